@@ -280,6 +280,21 @@ check_plan(json_t *json, const json_t *prepared, struct kettle_error *err)
 typedef int (*plan_fn)(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
+/* Whether the step builds from files of the task alone; what it takes from another step may hold the submission. */
+static bool
+is_task_only(const struct plan_step *step, const char *submission)
+{
+	const json_t *inputs = json_object_get(step->json, "inputs");
+	const char *name;
+	json_t *input;
+	json_object_foreach((json_t *)inputs, name, input) {
+		const char *file = member_string(input, "file");
+		if (!file || strcmp(file, submission) == 0)
+			return false;
+	}
+	return member_is(step->json, "kind", "build") && json_object_size(inputs);
+}
+
 /* Requests a plan from a language, and checks it. */
 static int
 complete_plan(const struct language *language, plan_fn make, const json_t *bundle, const char *code, const char *mode,
@@ -308,6 +323,8 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made a plan that cannot be carried out: %s",
 			language->name, inner.message);
 	*ret_plan = plan_read(STEAL(plan));
+	for (size_t i = 0; i < (*ret_plan)->count; i++)
+		(*ret_plan)->steps[i].task_only = is_task_only(&(*ret_plan)->steps[i], request.submission);
 	return 0;
 }
 

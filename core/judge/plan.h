@@ -15,6 +15,7 @@ struct plan_step {
 	const char *id;
 	const char *title; /* for people: its id where it has none */
 	bool run;          /* false: it builds or prepares */
+	bool task_only;    /* it builds from the task's files alone, so no submission has a part in its outcome */
 	const char *mode;  /* of a run */
 	bool secret;
 	json_int_t index;                      /* of the benchmark that is profiled; -1: it is no profile */

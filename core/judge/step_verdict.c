@@ -402,6 +402,20 @@ take_explanation(const struct reader *reader, const json_t *answer)
 		kettle_fail(why, KETTLE_EINVAL, "%s did not pass.", reader->name);
 }
 
+/* A failure that no submission had a part in is the task's, and another submission would fail the same way. */
+static void
+blame_task(const struct reader *reader)
+{
+	struct step_result *ret = reader->ret;
+	struct kettle_error inner = ret->why;
+	if (!reader->step->task_only || !ret->blame || strcmp(ret->blame, participant) != 0)
+		return;
+	if (inner.message[0] == 'T')
+		inner.message[0] = 't';
+	kettle_fail(read_as(reader, VERDICT_ERROR, task_author, false), inner.code,
+		"The task is at fault, not the submission: %s", inner.message);
+}
+
 void
 step_result_read(const struct language *language, const json_t *task, const struct plan_step *step,
 	const struct outcome *outcome, struct step_result *ret_result)
@@ -416,6 +430,7 @@ step_result_read(const struct language *language, const json_t *task, const stru
 	if (language && language->ops->interpret && outcome && ret_result->state != VERDICT_SKIPPED &&
 		language->ops->interpret(language->self, step->json, outcome->json, &answer, &ignored) == 0)
 		take_explanation(&reader, answer);
+	blame_task(&reader);
 	if (ret_result->state == VERDICT_PASSED)
 		read_passed_run(&reader);
 	/* Sentences begin with the step's name. */

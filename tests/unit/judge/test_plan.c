@@ -80,6 +80,35 @@ test_secret(void **state)
 	assert_null(strstr(test_text, "1618033988"));
 }
 
+/* Steps that compile a file of the task's alone are told from those that the submission has a part in. */
+static void
+test_task_only(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *task, *title;
+		bool task_only;
+	} steps[] = {{"tasks/vectoradd_cpp", "compile eval.cpp", true},
+		{"tasks/vectoradd_cpp", "compile submission.cpp", false}, {"tasks/vectoradd_cpp", "link", false},
+		{"tasks/vectoradd_cpp", "test", false}, {"tests/fixtures/tasks/set/sort_py", "test", false}};
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		AUTO_JSON json_t *bundle = read_task(steps[i].task), *device = json_pack("{s:s}", "name", "CPU");
+		AUTO_PLAN struct plan *plan = NULL;
+		struct kettle_error err = {0};
+		size_t found = 0;
+		assert_int_equal(plan_make(languages, bundle, "int x;\n", "ranked", device, "1", &plan, &err), 0);
+		for (size_t k = 0; k < plan->count; k++) {
+			if (strcmp(plan->steps[k].title, steps[i].title) != 0)
+				continue;
+			found++;
+			if (plan->steps[k].task_only != steps[i].task_only)
+				fail_msg("%s, %s", steps[i].task, steps[i].title);
+		}
+		if (found != 1)
+			fail_msg("%s has %zu steps `%s`", steps[i].task, found, steps[i].title);
+	}
+}
+
 static void
 test_not_loaded(void **state)
 {
@@ -213,6 +242,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_plan),
+		cmocka_unit_test(test_task_only),
 		cmocka_unit_test(test_secret),
 		cmocka_unit_test(test_not_loaded),
 		cmocka_unit_test(test_mistakes),

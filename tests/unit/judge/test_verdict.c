@@ -24,6 +24,7 @@
 /* A job with a compile step and the runs of a mode, all outcomes passed. */
 struct job {
 	json_t *task, *plan, *completion, *verdict;
+	bool task_only; /* the compile step */
 };
 
 static json_t *
@@ -129,6 +130,7 @@ make(struct job *job)
 {
 	AUTO_COMPLETION struct completion completion = completion_read(job->completion);
 	AUTO_PLAN struct plan *plan = plan_read(json_incref(job->plan));
+	plan->steps[0].task_only = job->task_only;
 	AUTO_VERDICT struct verdict *verdict = verdict_make(languages, job->task, plan, &completion, NULL);
 	json_decref(job->verdict);
 	job->verdict = verdict_write(verdict);
@@ -417,6 +419,31 @@ test_compile(void **state)
 		"participant", false);
 }
 
+/* A step that no submission has a part in: what fails there is the task's, unless it is the machine's. */
+static void
+test_task_only(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	job.task_only = true;
+	expect(&job, "passed", "", "", false);
+	change(&job, "compile-0",
+		json_pack("{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 1, "stderr", "text", "eval.cpp:3:5: error: no\n"));
+	expect(&job, "error",
+		"The task is at fault, not the submission: the step `compile submission.cpp` failed with exit status 1: "
+		"eval.cpp:3:5: error: no",
+		"task", false);
+	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
+	expect(&job, "error",
+		"The task is at fault, not the submission: the step `compile submission.cpp` did not end in the time it has "
+		"and "
+		"was stopped.",
+		"task", false);
+	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "error", "limit", "error", "no room"));
+	expect(
+		&job, "error", "The machine could not carry out the step `compile submission.cpp`: no room", "machine", true);
+}
+
 /* A harness whose words do not agree with each other. */
 static void
 test_contradictions(void **state)
@@ -639,6 +666,7 @@ main(void)
 		cmocka_unit_test(test_exits),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_compile),
+		cmocka_unit_test(test_task_only),
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_distrust),
 		cmocka_unit_test(test_machine),
