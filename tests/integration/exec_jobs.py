@@ -404,6 +404,51 @@ def without_sandbox(folder):
         equal(x.one(shell("sleep 60", limits={"wall": 0.2}))["limit"], "wall")
 
 
+LINGERS = """
+import array, os, socket, struct, time
+listener = socket.create_server(("127.0.0.1", 0))
+full = socket.create_connection(listener.getsockname())
+peer = listener.accept()[0]
+channel = socket.socket(fileno=3)
+try:
+    full.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 30))
+    channel.sendall(b"linger: set\\n")
+except PermissionError:
+    channel.sendall(b"linger: refused\\n")
+full.setblocking(False)
+try:
+    while True:
+        full.send(bytes(65536))
+except BlockingIOError:
+    pass
+try:
+    channel.sendmsg([b"passed: 1\\n"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [full.fileno()]))])
+except PermissionError:  # SO_PASSRIGHTS
+    pass
+full.close()
+time.sleep(600)
+"""
+
+
+def lingers(folder, arguments, wanted):
+    with Exec(folder, arguments=arguments) as x:
+        x.run("hostile", [dict(argv=["python3", "-c", LINGERS], id="s", kind="run", result="FD", limits={"wall": 20})])
+        seen = x.until(event="result", job="hostile", key="linger")
+        equal(seen["value"], wanted)
+        for _ in range(20):
+            equal(x.one(shell("echo fine"))["stdout"]["text"], "fine\n")
+        assert not [e for e in x.events if e["event"] == "done" and e["job"] == "hostile"], x.events
+        equal(x.done("hostile")["outcomes"][0]["limit"], "wall")
+        equal(x.close(), 0)
+
+
+def passed_socket(folder):
+    """A socket that sleeps when it is closed, passed through the result channel, holds up no other job"""
+    # Without a sandbox nothing refuses the option: what remains is who reads.
+    lingers(folder, ["--level", "off"], "set")
+    lingers(folder, [], "refused")
+
+
 PTRACE_SEIZE = 0x4206
 WALL = 0x40000000
 
@@ -450,4 +495,4 @@ def name_of(pid):
 
 if __name__ == "__main__":
     sys.exit(main([bad_plans, bad_lines, greeting, slow_tool, same_name, cancels, undying, lease, killed, init_killed, device_lock, slots, side_by_side,
-                   one_plan, kept, doctor, without_sandbox]))
+                   one_plan, kept, doctor, without_sandbox, passed_socket]))

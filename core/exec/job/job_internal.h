@@ -129,6 +129,9 @@ struct process {
 	struct sandbox_report report; /* after the end */
 	struct capture output[2];     /* stdout, stderr */
 	struct result *result;
+	struct work reader;     /* of the result channel */
+	struct buf result_data; /* what it read and the loop has not taken */
+	bool result_ended, last;
 	struct kettle_error error; /* code 0, or why it could not be started or followed */
 	bool killed, ending;
 	enum sandbox_limit limit; /* what it was killed for by this process */

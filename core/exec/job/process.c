@@ -2,9 +2,12 @@
 /* One sandboxed process on the loop: its output drained, its time kept, its end awaited. */
 /*
  * Theory of operation. stdout and stderr are pipes, the result channel is one end of a socket pair, which no process can
- * open again through /proc. All three are read as soon as they are readable, so that writers do not block, and are bounded
- * on this side. When the sandbox's pidfd becomes readable all its processes have ended: the rest of the pipes and the
- * report are read, and the handles are closed; the last one to close calls `ended`. A failed start ends in the same way.
+ * open again through /proc. All three are read as soon as they are readable, so that writers do not block, and are
+ * bounded on this side. A message on the socket can carry descriptors, which the kernel closes in the thread that
+ * reads it or closes the socket, and such a close can sleep (SO_LINGER). So the sandbox refuses SO_LINGER, the socket
+ * refuses descriptors where the kernel can, and a thread of the pool reads and closes it; the loop takes what was
+ * read. When the sandbox's pidfd becomes readable all its processes have ended: the rest of the pipes and the report
+ * are read, and the handles are closed; the last one to close calls `ended`. A failed start ends in the same way.
  */
 #include <config.h>
 
@@ -21,17 +24,73 @@
 #define CHUNK (64u << 10)
 #define READS_A_TURN 8     /* before the loop serves other handles */
 #define READS_AT_LAST 4096 /* more than a pipe or socket holds, in case a process outside keeps writing */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+static void process_take(struct process_drain *drain, const char *data, size_t size);
+
+/* On a thread of the pool. */
+static void
+read_result(void *arg)
+{
+	struct process *process = arg;
+	struct process_drain *drain = &process->drains[PROCESS_RESULT];
+	char chunk[CHUNK];
+	/* The last reader takes it all; result.c bounds it. */
+	for (int i = 0; i < (process->last ? READS_AT_LAST : READS_A_TURN); i++) {
+		ssize_t n = read(drain->fd, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			process->result_ended = n == 0 || errno != EAGAIN;
+			break;
+		}
+		buf_add(&process->result_data, chunk, (size_t)n);
+	}
+	if (process->last)
+		close(STEAL_FD(drain->fd));
+}
+
+static void
+take_result(struct process *process)
+{
+	if (process->result_data.len > 0)
+		process_take(&process->drains[PROCESS_RESULT], process->result_data.data, process->result_data.len);
+	buf_free(&process->result_data);
+}
+
+static void
+last_read(void *arg)
+{
+	struct process *process = arg;
+	take_result(process);
+	if (process->result->over && !process->killed)
+		process->limit = SANDBOX_LIMIT_RESULT;
+	result_end(process->result);
+	process->ended(process->arg);
+}
+
+/* One handle less, or the reader of the result channel is done. */
+static void
+process_release(struct process *process)
+{
+	if (--process->handles > 0)
+		return;
+	for (size_t i = 0; i < PROCESS_RESULT; i++)
+		if (process->drains[i].fd >= 0)
+			close(STEAL_FD(process->drains[i].fd));
+	process->last = true;
+	if (process->drains[PROCESS_RESULT].fd >= 0)
+		work_start(&process->reader, process->wall.loop, read_result, last_read, process);
+	else
+		process->ended(process->arg);
+}
 
 static void
 on_closed(uv_handle_t *handle)
 {
-	struct process *process = handle->data;
-	if (--process->handles > 0)
-		return;
-	for (size_t i = 0; i < PROCESS_STREAMS; i++)
-		if (process->drains[i].fd >= 0)
-			close(STEAL_FD(process->drains[i].fd));
-	process->ended(process->arg);
+	process_release(handle->data);
 }
 
 static void
@@ -128,6 +187,29 @@ on_readable(uv_poll_t *poll, int status, int events)
 	drain_some(poll->data, false);
 }
 
+static void on_result(uv_poll_t *poll, int status, int events);
+
+static void
+result_read(void *arg)
+{
+	struct process *process = arg;
+	take_result(process);
+	if (!process->ending && !process->result_ended)
+		(void)uv_poll_start(&process->drains[PROCESS_RESULT].poll, UV_READABLE, on_result);
+	process_release(process);
+}
+
+static void
+on_result(uv_poll_t *poll, int status, int events)
+{
+	struct process_drain *drain = poll->data;
+	(void)status;
+	(void)events;
+	(void)uv_poll_stop(poll);
+	drain->process->handles++;
+	work_start(&drain->process->reader, poll->loop, read_result, result_read, drain->process);
+}
+
 static void
 on_end(uv_poll_t *poll, int status, int events)
 {
@@ -135,11 +217,9 @@ on_end(uv_poll_t *poll, int status, int events)
 	(void)status;
 	(void)events;
 	(void)uv_poll_stop(poll);
-	for (size_t i = 0; i < PROCESS_STREAMS; i++)
+	for (size_t i = 0; i < PROCESS_RESULT; i++)
 		if (process->drains[i].polled)
 			drain_some(&process->drains[i], true);
-	if (process->result)
-		result_end(process->result);
 	struct kettle_error error = {0};
 	if (sandbox_wait(process->sandbox, &process->report, &error) != 0)
 		process->error = error;
@@ -158,7 +238,7 @@ open_drain(struct process *process, uv_loop_t *loop, enum process_stream stream,
 	drain->polled = true;
 	process->handles++;
 	drain->poll.data = drain;
-	return uv_poll_start(&drain->poll, UV_READABLE, on_readable);
+	return uv_poll_start(&drain->poll, UV_READABLE, stream == PROCESS_RESULT ? on_result : on_readable);
 }
 
 /* Makes the streams; theirs gets the ends for the process. */
@@ -173,6 +253,9 @@ open_streams(struct process *process, uv_loop_t *loop, int theirs[PROCESS_STREAM
 										  : pipe2(ends, O_CLOEXEC);
 		if (rc != 0)
 			return kettle_fail(&process->error, KETTLE_EIO, "An output could not be made: %s.", strerror(errno));
+		/* Only Linux 6.16 and later know it. */
+		if (stream == PROCESS_RESULT)
+			(void)setsockopt(ends[0], SOL_SOCKET, SO_PASSRIGHTS, &(int){0}, sizeof(int));
 		theirs[stream] = ends[1];
 		if (open_drain(process, loop, (enum process_stream)stream, ends[0]) != 0)
 			return KETTLE_EIO;
