@@ -565,7 +565,11 @@ def writable(folder):
     os.symlink(PYTHON, python)
     with open(os.path.join(place, "pyvenv.cfg"), "w", encoding="utf-8") as file:
         file.write("home = %s\n" % os.path.dirname(PYTHON))
-    for mode, warm in ((0o777, None), (0o775, None), (0o755, True)):
+    # A user's own group has the user's number.
+    own = os.getgid()
+    cases = [(0o777, own, None), (0o775, own, True if own == os.getuid() else None), (0o755, own, True)]
+    for mode, group, warm in cases + ([(0o775, 12345, None)] if os.getuid() == 0 else []):
+        os.chown(place, -1, group)
         os.chmod(place, mode)
         with Exec(folder) as server:
             outcome = run(server, "print('x')\n", python=python)

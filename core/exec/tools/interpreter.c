@@ -92,6 +92,13 @@ interpreter_of_wrapper(const char *path)
 	return behind;
 }
 
+/* Whether others may write to it. A group with its owner's number is the owner's own, by the custom of useradd. */
+static bool
+is_open_to_others(const struct stat *st)
+{
+	return (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_gid != st->st_uid);
+}
+
 /* Who else may write to this file or folder, or in one above; of those above, sticky ones keep what others own. */
 static int
 check_owners(const char *path, struct kettle_error *err)
@@ -109,7 +116,7 @@ check_owners(const char *path, struct kettle_error *err)
 			return kettle_fail(err, KETTLE_EACCES,
 				"`%s` belongs to user %u, who could put code into `%s`: `chown` it to root or to kettle-exec's user.",
 				at, (unsigned)st.st_uid, path);
-		if ((st.st_mode & 022) != 0 && !(above && (st.st_mode & S_ISVTX)))
+		if (is_open_to_others(&st) && !(above && (st.st_mode & S_ISVTX)))
 			return kettle_fail(err, KETTLE_EACCES,
 				"Others may write to `%s` and could put code into `%s`: `chmod go-w` it.", at, path);
 		if (!real[0])
