@@ -160,7 +160,7 @@ static const struct special specials[] = {
 			{0, SECCOMP_ALL, AF_NETLINK, SECCOMP_ERRNO(EAFNOSUPPORT), true},
 			{2, SECCOMP_ALL, SECCOMP_NETLINK_ROUTE, SECCOMP_RET_ALLOW, false}},
 		SECCOMP_ERRNO(EAFNOSUPPORT)},
-	/* Closing such a socket sleeps, in whoever closes it last: a process outside, if it was passed there. */
+	/* Closing such a socket sleeps in the process that closes it last: one outside, if it was passed there. */
 	{"setsockopt",
 		{{1, SECCOMP_ALL, SOL_SOCKET, SECCOMP_RET_ALLOW, true},
 			{2, SECCOMP_ALL, SO_LINGER, SECCOMP_ERRNO(EPERM), false}},
