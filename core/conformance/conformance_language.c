@@ -144,6 +144,8 @@ conformance_skeletons(struct subject *subject, struct kettle_error *err)
 	struct kettle_fake *fake = NULL;
 	struct instance instance = {0};
 	int rc = skip_unless_language(subject, err);
+	if (rc == 0 && plugin->language->skeletons_count == 0)
+		rc = kettle_fail(err, CONFORMANCE_SKIP, "The language has no skeletons.");
 	if (rc == 0)
 		rc = conformance_skip_without_options(subject, err);
 	if (rc == 0)
