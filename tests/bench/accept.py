@@ -79,7 +79,7 @@ def occupy(box):
     poll(runs, 60, "the job that fills the device")
 
 
-def flood(section, name, env, connections, window, asked=None):
+def flood(section, name, env, connections, window, target=None):
     with Box("{CPU: {runner: local, slots: 1, prefetch: 0}}") as box:
         server, _ = start_server(box, env)
         occupy(box)
@@ -87,7 +87,7 @@ def flood(section, name, env, connections, window, asked=None):
         work.run(SECONDS / 4)  # new users, a growing log
         work.answers, work.latencies = [], []
         work.run(SECONDS)
-        section.add(name, *rates(work.answers, connections * window), unit="/s", asked=asked)
+        section.add(name, *rates(work.answers, connections * window), unit="/s", target=target)
         section.add(f"{name}: one of them", *work.latencies)
         server.kill()
 

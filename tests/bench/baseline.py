@@ -32,7 +32,7 @@ benchmarks: [{size: 16, seed: 3}]
 MAKES = {"bare": "[(seed + i) % 7 for i in range(size)]", "numpy": "numpy.arange(size) * seed % 7",
          "torch": "torch.arange(size) * seed % 7"}
 TAKES = {"bare": "[2 * x for x in data]", "numpy": "2 * data", "torch": "2 * data"}
-ASKED = {"numpy": "400 ms", "torch": "150 ms"}  # of all but the task's own work, and here that is next to nothing
+TARGETS = {"numpy": "400 ms", "torch": "150 ms"}  # of all but the task's own work, and here that is next to nothing
 CASES = {"test": "size: 8; seed: 1\nsize: 16; seed: 2\n", "benchmark": "size: 16; seed: 3\n",
          "leaderboard": "size: 16; seed: 3\n"}
 
@@ -115,8 +115,8 @@ def compare(section, module, warm):
                     section.add(field, took * 1e3)
                     for kettle in kettles:
                         took, job = kettle.submit(code, mode)
-                        asked = ASKED.get(module) if what == "ranked" and kettle is kettles[-1] else None
-                        section.add(f"{module}, {what}: {kettle.name}", took * 1e3, asked=asked, beside=field)
+                        target = TARGETS.get(module) if what == "ranked" and kettle is kettles[-1] else None
+                        section.add(f"{module}, {what}: {kettle.name}", took * 1e3, target=target, beside=field)
                         if what == "ranked":
                             split(section, f"{module}, {what}, {kettle.name}", took, job)
         finally:

@@ -65,7 +65,7 @@ def measure(section):
             progress(f"    {number + 1}")
             alone = [jobs_of(client, submit(client, [different(box, f"{number}.{i}")]))[0] for i in range(JOBS)]
             queued = jobs_of(client, submit(client, [different(box, f"{number}.{i}.again") for i in range(JOBS)]))
-            section.add("device in use", 100 * share(queued), unit="%", asked="80 %")
+            section.add("device in use", 100 * share(queued), unit="%", target="80 %")
             section.add("compiling, of one job", *[job["timing"]["build_ns"] * MS for job in queued])
             section.add("run steps, of one job", *[job["timing"]["parts"]["run_ns"] * MS for job in queued])
             section.add("score, in the queue", *[job["score"] * 1e6 for job in queued], unit="µs")
@@ -74,6 +74,6 @@ def measure(section):
         stop_server(child)
     # Better is as wrong as worse.
     moved = 100 * abs(section.median("score, in the queue") / section.median("score, one at a time") - 1)
-    section.add("score moves by", moved, unit="%", asked="0.5 %")
+    section.add("score moves by", moved, unit="%", target="0.5 %")
     section.note(f"{JOBS} submissions of {BOARD} that differ, {seconds} s for each benchmark, on core {cores[-1]}; they are "
                  f"compiled on the others.")

@@ -117,9 +117,9 @@ def kettle(section, name, board, folder, number):
         builder.close()
     section.add(f"{name}: first submission", first)
     section.add(f"{name}: second submission", second)
-    section.add(f"{name}: unchanged, again", again, asked="100 ms")
+    section.add(f"{name}: unchanged, again", again, target="100 ms")
     compiled = sum(title.startswith("compile ") for title in started)
-    section.add(f"{name}: sources compiled for a ranked submission", compiled, unit="", asked="1")
+    section.add(f"{name}: sources compiled for a ranked submission", compiled, unit="", target="1")
     return second
 
 
@@ -138,7 +138,7 @@ def measure(section):
                 least = one_command(folder / "command", board, text)
                 section.add(f"{name}: one nvcc command, without the flag for lambdas", least)
                 second = kettle(section, name, board, folder, number)
-                section.add(f"{name}: second submission over one command", second / before, unit="", asked="0.2")
+                section.add(f"{name}: second submission over one command", second / before, unit="", target="0.2")
                 section.add(f"{name}: the same, over the one without the flag", second / least, unit="")
     version = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
     section.note(f"{version.strip().splitlines()[-1]}. For sm_90a; nothing is run.")

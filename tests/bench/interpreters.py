@@ -23,7 +23,7 @@ if __name__ == "__main__":
         pool.apply(work, (1,))
         print(time.monotonic_ns() - start)
 """
-ASKED = {"bare": ("4 ms", None), "numpy": ("5 ms", None), "torch": ("15 ms", "8 ms")}  # at once; when a copy is ready
+TARGETS = {"bare": ("4 ms", None), "numpy": ("5 ms", None), "torch": ("15 ms", "8 ms")}  # at once; when a copy is ready
 GONE = "30 ms"
 READY_SECONDS = 0.3  # after a run, until a copy is ready for the next one
 # What boards in Python run with; without a fixed hash no copy is as good as a fresh interpreter.
@@ -61,14 +61,14 @@ class Exec:
         self.child.stdout.close()
 
 
-def once(section, name, executor, step, asked):
+def once(section, name, executor, step, target):
     """False: it was to begin warm and did not, and counts for nothing."""
     outcome = executor.run(step)
     if "warm" in step and not outcome.get("warm"):
         return False
     first, stamps = int(outcome["stdout"]["text"].split()[-1]), outcome["stamps"]
-    section.add(f"{name}: first line", (first - stamps["launched_ns"]) / 1e6, asked=asked)
-    section.add(f"{name}: gone again", (stamps["ended_ns"] - first) / 1e6, asked=asked and GONE)
+    section.add(f"{name}: first line", (first - stamps["launched_ns"]) / 1e6, target=target)
+    section.add(f"{name}: gone again", (stamps["ended_ns"] - first) / 1e6, target=target and GONE)
     return True
 
 
@@ -86,9 +86,9 @@ def compare(section, executor, module):
         once(section, f"{module}, cold", executor, cold, None)
         if can:
             executor.run(warm)  # takes the ready copy
-            at_once = once(section, f"{module}, warm", executor, warm, ASKED[module][0])
+            at_once = once(section, f"{module}, warm", executor, warm, TARGETS[module][0])
             time.sleep(READY_SECONDS)
-            can = at_once and once(section, f"{module}, warm, one ready", executor, warm, ASKED[module][1] or ASKED[module][0])
+            can = at_once and once(section, f"{module}, warm, one ready", executor, warm, TARGETS[module][1] or TARGETS[module][0])
             if not can:
                 section.note(f"{module}: a run that was to begin warm began cold.")
     for kind in ("warm", "warm, one ready"):
@@ -122,7 +122,7 @@ def measure(section):
                     compare_pools(section, executor, *imported)
                 except Cannot as error:
                     section.note(f"A spawn pool with {' and '.join(imported)} is left out: {error}.")
-            for module in ASKED:
+            for module in TARGETS:
                 progress(f"    {module}")
                 try:
                     compare(section, executor, module)

@@ -40,18 +40,18 @@ class Section:
     def __init__(self, name, title, about):
         self.data = {"name": name, "title": title, "about": about, "rows": {}, "ratios": [], "notes": []}
 
-    def row(self, name, unit="ms", asked=None, beside=None):
-        return self.data["rows"].setdefault(name, {"unit": unit, "asked": asked, "beside": beside, "samples": []})
+    def row(self, name, unit="ms", target=None, beside=None):
+        return self.data["rows"].setdefault(name, {"unit": unit, "target": target, "beside": beside, "samples": []})
 
-    def add(self, name, *values, unit="ms", asked=None, beside=None):
-        """asked: what the median (where it begins with p99, that) is to reach, as text; beside: the row of the same work
+    def add(self, name, *values, unit="ms", target=None, beside=None):
+        """target: what the median (where it begins with p99, that) is to reach, as text; beside: the row of the same work
         done as KernelBot does it."""
-        self.row(name, unit, asked, beside)["samples"] += [round(float(value), 6) for value in values]
+        self.row(name, unit, target, beside)["samples"] += [round(float(value), 6) for value in values]
 
-    def timed(self, name, fn, asked=None):
+    def timed(self, name, fn, target=None):
         start = time.perf_counter()
         result = fn()
-        self.add(name, (time.perf_counter() - start) * 1e3, asked=asked)
+        self.add(name, (time.perf_counter() - start) * 1e3, target=target)
         return result
 
     def note(self, text):
@@ -82,7 +82,7 @@ def table(data):
         median = statistics.median(samples)
         spread = quantile(samples, 0.75) - quantile(samples, 0.25)
         many = len(samples) >= 5
-        yield [name, row["asked"] or "", number_text(median) + unit,
+        yield [name, row["target"] or "", number_text(median) + unit,
                number_text(quantile(samples, 0.95)) + unit if many else "",
                number_text(quantile(samples, 0.99)) + unit if len(samples) >= 100 else "",
                f"{100 * spread / median:.0f} %" if many and median else "", str(len(samples))]

@@ -15,9 +15,9 @@ def measure(section):
     if done.returncode:
         raise Cannot(done.stderr.strip()[-300:])
     answer = json.loads(done.stdout)
-    for key, name, asked in KINDS:
+    for key, name, target in KINDS:
         if answer[key]:
-            section.add(name, *[us / 1e3 for us in answer[key]], asked=asked)
+            section.add(name, *[us / 1e3 for us in answer[key]], target=target)
         else:
             section.note(f"{name} is not installed, or does not work here.")
     for _, name, _ in KINDS[1:]:

@@ -30,7 +30,7 @@ def submit(section):
             for _ in range(rounds(20)):
                 took, job = box.submit(box.solution(), "b", "test")
                 run = job["timing"]["parts"]["run_ns"] / 1e6
-                section.add(f"{name}: beyond the program's run", took * 1e3 - run, asked="150 ms")
+                section.add(f"{name}: beyond the program's run", took * 1e3 - run, target="150 ms")
                 split(section, name, took, job)
             if child:
                 stop_server(child)
@@ -61,7 +61,7 @@ def start(section):
         stop_server(start_server(box)[0])  # makes the database
         for _ in range(rounds(15)):
             child, seconds = start_server(box)
-            section.add("serve, from its start until it answers", seconds * 1e3, asked="50 ms")
+            section.add("serve, from its start until it answers", seconds * 1e3, target="50 ms")
             stop_server(child)
         for _ in range(rounds(15)):
             section.timed("kettle --version", lambda: box.run("--version"))
@@ -69,7 +69,7 @@ def start(section):
         child, _ = start_server(box)
         time.sleep(IDLE_SECONDS)  # nothing to poll for: this is what idling is
         whole, own = memory(child.pid)
-        section.add("resident memory, idle", whole, unit="MB", asked="15 MB")
+        section.add("resident memory, idle", whole, unit="MB", target="15 MB")
         section.add("proportional memory, idle", own, unit="MB")
         box.board("b")
         for _ in range(5):
@@ -122,7 +122,7 @@ def accepted(line):
 # ---- shipped tasks ----
 
 def shorter(box, name, seconds):
-    """A copy of a shipped task that times for so many seconds only: what is asked here is the rest."""
+    """A copy of a shipped task that times for so many seconds only: what else a submission takes is measured here."""
     if not (box.root / "tasks" / "harness").exists():
         shutil.copytree(TASKS / "harness", box.root / "tasks" / "harness")
     folder = box.root / "tasks" / name
@@ -186,7 +186,7 @@ def one_task(section, name, lang, seconds):
             if job["state"] != "passed":
                 raise Cannot(f"it came out as {job['state']}: {job['error']}")
             section.add(f"{name}: beyond its programs", took * 1e3 - split(section, name, took, job),
-                        asked="150 ms" if "torch" in modules else "400 ms" if "numpy" in modules else None)
+                        target="150 ms" if "torch" in modules else "400 ms" if "numpy" in modules else None)
             if took > LONG_SECONDS:
                 break
         stop_server(child)

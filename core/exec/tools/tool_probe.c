@@ -96,7 +96,7 @@ struct tool_facts
 tool_facts_of(json_t *json)
 {
 	return (struct tool_facts){.json = json,
-		.format = member_int(json, "asked"),
+		.format = member_int(json, "format"),
 		.size = member_int(json, "size"),
 		.mtime = member_int(json, "mtime"),
 		.script = member_true(json, "script"),
@@ -163,7 +163,7 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 		toolkit_hipcc_files(text, &files);
 		more = toolparts_of_hipcc(home);
 	}
-	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "asked", FACTS_FORMAT, "size",
+	json_t *facts = json_pack("{s:i, s:I, s:I, s:b, s:s, s:s, s:s, s:o}", "format", FACTS_FORMAT, "size",
 		(json_int_t)st.st_size, "mtime", (json_int_t)mtime_ns(&st), "script", interpreter_is_script(tool->real),
 		"version", version, "banner", banner, "home", home, "files", strings_json(&files));
 	json_object_update(facts, more);

@@ -221,7 +221,7 @@ test_rate(void **state)
 	fixture_sql(
 		&c.f, "UPDATE submissions SET created_at = created_at - 3600000; UPDATE rate_spent SET at = at - 3600000");
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
-	/* A clock that was ahead for a while locks nobody out. */
+	/* Uses that a wrong clock dated in the future do not count. */
 	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at + 1e9; UPDATE rate_spent SET at = at + 1e9");
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
