@@ -92,6 +92,7 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 	const struct runner *runner = local_job_runner(core, unit);
 	if (!runner)
 		return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", member_text(unit, "runner"));
+	plan_set_owner(plan, kind);
 	/* The job's owner may be gone when the runner returns: what the runner is given is held here. */
 	AUTO_JSON json_t *held_unit = json_incref(unit), *held_plan = json_incref(plan->json);
 	char ref[INFLIGHT_REF_SIZE];

@@ -161,11 +161,15 @@ static int
 plan(struct engine_job *job, const struct job_material *material, struct kettle_error *err)
 {
 	AUTO_JSON json_t *device = planned_unit(job);
+	char owner[32];
+	(void)snprintf(owner, sizeof(owner), "user-%lld", (long long)job->user);
 	int rc = plan_make(job->engine->setup.languages, material->bundle, material->code, material->mode, device,
 		material->seed, &job->plan, err);
-	if (rc == 0)
-		job->task = json_incref(json_object_get(material->bundle, "task"));
-	return rc;
+	if (rc)
+		return rc;
+	plan_set_owner(job->plan, owner);
+	job->task = json_incref(json_object_get(material->bundle, "task"));
+	return 0;
 }
 
 /* Plans the job and gives it to the runner. */

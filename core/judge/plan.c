@@ -105,6 +105,19 @@ plan_redact_event(const struct plan *plan, const json_t *event)
 	return NULL;
 }
 
+void
+plan_set_owner(const struct plan *plan, const char *owner)
+{
+	json_t *steps = json_object_get(plan->json, "steps");
+	for (size_t i = 0; i < plan->count; i++) {
+		json_t *step = json_array_get(steps, i);
+		if (member_true(step, "cache") && !plan->steps[i].task_only)
+			json_object_set_new(step, "owner", json_string(owner));
+		else
+			json_object_del(step, "owner");
+	}
+}
+
 /* ---- the steps among each other ---- */
 
 /* The step of that id among the first `count`, or NULL. */

@@ -62,6 +62,12 @@ int plan_make(const struct languages *languages, const json_t *bundle, const cha
 	const json_t *device, const char *seed, struct plan **ret_plan, struct kettle_error *err);
 
 /*
+ * Says in the plan to whose share of a build cache the steps belong that a submission has a part in: `owner`, which means
+ * nothing to others ([A-Za-z0-9][A-Za-z0-9._-]*, at most 64). Steps that are task_only belong to none. [any]
+ */
+void plan_set_owner(const struct plan *plan, const char *owner);
+
+/*
  * Build steps that show whether the device's machine has what the task needs (`probe` of kettle/language.h), checked as a
  * plan is. KETTLE_ENOENT: it needs nothing of the kind; else as plan_make. [any]
  */

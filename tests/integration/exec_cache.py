@@ -176,8 +176,28 @@ def bounded(folder):
         equal([x.outcomes("j", [blob(name)])["b"]["cached"] for name in ("e", "new", "f")], [True, True, False])
 
 
+def shares(folder):
+    """A submission displaces what its own user left, neither another user's nor a board's own"""
+    def blob(name, size=100000, **more):
+        return build(argv=["sh", "-c", "head -c %d /dev/zero >out/p; echo %s >>out/p" % (size, name)], **more)
+    with Exec(folder, config={"cache": {"max_bytes": 1000000, "max_user_bytes": 250000}}) as x:
+        x.outcomes("j", [blob("board")])
+        x.outcomes("j", [blob("ada", owner="user-1")])
+        for entry in entries(x):
+            os.utime(os.path.join(entry, "manifest.json"), (1e9, time.time() - 1000))
+        for number in range(12):
+            x.outcomes("j", [blob("eve%d" % number, owner="user-2")])
+        equal(len(entries(x)), 4)
+        equal([x.outcomes("j", [blob(name, owner=owner)])["b"]["cached"]
+               for name, owner in (("eve11", "user-2"), ("eve10", "user-2"), ("ada", "user-1"))], [True] * 3)
+        equal(x.outcomes("j", [blob("board")])["b"]["cached"], True)
+        # What exceeds the share alone is not kept, and costs the user nothing else.
+        equal(x.outcomes("j", [blob("large", 300000, owner="user-2")])["b"]["cached"], False)
+        equal(len(entries(x)), 4)
+
+
 if __name__ == "__main__":
     if not shutil.which("gcc"):
         print("1..0 # SKIP gcc is not installed")
         sys.exit(0)
-    sys.exit(main([hits, misses, chain, heals, once, toolchain, bounded]))
+    sys.exit(main([hits, misses, chain, heals, once, toolchain, bounded, shares]))

@@ -49,23 +49,26 @@ void build_slots_end(struct build_slots *builds, struct build_inflight *flight);
 /* ---- cache.c: what a build left, by the digest of all that it depends on ---- */
 
 #define CACHE_MAX_MANIFEST (8u << 20)
-/* Stores between two checks of the size; an entry larger than the cache's bound divided by this causes one, too. */
+/* Stores between two checks of the size; an entry larger than its owner's share divided by this causes one, too. */
 #define CACHE_TRIM_EVERY 32
 
 /*
- * STATE/cache/KEY/ holds manifest.json and the files below files/. An entry is made elsewhere and renamed into its
+ * STATE/cache/KEY/ holds manifest.json, the files below files/, and `owner`: the name of the user whose submission left
+ * it, empty where no submission has a part in it (a board's own). An entry is made elsewhere and renamed into its
  * place, so that it is there whole or not at all; its files are checked against the manifest's digests when they are
  * used. The manifest's time is that of the last use. Any number of processes may share a cache.
  */
 struct cache {
 	char *dir;
-	uint64_t max_bytes;
+	uint64_t max_bytes, max_user_bytes;
 	int64_t max_age_s;
 };
 
-int cache_open(
-	struct cache *cache, const char *state, uint64_t max_bytes, unsigned max_age_days, struct kettle_error *err);
+int cache_open(struct cache *cache, const char *state, uint64_t max_bytes, uint64_t max_user_bytes,
+	unsigned max_age_days, struct kettle_error *err);
 void cache_close(struct cache *cache);
+/* The most bytes that the entries of an owner may take together; NULL: those of boards. */
+uint64_t cache_share(const struct cache *cache, const char *owner);
 
 /*
  * Brings the files of an entry into the folder `to` (by hard link where `link`). Returns what cache_put was given with
@@ -74,13 +77,15 @@ void cache_close(struct cache *cache);
 json_t *cache_get(const struct cache *cache, const char *key, const char *to, bool link, struct manifest *ret_files);
 /*
  * Keeps an entry: `files`, lying in the folder `from`, and the members of `more`, an object. The new entry is built in
- * `scratch`, an empty folder on the same file system. One that is there already stays. [any, blocks]
+ * `scratch`, an empty folder on the same file system. One that is there already stays. owner: as in the plan, NULL: a
+ * board's own. KETTLE_ETOOBIG: it alone exceeds its owner's share. [any, blocks]
  */
-int cache_put(const struct cache *cache, const char *key, const struct manifest *files, const char *from,
-	const json_t *more, const char *scratch, struct kettle_error *err);
+int cache_put(const struct cache *cache, const char *key, const char *owner, const struct manifest *files,
+	const char *from, const json_t *more, const char *scratch, struct kettle_error *err);
 /*
- * Removes the oldest until bytes and age are within their bounds; what goes is moved beside `scratch` (a path on the
- * same file system) first. [any, blocks]
+ * Removes what is too old, then of each owner the oldest beyond its share, then, where all is still too much, the oldest
+ * of the user who has most: never a board's own, which only other boards displace. What goes is moved beside `scratch`
+ * (a path on the same file system) first. [any, blocks]
  */
 void cache_trim(const struct cache *cache, const char *scratch);
 

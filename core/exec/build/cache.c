@@ -20,11 +20,15 @@
 
 #define CACHE_VERSION 1
 #define KEY_LENGTH (DIGEST_HEX_SIZE - 1)
+#define CACHE_MAX_OWNER 64
+#define NS_PER_S INT64_C(1000000000)
+#define CACHE_FILE_BYTES 512 /* of a file or folder beside its contents: many empty ones fill a disk too */
 
 int
-cache_open(struct cache *cache, const char *state, uint64_t max_bytes, unsigned max_age_days, struct kettle_error *err)
+cache_open(struct cache *cache, const char *state, uint64_t max_bytes, uint64_t max_user_bytes, unsigned max_age_days,
+	struct kettle_error *err)
 {
-	*cache = (struct cache){.dir = path_join(state, "cache"), .max_bytes = max_bytes};
+	*cache = (struct cache){.dir = path_join(state, "cache"), .max_bytes = max_bytes, .max_user_bytes = max_user_bytes};
 	cache->max_age_s = (int64_t)max_age_days * 24 * 3600;
 	return file_mkdirs(cache->dir, 0700, err);
 }
@@ -34,6 +38,13 @@ cache_close(struct cache *cache)
 {
 	free(cache->dir);
 	*cache = (struct cache){0};
+}
+
+uint64_t
+cache_share(const struct cache *cache, const char *owner)
+{
+	/* Boards leave a quarter to submissions. */
+	return owner ? cache->max_user_bytes : cache->max_bytes - cache->max_bytes / 4;
 }
 
 /* Moves an entry away first, so that no reader finds it half removed. */
@@ -105,15 +116,17 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 }
 
 static int
-write_entry(
-	const struct manifest *files, const char *from, const json_t *more, const char *dest, struct kettle_error *err)
+write_entry(const struct manifest *files, const char *from, const char *owner, const json_t *more, const char *dest,
+	struct kettle_error *err)
 {
-	AUTO_FREE char *to = path_join(dest, "files");
+	AUTO_FREE char *to = path_join(dest, "files"), *owner_path = path_join(dest, "owner");
 	AUTO_FREE char *manifest_path = path_join(dest, "manifest.json");
 	int rc = file_mkdirs(to, 0755, err);
 	/* Never a link: a step without a sandbox could write through it into the cache. */
 	for (size_t i = 0; rc == 0 && i < files->count; i++)
 		rc = collect_outputs_transfer(&files->files[i], from, to, false, err);
+	if (rc == 0)
+		rc = file_write(owner_path, owner ? owner : "", owner ? strlen(owner) : 0, 0600, err);
 	if (rc != 0)
 		return rc;
 	AUTO_JSON json_t *manifest = json_pack("{s:i, s:o}", "version", CACHE_VERSION, "files", manifest_json(files));
@@ -123,11 +136,13 @@ write_entry(
 }
 
 int
-cache_put(const struct cache *cache, const char *key, const struct manifest *files, const char *from,
+cache_put(const struct cache *cache, const char *key, const char *owner, const struct manifest *files, const char *from,
 	const json_t *more, const char *scratch, struct kettle_error *err)
 {
 	AUTO_FREE char *entry = path_join(cache->dir, key);
-	int rc = write_entry(files, from, more, scratch, err);
+	if (manifest_bytes(files) > cache_share(cache, owner))
+		return kettle_fail(err, KETTLE_ETOOBIG, "The outputs exceed their share of the cache.");
+	int rc = write_entry(files, from, owner, more, scratch, err);
 	if (rc == 0 && rename(scratch, entry) != 0 && errno != ENOTEMPTY && errno != EEXIST)
 		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
 	/* It is still there only if it was not renamed. */
@@ -135,9 +150,9 @@ cache_put(const struct cache *cache, const char *key, const struct manifest *fil
 	return rc;
 }
 
-struct cache_age {
-	char key[KEY_LENGTH + 1];
-	int64_t used_s;
+struct cache_entry {
+	char key[KEY_LENGTH + 1], owner[CACHE_MAX_OWNER + 1];
+	int64_t used_ns;
 	uint64_t bytes;
 };
 
@@ -153,60 +168,121 @@ tree_bytes(const char *path)
 			fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		AUTO_FREE char *below = S_ISDIR(st.st_mode) ? path_join(path, entry->d_name) : NULL;
-		bytes += below ? tree_bytes(below) : (uint64_t)st.st_size;
+		bytes += CACHE_FILE_BYTES + (below ? tree_bytes(below) : (uint64_t)st.st_size);
 	}
 	return bytes;
 }
 
 static int
-by_use(const void *a, const void *b)
+by_owner_and_use(const void *a, const void *b)
 {
-	int64_t x = ((const struct cache_age *)a)->used_s, y = ((const struct cache_age *)b)->used_s;
-	return x < y ? -1 : x > y;
+	const struct cache_entry *x = a, *y = b;
+	int owners = strcmp(x->owner, y->owner);
+	return owners ? owners : x->used_ns < y->used_ns ? -1 : x->used_ns > y->used_ns;
 }
 
-/* Lists all entries; other files (an entry whose process ended while it dropped it) are removed. */
+/* False: it is no entry that this version made. */
+static bool
+read_entry(const char *dir, const char *key, struct cache_entry *ret_entry)
+{
+	AUTO_FREE char *manifest = path_join(dir, "manifest.json"), *path = path_join(dir, "owner");
+	AUTO_FREE char *owner = NULL;
+	size_t size = 0;
+	struct stat st;
+	if (strlen(key) != KEY_LENGTH || stat(manifest, &st) != 0 ||
+		file_read(path, CACHE_MAX_OWNER, &owner, &size, NULL) != 0)
+		return false;
+	*ret_entry =
+		(struct cache_entry){.used_ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec, .bytes = tree_bytes(dir)};
+	memcpy(ret_entry->key, key, KEY_LENGTH + 1);
+	memcpy(ret_entry->owner, owner, size);
+	return true;
+}
+
+/* Lists all entries by owner, the oldest first; other files (an entry whose process ended while it dropped it) are removed. */
 static size_t
-list_entries(const struct cache *cache, struct cache_age **ret_list)
+list_entries(const struct cache *cache, struct cache_entry **ret_list)
 {
 	AUTO_DIR DIR *folder = opendir(cache->dir);
 	const struct dirent *found;
-	struct cache_age *list = NULL;
+	struct cache_entry *list = NULL;
 	size_t count = 0;
 	while (folder && (found = readdir(folder))) {
-		AUTO_FREE char *entry = path_join(cache->dir, found->d_name);
-		AUTO_FREE char *manifest = path_join(entry, "manifest.json");
-		struct stat st;
+		AUTO_FREE char *dir = path_join(cache->dir, found->d_name);
+		struct cache_entry entry;
 		if (found->d_name[0] == '.')
 			continue;
-		if (strlen(found->d_name) != KEY_LENGTH || stat(manifest, &st) != 0) {
-			(void)file_remove_tree(entry, NULL);
+		if (!read_entry(dir, found->d_name, &entry)) {
+			(void)file_remove_tree(dir, NULL);
 			continue;
 		}
 		list = xreallocarray(list, count + 1, sizeof(*list));
-		list[count] = (struct cache_age){.used_s = st.st_mtim.tv_sec, .bytes = tree_bytes(entry)};
-		memcpy(list[count++].key, found->d_name, KEY_LENGTH + 1);
+		list[count++] = entry;
 	}
+	if (count > 0)
+		qsort(list, count, sizeof(*list), by_owner_and_use);
 	*ret_list = list;
 	return count;
+}
+
+/* What is left of one owner's entries. */
+struct cache_owner {
+	const struct cache_entry *oldest, *end;
+	uint64_t bytes;
+};
+
+/* Returns how many bytes that frees. */
+static uint64_t
+drop_oldest(const struct cache *cache, struct cache_owner *owner, const char *scratch)
+{
+	const struct cache_entry *entry = owner->oldest++;
+	AUTO_FREE char *dir = path_join(cache->dir, entry->key);
+	cache_drop(dir, scratch);
+	owner->bytes -= entry->bytes;
+	return entry->bytes;
+}
+
+/* The owners of a sorted list, each within its share and without what is too old. */
+static size_t
+trim_owners(const struct cache *cache, const struct cache_entry *list, size_t count, const char *scratch,
+	struct cache_owner **ret_owners)
+{
+	struct cache_owner *owners = NULL;
+	size_t found = 0;
+	int64_t oldest_ns = (time(NULL) - cache->max_age_s) * NS_PER_S;
+	for (size_t begin = 0, end; begin < count; begin = end) {
+		struct cache_owner owner = {.oldest = list + begin};
+		uint64_t share = cache_share(cache, *list[begin].owner ? list[begin].owner : NULL);
+		for (end = begin; end < count && strcmp(list[end].owner, list[begin].owner) == 0; end++)
+			owner.bytes += list[end].bytes;
+		owner.end = list + end;
+		while (owner.oldest < owner.end && (owner.bytes > share || owner.oldest->used_ns < oldest_ns))
+			(void)drop_oldest(cache, &owner, scratch);
+		owners = xreallocarray(owners, found + 1, sizeof(*owners));
+		owners[found++] = owner;
+	}
+	*ret_owners = owners;
+	return found;
 }
 
 void
 cache_trim(const struct cache *cache, const char *scratch)
 {
-	AUTO_FREE struct cache_age *list = NULL;
+	AUTO_FREE struct cache_entry *list = NULL;
+	AUTO_FREE struct cache_owner *owners = NULL;
 	size_t count = list_entries(cache, &list);
 	uint64_t bytes = 0;
-	int64_t now = time(NULL);
+	count = trim_owners(cache, list, count, scratch, &owners);
 	for (size_t i = 0; i < count; i++)
-		bytes += list[i].bytes;
-	if (count > 0)
-		qsort(list, count, sizeof(*list), by_use);
-	for (size_t i = 0; i < count; i++) {
-		if (bytes <= cache->max_bytes && now - list[i].used_s <= cache->max_age_s)
-			break;
-		AUTO_FREE char *entry = path_join(cache->dir, list[i].key);
-		cache_drop(entry, scratch);
-		bytes -= list[i].bytes;
+		bytes += owners[i].bytes;
+	while (bytes > cache->max_bytes) {
+		struct cache_owner *most = NULL;
+		for (size_t i = 0; i < count; i++)
+			if (owners[i].oldest < owners[i].end && *owners[i].oldest->owner &&
+				(!most || owners[i].bytes > most->bytes))
+				most = &owners[i];
+		if (!most)
+			return;
+		bytes -= drop_oldest(cache, most, scratch);
 	}
 }

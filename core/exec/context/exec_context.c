@@ -27,7 +27,8 @@ open_folders(struct exec_context *exec, struct kettle_error *err)
 		rc = kettle_fail(err, rc, "The folder for builds and runs cannot be made: %s Set HOME, or `state` in exec.yml.",
 			why.message);
 	if (rc == 0)
-		rc = cache_open(&exec->cache, config->state, config->cache_max_bytes, config->cache_max_age_days, err);
+		rc = cache_open(&exec->cache, config->state, config->cache_max_bytes, config->cache_max_user_bytes,
+			config->cache_max_age_days, err);
 	if (rc == 0)
 		rc = spool_open(&exec->spool, config->state, err);
 	if (rc == 0)

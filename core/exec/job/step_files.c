@@ -297,15 +297,16 @@ static void
 step_files_store(struct step *step)
 {
 	const struct cache *cache = &step->job->exec->cache;
+	const char *owner = step->plan->owner;
 	const struct process *process = &step->processes[0].process;
 	AUTO_JSON json_t *texts = json_pack("{s:i, s:o, s:o}", "exit", process->report.exit_status, "stdout",
 		capture_json(&process->output[0]), "stderr", capture_json(&process->output[1]));
 	AUTO_FREE char *scratch = path_join(step->dir, "store");
 	failpoint("exec.store");
 	/* A failure is ignored: the step is built again next time. */
-	(void)cache_put(cache, step->key, &step->outputs, step->kept, texts, scratch, NULL);
+	(void)cache_put(cache, step->key, owner, &step->outputs, step->kept, texts, scratch, NULL);
 	/* A submission decides how large its entry is, so a large one does not wait for the next trim. */
-	if (step->trim || manifest_bytes(&step->outputs) > cache->max_bytes / CACHE_TRIM_EVERY)
+	if (step->trim || manifest_bytes(&step->outputs) > cache_share(cache, owner) / CACHE_TRIM_EVERY)
 		cache_trim(cache, scratch);
 }
 

@@ -106,7 +106,10 @@ take_limits(struct execconfig *config)
 	limits_apply(&config->max, json_object_get(config->root, "limits"));
 	const json_t *cache = json_object_get(config->root, "cache");
 	const json_t *bytes = json_object_get(cache, "max_bytes"), *days = json_object_get(cache, "max_age_days");
+	const json_t *user = json_object_get(cache, "max_user_bytes");
 	config->cache_max_bytes = bytes ? (uint64_t)json_integer_value(bytes) : EXECCONFIG_CACHE_BYTES;
+	config->cache_max_user_bytes =
+		user ? (uint64_t)json_integer_value(user) : config->cache_max_bytes / EXECCONFIG_CACHE_USERS;
 	config->cache_max_age_days = days ? (unsigned)json_integer_value(days) : EXECCONFIG_CACHE_DAYS;
 }
 

@@ -335,6 +335,7 @@ read_members(const json_t *object, struct plan_step *step)
 		step->passes[json_integer_value(status)] = true;
 	step->pass_result = json_object_get(pass, "result");
 	step->cache = member_true(object, "cache");
+	step->owner = member_string(object, "owner");
 	step->device = (unsigned)member_int(object, "device");
 	step->cases = member_string(cases, "name");
 	step->cases_contents = read_contents(cases);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 
 /* ---- the usual way ---- */
 
@@ -91,6 +92,28 @@ test_empty_completion(void **state)
 	fake_end_with(0, NULL);
 	until(fake.count == 1);
 	assert_int_equal(world_number("attempt", job), 2);
+}
+
+/* What a submission has a part in belongs to its user in the machine's cache, by a name that does not tell who that is. */
+static void
+test_owner(void **state)
+{
+	(void)state;
+	char owner[32];
+	int64_t job = world_submit_as("alice", "ranked");
+	until(fake.count == 1);
+	(void)snprintf(owner, sizeof(owner), "user-%lld", (long long)engine_job_find(world.engine, job)->user);
+	size_t i, owned = 0, cached = 0;
+	json_t *step;
+	json_array_foreach(json_object_get(fake_task(0)->plan, "steps"), i, step) {
+		const char *found = member_string(step, "owner");
+		cached += member_true(step, "cache");
+		owned += found != NULL;
+		assert_true(!found || strcmp(found, owner) == 0);
+	}
+	assert_true(owned > 0 && owned < cached);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
 }
 
 /* ---- what may be shown ---- */
@@ -501,6 +524,7 @@ main(void)
 		TEST(test_idle_unit_first),
 		TEST(test_unknown_completion),
 		TEST(test_empty_completion),
+		TEST(test_owner),
 		TEST(test_progress),
 		TEST(test_phases),
 		TEST(test_refused),

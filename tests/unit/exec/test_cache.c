@@ -34,7 +34,7 @@ place_make(struct place *place, uint64_t max_bytes, unsigned max_days)
 	place->scratch = path_join(place->dir, "scratch");
 	assert_int_equal(mkdir(place->files, 0755), 0);
 	assert_int_equal(mkdir(place->to, 0755), 0);
-	assert_int_equal(cache_open(&place->cache, place->dir, max_bytes, max_days, NULL), 0);
+	assert_int_equal(cache_open(&place->cache, place->dir, max_bytes, max_bytes / 2, max_days, NULL), 0);
 }
 
 static void
@@ -53,8 +53,8 @@ key_of(int number, char key[65])
 	sha256_hex(&number, sizeof(number), key);
 }
 
-static void
-put(struct place *place, int number, const char *text)
+static int
+put_of(struct place *place, int number, const char *owner, const char *text)
 {
 	char hex[65], key[65];
 	AUTO_FREE char *path = scratch_write(place->files, "p", text);
@@ -65,8 +65,15 @@ put(struct place *place, int number, const char *text)
 	strcpy(list[0].sha256, hex);
 	const struct manifest files = {list, ARRAY_SIZE(list)};
 	AUTO_JSON json_t *more = json_pack("{s:s}", "note", text);
-	assert_int_equal(cache_put(&place->cache, key, &files, place->files, more, place->scratch, NULL), 0);
+	int rc = cache_put(&place->cache, key, owner, &files, place->files, more, place->scratch, NULL);
 	assert_int_not_equal(access(place->scratch, F_OK), 0);
+	return rc;
+}
+
+static void
+put(struct place *place, int number, const char *text)
+{
+	assert_int_equal(put_of(place, number, NULL, text), 0);
 }
 
 /* Whether an entry is there; its note must be text. */
@@ -145,15 +152,21 @@ set_age(struct place *place, int number, int days)
 }
 
 static void
+fill_text(char *text, size_t size)
+{
+	memset(text, 'x', size - 1);
+	text[size - 1] = '\0';
+}
+
+static void
 trims_by_age_and_size(void **state)
 {
 	(void)state;
 	struct place place;
 	char text[10001];
-	memset(text, 'x', sizeof(text) - 1);
-	text[sizeof(text) - 1] = '\0';
+	fill_text(text, sizeof(text));
 	/* Each entry is the file and a manifest that repeats it. */
-	place_make(&place, 50000, 10);
+	place_make(&place, 70000, 10);
 	for (int i = 0; i < 4; i++) {
 		put(&place, i, text);
 		set_age(&place, i, 8 - i);
@@ -170,6 +183,98 @@ trims_by_age_and_size(void **state)
 	place_remove(&place);
 }
 
+static void
+bounds_each_user(void **state)
+{
+	(void)state;
+	struct place place;
+	char text[10001];
+	fill_text(text, sizeof(text));
+	/* A user's share holds two entries, all of the cache five. */
+	place_make(&place, 120000, 10);
+	put(&place, 0, text);
+	set_age(&place, 0, 9);
+	assert_int_equal(put_of(&place, 1, "ada", text), 0);
+	set_age(&place, 1, 8);
+	for (int i = 2; i < 6; i++) {
+		assert_int_equal(put_of(&place, i, "eve", text), 0);
+		set_age(&place, i, 7 - i);
+	}
+	cache_trim(&place.cache, place.scratch);
+	/* Each kept: the board's own and the other user's, though they are older. */
+	assert_true(get(&place, 0, text));
+	assert_true(get(&place, 1, text));
+	assert_false(get(&place, 2, text));
+	assert_false(get(&place, 3, text));
+	assert_true(get(&place, 4, text));
+	assert_true(get(&place, 5, text));
+	place_remove(&place);
+}
+
+/* What alone exceeds a user's share is not kept at all. */
+static void
+refuses_too_large(void **state)
+{
+	(void)state;
+	struct place place;
+	char text[10001];
+	fill_text(text, sizeof(text));
+	place_make(&place, 18000, 10);
+	assert_int_equal(put_of(&place, 0, "eve", text), KETTLE_ETOOBIG);
+	assert_false(get(&place, 0, text));
+	put(&place, 1, text);
+	assert_true(get(&place, 1, text));
+	place_remove(&place);
+}
+
+/* Where many users fill it together, the one with most makes room, and boards only for boards. */
+static void
+takes_from_who_has_most(void **state)
+{
+	(void)state;
+	struct place place;
+	char text[10001];
+	fill_text(text, sizeof(text));
+	place_make(&place, 120000, 10);
+	for (int i = 0; i < 4; i++) {
+		put(&place, i, text);
+		set_age(&place, i, 9 - i);
+	}
+	assert_int_equal(put_of(&place, 4, "ada", text), 0);
+	set_age(&place, 4, 4);
+	assert_int_equal(put_of(&place, 5, "eve", text), 0);
+	set_age(&place, 5, 3);
+	assert_int_equal(put_of(&place, 6, "eve", text), 0);
+	cache_trim(&place.cache, place.scratch);
+	/* Boards have three quarters at most; of what is left eve gives one. */
+	assert_false(get(&place, 0, text));
+	for (int i = 1; i < 5; i++)
+		assert_true(get(&place, i, text));
+	assert_false(get(&place, 5, text));
+	assert_true(get(&place, 6, text));
+	place_remove(&place);
+}
+
+/* An entry that does not say whose it is comes from another version: no bound would be true of it. */
+static void
+drops_what_has_no_owner(void **state)
+{
+	(void)state;
+	struct place place;
+	char key[65];
+	key_of(1, key);
+	place_make(&place, 1u << 20, 10);
+	put(&place, 1, "one");
+	put(&place, 2, "two");
+	AUTO_BUF struct buf owner = {0};
+	buf_printf(&owner, "%s/cache/%s/owner", place.dir, key);
+	assert_int_equal(unlink(owner.data), 0);
+	cache_trim(&place.cache, place.scratch);
+	assert_false(get(&place, 1, "one"));
+	assert_true(get(&place, 2, "two"));
+	place_remove(&place);
+}
+
 int
 main(void)
 {
@@ -177,6 +282,10 @@ main(void)
 		cmocka_unit_test(keeps_and_finds),
 		cmocka_unit_test(notices_damage),
 		cmocka_unit_test(trims_by_age_and_size),
+		cmocka_unit_test(bounds_each_user),
+		cmocka_unit_test(refuses_too_large),
+		cmocka_unit_test(takes_from_who_has_most),
+		cmocka_unit_test(drops_what_has_no_owner),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/embedded_text.h"
+#include "base/json_access.h"
 #include "base/schema.h"
 #include "lib/languages.h"
 
@@ -103,6 +104,12 @@ test_task_only(void **state)
 			found++;
 			if (plan->steps[k].task_only != steps[i].task_only)
 				fail_msg("%s, %s", steps[i].task, steps[i].title);
+			/* In the cache the former belong to the board, the latter to the user. */
+			plan_set_owner(plan, "user-7");
+			const char *owner = member_string(plan->steps[k].json, "owner");
+			bool owned = !steps[i].task_only && member_true(plan->steps[k].json, "cache");
+			if (!owner != !owned || (owned && strcmp(owner, "user-7") != 0))
+				fail_msg("%s, %s belongs to %s", steps[i].task, steps[i].title, owner ? owner : "the board");
 		}
 		if (found != 1)
 			fail_msg("%s has %zu steps `%s`", steps[i].task, found, steps[i].title);
