@@ -224,6 +224,20 @@ list_descriptors(const struct step *step, size_t index, const struct referee_lin
 	return count;
 }
 
+/* Says once that environment_make left a folder out of PATH. */
+static void
+tell_path(struct exec_context *exec, const char *program)
+{
+	AUTO_BUF struct buf clean = {0};
+	if (exec->told_path || !program || utf8_valid(program, strlen(program)))
+		return;
+	exec->told_path = true;
+	(void)utf8_sanitize(program, strlen(program), &clean);
+	exec_context_emit(
+		exec, json_pack("{s:s, s:o}", "event", "error", "error",
+				  json_sprintf("The folder of `%s` is not text in UTF-8, so the PATH of steps lacks it.", clean.data)));
+}
+
 /* Starts one; everything that config points to is freed again when this returns. */
 static void
 launch(struct step_process *process, size_t index, const struct referee_link *link, void (*ended)(void *arg),
@@ -243,6 +257,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	AUTO_STRINGS struct strings environment = {0};
 	AUTO_STRINGS struct strings nodes = {0};
 	AUTO_STRINGS struct strings folders = {0};
+	tell_path(step->job->exec, process->tool ? process->tool->path : NULL);
 	AUTO_JSON json_t *variables = make_environment(process, index == 0);
 	make_arguments(process, &argv);
 	environment_list(variables, &environment);

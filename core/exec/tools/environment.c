@@ -11,12 +11,14 @@
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* Appends the folder of a program, between colons. */
+/* Appends the folder of a program, between colons. JSON has no room for one that is not text in UTF-8. */
 static void
 add_folder(struct buf *path, const char *program)
 {
 	const char *slash = strrchr(program, '/');
-	buf_printf(path, "%s%.*s", path->len ? ":" : "", slash > program ? (int)(slash - program) : 1, program);
+	int len = slash > program ? (int)(slash - program) : 1;
+	if (utf8_valid(program, (size_t)len))
+		buf_printf(path, "%s%.*s", path->len ? ":" : "", len, program);
 }
 
 json_t *

@@ -542,8 +542,10 @@ spawn(struct warm_process *process, const struct warm_key *key, int socket, int 
 	strings_add_all(&arguments, key->modules);
 	AUTO_JSON json_t *own = json_copy((json_t *)key->environment);
 	json_object_set(own, "KETTLE_WARM_HOME", json_object_get(own, "HOME"));
-	json_object_set_new(own, "HOME", json_string(process->private));
+	json_object_del(own, "HOME");
 	environment_list(own, &environment);
+	/* Not by way of JSON, which has no room for every path. */
+	strings_take(&environment, xasprintf("HOME=%s", process->private));
 	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = output}},
 		{UV_INHERIT_FD, {.fd = output}}, {UV_INHERIT_FD, {.fd = socket}}, {.flags = UV_IGNORE}};
 	if (image >= 0)

@@ -178,6 +178,19 @@ asks_in_clean_environment(void **state)
 	scratch_remove(dir);
 }
 
+/* One folder that JSON has no room for takes nothing else with it. */
+static void
+keeps_environment(void **state)
+{
+	(void)state;
+	struct execconfig config = {0};
+	AUTO_JSON json_t *env = environment_make(&config, "/opt/\xff/bin/python3", NULL);
+	assert_string_equal(json_string_value(json_object_get(env, "LANG")), "C.UTF-8");
+	const char *path = json_string_value(json_object_get(env, "PATH"));
+	assert_non_null(path);
+	assert_int_equal(strncmp(path, "/usr/local/sbin:", strlen("/usr/local/sbin:")), 0);
+}
+
 /* A toolkit whose compiler is started by a wrapper that lies elsewhere. */
 static void
 write_toolkit(const char *dir, const char *cicc)
@@ -567,6 +580,7 @@ main(void)
 		cmocka_unit_test(finds_tools),
 		cmocka_unit_test(asks_away_from_home),
 		cmocka_unit_test(asks_in_clean_environment),
+		cmocka_unit_test(keeps_environment),
 		cmocka_unit_test(knows_toolkits),
 		cmocka_unit_test(spells_toolkits),
 		cmocka_unit_test(finds_packages),
