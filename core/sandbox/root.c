@@ -389,18 +389,17 @@ open_proc(void)
 
 /*
  * What says how the machine was started, where its kernel lies, and what others do on it from moment to moment. The files
- * are empty; those that this kernel lacks are skipped.
+ * are empty. One that cannot be covered stays as it is: a kernel lacks some, a container may have covered or closed others,
+ * and what they say is no reason to run nothing at all.
  */
-static int
+static void
 mask_proc(void)
 {
 	static const char *const masked[] = {"/proc/buddyinfo", "/proc/cmdline", "/proc/config.gz", "/proc/diskstats",
 		"/proc/interrupts", "/proc/kallsyms", "/proc/key-users", "/proc/keys", "/proc/locks", "/proc/schedstat",
 		"/proc/softirqs", "/proc/vmstat", "/proc/zoneinfo"};
 	for (size_t i = 0; i < ARRAY_SIZE(masked); i++)
-		if (mount(ROOT_OLD "/dev/null", masked[i], NULL, MS_BIND, NULL) && errno != ENOENT)
-			return -1;
-	return 0;
+		(void)mount(ROOT_OLD "/dev/null", masked[i], NULL, MS_BIND, NULL);
 }
 
 /* The mount is read-only, not the file system, so that do_proc_own can undo it. */
@@ -410,11 +409,12 @@ do_proc(const struct sandbox_op *op, int *ret_proc)
 	int proc = open_proc();
 	if (((proc < 0 || mount("proc", op->target, "proc", ROOT_PROC_FLAGS, "hidepid=ptraceable")) &&
 			mount("proc", op->target, "proc", ROOT_PROC_FLAGS, NULL)) ||
-		mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL) || mask_proc()) {
+		mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL)) {
 		if (proc >= 0)
 			close(proc);
 		return -1;
 	}
+	mask_proc();
 	*ret_proc = proc >= 0 ? proc : open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return 0;
 }
