@@ -210,6 +210,11 @@ set_up_base(struct init *self)
 	/* Behind seccomp, a second barrier against nested user namespaces, and against watching what the machine executes. */
 	write_text(self->proc, "sys/user/max_user_namespaces", "0");
 	write_text(self->proc, "sys/user/max_inotify_instances", "0");
+	/* What a connection can hold, so that watch.c may count connections. */
+	if (self->plan->protections & SANDBOX_NET && !(self->plan->protections & SANDBOX_MEMORY_CGROUP)) {
+		write_text(self->proc, "sys/net/ipv4/tcp_rmem", "4096 131072 212992");
+		write_text(self->proc, "sys/net/ipv4/tcp_wmem", "4096 16384 212992");
+	}
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,9 +86,11 @@ sandbox_landlock_ruleset(const struct sandbox_plan *plan, bool copied)
 	uint64_t read = LANDLOCK_FS_EXECUTE | LANDLOCK_FS_READ_FILE | LANDLOCK_FS_READ_DIR;
 	/* Device nodes are bound below /dev; programs write to them and use their ioctls. */
 	uint64_t device = all & ~LANDLOCK_FS_ABI1 & ~LANDLOCK_FS_REFER;
+	uint64_t node = LANDLOCK_FS_EXECUTE | LANDLOCK_FS_READ_FILE | LANDLOCK_FS_WRITE_FILE | device;
+	bool polled = !(plan->protections & SANDBOX_MEMORY_CGROUP);
 	int rc = allow(ruleset, "/", read);
 	if (!rc)
-		rc = allow(ruleset, "/dev", read | device | LANDLOCK_FS_WRITE_FILE);
+		rc = allow(ruleset, "/dev", read | device);
 	/* Its file lies outside of the root. */
 	if (!rc && copied)
 		rc = allow(ruleset, "/proc/self/exe", LANDLOCK_FS_EXECUTE | LANDLOCK_FS_READ_FILE);
@@ -98,6 +101,8 @@ sandbox_landlock_ruleset(const struct sandbox_plan *plan, bool copied)
 		const struct sandbox_op *op = &plan->ops[i];
 		if (op->kind == SANDBOX_OP_COPY || (op->kind == SANDBOX_OP_BIND && op->writable && !op->device))
 			rc = allow(ruleset, op->target, no_nodes);
+		else if (op->kind == SANDBOX_OP_BIND && op->device && !(polled && !strcmp(op->target, SANDBOX_ZERO)))
+			rc = allow(ruleset, op->target, node);
 		else if (op->kind == SANDBOX_OP_PROC_OWN)
 			rc = allow(ruleset, op->target, read | (all & (LANDLOCK_FS_WRITE_FILE | LANDLOCK_FS_TRUNCATE)));
 	}

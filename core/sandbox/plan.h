@@ -16,6 +16,11 @@
 #define SANDBOX_WATCH_MEMORY (256u << 10) /* for the list of processes in watch.c */
 #define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
 #define SANDBOX_FAILED_MAX 160            /* bytes of a failure's text */
+/*
+ * A shared mapping of this node, opened for writing, is memory that polling does not see: without a memory cgroup Landlock
+ * keeps it read-only, and without both it is not there.
+ */
+#define SANDBOX_ZERO "/dev/zero"
 
 /* Init's operations to build the root, with their names in messages. Paths are absolute; sources are below the old root. */
 #define SANDBOX_OPS(X) \

@@ -49,7 +49,7 @@ static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib64", "/l
 /* What compilers, interpreters and GPU libraries read there. */
 static const char *const etc_binds[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
 	"/etc/localtime", "/etc/OpenCL", NULL};
-static const char *const device_nodes[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", NULL};
+static const char *const device_nodes[] = {"/dev/null", SANDBOX_ZERO, "/dev/full", "/dev/random", "/dev/urandom", NULL};
 static const char *const sys_binds[] = {"/sys/devices/system/cpu", "/sys/devices/system/node", NULL};
 
 static const struct {
@@ -178,8 +178,10 @@ plan_system(struct sandbox_plan *plan, struct kettle_error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++)
 		add_op(plan, SANDBOX_OP_FILE, etc_files[i].path)->text = etc_files[i].text;
 	add_op(plan, SANDBOX_OP_DIR, "/dev");
+	bool zero = plan->protections & (SANDBOX_MEMORY_CGROUP | SANDBOX_LANDLOCK);
 	for (const char *const *path = device_nodes; !rc && *path; path++)
-		rc = add_bind(plan, *path, *path, &node, err);
+		if (zero || strcmp(*path, SANDBOX_ZERO))
+			rc = add_bind(plan, *path, *path, &node, err);
 	for (size_t i = 0; i < ARRAY_SIZE(dev_links); i++)
 		add_op(plan, SANDBOX_OP_LINK, dev_links[i].path)->source = dev_links[i].target;
 	for (const char *const *path = sys_binds; !rc && *path; path++)

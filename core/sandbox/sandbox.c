@@ -45,7 +45,7 @@ struct spare_init {
 struct sandbox_machine {
 	unsigned protections;
 	char *cgroup;
-	struct sock_fprog filters[2][2]; /* with sandbox_config.counts, with a device; built on first use */
+	struct sock_fprog filters[SANDBOX_FILTERS]; /* by their kind; built on first use */
 	struct spare_init spare;
 };
 
@@ -82,7 +82,7 @@ sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, st
 	machine->cgroup = cgroup ? xstrdup(cgroup) : NULL;
 	machine->protections = sandbox_probe() | sandbox_cgroup_protections(cgroup);
 	if (machine->protections & SANDBOX_SECCOMP) {
-		int rc = sandbox_seccomp_build(false, false, &machine->filters[false][false], err);
+		int rc = sandbox_seccomp_build(0, &machine->filters[0], err);
 		if (rc) {
 			sandbox_machine_free(machine);
 			return rc;
@@ -149,8 +149,8 @@ sandbox_machine_free(struct sandbox_machine *machine)
 	if (!machine)
 		return;
 	drop_spare(&machine->spare);
-	for (size_t i = 0; i < 4; i++)
-		free(machine->filters[i / 2][i % 2].filter);
+	for (size_t i = 0; i < SANDBOX_FILTERS; i++)
+		free(machine->filters[i].filter);
 	free(machine->cgroup);
 	free(machine);
 }
@@ -267,9 +267,11 @@ static int
 plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, const struct sandbox_config *config,
 	struct kettle_error *err)
 {
-	bool device = sandbox_root_has_device(config);
-	struct sock_fprog *filter = &machine->filters[config->counts][device];
-	int rc = filter->filter ? 0 : sandbox_seccomp_build(config->counts, device, filter, err);
+	unsigned kind = config->counts ? SANDBOX_FILTER_COUNTS : 0;
+	kind |= sandbox_root_has_device(config) ? SANDBOX_FILTER_DEVICE : 0;
+	kind |= plan->protections & SANDBOX_MEMORY_CGROUP ? 0 : SANDBOX_FILTER_POLLED;
+	struct sock_fprog *filter = &machine->filters[kind];
+	int rc = filter->filter ? 0 : sandbox_seccomp_build(kind, filter, err);
 	if (rc)
 		return rc;
 	size_t size = filter->len * sizeof(*filter->filter);

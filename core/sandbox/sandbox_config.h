@@ -35,7 +35,7 @@ enum sandbox_limit {
 #define SANDBOX_TEXT_MAX 8388608 /* bytes of all arguments and the environment */
 #define SANDBOX_BINDS_MAX 1000
 
-/* 0 means the default. Files in /tmp, /dev/shm and out/ are memory too: a cgroup counts them, polling does not. */
+/* 0 means the default. Files in /tmp, /dev/shm and out/ are memory too, and count as such. */
 struct sandbox_limits {
 	uint64_t cpu_ns;     /* CPU time of the whole tree; 0: unlimited */
 	uint64_t memory;     /* bytes, of the whole tree; 0: 4 GiB */

@@ -242,6 +242,27 @@ static const struct special counting = {"perf_event_open",
 		{4, PERF_FLAG_PID_CGROUP, PERF_FLAG_PID_CGROUP, SECCOMP_ERRNO(EPERM), false}},
 	SECCOMP_RET_ALLOW};
 
+/*
+ * Where memory is polled: what stays when it is unmapped, and is seen by no file system's count either. Programs fall back
+ * to files in /dev/shm or /tmp, which are counted. Buffers of sockets keep the size that they are counted with.
+ */
+static const struct special polled[] = {
+	{"memfd_create", {{1, MFD_HUGETLB, MFD_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_ERRNO(ENOSYS)},
+	{"shmget", {{2, SHM_HUGETLB, SHM_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_ERRNO(ENOSYS)},
+	{"semget", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
+	{"msgget", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
+	{"vmsplice", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
+	{"mmap",
+		{{3, MAP_HUGETLB, MAP_HUGETLB, SECCOMP_ERRNO(EPERM), false},
+			{3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS, SECCOMP_ERRNO(EPERM), false}},
+		SECCOMP_RET_ALLOW},
+	{"setsockopt",
+		{{1, SECCOMP_ALL, SOL_SOCKET, SECCOMP_RET_ALLOW, true},
+			{2, SECCOMP_ALL, SO_LINGER, SECCOMP_ERRNO(EPERM), false},
+			{2, SECCOMP_ALL, SO_SNDBUF, SECCOMP_ERRNO(0), false}, {2, SECCOMP_ALL, SO_RCVBUF, SECCOMP_ERRNO(0), false}},
+		SECCOMP_RET_ALLOW},
+};
+
 static void
 emit(struct program *program, uint16_t code, uint8_t jump_true, uint8_t jump_false, uint32_t value)
 {
@@ -351,7 +372,7 @@ emit_named(struct program *program, const struct special *special)
 }
 
 int
-sandbox_seccomp_build(bool counts, bool device, struct sock_fprog *ret_program, struct kettle_error *err)
+sandbox_seccomp_build(unsigned kind, struct sock_fprog *ret_program, struct kettle_error *err)
 {
 	AUTO_FREE struct program *program = xcalloc(1, sizeof(*program));
 	AUTO_FREE uint32_t *actions = xcalloc(SECCOMP_CALLS_MAX, sizeof(*actions));
@@ -361,10 +382,13 @@ sandbox_seccomp_build(bool counts, bool device, struct sock_fprog *ret_program, 
 	set_actions(actions, needless, ARRAY_SIZE(needless), SECCOMP_ERRNO(0));
 	set_actions(actions, refused, ARRAY_SIZE(refused), SECCOMP_ERRNO(EPERM));
 	emit_start(program);
+	/* The first block of a call decides. */
+	for (size_t i = 0; kind & SANDBOX_FILTER_POLLED && i < ARRAY_SIZE(polled); i++)
+		emit_named(program, &polled[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(specials); i++)
 		emit_named(program, &specials[i]);
-	emit_named(program, device ? &device_requests : &requests);
-	if (counts)
+	emit_named(program, kind & SANDBOX_FILTER_DEVICE ? &device_requests : &requests);
+	if (kind & SANDBOX_FILTER_COUNTS)
 		emit_named(program, &counting);
 	if (emit_ranges(program, actions) || program->len >= BPF_MAXINSNS)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The list of system calls cannot be made into a program.");

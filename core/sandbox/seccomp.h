@@ -5,14 +5,17 @@
 
 #include <kettle/error.h>
 #include <linux/filter.h>
-#include <stdbool.h>
 
 /* Whether the kernel supports filters. [any] */
 int sandbox_seccomp_present(void);
-/*
- * Builds the filter of this architecture; the caller frees ret_program->filter. counts: allow
- * perf_event_open for the payload's own processes. device: allow any ioctl, as drivers need.
- */
-int sandbox_seccomp_build(bool counts, bool device, struct sock_fprog *ret_program, struct kettle_error *err);
+/* What differs between filters. */
+enum sandbox_filter {
+	SANDBOX_FILTER_COUNTS = 1, /* allows perf_event_open for the payload's own processes */
+	SANDBOX_FILTER_DEVICE = 2, /* allows any ioctl, as drivers need */
+	SANDBOX_FILTER_POLLED = 4, /* refuses memory that is in no process's resident set, since no cgroup counts it */
+	SANDBOX_FILTERS = 8
+};
+/* Builds the filter of this architecture for a set of enum sandbox_filter; the caller frees ret_program->filter. */
+int sandbox_seccomp_build(unsigned kind, struct sock_fprog *ret_program, struct kettle_error *err);
 
 #endif

@@ -4,10 +4,12 @@
  *
  * Theory of operation. It reads the files of the cgroup where there is one, else every process of init's /proc. CPU time
  * is the sum over live processes, their reaped children and what init reaped; children of a process that ignores SIGCHLD
- * are lost once they have ended. Memory is the sum of resident, unshared memory plus the largest shared part. That counts
- * pages shared by fork several times, so proportional sizes decide before a kill and make the peak. With namespaces the
- * tree is all of /proc but init; without, init's descendants, with orphans, as init is a child subreaper. Nothing is
- * allocated.
+ * are lost once they have ended. Memory is the sum of resident, unshared memory, page tables and swap, plus the largest
+ * shared part, plus what no process shows: the files in /tmp, /dev/shm and out/, and room for what pipes and more sockets
+ * than usual can hold. That counts pages shared by fork, and mapped files, several times, so proportional sizes without
+ * those files decide before a kill and make the peak. All other memory that no process shows is refused (seccomp.c). With
+ * namespaces the tree is all of /proc but init; without, init's descendants, with orphans, as init is a child subreaper.
+ * Nothing is allocated.
  */
 #include <config.h>
 
@@ -17,7 +19,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -29,14 +34,21 @@
 #define WATCH_CPU_MAX_MS 1000
 #define WATCH_TREE_MAX 4096
 #define WATCH_NAME_SIZE 64
-#define WATCH_TEXT_SIZE 1024
+#define WATCH_TEXT_SIZE 8192
+#define WATCH_PLACES 3              /* file systems in memory */
+#define WATCH_DESCRIPTORS 64        /* of a process, as many as every process has room for */
+#define WATCH_DESCRIPTOR_BYTES 4096 /* of a pipe's end, beyond the pages that all pipes of a user may have */
+#define WATCH_SOCKETS 32            /* of a run, free */
+#define WATCH_SOCKET_BYTES (UINT64_C(512) << 10) /* with net.core.wmem_default and rmem_default as kernels have them */
 #define WATCH_DENTS_SIZE 4096
 #define NS_PER_S UINT64_C(1000000000)
 
 struct watch_process {
 	pid_t pid, parent;
 	bool below; /* init */
-	uint64_t cpu_ticks, resident, shared;
+	uint64_t cpu_ticks;
+	uint64_t resident, shared; /* bytes; shared is a part of resident */
+	uint64_t more;             /* bytes: page tables, swap, what pipes can hold */
 };
 struct watch_tree {
 	struct watch_process list[WATCH_TREE_MAX];
@@ -85,16 +97,42 @@ next_number(char **at)
 	return strtoull(*at, at, 10);
 }
 
+/* The number behind "\nNAME:" in a text; 0: there is none. */
+static uint64_t
+field(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+/* Where the list of groups is so long that the lines about memory are cut off. */
 static bool
-read_memory(int proc, pid_t pid, struct watch_process *ret)
+read_statm(int proc, pid_t pid, struct watch_process *ret)
 {
 	char text[WATCH_TEXT_SIZE], *at = text;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	if (!read_text(proc, pid, "statm", text))
 		return false;
 	(void)next_number(&at);
-	ret->resident = next_number(&at);
-	ret->shared = next_number(&at);
+	ret->resident = next_number(&at) * page;
+	ret->shared = next_number(&at) * page;
 	return ret->resident > 0;
+}
+
+static bool
+read_memory(int proc, pid_t pid, struct watch_process *ret)
+{
+	char text[WATCH_TEXT_SIZE];
+	if (!read_text(proc, pid, "status", text))
+		return false;
+	ret->resident = field(text, "\nVmRSS:") * 1024;
+	if (ret->resident == 0)
+		return read_statm(proc, pid, ret);
+	ret->shared = (field(text, "\nRssFile:") + field(text, "\nRssShmem:")) * 1024;
+	uint64_t descriptors = field(text, "\nFDSize:");
+	ret->more = (field(text, "\nVmPTE:") + field(text, "\nVmSwap:")) * 1024;
+	ret->more += descriptors > WATCH_DESCRIPTORS ? (descriptors - WATCH_DESCRIPTORS) * WATCH_DESCRIPTOR_BYTES : 0;
+	return true;
 }
 
 /* For a process whose first thread has ended: the kernel shows its memory with the other threads only. */
@@ -175,51 +213,157 @@ read_tree(int proc, bool namespaces, struct watch_tree *tree)
 		mark_descendants(tree, self);
 }
 
-/* Proportional set size of a process in bytes; 0: it is gone. */
+/* The file systems in memory that the payload writes to, and the bytes in them. */
+struct watch_places {
+	dev_t list[WATCH_PLACES];
+	size_t count;
+	uint64_t bytes;
+};
+
+static void
+read_places(const struct sandbox_plan *plan, struct watch_places *ret)
+{
+	static const char *const paths[WATCH_PLACES] = {SANDBOX_JOB "/out", "/tmp", "/dev/shm"};
+	*ret = (struct watch_places){.count = 0};
+	for (size_t i = 0; i < WATCH_PLACES && plan->protections & SANDBOX_MOUNT; i++) {
+		struct statvfs fs;
+		struct stat st;
+		if (statvfs(paths[i], &fs) || stat(paths[i], &st))
+			continue;
+		ret->list[ret->count++] = st.st_dev;
+		ret->bytes += (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;
+	}
+}
+
+/* What sockets beyond the usual can hold. The namespace counts them, those in flight too. */
 static uint64_t
-proportional_size(int proc, pid_t pid, uint64_t page)
+socket_memory(const struct sandbox_plan *plan, int proc)
 {
 	char text[WATCH_TEXT_SIZE];
-	struct watch_process now;
-	char *line = read_text(proc, pid, "smaps_rollup", text) ? strstr(text, "\nPss:") : NULL;
-	if (line)
-		return strtoull(line + 5, NULL, 10) * 1024;
+	AUTO_FD int fd = plan->protections & SANDBOX_NET ? openat(proc, "net/sockstat", O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (size <= 0)
+		return 0;
+	text[size] = '\0';
+	uint64_t used = field(text, "sockets: used");
+	return used > WATCH_SOCKETS ? (used - WATCH_SOCKETS) * WATCH_SOCKET_BYTES : 0;
+}
+
+/* One mapping of a process, as lines of smaps tell it. */
+struct watch_mapping {
+	const struct watch_places *places;
+	bool placed; /* it is of a file in one of the places */
+	uint64_t size, own;
+	uint64_t sum; /* of all: bytes of those files; pages that were copied on write are the process's own */
+};
+
+static void
+end_mapping(struct watch_mapping *mapping)
+{
+	if (mapping->placed && mapping->size > mapping->own)
+		mapping->sum += (mapping->size - mapping->own) * 1024;
+	mapping->placed = false;
+	mapping->size = mapping->own = 0;
+}
+
+static void
+take_line(struct watch_mapping *mapping, const char *line)
+{
+	unsigned major = 0, minor = 0;
+	if (strncmp(line, "Pss:", 4) == 0)
+		mapping->size = strtoull(line + 4, NULL, 10);
+	else if (strncmp(line, "Anonymous:", 10) == 0)
+		mapping->own = strtoull(line + 10, NULL, 10);
+	else if (sscanf(line, "%*x-%*x %*s %*x %x:%x", &major, &minor) == 2) {
+		end_mapping(mapping);
+		for (size_t i = 0; i < mapping->places->count; i++)
+			mapping->placed = mapping->placed || mapping->places->list[i] == makedev(major, minor);
+	}
+}
+
+/* What a process has mapped of the files in those places, in bytes. */
+static uint64_t
+mapped_size(int proc, pid_t pid, const struct watch_places *places)
+{
+	char path[WATCH_NAME_SIZE], text[WATCH_TEXT_SIZE];
+	struct watch_mapping mapping = {.places = places};
+	size_t len = 0;
+	bool skips = false; /* the rest of a line that is longer than the buffer: its start has been taken */
+	ssize_t size;
+	path_below(pid, "smaps", path);
+	AUTO_FD int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (size = read(fd, text + len, sizeof(text) - 1 - len)) > 0) {
+		char *line = text, *end;
+		len += (size_t)size;
+		text[len] = '\0';
+		for (; (end = strchr(line, '\n')); line = end + 1, skips = false) {
+			*end = '\0';
+			if (!skips)
+				take_line(&mapping, line);
+		}
+		len -= (size_t)(line - text);
+		memmove(text, line, len);
+		if (len == sizeof(text) - 1) {
+			text[len] = '\0';
+			if (!skips)
+				take_line(&mapping, text);
+			skips = true;
+			len = 0;
+		}
+	}
+	end_mapping(&mapping);
+	return mapping.sum;
+}
+
+/* Proportional set size of a process in bytes, without files in those places; 0: it is gone. */
+static uint64_t
+proportional_size(int proc, pid_t pid, const struct watch_places *places)
+{
+	char text[WATCH_TEXT_SIZE];
+	struct watch_process now = {0};
+	bool has = read_text(proc, pid, "smaps_rollup", text) && strstr(text, "\nPss:");
+	uint64_t size = has ? field(text, "\nPss:") * 1024 : 0;
+	if (has)
+		return sandbox_plan_since(size, places->bytes ? mapped_size(proc, pid, places) : 0);
 	/* The process lives, but the kernel lacks that file. */
-	return read_process(proc, pid, &now) && now.resident > now.shared ? (now.resident - now.shared) * page : 0;
+	return read_process(proc, pid, &now) ? now.resident - now.shared : 0;
 }
 
 static uint64_t
-exact_memory(int proc, const struct watch_tree *tree, uint64_t page)
+exact_memory(int proc, const struct watch_tree *tree, const struct watch_places *places)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < tree->count; i++)
-		sum += tree->list[i].below ? proportional_size(proc, tree->list[i].pid, page) : 0;
-	return sum;
+		if (tree->list[i].below)
+			sum += proportional_size(proc, tree->list[i].pid, places) + tree->list[i].more;
+	return sum + places->bytes;
 }
 
 /* The plain sum is never too low. The exact one costs more: it is taken at the limit and at a new maximum. */
 static uint64_t
 tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), sum = 0, shared = 0;
+	uint64_t sum = 0, shared = 0, sockets = socket_memory(plan, proc);
+	struct watch_places places;
+	read_places(plan, &places);
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct watch_process *process = &tree->list[i];
 		if (!process->below)
 			continue;
-		sum += process->resident > process->shared ? process->resident - process->shared : 0;
+		sum += (process->resident > process->shared ? process->resident - process->shared : 0) + process->more;
 		shared = process->shared > shared ? process->shared : shared;
 	}
-	sum = (sum + shared) * page;
-	if (tree->count <= 1)
+	sum += shared + places.bytes + sockets;
+	if (tree->count <= 1 && places.bytes == 0)
 		return sum;
 	bool higher = sum > plan->watch_highest + plan->watch_highest / WATCH_HIGHER_PART;
 	if (!higher && sum <= plan->limits.memory)
 		return 0;
 	plan->watch_highest = higher ? sum : plan->watch_highest;
-	uint64_t exact = exact_memory(proc, tree, page);
+	uint64_t exact = exact_memory(proc, tree, &places) + sockets;
 	/* Once more, since a part may be counted several times while processes that share it end. */
 	if (exact > plan->limits.memory) {
-		uint64_t again = exact_memory(proc, tree, page);
+		uint64_t again = exact_memory(proc, tree, &places) + sockets;
 		exact = again < exact ? again : exact;
 	}
 	return exact < sum ? exact : sum;

@@ -3,7 +3,6 @@
 // tries: memory that belongs to no process's own: files in memory that are written, not mapped.
 // expect: passed failed timed_out
 // memory: 3500
-// needs: memory_cgroup
 #include "attack.h"
 
 #include <sys/mman.h>

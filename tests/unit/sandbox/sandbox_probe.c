@@ -31,6 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unit/sandbox/sandbox_hide.h"
+
 #define CHUNK (1u << 20)
 
 static void
@@ -234,6 +236,41 @@ do_memory_shared(char **args)
 	while (wait(NULL) > 0)
 		;
 	printf("shared\n");
+	return 0;
+}
+
+/* Holds more memory than the limit where no process shows it, and waits to be killed; or says that it may not. */
+static int
+do_hide(char **args)
+{
+	int rc = hide_memory(args[0]);
+	printf("%s\n", rc < 0 ? "refused" : "held");
+	fflush(stdout);
+	return rc < 0 ? 0 : wait_forever();
+}
+
+/* A file in memory that several processes have mapped: no reason to be killed. */
+static int
+do_map_file(char **args)
+{
+	size_t size = strtoul(args[1], NULL, 10);
+	int fd = open(args[0], O_RDWR | O_CREAT, 0600);
+	char *memory =
+		ftruncate(fd, (off_t)size) ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return 1;
+	memset(memory, 1, size);
+	for (int i = 0; i < 4; i++)
+		if (fork() == 0) {
+			long sum = 0;
+			for (size_t at = 0; at < size; at += 4096)
+				sum += ((volatile char *)memory)[at];
+			usleep(200000);
+			_exit(sum == 0);
+		}
+	while (wait(NULL) > 0)
+		;
+	printf("mapped\n");
 	return 0;
 }
 
@@ -677,13 +714,13 @@ static const struct {
 } commands[] = {{"exit", do_exit}, {"abort", do_abort}, {"fds", do_fds}, {"echo", do_echo}, {"env", do_env},
 	{"try-write", do_try_write}, {"try-read", do_try_read}, {"fill", do_fill}, {"inodes", do_inodes}, {"spin", do_spin},
 	{"spin-short", do_spin_short}, {"sleep", do_sleep}, {"memory", do_memory}, {"memory-child", do_memory_child},
-	{"memory-shared", do_memory_shared}, {"fork-bomb", do_fork_bomb}, {"fork-storm", do_fork_storm},
-	{"daemon", do_daemon}, {"daemons", do_daemons}, {"kill-all", do_kill_all}, {"processes", do_processes},
-	{"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls}, {"allowed", do_allowed},
-	{"machine-wide", do_machine_wide}, {"core", do_core}, {"show", do_show}, {"sizes", do_sizes},
-	{"requests", do_requests}, {"real-time", do_real_time}, {"i386", do_i386}, {"starve", do_starve},
-	{"cores", do_cores}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals}, {"limits", do_limits},
-	{"connect-abstract", do_connect_abstract}};
+	{"memory-shared", do_memory_shared}, {"hide", do_hide}, {"map-file", do_map_file}, {"fork-bomb", do_fork_bomb},
+	{"fork-storm", do_fork_storm}, {"daemon", do_daemon}, {"daemons", do_daemons}, {"kill-all", do_kill_all},
+	{"processes", do_processes}, {"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls},
+	{"allowed", do_allowed}, {"machine-wide", do_machine_wide}, {"core", do_core}, {"show", do_show},
+	{"sizes", do_sizes}, {"requests", do_requests}, {"real-time", do_real_time}, {"i386", do_i386},
+	{"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals},
+	{"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
 
 int
 main(int argc, char **argv)

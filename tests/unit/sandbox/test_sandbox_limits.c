@@ -161,6 +161,35 @@ test_memory_polled(void **state)
 	sandbox_machine_free(machine);
 }
 
+/* What no process shows as its own counts all the same, or is refused. */
+static void
+test_memory_hidden(void **state)
+{
+	static const char *const kinds[] = {
+		"/tmp/x", "/dev/shm/x", "/job/out/x", "memfd", "anonymous", "/dev/zero", "segments", "sockets", "tables"};
+	struct fixture *fixture = *state;
+	struct sandbox_machine *machine = use_polling(fixture);
+	fixture->config.limits.memory = 64 * MIB;
+	for (int landlock = 1; landlock >= 0; landlock--) {
+		if (!landlock)
+			sandbox_machine_disable(machine, SANDBOX_LANDLOCK);
+		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+			fixture->text[0] = '\0';
+			FIXTURE_RUN(fixture, "hide", kinds[i]);
+			if (fixture->report.limit != SANDBOX_LIMIT_MEMORY && !strstr(fixture->text, "refused"))
+				fail_msg("%s: limit %d, `%s`", kinds[i], fixture->report.limit, fixture->text);
+			print_message("# %s: %s\n", kinds[i], strstr(fixture->text, "refused") ? "refused" : "killed");
+		}
+	}
+	/* What is mapped counts once. */
+	FIXTURE_RUN(fixture, "map-file", "/dev/shm/x", "40000000");
+	assert_said(fixture, "mapped\n");
+	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_NONE);
+	assert_true(fixture->report.memory_peak > 38 * MIB && fixture->report.memory_peak < 64 * MIB);
+	sandbox_free(STEAL(fixture->sandbox));
+	sandbox_machine_free(machine);
+}
+
 static void
 check_fork_bomb(struct fixture *fixture)
 {
@@ -465,6 +494,7 @@ main(void)
 		FIXTURE_TEST(test_cpu_polled),
 		FIXTURE_TEST(test_memory),
 		FIXTURE_TEST(test_memory_polled),
+		FIXTURE_TEST(test_memory_hidden),
 		FIXTURE_TEST(test_fork_bomb),
 		FIXTURE_TEST(test_fork_bomb_polled),
 		FIXTURE_TEST(test_daemons),
