@@ -76,25 +76,51 @@ drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct ket
 
 /* ---- events, tokens ---- */
 
+/*
+ * A plugin that no server has loaded for so long begins anew when it comes back. A time to come is no time of a use: the
+ * clock was set back since.
+ */
+static int
+drop_cursors(struct db *db, int64_t before, struct kettle_error *err)
+{
+	int rc = db_exec(db, err, "UPDATE cursors SET used_at = ?1 WHERE used_at > ?1", "i", db->now_ms);
+	if (rc < 0)
+		return rc;
+	return db_exec(db, err,
+		"DELETE FROM cursors WHERE used_at < ?1 AND EXISTS (SELECT 1 FROM events WHERE seq > cursors.seq AND at < ?1)",
+		"i", before);
+}
+
+/* The next events after the cursor that every consumer has read: how many, how many that must stay, the last. */
+static int
+look_at_events(struct db *db, int64_t cursor, int64_t before, json_t **ret_row, struct kettle_error *err)
+{
+	/* A time to come says nothing of those behind it: the clock was set back since. */
+	return db_object(db, ret_row, err,
+		"SELECT count(*) AS count, coalesce(sum(at BETWEEN ?3 AND ?4), 0) AS kept, coalesce(max(seq), 0) AS last FROM "
+		"(SELECT seq, at FROM events WHERE seq > ?1 AND seq <= coalesce((SELECT min(seq) FROM cursors), seq) "
+		"ORDER BY seq LIMIT ?2)",
+		"iiii", cursor, (int64_t)RETENTION_PART, before, db->now_ms);
+}
+
 static int
 drop_events(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
+	int64_t before = db->now_ms - retention->limits.event_days * DAY_MS;
+	AUTO_JSON json_t *row = NULL;
 	if (retention->limits.event_days == 0)
 		return 0;
-	/* A plugin that no server has loaded for so long begins anew when it comes back. */
-	int64_t before = db->now_ms - retention->limits.event_days * DAY_MS;
-	int rc = db_exec(db, err,
-		"DELETE FROM cursors WHERE used_at < ?1 AND EXISTS (SELECT 1 FROM events WHERE seq > cursors.seq AND at < ?1)",
-		"i", before);
+	int rc = drop_cursors(db, before, err);
+	if (rc == 0)
+		rc = look_at_events(db, retention->cursor, before, &row, err);
+	int64_t last = member_int(row, "last");
 	/* Numbers are never reused: the next event's is higher even where all others are removed. */
 	if (rc == 0)
-		rc = db_exec(db, err,
-			"DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= coalesce((SELECT min(seq) FROM "
-			"cursors), seq) ORDER BY seq LIMIT ?1) AND at < ?2",
-			"ii", (int64_t)RETENTION_PART, before);
-	int64_t changes = rc == 0 ? db_changes(db) : 0;
-	retention->events += changes;
-	*ret_more = changes == RETENTION_PART;
+		rc = db_exec(db, err, "DELETE FROM events WHERE seq > ? AND seq <= ? AND at < ?", "iii", retention->cursor,
+			last, before);
+	retention->events += rc == 0 ? db_changes(db) : 0;
+	*ret_more = rc == 0 && member_int(row, "count") == RETENTION_PART && member_int(row, "kept") == 0;
+	retention->cursor = *ret_more ? last : 0;
 	return rc;
 }
 

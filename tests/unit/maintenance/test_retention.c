@@ -176,6 +176,29 @@ test_events_and_tokens(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM rate_spent"), 1);
 }
 
+/* Events and uses of a time when the clock was ahead keep nothing of what came after them. */
+static void
+test_events_of_the_future(void **state)
+{
+	(void)state;
+	struct retention month = {.limits = {.event_days = 30}};
+	fixture_sql(&c.f, "DELETE FROM events");
+	fixture_sql(&c.f,
+		"INSERT INTO cursors VALUES ('plugin:gone', 900, 1e15); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + "
+		"1 "
+		"FROM n WHERE i < 700) INSERT INTO events (seq, at, kind, scope, closed) SELECT 1000 + i, CASE WHEN i <= 500 "
+		"THEN 1e15 ELSE " DAYS_AGO(40) " END, 'x', 'p', 0 FROM n");
+	step(RETENTION_EVENTS, &month);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM events"), 700);
+	/* The use becomes one of today, and is old when the plugin has not come back for so long. */
+	assert_true(fixture_int(&c.f, "SELECT used_at FROM cursors") < (int64_t)1e15);
+	fixture_sql(&c.f, "UPDATE cursors SET used_at = " DAYS_AGO(31));
+	step(RETENTION_EVENTS, &month);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM events"), 500);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM events WHERE at = 1e15"), 500);
+	assert_int_equal(month.events, 200);
+}
+
 static void
 test_parts(void **state)
 {
@@ -210,6 +233,7 @@ main(void)
 		TEST(test_artifacts_and_logs),
 		TEST(test_logs_behind_open_job),
 		TEST(test_events_and_tokens),
+		TEST(test_events_of_the_future),
 		TEST(test_parts),
 	};
 	return cmocka_run_group_tests_name("retention", tests, NULL, NULL);
