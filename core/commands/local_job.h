@@ -17,8 +17,8 @@ const struct runner *local_job_runner(const struct core *core, const json_t *uni
 void local_job_describe(const struct core *core, json_t *unit, void (*then)(void *arg), void *arg);
 /*
  * Gives the plan to the unit's runner. Of job, `event` and `done` are set by the caller, the rest here; its reference
- * begins with `kind`, which is also the owner of what it leaves in caches. The runner may complete the job before this returns. A negative code: `done` was not called, and
- * will not be. EINVAL: the runner is not loaded.
+ * begins with `kind`, which is also the owner of what it leaves in caches. The runner may complete the job before this
+ * returns. A negative code: `done` was not called, and will not be. EINVAL: the runner is not loaded.
  */
 int local_job_start(struct core *core, struct inflight_job *job, const char *kind, json_t *unit,
 	const struct plan *plan, struct kettle_error *err);

@@ -95,6 +95,7 @@ struct core {
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */
 	struct subscription *subscriptions;
+	struct kettle_timer *read_timer; /* events that could not be read are read again then */
 	uint64_t next_id;
 	uint64_t local_jobs; /* of task.run, for their references */
 };

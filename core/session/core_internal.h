@@ -39,6 +39,7 @@ struct subscription {
 	int64_t last; /* number of the last event delivered; -1: only new ones */
 	int64_t user; /* resolved, at the owner */
 	bool admin, live, dead;
+	bool failed;     /* the past could not be read; it is tried again */
 	unsigned busy;   /* store operations and deliveries under way */
 	json_t *pending; /* arrived while the past was read */
 	kettle_event_fn fn;
@@ -50,6 +51,12 @@ void subscriptions_receive(struct core *core, uint64_t id, const json_t *event);
 /* After the role changed: everything that waits begins. */
 void subscriptions_resume(struct core *core);
 void subscriptions_free(struct core *core);
+
+#define EVENTS_RETRY_MS 1000
+/* At the owner: reads events again in a while, where they could not be read, for subscriptions and the feed. */
+void subscriptions_read_later(struct core *core);
+/* The store is closed: nothing is read any more. */
+void subscriptions_stop(struct core *core);
 
 /* attach.c */
 /* Answers everything that waits; nothing is tried again. */

@@ -83,8 +83,10 @@ page_read(void *arg, const struct kettle_error *err)
 	json_t *event;
 	if (err || reader->feed->stopped) {
 		reader->busy = false;
-		if (err && err->code != KETTLE_ECANCELED)
+		if (err && err->code != KETTLE_ECANCELED) {
 			log_write(KETTLE_LOG_ERROR, "feed", "events for %s could not be read: %s", reader->consumer, err->message);
+			subscriptions_read_later(reader->feed->core);
+		}
 		return;
 	}
 	reader->known = true;

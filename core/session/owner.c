@@ -130,6 +130,7 @@ static void
 store_closed(void *arg)
 {
 	struct core *core = arg;
+	subscriptions_stop(core);
 	event_feed_free(STEAL(core->feed));
 	close(STEAL_FD(core->lock_fd));
 	core->ended = true;

@@ -202,25 +202,74 @@ go_live(struct subscription *subscription)
 	}
 }
 
+/* Its owner's rights are not known either: until they are, nothing is delivered. */
+static void
+replay_failed(struct subscription *subscription, const struct kettle_error *err)
+{
+	if (!subscription->failed)
+		log_write(KETTLE_LOG_WARNING, "core", "the past of a subscription cannot be read, which is tried again: %s",
+			err->message);
+	subscription->failed = true;
+	subscriptions_read_later(subscription->core);
+}
+
+static void
+read_again(void *arg)
+{
+	struct core *core = arg;
+	core->read_timer = NULL;
+	for (struct subscription *s = core->subscriptions; s; s = s->next) {
+		if (!s->failed || s->dead || s->busy > 0)
+			continue;
+		/* What is stored is read again; of the rest only what is new matters after so long. */
+		json_decref(STEAL(s->pending));
+		read_past(s);
+	}
+	event_feed_wake(core->feed);
+}
+
+void
+subscriptions_read_later(struct core *core)
+{
+	if (!core->read_timer && core->store)
+		(void)loop_timer_start(core->setup.io, EVENTS_RETRY_MS, 0, read_again, core, &core->read_timer, NULL);
+}
+
+void
+subscriptions_stop(struct core *core)
+{
+	loop_timer_stop(core->setup.io, STEAL(core->read_timer));
+}
+
+/* Everything of the page for its subscription; then the next one, or live. */
+static void
+take_page(struct subscription *subscription, const struct replay *replay)
+{
+	size_t i, count = json_array_size(replay->events);
+	json_t *event;
+	subscription->failed = false;
+	subscription->user = replay->user;
+	subscription->admin = replay->admin;
+	json_array_foreach(replay->events, i, event)
+		deliver(subscription, event);
+	if (subscription->dead)
+		return;
+	if (count == REPLAY_PAGE)
+		read_past(subscription);
+	else
+		go_live(subscription);
+}
+
 static void
 on_replayed(void *arg, const struct kettle_error *err)
 {
 	struct replay *replay = arg;
 	struct subscription *subscription = replay->subscription;
-	size_t i, count = json_array_size(replay->events);
-	json_t *event;
-	subscription->user = replay->user;
-	subscription->admin = replay->admin;
-	if (err)
-		log_write(KETTLE_LOG_WARNING, "core", "the past of a subscription cannot be read: %s", err->message);
-	json_array_foreach(replay->events, i, event)
-		deliver(subscription, event);
-	if (!subscription->dead) {
-		if (count == REPLAY_PAGE)
-			read_past(subscription);
-		else
-			go_live(subscription);
-	}
+	/* An actor that is none has no rights, now and later. */
+	if (!err || err->code == KETTLE_EINVAL)
+		take_page(subscription, replay);
+	else if (err->code != KETTLE_ECANCELED)
+		replay_failed(subscription, err);
 	subscribe_release(subscription);
 	json_decref(replay->actor);
 	json_decref(replay->filter);

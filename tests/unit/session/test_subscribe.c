@@ -152,6 +152,101 @@ test_lost_rights(void **state)
 	assert_int_equal(json_array_size(local->kinds), 0);
 }
 
+struct change {
+	const char *sql;
+	bool tell, done;
+};
+
+static int
+change_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct change *change = arg;
+	/* Which makes all subscriptions read their rights again. */
+	int rc = change->tell ? db_event(db, "user.role", 'a', 0, 0, 0, NULL, err) : 0;
+	return rc ? rc : db_exec(db, err, change->sql, NULL);
+}
+
+static void
+change_done(void *arg, const struct kettle_error *err)
+{
+	assert_null(err);
+	((struct change *)arg)->done = true;
+}
+
+static void
+change_database(const char *sql, bool tell)
+{
+	struct change change = {.sql = sql, .tell = tell};
+	store_write(cores.core[0]->store, change_op, change_done, &change);
+	until(change.done);
+}
+
+/* A subscription whose rights cannot be read waits until they can, and misses nothing. */
+static void
+test_rights_unread(void **state)
+{
+	(void)state;
+	submit(0, "ada", "board");
+	EAR admin = listen_as(0, "owner", NULL, -1);
+	EAR ada = listen_as(0, "ada", NULL, 0);
+	settle();
+	change_database("ALTER TABLE identities RENAME TO elsewhere", true);
+	EAR late = listen_as(0, "owner", NULL, 0);
+	until(cores.core[0]->read_timer != NULL);
+	assert_int_equal(late->count, 0);
+	change_database("ALTER TABLE elsewhere RENAME TO identities", false);
+	until(heard(late, "submission.accepted") == 1);
+	submit(0, "bob", "board");
+	until(heard(late, "submission.accepted") == 2 && heard(admin, "submission.accepted") == 1);
+	settle();
+	assert_int_equal(heard(ada, "submission.accepted"), 1);
+}
+
+/* It is ended, and so is its core, before it could be read again. */
+static void
+test_end_unread(void **state)
+{
+	(void)state;
+	change_database("ALTER TABLE identities RENAME TO elsewhere", true);
+	EAR first = listen_as(0, "ada", NULL, 0);
+	EAR second = listen_as(0, "ada", NULL, 0);
+	until(cores.core[0]->read_timer != NULL);
+	core_unsubscribe(cores.core[0], first->id);
+	cores_close(0);
+	assert_int_equal(first->count + second->count, 0);
+}
+
+static void
+on_fed(void *self, const json_t *event)
+{
+	(void)event;
+	(*(size_t *)self)++;
+}
+
+/* What a frontend is fed comes as soon as it can be read, not with the next event. */
+static void
+test_feed_unread(void **state)
+{
+	(void)state;
+	static const struct kettle_frontend ops = {.size = sizeof(ops), .event = on_fed};
+	static const struct kettle_plugin plugin = {.name = "ear", .frontend = &ops};
+	static size_t fed;
+	static struct core_plugin loaded = {.plugin = &plugin, .self = &fed};
+	cores_close(0);
+	struct core *core = cores_make(0, true);
+	core->plugins = &loaded;
+	core->plugins_count = 1;
+	submit(0, "ada", "board");
+	until(fed > 0);
+	settle();
+	size_t before = fed;
+	change_database("ALTER TABLE events RENAME TO elsewhere", true);
+	until(core->read_timer != NULL);
+	assert_int_equal(fed, before);
+	change_database("ALTER TABLE elsewhere RENAME TO events", false);
+	until(fed == before + 1);
+}
+
 /* Live events of a closed board go where its stored ones go. */
 static void
 test_closed_board(void **state)
@@ -343,6 +438,9 @@ main(void)
 		TEST(test_past_and_future),
 		TEST(test_who_sees),
 		TEST(test_lost_rights),
+		TEST(test_rights_unread),
+		TEST(test_end_unread),
+		TEST(test_feed_unread),
 		TEST(test_closed_board),
 		TEST(test_filters),
 		TEST(test_pages),
