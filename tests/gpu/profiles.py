@@ -10,6 +10,7 @@ from engine import Engine, Trouble, message_of, state_of
 from spread import file_of
 
 KEPT = 15 << 20  # bytes of the zip
+NEEDED = 40  # seconds that the profile of a board with two benchmarks takes: ncu replays each launch some 40 times
 
 
 def bare(here, section):
@@ -83,6 +84,9 @@ def look(here, section, share):
     with Engine(here, "profiles") as engine, zipfile.ZipFile(os.path.join(here.output, "profile.zip"), "w",
                                                              zipfile.ZIP_DEFLATED) as archive:
         for task in make_boards(engine, section, tasks):
+            if here.budget.left() < NEEDED:
+                section.late.append("%s: a profile, which is given %d s" % (task.name, NEEDED))
+                continue
             try:
                 one(here, section, engine, task, bare_said, archive)
             except Trouble as trouble:
