@@ -9,6 +9,9 @@
  * itself into their cgroup.procs. The first such write waits about 10 ms for RCU, so a spare does it ahead. With v2 the
  * clone starts in the folder.
  *
+ * Some limits hold where the kernel offers them: v2 has cpu and io besides if they can be enabled, v1 has cpu if it is
+ * mounted together with cpuacct. A cgroup with a share of CPU time of its own takes its processes out of autogroups.
+ *
  * v2 allows processes in leaves only. Where the caller's cgroup is delegated (systemd's Delegate=yes), all its processes
  * move to kettle-main beside KETTLE; a root without delegation uses the top of the hierarchy, which is exempt.
  */
@@ -26,6 +29,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +51,8 @@
 #define CGROUP_OWNERS_MAX 1000
 #define CGROUP_NAME_SIZE 32
 #define CGROUP_START_FIELD 22 /* of /proc/PID/stat */
+#define CGROUP_CPU_PERIOD_US 100000
+#define CGROUP_CPU_SHARES 1024 /* v1: of nice 0; a step more is a fifth less */
 
 static const char *const v1_names[SANDBOX_CG_COUNT] = {"memory", "pids", "cpuacct"};
 
@@ -215,9 +221,20 @@ make_cgroup_folder(int base, char *ret_name)
 	return -1;
 }
 
-/* Cleans BASE and makes BASE/OWNER; "FD PATH" or NULL. Enables `controllers` (v2; may be NULL) below both. */
+/* Enables v2 controllers below a cgroup: those that are needed, and others where that works. -1: not the needed ones. */
+static int
+enable(int dir)
+{
+	if (write_at(dir, "cgroup.subtree_control", "+memory +pids"))
+		return -1;
+	(void)write_at(dir, "cgroup.subtree_control", "+cpu");
+	(void)write_at(dir, "cgroup.subtree_control", "+io");
+	return 0;
+}
+
+/* Cleans BASE and makes BASE/OWNER; "FD PATH" or NULL. With v2, enables controllers below both. */
 static char *
-try_owner(const char *parent, const char *controllers)
+try_owner(const char *parent, bool unified)
 {
 	AUTO_BUF struct buf path = {0};
 	AUTO_BUF struct buf owner = {0};
@@ -226,14 +243,13 @@ try_owner(const char *parent, const char *controllers)
 	if (mkdir(path.data, 0755) && errno != EEXIST)
 		return NULL;
 	AUTO_FD int base = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (base < 0 || (controllers && write_at(base, "cgroup.subtree_control", controllers)))
+	if (base < 0 || (unified && enable(base)))
 		return NULL;
 	remove_dead_owners(base);
 	AUTO_FD int own = make_cgroup_folder(base, name);
 	if (own < 0)
 		return NULL;
-	if (faccessat(own, "cgroup.procs", W_OK, AT_EACCESS) ||
-		(controllers && write_at(own, "cgroup.subtree_control", controllers))) {
+	if (faccessat(own, "cgroup.procs", W_OK, AT_EACCESS) || (unified && enable(own))) {
 		(void)unlinkat(base, name, AT_REMOVEDIR);
 		return NULL;
 	}
@@ -244,12 +260,12 @@ try_owner(const char *parent, const char *controllers)
 
 /* Retries, since a leaving owner may remove the empty base in between. */
 static char *
-make_owner(const char *parent, const char *controllers)
+make_owner(const char *parent, bool unified)
 {
 	char *owner = NULL;
 	for (int i = 0; i < CGROUP_BASE_TRIES && !owner; i++) {
 		errno = 0;
-		owner = try_owner(parent, controllers);
+		owner = try_owner(parent, unified);
 		if (!owner && errno != ENOENT)
 			break;
 	}
@@ -370,15 +386,13 @@ unified_parent(void)
 		return NULL;
 	if (is_delegated(dir)) {
 		if (read_at(dir, "cgroup.controllers", controllers, sizeof(controllers)) > 0 && strstr(controllers, "memory") &&
-			strstr(controllers, "pids") && !move_to_leaf(dir) &&
-			!write_at(dir, "cgroup.subtree_control", "+memory +pids"))
+			strstr(controllers, "pids") && !move_to_leaf(dir) && !enable(dir))
 			return STEAL(own);
 		return NULL;
 	}
 	AUTO_FD int above = geteuid() == 0 ? open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (above >= 0 && read_at(above, "cgroup.controllers", controllers, sizeof(controllers)) > 0 &&
-		strstr(controllers, "memory") && strstr(controllers, "pids") &&
-		!write_at(above, "cgroup.subtree_control", "+memory +pids"))
+		strstr(controllers, "memory") && strstr(controllers, "pids") && !enable(above))
 		return STEAL(top);
 	return NULL;
 }
@@ -392,7 +406,7 @@ sandbox_cgroup_root(struct kettle_error *reason)
 {
 	AUTO_BUF struct buf text = {0};
 	AUTO_FREE char *parent = unified_parent();
-	AUTO_FREE char *unified = parent ? make_owner(parent, "+memory +pids") : NULL;
+	AUTO_FREE char *unified = parent ? make_owner(parent, true) : NULL;
 	if (unified) {
 		buf_printf(&text, "2\n%s", unified);
 		return buf_take(&text);
@@ -402,7 +416,7 @@ sandbox_cgroup_root(struct kettle_error *reason)
 	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++) {
 		AUTO_FREE char *own = NULL;
 		AUTO_FREE char *top = NULL;
-		AUTO_FREE char *owner = own_folder(v1_names[i], &own, &top) ? make_owner(own, NULL) : NULL;
+		AUTO_FREE char *owner = own_folder(v1_names[i], &own, &top) ? make_owner(own, false) : NULL;
 		any = any || owner;
 		buf_printf(&text, "\n%s", owner ? owner : "");
 	}
@@ -531,24 +545,94 @@ sandbox_cgroup_make(const char *root, struct sandbox_cgroup *ret_cgroup, struct 
 	return 0;
 }
 
-int
-sandbox_cgroup_limit(struct sandbox_cgroup *cgroup, uint64_t memory, uint64_t processes, struct kettle_error *err)
+static int
+limit_memory(const struct sandbox_cgroup *cgroup, uint64_t memory)
 {
-	int memory_dir = dir_of(cgroup, SANDBOX_CG_MEMORY), pids_dir = dir_of(cgroup, SANDBOX_CG_PIDS);
-	int rc = 0;
-	if (memory && memory_dir >= 0) {
-		rc = write_number(memory_dir, cgroup->unified ? "memory.max" : "memory.limit_in_bytes", memory);
-		/* Optional: not every kernel has them. */
-		if (cgroup->unified) {
-			(void)write_at(memory_dir, "memory.swap.max", "0");
-			(void)write_at(memory_dir, "memory.oom.group", "1");
-		} else {
-			(void)write_number(memory_dir, "memory.memsw.limit_in_bytes", memory);
-		}
+	int dir = dir_of(cgroup, SANDBOX_CG_MEMORY);
+	if (!memory || dir < 0)
+		return 0;
+	int rc = write_number(dir, cgroup->unified ? "memory.max" : "memory.limit_in_bytes", memory);
+	/* Optional: not every kernel has them. */
+	if (cgroup->unified) {
+		(void)write_at(dir, "memory.swap.max", "0");
+		(void)write_at(dir, "memory.oom.group", "1");
+	} else {
+		(void)write_number(dir, "memory.memsw.limit_in_bytes", memory);
 	}
-	if (!rc && processes && pids_dir >= 0)
-		rc = write_number(pids_dir, "pids.max", processes + 1);
-	return rc ? kettle_fail(err, KETTLE_EIO, "The limits of a cgroup cannot be set: %s.", strerror(errno)) : 0;
+	return rc;
+}
+
+/* Whether the share of CPU time could be set. */
+static bool
+limit_cpu(const struct sandbox_cgroup *cgroup, int nice, unsigned cores)
+{
+	int dir = dir_of(cgroup, SANDBOX_CG_CPU);
+	uint64_t quota = (uint64_t)cores * CGROUP_CPU_PERIOD_US, shares = CGROUP_CPU_SHARES;
+	char text[64];
+	(void)snprintf(text, sizeof(text), "%llu %d", (unsigned long long)quota, CGROUP_CPU_PERIOD_US);
+	if (cores && dir >= 0 && cgroup->unified)
+		(void)write_at(dir, "cpu.max", text);
+	else if (cores && dir >= 0)
+		(void)write_number(dir, "cpu.cfs_quota_us", quota);
+	for (int i = 0; i < nice; i++)
+		shares -= shares / 5;
+	if (!nice || dir < 0)
+		return false;
+	return !(cgroup->unified ? write_number(dir, "cpu.weight.nice", (uint64_t)nice)
+							 : write_number(dir, "cpu.shares", shares));
+}
+
+/* The disk that a file's device is, or is a partition of, as "MAJOR:MINOR"; false: no disk can be told. */
+static bool
+find_disk(dev_t device, char *text, size_t size)
+{
+	char path[96], whole[32] = "";
+	if (major(device) == 0)
+		return false;
+	(void)snprintf(text, size, "%u:%u", major(device), minor(device));
+	(void)snprintf(path, sizeof(path), "/sys/dev/block/%s/partition", text);
+	if (access(path, F_OK) != 0)
+		return true;
+	(void)snprintf(path, sizeof(path), "/sys/dev/block/%s/../dev", text);
+	if (read_at(AT_FDCWD, path, whole, sizeof(whole)) <= 0)
+		return false;
+	(void)snprintf(text, size, "%.*s", (int)strcspn(whole, "\n"), whole);
+	return true;
+}
+
+static void
+limit_disks(const struct sandbox_cgroup *cgroup, const struct sandbox_cgroup_limits *limits)
+{
+	AUTO_BUF struct buf most = {0};
+	if (!cgroup->unified || (!limits->io_bytes && !limits->io_operations))
+		return;
+	unsigned long long bytes = limits->io_bytes, operations = limits->io_operations;
+	if (bytes)
+		buf_printf(&most, " rbps=%llu wbps=%llu", bytes, bytes);
+	if (operations)
+		buf_printf(&most, " riops=%llu wiops=%llu", operations, operations);
+	for (size_t i = 0; i < limits->disks_count; i++) {
+		char disk[32], line[256];
+		if (!find_disk(limits->disks[i], disk, sizeof(disk)))
+			continue;
+		(void)snprintf(line, sizeof(line), "%s%s", disk, most.data);
+		(void)write_at(dir_of(cgroup, SANDBOX_CG_MEMORY), "io.max", line);
+	}
+}
+
+int
+sandbox_cgroup_limit(const struct sandbox_cgroup *cgroup, const struct sandbox_cgroup_limits *limits, bool *ret_weighed,
+	struct kettle_error *err)
+{
+	int pids = dir_of(cgroup, SANDBOX_CG_PIDS);
+	int rc = limit_memory(cgroup, limits->memory);
+	if (!rc && limits->processes && pids >= 0)
+		rc = write_number(pids, "pids.max", limits->processes + 1);
+	if (rc)
+		return kettle_fail(err, KETTLE_EIO, "The limits of a cgroup cannot be set: %s.", strerror(errno));
+	*ret_weighed = limit_cpu(cgroup, limits->nice, limits->cores);
+	limit_disks(cgroup, limits);
+	return 0;
 }
 
 void

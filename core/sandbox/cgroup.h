@@ -5,11 +5,13 @@
 
 #include <kettle/error.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Finds or makes the cgroup below which every run gets its own: KETTLE/OWNERPID-START, in v2 where memory and pids are
- * delegated, else in v1's memory, pids and cpuacct. Removes the cgroups of dead owners. The owner holds a lock on its
+ * delegated (with cpu and io, where they are too), else in v1's memory, pids and cpuacct. Removes the cgroups of dead owners. The owner holds a lock on its
  * cgroup (close-on-exec descriptors) until sandbox_cgroup_leave.
  * Returns a new opaque string for sandbox_config.cgroup, or NULL if no cgroup is available and limits are polled;
  * `reason` (may be NULL) then says why. With v2 it may move the caller, and the processes that share its delegated
@@ -36,8 +38,18 @@ struct sandbox_cgroup {
 
 /* Makes the folders of one run. The caller releases it with sandbox_cgroup_remove. */
 int sandbox_cgroup_make(const char *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err);
-/* Sets the limits (0: none) before anything runs. Init is not counted in `processes`. */
-int sandbox_cgroup_limit(struct sandbox_cgroup *cgroup, uint64_t memory, uint64_t processes, struct kettle_error *err);
+/* 0: none. Those of CPU time and disks hold where the kernel offers them to this cgroup. */
+struct sandbox_cgroup_limits {
+	uint64_t memory, processes;       /* init is not counted in `processes` */
+	int nice;                         /* as of a process: its share where others want the same cores */
+	unsigned cores;                   /* CPU time in a time, in cores */
+	uint64_t io_bytes, io_operations; /* a second, read and again written, of each disk */
+	const dev_t *disks;               /* as stat says where files are; of other kinds of file systems none is told */
+	size_t disks_count;
+};
+/* Sets the limits before anything runs. *ret_weighed: `nice` is in force, whatever sessions the processes make. */
+int sandbox_cgroup_limit(const struct sandbox_cgroup *cgroup, const struct sandbox_cgroup_limits *limits,
+	bool *ret_weighed, struct kettle_error *err);
 /* Removes the folders and closes all descriptors. No process may be left in it. */
 void sandbox_cgroup_remove(struct sandbox_cgroup *cgroup);
 /* Counters; 0 where the kernel has none. */

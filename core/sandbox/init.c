@@ -43,6 +43,8 @@
 #include "sandbox/root.h"
 #include "sandbox/watch.h"
 
+#define INIT_AUTOGROUP_TRIES 200
+#define INIT_AUTOGROUP_PAUSE_NS 20000000
 #define INIT_KILL_PAUSE_NS 1000000 /* without a pid namespace: between two rounds of killing */
 #define INIT_OOM_SCORE "500"
 
@@ -59,6 +61,7 @@
 struct init {
 	struct sandbox_plan *plan;
 	int control, signals, proc;
+	int autogroup; /* its own file; -1: this kernel has none */
 	int fds[SANDBOX_MESSAGE_FDS];
 	size_t fds_count;
 	const struct sandbox_zygote *zygote;
@@ -196,10 +199,27 @@ start_payload(struct init *self)
 	return 0;
 }
 
+/*
+ * Each session has a share of CPU time of its own, within which alone nice values count (sched_autogroup_enabled). So the
+ * session gets the nice value. The kernel takes one such value every 100 ms, from the whole machine.
+ */
+static void
+lower_autogroup(const struct init *self)
+{
+	const struct timespec pause = {.tv_nsec = INIT_AUTOGROUP_PAUSE_NS};
+	char text[4] = {(char)('0' + self->plan->nice / 10), (char)('0' + self->plan->nice % 10), '\n'};
+	for (int i = 0; i < INIT_AUTOGROUP_TRIES; i++) {
+		if (self->autogroup < 0 || write(self->autogroup, text, 3) == 3 || errno != EAGAIN)
+			return;
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
 /* The steps that need mapped ids but no plan. */
 static int
 set_up_base(struct init *self)
 {
+	self->autogroup = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	/* Not before the ids are mapped: an ordinary owner could not open the map files. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	umask(0);
@@ -258,6 +278,8 @@ init_set_up(struct init *self)
 		if (self->proc < 0 || out < 0 || send_out(self, out))
 			return sandbox_plan_failed(plan, "open the folder", plan->out_directory);
 	}
+	if (plan->autogroup)
+		lower_autogroup(self);
 	return start_payload(self);
 }
 
@@ -367,8 +389,13 @@ init_complete(struct init *self)
 static void __attribute__((noreturn)) init_main(
 	struct sandbox_plan *plan, int control, const int procs[SANDBOX_CG_COUNT], const struct sandbox_zygote *zygote)
 {
-	struct init self = {
-		.plan = plan, .control = control, .signals = -1, .proc = -1, .zygote = zygote, .parked = {.socket = -1}};
+	struct init self = {.plan = plan,
+		.control = control,
+		.signals = -1,
+		.proc = -1,
+		.autogroup = -1,
+		.zygote = zygote,
+		.parked = {.socket = -1}};
 	int failed = init_prepare(&self, procs);
 	if (receive(&self, SANDBOX_MAPPED))
 		_exit(1);

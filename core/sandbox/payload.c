@@ -215,7 +215,10 @@ enter(struct payload *payload)
 	bool namespaces = plan->protections & SANDBOX_USER;
 	sigset_t none;
 	sigemptyset(&none);
-	(void)syscall(SYS_setsid);
+	if (!plan->autogroup)
+		(void)syscall(SYS_setsid);
+	else
+		(void)setpgid(0, 0);
 	if (!namespaces)
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (place_fds(payload))

@@ -90,6 +90,7 @@ struct sandbox_plan {
 	bool has_cores, has_init_cores;
 	cpu_set_t cores, init_cores;
 	int nice;
+	bool autogroup; /* it has a share of CPU time by its session: all are one session, with that nice value */
 	gid_t groups[SANDBOX_GROUPS_MAX];
 	size_t groups_count;
 	struct sock_fprog filter; /* len 0: none */

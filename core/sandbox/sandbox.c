@@ -30,6 +30,7 @@
 #define SYS_pidfd_send_signal 424
 #endif
 #define MACHINE_SPARE_AGE_NS (UINT64_C(600) * 1000000000)
+#define MACHINE_DISKS_MAX 16
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
 
 /* An init made ahead of its run. */
@@ -270,6 +271,7 @@ plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, const st
 	unsigned kind = config->counts ? SANDBOX_FILTER_COUNTS : 0;
 	kind |= sandbox_root_has_device(config) ? SANDBOX_FILTER_DEVICE : 0;
 	kind |= plan->protections & SANDBOX_MEMORY_CGROUP ? 0 : SANDBOX_FILTER_POLLED;
+	kind |= plan->autogroup ? SANDBOX_FILTER_SESSION : 0;
 	struct sock_fprog *filter = &machine->filters[kind];
 	int rc = filter->filter ? 0 : sandbox_seccomp_build(kind, filter, err);
 	if (rc)
@@ -283,6 +285,55 @@ plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, const st
 	return 0;
 }
 
+/* Where the files are that it sees: at most `max` devices. Returns how many. */
+static size_t
+find_devices(const struct sandbox_config *config, dev_t *list, size_t max)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < config->binds_count + 2; i++) {
+		const char *path = i == 0 ? "/usr" : i == 1 ? config->job_dir : config->binds[i - 2].source;
+		struct stat st;
+		bool known = stat(path, &st) || S_ISCHR(st.st_mode);
+		for (size_t j = 0; j < count; j++)
+			known = known || list[j] == st.st_dev;
+		if (!known && count < max)
+			list[count++] = st.st_dev;
+	}
+	return count;
+}
+
+/* Whether the kernel shares CPU time out among sessions. */
+static bool
+has_autogroups(void)
+{
+	char byte = '0';
+	AUTO_FD int fd = open("/proc/sys/kernel/sched_autogroup_enabled", O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, &byte, 1) == 1 && byte == '1';
+}
+
+/* Limits of the run's cgroup, and what takes their place. */
+static int
+limit_run(const struct sandbox_config *config, struct sandbox_child *child, struct kettle_error *err)
+{
+	struct sandbox_plan *plan = child->plan;
+	dev_t disks[MACHINE_DISKS_MAX];
+	bool weighed = false;
+	struct sandbox_cgroup_limits limits = {
+		.memory = plan->limits.memory,
+		.processes = plan->limits.processes,
+		.nice = plan->nice,
+		.cores = plan->limits.cores,
+		.io_bytes = plan->limits.io_bytes,
+		.io_operations = plan->limits.io_operations,
+		.disks = disks,
+	};
+	if (child->has_cgroup && child->cgroup.unified && (limits.io_bytes || limits.io_operations))
+		limits.disks_count = find_devices(config, disks, ARRAY_SIZE(disks));
+	int rc = child->has_cgroup ? sandbox_cgroup_limit(&child->cgroup, &limits, &weighed, err) : 0;
+	plan->autogroup = !rc && plan->nice > 0 && !weighed && has_autogroups();
+	return rc;
+}
+
 static int
 complete_plan(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox_child *child,
 	struct kettle_error *err)
@@ -291,10 +342,10 @@ complete_plan(struct sandbox_machine *machine, const struct sandbox_config *conf
 	int rc = sandbox_plan_fill(plan, config, err);
 	if (!rc)
 		rc = plan->protections & SANDBOX_MOUNT ? sandbox_root_plan(plan, config, err) : plan_off(plan, config, err);
+	if (!rc)
+		rc = limit_run(config, child, err);
 	if (!rc && plan->protections & SANDBOX_SECCOMP)
 		rc = plan_filter(machine, plan, config, err);
-	if (!rc && child->has_cgroup)
-		rc = sandbox_cgroup_limit(&child->cgroup, plan->limits.memory, plan->limits.processes, err);
 	return rc;
 }
 

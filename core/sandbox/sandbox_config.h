@@ -46,6 +46,9 @@ struct sandbox_limits {
 	uint64_t file_size;  /* RLIMIT_FSIZE; 0: as disk */
 	uint64_t open_files; /* RLIMIT_NOFILE; 0: 1024 */
 	uint64_t stack;      /* RLIMIT_STACK; 0: 64 MiB */
+	/* Where a cgroup offers it; 0: unlimited. */
+	uint64_t io_bytes, io_operations; /* a second, read and again written, of each disk that it sees files of */
+	unsigned cores;                   /* CPU time of the whole tree in a time, in cores */
 };
 
 /*
@@ -87,7 +90,7 @@ struct sandbox_config {
 	size_t cores_count;
 	const int *init_cores; /* CPU affinity of init, off the device; NULL: the owner's */
 	size_t init_cores_count;
-	int nice;                        /* 0 to 19, added to the owner's nice value for the payload */
+	int nice; /* 0 to 19, added to the owner's nice value for the payload; and its share as a cgroup or autogroup */
 	struct sandbox_machine *machine; /* NULL: this start makes one for itself */
 	struct sandbox_warm *warm;       /* start as a copy of this process (needs a machine); NULL: execute `file` */
 	const char *cgroup;              /* from sandbox_cgroup_root, or NULL; unused if machine is set */

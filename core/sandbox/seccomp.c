@@ -263,6 +263,9 @@ static const struct special polled[] = {
 		SECCOMP_RET_ALLOW},
 };
 
+/* Succeeds without effect: Python, for one, gives up a process whose new session it could not make. */
+static const struct special one_session = {"setsid", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(0)};
+
 static void
 emit(struct program *program, uint16_t code, uint8_t jump_true, uint8_t jump_false, uint32_t value)
 {
@@ -388,6 +391,8 @@ sandbox_seccomp_build(unsigned kind, struct sock_fprog *ret_program, struct kett
 	for (size_t i = 0; i < ARRAY_SIZE(specials); i++)
 		emit_named(program, &specials[i]);
 	emit_named(program, kind & SANDBOX_FILTER_DEVICE ? &device_requests : &requests);
+	if (kind & SANDBOX_FILTER_SESSION)
+		emit_named(program, &one_session);
 	if (kind & SANDBOX_FILTER_COUNTS)
 		emit_named(program, &counting);
 	if (emit_ranges(program, actions) || program->len >= BPF_MAXINSNS)

@@ -10,10 +10,11 @@
 int sandbox_seccomp_present(void);
 /* What differs between filters. */
 enum sandbox_filter {
-	SANDBOX_FILTER_COUNTS = 1, /* allows perf_event_open for the payload's own processes */
-	SANDBOX_FILTER_DEVICE = 2, /* allows any ioctl, as drivers need */
-	SANDBOX_FILTER_POLLED = 4, /* refuses memory that is in no process's resident set, since no cgroup counts it */
-	SANDBOX_FILTERS = 8
+	SANDBOX_FILTER_COUNTS = 1,  /* allows perf_event_open for the payload's own processes */
+	SANDBOX_FILTER_DEVICE = 2,  /* allows any ioctl, as drivers need */
+	SANDBOX_FILTER_POLLED = 4,  /* refuses memory that is in no process's resident set, since no cgroup counts it */
+	SANDBOX_FILTER_SESSION = 8, /* makes no sessions, each of which would get a share of CPU time */
+	SANDBOX_FILTERS = 16
 };
 /* Builds the filter of this architecture for a set of enum sandbox_filter; the caller frees ret_program->filter. */
 int sandbox_seccomp_build(unsigned kind, struct sock_fprog *ret_program, struct kettle_error *err);

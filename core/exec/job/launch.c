@@ -199,7 +199,7 @@ make_arguments(const struct step_process *process, struct strings *words)
 }
 
 static struct sandbox_limits
-make_limits(const struct limits *limits)
+make_limits(const struct limits *limits, const struct execconfig *config, unsigned cores)
 {
 	return (struct sandbox_limits){
 		.cpu_ns = limits->cpu,
@@ -207,6 +207,9 @@ make_limits(const struct limits *limits)
 		.processes = limits->processes,
 		.disk = limits->disk,
 		.shm = limits->shm,
+		.io_bytes = config->io_bytes,
+		.io_operations = config->io_operations,
+		.cores = cores,
 	};
 }
 
@@ -279,12 +282,12 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.fds_count = list_descriptors(step, index, link, fds),
 		.sandbox.keep = keep,
 		.sandbox.keep_count = device_lease_descriptors(step->job, keep),
-		.sandbox.limits = make_limits(&process->limits),
+		.sandbox.limits = make_limits(&process->limits, &exec->config, on_device ? 0 : (unsigned)cores->count),
 		.sandbox.cores = cores->list,
 		.sandbox.cores_count = cores->count,
 		.sandbox.init_cores = exec->build->list,
 		.sandbox.init_cores_count = exec->build->count,
-		/* A build on the same core must not disturb what is being timed. */
+		/* A build on the same core must not disturb what is being timed, which itself is never held up. */
 		.sandbox.nice = on_device ? 0 : BUILD_NICE,
 		.sandbox.machine = exec->machine,
 		.sandbox.warm = warm_sandbox(step->warm.process),

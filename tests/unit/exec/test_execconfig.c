@@ -86,6 +86,7 @@ reads_a_file(void **state)
 	AUTO_FREE char *path = scratch_write(dir, "exec.yml",
 		"tools: {nvcc: /opt/cuda/bin/nvcc}\nenv: {nvcc: {CUDA_HOME: /opt/cuda}}\nread: [/opt/venv]\n"
 		"state: /s\nlocks: /l\nbuild: {cores: \"0\", jobs: 3}\ncache: {max_bytes: 80, max_age_days: 6}\n"
+		"io: {bytes: 0}\n"
 		"limits: {memory: 2097152, wall: 7}\nlevel: reduced\n");
 	struct execconfig config;
 	struct kettle_error err = {0};
@@ -99,6 +100,8 @@ reads_a_file(void **state)
 	assert_int_equal(config.cache_max_bytes, 80);
 	assert_int_equal(config.cache_max_user_bytes, 10);
 	assert_int_equal(config.cache_max_age_days, 6);
+	assert_int_equal(config.io_bytes, 0);
+	assert_int_equal(config.io_operations, EXECCONFIG_IO_OPERATIONS);
 	assert_int_equal(config.max.memory, 2097152);
 	assert_int_equal(config.max.wall, 7 * LIMITS_SECOND);
 	assert_int_equal(config.max.processes, EXECCONFIG_MAX_PROCESSES);

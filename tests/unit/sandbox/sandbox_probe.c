@@ -639,6 +639,26 @@ do_cores(char **args)
 	return 0;
 }
 
+/* The autogroup of this process, and of one that has made a session of its own. */
+static int
+do_sessions(char **args)
+{
+	char line[128];
+	(void)args;
+	for (int i = 0; i < 2; i++) {
+		FILE *file = fopen("/proc/self/autogroup", "r");
+		printf("%s=%s", i ? "new" : "own", file && fgets(line, sizeof(line), file) ? line : "none\n");
+		fflush(stdout);
+		if (i == 0 && fork()) {
+			wait(NULL);
+			return 0;
+		}
+		if (setsid() < 0)
+			printf("refused\n");
+	}
+	return 0;
+}
+
 static int
 do_x32(char **args)
 {
@@ -719,8 +739,8 @@ static const struct {
 	{"processes", do_processes}, {"list", do_list}, {"net", do_net}, {"sockets", do_sockets}, {"calls", do_calls},
 	{"allowed", do_allowed}, {"machine-wide", do_machine_wide}, {"core", do_core}, {"show", do_show},
 	{"sizes", do_sizes}, {"requests", do_requests}, {"real-time", do_real_time}, {"i386", do_i386},
-	{"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"status", do_status}, {"signals", do_signals},
-	{"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
+	{"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"sessions", do_sessions}, {"status", do_status},
+	{"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
 
 int
 main(int argc, char **argv)

@@ -5,16 +5,21 @@
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "unit/scratch.h"
 #include "unit/sandbox/sandbox_fixture.h"
 
 /* From now on single files cannot be mounted on, as where a security module forbids it: only those of /proc are. */
@@ -70,11 +75,120 @@ test_uncovered_files(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* A nice value counts within a session only, where the kernel shares CPU time out among sessions. */
+static void
+test_autogroup(void **state)
+{
+	struct fixture *fixture = *state;
+	AUTO_FREE char *enabled = NULL;
+	size_t size = 0;
+	struct sandbox_machine *machine = NULL;
+	if (file_read("/proc/sys/kernel/sched_autogroup_enabled", 16, &enabled, &size, NULL) != 0 || enabled[0] != '1') {
+		print_message("# this kernel has no autogroups\n");
+		return;
+	}
+	/* Without cgroups, whose weights would do the same. */
+	assert_int_equal(sandbox_machine_new(NULL, &machine, NULL), 0);
+	fixture->config.machine = machine;
+	fixture->config.nice = 10;
+	for (int i = 0; i < 4; i++) {
+		fixture->text[0] = '\0';
+		FIXTURE_RUN(fixture, "sessions");
+		const char *new = strstr(fixture->text, "new=");
+		assert_non_null(new);
+		assert_non_null(strstr(new, " nice 10\n"));
+		assert_true(strstr(fixture->text, " nice 10\n") < new);
+	}
+	/* What is not a build keeps its own share. */
+	fixture->config.nice = 0;
+	fixture->text[0] = '\0';
+	FIXTURE_RUN(fixture, "sessions");
+	assert_not_said(fixture, " nice 10\n");
+	sandbox_free(STEAL(fixture->sandbox));
+	sandbox_machine_free(machine);
+}
+
+static const char *const cgroup_files[] = {
+	"memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "cpu.weight.nice", "io.max"};
+
+/* Writes limits to a folder with the files of a cgroup, those before `count`. */
+static bool
+limit(const char *dir, size_t count, const struct sandbox_cgroup_limits *limits)
+{
+	struct sandbox_cgroup cgroup = {.unified = true, .dir = {-1, -1, -1}, .procs = {-1, -1, -1}, .oom = -1, .cpu = -1};
+	struct kettle_error err = {0};
+	bool weighed = false;
+	for (size_t i = 0; i < count; i++)
+		free(scratch_write(dir, cgroup_files[i], ""));
+	cgroup.dir[SANDBOX_CG_MEMORY] = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (sandbox_cgroup_limit(&cgroup, limits, &weighed, &err))
+		fail_msg("%s", err.message);
+	close(cgroup.dir[SANDBOX_CG_MEMORY]);
+	return weighed;
+}
+
+static void
+assert_file(const char *dir, const char *name, const char *wanted)
+{
+	AUTO_FREE char *path = path_join(dir, name);
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	assert_int_equal(file_read(path, 4096, &text, &size, NULL), 0);
+	assert_string_equal(text, wanted);
+}
+
+/* A cgroup gets what its controllers can limit, and works without those that it may lack. */
+static void
+test_cgroup_limits(void **state)
+{
+	char *dir = scratch_make(), disk[64] = "", wanted[256];
+	struct stat st;
+	(void)state;
+	assert_int_equal(stat("/usr", &st), 0);
+	dev_t disks[] = {makedev(0, 5), st.st_dev};
+	struct sandbox_cgroup_limits limits = {.memory = 5000,
+		.processes = 7,
+		.nice = 10,
+		.cores = 3,
+		.io_bytes = 900,
+		.io_operations = 80,
+		.disks = disks,
+		.disks_count = 2};
+	assert_false(limit(dir, 4, &limits));
+	assert_file(dir, "memory.max", "5000");
+	assert_file(dir, "pids.max", "8");
+	assert_true(limit(dir, ARRAY_SIZE(cgroup_files), &limits));
+	assert_file(dir, "cpu.max", "300000 100000");
+	assert_file(dir, "cpu.weight.nice", "10");
+	AUTO_FREE char *io = path_join(dir, "io.max");
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	assert_int_equal(file_read(io, 4096, &text, &size, NULL), 0);
+	if (major(st.st_dev) == 0) {
+		assert_string_equal(text, "");
+	} else {
+		(void)sscanf(text, "%63s", disk);
+		(void)snprintf(wanted, sizeof(wanted), "%s rbps=900 wbps=900 riops=80 wiops=80", disk);
+		assert_string_equal(text, wanted);
+		/* Of a partition it is the disk's number. */
+		(void)snprintf(wanted, sizeof(wanted), "/sys/dev/block/%s/partition", disk);
+		assert_int_not_equal(access(wanted, F_OK), 0);
+	}
+	/* What is timed has the whole of its cores. */
+	assert_false(limit(dir, ARRAY_SIZE(cgroup_files), &(struct sandbox_cgroup_limits){.memory = 1}));
+	assert_file(dir, "cpu.max", "");
+	assert_file(dir, "cpu.weight.nice", "");
+	assert_file(dir, "io.max", "");
+	scratch_remove(dir);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_uncovered_files),
+		FIXTURE_TEST(test_autogroup),
+		FIXTURE_TEST(test_cgroup_limits),
 	};
 	return fixture_run_tests(tests, ARRAY_SIZE(tests));
 }
