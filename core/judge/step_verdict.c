@@ -213,15 +213,20 @@ read_protocol_exit(const struct reader *reader, json_int_t status)
 		const char *blame, *format;
 	} exits[] = {
 		{VERDICT_EXIT_GPU, machine,
-			"%s ended because the GPU's programming interface reported an error (exit status 110)."},
-		{VERDICT_EXIT_CHANNEL, machine, "The harness of %s found no result channel (exit status 111)."},
-		{VERDICT_EXIT_CASE, task_author, "The harness of %s could not read a case of the task (exit status 113)."},
-		{VERDICT_EXIT_USAGE, task_author, "The harness of %s does not understand how it is called (exit status 2)."},
+			"%s ended because the GPU's programming interface reported an error (exit status 110)%s"},
+		{VERDICT_EXIT_CHANNEL, machine, "The harness of %s found no result channel (exit status 111)%s"},
+		{VERDICT_EXIT_CASE, task_author, "The harness of %s met a fault of the task (exit status 113)%s"},
+		{VERDICT_EXIT_USAGE, task_author, "The harness of %s does not understand how it is called (exit status 2)%s"},
 	};
+	AUTO_BUF struct buf end = {0};
+	if (status == VERDICT_EXIT_CASE)
+		end_sentence(reader, false, &end);
+	else
+		buf_adds(&end, ".");
 	for (size_t i = 0; i < ARRAY_SIZE(exits); i++)
 		if (exits[i].status == status) {
 			struct kettle_error *why = read_as(reader, VERDICT_ERROR, exits[i].blame, exits[i].blame == machine);
-			kettle_fail(why, KETTLE_EINVAL, exits[i].format, reader->name);
+			kettle_fail(why, KETTLE_EINVAL, exits[i].format, reader->name, end.data);
 			return true;
 		}
 	return false;

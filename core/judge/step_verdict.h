@@ -15,7 +15,7 @@
 #define VERDICT_EXIT_GPU 110     /* an error of the GPU's interface */
 #define VERDICT_EXIT_CHANNEL 111 /* the harness found no result channel */
 #define VERDICT_EXIT_FAILED 112  /* a test failed */
-#define VERDICT_EXIT_CASE 113    /* the harness could not read a case */
+#define VERDICT_EXIT_CASE 113    /* a case, or another part of the task, is wrong */
 #define VERDICT_EXIT_TIMEOUT 114 /* set by us for a step that ran out of time */
 #define VERDICT_EXIT_USAGE 2
 

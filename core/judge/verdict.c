@@ -131,18 +131,23 @@ take_score(struct verdict_builder *builder, const struct step_result *judged, bo
 		*slower = judged->score;
 }
 
-/* The first step that did not pass decides; those that were skipped only follow from it. */
+/*
+ * The first step that did not pass decides; those that were skipped only follow from it. But where the task's own files
+ * do not build, it was they that failed a step that also reads the submission.
+ */
 static void
-take_state(struct verdict_builder *builder, const struct step_result *judged, bool secret)
+take_state(struct verdict_builder *builder, const struct plan_step *step, const struct step_result *judged)
 {
 	struct verdict *verdict = builder->verdict;
-	if (verdict->state || judged->state == VERDICT_PASSED || judged->state == VERDICT_SKIPPED)
+	bool explains =
+		step->task_only && verdict->state == VERDICT_FAILED && judged->blame && strcmp(judged->blame, "task") == 0;
+	if ((verdict->state && !explains) || judged->state == VERDICT_PASSED || judged->state == VERDICT_SKIPPED)
 		return;
 	verdict->state = judged->state;
 	verdict->blame = judged->blame;
 	verdict->retry = judged->retry;
 	verdict->why = judged->why;
-	builder->secret_failed = secret;
+	builder->secret_failed = step->secret;
 }
 
 static void
@@ -152,7 +157,7 @@ add_step(struct verdict_builder *builder, const struct plan_step *step)
 	const struct outcome *outcome = completion_outcome(builder->completion, step->id);
 	step_result_read(builder->language, builder->task, step, outcome, &judged);
 	builder->ranked = builder->ranked || strcmp(step->mode, "leaderboard") == 0;
-	take_state(builder, &judged, step->secret);
+	take_state(builder, step, &judged);
 	take_score(builder, &judged, step->secret);
 	if (outcome && judged.state != VERDICT_SKIPPED)
 		add_entry(builder, step, outcome, &judged);

@@ -103,7 +103,7 @@ class WorkerFailed(Exception):
 
 
 class ImportFailed(Exception):
-    """Task or submission could not be imported; the worker has printed why."""
+    """The submission could not be imported; the worker has printed why."""
 
 
 # ---- Cases ----
@@ -326,6 +326,17 @@ class Worker:
         except (AttributeError, OSError):  # this Python, or this kernel, has none
             self._end = -1
 
+    def expect_task(self):
+        """Waits until the task is imported: until then nothing of the submission runs, so this is the worker's own word."""
+        word = b""
+        while not word.startswith(b"+") and not word.endswith(b"\n"):
+            more = os.read(self._answers, 1)
+            if not more:
+                raise BadCase("the process that imports the task ended before it was done")
+            word += more
+        if word != b"+":
+            raise BadCase(word.decode("utf-8", "replace").strip())
+
     def ask(self, *fields):
         """The fields of the answer to one request."""
         self.expect_silence()
@@ -488,11 +499,13 @@ class Task:
 
 
 def load_task():
-    """Imports task and submission, the task first: what it takes from other modules then is not the submission's."""
+    """Imports task and submission, the task first: what it takes from other modules then is not the submission's, and
+    what fails before the first `yield` is not the submission's fault."""
     import reference
     from reference import check_implementation, generate_input
+    yield
     from submission import custom_kernel
-    return Task(lambda case: generate_input(**case), custom_kernel, check_implementation, reference)
+    yield Task(lambda case: generate_input(**case), custom_kernel, check_implementation, reference)
 
 
 def verdict_of(result):
@@ -682,7 +695,15 @@ def serve(requests, answers, mode, load, settings):
         import utils
         utils.confine()  # before anything of task and submission is there
         utils.keep_memory()
-        task, clock = load(), utils.clock()
+        parts = load()
+        next(parts)
+    except BaseException as error:
+        print_traceback(error)
+        write_all(answers, on_one_line(f"the task cannot be imported: {described(error)}") + "\n")
+        return
+    write_all(answers, "+")
+    try:
+        task, clock = next(parts), utils.clock()
         problem = ("device",) if utils.lacks_device() else None
     except BaseException as error:
         print_traceback(error)
@@ -747,7 +768,8 @@ def open_channel():
 
 
 def main(argv, load=load_task, settings=SETTINGS):
-    """Runs the harness and ends the process. load: returns the Task, in the worker."""
+    """Runs the harness and ends the process. load: imports, in the worker, the task, then the submission, and yields
+    after each; the second time the Task."""
     if len(argv) != 3 or argv[1] not in MODES:
         stop(USAGE, "usage: POPCORN_FD=N python3 eval.py test|benchmark|leaderboard|profile CASES")
     mode, channel, secret_fd = argv[1], open_channel(), take_number("KETTLE_SECRET_FD")
@@ -756,6 +778,7 @@ def main(argv, load=load_task, settings=SETTINGS):
     passed, status = False, TEST_FAILED
     try:
         cases = read_cases(argv[2], take_secret(secret_fd))
+        worker.expect_task()
         passed = run_mode(worker, channel, mode, cases, settings)
         if passed:
             worker.expect_silence()

@@ -82,8 +82,8 @@ test_bytecode(void **state)
 	const json_t *compile = plans_step(made, "bytecode");
 	assert_string_equal(text_at(compile, "kind"), "build");
 	assert_true(member_true(compile, "cache"));
-	plans_expect(made, "bytecode", "argv", "python3 .kettle/compile.py task.py eval.py");
-	plans_expect(made, "bytecode", "inputs", ".kettle/compile.py task.py eval.py");
+	plans_expect(made, "bytecode", "argv", "python3 .kettle/compile.py eval.py task.py eval.py");
+	plans_expect(made, "bytecode", "inputs", ".kettle/compile.py eval.py task.py");
 	plans_expect(made, "bytecode", "outputs", "__pycache__");
 	for (int i = 0; i < 2; i++) {
 		const json_t *input = at(at(plans_step(made, i ? "secret-test" : "test"), "inputs"), "__pycache__");

@@ -299,13 +299,77 @@ find_sources(struct kettle_compiled_builder *builder, struct kettle_error *err)
 	return rc;
 }
 
+/* ---- a header of the task that the submission alone includes ---- */
+
+/* The file of the task that the submission includes before anything else, which is then read as by itself; len 0: none. */
+static size_t
+first_include(const struct kettle_compiled_builder *builder, const char **ret_name)
+{
+	static const char include[] = "#include \"";
+	const char *line = member_text(json_object_get(builder->request->files, builder->request->submission), "text");
+	for (size_t len; *line; line += len + (line[len] == '\n')) {
+		len = strcspn(line, "\n");
+		bool comment = strncmp(line, "//", 2) == 0 && line[len - 1] != '\\';
+		if (len == 0 || comment)
+			continue;
+		*ret_name = line + strlen(include);
+		return strncmp(line, include, strlen(include)) == 0 ? strcspn(*ret_name, "\"\n") : 0;
+	}
+	return 0;
+}
+
+/* Whether a file of the task includes it. */
+static bool
+task_includes(const struct kettle_compiled_builder *builder, const char *header)
+{
+	AUTO_JSON json_t *quoted = json_sprintf("\"%s\"", header);
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)builder->request->files, name, contents)
+		if (strcmp(name, builder->request->submission) != 0 &&
+			strstr(member_text(contents, "text"), json_string_value(quoted)))
+			return true;
+	return false;
+}
+
+/*
+ * Compiles a header of the task by itself that no source of the task includes: if it does not compile, that is no fault of
+ * the submission, whose own step fails too. Adds the source to files.
+ */
+static void
+add_header_step(struct kettle_compiled_builder *builder, json_t *files)
+{
+	const char *submission = builder->request->submission, *start = NULL, *dot = strrchr(submission, '.');
+	size_t len = first_include(builder, &start);
+	AUTO_JSON json_t *header = len ? json_stringn(start, len) : NULL;
+	const char *name = json_string_value(header);
+	if (!name || !dot || strchr(submission, '/') || !list_has_text(builder->sources, submission) ||
+		!json_object_get(files, name) || list_has_text(builder->sources, name) || task_includes(builder, name))
+		return;
+	AUTO_JSON json_t *source = json_sprintf(".kettle-header%s", dot);
+	if (json_object_get(files, json_string_value(source)))
+		return;
+	json_t *argv = builder->rules->compile(builder, json_string_value(source));
+	json_t *inputs = kettle_compiled_inputs(builder, json_string_value(source));
+	kettle_args_add(argv, "-c");
+	kettle_args_add(argv, "%s", json_string_value(source));
+	kettle_args_add(argv, "-o");
+	kettle_args_add(argv, "out/header.o");
+	json_object_set_new(inputs, json_string_value(source), json_pack("{s:O}", "file", source));
+	json_object_set_new(
+		files, json_string_value(source), json_pack("{s:o}", "text", json_sprintf("#include \"%s\"\n", name)));
+	add_build_step(builder,
+		json_pack("{s:s, s:s, s:o, s:o, s:o, s:[s], s:b}", "id", "header", "kind", "build", "title",
+			json_sprintf("compile %s", name), "argv", argv, "inputs", inputs, "outputs", "header.o", "cache", 1));
+}
+
 /* ---- the plan ---- */
 
 int
 kettle_compiled_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
 {
 	const struct kettle_compiled *language = self;
-	AUTO_JSON json_t *sources = json_array(), *steps = json_array();
+	AUTO_JSON json_t *sources = json_array(), *steps = json_array(), *files = json_copy((json_t *)request->files);
 	struct kettle_compiled_builder builder = {.request = request,
 		.rules = language->rules,
 		.options = language->options,
@@ -321,10 +385,12 @@ kettle_compiled_plan(void *self, const struct kettle_plan_request *request, json
 		return rc;
 	for (i = 0; builder.rules->compile && i < json_array_size(sources); i++)
 		add_build_step(&builder, compile_step(&builder, i));
+	if (builder.rules->compile)
+		add_header_step(&builder, files);
 	add_build_step(&builder, link_step(&builder));
 	json_array_foreach(request->runs, i, prepared)
 		json_array_append_new(steps, run_step(&builder, prepared, i == 0));
-	*ret_plan = json_pack("{s:i, s:O, s:O}", "version", 1, "files", request->files, "steps", steps);
+	*ret_plan = json_pack("{s:i, s:O, s:O}", "version", 1, "files", files, "steps", steps);
 	return 0;
 }
 

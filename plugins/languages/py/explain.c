@@ -217,12 +217,33 @@ explain_device(const json_t *step, const struct trace *trace, json_t **ret_resul
 		device[0] ? device : "this device");
 }
 
-/* An interpreter that does not start or is too old; its first line says which. */
-static int
-explain_interpreter(const json_t *step, const char *text, json_t **ret_result, struct kettle_error *err)
+/* The last line of compile.py, if that found a broken file of the task; len 0: it did not. */
+static struct span
+broken_file(const json_t *outcome, const char *text)
 {
-	struct span line = line_at(text);
+	static const char head[] = "kettle: ";
+	struct span found = {0};
+	if (json_integer_value(json_object_get(outcome, "exit")) != EXPLAIN_BROKEN)
+		return found;
+	for (const char *at = text; *at; at = explain_after(line_at(at))) {
+		struct span line = line_at(at);
+		if (begins(line, head) && within(line, " does not compile: "))
+			found = (struct span){at + strlen(head), line.len - strlen(head)};
+	}
+	return found;
+}
+
+/* A file of the task that does not compile; or an interpreter that does not start or is too old: its first line says
+ * which. */
+static int
+explain_bytecode(
+	const json_t *step, const json_t *outcome, const char *text, json_t **ret_result, struct kettle_error *err)
+{
+	struct span line = line_at(text), broken = broken_file(outcome, text);
 	const char *program = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
+	if (broken.len)
+		return kettle_explain("error", "task", false, ret_result, err, "The task is at fault, not the submission: %s",
+			quoted(broken).text);
 	return kettle_explain("error", "machine", false, ret_result, err,
 		"The board's machine has no Python 3.9 or newer as `%.200s`: %s", program ? program : "python3",
 		line.len ? quoted(line).text : "it says nothing and fails.");
@@ -366,7 +387,7 @@ explain_outcome(void *self, const json_t *step, const json_t *outcome, json_t **
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text");
 	struct trace crash;
 	if (kettle_json_is(step, "id", EXPLAIN_BYTECODE) && kettle_json_is(outcome, "state", "failed"))
-		return explain_interpreter(step, text, ret_result, err);
+		return explain_bytecode(step, outcome, text, ret_result, err);
 	if (kettle_json_is(step, "kind", "prepare") && kettle_json_is(outcome, "state", "failed"))
 		return explain_compilation(text, ret_result, err);
 	if (kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "limit", "wall") &&

@@ -10,8 +10,10 @@
 #define EXPLAIN_SUBMISSION "KETTLE_SUBMISSION"
 #define EXPLAIN_DEVICE "KETTLE_DEVICE"
 
-/* The build step without the submission: a failure means a broken interpreter. */
+/* The build step without the submission: a failure means a broken interpreter, with the exit status EXPLAIN_BROKEN a
+ * broken file of the task. */
 #define EXPLAIN_BYTECODE "bytecode"
+#define EXPLAIN_BROKEN 3
 
 /* `interpret` of kettle/language.h; `self` is not used. KETTLE_ENOENT: nothing to add to the core's own reading. */
 int explain_outcome(

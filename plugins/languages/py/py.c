@@ -199,13 +199,12 @@ make_limits(const struct plan_builder *builder, const json_t *prepared)
 	return limits;
 }
 
-/* Reads the task's files alone, so its cached output holds nothing of a submission. Passes even if a module does not
- * compile: the runs report that. */
+/* Reads the task's files alone, so its cached output holds nothing of a submission. */
 static json_t *
 compile_step(const struct plan_builder *builder)
 {
-	json_t *argv = json_pack("[s, s]", member_string(builder->options, "python"), COMPILE), *name;
-	json_t *inputs = json_pack("{s:{s:s}}", COMPILE, "file", COMPILE);
+	json_t *argv = json_pack("[s, s, s]", member_string(builder->options, "python"), COMPILE, builder->main), *name;
+	json_t *inputs = json_pack("{s:{s:s}, s:{s:s}}", COMPILE, "file", COMPILE, builder->main, "file", builder->main);
 	size_t i;
 	json_array_extend(argv, builder->modules);
 	json_array_foreach(builder->modules, i, name)

@@ -103,13 +103,37 @@ def become(main, scope):
     return code, file
 
 
-def start(become=become, sys=sys, scope=globals()):
+def own_import_failed(error, main, submission, sys=sys, folder=os.getcwd() + "/"):
+    """Whether an import of one of the task's own modules failed before the submission was there."""
+    if not submission or submission[:-len(".py")].replace("/", ".") in sys.modules:
+        return False
+    failed, seen = False, []
+    while error is not None and error not in seen:
+        seen.append(error)
+        paths = [getattr(error, "filename" if isinstance(error, SyntaxError) else "path", None)]
+        trace = error.__traceback__
+        while trace is not None:
+            code, trace = trace.tb_frame.f_code, trace.tb_next
+            if code.co_name == "<module>" and code.co_filename not in (main, folder + main):
+                paths.append(code.co_filename)
+            elif code.co_filename == folder + submission:
+                return False
+        paths = [path for path in paths if isinstance(path, str) and path.startswith(folder)]
+        if folder + submission in paths or type(error).__name__ == "RemoteTraceback":
+            return False
+        failed = failed or bool(paths)
+        error = error.__cause__ or error.__context__
+    return failed
+
+
+def start(become=become, own_import_failed=own_import_failed, sys=sys, scope=globals()):
     """Does it all; from `become` on nothing of this module is there but what this function holds."""
     shut()
     keep_descriptors()
-    take_secret(sys.argv[1])
+    main, submission = sys.argv[1], os.environ.get("KETTLE_SUBMISSION", "")
+    take_secret(main)
     place_caches()
-    code, file = become(sys.argv[1], scope)
+    code, file = become(main, scope)
     try:
         exec(compile(code, file, "exec", dont_inherit=True) if isinstance(code, bytes) else code, scope)
     except SystemExit:
@@ -121,7 +145,7 @@ def start(become=become, sys=sys, scope=globals()):
             trace = trace.tb_next
         error.__traceback__ = trace
         sys.excepthook(type(error), error, trace)
-        sys.exit(1)
+        sys.exit(113 if own_import_failed(error, main, submission) else 1)
 
 
 start()

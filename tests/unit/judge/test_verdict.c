@@ -24,7 +24,8 @@
 /* A job with a compile step and the runs of a mode, all outcomes passed. */
 struct job {
 	json_t *task, *plan, *completion, *verdict;
-	bool task_only; /* the compile step */
+	bool task_only; /* the step with this index */
+	int task_only_at;
 };
 
 static json_t *
@@ -130,7 +131,7 @@ make(struct job *job)
 {
 	AUTO_COMPLETION struct completion completion = completion_read(job->completion);
 	AUTO_PLAN struct plan *plan = plan_read(json_incref(job->plan));
-	plan->steps[0].task_only = job->task_only;
+	plan->steps[job->task_only_at].task_only = job->task_only;
 	AUTO_VERDICT struct verdict *verdict = verdict_make(languages, job->task, plan, &completion, NULL);
 	json_decref(job->verdict);
 	job->verdict = verdict_write(verdict);
@@ -353,8 +354,9 @@ test_exits(void **state)
 			"The test run ended because the GPU's programming interface reported an error (exit status 110).",
 			"machine", true},
 		{111, "error", "The harness of the test run found no result channel (exit status 111).", "machine", true},
-		{113, "error", "The harness of the test run could not read a case of the task (exit status 113).", "task",
-			false},
+		{113, "error",
+			"The harness of the test run met a fault of the task (exit status 113): ImportError: no module named x",
+			"task", false},
 		{2, "error", "The harness of the test run does not understand how it is called (exit status 2).", "task",
 			false},
 		{112, "failed", "The harness of the test run reported a failure.", "participant", false},
@@ -417,6 +419,28 @@ test_compile(void **state)
 	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
 	expect(&job, "timed_out", "The step `compile submission.cpp` did not end in the time it has and was stopped.",
 		"participant", false);
+}
+
+/* Where the task's own step fails, it decides, though a step with the submission failed before it. */
+static void
+test_task_only_later(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	json_t *steps = json_object_get(job.plan, "steps"), *later = json_deep_copy(json_array_get(steps, 0));
+	json_object_set_new(later, "id", json_string("compile-1"));
+	json_array_insert_new(steps, 1, later);
+	job.task_only = true;
+	job.task_only_at = 1;
+	json_array_append_new(json_object_get(job.completion, "outcomes"), passed_outcome(later));
+	change(&job, "compile-0", json_pack("{s:s, s:i}", "state", "failed", "exit", 1));
+	json_object_update_new(
+		outcome_of(&job, "compile-1"), json_pack("{s:s, s:s}", "state", "error", "error", "no room"));
+	expect(&job, "failed", "The step `compile submission.cpp` failed with exit status 1.", "participant", false);
+	json_object_update_new(outcome_of(&job, "compile-1"), json_pack("{s:s, s:i}", "state", "failed", "exit", 1));
+	expect(&job, "error",
+		"The task is at fault, not the submission: the step `compile submission.cpp` failed with exit status 1.",
+		"task", false);
 }
 
 /* A step that no submission has a part in: what fails there is the task's, unless it is the machine's. */
@@ -667,6 +691,7 @@ main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_compile),
 		cmocka_unit_test(test_task_only),
+		cmocka_unit_test(test_task_only_later),
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_distrust),
 		cmocka_unit_test(test_machine),
