@@ -12,7 +12,7 @@
  * An event is {"seq": number, "at": ISO time, "kind", "scope": "p"|"u"|"a", "closed": whether the board was closed,
  * "leaderboard": id, "leaderboard_name", "submission": id, "user": id, "user_name", "data": {…}}; what does not apply
  * is absent. It is written in the transaction that causes it. No seed, no result and no message of a secret run is ever
- * in one. `user` is whom it concerns, the submission's owner, not who did it.
+ * in one. `user` is whom it concerns, mostly the submission's owner, not who did it.
  *
  * kind                   scope data
  * leaderboard.created    p     {"name", "devices": [name], "deadline": ISO or null}
@@ -20,6 +20,8 @@
  *                              "deadline": ISO or null, "devices": [name], "visibility"}
  * leaderboard.limited    p     {"name", "category" (null: both), "device" (null: all together), "per_hour" (null: removed)}
  * leaderboard.joined     u     {"name"}
+ * leaderboard.faulty     u     {"job", "device", "mode", "error"}: a job ended by a fault of the task; the user is the
+ *                              board's creator, not the submission's owner
  * leaderboard.deleted    p     {"name", "submissions": how many, "jobs": [{"job", "device", "submission"}] that were open}
  * submission.accepted    u     {"mode", "file_name", "jobs": [{"job", "device"}]}
  * submission.cancelled   u     {"jobs": [{"job", "device", "attempt"}] that were open}; submission.done follows

@@ -262,6 +262,22 @@ end_rerun(struct db *db, const struct job *job, enum verdict_state state, struct
 	return rc;
 }
 
+/* The board's creator hears of a fault of the board itself, which its participants cannot mend. */
+static int
+tell_creator(struct db *db, const struct job *job, const struct verdict *verdict, struct kettle_error *err)
+{
+	int64_t creator = 0;
+	if (!verdict->blame || strcmp(verdict->blame, "task") != 0)
+		return 0;
+	int rc = db_int(
+		db, &creator, err, "SELECT coalesce((SELECT creator FROM boards WHERE id = ?), 0)", "i", job->leaderboard);
+	if (rc < 0 || creator == 0)
+		return rc;
+	AUTO_JSON json_t *data = json_pack("{s:I, s:s, s:s, s:s?}", "job", (json_int_t)job->id, "device", job->device,
+		"mode", job->mode, "error", verdict_message(&verdict->why));
+	return db_event(db, "leaderboard.faulty", 'u', job->leaderboard, job->submission, creator, data, err);
+}
+
 /* Whatever ends a job: its row, the ranking, the events, the submission. */
 static int
 jobs_end(struct db *db, const struct job *job, const struct verdict *verdict, struct kettle_error *err)
@@ -280,6 +296,8 @@ jobs_end(struct db *db, const struct job *job, const struct verdict *verdict, st
 		rc = ranking_offer(db, job->id, &change, err);
 	if (rc == 0)
 		rc = jobs_event(db, job, "job.done", done_data(job, verdict, &change), err);
+	if (rc == 0)
+		rc = tell_creator(db, job, verdict, err);
 	return rc < 0 ? rc : settle(db, job, err);
 }
 

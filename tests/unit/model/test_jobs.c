@@ -185,6 +185,26 @@ test_attempts(void **state)
 	conflict(start_op, &call);
 }
 
+/* A fault of the task is the board's creator's to mend. */
+static void
+test_faulty(void **state)
+{
+	(void)state;
+	struct call call = started();
+	AUTO_JSON json_t *verdict =
+		json_pack("{s:s, s:s, s:s}", "state", "error", "blame", "task", "error", "The task is at fault: no.");
+	call.json = verdict;
+	assert_int_equal(fixture_write(&c.f, finish_op, &call, NULL), 0);
+	const json_t *event = fixture_event(&c.f, "leaderboard.faulty");
+	assert_int_equal(fixture_events(&c.f, "leaderboard.faulty"), 1);
+	assert_string_equal(commands_text(event, "user_name"), "owner");
+	assert_string_equal(commands_text(event, "leaderboard_name"), "board");
+	assert_string_equal(commands_text(event, "scope"), "u");
+	assert_string_equal(commands_text(event, "data.error"), "The task is at fault: no.");
+	assert_int_equal(commands_number(event, "data.job"), job);
+	assert_int_equal(commands_number(event, "submission"), 1);
+}
+
 static void
 test_finish_once(void **state)
 {
@@ -199,6 +219,7 @@ test_finish_once(void **state)
 	conflict(finish_op, &call);
 	conflict(requeue_op, &call);
 	assert_int_equal(fixture_events(&c.f, "job.done"), 1);
+	assert_int_equal(fixture_events(&c.f, "leaderboard.faulty"), 0);
 	assert_int_equal(fixture_events(&c.f, "submission.done"), 1);
 	const json_t *data = commands_at(fixture_event(&c.f, "job.done"), "data");
 	assert_int_equal(commands_number(data, "rank"), 1);
@@ -249,6 +270,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_open_and_material),
 		TEST(test_attempts),
+		TEST(test_faulty),
 		TEST(test_finish_once),
 		TEST(test_odd_verdicts),
 		TEST(test_late_outcome),
