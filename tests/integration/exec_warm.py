@@ -583,5 +583,38 @@ def writable(folder):
         equal("Others may write to `%s`" % place in answer.stdout, not warm)
 
 
+def writable_path(folder):
+    """Nor is one whose PYTHONPATH, or a folder that a .pth file names, others may write to, or that could be made by others"""
+    place, packages = os.path.join(folder, "environment"), os.path.join(folder, "more")
+    python = os.path.join(place, "bin", "python3")
+    version = subprocess.run([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"], stdout=subprocess.PIPE, text=True,
+                             check=True).stdout.strip()
+    site = os.path.join(place, "lib", version, "site-packages")
+    os.makedirs(os.path.dirname(python))
+    os.makedirs(site)
+    os.mkdir(packages)
+    os.symlink(PYTHON, python)
+    with open(os.path.join(place, "pyvenv.cfg"), "w", encoding="utf-8") as file:
+        file.write("home = %s\n" % os.path.dirname(PYTHON))
+    config = os.path.join(folder, "doctor.yml")
+    for variable, missing in ((True, False), (True, True), (False, False)):
+        path = os.path.join(packages, "none") if missing else packages
+        if not variable:
+            with open(os.path.join(site, "x.pth"), "w", encoding="utf-8") as file:
+                file.write(path + "\n")
+        env = {"PYTHONPATH": path} if variable else {}
+        for mode, warm in ((0o757, None), (0o755, True)):
+            os.chmod(packages, mode)
+            with Exec(folder, config={"read": [packages]}) as server:
+                outcome = run(server, "print('x')\n", python=python, env=dict(ENVIRONMENT, **env))
+                equal((outcome["state"], outcome.get("warm")), ("passed", warm))
+                equal(["chmod go-w" in line for line in warnings(server)], [] if warm else [True])
+            with open(config, "w", encoding="utf-8") as file:
+                json.dump({"report": [python], "env": {python: env}}, file)
+            answer = subprocess.run([PROGRAM, "--doctor", "--state", os.path.join(folder, "state"), "--config", config],
+                                    stdout=subprocess.PIPE, text=True, check=False)
+            equal("Others may write to `%s`" % packages in answer.stdout, not warm)
+
+
 if __name__ == "__main__":
-    sys.exit(main([home, writable, equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))
+    sys.exit(main([home, writable, writable_path, equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))

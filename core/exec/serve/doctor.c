@@ -150,13 +150,18 @@ profilers_describe(struct toolchain *toolchain)
 
 /* {name: why its runs begin cold} of interpreters that others may write to. New reference. */
 static json_t *
-check_interpreters(const json_t *paths)
+check_interpreters(struct toolchain *toolchain, const struct execconfig *config, const json_t *paths)
 {
 	json_t *cold = json_object(), *path;
 	const char *name;
 	json_object_foreach((json_t *)paths, name, path) {
+		const struct tool *tool = NULL;
 		struct kettle_error error = {0};
-		if (interpreter_is(json_string_value(path)) && interpreter_check(json_string_value(path), &error) != 0)
+		if (!interpreter_is(json_string_value(path)) || toolchain_find(toolchain, name, &tool, NULL) != 0)
+			continue;
+		const struct tool_facts *facts = toolchain_facts(toolchain, tool);
+		const json_t *environment = json_object_get(config->env, name);
+		if (interpreter_check(json_string_value(path), environment, facts ? facts->folders : NULL, &error) != 0)
 			json_object_set_new(cold, name, json_string(error.message));
 	}
 	return cold;
@@ -174,7 +179,7 @@ look_for_tools(const struct execconfig *config)
 			json_object_set_new(report.versions, toolchain_known[i], json_null());
 	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o, s:o}", "tools", report.versions, "paths", report.paths,
 		"packages", report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain), "cold",
-		check_interpreters(report.paths));
+		check_interpreters(toolchain, config, report.paths));
 	tool_report_free(&report);
 	toolchain_free(toolchain);
 	return found;

@@ -99,14 +99,27 @@ is_open_to_others(const struct stat *st)
 	return (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_gid != st->st_uid);
 }
 
+/* Its path without links; of one that is missing, the folder above it in which it could be made. -1 with errno. */
+static int
+find_real(const char *path, char real[PATH_MAX])
+{
+	AUTO_FREE char *at = xstrdup(path);
+	while (!realpath(at, real)) {
+		char *slash = strrchr(at, '/');
+		if ((errno != ENOENT && errno != ENOTDIR) || !slash || !at[1])
+			return -1;
+		slash[slash == at] = '\0';
+	}
+	return 0;
+}
+
 /* Who else may write to this file or folder, or in one above; of those above, sticky ones keep what others own. */
 static int
 check_owners(const char *path, struct kettle_error *err)
 {
 	char real[PATH_MAX];
-	if (!realpath(path, real))
-		return errno == ENOENT ? 0
-							   : kettle_fail(err, KETTLE_EIO, "`%s` cannot be looked at: %s.", path, strerror(errno));
+	if (find_real(path, real) != 0)
+		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be looked at: %s.", path, strerror(errno));
 	for (bool above = false;; above = true) {
 		struct stat st;
 		const char *at = real[0] ? real : "/";
@@ -125,22 +138,62 @@ check_owners(const char *path, struct kettle_error *err)
 	}
 }
 
-int
-interpreter_check(const char *path, struct kettle_error *err)
+/* The folders of an installation: of the program, of the standard library, of packages; Debian's are among them. */
+static int
+check_installation(const char *path, struct kettle_error *err)
 {
+	static const char *const patterns[] = {"lib/python3*", "lib/python3*/*-packages", "local/lib/python3*/*-packages"};
 	AUTO_FREE char *prefix = path_above(path, 2);
 	AUTO_FREE char *beside = path_above(path, 1);
-	AUTO_FREE char *pattern = xasprintf("%s/lib/python*/site-packages", prefix);
-	glob_t found = {0};
 	int rc = check_owners(path, err);
 	if (rc == 0)
 		rc = check_owners(beside[0] ? beside : "/", err);
 	if (rc == 0)
 		rc = check_owners(prefix[0] ? prefix : "/", err);
-	if (rc == 0 && glob(pattern, 0, NULL, &found) == 0)
-		for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
-			rc = check_owners(found.gl_pathv[i], err);
-	globfree(&found);
+	for (size_t n = 0; rc == 0 && n < ARRAY_SIZE(patterns); n++) {
+		AUTO_FREE char *pattern = path_join(prefix, patterns[n]);
+		glob_t found = {0};
+		if (glob(pattern, 0, NULL, &found) == 0)
+			for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
+				rc = check_owners(found.gl_pathv[i], err);
+		globfree(&found);
+	}
+	return rc;
+}
+
+/* The folders and files that variables name, such as PYTHONPATH; a relative one is sought in every folder of a start. */
+static int
+check_variables(const json_t *environment, struct kettle_error *err)
+{
+	static const char *const names[] = {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LD_PRELOAD"};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(names); i++) {
+		const char *value = member_string(environment, names[i]);
+		AUTO_FREE char *copy = xstrdup(value ? value : "");
+		char *rest = copy;
+		for (const char *entry; rc == 0 && (entry = strsep(&rest, strcmp(names[i], "LD_PRELOAD") ? ":" : ": "));)
+			if (entry[0] == '/')
+				rc = check_owners(entry, err);
+	}
+	return rc;
+}
+
+int
+interpreter_check(const char *path, const json_t *environment, const json_t *folders, struct kettle_error *err)
+{
+	AUTO_FREE char *base = interpreter_base(path);
+	const json_t *folder;
+	size_t n;
+	int rc = check_installation(path, err);
+	if (rc == 0 && base)
+		rc = check_installation(base, err);
+	if (rc == 0)
+		rc = check_variables(environment, err);
+	json_array_foreach(folders, n, folder) {
+		const char *at = json_string_value(json_array_get(folder, 0));
+		if (rc == 0 && at)
+			rc = check_owners(at, err);
+	}
 	return rc;
 }
 

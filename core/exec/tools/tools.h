@@ -153,10 +153,11 @@ char *interpreter_base(const char *path);
  */
 bool interpreter_copies(const char *path, const json_t *environment);
 /*
- * Whether only root and this process's user may write to an interpreter and its installation or virtual environment:
- * itself, its folders, those of packages, and all above. KETTLE_EACCES with a sentence. [any, blocks]
+ * Whether only root and this process's user may write to what an interpreter takes code from: itself, its installation
+ * and virtual environment with their folders of packages, what PYTHONPATH and other variables of `environment` name,
+ * `folders` as in interpreter_facts, and all above. Both may be NULL. KETTLE_EACCES with a sentence. [any, blocks]
  */
-int interpreter_check(const char *path, struct kettle_error *err);
+int interpreter_check(const char *path, const json_t *environment, const json_t *folders, struct kettle_error *err);
 /* What to start it with (`-c`, the extension, a descriptor, names of modules) to make it a warm process; see warm.h. */
 extern const char interpreter_loader[];
 /* The question to an interpreter, for `-I -c`: it prints the object that interpreter_facts takes. */

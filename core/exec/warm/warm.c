@@ -25,7 +25,7 @@
  */
 #include <config.h>
 
-#include "exec/warm/warm.h"
+#include "exec/warm/warm_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,47 +53,6 @@
 #define PRINTED_MAX 65536        /* bytes of its output that are kept */
 #define PATHS_MAX 4096           /* whose change is looked for */
 #define GROWTH_BYTES (64u << 20) /* and a half of what it had */
-#define MODULES_MAX 57
-#define STACK_BYTES (64u << 20) /* the sandbox's, which the C library reads once, for the stacks of threads */
-
-enum state { STARTING, READY_TO_COPY, FAILED, ENDING };
-
-struct warm_process {
-	struct warm *pool;
-	struct warm_process *next;
-	char *key;
-	enum state state;
-	bool warned;
-	uv_process_t child;
-	uv_poll_t socket, output;
-	uv_timer_t patience;
-	unsigned handles; /* open; the last one to close may free it */
-	bool running;     /* the child has not ended */
-	int socket_fd, output_fd;
-	struct buf printed;
-	struct sandbox_warm *sandbox;
-	struct work work; /* looks at the disk; counts as a handle */
-	bool looking;     /* ... now: lines and paths are the pool's */
-	bool changed;     /* what it found */
-	char *lines;      /* paths, as they came */
-	json_t *paths;    /* [[path, time and size]] */
-	uint64_t looked_ns, used_ns, failed_ns;
-	uint64_t memory; /* bytes when it was ready */
-	struct image image;
-	char *real, *home; /* the interpreter's file, and the folder that holds its installation */
-	char *private;     /* its HOME while it imports, below the spool; NULL: it is gone */
-	unsigned copies;
-	struct warm_waiter *waits;
-};
-
-struct warm {
-	struct warm_setup setup;
-	struct warm_process *list;
-	char *module, *stand_in; /* NULL: it is not there */
-	unsigned max, max_copies;
-	uv_timer_t later; /* prepares the next copy while a run is under way */
-	bool closing, complained;
-};
 
 /* ---- the pool ---- */
 
@@ -125,19 +83,10 @@ warm_open(const struct warm_setup *setup)
 	return warm;
 }
 
-/* Where nothing may have been written to it, or on a thread of the pool. */
-static void
-remove_private(struct warm_process *process)
-{
-	if (process->private)
-		(void)file_remove_tree(process->private, NULL);
-	free(STEAL(process->private));
-}
-
 static void
 free_process(struct warm_process *process)
 {
-	remove_private(process);
+	warm_remove_private(process);
 	LIST_REMOVE(process->pool->list, process);
 	json_decref(process->paths);
 	free(process->lines);
@@ -335,13 +284,13 @@ work_stamp(void *arg)
 		if (*path && json_array_size(process->paths) < PATHS_MAX)
 			json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
 	process->memory = memory_of(process->child.pid);
-	remove_private(process);
+	warm_remove_private(process);
 }
 
 static void
 work_remove(void *arg)
 {
-	remove_private(arg);
+	warm_remove_private(arg);
 }
 
 static void
@@ -484,114 +433,22 @@ follow(struct warm_process *process, bool started)
 	(void)uv_poll_start(&process->output, UV_READABLE, on_output);
 }
 
-/* Where its memory will be written to, where that is of use. */
-static void
-prepare_image(struct warm_process *process, const struct warm_key *parts)
-{
-	image_remove(&process->image);
-	free(STEAL(process->real));
-	free(STEAL(process->home));
-	/* PREFIX/bin/python3.11 is installed in PREFIX. */
-	AUTO_FREE char *home = path_above(parts->tool->real, 2);
-	if (!home[0] || !process->pool->stand_in || image_make(process->pool->setup.spool, &process->image) != 0)
-		return;
-	process->real = xstrdup(parts->tool->real);
-	process->home = STEAL(home);
-}
-
-/* Starts a child with what libuv has no options for: cores, and the stack size of threads. */
-static int
-spawn_with(uv_loop_t *loop, uv_process_t *child, const uv_process_options_t *options, const struct cores *cores)
-{
-	struct rlimit before, stack;
-	cpu_set_t own, theirs;
-	bool limited = getrlimit(RLIMIT_STACK, &before) == 0;
-	bool bound = sched_getaffinity(0, sizeof(own), &own) == 0;
-	stack = before;
-	stack.rlim_cur = before.rlim_max < STACK_BYTES ? before.rlim_max : STACK_BYTES;
-	cores_set(cores, &theirs);
-	if (limited)
-		(void)setrlimit(RLIMIT_STACK, &stack);
-	if (bound && cores->count > 0)
-		(void)sched_setaffinity(0, sizeof(theirs), &theirs);
-	int rc = uv_spawn(loop, child, options);
-	if (bound)
-		(void)sched_setaffinity(0, sizeof(own), &own);
-	if (limited)
-		(void)setrlimit(RLIMIT_STACK, &before);
-	return rc;
-}
-
-/*
- * Starts the interpreter as a child of the loop, with what a step of its kind has. Standard output and error are one
- * pipe; descriptor 3 is the socket by which it serves, 4 the file for its memory. 0, or another number.
- */
-static int
-spawn(struct warm_process *process, const struct warm_key *key, int socket, int output)
-{
-	int image = process->image.path ? process->image.fd : -1;
-	AUTO_STRINGS struct strings arguments = {0};
-	AUTO_STRINGS struct strings environment = {0};
-	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (nothing < 0 || key->modules->count > MODULES_MAX)
-		return -1;
-	const char *const words[] = {
-		key->tool->path, "-s", "-c", interpreter_loader, process->pool->module, "3", image >= 0 ? "4" : "-1"};
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		strings_add(&arguments, words[i]);
-	strings_add_all(&arguments, key->modules);
-	AUTO_JSON json_t *own = json_copy((json_t *)key->environment);
-	json_object_set(own, "KETTLE_WARM_HOME", json_object_get(own, "HOME"));
-	json_object_del(own, "HOME");
-	environment_list(own, &environment);
-	/* Not by way of JSON, which has no room for every path. */
-	strings_take(&environment, xasprintf("HOME=%s", process->private));
-	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = output}},
-		{UV_INHERIT_FD, {.fd = output}}, {UV_INHERIT_FD, {.fd = socket}}, {.flags = UV_IGNORE}};
-	if (image >= 0)
-		stdio[4] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = image}};
-	uv_process_options_t options = {.exit_cb = on_ended,
-		.file = key->tool->path,
-		.args = (char **)arguments.list,
-		.env = (char **)environment.list,
-		.cwd = "/",
-		.stdio_count = ARRAY_SIZE(stdio),
-		.stdio = stdio};
-	return spawn_with(process->pool->setup.loop, &process->child, &options, key->cores);
-}
-
-/* Makes its HOME. False: it must not be started, and its steps have been told. */
-static bool
-prepare_private(struct warm_process *process, const struct tool *tool)
-{
-	struct kettle_error error = {0};
-	AUTO_FREE char *folder = xasprintf("%s/home-XXXXXX", process->pool->setup.spool);
-	remove_private(process);
-	if (interpreter_check(tool->path, &error) != 0) {
-		buf_printf(&process->printed, "%s", error.message);
-		warm_fail(process, "its interpreter is not safe to import with");
-		return false;
-	}
-	if (!mkdtemp(folder)) {
-		warm_fail(process, "no folder could be made for its HOME");
-		return false;
-	}
-	process->private = STEAL(folder);
-	return true;
-}
-
 /* Starts the interpreter of an entry of the list. */
 static void
 warm_start(struct warm_process *process, const struct warm_key *parts)
 {
 	int pair[2] = {-1, -1}, ends[2] = {-1, -1};
+	struct kettle_error error = {0};
 	process->state = STARTING;
 	process->printed.len = 0;
 	memset(&process->child, 0, sizeof(process->child));
 	process->copies = 0;
 	json_decref(STEAL(process->paths));
-	if (!prepare_private(process, parts->tool))
+	if (warm_make_private(process, parts, &error) != 0) {
+		buf_printf(&process->printed, "%s", error.message);
+		warm_fail(process, "its interpreter cannot import safely");
 		return;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
 		if (pair[0] >= 0) {
 			close(pair[0]);
@@ -604,8 +461,8 @@ warm_start(struct warm_process *process, const struct warm_key *parts)
 	(void)fcntl(ends[1], F_SETFL, O_WRONLY);
 	process->socket_fd = pair[0];
 	process->output_fd = ends[0];
-	prepare_image(process, parts);
-	bool started = spawn(process, parts, pair[1], ends[1]) == 0;
+	warm_prepare_image(process, parts);
+	bool started = warm_spawn(process, parts, pair[1], ends[1], on_ended) == 0;
 	close(pair[1]);
 	close(ends[1]);
 	follow(process, started);

@@ -42,6 +42,31 @@ def libraries():
         return set()
 
 
+def check_path():
+    """Raises if others may write to a folder that modules come from: .pth files may name any."""
+    def fault(path):
+        real = os.path.realpath(path)
+        while not os.path.exists(real):
+            real = os.path.dirname(real)
+        above = False
+        while True:
+            about = os.stat(real)
+            # A group with its owner's number is the owner's own; a sticky folder keeps what others own.
+            open_to = about.st_mode & 0o002 or about.st_mode & 0o020 and about.st_gid != about.st_uid
+            if about.st_uid not in (0, os.geteuid()):
+                return "`%s` belongs to user %d, who could put code into `%s`" % (real, about.st_uid, path)
+            if open_to and not (above and about.st_mode & 0o1000):
+                return "Others may write to `%s` and could put code into `%s`: `chmod go-w` it" % (real, path)
+            if real == "/":
+                return None
+            real, above = os.path.dirname(real), True
+
+    for path in sys.path:
+        found = fault(path) if os.path.isabs(path) else "`%s` of sys.path is relative" % path
+        if found:
+            raise PermissionError(found)
+
+
 def leave_home(private, home):
     """Ends the import's own HOME: what modules remember of it becomes what they would remember in a sandbox."""
     os.environ["HOME"] = home
@@ -63,6 +88,7 @@ def load(names, be_alone):
     for name in sys.modules.keys() - before:
         del sys.modules[name]
     be_alone("site")
+    check_path()
     for name in names:
         try:
             __import__(name)
