@@ -219,7 +219,7 @@ class Soak:
             return "init"
         if name == "kettle-exec" and "--serve" in line:
             return "kettle-exec"
-        if "_imp" in line and parent in ("kettle-exec", "kettle-init"):
+        if "_imp" in line and parent == "kettle-exec":  # below a sandbox's init it is a run's
             return "warm"
         if name in ("cc1plus", "cc1", "ld", "collect2", "as"):
             return "compiler"
