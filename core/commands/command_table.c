@@ -462,7 +462,8 @@ const struct command commands[] = {
 		.engine = cmd_device_disable, .example = "kettle device disable H100.1 --reason 'a fan is broken'",
 		.view = {.list = "units", .line = CHANGED},
 		.details = "What runs there ends as usual, and nothing more is given to it until it is enabled, after a "
-				   "restart too. A unit whose GPU is missing or not free twice in a row is disabled by itself.",
+				   "restart too. A unit whose GPU is missing or not free twice in a row, or whose kettle-exec does not "
+				   "answer for 30 s while it has jobs, is disabled by itself.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"disabled\", \"reason\"}]}`."},
 	{"device.enable", "enables units that were disabled", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS({UNITS}, {FLAG("test"), .help = "only where its machine says that it is in order"}),

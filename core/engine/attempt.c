@@ -392,8 +392,18 @@ engine_job_overdue(struct engine_job *job)
 		engine_job_stop(job, STOP_DEADLINE);
 		return;
 	}
-	/* It did not stop: its unit may still be in use by it. */
-	inflight_remove(job->engine->setup.inflight, &job->inflight);
+	/* A kettle-exec that hangs is no reason to give the unit up: its heartbeat decides. */
+	if (job->unit->heartbeat && job->unit->heartbeat->waited_ms > ENGINE_HEARTBEAT_LATE_MS) {
+		job->deadline_ms = uv_now(job->engine->setup.loop) + ENGINE_HEARTBEAT_LATE_MS;
+		return;
+	}
 	engine_unit_disable(job->unit, "a job that was cancelled did not end");
-	attempt_end_complete(job, &(struct completion){.status = COMPLETION_LOST, .error = "the runner did not answer"});
+	engine_job_abandon(job, "the runner did not answer");
+}
+
+void
+engine_job_abandon(struct engine_job *job, const char *why)
+{
+	inflight_remove(job->engine->setup.inflight, &job->inflight);
+	attempt_end_complete(job, &(struct completion){.status = COMPLETION_LOST, .error = why});
 }

@@ -36,6 +36,9 @@ find_runner(const struct engine *engine, const char *name)
 static void
 free_unit(struct unit *unit)
 {
+	/* Its answer finds none. */
+	if (unit->heartbeat)
+		unit->heartbeat->unit = NULL;
 	json_decref(unit->config);
 	json_decref(unit->gpus);
 	json_decref(unit->calibration);

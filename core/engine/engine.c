@@ -49,27 +49,18 @@ finish_stop(struct engine *engine)
 	stopped(engine->stopped_arg);
 }
 
-/* Calls fn for every job; fn may forget any of them. */
 static void
-each_job(struct engine *engine, void (*fn)(struct engine_job *job))
+hand_back(struct engine_job *job, void *arg)
 {
-	for (struct engine_job *job = engine->jobs; job; job = engine->cursor) {
-		engine->cursor = job->next;
-		fn(job);
-	}
-	engine->cursor = NULL;
-}
-
-static void
-hand_back(struct engine_job *job)
-{
+	(void)arg;
 	if (job->state == JOB_ACTIVE)
 		engine_job_stop(job, STOP_HAND_BACK);
 }
 
 static void
-check_time(struct engine_job *job)
+check_time(struct engine_job *job, void *arg)
 {
+	(void)arg;
 	uint64_t now = uv_now(job->engine->setup.loop);
 	if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
 		engine_job_overdue(job);
@@ -82,10 +73,11 @@ on_tick(uv_timer_t *timer)
 {
 	struct engine *engine = timer->data;
 	uint64_t now = uv_now(engine->setup.loop);
-	each_job(engine, check_time);
+	engine_each_job(engine, check_time, NULL);
 	unit_health_tick(engine);
+	heartbeat_tick(engine);
 	if (engine->stopping && now >= engine->stop_at_ms)
-		each_job(engine, hand_back);
+		engine_each_job(engine, hand_back, NULL);
 	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
 		engine_start(engine, NULL, NULL);
 	engine_schedule(engine);
@@ -300,7 +292,7 @@ engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), v
 	engine->stopped_arg = arg;
 	uv_ref((uv_handle_t *)&engine->tick);
 	if (grace_ms == 0)
-		each_job(engine, hand_back);
+		engine_each_job(engine, hand_back, NULL);
 	/* The tick calls done, never this function. */
 	(void)uv_timer_start(&engine->tick, on_tick, 1, engine->in_flight ? 10 : ENGINE_TICK_MS);
 }

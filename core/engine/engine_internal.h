@@ -26,6 +26,10 @@
 /* So many faults of its GPUs in a row disable a unit; then it is tried so often. */
 #define ENGINE_FAULTS_MAX 2
 #define ENGINE_TEST_MS 60000
+/* So long after an answer the next heartbeat goes out; an answer that takes longer is logged, or disables the unit. */
+#define ENGINE_HEARTBEAT_MS 1000
+#define ENGINE_HEARTBEAT_LATE_MS 1000
+#define ENGINE_HEARTBEAT_SILENT_MS 30000
 /* What the database could not take is tried again after this time, and nothing new is started before. */
 #define ENGINE_STORE_RETRY_MS 1000
 
@@ -51,6 +55,9 @@ struct unit {
 	bool removed;       /* no longer configured: drained */
 	char disabled[256]; /* why it is disabled; "" when it is not */
 	bool quarantined;   /* disabled for a fault: it is tested from time to time and enabled again by itself */
+	bool silent;        /* quarantined for not answering a heartbeat: it comes back with the answer, not by a test */
+	struct heartbeat *heartbeat; /* that is under way; NULL: none */
+	uint64_t heartbeat_at_ms;    /* when next */
 	bool testing;
 	uint64_t test_at_ms; /* when next */
 	unsigned faults;     /* of its GPUs, in a row */
@@ -64,6 +71,13 @@ struct device {
 	struct fair_queue *queue;
 	struct engine_job *held; /* that wait, outside of the queue, until enough of its units are in order */
 	struct device *next;
+};
+
+/* A heartbeat that a runner was asked for; its answer may never come, and frees it. */
+struct heartbeat {
+	struct engine *engine;
+	struct unit *unit; /* NULL: it has gone */
+	uint64_t waited_ms;
 };
 
 /*
@@ -134,6 +148,7 @@ struct engine {
 	size_t in_flight;                  /* jobs that are starting, active or ending, and a load under way */
 	bool loading, loaded;              /* the open jobs and the disabled units: no job starts before they are loaded */
 	uint64_t load_at_ms;               /* when to load them anew; 0: not planned */
+	uint64_t heartbeat_ms;             /* when heartbeats were looked at last */
 	uint64_t pause_until_ms;           /* the database could not start a job */
 	uv_timer_t tick;
 	uv_prepare_t prepare;
@@ -146,6 +161,8 @@ struct engine {
 
 /* engine/job_table.c */
 struct engine_job *engine_job_find(const struct engine *engine, int64_t id);
+/* Calls fn for every job; fn may forget any of them. */
+void engine_each_job(struct engine *engine, void (*fn)(struct engine_job *job, void *arg), void *arg);
 /* A new one, not queued yet. */
 struct engine_job *engine_job_add(
 	struct engine *engine, struct device *device, int64_t id, int64_t submission, int64_t user);
@@ -179,6 +196,8 @@ void engine_job_start(struct engine_job *job, struct unit *unit);
 void engine_job_recover(struct engine_job *job, const char *unit, const char *handle);
 void engine_job_stop(struct engine_job *job, enum job_stop why);
 void engine_job_overdue(struct engine_job *job);
+/* Its runner will not complete it, or no longer counts: the attempt is lost, and its unit may still be in use by it. */
+void engine_job_abandon(struct engine_job *job, const char *why);
 
 /* engine/attempt_end.c: a verdict, another attempt, or neither */
 /* Each of these takes the job from its unit, at once or when the database has it; the job may be gone afterwards. */
@@ -236,6 +255,8 @@ json_t *multi_device_section(const struct engine_job *job);
 /* engine/unit_health.c: units that are not in order */
 /* The unit with this label, in force; NULL: there is none. */
 struct unit *engine_unit_find(const struct engine *engine, const char *label);
+/* What lasts of it, in the database and as an event. */
+void unit_health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason);
 /* In memory; the caller stores what must last. */
 void unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
 void unit_health_ready(struct engine *engine, struct unit *unit, const char *why);
@@ -250,6 +271,10 @@ void unit_health_tick(struct engine *engine);
  */
 bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
+
+/* engine/heartbeat.c: units whose kettle-exec hangs */
+/* Asks the units that have jobs or are silent, and judges those that owe an answer. */
+void heartbeat_tick(struct engine *engine);
 
 /* engine/engine.c */
 /* Starts what may start. The files below set `dirty` instead, and it runs before the loop waits again. */

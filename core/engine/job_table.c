@@ -106,3 +106,13 @@ engine_progress(const struct engine_job *job, json_t *event_take)
 	if (event && job->engine->setup.progress)
 		job->engine->setup.progress(job->engine->setup.arg, event);
 }
+
+void
+engine_each_job(struct engine *engine, void (*fn)(struct engine_job *job, void *arg), void *arg)
+{
+	for (struct engine_job *job = engine->jobs; job; job = engine->cursor) {
+		engine->cursor = job->next;
+		fn(job, arg);
+	}
+	engine->cursor = NULL;
+}

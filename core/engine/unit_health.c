@@ -5,7 +5,7 @@
  * completion. A unit with such a fault twice in a row is disabled, which the database remembers. From then on
  * it is tried every ENGINE_TEST_MS: its machine is described once more, and when its GPUs are there and nothing
  * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that an operator disabled is
- * not tried.
+ * not tried. One whose kettle-exec is silent is not tried either: heartbeat.c brings it back.
  *
  * A machine may hang while it is described. A request waits at most ENGINE_DESCRIBE_MS, and no longer than the engine
  * runs: then its callback learns that the machine did not answer, and a later answer is dropped.
@@ -50,8 +50,8 @@ on_noted(void *arg, const struct kettle_error *err)
 	free(note);
 }
 
-static void
-health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
+void
+unit_health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
 {
 	struct note *note = xcalloc(1, sizeof(*note));
 	note->disabled = disabled;
@@ -66,6 +66,7 @@ unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, 
 {
 	engine_unit_disable(unit, why);
 	unit->quarantined = !by_hand;
+	unit->silent = false;
 	unit->test_at_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
 }
 
@@ -74,7 +75,9 @@ unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 {
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s is brought back: %s", unit->label, why);
 	unit->disabled[0] = '\0';
-	unit->quarantined = false;
+	unit->quarantined = unit->silent = false;
+	if (unit->heartbeat)
+		unit->heartbeat->waited_ms = 0;
 	unit->faults = unit->losses = 0;
 	unit->pause_until_ms = 0;
 	engine->dirty = true;
@@ -102,6 +105,11 @@ unit_health_load(struct engine *engine, const json_t *rows)
 		struct unit *unit = label ? engine_unit_find(engine, label) : NULL;
 		if (!unit || !state || strcmp(state, "disabled") != 0 || unit->disabled[0])
 			continue;
+		/* The kettle-exec that did not answer ended with the engine that asked it. */
+		if (reason && strncmp(reason, ENGINE_SILENT, strlen(ENGINE_SILENT)) == 0) {
+			unit_health_remember(engine, unit, false, "its kettle-exec was started anew");
+			continue;
+		}
 		bool by_hand = reason && strncmp(reason, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0;
 		unit_health_disabled(engine, unit, reason ? reason : "no reason is known", by_hand);
 	}
@@ -119,7 +127,7 @@ take_fault(struct engine *engine, struct unit *unit, const char *fault)
 		return;
 	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->faults, fault);
 	unit_health_disabled(engine, unit, why, false);
-	health_remember(engine, unit, true, unit->disabled);
+	unit_health_remember(engine, unit, true, unit->disabled);
 }
 
 static void
@@ -276,7 +284,7 @@ quarantined(void *arg, struct engine *engine, const char *label, const struct ke
 	if (err->code != 0)
 		return;
 	unit_health_ready(engine, unit, "it passed its test");
-	health_remember(engine, unit, false, "it passed its test");
+	unit_health_remember(engine, unit, false, "it passed its test");
 }
 
 void
@@ -287,7 +295,8 @@ unit_health_tick(struct engine *engine)
 	check_requests(engine);
 	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
-			if (unit->disabled[0] && unit->quarantined && !unit->testing && !unit->removed && now >= unit->test_at_ms) {
+			if (unit->disabled[0] && unit->quarantined && !unit->silent && !unit->testing && !unit->removed &&
+				now >= unit->test_at_ms) {
 				unit->test_at_ms = now + ENGINE_TEST_MS;
 				(void)unit_health_test(engine, unit, quarantined, NULL, &err);
 			}

@@ -493,6 +493,21 @@ def name_of(pid):
         return ""
 
 
+def heartbeat(folder):
+    """Heartbeats are answered whatever runs do, one for each, and no job is needed"""
+    with Exec(folder) as x:
+        x.send(op="heartbeat")
+        x.until(event="heartbeat")
+        x.run("long", [dict(shell("sleep 3600"), id="s", kind="run")])
+        x.until(event="step", step="s")
+        for _ in range(3):
+            x.send(op="heartbeat")
+        for _ in range(3):
+            x.until(event="heartbeat")
+        x.send(op="cancel", job="long")
+        equal(x.done("long")["status"], "cancelled")
+
+
 if __name__ == "__main__":
-    sys.exit(main([bad_plans, bad_lines, greeting, slow_tool, same_name, cancels, undying, lease, killed, init_killed, device_lock, slots, side_by_side,
+    sys.exit(main([bad_plans, bad_lines, greeting, heartbeat, slow_tool, same_name, cancels, undying, lease, killed, init_killed, device_lock, slots, side_by_side,
                    one_plan, kept, doctor, without_sandbox, passed_socket]))

@@ -357,6 +357,53 @@ test_describe_silence(void **state)
 	kettle_plugin.start(self, &err);
 }
 
+/* ---- heartbeats ---- */
+
+static void
+beaten(void *arg, const struct kettle_error *why)
+{
+	described(arg, why, NULL);
+}
+
+/* One question for all that wait, and an answer for each. */
+static void
+test_heartbeat(void **state)
+{
+	(void)state;
+	struct facts first = {0}, second = {0}, third = {0};
+	play(GREETING LOOP("[ \"$op\" != heartbeat ] || echo \"asked $((n += 1))\" >&2\n"
+					   "[ \"$op\" != run ] || echo '{\"event\":\"heartbeat\"}'"));
+	assert_int_equal(ops->heartbeat(self, NULL, beaten, &first, &err), 0);
+	assert_int_equal(ops->heartbeat(self, NULL, beaten, &second, &err), 0);
+	assert_int_equal(submit("1.1"), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &second, PATIENCE_MS), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &first, PATIENCE_MS), 0);
+	assert_true(first.code == 0 && second.code == 0);
+	assert_int_equal(ops->heartbeat(self, NULL, beaten, &third, &err), 0);
+	stop();
+	assert_true(third.answers == 1 && third.code < 0);
+	assert_int_equal(first.answers + second.answers, 2);
+	assert_true(logged("asked 1") && !logged("asked 3"));
+	assert_true(ops->heartbeat(self, NULL, beaten, &third, &err) < 0);
+	assert_int_equal(third.answers, 1);
+	kettle_plugin.start(self, &err);
+}
+
+/* One that ends answers with an error, and the next heartbeat starts another. */
+static void
+test_heartbeat_ended(void **state)
+{
+	(void)state;
+	struct facts first = {0}, second = {0};
+	play(GREETING LOOP("mkdir \"$0.died\" 2>/dev/null && kill -9 $$\necho '{\"event\":\"heartbeat\"}'"));
+	assert_int_equal(ops->heartbeat(self, NULL, beaten, &first, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &first, PATIENCE_MS), 0);
+	assert_true(first.code < 0);
+	assert_int_equal(ops->heartbeat(self, NULL, beaten, &second, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &second, PATIENCE_MS), 0);
+	assert_int_equal(second.code, 0);
+}
+
 static void
 test_capacity(void **state)
 {
@@ -411,6 +458,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_jobs),
+		TEST(test_heartbeat),
+		TEST(test_heartbeat_ended),
 		TEST(test_cancel),
 		TEST(test_garbage),
 		TEST(test_death),

@@ -126,6 +126,31 @@ fake_describe_end(void)
 }
 
 static int
+fake_heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+	struct kettle_error *err)
+{
+	(void)self;
+	(void)unit;
+	(void)err;
+	assert_null(fake.heartbeat.done);
+	fake.heartbeats++;
+	fake.heartbeat.done = done;
+	fake.heartbeat.arg = arg;
+	if (fake.beats)
+		fake_heartbeat_end(false);
+	return 0;
+}
+
+void
+fake_heartbeat_end(bool ended)
+{
+	struct kettle_error err = {.code = ended ? KETTLE_EUNAVAIL : 0};
+	void (*done)(void *arg, const struct kettle_error *err) = STEAL(fake.heartbeat.done);
+	assert_non_null(done);
+	done(fake.heartbeat.arg, &err);
+}
+
+static int
 fake_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
 {
 	(void)self;
@@ -192,6 +217,7 @@ static const struct kettle_runner fake_ops = {
 	.recover = fake_recover,
 	.describe = fake_describe,
 	.same_machine = fake_same_machine,
+	.heartbeat = fake_heartbeat,
 };
 static const struct kettle_runner forgetful_ops = {
 	.size = sizeof(struct kettle_runner),
@@ -298,6 +324,7 @@ setup_world(void)
 	fake.slots = 1;
 	fake.prefetch = 1;
 	fake.on_cancel = AT_ONCE;
+	fake.beats = true;
 	world.fed = 0;
 	commands_open(&world.c);
 	commands_board(&world.c, "board", NULL);
@@ -330,6 +357,8 @@ world_teardown(void **state)
 	/* A runner that ends answers open describe requests, and the engine has gone. */
 	while (fake.asked > 0)
 		fake_describe_end();
+	if (fake.heartbeat.done)
+		fake_heartbeat_end(true);
 	json_decref(STEAL(fake.facts));
 	json_decref(world.progress);
 	assert_int_equal(world.core.inflight.count, 0);

@@ -32,6 +32,12 @@ struct fake {
 	json_t *facts;           /* what its machines say; NULL: nothing */
 	enum manner on_describe; /* NEVER: when fake_describe_end says so */
 	size_t describes, asked;
+	bool beats; /* it answers heartbeats at once */
+	size_t heartbeats;
+	struct {
+		void (*done)(void *arg, const struct kettle_error *err);
+		void *arg;
+	} heartbeat; /* that waits; done NULL: none */
 	struct inquiry {
 		void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
 		void *arg;
@@ -79,6 +85,8 @@ void fake_end_with(size_t index, json_t *completion_take);
 void fake_say(size_t index, json_t *event_take);
 /* The runner answers the first waiting describe request with fake.facts. */
 void fake_describe_end(void);
+/* The runner answers the heartbeat that waits; with an error where its kettle-exec has ended. */
+void fake_heartbeat_end(bool ended);
 
 /* Tells the engine the events that were stored meanwhile. */
 void world_feed(void);

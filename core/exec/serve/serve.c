@@ -241,10 +241,12 @@ take_object(struct serve *serve, json_t *line_take)
 		return;
 	}
 	struct job *job = ref ? job_find(&serve->exec, ref) : NULL;
-	if (member_is(line_take, "op", "hello"))
+	if (member_is(line_take, "op", "heartbeat"))
+		exec_context_emit(&serve->exec, json_pack("{s:s}", "event", "heartbeat"));
+	else if (member_is(line_take, "op", "hello"))
 		greeting_refresh(&serve->greeting);
 	else if (!member_is(line_take, "op", "cancel"))
-		emit_error(serve, "The line's `op` is none of run, cancel and hello.");
+		emit_error(serve, "The line's `op` is none of run, cancel, hello and heartbeat.");
 	else if (!ref)
 		emit_error(serve, "The line has no `job`.");
 	else if (job)

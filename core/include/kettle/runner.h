@@ -49,6 +49,13 @@ struct kettle_runner {
 	/* Whether two units are of one machine, so that a job can use both: submit then gets the section of the first with
 	 * those of the others under `more`. NULL: never, and a job uses one unit. */
 	int (*same_machine)(void *self, const json_t *unit, const json_t *other);
+	/*
+	 * Since 1.1. Asks the kettle-exec of the unit's machine for a sign of life, and calls done once: when it has answered,
+	 * or with an error when it has ended or the runner stops. The runner sets no limit of its own: the engine knows how
+	 * long it waits, and quarantines a unit that is silent. NULL: the engine does not ask.
+	 */
+	int (*heartbeat)(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+		struct kettle_error *err);
 };
 
 #ifdef __cplusplus

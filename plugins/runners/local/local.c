@@ -37,6 +37,12 @@ struct describe_request {
 	struct describe_request *next;
 };
 
+struct heartbeat_request {
+	void (*done)(void *arg, const struct kettle_error *err);
+	void *arg;
+	struct heartbeat_request *next;
+};
+
 struct local {
 	const struct kettle_host *host;
 	json_t *options;
@@ -45,6 +51,7 @@ struct local {
 	json_t *facts;                 /* the newest greeting of the running kettle-exec */
 	struct job *jobs;
 	struct describe_request *requests;
+	struct heartbeat_request *heartbeats; /* of all units: kettle-exec is asked once, and its answer is that of all */
 	struct kettle_timer *stop_timer;
 	bool ended; /* stop was called: no further kettle-exec is started */
 	kettle_fn stopped;
@@ -151,6 +158,19 @@ answer_requests(struct local *local, const struct kettle_error *err)
 	}
 }
 
+/* All of them; those that a callback adds are of the next turn. */
+static void
+answer_heartbeats(struct local *local, const struct kettle_error *err)
+{
+	struct heartbeat_request *requests = STEAL(local->heartbeats);
+	while (requests) {
+		struct heartbeat_request *request = requests;
+		requests = request->next;
+		request->done(request->arg, err);
+		free(request);
+	}
+}
+
 static void
 on_local_line(void *arg, const char *line, size_t len)
 {
@@ -164,6 +184,8 @@ on_local_line(void *arg, const char *line, size_t len)
 		json_decref(local->facts);
 		local->facts = json_incref(event);
 		answer_requests(local, NULL);
+	} else if (strcmp(name, "heartbeat") == 0) {
+		answer_heartbeats(local, &(struct kettle_error){0});
 	} else if (strcmp(name, "error") == 0) {
 		local->host->log(local->host, KETTLE_LOG_WARNING, "kettle-exec: %s", member_text(event, "error"));
 	} else if (job && strcmp(name, "done") == 0) {
@@ -208,6 +230,7 @@ on_ended(void *arg, int status, int signal_number)
 	if (!local->stopped)
 		local->host->log(local->host, KETTLE_LOG_WARNING, "%s", err.message);
 	answer_requests(local, &err);
+	answer_heartbeats(local, &err);
 	while (local->jobs)
 		complete(local, local->jobs, json_pack("{s:s, s:s}", "status", "lost", "error", err.message));
 	if (local->stopped) {
@@ -333,6 +356,23 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 }
 
 static int
+heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+	struct kettle_error *err)
+{
+	struct local *local = self;
+	(void)unit;
+	int rc = ensure_process(local, err);
+	if (rc == 0 && !local->heartbeats)
+		rc = send_line(local, json_pack("{s:s}", "op", "heartbeat"), err);
+	if (rc < 0)
+		return rc;
+	struct heartbeat_request *request = xmalloc(sizeof(*request));
+	*request = (struct heartbeat_request){done, arg, local->heartbeats};
+	local->heartbeats = request;
+	return 0;
+}
+
+static int
 same_machine(void *self, const json_t *unit, const json_t *other)
 {
 	(void)self, (void)unit, (void)other;
@@ -382,6 +422,7 @@ static const struct kettle_runner runner = {
 	.cancel = cancel,
 	.describe = describe,
 	.same_machine = same_machine,
+	.heartbeat = heartbeat,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

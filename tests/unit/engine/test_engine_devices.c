@@ -338,11 +338,133 @@ test_silent_at_the_end(void **state)
 	assert_int_equal(world.engine->in_flight, 0);
 }
 
+/* ---- a kettle-exec that hangs ---- */
+
+/* The heartbeat that is under way has waited for so long. */
+static void
+wait_for_heartbeat(size_t unit, uint64_t ms)
+{
+	until(world_unit(unit)->heartbeat);
+	world_unit(unit)->heartbeat->waited_ms = ms;
+}
+
+static void
+test_silent_kettle_exec(void **state)
+{
+	(void)state;
+	world_stop(0);
+	fake.beats = false;
+	fake.on_cancel = WAITS;
+	fake.prefetch = 0;
+	world_start(world_devices(2, NULL));
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	assert_string_equal(fake_task(0)->unit, "CPU.0");
+	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS - 1);
+	until(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->silent && world_unit(0)->quarantined);
+	assert_non_null(strstr(world_unit(0)->disabled, "not answered for 30 s"));
+	until(fixture_events(&world.c.f, "device.disabled") == 1);
+	/* Its job is cancelled there and goes on elsewhere; what the hung one still says of it counts for nothing. */
+	until(fake.count == 2);
+	assert_true(fake_task(0)->cancelled);
+	assert_string_equal(fake_task(1)->unit, "CPU.1");
+	assert_int_equal(world_number("attempt", job), 2);
+	void (*hung)(void *arg, const struct kettle_error *err) = STEAL(fake.heartbeat.done);
+	void *arg = fake.heartbeat.arg;
+	fake.beats = true;
+	fake_end(0, "done");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	/* The answer brings it back; nothing tests it meanwhile. */
+	world_unit(0)->test_at_ms = 0;
+	unit_health_tick(world.engine);
+	assert_int_equal(fake.describes, 0);
+	fake.heartbeat.done = hung;
+	fake.heartbeat.arg = arg;
+	fake_heartbeat_end(false);
+	assert_false(world_unit(0)->disabled[0] || world_unit(0)->silent);
+	until(fixture_events(&world.c.f, "device.ready") == 1);
+}
+
+/* The unit comes back with the kettle-exec that follows one that ended; its job was tried again there. */
+static void
+test_hung_and_ended(void **state)
+{
+	(void)state;
+	fake.beats = false;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS - 1);
+	until(world_unit(0)->silent && fake.count == 0 && world.engine->in_flight == 0);
+	assert_true(world_job_is(job, "queued"));
+	size_t before = fake.heartbeats;
+	fake_heartbeat_end(true);
+	assert_true(world_unit(0)->silent);
+	fake.beats = true;
+	until(!world_unit(0)->silent);
+	assert_true(fake.heartbeats > before && !world_unit(0)->disabled[0]);
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+/* An engine that starts anew starts a kettle-exec anew; one that an operator disabled stays so. */
+static void
+test_hung_before(void **state)
+{
+	(void)state;
+	world_stop(0);
+	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', "
+							"'CPU.0', 'disabled', '" ENGINE_SILENT " for 30 s', 1)");
+	world_start(world_devices(1, NULL));
+	assert_false(world_unit(0)->disabled[0]);
+	until(fixture_events(&world.c.f, "device.ready") == 1);
+	fake.beats = false;
+	fake.on_cancel = WAITS;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	engine_unit_set(world.engine, "CPU.0", true, ENGINE_BY_HAND " of root");
+	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS - 1);
+	until(world_job_is(job, "queued") && world.engine->in_flight == 0);
+	fake_heartbeat_end(false);
+	assert_string_equal(world_unit(0)->disabled, ENGINE_BY_HAND " of root");
+	fake_end(0, "cancelled");
+}
+
+/* A cancel that a hung kettle-exec does not carry out does not disable its unit for good; the engine's own pauses count little. */
+static void
+test_cancel_of_hung(void **state)
+{
+	(void)state;
+	fake.beats = false;
+	fake.on_cancel = WAITS;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS / 2);
+	world_cancel(job);
+	struct engine_job *known = engine_job_find(world.engine, job);
+	until(known->stop == STOP_CANCEL);
+	known->deadline_ms = 1;
+	world.engine->heartbeat_ms = 0;
+	until(known->deadline_ms > 1);
+	assert_false(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->heartbeat->waited_ms < ENGINE_HEARTBEAT_SILENT_MS);
+	fake_heartbeat_end(false);
+	assert_false(world_unit(0)->disabled[0]);
+	fake_end(0, "cancelled");
+	until(world_job_is(job, "cancelled") && world.engine->in_flight == 0);
+}
+
 int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(test_silent_kettle_exec),
+		TEST(test_hung_and_ended),
+		TEST(test_hung_before),
+		TEST(test_cancel_of_hung),
 		TEST(test_several_units),
 		TEST(test_too_few_units),
 		TEST(test_waits_for_units),

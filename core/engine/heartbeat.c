@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Units whose kettle-exec hangs: the engine asks for a sign of life. */
+/*
+ * Theory of operation. While a unit has jobs, its runner is asked for a heartbeat (one at a time, the next one
+ * ENGINE_HEARTBEAT_MS after the answer), which kettle-exec answers on its loop. An answer that is late is logged. After
+ * ENGINE_HEARTBEAT_SILENT_MS without one the unit is quarantined and its jobs are taken from it: they are cancelled, in case
+ * that it still hears, and tried again, elsewhere if the device has other units. The heartbeat stays under way; its answer
+ * brings the unit back. If the kettle-exec ends instead, it is asked again, and the next one answers.
+ *
+ * Only the time in which this loop turns counts as waiting: an engine that was held up itself has not read the answer.
+ */
+#include <config.h>
+
+#include "engine/engine_internal.h"
+
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The engine itself was held up where a tick comes later than this after the last one. */
+#define TICK_MAX_MS ((uint64_t)2 * ENGINE_TICK_MS)
+
+static bool
+uses(const struct engine_job *job, const struct unit *unit)
+{
+	bool uses = job->unit == unit;
+	for (size_t i = 0; i < job->more_count; i++)
+		uses = uses || job->more[i] == unit;
+	return uses;
+}
+
+/* Takes a job from a unit that is silent. */
+static void
+take_back(struct engine_job *job, void *arg)
+{
+	const struct unit *unit = arg;
+	char why[sizeof(unit->disabled)], ref[INFLIGHT_REF_SIZE];
+	if (job->state != JOB_ACTIVE || !uses(job, unit))
+		return;
+	memcpy(why, unit->disabled, sizeof(why));
+	memcpy(ref, job->inflight.ref, sizeof(ref));
+	const struct runner *runner = job->unit->runner;
+	engine_job_abandon(job, why);
+	/* Whatever the runner still says of it is of no job. */
+	runner->ops->cancel(runner->self, ref);
+}
+
+static void
+quarantine(struct engine *engine, struct unit *unit)
+{
+	char why[sizeof(unit->disabled)];
+	(void)snprintf(why, sizeof(why), ENGINE_SILENT " for %d s; it may hang", ENGINE_HEARTBEAT_SILENT_MS / 1000);
+	/* One that is disabled for another reason stays so when it answers. */
+	if (!unit->disabled[0]) {
+		unit_health_disabled(engine, unit, why, false);
+		unit->silent = true;
+		unit_health_remember(engine, unit, true, why);
+	}
+	engine_each_job(engine, take_back, unit);
+}
+
+static void
+on_heartbeat(void *arg, const struct kettle_error *err)
+{
+	struct heartbeat *heartbeat = arg;
+	struct engine *engine = heartbeat->engine;
+	struct unit *unit = heartbeat->unit;
+	uint64_t waited_ms = heartbeat->waited_ms;
+	free(heartbeat);
+	if (!unit)
+		return;
+	unit->heartbeat = NULL;
+	unit->heartbeat_at_ms = uv_now(engine->setup.loop) + ENGINE_HEARTBEAT_MS;
+	if (err->code != 0)
+		return;
+	if (waited_ms > ENGINE_HEARTBEAT_LATE_MS)
+		log_write(KETTLE_LOG_WARNING, "engine", "the kettle-exec of unit %s answered a heartbeat after %llu ms",
+			unit->label, (unsigned long long)waited_ms);
+	if (!unit->silent)
+		return;
+	unit_health_ready(engine, unit, "its kettle-exec answers again");
+	unit_health_remember(engine, unit, false, "its kettle-exec answers again");
+}
+
+static void
+ask(struct engine *engine, struct unit *unit)
+{
+	struct kettle_error err = {0};
+	const struct runner *runner = unit->runner;
+	struct heartbeat *heartbeat = xmalloc(sizeof(*heartbeat));
+	*heartbeat = (struct heartbeat){.engine = engine, .unit = unit};
+	unit->heartbeat = heartbeat;
+	unit->heartbeat_at_ms = uv_now(engine->setup.loop) + ENGINE_HEARTBEAT_MS;
+	if (runner->ops->heartbeat(runner->self, unit->config, on_heartbeat, heartbeat, &err) == 0)
+		return;
+	unit->heartbeat = NULL;
+	free(heartbeat);
+}
+
+static void
+wait_on(struct engine *engine, struct unit *unit, uint64_t elapsed_ms)
+{
+	bool was_silent = unit->heartbeat->waited_ms >= ENGINE_HEARTBEAT_SILENT_MS;
+	unit->heartbeat->waited_ms += elapsed_ms;
+	if (!was_silent && unit->heartbeat->waited_ms >= ENGINE_HEARTBEAT_SILENT_MS)
+		quarantine(engine, unit);
+}
+
+void
+heartbeat_tick(struct engine *engine)
+{
+	uint64_t now = uv_now(engine->setup.loop), elapsed = now - engine->heartbeat_ms;
+	engine->heartbeat_ms = now;
+	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
+		for (struct unit *unit = device->units; unit; unit = unit->next) {
+			if (unit->heartbeat)
+				wait_on(engine, unit, elapsed < TICK_MAX_MS ? elapsed : TICK_MAX_MS);
+			else if ((unit->active || unit->silent) && unit->runner->ops->heartbeat && now >= unit->heartbeat_at_ms)
+				ask(engine, unit);
+		}
+}
