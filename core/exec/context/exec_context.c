@@ -154,7 +154,7 @@ exec_context_hello(struct exec_context *exec)
 		json_object_get(exec->gpus, "errors"));
 }
 
-/* Moves every thread: those of the pool were made before a device was known. */
+/* Moves every thread: work may be under way. */
 static void
 move_threads(const struct cores *cores)
 {

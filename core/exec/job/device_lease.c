@@ -6,7 +6,7 @@
  * so jobs that need fewer and come more often cannot starve it. Of the jobs that wait for a lock the oldest gets it first
  * (devlock.c).
  *
- *   request ──▶ lock 1 ──▶ … ──▶ lock n ──▶ check (pool) ──▶ ready: the steps run ──▶ check (pool) ──▶ release
+ *   request ──▶ lock 1 ──▶ … ──▶ lock n ──▶ check (work) ──▶ ready: the steps run ──▶ check (work) ──▶ release
  *
  * Only GPUs are checked. A fault that the first check finds fails the steps as the machine's fault; one that the last
  * check finds is reported with the job's `done` and changes no result. A job that ends during a check stays until the

@@ -68,7 +68,7 @@ void run_line_close(struct run_line *line);
 
 /* ---- device_lease.c: the lease of a job's devices ---- */
 
-/* Zero-initialise. Loop thread; while busy, watch and found_* belong to the pool thread. */
+/* Zero-initialise. Loop thread; while busy, watch and found_* belong to the thread of the work. */
 struct device_lease {
 	size_t need; /* device slots of the unit that the job's steps use at most */
 	struct devlock *locks;
@@ -193,7 +193,7 @@ enum step_state {
 #undef X
 };
 
-/* Where a step is: not begun; work on a thread of the pool; waiting for a device, a slot or another build; its
+/* Where a step is: not begun; work on a thread of its own; waiting for a device, a slot or another build; its
  * processes run; over. */
 enum step_phase { STEP_IDLE, STEP_WORKING, STEP_QUEUED, STEP_RUNNING, STEP_ENDED };
 
@@ -214,7 +214,7 @@ struct step_process {
 #define STEP_FD_SHM 5
 #define STEP_FD_SECRET 6
 
-/* Loop thread, except while phase is STEP_WORKING: then it is the pool thread's. */
+/* Loop thread, except while phase is STEP_WORKING: then it is that thread's. */
 struct step {
 	struct job *job;
 	const struct plan_step *plan;
@@ -268,7 +268,7 @@ void step_cancel(struct step *step);
 /* The job holds the device now: a step that waited for it goes on. */
 void step_device_granted(struct step *step);
 
-/* ---- step_files.c: what a step reads and writes, for threads of the pool ---- */
+/* ---- step_files.c: what a step reads and writes, on threads of work ---- */
 
 #define FOLDER_MAX_BLOB (256u << 20)
 #define FOLDER_TIME 946684800     /* of all inputs that a plan brings: the year 2000 */

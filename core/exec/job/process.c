@@ -5,7 +5,7 @@
  * open again through /proc. All three are read as soon as they are readable, so that writers do not block, and are
  * bounded on this side. A message on the socket can carry descriptors, which the kernel closes in the thread that
  * reads it or closes the socket, and such a close can sleep (SO_LINGER). So the sandbox refuses SO_LINGER, the socket
- * refuses descriptors where the kernel can, and a thread of the pool reads and closes it; the loop takes what was
+ * refuses descriptors where the kernel can, and a thread of its own reads and closes it; the loop takes what was
  * read. When the sandbox's pidfd becomes readable all its processes have ended: the rest of the pipes and the report
  * are read, and the handles are closed; the last one to close calls `ended`. A failed start ends in the same way.
  */
@@ -30,7 +30,7 @@
 
 static void process_take(struct process_drain *drain, const char *data, size_t size);
 
-/* On a thread of the pool. */
+/* On a thread of work. */
 static void
 read_result(void *arg)
 {

@@ -7,7 +7,7 @@
  *         ──▶ processes run ──▶ outputs collected (work) ──▶ outcome, job->advance
  *
  * A GPU is checked before the outputs are collected (work); a step that passed while its GPU was throttled then starts
- * again with new folders, once. Steps that cannot be cached have no key. Work runs on a thread of libuv's pool and owns
+ * again with new folders, once. Steps that cannot be cached have no key. Work runs on a thread of its own and owns
  * the step meanwhile; a cancel waits for its end. Every failure leads to step_end, which releases what the step holds,
  * sends the outcome and notifies the job; it is called once.
  */

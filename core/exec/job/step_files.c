@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a step that read and write files, for threads of the pool. */
+/* The parts of a step that read and write files, on threads of work. */
 #include <config.h>
 
 #include <fcntl.h>

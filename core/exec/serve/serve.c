@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The two ways to run: many jobs, line by line, until the input ends; or one plan. */
 /*
- * Theory of operation. One libuv loop on the main thread owns everything; file work runs on libuv's pool. The end of
+ * Theory of operation. One libuv loop on the main thread owns everything; file work runs on threads of its own. The end of
  * the input, a signal (TERM, INT, HUP) or an output that is not read any more is the end of the lease: every job is
  * cancelled, and when the last one is gone, or after SERVE_END_MS, all handles are closed and the loop ends. SIGKILL
  * needs no help from here: every sandbox dies with this thread, and the next kettle-exec removes the folders.
  *
  * Probing the versions of the tools may take seconds, and jobs do not wait for it, since the tools of their own steps are
- * probed with them. So the first greeting is without tools. A thread of the pool probes all of them with a toolchain of
+ * probed with them. So the first greeting is without tools. A thread of work probes all of them with a toolchain of
  * its own, which shares nothing with that of the jobs but the file of remembered results; the loop merges what it found,
  * and sends another greeting.
  */
@@ -39,8 +39,8 @@ struct greeting {
 	bool closed;
 	struct work gpus, tools;
 	bool reading, again;      /* GPUs are being read; once more then */
-	json_t *read;             /* of the GPUs; the pool's while it reads */
-	struct toolchain *finder; /* the pool's while it works; NULL: the tools are known */
+	json_t *read;             /* of the GPUs; the work's while it reads */
+	struct toolchain *finder; /* the work's while it runs; NULL: the tools are known */
 	struct tool_report found;
 };
 

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Work on a thread of libuv's pool. Loop thread. */
+/* Work beside the loop. Loop thread. */
 #ifndef KETTLE_EXEC_UTIL_WORK_H
 #define KETTLE_EXEC_UTIL_WORK_H
 
+#include <stdbool.h>
 #include <uv.h>
 
 struct work {
-	uv_work_t request;
+	uv_thread_t thread;
+	uv_async_t ended;
+	uv_work_t request; /* where no thread could be made */
 	void (*run)(void *arg);
 	void (*done)(void *arg);
 	void *arg;
 };
 
-/* Calls run on a thread of the pool, then done on the loop's; `work` must stay where it is until then. */
+/*
+ * Calls run on a thread of its own, then done on the loop's; `work` must stay where it is until then. So work that waits,
+ * for a tool, a file system or the close of a descriptor, holds up nothing else; its jobs and processes bound how much
+ * there is at once. Where the machine gives no thread, it waits for one of libuv's pool.
+ */
 void work_start(struct work *work, uv_loop_t *loop, void (*run)(void *arg), void (*done)(void *arg), void *arg);
 
 #endif

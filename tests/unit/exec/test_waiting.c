@@ -10,11 +10,14 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "exec/build/build.h"
 #include "exec/machine/machine.h"
+#include "exec/util/work.h"
 #include "unit/scratch.h"
 
 static char granted[16];
@@ -167,10 +170,62 @@ same_builds_follow_each_other(void **state)
 	assert_string_equal(granted, "c");
 }
 
+/* ---- work ---- */
+
+#define MANY 9 /* more than libuv's pool has threads */
+#define PATIENCE_MS 60000
+
+struct waiting_work {
+	struct work work;
+	int ends[2]; /* a pipe, whose end the last one closes */
+	bool last, late;
+	unsigned *left;
+};
+
+static void
+wait_for_last(void *arg)
+{
+	struct waiting_work *one = arg;
+	struct pollfd end = {.fd = one->ends[0], .events = POLLIN};
+	if (one->last)
+		close(one->ends[1]);
+	one->late = poll(&end, 1, PATIENCE_MS) != 1;
+}
+
+static void
+waited(void *arg)
+{
+	struct waiting_work *one = arg;
+	--*one->left;
+}
+
+static void
+work_holds_up_no_other(void **state)
+{
+	(void)state;
+	uv_loop_t loop;
+	struct waiting_work works[MANY];
+	unsigned left = MANY;
+	int ends[2];
+	assert_int_equal(uv_loop_init(&loop), 0);
+	assert_int_equal(pipe(ends), 0);
+	for (size_t i = 0; i < MANY; i++) {
+		works[i] = (struct waiting_work){.ends = {ends[0], ends[1]}, .last = i == MANY - 1, .left = &left};
+		work_start(&works[i].work, &loop, wait_for_last, waited, &works[i]);
+	}
+	(void)uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(left, 0);
+	for (size_t i = 0; i < MANY; i++)
+		assert_false(works[i].late);
+	close(ends[0]);
+	assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_holds_up_no_other),
 		cmocka_unit_test(names_stay_inside),
 		cmocka_unit_test(locks_exclude),
 		cmocka_unit_test(locks_have_slots),
