@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "commands/local_job.h"
 #include "commands/pool_call.h"
+#include "commands/task_try.h"
 #include "judge/plan.h"
 #include "judge/step_verdict.h"
 #include "session/core.h"
@@ -164,22 +165,59 @@ probe_task(struct core *core, const json_t *bundle, const json_t *devices,
 
 static void probe_bundles(struct pool_call *call);
 
+/* The entry of the bundle at hand, or NULL: there is one bundle alone. */
+static json_t *
+entry_at_hand(const struct pool_call *call)
+{
+	const json_t *index = json_array_get(json_array_get(call->bundles, 0), 0);
+	return json_array_get(
+		json_object_get(call->result, "tasks"), json_is_integer(index) ? (size_t)json_integer_value(index) : SIZE_MAX);
+}
+
+static void
+fail_entry(const struct pool_call *call, json_t *entry, const char *error)
+{
+	(void)json_object_set_new(entry, "ok", json_false());
+	(void)json_object_set_new(entry, "error", json_string(error));
+	(void)json_object_set_new(call->result, "ok", json_false());
+}
+
+static void
+next_bundle(struct pool_call *call)
+{
+	(void)json_array_remove(call->bundles, 0);
+	probe_bundles(call);
+}
+
+/* A fault of the task is an error of the entry; of one bundle alone the caller decides. */
+static void
+bundle_tried(void *arg, json_t *tried)
+{
+	struct pool_call *call = arg;
+	json_t *entry = entry_at_hand(call);
+	const json_t *fault = task_try_fault(tried);
+	(void)json_object_set(entry ? entry : call->result, "tried", tried);
+	if (entry && fault)
+		fail_entry(call, entry, member_text(fault, "error"));
+	next_bundle(call);
+}
+
 /* What a device lacks is an error of the entry, where there is one, else of the command. */
 static void
 bundle_probed(void *arg, const struct kettle_error *err)
 {
 	struct pool_call *call = arg;
-	const json_t *index = json_array_get(json_array_get(call->bundles, 0), 0);
-	json_t *entry = json_array_get(json_object_get(call->result, "tasks"), (size_t)json_integer_value(index));
-	if (err->code < 0 && json_is_integer(index)) {
-		(void)json_object_set_new(entry, "ok", json_false());
-		(void)json_object_set_new(entry, "error", json_string(err->message));
-		(void)json_object_set_new(call->result, "ok", json_false());
-	} else if (err->code < 0) {
+	json_t *entry = entry_at_hand(call), *bundle = json_array_get(json_array_get(call->bundles, 0), 1);
+	bool tries = entry ? !member_true(call->args, "no_try") : member_true(call->args, "try");
+	if (err->code < 0 && entry)
+		fail_entry(call, entry, err->message);
+	else if (err->code < 0)
 		call->err = *err;
-	}
-	(void)json_array_remove(call->bundles, 0);
-	probe_bundles(call);
+	if (err->code == 0 && tries)
+		task_try(call->core, bundle, probe_choose(call->core, bundle, json_object_get(call->args, "device")),
+			bundle_tried, call);
+	else
+		next_bundle(call);
 }
 
 static void

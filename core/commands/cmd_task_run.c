@@ -2,9 +2,8 @@
 /*
  * Tasks run here and now, without a database: one file, or all solutions that a task brings.
  *
- * Theory of operation. Files are read on a thread of the pool; all the rest happens on the loop. A run is a job that no
- * queue knows: it is planned, given to the runner of a unit, and ends in a verdict. Verifying is one run after the
- * other; the next one is posted, not called, so that runs that end at once do not pile up on the stack.
+ * Theory of operation. Files are read on a thread of the pool; all the rest happens on the loop. Verifying is one run
+ * after the other; the next one is posted, not called, so that runs that end at once do not pile up on the stack.
  */
 #include <config.h>
 
@@ -15,9 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "commands/local_job.h"
-#include "judge/verdict.h"
-#include "model/jobs.h"
+#include "commands/task_run.h"
 #include "session/core.h"
 #include "task/task_form.h"
 #include "task/task.h"
@@ -27,107 +24,9 @@
 
 #define EXPECT_LINES 10 /* of a solution, in which it may name the result that it expects */
 
-/* A run without a database. */
-struct run {
-	struct inflight_job job; /* first */
-	struct core *core;
-	json_t *args, *bundle, *unit;
-	struct plan *plan;
-	json_t *units; /* of the device, the one that is used too */
-	char *code;
-	struct kettle_error err;
-	struct verdict *verdict; /* where err has no code */
-	const json_t *kept;      /* of the completion */
-	/* Called once at the end; the run is freed then. */
-	void (*ended)(struct run *run);
-	kettle_answer answer; /* of task.run */
-	void *arg;
-};
-
-static void
-end_run(struct run *run)
-{
-	run->ended(run);
-	verdict_free(run->verdict);
-	json_decref(run->args);
-	json_decref(run->bundle);
-	plan_free(run->plan);
-	json_decref(run->unit);
-	json_decref(run->units);
-	free(run->code);
-	free(run);
-}
-
-static void
-run_event(struct inflight_job *job, const json_t *event)
-{
-	const struct run *run = (struct run *)job;
-	local_job_publish(run->core, run->plan, member_text(run->unit, "name"), event);
-}
-
-static void
-run_done(struct inflight_job *job, const struct completion *completion)
-{
-	struct run *run = (struct run *)job;
-	run->kept = completion->kept;
-	if (completion->status == COMPLETION_DONE)
-		run->verdict =
-			verdict_make(&run->core->languages, json_object_get(run->bundle, "task"), run->plan, completion, NULL);
-	else
-		(void)kettle_fail(&run->err, KETTLE_EUNAVAIL, "The task could not be run: %s",
-			completion->error ? completion->error : "it was cancelled.");
-	end_run(run);
-}
-
-/* The device that was named, else the first that is configured. */
-static int
-choose_unit(struct run *run, struct kettle_error *err)
-{
-	const char *wanted = member_string(run->args, "device");
-	run->unit = local_job_unit(run->core, wanted);
-	if (run->unit) {
-		const json_t *device = json_object_get(run->core->devices, member_string(run->unit, "name"));
-		run->units = json_incref(json_object_get(device, "units"));
-		if (member_true(run->args, "keep"))
-			(void)json_object_set_new(run->unit, "keep", json_true());
-		return 0;
-	}
-	if (!wanted)
-		return kettle_fail(err, KETTLE_EINVAL, "No device is configured here.");
-	const char *near = nearest_key(wanted, run->core->devices);
-	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted, near ? "; did you mean `" : "",
-		near ? near : "", near ? "`?" : ".");
-}
-
-static bool
-needs_several(const struct plan *plan)
-{
-	bool needs = false;
-	for (size_t i = 0; i < plan->count; i++)
-		needs = needs || plan->steps[i].devices > 1;
-	return needs;
-}
-
-/* The further units of the machine, where the plan needs more than the first. */
-static void
-add_more(struct run *run)
-{
-	const struct runner *runner = local_job_runner(run->core, run->unit);
-	if (!runner || !needs_several(run->plan))
-		return;
-	json_t *more = json_array();
-	for (size_t i = 1; i < json_array_size(run->units) && runner->ops->same_machine; i++) {
-		json_t *other = json_array_get(run->units, i);
-		if (json_equal(json_object_get(other, "runner"), json_object_get(run->unit, "runner")) &&
-			runner->ops->same_machine(runner->self, run->unit, other))
-			(void)json_array_append(more, other);
-	}
-	(void)json_object_set_new(run->unit, "more", more);
-}
-
 /* The text of a submission, as the task's language takes it. */
 static int
-check_code(const struct run *run, const char *file, const char *code, size_t size, struct kettle_error *err)
+check_code(const struct task_run *run, const char *file, const char *code, size_t size, struct kettle_error *err)
 {
 	const char *lang = member_string(json_object_get(run->bundle, "task"), "lang");
 	const struct language *language = language_find(&run->core->languages, lang);
@@ -141,7 +40,7 @@ check_code(const struct run *run, const char *file, const char *code, size_t siz
 static void
 run_read(void *arg)
 {
-	struct run *run = arg;
+	struct task_run *run = arg;
 	size_t size = 0;
 	const char *path = member_string(run->args, "path"), *file = member_string(run->args, "file");
 	if (task_read_as(&run->core->languages, path, member_string(run->args, "lang"), &run->bundle, &run->err) < 0)
@@ -152,37 +51,7 @@ run_read(void *arg)
 }
 
 static void
-run_plan(void *arg)
-{
-	struct run *run = arg;
-	struct core *core = run->core;
-	char seed[24];
-	(void)snprintf(seed, sizeof(seed), "%lld", (long long)jobs_seed());
-	if (core->closing)
-		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code == 0 && plan_make(&core->languages, run->bundle, run->code, member_string(run->args, "mode"),
-								  run->unit, seed, &run->plan, &run->err) == 0) {
-		add_more(run);
-		if (local_job_start(core, &run->job, "local", run->unit, run->plan, &run->err) == 0)
-			return;
-	}
-	end_run(run);
-}
-
-static void
-run_begin(void *arg)
-{
-	struct run *run = arg;
-	if (run->core->closing)
-		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code < 0 || choose_unit(run, &run->err) < 0)
-		end_run(run);
-	else
-		local_job_describe(run->core, run->unit, run_plan, run);
-}
-
-static void
-answer_run(struct run *run)
+answer_run(struct task_run *run)
 {
 	AUTO_JSON json_t *answer = run->verdict ? verdict_write(run->verdict) : NULL;
 	(void)json_object_update_new(
@@ -194,18 +63,17 @@ answer_run(struct run *run)
 void
 cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct run *run = xmalloc(sizeof(*run));
+	struct task_run *run = xmalloc(sizeof(*run));
 	(void)actor;
-	*run = (struct run){
-		.job = {.event = run_event, .done = run_done},
+	*run = (struct task_run){
 		.core = core,
 		.args = json_deep_copy(args),
 		.ended = answer_run,
 		.answer = answer,
 		.arg = arg,
 	};
-	if (core_work(core, run_read, run_begin, run, &run->err) < 0)
-		end_run(run);
+	if (core_work(core, run_read, task_run_begin, run, &run->err) < 0)
+		task_run_end(run);
 }
 
 /* ---- verifying ---- */
@@ -406,7 +274,7 @@ judge(const json_t *solution, const char *mode, const char *found)
 
 /* The result of one solution. New reference. */
 static json_t *
-result_of(const struct run *run, const json_t *solution)
+result_of(const struct task_run *run, const json_t *solution)
 {
 	const char *found = found_end(run->verdict), *error = verdict_message(&run->verdict->why);
 	const char *mode = member_string(run->args, "mode");
@@ -430,7 +298,7 @@ result_of(const struct run *run, const json_t *solution)
 static void verify_next(void *arg);
 
 static void
-solution_ended(struct run *run)
+solution_ended(struct task_run *run)
 {
 	struct verify *verify = run->arg;
 	AUTO_JSON json_t *solution = json_incref(json_array_get(verify->solutions, 0));
@@ -459,13 +327,12 @@ verify_next(void *arg)
 		end_verify(verify);
 		return;
 	}
-	struct run *run = xmalloc(sizeof(*run));
+	struct task_run *run = xmalloc(sizeof(*run));
 	json_t *args = json_copy(verify->args);
 	/* The mode of the arguments, else of the solution. */
 	if (!json_object_get(args, "mode"))
 		(void)json_object_set(args, "mode", json_object_get(solution, "mode"));
-	*run = (struct run){
-		.job = {.event = run_event, .done = run_done},
+	*run = (struct task_run){
 		.core = verify->core,
 		.args = args,
 		.bundle = json_incref(verify->bundle),
@@ -473,7 +340,7 @@ verify_next(void *arg)
 		.ended = solution_ended,
 		.arg = verify,
 	};
-	run_begin(run);
+	task_run_begin(run);
 }
 
 void

@@ -68,10 +68,13 @@ const struct command commands[] = {
 		.run = cmd_board_create,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
 		.view = {.sentence = "Leaderboard {*name} is created: devices {gpu_types}; deadline " DEADLINE
-							 "{deadline?, {deadline:until}}."},
-		.details = "The task is stored with the leaderboard: later changes of its folder change nothing. Every device "
-				   "is a ranking of its own.",
-		.answer = "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task."},
+							 "{deadline?, {deadline:until}}.{tried@@\n{device}: {said}}"},
+		.details =
+			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device "
+			"is a ranking of its own. On the command line the task's template first runs the tests, once on each "
+			"device that is free. It may fail; a task whose own files fail is refused.",
+		.answer = "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task; on the command "
+				  "line also `tried`, as in `task.check`."},
 	{"leaderboard.update", "changes a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({BOARD_NAME},
 			{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
@@ -476,21 +479,26 @@ const struct command commands[] = {
 	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH", .help = "a task"}, {TASK_LANG},
 			{FLAG("probe"), .help = "refuse it where a device at hand lacks what it needs"},
+			{FLAG("try"), .help = "with probe: run its template, too"},
 			{DEVICES, .help = "a device that is probed; the task's, else all"}),
 		.engine = cmd_task_read, .hidden = true,
 		.answer = "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
-				  "\"remarks\", \"hash\"}`."},
+				  "\"remarks\", \"hash\", \"tried\": as in `task.check`}`."},
 	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .repeated = true, .meta = "PATH",
 					  .help = "a task's folder, a zip of one, a reference file, or a competition"},
-			{TASK_LANG}),
+			{FLAG("no_try"), .help = "runs no template"}, {TASK_LANG}),
 		.engine = cmd_task_check, .example = "kettle task check tasks/vectoradd_cpp competition.yaml",
-		.details = "No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
-				   "configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
-				   "NVRTC, CUTLASS, a library.",
+		.details =
+			"No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
+			"configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
+			"NVRTC, CUTLASS, a library. Then the task's template runs the tests, once on each of its devices that "
+			"is free: a template may fail, but a fault of the task's own files is an error.",
 		.answer =
 			"`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", \"files\", "
-			"\"remarks\"}], \"ok\"}`; of a competition first `{\"path\", \"ok\", \"error\", \"competition\", \"file\", "
+			"\"remarks\", \"tried\": [{\"device\", \"state\": as of a verdict, or \"skipped\", \"blame\", \"error\", "
+			"\"said\": a sentence, \"log\": what a step printed that failed by the task's fault}]}], \"ok\"}`; of a "
+			"competition first `{\"path\", \"ok\", \"error\", \"competition\", \"file\", "
 			"\"deadline\", \"problems\"}`, then each problem as a task with `problem`, its name."},
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(

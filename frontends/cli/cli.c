@@ -27,8 +27,14 @@ static const struct args_option task_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
+static const struct args_option create_options[] = {
+	{"lang", 0, "LANG", "the language that a single reference file is meant in"},
+	{"no-try", 0, NULL, "does not run the task's template on the devices first"},
+	{NULL, 0, NULL, NULL},
+};
+
 const struct args_ui cli_uis[] = {
-	{"leaderboard.create", .own = task_options},
+	{"leaderboard.create", .own = create_options, .tries = true},
 	{"leaderboard.update", .own = task_options},
 	{"leaderboard.show", .answer = render_board_show_answer, .render = render_board_show,
 		.json = render_board_show_json},
@@ -51,7 +57,7 @@ const struct args_ui cli_uis[] = {
 	{"admin.backup", .start = follow_command},
 	{"admin.export", .start = follow_command},
 	{"admin.gc", .render = render_admin_freed},
-	{"task.check", .render = task_check_render, .not_ok = RUN_USAGE},
+	{"task.check", .start = follow_check, .render = task_check_render, .not_ok = RUN_USAGE},
 	{"task.run", .own = task_run_options, .report = true, .start = follow_command, .render = render_task_run,
 		.status = render_submission_status},
 	{"task.verify", .start = task_verify_start, .render = task_verify_render, .not_ok = RUN_FAILED},

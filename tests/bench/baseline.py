@@ -83,7 +83,7 @@ class Kettle:
     def __init__(self, name, task, python, warm):
         self.name = name
         self.box = Box(languages=f'{{py: {{python: "{python}"{f", warm: {warm}" if warm else ""}}}}}')
-        self.box.run("leaderboard", "create", "b", "--task", task)
+        self.box.run("leaderboard", "create", "b", "--no-try", "--task", task)
         self.server, _ = start_server(self.box)
         self.number = 0
 
@@ -162,7 +162,7 @@ def compare_compiled(section):
     cases = compiled_cases()
     with Box() as box:
         task = shorter(box, COMPILED, COMPILED_SECONDS)
-        box.run("leaderboard", "create", "b", "--task", task)
+        box.run("leaderboard", "create", "b", "--no-try", "--task", task)
         child, _ = start_server(box)
         box.submit(box.solution(), "b", "test")  # the first one starts what stays
         for number in range(rounds(1, 1)):

@@ -113,7 +113,7 @@ class Engine:
     def board(self, name, task, lang=None):
         """Makes a leaderboard of a task, once."""
         if name not in self.boards:
-            self.json("leaderboard", "create", name, "--task", task, "--device", self.here.device,
+            self.json("leaderboard", "create", name, "--no-try", "--task", task, "--device", self.here.device,
                       *(("--lang", lang) if lang else ()))
             self.boards[name] = task
         return name

@@ -169,7 +169,7 @@ class Scratch:
         return TASKS / task / "solutions" / kind / f"{name}.cpp"
 
     def board(self, name="board", task="vectoradd_cpp"):
-        self.run("leaderboard", "create", name, "--task", self.task(task))
+        self.run("leaderboard", "create", name, "--no-try", "--task", self.task(task))
         return name
 
     def remains(self):

@@ -120,14 +120,50 @@ static void
 test_create(void **arg)
 {
 	struct state *state = *arg;
-	cli_host_answer(&state->host, "task.read", json_pack("{s:s}", "yml", "lang: cpp"));
+	cli_host_answer(&state->host, "task.read",
+		json_pack(
+			"{s:s, s:[{s:s, s:s}]}", "yml", "lang: cpp", "tried", "device", "CPU", "said", "the template passes"));
 	cli_host_answer(&state->host, "leaderboard.create",
 		json_pack("{s:s, s:[s], s:n}", "name", "vectoradd", "gpu_types", "CPU", "deadline"));
 	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where", "--device", "CPU"), 0);
-	assert_json(called(state, 0, "task.read"), "{\"path\":\"some/where\",\"probe\":true,\"device\":[\"CPU\"]}");
+	assert_json(
+		called(state, 0, "task.read"), "{\"path\":\"some/where\",\"probe\":true,\"device\":[\"CPU\"],\"try\":true}");
 	assert_json(called(state, 1, "leaderboard.create"),
 		"{\"name\":\"vectoradd\",\"task\":{\"yml\":\"lang: cpp\"},\"device\":[\"CPU\"]}");
 	assert_json(state->host.actor, "{\"provider\":\"cli\",\"subject\":\"alice\",\"name\":\"alice\"}");
+	assert_json(state->host.filter, "{\"task_run\":true}");
+	assert_true(state->host.unsubscribed);
+	assert_string_equal(
+		state->out, "Leaderboard vectoradd is created: devices CPU; deadline none.\nCPU: the template passes\n");
+}
+
+/* A task whose own files fail makes no leaderboard, unless that is meant. */
+static void
+test_create_refused(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "task.read",
+		json_pack("{s:s, s:[{s:s, s:s}, {s:s, s:s, s:s, s:s}]}", "yml", "lang: cpp", "tried", "device", "CPU", "blame",
+			"participant", "device", "T4", "blame", "task", "error", "It is at fault.", "log",
+			"g++ x\nx: error: \033[1mno"));
+	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where"), 2);
+	assert_int_equal(json_array_size(state->host.calls), 1);
+	HAS(state->err, "    T4\n      g++ x\n      x: error: ");
+	HAS(state->err,
+		"kettle: No submission could pass on T4, so nothing is changed; with --no-try it is done all the same. "
+		"It is at fault.\n");
+	assert_null(strchr(state->err, '\033'));
+}
+
+static void
+test_create_untried(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "task.read", json_pack("{s:s}", "yml", "lang: cpp"));
+	cli_host_answer(&state->host, "leaderboard.create",
+		json_pack("{s:s, s:[s], s:n}", "name", "vectoradd", "gpu_types", "CPU", "deadline"));
+	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where", "--no-try"), 0);
+	assert_json(called(state, 0, "task.read"), "{\"path\":\"some/where\",\"probe\":true}");
 	assert_string_equal(state->out, "Leaderboard vectoradd is created: devices CPU; deadline none.\n");
 }
 
@@ -570,7 +606,7 @@ test_help(void **arg)
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		assert_int_equal(RUN(state, forms[i][0], forms[i][1], forms[i][2]), 0);
 		HAS(state->out, "usage: kettle leaderboard create NAME --task PATH [--deadline WHEN] [--device DEVICE]…"
-						" [--lang LANG]\n\n"
+						" [--lang LANG] [--no-try]\n\n"
 						"makes a leaderboard of a task\n\n"
 						"The devices of the task are taken where none is named.\n\n"
 						"Arguments\n"
@@ -669,6 +705,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(test_create),
+		TEST(test_create_refused),
+		TEST(test_create_untried),
 		TEST(test_submit),
 		TEST(test_submit_profile),
 		TEST(test_submit_counts),

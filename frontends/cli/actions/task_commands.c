@@ -25,8 +25,8 @@ void
 task_check_render(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	size_t i;
-	const json_t *entry;
+	size_t i, k;
+	const json_t *entry, *tried;
 	json_array_foreach(json_object_get(result, "tasks"), i, entry) {
 		bool ok = member_true(entry, "ok");
 		if (ok && run->quiet)
@@ -39,7 +39,9 @@ task_check_render(struct run *run, const json_t *result)
 				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s})}}",
 				entry, NULL);
 		}
-		template_put(term, "\n{remarks@@  remark: {}\n}", entry, NULL);
+		template_put(term, "\n{remarks@@  remark: {}\n}{tried@@  {device}: {said}\n}", entry, NULL);
+		json_array_foreach(json_object_get(entry, "tried"), k, tried)
+			run_print_log(term->out, tried);
 	}
 }
 

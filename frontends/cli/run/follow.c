@@ -137,7 +137,7 @@ follow_end(struct run *run)
 }
 
 static int
-follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, follow_solution solution,
+follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, follow_solution solution, bool silent,
 	struct kettle_error *err)
 {
 	const struct kettle_host *host = run->host;
@@ -146,7 +146,7 @@ follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, f
 	run->work = follow;
 	run->ended = follow_end;
 	run->interrupted = interrupted;
-	follow->progress = progress_new(&run->term, run->quiet || run->json || solution);
+	follow->progress = progress_new(&run->term, run->quiet || run->json || silent);
 	int rc = host->subscribe(host, run->actor, filter, after, on_follow_event, follow, &follow->subscription, err);
 	if (rc)
 		return rc;
@@ -165,7 +165,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
 	size_t i;
 	const json_t *job;
-	if (follow_begin(run, id, seq, filter, NULL, &err)) {
+	if (follow_begin(run, id, seq, filter, NULL, false, &err)) {
 		run_fail(run, &err);
 		return;
 	}
@@ -183,14 +183,21 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 			run->host, FOLLOW_POSITION_MS, FOLLOW_POSITION_MS, on_position, follow, &follow->position, NULL);
 }
 
-void
-follow_call(struct run *run, follow_solution solution)
+/* Subscribes to what this process runs by itself. */
+static void
+watch(struct run *run, follow_solution solution, bool silent)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
 	/* Progress is not required for the answer. */
-	if (follow_begin(run, 0, -1, filter, solution, &err))
+	if (follow_begin(run, 0, -1, filter, solution, silent, &err))
 		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
+}
+
+void
+follow_call(struct run *run, follow_solution solution)
+{
+	watch(run, solution, solution);
 	run_command(run);
 }
 
@@ -198,4 +205,17 @@ void
 follow_command(struct run *run)
 {
 	follow_call(run, NULL);
+}
+
+void
+follow_trial(struct run *run)
+{
+	watch(run, NULL, !run->term.tty);
+}
+
+void
+follow_check(struct run *run)
+{
+	follow_trial(run);
+	run_command(run);
 }

@@ -12,7 +12,11 @@
 void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs);
 /* Calls the run's command and shows the progress of the task run in this process; the answer ends the run. */
 void follow_command(struct run *run);
-/* The same for task.verify: shows a line for each solution that is done, and no progress. */
+/* Shows on a terminal alone, until the run's work ends, the progress of what is tried before the command. */
+void follow_trial(struct run *run);
+/* The same, and calls the run's command. */
+void follow_check(struct run *run);
+/* As follow_command for task.verify: shows a line for each solution that is done, and no progress. */
 typedef void (*follow_solution)(const struct term *term, const json_t *solution);
 void follow_call(struct run *run, follow_solution solution);
 

@@ -24,6 +24,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "cli/args/help.h"
+#include "cli/run/follow.h"
 #include "cli/run/run_internal.h"
 #include "cli/text/template.h"
 #include "cli/text/view.h"
@@ -226,11 +227,23 @@ end_work(struct run *run)
 void
 run_result(struct run *run, const json_t *result)
 {
+	AUTO_JSON json_t *whole = run->tried ? json_copy((json_t *)result) : json_incref((json_t *)result);
+	if (run->tried)
+		json_object_set(whole, "tried", run->tried);
 	end_work(run);
-	int status = print_result(run, result);
+	int status = print_result(run, whole);
 	if (run->report)
-		status = write_report(run, result, status);
+		status = write_report(run, whole, status);
 	run_finish(run, status);
+}
+
+void
+run_print_log(FILE *out, const json_t *tried)
+{
+	if (!json_object_get(tried, "log"))
+		return;
+	term_block(out, member_text(tried, "device"), 4, 0);
+	term_block(out, member_text(tried, "log"), 6, 0);
 }
 
 void
@@ -341,6 +354,7 @@ run_free(struct run *run)
 	*run->owner = NULL;
 	drop_report(run);
 	args_free(&run->args);
+	json_decref(run->tried);
 	json_decref(run->actor);
 	free(run);
 }
@@ -408,6 +422,44 @@ task_loaded(struct run *run, const json_t *result)
 	replace_path(run, json_incref((json_t *)result));
 }
 
+/* A task whose own files fail on a device is refused, since every submission would fail as it does. */
+static void
+task_tried(struct run *run, const json_t *result)
+{
+	struct kettle_error err = {0};
+	size_t i;
+	const json_t *one;
+	run->tried = json_incref(json_object_get(result, "tried"));
+	end_work(run);
+	json_array_foreach(run->tried, i, one) {
+		if (strcmp(member_text(one, "blame"), "task") != 0)
+			continue;
+		run_print_log(stderr, one);
+		kettle_fail(&err, KETTLE_EINVAL,
+			"No submission could pass on %s, so nothing is changed; with --no-try it is done all the same. %s",
+			member_text(one, "device"), member_text(one, "error"));
+		run_fail(run, &err);
+		return;
+	}
+	json_t *bundle = json_copy((json_t *)result);
+	json_object_del(bundle, "tried");
+	replace_path(run, bundle);
+}
+
+/* Reads the task at the path. probe: whether the devices of the leaderboard have what it needs. */
+static void
+load_task(struct run *run, const char *path)
+{
+	bool tries = run->ui->tries && !args_flag(&run->args, "no-try");
+	AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path, "lang", args_text(&run->args, "lang"),
+		"probe", 1, "device", json_object_get(run->args.values, "device"));
+	if (tries) {
+		json_object_set_new(args, "try", json_true());
+		follow_trial(run);
+	}
+	run_call(run, "task.read", args, tries ? task_tried : task_loaded);
+}
+
 /* Reads the files and tasks that the arguments name, one after the other, then starts the command. */
 static void
 load_next(struct run *run)
@@ -421,10 +473,7 @@ load_next(struct run *run)
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
 		run_call(run, "problems.read", args, task_loaded);
 	} else if (path) {
-		/* probe: whether the devices of the leaderboard have what its task needs. */
-		AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path, "lang",
-			args_text(&run->args, "lang"), "probe", 1, "device", json_object_get(run->args.values, "device"));
-		run_call(run, "task.read", args, task_loaded);
+		load_task(run, path);
 	} else if (run->ui->report && open_report(run, &err)) {
 		run_fail(run, &err);
 	} else if (run->ui->start) {

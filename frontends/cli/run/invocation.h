@@ -29,6 +29,7 @@ struct run {
 	const char *user; /* its name; borrowed from actor */
 	struct term term;
 	bool json, quiet;
+	json_t *tried; /* of the task that was read, as task.check has it: becomes a member of the result; or NULL */
 	struct run_call *calls; /* all whose result has not come */
 	void *work; /* what the command keeps until its result (an export, a submission that is shown), or NULL */
 	void (*ended)(struct run *run);       /* frees it, before a result or an error is printed; NULL: there is none */
@@ -72,6 +73,8 @@ void run_finish_facts(struct run *run, json_t *facts_take, const char *template)
 void run_view(struct run *run, const json_t *result);
 /* Prints a value as JSON; on a terminal in ASCII alone. */
 void run_print_json(const struct term *term, const json_t *value);
+/* Prints, below a line that names the device, what failed by the task's fault: an element of `tried`. */
+void run_print_log(FILE *out, const json_t *tried);
 /* Prints an error: on standard error, or as the one document on term. */
 void run_print_error(const struct term *term, bool json, const struct kettle_error *err);
 /*

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of a task here and now, without a database: a job that no queue knows. Loop thread. */
+#ifndef KETTLE_COMMANDS_TASK_RUN_H
+#define KETTLE_COMMANDS_TASK_RUN_H
+
+#include "engine/inflight.h"
+#include "judge/verdict.h"
+#include "session/core.h"
+
+/* A run without a database. */
+struct task_run {
+	struct inflight_job job; /* first */
+	struct core *core;
+	json_t *args, *bundle, *unit;
+	struct plan *plan;
+	json_t *units;          /* of the device, the one that is used too */
+	size_t index;           /* of the one that is used */
+	bool unless_busy, busy; /* it ends, with an error, where it would wait for the unit; it has */
+	char *code;
+	struct kettle_error err;
+	struct verdict *verdict; /* where err has no code */
+	const json_t *kept;      /* of the completion */
+	/* Called once at the end; the run is freed then. */
+	void (*ended)(struct task_run *run);
+	kettle_answer answer; /* of task.run */
+	void *arg;
+};
+
+/*
+ * Plans the code for a unit (index) of the device that the arguments name, else of the first device, and runs it there;
+ * arg is a struct task_run from malloc with core, args ({"mode", "device"?, "keep"?}), bundle, code and ended, or with
+ * err. `ended` is called once, perhaps before this returns, with verdict or err; the run is freed after it.
+ */
+void task_run_begin(void *arg);
+/* Calls `ended` and frees the run, which is with no runner. */
+void task_run_end(struct task_run *run);
+
+#endif

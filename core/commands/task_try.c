@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tries a task on its devices before anybody submits to it.
+ *
+ * Theory of operation. One device after the other, as runs of task_run.c; the next one is posted, not called, so that runs
+ * that end at once do not pile up on the stack. A run that would wait for its unit is cancelled and begun again on the
+ * next unit of the device. What a template shows is the task's fault only where its verdict says so: a template may be
+ * unfinished, and an empty file never passes, but both come after the task's own files.
+ */
+#include <config.h>
+
+#include "commands/task_try.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "commands/task_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A task that is tried. */
+struct trial {
+	struct core *core;
+	json_t *bundle, *names, *tried; /* names: of the devices that are still to come */
+	const char *code;               /* of the bundle, or NULL: there is no template */
+	size_t unit;                    /* of the first device */
+	void (*done)(void *arg, json_t *tried);
+	void *arg;
+};
+
+static void try_next(void *arg);
+
+static void
+try_finish(struct trial *trial)
+{
+	trial->done(trial->arg, trial->tried);
+	json_decref(trial->bundle);
+	json_decref(trial->names);
+	json_decref(trial->tried);
+	free(trial);
+}
+
+static const char *
+first_template(const json_t *bundle)
+{
+	const char *language;
+	json_t *template;
+	json_object_foreach(json_object_get(bundle, "templates"), language, template)
+		return member_string(template, "text");
+	return NULL;
+}
+
+/* What the step that decided printed, below its command. New reference, or NULL. */
+static json_t *
+log_of(const struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->count; i++) {
+		const struct verdict_entry *entry = &verdict->entries[i];
+		if (entry->judged.blame && strcmp(entry->judged.blame, "task") == 0)
+			return json_sprintf("%s\n%s%s", entry->outcome.command ? entry->outcome.command : entry->step.title,
+				json_is_string(entry->err) ? json_string_value(entry->err) : "",
+				json_is_string(entry->out) ? json_string_value(entry->out) : "");
+	}
+	return NULL;
+}
+
+/* The result in words. New reference. */
+static json_t *
+words_of(const struct trial *trial, const struct task_run *run)
+{
+	const struct verdict *verdict = run->verdict;
+	if (run->busy)
+		return json_string("not tried: it is busy");
+	if (!verdict)
+		return json_sprintf("not tried: %s", run->err.message);
+	if (verdict->state == VERDICT_PASSED)
+		return json_sprintf(
+			"the %s passes the tests", trial->code ? "template" : "task has no template; an empty file");
+	if (verdict->blame && strcmp(verdict->blame, "task") == 0)
+		return json_string(verdict->why.message);
+	if (verdict->state == VERDICT_ERROR)
+		return json_sprintf("not tried: %s", verdict->why.message);
+	if (!trial->code)
+		return json_string("the task has no template; with an empty file its own files show no fault");
+	return json_sprintf(
+		"the template does not pass the tests, and need not, if it is to be completed: %s", verdict->why.message);
+}
+
+static void
+device_tried(struct task_run *run)
+{
+	struct trial *trial = run->arg;
+	if (run->busy && trial->unit + 1 < json_array_size(run->units)) {
+		trial->unit++;
+	} else {
+		const struct verdict *verdict = run->verdict;
+		const char *error = verdict ? verdict_message(&verdict->why) : run->err.message;
+		(void)json_array_append_new(trial->tried,
+			json_pack("{s:O, s:s, s:s?, s:s?, s:o, s:o*}", "device", json_array_get(trial->names, 0), "state",
+				verdict ? verdict_state_name(verdict->state) : "skipped", "blame", verdict ? verdict->blame : NULL,
+				"error", error, "said", words_of(trial, run), "log", verdict ? log_of(verdict) : NULL));
+		(void)json_array_remove(trial->names, 0);
+		trial->unit = 0;
+	}
+	if (loop_post(trial->core->setup.io, try_next, trial) < 0)
+		try_finish(trial);
+}
+
+static void
+try_next(void *arg)
+{
+	struct trial *trial = arg;
+	const json_t *name = json_array_get(trial->names, 0);
+	if (!name || trial->core->closing) {
+		try_finish(trial);
+		return;
+	}
+	struct task_run *run = xmalloc(sizeof(*run));
+	*run = (struct task_run){
+		.core = trial->core,
+		.args = json_pack("{s:s, s:O}", "mode", "test", "device", name),
+		.bundle = json_incref(trial->bundle),
+		.code = xstrdup(trial->code ? trial->code : "\n"),
+		.index = trial->unit,
+		.unless_busy = true,
+		.ended = device_tried,
+		.arg = trial,
+	};
+	task_run_begin(run);
+}
+
+void
+task_try(struct core *core, const json_t *bundle, json_t *names_take, void (*done)(void *arg, json_t *tried), void *arg)
+{
+	struct trial *trial = xmalloc(sizeof(*trial));
+	*trial = (struct trial){.core = core,
+		.bundle = json_incref((json_t *)bundle),
+		.names = names_take,
+		.tried = json_array(),
+		.code = first_template(bundle),
+		.done = done,
+		.arg = arg};
+	try_next(trial);
+}
+
+const json_t *
+task_try_fault(const json_t *tried)
+{
+	size_t i;
+	const json_t *one;
+	json_array_foreach(tried, i, one)
+		if (member_is(one, "blame", "task"))
+			return one;
+	return NULL;
+}
