@@ -4,6 +4,7 @@
 
 #include "judge/step_verdict.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -407,7 +408,26 @@ take_explanation(const struct reader *reader, const json_t *answer)
 		kettle_fail(why, KETTLE_EINVAL, "%s did not pass.", reader->name);
 }
 
-/* A failure that no submission had a part in is the task's, and another submission would fail the same way. */
+/*
+ * Whether something outside of the sandbox killed the step or, as its driver says, a part of the compiler: what the
+ * sandbox's own limits kill has the state of a limit.
+ */
+static bool
+is_killed(const struct outcome *outcome)
+{
+	static const char *const words[] = {
+		"Killed signal terminated program",  /* gcc */
+		"unable to execute command: Killed", /* clang */
+		"died due to signal 9",              /* nvcc */
+	};
+	bool killed = outcome->signal.value == SIGKILL;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		killed = killed || (outcome->err.text && strstr(outcome->err.text, words[i]));
+	return killed && outcome->state == OUTCOME_FAILED;
+}
+
+/* A failure that no submission had a part in is the task's, and another submission would fail the same way; unless the
+ * machine killed the step. */
 static void
 blame_task(const struct reader *reader)
 {
@@ -415,6 +435,11 @@ blame_task(const struct reader *reader)
 	struct kettle_error inner = ret->why;
 	if (!reader->step->task_only || !ret->blame || strcmp(ret->blame, participant) != 0)
 		return;
+	if (is_killed(reader->outcome)) {
+		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL,
+			"The machine killed %s, as it does when its memory is used up.", reader->name);
+		return;
+	}
 	if (inner.message[0] == 'T')
 		inner.message[0] = 't';
 	kettle_fail(read_as(reader, VERDICT_ERROR, task_author, false), inner.code,

@@ -241,6 +241,8 @@ explain_bytecode(
 {
 	struct span line = line_at(text), broken = broken_file(outcome, text);
 	const char *program = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
+	if (json_is_integer(json_object_get(outcome, "signal")))
+		return kettle_explain_nothing(err);
 	if (broken.len)
 		return kettle_explain("error", "task", false, ret_result, err, "The task is at fault, not the submission: %s",
 			quoted(broken).text);

@@ -421,6 +421,40 @@ test_compile(void **state)
 		"participant", false);
 }
 
+/* Nor is it the task's where something outside killed it: that is tried again. */
+static void
+test_task_only_killed(void **state)
+{
+	static const char *const said[] = {
+		"g++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.\n",
+		"clang++-14: error: unable to execute command: Killed\n",
+		"nvcc error   : 'cicc' died due to signal 9 (Kill signal)\n",
+	};
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	for (size_t i = 0; i <= ARRAY_SIZE(said); i++) {
+		json_t *how =
+			i < ARRAY_SIZE(said)
+				? json_pack("{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 1, "stderr", "text", said[i])
+				: json_pack("{s:s, s:n, s:i, s:{s:s}}", "state", "failed", "exit", "signal", 9, "stderr", "text", "");
+		job.task_only = true;
+		change(&job, "compile-0", how);
+		expect(&job, "error",
+			"The machine killed the step `compile submission.cpp`, as it does when its memory is used up.", "machine",
+			true);
+		/* Where a submission has a part in it, it may have brought that about. */
+		job.task_only = false;
+		make(&job);
+		assert_string_equal(text_at(job.verdict, "state"), "failed");
+	}
+	/* A limit of the sandbox says so itself. */
+	job.task_only = true;
+	change(
+		&job, "compile-0", json_pack("{s:s, s:n, s:i, s:s}", "state", "limit", "exit", "signal", 9, "limit", "memory"));
+	make(&job);
+	assert_string_equal(text_at(job.verdict, "blame"), "task");
+}
+
 /* Where the task's own step fails, it decides, though a step with the submission failed before it. */
 static void
 test_task_only_later(void **state)
@@ -691,6 +725,7 @@ main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_compile),
 		cmocka_unit_test(test_task_only),
+		cmocka_unit_test(test_task_only_killed),
 		cmocka_unit_test(test_task_only_later),
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_distrust),
