@@ -35,7 +35,7 @@ class Exec:
     """One kettle-exec --serve with its own end of the conversation."""
     lines = set()  # all that any of them said
 
-    def __init__(self, folder, state=None, config=None, arguments=(), env=None, whole=True):
+    def __init__(self, folder, state=None, config=None, arguments=(), env=None, whole=True, stderr=None):
         self.state = state or os.path.join(folder, "state")
         known_tools.give(self.state)
         self.events = []
@@ -46,7 +46,7 @@ class Exec:
                 json.dump(dict({"locks": os.path.join(folder, "locks")}, **EXEC_SETTINGS, **(config or {})), file)
         command += ["--config", path] + list(arguments)
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, **(env or {})))
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=dict(os.environ, **(env or {})))
         self.owner = cgroups.owner(self.process.pid)
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)

@@ -223,6 +223,48 @@ def lease(folder):
         x.close()
 
 
+def mixture(x):
+    """Jobs that wait for all that a job can wait for; their names."""
+    build = dict(shell("sleep 0.1; echo >out/p"), id="b", kind="build", cache=True, outputs=["p"])
+    warm = {"id": "w", "kind": "run", "argv": [pythons.boards(), "a.py"], "inputs": {"a.py": text("pass")},
+            "env": {"PYTHONHASHSEED": "1", "PYTHONNOUSERSITE": "1"}, "warm": {"tool": pythons.boards(), "preload": ["json"]}}
+    device = dict(shell("sleep 0.1"), id="d", kind="run", device=1, needs=["b"])
+    pair = {"id": "p", "kind": "run", "referee": shell("sleep 0.1"), "solver": shell("sleep 9"), "needs": ["b"]}
+    for job in ("a", "b"):
+        x.run(job, [build, device], unit={"name": "d"})
+    x.send(op="hello")
+    x.run("c", [dict(build, inputs={"c": text("c")}), pair])
+    for job in ("w", "v"):
+        x.run(job, [dict(build, cache=False), dict(warm, needs=["b"])])
+    x.send(op="cancel", job="v")
+    return {"a", "b", "c", "w", "v"}
+
+
+def ends_anywhere(folder):
+    """Whatever is under way when the lease ends, or SIGTERM comes, is ended in order and freed after its last callback"""
+    with Exec(folder) as x:
+        left = mixture(x)
+        while left:
+            left -= {x.until(event="done")["job"]}
+        count = len(x.events)
+    # Without the greeting with tools: they are looked for meanwhile.
+    for number in range(count):
+        state, said = os.path.join(folder, "state%d" % number), os.path.join(folder, "stderr")
+        with open(said, "w+b") as stderr:
+            x = Exec(folder, state=state, config={"build": {"jobs": 1}}, whole=False, stderr=stderr)
+            left = mixture(x)
+            for _ in range(number):
+                event = x.event() if left else None
+                left -= {event["job"]} if event and event["event"] == "done" else set()
+            if number % 2:
+                x.process.send_signal(signal.SIGTERM)
+            equal((number, x.close()), (number, 0))
+            stderr.seek(0)
+            equal((number, stderr.read()), (number, b""))
+        equal((number, spools(state)), (number, []))
+        shutil.rmtree(state, ignore_errors=True)
+
+
 def killed(folder):
     """After SIGKILL nothing runs, and the next one clears the rest away"""
     marker = "9%d" % os.getpid()
@@ -509,5 +551,5 @@ def heartbeat(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bad_plans, bad_lines, greeting, heartbeat, slow_tool, same_name, cancels, undying, lease, killed, init_killed, device_lock, slots, side_by_side,
-                   one_plan, kept, doctor, without_sandbox, passed_socket]))
+    sys.exit(main([bad_plans, bad_lines, greeting, heartbeat, slow_tool, same_name, cancels, undying, lease, ends_anywhere, killed, init_killed, device_lock, slots,
+                   side_by_side, one_plan, kept, doctor, without_sandbox, passed_socket]))
