@@ -534,7 +534,7 @@ sandbox_cgroup_make(const char *root, struct sandbox_cgroup *ret_cgroup, struct 
 			sandbox_cgroup_remove(&cgroup);
 			return rc;
 		}
-		if (parent && !cgroup.unified)
+		if (parent)
 			cgroup.procs[i] = openat(cgroup.dir[i], "cgroup.procs", O_WRONLY | O_CLOEXEC);
 	}
 	cgroup.oom = open_oom(&cgroup);

@@ -29,8 +29,9 @@ enum sandbox_controller { SANDBOX_CG_MEMORY, SANDBOX_CG_PIDS, SANDBOX_CG_CPU, SA
 /* The cgroup of one run, private to the library. With v2 all three controllers share one folder. */
 struct sandbox_cgroup {
 	bool unified;
-	int dir[SANDBOX_CG_COUNT];   /* folder descriptors; -1: none */
-	int procs[SANDBOX_CG_COUNT]; /* v1: cgroup.procs, which init writes itself into */
+	int dir[SANDBOX_CG_COUNT]; /* folder descriptors; -1: none */
+	int procs
+		[SANDBOX_CG_COUNT]; /* cgroup.procs, which init writes itself into; with v2 the first, for warm processes */
 	char *path[SANDBOX_CG_COUNT];
 	int oom; /* readable (v1 eventfd: POLLIN, v2 memory.events: POLLPRI) when memory ran out; -1 */
 	int cpu; /* the file that counts CPU time, for pread; -1 */

@@ -136,11 +136,18 @@ init_prepare(struct init *self, const int *procs)
 		return sandbox_plan_failed(plan, "set the host name", NULL);
 	if (plan->protections & SANDBOX_MOUNT && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return sandbox_plan_failed(plan, "keep mounts private below", "/");
-	if (enter_cgroups(plan, procs))
-		return -1;
-	/* Its root is the cgroup of this moment: made by the clone, it would show where the run is among others (v1). */
-	if (plan->protections & SANDBOX_CGROUPNS && unshare(CLONE_NEWCGROUP))
-		return sandbox_plan_failed(plan, "make a cgroup namespace", NULL);
+	return 0;
+}
+
+/* A warm process may be of another user than the owner: its copy becomes the owner's. Clears the death signal. */
+static int
+become_root(struct sandbox_plan *plan)
+{
+	if (!plan->root_owner || geteuid() == 0)
+		return 0;
+	if (syscall(SYS_setresgid, 0, 0, 0) || syscall(SYS_setresuid, 0, 0, 0))
+		return sandbox_plan_failed(plan, "become the owner's user", NULL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return 0;
 }
 
@@ -217,8 +224,14 @@ lower_autogroup(const struct init *self)
 
 /* The steps that need mapped ids but no plan. */
 static int
-set_up_base(struct init *self)
+set_up_base(struct init *self, const int *procs)
 {
+	struct sandbox_plan *plan = self->plan;
+	if (become_root(plan) || enter_cgroups(plan, procs))
+		return -1;
+	/* Its root is the cgroup of this moment: made by the clone, it would show where the run is among others (v1). */
+	if (plan->protections & SANDBOX_CGROUPNS && unshare(CLONE_NEWCGROUP))
+		return sandbox_plan_failed(plan, "make a cgroup namespace", NULL);
 	self->autogroup = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	/* Not before the ids are mapped: an ordinary owner could not open the map files. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -399,7 +412,7 @@ static void __attribute__((noreturn)) init_main(
 	int failed = init_prepare(&self, procs);
 	if (receive(&self, SANDBOX_MAPPED))
 		_exit(1);
-	failed = failed || set_up_base(&self) || (zygote && sandbox_payload_park(plan, zygote, &self.parked));
+	failed = failed || set_up_base(&self, procs) || (zygote && sandbox_payload_park(plan, zygote, &self.parked));
 	plan->result.prepared = !failed;
 	if (receive(&self, SANDBOX_GO))
 		_exit(1);

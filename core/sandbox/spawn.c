@@ -100,8 +100,8 @@ clone_self(struct sandbox_child *child, int theirs, struct kettle_error *err)
 {
 	static const int no_procs[SANDBOX_CG_COUNT] = {-1, -1, -1};
 	int cgroup = child->has_cgroup && child->cgroup.unified ? child->cgroup.dir[SANDBOX_CG_MEMORY] : -1;
-	child->pid = sandbox_init_clone(
-		child->plan, cgroup, theirs, child->has_cgroup ? child->cgroup.procs : no_procs, NULL, &child->pidfd);
+	child->pid = sandbox_init_clone(child->plan, cgroup, theirs,
+		child->has_cgroup && cgroup < 0 ? child->cgroup.procs : no_procs, NULL, &child->pidfd);
 	if (child->pid < 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The sandbox cannot be started, because namespaces cannot be made: %s.", strerror(errno));
@@ -114,10 +114,10 @@ send_request(const struct sandbox_spawn *how, const struct sandbox_child *child,
 {
 	struct sandbox_zygote_request request = {.plan = (uint64_t)(uintptr_t)child->plan};
 	const struct sandbox_cgroup *cgroup = &child->cgroup;
-	int fds[SANDBOX_ZYGOTE_FDS] = {memory, theirs, -1, -1, -1, -1, -1, -1}, list[SANDBOX_ZYGOTE_FDS];
+	int fds[SANDBOX_ZYGOTE_FDS] = {memory, theirs, -1, -1, -1, -1, -1}, list[SANDBOX_ZYGOTE_FDS];
 	size_t count = 0;
 	if (child->has_cgroup) {
-		fds[SANDBOX_ZYGOTE_CGROUP] = cgroup->unified ? cgroup->dir[SANDBOX_CG_MEMORY] : -1;
+		/* Not its folder: a warm process may be of a user who may not start anything there. */
 		memcpy(&fds[SANDBOX_ZYGOTE_PROCS], cgroup->procs, sizeof(cgroup->procs));
 		fds[SANDBOX_ZYGOTE_CPU] = cgroup->cpu;
 		fds[SANDBOX_ZYGOTE_OOM] = cgroup->oom;

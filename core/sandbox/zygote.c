@@ -58,8 +58,8 @@ carry_out(const struct received_request *received, const struct sandbox_zygote *
 	plan->cgroup_cpu = received->fds[SANDBOX_ZYGOTE_CPU];
 	plan->cgroup_oom = received->fds[SANDBOX_ZYGOTE_OOM];
 	zygote->before(zygote->arg);
-	pid_t pid = sandbox_init_clone(plan, received->fds[SANDBOX_ZYGOTE_CGROUP], received->fds[SANDBOX_ZYGOTE_CONTROL],
-		&received->fds[SANDBOX_ZYGOTE_PROCS], zygote, NULL);
+	pid_t pid = sandbox_init_clone(
+		plan, -1, received->fds[SANDBOX_ZYGOTE_CONTROL], &received->fds[SANDBOX_ZYGOTE_PROCS], zygote, NULL);
 	int error = errno;
 	zygote->after(zygote->arg);
 	sandbox_plan_unmap(plan);

@@ -17,8 +17,7 @@ int sandbox_zygote_serve(int socket, struct sandbox_zygote *zygote);
 enum sandbox_zygote_fd {
 	SANDBOX_ZYGOTE_MEMORY,  /* of the plan */
 	SANDBOX_ZYGOTE_CONTROL, /* init's end */
-	SANDBOX_ZYGOTE_CGROUP,  /* v2: the folder to start in */
-	SANDBOX_ZYGOTE_PROCS,   /* v1: three files, one for each controller */
+	SANDBOX_ZYGOTE_PROCS,   /* three files, one for each controller; with v2 the first for all */
 	SANDBOX_ZYGOTE_CPU = SANDBOX_ZYGOTE_PROCS + 3,
 	SANDBOX_ZYGOTE_OOM,
 	SANDBOX_ZYGOTE_FDS

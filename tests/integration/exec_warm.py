@@ -553,8 +553,55 @@ def home(folder):
         equal((outcome["state"], outcome.get("warm")), ("passed", True))
         (path, *found), own, kept, *now, names = json.loads(outcome["stdout"]["text"])
         equal((found, own, kept, now), ([0o700, [], 1], "/tmp/home", "/tmp/home/x", ["/tmp/home", "/tmp/home/.local"]))
-        assert path.startswith(folder) and not os.path.exists(path), path
+        assert path != "/tmp/home" and not os.path.exists(path), path
         assert not [name for name in names if name.startswith("KETTLE_WARM")], names
+
+
+def confined(folder):
+    """Imports of a kettle-exec of root have none of its rights: no user, no network, no file, no process of the machine's"""
+    if os.getuid() != 0:
+        raise Skip("only root has rights to give up")
+    place, secret = os.path.join(folder, "modules"), os.path.join(folder, "secret")
+    os.mkdir(place)
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("x")
+    os.chmod(secret, 0o600)
+    os.mkdir(os.path.join(folder, "open"))
+    os.chmod(os.path.join(folder, "open"), 0o777)
+    with open(os.path.join(place, "tries.py"), "w", encoding="utf-8") as file:
+        file.write("import os, socket\n"
+                   "def fails(what):\n    try:\n        what()\n    except OSError as error:\n        return error.strerror\n"
+                   "    return None\n"
+                   "found = {'uid': os.getresuid(), 'groups': os.getgroups(), 'network': [name for _, name in socket.if_nameindex()],\n"
+                   "    'read': fails(lambda: open(%r)), 'write': fails(lambda: open(%r, 'w')), 'tmp': fails(lambda: open('/tmp/x', 'w')),\n"
+                   "    'shm': fails(lambda: open('/dev/shm/x', 'w')), 'kill': fails(lambda: os.kill(%d, 0)),\n"
+                   "    'status': [line.split()[1] for line in open('/proc/self/status') if line[:6] in ('CapEff', 'CapPrm', 'NoNewP')],\n"
+                   "    'kept': open(os.path.join(os.environ['TMPDIR'], 'x'), 'w').close()}\n"
+                   "where = os.environ['TMPDIR']\n" % (secret, os.path.join(folder, "open", "x"), os.getpid()))
+    source = "import json, os, tries\nprint(json.dumps([tries.found, tries.where, os.environ['TMPDIR']]))\n"
+    with Exec(folder, config={"read": [place]}) as server:
+        outcome = run(server, source, ["tries"], env=dict(ENVIRONMENT, PYTHONPATH=place))
+        equal((outcome["state"], outcome.get("warm"), warnings(server)), ("passed", True, []))
+        found, *temporary = json.loads(outcome["stdout"]["text"])
+        equal(temporary, ["/tmp", "/tmp"])
+        assert len(set(found["uid"])) == 1 and found["uid"][0] > 700000000, found
+        equal((found["groups"], found["network"], found["read"], found["kill"]), ([], ["lo"], "Permission denied", "Operation not permitted"))
+        equal([found[name] for name in ("write", "tmp", "shm")], ["Read-only file system"] * 3)
+        equal([set(word) for word in found["status"]], [{"0"}, {"0"}, {"1"}])
+
+
+def entitled(folder):
+    """Where others may not look at a folder of modules, imports keep the rights of kettle-exec, and the log says so"""
+    place = os.path.join(folder, "closed", "modules")
+    os.makedirs(place)
+    os.chmod(os.path.dirname(place), 0o700)
+    with open(os.path.join(place, "own.py"), "w", encoding="utf-8") as file:
+        file.write("value = 5\n")
+    with Exec(folder, config={"read": [place]}) as server:
+        for _ in range(2):
+            outcome = run(server, "import own\nprint(own.value)\n", ["own"], env=dict(ENVIRONMENT, PYTHONPATH=place))
+            equal((outcome["stdout"]["text"], outcome.get("warm")), ("5\n", True))
+        equal(["the rights of kettle-exec" in line for line in warnings(server)], [True] if os.getuid() == 0 else [])
 
 
 def writable(folder):
@@ -617,4 +664,4 @@ def writable_path(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([home, writable, writable_path, equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))
+    sys.exit(main([home, confined, entitled, writable, writable_path, equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))

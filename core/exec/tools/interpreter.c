@@ -49,6 +49,14 @@ const char interpreter_loader[] = "import sys, _imp\n"
 								  "sys.modules.pop('kettle_warm', None)\n"
 								  "warm.serve(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])\n";
 
+/* With -I and -S nothing but the standard library is imported. */
+const char interpreter_confiner[] = "import sys, _imp\n"
+									"class spec:\n"
+									"    name, origin = 'kettle_warm', sys.argv[1]\n"
+									"warm = _imp.create_dynamic(spec)\n"
+									"_imp.exec_dynamic(warm)\n"
+									"warm.confine(int(sys.argv[2]), sys.argv[3:])\n";
+
 /* What participants use; the hundreds of others would hide it. */
 static const char *const well_known[] = {"numpy", "scipy", "torch", "triton", "jax", "jaxlib", "numba", "cupy",
 	"pandas", "scikit-learn", "tensorflow", "torchvision", "torchaudio", "nvidia-cutlass-dsl", "cuda-python",

@@ -160,6 +160,8 @@ bool interpreter_copies(const char *path, const json_t *environment);
 int interpreter_check(const char *path, const json_t *environment, const json_t *folders, struct kettle_error *err);
 /* What to start it with (`-c`, the extension, a descriptor, names of modules) to make it a warm process; see warm.h. */
 extern const char interpreter_loader[];
+/* What to start it with before (`-I -S -c`, the extension, a descriptor, the command), so that it gives up its rights. */
+extern const char interpreter_confiner[];
 /* The question to an interpreter, for `-I -c`: it prints the object that interpreter_facts takes. */
 extern const char interpreter_question[];
 /*

@@ -19,6 +19,7 @@
 #include "exec/tools/tools.h"
 
 #define MODULES_MAX 57
+#define REPORT "5"              /* the number of its descriptor */
 #define STACK_BYTES (64u << 20) /* the sandbox's, which the C library reads once, for the stacks of threads */
 
 void
@@ -66,30 +67,60 @@ spawn_with(uv_loop_t *loop, uv_process_t *child, const uv_process_options_t *opt
 	return rc;
 }
 
-int
-warm_spawn(struct warm_process *process, const struct warm_key *key, int socket, int output, uv_exit_cb ended)
+bool
+warm_is_confined(const struct warm_process *process)
 {
-	int image = process->image.path ? process->image.fd : -1;
-	AUTO_STRINGS struct strings arguments = {0};
-	AUTO_STRINGS struct strings environment = {0};
-	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (nothing < 0 || key->modules->count > MODULES_MAX)
-		return -1;
-	const char *const words[] = {
-		key->tool->path, "-s", "-c", interpreter_loader, process->pool->module, "3", image >= 0 ? "4" : "-1"};
+	const struct strings *entitled = &process->pool->entitled;
+	bool is = geteuid() == 0;
+	for (size_t i = 0; is && i < entitled->count; i++)
+		is = strcmp(entitled->list[i], process->key) != 0;
+	return is;
+}
+
+static void
+make_arguments(const struct warm_process *process, const struct warm_key *key, struct strings *arguments)
+{
+	const char *module = process->pool->module, *path = key->tool->path;
+	const char *const first[] = {path, "-I", "-S", "-c", interpreter_confiner, module, REPORT};
+	const char *const words[] = {path, "-s", "-c", interpreter_loader, module, "3", process->image.path ? "4" : "-1"};
+	for (size_t i = 0; process->report_fd >= 0 && i < ARRAY_SIZE(first); i++)
+		strings_add(arguments, first[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		strings_add(&arguments, words[i]);
-	strings_add_all(&arguments, key->modules);
+		strings_add(arguments, words[i]);
+	strings_add_all(arguments, key->modules);
+}
+
+static void
+make_environment(const struct warm_process *process, const struct warm_key *key, struct strings *environment)
+{
 	AUTO_JSON json_t *own = json_copy((json_t *)key->environment);
 	json_object_set(own, "KETTLE_WARM_HOME", json_object_get(own, "HOME"));
 	json_object_del(own, "HOME");
-	environment_list(own, &environment);
+	environment_list(own, environment);
 	/* Not by way of JSON, which has no room for every path. */
-	strings_take(&environment, xasprintf("HOME=%s", process->private));
+	strings_take(environment, xasprintf("HOME=%s", process->private));
+}
+
+int
+warm_spawn(struct warm_process *process, const struct warm_key *key, int socket, int output, uv_exit_cb ended)
+{
+	AUTO_STRINGS struct strings arguments = {0};
+	AUTO_STRINGS struct strings environment = {0};
+	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int report[2] = {-1, -1};
+	if (nothing < 0 || key->modules->count > MODULES_MAX ||
+		(warm_is_confined(process) && pipe2(report, O_CLOEXEC | O_NONBLOCK) != 0))
+		return -1;
+	process->report_fd = report[0];
+	AUTO_FD int theirs = report[1];
+	make_arguments(process, key, &arguments);
+	make_environment(process, key, &environment);
 	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = output}},
-		{UV_INHERIT_FD, {.fd = output}}, {UV_INHERIT_FD, {.fd = socket}}, {.flags = UV_IGNORE}};
-	if (image >= 0)
-		stdio[4] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = image}};
+		{UV_INHERIT_FD, {.fd = output}}, {UV_INHERIT_FD, {.fd = socket}}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
+	if (process->image.path)
+		stdio[4] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = process->image.fd}};
+	if (theirs >= 0)
+		stdio[5] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = theirs}};
 	uv_process_options_t options = {.exit_cb = ended,
 		.file = key->tool->path,
 		.args = (char **)arguments.list,

@@ -14,9 +14,11 @@
  * afterwards. Its output is a pipe, as a step's is; what it prints while it imports would be missing in the copies'
  * output, so one that prints does not serve.
  *
- * It imports with kettle-exec's rights and outside of a sandbox. HOME of a sandbox is a path below /tmp, where anybody on
- * the machine could put code or settings that imports read; so it imports with an empty folder of its own as HOME, and
- * without a user's packages. Afterwards it says that of the sandbox, as a fresh interpreter would.
+ * Where kettle-exec is root, it imports as a user that owns nothing, in mounts of its own that it cannot write to and
+ * without a network (plugins/languages/py/confine.c); where that cannot be, and for an ordinary user, with kettle-exec's
+ * rights. HOME of a sandbox is a path below /tmp, where anybody on the machine could put code or settings that imports
+ * read; so it imports with an empty folder of its own as HOME, and without a user's packages. Afterwards it says that of
+ * the sandbox, as a fresh interpreter would.
  *
  * Before it serves it writes its memory to a file (image.h). Sandboxes of its copies show that file, and in the place of
  * the interpreter a program that begins with it: so all that a run starts under the interpreter's name begins warm. The
@@ -107,6 +109,7 @@ warm_free(struct warm *warm)
 		free_process(warm->list);
 	free(warm->module);
 	free(warm->stand_in);
+	strings_free(&warm->entitled);
 	free(warm);
 }
 
@@ -119,6 +122,8 @@ warm_release(struct warm_process *process)
 		return;
 	close(STEAL_FD(process->socket_fd));
 	close(STEAL_FD(process->output_fd));
+	if (process->report_fd >= 0)
+		close(STEAL_FD(process->report_fd));
 	if (process->state == ENDING)
 		free_process(process);
 }
@@ -337,6 +342,24 @@ warm_look(struct warm_process *process, void (*run)(void *process), void (*done)
 	work_start(&process->work, process->pool->setup.loop, run, done, process);
 }
 
+/* Whether it has ended since it could not give up this process's rights; then its steps wait for one that keeps them. */
+static bool
+is_refused(struct warm_process *process)
+{
+	char byte;
+	if (process->state != STARTING || process->report_fd < 0 || read(process->report_fd, &byte, 1) != 1)
+		return false;
+	json_lines_json(
+		process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error",
+									  "An interpreter imports with the rights of kettle-exec: this machine lets no "
+									  "ordinary user make namespaces, or "
+									  "the interpreter or its PYTHONPATH is below a folder that is closed to others."));
+	strings_add(&process->pool->entitled, process->key);
+	warm_end(process, ENDING);
+	warm_tell(process, NULL, true);
+	return true;
+}
+
 static void
 on_ended(uv_process_t *child, int64_t status, int signal)
 {
@@ -345,7 +368,8 @@ on_ended(uv_process_t *child, int64_t status, int signal)
 	(void)signal;
 	process->running = false;
 	take_output(process);
-	warm_fail(process, "the interpreter ended while it imported");
+	if (!is_refused(process))
+		warm_fail(process, "the interpreter ended while it imported");
 	if (process->state == READY_TO_COPY)
 		warm_end(process, ENDING);
 	/* What its imports wrote may be much. */
@@ -537,7 +561,7 @@ warm_add(struct warm *warm, char *key_take)
 	process->pool = warm;
 	process->key = key_take;
 	process->state = FAILED;
-	process->socket_fd = process->output_fd = -1;
+	process->socket_fd = process->output_fd = process->report_fd = -1;
 	process->next = warm->list;
 	warm->list = process;
 	return process;

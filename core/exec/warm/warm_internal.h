@@ -22,6 +22,7 @@ struct warm_process {
 	unsigned handles; /* open; the last one to close may free it */
 	bool running;     /* the child has not ended */
 	int socket_fd, output_fd;
+	int report_fd; /* -1: it keeps this process's rights; else a byte comes if it could not give them up */
 	struct buf printed;
 	struct sandbox_warm *sandbox;
 	struct work work; /* looks at the disk; counts as a handle */
@@ -45,19 +46,23 @@ struct warm {
 	unsigned max, max_copies;
 	uv_timer_t later; /* prepares the next copy while a run is under way */
 	bool closing, complained;
+	struct strings entitled; /* the keys of processes that cannot give up this process's rights */
 };
 
 /* ---- start.c: what an interpreter is started with ---- */
 
 /* Makes its HOME, unless others may write to what it would import: 0, or a code with a sentence. */
 int warm_make_private(struct warm_process *process, const struct warm_key *key, struct kettle_error *err);
+/* Whether its process gives up this process's rights before it imports: where that is root, and unless it cannot. */
+bool warm_is_confined(const struct warm_process *process);
 /* Where nothing may have been written to it, or on a thread of the pool. */
 void warm_remove_private(struct warm_process *process);
 /* Where its memory will be written to, where that is of use. */
 void warm_prepare_image(struct warm_process *process, const struct warm_key *parts);
 /*
  * Starts the interpreter as a child of the loop, with what a step of its kind has. Standard output and error are one
- * pipe; descriptor 3 is the socket by which it serves, 4 the file for its memory. 0, or another number.
+ * pipe; descriptor 3 is the socket by which it serves, 4 the file for its memory, 5 the pipe of report_fd. 0, or another
+ * number.
  */
 int warm_spawn(struct warm_process *process, const struct warm_key *key, int socket, int output, uv_exit_cb ended);
 

@@ -2,7 +2,8 @@
 /*
  * The warm process of Python: an extension that the machine's interpreter loads and that serves copies of it.
  *
- * Theory of operation. kettle-exec starts the interpreter with a -c text that loads this extension and calls `serve`. It
+ * Theory of operation. kettle-exec starts the interpreter with a -c text that loads this extension and calls `serve`. Where
+ * kettle-exec is root, a first interpreter, which imports nothing, gives up its rights before (`confine`). `serve`
  * runs warm.py, which imports the requested modules. Then a fork that ends at once makes libraries stop their threads
  * (such as those of OpenBLAS); if a thread is left, nothing is served. From there on the sandbox library answers requests
  * (core/sandbox/zygote.c) and calls back in a payload alone: `park` before there is a run, `become` after privileges are
@@ -28,6 +29,7 @@
 #include <Python.h>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -43,6 +45,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "confine.h"
 #include "dump.h"
 #include "exec/warm/image.h"
 #include "sandbox/zygote.h"
@@ -465,7 +469,33 @@ serve(PyObject *self, PyObject *arguments)
 	return warm_begin();
 }
 
-static PyMethodDef methods[] = {{"serve", serve, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+/*
+ * confine(report, arguments): gives up kettle-exec's rights and executes the arguments. What cannot be done is told by a
+ * byte to the pipe, which what is executed has not got.
+ */
+static PyObject *
+start_confined(PyObject *self, PyObject *arguments)
+{
+	PyObject *words;
+	int report;
+	(void)self;
+	if (!PyArg_ParseTuple(arguments, "iO", &report, &words))
+		return NULL;
+	Py_ssize_t count = PyList_Size(words);
+	char **argv = count > 0 ? xcalloc((size_t)count + 1, sizeof(*argv)) : NULL;
+	for (Py_ssize_t i = 0; argv && i < count; i++) {
+		PyObject *word = PyUnicode_EncodeFSDefault(PyList_GetItem(words, i));
+		argv[i] = word ? PyBytes_AsString(word) : NULL; /* stays for as long as this process */
+		if (!argv[i])
+			return NULL;
+	}
+	if (argv && fcntl(report, F_SETFD, FD_CLOEXEC) == 0)
+		confine_execute(argv);
+	_exit(write(report, "x", 1) != 1);
+}
+
+static PyMethodDef methods[] = {
+	{"confine", start_confined, METH_VARARGS, NULL}, {"serve", serve, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 static struct PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT, .m_name = "kettle_warm", .m_size = -1, .m_methods = methods};
 

@@ -67,14 +67,14 @@ def check_path():
             raise PermissionError(found)
 
 
-def leave_home(private, home):
-    """Ends the import's own HOME: what modules remember of it becomes what they would remember in a sandbox."""
-    os.environ["HOME"] = home
+def leave_folder(variable, private, folder):
+    """Ends the import's own HOME or TMPDIR: what modules remember of it becomes what they would remember in a sandbox."""
+    os.environ[variable] = folder
     for module in list(sys.modules.values()):
         scope = getattr(module, "__dict__", None)
         for name, value in list(scope.items()) if isinstance(scope, dict) else ():
             if type(value) is str and (value + "/").startswith(private + "/"):
-                scope[name] = home + value[len(private):]
+                scope[name] = folder + value[len(private):]
 
 
 def load(names, be_alone):
@@ -84,7 +84,8 @@ def load(names, be_alone):
     """
     global loaded, packages, requested
     requested = names
-    private, home = os.environ["HOME"], os.environ.pop("KETTLE_WARM_HOME")
+    private = [(name, os.environ[name], os.environ.pop("KETTLE_WARM_" + name)) for name in ("HOME", "TMPDIR")
+               if "KETTLE_WARM_" + name in os.environ]
     for name in sys.modules.keys() - before:
         del sys.modules[name]
     be_alone("site")
@@ -96,7 +97,8 @@ def load(names, be_alone):
         except ModuleNotFoundError as error:
             if error.name != name.partition(".")[0]:
                 raise
-    leave_home(private, home)
+    for folder in private:
+        leave_folder(*folder)
     loaded = frozenset(sys.modules)
     packages = frozenset(name.partition(".")[0] for name in loaded)
     watched = {os.path.realpath(sys.executable), *sys.path, *libraries()}
