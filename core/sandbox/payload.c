@@ -37,6 +37,7 @@
 #include "base/xalloc.h"
 #include "sandbox/landlock.h"
 #include "sandbox/message.h"
+#include "sandbox/record.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -235,13 +236,16 @@ enter(struct payload *payload)
 		return "change the user";
 	if (namespaces && drop_capabilities())
 		return "give up capabilities";
-	if (plan->protections & SANDBOX_NNP && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	/* A filter that records needs it too. */
+	if ((plan->protections & SANDBOX_NNP || plan->record) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return "set no_new_privs";
 	if (payload->ruleset >= 0 && sandbox_landlock_enter(payload->ruleset))
 		return "enter the Landlock domain";
 	umask(022);
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(uint64_t)))
 		return "unblock signals";
+	if (plan->record && sandbox_record_enter(plan->record))
+		return "tell the owner what it reads";
 	if (plan->filter.len && plan->has_cores && bind_to_cores())
 		return "stay on the cores";
 	if (plan->filter.len && enter_filter(&plan->filter))

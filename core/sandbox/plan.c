@@ -281,6 +281,7 @@ sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	plan->machine_cores = online > 0 ? (unsigned)online : 1;
 	plan->nice = config->nice;
+	plan->record = config->record;
 	plan->limits = config->limits;
 	fill_limits(&plan->limits);
 	return rc;

@@ -87,6 +87,7 @@ struct sandbox_plan {
 	struct sandbox_limits limits; /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
 	size_t fds_count, keep_count;
+	int record; /* see sandbox_config */
 	bool has_cores, has_init_cores;
 	cpu_set_t cores, init_cores;
 	int nice;

@@ -83,6 +83,7 @@ struct sandbox_config {
 	size_t binds_count;
 	const struct sandbox_fd *fds; /* at least the targets 0, 1, 2; each target once */
 	size_t fds_count;
+	int record;      /* the target among them of a socket (SOCK_SEQPACKET) for record.h's listener; 0: none */
 	const int *keep; /* descriptors that init holds until it ends (device locks), closed in the payload */
 	size_t keep_count;
 	struct sandbox_limits limits;
