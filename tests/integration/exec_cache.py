@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The build cache: what is kept, when it is used, how it heals and stays small."""
+import exec_driver
 from exec_driver import *
 
 SOURCE_TEXT = "int main(void) { int unused; return 0; }\n"
@@ -152,10 +153,156 @@ def toolchain(folder):
         equal([x.outcomes("j", [step])["b"]["cached"] for _ in range(2)], [False, True])
         write("2.0")
         poll(lambda: not x.outcomes("j", [step])["b"]["cached"], "the change is seen")
+        # What it says about itself is in the key, and is looked at again somewhat later than the file.
+        poll(lambda: x.outcomes("j", [step]) and len(entries(x)) == 2, "the new tool has another key")
         equal(x.outcomes("j", [step])["b"]["cached"], True)
     with Exec(folder) as x:
         equal(x.hello["tools"]["cc1tool"], "2.0")
         equal(x.outcomes("j", [step])["b"]["cached"], True)
+
+
+def rewrite(path, data):
+    """In place, of the same size, with the same time of change."""
+    before = os.stat(path)
+    with open(path, "r+") as file:
+        file.write(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    equal(os.stat(path).st_size, before.st_size)
+
+
+def put(path, data):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(data)
+
+
+def reads(folder, arguments=()):
+    """What a build read, and where it looked in vain, decides whether its outcome still holds"""
+    root = os.path.join(folder, "read")
+    os.chmod(folder, 0o755)
+    header = lambda value: "#define VALUE \"%s\"\n" % value
+    here = lambda *names: os.path.join(root, *names)
+    put(here("second", "h.h"), header("a"))
+    put(here("one", "linked.h"), "#define LINKED 1\n")
+    put(here("two", "linked.h"), "#define LINKED 2\n")
+    os.symlink("one", here("link"))
+    put(here("other", "unread.h"), "")
+    source = text("#include <h.h>\n#include <linked.h>\n#include <stdio.h>\nint part(void);\n"
+                  "int main(void) { printf(VALUE \"%d%d\\n\", LINKED, part()); return 0; }\n")
+    folders = ["-I" + here(name) for name in ("first", "second", "link")]
+    steps = [build(argv=["gcc", "-O1"] + folders + ["-L" + here("lib"), "a.c", "-lpart", "-o", "out/p"],
+                   inputs={"a.c": source}),
+             {"id": "r", "kind": "run", "argv": ["./p"], "inputs": {"p": {"step": "b", "output": "p"}}}]
+
+    def library(value):
+        put(here("part.c"), "int part(void) { return %d; }\n" % value)
+        subprocess.run(["gcc", "-c", here("part.c"), "-o", here("part.o")], check=True)
+        with open(here("part.o"), "rb") as file:
+            return file.read().decode("latin-1")
+
+    def archive(value):
+        """Its member is rewritten in place."""
+        object_, path = library(value).encode("latin-1"), here("lib", "libpart.a")
+        before = os.stat(path)
+        with open(path, "r+b") as file:
+            data = file.read()
+            file.seek(data.index(b"\x7fELF"))
+            file.write(object_)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        equal(os.stat(path).st_size, before.st_size)
+
+    os.makedirs(here("lib"))
+    library(3)
+    subprocess.run(["ar", "rc", here("lib", "libpart.a"), here("part.o")], check=True)
+
+    def link(name):
+        os.unlink(here("link"))
+        os.symlink(name, here("link"))
+
+    with Exec(folder, config={"read": [root]}, arguments=arguments) as x:
+        def expect(printed, cached):
+            outcomes = x.outcomes("j", steps)
+            equal((outcomes["b"]["state"], outcomes["b"]["cached"]), ("passed", cached))
+            equal(outcomes["r"]["stdout"]["text"], printed + "\n")
+        expect("a13", False)
+        expect("a13", True)
+        put(here("other", "unread.h"), "changed")
+        expect("a13", True)
+        for change, printed in ((lambda: rewrite(here("second", "h.h"), header("b")), "b13"),
+                                (lambda: put(here("first", "h.h"), header("c")), "c13"),
+                                (lambda: os.unlink(here("first", "h.h")), "b13"),
+                                (lambda: link("two"), "b23"),
+                                (lambda: archive(4), "b24")):
+            change()
+            expect(printed, False)
+            expect(printed, True)
+            equal(len(entries(x)), 1)
+
+
+def reads_unsandboxed(folder):
+    """The same without a sandbox"""
+    reads(folder, ["--level", "off"])
+
+
+def recorded(folder):
+    """Every program that a build starts is followed; what it leaves in /tmp and the job's own files are not of the machine"""
+    root = os.path.join(folder, "read")
+    os.chmod(folder, 0o755)
+    put(os.path.join(root, "script"), "#!%s/sh\necho 1\n" % root)
+    shutil.copy(os.path.realpath(shutil.which("sh")), os.path.join(root, "sh"))
+    os.chmod(os.path.join(root, "script"), 0o755)
+    put(os.path.join(root, "late"), "old")
+    # The script's interpreter is opened by the kernel; the second read comes from another folder, by a relative path.
+    step = build(argv=["sh", "-c", "%s/script >out/p; cd %s/..; { read x <read/late; echo $x; } >>/job/out/p; echo >/tmp/x"
+                       "; test -e /tmp/x" % (root, root)])
+    with Exec(folder, config={"read": [root]}) as x:
+        equal([x.outcomes("j", [step])["b"]["cached"] for _ in range(2)], [False, True])
+        shutil.copy(os.path.join(root, "sh"), os.path.join(root, "sh.new"))
+        os.rename(os.path.join(root, "sh.new"), os.path.join(root, "sh"))
+        equal([x.outcomes("j", [step])["b"]["cached"] for _ in range(2)], [False, True])
+        rewrite(os.path.join(root, "late"), "new")
+        equal([x.outcomes("j", [step])["b"]["cached"] for _ in range(2)], [False, True])
+
+
+# Starts a program under a listener of its own: then the kernel gives its children none.
+LISTENED = """import ctypes, fcntl, os, platform, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 1, ctypes.addressof(code)))
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+fd = libc.syscall({"x86_64": 317, "aarch64": 277}[platform.machine()], 1, 8, program)
+fd < 0 and sys.exit("no listener")
+fcntl.fcntl(fd, fcntl.F_SETFD, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def unrecorded(folder):
+    """Where builds cannot be followed, every file of the folders that they may read counts"""
+    root = os.path.join(folder, "read")
+    os.chmod(folder, 0o755)
+    put(os.path.join(root, "h.h"), "int a;\n")
+    put(os.path.join(root, "unread.h"), "")
+    step = build(argv=["gcc", "-I" + root, "a.c", "-o", "out/p"], inputs={"a.c": text("#include <h.h>\n" + SOURCE_TEXT)})
+    wrapper, program = os.path.join(folder, "kettle-exec"), exec_driver.PROGRAM
+    put(wrapper, "#!/bin/sh\nexec %s %s.py %s \"$@\"\n" % (sys.executable, wrapper, os.path.abspath(program)))
+    put(wrapper + ".py", LISTENED)
+    os.chmod(wrapper, 0o755)
+    if subprocess.run([wrapper, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+        raise Skip("this kernel has no listeners for seccomp")
+    exec_driver.PROGRAM = wrapper
+    try:
+        with Exec(folder, config={"read": [root]}) as x:
+            def cached():
+                return x.outcomes("j", [step])["b"]["cached"]
+            equal([cached(), cached()], [False, True])
+            put(os.path.join(root, "unread.h"), "changed")
+            equal([cached(), cached()], [False, True])
+            put(os.path.join(root, "new.h"), "")
+            equal([cached(), cached()], [False, True])
+            equal(len(entries(x)), 3)
+    finally:
+        exec_driver.PROGRAM = program
 
 
 def bounded(folder):
@@ -200,4 +347,4 @@ if __name__ == "__main__":
     if not shutil.which("gcc"):
         print("1..0 # SKIP gcc is not installed")
         sys.exit(0)
-    sys.exit(main([hits, misses, chain, heals, once, toolchain, bounded, shares]))
+    sys.exit(main([hits, misses, chain, heals, once, toolchain, reads, reads_unsandboxed, recorded, unrecorded, bounded, shares]))

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds: which steps may build now, and what earlier builds left. */
+/* Builds: which steps may build now, what they read, and what earlier builds left. */
 #ifndef KETTLE_EXEC_BUILD_BUILD_H
 #define KETTLE_EXEC_BUILD_BUILD_H
 
 #include <jansson.h>
 #include <kettle/error.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "exec/util/collect_outputs.h"
 #include "exec/util/sha256.h"
+#include "exec/util/strings.h"
 
 /* ---- build_slots.c: at most so many builds at once, and never two of the same ---- */
 
@@ -46,6 +49,54 @@ bool build_slots_begin(
 /* Ends it, or stops waiting. */
 void build_slots_end(struct build_slots *builds, struct build_inflight *flight);
 
+/* ---- reads.c: which paths of the machine a build looked at, and what each of them was ---- */
+
+#define READS_MAX_BYTES (4u << 20) /* of the records of one build; one that looks at more is not kept */
+
+enum reads_how {
+	READS_AT,      /* what a path leads to; of a folder only that it is one */
+	READS_LINK,    /* a link itself */
+	READS_ENTRIES, /* as READS_AT, and which entries a folder has */
+};
+
+/* Zero-initialise; reads_free at the end. One thread at a time. */
+struct reads {
+	struct buf records;
+	bool unsure; /* something changes right now, or there is too much of it */
+	uint64_t salt;
+	size_t count, slots_count;
+	uint32_t *slots;
+};
+
+/*
+ * Notes what a path is now, before the build looks at it, once for each path; where nothing is, that. May wait for some ms.
+ * [any, blocks]
+ */
+void reads_add(struct reads *reads, enum reads_how how, const char *path);
+/* Whether all of the records hold still: what is at each path is as it was. False: they are damaged, too. [any, blocks] */
+bool reads_hold(const char *records, size_t size);
+void reads_free(struct reads *reads);
+
+/* ---- recorder.c: follows the processes of a build and notes what they read ---- */
+
+struct recorder; /* opaque; has a thread of its own */
+
+/* How a recording ended. */
+enum recorder_end {
+	RECORDER_WHOLE,  /* the reads are all that there were */
+	RECORDER_UNSURE, /* they are not: the build was not started, or reads.unsure */
+	RECORDER_UNABLE, /* this machine does not let the processes be followed */
+};
+
+/*
+ * Begins to wait for a payload whose sandbox_config.record is *ret_socket, which the caller closes after sandbox_start. Of
+ * what it reads the system's files count, and what lies in the folders `seen`; with `all` (no root of its own) everything
+ * but `private_dir` and what processes make for themselves: /tmp, /dev, /proc, /run, /sys. NULL: no thread or no socket.
+ */
+struct recorder *recorder_new(const struct strings *seen, const char *private_dir, bool all, int *ret_socket);
+/* After the payload's sandbox has ended. *ret_reads are those of the build. Frees the recorder. [any, blocks for some ms] */
+enum recorder_end recorder_end(struct recorder *recorder, struct reads *ret_reads);
+
 /* ---- cache.c: what a build left, by the digest of all that it depends on ---- */
 
 #define CACHE_MAX_MANIFEST (8u << 20)
@@ -53,10 +104,9 @@ void build_slots_end(struct build_slots *builds, struct build_inflight *flight);
 #define CACHE_TRIM_EVERY 32
 
 /*
- * STATE/cache/KEY/ holds manifest.json, the files below files/, and `owner`: the name of the user whose submission left
+ * STATE/cache/KEY/ holds manifest.json, the files below files/, `reads`, the records of what the build read, and `owner`: the name of the user whose submission left
  * it, empty where no submission has a part in it (a board's own). An entry is made elsewhere and renamed into its
- * place, so that it is there whole or not at all; its files are checked against the manifest's digests when they are
- * used. The manifest's time is that of the last use. Any number of processes may share a cache.
+ * place, so that it is there whole or not at all; its reads and its files' digests are checked when it is used. The manifest's time is that of the last use. Any number of processes may share a cache.
  */
 struct cache {
 	char *dir;
@@ -72,16 +122,18 @@ uint64_t cache_share(const struct cache *cache, const char *owner);
 
 /*
  * Brings the files of an entry into the folder `to` (by hard link where `link`). Returns what cache_put was given with
- * them, a new reference, or NULL: there is no entry; one that is damaged is removed. [any, blocks]
+ * them, a new reference, or NULL: there is no entry; one that is damaged, or whose build would read something else now, is
+ * removed. [any, blocks]
  */
 json_t *cache_get(const struct cache *cache, const char *key, const char *to, bool link, struct manifest *ret_files);
 /*
- * Keeps an entry: `files`, lying in the folder `from`, and the members of `more`, an object. The new entry is built in
+ * Keeps an entry: `files`, lying in the folder `from`, what their build read (NULL: not known, and in the key as far
+ * as it can be), and the members of `more`, an object. The new entry is built in
  * `scratch`, an empty folder on the same file system. One that is there already stays. owner: as in the plan, NULL: a
  * board's own. KETTLE_ETOOBIG: it alone exceeds its owner's share. [any, blocks]
  */
 int cache_put(const struct cache *cache, const char *key, const char *owner, const struct manifest *files,
-	const char *from, const json_t *more, const char *scratch, struct kettle_error *err);
+	const char *from, const struct reads *reads, const json_t *more, const char *scratch, struct kettle_error *err);
 /*
  * Removes what is too old, then of each owner the oldest beyond its share, then, where all is still too much, the oldest
  * of the user who has most: never a board's own, which only other boards displace. What goes is moved beside `scratch`

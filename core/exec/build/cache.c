@@ -90,6 +90,15 @@ is_sound(const struct output_file *file, const char *dir)
 	return fd >= 0 && sha256_copy(fd, -1, UINT64_MAX, &size, hex, NULL) == 0 && strcmp(hex, file->sha256) == 0;
 }
 
+static bool
+is_current(const char *entry)
+{
+	AUTO_FREE char *path = path_join(entry, "reads");
+	AUTO_FREE char *records = NULL;
+	size_t size = 0;
+	return file_read(path, READS_MAX_BYTES, &records, &size, NULL) == 0 && reads_hold(records, size);
+}
+
 json_t *
 cache_get(const struct cache *cache, const char *key, const char *to, bool may_link, struct manifest *ret_files)
 {
@@ -98,7 +107,7 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 	if (access(entry, F_OK) != 0)
 		return NULL;
 	struct manifest files = {0};
-	AUTO_JSON json_t *more = read_manifest(entry, &files);
+	AUTO_JSON json_t *more = is_current(entry) ? read_manifest(entry, &files) : NULL;
 	bool sound = more != NULL;
 	for (size_t i = 0; sound && i < files.count; i++)
 		sound =
@@ -108,7 +117,7 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 		return STEAL(more);
 	}
 	manifest_free(&files);
-	/* Damaged, or removed meanwhile: the step builds again, in an empty folder. */
+	/* Damaged, out of date, or removed meanwhile: the step builds again, in an empty folder. */
 	cache_drop(entry, NULL);
 	(void)file_remove_tree(to, NULL);
 	(void)file_mkdirs(to, 0755, NULL);
@@ -116,17 +125,19 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 }
 
 static int
-write_entry(const struct manifest *files, const char *from, const char *owner, const json_t *more, const char *dest,
-	struct kettle_error *err)
+write_entry(const struct manifest *files, const char *from, const char *owner, const struct reads *reads,
+	const json_t *more, const char *dest, struct kettle_error *err)
 {
 	AUTO_FREE char *to = path_join(dest, "files"), *owner_path = path_join(dest, "owner");
-	AUTO_FREE char *manifest_path = path_join(dest, "manifest.json");
+	AUTO_FREE char *manifest_path = path_join(dest, "manifest.json"), *reads_path = path_join(dest, "reads");
 	int rc = file_mkdirs(to, 0755, err);
 	/* Never a link: a step without a sandbox could write through it into the cache. */
 	for (size_t i = 0; rc == 0 && i < files->count; i++)
 		rc = collect_outputs_transfer(&files->files[i], from, to, false, err);
 	if (rc == 0)
 		rc = file_write(owner_path, owner ? owner : "", owner ? strlen(owner) : 0, 0600, err);
+	if (rc == 0)
+		rc = file_write(reads_path, reads ? reads->records.data : "", reads ? reads->records.len : 0, 0600, err);
 	if (rc != 0)
 		return rc;
 	AUTO_JSON json_t *manifest = json_pack("{s:i, s:o}", "version", CACHE_VERSION, "files", manifest_json(files));
@@ -137,12 +148,12 @@ write_entry(const struct manifest *files, const char *from, const char *owner, c
 
 int
 cache_put(const struct cache *cache, const char *key, const char *owner, const struct manifest *files, const char *from,
-	const json_t *more, const char *scratch, struct kettle_error *err)
+	const struct reads *reads, const json_t *more, const char *scratch, struct kettle_error *err)
 {
 	AUTO_FREE char *entry = path_join(cache->dir, key);
 	if (manifest_bytes(files) > cache_share(cache, owner))
 		return kettle_fail(err, KETTLE_ETOOBIG, "The outputs exceed their share of the cache.");
-	int rc = write_entry(files, from, owner, more, scratch, err);
+	int rc = write_entry(files, from, owner, reads, more, scratch, err);
 	if (rc == 0 && rename(scratch, entry) != 0 && errno != ENOTEMPTY && errno != EEXIST)
 		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
 	/* It is still there only if it was not renamed. */

@@ -14,6 +14,7 @@
 #include "base/json_access.h"
 #include "exec/machine/machine.h"
 #include "exec/plan/plan.h"
+#include "sandbox/record.h"
 
 static int
 open_folders(struct exec_context *exec, struct kettle_error *err)
@@ -87,6 +88,7 @@ open_machine(struct exec_context *exec, struct kettle_error *err)
 	exec->protections = sandbox_machine_protections(exec->machine);
 	exec->facts = machine_describe();
 	machine_cpu_digest(exec->cpu_digest);
+	exec->unrecorded = !sandbox_record_works();
 	exec->idle = json_object();
 	open_gpus(exec);
 	exec->build = exec->config.build_cores.count > 0 ? &exec->config.build_cores : &exec->spare;

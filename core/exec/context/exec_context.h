@@ -50,6 +50,7 @@ struct exec_context {
 	char *blobs;               /* STATE/blobs */
 	char cpu_digest[DIGEST_HEX_SIZE];
 	unsigned stores; /* into the cache since it was last trimmed */
+	bool unrecorded; /* what builds read cannot be found out here */
 	bool told_path;  /* that PATH lacks a tool's folder */
 	struct job *jobs;
 	void (*on_done)(void *arg, enum exec_status status); /* after the `done` of a job; may be NULL */

@@ -213,6 +213,7 @@ struct step_process {
 #define STEP_FD_PEER 4
 #define STEP_FD_SHM 5
 #define STEP_FD_SECRET 6
+#define STEP_FD_RECORD 7
 
 /* Loop thread, except while phase is STEP_WORKING: then it is that thread's. */
 struct step {
@@ -238,6 +239,10 @@ struct step {
 	bool collect, trim;                   /* what the collecting work does */
 	char key[DIGEST_HEX_SIZE];
 	char toolchain[DIGEST_HEX_SIZE];
+	bool guessed; /* what a build reads cannot be recorded: the key covers what it may read */
+	bool unable;  /* ... as has just been found out */
+	struct recorder *recorder;
+	struct reads reads;  /* of a build that was recorded */
 	json_t *gpus;        /* what its GPUs did meanwhile (gpuwatch_after), or NULL */
 	json_t *gpu_reading; /* the last of that work */
 	json_t *throttled;   /* what slowed them the first time, where it was repeated for that; else NULL */

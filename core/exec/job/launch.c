@@ -227,6 +227,17 @@ list_descriptors(const struct step *step, size_t index, const struct referee_lin
 	return count;
 }
 
+/* What a step with `cache` reads is noted. The socket for that; -1: it is not. */
+static int
+begin_recording(struct step *step, const struct strings *folders)
+{
+	int socket = -1;
+	if (step->plan->cache && !step->guessed)
+		step->recorder =
+			recorder_new(folders, step->job->dir, step->job->line.unit.level == SANDBOX_LEVEL_OFF, &socket);
+	return socket;
+}
+
 /* Says once that environment_make left a folder out of PATH. */
 static void
 tell_path(struct exec_context *exec, const char *program)
@@ -253,7 +264,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		program = step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->helper->real : PROFILER_SHOWN;
 	bool on_device = step->plan->kind == STEP_RUN || step->plan->device > 0;
 	const struct cores *cores = on_device ? &step->cores : exec->build;
-	struct sandbox_fd fds[3];
+	struct sandbox_fd fds[4];
 	int keep[JOB_MAX_DEVICES];
 	size_t binds_count = 0;
 	AUTO_STRINGS struct strings argv = {0};
@@ -266,6 +277,10 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	environment_list(variables, &environment);
 	list_folders(process, &folders);
 	gpu_nodes_nodes(exec->gpus, &step->visible, step->plan->profile, &nodes);
+	size_t fds_count = list_descriptors(step, index, link, fds);
+	AUTO_FD int record = begin_recording(step, &folders);
+	if (record >= 0)
+		fds[fds_count++] = (struct sandbox_fd){record, STEP_FD_RECORD};
 	AUTO_FREE struct sandbox_bind *binds = make_binds(step, &folders, &nodes, &binds_count);
 	struct process_config config = {
 		.sandbox.level = step->job->line.unit.level,
@@ -279,7 +294,8 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.binds = binds,
 		.sandbox.binds_count = binds_count,
 		.sandbox.fds = fds,
-		.sandbox.fds_count = list_descriptors(step, index, link, fds),
+		.sandbox.fds_count = fds_count,
+		.sandbox.record = record >= 0 ? STEP_FD_RECORD : 0,
 		.sandbox.keep = keep,
 		.sandbox.keep_count = device_lease_descriptors(step->job, keep),
 		.sandbox.limits = make_limits(&process->limits, &exec->config, on_device ? 0 : (unsigned)cores->count),

@@ -90,6 +90,9 @@ step_close(struct step *step)
 	json_decref(step->outcome);
 	json_decref(step->gpu_reading);
 	json_decref(step->throttled);
+	if (step->recorder)
+		(void)recorder_end(step->recorder, &step->reads);
+	reads_free(&step->reads);
 	free(step->missing);
 	free(step->dir);
 	free(step->kept);
@@ -232,6 +235,7 @@ step_begin(struct step *step)
 		step->error.code = rc;
 		step_end(step, STEP_ERROR);
 	} else if (step->plan->cache) {
+		step->guessed = step->job->exec->unrecorded;
 		do_work(step, step_files_key, key_done);
 	} else {
 		step_prepare(step);
@@ -317,6 +321,7 @@ collect_done(void *arg)
 		state = STEP_ERROR;
 	else if (state == STEP_PASSED && step->fault.code != 0)
 		state = STEP_FAILED;
+	exec->unrecorded = exec->unrecorded || step->unable;
 	sandbox_machine_prepare(exec->machine);
 	step_end(step, state);
 	warm_prepare(exec->warm);

@@ -188,6 +188,20 @@ is_native(const struct strings *argv)
 	return false;
 }
 
+/* The folders of exec.yml, and those of headers, by their files. */
+static void
+digest_readable(const json_t *read, struct sha256 *digest)
+{
+	AUTO_STRINGS struct strings folders = {0};
+	strings_read(&folders, read);
+	strings_add(&folders, "/usr/include");
+	strings_add(&folders, "/usr/local/include");
+	for (size_t i = 0; i < folders.count; i++) {
+		unsigned left = STEPWORK_MAX_STAMPS;
+		tool_probe_stamp_tree(folders.list[i], digest, &left);
+	}
+}
+
 void
 step_files_key(void *arg)
 {
@@ -196,7 +210,7 @@ step_files_key(void *arg)
 	const struct plan_step *plan = step->plan;
 	const struct step_process *process = &step->processes[0];
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	sha256_field(digest, "kettle build 2");
+	sha256_field(digest, "kettle build 3");
 	sha256_field(digest, PACKAGE_VERSION);
 	digest_strings(&process->plan->argv, digest);
 	digest_object(process->plan->environment, digest);
@@ -211,6 +225,11 @@ step_files_key(void *arg)
 		unsigned left = STEPWORK_MAX_STAMPS;
 		tool_probe_stamp_tree(plan->folders.list[i], digest, &left);
 	}
+	/* What it sees. Where that cannot be recorded, everything in it counts. */
+	digest_object(exec->config.read, digest);
+	sha256_number(digest, step->guessed);
+	if (step->guessed)
+		digest_readable(exec->config.read, digest);
 	/* A prepare step compiles for the processor without saying so. */
 	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
 	sha256_field(digest, native ? exec->cpu_digest : NULL);
@@ -304,10 +323,21 @@ step_files_store(struct step *step)
 	AUTO_FREE char *scratch = path_join(step->dir, "store");
 	failpoint("exec.store");
 	/* A failure is ignored: the step is built again next time. */
-	(void)cache_put(cache, step->key, owner, &step->outputs, step->kept, texts, scratch, NULL);
+	(void)cache_put(cache, step->key, owner, &step->outputs, step->kept, &step->reads, texts, scratch, NULL);
 	/* A submission decides how large its entry is, so a large one does not wait for the next trim. */
 	if (step->trim || manifest_bytes(&step->outputs) > cache_share(cache, owner) / CACHE_TRIM_EVERY)
 		cache_trim(cache, scratch);
+}
+
+/* Whether it is known what the step read, so that it can be kept. */
+static bool
+end_recording(struct step *step)
+{
+	if (!step->recorder)
+		return step->guessed;
+	enum recorder_end end = recorder_end(STEAL(step->recorder), &step->reads);
+	step->unable = end == RECORDER_UNABLE;
+	return end == RECORDER_WHOLE;
 }
 
 void
@@ -316,11 +346,12 @@ step_files_collect(void *arg)
 	struct step *step = arg;
 	failpoint("exec.collect");
 	AUTO_FREE char *artifacts = path_join(step->job->artifacts, step->plan->id);
+	bool known = end_recording(step);
 	/* Whatever the outcome, an artifact (a profile, a trace) that is there may say why. */
 	int rc = collect_step_outputs(step, &step->plan->artifacts, artifacts, true, &step->artifacts);
 	if (rc == 0 && step->collect)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, false, &step->outputs);
-	if (rc == 0 && step->collect && step->plan->cache)
+	if (rc == 0 && step->collect && step->plan->cache && known)
 		step_files_store(step);
 	for (size_t i = 0; i < step->count && !step->job->line.keep; i++)
 		(void)file_remove_tree(step->processes[i].dir, NULL);

@@ -65,7 +65,7 @@ put_of(struct place *place, int number, const char *owner, const char *text)
 	strcpy(list[0].sha256, hex);
 	const struct manifest files = {list, ARRAY_SIZE(list)};
 	AUTO_JSON json_t *more = json_pack("{s:s}", "note", text);
-	int rc = cache_put(&place->cache, key, owner, &files, place->files, more, place->scratch, NULL);
+	int rc = cache_put(&place->cache, key, owner, &files, place->files, NULL, more, place->scratch, NULL);
 	assert_int_not_equal(access(place->scratch, F_OK), 0);
 	return rc;
 }
