@@ -18,7 +18,7 @@
 
 /* Result keys with a meaning: a second value for one of them makes the run void. */
 static const char *const unique_keys[] = {
-	"^check$",
+	"^(check|fault)$",
 	"^(test|benchmark)-count$",
 	"^test\\.[0-9]+\\.(spec|status|error|message)$",
 	"^benchmark\\.[0-9]+\\.(spec|status|error|runs|mean|std|err|best|worst|low|high|report)$",

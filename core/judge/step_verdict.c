@@ -202,9 +202,26 @@ signal_meaning(json_int_t number)
 	return "see signal(7)";
 }
 
+/* Whether the harness says so on the result channel, which a submission does not have. */
+static bool
+is_claimed(const struct reader *reader, const char *blame)
+{
+	return member_is(reader->outcome->result, "fault", blame);
+}
+
 /*
- * Exit statuses by which a harness says whose fault it is. A submission can exit with them too, so they decide only the
- * blame, and whether the step is tried again.
+ * Whether timing has begun: from then on no word of a run gets it another try, by which a submission could throw away times
+ * that it does not like.
+ */
+static bool
+has_begun_timing(const struct reader *reader)
+{
+	return result_value(reader->outcome->result, "benchmark", 0, "spec");
+}
+
+/*
+ * Exit statuses by which a harness says whose fault it is. A submission can exit with them too, so they count only with
+ * the same word on the result channel.
  */
 static bool
 read_protocol_exit(const struct reader *reader, json_int_t status)
@@ -215,7 +232,6 @@ read_protocol_exit(const struct reader *reader, json_int_t status)
 	} exits[] = {
 		{VERDICT_EXIT_GPU, machine,
 			"%s ended because the GPU's programming interface reported an error (exit status 110)%s"},
-		{VERDICT_EXIT_CHANNEL, machine, "The harness of %s found no result channel (exit status 111)%s"},
 		{VERDICT_EXIT_CASE, task_author, "The harness of %s met a fault of the task (exit status 113)%s"},
 		{VERDICT_EXIT_USAGE, task_author, "The harness of %s does not understand how it is called (exit status 2)%s"},
 	};
@@ -225,8 +241,10 @@ read_protocol_exit(const struct reader *reader, json_int_t status)
 	else
 		buf_adds(&end, ".");
 	for (size_t i = 0; i < ARRAY_SIZE(exits); i++)
-		if (exits[i].status == status) {
-			struct kettle_error *why = read_as(reader, VERDICT_ERROR, exits[i].blame, exits[i].blame == machine);
+		if (exits[i].status == status && is_claimed(reader, exits[i].blame)) {
+			bool retry = exits[i].blame == machine && !has_begun_timing(reader);
+			struct kettle_error *why = read_as(reader, VERDICT_ERROR, exits[i].blame, retry);
+			reader->ret->claimed = true;
 			kettle_fail(why, KETTLE_EINVAL, exits[i].format, reader->name, end.data);
 			return true;
 		}
@@ -332,10 +350,11 @@ read_passed_run(const struct reader *reader)
 	struct score score = {0};
 	const char *ranking = member_string(reader->task, "ranking_by");
 	int rc = score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner);
-	if (rc == KETTLE_EUNAVAIL)
+	if (rc == KETTLE_EUNAVAIL) {
 		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL, "The machine could not time %s: %s",
 			reader->name, inner.message);
-	else if (rc)
+		reader->ret->claimed = true;
+	} else if (rc)
 		FAIL(reader, "%s is void: %s", reader->name,
 			reader->step->secret ? "the times that its harness reported make no score." : inner.message);
 	else if (strcmp(mode, "leaderboard") == 0)
@@ -399,9 +418,12 @@ take_explanation(const struct reader *reader, const json_t *answer)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(blames); i++)
 		blame = member_is(answer, "blame", blames[i]) ? blames[i] : blame;
+	bool claimed = reader->step->run && reader->outcome->state != OUTCOME_ERROR && blame && blame != participant;
 	bool retry = states[state] == VERDICT_ERROR && blame == machine && !reader->outcome->missing &&
-				 !json_is_false(json_object_get(answer, "retry"));
+				 !json_is_false(json_object_get(answer, "retry")) &&
+				 (!claimed || (is_claimed(reader, machine) && !has_begun_timing(reader)));
 	struct kettle_error *why = read_as(reader, states[state], blame, retry);
+	reader->ret->claimed = claimed;
 	if (message && !reader->step->secret)
 		kettle_fail(why, KETTLE_EINVAL, "%s", message);
 	else if (!why->message[0])

@@ -17,7 +17,9 @@ enum part {
 #define X(name, key) PART_##name,
 	PARTS(X)
 #undef X
-		PART_COUNT
+		PART_SHOWN,
+	PART_SECRET = PART_SHOWN, /* all of a secret run: what it takes could tell what its secret is, so it is nowhere */
+	PART_COUNT
 };
 static const char *const part_keys[] = {
 #define X(name, key) #key "_ns",
@@ -25,7 +27,8 @@ static const char *const part_keys[] = {
 #undef X
 };
 /* Of steps that go on side by side the first of these counts: a wait is none while something else works. */
-static const enum part telling[PART_COUNT] = {PART_RUN, PART_PREPARE, PART_BUILD, PART_START, PART_COLLECT, PART_WAIT};
+static const enum part telling[PART_COUNT] = {
+	PART_SECRET, PART_RUN, PART_PREPARE, PART_BUILD, PART_START, PART_COLLECT, PART_WAIT};
 
 #define EDGES_OF_STEP 10 /* two for each stretch of a step */
 
@@ -124,7 +127,8 @@ write_parts(struct sweep *sweep)
 	measure(sweep, ns);
 	for (size_t i = 0; i < PART_COUNT; i++) {
 		rest -= ns[i];
-		json_object_set_new(parts, part_keys[i], json_integer(ns[i]));
+		if (i < PART_SHOWN)
+			json_object_set_new(parts, part_keys[i], json_integer(ns[i]));
 	}
 	json_object_set_new(parts, "other_ns", json_integer(rest));
 	return parts;
@@ -173,10 +177,13 @@ timing_of(const struct plan *plan, const struct completion *completion, const st
 		const struct outcome *outcome = &completion->outcomes[i];
 		if (!outcome->step || !outcome->kind || outcome->begun_ns == 0)
 			continue;
-		add_step(&sweep, outcome);
 		/* By the plan: an outcome comes from another machine. */
-		if (!plan_is_secret(plan, outcome->step))
-			json_array_append_new(steps, write_step(outcome, sweep.from));
+		if (plan_is_secret(plan, outcome->step)) {
+			timing_add(&sweep, PART_SECRET, outcome->begun_ns, outcome->ended_ns);
+			continue;
+		}
+		add_step(&sweep, outcome);
+		json_array_append_new(steps, write_step(outcome, sweep.from));
 	}
 	json_t *parts = write_parts(&sweep);
 	if (stamps)

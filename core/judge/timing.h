@@ -22,9 +22,10 @@ struct timing_stamps {
  * What kettle-exec's stamps say of a completion, an object with
  *   "parts": {"wait_ns" (for the device, or for a turn to build), "build_ns", "prepare_ns", "start_ns" (folders and
  *       sandboxes of run steps made), "run_ns" (their programs), "collect_ns" (their outputs taken over, sandboxes
- *       removed), "other_ns"}: each moment between receipt and end counts in one of them, the most telling one; and
+ *       removed), "other_ns"}: each moment between receipt and end counts in one of them, the most telling one, but for
+ *       those of secret runs, which count in none; and
  *   "steps": [{"step", "kind", "cached", "at_ns" (since receipt), "wait_ns", "start_ns", "run_ns", "total_ns"}],
- *       without the secret ones, which are in the parts alone.
+ *       without the secret ones.
  * Without stamps (a runner need not have any) both are empty. To the parts comes what the engine's stamps say (NULL:
  * nothing): "earlier_ns" (attempts that came to nothing), "queue_ns", "plan_ns" (marked as running, planned),
  * "transfer_ns" (to the machine and back; where that one has no stamps, "other_ns", which then is all that it did). New

@@ -109,9 +109,9 @@ add_entry(struct verdict_builder *builder, const struct plan_step *step, const s
 {
 	struct verdict_entry *entry = &builder->verdict->entries[builder->verdict->count++];
 	*entry = (struct verdict_entry){.step = *step, .outcome = *outcome, .judged = *judged};
-	*(step->run ? &builder->run_ns : &builder->build_ns) += outcome->wall_ns.value;
 	if (step->secret)
 		return;
+	*(step->run ? &builder->run_ns : &builder->build_ns) += outcome->wall_ns.value;
 	if (step->run)
 		entry->result = keep_result(builder, outcome->result);
 	entry->err = keep_output(builder, &outcome->err);
@@ -146,6 +146,7 @@ take_state(struct verdict_builder *builder, const struct plan_step *step, const 
 	verdict->state = judged->state;
 	verdict->blame = judged->blame;
 	verdict->retry = judged->retry;
+	verdict->claimed = judged->claimed;
 	verdict->why = judged->why;
 	builder->secret_failed = step->secret;
 }
@@ -163,6 +164,15 @@ add_step(struct verdict_builder *builder, const struct plan_step *step)
 		add_entry(builder, step, outcome, &judged);
 }
 
+static bool
+has_secret(const struct plan *plan)
+{
+	bool has = false;
+	for (size_t i = 0; i < plan->count; i++)
+		has = has || plan->steps[i].secret;
+	return has;
+}
+
 /* ---- the job ---- */
 
 static void
@@ -171,6 +181,7 @@ fail_job(struct verdict_builder *builder, bool retry, const char *sentence)
 	builder->verdict->state = VERDICT_ERROR;
 	builder->verdict->blame = retry ? "machine" : NULL;
 	builder->verdict->retry = retry;
+	builder->verdict->claimed = false;
 	builder->secret_failed = false;
 	kettle_fail(&builder->verdict->why, KETTLE_EUNAVAIL, "%s", sentence);
 }
@@ -249,8 +260,10 @@ verdict_make(const struct languages *languages, const json_t *task, const struct
 	mention_secret(&builder);
 	if (verdict->state != VERDICT_PASSED)
 		verdict->score = (struct score){0};
-	json_object_update_new(verdict->timing, json_pack("{s:o, s:I, s:I}", "stamps", bounded(completion->stamps),
-												"build_ns", builder.build_ns, "run_ns", builder.run_ns));
+	/* Between the stamps lie the secret runs too. */
+	json_object_update_new(verdict->timing,
+		json_pack("{s:o, s:I, s:I}", "stamps", has_secret(plan) ? json_object() : bounded(completion->stamps),
+			"build_ns", builder.build_ns, "run_ns", builder.run_ns));
 	return verdict;
 }
 
@@ -335,6 +348,7 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 {
 	const struct step_result *judged = &entry->judged;
 	const struct outcome *outcome = &entry->outcome;
+	const struct optional_int hidden = {0};
 	json_t *run = json_object();
 	if (verdict)
 		json_object_update_new(
@@ -342,8 +356,8 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 					 entry->step.secret, "passed", judged->state == VERDICT_PASSED, "state",
 					 verdict_state_name(judged->state), "score", verdict_seconds(judged->score.value), "low",
 					 verdict_seconds(judged->score.low), "high", verdict_seconds(judged->score.high), "start_ns",
-					 write_int(outcome->start_ns)));
-	json_object_set_new(run, "wall_ns", write_int(outcome->wall_ns));
+					 write_int(entry->step.secret ? hidden : outcome->start_ns)));
+	json_object_set_new(run, "wall_ns", write_int(entry->step.secret ? hidden : outcome->wall_ns));
 	if (entry->step.secret)
 		return run;
 	/* Clocks and throttling before and after it, where it had a GPU. */

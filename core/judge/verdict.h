@@ -25,12 +25,14 @@ struct verdict {
 	struct kettle_error why;       /* its message says why it did not pass; "": it did */
 	const char *blame;             /* as in step_result */
 	bool retry;                    /* the machine's fault: another attempt may help */
+	bool claimed;                  /* as in step_result */
 	struct score score;            /* of one that passed; 0: none */
 	struct verdict_entry *entries; /* NULL: no step was carried out */
 	size_t count;
-	json_t *system;            /* {…} */
-	json_t *timing;            /* {"stamps": {…}, "build_ns", "run_ns" (sums), "parts", "steps" (timing.h)} */
-	json_t *artifacts;         /* [{"step", "name", "size", "sha256"}] */
+	json_t *system;    /* {…} */
+	json_t *timing;    /* {"stamps": {…}, "build_ns", "run_ns" (sums), "parts", "steps" (timing.h)}; nothing of secret
+								  runs, and no stamps where there are some */
+	json_t *artifacts; /* [{"step", "name", "size", "sha256"}] */
 	json_t *plan, *completion; /* that the entries' strings belong to */
 };
 
@@ -64,7 +66,7 @@ cleanup_verdict(struct verdict **verdict)
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},
  *        "device" (with a GPU): {"gpus", "throttled", "repeated"}, see event.schema.json}],
  *    "compilation": verdict_compilation, "system", "timing", "artifacts"}
- * A step that ran out of time has the exit status 114.
+ * A step that ran out of time has the exit status 114. Of a secret run start_ns and wall_ns are null.
  */
 json_t *verdict_write(const struct verdict *verdict);
 /* [{"title", "command", "passed", "state", "exit", "message", "stdout", "stderr", "wall_ns", "cached"}] of the steps that

@@ -402,9 +402,10 @@ add_runs(struct db *db, int64_t job, const struct verdict *verdict, struct kettl
 {
 	int64_t last_ns = 0;
 	int rc = 0;
-	/* The stamps are of another machine's clock: the last run's end counts as the time at which the verdict is stored. */
+	/* The stamps are of another machine's clock: the end of the last public run counts as the time at which the verdict is
+	 * stored. What the secret runs took shows in no time of a public one. */
 	for (size_t i = 0; i < verdict->count; i++)
-		if (verdict->entries[i].step.run && end_ns(&verdict->entries[i]) > last_ns)
+		if (verdict->entries[i].step.run && !verdict->entries[i].step.secret && end_ns(&verdict->entries[i]) > last_ns)
 			last_ns = end_ns(&verdict->entries[i]);
 	for (size_t i = 0; i < verdict->count && rc == 0; i++)
 		if (verdict->entries[i].step.run)

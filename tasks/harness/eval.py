@@ -66,6 +66,8 @@ import sys
 from binascii import b2a_base64, crc32
 from time import perf_counter_ns as now_ns
 
+from utils import OWN, estimate, in_order, references_of, score_of
+
 # Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
 BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
 
@@ -80,14 +82,10 @@ WARMUP_CALLS = 3  # threads started, pages touched, clock frequency up
 SETTINGS = {"inputs": 1, "warmup": WARMUP_CALLS, "benchmark": (BENCHMARK_MIN_CALLS, MAX_CALLS),
             "leaderboard": (RANKED_MIN_CALLS, MAX_CALLS)}
 NARROW = 0.001  # half of the interval, of the mean: enough
-PARTS, STUDENT = 8, 2.36  # parts of the time that show a drift; 95 % with seven degrees of freedom
 MAX_TIMES = 8  # the calibrators in a row, at most
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 MAX_MESSAGE = 4000  # characters of a message to the participant
 MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
-MAX_TIME = 10**15  # ns of one call: eleven days
-OWN = "-own-"  # in the name of a task's own calibrator
-MAX_SPREAD = 0.5  # of runs, as part of a ratio
 WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 SIGNALS = {4: "illegal instruction", 6: "aborted", 7: "bus error", 8: "arithmetic error", 9: "killed",
            11: "invalid memory access", 15: "terminated", 31: "a system call that is forbidden"}
@@ -96,6 +94,14 @@ INTRUDED = "the submission wrote into the harness's own pipe, or closed it"
 
 class BadCase(Exception):
     """A case that makes no sense, or another mistake of the task: the harness ends with status 113."""
+
+
+class Accusation(Exception):
+    """The worker says that the task is at fault; but the submission shares its process."""
+
+
+class NoDevice(Exception):
+    """A process without the submission finds no device that can be used."""
 
 
 class WorkerFailed(Exception):
@@ -179,100 +185,6 @@ def seed_of(seed, n):
     return (z ^ (z >> 31)) >> 33
 
 
-# ---- Statistics ----
-
-def median(values):
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
-def statistics_of(samples):
-    """runs, mean, std, err, best and worst of at least one sample, as KernelBot reports them."""
-    n = len(samples)
-    mean = sum(samples) / n
-    std = (sum((sample - mean) ** 2 for sample in samples) / (n - 1)) ** 0.5 if n > 1 else 0.0
-    return {"runs": n, "mean": mean, "std": std, "err": std / n ** 0.5, "best": min(samples), "worst": max(samples)}
-
-
-def middle_of(values):
-    """The median of the values and its 95 % interval. The first and the last value of the interval by rank hold whatever
-    the distribution; where the values drift, the medians of parts of the time tell more."""
-    n, drift = len(values), 0.0
-    if n >= 3 * PARTS:
-        parts = [median(values[n * part // PARTS:n * (part + 1) // PARTS]) for part in range(PARTS)]
-        drift = STUDENT * statistics_of(parts)["err"]
-    ordered, middle, reach = sorted(values), median(values), 0.98 * n ** 0.5  # 1.96 standard deviations of a rank
-    low = max(min(ordered[max(0, int(n / 2 - reach))], middle - drift), ordered[0] / 2)
-    high = max(ordered[min(n - 1, int(n / 2 + reach) + 1)], middle + drift)
-    return middle, low, high
-
-
-def calm_of(disturbed):
-    """The numbers of the calls that count: without those that were disturbed, as long as a fifth of all remains."""
-    calm = [i for i, flag in enumerate(disturbed) if not flag]
-    return calm if len(calm) * 5 >= len(disturbed) else range(len(disturbed))
-
-
-def estimate(samples, beats, disturbed, references):
-    """The keys of the first calibrator. beats: a calibrator's name → its times, one for each
-    sample; disturbed: whether the scheduler took the core away; references: calibrators on the quiet device, and the
-    part of a ratio that 95 % of runs are within."""
-    calm = calm_of(disturbed)
-    name, times = next(iter(beats.items()))
-    ratio, low, high = middle_of([samples[i] / times[i] for i in calm])
-    ours, (unit, spread) = median([times[i] for i in calm]), references.get(name, (0, 0))
-    unit = unit if 0 < unit < MAX_TIME else ours
-    unseen = spread * ratio if 0 < spread <= MAX_SPREAD else 0
-    low = max(ratio - ((ratio - low) ** 2 + unseen ** 2) ** 0.5, low / 2)
-    high = ratio + ((high - ratio) ** 2 + unseen ** 2) ** 0.5
-    return {"mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio, "calibrator": name,
-            "calibrator-ns": ours}
-
-
-def with_both(beats):
-    """The calibrators, and before them each that computes together with the one that sweeps memory: `both`."""
-    both, sweep = {}, next((times for name, times in beats.items() if name.endswith("-sweep")), None)
-    for name, times in beats.items():
-        if sweep and times is not sweep and OWN not in name:
-            both[name.rpartition("-")[0] + "-both"] = [sum(pair) for pair in zip(times, sweep)]
-    return {**both, **beats}
-
-
-def in_order(beats, references):
-    """The calibrators, `both` among them, and first the one that is taken: the task's own where its time is known."""
-    beats = with_both(beats)
-    own = next((name for name in beats if OWN in name and name in references), None)
-    return {own: beats[own], **beats} if own else beats
-
-
-def score_of(samples, beats, disturbed, references):
-    """All keys of a benchmark, from what estimate takes but for `both`."""
-    beats, keys = in_order(beats, references), statistics_of(samples)
-    keys["raw-mean"] = keys["mean"]
-    keys.update(estimate(samples, beats, disturbed, references))
-    # A tenth of the times is below, however much the machine was disturbed: about those of the quiet device.
-    keys["calibrators"] = " ".join(f"{name}={sorted(times)[len(times) // 10]:.1f}" for name, times in beats.items())
-    calm = calm_of(disturbed)
-    keys["ratios"] = " ".join(
-        f"{name}={median([samples[i] / times[i] for i in calm]):.9g}" for name, times in beats.items())
-    keys["worst"] = keys.pop("worst")  # last: who follows a run shows a benchmark once that is there
-    return keys
-
-
-def references_of(text):
-    """KETTLE_CALIBRATION, `NAME=NS:PART NAME=NS`, as a dict of (ns, part); what is not of that form counts as not there."""
-    found = {}
-    for entry in text.split():
-        name, _, value = entry.partition("=")
-        ns, _, spread = value.partition(":")
-        try:
-            found[name] = float(ns), float(spread or 0)
-        except ValueError:
-            pass
-    return found
-
-
 # ---- The parent: results ----
 
 def on_one_line(text, most=MAX_MESSAGE):
@@ -354,10 +266,10 @@ class Worker:
             import utils
             self.end()
             if utils.device_fails():  # the worker's word alone is the submission's, too
-                stop(NO_DEVICE, "torch finds no device that can be used, though the run was given one")
+                raise NoDevice("torch finds no device that can be used, though the run was given one")
             raise WorkerFailed(INTRUDED)
         if answer[1:2] == ["task"]:
-            raise BadCase(answer[-1])
+            raise Accusation(answer[-1])
         return answer[1:] or [""]
 
     def expect_silence(self):
@@ -446,17 +358,42 @@ def run_case(worker, mode, case, settings):
     return "", score_of(samples, beats, [flag != "0" for flag in disturbed], references)
 
 
-def run_mode(worker, channel, mode, cases, settings):
+def is_tasks_fault(mode, case, load, settings):
+    """Whether the task is at fault in a process without the submission, too: a kernel that returns its input takes its
+    place."""
+    def bare():
+        for name in ("submission", "train"):
+            sys.modules[name] = type(sys)(name)
+            sys.modules[name].custom_kernel = lambda data: data
+        return load()
+    witness = Worker(lambda requests, answers: serve(requests, answers, mode, bare, settings), ())
+    try:
+        witness.expect_task()
+        witness.ask(*case)
+    except (Accusation, BadCase):
+        return True
+    except (WorkerFailed, ImportFailed, NoDevice):
+        return False
+    finally:
+        witness.end()
+    return False
+
+
+def run_mode(worker, channel, mode, cases, load, settings):
     """All cases with their lines. Returns whether everything was right."""
     noun, passed = "test" if mode == "test" else "benchmark", True
     channel.report(f"{noun}-count", len(cases))
     for i, case in enumerate(cases):
-        channel.report(f"{noun}.{i}.spec", case[0])
         ended = False
         try:
             error, keys = run_case(worker, mode, case, settings)
         except WorkerFailed as failure:
             error, keys, ended = str(failure), {}, True
+        except Accusation as accusation:
+            if is_tasks_fault(mode, case, load, settings):
+                raise BadCase(str(accusation)) from None
+            error, keys, ended = f"{accusation}; without the submission it does not", {}, True
+        channel.report(f"{noun}.{i}.spec", case[0])
         channel.report(f"{noun}.{i}.status", "fail" if error else "pass")
         if error:
             channel.report(f"{noun}.{i}.error", error)
@@ -742,6 +679,12 @@ def stop(status, why):
     leave(status)
 
 
+def blame(channel, whom, status, why):
+    """Ends the run for a fault that is not the submission's. The status alone counts for nothing."""
+    channel.report("fault", whom)
+    stop(status, str(why))
+
+
 def take_number(name):
     """A number out of the environment, where it is not left; None where there is none."""
     text = os.environ.pop(name, "")
@@ -770,16 +713,17 @@ def open_channel():
 def main(argv, load=load_task, settings=SETTINGS):
     """Runs the harness and ends the process. load: imports, in the worker, the task, then the submission, and yields
     after each; the second time the Task."""
+    channel = open_channel()
     if len(argv) != 3 or argv[1] not in MODES:
-        stop(USAGE, "usage: POPCORN_FD=N python3 eval.py test|benchmark|leaderboard|profile CASES")
-    mode, channel, secret_fd = argv[1], open_channel(), take_number("KETTLE_SECRET_FD")
+        blame(channel, "task", USAGE, "usage: POPCORN_FD=N python3 eval.py test|benchmark|leaderboard|profile CASES")
+    mode, secret_fd = argv[1], take_number("KETTLE_SECRET_FD")
     hidden = [fd for fd in (channel.fd, secret_fd) if fd is not None]
     worker = Worker(lambda requests, answers: serve(requests, answers, mode, load, settings), hidden)
     passed, status = False, TEST_FAILED
     try:
         cases = read_cases(argv[2], take_secret(secret_fd))
         worker.expect_task()
-        passed = run_mode(worker, channel, mode, cases, settings)
+        passed = run_mode(worker, channel, mode, cases, load, settings)
         if passed:
             worker.expect_silence()
     except WorkerFailed as failure:
@@ -789,7 +733,10 @@ def main(argv, load=load_task, settings=SETTINGS):
         status = IMPORT_FAILED
     except BadCase as error:
         worker.end()
-        stop(BAD_CASE, str(error))
+        blame(channel, "task", BAD_CASE, error)
+    except NoDevice as error:
+        worker.end()
+        blame(channel, "machine", NO_DEVICE, error)
     worker.end()
     channel.report("check", "pass" if passed else "fail")
     leave(PASSED if passed else status)

@@ -278,6 +278,15 @@ report(const std::string &key, double value)
 	report(key, std::string(text));
 }
 
+// Ends the run for a fault that is not the submission's. The status alone counts for nothing: a submission can end the
+// process with it as well.
+[[noreturn]] void
+blame(const char *whom, int status, const std::string &why)
+{
+	report("fault", std::string(whom));
+	stop(status, why);
+}
+
 // A submission that forks and returns in both processes would let the child report too.
 void
 only_one_process()
@@ -639,9 +648,11 @@ run_mode(const std::string &mode, const char *cases_path)
 run_harness(int argc, char **argv, void (*begin)())
 {
 	static const char *const modes[] = {"test", "benchmark", "leaderboard", "profile"};
-	if (argc != 3 ||
-		std::none_of(std::begin(modes), std::end(modes), [&](const char *mode) { return same_text(argv[1], mode); }))
-		stop(USAGE, "usage: POPCORN_FD=N program test|benchmark|leaderboard|profile CASES");
+	static const char usage[] = "usage: POPCORN_FD=N program test|benchmark|leaderboard|profile CASES";
+	bool called = argc == 3 && std::any_of(std::begin(modes), std::end(modes),
+								   [&](const char *mode) { return same_text(argv[1], mode); });
+	if (!called && harness.channel < 0)
+		stop(USAGE, usage);
 	if (harness.channel < 0)
 		stop(NO_CHANNEL, "POPCORN_FD must name the open descriptor of the result channel");
 	only_one_process();
@@ -653,11 +664,13 @@ run_harness(int argc, char **argv, void (*begin)())
 	bool passed = false;
 	try {
 		begin();
+		if (!called)
+			blame("task", USAGE, usage);
 		passed = run_mode(argv[1], argv[2]);
 	} catch (const MachineFault &e) {
-		stop(MACHINE_FAULT, e.what());
+		blame("machine", MACHINE_FAULT, e.what());
 	} catch (const std::exception &e) {
-		stop(BAD_CASE, e.what());
+		blame("task", BAD_CASE, e.what());
 	}
 	std::cout.flush();
 	fflush(nullptr); // what the submission printed; what follows is the last that this process does

@@ -493,3 +493,102 @@ def keep_memory():
             _ctypes.call_function(mallopt, (option, 1 << 30))
     except (ImportError, AttributeError, OSError):
         pass
+
+
+# ---- Times and what they tell: for the harness ----
+
+PARTS, STUDENT = 8, 2.36  # parts of the time that show a drift; 95 % with seven degrees of freedom
+MAX_TIME = 10**15  # ns of one call: eleven days
+OWN = "-own-"  # in the name of a task's own calibrator
+MAX_SPREAD = 0.5  # of runs, as part of a ratio
+
+def median(values):
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def statistics_of(samples):
+    """runs, mean, std, err, best and worst of at least one sample, as KernelBot reports them."""
+    n = len(samples)
+    mean = sum(samples) / n
+    std = (sum((sample - mean) ** 2 for sample in samples) / (n - 1)) ** 0.5 if n > 1 else 0.0
+    return {"runs": n, "mean": mean, "std": std, "err": std / n ** 0.5, "best": min(samples), "worst": max(samples)}
+
+
+def middle_of(values):
+    """The median of the values and its 95 % interval. The first and the last value of the interval by rank hold whatever
+    the distribution; where the values drift, the medians of parts of the time tell more."""
+    n, drift = len(values), 0.0
+    if n >= 3 * PARTS:
+        parts = [median(values[n * part // PARTS:n * (part + 1) // PARTS]) for part in range(PARTS)]
+        drift = STUDENT * statistics_of(parts)["err"]
+    ordered, middle, reach = sorted(values), median(values), 0.98 * n ** 0.5  # 1.96 standard deviations of a rank
+    low = max(min(ordered[max(0, int(n / 2 - reach))], middle - drift), ordered[0] / 2)
+    high = max(ordered[min(n - 1, int(n / 2 + reach) + 1)], middle + drift)
+    return middle, low, high
+
+
+def calm_of(disturbed):
+    """The numbers of the calls that count: without those that were disturbed, as long as a fifth of all remains."""
+    calm = [i for i, flag in enumerate(disturbed) if not flag]
+    return calm if len(calm) * 5 >= len(disturbed) else range(len(disturbed))
+
+
+def estimate(samples, beats, disturbed, references):
+    """The keys of the first calibrator. beats: a calibrator's name → its times, one for each
+    sample; disturbed: whether the scheduler took the core away; references: calibrators on the quiet device, and the
+    part of a ratio that 95 % of runs are within."""
+    calm = calm_of(disturbed)
+    name, times = next(iter(beats.items()))
+    ratio, low, high = middle_of([samples[i] / times[i] for i in calm])
+    ours, (unit, spread) = median([times[i] for i in calm]), references.get(name, (0, 0))
+    unit = unit if 0 < unit < MAX_TIME else ours
+    unseen = spread * ratio if 0 < spread <= MAX_SPREAD else 0
+    low = max(ratio - ((ratio - low) ** 2 + unseen ** 2) ** 0.5, low / 2)
+    high = ratio + ((high - ratio) ** 2 + unseen ** 2) ** 0.5
+    return {"mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio, "calibrator": name,
+            "calibrator-ns": ours}
+
+
+def with_both(beats):
+    """The calibrators, and before them each that computes together with the one that sweeps memory: `both`."""
+    both, sweep = {}, next((times for name, times in beats.items() if name.endswith("-sweep")), None)
+    for name, times in beats.items():
+        if sweep and times is not sweep and OWN not in name:
+            both[name.rpartition("-")[0] + "-both"] = [sum(pair) for pair in zip(times, sweep)]
+    return {**both, **beats}
+
+
+def in_order(beats, references):
+    """The calibrators, `both` among them, and first the one that is taken: the task's own where its time is known."""
+    beats = with_both(beats)
+    own = next((name for name in beats if OWN in name and name in references), None)
+    return {own: beats[own], **beats} if own else beats
+
+
+def score_of(samples, beats, disturbed, references):
+    """All keys of a benchmark, from what estimate takes but for `both`."""
+    beats, keys = in_order(beats, references), statistics_of(samples)
+    keys["raw-mean"] = keys["mean"]
+    keys.update(estimate(samples, beats, disturbed, references))
+    # A tenth of the times is below, however much the machine was disturbed: about those of the quiet device.
+    keys["calibrators"] = " ".join(f"{name}={sorted(times)[len(times) // 10]:.1f}" for name, times in beats.items())
+    calm = calm_of(disturbed)
+    keys["ratios"] = " ".join(
+        f"{name}={median([samples[i] / times[i] for i in calm]):.9g}" for name, times in beats.items())
+    keys["worst"] = keys.pop("worst")  # last: who follows a run shows a benchmark once that is there
+    return keys
+
+
+def references_of(text):
+    """KETTLE_CALIBRATION, `NAME=NS:PART NAME=NS`, as a dict of (ns, part); what is not of that form counts as not there."""
+    found = {}
+    for entry in text.split():
+        name, _, value = entry.partition("=")
+        ns, _, spread = value.partition(":")
+        try:
+            found[name] = float(ns), float(spread or 0)
+        except ValueError:
+            pass
+    return found

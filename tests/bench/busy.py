@@ -42,9 +42,9 @@ def share(jobs):
     return sum(job["timing"]["parts"]["run_ns"] for job in jobs) / between
 
 
-def submit(client, files):
+def submit(client, files, mode="ranked"):
     """All at once."""
-    lines = [client.line("submit", {"file": {"name": "x.cpp", "base64": encoded(file)}, "leaderboard": "b", "mode": "ranked"})
+    lines = [client.line("submit", {"file": {"name": "x.cpp", "base64": encoded(file)}, "leaderboard": "b", "mode": mode})
              for file in files]
     client.socket.sendall(b"".join(lines))
     return [accepted(client.file.readline()) for _ in lines]
@@ -65,7 +65,9 @@ def measure(section):
             progress(f"    {number + 1}")
             alone = [jobs_of(client, submit(client, [different(box, f"{number}.{i}")]))[0] for i in range(JOBS)]
             queued = jobs_of(client, submit(client, [different(box, f"{number}.{i}.again") for i in range(JOBS)]))
-            section.add("device in use", 100 * share(queued), unit="%", target="80 %")
+            # The times of secret runs are nowhere.
+            public = jobs_of(client, submit(client, [different(box, f"{number}.{i}.public") for i in range(JOBS)], "benchmark"))
+            section.add("device in use", 100 * share(public), unit="%", target="80 %")
             section.add("compiling, of one job", *[job["timing"]["build_ns"] * MS for job in queued])
             section.add("run steps, of one job", *[job["timing"]["parts"]["run_ns"] * MS for job in queued])
             section.add("score, in the queue", *[job["score"] * 1e6 for job in queued], unit="µs")

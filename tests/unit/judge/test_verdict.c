@@ -187,8 +187,14 @@ test_passed(void **state)
 	assert_string_equal(text_at(json_object_get(job.verdict, "system"), "cpu"), "x");
 	const json_t *timing = json_object_get(job.verdict, "timing");
 	assert_int_equal(json_integer_value(json_object_get(timing, "build_ns")), 7);
-	assert_int_equal(json_integer_value(json_object_get(timing, "run_ns")), 42);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(timing, "stamps"), "done")), 9);
+	/* Nothing tells how long the secret runs took. */
+	assert_int_equal(json_integer_value(json_object_get(timing, "run_ns")), 21);
+	assert_int_equal(json_object_size(json_object_get(timing, "stamps")), 0);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(runs, 0), "wall_ns")), 7);
+	for (size_t i = 3; i < 6; i++) {
+		assert_true(json_is_null(json_object_get(json_array_get(runs, i), "wall_ns")));
+		assert_true(json_is_null(json_object_get(json_array_get(runs, i), "start_ns")));
+	}
 }
 
 static void
@@ -200,6 +206,8 @@ test_other_modes(void **state)
 		AUTO_JOB struct job job = make_job(modes[i], "mean");
 		expect(&job, "passed", "", "", false);
 		assert_true(json_is_null(json_object_get(job.verdict, "score")));
+		const json_t *stamps = json_object_get(json_object_get(job.verdict, "timing"), "stamps");
+		assert_int_equal(json_integer_value(json_object_get(stamps, "done")), 9);
 	}
 	AUTO_JOB struct job profile = make_job("profile", "mean");
 	change_result(&profile, "profile-0", "benchmark-count", "1");
@@ -342,26 +350,36 @@ test_failed_test(void **state)
 		"participant", false);
 }
 
+#define SAID "Traceback (most recent call last):\n  File \"x\"\nImportError: no module named x\n\n"
+#define ENDED(status) "The test run failed with exit status " status ": ImportError: no module named x"
+
 static void
 test_exits(void **state)
 {
 	static const struct {
 		int status;
-		const char *state, *error, *blame;
+		const char *fault, *state, *error, *blame;
 		bool retry;
 	} exits[] = {
-		{110, "error",
+		{110, "machine", "error",
 			"The test run ended because the GPU's programming interface reported an error (exit status 110).",
 			"machine", true},
-		{111, "error", "The harness of the test run found no result channel (exit status 111).", "machine", true},
-		{113, "error",
+		{113, "task", "error",
 			"The harness of the test run met a fault of the task (exit status 113): ImportError: no module named x",
 			"task", false},
-		{2, "error", "The harness of the test run does not understand how it is called (exit status 2).", "task",
-			false},
-		{112, "failed", "The harness of the test run reported a failure.", "participant", false},
-		{1, "failed", "The test run failed with exit status 1: ImportError: no module named x", "participant", false},
-		{0, "failed",
+		{2, "task", "error", "The harness of the test run does not understand how it is called (exit status 2).",
+			"task", false},
+		/* A submission can end with any status: without the harness's word it means nothing. */
+		{110, NULL, "failed", ENDED("110"), "participant", false},
+		{110, "task", "failed", ENDED("110"), "participant", false},
+		{111, NULL, "failed", ENDED("111"), "participant", false},
+		{111, "machine", "failed", ENDED("111"), "participant", false},
+		{113, NULL, "failed", ENDED("113"), "participant", false},
+		{113, "machine", "failed", ENDED("113"), "participant", false},
+		{2, NULL, "failed", ENDED("2"), "participant", false},
+		{112, NULL, "failed", "The harness of the test run reported a failure.", "participant", false},
+		{1, "machine", "failed", ENDED("1"), "participant", false},
+		{0, NULL, "failed",
 			"The test run ended with exit status 0, but its harness never reported whether the results are right.",
 			"participant", false},
 	};
@@ -369,9 +387,25 @@ test_exits(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(exits); i++) {
 		AUTO_JOB struct job job = make_job("test", "mean");
 		change(&job, "test",
-			json_pack("{s:s, s:i, s:{}, s:{s:s}}", "state", "failed", "exit", exits[i].status, "result", "stderr",
-				"text", "Traceback (most recent call last):\n  File \"x\"\nImportError: no module named x\n\n"));
+			json_pack("{s:s, s:i, s:{s:s*}, s:{s:s}}", "state", "failed", "exit", exits[i].status, "result", "fault",
+				exits[i].fault, "stderr", "text", SAID));
 		expect(&job, exits[i].state, exits[i].error, exits[i].blame, exits[i].retry);
+	}
+}
+
+/* Once timing has begun, no word of a run throws its times away. */
+static void
+test_fault_while_timed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		AUTO_JOB struct job job = make_job("ranked", "mean");
+		change(&job, "leaderboard",
+			json_pack("{s:s, s:i, s:{s:s, s:s*}}", "state", "failed", "exit", 110, "result", "fault", "machine",
+				"benchmark.0.spec", i ? "n: 3" : NULL));
+		expect(&job, "error",
+			"The leaderboard run ended because the GPU's programming interface reported an error (exit status 110).",
+			"machine", i == 0);
 	}
 }
 
@@ -722,6 +756,7 @@ main(void)
 		cmocka_unit_test(test_slow_machine),
 		cmocka_unit_test(test_failed_test),
 		cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_fault_while_timed),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_compile),
 		cmocka_unit_test(test_task_only),
