@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The run steps of a job, as far as they do not depend on the language. Pure. */
+/* The run steps of a job, as far as they do not depend on the language. Pure, but for a secret that it draws. */
 #ifndef KETTLE_JUDGE_RUN_STEPS_H
 #define KETTLE_JUDGE_RUN_STEPS_H
 
@@ -11,7 +11,8 @@
  * ranked: test, benchmark, leaderboard with the public seeds, then the same with the secret seed; other modes: the
  * public run alone (profile: one for each benchmark). calibration: the device's, as a text (calibration.h), or NULL; it goes
  * into every run's environment. task is a checked one; seed: decimal text of the secret, below
- * 2^31, used only where a run is secret (otherwise NULL is allowed). EINVAL: no such mode, no such seed. [any]
+ * 2^31, used only where a run is secret (otherwise NULL is allowed); secret runs get a second secret as well, of 128 bits and
+ * drawn here, for Kettle's own harnesses. EINVAL: no such mode, no such seed. [any]
  */
 int run_steps_make(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
 	struct kettle_error *err);

@@ -103,7 +103,7 @@ constexpr char CHECK[] = "check: ";
 
 // Messages of the child begin with harness.token. The first one is nothing else, and answered with this.
 struct Answer {
-	uint64_t has_secret, secret;
+	uint64_t has_secret, secret[2];
 };
 
 EARLY bool
@@ -146,7 +146,7 @@ hear(Heard &heard, int socket, const char *line, long size)
 	if (!known) {
 		heard.spoilt = true;
 	} else if (!heard.requested) {
-		Answer answer = {harness.has_secret, harness.secret};
+		Answer answer = {harness.has_secret, {harness.secret[0], harness.secret[1]}};
 		heard.requested = size == 0;
 		heard.spoilt = !heard.requested;
 		if (heard.requested)
@@ -267,7 +267,8 @@ take_over_supervised(int argc, char **argv, char **env)
 	raw_syscall(SYS_close, harness.channel, 0, 0);
 	// CUDA names its threads by files in /proc/self, which a process that is not dumpable may not open.
 	raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0);
-	*const_cast<volatile uint64_t *>(&harness.secret) = 0;
+	for (uint64_t &word : harness.secret)
+		*const_cast<volatile uint64_t *>(&word) = 0;
 	*const_cast<volatile bool *>(&harness.has_secret) = false;
 	harness.channel = child == 0 ? hide_channel(ends[1]) : -1;
 }
@@ -287,7 +288,7 @@ ask_for_secret()
 		static_cast<long>(sizeof(answer)))
 		stop(TEST_FAILED, "the seed was requested before the harness started");
 	harness.has_secret = answer.has_secret;
-	harness.secret = answer.secret;
+	std::copy(answer.secret, answer.secret + 2, harness.secret);
 }
 
 // ---- The device ----

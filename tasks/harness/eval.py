@@ -63,6 +63,7 @@ import gc
 import os
 import select
 import sys
+from _blake2 import blake2b
 from binascii import b2a_base64, crc32
 from time import perf_counter_ns as now_ns
 
@@ -150,13 +151,9 @@ def parse_case(line):
     return case
 
 
-def combined(seed, secret):
-    """The seed of a case together with the secret one, as every harness of KernelBot does it."""
-    return seed + (seed + secret) * (seed + secret + 1) // 2
-
-
 def read_cases(path, secret):
-    """The cases of a file as (line, seed); seed is None where the case has none, secret where there is no secret."""
+    """The cases of a file as (line, seed, key); seed is None where the case has none, key "" where there is no secret:
+    what the seeds of the case's calls are made with, of which no other case's can be made."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = [line.strip() for line in file if line.strip()]
@@ -167,15 +164,17 @@ def read_cases(path, secret):
         seed = parse_case(line).get("seed")
         if seed is not None and type(seed) is not int:
             raise BadCase(f"`seed` must be an integer in the case `{line}`")
-        cases.append((line, combined(seed, secret) if None not in (seed, secret) else seed))
+        cases.append((line, seed, blake2b(line.encode(), key=secret, digest_size=16).hexdigest() if secret else ""))
     if not cases:
         raise BadCase(f"there is no case in {path}")
     return cases
 
 
-def seed_of(seed, n):
-    """The seed of the n-th call of a case: the case's own, then others that follow from it, of 31 bits as every
-    generator takes them."""
+def seed_of(seed, n, key=""):
+    """The seed of the n-th call of a case, of 31 bits as every generator takes them: with a key a hash under it, so that
+    no input tells of another one; else the case's own, then others that follow from it."""
+    if key:
+        return int.from_bytes(blake2b(b"%d %d" % (seed, n), key=bytes.fromhex(key), digest_size=8).digest(), "little") >> 33
     if n == 0:
         return seed
     mask = (1 << 64) - 1
@@ -469,16 +468,16 @@ class Call:
 class Case:
     """A case in the worker: its values, and what one call of it is."""
 
-    def __init__(self, task, utils, clock, pid, line, seed):
+    def __init__(self, task, utils, clock, pid, line, seed, key):
         self.task, self.utils, self.clock, self.pid, self.values = task, utils, clock, pid, parse_case(line)
         own = (f"{clock.calibrators[0].rpartition('-')[0]}{OWN}{crc32(line.encode()):08x}",) if task.calibrator else ()
         self.calibrators = (*clock.calibrators, *own)
-        self.seed = int(seed) if "seed" in self.values else None
+        self.seed, self.key = int(seed) if "seed" in self.values else None, key
 
     def input(self, n):
         values = dict(self.values)
         if self.seed is not None:
-            values["seed"] = seed_of(self.seed, n)
+            values["seed"] = seed_of(self.seed, n, self.key)
         try:
             return self.task.generate(values)
         except Exception as error:
@@ -624,7 +623,8 @@ def profile(case):
 
 def serve(requests, answers, mode, load, settings):
     """The worker: imports, then serves requests until the parent closes the pipe."""
-    os.environ.pop("POPCORN_SEED", None)
+    for name in ("POPCORN_SEED", "KETTLE_SECRET"):
+        os.environ.pop(name, None)
     os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
     pid, problem = os.getpid(), None
     gc.disable()  # an import makes garbage by the thousand, none of it worth looking for
@@ -657,9 +657,9 @@ def serve(requests, answers, mode, load, settings):
             if not more:
                 return
             request += more
-        token, line, seed = request.decode()[:-1].split("\t")
+        token, line, seed, key = request.decode()[:-1].split("\t")
         try:
-            answer = problem or what(Case(task, utils, clock, pid, line, seed))
+            answer = problem or what(Case(task, utils, clock, pid, line, seed, key))
         except BadCase as error:
             answer = ("task", on_one_line(str(error)))
         sys.stdout.flush()
@@ -692,13 +692,16 @@ def take_number(name):
 
 
 def take_secret(fd):
-    """The secret seed, out of the environment, or from the descriptor into which run.py has put it for a
-    harness that reads it only after it has started its worker."""
+    """The secret, of 16 bytes, out of the environment, or from the descriptor into which run.py has put it for a
+    harness that reads it only after it has started its worker. An evaluator that has none of its own gives a seed."""
     if fd is not None:
         with open(fd, "rb") as pipe:
             for line in pipe.read().decode().splitlines():
                 name, _, os.environ[name] = line.partition("=")
-    return take_number("POPCORN_SEED")
+    seed, secret = take_number("POPCORN_SEED"), os.environ.pop("KETTLE_SECRET", "")
+    if secret:
+        return bytes.fromhex(secret)
+    return None if seed is None else seed.to_bytes(16, "little")
 
 
 def open_channel():

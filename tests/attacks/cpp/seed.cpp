@@ -17,15 +17,16 @@ static void look_at_file(const char *path)
 	if (fd >= 0)
 		close(fd);
 	for (ssize_t i = 0; i + 13 < size; i++)
-		if (memcmp(text + i, "POPCORN_SEED=", 13) == 0 && text[i + 13] >= '0' && text[i + 13] <= '9')
+		if ((memcmp(text + i, "POPCORN_SEED=", 13) == 0 && text[i + 13] >= '0' && text[i + 13] <= '9') ||
+			(memcmp(text + i, "KETTLE_SECRET=", 14) == 0 && text[i + 14] != 'x'))
 			found = true;
 }
 
 static void look()
 {
-	found = found || getenv("POPCORN_SEED");
+	found = found || getenv("POPCORN_SEED") || getenv("KETTLE_SECRET");
 	for (char **entry = environ; *entry; entry++)
-		found = found || strstr(*entry, "POPCORN_SEED=");
+		found = found || strstr(*entry, "POPCORN_SEED=") || strstr(*entry, "KETTLE_SECRET=");
 	look_at_file("/proc/self/environ");
 	look_at_file("/proc/thread-self/environ");
 	for (int pid = 1; pid < 50; pid++) {

@@ -71,11 +71,26 @@ test_ranked(void **state)
 		assert_int_equal(json_is_true(json_object_get(which, "secret")), i >= 3);
 		const char *seed = text_at(json_object_get(run, "secret"), "POPCORN_SEED");
 		assert_true(i < 3 ? seed == NULL : strcmp(seed, "2147483647") == 0);
+		const char *key = text_at(json_object_get(run, "secret"), "KETTLE_SECRET");
+		assert_true(i < 3 ? key == NULL : strlen(key) == 32 && strspn(key, "0123456789abcdef") == 32);
+		assert_true(
+			i < 4 || strcmp(key, text_at(json_object_get(json_array_get(runs, 3), "secret"), "KETTLE_SECRET")) == 0);
 		assert_true(json_number_value(json_object_get(json_object_get(run, "limits"), "wall")) == walls[i % 3]);
 		assert_string_equal(text_at(run, "result"), "POPCORN_FD");
 		assert_int_equal(json_integer_value(json_object_get(run, "device")), 1);
 		assert_null(json_object_get(run, "env"));
 	}
+}
+
+/* Each job draws its own. */
+static void
+test_secret(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *task = make_task(), *one = make_runs(task, "ranked", "1"), *two = make_runs(task, "ranked", "1");
+	const json_t *first = json_object_get(json_array_get(one, 3), "secret");
+	const json_t *second = json_object_get(json_array_get(two, 3), "secret");
+	assert_string_not_equal(text_at(first, "KETTLE_SECRET"), text_at(second, "KETTLE_SECRET"));
 }
 
 static void
@@ -170,6 +185,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ranked),
+		cmocka_unit_test(test_secret),
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_last),
 		cmocka_unit_test(test_devices),
