@@ -25,6 +25,7 @@ struct fixture {
 	int exits, status, signal;
 	struct kettle_process *process;
 	struct kettle_timer *timer;
+	uv_sem_t go;
 };
 
 static void
@@ -309,6 +310,66 @@ test_close_kills(void **state)
 	assert_int_equal(f->signal, SIGKILL);
 }
 
+static void
+wait_for_go(void *arg)
+{
+	uv_sem_wait(&((struct fixture *)arg)->go);
+}
+
+static void
+close_at_line(void *arg, const char *line, size_t len)
+{
+	struct fixture *f = arg;
+	on_stdout(arg, line, len);
+	if (strcmp(line, "close") != 0)
+		return;
+	assert_int_equal(loop_post(f->io, count, f), 0);
+	loop_close(f->io, on_closed, f);
+	f->io = NULL;
+	uv_sem_post(&f->go);
+}
+
+/*
+ * Closed by a child's line while another does not read what is written to it, a third has ended and something holds its
+ * pipes, a thread of the pool works, and timers and posts wait: each is freed after its last callback.
+ */
+static void
+test_close_with_all(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const scripts[] = {
+		"sleep 1000", "sleep 1000 & echo $! >&2; exit 3", "read x; echo close; sleep 1000"};
+	char big[100000] = {0};
+	assert_int_equal(uv_sem_init(&f->go, 0), 0);
+	assert_int_equal(loop_work(f->io, wait_for_go, count, f, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
+		const char *const argv[] = {"sh", "-c", scripts[i], NULL};
+		const struct kettle_spawn spawn = {.size = sizeof(spawn),
+			.file = "sh",
+			.argv = argv,
+			.max_line = 1000,
+			.on_stdout = close_at_line,
+			.on_stderr = on_stderr,
+			.on_exit = on_exit_,
+			.arg = f};
+		assert_int_equal(loop_spawn(f->io, &spawn, &f->process, NULL), 0);
+		for (int k = 0; k < 10 && i == 0; k++)
+			assert_int_equal(loop_process_write(f->io, f->process, big, sizeof(big), NULL), 0);
+	}
+	assert_int_equal(loop_timer_start(f->io, 100000, 0, count, f, NULL, NULL), 0);
+	assert_int_equal(loop_timer_start(f->io, 0, 100000, count, f, NULL, NULL), 0);
+	while (!f->err.data)
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	assert_int_equal(loop_process_write(f->io, f->process, "\n", 1, NULL), 0);
+	run_until(f, &f->exits, 3);
+	assert_string_equal(f->out.data, "close|");
+	assert_true(atoi(f->err.data) > 1);
+	(void)kill(atoi(f->err.data), SIGKILL);
+	/* The timer that fired, the post, the work. */
+	run_until(f, &f->count, 3);
+	uv_sem_destroy(&f->go);
+}
+
 int
 main(void)
 {
@@ -326,6 +387,7 @@ main(void)
 		TEST(test_child_leaves_one_behind),
 		TEST(test_missing_program),
 		TEST(test_close_kills),
+		TEST(test_close_with_all),
 	};
 	return cmocka_run_group_tests_name("hostio", tests, NULL, NULL);
 }
