@@ -526,12 +526,18 @@ sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct 
 }
 
 void
+sandbox_drop_out(struct sandbox *sandbox)
+{
+	if (sandbox->out >= 0)
+		close(STEAL_FD(sandbox->out));
+}
+
+void
 sandbox_free(struct sandbox *sandbox)
 {
 	if (!sandbox)
 		return;
 	sandbox_spawn_end(&sandbox->child);
-	if (sandbox->out >= 0)
-		close(sandbox->out);
+	sandbox_drop_out(sandbox);
 	free(sandbox);
 }

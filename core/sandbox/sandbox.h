@@ -112,10 +112,15 @@ int sandbox_pidfd(const struct sandbox *sandbox);
 /* Init's pid in the owner's namespace, for messages and tests. */
 pid_t sandbox_pid(const struct sandbox *sandbox);
 /*
- * The output folder (O_DIRECTORY; readable with openat until sandbox_free), or -1 if init has not sent it (yet). The
+ * The output folder (O_DIRECTORY; readable with openat until sandbox_drop_out or sandbox_free), or -1 if init has not sent it (yet). The
  * payload wrote it: open its files with O_NOFOLLOW | O_NONBLOCK and accept regular files only. Owned by the sandbox.
  */
 int sandbox_out_fd(struct sandbox *sandbox);
+/*
+ * After the end: gives the output folder up. That frees all that lies in it, which takes long for many files, so the
+ * thread need not be the one that calls the other functions. [any, blocks]
+ */
+void sandbox_drop_out(struct sandbox *sandbox);
 /* Kills everything. The first limit counts. Returns at once; the pidfd becomes readable at the end. */
 void sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit);
 /* Reaps init, fills the report and removes the run's cgroup. Call it once; blocks until the pidfd is readable. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Jobs: bad plans and lines, cancels, leases, device locks, crashes."""
 import ctypes
+import glob
 import re
 
 from exec_driver import *
@@ -550,6 +551,28 @@ def heartbeat(folder):
         equal(x.done("long")["status"], "cancelled")
 
 
+def large_folder(folder):
+    """A heartbeat is answered while the folder of a job that left many files is removed"""
+    script = "mkdir out/d; i=0; while [ $i -lt 3000 ]; do : >out/d/$i; i=$((i + 1)); done"
+    with Exec(folder) as x:
+        for attempt in range(20):
+            x.run("many", [dict(shell(script), id="s", kind="build", outputs=["d"])])
+            x.until(event="step", step="s")
+            own = glob.glob(os.path.join(x.state, "spool", "*", "job-*"))
+            equal(len(own), 1)
+            done = x.done("many")
+            equal(done["outcomes"][0]["state"], "passed")
+            x.send(op="heartbeat")
+            x.until(event="heartbeat")
+            # Where the folder is removed by what answers, it is always gone by now.
+            seen = os.path.exists(own[0])
+            poll(lambda: not os.path.exists(own[0]), "the removal of the job's folder")
+            if seen:
+                return
+    raise AssertionError("the folder was gone before each answer")
+
+
 if __name__ == "__main__":
-    sys.exit(main([bad_plans, bad_lines, greeting, heartbeat, slow_tool, same_name, cancels, undying, lease, ends_anywhere, killed, init_killed, device_lock, slots,
+    sys.exit(main([bad_plans, bad_lines, greeting, heartbeat, large_folder, slow_tool, same_name, cancels,
+                   undying, lease, ends_anywhere, killed, init_killed, device_lock, slots,
                    side_by_side, one_plan, kept, doctor, without_sandbox, passed_socket]))

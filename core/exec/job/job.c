@@ -4,7 +4,7 @@
  * Theory of operation. job_advance looks at the steps in the order of the plan and begins every one that can begin:
  * what it needs has passed, and, unless it is a build, no prepare or run step before it is still to come. It is called
  * at the start and by every step that ends; a recursive call only makes it repeat its loop. When all steps have
- * ended the job is reported, and its folders go. A job that is lost is reported at once, and stays in the list, silent,
+ * ended the job is reported, and its folders go; it stays in the list until they have gone. A job that is lost is reported at once, and stays in the list, silent,
  * until its last process has ended, so that its device stays locked until then.
  */
 #include <config.h>
@@ -147,8 +147,6 @@ job_free(struct job *job)
 {
 	for (size_t i = 0; i < job->count; i++)
 		step_close(&job->steps[i]);
-	if (job->dir)
-		(void)file_remove_tree(job->dir, NULL);
 	device_lease_close(job);
 	free(job->steps);
 	free(job->dir);
@@ -159,15 +157,31 @@ job_free(struct job *job)
 }
 
 static void
-job_finish(struct job *job)
+remove_job_folder(void *arg)
 {
+	const struct job *job = arg;
+	if (job->dir)
+		(void)file_remove_tree(job->dir, NULL);
+}
+
+static void
+job_removed(void *arg)
+{
+	struct job *job = arg;
 	struct exec_context *exec = job->exec;
-	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
 	failpoint("exec.removed");
 	LIST_REMOVE(exec->jobs, job);
 	job_free(job);
 	if (!exec->jobs && exec->on_idle)
 		exec->on_idle(exec->arg);
+}
+
+static void
+job_finish(struct job *job)
+{
+	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
+	job->finished = job->stopped = true;
+	work_start(&job->removal, job->exec->loop, remove_job_folder, job_removed, job);
 }
 
 /* The state of the steps that a step depends on. */
@@ -248,7 +262,7 @@ job_advance(struct job *job)
 	} while (job->again);
 	job->advancing = false;
 	release_device(job);
-	if (ended && !job->lease.busy)
+	if (ended && !job->lease.busy && !job->finished)
 		job_finish(job);
 }
 
@@ -367,6 +381,9 @@ job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err
 	if (accept_line(job, &error) != 0) {
 		job->refused = error.code;
 		report(job, JOB_LOST, error.message);
+		/* It is empty. */
+		if (job->dir)
+			(void)file_remove_tree(job->dir, NULL);
 		job_free(job);
 		return 0;
 	}

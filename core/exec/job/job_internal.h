@@ -167,9 +167,11 @@ struct job {
 	int refused; /* the code, where it was not accepted */
 	bool cancelled, reported;
 	bool stopped;          /* its steps were stopped */
+	bool finished;         /* it was reported, and its folder is being removed */
 	bool advancing, again; /* job_advance is running, and must repeat its loop */
 	char *lost;            /* why the machine cannot be used any more */
 	struct device_lease lease;
+	struct work removal;
 	uint64_t received_ns, device_ns;
 	/* Set by job.c, called by the other files. */
 	void (*advance)(struct job *job);               /* a step has ended, or the devices were given back: go on */

@@ -331,6 +331,9 @@ static void
 again_done(void *arg)
 {
 	struct step *step = arg;
+	struct kettle_error error = step->error;
+	step_reset(step);
+	step->error = error;
 	if (step->error.code != 0)
 		step_end(step, STEP_ERROR);
 	else
@@ -359,7 +362,6 @@ on_looked(void *arg)
 		return;
 	}
 	step->throttled = json_incref(json_object_get(step->gpus, "throttled"));
-	step_reset(step);
 	do_work(step, step_files_reset, again_done);
 }
 

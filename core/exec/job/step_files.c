@@ -303,12 +303,23 @@ step_files_check_gpus(void *arg)
 	}
 }
 
+/* Removes what the processes wrote and saw. */
+static void
+remove_folders(struct step *step, bool keep_seen)
+{
+	for (size_t i = 0; i < step->count; i++) {
+		if (step->processes[i].process.sandbox)
+			sandbox_drop_out(step->processes[i].process.sandbox);
+		if (!keep_seen)
+			(void)file_remove_tree(step->processes[i].dir, NULL);
+	}
+}
+
 void
 step_files_reset(void *arg)
 {
 	struct step *step = arg;
-	for (size_t i = 0; i < step->count; i++)
-		(void)file_remove_tree(step->processes[i].dir, NULL);
+	remove_folders(step, false);
 	step->error.code = make_step_folders(step);
 }
 
@@ -353,6 +364,5 @@ step_files_collect(void *arg)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, false, &step->outputs);
 	if (rc == 0 && step->collect && step->plan->cache && known)
 		step_files_store(step);
-	for (size_t i = 0; i < step->count && !step->job->line.keep; i++)
-		(void)file_remove_tree(step->processes[i].dir, NULL);
+	remove_folders(step, step->job->line.keep);
 }
