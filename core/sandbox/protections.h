@@ -25,7 +25,7 @@
 	X(SECCOMP, "seccomp", "an allow-list of system calls", "a kernel with CONFIG_SECCOMP_FILTER") \
 	X(LANDLOCK, "landlock", "a second lock on files and /proc", \
 		"a kernel from 5.13 on with landlock in its lsm= list") \
-	X(MEMORY_CGROUP, "memory_cgroup", "memory limited by a cgroup (else by polling, and less of it allowed)", \
+	X(MEMORY_CGROUP, "memory_cgroup", "memory limited by a cgroup (else by polling, which runs on a GPU can evade)", \
 		SANDBOX_HOW_CGROUP) \
 	X(PIDS_CGROUP, "pids_cgroup", "processes limited by a cgroup (else by RLIMIT_NPROC)", SANDBOX_HOW_CGROUP) \
 	X(CPU_CGROUP, "cpu_cgroup", "CPU time counted by a cgroup (else by polling)", SANDBOX_HOW_CGROUP) \

@@ -252,16 +252,18 @@ static const struct special polled[] = {
 	{"semget", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
 	{"msgget", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
 	{"vmsplice", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
-	{"mmap",
-		{{3, MAP_HUGETLB, MAP_HUGETLB, SECCOMP_ERRNO(EPERM), false},
-			{3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS, SECCOMP_ERRNO(EPERM), false}},
-		SECCOMP_RET_ALLOW},
 	{"setsockopt",
 		{{1, SECCOMP_ALL, SOL_SOCKET, SECCOMP_RET_ALLOW, true},
 			{2, SECCOMP_ALL, SO_LINGER, SECCOMP_ERRNO(EPERM), false},
 			{2, SECCOMP_ALL, SO_SNDBUF, SECCOMP_ERRNO(0), false}, {2, SECCOMP_ALL, SO_RCVBUF, SECCOMP_ERRNO(0), false}},
 		SECCOMP_RET_ALLOW},
 };
+
+/* The same, without a device: CUDA does not initialise without such mappings. */
+static const struct special no_shared_memory = {"mmap",
+	{{3, MAP_HUGETLB, MAP_HUGETLB, SECCOMP_ERRNO(EPERM), false},
+		{3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS, SECCOMP_ERRNO(EPERM), false}},
+	SECCOMP_RET_ALLOW};
 
 /* Succeeds without effect: Python, for one, gives up a process whose new session it could not make. */
 static const struct special one_session = {"setsid", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(0)};
@@ -388,6 +390,8 @@ sandbox_seccomp_build(unsigned kind, struct sock_fprog *ret_program, struct kett
 	/* The first block of a call decides. */
 	for (size_t i = 0; kind & SANDBOX_FILTER_POLLED && i < ARRAY_SIZE(polled); i++)
 		emit_named(program, &polled[i]);
+	if (kind & SANDBOX_FILTER_POLLED && !(kind & SANDBOX_FILTER_DEVICE))
+		emit_named(program, &no_shared_memory);
 	for (size_t i = 0; i < ARRAY_SIZE(specials); i++)
 		emit_named(program, &specials[i]);
 	emit_named(program, kind & SANDBOX_FILTER_DEVICE ? &device_requests : &requests);

@@ -7,7 +7,8 @@
  * are lost once they have ended. Memory is the sum of resident, unshared memory, page tables and swap, plus the largest
  * shared part, plus what no process shows: the files in /tmp, /dev/shm and out/, and room for what pipes and more sockets
  * than usual can hold. That counts pages shared by fork, and mapped files, several times, so proportional sizes without
- * those files decide before a kill and make the peak. All other memory that no process shows is refused (seccomp.c). With
+ * those files decide before a kill and make the peak. All other memory that no process shows is refused (seccomp.c), but for
+ * shared memory without a file in runs with a device, which can be hidden by unmapping it. With
  * namespaces the tree is all of /proc but init; without, init's descendants, with orphans, as init is a child subreaper.
  * Nothing is allocated.
  */

@@ -536,6 +536,7 @@ do_requests(char **args)
 	say("keep", ioctl(pair[0], FIONCLEX));
 	say("name", ioctl(socket(AF_INET, SOCK_DGRAM, 0), SIOCGIFNAME, &request));
 	say("size", ioctl(file, FIOQSIZE, &size));
+	say("shared", mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
 	return 0;
 }
 
