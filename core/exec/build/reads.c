@@ -150,6 +150,9 @@ reads_add(struct reads *reads, enum reads_how how, const char *path)
 	size_t size = strlen(path) + 1;
 	if (reads->unsure)
 		return;
+	/* Compilers ask of each file whether it is a link; where it is none one record serves both. */
+	if (how == READS_LINK && look(how, path).kind != SEEN_LINK)
+		how = READS_AT;
 	grow(reads);
 	uint32_t *slot = find_slot(reads, how, path);
 	if (*slot != 0) {

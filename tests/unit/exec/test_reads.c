@@ -110,6 +110,10 @@ follows_links_and_looks_at_them(void **state)
 	reads_add(&itself, READS_AT, link);
 	reads_add(&itself, READS_LINK, link);
 	assert_int_equal(itself.count, 2);
+	AUTO_FREE char *plain = path_join(dir, "a");
+	reads_add(&itself, READS_AT, plain);
+	reads_add(&itself, READS_LINK, plain);
+	assert_int_equal(itself.count, 3);
 	assert_int_equal(symlink("a", other), 0);
 	assert_int_equal(rename(other, link), 0);
 	assert_true(holds(&through));
