@@ -121,7 +121,8 @@ struct Blocks {
 static thread_local Blocks blocks;
 
 // Every object begins a cache line, wherever it lies: a vector instruction on memory that crosses lines takes up to twice
-// as long, and which memory does would be the luck of each call. A submission that brings its own does not link.
+// as long, and which memory does would be the luck of each call. What a
+// submission brings of its own is for itself alone.
 void *
 operator new(size_t size)
 {

@@ -6,8 +6,8 @@
 //   Call call_once(Case c, uint64_t seed, size_t times)      the whole of one call, see below
 //   std::string profile_of(const Case &c, std::string &ret_error)      a report on one call
 //
-// and call run_harness in main. The linker can replace nothing that matters here: clock, results and end use raw system
-// calls.
+// and call run_harness in main. Clock, results and end use raw system calls, which nothing that is linked replaces. Kettle
+// links host C++ so that a submission replaces nothing else either; of other boards docs/tasks.md says what stays open.
 #ifndef KETTLE_HARNESS_H
 #define KETTLE_HARNESS_H
 

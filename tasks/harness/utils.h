@@ -251,7 +251,7 @@ differences(const std::vector<T> &got, const std::vector<T> &want, double relati
 		   (wrong > show ? "; and more" : "");
 }
 
-// ---- What the harness needs of the machine and for its report. Nothing here can be replaced when linking. ----
+// ---- What the harness needs of the machine and for its report ----
 
 namespace
 {

@@ -23,7 +23,7 @@ test_plan(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *made = plans_good(FILES, NULL, NULL);
-	assert_int_equal(json_array_size(json_object_get(made, "steps")), 5);
+	assert_int_equal(json_array_size(json_object_get(made, "steps")), 7);
 	plans_expect(made, "compile-0", "argv",
 		"g++ -std=c++17 -O3 -march=native -fopenmp -c submission.cpp -o out/submission.cpp.o");
 	plans_expect(made, "compile-1", "argv", "g++ -std=c++17 -O3 -march=native -fopenmp -c eval.cpp -o out/eval.cpp.o");
@@ -32,7 +32,12 @@ test_plan(void **state)
 	plans_expect(
 		made, "link", "argv", "g++ -O3 -march=native -fopenmp submission.cpp.o eval.cpp.o -o out/program -lz -lm");
 	plans_expect(made, "link", "inputs", "submission.cpp.o eval.cpp.o");
-	plans_expect(made, "link", "needs", "compile-0 compile-1");
+	plans_expect(made, "link", "needs", "apart compile-1");
+	/* The submission's object gives the program only what the task's lacks. */
+	plans_expect(made, "wanted", "inputs", "eval.cpp.o");
+	plans_expect(made, "apart", "inputs", "submission.cpp.o wanted");
+	const json_t *own = json_object_get(json_object_get(plans_step(made, "link"), "inputs"), "submission.cpp.o");
+	assert_string_equal(member_text(own, "step"), "apart");
 	assert_true(member_true(plans_step(made, "link"), "cache") && member_true(plans_step(made, "compile-1"), "cache"));
 	assert_null(json_object_get(plans_step(made, "compile-0"), "needs"));
 	const json_t *object = json_object_get(json_object_get(plans_step(made, "link"), "inputs"), "eval.cpp.o");

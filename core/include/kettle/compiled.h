@@ -56,6 +56,9 @@ struct kettle_compiled_rules {
 	json_t *(*compile)(const struct kettle_compiled_builder *builder, const char *source);
 	/* The command that makes out/program of all objects, a new list. */
 	json_t *(*link)(const struct kettle_compiled_builder *builder);
+	/* The submission may define nothing for the program but what the task's objects and libraries lack: objects are of
+	 * GNU binutils' kind, and `link` takes -Xlinker. */
+	bool apart;
 
 	/* The members below may be NULL. */
 

@@ -180,6 +180,104 @@ compile_step(const struct kettle_compiled_builder *builder, size_t index)
 		"outputs", json_sprintf("%s.o", base), "cache", 1);
 }
 
+/* The output `object` of a step as the input of another one. New. */
+static json_t *
+output_of(json_t *step_take, const char *object)
+{
+	return json_pack("{s:o, s:s}", "step", step_take, "output", object);
+}
+
+/* ---- the submission apart from the task ---- */
+
+/*
+ * An object may define any symbol, also one of the harness (a weak template) or of a library that the harness uses, and the
+ * linker would take it for all. So the task is linked without the submission first, which tells what it lacks, and in the
+ * submission's object all other symbols become its own.
+ */
+#define WANTED "wanted"
+static const char find_wanted[] =
+	"LC_ALL=C \"$@\" 2>/tmp/errors || { cat /tmp/errors >&2; exit 1; }\n"
+	"{ echo '# what the submission defines for the task'\n"
+	"sed -n \"s/.*undefined reference to [\\`']\\([^']*\\)'.*/\\1/p\" /tmp/errors | sort -u; } >out/" WANTED;
+/* Groups would be merged with the task's by their names; what runs before everything is the harness's alone. */
+static const char set_apart[] =
+	"ld -r -d --force-group-allocation \"$1\" -o /tmp/whole.o && objcopy --keep-global-symbols=" WANTED
+	" --remove-section='.preinit_array*' --remove-section='.rela.preinit_array*' /tmp/whole.o \"$2\"";
+
+static bool
+has_flag(const json_t *flags, const char *beginning)
+{
+	size_t i;
+	json_t *flag;
+	json_array_foreach(flags, i, flag)
+		if (strncmp(json_string_value(flag), beginning, strlen(beginning)) == 0)
+			return true;
+	return false;
+}
+
+/* Code that is compiled only when it is linked has no symbols before. */
+static bool
+is_set_apart(const struct kettle_compiled_builder *builder)
+{
+	return builder->rules->apart && json_array_size(builder->sources) > 1 &&
+		   list_has_text(builder->sources, builder->request->submission) &&
+		   !has_flag(json_object_get(builder->config, "compile_flags"), "-flto") &&
+		   !has_flag(json_object_get(builder->options, "flags"), "-flto");
+}
+
+/* sh -c SCRIPT sh ARGUMENTS. New. */
+static json_t *
+script_argv(const char *script, const json_t *arguments)
+{
+	json_t *argv = json_pack("[s, s, s, s]", "sh", "-c", script, "sh");
+	json_array_extend(argv, (json_t *)arguments);
+	return argv;
+}
+
+static json_t *
+wanted_step(const struct kettle_compiled_builder *builder)
+{
+	AUTO_JSON json_t *others = json_array();
+	struct kettle_compiled_builder task = *builder;
+	json_t *needs = json_array(), *inputs = json_object(), *source;
+	size_t i;
+	task.sources = others;
+	json_array_foreach(builder->sources, i, source) {
+		const char *name = json_string_value(source);
+		if (strcmp(name, builder->request->submission) == 0)
+			continue;
+		AUTO_JSON json_t *object = json_sprintf("%s.o", name), *output = json_sprintf("%s.o", base_name(name));
+		json_array_append(others, source);
+		kettle_args_add(needs, "compile-%zu", i);
+		json_object_set_new(
+			inputs, json_string_value(object), output_of(json_sprintf("compile-%zu", i), json_string_value(output)));
+	}
+	AUTO_JSON json_t *link = builder->rules->link(&task);
+	for (size_t k = 0; k < 2; k++) {
+		kettle_args_add(link, "-Xlinker");
+		kettle_args_add(link, k ? "--no-demangle" : "--warn-unresolved-symbols");
+	}
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:[O], s:b}", "id", WANTED, "kind", "build", "title",
+		"find what the task lacks", "needs", needs, "argv", script_argv(find_wanted, link), "inputs", inputs, "outputs",
+		WANTED, "toolchain", json_array_get(link, 0), "cache", 1);
+}
+
+static json_t *
+apart_step(const struct kettle_compiled_builder *builder)
+{
+	AUTO_JSON json_t *object = json_sprintf("%s.o", builder->request->submission);
+	AUTO_JSON json_t *output = json_sprintf("%s.o", base_name(builder->request->submission));
+	AUTO_JSON json_t *arguments = json_pack("[O, o]", object, json_sprintf("out/%s", json_string_value(output)));
+	size_t index = 0;
+	while (strcmp(json_string_value(json_array_get(builder->sources, index)), builder->request->submission) != 0)
+		index++;
+	return json_pack("{s:s, s:s, s:s, s:[o, s], s:o, s:{s:o, s:o}, s:[O], s:b}", "id", "apart", "kind", "build",
+		"title", "set the submission apart", "needs", json_sprintf("compile-%zu", index), WANTED, "argv",
+		script_argv(set_apart, arguments), "inputs", json_string_value(object),
+		output_of(json_sprintf("compile-%zu", index), json_string_value(output)), WANTED,
+		output_of(json_string(WANTED), WANTED), "outputs", output, "cache", 1);
+}
+
 static json_t *
 link_step(const struct kettle_compiled_builder *builder)
 {
@@ -187,11 +285,11 @@ link_step(const struct kettle_compiled_builder *builder)
 	json_t *needs = json_array(), *inputs = objects ? json_object() : kettle_compiled_inputs(builder, "");
 	for (size_t i = 0; objects && i < json_array_size(builder->sources); i++) {
 		const char *source = json_string_value(json_array_get(builder->sources, i));
-		AUTO_JSON json_t *object = json_sprintf("%s.o", source);
-		kettle_args_add(needs, "compile-%zu", i);
-		json_object_set_new(inputs, json_string_value(object),
-			json_pack("{s:o, s:o}", "step", json_sprintf("compile-%zu", i), "output",
-				json_sprintf("%s.o", base_name(source))));
+		AUTO_JSON json_t *object = json_sprintf("%s.o", source), *output = json_sprintf("%s.o", base_name(source));
+		bool apart = is_set_apart(builder) && strcmp(source, builder->request->submission) == 0;
+		json_t *step = apart ? json_string("apart") : json_sprintf("compile-%zu", i);
+		json_array_append(needs, step);
+		json_object_set_new(inputs, json_string_value(object), output_of(step, json_string_value(output)));
 	}
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:b}", "id", "link", "kind", "build", "title",
 		objects ? "link" : "compile", "needs", needs, "argv", builder->rules->link(builder), "inputs", inputs,
@@ -387,6 +485,10 @@ kettle_compiled_plan(void *self, const struct kettle_plan_request *request, json
 		add_build_step(&builder, compile_step(&builder, i));
 	if (builder.rules->compile)
 		add_header_step(&builder, files);
+	if (builder.rules->compile && is_set_apart(&builder)) {
+		add_build_step(&builder, wanted_step(&builder));
+		add_build_step(&builder, apart_step(&builder));
+	}
 	add_build_step(&builder, link_step(&builder));
 	json_array_foreach(request->runs, i, prepared)
 		json_array_append_new(steps, run_step(&builder, prepared, i == 0));

@@ -89,6 +89,7 @@ static const struct kettle_compiled_rules rules = {
 	.headers = header_extensions,
 	.compile = cpp_compile,
 	.link = cpp_link,
+	.apart = true,
 	.profiler = "perf",
 	.profile_files = profile_files,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // class: Host: static constructors, interposed symbols
 // tries: to bring a main, a start and a channel of its own.
-// expect: compile
+// expect: failed
 #include "attack.h"
 
 int main()
@@ -12,4 +12,5 @@ int main()
 
 void custom_kernel(const input_t &, output_t &)
 {
+	tried();
 }

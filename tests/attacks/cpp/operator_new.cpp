@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // class: Host: operator new
 // tries: to own the memory of the harness: allocations are wiped when they are given back and come from one place, so
-//        that an older result might be found again. The harness brings operator new itself: two of them do not link.
-// expect: compile
+//        that an older result might be found again. What the submission defines is its own: the harness keeps its.
+// expect: passed
 #include "attack.h"
 
 #include <new>
