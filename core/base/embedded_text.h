@@ -11,5 +11,6 @@ extern const char schema_0002[];        /* core/store/schema/0002.sql */
 extern const char schema_0003[];        /* core/store/schema/0003.sql */
 extern const char schema_0004[];        /* core/store/schema/0004.sql */
 extern const char schema_0005[];        /* core/store/schema/0005.sql */
+extern const char schema_0006[];        /* core/store/schema/0006.sql */
 
 #endif

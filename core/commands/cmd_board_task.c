@@ -9,6 +9,7 @@
 #include "base/popcorn_header.h"
 #include "base/text.h"
 #include "judge/plan.h"
+#include "judge/unit_facts.h"
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/settings.h"
@@ -108,7 +109,8 @@ load_unit(const struct plans *plans, const char *device, json_t **ret_unit, stru
 		return rc;
 	AUTO_JSON json_t *unit = json_object(), *label = json_sprintf("%s.0", name), *calibration = NULL;
 	(void)json_object_update(unit, json_array_get(units, 0));
-	rc = settings_unit_calibration(plans->db, name, json_string_value(label), &calibration, err);
+	AUTO_FREE char *key = unit_key(unit);
+	rc = settings_unit_calibration(plans->db, name, key, &calibration, err);
 	if (rc < 0)
 		return rc;
 	(void)json_object_set_new(unit, "name", json_string(name));

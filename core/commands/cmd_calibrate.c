@@ -156,17 +156,18 @@ static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = member_text(calibrate_unit(c), "device"), *unit = member_text(calibrate_unit(c), "unit");
-	AUTO_JSON json_t *before = NULL, *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit", unit, "names",
-										 json_object_get(c->found, "names"));
-	int rc = settings_unit_calibration(db, device, unit, &before, err);
+	const char *device = member_text(calibrate_unit(c), "device"), *key = member_text(calibrate_unit(c), "key");
+	AUTO_JSON json_t *before = NULL,
+					 *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit",
+						 member_text(calibrate_unit(c), "unit"), "names", json_object_get(c->found, "names"));
+	int rc = settings_unit_calibration(db, device, key, &before, err);
 	json_t *tasks = json_object_get(before, "tasks");
 	if (rc == 0 && tasks && !calibration_machine_changed(before, c->machine))
 		(void)json_object_set(c->found, "tasks", tasks);
 	if (rc == 0)
 		rc = calibrate_boards_prune(db, c->found, err);
 	if (rc == 0)
-		rc = settings_unit_calibrate(db, device, unit, c->found, err);
+		rc = settings_unit_calibrate(db, device, key, c->found, err);
 	return rc < 0 ? rc : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 

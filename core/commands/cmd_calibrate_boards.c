@@ -107,10 +107,11 @@ static int
 store_op_board(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = member_text(calibrate_unit(c), "device"), *unit = member_text(calibrate_unit(c), "unit");
-	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit", unit,
-											  "leaderboard", board_text(c, "leaderboard"), "names", c->boards.names);
-	int rc = settings_unit_calibration(db, device, unit, &calibration, err);
+	const char *device = member_text(calibrate_unit(c), "device"), *key = member_text(calibrate_unit(c), "key");
+	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit",
+											  member_text(calibrate_unit(c), "unit"), "leaderboard",
+											  board_text(c, "leaderboard"), "names", c->boards.names);
+	int rc = settings_unit_calibration(db, device, key, &calibration, err);
 	if (rc == 0 && !json_is_object(calibration))
 		rc = kettle_fail(err, KETTLE_ENOENT, "The unit's calibration is gone.");
 	if (rc == 0)
@@ -118,7 +119,7 @@ store_op_board(struct db *db, void *arg, struct kettle_error *err)
 	if (rc == 0)
 		rc = calibration_set_task(calibration, board_text(c, "hash"), c->boards.names, err);
 	if (rc == 0)
-		rc = settings_unit_calibrate(db, device, unit, calibration, err);
+		rc = settings_unit_calibrate(db, device, key, calibration, err);
 	return rc < 0 ? rc : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 
@@ -234,8 +235,8 @@ static int
 read_boards(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = member_text(calibrate_unit(c), "device"), *unit = member_text(calibrate_unit(c), "unit");
-	int rc = settings_unit_calibration(db, device, unit, &c->boards.calibration, err);
+	const char *device = member_text(calibrate_unit(c), "device"), *key = member_text(calibrate_unit(c), "key");
+	int rc = settings_unit_calibration(db, device, key, &c->boards.calibration, err);
 	if (rc < 0)
 		return rc;
 	return db_array(db, &c->boards.list, err,

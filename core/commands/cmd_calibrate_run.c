@@ -35,7 +35,7 @@ calibrate_row(const struct calibration_run *c)
 	json_t *row;
 	json_array_foreach(c->stored, i, row)
 		if (strcasecmp(member_text(row, "device"), member_text(calibrate_unit(c), "device")) == 0 &&
-			strcmp(member_text(row, "unit"), member_text(calibrate_unit(c), "unit")) == 0)
+			strcmp(member_text(row, "key"), member_text(calibrate_unit(c), "key")) == 0)
 			return row;
 	return NULL;
 }

@@ -68,7 +68,8 @@ on_unit_change_stored(void *arg, const struct kettle_error *err)
 		c->err = *err;
 	json_array_foreach(err ? NULL : c->changed, i, unit) {
 		if (c->core->engine)
-			engine_unit_set(c->core->engine, member_string(unit, "unit"), c->disabled, c->reason);
+			engine_unit_set(c->core->engine, unit, c->disabled, c->reason);
+		(void)json_object_del(unit, "key");
 		(void)json_object_set_new(unit, "state", json_string(c->disabled ? "disabled" : "ready"));
 		(void)json_array_append(c->results, unit);
 	}
@@ -94,15 +95,16 @@ unit_change_take(struct unit_change *c, json_t *unit)
 static void try_next(struct unit_change *c);
 
 static void
-on_tried(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+on_tried(void *arg, struct engine *engine, struct unit *tried, const struct kettle_error *err)
 {
 	struct unit_change *c = arg;
 	json_t *unit = json_array_get(c->units, c->at++);
 	(void)engine;
-	(void)label;
+	(void)tried;
 	if (err->code == 0) {
 		unit_change_take(c, unit);
 	} else {
+		(void)json_object_del(unit, "key");
 		(void)json_object_set_new(unit, "state", json_string("failed"));
 		(void)json_object_set_new(unit, "error", json_string(err->message));
 		(void)json_array_append(c->results, unit);
@@ -119,9 +121,8 @@ try_next(struct unit_change *c)
 		change(c);
 		return;
 	}
-	const char *label = member_string(unit, "unit");
-	if (engine_unit_test(c->core->engine, label, on_tried, c, &err) < 0)
-		on_tried(c, c->core->engine, label, &err);
+	if (engine_unit_test(c->core->engine, unit, on_tried, c, &err) < 0)
+		on_tried(c, c->core->engine, NULL, &err);
 }
 
 /* Each unit that a name means, once. */

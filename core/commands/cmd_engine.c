@@ -55,12 +55,12 @@ static void
 add_stored(const struct device_listing *listing, const json_t *device, json_t *unit)
 {
 	const char *name = member_string(device, "name");
-	const char *label = member_string(unit, "unit");
+	const char *key = member_text(unit, "key");
 	size_t i;
 	json_t *row;
 	json_array_foreach(listing->stored, i, row) {
 		json_t *facts = json_object_get(row, "facts");
-		if (strcasecmp(member_string(row, "device"), name) != 0 || strcmp(member_string(row, "unit"), label) != 0)
+		if (strcasecmp(member_string(row, "device"), name) != 0 || strcmp(member_text(row, "key"), key) != 0)
 			continue;
 		if (listing->known && json_is_object(facts))
 			(void)json_object_update_missing(unit, facts);
@@ -74,6 +74,7 @@ public_unit(const json_t *unit)
 {
 	json_t *shown = json_copy((json_t *)unit);
 	(void)json_object_del(shown, "config");
+	(void)json_object_del(shown, "key");
 	if (json_object_get(shown, "unreachable"))
 		(void)json_object_set_new(shown, "unreachable", json_string(UNREACHABLE));
 	return shown;
@@ -143,15 +144,19 @@ time_out(void *arg)
 
 /* Facts of a machine, to be stored. */
 struct unit_facts_update {
-	json_t *device, *unit, *facts;
+	json_t *device, *key, *facts;
+	char *identity;
 };
 
 static int
 device_list_learn(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct unit_facts_update *update = arg;
-	return settings_unit_store_facts(
-		db, json_string_value(update->device), json_string_value(update->unit), update->facts, false, err);
+	const char *device = json_string_value(update->device), *key = json_string_value(update->key);
+	AUTO_JSON json_t *row = NULL;
+	int rc =
+		strcmp(update->identity, key) == 0 ? 0 : settings_unit_identify(db, device, key, update->identity, &row, err);
+	return rc < 0 ? rc : settings_unit_store_facts(db, device, key, update->facts, false, err);
 }
 
 /* On a failure the next listing asks the machine and stores the facts again. */
@@ -161,8 +166,9 @@ on_learned(void *arg, const struct kettle_error *err)
 	struct unit_facts_update *update = arg;
 	(void)err;
 	json_decref(update->device);
-	json_decref(update->unit);
+	json_decref(update->key);
 	json_decref(update->facts);
+	free(update->identity);
 	free(update);
 }
 
@@ -175,8 +181,9 @@ device_list_keep(const struct unit_request *request, json_t *facts)
 	struct unit_facts_update *update = xmalloc(sizeof(*update));
 	/* Of its own: the store's thread reads it. */
 	*update = (struct unit_facts_update){.device = json_deep_copy(json_object_get(request->device, "name")),
-		.unit = json_deep_copy(json_object_get(request->unit, "unit")),
-		.facts = json_deep_copy(facts)};
+		.key = json_deep_copy(json_object_get(request->unit, "key")),
+		.facts = json_deep_copy(facts),
+		.identity = unit_identity(json_object_get(request->unit, "config"), member_text(request->unit, "key"), facts)};
 	store_write(core->store, device_list_learn, on_learned, update);
 }
 

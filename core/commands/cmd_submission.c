@@ -167,9 +167,11 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 
 /* What a queued job waits for: the reason stored with it, or that no unit of its device is ready. */
 #define WAITS \
-	"coalesce(error, (SELECT 'No unit of `' || u.device || '` is in order. ' || u.unit || ': ' || u.reason FROM " \
-	"device_units u WHERE u.device = j.device AND u.state = 'disabled' AND NOT EXISTS (SELECT 1 FROM device_units r " \
-	"WHERE r.device = j.device AND r.state = 'ready') ORDER BY u.unit LIMIT 1))"
+	"coalesce(error, (SELECT 'No unit of `' || u.device || '` is in order. ' || coalesce(u.label, u.unit) || ': ' || " \
+	"u.reason FROM " \
+	"device_units u WHERE u.device = j.device AND u.state = 'disabled' AND u.label IS NOT '' AND NOT EXISTS (SELECT " \
+	"1 FROM device_units r " \
+	"WHERE r.device = j.device AND r.state = 'ready' AND r.label IS NOT '') ORDER BY u.label LIMIT 1))"
 
 /* A rerun that is under way is listed in place of the job that it will replace. */
 static int

@@ -442,7 +442,8 @@ const struct command commands[] = {
 			"\"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", \"temperature\", "
 			"\"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\", \"packages\": {tool: {package: "
 			"version}}, \"calibration\": {\"names\", \"spreads\", \"at\", \"changed\"}, \"unreachable\": a sentence, "
-			"\"config\": the unit's section of the configuration, for admins}]}]`."},
+			"\"config\": the unit's section of the configuration, \"key\": its name in the database, both for "
+			"admins}]}]`."},
 	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS({"device", ARGUMENT_DEVICE, .positional = true, .repeated = true, .meta = "DEVICE",
 					  .help = "a device; default: all of them"},

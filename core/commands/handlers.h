@@ -267,7 +267,7 @@ command_engine_fn cmd_admin_export;
 /*
  * device.list {known}: every device with its units, their state, queue and machine, and their calibration: {"names", "spreads",
  * "at", "changed": the machine is another one since}, absent where there is none; for admins with each unit's section
- * of the configuration and why its machine cannot be reached. known: at once, with what is stored of the machines; an engine
+ * of the configuration, its key and why its machine cannot be reached. known: at once, with what is stored of the machines; an engine
  * that stays asks them then.
  */
 command_engine_fn cmd_device_list;

@@ -224,10 +224,10 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	int rc = jobs_start(db, op->id, op->unit, &op->attempt, err);
+	int rc = jobs_start(db, op->id, op->label, op->key, &op->attempt, err);
 	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
 	if (rc == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
-		rc = settings_unit_calibration(db, op->material.device, op->unit, &op->calibration, err);
+		rc = settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
 	return rc;
 }
 
@@ -257,6 +257,8 @@ attempt_go_on(void *arg, const char *late)
 		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "handed back when the engine stopped");
 	else if (late)
 		attempt_end_retry(job, late, true);
+	else if (job->unit->disabled[0])
+		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its unit is another one than it was, and is disabled");
 	else
 		submit(job, &op->material);
 	job_write_free(op);
@@ -295,7 +297,8 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 	job->stamps = (struct timing_stamps){
 		.accepted_ns = job->stamps.accepted_ns, .queued_ns = job->stamps.queued_ns, .started_ns = time_monotonic_ns()};
 	enter_unit(job, unit);
-	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit->label);
+	(void)snprintf(op->label, sizeof(op->label), "%s", unit->label);
+	op->key = xstrdup(unit->key);
 	plan_free(STEAL(job->plan));
 	json_decref(STEAL(job->task));
 	failpoint("engine.start");
@@ -307,7 +310,7 @@ material_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
 	int rc = jobs_material(db, op->id, &op->material, err);
-	return rc ? rc : settings_unit_calibration(db, op->material.device, op->unit, &op->calibration, err);
+	return rc ? rc : settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
 }
 
 /* Asks the runner for the job; a pending stop is sent once the job is found. */
@@ -354,14 +357,14 @@ recover(void *arg, const struct kettle_error *store_err)
 }
 
 void
-engine_job_recover(struct engine_job *job, const char *unit, const char *handle)
+engine_job_recover(struct engine_job *job, const char *key, const char *handle)
 {
 	struct job_write *op = job_write_new(job);
 	op->handle = handle ? xstrdup(handle) : NULL;
-	(void)snprintf(op->unit, sizeof(op->unit), "%s", unit);
+	op->key = xstrdup(key);
 	job->state = JOB_STARTING;
 	/* NULL: it is no longer configured, and its handle is valid on no other unit. */
-	enter_unit(job, engine_unit_find(job->engine, unit));
+	enter_unit(job, engine_unit_find(job->engine, job->device->name, key));
 	store_read(job->engine->setup.store, material_op, recover, op);
 }
 

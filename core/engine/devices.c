@@ -43,12 +43,31 @@ free_unit(struct unit *unit)
 	json_decref(unit->gpus);
 	json_decref(unit->calibration);
 	json_decref(unit->facts);
+	free(unit->key);
+	free(unit->identity);
 	free(unit);
+}
+
+/* The key of a unit, and which of those with the same key it is. planned: those before it. New string. */
+static char *
+make_key(const struct unit *planned, const struct device *device, const json_t *section)
+{
+	char *key = unit_key(section);
+	unsigned same = 1;
+	for (; planned; planned = planned->next)
+		same += planned->device == device && planned->key && strncmp(planned->key, key, strlen(key)) == 0 &&
+				(planned->key[strlen(key)] == '\0' || planned->key[strlen(key)] == ' ');
+	if (same == 1)
+		return key;
+	char *numbered = xasprintf("%s #%u", key, same);
+	free(key);
+	return numbered;
 }
 
 /* Fills a unit from its section; the runner says how many jobs it takes. */
 static int
-setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size_t index, struct kettle_error *err)
+setup_unit(struct engine *engine, const struct unit *planned, struct unit *unit, const json_t *section, size_t index,
+	struct kettle_error *err)
 {
 	const char *runner = member_string(section, "runner");
 	if (!runner)
@@ -60,6 +79,7 @@ setup_unit(struct engine *engine, struct unit *unit, const json_t *section, size
 	(void)snprintf(unit->label, sizeof(unit->label), "%s.%zu", unit->device->name, index);
 	unit->config = json_deep_copy(section);
 	unit->gpus = unit_gpus(section);
+	unit->key = make_key(planned, unit->device, unit->config);
 	json_object_set_new(unit->config, "name", json_string(unit->device->name));
 	json_object_set_new(unit->config, "unit", json_string(unit->label));
 	return unit->runner->ops->capacity(unit->runner->self, unit->config, &unit->slots, &unit->prefetch, err);
@@ -80,23 +100,35 @@ add_engine_device(struct engine *engine, const char *name)
 
 static int
 plan_device(
-	struct engine *engine, const char *name, const json_t *section, struct unit ***end, struct kettle_error *err)
+	struct engine *engine, const char *name, const json_t *section, struct unit **list, struct kettle_error *err)
 {
 	struct device *device = engine_device_find(engine, name);
 	if (!device)
 		device = add_engine_device(engine, name);
 	size_t i;
 	json_t *unit;
+	struct unit **end = list;
+	while (*end)
+		end = &(*end)->next;
 	json_array_foreach(json_object_get(section, "units"), i, unit) {
 		/* One that fails is freed with the others that were planned. */
-		struct unit *planned = **end = xcalloc(1, sizeof(*planned));
+		struct unit *planned = *end = xcalloc(1, sizeof(*planned));
 		planned->device = device;
-		*end = &planned->next;
-		int rc = setup_unit(engine, planned, unit, i, err);
+		end = &planned->next;
+		int rc = setup_unit(engine, *list, planned, unit, i, err);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
+}
+
+/* Whether only their places in the configuration differ. */
+static bool
+is_same(const struct unit *unit, const struct unit *wanted)
+{
+	AUTO_JSON json_t *config = json_copy(unit->config);
+	(void)json_object_set(config, "unit", json_object_get(wanted->config, "unit"));
+	return unit->runner == wanted->runner && strcmp(unit->key, wanted->key) == 0 && json_equal(config, wanted->config);
 }
 
 /* Takes the unit with the same configuration that is not in force yet out of its device's list; NULL: there is none. */
@@ -105,7 +137,7 @@ take_same(struct device *device, const struct unit *wanted)
 {
 	for (struct unit **link = &device->units; *link; link = &(*link)->next) {
 		struct unit *unit = *link;
-		if (!unit->removed || unit->runner != wanted->runner || !json_equal(unit->config, wanted->config))
+		if (!unit->removed || !is_same(unit, wanted))
 			continue;
 		*link = unit->next;
 		unit->next = NULL;
@@ -124,6 +156,9 @@ put_in_force(struct unit *unit)
 	if (same) {
 		same->slots = unit->slots;
 		same->prefetch = unit->prefetch;
+		memcpy(same->label, unit->label, sizeof(same->label));
+		json_decref(same->config);
+		same->config = json_incref(unit->config);
 		free_unit(unit);
 		unit = same;
 	}
@@ -140,7 +175,7 @@ sweep(struct engine *engine)
 	for (struct device *device = engine->devices; device; device = device->next)
 		for (struct unit **link = &device->units; *link;) {
 			struct unit *unit = *link;
-			if (!unit->removed || unit->active) {
+			if (!unit->removed || unit->active || unit->asked) {
 				link = &unit->next;
 				continue;
 			}
@@ -152,13 +187,13 @@ sweep(struct engine *engine)
 int
 engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err)
 {
-	struct unit *planned = NULL, **end = &planned, *next;
+	struct unit *planned = NULL, *next;
 	const char *name;
 	json_t *section;
 	int rc = 0;
 	json_object_foreach((json_t *)devices, name, section) {
 		if (rc == 0)
-			rc = plan_device(engine, name, section, &end, err);
+			rc = plan_device(engine, name, section, &planned, err);
 	}
 	for (struct device *device = engine->devices; rc == 0 && device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
@@ -226,10 +261,10 @@ unit_state(const struct engine *engine, const struct unit *unit)
 static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
-	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O}", "unit", unit->label, "runner",
+	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O, s:s}", "unit", unit->label, "runner",
 		unit->runner->name, "state", unit_state(engine, unit), "reason", unit->disabled[0] ? unit->disabled : NULL,
 		"slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active", (int)unit->active, "running",
-		(int)unit->running, "config", unit->config);
+		(int)unit->running, "config", unit->config, "key", unit->key);
 }
 
 json_t *

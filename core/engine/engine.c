@@ -107,7 +107,7 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 
 struct load {
 	struct engine *engine;
-	json_t *jobs, *units;
+	json_t *jobs, *units, *configured;
 	store_done done;
 	void *arg;
 };
@@ -117,7 +117,7 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct load *load = arg;
 	int rc = jobs_open(db, &load->jobs, err);
-	return rc < 0 ? rc : settings_units(db, &load->units, err);
+	return rc < 0 ? rc : settings_units_match(db, load->configured, &load->units, err);
 }
 
 /* When it was accepted, on the monotonic clock, which may have started again since. */
@@ -144,9 +144,9 @@ static void
 load_job(struct engine *engine, const json_t *row)
 {
 	json_int_t id = 0, submission = 0, user = 0, attempt = 0, queued_at = 0;
-	const char *device = "", *state = "", *unit = "", *handle = NULL;
+	const char *device = "", *state = "", *key = "", *handle = NULL;
 	(void)json_unpack((json_t *)row, "{s:I, s:I, s:I, s:s, s:s, s?I, s?s, s?s, s?I}", "job", &id, "submission",
-		&submission, "user", &user, "device", &device, "state", &state, "attempt", &attempt, "unit", &unit, "handle",
+		&submission, "user", &user, "device", &device, "state", &state, "attempt", &attempt, "unit_key", &key, "handle",
 		&handle, "queued_at", &queued_at);
 	if (engine_job_find(engine, id))
 		return;
@@ -156,7 +156,7 @@ load_job(struct engine *engine, const json_t *row)
 	job->attempt = attempt;
 	job->stamps.accepted_ns = accepted_at(queued_at);
 	if (strcmp(state, "running") == 0)
-		engine_job_recover(job, unit, handle);
+		engine_job_recover(job, key, handle);
 	else
 		engine_job_queue(job);
 }
@@ -184,6 +184,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	engine_schedule(engine);
 	json_decref(load->jobs);
 	json_decref(load->units);
+	json_decref(load->configured);
 	free(load);
 }
 
@@ -191,12 +192,13 @@ void
 engine_start(struct engine *engine, store_done done, void *arg)
 {
 	struct load *load = xcalloc(1, sizeof(*load));
-	*load = (struct load){.engine = engine, .done = done, .arg = arg};
+	*load = (struct load){.engine = engine, .configured = engine_units_configured(engine), .done = done, .arg = arg};
 	engine->load_at_ms = 0;
 	engine->loading = true;
 	engine->loaded = false;
 	engine->in_flight++;
-	store_read(engine->setup.store, load_open, on_loaded, load);
+	/* A write: what was stored of units before is seen, and what is remembered finds them again. */
+	store_write(engine->setup.store, load_open, on_loaded, load);
 }
 
 int

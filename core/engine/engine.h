@@ -27,6 +27,7 @@
 #include <uv.h>
 
 struct engine;
+struct unit;
 
 /* How the reason begins where an operator disabled a unit. */
 #define ENGINE_BY_HAND "by hand"
@@ -68,15 +69,15 @@ bool engine_loaded(const struct engine *engine);
 void engine_event(struct engine *engine, const struct event *event);
 /* Devices, units, their state and queues, for device.list. New reference. */
 json_t *engine_devices(const struct engine *engine);
-/* The units of this name, or all of the device of this name: [{"device", "unit"}]. New reference. */
+/* The units of this name, or all of the device of this name: [{"device", "unit", "key"}]. New reference. */
 json_t *engine_units(const struct engine *engine, const char *name);
-/* Disables a unit for an operator, or enables it; the caller stores what must last. */
-void engine_unit_set(struct engine *engine, const char *label, bool disabled, const char *reason);
-/* err->code 0: the unit is in order. */
-typedef void (*engine_test_done)(void *arg, struct engine *engine, const char *label, const struct kettle_error *err);
-/* Asks the unit's machine whether it is in order; done once, unless this fails. The engine does not end meanwhile. */
+/* Disables a unit of engine_units for an operator, or enables it; the caller stores what must last. */
+void engine_unit_set(struct engine *engine, const json_t *unit, bool disabled, const char *reason);
+/* err->code 0: the unit is in order. unit: NULL where it is not configured any more. */
+typedef void (*engine_test_done)(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err);
+/* Asks the machine of a unit of engine_units whether it is in order; done once, unless this fails. The engine does not end meanwhile. */
 int engine_unit_test(
-	struct engine *engine, const char *label, engine_test_done done, void *arg, struct kettle_error *err);
+	struct engine *engine, const json_t *unit, engine_test_done done, void *arg, struct kettle_error *err);
 /*
  * {"place": n (0: next; not there: it is beside the queue), "device", "waits": a sentence, where its device cannot serve
  * it now} of a queued job of this user (0: of anybody), NULL when there is no such job. New reference.

@@ -45,7 +45,9 @@ struct unit {
 	json_t *gpus;        /* unit_gpus of it */
 	json_t *calibration; /* as it was stored when the last job began (calibration.h); JSON null or NULL: none */
 	bool changed;        /* its machine is not the calibration's; said once */
-	char label[96];      /* "CPU.0": the store's and people's name of it */
+	char label[96];      /* "CPU.0": people's name of it, by its place in the configuration */
+	char *key;      /* unit_key, and " #2" where it is the second one of its device with it: the store's name of it */
+	char *identity; /* unit_identity, where it is known and differs from the key; NULL: it is not */
 	const struct runner *runner;
 	unsigned slots, prefetch;
 	unsigned active;  /* jobs from starting to ending */
@@ -62,6 +64,7 @@ struct unit {
 	uint64_t test_at_ms; /* when next */
 	unsigned faults;     /* of its GPUs, in a row */
 	json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
+	unsigned asked;      /* open requests for them: it stays until they are answered */
 	struct unit *next;
 };
 
@@ -89,6 +92,7 @@ struct describe_request {
 	/* late: the machine did not answer in time; err says so. Called once. */
 	void (*on_answer)(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late);
 	uint64_t deadline_ms;
+	bool idle; /* nothing waits for it: an engine that stops gives it up at once */
 	struct describe_request *next;
 };
 
@@ -129,7 +133,8 @@ struct job_write {
 	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
 	int64_t record_ns;
 	char *handle;
-	char unit[96];
+	char label[96];
+	char *key; /* of the unit; "": none */
 	char reason[300];
 	struct kettle_error no_material;
 	enum requeue_cause cause;
@@ -193,7 +198,7 @@ void engine_devices_free(struct engine *engine);
 /* engine/attempt.c: a job on its unit */
 void engine_job_start(struct engine_job *job, struct unit *unit);
 /* Found running in the database: asks its runner, else queues it again. */
-void engine_job_recover(struct engine_job *job, const char *unit, const char *handle);
+void engine_job_recover(struct engine_job *job, const char *key, const char *handle);
 void engine_job_stop(struct engine_job *job, enum job_stop why);
 void engine_job_overdue(struct engine_job *job);
 /* Its runner will not complete it, or no longer counts: the attempt is lost, and its unit may still be in use by it. */
@@ -253,14 +258,16 @@ void multi_device_run(struct engine_job *job, bool runs);
 json_t *multi_device_section(const struct engine_job *job);
 
 /* engine/unit_health.c: units that are not in order */
-/* The unit with this label, in force; NULL: there is none. */
-struct unit *engine_unit_find(const struct engine *engine, const char *label);
+/* The unit of the device with this key, in force; NULL: there is none. */
+struct unit *engine_unit_find(const struct engine *engine, const char *device, const char *key);
+/* All units in force: [{"device", "unit", "key", "section"}], a copy for the store's thread. New reference. */
+json_t *engine_units_configured(const struct engine *engine);
 /* What lasts of it, in the database and as an event. */
 void unit_health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason);
 /* In memory; the caller stores what must last. */
 void unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
 void unit_health_ready(struct engine *engine, struct unit *unit, const char *why);
-/* What settings_units remembers. */
+/* What settings_units_match remembers. */
 void unit_health_load(struct engine *engine, const json_t *rows);
 /* Takes what a completion says of the GPUs of the job's units. */
 void unit_health_judge(struct engine_job *job, const struct completion *completion);

@@ -27,6 +27,7 @@ job_write_free(struct job_write *op)
 	verdict_free(op->verdict);
 	json_decref(op->calibration);
 	free(op->handle);
+	free(op->key);
 	free(op);
 }
 

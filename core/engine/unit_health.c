@@ -28,7 +28,7 @@
 /* ---- what the database remembers ---- */
 
 struct note {
-	json_t *data; /* {"device", "unit", "reason"} */
+	json_t *data; /* {"device", "unit", "key", "reason"} */
 	bool disabled;
 };
 
@@ -55,7 +55,8 @@ unit_health_remember(struct engine *engine, const struct unit *unit, bool disabl
 {
 	struct note *note = xcalloc(1, sizeof(*note));
 	note->disabled = disabled;
-	note->data = json_pack("{s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "reason", reason);
+	note->data = json_pack(
+		"{s:s, s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "key", unit->key, "reason", reason);
 	store_write(engine->setup.store, note_op, on_noted, note);
 }
 
@@ -84,13 +85,42 @@ unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 }
 
 struct unit *
-engine_unit_find(const struct engine *engine, const char *label)
+engine_unit_find(const struct engine *engine, const char *device_name, const char *key)
 {
-	for (struct device *device = engine->devices; device; device = device->next)
-		for (struct unit *unit = device->units; unit; unit = unit->next)
-			if (!unit->removed && strcasecmp(unit->label, label) == 0)
-				return unit;
+	const struct device *device = engine_device_find(engine, device_name);
+	for (struct unit *unit = device ? device->units : NULL; unit; unit = unit->next)
+		if (!unit->removed && strcmp(unit->key, key) == 0)
+			return unit;
 	return NULL;
+}
+
+/* A unit of engine_units. */
+static struct unit *
+find_listed(const struct engine *engine, const json_t *unit)
+{
+	return engine_unit_find(engine, member_text(unit, "device"), member_text(unit, "key"));
+}
+
+/* A unit that is remembered as disabled gets no jobs here either. */
+static void
+take_state(struct engine *engine, struct unit *unit, const json_t *row)
+{
+	const char *reason = member_string(row, "reason");
+	if (unit->disabled[0] || strcmp(member_text(row, "state"), "disabled") != 0)
+		return;
+	/* The kettle-exec that did not answer ended with the engine that asked it. */
+	if (reason && strncmp(reason, ENGINE_SILENT, strlen(ENGINE_SILENT)) == 0)
+		unit_health_remember(engine, unit, false, "its kettle-exec was started anew");
+	else
+		unit_health_disabled(engine, unit, reason ? reason : "no reason is known",
+			reason && strncmp(reason, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0);
+}
+
+static void
+ignore_facts(void *arg, const char *late)
+{
+	(void)arg;
+	(void)late;
 }
 
 void
@@ -99,19 +129,13 @@ unit_health_load(struct engine *engine, const json_t *rows)
 	size_t i;
 	json_t *row;
 	json_array_foreach(rows, i, row) {
-		const char *state = member_string(row, "state");
-		const char *label = member_string(row, "unit");
-		const char *reason = member_string(row, "reason");
-		struct unit *unit = label ? engine_unit_find(engine, label) : NULL;
-		if (!unit || !state || strcmp(state, "disabled") != 0 || unit->disabled[0])
+		struct unit *unit = find_listed(engine, row);
+		if (!unit || unit->disabled[0])
 			continue;
-		/* The kettle-exec that did not answer ended with the engine that asked it. */
-		if (reason && strncmp(reason, ENGINE_SILENT, strlen(ENGINE_SILENT)) == 0) {
-			unit_health_remember(engine, unit, false, "its kettle-exec was started anew");
-			continue;
-		}
-		bool by_hand = reason && strncmp(reason, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0;
-		unit_health_disabled(engine, unit, reason ? reason : "no reason is known", by_hand);
+		take_state(engine, unit, row);
+		/* No job asks for its facts, which may say that it is another one. */
+		if (unit->disabled[0] && !unit->asked && !engine->stopping)
+			(void)unit_health_fetch_facts(engine, unit, ignore_facts, NULL);
 	}
 }
 
@@ -214,11 +238,11 @@ check_requests(struct engine *engine)
 	uint64_t now = uv_now(engine->setup.loop);
 	bool stopping = engine->stopping && now >= engine->stop_at_ms;
 	for (struct describe_request *request = engine->requests; request;) {
-		if (!stopping && now < request->deadline_ms) {
+		if (!stopping && !(engine->stopping && request->idle) && now < request->deadline_ms) {
 			request = request->next;
 			continue;
 		}
-		give_up(request, stopping);
+		give_up(request, engine->stopping);
 		request = engine->requests; /* the callback may have changed the list */
 	}
 }
@@ -228,7 +252,7 @@ check_requests(struct engine *engine)
 struct unit_test {
 	struct describe_request request; /* first */
 	struct engine *engine;
-	char label[sizeof(((struct unit *)NULL)->label)];
+	char *device, *key;
 	engine_test_done done;
 	void *arg;
 };
@@ -239,7 +263,7 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 	struct unit_test *test = (struct unit_test *)request;
 	struct engine *engine = test->engine;
 	struct kettle_error why = *err;
-	struct unit *unit = engine_unit_find(engine, test->label);
+	struct unit *unit = engine_unit_find(engine, test->device, test->key);
 	(void)late;
 	if (why.code == 0 && !unit)
 		(void)kettle_fail(&why, KETTLE_ENOENT, "It is not configured any more.");
@@ -248,7 +272,9 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 	if (unit)
 		unit->testing = false;
 	engine->in_flight--;
-	test->done(test->arg, engine, test->label, &why);
+	free(test->device);
+	free(test->key);
+	test->done(test->arg, engine, unit, &why);
 }
 
 static int
@@ -260,23 +286,28 @@ unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done
 	if (unit->testing)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is being tried already.", unit->label);
 	struct unit_test *test = xcalloc(1, sizeof(*test));
-	*test = (struct unit_test){.request.on_answer = on_health_described, .engine = engine, .done = done, .arg = arg};
-	memcpy(test->label, unit->label, sizeof(test->label));
+	*test = (struct unit_test){.request.on_answer = on_health_described,
+		.engine = engine,
+		.device = xstrdup(unit->device->name),
+		.key = xstrdup(unit->key),
+		.done = done,
+		.arg = arg};
 	unit->testing = true;
 	engine->in_flight++;
 	int rc = health_ask(engine, unit, &test->request, err);
 	if (rc < 0) {
 		unit->testing = false;
 		engine->in_flight--;
+		free(test->device);
+		free(test->key);
 		free(test);
 	}
 	return rc;
 }
 
 static void
-quarantined(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+quarantined(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err)
 {
-	struct unit *unit = engine_unit_find(engine, label);
 	(void)arg;
 	if (!unit || !unit->disabled[0] || !unit->quarantined)
 		return;
@@ -306,19 +337,84 @@ unit_health_tick(struct engine *engine)
 
 struct facts_request {
 	struct describe_request request; /* first */
+	struct engine *engine;
 	struct unit *unit;
+	char *device, *key, *identity; /* the store's while it writes */
+	json_t *facts, *row;
 	void (*done)(void *arg, const char *late);
 	void *arg;
 };
+
+static void
+end_facts(struct facts_request *wait, const char *late)
+{
+	wait->unit->asked--;
+	wait->engine->in_flight--;
+	if (!wait->unit->facts)
+		wait->unit->facts = STEAL(wait->facts);
+	wait->done(wait->arg, late);
+	json_decref(wait->facts);
+	free(wait->device);
+	free(wait->key);
+	free(wait->identity);
+	json_decref(wait->row);
+}
+
+static int
+identify_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct facts_request *wait = arg;
+	return settings_unit_identify(db, wait->device, wait->key, wait->identity, &wait->row, err);
+}
+
+static void
+on_identified(void *arg, const struct kettle_error *err)
+{
+	struct facts_request *wait = arg;
+	struct unit *unit = wait->unit;
+	if (err) {
+		log_write(KETTLE_LOG_WARNING, "engine", "what is remembered of unit %s may be another one's: %s", unit->label,
+			err->message);
+	} else {
+		const json_t *calibration = json_object_get(wait->row, "calibration");
+		json_decref(STEAL(unit->calibration));
+		unit->calibration = json_incref((json_t *)calibration);
+		free(unit->identity);
+		unit->identity = STEAL(wait->identity);
+		take_state(wait->engine, unit, wait->row);
+		/* It was disabled when the engine loaded what is remembered, and no job has run there since. */
+		if (wait->request.idle && unit->disabled[0] && strcmp(member_text(wait->row, "state"), "ready") == 0)
+			unit_health_ready(wait->engine, unit, "the unit that is disabled is another one");
+	}
+	end_facts(wait, NULL);
+	free(wait);
+}
+
+/* The facts say what the unit is: what is remembered of it may be another one's. False: it is what its key says. */
+static bool
+identify(struct facts_request *wait)
+{
+	struct unit *unit = wait->unit;
+	wait->identity = unit_identity(unit->config, unit->key, wait->facts);
+	if (strcmp(wait->identity, unit->key) == 0 || unit->identity)
+		return false;
+	struct facts_request *stored = xmalloc(sizeof(*stored));
+	*stored = *wait;
+	stored->device = xstrdup(unit->device->name);
+	stored->key = xstrdup(unit->key);
+	store_write(wait->engine->setup.store, identify_op, on_identified, stored);
+	return true;
+}
 
 static void
 on_known(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
 	struct facts_request *wait = (struct facts_request *)request;
 	/* Without it languages plan with what the configuration says, and the runner will say what is wrong. */
-	if (err->code == 0 && !wait->unit->facts)
-		wait->unit->facts = unit_facts_lasting(wait->unit->config, greeting);
-	wait->done(wait->arg, late ? err->message : NULL);
+	if (err->code == 0)
+		wait->facts = unit_facts_lasting(wait->unit->config, greeting);
+	if (!wait->facts || !identify(wait))
+		end_facts(wait, late ? err->message : NULL);
 }
 
 bool
@@ -329,9 +425,17 @@ unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(v
 	if (unit->facts || json_array_size(unit->gpus) == 0 || !ops->describe)
 		return false;
 	struct facts_request *wait = xcalloc(1, sizeof(*wait));
-	*wait = (struct facts_request){.request.on_answer = on_known, .unit = unit, .done = done, .arg = arg};
+	*wait = (struct facts_request){.request = {.on_answer = on_known, .idle = done == ignore_facts},
+		.engine = engine,
+		.unit = unit,
+		.done = done,
+		.arg = arg};
+	unit->asked++;
+	engine->in_flight++;
 	if (health_ask(engine, unit, &wait->request, &err) == 0)
 		return true;
+	unit->asked--;
+	engine->in_flight--;
 	free(wait);
 	return false;
 }
@@ -345,14 +449,28 @@ engine_units(const struct engine *engine, const char *name)
 	for (const struct device *device = engine->devices; device; device = device->next)
 		for (const struct unit *unit = device->units; unit; unit = unit->next)
 			if (!unit->removed && (strcasecmp(device->name, name) == 0 || strcasecmp(unit->label, name) == 0))
-				(void)json_array_append_new(list, json_pack("{s:s, s:s}", "device", device->name, "unit", unit->label));
+				(void)json_array_append_new(
+					list, json_pack("{s:s, s:s, s:s}", "device", device->name, "unit", unit->label, "key", unit->key));
+	return list;
+}
+
+json_t *
+engine_units_configured(const struct engine *engine)
+{
+	json_t *list = json_array();
+	for (const struct device *device = engine->devices; device; device = device->next)
+		for (const struct unit *unit = device->units; unit; unit = unit->next)
+			if (!unit->removed)
+				(void)json_array_append_new(
+					list, json_pack("{s:s, s:s, s:s, s:o}", "device", device->name, "unit", unit->label, "key",
+							  unit->key, "section", json_deep_copy(unit->config)));
 	return list;
 }
 
 void
-engine_unit_set(struct engine *engine, const char *label, bool disabled, const char *reason)
+engine_unit_set(struct engine *engine, const json_t *listed, bool disabled, const char *reason)
 {
-	struct unit *unit = engine_unit_find(engine, label);
+	struct unit *unit = find_listed(engine, listed);
 	if (unit && disabled)
 		unit_health_disabled(engine, unit, reason, true);
 	else if (unit)
@@ -360,10 +478,11 @@ engine_unit_set(struct engine *engine, const char *label, bool disabled, const c
 }
 
 int
-engine_unit_test(struct engine *engine, const char *label, engine_test_done done, void *arg, struct kettle_error *err)
+engine_unit_test(
+	struct engine *engine, const json_t *listed, engine_test_done done, void *arg, struct kettle_error *err)
 {
-	struct unit *unit = engine_unit_find(engine, label);
+	struct unit *unit = find_listed(engine, listed);
 	if (!unit)
-		return kettle_fail(err, KETTLE_ENOENT, "Unit `%s` is not configured any more.", label);
+		return kettle_fail(err, KETTLE_ENOENT, "Unit `%s` is not configured any more.", member_text(listed, "unit"));
 	return unit_health_test(engine, unit, done, arg, err);
 }

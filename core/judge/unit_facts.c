@@ -4,12 +4,14 @@
 
 #include "judge/unit_facts.h"
 
-#include <stdbool.h>
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 
 static void
 add_gpu(json_t *gpus, const json_t *value)
@@ -129,6 +131,88 @@ unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_err
 			return kettle_fail(err, KETTLE_EUNAVAIL, "%lld MiB of the memory of its GPU %lld are in use.",
 				(long long)(member_int(gpu, "used") >> 20), (long long)member_int(gpu, "index"));
 	return 0;
+}
+
+/* ---- what a unit is ---- */
+
+static void
+add_uuid(struct buf *text, const char *uuid)
+{
+	if (text->len > 0)
+		buf_adds(text, ",");
+	for (; *uuid; uuid++)
+		buf_printf(text, "%c", tolower((unsigned char)*uuid));
+}
+
+/* The UUIDs of the GPUs; NULL: there is none, or one that is named by its index alone. New string. */
+static char *
+configured_uuids(const json_t *gpus)
+{
+	AUTO_BUF struct buf text = {0};
+	size_t i;
+	json_t *gpu;
+	json_array_foreach(gpus, i, gpu) {
+		const char *name = json_string_value(gpu);
+		if (name[strspn(name, "0123456789")] == '\0')
+			return NULL;
+		add_uuid(&text, name);
+	}
+	return text.len > 0 ? buf_take(&text) : NULL;
+}
+
+char *
+unit_key(const json_t *section)
+{
+	static const char *const uses[] = {"name", "unit", "more", "brief", "slots", "prefetch", "labels", "sandbox",
+		"lock", "sm", "gfx", "include_dirs", "library_dirs"};
+	AUTO_JSON json_t *gpus = unit_gpus(section), *what = json_copy((json_t *)section);
+	char *uuids = configured_uuids(gpus);
+	if (uuids)
+		return uuids;
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
+		(void)json_object_del(what, uses[i]);
+	if (json_array_size(gpus) > 0) {
+		(void)json_object_set(what, "gpu", gpus);
+		(void)json_object_del(what, "cores");
+	}
+	AUTO_FREE char *text = json_dumps(what, JSON_COMPACT | JSON_SORT_KEYS);
+	return xstrdup(text ? text : "");
+}
+
+char *
+unit_identity(const json_t *section, const char *key, const json_t *facts)
+{
+	AUTO_JSON json_t *wanted = unit_gpus(section);
+	const json_t *found = json_object_get(facts, "gpus");
+	AUTO_FREE char *plain = unit_key(section);
+	AUTO_BUF struct buf text = {0};
+	size_t i;
+	json_t *gpu;
+	if (json_array_size(wanted) == 0 || json_array_size(found) != json_array_size(wanted))
+		return xstrdup(key);
+	json_array_foreach(found, i, gpu) {
+		const char *uuid = member_string(gpu, "uuid");
+		if (!uuid || !*uuid)
+			return xstrdup(key);
+		add_uuid(&text, uuid);
+	}
+	if (strncmp(key, plain, strlen(plain)) == 0)
+		buf_adds(&text, key + strlen(plain));
+	return buf_take(&text);
+}
+
+bool
+unit_facts_agree(const json_t *section, const json_t *facts)
+{
+	AUTO_JSON json_t *wanted = unit_gpus(section);
+	size_t i;
+	json_t *gpu;
+	if (json_array_size(json_object_get(facts, "gpus")) == 0)
+		return true;
+	json_array_foreach(wanted, i, gpu)
+		if (!find_gpu(facts, json_string_value(gpu)))
+			return false;
+	return json_array_size(wanted) > 0;
 }
 
 json_t *

@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <kettle/error.h>
 
+#include <stdbool.h>
+
 /*
  * The facts of a unit: level, machine, protections, tools, packages, parts and version of its machine, and of its own GPUs
  * (index, UUID or a list of them under `gpu` of its section) `gpus`, `gpu` (the first) and, where one of them is not
@@ -18,6 +20,19 @@ json_t *unit_facts_lasting(const json_t *section, const json_t *greeting);
 int unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_error *err);
 /* The section to describe without waiting for tools. New reference. [any] */
 json_t *unit_brief(const json_t *section);
+/*
+ * What the configuration says that a unit is: the UUIDs of its GPUs, where it names them so; else its section as JSON, without
+ * what says how the unit is used (name, label, slots, prefetch, labels, sandbox, lock, model and search folders; of a unit
+ * with GPUs the cores, too). Of a runner that is not known here that is all it has. New string. [any]
+ */
+char *unit_key(const json_t *section);
+/*
+ * What the unit is: the UUIDs of its GPUs as far as facts (unit_facts) say them all, else its key. key: unit_key of the
+ * section, with what its device adds to keys that are the same; it is added here, too. New string. [any]
+ */
+char *unit_identity(const json_t *section, const char *key, const json_t *facts);
+/* Whether facts may be those of the unit of this section: its GPUs are among theirs, or they name none. [any] */
+bool unit_facts_agree(const json_t *section, const json_t *facts);
 /* The GPUs of a section as an array of strings, empty where it has none. New reference. [any] */
 json_t *unit_gpus(const json_t *section);
 

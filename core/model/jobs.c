@@ -82,7 +82,7 @@ int
 jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 {
 	return db_array(db, ret_jobs, err,
-		"SELECT j.id AS job, s.id AS submission, s.user, j.device, s.mode, j.state, j.attempt, j.unit, j.handle, "
+		"SELECT j.id AS job, s.id AS submission, s.user, j.device, s.mode, j.state, j.attempt, j.unit_key, j.handle, "
 		"j.queued_at, s.leaderboard, b.name AS leaderboard_name FROM jobs j JOIN submissions s ON s.id = j.submission "
 		"JOIN leaderboards b ON b.id = s.leaderboard WHERE j.done_at IS NULL ORDER BY j.id",
 		NULL);
@@ -133,21 +133,23 @@ job_material_clear(struct job_material *material)
 }
 
 int
-jobs_start(struct db *db, int64_t id, const char *unit, int64_t *ret_attempt, struct kettle_error *err)
+jobs_start(
+	struct db *db, int64_t id, const char *label, const char *key, int64_t *ret_attempt, struct kettle_error *err)
 {
 	struct job job;
 	int rc = jobs_load(db, id, "queued", 0, &job, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
-			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, handle = NULL, started_at = ?2, "
-			"changed_at = ?2, error = NULL WHERE id = ?3",
-			"sii", unit, db->now_ms, id);
+			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, unit_key = ?2, handle = NULL, "
+			"started_at "
+			"= ?3, changed_at = ?3, error = NULL WHERE id = ?4",
+			"ssii", label, key, db->now_ms, id);
 	if (rc == 0)
 		rc = db_exec(
 			db, err, "UPDATE submissions SET state = 'running' WHERE id = ? AND state = 'queued'", "i", job.submission);
 	if (rc == 0)
 		rc = jobs_event(db, &job, "job.started",
-			json_pack("{s:I, s:s, s:s, s:I}", "job", (json_int_t)id, "device", job.device, "unit", unit, "attempt",
+			json_pack("{s:I, s:s, s:s, s:I}", "job", (json_int_t)id, "device", job.device, "unit", label, "attempt",
 				(json_int_t)job.attempt + 1),
 			err);
 	if (rc == 0)
@@ -356,8 +358,9 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum requeue_cause caus
 		return rc;
 	}
 	rc = db_exec(db, err,
-		"UPDATE jobs SET state = 'queued', spared = spared + ?1, orphaned = orphaned + ?2, unit = NULL, handle = NULL, "
-		"changed_at = ?3, error = ?4 WHERE id = ?5",
+		"UPDATE jobs SET state = 'queued', spared = spared + ?1, orphaned = orphaned + ?2, unit = NULL, unit_key = "
+		"NULL, "
+		"handle = NULL, changed_at = ?3, error = ?4 WHERE id = ?5",
 		"iiisi", (int64_t)(cause != REQUEUE_FAILED), (int64_t)(cause == REQUEUE_ORPHANED), db->now_ms,
 		waits ? clean : NULL, id);
 	if (rc == 0)
@@ -420,9 +423,10 @@ jobs_learn(struct db *db, const struct job *job, const json_t *system, struct ke
 	AUTO_JSON json_t *row = NULL;
 	AUTO_JSON json_t *facts = json_pack("{s:O*, s:O*, s:O*}", "level", json_object_get(system, "level"), "tools",
 		json_object_get(system, "tools"), "packages", json_object_get(system, "interpreters"));
-	int rc = json_is_object(system) ? db_object(db, &row, err, "SELECT unit FROM jobs WHERE id = ?", "i", job->id) : 0;
-	const char *unit = member_string(row, "unit");
-	return rc == 0 && unit ? settings_unit_store_facts(db, job->device, unit, facts, true, err) : rc;
+	int rc =
+		json_is_object(system) ? db_object(db, &row, err, "SELECT unit_key FROM jobs WHERE id = ?", "i", job->id) : 0;
+	const char *key = member_string(row, "unit_key");
+	return rc == 0 && key ? settings_unit_store_facts(db, job->device, key, facts, true, err) : rc;
 }
 
 int

@@ -20,7 +20,7 @@
 /* The secret of one job's ranked runs: 31 bits. [any] */
 int64_t jobs_seed(void);
 
-/* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit",
+/* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit_key",
  * "handle", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
 /* What is needed to plan a job. */
@@ -33,8 +33,9 @@ struct job_material {
 /* ENOENT: deleted meanwhile. */
 int jobs_material(struct db *db, int64_t job, struct job_material *ret_material, struct kettle_error *err);
 void job_material_clear(struct job_material *material);
-/* queued → running as the next attempt on this unit; event job.started. ECONFLICT: no longer queued. */
-int jobs_start(struct db *db, int64_t job, const char *unit, int64_t *ret_attempt, struct kettle_error *err);
+/* queued → running as the next attempt on the unit with this label and key; event job.started. ECONFLICT: no longer queued. */
+int jobs_start(
+	struct db *db, int64_t job, const char *label, const char *key, int64_t *ret_attempt, struct kettle_error *err);
 /* Stores the runner's handle for the attempt. ECONFLICT: not its attempt any more. */
 int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *handle, struct kettle_error *err);
 enum requeue_cause {

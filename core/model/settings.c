@@ -7,8 +7,11 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
+#include "judge/unit_facts.h"
 
 #include <string.h>
+#include <strings.h>
 
 static int
 check_key(const char *key, struct kettle_error *err)
@@ -72,23 +75,163 @@ settings_setting_put(struct db *db, const char *key, const json_t *value, struct
 		"sj", key, value);
 }
 
+/* ---- units ---- */
+
 int
 settings_units(struct db *db, json_t **ret_units, struct kettle_error *err)
 {
 	return db_array(db, ret_units, err,
-		"SELECT device, unit, state, reason, changed_at AS changed_iso, calibration_json, facts_json FROM device_units "
-		"ORDER BY device, unit",
+		"SELECT device, unit, key, label, state, reason, changed_at AS changed_iso, calibration_json, facts_json FROM "
+		"device_units ORDER BY device, unit",
 		NULL);
+}
+
+/* Of the unit with this key; NULL: nothing is known of it. */
+static int
+unit_row(struct db *db, const char *device, const char *key, json_t **ret_row, struct kettle_error *err)
+{
+	int rc = db_object(db, ret_row, err,
+		"SELECT unit, label, state, reason, calibration_json, facts_json FROM device_units WHERE device = ? AND key = "
+		"?",
+		"ss", device, key);
+	return rc == KETTLE_ENOENT ? 0 : rc;
+}
+
+/* There is a row for the unit with this key afterwards; a unit that is named by its identity now takes the row of that. */
+static int
+make_unit_row(struct db *db, const char *device, const char *key, struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"INSERT INTO device_units (device, unit, key, changed_at) VALUES (?1, ?2, ?2, ?3) ON CONFLICT (device, key) DO "
+		"NOTHING ON CONFLICT (device, unit) DO UPDATE SET key = excluded.key",
+		"ssi", device, key, db->now_ms);
+}
+
+/* The unit that a row of settings_units is of, by one of the three names that it may have there; NULL: none. */
+static json_t *
+row_of_unit(const json_t *rows, const json_t *unit)
+{
+	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
+	json_t *row, *same = NULL, *labelled = NULL;
+	size_t i;
+	json_array_foreach((json_t *)rows, i, row) {
+		const char *row_key = member_string(row, "key"), *row_unit = member_string(row, "unit");
+		if (strcasecmp(member_string(row, "device"), device) != 0)
+			continue;
+		if (row_key && strcmp(row_key, key) == 0)
+			return row;
+		if (strcmp(row_unit, key) == 0)
+			same = row;
+		else if (!row_key && !member_string(row, "label") && strcasecmp(row_unit, member_string(unit, "unit")) == 0 &&
+				 unit_facts_agree(json_object_get(unit, "section"), json_object_get(row, "facts")))
+			labelled = row;
+	}
+	return same ? same : labelled;
+}
+
+static bool
+is_text(const json_t *value, const char *text)
+{
+	return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
+}
+
+static int
+match_unit(struct db *db, const json_t *rows, const json_t *unit, struct kettle_error *err)
+{
+	const char *key = member_string(unit, "key"), *label = member_string(unit, "unit");
+	json_t *row = row_of_unit(rows, unit);
+	if (!row)
+		return 0;
+	(void)json_object_set_new(row, "configured", json_true());
+	if (is_text(json_object_get(row, "key"), key) && is_text(json_object_get(row, "label"), label))
+		return 0;
+	/* One of before the sixth version: its facts may say more than the configuration. */
+	bool old = !json_is_string(json_object_get(row, "key")) && !json_is_string(json_object_get(row, "label"));
+	AUTO_FREE char *identity = old ? unit_identity(json_object_get(unit, "section"), key, json_object_get(row, "facts"))
+								   : xstrdup(member_string(row, "unit"));
+	(void)json_object_set_new(row, "key", json_string(key));
+	(void)json_object_set_new(row, "label", json_string(label));
+	return db_exec(db, err,
+		"UPDATE OR IGNORE device_units SET unit = ?1, key = ?2, label = ?3 WHERE device = ?4 AND unit = ?5", "sssss",
+		identity, key, label, member_string(row, "device"), member_string(row, "unit"));
+}
+
+int
+settings_units_match(struct db *db, const json_t *units, json_t **ret_rows, struct kettle_error *err)
+{
+	AUTO_JSON json_t *rows = NULL;
+	size_t i;
+	json_t *one;
+	int rc = settings_units(db, &rows, err);
+	json_array_foreach((json_t *)units, i, one)
+		if (rc == 0)
+			rc = match_unit(db, rows, one, err);
+	json_array_foreach(rows, i, one) {
+		const char *label = member_string(one, "label");
+		if (rc == 0 && label && *label && !json_object_get(one, "configured"))
+			rc = db_exec(db, err, "UPDATE device_units SET label = '' WHERE device = ? AND unit = ?", "ss",
+				member_string(one, "device"), member_string(one, "unit"));
+	}
+	return rc < 0 ? rc : settings_units(db, ret_rows, err);
+}
+
+/* What was set while only the key was known goes over to the unit's own row; `disabled` wins. */
+static int
+merge_unit(struct db *db, const char *device, const char *key, const char *identity, struct kettle_error *err)
+{
+	int rc = db_exec(db, err,
+		"UPDATE device_units AS u SET (state, reason) = (SELECT CASE WHEN o.state = 'disabled' THEN o.state ELSE "
+		"u.state "
+		"END, CASE WHEN o.state = 'disabled' THEN o.reason ELSE u.reason END FROM device_units o WHERE o.device = ?1 "
+		"AND "
+		"o.unit = ?2) WHERE u.device = ?1 AND u.unit = ?3",
+		"sss", device, key, identity);
+	return rc < 0 ? rc : db_exec(db, err, "DELETE FROM device_units WHERE device = ? AND unit = ?", "ss", device, key);
+}
+
+/* The unit with this key is another one than it was, or it is known now which it is. */
+static int
+move_key(struct db *db, const char *device, const char *key, const char *identity, const json_t *row,
+	struct kettle_error *err)
+{
+	const char *label = member_string(row, "label");
+	bool nameless = is_text(json_object_get(row, "unit"), key);
+	int64_t known = 0;
+	int rc = db_int(
+		db, &known, err, "SELECT count(*) FROM device_units WHERE device = ? AND unit = ?", "ss", device, identity);
+	if (rc == 0 && nameless && !known)
+		return db_exec(
+			db, err, "UPDATE device_units SET unit = ?1 WHERE device = ?2 AND unit = ?3", "sss", identity, device, key);
+	if (rc == 0 && nameless)
+		rc = merge_unit(db, device, key, identity, err);
+	else if (rc == 0)
+		rc = db_exec(
+			db, err, "UPDATE device_units SET key = NULL, label = '' WHERE device = ? AND key = ?", "ss", device, key);
+	return rc < 0 ? rc
+				  : db_exec(db, err,
+						"INSERT INTO device_units (device, unit, key, label, changed_at) VALUES (?, ?, ?, ?, ?) ON "
+						"CONFLICT (device, unit) DO UPDATE SET key = excluded.key, label = excluded.label",
+						"ssssi", device, identity, key, label, db->now_ms);
+}
+
+int
+settings_unit_identify(struct db *db, const char *device, const char *key, const char *identity, json_t **ret_row,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = unit_row(db, device, key, &row, err);
+	if (rc == 0 && !is_text(json_object_get(row, "unit"), identity))
+		rc = move_key(db, device, key, identity, row, err);
+	return rc < 0 ? rc : unit_row(db, device, key, ret_row, err);
 }
 
 int
 settings_unit_calibration(
-	struct db *db, const char *device, const char *unit, json_t **ret_calibration, struct kettle_error *err)
+	struct db *db, const char *device, const char *key, json_t **ret_calibration, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int rc = db_object(
-		db, &row, err, "SELECT calibration_json FROM device_units WHERE device = ? AND unit = ?", "ss", device, unit);
-	if (rc < 0 && rc != KETTLE_ENOENT)
+	int rc = unit_row(db, device, key, &row, err);
+	if (rc < 0)
 		return rc;
 	const json_t *calibration = json_object_get(row, "calibration");
 	*ret_calibration = json_is_object(calibration) ? json_incref((json_t *)calibration) : json_null();
@@ -96,33 +239,29 @@ settings_unit_calibration(
 }
 
 int
-settings_unit_disabled(
-	struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err)
+settings_unit_set(struct db *db, const json_t *unit, bool disabled, struct kettle_error *err)
 {
-	return db_exec(db, err,
-		"INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES (?1, ?2, CASE WHEN ?3 IS NULL THEN "
-		"'ready' ELSE 'disabled' END, ?3, ?4) ON CONFLICT (device, unit) DO UPDATE SET state = excluded.state, reason "
-		"= excluded.reason, changed_at = excluded.changed_at",
-		"sssi", device, unit, reason, db->now_ms);
-}
-
-int
-settings_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *err)
-{
-	const char *reason = member_string(data, "reason");
-	int rc = settings_unit_disabled(
-		db, member_string(data, "device"), member_string(data, "unit"), disabled ? reason : NULL, err);
+	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
+	AUTO_JSON json_t *data = json_copy((json_t *)unit);
+	(void)json_object_del(data, "key");
+	int rc = make_unit_row(db, device, key, err);
+	if (rc == 0)
+		rc = db_exec(db, err,
+			"UPDATE device_units SET state = ?1, reason = ?2, changed_at = ?3, label = ?4 WHERE device = ?5 AND key = "
+			"?6",
+			"ssisss", disabled ? "disabled" : "ready", disabled ? member_string(unit, "reason") : NULL, db->now_ms,
+			member_string(unit, "unit"), device, key);
 	return rc < 0 ? rc : db_event(db, disabled ? "device.disabled" : "device.ready", 'a', 0, 0, 0, data, err);
 }
 
 int
 settings_unit_calibrate(
-	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err)
+	struct db *db, const char *device, const char *key, const json_t *calibration, struct kettle_error *err)
 {
-	return db_exec(db, err,
-		"INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES (?, ?, ?, ?) ON CONFLICT "
-		"(device, unit) DO UPDATE SET calibration_json = excluded.calibration_json",
-		"ssij", device, unit, db->now_ms, calibration);
+	int rc = make_unit_row(db, device, key, err);
+	return rc < 0 ? rc
+				  : db_exec(db, err, "UPDATE device_units SET calibration_json = ? WHERE device = ? AND key = ?", "jss",
+						calibration, device, key);
 }
 
 /* Adds the tools of a part to those that are known, and so its packages. */
@@ -144,12 +283,11 @@ add_settings_part(json_t *known, const json_t *part)
 
 int
 settings_unit_store_facts(
-	struct db *db, const char *device, const char *unit, const json_t *facts, bool partly, struct kettle_error *err)
+	struct db *db, const char *device, const char *key, const json_t *facts, bool partly, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int rc = db_object(
-		db, &row, err, "SELECT facts_json FROM device_units WHERE device = ? AND unit = ?", "ss", device, unit);
-	if (rc < 0 && rc != KETTLE_ENOENT)
+	int rc = unit_row(db, device, key, &row, err);
+	if (rc < 0)
 		return rc;
 	const json_t *before = json_object_get(row, "facts");
 	AUTO_JSON json_t *after = json_copy((json_t *)(partly && json_is_object(before) ? before : facts));
@@ -157,8 +295,8 @@ settings_unit_store_facts(
 		add_settings_part(after, facts);
 	if (json_equal(before, after))
 		return 0;
-	return db_exec(db, err,
-		"INSERT INTO device_units (device, unit, changed_at, facts_json) VALUES (?, ?, ?, ?) ON CONFLICT (device, "
-		"unit) DO UPDATE SET facts_json = excluded.facts_json",
-		"ssij", device, unit, db->now_ms, after);
+	rc = make_unit_row(db, device, key, err);
+	return rc < 0 ? rc
+				  : db_exec(db, err, "UPDATE device_units SET facts_json = ? WHERE device = ? AND key = ?", "jss",
+						after, device, key);
 }

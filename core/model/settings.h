@@ -20,25 +20,38 @@ int settings_put(struct db *db, const char *plugin, const char *key, const json_
 int settings_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err);
 int settings_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err);
 
-/* All that is remembered of units: [{"device", "unit", "state": "ready"|"disabled", "reason", "changed": ISO,
- * "calibration", "facts"}]. */
+/*
+ * Units. Each has its key here (unit_key, and what its device adds to keys that are the same); what is remembered belongs to
+ * what the unit is, which settings_unit_identify says where the key does not.
+ */
+
+/* All that is remembered of units: [{"device", "unit": what it is, "key", "label", "state": "ready"|"disabled", "reason",
+ * "changed": ISO, "calibration", "facts"}]. */
 int settings_units(struct db *db, json_t **ret_units, struct kettle_error *err);
-/* reason NULL: ready again. */
-int settings_unit_disabled(
-	struct db *db, const char *device, const char *unit, const char *reason, struct kettle_error *err);
-/* The same with its event, device.disabled or device.ready. data: {"device", "unit", "reason"}. */
-int settings_unit_set(struct db *db, json_t *data, bool disabled, struct kettle_error *err);
+/*
+ * The same, after what is remembered has found the units that are configured: [{"device", "unit": its label, "key",
+ * "section"}]. What is of before there were keys belongs to the unit of its label, where its facts do not say otherwise.
+ */
+int settings_units_match(struct db *db, const json_t *units, json_t **ret_rows, struct kettle_error *err);
+/*
+ * It is known what the unit with this key is (unit_identity). *ret_row: what is remembered of that: {"unit", "label", "state",
+ * "reason", "calibration", "facts"}; what was of another unit with this key is kept for that one.
+ */
+int settings_unit_identify(struct db *db, const char *device, const char *key, const char *identity, json_t **ret_row,
+	struct kettle_error *err);
+/* unit: {"device", "unit": its label, "key", "reason"}. Event device.disabled or device.ready. */
+int settings_unit_set(struct db *db, const json_t *unit, bool disabled, struct kettle_error *err);
 /* The calibration (calibration.h) of one unit; JSON null when it has none. New reference. */
 int settings_unit_calibration(
-	struct db *db, const char *device, const char *unit, json_t **ret_calibration, struct kettle_error *err);
+	struct db *db, const char *device, const char *key, json_t **ret_calibration, struct kettle_error *err);
 int settings_unit_calibrate(
-	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err);
+	struct db *db, const char *device, const char *key, const json_t *calibration, struct kettle_error *err);
 
 /*
  * What the machine of a unit reports of itself, such as "tools" and "packages", in place of what it reported before. partly:
  * of its tools and packages only some are named, and the others stay. Written only where it differs.
  */
 int settings_unit_store_facts(
-	struct db *db, const char *device, const char *unit, const json_t *facts, bool partly, struct kettle_error *err);
+	struct db *db, const char *device, const char *key, const json_t *facts, bool partly, struct kettle_error *err);
 
 #endif

@@ -432,6 +432,14 @@ world_cancel(int64_t job)
 	world_feed();
 }
 
+void
+world_set(const char *label, bool disabled, const char *reason)
+{
+	AUTO_JSON json_t *units = engine_units(world.engine, label);
+	assert_int_equal(json_array_size(units), 1);
+	engine_unit_set(world.engine, json_array_get(units, 0), disabled, reason);
+}
+
 struct unit *
 world_unit(size_t index)
 {

@@ -112,5 +112,7 @@ bool world_job_is(int64_t job, const char *state);
 int64_t world_number(const char *column, int64_t job);
 /* A unit of the first device. */
 struct unit *world_unit(size_t index);
+/* engine_unit_set of the unit with this label; not stored. */
+void world_set(const char *label, bool disabled, const char *reason);
 
 #endif

@@ -120,7 +120,7 @@ test_calibration(void **state)
 	(void)state;
 	board_with(NULL, NULL, json_object());
 	fixture_sql(&c.f,
-		"INSERT INTO device_units (device, unit, changed_at, calibration_json) VALUES ('CPU', 'CPU.0', 0, "
+		"INSERT INTO device_units (device, unit, key, changed_at, calibration_json) VALUES ('CPU', 'x', '{}', 0, "
 		"'{\"names\": {\"cpu-c-1\": 1234.5}}')");
 	const json_t *result = commands_must(&c, "alice", "leaderboard.task",
 		json_pack("{s:s, s:s, s:s}", "name", "board", "device", "CPU", "mode", "test"));

@@ -38,9 +38,9 @@ orphan(bool with_handle)
 	(void)snprintf(sql, sizeof(sql), "CREATE TABLE saved AS SELECT * FROM jobs WHERE id = %lld", (long long)job);
 	fixture_sql(&world.c.f, sql);
 	world_stop(0);
-	fixture_sql(&world.c.f,
-		"UPDATE jobs SET state = 'running', attempt = s.attempt, spared = 0, unit = s.unit, handle = s.handle FROM "
-		"saved s WHERE jobs.id = s.id");
+	fixture_sql(&world.c.f, "UPDATE jobs SET state = 'running', attempt = s.attempt, spared = 0, unit = s.unit, "
+							"unit_key = s.unit_key, handle = s.handle FROM "
+							"saved s WHERE jobs.id = s.id");
 	memset(&fake, 0, sizeof(fake));
 	fake.slots = fake.prefetch = 1;
 	fake.on_cancel = AT_ONCE;
@@ -107,11 +107,26 @@ test_recover_unit_gone(void **state)
 {
 	(void)state;
 	int64_t job = orphan(true);
-	fixture_sql(&world.c.f, "UPDATE jobs SET unit = 'CPU.7'");
+	fixture_sql(&world.c.f, "UPDATE jobs SET unit_key = 'gone'");
 	fake.on_submit = AT_ONCE;
 	world_start(world_devices(1, NULL));
 	until(world_job_is(job, "passed"));
 	assert_int_equal(fake.recovers, 0);
+}
+
+/* It is asked for where it runs, whatever has its unit's place in the configuration now. */
+static void
+test_recover_unit_moved(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	world_start(json_pack("{s:{s:[{s:s, s:i}, {s:s, s:i}]}}", "CPU", "units", "runner", "fake", "number", 5, "runner",
+		"fake", "number", 0));
+	until(fake.count == 1);
+	assert_true(fake_task(0)->recovered);
+	assert_string_equal(fake_task(0)->unit, "CPU.1");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
 }
 
 static void
@@ -415,6 +430,7 @@ main(void)
 		TEST(test_recover_finds_nothing),
 		TEST(test_recover_without_handle),
 		TEST(test_recover_unit_gone),
+		TEST(test_recover_unit_moved),
 		TEST(test_recover_no_operation),
 		TEST(test_recover_cancelled),
 		TEST(test_recover_used_up),

@@ -111,7 +111,7 @@ test_waits_for_units(void **state)
 	until(multi_device_held(world.engine->devices) == 2 && world.engine->in_flight == 0);
 	world_cancel(other);
 	until(multi_device_held(world.engine->devices) == 1);
-	engine_unit_set(world.engine, "CPU.1", false, "mended");
+	world_set("CPU.1", false, "mended");
 	until(fake.count == 1);
 	assert_int_equal(fake_task(0)->units, 2);
 	fake_end(0, "done");
@@ -132,11 +132,11 @@ test_goes_on_in_order(void **state)
 	world_start(world_devices(2, NULL));
 	fake.same_machine = true;
 	need_devices(2);
-	engine_unit_set(world.engine, "CPU.1", true, ENGINE_BY_HAND);
+	world_set("CPU.1", true, ENGINE_BY_HAND);
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++)
 		jobs[i] = world_submit_as(who[i], "test");
 	until(multi_device_held(world.engine->devices) == ARRAY_SIZE(who) && world.engine->in_flight == 0);
-	engine_unit_set(world.engine, "CPU.1", false, "mended");
+	world_set("CPU.1", false, "mended");
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
 		until(fake.count >= 1); /* another may have got the second unit first, and wait for this one's */
 		assert_int_equal(atoll(fake_task(0)->ref), jobs[expected[i]]);
@@ -206,13 +206,13 @@ static void
 test_by_hand(void **state)
 {
 	(void)state;
-	engine_unit_set(world.engine, "CPU.0", true, ENGINE_BY_HAND " of root");
+	world_set("CPU.0", true, ENGINE_BY_HAND " of root");
 	world_unit(0)->test_at_ms = 0;
 	unit_health_tick(world.engine);
 	assert_int_equal(fake.describes, 0);
 	int64_t job = world_submit();
 	assert_true(world_unit(0)->disabled[0]);
-	engine_unit_set(world.engine, "cpu.0", false, ENGINE_BY_HAND " of root");
+	world_set("cpu.0", false, ENGINE_BY_HAND " of root");
 	until(fake.count == 1);
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
@@ -245,7 +245,7 @@ test_disabled_before_loaded(void **state)
 	assert_int_equal(engine_reload(world.engine, again, &err), 0);
 	assert_int_equal(known->state, JOB_QUEUED);
 	until(engine_loaded(world.engine));
-	assert_true(engine_unit_find(world.engine, "CPU.0")->disabled[0]);
+	assert_true(world_unit(0)->disabled[0]);
 	assert_int_equal(known->state, JOB_QUEUED);
 	assert_int_equal(fake.submits, 0);
 }
@@ -253,10 +253,10 @@ test_disabled_before_loaded(void **state)
 /* ---- machines that do not answer ---- */
 
 static void
-keep_error(void *arg, struct engine *engine, const char *label, const struct kettle_error *err)
+keep_error(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err)
 {
 	(void)engine;
-	assert_string_equal(label, "CPU.0");
+	assert_string_equal(unit->label, "CPU.0");
 	*(struct kettle_error *)arg = *err;
 }
 
@@ -331,7 +331,8 @@ test_silent_at_the_end(void **state)
 	assert_true(world_job_is(job, "cancelled"));
 	/* A trial: it fails. */
 	struct kettle_error told = {0};
-	assert_int_equal(engine_unit_test(world.engine, "CPU.0", keep_error, &told, NULL), 0);
+	AUTO_JSON json_t *units = engine_units(world.engine, "CPU.0");
+	assert_int_equal(engine_unit_test(world.engine, json_array_get(units, 0), keep_error, &told, NULL), 0);
 	lose_patience(3);
 	assert_int_equal(told.code, KETTLE_EUNAVAIL);
 	assert_false(world_unit(0)->testing);
@@ -424,7 +425,7 @@ test_hung_before(void **state)
 	fake.on_cancel = WAITS;
 	int64_t job = world_submit();
 	until(fake.count == 1);
-	engine_unit_set(world.engine, "CPU.0", true, ENGINE_BY_HAND " of root");
+	world_set("CPU.0", true, ENGINE_BY_HAND " of root");
 	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS - 1);
 	until(world_job_is(job, "queued") && world.engine->in_flight == 0);
 	fake_heartbeat_end(false);

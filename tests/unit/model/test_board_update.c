@@ -239,7 +239,7 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct start *start = arg;
-	return jobs_start(db, start->job, "CPU.0", &start->attempt, err);
+	return jobs_start(db, start->job, "CPU.0", "CPU", &start->attempt, err);
 }
 
 struct finish {

@@ -198,9 +198,11 @@ static int
 units_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	AUTO_JSON json_t *calibration = json_pack("{s:f}", "ns", 1.5);
-	int code = settings_unit_calibrate(db, "CPU", "CPU.0", calibration, err);
+	int code = settings_unit_calibrate(db, "CPU", "cores", calibration, err);
+	AUTO_JSON json_t *unit =
+		json_pack("{s:s, s:s, s:s, s:s}", "device", "cpu", "unit", "CPU.0", "key", "cores", "reason", "too hot");
 	if (code == 0)
-		code = settings_unit_disabled(db, "cpu", "CPU.0", "too hot", err);
+		code = settings_unit_set(db, unit, true, err);
 	if (code == 0)
 		code = settings_units(db, arg, err);
 	return code;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* What is remembered of units belongs to what they are, not to their places in the configuration. */
+#include <config.h>
+
+#include "unit/engine_fixture.h"
+
+#include "base/cleanup.h"
+#include "model/settings.h"
+
+static struct kettle_error err;
+
+/* Units of CPU, each with its own member of the list, [{…}]. */
+static json_t *
+devices_of(const char *units)
+{
+	json_t *list = json_loads(units, 0, NULL), *unit;
+	size_t i;
+	json_array_foreach(list, i, unit)
+		(void)json_object_set_new(unit, "runner", json_string("fake"));
+	return json_pack("{s:{s:o}}", "CPU", "units", list);
+}
+
+static void
+restart(const char *units)
+{
+	world_stop(0);
+	world_start(devices_of(units));
+}
+
+static void
+reload(const char *units)
+{
+	AUTO_JSON json_t *devices = devices_of(units);
+	assert_int_equal(engine_reload(world.engine, devices, &err), 0);
+	until(engine_loaded(world.engine));
+}
+
+static int
+set_op(struct db *db, void *arg, struct kettle_error *ret_err)
+{
+	return settings_unit_set(db, arg, true, ret_err);
+}
+
+/* As device.disable does. */
+static void
+disable(const char *label)
+{
+	AUTO_JSON json_t *units = engine_units(world.engine, label);
+	json_t *unit = json_array_get(units, 0);
+	(void)json_object_set_new(unit, "reason", json_string(ENGINE_BY_HAND));
+	assert_int_equal(fixture_write(&world.c.f, set_op, unit, &err), 0);
+	engine_unit_set(world.engine, unit, true, ENGINE_BY_HAND);
+}
+
+static void
+use_gpu(const char *uuid)
+{
+	json_decref(fake.facts);
+	fake.facts = json_pack("{s:[{s:i, s:s}]}", "gpus", "index", 0, "uuid", uuid);
+}
+
+static void
+pass_job(void)
+{
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed") && world.engine->in_flight == 0);
+}
+
+static void
+test_place_in_list(void **state)
+{
+	(void)state;
+	restart("[{\"cores\": \"0\"}, {\"cores\": \"1\"}]");
+	disable("CPU.1");
+	/* Without the first one it is CPU.0; the first one alone is in order. */
+	restart("[{\"cores\": \"1\", \"slots\": 3}]");
+	assert_true(world_unit(0)->disabled[0]);
+	restart("[{\"cores\": \"0\"}]");
+	assert_false(world_unit(0)->disabled[0]);
+	restart("[{\"cores\": \"1\"}, {\"cores\": \"0\"}]");
+	assert_true(world_unit(0)->disabled[0]);
+	assert_false(world_unit(1)->disabled[0]);
+	reload("[{\"cores\": \"0\"}, {\"cores\": \"1\"}]");
+	assert_false(world_unit(0)->disabled[0]);
+	assert_true(world_unit(1)->disabled[0]);
+	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE label = 'CPU.1'"), 1);
+}
+
+/* Of units that nothing tells apart the first ones stay. */
+static void
+test_twins(void **state)
+{
+	(void)state;
+	restart("[{}, {}, {}]");
+	assert_string_equal(world_unit(0)->key, "{\"runner\":\"fake\"}");
+	assert_string_equal(world_unit(2)->key, "{\"runner\":\"fake\"} #3");
+	disable("CPU.2");
+	restart("[{}, {}]");
+	assert_false(world_unit(0)->disabled[0] || world_unit(1)->disabled[0]);
+	restart("[{}, {}, {}]");
+	assert_true(world_unit(2)->disabled[0]);
+}
+
+/* A unit that moves up in the list is not drained, and its job goes on. */
+static void
+test_reload_moves(void **state)
+{
+	(void)state;
+	restart("[{\"cores\": \"0\"}, {\"cores\": \"1\"}]");
+	world_set("CPU.0", true, ENGINE_BY_HAND);
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	const struct unit *unit = world_unit(1);
+	assert_int_equal(unit->active, 1);
+	reload("[{\"cores\": \"1\"}]");
+	assert_ptr_equal(engine_unit_find(world.engine, "CPU", unit->key), unit);
+	assert_string_equal(unit->label, "CPU.0");
+	assert_string_equal(json_string_value(json_object_get(unit->config, "unit")), "CPU.0");
+	assert_int_equal(unit->active, 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
+/* A GPU that is named by its index is the one whose UUID its machine says. */
+static void
+test_uuid(void **state)
+{
+	(void)state;
+	use_gpu("GPU-a");
+	restart("[{\"gpu\": 0}]");
+	pass_job();
+	disable("CPU.0");
+	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit = 'gpu-a' AND state = "
+											 "'disabled'"),
+		1);
+	/* Another one has its index: it comes back by itself, and what is known of the first one stays. */
+	use_gpu("GPU-b");
+	restart("[{\"gpu\": 0}]");
+	pass_job();
+	assert_false(world_unit(0)->disabled[0]);
+	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit = 'gpu-a' AND state = "
+											 "'disabled' AND key IS NULL"),
+		1);
+	/* By its UUID it is found at once, and a job never starts on it. */
+	restart("[{\"gpu\": \"GPU-A\"}]");
+	assert_true(world_unit(0)->disabled[0]);
+	use_gpu("GPU-b");
+	restart("[{\"gpu\": 0}]");
+	use_gpu("GPU-a");
+	int64_t job = world_submit();
+	until(world_unit(0)->disabled[0] && world.engine->in_flight == 0);
+	assert_true(world_job_is(job, "queued"));
+	assert_int_equal(world_number("attempt - spared", job), 0);
+}
+
+/* What an operator said before the machine was asked counts. */
+static void
+test_said_before_known(void **state)
+{
+	(void)state;
+	restart("[{\"gpu\": 0}]");
+	disable("CPU.0");
+	use_gpu("GPU-a");
+	restart("[{\"gpu\": 0}]");
+	until(world.engine->in_flight == 0);
+	assert_true(world_unit(0)->disabled[0]);
+	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit = 'gpu-a' AND state = "
+											 "'disabled' AND label = 'CPU.0'"),
+		1);
+}
+
+/* Rows of before the sixth version have labels: they are the units' that have them at the first load. */
+static void
+test_old_rows(void **state)
+{
+	(void)state;
+	fixture_sql(&world.c.f,
+		"INSERT INTO device_units (device, unit, state, reason, changed_at, facts_json) VALUES ('CPU', 'CPU.0', "
+		"'disabled', 'by hand', 1, '{\"gpus\": [{\"index\": 0, \"uuid\": \"GPU-a\"}]}'), ('CPU', 'CPU.1', 'disabled', "
+		"'by hand', 1, '{\"gpus\": [{\"index\": 1, \"uuid\": \"GPU-b\"}]}')");
+	/* The second label is another GPU's by now. */
+	restart("[{\"gpu\": 0}, {\"gpu\": 2}]");
+	assert_true(world_unit(0)->disabled[0]);
+	assert_false(world_unit(1)->disabled[0]);
+	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit IN ('gpu-a', 'CPU.1')"), 2);
+	restart("[{\"gpu\": 2}, {\"gpu\": 0}]");
+	assert_false(world_unit(0)->disabled[0]);
+	assert_true(world_unit(1)->disabled[0]);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_place_in_list),
+		TEST(test_twins),
+		TEST(test_reload_moves),
+		TEST(test_uuid),
+		TEST(test_said_before_known),
+		TEST(test_old_rows),
+	};
+	return cmocka_run_group_tests_name("what units are", tests, NULL, NULL);
+}
