@@ -234,6 +234,7 @@ test_says_lost(void **state)
 		json_t *last = json_array_get(outcomes, json_array_size(outcomes) - 1);
 		json_object_set_new(last, "state", json_string("failed"));
 		json_object_set_new(last, "exit", json_integer(110));
+		json_object_set_new(json_object_get(last, "result"), "fault", json_string("machine"));
 		fake_end_with(0, done);
 		assert_int_equal(world_unit(0)->losses, 0);
 		assert_true(world_unit(0)->pause_until_ms <= uv_now(&world.c.f.loop) + ENGINE_PAUSE_MS);
