@@ -308,6 +308,18 @@ is_task_only(const struct plan_step *step, const char *submission)
 	return member_is(step->json, "kind", "build") && json_object_size(inputs);
 }
 
+/* Whether a file of the task promises that its harness's reports are complete. */
+static bool
+promises_complete(const json_t *files, const char *submission)
+{
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)files, name, contents)
+		if (strcmp(name, submission) != 0 && strstr(member_text(contents, "text"), PLAN_COMPLETE))
+			return true;
+	return false;
+}
+
 /* Requests a plan from a language, and checks it. */
 static int
 complete_plan(const struct language *language, plan_fn make, const json_t *bundle, const char *code, const char *mode,
@@ -336,8 +348,12 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made a plan that cannot be carried out: %s",
 			language->name, inner.message);
 	*ret_plan = plan_read(STEAL(plan));
-	for (size_t i = 0; i < (*ret_plan)->count; i++)
-		(*ret_plan)->steps[i].task_only = is_task_only(&(*ret_plan)->steps[i], request.submission);
+	bool complete = promises_complete(files, request.submission);
+	for (size_t i = 0; i < (*ret_plan)->count; i++) {
+		struct plan_step *step = &(*ret_plan)->steps[i];
+		step->task_only = is_task_only(step, request.submission);
+		step->complete = complete && step->run;
+	}
 	return 0;
 }
 

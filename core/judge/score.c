@@ -15,9 +15,10 @@
 #include "judge/completion.h"
 
 #define NS_PER_S 1e9
-#define NORMAL_95 1.96    /* standard errors to either side of 95 % */
-#define WIDEST 2.0        /* an interval reaches at most so many times below and above its mean */
-#define LEAST_OF_BEST 0.5 /* of the best call: no calibration makes a mean less than this */
+#define NORMAL_95 1.96     /* standard errors to either side of 95 % */
+#define WIDEST 2.0         /* an interval reaches at most so many times below and above its mean */
+#define CLOCKS_DIFFER 1.02 /* two clocks may, by so much: that of a device, that of a host */
+#define LEAST_OF_BEST 0.5  /* of the best call: no calibration makes a mean less than this */
 
 /* The interval of one benchmark, ns. */
 struct bounds {
@@ -176,4 +177,40 @@ score_read(
 		score.low = score.high = 0;
 	*ret_score = score;
 	return 0;
+}
+
+/* ---- what a report must hold, and can ---- */
+
+int
+score_check_complete(const json_t *result, size_t count, struct kettle_error *err)
+{
+	static const char *const keys[] = {"spec", "status", "runs", "mean", "low", "high", "ratio", "calibrator",
+		"calibrator-ns", "calibrators", "ratios", "raw-mean", "std", "err", "best", "worst"};
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
+			if (!result_value(result, "benchmark", i, keys[k]))
+				return kettle_fail(err, KETTLE_EINVAL,
+					"its report lacks `%s` of benchmark %zu, which its harness always gives.", keys[k], i + 1);
+	return 0;
+}
+
+int
+score_check_time(const json_t *result, size_t count, double wall_ns, struct kettle_error *err)
+{
+	double claimed = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *runs = result_value(result, "benchmark", i, "runs");
+		const char *mean = result_value(result, "benchmark", i, "raw-mean");
+		double calls = 0, each = 0;
+		mean = mean ? mean : result_value(result, "benchmark", i, "mean");
+		if (runs && (!number_parse(runs, &calls) || calls < 1 || calls != floor(calls)))
+			return kettle_fail(err, KETTLE_EINVAL, "its harness reported `%.64s` calls of benchmark %zu.", runs, i + 1);
+		if (runs && mean && number_parse(mean, &each) && each > 0)
+			claimed += calls * each;
+	}
+	if (wall_ns <= 0 || claimed <= wall_ns * CLOCKS_DIFFER)
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"its harness reported calls that took %.3g s together, but the whole run took %.3g s.", claimed / NS_PER_S,
+		wall_ns / NS_PER_S);
 }

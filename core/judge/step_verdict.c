@@ -349,7 +349,12 @@ read_passed_run(const struct reader *reader)
 	struct kettle_error inner = {0};
 	struct score score = {0};
 	const char *ranking = member_string(reader->task, "ranking_by");
-	int rc = score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner);
+	int rc = reader->step->complete ? score_check_complete(reader->outcome->result, reader->step->cases, &inner) : 0;
+	if (rc == 0)
+		rc = score_check_time(
+			reader->outcome->result, reader->step->cases, (double)reader->outcome->wall_ns.value, &inner);
+	if (rc == 0)
+		rc = score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner);
 	if (rc == KETTLE_EUNAVAIL) {
 		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL, "The machine could not time %s: %s",
 			reader->name, inner.message);

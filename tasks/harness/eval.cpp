@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// kettle-reports: complete
 // The harness of C++ boards: started as `program <mode> <cases file>`, it checks and times the submission.
 //
 // For authors. A task brings three things besides this file, harness.h and utils.h (tasks/vectoradd_cpp is an example):

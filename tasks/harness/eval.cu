@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// kettle-reports: complete
 // The harness of CUDA and HIP boards: started as `program <mode> <cases file>`, it checks and times the submission.
 //
 // For authors. A task brings three things besides this file, gpu.h, harness.h and utils.h (tasks/vectoradd_cuda is an

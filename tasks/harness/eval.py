@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# kettle-reports: complete
 """The harness of Python boards: started as `python3 eval.py <mode> <cases file>`, it checks and times the submission.
 
 For authors. A task brings three things besides this file and utils.py (tasks/matmul_np is an example):

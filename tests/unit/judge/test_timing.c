@@ -8,10 +8,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "judge/score.h"
 
 static json_t *
 outcome(const char *step, const char *kind, int begun, int queued, int launched, int start, int wall, int ended)
@@ -110,6 +112,52 @@ test_engine(void **state)
 	assert_null(json_object_get(json_object_get(without, "parts"), "transfer_ns"));
 }
 
+/* A harness that reports all keys always does; one that lacks some did not write them. */
+static void
+test_complete(void **state)
+{
+	(void)state;
+	static const char *const keys[] = {"spec", "status", "runs", "mean", "low", "high", "ratio", "calibrator",
+		"calibrator-ns", "calibrators", "ratios", "raw-mean", "std", "err", "best", "worst"};
+	AUTO_JSON json_t *result = json_object();
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(keys); i++) {
+		char key[64];
+		(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", i / ARRAY_SIZE(keys), keys[i % ARRAY_SIZE(keys)]);
+		json_object_set_new(result, key, json_string("1"));
+	}
+	struct kettle_error err = {0};
+	assert_int_equal(score_check_complete(result, 2, &err), 0);
+	const char *key;
+	json_t *value;
+	json_object_foreach(result, key, value) {
+		AUTO_JSON json_t *lacks = json_copy(result);
+		json_object_del(lacks, key);
+		assert_int_equal(score_check_complete(lacks, 2, &err), KETTLE_EINVAL);
+	}
+}
+
+/* Calls cannot take longer together than the run. */
+static void
+test_time_there_was(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *runs, *mean, *raw;
+		double wall_ns;
+		bool possible;
+	} reports[] = {{"10", "1e6", NULL, 1e7, true}, {"10", "1e6", NULL, 9e6, false}, {"10", "1e6", "8e5", 9e6, true},
+		{"10", "1e5", "1e6", 9e6, false}, {"1e12", "1e6", NULL, 1e9, false}, {NULL, "1e6", NULL, 1, true},
+		{"0", "1e6", NULL, 1e9, false}, {"1.5", "1e6", NULL, 1e9, false}, {"x", "1e6", NULL, 1e9, false},
+		{"10", "1e6", NULL, 0, true}};
+	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
+		AUTO_JSON json_t *result = json_pack("{s:s*, s:s, s:s*}", "benchmark.0.runs", reports[i].runs,
+			"benchmark.0.mean", reports[i].mean, "benchmark.0.raw-mean", reports[i].raw);
+		struct kettle_error err = {0};
+		if ((score_check_time(result, 1, reports[i].wall_ns, &err) == 0) != reports[i].possible)
+			fail_msg("report %zu: %s", i, err.message);
+	}
+}
+
 int
 main(void)
 {
@@ -117,6 +165,8 @@ main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_odd_steps),
 		cmocka_unit_test(test_engine),
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_time_there_was),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

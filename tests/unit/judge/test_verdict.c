@@ -26,6 +26,7 @@ struct job {
 	json_t *task, *plan, *completion, *verdict;
 	bool task_only; /* the step with this index */
 	int task_only_at;
+	bool complete; /* the runs */
 };
 
 static json_t *
@@ -132,6 +133,8 @@ make(struct job *job)
 	AUTO_COMPLETION struct completion completion = completion_read(job->completion);
 	AUTO_PLAN struct plan *plan = plan_read(json_incref(job->plan));
 	plan->steps[job->task_only_at].task_only = job->task_only;
+	for (size_t i = 0; i < plan->count; i++)
+		plan->steps[i].complete = job->complete;
 	AUTO_VERDICT struct verdict *verdict = verdict_make(languages, job->task, plan, &completion, NULL);
 	json_decref(job->verdict);
 	job->verdict = verdict_write(verdict);
@@ -329,6 +332,24 @@ test_slow_machine(void **state)
 		change_result(&job, runs[i], "benchmark.1.best", "11e6");
 		expect(&job, "error", sentence, "machine", true);
 	}
+}
+
+/* What a report lacks, and what it claims beyond the run's own time. */
+static void
+test_impossible_reports(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job lacking = make_job("benchmark", "mean");
+	lacking.complete = true;
+	expect(&lacking, "failed",
+		"The benchmark run is void: its report lacks `spec` of benchmark 1, which its harness always gives.",
+		"participant", false);
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	change_result(&job, "leaderboard", "benchmark.0.runs", "30");
+	expect(&job, "failed",
+		"The leaderboard run is void: its harness reported calls that took 0.03 s together, but the whole run took "
+		"7e-09 s.",
+		"participant", false);
 }
 
 /* ---- failing ---- */
@@ -755,6 +776,7 @@ main(void)
 		cmocka_unit_test(test_bad_times),
 		cmocka_unit_test(test_slow_machine),
 		cmocka_unit_test(test_failed_test),
+		cmocka_unit_test(test_impossible_reports),
 		cmocka_unit_test(test_exits),
 		cmocka_unit_test(test_fault_while_timed),
 		cmocka_unit_test(test_limits),
