@@ -572,7 +572,37 @@ def large_folder(folder):
     raise AssertionError("the folder was gone before each answer")
 
 
+def hung_tool(folder):
+    """A heartbeat is answered, and another job ends, while a tool does not say its version"""
+    asked = os.path.join(folder, "asked")
+
+    def hangs():
+        with open(asked) as file:
+            return name_of(int(file.read())) == "sleep"
+
+    with Exec(folder) as x:
+        # After 10 s it is ended; a machine that is too busy for that gets another try.
+        for attempt in range(5):
+            tool = os.path.join(folder, "slow%d" % attempt)
+            with open(tool, "w") as file:
+                file.write("#!/bin/sh\n[ \"$1\" = --version ] || exit 0\necho $$ >%s.new\nmv %s.new %s\nexec sleep 3600\n" % ((asked,) * 3))
+            os.chmod(tool, 0o755)
+            x.run("slow", [dict(step(), argv=[tool])])
+            poll(lambda: os.path.exists(asked), "the question for the version")
+            x.send(op="heartbeat")
+            x.until(event="heartbeat")
+            x.run("other", [dict(shell("echo fine"), id="s", kind="run")])
+            equal(x.done("other")["outcomes"][0]["state"], "passed")
+            hung = hangs()
+            os.unlink(asked)
+            if len([event for event in x.events if event["event"] == "done" and event["job"] == "slow"]) == attempt:
+                x.done("slow")
+            if hung:
+                return
+    raise AssertionError("each answer came after the tool was ended")
+
+
 if __name__ == "__main__":
-    sys.exit(main([bad_plans, bad_lines, greeting, heartbeat, large_folder, slow_tool, same_name, cancels,
+    sys.exit(main([bad_plans, bad_lines, greeting, heartbeat, large_folder, hung_tool, slow_tool, same_name, cancels,
                    undying, lease, ends_anywhere, killed, init_killed, device_lock, slots,
                    side_by_side, one_plan, kept, doctor, without_sandbox, passed_socket]))

@@ -79,12 +79,13 @@ describe_system(const struct job *job)
 		const struct tool *tool = job->steps[i].processes[0].tool;
 		if (!tool || json_object_get(tools, tool->name))
 			continue;
-		const struct tool_facts *facts = toolchain_describe(job->exec->toolchain, tool);
-		(void)json_object_set_new(tools, tool->name, json_string(facts->version ? facts->version : "unknown"));
-		if (!facts->packages)
+		const char *version = member_string(job->steps[i].told, "version");
+		json_t *packages = json_object_get(job->steps[i].told, "packages");
+		(void)json_object_set_new(tools, tool->name, json_string(version ? version : "unknown"));
+		if (!packages)
 			continue;
-		(void)json_object_update_missing(all, facts->packages);
-		(void)json_object_set(interpreters, tool->name, facts->packages);
+		(void)json_object_update_missing(all, packages);
+		(void)json_object_set(interpreters, tool->name, packages);
 	}
 	(void)json_object_set_new(
 		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));

@@ -203,8 +203,9 @@ enum step_phase { STEP_IDLE, STEP_WORKING, STEP_QUEUED, STEP_RUNNING, STEP_ENDED
 struct step_process {
 	struct step *step;
 	const struct plan_process *plan;
-	const struct tool *tool; /* NULL: argv[0] is a file of its folder */
-	struct limits limits;    /* the plan's, as far as this machine allows */
+	const struct tool *tool;     /* NULL: argv[0] is a file of its folder */
+	struct strings words, roots; /* its arguments, and what it sees for its tools besides the system */
+	struct limits limits;        /* the plan's, as far as this machine allows */
 	char *dir;
 	struct process process;
 	bool running;
@@ -235,7 +236,9 @@ struct step {
 	char *dir, *kept;        /* its folder below the job's; its outputs */
 	struct manifest outputs; /* in kept */
 	struct manifest artifacts;
-	json_t *texts;                        /* {"exit", "stdout", "stderr"} out of the cache; NULL: it was not there */
+	json_t *texts;               /* {"exit", "stdout", "stderr"} out of the cache; NULL: it was not there */
+	const struct tool **further; /* of the plan's toolchain, in its order; NULL: the machine lacks it */
+	json_t *told;                /* {"version", "packages", "toolkit"}: what its tool says; NULL: it has none */
 	const struct tool *profiler, *helper; /* of a step with `profile`; profiler NULL: the machine lacks it */
 	bool hit;                             /* it came from the cache */
 	bool collect, trim;                   /* what the collecting work does */
@@ -297,10 +300,10 @@ void step_files_collect(void *step);
 /* ---- launch.c: starts the processes of a step: what each of them sees, gets and may use ---- */
 
 /*
- * Finds kettle-profile (beside ourselves, else as a tool) and the profiler of a step with `profile`. A profiler that the
- * machine lacks is no error: kettle-profile says so. KETTLE_ENOENT: no kettle-profile, named in step->missing.
+ * Finds the tools of a step, with `cache` their fingerprint (step->toolchain), and all that launch_step and the outcome
+ * take of them. On a thread of work. A failure is in step->error, and a tool that the machine lacks in step->missing.
  */
-int launch_find_profiler(struct step *step, struct kettle_error *err);
+void launch_find_tools(void *step);
 /*
  * Before launch_step: looks for a warm process that the step can begin from (step->warm). True: one is being made, and
  * `again` is called with the step when that is over, however it ended. Loop thread.
@@ -315,8 +318,6 @@ bool launch_secret_unread(const struct step *step);
  * KETTLE_EIO: none was started. Loop thread.
  */
 int launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *arg), struct kettle_error *err);
-/* The tool whose toolkit the arguments mean: a compiler of devices, if the step names one, else its program; or NULL. */
-const struct tool *launch_toolkit(const struct step_process *process);
 
 /* ---- outcome.c: what happened to a step ---- */
 

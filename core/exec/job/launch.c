@@ -31,8 +31,8 @@ struct referee_link {
 
 /* ---- under a profiler: the harness is started by kettle-profile, inside of the same sandbox ---- */
 
-int
-launch_find_profiler(struct step *step, struct kettle_error *err)
+static int
+find_profiler(struct step *step, struct kettle_error *err)
 {
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	AUTO_FREE char *dir = path_program_dir();
@@ -54,19 +54,177 @@ add_profiler(const struct step_process *process, struct strings *words)
 	strings_add(words, PROFILER);
 	strings_add(words, step->plan->profile);
 	strings_add(words, step->profiler ? step->profiler->path : "-");
-	strings_take(words, xasprintf("%d", step->result.values ? STEP_FD_RESULT : 0));
+	strings_take(words, xasprintf("%d", step->plan->result ? STEP_FD_RESULT : 0));
+}
+
+/* ---- its tools, on a thread of work ---- */
+
+static bool
+has_toolkit(const struct tool *tool)
+{
+	return toolkit_is_nvcc(tool->name) || toolkit_is_hipcc(tool->name);
+}
+
+static const struct tool *
+find_toolkit(const struct step_process *process)
+{
+	size_t count = process->step->plan->toolchain.count;
+	if (process->tool && has_toolkit(process->tool))
+		return process->tool;
+	for (size_t i = 0; i < count; i++) {
+		const struct tool *tool = process->step->further[i];
+		if (tool && has_toolkit(tool))
+			return tool;
+	}
+	return process->tool || count == 0 ? process->tool : process->step->further[0];
+}
+
+/* The arguments, with placeholders of the toolkit replaced, behind a profiler's. */
+static void
+make_arguments(struct step_process *process)
+{
+	struct strings *words = &process->words;
+	struct toolchain *toolchain = process->step->job->exec->toolchain;
+	const struct tool *tool = find_toolkit(process), *own = process->tool;
+	const struct strings *argv = &process->plan->argv;
+	bool profiled = process->step->helper != NULL;
+	if (profiled)
+		add_profiler(process, words);
+	for (size_t i = 0; i < argv->count; i++) {
+		bool special = tool && toolkit_has_placeholder(argv->list[i]);
+		const struct tool_facts *facts = special ? toolchain_facts(toolchain, tool) : NULL;
+		/*
+		 * An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc.
+		 * Under a profiler the tool is the one that was found here, whatever PATH leads to.
+		 */
+		if (i == 0 && own && (profiled || interpreter_is(own->path) || own->packages))
+			strings_add(words, own->path);
+		else if (facts)
+			toolkit_expand(argv->list[i], facts, words);
+		else
+			strings_add(words, argv->list[i]);
+	}
+}
+
+static int
+find_tool(struct step *step, struct step_process *process)
+{
+	const char *name = process->plan->argv.list[0];
+	if (strncmp(name, "./", 2) == 0)
+		return 0;
+	int rc = toolchain_find(step->job->exec->toolchain, name, &process->tool, &step->error);
+	if (rc == KETTLE_ENOENT)
+		step->missing = xstrdup(name);
+	return rc;
+}
+
+/* What the tool's results depend on, and whether it can be used for a build at all. */
+static int
+fingerprint_tool(struct step *step, const struct tool *tool, struct sha256 *digest)
+{
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	char hex[DIGEST_HEX_SIZE];
+	int rc = toolchain_fingerprint(toolchain, tool, hex, &step->error);
+	if (rc == 0 && step->plan->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
+		step->missing = xstrdup(tool->name);
+	if (rc == 0)
+		sha256_field(digest, hex);
+	return rc;
+}
+
+/* The fingerprints of all tools that a step with `cache` names, into one. */
+static int
+fingerprint(struct step *step)
+{
+	const struct plan_step *plan = step->plan;
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
+	int rc = 0;
+	if (step->processes[0].tool)
+		rc = fingerprint_tool(step, step->processes[0].tool, digest);
+	else
+		sha256_field(digest, NULL);
+	for (size_t i = 0; rc == 0 && i < plan->toolchain.count; i++) {
+		const struct tool *tool = NULL;
+		rc = toolchain_find(step->job->exec->toolchain, plan->toolchain.list[i], &tool, &step->error);
+		/* What a prepare step may start is not known before it does. */
+		if (rc == KETTLE_ENOENT && plan->kind == STEP_PREPARE) {
+			step->error = (struct kettle_error){0};
+			sha256_field(digest, NULL);
+			rc = 0;
+			continue;
+		}
+		if (rc == KETTLE_ENOENT)
+			step->missing = xstrdup(plan->toolchain.list[i]);
+		else
+			rc = fingerprint_tool(step, tool, digest);
+	}
+	if (rc == 0)
+		sha256_end(digest, step->toolchain);
+	return rc;
+}
+
+/* What the sandbox must show of its tools. */
+static void
+find_roots(struct step_process *process)
+{
+	const struct step *step = process->step;
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	if (process->tool)
+		toolchain_roots(toolchain, process->tool, &process->roots);
+	if (step->profiler)
+		toolchain_roots(toolchain, step->profiler, &process->roots);
+	for (size_t i = 0; i < step->plan->toolchain.count; i++)
+		if (step->further[i])
+			toolchain_roots(toolchain, step->further[i], &process->roots);
+}
+
+/* What the outcome and the job's end say of its tool: a copy, since another thread may look at the tool again. */
+static json_t *
+tell_tool(const struct step *step)
+{
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	const struct tool *tool = step->processes[0].tool, *toolkit = find_toolkit(&step->processes[0]);
+	json_t *told = json_object();
+	if (tool) {
+		const struct tool_facts *facts = toolchain_describe(toolchain, tool);
+		json_object_set_new(told, "version", json_string(facts->version));
+		json_object_set_new(told, "packages", json_deep_copy(facts->packages));
+	}
+	const struct tool_facts *facts = toolkit && has_toolkit(toolkit) ? toolchain_facts(toolchain, toolkit) : NULL;
+	if (facts && facts->parts)
+		json_object_set_new(
+			told, "toolkit", json_pack("{s:s, s:o}", "home", facts->home, "parts", json_deep_copy(facts->parts)));
+	return told;
+}
+
+void
+launch_find_tools(void *arg)
+{
+	struct step *step = arg;
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	size_t count = step->plan->toolchain.count;
+	int rc = 0;
+	step->further = xcalloc(count + 1, sizeof(*step->further));
+	toolchain_lock(toolchain);
+	for (size_t i = 0; rc == 0 && i < step->count; i++)
+		rc = find_tool(step, &step->processes[i]);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		(void)toolchain_find(toolchain, step->plan->toolchain.list[i], &step->further[i], NULL);
+	if (rc == 0 && step->plan->cache)
+		rc = fingerprint(step);
+	if (rc == 0 && step->plan->profile)
+		rc = find_profiler(step, &step->error);
+	if (step->processes[0].tool)
+		step->told = tell_tool(step);
+	for (size_t i = 0; rc == 0 && i < step->count; i++) {
+		make_arguments(&step->processes[i]);
+		find_roots(&step->processes[i]);
+	}
+	toolchain_unlock(toolchain);
+	step->error.code = rc;
 }
 
 /* ---- what a process gets ---- */
-
-/* The tool of `toolchain` at that place; NULL: the machine lacks it. */
-static const struct tool *
-further_tool(const struct step *step, size_t index)
-{
-	const struct tool *tool = NULL;
-	(void)toolchain_find(step->job->exec->toolchain, step->plan->toolchain.list[index], &tool, NULL);
-	return tool;
-}
 
 static void
 set_number(json_t *env, const char *name, int number)
@@ -83,7 +241,7 @@ make_environment(const struct step_process *process, bool first)
 	const struct exec_context *exec = step->job->exec;
 	AUTO_STRINGS struct strings further = {0};
 	for (size_t i = 0; i < plan->toolchain.count; i++) {
-		const struct tool *tool = further_tool(step, i);
+		const struct tool *tool = step->further[i];
 		if (tool)
 			strings_add(&further, tool->path);
 	}
@@ -123,16 +281,8 @@ list_folders(const struct step_process *process, struct strings *seen)
 	const struct exec_context *exec = step->job->exec;
 	strings_read(seen, exec->config.read);
 	strings_add_all(seen, &step->plan->folders);
-	if (process->tool)
-		toolchain_roots(exec->toolchain, process->tool, seen);
 	gpu_nodes_folders(exec->gpus, &step->visible, seen);
-	if (step->profiler)
-		toolchain_roots(exec->toolchain, step->profiler, seen);
-	for (size_t i = 0; i < step->plan->toolchain.count; i++) {
-		const struct tool *tool = further_tool(step, i);
-		if (tool)
-			toolchain_roots(exec->toolchain, tool, seen);
-	}
+	strings_add_all(seen, &process->roots);
 }
 
 /* What it sees of the machine besides the system: folders, kettle-profile, the device. Both lists lend their texts. */
@@ -150,52 +300,6 @@ make_binds(const struct step *step, const struct strings *folders, const struct 
 	count += warm_binds(step->warm.process, folders, &binds[count]);
 	*ret_count = count;
 	return binds;
-}
-
-static bool
-has_toolkit(const struct tool *tool)
-{
-	return toolkit_is_nvcc(tool->name) || toolkit_is_hipcc(tool->name);
-}
-
-const struct tool *
-launch_toolkit(const struct step_process *process)
-{
-	size_t count = process->step->plan->toolchain.count;
-	if (process->tool && has_toolkit(process->tool))
-		return process->tool;
-	for (size_t i = 0; i < count; i++) {
-		const struct tool *tool = further_tool(process->step, i);
-		if (tool && has_toolkit(tool))
-			return tool;
-	}
-	return process->tool || count == 0 ? process->tool : further_tool(process->step, 0);
-}
-
-/* The arguments, with placeholders of the toolkit replaced, behind a profiler's. */
-static void
-make_arguments(const struct step_process *process, struct strings *words)
-{
-	struct toolchain *toolchain = process->step->job->exec->toolchain;
-	const struct tool *tool = launch_toolkit(process), *own = process->tool;
-	const struct strings *argv = &process->plan->argv;
-	bool profiled = process->step->helper != NULL;
-	if (profiled)
-		add_profiler(process, words);
-	for (size_t i = 0; i < argv->count; i++) {
-		bool special = tool && toolkit_has_placeholder(argv->list[i]);
-		const struct tool_facts *facts = special ? toolchain_facts(toolchain, tool) : NULL;
-		/*
-		 * An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc.
-		 * Under a profiler the tool is the one that was found here, whatever PATH leads to.
-		 */
-		if (i == 0 && own && (profiled || interpreter_is(own->path) || own->packages))
-			strings_add(words, own->path);
-		else if (facts)
-			toolkit_expand(argv->list[i], facts, words);
-		else
-			strings_add(words, argv->list[i]);
-	}
 }
 
 static struct sandbox_limits
@@ -267,13 +371,12 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	struct sandbox_fd fds[4];
 	int keep[JOB_MAX_DEVICES];
 	size_t binds_count = 0;
-	AUTO_STRINGS struct strings argv = {0};
+	const struct strings *argv = &process->words;
 	AUTO_STRINGS struct strings environment = {0};
 	AUTO_STRINGS struct strings nodes = {0};
 	AUTO_STRINGS struct strings folders = {0};
 	tell_path(step->job->exec, process->tool ? process->tool->path : NULL);
 	AUTO_JSON json_t *variables = make_environment(process, index == 0);
-	make_arguments(process, &argv);
 	environment_list(variables, &environment);
 	list_folders(process, &folders);
 	gpu_nodes_nodes(exec->gpus, &step->visible, step->plan->profile, &nodes);
@@ -284,8 +387,8 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	AUTO_FREE struct sandbox_bind *binds = make_binds(step, &folders, &nodes, &binds_count);
 	struct process_config config = {
 		.sandbox.level = step->job->line.unit.level,
-		.sandbox.file = program ? program : argv.list[0],
-		.sandbox.argv = argv.list,
+		.sandbox.file = program ? program : argv->list[0],
+		.sandbox.argv = argv->list,
 		.sandbox.envp = environment.list,
 		.sandbox.job_dir = process->dir,
 		.sandbox.job_writable = step->plan->kind == STEP_PREPARE,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "exec/job/job_internal.h"
 #include "exec/util/json_lines.h"
@@ -189,18 +190,16 @@ describe_artifacts(const struct manifest *artifacts)
 static void
 add_tools(json_t *outcome, const struct step *step)
 {
-	struct toolchain *toolchain = step->job->exec->toolchain;
-	const struct tool *tool = step->processes[0].tool, *toolkit = launch_toolkit(&step->processes[0]);
-	const struct tool_facts *facts = tool ? toolchain_describe(toolchain, tool) : NULL;
+	const struct tool *tool = step->processes[0].tool;
+	json_t *toolkit = json_object_get(step->told, "toolkit");
 	if (tool) {
 		json_object_set_new(outcome, "tool",
 			json_pack("{s:o, s:o, s:o}", "name", json_lines_text(tool->name), "path", json_lines_text(tool->path),
-				"version", json_lines_text(facts->version)));
-		json_object_set(outcome, "packages", facts->packages);
+				"version", json_lines_text(member_string(step->told, "version"))));
+		json_object_set(outcome, "packages", json_object_get(step->told, "packages"));
 	}
-	facts = toolkit ? toolchain_facts(toolchain, toolkit) : NULL;
-	if (facts && facts->parts)
-		json_object_set_new(outcome, "toolkit", json_pack("{s:s, s:O}", "home", facts->home, "parts", facts->parts));
+	if (toolkit)
+		json_object_set(outcome, "toolkit", toolkit);
 }
 
 /* What its GPUs did, and whether it is the second time. */

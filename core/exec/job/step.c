@@ -3,7 +3,7 @@
 /*
  * Theory of operation. A step goes through phases, each of which ends in a callback on the loop thread:
  *
- *   begin ── tools found ──▶ key (work) ──▶ no other builds it ──▶ cache or folders (work) ──▶ slot, device
+ *   begin ── tools found (work) ──▶ key (work) ──▶ no other builds it ──▶ cache or folders (work) ──▶ slot, device
  *         ──▶ processes run ──▶ outputs collected (work) ──▶ outcome, job->advance
  *
  * A GPU is checked before the outputs are collected (work); a step that passed while its GPU was throttled then starts
@@ -80,8 +80,13 @@ void
 step_close(struct step *step)
 {
 	step_reset(step);
-	for (size_t i = 0; i < step->count; i++)
+	for (size_t i = 0; i < step->count; i++) {
 		free(step->processes[i].dir);
+		strings_free(&step->processes[i].words);
+		strings_free(&step->processes[i].roots);
+	}
+	free(step->further);
+	json_decref(step->told);
 	strings_free(&step->visible);
 	cores_free(&step->cores);
 	manifest_free(&step->outputs);
@@ -145,63 +150,6 @@ do_work(struct step *step, void (*run)(void *step), void (*done)(void *step))
 	work_start(&step->work, step->job->exec->loop, run, done, step);
 }
 
-static int
-find_tool(struct step *step, struct step_process *process)
-{
-	const char *name = process->plan->argv.list[0];
-	if (strncmp(name, "./", 2) == 0)
-		return 0;
-	int rc = toolchain_find(step->job->exec->toolchain, name, &process->tool, &step->error);
-	if (rc == KETTLE_ENOENT)
-		step->missing = xstrdup(name);
-	return rc;
-}
-
-/* What the tool's results depend on, and whether it can be used for a build at all. */
-static int
-fingerprint_tool(struct step *step, const struct tool *tool, struct sha256 *digest)
-{
-	struct toolchain *toolchain = step->job->exec->toolchain;
-	char hex[DIGEST_HEX_SIZE];
-	int rc = toolchain_fingerprint(toolchain, tool, hex, &step->error);
-	if (rc == 0 && step->plan->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
-		step->missing = xstrdup(tool->name);
-	if (rc == 0)
-		sha256_field(digest, hex);
-	return rc;
-}
-
-/* The fingerprints of all tools that a step with `cache` names, into one. */
-static int
-fingerprint(struct step *step)
-{
-	const struct plan_step *plan = step->plan;
-	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	int rc = 0;
-	if (step->processes[0].tool)
-		rc = fingerprint_tool(step, step->processes[0].tool, digest);
-	else
-		sha256_field(digest, NULL);
-	for (size_t i = 0; rc == 0 && i < plan->toolchain.count; i++) {
-		const struct tool *tool = NULL;
-		rc = toolchain_find(step->job->exec->toolchain, plan->toolchain.list[i], &tool, &step->error);
-		/* What a prepare step may start is not known before it does. */
-		if (rc == KETTLE_ENOENT && plan->kind == STEP_PREPARE) {
-			step->error = (struct kettle_error){0};
-			sha256_field(digest, NULL);
-			rc = 0;
-			continue;
-		}
-		if (rc == KETTLE_ENOENT)
-			step->missing = xstrdup(plan->toolchain.list[i]);
-		else
-			rc = fingerprint_tool(step, tool, digest);
-	}
-	if (rc == 0)
-		sha256_end(digest, step->toolchain);
-	return rc;
-}
-
 static void
 key_done(void *arg)
 {
@@ -219,20 +167,13 @@ key_done(void *arg)
 		step_prepare(step);
 }
 
-void
-step_begin(struct step *step)
+static void
+tools_done(void *arg)
 {
-	int rc = 0;
-	step->phase = STEP_QUEUED;
-	step->begun_ns = time_monotonic_ns();
-	for (size_t i = 0; rc == 0 && i < step->count; i++)
-		rc = find_tool(step, &step->processes[i]);
-	if (rc == 0 && step->plan->cache)
-		rc = fingerprint(step);
-	if (rc == 0 && step->plan->profile)
-		rc = launch_find_profiler(step, &step->error);
-	if (rc != 0) {
-		step->error.code = rc;
+	struct step *step = arg;
+	if (is_over(step)) {
+		step_end(step, STEP_CANCELLED);
+	} else if (step->error.code != 0) {
 		step_end(step, STEP_ERROR);
 	} else if (step->plan->cache) {
 		step->guessed = step->job->exec->unrecorded;
@@ -240,6 +181,13 @@ step_begin(struct step *step)
 	} else {
 		step_prepare(step);
 	}
+}
+
+void
+step_begin(struct step *step)
+{
+	step->begun_ns = time_monotonic_ns();
+	do_work(step, launch_find_tools, tools_done);
 }
 
 static void

@@ -8,8 +8,8 @@
  *
  * Probing the versions of the tools may take seconds, and jobs do not wait for it, since the tools of their own steps are
  * probed with them. So the first greeting is without tools. A thread of work probes all of them with a toolchain of
- * its own, which shares nothing with that of the jobs but the file of remembered results; the loop merges what it found,
- * and sends another greeting.
+ * its own, which shares nothing with that of the jobs but the file of remembered results, and merges what it found; the loop
+ * sends another greeting. Nothing on the loop uses a toolchain.
  */
 #include <config.h>
 
@@ -76,6 +76,7 @@ find_tools(void *arg)
 {
 	struct greeting *greeting = arg;
 	greeting->found = toolchain_report(greeting->finder);
+	toolchain_merge(greeting->exec->toolchain, greeting->finder);
 }
 
 static void
@@ -84,7 +85,6 @@ tools_found(void *arg)
 	struct greeting *greeting = arg;
 	struct exec_context *exec = greeting->exec;
 	if (!greeting->closed) {
-		toolchain_merge(exec->toolchain, greeting->finder);
 		exec->tools = greeting->found;
 		greeting->found = (struct tool_report){0};
 	}

@@ -5,6 +5,7 @@
 #include "exec/tools/tools.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct entry {
 	struct strings watch;    /* paths that the fingerprint looks at; empty: not known */
 	char fingerprint[DIGEST_HEX_SIZE];
 	uint64_t looked_ns;
+	bool busy; /* a thread probes it without the lock */
 	struct entry *next;
 };
 
@@ -35,6 +37,9 @@ struct toolchain {
 	json_t *memory; /* real path → facts */
 	bool memory_changed;
 	atomic_bool stop; /* no more probes */
+	pthread_mutex_t lock;
+	pthread_cond_t idle; /* an entry is not busy any more */
+	bool locked;
 };
 
 #define MEMORY_MAX_BYTES (8u << 20)
@@ -49,6 +54,8 @@ toolchain_new(const struct execconfig *config, const char *memory)
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
 	toolchain->config = config;
+	(void)pthread_mutex_init(&toolchain->lock, NULL);
+	(void)pthread_cond_init(&toolchain->idle, NULL);
 	toolchain->memory_file = xstrdup(memory);
 	/* A damaged or missing memory costs some milliseconds, nothing else. */
 	if (file_read(memory, MEMORY_MAX_BYTES, &text, &size, NULL) == 0)
@@ -85,8 +92,65 @@ toolchain_free(struct toolchain *toolchain)
 		entry_free(entry);
 	}
 	json_decref(toolchain->memory);
+	(void)pthread_cond_destroy(&toolchain->idle);
+	(void)pthread_mutex_destroy(&toolchain->lock);
 	free(toolchain->memory_file);
 	free(toolchain);
+}
+
+void
+toolchain_lock(struct toolchain *toolchain)
+{
+	(void)pthread_mutex_lock(&toolchain->lock);
+	toolchain->locked = true;
+}
+
+void
+toolchain_unlock(struct toolchain *toolchain)
+{
+	toolchain->locked = false;
+	(void)pthread_mutex_unlock(&toolchain->lock);
+}
+
+/* Lets others go on meanwhile. False: there are none, since this thread alone uses the toolchain. */
+static bool
+pause_lock(struct toolchain *toolchain)
+{
+	bool locked = toolchain->locked;
+	if (locked)
+		toolchain_unlock(toolchain);
+	return locked;
+}
+
+static void
+resume_lock(struct toolchain *toolchain, bool locked)
+{
+	if (locked)
+		toolchain_lock(toolchain);
+}
+
+/* Another thread may probe the same tool: its answer is this one's. */
+static void
+wait_for_entry(struct toolchain *toolchain, const struct entry *entry)
+{
+	while (entry->busy) {
+		(void)pthread_cond_wait(&toolchain->idle, &toolchain->lock);
+		toolchain->locked = true;
+	}
+}
+
+/* Probes tools without the lock. */
+static void
+probe(struct toolchain *toolchain, const struct tool **tools, size_t count, json_t **ret_facts)
+{
+	for (size_t i = 0; i < count; i++)
+		((struct entry *)tools[i])->busy = true;
+	bool locked = pause_lock(toolchain);
+	tool_probe_run(toolchain->config, tools, count, &toolchain->stop, ret_facts);
+	resume_lock(toolchain, locked);
+	for (size_t i = 0; i < count; i++)
+		((struct entry *)tools[i])->busy = false;
+	(void)pthread_cond_broadcast(&toolchain->idle);
 }
 
 /* Writes what was learnt. Of two processes the last one wins; what is lost is probed again. */
@@ -348,21 +412,38 @@ locate(
 	return 0;
 }
 
+static const struct tool *
+known_tool(const struct toolchain *toolchain, const char *name)
+{
+	for (struct entry *entry = toolchain->entries; entry; entry = entry->next)
+		if (strcmp(entry->tool.name, name) == 0)
+			return &entry->tool;
+	return NULL;
+}
+
 int
 toolchain_find(struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err)
 {
-	for (struct entry *entry = toolchain->entries; entry; entry = entry->next)
-		if (strcmp(entry->tool.name, name) == 0) {
-			*ret_tool = &entry->tool;
-			return 0;
-		}
+	const struct tool *known = known_tool(toolchain, name);
 	char *path = NULL, *packages = NULL;
+	if (known) {
+		*ret_tool = known;
+		return 0;
+	}
+	bool locked = pause_lock(toolchain);
 	int rc = locate(toolchain, name, &path, &packages, err);
+	struct entry *entry = rc == 0 ? entry_new(name, path, packages) : NULL;
+	resume_lock(toolchain, locked);
 	if (rc != 0)
 		return rc;
-	struct entry *entry = entry_new(name, path, packages);
 	if (!entry)
 		return kettle_fail(err, KETTLE_ENOENT, "`%s` has gone.", name);
+	if ((known = known_tool(toolchain, name))) {
+		/* Another thread was faster. */
+		entry_free(entry);
+		*ret_tool = known;
+		return 0;
+	}
 	entry->next = toolchain->entries;
 	toolchain->entries = entry;
 	*ret_tool = &entry->tool;
@@ -412,6 +493,7 @@ toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_
 static int
 know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 {
+	wait_for_entry(toolchain, entry);
 	bool same = tool_probe_is_current(&entry->facts, entry->tool.real);
 	if (entry->fresh && same)
 		return 0;
@@ -421,7 +503,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 		return 0;
 	const struct tool *tool = &entry->tool;
 	json_t *facts = NULL;
-	tool_probe_run(toolchain->config, &tool, 1, &toolchain->stop, &facts);
+	probe(toolchain, &tool, 1, &facts);
 	if (!facts)
 		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
 	toolchain_learn(toolchain, entry, facts);
@@ -583,7 +665,7 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (!toolchain_remember(toolchain, (struct entry *)tools[i]))
 			unknown[probed++] = tools[i];
-	tool_probe_run(toolchain->config, unknown, probed, &toolchain->stop, facts);
+	probe(toolchain, unknown, probed, facts);
 	for (size_t i = 0; i < probed; i++)
 		if (facts[i])
 			toolchain_learn(toolchain, (struct entry *)unknown[i], facts[i]);
@@ -644,6 +726,7 @@ const struct tool_facts *
 toolchain_describe(struct toolchain *toolchain, const struct tool *tool)
 {
 	struct entry *entry = (struct entry *)tool;
+	wait_for_entry(toolchain, entry);
 	if (!tool_probe_is_current(&entry->facts, tool->real)) {
 		toolchain_forget(entry);
 		know_all(toolchain, &tool, 1);
@@ -662,6 +745,7 @@ toolchain_merge(struct toolchain *toolchain, const struct toolchain *other)
 {
 	const char *key;
 	json_t *json;
+	toolchain_lock(toolchain);
 	json_object_foreach(other->memory, key, json) {
 		struct tool_facts known = tool_facts_of(json_object_get(toolchain->memory, key)), facts = tool_facts_of(json);
 		if (known.json && known.size == facts.size && known.mtime == facts.mtime)
@@ -670,4 +754,5 @@ toolchain_merge(struct toolchain *toolchain, const struct toolchain *other)
 		toolchain->memory_changed = true;
 	}
 	memory_save(toolchain);
+	toolchain_unlock(toolchain);
 }

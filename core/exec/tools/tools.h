@@ -19,7 +19,10 @@
 #define TOOLCHAIN_MAX_TOOLS 64  /* probed and reported at once */
 #define TOOLCHAIN_TRUST_MS 2000 /* how long a fingerprint is not looked at again */
 
-/* The tools of one machine; opaque. A toolchain is used by one thread, which it blocks (some ms at first use). */
+/*
+ * The tools of one machine; opaque. A toolchain is used by one thread, or by each between toolchain_lock and
+ * toolchain_unlock. It blocks: some ms at first use, and for as long as a tool takes to say its version.
+ */
 struct toolchain;
 
 /* A tool that was found. Owned by the toolchain, valid until it is freed. */
@@ -58,6 +61,13 @@ struct toolchain *toolchain_new(const struct execconfig *config, const char *mem
 void toolchain_free(struct toolchain *toolchain);
 
 /*
+ * While a tool is looked for or probed others may have the lock; those that need the same tool wait. What is borrowed of
+ * facts must be copied before the next call, and before the lock is given back. [any, blocks]
+ */
+void toolchain_lock(struct toolchain *toolchain);
+void toolchain_unlock(struct toolchain *toolchain);
+
+/*
  * `name` is a tool's name or an absolute path. FOLDER/bin/nvcc that is not there means the nvcc of the Python packages
  * in FOLDER, an environment or a folder of packages, or this machine's nvcc, with what of a toolkit is among the
  * packages; nvcc, where the machine has none, means that of the environment of an interpreter that exec.yml reports.
@@ -90,7 +100,7 @@ void tool_report_free(struct tool_report *report);
 const struct tool_facts *toolchain_describe(struct toolchain *toolchain, const struct tool *tool);
 /* Ends what another thread is probing, and probes no more tools: those of which nothing is known stay unknown. [any] */
 void toolchain_stop(struct toolchain *toolchain);
-/* Takes over what another toolchain of the same machine has learnt, which no other thread uses meanwhile. */
+/* Takes over what another toolchain of the same machine has learnt, which no other thread uses meanwhile. [blocks] */
 void toolchain_merge(struct toolchain *toolchain, const struct toolchain *other);
 
 /* ---- environment.c: the environment of the processes that plans start, without anything of kettle-exec's own ---- */
