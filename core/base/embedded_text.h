@@ -12,5 +12,6 @@ extern const char schema_0003[];        /* core/store/schema/0003.sql */
 extern const char schema_0004[];        /* core/store/schema/0004.sql */
 extern const char schema_0005[];        /* core/store/schema/0005.sql */
 extern const char schema_0006[];        /* core/store/schema/0006.sql */
+extern const char schema_0007[];        /* core/store/schema/0007.sql */
 
 #endif

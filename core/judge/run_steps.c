@@ -24,7 +24,7 @@ static const char *const unique_keys[] = {
 	"^(test|benchmark)-count$",
 	"^test\\.[0-9]+\\.(spec|status|error|message)$",
 	"^benchmark\\.[0-9]+\\.(spec|status|error|runs|mean|std|err|best|worst|low|high|report)$",
-	"^benchmark\\.[0-9]+\\.(ratio|calibrator|calibrator-ns|calibrators|ratios|raw-mean)$",
+	"^benchmark\\.[0-9]+\\.(ratio|calibrator|calibrator-ns|calibrated|calibrators|ratios|raw-mean)$",
 };
 
 /* The kinds of run, by what the harness calls them. */

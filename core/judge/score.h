@@ -12,18 +12,26 @@ struct score {
 };
 
 /*
+ * A kind of harness and device of which a benchmark has shown that its intervals hold 93 to 97 % of further runs.
+ * calibrator: what the names of its calibrators begin with, which tell both, as in `cpu-c-1`.
+ */
+struct score_interval_kind {
+	const char *calibrator, *benchmark;
+};
+/* All that are known, up to one without a calibrator. */
+extern const struct score_interval_kind score_interval_kinds[];
+
+/*
  * Combines benchmark.i.mean (ns), i from 0 to count - 1, as the task's ranking_by says ("last", "mean" or "geom"), and
- * their intervals: benchmark.i.low and high where the harness gives them, else the mean and 1.96 benchmark.i.err to
- * either side, else none; errors of several benchmarks add up in squares, and none reaches further than to half and to
- * twice the mean. EINVAL: a mean is missing, no number, not finite or not above zero; low and high are not two such
+ * where every benchmark.i.calibrator is of a kind in `kinds` their intervals, benchmark.i.low and high; errors of several
+ * benchmarks add up in squares, and none reaches further than to half and to twice the mean. EINVAL: a mean is missing, no number, not finite or not above zero; low and high are not two such
  * numbers around it; the calibrator, ratio, calibrator-ns or raw-mean are there and are none; with a calibrator, a
  * mean below half of the best call, and what the run itself measured (ratio times calibrator-ns) is so too or missing.
  * EUNAVAIL: only the calibrated mean is below that half, so the machine is not as it was when it was calibrated. The
- * sentence goes on from "the … run is void: ", of EUNAVAIL from "The machine could not time the … run: ". An err that is no number is
- * passed over: in KernelBot a single call has such a one. [any]
+ * sentence goes on from "the … run is void: ", of EUNAVAIL from "The machine could not time the … run: ". [any]
  */
-int score_read(
-	const json_t *result, size_t count, const char *ranking_by, struct score *ret_score, struct kettle_error *err);
+int score_read(const json_t *result, size_t count, const char *ranking_by, const struct score_interval_kind *kinds,
+	struct score *ret_score, struct kettle_error *err);
 
 /* EINVAL: a key of a benchmark is missing that Kettle's own harnesses always report. The sentence as of score_read. [any] */
 int score_check_complete(const json_t *result, size_t count, struct kettle_error *err);

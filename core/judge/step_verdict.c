@@ -354,7 +354,8 @@ read_passed_run(const struct reader *reader)
 		rc = score_check_time(
 			reader->outcome->result, reader->step->cases, (double)reader->outcome->wall_ns.value, &inner);
 	if (rc == 0)
-		rc = score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", &score, &inner);
+		rc = score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", score_interval_kinds,
+			&score, &inner);
 	if (rc == KETTLE_EUNAVAIL) {
 		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL, "The machine could not time %s: %s",
 			reader->name, inner.message);

@@ -48,6 +48,7 @@
 //           by that a run cannot see of itself, where KETTLE_CALIBRATION gives it (NAME=NS:PART)
 //   runs, raw-mean, std, err, best, worst   of the plain times of all calls
 //   calibrator, calibrator-ns   the one taken, and its median in this run
+//   calibrated                  yes or no: whether its time on the quiet device is known
 //   calibrators   NAME=NS of all, each the time that a tenth of its times is below: about that of a quiet machine
 //   ratios   NAME=RATIO of all
 // Addresses make a difference as well, and differ from process to process: whatever `new` gives begins a cache line, and
@@ -83,7 +84,6 @@
 #endif
 #define CALIBRATOR "cpu-c-1"
 #define CALIBRATOR_CODE CODE FLAGS
-#define CLEARLY 0 // `both` is taken always
 #include "harness.h"
 
 #if defined(__x86_64__)

@@ -41,7 +41,7 @@ name holds `-own-` and a hash of the case), and measured beside the others where
               errors of the medians of eight parts of the time, whichever is wider; and, added in squares, what runs
               differ by that a run cannot see of itself, where KETTLE_CALIBRATION gives it (NAME=NS:PART)
   runs, raw-mean, std, err, best, worst   of the plain times of all calls
-  calibrator, calibrator-ns   the one taken, and its median in this run
+  calibrator, calibrator-ns   the one taken, and its median in this run; calibrated: whether its quiet time is known
   calibrators   NAME=NS of all, each the time that a tenth of its times is below: about that of a quiet machine
   ratios   NAME=RATIO of all
 

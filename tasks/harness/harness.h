@@ -329,9 +329,6 @@ only_one_process()
 enum Kind { TILE, READ, BOTH, OWN, KINDS };
 constexpr const char *KIND_NAMES[KINDS] = {CALIBRATOR "-tile" CALIBRATOR_CODE, CALIBRATOR "-read" CALIBRATOR_CODE,
 	CALIBRATOR "-both" CALIBRATOR_CODE, CALIBRATOR "-own" CALIBRATOR_CODE};
-#ifndef CLEARLY
-#define CLEARLY 0.75 // of the spread of `both`: below that, another calibrator is better
-#endif
 constexpr size_t MAX_TIMES = 8; // each of them in a row, at most
 
 struct Call {
@@ -472,24 +469,21 @@ undisturbed(const std::vector<Call> &all)
 	return quiet.size() * 5 < all.size() ? calls : quiet;
 }
 
-// The calibrators that calls are compared with, in the order in which they are considered. A task's own is taken where
-// its time on the quiet device is known, and then always.
-std::vector<Kind>
-kinds_of(const Case &c, const Call &call)
+// The calibrator that calls are compared with: a task's own where its time on the quiet device is known, else both. It is
+// never chosen by what the calls took, since that is the submission's doing.
+Kind
+kind_of(const Case &c, const Call &call)
 {
-	if (call.calibrators[OWN] > 0 && reference_of(name_of(OWN, c)).ns > 0)
-		return {OWN, BOTH, TILE, READ};
-	return {BOTH, TILE, READ, OWN};
+	return call.calibrators[OWN] > 0 && reference_of(name_of(OWN, c)).ns > 0 ? OWN : BOTH;
 }
 
 Estimate
 estimate(const Case &c, const std::vector<Call> &all)
 {
 	const std::vector<const Call *> calls = undisturbed(all);
-	const std::vector<Kind> kinds = kinds_of(c, all.front());
 	Estimate e;
-	double least = 0;
-	for (Kind kind : kinds) {
+	e.kind = kind_of(c, all.front());
+	for (Kind kind : {TILE, READ, BOTH, OWN}) {
 		if (all.front().calibrators[kind] <= 0)
 			continue;
 		std::vector<double> times, quotients;
@@ -502,11 +496,9 @@ estimate(const Case &c, const std::vector<Call> &all)
 		e.quiet[kind] = times[times.size() / 10];
 		Middle ratio(quotients);
 		e.ratios[kind] = ratio.median;
-		bool first = kind == kinds.front();
-		if (!first && (kinds.front() == OWN || kind == OWN || ratio.spread >= least * (e.kind == BOTH ? CLEARLY : 1)))
+		if (kind != e.kind)
 			continue;
 		double reference = reference_of(name_of(kind, c)).ns, unit = reference > 0 ? reference : e.medians[kind];
-		least = ratio.spread, e.kind = kind;
 		e.ratio = ratio.median;
 		e.mean = ratio.median * unit;
 		e.low = ratio.low * unit;
@@ -592,6 +584,7 @@ report_times(const Case &c, const std::string &prefix, const std::vector<Call> &
 	report(prefix + "ratio", e.ratio);
 	report(prefix + "calibrator", name_of(e.kind, c));
 	report(prefix + "calibrator-ns", e.medians[e.kind]);
+	report(prefix + "calibrated", reference_of(name_of(e.kind, c)).ns > 0 ? "yes" : "no");
 	report(prefix + "calibrators", calibrators.str());
 	report(prefix + "ratios", ratios.str());
 	report(prefix + "raw-mean", s.mean);

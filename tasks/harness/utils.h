@@ -367,12 +367,11 @@ statistics_of(const std::vector<double> &samples)
 	return s;
 }
 
-// The median of some values in the order in which they were measured (one at least), its 95 % interval, and the part of
-// it that the middle half of them spans. The interval is the wider one of two: from the order of the values, which holds
+// The median of some values in the order in which they were measured (one at least), and its 95 % interval. The interval is the wider one of two: from the order of the values, which holds
 // where none depends on the one before, and from the medians of parts of the time, which notices slow changes.
 struct Middle {
 	static constexpr size_t PARTS = 8;
-	double median = 0, low = 0, high = 0, spread = 0;
+	double median = 0, low = 0, high = 0;
 
 	explicit Middle(std::vector<double> values)
 	{
@@ -384,7 +383,6 @@ struct Middle {
 		low = std::min(values[static_cast<size_t>(std::max(0.0, std::floor(n / 2 - reach)))], median - drift);
 		high = std::max(values[static_cast<size_t>(std::min(n - 1, std::ceil(n / 2 + reach)))], median + drift);
 		low = std::max(low, values[0] / 2);
-		spread = (values[count * 3 / 4] - values[count / 4]) / median;
 	}
 
   private:

@@ -548,7 +548,7 @@ def estimate(samples, beats, disturbed, references):
     low = max(ratio - ((ratio - low) ** 2 + unseen ** 2) ** 0.5, low / 2)
     high = ratio + ((high - ratio) ** 2 + unseen ** 2) ** 0.5
     return {"mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio, "calibrator": name,
-            "calibrator-ns": ours}
+            "calibrator-ns": ours, "calibrated": "no" if unit == ours else "yes"}
 
 
 def with_both(beats):

@@ -113,7 +113,8 @@ static const char passed_runs[] =
 	"{\"mode\":\"leaderboard\",\"secret\":false,\"passed\":true,\"score\":1.2345e-5,\"result\":{\"benchmark-count\":"
 	"\"1\","
 	"\"benchmark.0.spec\":\"size: 9\",\"benchmark.0.mean\":\"12345\",\"benchmark.0.err\":\"100\","
-	"\"benchmark.0.best\":\"12000\",\"benchmark.0.worst\":\"14000\",\"benchmark.0.runs\":\"100\"}},"
+	"\"benchmark.0.best\":\"12000\",\"benchmark.0.worst\":\"14000\",\"benchmark.0.runs\":\"100\",\"benchmark.0."
+	"calibrated\":\"no\"}},"
 	"{\"mode\":\"leaderboard\",\"secret\":true,\"passed\":true,\"score\":1.2e-5}]";
 
 static void
@@ -199,6 +200,7 @@ test_submit(void **arg)
 		"  ✓ ranked run  12.35 µs\n"
 		"    case                mean      best     worst  runs\n"
 		"    size: 9  12.35 ± 0.10 µs  12.00 µs  14.00 µs   100\n"
+		"    uncalibrated: the device has not been measured for this leaderboard, so its times vary more\n"
 		"  ✓ secret ranked run  12.00 µs\n"
 		"  score 12.35 ± 0.10 µs, rank 1 of 3\n"
 		"\n"

@@ -120,11 +120,13 @@ report_benchmarks(const struct term *term, const json_t *result)
 		COLUMN_RIGHT("worst", "{worst?{worst:ns}}"), COLUMN_RIGHT("runs", "{runs}")};
 	AUTO_JSON json_t *rows = json_array();
 	json_int_t count = value_case_count(result, "benchmark");
+	bool uncalibrated = false;
 	for (json_int_t i = 0; i < count; i++) {
 		char mean[FORMAT_SIZE], ratio[FORMAT_SIZE] = "";
 		struct value_case benchmark = value_case(result, "benchmark", i);
 		if (!isfinite(benchmark.mean))
 			continue;
+		uncalibrated = uncalibrated || benchmark.uncalibrated;
 		format_ns_error(benchmark.mean, benchmark.off, mean);
 		if (isfinite(benchmark.ratio))
 			snprintf(ratio, sizeof(ratio), "%.4g", benchmark.ratio);
@@ -135,6 +137,9 @@ report_benchmarks(const struct term *term, const json_t *result)
 	}
 	if (json_array_size(rows) > 0)
 		TABLE_PRINT(term, columns, rows, 4);
+	if (uncalibrated)
+		fputs("    uncalibrated: the device has not been measured for this leaderboard, so its times vary more\n",
+			term->out);
 	for (json_int_t i = 0; i < count; i++) {
 		struct value_case benchmark = value_case(result, "benchmark", i);
 		if (strcmp(benchmark.status, "fail") != 0)

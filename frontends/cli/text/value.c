@@ -53,16 +53,17 @@ value_case(const json_t *result, const char *kind, json_int_t index)
 {
 #define TEXT(field) value_case_text(result, kind, index, field)
 #define NUMBER(field) value_of(case_member(result, kind, index, field))
-	double mean = NUMBER("mean"), low = NUMBER("low"), high = NUMBER("high");
+	double ratio = NUMBER("ratio");
 	return (struct value_case){
 		.spec = TEXT("spec"),
 		.status = TEXT("status"),
 		.error = TEXT("error"),
 		.message = TEXT("message"),
 		.report = TEXT("report"),
-		.mean = mean,
-		.ratio = NUMBER("ratio"),
-		.off = isfinite(low) && isfinite(high) ? fmax(mean - low, high - mean) : NUMBER("err"),
+		.mean = NUMBER("mean"),
+		.ratio = ratio,
+		.off = isfinite(ratio) ? NAN : NUMBER("err"),
+		.uncalibrated = strcmp(TEXT("calibrated"), "no") == 0,
 	};
 #undef TEXT
 #undef NUMBER

@@ -4,6 +4,7 @@
 #define KETTLE_CLI_TEXT_VALUE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* A number, also one written as text (results are); NAN where there is none. */
 double value_of(const json_t *value);
@@ -15,7 +16,8 @@ const char *value_log(const json_t *object, const char *key);
 struct value_case {
 	const char *spec, *status, *error, *message, *report;
 	double mean, ratio; /* mean in ns */
-	double off;         /* how far the mean may be off, ns: its interval where the harness gives one, else its error */
+	double off;         /* the standard error of a plain mean, ns; NAN of one that is a ratio to a calibrator */
+	bool uncalibrated;  /* that ratio is to a calibrator that was not measured on the quiet device */
 };
 
 /* kind: "test" or "benchmark". */

@@ -228,6 +228,8 @@ test_spreads(void **state)
 
 /* ---- intervals ---- */
 
+static const struct score_interval_kind kinds[] = {{"cpu-c-1", "a test"}, {"cuda-c-1-own", "a test"}, {NULL, NULL}};
+
 /* The result of one benchmark: its mean, 1,000 ns, and whatever is said besides. */
 static int
 score_of(const char *more, struct score *ret_score)
@@ -242,11 +244,14 @@ score_of(const char *more, struct score *ret_score)
 		(void)snprintf(name, sizeof(name), "benchmark.0.%s", key);
 		json_object_set(full, name, value);
 	}
-	int rc = score_read(full, 1, "last", ret_score, &err);
+	int rc = score_read(full, 1, "last", kinds, ret_score, &err);
 	assert_int_equal(rc < 0, err.message[0] != '\0');
 	return rc;
 }
 
+#define OF(name) "{\"calibrator\": \"" name "\", "
+
+/* An interval is one of a kind of harness and device that is known to have right ones. */
 static void
 test_intervals(void **state)
 {
@@ -254,11 +259,14 @@ test_intervals(void **state)
 	static const struct {
 		const char *said;
 		double low, high; /* ns; 0: there is none */
-	} cases[] = {{"{}", 0, 0}, {"{\"low\": \"990\", \"high\": \"1020\"}", 990, 1020},
-		{"{\"low\": \"990\", \"high\": \"1020\", \"err\": \"500\"}", 990, 1020},
-		{"{\"low\": \"1000\", \"high\": \"1000\"}", 1000, 1000}, {"{\"err\": \"10\"}", 980.4, 1019.6},
-		{"{\"err\": \"0\"}", 1000, 1000}, {"{\"err\": \"nan\"}", 0, 0}, {"{\"err\": \"-1\"}", 0, 0},
-		{"{\"err\": \"1e30\"}", 500, 2000}, {"{\"low\": \"1e-300\", \"high\": \"1e300\"}", 500, 2000}};
+	} cases[] = {{"{}", 0, 0}, {"{\"low\": \"990\", \"high\": \"1020\"}", 0, 0}, {"{\"err\": \"10\"}", 0, 0},
+		{OF("cpu-c-1-both") "\"low\": \"990\", \"high\": \"1020\"}", 990, 1020},
+		{OF("cpu-c-1") "\"low\": \"1000\", \"high\": \"1000\"}", 1000, 1000},
+		{OF("cpu-c-11-both") "\"low\": \"990\", \"high\": \"1020\"}", 0, 0},
+		{OF("cuda-c-1-both") "\"low\": \"990\", \"high\": \"1020\"}", 0, 0},
+		{OF("cuda-c-1-own-12") "\"low\": \"990\", \"high\": \"1020\", \"err\": \"500\"}", 990, 1020},
+		{OF("cpu-c-1-both") "\"err\": \"10\"}", 0, 0},
+		{OF("cpu-c-1-both") "\"low\": \"1e-300\", \"high\": \"1e300\"}", 500, 2000}};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct score score = {0};
 		assert_int_equal(score_of(cases[i].said, &score), 0);
@@ -307,18 +315,21 @@ test_combined(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *result =
-		parse("{\"benchmark.0.mean\": \"1000\", \"benchmark.0.low\": \"970\", \"benchmark.0.high\": \"1030\", "
+		parse("{\"benchmark.0.calibrator\": \"cpu-c-1-both\", \"benchmark.1.calibrator\": \"cpu-c-1-own-1\", "
+			  "\"benchmark.0.mean\": \"1000\", \"benchmark.0.low\": \"970\", \"benchmark.0.high\": \"1030\", "
 			  "\"benchmark.1.mean\": \"4000\", \"benchmark.1.low\": \"3960\", \"benchmark.1.high\": \"4040\"}");
 	struct score score;
-	assert_int_equal(score_read(result, 2, "mean", &score, NULL), 0);
+	assert_int_equal(score_read(result, 2, "mean", kinds, &score, NULL), 0);
 	assert_true(close_to(score.low * 1e9, 2475) && close_to(score.high * 1e9, 2525));
-	assert_int_equal(score_read(result, 2, "geom", &score, NULL), 0);
+	assert_int_equal(score_read(result, 2, "geom", kinds, &score, NULL), 0);
 	assert_true(close_to(score.value * 1e9, 2000));
 	assert_true(close_to(score.high * 1e9, 2000 * exp(hypot(log(1030 / 1000.), log(4040 / 4000.)) / 2)));
 	assert_true(close_to(score.low * 1e9, 2000 / exp(hypot(log(1000 / 970.), log(4000 / 3960.)) / 2)));
+	assert_int_equal(score_read(result, 2, "mean", score_interval_kinds, &score, NULL), 0);
+	assert_true(score.low == 0 && score.high == 0 && close_to(score.value * 1e9, 2500));
 	json_object_del(result, "benchmark.1.low");
 	json_object_del(result, "benchmark.1.high");
-	assert_int_equal(score_read(result, 2, "mean", &score, NULL), 0);
+	assert_int_equal(score_read(result, 2, "mean", kinds, &score, NULL), 0);
 	assert_true(score.low == 0 && score.high == 0);
 }
 

@@ -233,15 +233,15 @@ test_slower(void **state)
 		change_result(&job, "secret-leaderboard", bounds[i][0], bounds[i][1]);
 	expect(&job, "passed", "", "", false);
 	assert_true(close_to(number_at(job.verdict, "score"), 3e-3));
-	assert_true(close_to(number_at(job.verdict, "low"), 3e-3 - hypot(1e-4, 5e-4) / 2));
-	assert_true(close_to(number_at(job.verdict, "high"), 3e-3 + hypot(1e-4, 5e-4) / 2));
+	/* Its harness is of no kind that is known to have right intervals. */
+	assert_true(number_at(job.verdict, "low") < 0 && number_at(job.verdict, "high") < 0);
 	change_result(&job, "leaderboard", "benchmark.0.mean", "9000000");
 	expect(&job, "passed", "", "", false);
 	assert_true(close_to(number_at(job.verdict, "score"), 6.5e-3));
 	assert_true(number_at(job.verdict, "low") < 0);
 }
 
-/* Whatever a harness reports, the interval is one that JSON and the database can hold. */
+/* An error that a harness reports makes no interval. */
 static void
 test_endless(void **state)
 {
@@ -283,7 +283,7 @@ test_numbers(void **state)
 		AUTO_JSON json_t *result = json_pack("{s:s}", "benchmark.0.mean", text);
 		struct score score = {0};
 		struct kettle_error err = {0};
-		int rc = score_read(result, 1, "last", &score, &err);
+		int rc = score_read(result, 1, "last", score_interval_kinds, &score, &err);
 		if ((rc == 0) != wanted)
 			fail_msg("%s", text);
 		if (wanted)

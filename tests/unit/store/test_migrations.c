@@ -62,13 +62,15 @@ test_from_first(void **state)
 		"'bob', 1); "
 		"INSERT INTO submissions (id, leaderboard, task, user, mode, file_name, code, created_at) VALUES (3, 1, 1, 7, "
 		"'ranked', 'x.cpp', 1, 9), (4, 1, 1, 8, 'ranked', 'x.cpp', 1, 9); INSERT INTO best (leaderboard, device, user, "
-		"submission, job, score, bucket) VALUES (1, 'CPU', 7, 3, 1, 0.5, 2), (1, 'CPU', 8, 4, 2, 0.5, 2)";
+		"submission, job, score, low, high, bucket) VALUES (1, 'CPU', 7, 3, 1, 0.5, 0.4, 0.6, 2), (1, 'CPU', 8, 4, 2, "
+		"0.5, NULL, NULL, 2)";
 	static const char after[] =
 		"SELECT (SELECT user_version FROM pragma_user_version) * 1000 + (SELECT count(*) FROM device_units WHERE unit "
 		"= 'CPU.0' AND state = 'disabled' AND EXISTS (SELECT 1 FROM events WHERE kind = 'device.disabled') AND "
 		"facts_json IS NULL AND calibration_json <> "
 		"'') * 100 + (SELECT count(*) FROM best WHERE user_name IN ('lovelace', 'bob') AND file_name = 'x.cpp' AND "
-		"created_at = 9) * 10 + (SELECT count(*) FROM sqlite_schema WHERE name = 'submissions_page')";
+		"low IS NULL AND high IS NULL AND created_at = 9) * 10 + (SELECT count(*) FROM sqlite_schema WHERE name = "
+		"'submissions_page')";
 	sqlite3 *handle = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);

@@ -1,0 +1,6 @@
+-- SPDX-License-Identifier: MIT
+-- From the sixth version to the seventh.
+-- Intervals that no benchmark had shown to be right: no score has one any more.
+UPDATE best SET low = NULL, high = NULL WHERE low IS NOT NULL;
+UPDATE runs SET low = NULL, high = NULL WHERE low IS NOT NULL;
+UPDATE jobs SET low = NULL, high = NULL WHERE low IS NOT NULL;
