@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # class: Correctness: finding the secret seed through frames
-# tries: to read the seed of the case in the frames of the harness that calls it, and to compute the secret one from it.
+# tries: to read the seed of the case in the frames of the harness that calls it, and to compute the secret one from it,
+#        as if one followed from the other by a formula.
 # expect: passed
 # mode: ranked
-# open: a process that has the input has had its seed
 import sys
 
 from attack import honest, say, tried
