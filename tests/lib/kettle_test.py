@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -152,7 +153,8 @@ class Scratch:
 
         def up():
             assert child.poll() is None, f"kettle serve ended:\n{child.log.read_text()}"
-            return pathlib.Path(f"{self.database}.sock").exists()
+            with socket.socket(socket.AF_UNIX) as there:
+                return there.connect_ex(f"{self.database}.sock") == 0
         poll(up, what="the server's socket")
         return child
 
