@@ -85,7 +85,7 @@ attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const char
 	job->state = JOB_ENDING;
 	op->cause = cause;
 	op->waits = job->waits != NULL;
-	(void)snprintf(op->reason, sizeof(op->reason), "%s", reason);
+	(void)snprintf(op->reason, sizeof(op->reason), "%.*s", (int)sizeof(op->reason) - 1, reason);
 	failpoint("engine.requeue");
 	job_write_write(op, requeue_op, on_requeued);
 }
@@ -265,6 +265,12 @@ interpret(struct engine_job *job, const struct completion *completion)
 	check_machine(job->unit, completion);
 	struct verdict *verdict =
 		verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &job->stamps);
+	if (verdict->retry && verdict->claimed) {
+		engine_unit_lost(job->engine, job->unit, verdict->why.message, false);
+		attempt_end_requeue(job, REQUEUE_CLAIMED, verdict->why.message);
+		verdict_free(verdict);
+		return;
+	}
 	if (verdict->retry) {
 		attempt_end_retry(job, verdict->why.message, is_proven(job, completion));
 		verdict_free(verdict);

@@ -321,6 +321,12 @@ give_up(struct db *db, const struct job *job, enum requeue_cause cause, const ch
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"The engine ended %d times while the job ran, so it is not tried again; the last reason was: %s",
 			JOB_MAX_ORPHANED, reason);
+	else if (cause == REQUEUE_CLAIMED)
+		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
+			"%s Runs of yours have said such things %d times within an hour on machines where others' pass, so it is "
+			"not "
+			"tried again.",
+			reason, JOB_CLAIMS);
 	else
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"The machines failed %d times, which says nothing about the code; the last reason was: %s",
@@ -333,6 +339,7 @@ is_used_up(const struct job *job, enum requeue_cause cause)
 {
 	switch (cause) {
 	case REQUEUE_FAILED:
+	case REQUEUE_CLAIMED:
 		return job->attempt - job->uncounted >= JOB_MAX_ATTEMPTS;
 	case REQUEUE_ORPHANED:
 		return job->orphaned + 1 >= JOB_MAX_ORPHANED;
@@ -342,16 +349,41 @@ is_used_up(const struct job *job, enum requeue_cause cause)
 	return false;
 }
 
+/* Counts one more attempt of which only the run says that the machine failed; *ret_believed: whether that may be. */
+static int
+count_claim(struct db *db, const struct job *job, bool *ret_believed, struct kettle_error *err)
+{
+	int64_t beyond = 0, since = db->now_ms - JOB_CLAIMS_MS;
+	int rc = db_exec(
+		db, err, "UPDATE jobs SET claimed = claimed + 1, changed_at = ? WHERE id = ?", "ii", db->now_ms, job->id);
+	if (rc == 0)
+		rc = db_int(db, &beyond, err,
+			"SELECT (SELECT sum(j.claimed) FROM submissions s JOIN jobs j ON j.submission = s.id WHERE s.user = ?1 AND "
+			"j.changed_at > ?2) > ?3 AND EXISTS (SELECT 1 FROM jobs o JOIN submissions s ON s.id = o.submission WHERE "
+			"o.logs AND o.done_at IS NOT NULL AND o.done_at > ?2 AND o.state = 'passed' AND s.user <> ?1 AND "
+			"o.unit_key = "
+			"(SELECT unit_key FROM jobs WHERE id = ?4))",
+			"iiii", job->user, since, (int64_t)JOB_CLAIMS, job->id);
+	if (rc == 0 && beyond)
+		rc = db_exec(db, err, "UPDATE jobs SET disbelieved = 1 WHERE id = ?", "i", job->id);
+	*ret_believed = !beyond;
+	return rc;
+}
+
 int
 jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum requeue_cause cause, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err)
 {
 	struct job job;
 	AUTO_FREE char *clean = clean_reason(reason ? reason : "");
+	bool believed = true;
 	int rc = jobs_load(db, id, "running", attempt, &job, err);
+	if (rc == 0 && cause == REQUEUE_CLAIMED)
+		rc = count_claim(db, &job, &believed, err);
 	if (rc < 0)
 		return rc;
-	if (is_used_up(&job, cause)) {
+	cause = believed && cause == REQUEUE_CLAIMED ? REQUEUE_FAILED : cause;
+	if (!believed || is_used_up(&job, cause)) {
 		rc = give_up(db, &job, cause, clean, err);
 		if (rc == 0)
 			*ret_queued = false;

@@ -40,9 +40,16 @@ int jobs_start(
 int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *handle, struct kettle_error *err);
 enum requeue_cause {
 	REQUEUE_FAILED,      /* the machine could not: at most JOB_MAX_ATTEMPTS */
+	REQUEUE_CLAIMED,     /* the run alone says so: no more than that, and within JOB_CLAIMS of its user */
 	REQUEUE_HANDED_BACK, /* by an engine that stops, or because it waits: any number */
 	REQUEUE_ORPHANED,    /* the engine's process ended, and the job with it: at most JOB_MAX_ORPHANED */
 };
+/*
+ * How many attempts of a user's jobs may end so within an hour: a submission could say it to be tried again. Beyond it, where
+ * others' jobs have passed on the same unit within that hour, the job ends as error and counts for rate limits.
+ */
+#define JOB_CLAIMS 6
+#define JOB_CLAIMS_MS INT64_C(3600000)
 /*
  * running → queued; or, when as many attempts ended for this cause as may, → error with a sentence that quotes `reason`.
  * *ret_queued says which. waits: `reason` is a sentence on what it waits for, which is

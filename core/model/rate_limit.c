@@ -33,8 +33,9 @@ nth_use(struct db *db, int64_t board, int64_t user, const char *category, const 
 	return db_int(db, ret_at, err,
 		"SELECT at FROM (SELECT s.created_at AS at, s.id AS submission FROM submissions s WHERE s.leaderboard = ?1 AND "
 		"s.user = ?2 AND s.created_at > ?3 AND s.created_at <= ?7 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND "
-		"EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND j.state <> 'error' AND NOT j.superseded AND (?5 = "
-		"'' OR j.device = ?5)) UNION SELECT at, submission FROM rate_spent WHERE leaderboard = ?1 AND user = ?2 AND at "
+		"EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND (j.state <> 'error' OR j.disbelieved) AND NOT "
+		"j.superseded AND (?5 = '' OR j.device = ?5)) UNION SELECT at, submission FROM rate_spent WHERE leaderboard = "
+		"?1 AND user = ?2 AND at "
 		"> ?3 AND at <= ?7 AND category = ?4 AND (?5 = '' OR device = ?5)) ORDER BY at DESC LIMIT 1 OFFSET ?6",
 		"iiissii", board, user, db->now_ms - RATE_WINDOW_MS, category, device, per_hour - 1, db->now_ms);
 }
@@ -109,7 +110,8 @@ rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error
 	return db_exec(db, err,
 		"INSERT OR IGNORE INTO rate_spent (leaderboard, user, submission, category, device, at) SELECT s.leaderboard, "
 		"s.user, s.id, CASE s.mode WHEN 'ranked' THEN 'leaderboard' ELSE 'test' END, j.device, s.created_at FROM "
-		"submissions s JOIN jobs j ON j.submission = s.id WHERE s.id = ? AND s.created_at > ? AND j.state <> 'error' "
-		"AND NOT j.superseded",
+		"submissions s JOIN jobs j ON j.submission = s.id WHERE s.id = ? AND s.created_at > ? AND (j.state <> 'error' "
+		"OR "
+		"j.disbelieved) AND NOT j.superseded",
 		"ii", submission, db->now_ms - RATE_WINDOW_MS);
 }

@@ -185,6 +185,35 @@ test_attempts(void **state)
 	conflict(start_op, &call);
 }
 
+/* What only the run says is believed so often, and no more where the others' runs pass. */
+static void
+test_claims(void **state)
+{
+	(void)state;
+	struct call call = started();
+	call.cause = REQUEUE_CLAIMED;
+	call.text = "It says that the GPU failed.";
+	fixture_sql(&c.f, "UPDATE jobs SET claimed = 6");
+	assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
+	assert_true(call.queued); /* nobody else was here */
+	call = started();
+	fixture_sql(&c.f,
+		"INSERT INTO users (id, name, created_at) VALUES (77, 'other', 1);"
+		"INSERT INTO submissions (id, leaderboard, task, user, mode, file_name, code, created_at) SELECT 777, "
+		"leaderboard, task, 77, mode, file_name, code, created_at FROM submissions WHERE id = 1;"
+		"INSERT INTO jobs (submission, device, state, seed, queued_at, changed_at, done_at, unit, unit_key) "
+		"SELECT 777, device, 'passed', 1, queued_at, changed_at, changed_at, unit, unit_key FROM jobs WHERE "
+		"submission = 1");
+	call.cause = REQUEUE_CLAIMED;
+	call.text = "It says that the GPU failed.";
+	assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
+	assert_false(call.queued);
+	assert_int_equal(
+		fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE submission = 1 AND state = 'error' AND claimed = 8 AND "
+						  "disbelieved AND error LIKE 'It says that the GPU failed. Runs of yours%'"),
+		1);
+}
+
 /* A fault of the task is the board's creator's to mend. */
 static void
 test_faulty(void **state)
@@ -270,6 +299,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_open_and_material),
 		TEST(test_attempts),
+		TEST(test_claims),
 		TEST(test_faulty),
 		TEST(test_finish_once),
 		TEST(test_odd_verdicts),
