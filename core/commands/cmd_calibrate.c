@@ -16,6 +16,7 @@
 
 #include "commands/handlers.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/file.h"
@@ -35,7 +36,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#define CALIBRATE_FAILURES 3           /* of a task, after which it is left out: a busy machine fails some */
 #define CALIBRATE_FOLDER "calibration" /* below the folder of the tasks that ship */
 
 static void next_unit(struct calibration_run *c);
@@ -181,6 +184,22 @@ on_calibrate_stored(void *arg, const struct kettle_error *err)
 		calibrate_boards(c);
 }
 
+/* Why nothing was measured: what the first task said, and whether the machine of the engine is busy with other work. */
+static void
+conclude_unmeasured(struct calibration_run *c)
+{
+	AUTO_BUF struct buf error = {0};
+	const char *first = json_string_value(json_array_get(c->remarks, 0));
+	double load = 0;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	buf_printf(&error, "no run of a calibrator ended as it should%s%s", first ? ": " : "", first ? first : "");
+	if (getloadavg(&load, 1) == 1 && load > (double)cores)
+		buf_printf(&error,
+			" The engine's machine is busy: its load average is %.1f on %ld core%s. Try again when it is quiet.", load,
+			cores, cores == 1 ? "" : "s");
+	conclude(c, error.data);
+}
+
 /* All runs of the shipped tasks are over. */
 static void
 finish_unit(struct calibration_run *c)
@@ -188,7 +207,7 @@ finish_unit(struct calibration_run *c)
 	char now[TIME_TEXT_SIZE];
 	AUTO_JSON json_t *names = calibration_medians(c->samples);
 	if (!names || json_object_size(names) == 0) {
-		conclude(c, "no harness reported a calibrator");
+		conclude_unmeasured(c);
 		return;
 	}
 	time_text(time_now_ms(), now);
@@ -223,9 +242,10 @@ next_task(struct calibration_run *c)
 	json_object_clear(c->ratios);
 	c->task++;
 	c->round = 0;
+	c->failures = 0;
 }
 
-/* A task that fails here, where a compiler lacks for example: its language's boards fail as well. */
+/* A task that fails here each time, where a compiler lacks for example: its language's boards fail as well. */
 static void
 skip_task(struct calibration_run *c, const char *why)
 {
@@ -239,7 +259,7 @@ task_ran(struct calibration_run *c, const struct verdict *verdict, const char *e
 	if (verdict) {
 		take_run(c, verdict);
 		c->round++;
-	} else {
+	} else if (++c->failures == CALIBRATE_FAILURES) {
 		skip_task(c, error);
 	}
 	next_run(c);
@@ -274,6 +294,7 @@ begin_unit(struct calibration_run *c)
 	c->spreads = json_object();
 	c->task = 0;
 	c->round = 0;
+	c->failures = 0;
 	next_run(c);
 }
 

@@ -24,7 +24,7 @@ struct calibration_boards {
 	json_t *bundle;      /* of the one at hand */
 	json_t *samples, *names;
 	size_t index;
-	unsigned round;
+	unsigned round, failures; /* of the task at hand */
 };
 
 /* One device.calibrate under way. */
@@ -33,7 +33,7 @@ struct calibration_run {
 	struct core *core;
 	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
 	size_t unit, task;
-	unsigned round;
+	unsigned round, failures;            /* of the task at hand */
 	json_t *samples, *machine, *remarks; /* of the unit at hand */
 	json_t *ratios, *spreads;            /* of the task at hand, of the unit */
 	json_t *found;                       /* the unit's calibration, made now */
