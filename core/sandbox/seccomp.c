@@ -184,10 +184,11 @@ static const struct special specials[] = {
 			{0, SECCOMP_ALL, SECCOMP_ADDR_NO_RANDOMIZE, SECCOMP_RET_ALLOW, false},
 			{0, SECCOMP_ALL, SECCOMP_PERSONALITY_QUERY, SECCOMP_RET_ALLOW, false}},
 		SECCOMP_ERRNO(EPERM)},
-	/* With an ordinary owner, init has the payload's user id, so the payload could kill it with a limit on its CPU time
-	 * or slow it down. RLIMIT_CORE stays as payload.c sets it. */
+	/* Limits of other processes: a harness's are inherited by the witness that it starts against a submission, and Landlock
+	 * does not cover them. With an ordinary owner, init has the payload's user id, so the payload could kill it with a limit
+	 * on its CPU time or slow it down. RLIMIT_CORE stays as payload.c sets it. */
 	{"prlimit64",
-		{{0, SECCOMP_ALL, SECCOMP_INIT, SECCOMP_ERRNO(EPERM), false},
+		{{0, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true},
 			{1, SECCOMP_ALL, RLIMIT_CORE, SECCOMP_RET_ALLOW, true}, {2, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true},
 			{2 | SECCOMP_HIGH, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true}},
 		SECCOMP_RET_ALLOW},
