@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +72,20 @@ usage(const char *sentence)
 	return EXEC_USAGE;
 }
 
+/*
+ * As many descriptors as it may have. The kernel compares this limit with the descriptors that are on their way in sockets of
+ * all processes of the user; without a user id of its own a run, with its own limit, could otherwise keep others from starting.
+ */
+static void
+raise_files(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -80,6 +95,7 @@ main(int argc, char **argv)
 	open_standard();
 	json_set_alloc_funcs(xmalloc, free);
 	(void)umask(022);
+	raise_files();
 	(void)signal(SIGPIPE, SIG_IGN);
 	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		switch (letter) {

@@ -3,6 +3,7 @@
 import ctypes
 import glob
 import re
+import resource
 
 from exec_driver import *
 
@@ -602,7 +603,19 @@ def hung_tool(folder):
     raise AssertionError("each answer came after the tool was ended")
 
 
+def files_open(folder):
+    """it may open as many files as its user, whose descriptors on their way in sockets count against that; a run may not"""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
+    try:
+        with Exec(folder) as x:
+            equal(resource.prlimit(x.process.pid, resource.RLIMIT_NOFILE), (before[1], before[1]))
+            equal(x.one({"argv": ["sh", "-c", "ulimit -Sn; ulimit -Hn"]})["stdout"]["text"].split(), ["1024", "1024"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 if __name__ == "__main__":
-    sys.exit(main([bad_plans, bad_lines, greeting, heartbeat, large_folder, hung_tool, slow_tool, same_name, cancels,
+    sys.exit(main([files_open, bad_plans, bad_lines, greeting, heartbeat, large_folder, hung_tool, slow_tool, same_name, cancels,
                    undying, lease, ends_anywhere, killed, init_killed, device_lock, slots,
                    side_by_side, one_plan, kept, doctor, without_sandbox, passed_socket]))
