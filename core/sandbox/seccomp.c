@@ -52,6 +52,7 @@
 #define SECCOMP_IOCTL_TYPE 0xff00u
 #define SECCOMP_IOCTL_PERF 0x2400u /* of descriptors from perf_event_open, which only profilers get */
 #define SECCOMP_TCGETS2 0x802c542au
+#define SECCOMP_USER_DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH, not in all headers */
 #ifndef PR_SCHED_CORE
 #define PR_SCHED_CORE 62
 #endif
@@ -178,7 +179,12 @@ static const struct special specials[] = {
 			{1, SECCOMP_ALL, F_SETLEASE, SECCOMP_ERRNO(EPERM), false}},
 		SECCOMP_RET_ALLOW},
 	/* With a cookie of its own a payload keeps everybody else off the second thread of its core. */
-	{"prctl", {{0, SECCOMP_ALL, PR_SCHED_CORE, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
+	/* The others let a payload answer the harness's readings of the clock, or its system calls, in a signal handler. */
+	{"prctl",
+		{{0, SECCOMP_ALL, PR_SCHED_CORE, SECCOMP_ERRNO(EPERM), false},
+			{0, SECCOMP_ALL, PR_SET_TSC, SECCOMP_ERRNO(EPERM), false},
+			{0, SECCOMP_ALL, SECCOMP_USER_DISPATCH, SECCOMP_ERRNO(EPERM), false}},
+		SECCOMP_RET_ALLOW},
 	{"personality",
 		{{0, SECCOMP_ALL, 0, SECCOMP_RET_ALLOW, false},
 			{0, SECCOMP_ALL, SECCOMP_ADDR_NO_RANDOMIZE, SECCOMP_RET_ALLOW, false},
@@ -188,8 +194,8 @@ static const struct special specials[] = {
 	 * does not cover them. With an ordinary owner, init has the payload's user id, so the payload could kill it with a limit
 	 * on its CPU time or slow it down. RLIMIT_CORE stays as payload.c sets it. */
 	{"prlimit64",
-		{{0, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true},
-			{1, SECCOMP_ALL, RLIMIT_CORE, SECCOMP_RET_ALLOW, true}, {2, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true},
+		{{0, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true}, {1, SECCOMP_ALL, RLIMIT_CORE, SECCOMP_RET_ALLOW, true},
+			{2, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true},
 			{2 | SECCOMP_HIGH, SECCOMP_ALL, 0, SECCOMP_ERRNO(EPERM), true}},
 		SECCOMP_RET_ALLOW},
 	{"setrlimit", {{0, SECCOMP_ALL, RLIMIT_CORE, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},

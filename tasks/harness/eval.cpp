@@ -494,5 +494,5 @@ int
 main(int argc, char **argv)
 {
 	take_over(argc, argv, environ); // where the C library knows no .preinit_array
-	run_harness(argc, argv, [] {});
+	run_harness(argv, [] {});
 }

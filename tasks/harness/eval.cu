@@ -641,7 +641,7 @@ int
 main(int argc, char **argv)
 {
 	take_over_supervised(argc, argv, environ); // where the C library knows no .preinit_array
-	run_harness(argc, argv, [] {
+	run_harness(argv, [] {
 		ask_for_secret();
 		find_device();
 	});

@@ -154,27 +154,32 @@ test_table(void **state)
 	assert_string_equal(kettle_plugin.language->aliases[0], "c++");
 }
 
-/* A library that is missing is the machine's fault, when the program is linked and when it starts; all else is not. */
+/* A library that is missing when the task is linked is the machine's fault; all that a submission can say is not. */
 static void
 test_explains(void **state)
 {
+	static const char missing[] = "/usr/bin/ld: cannot find -lfftw3: No such file or directory\n";
+	static const char unloaded[] =
+		"./program: error while loading shared libraries: libfftw3.so.3: cannot open shared object file: No such file "
+		"or directory\n";
+	static const char lacks[] = "The board's machine lacks the library `fftw3`: install its development package.";
 	static const struct {
-		const char *kind, *text, *sentence;
+		const char *kind, *id, *needs, *text, *sentence;
 		int status;
 	} cases[] = {
-		{"build", "/usr/bin/ld: cannot find -lfftw3: No such file or directory\n",
-			"The board's machine lacks the library `fftw3`: install its development package.", 1},
-		{"run",
-			"./program: error while loading shared libraries: libfftw3.so.3: cannot open shared object file: No such "
-			"file "
-			"or directory\n",
-			"The board's machine lacks the library `libfftw3.so.3` where programs run: install its package.", 127},
-		{"build", "s.cpp:1:1: error: no\n", NULL, 1},
-		{"run", "error while loading shared libraries: libx.so: cannot open shared object file\n", NULL, 1},
+		{"build", "wanted", "compile-0", missing, lacks, 1},
+		{"build", "link", "compile-0", missing, lacks, 1},
+		{"build", "link", "apart", missing, NULL, 1},
+		{"build", "apart", "wanted", missing, NULL, 1},
+		{"build", "compile-0", "x", missing, NULL, 1},
+		{"build", "wanted", "compile-0", "s.cpp:1:1: error: no\n", NULL, 1},
+		{"run", "test", "link", unloaded, NULL, 127},
+		{"run", "test", "link", unloaded, NULL, 1},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		AUTO_JSON json_t *step = json_pack("{s:s}", "kind", cases[i].kind);
+		AUTO_JSON json_t *step =
+			json_pack("{s:s, s:s, s:[s]}", "kind", cases[i].kind, "id", cases[i].id, "needs", cases[i].needs);
 		AUTO_FREE char *text = json_dumps(step, 0);
 		AUTO_JSON json_t *outcome = json_pack(
 			"{s:s, s:i, s:{s:s}}", "state", "failed", "exit", cases[i].status, "stderr", "text", cases[i].text);

@@ -199,10 +199,18 @@ static const char find_wanted[] =
 	"LC_ALL=C \"$@\" 2>/tmp/errors || { cat /tmp/errors >&2; exit 1; }\n"
 	"{ echo '# what the submission defines for the task'\n"
 	"sed -n \"s/.*undefined reference to [\\`']\\([^']*\\)'.*/\\1/p\" /tmp/errors | sort -u; } >out/" WANTED;
-/* Groups would be merged with the task's by their names; what runs before everything is the harness's alone. */
+/*
+ * Groups would be merged with the task's by their names; what runs before everything is the harness's alone. objcopy leaves a
+ * symbol of binding STB_GNU_UNIQUE as it is unless it has been made weak, by another objcopy. The linker's plugin would
+ * take the symbols from intermediate code (.gnu.lto_*), and the linker would print .gnu.warning.* in its own words.
+ */
 static const char set_apart[] =
-	"ld -r -d --force-group-allocation \"$1\" -o /tmp/whole.o && objcopy --keep-global-symbols=" WANTED
-	" --remove-section='.preinit_array*' --remove-section='.rela.preinit_array*' /tmp/whole.o \"$2\"";
+	"ld -r -d --force-group-allocation \"$1\" -o /tmp/whole.o && objcopy --remove-section='.preinit_array*'"
+	" --remove-section='.rela.preinit_array*' --remove-section='.gnu.lto_*' --remove-section='.rela.gnu.lto_*'"
+	" --remove-section='.gnu.warning*' /tmp/whole.o /tmp/bare.o && nm -P /tmp/bare.o >/tmp/names && "
+	"{ echo '# objcopy takes no empty file'; sed -n 's/ u .*//p' /tmp/names; } >/tmp/unique && objcopy "
+	"--weaken-symbols=/tmp/unique /tmp/bare.o /tmp/weak.o && "
+	"objcopy --keep-global-symbols=" WANTED " /tmp/weak.o \"$2\"";
 
 static bool
 has_flag(const json_t *flags, const char *beginning)
@@ -595,11 +603,24 @@ kettle_compiled_destroy(void *self)
 	free(language);
 }
 
+/*
+ * Whether what a build step says is worth blaming the machine for: a submission can make the compiler print any line (#error,
+ * .error), and a linker that reads its object (names of symbols). What the task's objects lack, `wanted` says.
+ */
+static bool
+words_are_the_linkers(const json_t *step)
+{
+	return kettle_json_is(step, "id", WANTED) ||
+		   (kettle_json_is(step, "id", "link") && !list_has_text(json_object_get(step, "needs"), "apart"));
+}
+
 int
 kettle_compiled_interpret(
 	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	(void)self;
+	if (!kettle_json_is(step, "kind", "build") || !words_are_the_linkers(step))
+		return kettle_explain_nothing(err);
 	return kettle_explain_library(NULL, step, outcome, ret_result, err);
 }
 

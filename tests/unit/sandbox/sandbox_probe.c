@@ -497,6 +497,8 @@ do_machine_wide(char **args)
 	say("page_out", madvise(page, 4096, 21 /* MADV_PAGEOUT */));
 	say("free", madvise(page, 4096, MADV_DONTNEED));
 	say("core_cookie", prctl(62 /* PR_SCHED_CORE */, 1 /* CREATE */, 0, 0 /* this thread */, 0));
+	say("clock_trap", prctl(26 /* PR_SET_TSC */, 1 /* ENABLE */, 0, 0, 0));
+	say("call_trap", prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 0 /* OFF */, 0, 0, 0));
 	return 0;
 }
 

@@ -543,7 +543,8 @@ test_machine_wide(void **state)
 		"EPERM\nhuge_segment=EPERM\nfsync="
 		"ok\nfdatasync=ok\n"
 		"syncfs=ok\nsync_file_range=ok\nmsync=ok\nmsync_async=ENOMEM\n"
-		"drop_cache=EPERM\nread_ahead=ok\ncold=EPERM\npage_out=EPERM\nfree=ok\ncore_cookie=EPERM\n");
+		"drop_cache=EPERM\nread_ahead=ok\ncold=EPERM\npage_out=EPERM\nfree=ok\ncore_cookie=EPERM\nclock_trap="
+		"EPERM\ncall_trap=EPERM\n");
 }
 
 /* What the machine's own files say of others; empty, or not there at all. */
