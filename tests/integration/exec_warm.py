@@ -560,7 +560,7 @@ def home(folder):
 def confined(folder):
     """Imports of a kettle-exec of root have none of its rights: no user, no network, no file, no process of the machine's"""
     if os.getuid() != 0:
-        raise Skip("only root has rights to give up")
+        raise Skip("only root may give up rights")
     place, secret = os.path.join(folder, "modules"), os.path.join(folder, "secret")
     os.mkdir(place)
     with open(secret, "w", encoding="utf-8") as file:
