@@ -175,7 +175,7 @@ sweep(struct engine *engine)
 	for (struct device *device = engine->devices; device; device = device->next)
 		for (struct unit **link = &device->units; *link;) {
 			struct unit *unit = *link;
-			if (!unit->removed || unit->active || unit->asked) {
+			if (!unit->removed || unit->active || unit->requests) {
 				link = &unit->next;
 				continue;
 			}

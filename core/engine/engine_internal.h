@@ -64,7 +64,7 @@ struct unit {
 	uint64_t test_at_ms; /* when next */
 	unsigned faults;     /* of its GPUs, in a row */
 	json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
-	unsigned asked;      /* open requests for them: it stays until they are answered */
+	unsigned requests;   /* open requests; it is not freed before their answers */
 	struct unit *next;
 };
 
@@ -76,7 +76,7 @@ struct device {
 	struct device *next;
 };
 
-/* A heartbeat that a runner was asked for; its answer may never come, and frees it. */
+/* An open heartbeat request; the answer frees it, and may never come. */
 struct heartbeat {
 	struct engine *engine;
 	struct unit *unit; /* NULL: it has gone */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Units whose kettle-exec hangs: the engine asks for a sign of life. */
 /*
- * Theory of operation. While a unit has jobs, its runner is asked for a heartbeat (one at a time, the next one
+ * Theory of operation. While a unit has jobs, its runner gets a heartbeat request (one at a time, the next one
  * ENGINE_HEARTBEAT_MS after the answer), which kettle-exec answers on its loop. An answer that is late is logged. After
  * ENGINE_HEARTBEAT_SILENT_MS without one the unit is quarantined and its jobs are taken from it: they are cancelled, in case
  * that it still hears, and tried again, elsewhere if the device has other units. The heartbeat stays under way; its answer
- * brings the unit back. If the kettle-exec ends instead, it is asked again, and the next one answers.
+ * brings the unit back. If the kettle-exec ends instead, the request is repeated, and the next one answers.
  *
  * Only the time in which this loop turns counts as waiting: an engine that was held up itself has not read the answer.
  */

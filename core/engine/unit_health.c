@@ -108,7 +108,7 @@ take_state(struct engine *engine, struct unit *unit, const json_t *row)
 	const char *reason = member_string(row, "reason");
 	if (unit->disabled[0] || strcmp(member_text(row, "state"), "disabled") != 0)
 		return;
-	/* The kettle-exec that did not answer ended with the engine that asked it. */
+	/* The kettle-exec that did not answer ended with its engine. */
 	if (reason && strncmp(reason, ENGINE_SILENT, strlen(ENGINE_SILENT)) == 0)
 		unit_health_remember(engine, unit, false, "its kettle-exec was started anew");
 	else
@@ -134,7 +134,7 @@ unit_health_load(struct engine *engine, const json_t *rows)
 			continue;
 		take_state(engine, unit, row);
 		/* No job asks for its facts, which may say that it is another one. */
-		if (unit->disabled[0] && !unit->asked && !engine->stopping)
+		if (unit->disabled[0] && !unit->requests && !engine->stopping)
 			(void)unit_health_fetch_facts(engine, unit, ignore_facts, NULL);
 	}
 }
@@ -348,7 +348,7 @@ struct facts_request {
 static void
 end_facts(struct facts_request *wait, const char *late)
 {
-	wait->unit->asked--;
+	wait->unit->requests--;
 	wait->engine->in_flight--;
 	if (!wait->unit->facts)
 		wait->unit->facts = STEAL(wait->facts);
@@ -430,11 +430,11 @@ unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(v
 		.unit = unit,
 		.done = done,
 		.arg = arg};
-	unit->asked++;
+	unit->requests++;
 	engine->in_flight++;
 	if (health_ask(engine, unit, &wait->request, &err) == 0)
 		return true;
-	unit->asked--;
+	unit->requests--;
 	engine->in_flight--;
 	free(wait);
 	return false;

@@ -575,10 +575,10 @@ def large_folder(folder):
 
 def hung_tool(folder):
     """A heartbeat is answered, and another job ends, while a tool does not say its version"""
-    asked = os.path.join(folder, "asked")
+    started = os.path.join(folder, "started")
 
     def hangs():
-        with open(asked) as file:
+        with open(started) as file:
             return name_of(int(file.read())) == "sleep"
 
     with Exec(folder) as x:
@@ -586,16 +586,16 @@ def hung_tool(folder):
         for attempt in range(5):
             tool = os.path.join(folder, "slow%d" % attempt)
             with open(tool, "w") as file:
-                file.write("#!/bin/sh\n[ \"$1\" = --version ] || exit 0\necho $$ >%s.new\nmv %s.new %s\nexec sleep 3600\n" % ((asked,) * 3))
+                file.write("#!/bin/sh\n[ \"$1\" = --version ] || exit 0\necho $$ >%s.new\nmv %s.new %s\nexec sleep 3600\n" % ((started,) * 3))
             os.chmod(tool, 0o755)
             x.run("slow", [dict(step(), argv=[tool])])
-            poll(lambda: os.path.exists(asked), "the question for the version")
+            poll(lambda: os.path.exists(started), "the question for the version")
             x.send(op="heartbeat")
             x.until(event="heartbeat")
             x.run("other", [dict(shell("echo fine"), id="s", kind="run")])
             equal(x.done("other")["outcomes"][0]["state"], "passed")
             hung = hangs()
-            os.unlink(asked)
+            os.unlink(started)
             if len([event for event in x.events if event["event"] == "done" and event["job"] == "slow"]) == attempt:
                 x.done("slow")
             if hung:

@@ -51,7 +51,7 @@ struct local {
 	json_t *facts;                 /* the newest greeting of the running kettle-exec */
 	struct job *jobs;
 	struct describe_request *requests;
-	struct heartbeat_request *heartbeats; /* of all units: kettle-exec is asked once, and its answer is that of all */
+	struct heartbeat_request *heartbeats; /* of all units: one message serves them all */
 	struct kettle_timer *stop_timer;
 	bool ended; /* stop was called: no further kettle-exec is started */
 	kettle_fn stopped;
