@@ -162,11 +162,11 @@ receive(struct init *self, enum sandbox_message expected)
 }
 
 static int
-send_out(void *arg, int fd)
+send_out(void *arg, const int *fds, size_t count)
 {
 	struct init *self = arg;
 	char byte = 0;
-	return sandbox_message_send(self->control, &byte, 1, &fd, 1);
+	return sandbox_message_send(self->control, &byte, 1, fds, count);
 }
 
 /* Init only signals processes of other user ids and reads their /proc entries. */
@@ -288,7 +288,7 @@ init_set_up(struct init *self)
 	} else {
 		self->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		AUTO_FD int out = open(plan->out_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (self->proc < 0 || out < 0 || send_out(self, out))
+		if (self->proc < 0 || out < 0 || send_out(self, &out, 1))
 			return sandbox_plan_failed(plan, "open the folder", plan->out_directory);
 	}
 	if (plan->autogroup)

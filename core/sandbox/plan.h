@@ -32,7 +32,9 @@
 	X(PROC, "mount a process file system at") /* read-only */ \
 	X(PROC_OWN, "make writable")              /* the payload's own processes there */ \
 	X(COPY, "copy the job's folder to")       /* from the folder `source`; `target` exists */ \
-	X(OUT, "pass on")                         /* opens the output folder and sends it to the owner */
+	X(LAYERS, "lay the caches at") /* an overlay with the options `text`, else a copy of `layers` in `source` */ \
+	X(OUT, "pass on")              /* opens the output folder, and `source`, and sends them to the owner */ \
+	X(DETACH, "detach")            /* with the mounts below it; then removes it */
 enum sandbox_op_kind {
 #define X(name, text) SANDBOX_OP_##name,
 	SANDBOX_OPS(X)
@@ -41,7 +43,7 @@ enum sandbox_op_kind {
 struct sandbox_op {
 	enum sandbox_op_kind kind;
 	const char *source, *target, *text;
-	unsigned mode;
+	unsigned mode, layers;
 	bool writable, device, optional;
 	bool owned;  /* DIR: belongs to the payload */
 	bool hidden; /* BIND: hide the path of `source` from the payload where possible */
@@ -58,8 +60,8 @@ struct sandbox_result {
 	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
 	uint32_t left_behind;
 	unsigned hits;
-	int status; /* of the payload, as wait reports it */
-	bool started;
+	int status;                           /* of the payload, as wait reports it */
+	bool started, layered;                /* layered: the cache is an overlay */
 	_Atomic bool prepared, finished;      /* init waits for the plan; init has reported */
 	char failed[SANDBOX_FAILED_MAX];      /* the step that failed, such as "mount a tmpfs at"; empty: none */
 	char failed_path[SANDBOX_FAILED_MAX]; /* its path, or empty */
@@ -81,6 +83,7 @@ struct sandbox_plan {
 	char **argv, **envp;
 	const char *directory;        /* working directory */
 	const char *out_directory;    /* without a root of its own */
+	const char *cache_directory;  /* the cache, if it is a file system of its own; else NULL */
 	struct sandbox_op *ops;       /* room for SANDBOX_OPS_MAX + 1 */
 	size_t ops_count;             /* above SANDBOX_OPS_MAX: too many */
 	size_t ops_base;              /* of them known before the clone, the same for all runs */

@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "sandbox/copy_tree.h"
 
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442
@@ -37,9 +37,11 @@
 #define ROOT_ATTR_NOSUID 0x2u
 #define ROOT_ATTR_NODEV 0x4u
 
-#define COPY_DEPTH_MAX 64
-#define COPY_DENTS_SIZE 2048
-#define COPY_CHUNK (1u << 30)
+/* Layers of the cache, its private part and the overlay's own folder, until the payload starts. */
+#define ROOT_LAYERS "/.layers"
+#define ROOT_LAYER ROOT_LAYERS "/%zu"
+#define ROOT_NEW ROOT_LAYERS "/new"
+#define ROOT_WORK ROOT_LAYERS "/work"
 
 struct root_mount_attr {
 	uint64_t attr_set, attr_clr, propagation, userns_fd;
@@ -189,6 +191,48 @@ plan_system(struct sandbox_plan *plan, struct kettle_error *err)
 	return rc;
 }
 
+/*
+ * Plans the cache; *ret_new: where init finds what the payload writes there. The layers are shown at places without their
+ * paths, which may hold what separates an overlay's options.
+ */
+static int
+plan_cache(struct sandbox_plan *plan, const struct sandbox_cache *cache, const char **ret_new, struct kettle_error *err)
+{
+	static const struct sandbox_bind wanted = {.optional = true};
+	char options[sizeof("lowerdir=,upperdir=" ROOT_NEW ",workdir=" ROOT_WORK ",xino=off,userxattr") +
+				 SANDBOX_LAYERS_MAX * sizeof(ROOT_LAYER)];
+	size_t used = (size_t)snprintf(options, sizeof(options), "lowerdir=");
+	if (!cache->name[0] || cache->name[0] == '.' || strchr(cache->name, '/') || cache->count > SANDBOX_LAYERS_MAX)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The cache must be a folder in out/ of at most %d layers.", SANDBOX_LAYERS_MAX);
+	char *folder = sandbox_plan_printf(plan, SANDBOX_JOB "/out/%s", cache->name);
+	add_op(plan, SANDBOX_OP_DIR, folder)->owned = true;
+	*ret_new = folder;
+	if (cache->count == 0)
+		return 0;
+	add_op(plan, SANDBOX_OP_DIR, ROOT_LAYERS);
+	add_op(plan, SANDBOX_OP_TMPFS, ROOT_LAYERS)->text = sandbox_plan_printf(plan, "size=%llu,nr_inodes=%llu,mode=0755",
+		(unsigned long long)cache->bytes, (unsigned long long)cache->inodes);
+	add_op(plan, SANDBOX_OP_DIR, ROOT_NEW)->owned = true;
+	add_op(plan, SANDBOX_OP_DIR, ROOT_WORK);
+	for (size_t i = 0; i < cache->count; i++) {
+		char *layer = sandbox_plan_printf(plan, ROOT_LAYER, i);
+		add_op(plan, SANDBOX_OP_DIR, layer);
+		int rc = layer ? add_bind(plan, cache->layers[i], layer, &wanted, err) : 0;
+		if (rc)
+			return rc;
+		used += (size_t)snprintf(options + used, sizeof(options) - used, "%s" ROOT_LAYER, i ? ":" : "", i);
+	}
+	(void)snprintf(
+		options + used, sizeof(options) - used, ",upperdir=" ROOT_NEW ",workdir=" ROOT_WORK ",xino=off,userxattr");
+	struct sandbox_op *op = add_op(plan, SANDBOX_OP_LAYERS, folder);
+	op->source = *ret_new = ROOT_NEW;
+	op->text = sandbox_plan_text(plan, options);
+	op->layers = (unsigned)cache->count;
+	plan->cache_directory = folder;
+	return 0;
+}
+
 static int
 plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
 {
@@ -217,8 +261,12 @@ plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 			add_op(plan, SANDBOX_OP_COPY, SANDBOX_JOB "/out")->source =
 				sandbox_plan_printf(plan, ROOT_OLD "%s/out", real);
 	}
-	add_op(plan, SANDBOX_OP_OUT, SANDBOX_JOB "/out");
-	return 0;
+	const char *new = NULL;
+	int rc = config->cache.name ? plan_cache(plan, &config->cache, &new, err) : 0;
+	add_op(plan, SANDBOX_OP_OUT, SANDBOX_JOB "/out")->source = new;
+	if (plan->cache_directory)
+		add_op(plan, SANDBOX_OP_DETACH, ROOT_LAYERS);
+	return rc;
 }
 
 static int
@@ -276,6 +324,7 @@ static int
 root_complete(struct sandbox_plan *plan, size_t from, struct kettle_error *err)
 {
 	plan->directory = sandbox_plan_own(plan, plan->directory);
+	plan->cache_directory = sandbox_plan_own(plan, plan->cache_directory);
 	if (plan->ops_count <= SANDBOX_OPS_MAX && own_texts(plan, from) == 0)
 		return 0;
 	return kettle_fail(err, KETTLE_ETOOBIG, "The paths that the sandbox shows are too many or too deep.");
@@ -443,127 +492,41 @@ do_proc_own(const struct sandbox_op *op)
 	return mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | ROOT_PROC_FLAGS, NULL);
 }
 
-/* ---- copying a folder ---- */
-
-struct copy_dirent {
-	uint64_t ino;
-	int64_t off;
-	uint16_t reclen;
-	uint8_t type;
-	char name[];
-};
-
-static int copy_entry(int from, int to, const char *name, int owner, int depth);
-
-static int
-copy_file(int from, int to, const char *name, const struct stat *st, int owner)
-{
-	AUTO_FD int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (in < 0)
-		return -1;
-	AUTO_FD int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (out < 0)
-		return -1;
-	ssize_t count;
-	do
-		count = sendfile(out, in, NULL, COPY_CHUNK);
-	while (count > 0);
-	/* Build tools compare the times. */
-	const struct timespec times[] = {st->st_atim, st->st_mtim};
-	if (count < 0 || fchmod(out, (st->st_mode & 0777) | 0600) || futimens(out, times))
-		return -1;
-	return owner >= 0 ? fchown(out, (uid_t)owner, (gid_t)owner) : 0;
-}
-
-static int
-copy_link(int from, int to, const char *name, int owner)
-{
-	char target[PATH_MAX];
-	ssize_t len = readlinkat(from, name, target, sizeof(target) - 1);
-	if (len < 0)
-		return -1;
-	target[len] = '\0';
-	if (symlinkat(target, to, name))
-		return -1;
-	return owner >= 0 ? fchownat(to, name, (uid_t)owner, (gid_t)owner, AT_SYMLINK_NOFOLLOW) : 0;
-}
-
-static int
-copy_folder(int from, int to, int owner, int depth)
-{
-	_Alignas(8) char dents[COPY_DENTS_SIZE];
-	long size;
-	if (depth > COPY_DEPTH_MAX) {
-		errno = ELOOP;
-		return -1;
-	}
-	while ((size = syscall(SYS_getdents64, from, dents, sizeof(dents))) > 0)
-		for (long at = 0; at < size;) {
-			const struct copy_dirent *entry = (const struct copy_dirent *)(dents + at);
-			at += entry->reclen;
-			if (strcmp(entry->name, ".") && strcmp(entry->name, "..") &&
-				copy_entry(from, to, entry->name, owner, depth))
-				return -1;
-		}
-	return size < 0 ? -1 : 0;
-}
-
-static int
-copy_subfolder(int from, int to, const char *name, const struct stat *st, int owner, int depth)
-{
-	if (mkdirat(to, name, 0700))
-		return -1;
-	AUTO_FD int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	AUTO_FD int out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (in < 0 || out < 0 || copy_folder(in, out, owner, depth + 1))
-		return -1;
-	if (fchmod(out, (st->st_mode & 0777) | 0700))
-		return -1;
-	return owner >= 0 ? fchown(out, (uid_t)owner, (gid_t)owner) : 0;
-}
-
-static int
-copy_entry(int from, int to, const char *name, int owner, int depth)
-{
-	struct stat st;
-	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW))
-		return -1;
-	switch (st.st_mode & S_IFMT) {
-	case S_IFREG:
-		return copy_file(from, to, name, &st, owner);
-	case S_IFLNK:
-		return copy_link(from, to, name, owner);
-	case S_IFDIR:
-		return copy_subfolder(from, to, name, &st, owner, depth);
-	}
-	errno = EINVAL;
-	return -1;
-}
-
-/*
- * Copies folders, regular files and links below `source` into the existing folder `target`; never follows links. The
- * target file system's size limits the copy. `owner` (-1: unchanged) is the user and group of the copies. 0, or -1 with
- * errno: ELOOP for more than 64 nested folders, EINVAL for any other kind of file.
- */
-static int
-copy_tree(const char *source, const char *target, int owner)
-{
-	AUTO_FD int from = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	AUTO_FD int to = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return from < 0 || to < 0 ? -1 : copy_folder(from, to, owner, 0);
-}
-
 /* ---- the list of operations ---- */
 
 /* What operations need besides the plan. */
 struct builder {
 	int *ret_proc;
-	int (*send_out)(void *arg, int fd);
+	int (*send_out)(void *arg, const int *fds, size_t count);
 	void *arg;
 };
 
+/* A tmpfs may be used as the upper layer, and a user namespace can mount overlays, from Linux 5.11 on. */
 static int
-do_op(const struct sandbox_plan *plan, const struct sandbox_op *op, const struct builder *builder)
+do_layers(struct sandbox_plan *plan, const struct sandbox_op *op)
+{
+	plan->result.layered = !mount("overlay", op->target, "overlay", MS_NOSUID | MS_NODEV, op->text);
+	for (size_t i = 0; i < op->layers && !plan->result.layered; i++) {
+		char layer[sizeof(ROOT_LAYER) + 20];
+		(void)snprintf(layer, sizeof(layer), ROOT_LAYER, i);
+		/* A cache that has no room for all is a cache all the same. */
+		if (copy_tree(layer, op->source, plan->root_owner ? SANDBOX_ID : -1) && errno != ENOSPC)
+			return -1;
+	}
+	return plan->result.layered ? 0 : mount(op->source, op->target, NULL, MS_BIND, NULL);
+}
+
+static int
+do_out(const struct sandbox_op *op, const struct builder *builder)
+{
+	AUTO_FD int out = open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	AUTO_FD int new = op->source ? open(op->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	const int fds[] = {out, new};
+	return out < 0 || (op->source && new < 0) ? -1 : builder->send_out(builder->arg, fds, op->source ? 2 : 1);
+}
+
+static int
+do_op(struct sandbox_plan *plan, const struct sandbox_op *op, const struct builder *builder)
 {
 	switch (op->kind) {
 	case SANDBOX_OP_DIR:
@@ -582,10 +545,12 @@ do_op(const struct sandbox_plan *plan, const struct sandbox_op *op, const struct
 		return do_proc_own(op);
 	case SANDBOX_OP_COPY:
 		return copy_tree(op->source, op->target, plan->root_owner ? SANDBOX_ID : -1);
-	case SANDBOX_OP_OUT: {
-		AUTO_FD int out = open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		return out < 0 ? -1 : builder->send_out(builder->arg, out);
-	}
+	case SANDBOX_OP_LAYERS:
+		return do_layers(plan, op);
+	case SANDBOX_OP_OUT:
+		return do_out(op, builder);
+	case SANDBOX_OP_DETACH:
+		return umount2(op->target, MNT_DETACH) || rmdir(op->target) ? -1 : 0;
 	}
 	return 0;
 }
@@ -624,7 +589,7 @@ sandbox_root_build_base(struct sandbox_plan *plan, int *ret_proc)
 }
 
 int
-sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, int fd), void *arg)
+sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const int *fds, size_t count), void *arg)
 {
 	const struct builder builder = {.send_out = send_out, .arg = arg};
 	if (do_ops(plan, plan->ops_base, plan->ops_count, &builder))

@@ -16,8 +16,11 @@ bool sandbox_root_has_device(const struct sandbox_config *config);
  * hidepid. 0, or -1 with the failure in the plan.
  */
 int sandbox_root_build_base(struct sandbox_plan *plan, int *ret_proc);
-/* Init: builds the rest and detaches the old root. `send_out` sends the output folder's descriptor to the owner. */
-int sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, int fd), void *arg);
+/*
+ * Init: builds the rest and detaches the old root. `send_out` sends descriptors to the owner: of the output folder, and of
+ * what the payload writes to the cache, if there is one.
+ */
+int sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const int *fds, size_t count), void *arg);
 /* Init: 1 << SANDBOX_LIMIT_DISK if a writable file system is full, else 0. */
 unsigned sandbox_root_hits(void);
 

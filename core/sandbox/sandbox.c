@@ -59,7 +59,7 @@ struct sandbox_warm {
 struct sandbox {
 	struct sandbox_child child;
 	pid_t pid; /* stays after it was reaped */
-	int out;
+	int out, cache;
 	bool reaped;
 };
 
@@ -361,7 +361,7 @@ sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *conf
 		return rc;
 	find_groups(config, &how);
 	struct sandbox *sandbox = xcalloc(1, sizeof(*sandbox));
-	sandbox->out = -1;
+	sandbox->out = sandbox->cache = -1;
 	if (config->warm)
 		rc = get_warm_child(config->warm, &how, &sandbox->child, err);
 	else
@@ -411,10 +411,20 @@ int
 sandbox_out_fd(struct sandbox *sandbox)
 {
 	char byte;
-	size_t count = 1;
-	if (sandbox->out < 0)
-		(void)sandbox_message_receive(sandbox->child.control, &byte, 1, MSG_DONTWAIT, &sandbox->out, &count);
+	int fds[2] = {-1, -1};
+	size_t count = ARRAY_SIZE(fds);
+	if (sandbox->out < 0 && sandbox_message_receive(sandbox->child.control, &byte, 1, MSG_DONTWAIT, fds, &count) == 1) {
+		sandbox->out = fds[0];
+		sandbox->cache = fds[1];
+	}
 	return sandbox->out;
+}
+
+int
+sandbox_cache_fd(struct sandbox *sandbox)
+{
+	(void)sandbox_out_fd(sandbox);
+	return sandbox->cache;
 }
 
 void
@@ -512,6 +522,7 @@ sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct 
 		.limit = (enum sandbox_limit)result->limit,
 		.protections = child->plan->protections,
 		.warm = result->begun,
+		.layered = result->layered,
 	};
 	report_end(result, &report);
 	report_usage(child, &usage, &report);
@@ -530,6 +541,8 @@ sandbox_drop_out(struct sandbox *sandbox)
 {
 	if (sandbox->out >= 0)
 		close(STEAL_FD(sandbox->out));
+	if (sandbox->cache >= 0)
+		close(STEAL_FD(sandbox->cache));
 }
 
 void

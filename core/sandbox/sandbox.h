@@ -57,6 +57,7 @@ struct sandbox_report {
 	unsigned hits;             /* 1 << limit that was reached without a kill: PROCESSES (with a cgroup), DISK */
 	unsigned protections;      /* those in force */
 	bool warm;                 /* it started as a copy of a warm process */
+	bool layered;              /* sandbox_cache_fd has only what the payload wrote; else all of the cache */
 	char message[256];         /* a sentence if it was not started or the sandbox ended it; else empty */
 };
 
@@ -116,8 +117,10 @@ pid_t sandbox_pid(const struct sandbox *sandbox);
  * payload wrote it: open its files with O_NOFOLLOW | O_NONBLOCK and accept regular files only. Owned by the sandbox.
  */
 int sandbox_out_fd(struct sandbox *sandbox);
+/* As sandbox_out_fd, of what the payload wrote to the cache (report.layered); overlays mark what it removed by devices. -1: none. */
+int sandbox_cache_fd(struct sandbox *sandbox);
 /*
- * After the end: gives the output folder up. That frees all that lies in it, which takes long for many files, so the
+ * After the end: gives the output folder and the cache up. That frees all that lies in it, which takes long for many files, so the
  * thread need not be the one that calls the other functions. [any, blocks]
  */
 void sandbox_drop_out(struct sandbox *sandbox);

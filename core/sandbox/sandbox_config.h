@@ -34,6 +34,7 @@ enum sandbox_limit {
 #define SANDBOX_TARGET_MAX 900   /* highest number of a descriptor in the payload */
 #define SANDBOX_TEXT_MAX 8388608 /* bytes of all arguments and the environment */
 #define SANDBOX_BINDS_MAX 1000
+#define SANDBOX_LAYERS_MAX 8 /* of a sandbox_cache */
 
 /* 0 means the default. Files in /tmp, /dev/shm and out/ are memory too, and count as such. */
 struct sandbox_limits {
@@ -69,6 +70,20 @@ struct sandbox_fd {
 	int target;
 };
 
+/*
+ * A folder in out/ that begins with the files of other folders, and whose own are kept apart from them: an overlay, or where
+ * there is none a copy. The payload may change what it finds there, but never the layers; their folders and files must allow
+ * others than their owner to write (0777 and 0666, below a folder that is closed to others), or it cannot change them. A
+ * cache with layers is a file system of its own. Level OFF ignores it.
+ */
+struct sandbox_cache {
+	const char *name; /* of the folder; NULL: none */
+	const char
+		*layers[SANDBOX_LAYERS_MAX]; /* absolute; of files with the same path the first one shows; missing: skipped */
+	size_t count;                    /* 0: it begins empty, and is a folder like any other */
+	uint64_t bytes, inodes;          /* that may be written with layers */
+};
+
 struct sandbox_config {
 	enum sandbox_level level; /* the lowest that is accepted; OFF: no sandbox, cwd is job_dir itself */
 	const char *file; /* absolute path of the program as the payload sees it; "./x" is relative to the job's folder */
@@ -78,7 +93,8 @@ struct sandbox_config {
 								folder `out` */
 	bool job_writable;       /* prepare steps: /job is a writable copy of job_dir (tmpfs), discarded afterwards */
 	bool out_filled;         /* `out` is not empty: the payload gets a copy of its files */
-	bool counts;             /* allow perf_event_open for its own processes; for profilers alone */
+	struct sandbox_cache cache;
+	bool counts; /* allow perf_event_open for its own processes; for profilers alone */
 	const struct sandbox_bind *binds;
 	size_t binds_count;
 	const struct sandbox_fd *fds; /* at least the targets 0, 1, 2; each target once */

@@ -36,7 +36,7 @@
 #define WATCH_TREE_MAX 4096
 #define WATCH_NAME_SIZE 64
 #define WATCH_TEXT_SIZE 8192
-#define WATCH_PLACES 3              /* file systems in memory */
+#define WATCH_PLACES 4              /* file systems in memory */
 #define WATCH_DESCRIPTORS 64        /* of a process, as many as every process has room for */
 #define WATCH_DESCRIPTOR_BYTES 4096 /* of a pipe's end, beyond the pages that all pipes of a user may have */
 #define WATCH_SOCKETS 32            /* of a run, free */
@@ -224,12 +224,12 @@ struct watch_places {
 static void
 read_places(const struct sandbox_plan *plan, struct watch_places *ret)
 {
-	static const char *const paths[WATCH_PLACES] = {SANDBOX_JOB "/out", "/tmp", "/dev/shm"};
+	const char *const paths[WATCH_PLACES] = {SANDBOX_JOB "/out", "/tmp", "/dev/shm", plan->cache_directory};
 	*ret = (struct watch_places){.count = 0};
 	for (size_t i = 0; i < WATCH_PLACES && plan->protections & SANDBOX_MOUNT; i++) {
 		struct statvfs fs;
 		struct stat st;
-		if (statvfs(paths[i], &fs) || stat(paths[i], &st))
+		if (!paths[i] || statvfs(paths[i], &fs) || stat(paths[i], &st))
 			continue;
 		ret->list[ret->count++] = st.st_dev;
 		ret->bytes += (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies folders within init. Private to the library. */
+#ifndef KETTLE_SANDBOX_COPY_TREE_H
+#define KETTLE_SANDBOX_COPY_TREE_H
+
+/*
+ * Copies folders, regular files and links below `source` into the existing folder `target`; never follows links. What is
+ * there already stays, and folders are joined. The target file system's size limits the copy; a file for which there is no
+ * room is not left in part. `owner` (-1: unchanged) is the user and group of the copies. 0, or -1 with errno: ENOSPC, ELOOP
+ * for more than 64 nested folders, EINVAL for any other kind of file.
+ */
+int copy_tree(const char *source, const char *target, int owner);
+
+#endif
