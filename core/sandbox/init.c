@@ -6,9 +6,9 @@
  * brings up the loopback, builds the base of the root and, as a copy of a warm process (zygote.h), parks the payload. As
  * a spare it may wait for long now. The owner's message SANDBOX_GO brings the descriptors; the plan is in shared memory.
  * Then init builds the rest of the root, starts the payload and loops over the control socket (hang-up: the owner died), a
- * signalfd for SIGCHLD, the cgroup's out-of-memory file and a timer for the polled limits. At the end it kills and reaps
- * everything, completes the result and exits; if it dies earlier, the kernel kills what is left in its pid namespace. All
- * signals stay blocked and nothing is allocated.
+ * signalfd for SIGCHLD, the cgroup's out-of-memory file, the count of epoll watches (epoll.h) and a timer for the polled
+ * limits. At the end it kills and reaps everything, completes the result and exits; if it dies earlier, the kernel kills
+ * what is left in its pid namespace. All signals stay blocked and nothing is allocated.
  */
 #include <config.h>
 
@@ -37,6 +37,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "sandbox/epoll.h"
 #include "sandbox/landlock.h"
 #include "sandbox/message.h"
 #include "sandbox/payload.h"
@@ -46,6 +47,7 @@
 #define INIT_AUTOGROUP_TRIES 200
 #define INIT_AUTOGROUP_PAUSE_NS 20000000
 #define INIT_KILL_PAUSE_NS 1000000 /* without a pid namespace: between two rounds of killing */
+#define INIT_NS_PER_MS UINT64_C(1000000)
 #define INIT_OOM_SCORE "500"
 
 #ifndef SYS_clone3
@@ -66,6 +68,7 @@ struct init {
 	size_t fds_count;
 	const struct sandbox_zygote *zygote;
 	struct sandbox_parked_payload parked;
+	struct sandbox_epoll epoll;
 	pid_t payload;
 	bool payload_ended;
 };
@@ -180,9 +183,26 @@ drop_capabilities(void)
 }
 
 static int
+limit_epoll(struct init *self)
+{
+	if (sandbox_epoll_limit(self->plan, self->proc, &self->epoll))
+		return sandbox_plan_failed(self->plan, "limit the epoll watches", NULL);
+	return 0;
+}
+
+/* Makes a warm payload before its run is known. */
+static int
+park_payload(struct init *self)
+{
+	return limit_epoll(self) || sandbox_payload_park(self->plan, self->zygote, &self->parked) ? -1 : 0;
+}
+
+static int
 start_payload(struct init *self)
 {
 	struct sandbox_plan *plan = self->plan;
+	if (!self->zygote && limit_epoll(self))
+		return -1;
 	AUTO_FD int ruleset = -1;
 	if (plan->protections & SANDBOX_LANDLOCK) {
 		ruleset = sandbox_landlock_ruleset(plan, self->zygote != NULL);
@@ -338,15 +358,24 @@ owner_says_end(struct init *self)
 	return !(size < 0 && (errno == EAGAIN || errno == EINTR)) && message == SANDBOX_KILL;
 }
 
+/* Milliseconds until then, rounded up. */
+static int
+left_ms(uint64_t then_ns)
+{
+	return (int)((sandbox_plan_since(then_ns, sandbox_plan_now()) + INIT_NS_PER_MS - 1) / INIT_NS_PER_MS);
+}
+
 static void
 init_watch(struct init *self)
 {
 	struct sandbox_plan *plan = self->plan;
 	struct pollfd fds[] = {{.fd = self->control, .events = POLLIN}, {.fd = self->signals, .events = POLLIN},
-		{.fd = plan->cgroup_oom, .events = plan->cgroup_unified ? POLLPRI : POLLIN}};
+		{.fd = plan->cgroup_oom, .events = plan->cgroup_unified ? POLLPRI : POLLIN},
+		{.fd = self->epoll.listener, .events = POLLIN}};
 	int wait_ms = sandbox_watch_needed(plan) ? 1 : -1;
+	uint64_t due_ns = sandbox_plan_now();
 	while (!self->payload_ended) {
-		int count = poll(fds, ARRAY_SIZE(fds), wait_ms);
+		int count = poll(fds, ARRAY_SIZE(fds), wait_ms < 0 ? -1 : left_ms(due_ns));
 		if (count > 0 && fds[0].revents && owner_says_end(self))
 			return;
 		if (count > 0 && fds[1].revents)
@@ -355,13 +384,16 @@ init_watch(struct init *self)
 			set_limit(self, SANDBOX_LIMIT_MEMORY);
 			return;
 		}
-		if (wait_ms < 0 || self->payload_ended)
+		if (count > 0 && fds[3].revents & POLLIN)
+			sandbox_epoll_serve(&self->epoll);
+		if (wait_ms < 0 || self->payload_ended || sandbox_plan_now() < due_ns)
 			continue;
 		enum sandbox_limit limit = sandbox_watch_check(plan, self->proc, &wait_ms);
 		if (limit != SANDBOX_LIMIT_NONE) {
 			set_limit(self, limit);
 			return;
 		}
+		due_ns = sandbox_plan_now() + (wait_ms > 0 ? (uint64_t)wait_ms * INIT_NS_PER_MS : 0);
 	}
 }
 
@@ -408,11 +440,12 @@ static void __attribute__((noreturn)) init_main(
 		.proc = -1,
 		.autogroup = -1,
 		.zygote = zygote,
-		.parked = {.socket = -1}};
+		.parked = {.socket = -1},
+		.epoll = {.listener = -1}};
 	int failed = init_prepare(&self, procs);
 	if (receive(&self, SANDBOX_MAPPED))
 		_exit(1);
-	failed = failed || set_up_base(&self, procs) || (zygote && sandbox_payload_park(plan, zygote, &self.parked));
+	failed = failed || set_up_base(&self, procs) || (zygote && park_payload(&self));
 	plan->result.prepared = !failed;
 	if (receive(&self, SANDBOX_GO))
 		_exit(1);

@@ -46,6 +46,7 @@
 #define PAYLOAD_CPU_GRACE_S 2 /* RLIMIT_CPU applies only if the count of the whole tree fails */
 #define PAYLOAD_FAILED 127
 #define PAYLOAD_FDS_MAX (SANDBOX_FDS_MAX + 1) /* and the ruleset */
+#define PAYLOAD_USER_PART 4                   /* without a user id of its own: what a run may take of the user's */
 #define PAYLOAD_LOOK_NS 10000000              /* how often init checks whether a forked payload still lives */
 
 struct payload {
@@ -128,26 +129,31 @@ set_limits(const struct sandbox_plan *plan)
 	/* RLIMIT_NPROC includes init where it has the same user id. */
 	rlim_t processes = limits->processes + (plan->root_owner ? 0 : 1);
 	bool count_processes = plan->protections & SANDBOX_USER && !(plan->protections & SANDBOX_PIDS_CGROUP);
+	const rlim_t part = plan->root_owner ? 1 : PAYLOAD_USER_PART;
 	const struct {
 		__typeof__(RLIMIT_CORE) resource;
-		rlim_t value;
+		rlim_t value, part; /* at most value, and this part of what the owner may have */
 		bool set;
 	} list[] = {
 		/* With 0 the kernel still runs the machine's core dump program; with 1 it does not. */
-		{RLIMIT_CORE, 1, true},
-		{RLIMIT_RTPRIO, 0, true},
-		{RLIMIT_NICE, 0, true},
-		{RLIMIT_FSIZE, limits->file_size, true},
-		{RLIMIT_NOFILE, limits->open_files, true},
-		{RLIMIT_STACK, limits->stack, true},
-		{RLIMIT_NPROC, processes, count_processes},
-		{RLIMIT_CPU, limits->cpu_ns / 1000000000 + PAYLOAD_CPU_GRACE_S, limits->cpu_ns != 0},
+		{RLIMIT_CORE, 1, 1, true},
+		{RLIMIT_RTPRIO, 0, 1, true},
+		{RLIMIT_NICE, 0, 1, true},
+		{RLIMIT_FSIZE, limits->file_size, 1, true},
+		{RLIMIT_STACK, limits->stack, 1, true},
+		{RLIMIT_CPU, limits->cpu_ns / 1000000000 + PAYLOAD_CPU_GRACE_S, 1, limits->cpu_ns != 0},
+		/* The kernel compares these with what all processes of the user have; of descriptors with those in sockets. */
+		{RLIMIT_NOFILE, limits->open_files, part, true},
+		{RLIMIT_NPROC, processes, part, count_processes},
+		{RLIMIT_SIGPENDING, RLIM_INFINITY, part, true},
+		{RLIMIT_MSGQUEUE, RLIM_INFINITY, part, true},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
 		struct rlimit present;
 		if (!list[i].set || getrlimit(list[i].resource, &present))
 			continue;
-		rlim_t value = list[i].value < present.rlim_max ? list[i].value : present.rlim_max;
+		rlim_t most = present.rlim_max / list[i].part;
+		rlim_t value = list[i].value < most ? list[i].value : most;
 		struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
 		if (setrlimit(list[i].resource, &limit))
 			return -1;

@@ -29,7 +29,9 @@
 		SANDBOX_HOW_CGROUP) \
 	X(PIDS_CGROUP, "pids_cgroup", "processes limited by a cgroup (else by RLIMIT_NPROC)", SANDBOX_HOW_CGROUP) \
 	X(CPU_CGROUP, "cpu_cgroup", "CPU time counted by a cgroup (else by polling)", SANDBOX_HOW_CGROUP) \
-	X(OWN_UID, "own_uid", "a user id that owns nothing on this machine", \
+	X(OWN_UID, "own_uid", \
+		"a user id that owns nothing on this machine (else what the kernel counts for a user is shared with " \
+		"kettle-exec)", \
 		"run as root where user namespaces are allowed")
 
 enum sandbox_protection_index {

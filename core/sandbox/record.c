@@ -25,10 +25,8 @@
 
 #include "base/cleanup.h"
 #include "sandbox/message.h"
+#include "sandbox/notify.h"
 
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1u << 5)
-#endif
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
@@ -101,15 +99,9 @@ make_program(struct sock_filter *code)
 static int
 install(void)
 {
-	/* A call that waits for its answer is not interrupted by signals; without it before 5.19. */
-	static const unsigned flags[] = {
-		SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV | SECCOMP_FILTER_FLAG_SPEC_ALLOW, SECCOMP_FILTER_FLAG_SPEC_ALLOW, 0};
 	struct sock_filter code[RECORD_CODE_MAX];
 	const struct sock_fprog program = {.len = make_program(code), .filter = code};
-	long listener = -1;
-	for (size_t i = 0; i < ARRAY_SIZE(flags) && listener < 0; i++)
-		listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER | flags[i], &program);
-	return (int)listener;
+	return sandbox_notify_install(&program);
 }
 
 bool
@@ -208,46 +200,43 @@ is_waiting(int listener, uint64_t id)
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
+/* What one call needs. */
+struct recording {
+	void (*look)(void *arg, enum sandbox_look how, const char *path);
+	void *arg;
+	int error; /* why the caller's memory cannot be read; 0: it can */
+};
+
+/* Every call goes on. */
 static int
-look_up(int listener, const struct seccomp_notif *notice,
-	void (*look)(void *arg, enum sandbox_look how, const char *path), void *arg)
+look_up(void *arg, int listener, const struct seccomp_notif *notice)
 {
+	struct recording *recording = arg;
 	char path[PATH_MAX], folder[PATH_MAX], whole[2 * PATH_MAX];
 	pid_t pid = (pid_t)notice->pid;
 	const struct recorded_call *call = find_call(notice->data.nr);
 	if (!call)
 		return 0;
-	int rc = read_path(pid, notice->data.args[(int)call->path], path);
+	int rc = read_path(pid, notice->data.args[(int)call->path], path), error = errno;
+	if (rc < 0 && is_waiting(listener, notice->id))
+		recording->error = error;
 	if (rc <= 0 || path[0] == '\0')
-		return rc < 0 && is_waiting(listener, notice->id) ? -1 : 0;
+		return 0;
 	bool relative = path[0] != '/';
 	if (relative && read_folder(pid, call, &notice->data, folder) != 0)
 		return 0;
 	if (relative)
 		(void)snprintf(whole, sizeof(whole), "%s/%s", folder, path);
 	if (is_waiting(listener, notice->id))
-		look(arg, look_of(call, &notice->data), relative ? whole : path);
+		recording->look(recording->arg, look_of(call, &notice->data), relative ? whole : path);
 	return 0;
 }
 
 int
 sandbox_record_serve(int listener, void (*look)(void *arg, enum sandbox_look how, const char *path), void *arg)
 {
-	/* The kernel's structures may be larger than those known here. */
-	union {
-		struct seccomp_notif notice;
-		char room[1024];
-	} got = {.room = {0}};
-	union {
-		struct seccomp_notif_resp answer;
-		char room[1024];
-	} answer = {.room = {0}};
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &got) != 0)
-		return 0;
-	int rc = look_up(listener, &got.notice, look, arg), error = errno;
-	answer.answer.id = got.notice.id;
-	answer.answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-	errno = error;
-	return rc;
+	struct recording recording = {.look = look, .arg = arg};
+	sandbox_notify_serve(listener, look_up, &recording);
+	errno = recording.error;
+	return recording.error ? -1 : 0;
 }

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
@@ -707,7 +709,7 @@ do_limits(char **args)
 		const char *name;
 		int resource;
 	} list[] = {{"core", RLIMIT_CORE}, {"fsize", RLIMIT_FSIZE}, {"nofile", RLIMIT_NOFILE}, {"stack", RLIMIT_STACK},
-		{"as", RLIMIT_AS}};
+		{"as", RLIMIT_AS}, {"sigpending", RLIMIT_SIGPENDING}, {"msgqueue", RLIMIT_MSGQUEUE}};
 	(void)args;
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		struct rlimit limit;
@@ -731,6 +733,31 @@ do_connect_abstract(char **args)
 	return 0;
 }
 
+/* As many epoll watches as it gets: of each descriptor under many numbers in many sets. The sets are kept. */
+static int
+do_watches(char **args)
+{
+	int pair[2], sets[100], count = 0;
+	struct epoll_event event = {.events = EPOLLIN};
+	long taken = 0, rc = socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	(void)args;
+	for (; count < 100 && rc == 0 && (sets[count] = epoll_create1(0)) >= 0; count++)
+		;
+	say("sets", count - 1);
+	/* A file that stays open somewhere keeps its watches under numbers that have become another's. */
+	for (int file = pair[0]; file >= 0 && rc == 0; file = eventfd(0, 0))
+		for (int number = 600; number < 1000 && rc == 0; number++) {
+			rc = dup2(file, number) < 0 ? -1 : 0;
+			for (int set = 0; set < count && rc == 0; set++, taken += rc == 0)
+				rc = epoll_ctl(sets[set], EPOLL_CTL_ADD, number, &event);
+		}
+	say("add", rc);
+	printf("watches=%ld\n", taken);
+	bool works = write(pair[1], "x", 1) == 1 && epoll_wait(sets[0], &event, 1, 10000) == 1;
+	printf("event=%s\n", works ? "ok" : "none");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(char **args);
@@ -743,7 +770,7 @@ static const struct {
 	{"allowed", do_allowed}, {"machine-wide", do_machine_wide}, {"core", do_core}, {"show", do_show},
 	{"sizes", do_sizes}, {"requests", do_requests}, {"real-time", do_real_time}, {"i386", do_i386},
 	{"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"sessions", do_sessions}, {"status", do_status},
-	{"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}};
+	{"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}, {"watches", do_watches}};
 
 int
 main(int argc, char **argv)

@@ -296,7 +296,7 @@ test_process_limits(void **state)
 	fixture->config.limits.open_files = 77;
 	fixture->config.limits.disk = 1 << 20;
 	FIXTURE_RUN(fixture, "limits");
-	assert_string_equal(fixture->text, "core=1\nfsize=1048576\nnofile=77\nstack=67108864\nas=-1\n");
+	assert_said(fixture, "core=1\nfsize=1048576\nnofile=77\nstack=67108864\nas=-1\n");
 }
 
 /* Files */

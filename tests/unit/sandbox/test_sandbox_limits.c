@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -186,6 +187,49 @@ test_memory_hidden(void **state)
 	assert_said(fixture, "mapped\n");
 	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_NONE);
 	assert_true(fixture->report.memory_peak > 38 * MIB && fixture->report.memory_peak < 64 * MIB);
+	sandbox_free(STEAL(fixture->sandbox));
+	sandbox_machine_free(machine);
+}
+
+/* The kernel counts epoll watches for the user: one run must leave most of them to others. */
+static void
+test_watches(void **state)
+{
+	struct fixture *fixture = *state;
+	struct sandbox_machine *machine = use_polling(fixture);
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	assert_int_equal(file_read("/proc/sys/fs/epoll/max_user_watches", 64, &text, &size, NULL), 0);
+	FIXTURE_RUN(fixture, "watches");
+	assert_said(fixture, "sets=ok\n");
+	assert_said(fixture, "add=ENOSPC\n");
+	assert_said(fixture, "event=ok\n");
+	const char *taken = strstr(fixture->text, "watches=") + strlen("watches=");
+	assert_in_range(strtoul(taken, NULL, 10), 1000, strtoul(text, NULL, 10) / 16);
+	sandbox_free(STEAL(fixture->sandbox));
+	sandbox_machine_free(machine);
+}
+
+/* What the kernel counts for the user is left to others, too: queued signals and timers, message queues. */
+static void
+test_shares(void **state)
+{
+	static const struct {
+		const char *name;
+		__typeof__(RLIMIT_CORE) resource;
+	} list[] = {{"\nsigpending=", RLIMIT_SIGPENDING}, {"\nmsgqueue=", RLIMIT_MSGQUEUE}, {"\nnofile=", RLIMIT_NOFILE}};
+	struct fixture *fixture = *state;
+	struct sandbox_machine *machine = use_polling(fixture);
+	bool own = sandbox_machine_protections(machine) & SANDBOX_OWN_UID;
+	fixture->config.limits.open_files = UINT64_C(1) << 40;
+	FIXTURE_RUN(fixture, "limits");
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		struct rlimit mine;
+		assert_int_equal(getrlimit(list[i].resource, &mine), 0);
+		assert_said(fixture, list[i].name);
+		const char *run = strstr(fixture->text, list[i].name) + strlen(list[i].name);
+		assert_int_equal(strtoull(run, NULL, 10), own ? mine.rlim_max : mine.rlim_max / 4);
+	}
 	sandbox_free(STEAL(fixture->sandbox));
 	sandbox_machine_free(machine);
 }
@@ -495,6 +539,8 @@ main(void)
 		FIXTURE_TEST(test_memory),
 		FIXTURE_TEST(test_memory_polled),
 		FIXTURE_TEST(test_memory_hidden),
+		FIXTURE_TEST(test_watches),
+		FIXTURE_TEST(test_shares),
 		FIXTURE_TEST(test_fork_bomb),
 		FIXTURE_TEST(test_fork_bomb_polled),
 		FIXTURE_TEST(test_daemons),
