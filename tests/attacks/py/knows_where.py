@@ -15,10 +15,10 @@ if len(pids()) > 8:
     escaped(f"there are {len(pids())} processes")
 for pid in pids():
     text = read(f"/proc/{pid}/cmdline") or b""
-    if b"@SCRATCH@" in text or b"kettle.yml" in text:
+    if "@SCRATCH@".encode() in text or b"kettle.yml" in text:
         escaped(f"a command of the machine can be seen: {text}")
 mounts = read("/proc/self/mountinfo") or b""
-if re.search(rb" /job .* - overlay ", mounts) and b"@SCRATCH@" in mounts:
+if re.search(rb" /job .* - overlay ", mounts) and "@SCRATCH@".encode() in mounts:
     escaped("it knows where the machine has its folder")
 if re.search(rb"@LOGIN@", read("/etc/passwd") or b"", re.MULTILINE):
     escaped("it knows a user of the machine")
