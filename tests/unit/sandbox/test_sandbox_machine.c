@@ -182,10 +182,46 @@ test_cgroup_limits(void **state)
 	scratch_remove(dir);
 }
 
+/* Files that programs read show a machine on which nothing runs, as many cores as it has, and when it started. */
+static void
+test_idle(void **state)
+{
+	static const char *const paths[] = {
+		"/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/irq", "/proc/pressure/memory"};
+	struct fixture *fixture = *state;
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	FIXTURE_RUN(fixture, "show", "/proc/loadavg");
+	assert_string_equal(fixture->text, "0.00 0.00 0.00 1/1 1\n");
+	fixture->text[0] = '\0';
+	FIXTURE_RUN(fixture, "show", "/proc/uptime");
+	assert_said(fixture, " 0.00\n");
+	assert_true(strtod(fixture->text, NULL) > 0);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		fixture->text[0] = '\0';
+		FIXTURE_RUN(fixture, "show", paths[i]);
+		const char *total = strstr(fixture->text, "total=");
+		assert_true(fixture->report.exit_status == 1 || (total && strncmp(total, "total=0\n", 8) == 0));
+	}
+	fixture->text[0] = '\0';
+	FIXTURE_RUN(fixture, "show", "/proc/stat");
+	assert_said(fixture, "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0");
+	assert_int_equal(file_read("/proc/stat", 1 << 20, &text, &size, NULL), 0);
+	const char *start = strstr(text, "btime ");
+	assert_non_null(start);
+	text[start - text + (ptrdiff_t)strcspn(start, "\n") + 1] = '\0';
+	assert_said(fixture, start);
+	FIXTURE_RUN(fixture, "sizes", "/proc/sys/fs/file-nr", "/proc/sys/fs/dentry-state", "/proc/sched_debug");
+	assert_not_said(fixture, "=1\n");
+	FIXTURE_RUN(fixture, "try-write", "/proc/stat", "/proc/loadavg");
+	assert_not_said(fixture, "=ok\n");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		FIXTURE_TEST(test_idle),
 		FIXTURE_TEST(test_uncovered_files),
 		FIXTURE_TEST(test_autogroup),
 		FIXTURE_TEST(test_cgroup_limits),
