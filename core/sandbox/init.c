@@ -264,7 +264,7 @@ set_up_base(struct init *self, const int *procs)
 	write_text(self->proc, "sys/user/max_user_namespaces", "0");
 	write_text(self->proc, "sys/user/max_inotify_instances", "0");
 	/* What a connection can hold, so that watch.c may count connections. */
-	if (self->plan->protections & SANDBOX_NET && !(self->plan->protections & SANDBOX_MEMORY_CGROUP)) {
+	if (self->plan->protections & SANDBOX_NET) {
 		write_text(self->proc, "sys/net/ipv4/tcp_rmem", "4096 131072 212992");
 		write_text(self->proc, "sys/net/ipv4/tcp_wmem", "4096 16384 212992");
 	}

@@ -5,18 +5,25 @@
 #include "sandbox/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 #define PLAN_ALIGN 16u
+#define PLAN_SOCKETS_MIN 64
+#define PLAN_SOCKETS_MAX 4096
+#define PLAN_SOCKETS_PART 4
 #define PLAN_MEMORY_DEFAULT (UINT64_C(4) << 30)
 #define PLAN_PROCESSES_DEFAULT 512
 #define PLAN_DISK_DEFAULT (UINT64_C(1) << 30)
@@ -265,6 +272,20 @@ fill_cores(const int *cores, size_t count, bool *ret_has, cpu_set_t *ret_set, st
 	return 0;
 }
 
+/* How many sockets can together hold a part of what TCP may have on the whole machine without being slowed down. */
+static uint64_t
+most_sockets(void)
+{
+	char text[96] = "";
+	AUTO_FD int fd = open("/proc/sys/net/ipv4/tcp_mem", O_RDONLY | O_CLOEXEC);
+	uint64_t pages = 0;
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || sscanf(text, "%*u %" SCNu64, &pages) != 1)
+		return PLAN_SOCKETS_MAX; /* in a container */
+	uint64_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) / PLAN_SOCKETS_PART / SANDBOX_SOCKET_BYTES;
+	most = most > PLAN_SOCKETS_MIN ? most : PLAN_SOCKETS_MIN;
+	return most < PLAN_SOCKETS_MAX ? most : PLAN_SOCKETS_MAX;
+}
+
 int
 sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
 {
@@ -280,6 +301,7 @@ sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config
 			&plan->init_cores, err);
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	plan->machine_cores = online > 0 ? (unsigned)online : 1;
+	plan->sockets_max = most_sockets();
 	plan->nice = config->nice;
 	plan->record = config->record;
 	plan->limits = config->limits;

@@ -16,6 +16,8 @@
 #define SANDBOX_WATCH_MEMORY (256u << 10) /* for the list of processes in watch.c */
 #define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
 #define SANDBOX_FAILED_MAX 160            /* bytes of a failure's text */
+/* That a socket can hold: see init.c, and net.core.wmem_default and rmem_default as kernels have them. */
+#define SANDBOX_SOCKET_BYTES (UINT64_C(512) << 10)
 /*
  * A shared mapping of this node, opened for writing, is memory that polling does not see: without a memory cgroup Landlock
  * keeps it read-only, and without both it is not there.
@@ -102,6 +104,7 @@ struct sandbox_plan {
 	void *watch_memory;     /* SANDBOX_WATCH_MEMORY bytes */
 	uint64_t watch_highest; /* sum of resident memory at the last exact count */
 	unsigned machine_cores;
+	uint64_t sockets_max; /* more end the run */
 	struct sandbox_result result;
 };
 

@@ -161,10 +161,14 @@ static const struct special specials[] = {
 			{0, SECCOMP_ALL, AF_NETLINK, SECCOMP_ERRNO(EAFNOSUPPORT), true},
 			{2, SECCOMP_ALL, SECCOMP_NETLINK_ROUTE, SECCOMP_RET_ALLOW, false}},
 		SECCOMP_ERRNO(EAFNOSUPPORT)},
-	/* Closing such a socket sleeps in the process that closes it last: one outside, if it was passed there. */
+	/*
+	 * Closing such a socket sleeps in the process that closes it last: one outside, if it was passed there. Buffers keep the
+	 * size that they are counted with.
+	 */
 	{"setsockopt",
 		{{1, SECCOMP_ALL, SOL_SOCKET, SECCOMP_RET_ALLOW, true},
-			{2, SECCOMP_ALL, SO_LINGER, SECCOMP_ERRNO(EPERM), false}},
+			{2, SECCOMP_ALL, SO_LINGER, SECCOMP_ERRNO(EPERM), false},
+			{2, SECCOMP_ALL, SO_SNDBUF, SECCOMP_ERRNO(0), false}, {2, SECCOMP_ALL, SO_RCVBUF, SECCOMP_ERRNO(0), false}},
 		SECCOMP_RET_ALLOW},
 	{"socketpair", {{0, SECCOMP_ALL, AF_UNIX, SECCOMP_RET_ALLOW, false}}, SECCOMP_ERRNO(EAFNOSUPPORT)},
 	/* The page cache belongs to the whole machine: a payload could empty it of files that others read while timed. */
@@ -251,7 +255,7 @@ static const struct special counting = {"perf_event_open",
 
 /*
  * Where memory is polled: what stays when it is unmapped, and is seen by no file system's count either. Programs fall back
- * to files in /dev/shm or /tmp, which are counted. Buffers of sockets keep the size that they are counted with.
+ * to files in /dev/shm or /tmp, which are counted.
  */
 static const struct special polled[] = {
 	{"memfd_create", {{1, MFD_HUGETLB, MFD_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_ERRNO(ENOSYS)},
@@ -259,11 +263,6 @@ static const struct special polled[] = {
 	{"semget", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
 	{"msgget", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
 	{"vmsplice", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(ENOSYS)},
-	{"setsockopt",
-		{{1, SECCOMP_ALL, SOL_SOCKET, SECCOMP_RET_ALLOW, true},
-			{2, SECCOMP_ALL, SO_LINGER, SECCOMP_ERRNO(EPERM), false},
-			{2, SECCOMP_ALL, SO_SNDBUF, SECCOMP_ERRNO(0), false}, {2, SECCOMP_ALL, SO_RCVBUF, SECCOMP_ERRNO(0), false}},
-		SECCOMP_RET_ALLOW},
 };
 
 /* The same, without a device: CUDA does not initialise without such mappings. */

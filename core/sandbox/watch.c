@@ -8,9 +8,9 @@
  * shared part, plus what no process shows: the files in /tmp, /dev/shm and out/, and room for what pipes and more sockets
  * than usual can hold. That counts pages shared by fork, and mapped files, several times, so proportional sizes without
  * those files decide before a kill and make the peak. All other memory that no process shows is refused (seccomp.c), but for
- * shared memory without a file in runs with a device, which can be hidden by unmapping it. With
- * namespaces the tree is all of /proc but init; without, init's descendants, with orphans, as init is a child subreaper.
- * Nothing is allocated.
+ * shared memory without a file in runs with a device, which can be hidden by unmapping it. Sockets are counted in any case,
+ * as all network namespaces share the memory that TCP may have. With namespaces the tree is all of /proc but init; without,
+ * init's descendants, with orphans, as init is a child subreaper. Nothing is allocated.
  */
 #include <config.h>
 
@@ -29,8 +29,9 @@
 #include "base/cleanup.h"
 #include "sandbox/cgroup.h"
 
-#define WATCH_OFF_MS 100    /* interval without namespaces, which reads all processes of the machine */
-#define WATCH_HIGHER_PART 8 /* an eighth more needs a new exact count */
+#define WATCH_OFF_MS 100     /* interval without namespaces, which reads all processes of the machine */
+#define WATCH_SOCKETS_MS 100 /* with a cgroup: between two counts of sockets */
+#define WATCH_HIGHER_PART 8  /* an eighth more needs a new exact count */
 #define WATCH_CPU_MIN_MS 5
 #define WATCH_CPU_MAX_MS 1000
 #define WATCH_TREE_MAX 4096
@@ -40,7 +41,6 @@
 #define WATCH_DESCRIPTORS 64        /* of a process, as many as every process has room for */
 #define WATCH_DESCRIPTOR_BYTES 4096 /* of a pipe's end, beyond the pages that all pipes of a user may have */
 #define WATCH_SOCKETS 32            /* of a run, free */
-#define WATCH_SOCKET_BYTES (UINT64_C(512) << 10) /* with net.core.wmem_default and rmem_default as kernels have them */
 #define WATCH_DENTS_SIZE 4096
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -236,9 +236,9 @@ read_places(const struct sandbox_plan *plan, struct watch_places *ret)
 	}
 }
 
-/* What sockets beyond the usual can hold. The namespace counts them, those in flight too. */
+/* How many sockets there are. The namespace counts them, those in flight and those that wait for their end too. */
 static uint64_t
-socket_memory(const struct sandbox_plan *plan, int proc)
+count_sockets(const struct sandbox_plan *plan, int proc)
 {
 	char text[WATCH_TEXT_SIZE];
 	AUTO_FD int fd = plan->protections & SANDBOX_NET ? openat(proc, "net/sockstat", O_RDONLY | O_CLOEXEC) : -1;
@@ -246,8 +246,7 @@ socket_memory(const struct sandbox_plan *plan, int proc)
 	if (size <= 0)
 		return 0;
 	text[size] = '\0';
-	uint64_t used = field(text, "sockets: used");
-	return used > WATCH_SOCKETS ? (used - WATCH_SOCKETS) * WATCH_SOCKET_BYTES : 0;
+	return field(text, "sockets: used");
 }
 
 /* One mapping of a process, as lines of smaps tell it. */
@@ -342,9 +341,9 @@ exact_memory(int proc, const struct watch_tree *tree, const struct watch_places 
 
 /* The plain sum is never too low. The exact one costs more: it is taken at the limit and at a new maximum. */
 static uint64_t
-tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree)
+tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree, uint64_t socket_count)
 {
-	uint64_t sum = 0, shared = 0, sockets = socket_memory(plan, proc);
+	uint64_t sum = 0, shared = 0, sockets = sandbox_plan_since(socket_count, WATCH_SOCKETS) * SANDBOX_SOCKET_BYTES;
 	struct watch_places places;
 	read_places(plan, &places);
 	for (size_t i = 0; i < tree->count; i++) {
@@ -395,20 +394,20 @@ cpu_wait_ms(const struct sandbox_plan *plan, uint64_t used)
 bool
 sandbox_watch_needed(const struct sandbox_plan *plan)
 {
-	return !plan->cgroup_memory || plan->limits.cpu_ns;
+	return !plan->cgroup_memory || plan->limits.cpu_ns || plan->protections & SANDBOX_NET;
 }
 
 enum sandbox_limit
 sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 {
 	bool namespaces = plan->protections & SANDBOX_PID;
-	uint64_t cpu = 0, memory = 0;
-	*ret_wait_ms = -1;
+	uint64_t cpu = 0, memory = 0, sockets = count_sockets(plan, proc);
+	*ret_wait_ms = plan->protections & SANDBOX_NET ? WATCH_SOCKETS_MS : -1;
 	if (!plan->cgroup_memory || plan->cgroup_cpu < 0) {
 		struct watch_tree *tree = (struct watch_tree *)plan->watch_memory;
 		read_tree(proc, namespaces, tree);
 		cpu = sandbox_plan_since(tree_cpu(tree), plan->result.parked_ns);
-		memory = tree_memory(plan, proc, tree);
+		memory = tree_memory(plan, proc, tree, sockets);
 		*ret_wait_ms = namespaces ? SANDBOX_WATCH_MS : WATCH_OFF_MS;
 	}
 	if (plan->cgroup_cpu >= 0) {
@@ -422,6 +421,8 @@ sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 		plan->result.memory_peak = memory;
 	if (plan->limits.cpu_ns && cpu >= plan->limits.cpu_ns)
 		return SANDBOX_LIMIT_CPU;
+	if (sockets > plan->sockets_max)
+		return SANDBOX_LIMIT_MEMORY;
 	return !plan->cgroup_memory && memory > plan->limits.memory ? SANDBOX_LIMIT_MEMORY : SANDBOX_LIMIT_NONE;
 }
 

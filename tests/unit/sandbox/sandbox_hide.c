@@ -4,6 +4,8 @@
 #include "unit/sandbox/sandbox_hide.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -69,6 +71,39 @@ hide_in_sockets(void)
 	return 0;
 }
 
+static int
+hide_in_many_sockets(void)
+{
+	for (int child = 0; child < 8; child++)
+		if (fork() == 0) {
+			for (int i = 0; i < 1000; i++)
+				(void)socket(AF_INET, SOCK_STREAM, 0);
+			for (;;)
+				pause();
+		}
+	for (;;)
+		pause();
+}
+
+long
+hide_in_connection(void)
+{
+	static char chunk[65536];
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int most = 1 << 30, from = socket(AF_INET, SOCK_STREAM, 0), to = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(from, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
+	setsockopt(to, SOL_SOCKET, SO_RCVBUF, &most, sizeof(most));
+	if (bind(to, (struct sockaddr *)&address, size) || listen(to, 1) ||
+		getsockname(to, (struct sockaddr *)&address, &size) || connect(from, (struct sockaddr *)&address, size))
+		return -1;
+	struct pollfd ready = {.fd = from, .events = POLLOUT};
+	long bytes = 0, count;
+	while (poll(&ready, 1, 1000) == 1 && (count = send(from, chunk, sizeof(chunk), MSG_DONTWAIT)) > 0)
+		bytes += count;
+	return bytes;
+}
+
 /* Reading what was never written costs page tables alone. */
 static int
 hide_in_tables(void)
@@ -99,6 +134,8 @@ hide_memory(const char *kind)
 		rc = hide_in_segments();
 	else if (!strcmp(kind, "sockets"))
 		rc = hide_in_sockets();
+	else if (!strcmp(kind, "many"))
+		rc = hide_in_many_sockets();
 	else if (!strcmp(kind, "tables"))
 		rc = hide_in_tables();
 	return rc;

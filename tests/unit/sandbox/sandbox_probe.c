@@ -733,6 +733,14 @@ do_connect_abstract(char **args)
 	return 0;
 }
 
+static int
+do_connection(char **args)
+{
+	(void)args;
+	printf("bytes=%ld\n", hide_in_connection());
+	return 0;
+}
+
 /* As many epoll watches as it gets: of each descriptor under many numbers in many sets. The sets are kept. */
 static int
 do_watches(char **args)
@@ -770,7 +778,8 @@ static const struct {
 	{"allowed", do_allowed}, {"machine-wide", do_machine_wide}, {"core", do_core}, {"show", do_show},
 	{"sizes", do_sizes}, {"requests", do_requests}, {"real-time", do_real_time}, {"i386", do_i386},
 	{"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"sessions", do_sessions}, {"status", do_status},
-	{"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}, {"watches", do_watches}};
+	{"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}, {"watches", do_watches},
+	{"connection", do_connection}};
 
 int
 main(int argc, char **argv)

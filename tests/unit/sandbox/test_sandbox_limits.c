@@ -191,6 +191,18 @@ test_memory_hidden(void **state)
 	sandbox_machine_free(machine);
 }
 
+/* All network namespaces share what TCP may have: a connection holds little, and there are not too many. */
+static void
+test_connections(void **state)
+{
+	struct fixture *fixture = *state;
+	FIXTURE_RUN(fixture, "connection");
+	assert_said(fixture, "bytes=");
+	assert_in_range(strtoul(strstr(fixture->text, "bytes=") + 6, NULL, 10), 65536, MIB);
+	FIXTURE_RUN(fixture, "hide", "many");
+	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_MEMORY);
+}
+
 /* The kernel counts epoll watches for the user: one run must leave most of them to others. */
 static void
 test_watches(void **state)
@@ -539,6 +551,7 @@ main(void)
 		FIXTURE_TEST(test_memory),
 		FIXTURE_TEST(test_memory_polled),
 		FIXTURE_TEST(test_memory_hidden),
+		FIXTURE_TEST(test_connections),
 		FIXTURE_TEST(test_watches),
 		FIXTURE_TEST(test_shares),
 		FIXTURE_TEST(test_fork_bomb),
