@@ -83,6 +83,7 @@ WARMUP_CALLS = 3  # threads started, pages touched, clock frequency up
 # How often the submission is called: inputs of a test, calls to warm up, least and most timed calls by mode.
 SETTINGS = {"inputs": 1, "warmup": WARMUP_CALLS, "benchmark": (BENCHMARK_MIN_CALLS, MAX_CALLS),
             "leaderboard": (RANKED_MIN_CALLS, MAX_CALLS)}
+SCRATCH_LEFT = 0.9  # of the space for temporary files: with less no process can show that the task is at fault
 NARROW = 0.001  # half of the interval, of the mean: enough
 MAX_TIMES = 8  # the calibrators in a row, at most
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
@@ -211,11 +212,28 @@ class Channel:
         write_all(self.fd, f"{key}: {text}\n")
 
 
+def scratch():
+    """How many bytes and files the folders for temporary files take; nothing where one takes no file."""
+    room = []
+    for folder in (os.environ.get("TMPDIR", "/tmp"), os.environ.get("HOME", "/tmp"), "/dev/shm"):
+        name = f"{folder}/.{os.urandom(8).hex()}"
+        try:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.unlink(name)
+            space = os.statvfs(folder)
+        except OSError:
+            room += (0, 0)
+        else:
+            room += (space.f_bavail, space.f_favail)
+    return room
+
+
 class Worker:
     """The process that has the submission, as the parent sees it. serve: what it does as long as it lives, with a
     descriptor for requests and one for answers; hidden: descriptors that it must not have."""
 
     def __init__(self, serve, hidden):
+        self._scratch = scratch()
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         self.pid = os.fork()
@@ -284,6 +302,10 @@ class Worker:
             os.kill(self.pid, 9)
             os.waitpid(self.pid, 0)
             self.pid = 0
+
+    def took_scratch(self):
+        """Whether a tenth of what there was for temporary files is missing."""
+        return any(now < then * SCRATCH_LEFT for now, then in zip(scratch(), self._scratch))
 
     def _receive(self):
         line = bytearray()
@@ -390,9 +412,14 @@ def run_mode(worker, channel, mode, cases, load, settings):
         except WorkerFailed as failure:
             error, keys, ended = str(failure), {}, True
         except Accusation as accusation:
-            if is_tasks_fault(mode, case, load, settings):
+            worker.end()  # it may hold what a process of the task needs
+            taken = worker.took_scratch()
+            faulty = not taken and is_tasks_fault(mode, case, load, settings)
+            taken = taken or worker.took_scratch()  # now by a process that the submission has left behind
+            if faulty and not taken:
                 raise BadCase(str(accusation)) from None
-            error, keys, ended = f"{accusation}; without the submission it does not", {}, True
+            why = "the submission took the space for temporary files" if taken else "without the submission it does not"
+            error, keys, ended = f"{accusation}; {why}", {}, True
         channel.report(f"{noun}.{i}.spec", case[0])
         channel.report(f"{noun}.{i}.status", "fail" if error else "pass")
         if error:
