@@ -244,6 +244,27 @@ test_options(void **state)
 	kettle_plugin.destroy(other);
 }
 
+/* The folder of precompiled headers is the prepare step's alone. */
+static void
+test_headers(void **state)
+{
+	(void)state;
+	void *mine = plans_self;
+	void *other =
+		plans_instance(json_pack("{s:s, s:s, s:s}", "python", "python3", "prepare", "always", "headers", "/h"));
+	plans_self = other;
+	AUTO_JSON json_t *made = good_plan((struct given){plain, NULL, NULL, NULL});
+	plans_self = mine;
+	plans_expect(made, "prepare", "argv", "python3 .kettle/prepare.py submission.py /h");
+	plans_expect(made, "prepare", "folders", "/h");
+	assert_null(at(plans_step(made, "test"), "folders"));
+	AUTO_JSON json_t *relative = json_pack("{s:s, s:s, s:s}", "python", "python3", "prepare", "auto", "headers", "h");
+	struct kettle_error err = {0};
+	assert_int_equal(kettle_plugin.configure(other, relative, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "`headers` must be the absolute path of a folder"));
+	kettle_plugin.destroy(other);
+}
+
 static void
 test_warm(void **state)
 {
@@ -384,6 +405,7 @@ main(void)
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_config_schema),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_warm),
 		cmocka_unit_test(test_interpret),
 		cmocka_unit_test(test_single_task),

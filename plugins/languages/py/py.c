@@ -70,6 +70,10 @@ static const struct kettle_option options[] = {
 		.choices = (const char *const[]){"auto", "always", "never", NULL},
 		.help = "Whether a separate step imports the submission first, so that its compiled extensions are cached; "
 				"auto: if a file mentions torch's cpp_extension."},
+	{.key = "headers",
+		.type = KETTLE_OPTION_STRING,
+		.help = "Folder of the devices' machine in which headers.py left torch's header, precompiled for inline "
+				"extensions; default: none."},
 	{.key = "interpret",
 		.type = KETTLE_OPTION_BOOL,
 		.default_value = "false",
@@ -218,10 +222,17 @@ compile_step(const struct plan_builder *builder)
 static json_t *
 prepare_step(const struct plan_builder *builder)
 {
-	return json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:o, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID, "kind",
-		"prepare", "title", "compile extensions", "argv", member_string(builder->options, "python"), PREPARE,
+	const char *headers = member_string(builder->options, "headers");
+	json_t *step = json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:o, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID,
+		"kind", "prepare", "title", "compile extensions", "argv", member_string(builder->options, "python"), PREPARE,
 		builder->request->submission, "env", make_environment(builder, NULL), "inputs", make_inputs(builder, PREPARE),
 		"limits", make_limits(builder, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
+	if (!headers)
+		return step;
+	/* An argument, since build tools would begin again in a run of another environment. */
+	json_array_append_new(json_object_get(step, "argv"), json_string(headers));
+	json_object_set_new(step, "folders", json_pack("[s]", headers));
+	return step;
 }
 
 /* The profiler for the device (plan.schema.json); NULL: only torch's own, which the harness uses by itself. */
@@ -448,6 +459,10 @@ py_configure(void *self, const json_t *section, struct kettle_error *err)
 	if (!python[0] || (python[0] != '/' && strchr(python, '/')))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python);
+	const char *headers = member_string(section, "headers");
+	if (headers && headers[0] != '/')
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`headers` must be the absolute path of a folder, not `%.200s`.", headers);
 	return kettle_compiled_configure(self, section, err);
 }
 
