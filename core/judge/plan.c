@@ -111,7 +111,8 @@ plan_set_owner(const struct plan *plan, const char *owner)
 	json_t *steps = json_object_get(plan->json, "steps");
 	for (size_t i = 0; i < plan->count; i++) {
 		json_t *step = json_array_get(steps, i);
-		if (member_true(step, "cache") && !plan->steps[i].task_only)
+		bool cached = member_true(step, "cache") && !plan->steps[i].task_only;
+		if (cached || json_object_get(step, "jit"))
 			json_object_set_new(step, "owner", json_string(owner));
 		else
 			json_object_del(step, "owner");

@@ -120,6 +120,8 @@ void cache_close(struct cache *cache);
 /* The most bytes that the entries of an owner may take together; NULL: those of boards. */
 uint64_t cache_share(const struct cache *cache, const char *owner);
 
+/* Removes an entry, by way of a path beside `scratch`. [any, blocks] */
+void cache_remove(const struct cache *cache, const char *key, const char *scratch);
 /*
  * Brings the files of an entry into the folder `to` (by hard link where `link`). Returns what cache_put was given with
  * them, a new reference, or NULL: there is no entry; one that is damaged, or whose build would read something else now, is
@@ -140,5 +142,36 @@ int cache_put(const struct cache *cache, const char *key, const char *owner, con
  * (a path on the same file system) first. [any, blocks]
  */
 void cache_trim(const struct cache *cache, const char *scratch);
+
+/* ---- layer.c: what compilers kept in one run, for later runs of the same job to begin with ---- */
+
+#define LAYER_MAX_BYTES (UINT64_C(1) << 30)
+#define LAYER_MAX_FILES 50000 /* files, folders and what else is there */
+
+/* Zero-initialise; layer_free at the end, which leaves its files. */
+struct layer {
+	char *path; /* its folder; NULL: there is none */
+	struct manifest files;
+	uint64_t bytes;
+	size_t count;    /* files, without folders */
+	json_t *folders; /* first folder of the path → files */
+};
+/* What a run began with, so that a layer has what is new. */
+struct layer_source {
+	const char *const *below; /* folders; of files with the same path the first one counts */
+	size_t count,
+		own; /* the first `own` of them the job's runs made and may change; a file of another is never replaced */
+};
+/*
+ * Copies what a run left in its cache, which nothing uses any more, into the new folder `to`: regular files and folders with
+ * plain names, without those named `locks` and without what it began with. KETTLE_ETOOBIG: it is over a limit, with a sentence for
+ * people; KETTLE_EIO: the machine's trouble. Nothing is left then. The folder and what is in it can be written by others, so
+ * it must be below one that is closed to them. [any, blocks]
+ */
+int layer_take(
+	int from, const struct layer_source *source, const char *to, struct layer *ret_layer, struct kettle_error *err);
+/* Gives files that lie in a folder a layer's modes. [any, blocks] */
+void layer_open(const char *folder, const struct manifest *files);
+void layer_free(struct layer *layer);
 
 #endif

@@ -59,6 +59,13 @@ cache_drop(const char *entry, const char *scratch)
 		(void)file_remove_tree(dest, NULL);
 }
 
+void
+cache_remove(const struct cache *cache, const char *key, const char *scratch)
+{
+	AUTO_FREE char *entry = path_join(cache->dir, key);
+	cache_drop(entry, scratch);
+}
+
 /* The manifest without its files, a new reference; NULL: there is none. */
 static json_t *
 read_manifest(const char *entry, struct manifest *ret_files)

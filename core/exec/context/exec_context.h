@@ -52,6 +52,7 @@ struct exec_context {
 	unsigned stores; /* into the cache since it was last trimmed */
 	bool unrecorded; /* what builds read cannot be found out here */
 	bool told_path;  /* that PATH lacks a tool's folder */
+	bool told_jit;   /* that nothing of a run can be kept */
 	struct job *jobs;
 	void (*on_done)(void *arg, enum exec_status status); /* after the `done` of a job; may be NULL */
 	void (*on_idle)(void *arg);                          /* the last job has gone; may be NULL */

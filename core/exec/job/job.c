@@ -149,6 +149,7 @@ job_free(struct job *job)
 	for (size_t i = 0; i < job->count; i++)
 		step_close(&job->steps[i]);
 	device_lease_close(job);
+	jit_close(&job->jit);
 	free(job->steps);
 	free(job->dir);
 	free(job->artifacts);
@@ -160,9 +161,11 @@ job_free(struct job *job)
 static void
 remove_job_folder(void *arg)
 {
-	const struct job *job = arg;
-	if (job->dir)
-		(void)file_remove_tree(job->dir, NULL);
+	struct job *job = arg;
+	if (!job->dir)
+		return;
+	jit_store(job);
+	(void)file_remove_tree(job->dir, NULL);
 }
 
 static void

@@ -152,6 +152,32 @@ void process_kill(struct process *process, enum sandbox_limit limit);
 /* After the end: frees everything. */
 void process_close(struct process *process);
 
+/* ---- jit.c: what compilers keep in the runs of a job ---- */
+
+#define JIT_LAYERS 5 /* of one job's runs, at most; what later ones leave is not kept */
+
+/* Of a job. Its run steps, one after the other, use it on their threads of work. */
+struct jit_cache {
+	bool looked;               /* for what is kept under its key */
+	char key[DIGEST_HEX_SIZE]; /* empty: this job's alone */
+	const char *owner;
+	struct layer layers[JIT_LAYERS]; /* the oldest first */
+	size_t count;
+	bool grown; /* a run of this job added one */
+};
+
+/* Whether an input lies where the cache of the step does: then it is a layer of it. */
+bool jit_is_input(const struct step *step, const char *path);
+/* Brings what is kept of earlier jobs, once for each job. On a thread of work. */
+void jit_prepare(struct step *step);
+/* What the cache of a step begins with; borrowed until the step ends. Loop thread. */
+void jit_describe(struct step *step, struct sandbox_cache *ret_cache);
+/* Takes over what a step that has ended left: step->jit, step->jit_trouble. On a thread of work. */
+void jit_take(struct step *step);
+/* Keeps what the runs of an ended job left. On a thread of work. */
+void jit_store(struct job *job);
+void jit_close(struct jit_cache *cache);
+
 /* ---- the job ---- */
 
 /* Loop thread. */
@@ -171,6 +197,7 @@ struct job {
 	bool advancing, again; /* job_advance is running, and must repeat its loop */
 	char *lost;            /* why the machine cannot be used any more */
 	struct device_lease lease;
+	struct jit_cache jit;
 	struct work removal;
 	uint64_t received_ns, device_ns;
 	/* Set by job.c, called by the other files. */
@@ -257,6 +284,12 @@ struct step {
 	struct kettle_error fault; /* the step's own, where a sentence is needed */
 	char *missing;             /* a tool that this machine lacks */
 	const char *limit;         /* name of what it was killed at */
+
+	const char *jit_below[SANDBOX_LAYERS_MAX]; /* folders that its cache begins with, the first counts; */
+	size_t jit_count, jit_own;                 /* the first `own` of them are of its job's runs */
+	char *jit_input;                           /* one of them: what a prepare step left for it; NULL: nothing */
+	json_t *jit;                               /* what it left, for the outcome; NULL: nothing is told */
+	char *jit_trouble;                         /* why this machine could not keep it; NULL: it could */
 
 	bool warm_wanted;        /* whether it may begin as a copy was found out */
 	struct warm_waiter warm; /* ... and of what */

@@ -163,6 +163,25 @@ fingerprint(struct step *step)
 	return rc;
 }
 
+/* The same of a step that has a cache: its tool and the compilers that it names, as far as they are there. */
+static void
+fingerprint_jit(struct step *step)
+{
+	struct toolchain *toolchain = step->job->exec->toolchain;
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
+	const struct tool *tool = step->processes[0].tool;
+	bool known = tool && fingerprint_tool(step, tool, digest) == 0;
+	for (size_t i = 0; known && i < step->plan->jit_tools.count; i++) {
+		if (toolchain_find(toolchain, step->plan->jit_tools.list[i], &tool, NULL) != 0)
+			sha256_field(digest, NULL);
+		else
+			known = fingerprint_tool(step, tool, digest) == 0;
+	}
+	if (known)
+		sha256_end(digest, step->toolchain);
+	step->error = (struct kettle_error){0};
+}
+
 /* What the sandbox must show of its tools. */
 static void
 find_roots(struct step_process *process)
@@ -212,6 +231,8 @@ launch_find_tools(void *arg)
 		(void)toolchain_find(toolchain, step->plan->toolchain.list[i], &step->further[i], NULL);
 	if (rc == 0 && step->plan->cache)
 		rc = fingerprint(step);
+	if (rc == 0 && step->plan->jit_folder && step->plan->owner)
+		fingerprint_jit(step);
 	if (rc == 0 && step->plan->profile)
 		rc = find_profiler(step, &step->error);
 	if (step->processes[0].tool)
@@ -263,12 +284,13 @@ make_environment(const struct step_process *process, bool first)
 	return env;
 }
 
-/* Whether an input lies below out/, where the process may write. */
+/* Whether an input lies below out/, where the process may write, and is no part of its cache. */
 static bool
-fills_out(const struct plan_process *plan)
+fills_out(const struct step_process *process)
 {
+	const struct plan_process *plan = process->plan;
 	for (size_t i = 0; i < plan->inputs_count; i++)
-		if (strncmp(plan->inputs[i].path, "out/", 4) == 0)
+		if (strncmp(plan->inputs[i].path, "out/", 4) == 0 && !jit_is_input(process->step, plan->inputs[i].path))
 			return true;
 	return false;
 }
@@ -392,7 +414,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.envp = environment.list,
 		.sandbox.job_dir = process->dir,
 		.sandbox.job_writable = step->plan->kind == STEP_PREPARE,
-		.sandbox.out_filled = fills_out(process->plan),
+		.sandbox.out_filled = fills_out(process),
 		.sandbox.counts = step->plan->profile && strcmp(step->plan->profile, "perf") == 0,
 		.sandbox.binds = binds,
 		.sandbox.binds_count = binds_count,
@@ -414,6 +436,8 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.output_limit = process->limits.output,
 		.result = index == 0 && step->result.values ? &step->result : NULL,
 	};
+	if (index == 0)
+		jit_describe(step, &config.sandbox.cache);
 	process->running = true;
 	process_start(&process->process, exec->loop, &config, ended, on_lost, process);
 	warm_after_start(STEAL(step->warm.process));

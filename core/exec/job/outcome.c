@@ -232,6 +232,8 @@ outcome_make(const struct step *step)
 					 (json_int_t)step->launched_ns, "ended_ns", (json_int_t)step->ended_ns));
 	if (main->process.report.warm)
 		json_object_set_new(outcome, "warm", json_true());
+	if (step->jit)
+		json_object_set(outcome, "jit", step->jit);
 	if (step->missing)
 		json_object_set_new(outcome, "missing", json_string(step->missing));
 	if (step->state != STEP_PASSED)

@@ -79,6 +79,21 @@ source_of(const struct job *job, const struct plan_input *input)
 	return &job->steps[input->step - job->line.plan.steps];
 }
 
+/* What a prepare step left for the cache is a layer of it. */
+static int
+make_cache_input(struct step *step, const struct plan_input *input)
+{
+	const struct step *source = source_of(step->job, input);
+	AUTO_FREE char *folder = path_join(step->dir, "layer");
+	int rc = step->jit_input ? 0 : file_mkdirs(folder, 0755, &step->error);
+	if (rc != 0 || step->jit_input)
+		return rc;
+	rc = collect_outputs_link(&source->outputs, source->kept, input->output, folder, input->output, true, &step->error);
+	layer_open(folder, &source->outputs);
+	step->jit_input = path_join(folder, input->output);
+	return rc;
+}
+
 static int
 make_folder(struct step *step, const struct step_process *process)
 {
@@ -88,7 +103,9 @@ make_folder(struct step *step, const struct step_process *process)
 	for (size_t i = 0; rc == 0 && i < process->plan->inputs_count; i++) {
 		const struct plan_input *input = &process->plan->inputs[i];
 		const struct step *source = input->step ? source_of(job, input) : NULL;
-		if (source)
+		if (source && jit_is_input(step, input->path))
+			rc = make_cache_input(step, input);
+		else if (source)
 			rc = collect_outputs_link(
 				&source->outputs, source->kept, input->output, process->dir, input->path, may_link(step), &step->error);
 		else
@@ -257,6 +274,8 @@ step_files_prepare(void *arg)
 		failpoint("exec.cached");
 	else
 		step->error.code = rc == 0 ? make_step_folders(step) : rc;
+	if (step->error.code == 0)
+		jit_prepare(step);
 }
 
 /* Whether a failure of collect_outputs_collect is the step's fault, not the machine's. */
@@ -364,5 +383,6 @@ step_files_collect(void *arg)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, false, &step->outputs);
 	if (rc == 0 && step->collect && step->plan->cache && known)
 		step_files_store(step);
+	jit_take(step);
 	remove_folders(step, step->job->line.keep);
 }

@@ -278,6 +278,7 @@ static const struct {
 	{IN_BUILD, "result", "a build step gets no result channel"},
 	{IN_BUILD, "device", "a build step gets no device"},
 	{IN_BUILD | IN_PREPARE, "referee", "only a run step has a referee"},
+	{IN_BUILD | IN_PREPARE, "jit", "only a run keeps what compilers leave while it runs"},
 	{IN_RUN, "cache", "only build and prepare steps can be kept in the cache"},
 	{WITH_REFEREE, "argv", "its referee and solver have one each"},
 	{WITH_REFEREE, "inputs", "its referee and solver have their own"},
@@ -320,6 +321,7 @@ read_members(const json_t *object, struct plan_step *step)
 {
 	const json_t *pass = json_object_get(object, "pass"), *exits = json_object_get(pass, "exit"), *status;
 	const json_t *cases = json_object_get(object, "cases"), *warm = json_object_get(object, "warm");
+	const json_t *jit = json_object_get(object, "jit");
 	size_t i;
 	step->title = member_string(object, "title");
 	step->kind = member_is(object, "kind", "build")     ? STEP_BUILD
@@ -344,6 +346,8 @@ read_members(const json_t *object, struct plan_step *step)
 	step->secret_fd = member_string(object, "secret_fd");
 	step->warm = warm != NULL;
 	strings_read(&step->preload, json_object_get(warm, "preload"));
+	step->jit_folder = member_string(jit, "folder");
+	strings_read(&step->jit_tools, json_object_get(jit, "tools"));
 	step->profile = member_string(object, "profile");
 	step->run = json_object_get(object, "run");
 	step->share = (uint64_t)member_int(object, "share");
@@ -430,6 +434,7 @@ plan_free(struct plan *plan)
 		strings_free(&step->folders);
 		strings_free(&step->unique);
 		strings_free(&step->preload);
+		strings_free(&step->jit_tools);
 	}
 	free(plan->steps);
 	*plan = (struct plan){0};

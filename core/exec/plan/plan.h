@@ -60,8 +60,10 @@ struct plan_step {
 	const char *secret_fd;
 	bool warm;
 	struct strings preload;
+	const char *jit_folder; /* below out/; NULL: it keeps nothing for later runs */
+	struct strings jit_tools;
 	const char *profile;
-	json_t *run; /* of no meaning here: for the outcome */
+	json_t *run; /* for the outcome; a run that is secret keeps nothing */
 	uint64_t share;
 };
 

@@ -26,8 +26,8 @@ struct collector {
 
 /* ---- manifests ---- */
 
-static void
-add_entry(struct manifest *manifest, const struct output_file *file)
+void
+manifest_add(struct manifest *manifest, const struct output_file *file)
 {
 	manifest->files = xreallocarray(manifest->files, manifest->count + 1, sizeof(*manifest->files));
 	manifest->files[manifest->count] = *file;
@@ -83,7 +83,7 @@ manifest_read(const json_t *list, struct manifest *ret_manifest)
 			return false;
 		}
 		strcpy(file.sha256, sha256);
-		add_entry(&manifest, &file);
+		manifest_add(&manifest, &file);
 	}
 	*ret_manifest = manifest;
 	return json_is_array(list);
@@ -152,7 +152,7 @@ collect_file(struct collector *collector, int fd, const char *path, const struct
 		return rc;
 	keep_times(to, st);
 	collector->left -= file.size;
-	add_entry(collector->manifest, &file);
+	manifest_add(collector->manifest, &file);
 	return 0;
 }
 
@@ -165,7 +165,7 @@ collect_folder(struct collector *collector, int fd, const char *path, unsigned d
 	int rc = file_mkdirs(target, 0755, collector->err);
 	if (rc != 0)
 		return rc;
-	add_entry(collector->manifest, &(struct output_file){.path = (char *)path, .folder = true});
+	manifest_add(collector->manifest, &(struct output_file){.path = (char *)path, .folder = true});
 	AUTO_FD int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	AUTO_DIR DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
 	if (!folder)

@@ -27,6 +27,8 @@ struct manifest {
 	struct output_file *files;
 	size_t count;
 };
+/* Appends a copy. */
+void manifest_add(struct manifest *manifest, const struct output_file *file);
 uint64_t manifest_bytes(const struct manifest *manifest);
 void manifest_free(struct manifest *manifest);
 /* [{"path", "mode", "size", "sha256"} or {"path", "folder": true}]; new reference. */

@@ -279,6 +279,7 @@ run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 	if (builder->preload)
 		json_object_set_new(step, "warm",
 			json_pack("{s:s, s:O}", "tool", member_string(builder->options, "python"), "preload", builder->preload));
+	json_object_set_new(step, "jit", json_pack("{s:s, s:[s, s]}", "folder", CACHE, "tools", "g++", "nvcc"));
 	if (builder->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
 	json_object_set_new(step, "inputs", inputs);

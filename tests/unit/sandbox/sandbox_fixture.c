@@ -213,3 +213,12 @@ fixture_finish(struct fixture *fixture)
 		fail_msg("%s", err.message);
 	drain(fixture);
 }
+
+void
+fixture_put_file(const char *folder, const char *name, const char *text, mode_t mode)
+{
+	char path[256];
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}

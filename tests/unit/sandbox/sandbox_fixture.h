@@ -57,6 +57,8 @@ void fixture_finish(struct fixture *fixture);
 	} while (0)
 /* Reads what the payload has written so far until `text` has come, for at most 5 s. */
 void fixture_await(struct fixture *fixture, const char *text);
+/* Writes a file of that mode. */
+void fixture_put_file(const char *folder, const char *name, const char *text, mode_t mode);
 /* Monotonic milliseconds. */
 unsigned long fixture_now_ms(void);
 /* Whether the tests run as an ordinary user. */

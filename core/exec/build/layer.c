@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Layers: what compilers kept in one run, for later runs to begin with. */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/build/build.h"
+
+#define FOLDER_MODE 0777 /* of a layer: runs are other users, and the folder above is closed */
+#define FILE_MODE 0666
+#define PROGRAM_MODE 0777
+
+/* One take-over. */
+struct taker {
+	const struct layer_source *source;
+	const char *to;
+	struct layer *layer;
+	unsigned seen;
+	struct kettle_error *err;
+};
+
+void
+layer_free(struct layer *layer)
+{
+	manifest_free(&layer->files);
+	json_decref(layer->folders);
+	free(layer->path);
+	*layer = (struct layer){0};
+}
+
+/* Locks are of processes that have ended; names that a path cannot have, no compiler gives. */
+static bool
+is_left_out(const char *name, const char *path)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "locks") == 0 ||
+		   path_check_inside(path, NULL) != 0;
+}
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return S_ISREG(b->st_mode) && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+		   a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Whether a file is one that the run began with, or would stand in for one of ours. */
+static bool
+is_known(const struct taker *taker, const char *path, const struct stat *st)
+{
+	const struct layer_source *source = taker->source;
+	for (size_t i = 0; i < source->count; i++) {
+		AUTO_FREE char *below = path_join(source->below[i], path);
+		struct stat there;
+		if (lstat(below, &there) == 0)
+			return i >= source->own || is_same(st, &there);
+	}
+	return false;
+}
+
+/* Counts a file in the first folder of its path. */
+static void
+count_file(struct layer *layer, const char *path)
+{
+	AUTO_FREE char *first = xstrndup(path, strcspn(path, "/"));
+	json_int_t before = json_integer_value(json_object_get(layer->folders, first));
+	json_object_set_new(layer->folders, first, json_integer(before + 1));
+}
+
+static int
+too_much(const struct taker *taker)
+{
+	return kettle_fail(taker->err, KETTLE_ETOOBIG,
+		"What compilers kept in this run is not used by later ones: it is more than %u files or %llu MiB.",
+		LAYER_MAX_FILES, (unsigned long long)(LAYER_MAX_BYTES >> 20));
+}
+
+static int
+make_place(const char *path, bool folder, mode_t mode, struct kettle_error *err)
+{
+	int fd = folder ? mkdir(path, mode) : open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Whatever the umask says. */
+	if (fd >= 0 && chmod(path, mode) == 0)
+		return fd;
+	int rc = kettle_fail(err, KETTLE_EIO, "`%s` could not be made: %s.", path, strerror(errno));
+	if (fd >= 0 && !folder)
+		close(fd);
+	return rc;
+}
+
+static int
+take_file(struct taker *taker, int dir, const char *name, const char *path, const struct stat *st)
+{
+	struct output_file file = {.path = (char *)path, .mode = st->st_mode & 0100 ? 0755 : 0644};
+	struct layer *layer = taker->layer;
+	if (st->st_nlink != 1 || is_known(taker, path, st))
+		return 0;
+	if (st->st_size < 0 || (uint64_t)st->st_size > LAYER_MAX_BYTES - layer->bytes)
+		return too_much(taker);
+	AUTO_FD int from = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (from < 0)
+		return 0;
+	AUTO_FREE char *target = path_join(taker->to, path);
+	AUTO_FD int to = make_place(target, false, st->st_mode & 0100 ? PROGRAM_MODE : FILE_MODE, taker->err);
+	int rc = to < 0 ? to : sha256_copy(from, to, LAYER_MAX_BYTES - layer->bytes, &file.size, file.sha256, taker->err);
+	if (rc != 0)
+		return rc;
+	/* Compilers compare times. */
+	(void)futimens(to, (const struct timespec[]){st->st_atim, st->st_mtim});
+	layer->bytes += file.size;
+	layer->count++;
+	count_file(layer, path);
+	manifest_add(&layer->files, &file);
+	return 0;
+}
+
+static int take_folder(struct taker *taker, int dir, const char *name, const char *path, unsigned depth);
+
+static int
+take_entry(struct taker *taker, int dir, const char *name, const char *path, unsigned depth)
+{
+	struct stat st;
+	if (++taker->seen > LAYER_MAX_FILES)
+		return too_much(taker);
+	/* Links, sockets and devices are left out, and what an overlay makes of a file that was removed is a device. */
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
+		return 0;
+	return S_ISDIR(st.st_mode) ? take_folder(taker, dir, name, path, depth) : take_file(taker, dir, name, path, &st);
+}
+
+static int
+take_folder(struct taker *taker, int dir, const char *name, const char *path, unsigned depth)
+{
+	AUTO_FD int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_DIR DIR *folder = fd >= 0 && depth <= OUTPUT_MAX_DEPTH ? fdopendir(fd) : NULL;
+	if (!folder)
+		return 0;
+	int own = STEAL_FD(fd), rc = 0;
+	if (path) {
+		AUTO_FREE char *target = path_join(taker->to, path);
+		rc = make_place(target, true, FOLDER_MODE, taker->err);
+		manifest_add(&taker->layer->files, &(struct output_file){.path = (char *)path, .folder = true});
+	}
+	for (const struct dirent *entry; rc == 0 && (entry = readdir(folder));) {
+		AUTO_FREE char *below = path ? path_join(path, entry->d_name) : xstrdup(entry->d_name);
+		if (!is_left_out(entry->d_name, below))
+			rc = take_entry(taker, own, entry->d_name, below, depth + 1);
+	}
+	return rc;
+}
+
+int
+layer_take(
+	int from, const struct layer_source *source, const char *to, struct layer *ret_layer, struct kettle_error *err)
+{
+	struct layer layer = {.folders = json_object(), .path = xstrdup(to)};
+	struct taker taker = {.source = source, .to = to, .layer = &layer, .err = err};
+	int rc = make_place(to, true, FOLDER_MODE, err);
+	if (rc == 0)
+		rc = take_folder(&taker, from, ".", NULL, 0);
+	if (rc == 0) {
+		*ret_layer = layer;
+		return 0;
+	}
+	layer_free(&layer);
+	(void)file_remove_tree(to, NULL);
+	return rc;
+}
+
+void
+layer_open(const char *folder, const struct manifest *files)
+{
+	(void)chmod(folder, FOLDER_MODE);
+	for (size_t i = 0; i < files->count; i++) {
+		const struct output_file *file = &files->files[i];
+		AUTO_FREE char *path = path_join(folder, file->path);
+		(void)chmod(path, file->folder ? FOLDER_MODE : file->mode & 0100 ? PROGRAM_MODE : FILE_MODE);
+	}
+}

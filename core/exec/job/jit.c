@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* JIT caches: what compilers keep while a submission runs, for the job's later runs. */
+/*
+ * Theory of operation. The folder in which compilers keep their results is a cache of the sandbox (sandbox_cache): layers
+ * below, the run's own on top. A run that passed and is not secret leaves its own part as a further layer, so the next one
+ * finds everything compiled; a secret run leaves nothing, so nothing of it can reach another one. Below the layers of the job
+ * lies what is kept of an earlier job of the same owner with the same files, tools and device, and at the bottom what a
+ * prepare step left.
+ *
+ * Everything in a layer comes from a submission, and only that submission ever sees it again.
+ */
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json_access.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/job/job_internal.h"
+#include "exec/tools/tools.h"
+
+#define JIT_VERSION "kettle jit 1"
+
+static bool
+is_used(const struct step *step)
+{
+	return step->plan->jit_folder && step->job->line.unit.level != SANDBOX_LEVEL_OFF;
+}
+
+bool
+jit_is_input(const struct step *step, const char *path)
+{
+	return is_used(step) && strncmp(path, "out/", 4) == 0 && strcmp(path + 4, step->plan->jit_folder) == 0;
+}
+
+/* Whatever the plan says besides, nothing of a run with a secret is kept. */
+static bool
+is_secret(const struct step *step)
+{
+	return step->plan->secret || member_true(step->plan->run, "secret");
+}
+
+/* What must be the same for what was kept to be of use, and for its owner to have a right to it. */
+static void
+make_key(const struct step *step, char ret_key[DIGEST_HEX_SIZE])
+{
+	const struct job *job = step->job;
+	AUTO_DIGEST struct sha256 *digest = sha256_new();
+	const json_t *files = json_object_get(json_object_get(job->line.object, "plan"), "files");
+	AUTO_FREE char *text = json_dumps(files, JSON_COMPACT | JSON_SORT_KEYS);
+	AUTO_FREE char *environment = json_dumps(step->processes[0].plan->environment, JSON_COMPACT | JSON_SORT_KEYS);
+	sha256_field(digest, JIT_VERSION);
+	sha256_field(digest, PACKAGE_VERSION);
+	sha256_field(digest, step->plan->owner);
+	sha256_field(digest, text);
+	sha256_field(digest, environment);
+	sha256_field(digest, job->line.unit.name);
+	sha256_field(digest, job->exec->cpu_digest);
+	sha256_field(digest, step->toolchain);
+	sha256_end(digest, ret_key);
+}
+
+void
+jit_prepare(struct step *step)
+{
+	struct job *job = step->job;
+	struct jit_cache *cache = &job->jit;
+	if (!is_used(step) || cache->looked)
+		return;
+	cache->looked = true;
+	if (!step->plan->owner || !step->toolchain[0])
+		return;
+	cache->owner = step->plan->owner;
+	make_key(step, cache->key);
+	struct manifest files = {0};
+	AUTO_FREE char *folder = path_join(job->dir, "jit");
+	AUTO_JSON json_t *found =
+		file_mkdirs(folder, 0755, NULL) == 0 ? cache_get(&job->exec->cache, cache->key, folder, true, &files) : NULL;
+	if (!found)
+		return;
+	layer_open(folder, &files);
+	cache->layers[cache->count++] = (struct layer){.path = STEAL(folder), .files = files, .count = files.count};
+}
+
+void
+jit_describe(struct step *step, struct sandbox_cache *ret_cache)
+{
+	const struct jit_cache *cache = &step->job->jit;
+	if (!is_used(step))
+		return;
+	size_t count = 0;
+	for (size_t i = cache->count; i-- > 0;)
+		step->jit_below[count++] = cache->layers[i].path;
+	step->jit_own = count;
+	if (step->jit_input)
+		step->jit_below[count++] = step->jit_input;
+	step->jit_count = count;
+	*ret_cache = (struct sandbox_cache){
+		.name = step->plan->jit_folder, .count = count, .bytes = LAYER_MAX_BYTES, .inodes = LAYER_MAX_FILES};
+	memcpy(ret_cache->layers, step->jit_below, sizeof(step->jit_below));
+}
+
+/* What a step that is not secret left in its cache, and whether it is kept. New reference. */
+static json_t *
+describe_layer(const struct step *step, const struct layer *layer, bool kept, const char *dropped)
+{
+	size_t before = 0;
+	for (size_t i = 0; i < step->job->jit.count; i++)
+		before += step->job->jit.layers[i].files.count;
+	return json_pack("{s:I, s:I, s:I, s:o, s:b, s:s*}", "before", (json_int_t)before, "files", (json_int_t)layer->count,
+		"bytes", (json_int_t)layer->bytes, "folders", layer->folders ? json_incref(layer->folders) : json_object(),
+		"kept", kept, "dropped", dropped);
+}
+
+void
+jit_take(struct step *step)
+{
+	struct jit_cache *cache = &step->job->jit;
+	struct kettle_error error = {0};
+	struct layer layer = {0};
+	int from =
+		is_used(step) && step->processes[0].process.sandbox ? sandbox_cache_fd(step->processes[0].process.sandbox) : -1;
+	if (from < 0 || is_secret(step) || step->state != STEP_PASSED)
+		return;
+	AUTO_FREE char *folder = xasprintf("%s/jit-%zu", step->job->dir, cache->count);
+	const struct layer_source source = {.below = step->jit_below, .count = step->jit_count, .own = step->jit_own};
+	int rc = layer_take(from, &source, folder, &layer, &error);
+	bool kept = rc == 0 && layer.count > 0 && cache->count < JIT_LAYERS;
+	step->jit = describe_layer(step, &layer, kept, rc == KETTLE_ETOOBIG ? error.message : NULL);
+	if (rc != 0 && rc != KETTLE_ETOOBIG)
+		step->jit_trouble = xstrdup(error.message);
+	if (!kept) {
+		if (rc == 0)
+			(void)file_remove_tree(folder, NULL);
+		layer_free(&layer);
+		return;
+	}
+	cache->layers[cache->count++] = layer;
+	cache->grown = true;
+}
+
+/* All layers as one, in the newest: its own files count, then those of the one below it. */
+static void
+join_layers(struct jit_cache *cache)
+{
+	struct layer *all = &cache->layers[cache->count - 1];
+	for (size_t i = cache->count - 1; i-- > 0;) {
+		const struct layer *layer = &cache->layers[i];
+		for (size_t k = 0; k < layer->files.count; k++) {
+			const struct output_file *file = &layer->files.files[k];
+			AUTO_FREE char *there = path_join(all->path, file->path);
+			struct stat st;
+			if (lstat(there, &st) != 0 && collect_outputs_transfer(file, layer->path, all->path, true, NULL) == 0)
+				manifest_add(&all->files, file);
+		}
+	}
+}
+
+void
+jit_store(struct job *job)
+{
+	struct jit_cache *cache = &job->jit;
+	if (!cache->grown || !cache->key[0])
+		return;
+	AUTO_FREE char *scratch = path_join(job->dir, "jit-store");
+	AUTO_JSON json_t *nothing = json_object();
+	join_layers(cache);
+	const struct layer *all = &cache->layers[cache->count - 1];
+	/* What is there already has less. A failure is ignored: the next job compiles again. */
+	cache_remove(&job->exec->cache, cache->key, scratch);
+	(void)cache_put(&job->exec->cache, cache->key, cache->owner, &all->files, all->path, NULL, nothing, scratch, NULL);
+	if (manifest_bytes(&all->files) > cache_share(&job->exec->cache, cache->owner) / CACHE_TRIM_EVERY)
+		cache_trim(&job->exec->cache, scratch);
+}
+
+void
+jit_close(struct jit_cache *cache)
+{
+	for (size_t i = 0; i < cache->count; i++)
+		layer_free(&cache->layers[i]);
+	cache->count = 0;
+}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""JIT caches: what a run finds there, what is kept of it, for whom, and what is never taken over."""
+import exec_driver
+from exec_driver import *
+
+LIST = "import os\nfor top, _, names in sorted(os.walk('out/cache')):\n  for name in sorted(names):\n    path = os.path.join(top, name)\n" \
+       "    print(os.path.relpath(path, 'out/cache'), open(path).read().strip() if os.path.isfile(path) else '')\n"
+HEAD = "import os\nos.makedirs('out/cache/triton', exist_ok=True)\ndef put(name, text):\n  open('out/cache/' + name, 'w').write(text)\n"
+
+
+def run(id, code, **more):
+    """A run that lists its cache, and then does something to it."""
+    return dict({"id": id, "kind": "run", "argv": ["python3", "run.py"], "jit": {"folder": "cache"},
+                 "inputs": {"run.py": text(LIST + HEAD + code)}}, **more)
+
+
+def seen(outcome):
+    equal((outcome["state"], outcome["stderr"]["text"]), ("passed", ""))
+    return outcome["stdout"]["text"].splitlines()
+
+
+def flows(folder):
+    """A run finds what earlier ones of its job left, and of a secret one nothing"""
+    with Exec(folder) as x:
+        outcomes = x.outcomes("j", [
+            run("a", "put('triton/one', 'a')"),
+            run("b", "put('triton/two', 'b'); put('triton/one', 'b')"),
+            run("c", "put('triton/three', 'c')", secret={"POPCORN_SEED": "1"}),
+            run("d", "put('triton/four', 'd')", run={"mode": "test", "secret": True}),
+            run("e", "put('triton/five', 'e'); raise SystemExit(1)"),
+            run("f", "os.remove('out/cache/triton/one')"),
+            run("g", "")])
+        equal(seen(outcomes["a"]), [])
+        equal(seen(outcomes["b"]), ["triton/one a"])
+        after = ["triton/one b", "triton/two b"]
+        for id in "cdfg":
+            equal(seen(outcomes[id]), after)
+        equal(outcomes["e"]["stdout"]["text"].splitlines(), after)
+        equal((outcomes["a"]["jit"]["files"], outcomes["a"]["jit"]["folders"], outcomes["a"]["jit"]["kept"]), (1, {"triton": 1}, True))
+        equal([outcomes[id]["jit"]["files"] for id in "bfg"], [2, 0, 0])
+        equal(["jit" in outcomes[id] for id in "cde"], [False] * 3)
+        # Another job has nothing of it.
+        equal(seen(x.outcomes("k", [run("a", "")])["a"]), [])
+
+
+def owners(folder):
+    """The same owner finds it again with the same files, whoever else has them; also in another process"""
+    def job(x, owner, files, code="put('triton/one', 'x')"):
+        outcomes = x.outcomes("j", [run("a", code, owner=owner), run("b", "", owner=owner)], files=files)
+        return seen(outcomes["a"])
+
+    files = {"submission.py": {"text": "1"}}
+    with Exec(folder) as x:
+        equal(job(x, "user-1", files), [])
+        equal(job(x, "user-1", files), ["triton/one x"])
+        equal(job(x, "user-2", files), [])
+        equal(job(x, "user-1", {"submission.py": {"text": "2"}}), [])
+        equal(seen(x.outcomes("j", [run("a", "")], files=files)["a"]), [])
+    with Exec(folder) as x:
+        equal(job(x, "user-1", files, "put('triton/two', 'y')"), ["triton/one x"])
+        equal(job(x, "user-1", files), ["triton/one x", "triton/two y"])
+        equal(seen(x.outcomes("s", [run("a", "", owner="user-1", secret={"A": "1"})], files=files)["a"]),
+              ["triton/one x", "triton/two y"])
+
+
+def prepared(folder):
+    """What a prepare step left is below, keeps its times, and no run replaces it for later ones"""
+    prepare = {"id": "p", "kind": "prepare", "argv": ["sh", "-c", "mkdir -p out/cache/ext && echo ours >out/cache/ext/lib && "
+               "touch -d @1000000000 out/cache/ext/lib"], "outputs": ["cache"]}
+    inputs = {"out/cache": {"step": "p", "output": "cache"}}
+
+    def step(id, code):
+        made = run(id, code)
+        made["inputs"].update(inputs)
+        return made
+
+    with Exec(folder) as x:
+        outcomes = x.outcomes("j", [prepare, step("a", "print(os.stat('out/cache/ext/lib').st_mtime)\nput('ext/lib', 'theirs')"),
+                                    step("b", "put('ext/more', 'm')"), step("c", "")])
+        equal(seen(outcomes["a"]), ["ext/lib ours", "1000000000.0"])
+        equal(seen(outcomes["b"]), ["ext/lib ours"])
+        equal(seen(outcomes["c"]), ["ext/lib ours", "ext/more m"])
+
+
+HOSTILE = {
+    "a link": "os.symlink('/etc/passwd', 'out/cache/passwd')",
+    "a link for a folder": "os.symlink('/etc', 'out/cache/etc')",
+    "a hard link": "put('one', 'x'); os.link('out/cache/one', 'out/cache/two')",
+    "a FIFO": "os.mkfifo('out/cache/fifo')",
+    "a socket": "import socket; socket.socket(socket.AF_UNIX).bind('out/cache/socket')",
+    "locks": "os.mkdir('out/cache/triton/locks'); put('triton/locks/a', 'x'); put('locks', 'x')",
+    "a name with a line end": "put('a\\nb', 'x')",
+    "a name with an escape": "put('a\\x1b[31m', 'x')",
+    "a name that is no text": "open(b'out/cache/\\xff', 'w').write('x')",
+    "a long name": "os.chdir('out/cache')\nfor i in range(30):\n  os.mkdir('x' * 200)\n  os.chdir('x' * 200)\nopen('y', 'w').write('x')",
+    "deep folders": "os.chdir('out/cache')\nfor i in range(60):\n  os.mkdir('x')\n  os.chdir('x')\nopen('y', 'w').write('x')",
+    "a link for the cache": "os.rename('out/cache', 'out/away'); os.symlink('/etc', 'out/cache')",
+}
+TOO_MUCH = {
+    "many files": "for i in range(51000):\n  put('triton/%d' % i, '')",
+    "a sparse file": "os.truncate(os.open('out/cache/large', os.O_CREAT | os.O_RDWR), (1 << 30) + 1)",
+}
+
+
+def hostile(folder):
+    """Nothing but plain files with plain names is taken over"""
+    with Exec(folder) as x:
+        for name, code in HOSTILE.items():
+            outcomes = x.outcomes("j", [run("a", code), run("b", "")])
+            equal((name, outcomes["a"]["stderr"]["text"], seen(outcomes["b"])), (name, "", []))
+            equal((name, outcomes["a"]["jit"]["files"]), (name, 0))
+
+
+def bounded(folder):
+    """A cache over its limits is dropped with a sentence, and the runs go on"""
+    with Exec(folder) as x:
+        for name, code in TOO_MUCH.items():
+            limits = {"disk": 4 << 30, "inodes": 200000} if name == "never" else {"disk": 4 << 30}
+            outcomes = x.outcomes("j", [run("a", code, limits=limits), run("b", "")])
+            equal((name, outcomes["a"]["state"], outcomes["a"]["jit"]["kept"], seen(outcomes["b"])), (name, "passed", False, []))
+            contains(outcomes["a"]["jit"]["dropped"], "50000 files or 1024 MiB")
+
+
+def refused(folder):
+    """A cache belongs to runs, and its folder has a plain name"""
+    with Exec(folder) as x:
+        for step in (run("a", "", kind="build", cache=True), run("a", "", kind="prepare"), run("a", "", jit={"folder": "../x"}),
+                     run("a", "", jit={"folder": ".x"}), run("a", "", jit={})):
+            x.run("j", [step])
+            done = x.done("j")
+            equal(done["status"], "lost")
+            contains(done["error"], "jit")
+
+
+exec_driver.main([flows, owners, prepared, hostile, bounded, refused])
