@@ -321,6 +321,19 @@ promises_complete(const json_t *files, const char *submission)
 	return false;
 }
 
+/* Where the task wants it so, no run finds what compilers left in another one. */
+static void
+remove_jit_caches(const json_t *task, json_t *plan)
+{
+	const json_t *wanted = json_object_get(task, "jit_cache");
+	json_t *step;
+	size_t i;
+	if (!json_is_false(wanted) && !member_is(task, "jit_cache", "no"))
+		return;
+	json_array_foreach(json_object_get(plan, "steps"), i, step)
+		json_object_del(step, "jit");
+}
+
 /* Requests a plan from a language, and checks it. */
 static int
 complete_plan(const struct language *language, plan_fn make, const json_t *bundle, const char *code, const char *mode,
@@ -348,6 +361,7 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 	if (rc)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made a plan that cannot be carried out: %s",
 			language->name, inner.message);
+	remove_jit_caches(request.task, plan);
 	*ret_plan = plan_read(STEAL(plan));
 	bool complete = promises_complete(files, request.submission);
 	for (size_t i = 0; i < (*ret_plan)->count; i++) {

@@ -16,7 +16,7 @@
  *    "files": {name in the job's folder → contents}, "submission": the name that @SUBMISSION@ has there,
  *    "templates": {language → {"file_name", "text"}}, "remarks": [sentence…], "hash": sha256 of what a run depends on}
  *
- * `task` has every key of task.yml; absent ones have their default, `seed` stays absent. `lang` is the language's own
+ * `task` has every key of task.yml; absent ones have their default, `seed` and `jit_cache` stay absent. `lang` is the language's own
  * name, whatever alias the file used. The hash covers language, configuration, cases, scoring, timeouts and the files'
  * contents; not description, templates and devices.
  */

@@ -52,7 +52,10 @@ is_same(const struct stat *a, const struct stat *b)
 		   a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Whether a file is one that the run began with, or would stand in for one of ours. */
+/*
+ * Whether a file is one that the run began with. What lies below the job's own layers nothing may stand in for: no file,
+ * and no folder in the place of a file.
+ */
 static bool
 is_known(const struct taker *taker, const char *path, const struct stat *st)
 {
@@ -60,8 +63,13 @@ is_known(const struct taker *taker, const char *path, const struct stat *st)
 	for (size_t i = 0; i < source->count; i++) {
 		AUTO_FREE char *below = path_join(source->below[i], path);
 		struct stat there;
-		if (lstat(below, &there) == 0)
-			return i >= source->own || is_same(st, &there);
+		bool ours = i >= source->own;
+		if (lstat(below, &there) != 0)
+			continue;
+		if (!S_ISDIR(st->st_mode))
+			return ours || is_same(st, &there);
+		if (ours && !S_ISDIR(there.st_mode))
+			return true;
 	}
 	return false;
 }
@@ -101,7 +109,7 @@ take_file(struct taker *taker, int dir, const char *name, const char *path, cons
 {
 	struct output_file file = {.path = (char *)path, .mode = st->st_mode & 0100 ? 0755 : 0644};
 	struct layer *layer = taker->layer;
-	if (st->st_nlink != 1 || is_known(taker, path, st))
+	if (st->st_nlink != 1)
 		return 0;
 	if (st->st_size < 0 || (uint64_t)st->st_size > LAYER_MAX_BYTES - layer->bytes)
 		return too_much(taker);
@@ -128,10 +136,9 @@ static int
 take_entry(struct taker *taker, int dir, const char *name, const char *path, unsigned depth)
 {
 	struct stat st;
-	if (++taker->seen > LAYER_MAX_FILES)
-		return too_much(taker);
 	/* Links, sockets and devices are left out, and what an overlay makes of a file that was removed is a device. */
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) ||
+		is_known(taker, path, &st))
 		return 0;
 	return S_ISDIR(st.st_mode) ? take_folder(taker, dir, name, path, depth) : take_file(taker, dir, name, path, &st);
 }
@@ -151,7 +158,9 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 	}
 	for (const struct dirent *entry; rc == 0 && (entry = readdir(folder));) {
 		AUTO_FREE char *below = path ? path_join(path, entry->d_name) : xstrdup(entry->d_name);
-		if (!is_left_out(entry->d_name, below))
+		if (++taker->seen > LAYER_MAX_FILES)
+			rc = too_much(taker);
+		else if (!is_left_out(entry->d_name, below))
 			rc = take_entry(taker, own, entry->d_name, below, depth + 1);
 	}
 	return rc;

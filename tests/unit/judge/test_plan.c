@@ -244,6 +244,35 @@ test_allowed(void **state)
 		fail_msg("%s", err.message);
 }
 
+/* A task may want every run to begin without what compilers left in others. */
+MISTAKE(cached, add_member(plan, 0, "jit", json_pack("{s:s}", "folder", "cache")))
+
+static void
+assert_cached(const json_t *bundle, bool cached)
+{
+	AUTO_JSON json_t *plan = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(make_plan(bundle, "ranked", &plan, &err), 0);
+	assert_int_equal(json_object_get(step_at(plan, 0), "jit") != NULL, cached);
+}
+
+static void
+test_jit_cache(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tests/fixtures/tasks/set/allreduce_py");
+	json_t *task = json_object_get(bundle, "task");
+	py_hooks.plan = mistake_cached;
+	assert_cached(bundle, true);
+	json_object_set_new(task, "jit_cache", json_string("yes"));
+	assert_cached(bundle, true);
+	json_object_set_new(task, "jit_cache", json_string("no"));
+	assert_cached(bundle, false);
+	json_object_set_new(task, "jit_cache", json_false());
+	assert_cached(bundle, false);
+	py_hooks.plan = NULL;
+}
+
 int
 main(void)
 {
@@ -254,6 +283,7 @@ main(void)
 		cmocka_unit_test(test_not_loaded),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_allowed),
+		cmocka_unit_test(test_jit_cache),
 	};
 	return cmocka_run_group_tests(tests, languages_setup, languages_teardown);
 }

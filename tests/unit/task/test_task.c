@@ -284,6 +284,7 @@ static const struct bad_yml bad_keys[] = {
 		"task/task.yml:6: ranking_by must be one of \"last\", \"mean\" or \"geom\", not the string \"first\"."},
 	{FILES LANG CASES "test_timeout: 0\n",
 		"task/task.yml:6: test_timeout must be a number above 0 and at most 86400, not 0."},
+	{FILES LANG CASES "jit_cache: never\n", "task/task.yml:6: jit_cache must be one of true, false, \"yes\" or \"no\", not the string \"never\"."},
 	{FILES LANG CASES "multi_gpu: true\n",
 		"task/task.yml:4: tests[0] needs a `world_size` from 1 to 64, because the task says `multi_gpu: true`."},
 	{FILES LANG "multi_gpu: true\ntests: [{world_size: 2}]\nbenchmarks:\n  - world_size: 2\n  - world_size: 65\n",
