@@ -67,6 +67,7 @@ read_outcome(const json_t *json)
 		.result = json_object_get(json, "result"),
 		.device = json_object_get(json, "device"),
 		.artifacts = json_object_get(json, "artifacts"),
+		.jit = json_object_get(json, "jit"),
 		.begun_ns = member_int(stamps, "begun_ns"),
 		.queued_ns = member_int(stamps, "queued_ns"),
 		.launched_ns = member_int(stamps, "launched_ns"),

@@ -40,7 +40,7 @@ struct outcome {
 	struct optional_int exit, signal, start_ns, wall_ns, memory_peak;
 	bool cached, warm;
 	struct outcome_output out, err;
-	const json_t *result, *device, *artifacts;
+	const json_t *result, *device, *artifacts, *jit;
 	int64_t begun_ns, queued_ns, launched_ns, ended_ns; /* its stamps */
 };
 

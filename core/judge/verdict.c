@@ -363,6 +363,9 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 	/* Clocks and throttling before and after it, where it had a GPU. */
 	if (outcome->device)
 		json_object_set_new(run, "device", bounded(outcome->device));
+	/* What compilers left in it. */
+	if (outcome->jit)
+		json_object_set_new(run, "jit", bounded(outcome->jit));
 	/* Whether it began as a copy of a warm interpreter: what is compared should have begun alike. */
 	json_object_set_new(run, "warm", json_boolean(outcome->warm));
 	if (verdict)

@@ -147,6 +147,8 @@ void cache_trim(const struct cache *cache, const char *scratch);
 
 #define LAYER_MAX_BYTES (UINT64_C(1) << 30)
 #define LAYER_MAX_FILES 50000 /* files, folders and what else is there */
+#define LAYER_MAX_FOLDERS 20  /* that are counted by name; the files of others, and in none, as LAYER_OTHERS */
+#define LAYER_OTHERS "."
 
 /* Zero-initialise; layer_free at the end, which leaves its files. */
 struct layer {

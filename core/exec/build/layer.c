@@ -74,13 +74,15 @@ is_known(const struct taker *taker, const char *path, const struct stat *st)
 	return false;
 }
 
-/* Counts a file in the first folder of its path. */
+/* Counts a file in the first folder of its path; the run chooses how many of them there are. */
 static void
 count_file(struct layer *layer, const char *path)
 {
-	AUTO_FREE char *first = xstrndup(path, strcspn(path, "/"));
-	json_int_t before = json_integer_value(json_object_get(layer->folders, first));
-	json_object_set_new(layer->folders, first, json_integer(before + 1));
+	AUTO_FREE char *first = strchr(path, '/') ? xstrndup(path, strcspn(path, "/")) : xstrdup(LAYER_OTHERS);
+	bool named = json_object_get(layer->folders, first) || json_object_size(layer->folders) < LAYER_MAX_FOLDERS;
+	const char *name = named ? first : LAYER_OTHERS;
+	json_int_t before = json_integer_value(json_object_get(layer->folders, name));
+	json_object_set_new(layer->folders, name, json_integer(before + 1));
 }
 
 static int

@@ -201,6 +201,17 @@ report_throttle(const struct term *term, const json_t *device)
 	template_put(term, " ({throttled})\n", device, NULL);
 }
 
+/* Notes what compilers left of it, for later runs or not. */
+static void
+report_jit(const struct term *term, const json_t *jit)
+{
+	template_put(term,
+		"{files?      compilers left {files} new {files#file|files}, {bytes:bytes}{folders?: {folders@{value} in "
+		"{name}}}\n}",
+		jit, NULL);
+	term_block(term->out, member_text(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
+}
+
 static void
 report_run(const struct term *term, const json_t *run)
 {
@@ -212,6 +223,7 @@ report_run(const struct term *term, const json_t *run)
 		template_text("{secret?secret }{mode=leaderboard?ranked run|{mode}}{score?  {score:seconds}}", run, NULL);
 	mark_line(term, passed, 2, title);
 	report_throttle(term, json_object_get(run, "device"));
+	report_jit(term, json_object_get(run, "jit"));
 	term_block(term->out, member_text(run, "message"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result);
 	report_benchmarks(term, result);

@@ -132,6 +132,21 @@ takes_files_and_folders(void **state)
 }
 
 static void
+counts_by_few_folders(void **state)
+{
+	struct place *place = *state;
+	char name[32];
+	put(place->cache, "top", "");
+	for (int i = 0; i < 2 * LAYER_MAX_FOLDERS; i++) {
+		(void)snprintf(name, sizeof(name), "folder-%d/file", i);
+		put(place->cache, name, "");
+	}
+	assert_int_equal(take(place), 0);
+	assert_in_range(json_object_size(place->layer.folders), LAYER_MAX_FOLDERS, LAYER_MAX_FOLDERS + 1);
+	assert_true(member_int(place->layer.folders, LAYER_OTHERS) >= LAYER_MAX_FOLDERS);
+}
+
+static void
 leaves_out_what_is_no_file(void **state)
 {
 	struct place *place = *state;
@@ -263,6 +278,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PLACE_TEST(takes_files_and_folders),
+		PLACE_TEST(counts_by_few_folders),
 		PLACE_TEST(leaves_out_what_is_no_file),
 		PLACE_TEST(leaves_out_odd_names),
 		PLACE_TEST(takes_what_is_new),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "judge/run_steps.h"
 #include "judge/score.h"
 #include "lib/languages.h"
@@ -656,10 +657,10 @@ test_secret(void **state)
 	(void)state;
 	AUTO_JOB struct job job = make_job("ranked", "mean");
 	change(&job, "secret-test",
-		json_pack("{s:s, s:i, s:{s:s}, s:{s:s}, s:s, s:{s:s, s:s, s:s, s:s}, s:[{s:s, s:s}]}", "state", "failed",
-			"exit", 112, "stdout", "text", "SEKRET", "stderr", "text", "SEKRET", "command", "SEKRET", "result", "check",
-			"fail", "test.0.status", "fail", "test.0.spec", "SEKRET", "test.0.error", "SEKRET", "artifacts", "name",
-			"SEKRET", "sha256", "SEKRET"));
+		json_pack("{s:s, s:i, s:{s:s}, s:{s:s}, s:s, s:{s:s}, s:{s:s, s:s, s:s, s:s}, s:[{s:s, s:s}]}", "state",
+			"failed", "exit", 112, "stdout", "text", "SEKRET", "stderr", "text", "SEKRET", "command", "SEKRET", "jit",
+			"dropped", "SEKRET", "result", "check", "fail", "test.0.status", "fail", "test.0.spec", "SEKRET",
+			"test.0.error", "SEKRET", "artifacts", "name", "SEKRET", "sha256", "SEKRET"));
 	expect(&job, "failed",
 		"It passed the public runs, but not the secret ones: the harness of the secret test run reported a failure.",
 		"participant", false);
@@ -677,6 +678,24 @@ test_secret(void **state)
 	assert_null(strstr(third, "SEKRET"));
 	const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 3);
 	assert_int_equal(json_object_size(run), 9);
+}
+
+/* What compilers left of a public run is shown, as long as it is no more than can be. */
+static void
+test_jit(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	json_object_set_new(outcome_of(&job, "test"), "jit", json_pack("{s:i}", "files", 3));
+	make(&job);
+	const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 0);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(run, "jit"), "files")), 3);
+	AUTO_FREE char *long_name = xcalloc(1, VERDICT_MAX_SYSTEM + 1);
+	memset(long_name, 'x', VERDICT_MAX_SYSTEM);
+	json_object_set_new(outcome_of(&job, "test"), "jit", json_pack("{s:s}", "dropped", long_name));
+	make(&job);
+	run = json_array_get(json_object_get(job.verdict, "runs"), 0);
+	assert_int_equal(json_object_size(json_object_get(run, "jit")), 0);
 }
 
 static void
@@ -790,6 +809,7 @@ main(void)
 		cmocka_unit_test(test_incomplete),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_secret),
+		cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_secret_timeout),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_empty_lines),
