@@ -23,7 +23,7 @@ static const char *const unique_keys[] = {
 	"^(check|fault)$",
 	"^(test|benchmark)-count$",
 	"^test\\.[0-9]+\\.(spec|status|error|message)$",
-	"^benchmark\\.[0-9]+\\.(spec|status|error|runs|mean|std|err|best|worst|low|high|report)$",
+	"^benchmark\\.[0-9]+\\.(spec|status|error|runs|mean|std|err|best|worst|low|high|report|compiled)$",
 	"^benchmark\\.[0-9]+\\.(ratio|calibrator|calibrator-ns|calibrated|calibrators|ratios|raw-mean)$",
 };
 

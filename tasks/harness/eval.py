@@ -44,6 +44,7 @@ name holds `-own-` and a hash of the case), and measured beside the others where
   calibrator, calibrator-ns   the one taken, and its median in this run; calibrated: whether its quiet time is known
   calibrators   NAME=NS of all, each the time that a tenth of its times is below: about that of a quiet machine
   ratios   NAME=RATIO of all
+  compiled   how many files compilers left while calls were timed, where they did: that is part of a time
 
 Theory of operation. The process that is started (the parent) keeps result channel and seed and never imports anything
 of task or submission. While it is still bare, and has not read the seed, it forks the worker, which imports both and
@@ -66,7 +67,7 @@ import select
 import sys
 from _blake2 import blake2b
 from binascii import b2a_base64, crc32
-from time import perf_counter_ns as now_ns
+from time import perf_counter_ns as now_ns, time_ns
 
 from utils import OWN, estimate, in_order, references_of, score_of
 
@@ -89,6 +90,7 @@ MAX_TIMES = 8  # the calibrators in a row, at most
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 MAX_MESSAGE = 4000  # characters of a message to the participant
 MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
+CACHE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "out", "cache")  # where compilers keep what they make
 WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 SIGNALS = {4: "illegal instruction", 6: "aborted", 7: "bus error", 8: "arithmetic error", 9: "killed",
            11: "invalid memory access", 15: "terminated", 31: "a system call that is forbidden"}
@@ -368,16 +370,17 @@ def run_case(worker, mode, case, settings):
         return "", {}
     if (mode, kind, len(fields)) == ("profile", "report", 1) and WORD.union("+*=").issuperset(fields[0]):
         return "", {"report": fields[0]}
-    if mode not in settings or kind != "times" or len(fields) < 4 or len(fields) != 3 + len(fields[0].split(" ")):
+    if mode not in settings or kind != "times" or len(fields) < 5 or len(fields) != 4 + len(fields[0].split(" ")):
         raise WorkerFailed("the worker's answer is none")
-    names, samples, disturbed, *beats = fields
+    names, samples, disturbed, *beats, compiled = fields
     samples = checked_times(samples, *settings[mode], elapsed)
     count = len(samples)
     beats = {name: checked_times(times, count, count, elapsed) for name, times in zip(names.split(" "), beats)}
-    if len(disturbed) != count:
+    if len(disturbed) != count or not (compiled.isascii() and compiled.isdigit() and len(compiled) < 10):
         raise WorkerFailed("the worker's answer is none")
     references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
-    return "", score_of(samples, beats, [flag != "0" for flag in disturbed], references)
+    keys = score_of(samples, beats, [flag != "0" for flag in disturbed], references)
+    return "", {**keys, "compiled": compiled} if int(compiled) else keys
 
 
 def is_tasks_fault(mode, case, load, settings):
@@ -604,9 +607,23 @@ def run_calls(case, count):
     return ("pass",)
 
 
+def compiled_since(then):
+    """How many files compilers have left since that time, as the clock of files has it."""
+    count = 0
+    for folder, below, files in os.walk(CACHE):
+        below[:] = [name for name in below if name != "locks"]
+        for file in files:
+            try:
+                count += os.lstat(os.path.join(folder, file)).st_ctime_ns > then
+            except OSError:
+                pass
+    return count
+
+
 def measure(case, warmup, least, most, seconds):
-    """The fields of an answer: the times of the calls and of the calibrators beside them, or what was wrong."""
-    calls, names, times, start, look = [], case.calibrators, 1, 0, least
+    """The fields of an answer: the times of the calls and of the calibrators beside them, and how much was compiled
+    meanwhile, or what was wrong."""
+    calls, names, times, start, look, then = [], case.calibrators, 1, 0, least, time_ns()
     references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
     for n in range(warmup + most):
         call = case.call(n, times)
@@ -615,7 +632,7 @@ def measure(case, warmup, least, most, seconds):
         if n < warmup:
             if not case.task.calibrator:
                 times = max(1, min(MAX_TIMES, call.ns // sum(call.beats)))
-            start = now_ns()
+            start, then = now_ns(), time_ns()
             continue
         calls.append(call)
         if len(calls) < least or (now_ns() - start < seconds * 1e9 and len(calls) < look):
@@ -627,7 +644,8 @@ def measure(case, warmup, least, most, seconds):
             break
         look = len(calls) * 9 // 8 + 1  # looking costs the more, the more there are
     samples, *beats = [",".join(map(str, field)) for field in fields]
-    return "times", " ".join(names), samples, "".join(str(int(bool(call.disturbed))) for call in calls), *beats
+    compiled = str(compiled_since(then))
+    return "times", " ".join(names), samples, "".join(str(int(bool(call.disturbed))) for call in calls), *beats, compiled
 
 
 def profile(case):

@@ -111,6 +111,21 @@ benchmark_row(const json_t *result, json_int_t i)
 	return row;
 }
 
+/* Notes which benchmarks have a compiler's work in their times. */
+static void
+report_compiled(const struct term *term, const json_t *result, json_int_t count)
+{
+	for (json_int_t i = 0; i < count; i++) {
+		if (!*value_case_text(result, "benchmark", i, "compiled"))
+			continue;
+		fputs("    ", term->out);
+		term_put(term, STYLE_YELLOW, "compiled while measured");
+		fputs("; call it once for each shape before: ", term->out);
+		term_sanitize(term->out, value_case_text(result, "benchmark", i, "spec"), 0);
+		fputc('\n', term->out);
+	}
+}
+
 static void
 report_benchmarks(const struct term *term, const json_t *result)
 {
@@ -140,6 +155,7 @@ report_benchmarks(const struct term *term, const json_t *result)
 	if (uncalibrated)
 		fputs("    uncalibrated: the device has not been measured for this leaderboard, so its times vary more\n",
 			term->out);
+	report_compiled(term, result, count);
 	for (json_int_t i = 0; i < count; i++) {
 		struct value_case benchmark = value_case(result, "benchmark", i);
 		if (strcmp(benchmark.status, "fail") != 0)
