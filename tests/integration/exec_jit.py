@@ -45,8 +45,8 @@ def flows(folder):
 
 def owners(folder):
     """The same owner finds it again with the same files, whoever else has them; also in another process"""
-    def job(x, owner, files, code="put('triton/one', 'x')"):
-        outcomes = x.outcomes("j", [run("a", code, owner=owner), run("b", "", owner=owner)], files=files)
+    def job(x, owner, files, more=""):
+        outcomes = x.outcomes("j", [run("a", "put('triton/one', 'x')", owner=owner), run("b", more, owner=owner)], files=files)
         return seen(outcomes["a"])
 
     files = {"submission.py": {"text": "1"}}
@@ -55,11 +55,11 @@ def owners(folder):
         equal(job(x, "user-1", files), ["triton/one x"])
         equal(job(x, "user-2", files), [])
         equal(job(x, "user-1", {"submission.py": {"text": "2"}}), [])
-        equal(seen(x.outcomes("j", [run("a", "")], files=files)["a"]), [])
+        equal(seen(x.outcomes("j", [run("a", "put('triton/one', 'x')")], files=files)["a"]), [])
     with Exec(folder) as x:
         equal(job(x, "user-1", files, "put('triton/two', 'y')"), ["triton/one x"])
         equal(job(x, "user-1", files), ["triton/one x", "triton/two y"])
-        equal(seen(x.outcomes("s", [run("a", "", owner="user-1", secret={"A": "1"})], files=files)["a"]),
+        equal(seen(x.outcomes("s", [run("a", "put('triton/one', 'x')", owner="user-1", secret={"A": "1"})], files=files)["a"]),
               ["triton/one x", "triton/two y"])
 
 

@@ -145,9 +145,9 @@ void cache_trim(const struct cache *cache, const char *scratch);
 
 /* ---- layer.c: what compilers kept in one run, for later runs of the same job to begin with ---- */
 
-#define LAYER_MAX_BYTES (UINT64_C(1) << 30)
-#define LAYER_MAX_FILES 50000 /* files, folders and what else is there */
-#define LAYER_MAX_FOLDERS 20  /* that are counted by name; the files of others, and in none, as LAYER_OTHERS */
+#define LAYER_MAX_BYTES (UINT64_C(1) << 30) /* of all layers of a job together, as its files */
+#define LAYER_MAX_FILES 50000               /* files, folders and what else is there */
+#define LAYER_MAX_FOLDERS 20 /* that are counted by name; the files of others, and in none, as LAYER_OTHERS */
 #define LAYER_OTHERS "."
 
 /* Zero-initialise; layer_free at the end, which leaves its files. */
@@ -161,8 +161,10 @@ struct layer {
 /* What a run began with, so that a layer has what is new. */
 struct layer_source {
 	const char *const *below; /* folders; of files with the same path the first one counts */
-	size_t count,
-		own; /* the first `own` of them the job's runs made and may change; a file of another is never replaced */
+	/* the first `own` of them the job's runs made and may change; a file of another is never replaced */
+	size_t count, own;
+	uint64_t bytes; /* of the own ones: they count in the limits */
+	size_t entries;
 };
 /*
  * Copies what a run left in its cache, which nothing uses any more, into the new folder `to`: regular files and folders with

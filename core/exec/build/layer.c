@@ -24,7 +24,7 @@ struct taker {
 	const struct layer_source *source;
 	const char *to;
 	struct layer *layer;
-	unsigned seen;
+	size_t seen;
 	struct kettle_error *err;
 };
 
@@ -41,8 +41,7 @@ layer_free(struct layer *layer)
 static bool
 is_left_out(const char *name, const char *path)
 {
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "locks") == 0 ||
-		   path_check_inside(path, NULL) != 0;
+	return strcmp(name, "locks") == 0 || path_check_inside(path, NULL) != 0;
 }
 
 static bool
@@ -89,7 +88,9 @@ static int
 too_much(const struct taker *taker)
 {
 	return kettle_fail(taker->err, KETTLE_ETOOBIG,
-		"What compilers kept in this run is not used by later ones: it is more than %u files or %llu MiB.",
+		"What compilers left in this run is not kept for later ones: together with what is kept it is more than %u "
+		"files "
+		"or %llu MiB.",
 		LAYER_MAX_FILES, (unsigned long long)(LAYER_MAX_BYTES >> 20));
 }
 
@@ -111,16 +112,17 @@ take_file(struct taker *taker, int dir, const char *name, const char *path, cons
 {
 	struct output_file file = {.path = (char *)path, .mode = st->st_mode & 0100 ? 0755 : 0644};
 	struct layer *layer = taker->layer;
+	uint64_t left = LAYER_MAX_BYTES - taker->source->bytes - layer->bytes;
 	if (st->st_nlink != 1)
 		return 0;
-	if (st->st_size < 0 || (uint64_t)st->st_size > LAYER_MAX_BYTES - layer->bytes)
+	if (st->st_size < 0 || (uint64_t)st->st_size > left)
 		return too_much(taker);
 	AUTO_FD int from = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (from < 0)
 		return 0;
 	AUTO_FREE char *target = path_join(taker->to, path);
 	AUTO_FD int to = make_place(target, false, st->st_mode & 0100 ? PROGRAM_MODE : FILE_MODE, taker->err);
-	int rc = to < 0 ? to : sha256_copy(from, to, LAYER_MAX_BYTES - layer->bytes, &file.size, file.sha256, taker->err);
+	int rc = to < 0 ? to : sha256_copy(from, to, left, &file.size, file.sha256, taker->err);
 	if (rc != 0)
 		return rc;
 	/* Compilers compare times. */
@@ -159,6 +161,8 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 		manifest_add(&taker->layer->files, &(struct output_file){.path = (char *)path, .folder = true});
 	}
 	for (const struct dirent *entry; rc == 0 && (entry = readdir(folder));) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
 		AUTO_FREE char *below = path ? path_join(path, entry->d_name) : xstrdup(entry->d_name);
 		if (++taker->seen > LAYER_MAX_FILES)
 			rc = too_much(taker);
@@ -173,7 +177,7 @@ layer_take(
 	int from, const struct layer_source *source, const char *to, struct layer *ret_layer, struct kettle_error *err)
 {
 	struct layer layer = {.folders = json_object(), .path = xstrdup(to)};
-	struct taker taker = {.source = source, .to = to, .layer = &layer, .err = err};
+	struct taker taker = {.source = source, .to = to, .layer = &layer, .seen = source->entries, .err = err};
 	int rc = make_place(to, true, FOLDER_MODE, err);
 	if (rc == 0)
 		rc = take_folder(&taker, from, ".", NULL, 0);

@@ -52,6 +52,7 @@ struct exec_context {
 	unsigned stores; /* into the cache since it was last trimmed */
 	bool unrecorded; /* what builds read cannot be found out here */
 	bool told_path;  /* that PATH lacks a tool's folder */
+	bool alone;      /* for a single job: what compilers leave is kept for that one */
 	bool told_jit;   /* that nothing of a run can be kept */
 	struct job *jobs;
 	void (*on_done)(void *arg, enum exec_status status); /* after the `done` of a job; may be NULL */

@@ -50,13 +50,16 @@ make_key(const struct step *step, char ret_key[DIGEST_HEX_SIZE])
 {
 	const struct job *job = step->job;
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	const json_t *files = json_object_get(json_object_get(job->line.object, "plan"), "files");
-	AUTO_FREE char *text = json_dumps(files, JSON_COMPACT | JSON_SORT_KEYS);
+	const json_t *plan = json_object_get(job->line.object, "plan");
+	const json_t *own = json_array_get(json_object_get(plan, "steps"), (size_t)(step - job->steps));
+	AUTO_FREE char *text = json_dumps(json_object_get(plan, "files"), JSON_COMPACT | JSON_SORT_KEYS);
+	AUTO_FREE char *inputs = json_dumps(json_object_get(own, "inputs"), JSON_COMPACT | JSON_SORT_KEYS);
 	AUTO_FREE char *environment = json_dumps(step->processes[0].plan->environment, JSON_COMPACT | JSON_SORT_KEYS);
 	sha256_field(digest, JIT_VERSION);
 	sha256_field(digest, PACKAGE_VERSION);
 	sha256_field(digest, step->plan->owner);
 	sha256_field(digest, text);
+	sha256_field(digest, inputs);
 	sha256_field(digest, environment);
 	sha256_field(digest, job->line.unit.name);
 	sha256_field(digest, job->exec->cpu_digest);
@@ -72,7 +75,7 @@ jit_prepare(struct step *step)
 	if (!is_used(step) || cache->looked)
 		return;
 	cache->looked = true;
-	if (!step->plan->owner || !step->toolchain[0])
+	if (!step->plan->owner || !step->toolchain[0] || job->exec->alone)
 		return;
 	cache->owner = step->plan->owner;
 	make_key(step, cache->key);
@@ -83,7 +86,8 @@ jit_prepare(struct step *step)
 	if (!found)
 		return;
 	layer_open(folder, &files);
-	cache->layers[cache->count++] = (struct layer){.path = STEAL(folder), .files = files, .count = files.count};
+	cache->layers[cache->count++] =
+		(struct layer){.path = STEAL(folder), .files = files, .bytes = manifest_bytes(&files), .count = files.count};
 }
 
 void
@@ -127,7 +131,11 @@ jit_take(struct step *step)
 	if (from < 0 || is_secret(step) || step->state != STEP_PASSED)
 		return;
 	AUTO_FREE char *folder = xasprintf("%s/jit-%zu", step->job->dir, cache->count);
-	const struct layer_source source = {.below = step->jit_below, .count = step->jit_count, .own = step->jit_own};
+	struct layer_source source = {.below = step->jit_below, .count = step->jit_count, .own = step->jit_own};
+	for (size_t i = 0; i < cache->count; i++) {
+		source.bytes += cache->layers[i].bytes;
+		source.entries += cache->layers[i].files.count;
+	}
 	int rc = layer_take(from, &source, folder, &layer, &error);
 	bool kept = rc == 0 && layer.count > 0 && cache->count < JIT_LAYERS;
 	step->jit = describe_layer(step, &layer, kept, rc == KETTLE_ETOOBIG ? error.message : NULL);
@@ -170,10 +178,14 @@ jit_store(struct job *job)
 	AUTO_JSON json_t *nothing = json_object();
 	join_layers(cache);
 	const struct layer *all = &cache->layers[cache->count - 1];
-	/* What is there already has less. A failure is ignored: the next job compiles again. */
+	struct kettle_error error = {0};
+	/* What is there already has less. After a failure the next job compiles again. */
 	cache_remove(&job->exec->cache, cache->key, scratch);
-	(void)cache_put(&job->exec->cache, cache->key, cache->owner, &all->files, all->path, NULL, nothing, scratch, NULL);
-	if (manifest_bytes(&all->files) > cache_share(&job->exec->cache, cache->owner) / CACHE_TRIM_EVERY)
+	(void)cache_put(
+		&job->exec->cache, cache->key, cache->owner, &all->files, all->path, NULL, nothing, scratch, &error);
+	if (error.code != 0 && error.code != KETTLE_ETOOBIG)
+		cache->trouble = xstrdup(error.message);
+	if (cache->trim || manifest_bytes(&all->files) > cache_share(&job->exec->cache, cache->owner) / CACHE_TRIM_EVERY)
 		cache_trim(&job->exec->cache, scratch);
 }
 
@@ -183,4 +195,15 @@ jit_close(struct jit_cache *cache)
 	for (size_t i = 0; i < cache->count; i++)
 		layer_free(&cache->layers[i]);
 	cache->count = 0;
+	free(STEAL(cache->trouble));
+}
+
+void
+jit_tell(struct exec_context *exec, const char *trouble)
+{
+	if (!trouble || exec->told_jit)
+		return;
+	exec->told_jit = true;
+	AUTO_FREE char *text = xasprintf("What compilers leave in a run cannot be kept for later ones: %s", trouble);
+	exec_context_emit(exec, json_pack("{s:s, s:o}", "event", "error", "error", json_lines_text(text)));
 }

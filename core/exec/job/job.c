@@ -174,6 +174,7 @@ job_removed(void *arg)
 	struct job *job = arg;
 	struct exec_context *exec = job->exec;
 	failpoint("exec.removed");
+	jit_tell(exec, job->jit.trouble);
 	LIST_REMOVE(exec->jobs, job);
 	job_free(job);
 	if (!exec->jobs && exec->on_idle)
@@ -185,6 +186,8 @@ job_finish(struct job *job)
 {
 	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
 	job->finished = job->stopped = true;
+	if (job->jit.grown)
+		job->jit.trim = job->exec->stores++ % CACHE_TRIM_EVERY == 0;
 	work_start(&job->removal, job->exec->loop, remove_job_folder, job_removed, job);
 }
 

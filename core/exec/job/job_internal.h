@@ -163,7 +163,9 @@ struct jit_cache {
 	const char *owner;
 	struct layer layers[JIT_LAYERS]; /* the oldest first */
 	size_t count;
-	bool grown; /* a run of this job added one */
+	bool grown;    /* a run of this job added one */
+	bool trim;     /* after it was stored */
+	char *trouble; /* why this machine could not store it; NULL: it could */
 };
 
 /* Whether an input lies where the cache of the step does: then it is a layer of it. */
@@ -177,6 +179,8 @@ void jit_take(struct step *step);
 /* Keeps what the runs of an ended job left. On a thread of work. */
 void jit_store(struct job *job);
 void jit_close(struct jit_cache *cache);
+/* Says once why the runs go on without; NULL: there is nothing to say. Loop thread. */
+void jit_tell(struct exec_context *exec, const char *trouble);
 
 /* ---- the job ---- */
 

@@ -231,7 +231,7 @@ launch_find_tools(void *arg)
 		(void)toolchain_find(toolchain, step->plan->toolchain.list[i], &step->further[i], NULL);
 	if (rc == 0 && step->plan->cache)
 		rc = fingerprint(step);
-	if (rc == 0 && step->plan->jit_folder && step->plan->owner)
+	if (rc == 0 && step->plan->jit_folder && step->plan->owner && !step->job->jit.looked)
 		fingerprint_jit(step);
 	if (rc == 0 && step->plan->profile)
 		rc = find_profiler(step, &step->error);

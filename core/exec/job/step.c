@@ -262,19 +262,6 @@ on_value(void *arg, const char *key, const char *value)
 										   step->job->line.job, "step", step->plan->id, "key", key, "value", value));
 }
 
-/* Says once that what compilers leave cannot be kept here; the runs go on without. */
-static void
-tell_jit(struct step *step)
-{
-	struct exec_context *exec = step->job->exec;
-	if (!step->jit_trouble || exec->told_jit)
-		return;
-	exec->told_jit = true;
-	exec_context_emit(exec,
-		json_pack("{s:s, s:o}", "event", "error", "error",
-			json_sprintf("What compilers leave in a run cannot be kept for the next one: %s", step->jit_trouble)));
-}
-
 static void
 collect_done(void *arg)
 {
@@ -286,7 +273,7 @@ collect_done(void *arg)
 	else if (state == STEP_PASSED && step->fault.code != 0)
 		state = STEP_FAILED;
 	exec->unrecorded = exec->unrecorded || step->unable;
-	tell_jit(step);
+	jit_tell(exec, step->jit_trouble);
 	sandbox_machine_prepare(exec->machine);
 	step_end(step, state);
 	warm_prepare(exec->warm);

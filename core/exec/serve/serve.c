@@ -442,6 +442,7 @@ serve_plan(const struct exec_options *options, const char *path)
 		return close_serve(&serve, status);
 	}
 	serve.exec.on_done = on_done;
+	serve.exec.alone = true;
 	exec_context_emit(&serve.exec, exec_context_hello(&serve.exec));
 	if (job_start(&serve.exec, line, &error) != 0) {
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);

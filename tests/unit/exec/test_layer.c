@@ -88,11 +88,18 @@ put_old(const char *folder, const char *name, const char *text)
 }
 
 static int
-take(struct place *place)
+take_beside(struct place *place, uint64_t bytes, size_t entries)
 {
 	const char *const below[] = {place->own, place->ours};
-	const struct layer_source source = {.below = below, .count = OWN + OURS, .own = OWN};
+	const struct layer_source source = {
+		.below = below, .count = OWN + OURS, .own = OWN, .bytes = bytes, .entries = entries};
 	return layer_take(place->fd, &source, place->to, &place->layer, &place->err);
+}
+
+static int
+take(struct place *place)
+{
+	return take_beside(place, 0, 0);
 }
 
 /* Whether the layer has a file or folder, in its manifest and on disk alike. */
@@ -260,6 +267,19 @@ is_bounded_in_names(void **state)
 	assert_dropped(place);
 }
 
+/* All that the runs of a job left is within the limits. */
+static void
+is_bounded_with_others(void **state)
+{
+	struct place *place = *state;
+	put(place->cache, "a", "xy");
+	put(place->cache, "b", "xy");
+	assert_int_equal(take_beside(place, LAYER_MAX_BYTES - 3, 0), KETTLE_ETOOBIG);
+	assert_int_equal(take_beside(place, 0, LAYER_MAX_FILES - 1), KETTLE_ETOOBIG);
+	assert_int_equal(take_beside(place, LAYER_MAX_BYTES - 4, LAYER_MAX_FILES - 2), 0);
+	assert_int_equal(place->layer.count, 2);
+}
+
 static void
 says_what_the_machine_lacks(void **state)
 {
@@ -286,6 +306,7 @@ main(void)
 		PLACE_TEST(replaces_no_folder_of_ours),
 		PLACE_TEST(is_bounded_in_bytes),
 		PLACE_TEST(is_bounded_in_names),
+		PLACE_TEST(is_bounded_with_others),
 		PLACE_TEST(says_what_the_machine_lacks),
 	};
 	return cmocka_run_group_tests_name("layer", tests, NULL, NULL);
