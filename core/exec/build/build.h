@@ -147,6 +147,8 @@ void cache_trim(const struct cache *cache, const char *scratch);
 
 #define LAYER_MAX_BYTES (UINT64_C(1) << 30) /* of all layers of a job together, as its files */
 #define LAYER_MAX_FILES 50000               /* files, folders and what else is there */
+/* Entries that are looked at: where there is no overlay, what the run began with is there, too. */
+#define LAYER_MAX_SEEN (2 * LAYER_MAX_FILES)
 #define LAYER_MAX_FOLDERS 20 /* that are counted by name; the files of others, and in none, as LAYER_OTHERS */
 #define LAYER_OTHERS "."
 

@@ -144,6 +144,8 @@ take_entry(struct taker *taker, int dir, const char *name, const char *path, uns
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) ||
 		is_known(taker, path, &st))
 		return 0;
+	if (taker->layer->files.count + taker->source->entries >= LAYER_MAX_FILES)
+		return too_much(taker);
 	return S_ISDIR(st.st_mode) ? take_folder(taker, dir, name, path, depth) : take_file(taker, dir, name, path, &st);
 }
 
@@ -164,7 +166,7 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		AUTO_FREE char *below = path ? path_join(path, entry->d_name) : xstrdup(entry->d_name);
-		if (++taker->seen > LAYER_MAX_FILES)
+		if (++taker->seen > LAYER_MAX_SEEN)
 			rc = too_much(taker);
 		else if (!is_left_out(entry->d_name, below))
 			rc = take_entry(taker, own, entry->d_name, below, depth + 1);
@@ -177,7 +179,7 @@ layer_take(
 	int from, const struct layer_source *source, const char *to, struct layer *ret_layer, struct kettle_error *err)
 {
 	struct layer layer = {.folders = json_object(), .path = xstrdup(to)};
-	struct taker taker = {.source = source, .to = to, .layer = &layer, .seen = source->entries, .err = err};
+	struct taker taker = {.source = source, .to = to, .layer = &layer, .err = err};
 	int rc = make_place(to, true, FOLDER_MODE, err);
 	if (rc == 0)
 		rc = take_folder(&taker, from, ".", NULL, 0);

@@ -254,19 +254,6 @@ is_bounded_in_bytes(void **state)
 	assert_dropped(place);
 }
 
-/* Names that are left out count, too: it takes time to look at them. */
-static void
-is_bounded_in_names(void **state)
-{
-	struct place *place = *state;
-	char name[32];
-	for (unsigned i = 0; i <= LAYER_MAX_FILES; i++) {
-		(void)snprintf(name, sizeof(name), "%u%s", i, i % 2 ? "\n" : "");
-		assert_int_equal(symlinkat("x", place->fd, name), 0);
-	}
-	assert_dropped(place);
-}
-
 /* All that the runs of a job left is within the limits. */
 static void
 is_bounded_with_others(void **state)
@@ -305,7 +292,6 @@ main(void)
 		PLACE_TEST(replaces_nothing_of_ours),
 		PLACE_TEST(replaces_no_folder_of_ours),
 		PLACE_TEST(is_bounded_in_bytes),
-		PLACE_TEST(is_bounded_in_names),
 		PLACE_TEST(is_bounded_with_others),
 		PLACE_TEST(says_what_the_machine_lacks),
 	};
