@@ -19,6 +19,7 @@
 
 #define REPORT_LOG_LINES 200
 #define REPORT_OUTPUT_LINES 40
+#define REPORT_FOLDER_WIDTH 40
 #define REPORT_PROFILE_LINES 600 /* of a profiler: launches with all their sections */
 
 static int
@@ -219,12 +220,17 @@ report_throttle(const struct term *term, const json_t *device)
 
 /* Notes what compilers left of it, for later runs or not. */
 static void
-report_jit(const struct term *term, const json_t *jit)
+report_jit(const struct term *term, json_t *jit)
 {
-	template_put(term,
-		"{files?      compilers left {files} new {files#file|files}, {bytes:bytes}{folders?: {folders@{value} in "
-		"{name}}}\n}",
-		jit, NULL);
+	const char *folder, *between = ": ";
+	json_t *count;
+	template_put(term, "{files?      compilers left {files} new {files#file|files}, {bytes:bytes}}", jit, NULL);
+	json_object_foreach(json_object_get(jit, "folders"), folder, count) {
+		fprintf(term->out, "%s%" JSON_INTEGER_FORMAT " in ", between, json_integer_value(count));
+		term_sanitize(term->out, folder, REPORT_FOLDER_WIDTH);
+		between = ", ";
+	}
+	template_put(term, "{files?\n}", jit, NULL);
 	term_block(term->out, member_text(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
 }
 

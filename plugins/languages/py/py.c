@@ -103,6 +103,9 @@ static const struct {
 	{"PYTHONFAULTHANDLER", "1"}, /* a crash in native code shows its Python line */
 	{"PYTHONHASHSEED", "0"},     /* sets have the same order in every run */
 	{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"},
+	/* JAX keeps what it compiled, however quickly and however small. */
+	{"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0"},
+	{"JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1"},
 };
 static const struct {
 	const char *name, *folder;
