@@ -14,6 +14,12 @@ def run(id, code, **more):
                  "inputs": {"run.py": text(LIST + HEAD + code)}}, **more)
 
 
+def stored(x):
+    """Waits until the jobs that are done have stored what they leave."""
+    poll(lambda: not [name for _, names, _ in os.walk(os.path.join(x.state, "spool")) for name in names if name.startswith("job-")],
+         "the end of all jobs' folders")
+
+
 def seen(outcome):
     equal((outcome["state"], outcome["stderr"]["text"]), ("passed", ""))
     return outcome["stdout"]["text"].splitlines()
@@ -47,6 +53,7 @@ def owners(folder):
     """The same owner finds it again with the same files, whoever else has them; also in another process"""
     def job(x, owner, files, more=""):
         outcomes = x.outcomes("j", [run("a", "put('triton/one', 'x')", owner=owner), run("b", more, owner=owner)], files=files)
+        stored(x)
         return seen(outcomes["a"])
 
     files = {"submission.py": {"text": "1"}}

@@ -120,8 +120,6 @@ void cache_close(struct cache *cache);
 /* The most bytes that the entries of an owner may take together; NULL: those of boards. */
 uint64_t cache_share(const struct cache *cache, const char *owner);
 
-/* Removes an entry, by way of a path beside `scratch`. [any, blocks] */
-void cache_remove(const struct cache *cache, const char *key, const char *scratch);
 /*
  * Brings the files of an entry into the folder `to` (by hard link where `link`). Returns what cache_put was given with
  * them, a new reference, or NULL: there is no entry; one that is damaged, or whose build would read something else now, is
@@ -136,6 +134,9 @@ json_t *cache_get(const struct cache *cache, const char *key, const char *to, bo
  */
 int cache_put(const struct cache *cache, const char *key, const char *owner, const struct manifest *files,
 	const char *from, const struct reads *reads, const json_t *more, const char *scratch, struct kettle_error *err);
+/* The same in the place of one that is there, of files that no build left. [any, blocks] */
+int cache_replace(const struct cache *cache, const char *key, const char *owner, const struct manifest *files,
+	const char *from, const char *scratch, struct kettle_error *err);
 /*
  * Removes what is too old, then of each owner the oldest beyond its share, then, where all is still too much, the oldest
  * of the user who has most: never a board's own, which only other boards displace. What goes is moved beside `scratch`

@@ -59,13 +59,6 @@ cache_drop(const char *entry, const char *scratch)
 		(void)file_remove_tree(dest, NULL);
 }
 
-void
-cache_remove(const struct cache *cache, const char *key, const char *scratch)
-{
-	AUTO_FREE char *entry = path_join(cache->dir, key);
-	cache_drop(entry, scratch);
-}
-
 /* The manifest without its files, a new reference; NULL: there is none. */
 static json_t *
 read_manifest(const char *entry, struct manifest *ret_files)
@@ -151,6 +144,32 @@ write_entry(const struct manifest *files, const char *from, const char *owner, c
 	json_object_update(manifest, (json_t *)more);
 	AUTO_FREE char *text = json_dumps(manifest, JSON_COMPACT);
 	return file_write(manifest_path, text, strlen(text), 0600, err);
+}
+
+/* At each moment there is an entry, where the file system can exchange two. What was there before is in scratch then. */
+static int
+exchange(const char *scratch, const char *entry)
+{
+	if (renameat2(AT_FDCWD, scratch, AT_FDCWD, entry, RENAME_EXCHANGE) == 0)
+		return 0;
+	if (errno != ENOENT)
+		cache_drop(entry, scratch);
+	return rename(scratch, entry);
+}
+
+int
+cache_replace(const struct cache *cache, const char *key, const char *owner, const struct manifest *files,
+	const char *from, const char *scratch, struct kettle_error *err)
+{
+	AUTO_FREE char *entry = path_join(cache->dir, key);
+	AUTO_JSON json_t *nothing = json_object();
+	if (manifest_bytes(files) > cache_share(cache, owner))
+		return kettle_fail(err, KETTLE_ETOOBIG, "The files exceed their share of the cache.");
+	int rc = write_entry(files, from, owner, NULL, nothing, scratch, err);
+	if (rc == 0 && exchange(scratch, entry) != 0)
+		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
+	(void)file_remove_tree(scratch, NULL);
+	return rc;
 }
 
 int

@@ -175,14 +175,11 @@ jit_store(struct job *job)
 	if (!cache->grown || !cache->key[0])
 		return;
 	AUTO_FREE char *scratch = path_join(job->dir, "jit-store");
-	AUTO_JSON json_t *nothing = json_object();
+	struct kettle_error error = {0};
 	join_layers(cache);
 	const struct layer *all = &cache->layers[cache->count - 1];
-	struct kettle_error error = {0};
 	/* What is there already has less. After a failure the next job compiles again. */
-	cache_remove(&job->exec->cache, cache->key, scratch);
-	(void)cache_put(
-		&job->exec->cache, cache->key, cache->owner, &all->files, all->path, NULL, nothing, scratch, &error);
+	(void)cache_replace(&job->exec->cache, cache->key, cache->owner, &all->files, all->path, scratch, &error);
 	if (error.code != 0 && error.code != KETTLE_ETOOBIG)
 		cache->trouble = xstrdup(error.message);
 	if (cache->trim || manifest_bytes(&all->files) > cache_share(&job->exec->cache, cache->owner) / CACHE_TRIM_EVERY)
