@@ -102,6 +102,37 @@ get(struct place *place, int number, const char *text)
 	return true;
 }
 
+/* An entry gives way to one of the same key at once. */
+static void
+replaces(void **state)
+{
+	(void)state;
+	struct place place;
+	char key[65];
+	place_make(&place, 1u << 20, 30);
+	AUTO_FREE char *folder = path_join(place.dir, "cache");
+	struct output_file file = {.path = (char *)"q", .mode = 0644, .size = 3};
+	const struct manifest files = {&file, 1};
+	AUTO_FREE char *path = scratch_write(place.files, "q", "new");
+	sha256_hex("new", 3, file.sha256);
+	key_of(1, key);
+	for (int before = 0; before < 2; before++) {
+		if (before)
+			put(&place, 1, "one");
+		assert_int_equal(cache_replace(&place.cache, key, "user-1", &files, place.files, place.scratch, NULL), 0);
+		struct manifest found = {0};
+		AUTO_JSON json_t *entry = cache_get(&place.cache, key, place.to, false, &found);
+		assert_non_null(entry);
+		assert_int_equal(found.count, 1);
+		assert_string_equal(found.files[0].path, "q");
+		manifest_free(&found);
+		assert_int_not_equal(access(place.scratch, F_OK), 0);
+		assert_int_equal(file_remove_tree(folder, NULL) || mkdir(folder, 0700), 0);
+		assert_int_equal(file_remove_tree(place.to, NULL) || mkdir(place.to, 0755), 0);
+	}
+	place_remove(&place);
+}
+
 static void
 keeps_and_finds(void **state)
 {
@@ -280,6 +311,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_and_finds),
+		cmocka_unit_test(replaces),
 		cmocka_unit_test(notices_damage),
 		cmocka_unit_test(trims_by_age_and_size),
 		cmocka_unit_test(bounds_each_user),

@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "base/xalloc.h"
 #include "judge/run_steps.h"
 #include "judge/score.h"
 #include "lib/languages.h"
@@ -680,24 +679,6 @@ test_secret(void **state)
 	assert_int_equal(json_object_size(run), 9);
 }
 
-/* What compilers left of a public run is shown, as long as it is no more than can be. */
-static void
-test_jit(void **state)
-{
-	(void)state;
-	AUTO_JOB struct job job = make_job("test", "mean");
-	json_object_set_new(outcome_of(&job, "test"), "jit", json_pack("{s:i}", "files", 3));
-	make(&job);
-	const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 0);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(run, "jit"), "files")), 3);
-	AUTO_FREE char *long_name = xcalloc(1, VERDICT_MAX_SYSTEM + 1);
-	memset(long_name, 'x', VERDICT_MAX_SYSTEM);
-	json_object_set_new(outcome_of(&job, "test"), "jit", json_pack("{s:s}", "dropped", long_name));
-	make(&job);
-	run = json_array_get(json_object_get(job.verdict, "runs"), 0);
-	assert_int_equal(json_object_size(json_object_get(run, "jit")), 0);
-}
-
 static void
 test_secret_timeout(void **state)
 {
@@ -809,7 +790,6 @@ main(void)
 		cmocka_unit_test(test_incomplete),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_secret),
-		cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_secret_timeout),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_empty_lines),

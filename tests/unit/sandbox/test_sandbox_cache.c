@@ -124,7 +124,8 @@ static void
 test_cache_empty(void **state)
 {
 	struct fixture *fixture = *state;
-	fixture_put_file(fixture->job, "run", "#!/bin/sh\necho x >out/cache/x\nmv out/cache out/away\nmkdir out/cache\n", 0755);
+	fixture_put_file(
+		fixture->job, "run", "#!/bin/sh\necho x >out/cache/x\nmv out/cache out/away\nmkdir out/cache\n", 0755);
 	fixture->config.cache = (struct sandbox_cache){.name = "cache"};
 	fixture->config.file = "./run";
 	FIXTURE_RUN(fixture, "x");
