@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
 # class: Host: dropping sitecustomize, .pth, shadow modules
 # tries: to leave modules and start files wherever it may write, so that the next run, step or job loads them; says so if
-#        an earlier one's is loaded, or is there.
+#        an earlier one's is loaded, or is there. Among the caches of compilers lies what the same submission left, and is not
+#        loaded either.
 # expect: passed
 # mode: benchmark
 # runs: 2
+# variants: WHO=one WHO=two
 import os
 import site
 import sys
 
 from attack import escaped, honest as custom_kernel, tried
 
-POISON = 'import os\nos.write(2, b"ESCAPED what an earlier run has left was loaded\\n")\n'
+POISON = 'import os\nos.write(2, b"ESCAPED what a run of @WHO@ has left was loaded\\n")\n'
 NAMES = ("sitecustomize.py", "usercustomize.py", "random.py", "reference.py", "task.py", "eval.py", "utils.py", "_ctypes.py",
          "ctypes.py", "select.py", "traceback.py", "kettle.pth", ".pythonrc.py", "pyvenv.cfg", "python311._pth")
 
@@ -29,7 +31,8 @@ for folder in folders():
         path = os.path.join(folder, name)
         if folder not in (".", "/job", "") and not folder.startswith(sys.prefix) and os.path.exists(path):
             with open(path, errors="replace") as file:
-                if "ESCAPED" in file.read():
+                text = file.read()
+                if "ESCAPED" in text and not (folder == "out/cache" and "a run of @WHO@" in text):
                     escaped(f"{path} of an earlier run is still there")
         try:
             os.makedirs(folder, exist_ok=True)
