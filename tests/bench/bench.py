@@ -7,7 +7,7 @@ go to bench.json in the build folder, where a section that is measured again tak
 page for people to benchmarks.md beside it (`make update-benchmarks` takes that into the documentation). A section that
 cannot be measured says why, and the others go on. KETTLE_BENCH_SECONDS (2) is how long one measurement lasts and scales
 repetitions; KETTLE_BENCH_RUNS (20) are the fresh processes of the section scores; KETTLE_BENCH_FOLDER is where results
-go instead of the build folder."""
+go instead of the build folder; JIT_TASKS is a folder of tasks for the section jit."""
 import json
 import os
 import pathlib
@@ -25,6 +25,7 @@ import board  # noqa: E402
 import busy  # noqa: E402
 import gpu  # noqa: E402
 import interpreters  # noqa: E402
+import jit  # noqa: E402
 import kinds  # noqa: E402
 import sandbox  # noqa: E402
 import scores  # noqa: E402
@@ -69,6 +70,7 @@ SECTIONS = {
     "tasks": (submissions.tasks, "Ranked submissions of the shipped tasks",
               "New code each time, through a server, split as above; *run* is the task's own work."),
     "baseline": (baseline.measure, "Beside a driver that works as KernelBot's reference does", baseline.__doc__.split(": ", 1)[1]),
+    "jit": (jit.measure, "Submissions that are compiled while they run", jit.__doc__.split(": ", 1)[1]),
     "kinds": (kinds.measure, "Scores of warm and of cold runs",
               "The milliseconds of ranked submissions of shipped tasks, by turns in runs that begin as copies of a warm "
               "interpreter and in runs that begin in a fresh one."),
