@@ -130,6 +130,14 @@ test_environment(void **state)
 	assert_int_equal(count, 7);
 	AUTO_JSON json_t *newer = good_plan((struct given){plain, NULL, NULL, "{\"name\": \"B200\", \"sm\": \"100\"}"});
 	assert_string_equal(text_at(at(plans_step(newer, "test"), "env"), "TORCH_CUDA_ARCH_LIST"), "10.0");
+	/* Where the configuration names none, the GPU's own. */
+	AUTO_JSON json_t *told = good_plan((struct given){plain, "import torch.utils.cpp_extension\n", NULL,
+		"{\"name\": \"X\", \"facts\": {\"gpu\": {\"compute\": \"9.0\"}}}"});
+	assert_string_equal(text_at(at(plans_step(told, "test"), "env"), "TORCH_CUDA_ARCH_LIST"), "9.0+PTX");
+	assert_string_equal(text_at(at(plans_step(told, "prepare"), "env"), "TORCH_CUDA_ARCH_LIST"), "9.0+PTX");
+	AUTO_JSON json_t *odd =
+		good_plan((struct given){plain, NULL, NULL, "{\"name\": \"X\", \"facts\": {\"gpu\": {\"compute\": \"9;x\"}}}"});
+	assert_null(at(at(plans_step(odd, "test"), "env"), "TORCH_CUDA_ARCH_LIST"));
 }
 
 /* The profiler is that of the device; without one, only torch's own leaves its trace. */

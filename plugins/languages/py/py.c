@@ -133,12 +133,28 @@ torch_architecture(const char *sm)
 	return json_sprintf("%.*s.%s", (int)digits - 1, sm, sm + digits - 1);
 }
 
-/* Extensions are compiled in a sandbox without a device, so torch gets the architecture by its variable. */
+/* What the GPU says of itself, "9.0", and what torch makes of it where it sees the GPU. */
+static json_t *
+torch_capability(const char *compute)
+{
+	size_t plain = compute ? strspn(compute, "0123456789.") : 0;
+	return plain > 0 && !compute[plain] ? json_sprintf("%.16s+PTX", compute) : NULL;
+}
+
+/*
+ * Extensions are compiled in a sandbox without a device, so torch gets the architecture by its variable: the configuration's,
+ * else that of the unit's GPU, once the machine has told it.
+ */
 static void
 add_architecture(json_t *env, const json_t *device)
 {
+	const json_t *gpu = json_object_get(json_object_get(device, "facts"), "gpu");
 	const char *sm = member_string(device, "sm"), *gfx = member_string(device, "gfx");
 	json_t *architecture = sm ? torch_architecture(sm) : NULL;
+	if (!gfx)
+		gfx = member_string(gpu, "gfx");
+	if (!architecture)
+		architecture = torch_capability(member_string(gpu, "compute"));
 	if (architecture)
 		json_object_set_new(env, "TORCH_CUDA_ARCH_LIST", architecture);
 	if (gfx) {
