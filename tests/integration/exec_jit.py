@@ -50,7 +50,7 @@ def flows(folder):
 
 
 def owners(folder):
-    """The same owner finds it again with the same files, whoever else has them; also in another process"""
+    """The same owner finds it again with the same files, in another process too; no other owner does"""
     def job(x, owner, files, more=""):
         outcomes = x.outcomes("j", [run("a", "put('triton/one', 'x')", owner=owner), run("b", more, owner=owner)], files=files)
         stored(x)

@@ -378,6 +378,16 @@ tell_path(struct exec_context *exec, const char *program)
 				  json_sprintf("The folder of `%s` is not text in UTF-8, so the PATH of steps lacks it.", clean.data)));
 }
 
+/* The file that is executed, as the sandbox shows it; NULL: one of its own folder, by argv[0]. */
+static const char *
+find_program(const struct step_process *process)
+{
+	const struct step *step = process->step;
+	if (step->helper)
+		return step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->helper->real : PROFILER_SHOWN;
+	return process->tool ? process->tool->path : NULL;
+}
+
 /* Starts one; everything that config points to is freed again when this returns. */
 static void
 launch(struct step_process *process, size_t index, const struct referee_link *link, void (*ended)(void *arg),
@@ -385,9 +395,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 {
 	struct step *step = process->step;
 	const struct exec_context *exec = step->job->exec;
-	const char *program = process->tool ? process->tool->path : NULL;
-	if (step->helper)
-		program = step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->helper->real : PROFILER_SHOWN;
+	const char *program = find_program(process);
 	bool on_device = step->plan->kind == STEP_RUN || step->plan->device > 0;
 	const struct cores *cores = on_device ? &step->cores : exec->build;
 	struct sandbox_fd fds[4];
