@@ -62,7 +62,7 @@ cleanup_verdict(struct verdict **verdict)
  *    "blame": "participant"|"task"|"machine" or null, "retry": bool,
  *    "score": seconds or null, "low", "high": its interval in seconds or null,
  *    "runs": [{"mode", "secret", "index" (profile), "passed", "state", "score", "low", "high", "start_ns", "wall_ns",
- *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command", "warm", "jit",
+ *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command", "warm",
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},
  *        "jit" (with a cache of compilers): see event.schema.json,
  *        "device" (with a GPU): {"gpus", "throttled", "repeated"}, see event.schema.json}],
