@@ -9,7 +9,7 @@
 #include <kettle/error.h>
 #include <stdbool.h>
 
-/* What a file of the task says if its harness reports all keys of a benchmark: a report that lacks one is forged. */
+/* What a file of the task says if its harness reports all keys of every case: a report that lacks one is forged. */
 #define PLAN_COMPLETE "kettle-reports: complete"
 
 /* A step as the core works with it; strings and JSON belong to the plan. */
@@ -23,7 +23,7 @@ struct plan_step {
 	bool secret;
 	json_int_t index;                      /* of the benchmark that is profiled; -1: it is no profile */
 	size_t cases;                          /* that the run is given */
-	bool complete;                         /* a harness that reports every key of a benchmark (PLAN_COMPLETE) */
+	bool complete;                         /* a harness that reports every key of a case (PLAN_COMPLETE) */
 	json_int_t devices;                    /* that it needs at once */
 	double wall_s, cpu_s;                  /* its limits; 0: none of its own */
 	const json_t *pass_exit, *pass_result; /* its pass condition; NULL: the default */

@@ -184,20 +184,7 @@ score_read(const json_t *result, size_t count, const char *ranking_by, const str
 	return 0;
 }
 
-/* ---- what a report must hold, and can ---- */
-
-int
-score_check_complete(const json_t *result, size_t count, struct kettle_error *err)
-{
-	static const char *const keys[] = {"spec", "status", "runs", "mean", "low", "high", "ratio", "calibrator",
-		"calibrator-ns", "calibrators", "ratios", "raw-mean", "std", "err", "best", "worst"};
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
-			if (!result_value(result, "benchmark", i, keys[k]))
-				return kettle_fail(err, KETTLE_EINVAL,
-					"its report lacks `%s` of benchmark %zu, which its harness always gives.", keys[k], i + 1);
-	return 0;
-}
+/* ---- what a run can have taken ---- */
 
 int
 score_check_time(const json_t *result, size_t count, double wall_ns, struct kettle_error *err)

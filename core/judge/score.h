@@ -33,8 +33,6 @@ extern const struct score_interval_kind score_interval_kinds[];
 int score_read(const json_t *result, size_t count, const char *ranking_by, const struct score_interval_kind *kinds,
 	struct score *ret_score, struct kettle_error *err);
 
-/* EINVAL: a key of a benchmark is missing that Kettle's own harnesses always report. The sentence as of score_read. [any] */
-int score_check_complete(const json_t *result, size_t count, struct kettle_error *err);
 /*
  * EINVAL: the calls that a harness reports (runs times raw-mean, or mean where that is missing) took longer together than
  * the run, of which wall_ns is known (above 0), by more than measuring it can be wrong; or runs is no such number. What is

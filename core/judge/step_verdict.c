@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/utf8.h"
+#include "judge/report.h"
 
 #define MAX_LINE 300    /* bytes of a line of output that a sentence repeats */
 #define MAX_MESSAGE 500 /* bytes of a harness's own message */
@@ -110,12 +111,6 @@ end_sentence(const struct reader *reader, bool first_error, struct buf *out)
 	buf_printf(out, line.len ? ": %s" : ".", line.len ? line.data : "");
 }
 
-static const char *
-case_noun(const struct reader *reader)
-{
-	return strcmp(reader->step->mode, "test") == 0 ? "test" : "benchmark";
-}
-
 /* The number of cases reported as failed; *ret_first is the first of them. */
 static size_t
 count_failed(const struct reader *reader, const char *noun, size_t *ret_first)
@@ -135,7 +130,7 @@ count_failed(const struct reader *reader, const char *noun, size_t *ret_first)
 static void
 fail_cases(const struct reader *reader)
 {
-	const char *noun = case_noun(reader);
+	const char *noun = report_noun(reader->step);
 	size_t first = 0, failed = count_failed(reader, noun, &first), count = reader->step->cases;
 	AUTO_BUF struct buf detail = {0}, spec = {0};
 	if (reader->step->secret || failed == 0) {
@@ -312,47 +307,25 @@ read_condition(const struct reader *reader)
 			reader->name);
 }
 
-/* A count that the harness reported must be the number of cases it was given. */
-static bool
-count_contradicts(const struct reader *reader)
-{
-	char key[32], expected[32];
-	const char *noun = case_noun(reader);
-	(void)snprintf(key, sizeof(key), "%s-count", noun);
-	(void)snprintf(expected, sizeof(expected), "%zu", reader->step->cases);
-	const char *reported = member_string(reader->outcome->result, key);
-	if (!reported || strcmp(reported, expected) == 0)
-		return false;
-	AUTO_BUF struct buf numbers = {0};
-	if (!reader->step->secret)
-		buf_printf(&numbers, ": %.20s, not %s", reported, expected);
-	FAIL(reader, "%s is void: its harness reported another number of %ss than it was given%s.", reader->name, noun,
-		numbers.data ? numbers.data : "");
-	return true;
-}
-
 /* A run that passed must not contradict itself, and a timed one must have its times. */
 static void
 read_passed_run(const struct reader *reader)
 {
 	const char *mode = reader->step->mode;
-	size_t first = 0;
-	if (!reader->step->run || count_contradicts(reader))
+	struct kettle_error inner = {0};
+	if (!reader->step->run)
 		return;
-	if (count_failed(reader, case_noun(reader), &first)) {
-		FAIL(reader, "%s is void: its harness reported `check: pass` and yet a failure of %s %zu.", reader->name,
-			case_noun(reader), first + 1);
+	if (report_check(reader->step, reader->outcome->result, &inner)) {
+		FAIL(reader, "%s is void: %s", reader->name,
+			reader->step->secret ? "what it reported is not in order." : inner.message);
 		return;
 	}
 	if (strcmp(mode, "benchmark") != 0 && strcmp(mode, "leaderboard") != 0)
 		return;
-	struct kettle_error inner = {0};
 	struct score score = {0};
 	const char *ranking = member_string(reader->task, "ranking_by");
-	int rc = reader->step->complete ? score_check_complete(reader->outcome->result, reader->step->cases, &inner) : 0;
-	if (rc == 0)
-		rc = score_check_time(
-			reader->outcome->result, reader->step->cases, (double)reader->outcome->wall_ns.value, &inner);
+	int rc =
+		score_check_time(reader->outcome->result, reader->step->cases, (double)reader->outcome->wall_ns.value, &inner);
 	if (rc == 0)
 		rc = score_read(reader->outcome->result, reader->step->cases, ranking ? ranking : "last", score_interval_kinds,
 			&score, &inner);

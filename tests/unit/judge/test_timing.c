@@ -112,30 +112,6 @@ test_engine(void **state)
 	assert_null(json_object_get(json_object_get(without, "parts"), "transfer_ns"));
 }
 
-/* A harness that reports all keys always does; one that lacks some did not write them. */
-static void
-test_complete(void **state)
-{
-	(void)state;
-	static const char *const keys[] = {"spec", "status", "runs", "mean", "low", "high", "ratio", "calibrator",
-		"calibrator-ns", "calibrators", "ratios", "raw-mean", "std", "err", "best", "worst"};
-	AUTO_JSON json_t *result = json_object();
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(keys); i++) {
-		char key[64];
-		(void)snprintf(key, sizeof(key), "benchmark.%zu.%s", i / ARRAY_SIZE(keys), keys[i % ARRAY_SIZE(keys)]);
-		json_object_set_new(result, key, json_string("1"));
-	}
-	struct kettle_error err = {0};
-	assert_int_equal(score_check_complete(result, 2, &err), 0);
-	const char *key;
-	json_t *value;
-	json_object_foreach(result, key, value) {
-		AUTO_JSON json_t *lacks = json_copy(result);
-		json_object_del(lacks, key);
-		assert_int_equal(score_check_complete(lacks, 2, &err), KETTLE_EINVAL);
-	}
-}
-
 /* Calls cannot take longer together than the run. */
 static void
 test_time_there_was(void **state)
@@ -165,7 +141,6 @@ main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_odd_steps),
 		cmocka_unit_test(test_engine),
-		cmocka_unit_test(test_complete),
 		cmocka_unit_test(test_time_there_was),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

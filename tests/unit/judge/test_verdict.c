@@ -342,7 +342,7 @@ test_impossible_reports(void **state)
 	AUTO_JOB struct job lacking = make_job("benchmark", "mean");
 	lacking.complete = true;
 	expect(&lacking, "failed",
-		"The benchmark run is void: its report lacks `spec` of benchmark 1, which its harness always gives.",
+		"The benchmark run is void: its report lacks `status` of benchmark 1, which its harness always gives.",
 		"participant", false);
 	AUTO_JOB struct job job = make_job("ranked", "mean");
 	change_result(&job, "leaderboard", "benchmark.0.runs", "30");
@@ -572,7 +572,8 @@ test_contradictions(void **state)
 	expect(&job, "failed", "The test run is void: its harness reported `check: pass` and yet a failure of test 2.",
 		"participant", false);
 	change_result(&job, "test", "test.1.status", NULL);
-	expect(&job, "passed", "", "", false);
+	expect(&job, "failed", "The test run is void: its report lacks `status` of test 2, which its harness always gives.",
+		"participant", false);
 	json_object_set_new(outcome_of(&job, "test"), "result_error", json_string("The key `check` came twice."));
 	expect(&job, "failed", "The test run is void: The key `check` came twice.", "participant", false);
 }

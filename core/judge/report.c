@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks a report against the cases of its run: what is not reported is not believed. */
+#include <config.h>
+
+#include "judge/report.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "judge/completion.h"
+
+#define SPEC_KEPT 4000 /* bytes of a case's line that Kettle's harnesses repeat; what is longer they cut */
+
+const char *
+report_noun(const struct plan_step *step)
+{
+	return strcmp(step->mode, "test") == 0 ? "test" : "benchmark";
+}
+
+static int
+fail_missing(const char *noun, const char *key, size_t index, struct kettle_error *err)
+{
+	return kettle_fail(
+		err, KETTLE_EINVAL, "its report lacks `%s` of %s %zu, which its harness always gives.", key, noun, index + 1);
+}
+
+/* A count must be the number of cases; a complete report has one. */
+static int
+check_count(const struct plan_step *step, const json_t *result, struct kettle_error *err)
+{
+	char key[32], expected[32];
+	const char *noun = report_noun(step);
+	(void)snprintf(key, sizeof(key), "%s-count", noun);
+	(void)snprintf(expected, sizeof(expected), "%zu", step->cases);
+	const char *reported = member_string(result, key);
+	if (!reported && step->complete)
+		return kettle_fail(err, KETTLE_EINVAL, "its report lacks `%s`, which its harness always gives.", key);
+	if (!reported || strcmp(reported, expected) == 0)
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"its harness reported another number of %ss than it was given: %.20s, not %s.", noun, reported, expected);
+}
+
+/* Whether the report has the number of tests, or anything about one of them: so have all in KernelBot's form. */
+static bool
+names_tests(const struct plan_step *step, const json_t *result)
+{
+	const char *key;
+	json_t *value;
+	if (strcmp(step->mode, "test") != 0)
+		return false;
+	json_object_foreach((json_t *)result, key, value)
+		if (strcmp(key, "test-count") == 0 || strncmp(key, "test.", strlen("test.")) == 0)
+			return true;
+	return false;
+}
+
+static int
+check_status(const struct plan_step *step, const json_t *result, struct kettle_error *err)
+{
+	const char *noun = report_noun(step);
+	bool needed = step->complete || names_tests(step, result);
+	for (size_t i = 0; i < step->cases; i++) {
+		const char *status = result_value(result, noun, i, "status");
+		if (status && strcmp(status, "pass") != 0)
+			return kettle_fail(
+				err, KETTLE_EINVAL, "its harness reported `check: pass` and yet a failure of %s %zu.", noun, i + 1);
+		if (!status && needed)
+			return fail_missing(noun, "status", i, err);
+	}
+	return 0;
+}
+
+/* Whether a spec is the line of a case, as far as harnesses repeat it. */
+static bool
+is_line(const char *spec, const char *line, size_t len)
+{
+	return len > SPEC_KEPT ? strncmp(spec, line, SPEC_KEPT) == 0 : strlen(spec) == len && memcmp(spec, line, len) == 0;
+}
+
+static int
+check_spec(const struct plan_step *step, const json_t *result, struct kettle_error *err)
+{
+	const char *noun = report_noun(step), *line = member_text(json_object_get(step->json, "cases"), "text");
+	for (size_t i = 0; i < step->cases; i++) {
+		const char *spec = result_value(result, noun, i, "spec");
+		size_t len = strcspn(line, "\n");
+		if (!spec)
+			return fail_missing(noun, "spec", i, err);
+		if (!is_line(spec, line, len))
+			return kettle_fail(err, KETTLE_EINVAL,
+				"its harness reported another %s %zu than it was given: `%.100s`, not `%.*s`.", noun, i + 1, spec,
+				len < 100 ? (int)len : 100, line);
+		line += len + (line[len] == '\n');
+	}
+	return 0;
+}
+
+static int
+check_times(const struct plan_step *step, const json_t *result, struct kettle_error *err)
+{
+	static const char *const keys[] = {"runs", "mean", "low", "high", "ratio", "calibrator", "calibrator-ns",
+		"calibrators", "ratios", "raw-mean", "std", "err", "best", "worst"};
+	if (strcmp(step->mode, "benchmark") != 0 && strcmp(step->mode, "leaderboard") != 0)
+		return 0;
+	for (size_t i = 0; i < step->cases; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
+			if (!result_value(result, "benchmark", i, keys[k]))
+				return fail_missing("benchmark", keys[k], i, err);
+	return 0;
+}
+
+int
+report_check(const struct plan_step *step, const json_t *result, struct kettle_error *err)
+{
+	int rc = check_count(step, result, err);
+	if (rc == 0)
+		rc = check_status(step, result, err);
+	if (rc == 0 && step->complete)
+		rc = check_spec(step, result, err);
+	if (rc == 0 && step->complete)
+		rc = check_times(step, result, err);
+	return rc;
+}
