@@ -294,16 +294,27 @@ check_plan(json_t *json, const json_t *prepared, struct kettle_error *err)
 typedef int (*plan_fn)(
 	void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
-/* Whether the step builds from files of the task alone; what it takes from another step may hold the submission. */
+/* The step of this id among those before another one; NULL: none. */
+static const struct plan_step *
+step_before(const struct plan *plan, const struct plan_step *step, const char *id)
+{
+	for (const struct plan_step *other = plan->steps; other < step; other++)
+		if (strcmp(other->id, id) == 0)
+			return other;
+	return NULL;
+}
+
+/* Whether the step builds from files of the task alone, and from what other such steps make of them. */
 static bool
-is_task_only(const struct plan_step *step, const char *submission)
+is_task_only(const struct plan *plan, const struct plan_step *step, const char *submission)
 {
 	const json_t *inputs = json_object_get(step->json, "inputs");
 	const char *name;
 	json_t *input;
 	json_object_foreach((json_t *)inputs, name, input) {
-		const char *file = member_string(input, "file");
-		if (!file || strcmp(file, submission) == 0)
+		const char *file = member_string(input, "file"), *from = member_string(input, "step");
+		const struct plan_step *maker = from ? step_before(plan, step, from) : NULL;
+		if (file ? strcmp(file, submission) == 0 : !maker || !maker->task_only)
 			return false;
 	}
 	return member_is(step->json, "kind", "build") && json_object_size(inputs);
@@ -366,7 +377,7 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 	bool complete = promises_complete(files, request.submission);
 	for (size_t i = 0; i < (*ret_plan)->count; i++) {
 		struct plan_step *step = &(*ret_plan)->steps[i];
-		step->task_only = is_task_only(step, request.submission);
+		step->task_only = is_task_only(*ret_plan, step, request.submission);
 		step->complete = complete && step->run;
 	}
 	return 0;
@@ -396,7 +407,10 @@ plan_make_probe(const struct languages *languages, const json_t *bundle, const j
 		return rc;
 	if (!language->ops->probe)
 		return kettle_fail(err, KETTLE_ENOENT, "The language %s probes no machines.", language->name);
-	return complete_plan(language, language->ops->probe, bundle, "", "test", device, runs, ret_plan, err);
+	rc = complete_plan(language, language->ops->probe, bundle, "", "test", device, runs, ret_plan, err);
+	for (size_t i = 0; rc == 0 && i < (*ret_plan)->count; i++)
+		(*ret_plan)->steps[i].task_only = true; /* there is no submission */
+	return rc;
 }
 
 int

@@ -447,20 +447,28 @@ blame_task(const struct reader *reader)
 		"The task is at fault, not the submission: %s", inner.message);
 }
 
+/* Has the language explain the outcome. It gets the step and whether a submission has a part in it. */
+static void
+request_explanation(const struct reader *reader, const struct language *language)
+{
+	AUTO_JSON json_t *step = json_copy((json_t *)reader->step->json), *answer = NULL;
+	struct kettle_error ignored = {0}; /* a language that cannot explain leaves the core's own result */
+	json_object_set_new(step, "task_only", json_boolean(reader->step->task_only));
+	if (language->ops->interpret(language->self, step, reader->outcome->json, &answer, &ignored) == 0)
+		take_explanation(reader, answer);
+}
+
 void
 step_result_read(const struct language *language, const json_t *task, const struct plan_step *step,
 	const struct outcome *outcome, struct step_result *ret_result)
 {
 	*ret_result = (struct step_result){0};
 	struct reader reader = {.task = task, .step = step, .outcome = outcome, .ret = ret_result};
-	AUTO_JSON json_t *answer = NULL;
-	struct kettle_error ignored = {0}; /* a language that cannot explain leaves the core's own result */
 	name_step(&reader);
 	read_outcome(&reader);
 	/* A language explains a failure, or sees one where the core saw none; it never makes a step pass. */
-	if (language && language->ops->interpret && outcome && ret_result->state != VERDICT_SKIPPED &&
-		language->ops->interpret(language->self, step->json, outcome->json, &answer, &ignored) == 0)
-		take_explanation(&reader, answer);
+	if (language && language->ops->interpret && outcome && ret_result->state != VERDICT_SKIPPED)
+		request_explanation(&reader, language);
 	blame_task(&reader);
 	if (ret_result->state == VERDICT_PASSED)
 		read_passed_run(&reader);

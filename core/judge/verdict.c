@@ -133,14 +133,15 @@ take_score(struct verdict_builder *builder, const struct step_result *judged, bo
 
 /*
  * The first step that did not pass decides; those that were skipped only follow from it. But where the task's own files
- * do not build, it was they that failed a step that also reads the submission.
+ * do not build, it was they, or the machine's compiler, that failed a step that also reads the submission. (A fault of the
+ * machine that may pass is none that the other step had.)
  */
 static void
 take_state(struct verdict_builder *builder, const struct plan_step *step, const struct step_result *judged)
 {
 	struct verdict *verdict = builder->verdict;
 	bool explains =
-		step->task_only && verdict->state == VERDICT_FAILED && judged->blame && strcmp(judged->blame, "task") == 0;
+		step->task_only && verdict->state == VERDICT_FAILED && judged->state == VERDICT_ERROR && !judged->retry;
 	if ((verdict->state && !explains) || judged->state == VERDICT_PASSED || judged->state == VERDICT_SKIPPED)
 		return;
 	verdict->state = judged->state;

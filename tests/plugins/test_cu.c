@@ -231,8 +231,12 @@ test_refuses(void **state)
 		"The task has nothing to compile: none of its files ends in .cu, .cpp, .cc, .cxx or .c.");
 }
 
-static const char build[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-gencode=arch=compute_103a,code=sm_103a\"]}";
-static const char old[] = "{\"kind\": \"build\", \"argv\": [\"nvcc\", \"-gencode=arch=compute_70,code=sm_70\"]}";
+#define BUILD(target, task_only) \
+	"{\"kind\": \"build\", \"task_only\": " task_only ", \"argv\": [\"nvcc\", \"-gencode=arch=compute_" target \
+	",code=sm_" target "\"]}"
+static const char build[] = BUILD("103a", "true"), old[] = BUILD("70", "true");
+/* The same of steps that read the submission. */
+static const char mixed[] = BUILD("103a", "false"), mixed_old[] = BUILD("70", "false");
 static const char run[] = "{\"kind\": \"run\", \"run\": {\"mode\": \"test\"}, \"env\": {\"KETTLE_DEVICE\": \"H100\"}}";
 static const struct {
 	const char *step, *state, *exit, *version, *text, *means, *blame, *sentence;
@@ -264,20 +268,22 @@ static const struct {
 	{build, "failed", "1", "13.0.88", "cc1plus: error: /opt/cuda/include/cccl: Permission denied\n", "error", "machine",
 		"The board's machine cannot compile: cc1plus: error: /opt/cuda/include/cccl: Permission denied"},
 	{build, "failed", "1", "13.0.88", "s.cu(3): error: identifier \"foo\" is undefined\n", NULL, NULL, NULL},
-	{run, "failed", "110", "", "CUDA error: no CUDA-capable device is detected\n", "error", "machine",
-		"The task needs a CUDA device, and H100 has none that works: CUDA error: no CUDA-capable device is "
-		"detected"},
+	{mixed, "failed", "1", "12.4.131", "nvcc fatal   : Unsupported gpu architecture 'compute_103a'\n", "error",
+		"machine",
+		"The board's machine has CUDA 12.4, which does not know the device's architecture sm_103a; the first that "
+		"does is CUDA 12.9."},
+	{mixed, "failed", "1", "13.0.88", "s.cu(1): error: #error Unsupported gpu architecture\n", NULL, NULL, NULL},
+	{mixed_old, "failed", "1", "12.4.131", "s.cu(1): error: #error Unsupported gpu architecture\n", NULL, NULL, NULL},
+	{mixed, "failed", "1", "13.0.88", "s.cu(1): error: #error nvcc fatal\n", NULL, NULL, NULL},
+	{mixed, "failed", "1", "13.0.88", "s.cu(1): error: #error unsupported GNU version\n", NULL, NULL, NULL},
+	{mixed, "failed", "1", "13.0.88", "s.cu(1): error: #error rtc: the toolkit has no nvrtc\n", NULL, NULL, NULL},
+	{mixed, "failed", "1", "13.0.88", "a.o: warning: ld: cannot find -lcublas: No such file\n", NULL, NULL, NULL},
+	{run, "failed", "110", "", "CUDA error: no CUDA-capable device is detected\n", NULL, NULL, NULL},
 	{run, "failed", "127", "",
 		"./program: error while loading shared libraries: libcuda.so.1: cannot open shared object "
 		"file: No such file or directory\n",
-		"error", "machine",
-		"The task needs a CUDA device, and H100 has none that works: ./program: error while loading shared "
-		"libraries: "
-		"libcuda.so.1: cannot open shared object file: No such file or directory"},
-	{run, "failed", "110", "", "no kernel image is available for execution on the device\n", "error", "machine",
-		"The program was built for another GPU than the unit of H100 has, or for a newer driver; its `sm` may be "
-		"wrong: "
-		"no kernel image is available for execution on the device"},
+		NULL, NULL, NULL},
+	{run, "failed", "110", "", "no kernel image is available for execution on the device\n", NULL, NULL, NULL},
 	{run, "failed", "110", "", "eval.cu:9: an illegal memory access was encountered\n", "failed", "participant",
 		"The test run failed on the GPU: eval.cu:9: an illegal memory access was encountered"},
 	{run, "failed", "112", "", "an illegal memory access was encountered\n", NULL, NULL, NULL},
@@ -295,61 +301,95 @@ test_explains(void **state)
 			"text", explained[i].text);
 		plans_explained(explained[i].step, outcome, explained[i].means, explained[i].blame, explained[i].sentence);
 	}
+	/* Of a run, the harness itself says that it is the machine. */
+	static const char *const claimed[][2] = {
+		{"CUDA error: no CUDA-capable device is detected", "The task needs a CUDA device, and H100 has none that "
+														   "works: CUDA error: no CUDA-capable device is detected"},
+		{"no kernel image is available for execution on the device",
+			"The program was built for another GPU than the unit of H100 has, or for a newer driver; its `sm` may be "
+			"wrong: no kernel image is available for execution on the device"},
+		{"an illegal memory access was encountered", NULL},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(claimed); i++) {
+		AUTO_JSON json_t *outcome = json_pack("{s:s, s:i, s:{s:s}, s:{s:s}}", "state", "failed", "exit", 110, "stderr",
+			"text", claimed[i][0], "result", "fault", "machine");
+		const char *sentence = claimed[i][1];
+		plans_explained(run, outcome, sentence ? "error" : NULL, sentence ? "machine" : NULL, sentence);
+		json_object_set_new(outcome, "exit", json_integer(1));
+		plans_explained(run, outcome, NULL, NULL, NULL);
+	}
 	AUTO_JSON json_t *missing = json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "nvcc", "error",
 		"This machine has no `nvcc`: it is not there.");
 	plans_explained(build, missing, "error", "machine",
 		"The board's machine lacks the CUDA toolkit. This machine has no `nvcc`: it is not there.");
 }
 
-/* A file of a part that the machine's toolkit lacks is the machine's fault; the sentence tells how to get it. */
+/* The outcome of a step on a machine whose toolkit lacks cuBLAS and NVRTC. New. */
+static json_t *
+outcome_without_parts(const char *text)
+{
+	static const char parts[] =
+		"[{\"name\": \"cuBLAS\", \"present\": false, \"headers\": [\"cublas\"], \"libraries\": [\"cublas\"], "
+		"\"how\": \"do so\"}, {\"name\": \"NVRTC\", \"present\": false, \"headers\": [\"nvrtc.h\"], \"libraries\": "
+		"[\"nvrtc\"], \"how\": \"do so\"}, {\"name\": \"cuRAND\", \"present\": true, \"headers\": [\"curand\"], "
+		"\"libraries\": [\"curand\"], \"how\": \"do so\"}]";
+	return json_pack("{s:s, s:i, s:{s:s}, s:{s:s, s:o}}", "state", "failed", "exit", 1, "stderr", "text", text,
+		"toolkit", "home", "/opt/cuda", "parts", json_loads(parts, 0, NULL));
+}
+
+#define LACKS(name, file) \
+	"The board's machine lacks " name ": its CUDA toolkit in /opt/cuda has no `" file "`. To get it: do so."
+
+/*
+ * A file of a part that the machine's toolkit lacks is the machine's fault where the task needs it; the sentence tells how to
+ * get it. What a submission alone asks for, or says that it does, is its own.
+ */
 static void
 test_lacks(void **state)
 {
 	static const struct {
-		const char *kind, *exit, *text, *sentence;
+		const char *text, *alone, *mixed, *sentence;
 	} cases[] = {
-		{"build", "1", "s.cu:1:10: fatal error: cublas_v2.h: No such file or directory\n",
-			"The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: do so."},
-		{"build", "1", "/usr/bin/ld: cannot find -lcublasLt: No such file or directory\n",
-			"The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublasLt`. To get it: do so."},
-		{"build", "1", "rtc: the toolkit has no nvrtc\n",
-			"The board's machine lacks NVRTC: its CUDA toolkit in /opt/cuda has no `nvrtc`. To get it: do so."},
-		{"run", "127",
-			"./program: error while loading shared libraries: libcublas.so.13: cannot open shared object file: No such "
-			"file or directory\n",
-			"The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `libcublas.so.13`. To get it: do "
-			"so."},
-		{"run", "127",
-			"./program: error while loading shared libraries: libother.so: cannot open shared object file: No such "
-			"file "
-			"or directory\n",
-			"The board's machine lacks the library `libother.so` where programs run: install its package, or name the "
-			"folder where it lies in the device's `library_dirs`."},
-		{"run", "1",
-			"error while loading shared libraries: libother.so: cannot open shared object file: No such file or "
-			"directory\n",
-			NULL},
-		{"build", "1", "s.cu:1:10: fatal error: own.h: No such file or directory\n", NULL},
-		{"build", "1", "s.cu:1:10: fatal error: curand.h: No such file or directory\n", NULL}, /* which is there */
+		{"s.cu:1:10: fatal error: cublas_v2.h: No such file or directory\n", "machine", "participant",
+			LACKS("cuBLAS", "cublas_v2.h")},
+		{"/usr/bin/ld: cannot find -lcublasLt: No such file or directory\n", "machine", "machine",
+			LACKS("cuBLAS", "cublasLt")},
+		{"/usr/bin/ld: cannot find -lcublas: No such file or directory\n", "machine", "machine",
+			LACKS("cuBLAS", "cublas")},
+		{"/usr/bin/ld: cannot find -lcublasXt: No such file or directory\n", "machine", NULL,
+			LACKS("cuBLAS", "cublasXt")},
+		{"/usr/bin/ld: cannot find -lown: No such file or directory\n", "machine", NULL,
+			"The board's machine lacks the library `own`: install its development package, or name the folder where it "
+			"lies in the device's `library_dirs`."},
+		{"rtc: the toolkit has no nvrtc\n", "machine", NULL,
+			"The board's machine cannot compile: rtc: the toolkit has no nvrtc"},
+		{"s.cu:1:10: fatal error: own.h: No such file or directory\n", NULL, NULL, NULL},
+		{"s.cu:1:10: fatal error: curand.h: No such file or directory\n", NULL, NULL, NULL}, /* which is there */
+		{"/usr/bin/ld: cannot find -lcurand: No such file or directory\n", "machine", NULL,
+			"The board's machine lacks the library `curand`: install its development package, or name the folder where "
+			"it lies in the device's `library_dirs`."},
+	};
+	static const char *const steps[] = {
+		"{\"kind\": \"build\", \"task_only\": true, \"argv\": [\"g++\"]}",
+		"{\"kind\": \"build\", \"task_only\": false, \"argv\": [\"g++\", \"-lcublasLt\", \"-l@LIBRARY:cublas@\", "
+		"\"-lown\", \"-lcurand\"]}",
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		AUTO_JSON json_t *step = json_pack("{s:s, s:{s:s}}", "kind", cases[i].kind, "run", "mode", "test");
-		AUTO_FREE char *text = json_dumps(step, 0);
-		AUTO_JSON json_t *parts = json_loads(
-			"[{\"name\": \"cuBLAS\", \"present\": false, \"headers\": [\"cublas\"], \"libraries\": [\"cublas\"], "
-			"\"how\": "
-			"\"do so\"}, {\"name\": \"NVRTC\", \"present\": false, \"headers\": [\"nvrtc.h\"], \"libraries\": "
-			"[\"nvrtc\"], "
-			"\"how\": \"do so\"}, {\"name\": \"cuRAND\", \"present\": true, \"headers\": [\"curand\"], \"libraries\": "
-			"[\"curand\"], \"how\": \"do so\"}]",
-			0, NULL);
-		AUTO_JSON json_t *outcome = json_pack("{s:s, s:i, s:{s:s}, s:{s:s, s:O}}", "state", "failed", "exit",
-			(int)strtol(cases[i].exit, NULL, 10), "stderr", "text", cases[i].text, "toolkit", "home", "/opt/cuda",
-			"parts", parts);
-		plans_explained(
-			text, outcome, cases[i].sentence ? "error" : NULL, cases[i].sentence ? "machine" : NULL, cases[i].sentence);
+		AUTO_JSON json_t *outcome = outcome_without_parts(cases[i].text);
+		for (size_t k = 0; k < ARRAY_SIZE(steps); k++) {
+			const char *blame = k ? cases[i].mixed : cases[i].alone;
+			plans_explained(steps[k], outcome,
+				!blame                          ? NULL
+				: strcmp(blame, "machine") == 0 ? "error"
+												: "failed",
+				blame, blame ? cases[i].sentence : NULL);
+		}
+		plans_explained(run, outcome, NULL, NULL, NULL);
 	}
+	AUTO_JSON json_t *outcome = outcome_without_parts("rtc: the toolkit has no nvrtc\n");
+	plans_explained("{\"kind\": \"build\", \"id\": \"rtc-submission\", \"task_only\": false}", outcome, "error",
+		"machine", LACKS("NVRTC", "nvrtc"));
 }
 
 /* A probe needs what the task needs of the machine; a task that needs nothing special has none. */

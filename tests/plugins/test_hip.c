@@ -96,7 +96,9 @@ test_targets(void **state)
 static void
 test_explains(void **state)
 {
-	static const char build[] = "{\"kind\": \"build\", \"argv\": [\"hipcc\", \"--offload-arch=gfx942\"]}";
+	static const char build[] =
+		"{\"kind\": \"build\", \"task_only\": true, \"argv\": [\"hipcc\", \"--offload-arch=gfx942\"]}";
+	static const char mixed[] = "{\"kind\": \"build\", \"argv\": [\"hipcc\", \"--offload-arch=gfx90a\"]}";
 	static const char run[] =
 		"{\"kind\": \"run\", \"run\": {\"mode\": \"test\"}, \"env\": {\"KETTLE_DEVICE\": \"MI300\"}}";
 	static const struct {
@@ -111,8 +113,10 @@ test_explains(void **state)
 		{build, 1, "clang: error: unknown argument: '-foo'\n", "error", "task",
 			"The compiler does not take what task and configuration tell it: clang: error: unknown argument: '-foo'"},
 		{build, 1, "s.hip:3:28: error: use of undeclared identifier 'b'\n", NULL, NULL, NULL},
-		{run, 110, "HIP error: hipErrorNoDevice\n", "error", "machine",
-			"The task needs a GPU of AMD's, and MI300 has none that works: HIP error: hipErrorNoDevice"},
+		{mixed, 1, "s.hip:1:2: error: invalid target ID\n", NULL, NULL, NULL},
+		{mixed, 1, "s.hip:1:2: error: unknown argument\n", NULL, NULL, NULL},
+		{mixed, 1, "s.hip:1:2: error: cannot find HIP runtime\n", NULL, NULL, NULL},
+		{run, 110, "HIP error: hipErrorNoDevice\n", NULL, NULL, NULL},
 		{run, 110, "hipErrorIllegalAddress\n", "failed", "participant",
 			"The test run failed on the GPU: hipErrorIllegalAddress"},
 		{run, 110, "else\n", NULL, NULL, NULL},
@@ -123,6 +127,10 @@ test_explains(void **state)
 			cases[i].status, "tool", "version", "5.2.21153", "stderr", "text", cases[i].text);
 		plans_explained(cases[i].step, outcome, cases[i].means, cases[i].blame, cases[i].sentence);
 	}
+	AUTO_JSON json_t *claimed = json_pack("{s:s, s:i, s:{s:s}, s:{s:s}}", "state", "failed", "exit", 110, "stderr",
+		"text", "HIP error: hipErrorNoDevice\n", "result", "fault", "machine");
+	plans_explained(run, claimed, "error", "machine",
+		"The task needs a GPU of AMD's, and MI300 has none that works: HIP error: hipErrorNoDevice");
 	AUTO_JSON json_t *missing =
 		json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "hipcc", "error", "This machine has no `hipcc`.");
 	plans_explained(

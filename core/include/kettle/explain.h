@@ -46,16 +46,20 @@ int kettle_explain(const char *state, const char *blame, bool retry, json_t **re
 char *kettle_explain_reported(const json_t *outcome);
 /* Returns KETTLE_ENOENT: nothing to add to the core's own reading. */
 int kettle_explain_nothing(struct kettle_error *err);
+/* Whether no submission has a part in a build step (`interpret` of kettle/language.h): what is printed is not its word. */
+bool kettle_explain_is_task_only(const json_t *step);
 /*
- * Like `interpret` of kettle/language.h, or KETTLE_ENOENT if the outcome shows nothing of the kind. The step result blames
- * the machine and tells how to get the missing part. product: "CUDA", the toolkit of the outcome's parts; NULL: none.
+ * Like `interpret` of kettle/language.h for build steps, or KETTLE_ENOENT if the outcome shows nothing of the kind. The step
+ * result tells how to get the missing part. It blames the machine where the step is task_only or facts that the machine
+ * reports of its toolkit agree. product: "CUDA", the toolkit of the outcome's parts; NULL: none.
  */
-/* A header that the compiler did not find, of a part that the toolkit lacks. */
-int kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
-/* A library that the linker did not find, or the loader when the program started. */
+/* A header that the compiler did not find, of a part that the toolkit lacks. Blames the participant, unless task_only. */
+int kettle_explain_header(
+	const char *product, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
+/* A library that the linker did not find: any where the step is task_only, else a missing part that its command names. */
 int kettle_explain_library(
 	const char *product, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
-/* The compiler library (api: "nvrtc") that the program did not find. */
+/* The compiler library (api: "nvrtc") that the program did not find, a part that the toolkit lacks. */
 int kettle_explain_rtc(
 	const char *product, const char *api, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
 

@@ -68,7 +68,9 @@ struct kettle_language {
 	int (*plan)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
 	/*
-	 * What the outcome of one step ($defs/outcome of event.schema.json) means:
+	 * What the outcome of one step ($defs/outcome of event.schema.json) means. The step has the member `task_only`: true if
+	 * it builds without any part of the submission. A submission can make a compiler or a linker that reads it print any
+	 * line, so blame machine or task for a build by words only where it is true. Returns
 	 * {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
 	 * "participant"|"task"|"machine", "retry": bool (an error of the machine: whether another attempt may help; absent:
 	 * true)}. It may explain a failure or turn a pass into one, but not the reverse. For a step of a secret run its message

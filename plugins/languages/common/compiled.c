@@ -603,24 +603,11 @@ kettle_compiled_destroy(void *self)
 	free(language);
 }
 
-/*
- * Whether what a build step says is worth blaming the machine for: a submission can make the compiler print any line (#error,
- * .error), and a linker that reads its object (names of symbols). What the task's objects lack, `wanted` says.
- */
-static bool
-words_are_the_linkers(const json_t *step)
-{
-	return kettle_json_is(step, "id", WANTED) ||
-		   (kettle_json_is(step, "id", "link") && !list_has_text(json_object_get(step, "needs"), "apart"));
-}
-
 int
 kettle_compiled_interpret(
 	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	(void)self;
-	if (!kettle_json_is(step, "kind", "build") || !words_are_the_linkers(step))
-		return kettle_explain_nothing(err);
 	return kettle_explain_library(NULL, step, outcome, ret_result, err);
 }
 

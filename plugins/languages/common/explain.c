@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXIT_LOADER 127 /* the program could not be loaded */
+#include "base/cleanup.h"
 
 const char *
 kettle_json_text(const json_t *object, const char *key)
@@ -114,15 +114,30 @@ part_of(const json_t *outcome, const char *key, const char *name)
 	return NULL;
 }
 
-/* "The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: …" */
-static int
-explain_part(const char *product, const json_t *outcome, const json_t *part, const char *what, json_t **ret_result,
-	struct kettle_error *err)
+bool
+kettle_explain_is_task_only(const json_t *step)
 {
-	return kettle_explain("error", "machine", false, ret_result, err,
+	return json_is_true(json_object_get(step, "task_only"));
+}
+
+/*
+ * "The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: …" own: it is the
+ * submission alone that wants it.
+ */
+static int
+explain_part(const char *product, const json_t *outcome, const json_t *part, const char *what, bool own,
+	json_t **ret_result, struct kettle_error *err)
+{
+	return kettle_explain(own ? "failed" : "error", own ? "participant" : "machine", false, ret_result, err,
 		"The board's machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.",
 		kettle_json_text(part, "name"), product, kettle_json_text(json_object_get(outcome, "toolkit"), "home"), what,
 		kettle_json_text(part, "how"));
+}
+
+static bool
+is_absent(const json_t *part)
+{
+	return part && json_is_false(json_object_get(part, "present"));
 }
 
 /* Copies the text between `begin` and `end`, both on one line, into name. False: there is none, or it is too long. */
@@ -143,7 +158,8 @@ between(const char *text, const char *begin, const char *end, char *name, size_t
 }
 
 int
-kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
+kettle_explain_header(
+	const char *product, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	static const struct {
 		const char *begin, *end;
@@ -155,8 +171,8 @@ kettle_explain_header(const char *product, const json_t *outcome, json_t **ret_r
 		const json_t *part = NULL;
 		if (between(text, ways[i].begin, ways[i].end, name, sizeof(name)))
 			part = part_of(outcome, "headers", name);
-		if (part && json_is_false(json_object_get(part, "present")))
-			return explain_part(product, outcome, part, name, ret_result, err);
+		if (is_absent(part))
+			return explain_part(product, outcome, part, name, !kettle_explain_is_task_only(step), ret_result, err);
 	}
 	return kettle_explain_nothing(err);
 }
@@ -166,24 +182,23 @@ kettle_explain_rtc(
 	const char *product, const char *api, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
 	const json_t *part = part_of(outcome, "libraries", api);
-	if (!part || !strstr(kettle_json_text(json_object_get(outcome, "stderr"), "text"), "rtc: the toolkit has no"))
+	if (!is_absent(part) ||
+		!strstr(kettle_json_text(json_object_get(outcome, "stderr"), "text"), "rtc: the toolkit has no"))
 		return kettle_explain_nothing(err);
-	return explain_part(product, outcome, part, api, ret_result, err);
+	return explain_part(product, outcome, part, api, false, ret_result, err);
 }
 
-/* A library by its name, where the linker or the loader did not find it. */
-static int
-explain_library(const char *product, const json_t *outcome, const char *name, const char *where, json_t **ret_result,
-	struct kettle_error *err)
+/* Whether the step itself names the library to the linker. */
+static bool
+links(const json_t *step, const char *library)
 {
-	const char *bare = strncmp(name, "lib", 3) == 0 ? name + 3 : name;
-	const json_t *part = part_of(outcome, "libraries", bare);
-	if (part && json_is_false(json_object_get(part, "present")))
-		return explain_part(product, outcome, part, name, ret_result, err);
-	return kettle_explain("error", "machine", false, ret_result, err,
-		"The board's machine lacks the library `%s`%s: install %s package%s.", name, where,
-		where[0] ? "its" : "its development",
-		product ? ", or name the folder where it lies in the device's `library_dirs`" : "");
+	AUTO_JSON json_t *plain = json_sprintf("-l%s", library), *found = json_sprintf("-l@LIBRARY:%s@", library);
+	const json_t *word;
+	size_t i;
+	json_array_foreach(json_object_get(step, "argv"), i, word)
+		if (json_equal(word, plain) || json_equal(word, found))
+			return true;
+	return false;
 }
 
 int
@@ -192,20 +207,20 @@ kettle_explain_library(
 {
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text"), *found;
 	char name[200];
-	if (!kettle_json_is(outcome, "state", "failed"))
+	if (!kettle_json_is(outcome, "state", "failed") || !kettle_json_is(step, "kind", "build"))
 		return kettle_explain_nothing(err);
-	if (kettle_json_is(step, "kind", "run")) {
-		if (json_integer_value(json_object_get(outcome, "exit")) != EXIT_LOADER ||
-			!between(
-				text, "error while loading shared libraries: ", ": cannot open shared object file", name, sizeof(name)))
-			return kettle_explain_nothing(err);
-		return explain_library(product, outcome, name, " where programs run", ret_result, err);
-	}
 	found = strstr(text, "ld: cannot find -l");
 	found = found ? found : strstr(text, "unable to find library -l");
 	if (!found)
 		return kettle_explain_nothing(err);
 	found += strcspn(found, "-") + strlen("-l");
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(found, ": \r\n"), found);
-	return explain_library(product, outcome, name, "", ret_result, err);
+	const json_t *part = part_of(outcome, "libraries", name);
+	if (is_absent(part) && (kettle_explain_is_task_only(step) || links(step, name)))
+		return explain_part(product, outcome, part, name, false, ret_result, err);
+	if (!kettle_explain_is_task_only(step))
+		return kettle_explain_nothing(err);
+	return kettle_explain("error", "machine", false, ret_result, err,
+		"The board's machine lacks the library `%s`: install its development package%s.", name,
+		product ? ", or name the folder where it lies in the device's `library_dirs`" : "");
 }

@@ -250,21 +250,27 @@ explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const
 	char target[KETTLE_COMPILED_TARGET_SIZE];
 	const char *version = kettle_json_text(json_object_get(outcome, "tool"), "version");
 	const struct kettle_gpu_since *since = vendor->since;
+	double number = strtod(version, NULL);
 	find_step_target(vendor, step, target);
 	while (since->target && strcmp(since->target, target) != 0)
 		since++;
+	bool late = since->last && number > strtod(since->last, NULL);
+	bool early = since->target && number > 0 && number < strtod(since->first, NULL);
+	if (!late && !early && !kettle_explain_is_task_only(step))
+		return kettle_explain_nothing(err);
 	kettle_sentence_add(&sentence,
 		"The board's machine has %s %.*s, which does not know the device's architecture %s%s", vendor->product,
 		version[0] ? short_version(version) : 1, version[0] ? version : "?", vendor->prefix, target);
 	/* The table may be wrong: it is quoted only where it agrees with the compiler. */
-	if (since->last && strtod(version, NULL) > strtod(since->last, NULL))
+	if (late)
 		kettle_sentence_add(&sentence, "; the last that does is %s %s", vendor->product, since->last);
-	else if (since->target && strtod(version, NULL) < strtod(since->first, NULL))
+	else if (early)
 		kettle_sentence_add(&sentence, "; the first that does is %s %s", vendor->product, since->first);
 	kettle_sentence_add(&sentence, ".");
 	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
+/* By words only where they cannot be the submission's; else where what the machine says of its toolkit agrees. */
 static int
 explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
@@ -272,54 +278,52 @@ explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const 
 	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text"), *found;
 	if (find_any(text, vendor->unknown_target))
 		return explain_target(vendor, step, outcome, ret_result, err);
-	if (kettle_explain_header(vendor->product, outcome, ret_result, err) == 0 ||
-		kettle_explain_rtc(vendor->product, vendor->rtc.api, outcome, ret_result, err) == 0)
+	if (kettle_explain_header(vendor->product, step, outcome, ret_result, err) == 0 ||
+		(kettle_json_is(step, "id", RTC_SUBMISSION) &&
+			kettle_explain_rtc(vendor->product, vendor->rtc.api, outcome, ret_result, err) == 0) ||
+		kettle_explain_library(vendor->product, step, outcome, ret_result, err) == 0)
 		return 0;
+	if (!kettle_explain_is_task_only(step))
+		return kettle_explain_nothing(err);
 	if ((found = find_any(text, vendor->bad_machine)))
 		return kettle_explain("error", "machine", false, ret_result, err, "The board's machine cannot compile: %s",
 			line_around(text, found).text);
 	if ((found = find_any(text, vendor->bad_option)))
 		return kettle_explain("error", "task", false, ret_result, err,
 			"The compiler does not take what task and configuration tell it: %s", line_around(text, found).text);
-	return kettle_explain_library(vendor->product, step, outcome, ret_result, err);
+	return kettle_explain_nothing(err);
 }
 
 /* ---- runs ---- */
 
 /*
- * A submission can print these words too. They decide only which sentence a failed run gets and whom it blames; they never
- * make a run pass.
+ * A submission can print these words too, and end with this status. So the machine is to blame only where the harness says so
+ * on the result channel; the words decide which sentence the failed run gets.
  */
-static int
-explain_words(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, const char *text,
-	json_t **ret_result, struct kettle_error *err)
-{
-	const char *name = kettle_json_text(json_object_get(step, "env"), DEVICE_VARIABLE), *found;
-	const char *device = name[0] ? name : "this device";
-	bool reported = json_integer_value(json_object_get(outcome, "exit")) == EXIT_DEVICE;
-	if ((found = find_any(text, vendor->no_device)))
-		return kettle_explain("error", "machine", true, ret_result, err,
-			"The task needs %s, and %s has none that works: %s", vendor->device, device, line_around(text, found).text);
-	if (reported && (found = find_any(text, vendor->wrong_target)))
-		return kettle_explain("error", "machine", false, ret_result, err,
-			"The program was built for another GPU than the unit of %s has, or for a newer driver; its `%s` may be "
-			"wrong: %s",
-			device, vendor->key, line_around(text, found).text);
-	if (reported && (found = find_any(text, vendor->fault)))
-		return kettle_explain("failed", "participant", false, ret_result, err, "The %s run failed on the GPU: %s",
-			kettle_json_text(json_object_get(step, "run"), "mode"), line_around(text, found).text);
-	return kettle_explain_nothing(err);
-}
-
 static int
 explain_run(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
 {
 	AUTO_FREE char *reported = kettle_explain_reported(outcome);
-	AUTO_JSON json_t *text = json_sprintf("%s\n%s\n%s", kettle_json_text(json_object_get(outcome, "stderr"), "text"),
+	AUTO_JSON json_t *all = json_sprintf("%s\n%s\n%s", kettle_json_text(json_object_get(outcome, "stderr"), "text"),
 		kettle_json_text(json_object_get(outcome, "stdout"), "text"), reported ? reported : "");
-	int rc = explain_words(vendor, step, outcome, json_string_value(text), ret_result, err);
-	return rc == KETTLE_ENOENT ? kettle_explain_library(vendor->product, step, outcome, ret_result, err) : rc;
+	const char *name = kettle_json_text(json_object_get(step, "env"), DEVICE_VARIABLE), *text = json_string_value(all);
+	const char *device = name[0] ? name : "this device", *found;
+	bool claimed = kettle_json_is(json_object_get(outcome, "result"), "fault", "machine");
+	if (json_integer_value(json_object_get(outcome, "exit")) != EXIT_DEVICE)
+		return kettle_explain_nothing(err);
+	if (claimed && (found = find_any(text, vendor->no_device)))
+		return kettle_explain("error", "machine", true, ret_result, err,
+			"The task needs %s, and %s has none that works: %s", vendor->device, device, line_around(text, found).text);
+	if (claimed && (found = find_any(text, vendor->wrong_target)))
+		return kettle_explain("error", "machine", false, ret_result, err,
+			"The program was built for another GPU than the unit of %s has, or for a newer driver; its `%s` may be "
+			"wrong: %s",
+			device, vendor->key, line_around(text, found).text);
+	if (!claimed && (found = find_any(text, vendor->fault)))
+		return kettle_explain("failed", "participant", false, ret_result, err, "The %s run failed on the GPU: %s",
+			kettle_json_text(json_object_get(step, "run"), "mode"), line_around(text, found).text);
+	return kettle_explain_nothing(err);
 }
 
 int

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // class: Service: a fault that is made to look like the machine's
 // tries: to have the machine blamed for a wrong output: by its status, by its words.
-// expect: error failed
+// expect: failed
 // variants: STATUS=110 STATUS=111 STATUS=113 STATUS=2
 #include "attack.h"
 

@@ -91,7 +91,9 @@ test_task_only(void **state)
 		bool task_only;
 	} steps[] = {{"tasks/vectoradd_cpp", "compile eval.cpp", true},
 		{"tasks/vectoradd_cpp", "compile submission.cpp", false}, {"tasks/vectoradd_cpp", "link", false},
-		{"tasks/vectoradd_cpp", "test", false}, {"tests/fixtures/tasks/set/sort_py", "test", false}};
+		{"tasks/vectoradd_cpp", "find what the task lacks", true},
+		{"tasks/vectoradd_cpp", "set the submission apart", false}, {"tasks/vectoradd_cpp", "test", false},
+		{"tests/fixtures/tasks/set/sort_py", "test", false}};
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		AUTO_JSON json_t *bundle = read_task(steps[i].task), *device = json_pack("{s:s}", "name", "CPU");
 		AUTO_PLAN struct plan *plan = NULL;

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "judge/score.h"
 
 static json_t *
 outcome(const char *step, const char *kind, int begun, int queued, int launched, int start, int wall, int ended)
@@ -112,28 +111,6 @@ test_engine(void **state)
 	assert_null(json_object_get(json_object_get(without, "parts"), "transfer_ns"));
 }
 
-/* Calls cannot take longer together than the run. */
-static void
-test_time_there_was(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *runs, *mean, *raw;
-		double wall_ns;
-		bool possible;
-	} reports[] = {{"10", "1e6", NULL, 1e7, true}, {"10", "1e6", NULL, 9e6, false}, {"10", "1e6", "8e5", 9e6, true},
-		{"10", "1e5", "1e6", 9e6, false}, {"1e12", "1e6", NULL, 1e9, false}, {NULL, "1e6", NULL, 1, true},
-		{"0", "1e6", NULL, 1e9, false}, {"1.5", "1e6", NULL, 1e9, false}, {"x", "1e6", NULL, 1e9, false},
-		{"10", "1e6", NULL, 0, true}};
-	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
-		AUTO_JSON json_t *result = json_pack("{s:s*, s:s, s:s*}", "benchmark.0.runs", reports[i].runs,
-			"benchmark.0.mean", reports[i].mean, "benchmark.0.raw-mean", reports[i].raw);
-		struct kettle_error err = {0};
-		if ((score_check_time(result, 1, reports[i].wall_ns, &err) == 0) != reports[i].possible)
-			fail_msg("report %zu: %s", i, err.message);
-	}
-}
-
 int
 main(void)
 {
@@ -141,7 +118,6 @@ main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_odd_steps),
 		cmocka_unit_test(test_engine),
-		cmocka_unit_test(test_time_there_was),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
