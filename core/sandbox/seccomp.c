@@ -170,6 +170,13 @@ static const struct special specials[] = {
 			{2, SECCOMP_ALL, SO_LINGER, SECCOMP_ERRNO(EPERM), false},
 			{2, SECCOMP_ALL, SO_SNDBUF, SECCOMP_ERRNO(0), false}, {2, SECCOMP_ALL, SO_RCVBUF, SECCOMP_ERRNO(0), false}},
 		SECCOMP_RET_ALLOW},
+	/*
+	 * An urgent byte is taken out of the order of its stream: a reader outside, as of the result channel, would lose it, and
+	 * the kernel's code for it in Unix sockets has had faults. As from a kernel without it.
+	 */
+	{"sendto", {{3, MSG_OOB, MSG_OOB, SECCOMP_ERRNO(EOPNOTSUPP), false}}, SECCOMP_RET_ALLOW},
+	{"sendmsg", {{2, MSG_OOB, MSG_OOB, SECCOMP_ERRNO(EOPNOTSUPP), false}}, SECCOMP_RET_ALLOW},
+	{"sendmmsg", {{3, MSG_OOB, MSG_OOB, SECCOMP_ERRNO(EOPNOTSUPP), false}}, SECCOMP_RET_ALLOW},
 	{"socketpair", {{0, SECCOMP_ALL, AF_UNIX, SECCOMP_RET_ALLOW, false}}, SECCOMP_ERRNO(EAFNOSUPPORT)},
 	/* The page cache belongs to the whole machine: a payload could empty it of files that others read while timed. */
 	{"fadvise64", {{3, SECCOMP_ALL, POSIX_FADV_DONTNEED, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},

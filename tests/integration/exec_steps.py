@@ -114,6 +114,30 @@ def result_channel(folder):
         equal((outcome["state"], outcome["result"]), ("failed", {}))
 
 
+URGENT = """
+import os, socket
+channel = socket.socket(fileno=int(os.environ["FD"]))
+refused = 0
+for data, urgent in ((b"check: pa", 0), (b"s", 1), (b"s\\na: 1\\nb", 0), (b": 2\\n", 1), (b"c: 3\\n", 1), (b"d: 4", 0), (b"5", 1)):
+    try:
+        channel.send(data, socket.MSG_OOB * urgent)
+    except OSError:
+        refused += urgent
+        channel.send(data)
+print(refused)
+"""
+
+
+def urgent_bytes(folder):
+    """Urgent bytes take nothing out of the result channel: refused in the sandbox, without one bytes like others"""
+    for arguments in ([], ["--level", "off"]):
+        with Exec(folder, arguments=arguments) as x:
+            outcome = x.one({"argv": ["python3", "u.py"], "inputs": {"u.py": text(URGENT)}, "result": "FD"})
+            equal(outcome["result"], {"check": "pass", "a": "1", "b": "2", "c": "3", "d": "45"})
+            if "seccomp" in outcome["protections"]:
+                equal(outcome["stdout"]["text"], "4\n")
+
+
 def outputs(folder):
     """Declared outputs: missing ones, links, FIFOs and sockets make the step fail"""
     with Exec(folder) as x:
@@ -394,5 +418,5 @@ def tools(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, outputs, artifacts, limits,
+    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits,
                    machine_limits, missing_tool, prepare, prepared_folder, prepare_keys, secrets, secrets_by_descriptor, absolute_tools, left_behind, referee_and_solver, pinned, tools]))

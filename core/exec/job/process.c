@@ -6,8 +6,9 @@
  * bounded on this side. A message on the socket can carry descriptors, which the kernel closes in the thread that
  * reads it or closes the socket, and such a close can sleep (SO_LINGER). So the sandbox refuses SO_LINGER, the socket
  * refuses descriptors where the kernel can, and a thread of its own reads and closes it; the loop takes what was
- * read. When the sandbox's pidfd becomes readable all its processes have ended: the rest of the pipes and the report
- * are read, and the handles are closed; the last one to close calls `ended`. A failed start ends in the same way.
+ * read. An urgent byte (MSG_OOB), which a reader would not see, is refused by the sandbox and read in line without one.
+ * When the sandbox's pidfd becomes readable all its processes have ended: the rest of the pipes and the report are
+ * read, and the handles are closed; the last one to close calls `ended`. A failed start ends in the same way.
  */
 #include <config.h>
 
@@ -241,6 +242,14 @@ open_drain(struct process *process, uv_loop_t *loop, enum process_stream stream,
 	return uv_poll_start(&drain->poll, UV_READABLE, stream == PROCESS_RESULT ? on_result : on_readable);
 }
 
+/* Only Linux 6.16 and later refuse descriptors; urgent bytes, which the sandbox refuses, are read like all others. */
+static void
+set_channel(int fd)
+{
+	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){0}, sizeof(int));
+	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &(int){1}, sizeof(int));
+}
+
 /* Makes the streams; theirs gets the ends for the process. */
 static int
 open_streams(struct process *process, uv_loop_t *loop, int theirs[PROCESS_STREAMS])
@@ -253,9 +262,8 @@ open_streams(struct process *process, uv_loop_t *loop, int theirs[PROCESS_STREAM
 										  : pipe2(ends, O_CLOEXEC);
 		if (rc != 0)
 			return kettle_fail(&process->error, KETTLE_EIO, "An output could not be made: %s.", strerror(errno));
-		/* Only Linux 6.16 and later know it. */
 		if (stream == PROCESS_RESULT)
-			(void)setsockopt(ends[0], SOL_SOCKET, SO_PASSRIGHTS, &(int){0}, sizeof(int));
+			set_channel(ends[0]);
 		theirs[stream] = ends[1];
 		if (open_drain(process, loop, (enum process_stream)stream, ends[0]) != 0)
 			return KETTLE_EIO;

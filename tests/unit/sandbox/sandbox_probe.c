@@ -457,6 +457,9 @@ do_calls(char **args)
 	say("sethostname", syscall(SYS_sethostname, "x", 1));
 	say("personality", personality(PER_LINUX32));
 	say("unknown", syscall(900));
+	say("sendto_urgent", syscall(SYS_sendto, -1, &byte, 1, MSG_OOB | MSG_NOSIGNAL, NULL, 0));
+	say("sendmsg_urgent", syscall(SYS_sendmsg, -1, NULL, MSG_OOB));
+	say("sendmmsg_urgent", syscall(SYS_sendmmsg, -1, NULL, 1, MSG_OOB));
 	say("tiocsti", ioctl(0, TIOCSTI, &byte));
 	say("tioclinux", ioctl(0, TIOCLINUX, &byte));
 	say("tiocsti_high", syscall(SYS_ioctl, 0L, (1L << 32) | TIOCSTI, &byte));

@@ -522,6 +522,7 @@ test_refused_calls(void **state)
 	assert_said(fixture, "clone3=ENOSYS\n");
 	assert_said(fixture, "unknown=ENOSYS\n");
 	assert_said(fixture, "tiocsti_high=ENOTTY\n");
+	assert_said(fixture, "sendmmsg_urgent=EOPNOTSUPP\n");
 }
 
 static void
