@@ -24,7 +24,9 @@ struct taker {
 	const struct layer_source *source;
 	const char *to;
 	struct layer *layer;
-	size_t seen;
+	bool counts; /* nothing is copied: is it within the limits at all? */
+	size_t seen, entries;
+	uint64_t bytes;
 	struct kettle_error *err;
 };
 
@@ -88,9 +90,8 @@ static int
 too_much(const struct taker *taker)
 {
 	return kettle_fail(taker->err, KETTLE_ETOOBIG,
-		"What compilers left in this run is not kept for later ones: together with what is kept it is more than %u "
-		"files "
-		"or %llu MiB.",
+		"What compilers left in this run is not kept for later ones: "
+		"together with what is kept it is more than %u files or %llu MiB.",
 		LAYER_MAX_FILES, (unsigned long long)(LAYER_MAX_BYTES >> 20));
 }
 
@@ -108,21 +109,16 @@ make_place(const char *path, bool folder, mode_t mode, struct kettle_error *err)
 }
 
 static int
-take_file(struct taker *taker, int dir, const char *name, const char *path, const struct stat *st)
+copy_file(struct taker *taker, int dir, const char *name, const char *path, const struct stat *st)
 {
 	struct output_file file = {.path = (char *)path, .mode = st->st_mode & 0100 ? 0755 : 0644};
 	struct layer *layer = taker->layer;
-	uint64_t left = LAYER_MAX_BYTES - taker->source->bytes - layer->bytes;
-	if (st->st_nlink != 1)
-		return 0;
-	if (st->st_size < 0 || (uint64_t)st->st_size > left)
-		return too_much(taker);
 	AUTO_FD int from = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (from < 0)
 		return 0;
 	AUTO_FREE char *target = path_join(taker->to, path);
 	AUTO_FD int to = make_place(target, false, st->st_mode & 0100 ? PROGRAM_MODE : FILE_MODE, taker->err);
-	int rc = to < 0 ? to : sha256_copy(from, to, left, &file.size, file.sha256, taker->err);
+	int rc = to < 0 ? to : sha256_copy(from, to, (uint64_t)st->st_size, &file.size, file.sha256, taker->err);
 	if (rc != 0)
 		return rc;
 	/* Compilers compare times. */
@@ -132,6 +128,17 @@ take_file(struct taker *taker, int dir, const char *name, const char *path, cons
 	count_file(layer, path);
 	manifest_add(&layer->files, &file);
 	return 0;
+}
+
+static int
+take_file(struct taker *taker, int dir, const char *name, const char *path, const struct stat *st)
+{
+	if (st->st_nlink != 1)
+		return 0;
+	if (st->st_size < 0 || (uint64_t)st->st_size > LAYER_MAX_BYTES - taker->source->bytes - taker->bytes)
+		return too_much(taker);
+	taker->bytes += (uint64_t)st->st_size;
+	return taker->counts ? 0 : copy_file(taker, dir, name, path, st);
 }
 
 static int take_folder(struct taker *taker, int dir, const char *name, const char *path, unsigned depth);
@@ -144,7 +151,7 @@ take_entry(struct taker *taker, int dir, const char *name, const char *path, uns
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) ||
 		is_known(taker, path, &st))
 		return 0;
-	if (taker->layer->files.count + taker->source->entries >= LAYER_MAX_FILES)
+	if (taker->entries++ + taker->source->entries >= LAYER_MAX_FILES)
 		return too_much(taker);
 	return S_ISDIR(st.st_mode) ? take_folder(taker, dir, name, path, depth) : take_file(taker, dir, name, path, &st);
 }
@@ -157,7 +164,7 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 	if (!folder)
 		return 0;
 	int own = STEAL_FD(fd), rc = 0;
-	if (path) {
+	if (path && !taker->counts) {
 		AUTO_FREE char *target = path_join(taker->to, path);
 		rc = make_place(target, true, FOLDER_MODE, taker->err);
 		manifest_add(&taker->layer->files, &(struct output_file){.path = (char *)path, .folder = true});
@@ -174,15 +181,26 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 	return rc;
 }
 
+static int
+take_all(struct taker *taker, int from, bool counts)
+{
+	taker->counts = counts;
+	taker->seen = taker->entries = 0;
+	taker->bytes = 0;
+	return take_folder(taker, from, ".", NULL, 0);
+}
+
 int
 layer_take(
 	int from, const struct layer_source *source, const char *to, struct layer *ret_layer, struct kettle_error *err)
 {
 	struct layer layer = {.folders = json_object(), .path = xstrdup(to)};
 	struct taker taker = {.source = source, .to = to, .layer = &layer, .err = err};
-	int rc = make_place(to, true, FOLDER_MODE, err);
+	int rc = take_all(&taker, from, true);
 	if (rc == 0)
-		rc = take_folder(&taker, from, ".", NULL, 0);
+		rc = make_place(to, true, FOLDER_MODE, err);
+	if (rc == 0)
+		rc = take_all(&taker, from, false);
 	if (rc == 0) {
 		*ret_layer = layer;
 		return 0;

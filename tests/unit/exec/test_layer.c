@@ -267,6 +267,19 @@ is_bounded_with_others(void **state)
 	assert_int_equal(place->layer.count, 2);
 }
 
+/* A run that leaves too much costs no writing of it. */
+static void
+counts_before_it_copies(void **state)
+{
+	struct place *place = *state;
+	put(place->cache, "a", "xy");
+	put(place->cache, "b", "xy");
+	free(place->to);
+	place->to = path_join(place->dir, "missing/to");
+	assert_int_equal(take_beside(place, LAYER_MAX_BYTES - 3, 0), KETTLE_ETOOBIG);
+	assert_int_equal(take_beside(place, 0, LAYER_MAX_FILES - 1), KETTLE_ETOOBIG);
+}
+
 static void
 says_what_the_machine_lacks(void **state)
 {
@@ -293,6 +306,7 @@ main(void)
 		PLACE_TEST(replaces_no_folder_of_ours),
 		PLACE_TEST(is_bounded_in_bytes),
 		PLACE_TEST(is_bounded_with_others),
+		PLACE_TEST(counts_before_it_copies),
 		PLACE_TEST(says_what_the_machine_lacks),
 	};
 	return cmocka_run_group_tests_name("layer", tests, NULL, NULL);
