@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,6 +68,22 @@ remove_stale(const char *root)
 	}
 }
 
+/*
+ * Asks the file system to lay the folders below this one out apart from each other. Beside each other, new ones take
+ * inodes where the last have just been removed, and an ext4 without a journal looks at all of those, for minutes, whenever
+ * it makes a file: half a millisecond each. Other file systems refuse or ignore it.
+ */
+static void
+spread_folders(const char *path)
+{
+	AUTO_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int flags = 0;
+	if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0)
+		return;
+	flags |= FS_TOPDIR_FL;
+	(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
 static int
 make_own(struct spool *spool, const char *root, struct kettle_error *err)
 {
@@ -75,6 +93,7 @@ make_own(struct spool *spool, const char *root, struct kettle_error *err)
 	AUTO_FREE char *lock = path_join(name, "lock");
 	if (mkdir(name, 0700) != 0 || (spool->lock = open_locked(lock, false)) < 0)
 		return kettle_fail(err, KETTLE_EIO, "The spool `%s` could not be made: %s.", name, strerror(errno));
+	spread_folders(name);
 	spool->dir = STEAL(name);
 	return 0;
 }
