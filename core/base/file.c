@@ -185,9 +185,13 @@ path_check_inside(const char *path, struct kettle_error *err)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "The path \"%.40s…\" is longer than the %d bytes allowed.", path, PATH_INSIDE_MAX);
 	AUTO_BUF struct buf clean = {0};
+	uint32_t invisible = utf8_find_invisible(path, size);
 	if (utf8_sanitize(path, size, &clean) || strpbrk(path, "\n\t"))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "The path \"%s\" holds characters that a path cannot.", clean.data ? clean.data : "");
+	if (invisible)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The path \"%s\" holds the invisible character U+%04X, which a path cannot.", path, invisible);
 	for (const char *part = path;; part++) {
 		size_t len = strcspn(part, "/");
 		if (!part_is_plain(part, len))

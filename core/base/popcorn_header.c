@@ -169,6 +169,11 @@ check_text(const struct line *line, struct kettle_error *err)
 	if (utf8_sanitize(line->text, line->len, &clean))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Line %u: a line with `!POPCORN` must be UTF-8 text without control characters.", line->number);
+	uint32_t invisible = utf8_find_invisible(line->text, line->len);
+	if (invisible)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Line %u: a line with `!POPCORN` holds the invisible character U+%04X; type the line anew.", line->number,
+			invisible);
 	for (size_t at = 0, len = 0; at < line->len; at++) {
 		len = strchr(BLANKS, line->text[at]) ? 0 : len + 1;
 		if (len > HEADER_MAX_WORD)

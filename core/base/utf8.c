@@ -4,8 +4,9 @@
 
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
+
+#include "base/cleanup.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
@@ -64,6 +65,45 @@ utf8_valid(const char *data, size_t size)
 		size -= len;
 	}
 	return true;
+}
+
+uint32_t
+utf8_code_point(const char *data, size_t len)
+{
+	uint32_t code = (unsigned char)data[0] & (len == 1 ? 0x7fu : 0x7fu >> len);
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((unsigned char)data[i] & 0x3f);
+	return code;
+}
+
+/*
+ * Default_Ignorable_Code_Point (DerivedCoreProperties.txt), Bidi_Control (PropList.txt), and the categories Zl and Zp
+ * (UnicodeData.txt) of Unicode 14; U+FFF9 to U+FFFB besides. Unassigned ones are there already; sorted.
+ */
+bool
+utf8_is_invisible(uint32_t code_point)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {{0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
+		{0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
+		{0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+	for (size_t i = 0; i < ARRAY_SIZE(ranges) && code_point >= ranges[i].first; i++)
+		if (code_point <= ranges[i].last)
+			return true;
+	return false;
+}
+
+uint32_t
+utf8_find_invisible(const char *text, size_t size)
+{
+	for (size_t at = 0, len; at < size; at += len ? len : 1) {
+		len = utf8_length(text + at, size - at);
+		uint32_t code = len > 1 ? utf8_code_point(text + at, len) : 0;
+		if (utf8_is_invisible(code))
+			return code;
+	}
+	return 0;
 }
 
 /* Whether the character of len bytes is one that a terminal acts on. */

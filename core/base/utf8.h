@@ -6,11 +6,22 @@
 #include "base/buf.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Bytes of the character that begins at data (1 to 4), or 0: not UTF-8, or cut off by the end. NUL counts as one. */
 size_t utf8_length(const char *data, size_t size);
 /* Whether it is UTF-8 without NUL (what JSON strings can hold). */
 bool utf8_valid(const char *data, size_t size);
+/* The code point of a valid character of len bytes. */
+uint32_t utf8_code_point(const char *data, size_t len);
+/*
+ * Whether a character shows nothing by itself, or makes what is around it show otherwise: those that Unicode calls default
+ * ignorable (joiners, soft hyphen, variation selectors, fillers, tags) or controls of direction, separators of lines and
+ * paragraphs, and interlinear annotations. Two names that differ in them look the same.
+ */
+bool utf8_is_invisible(uint32_t code_point);
+/* The first invisible character of a text, U+0000: it has none. What is no UTF-8 is passed over. */
+uint32_t utf8_find_invisible(const char *text, size_t size);
 /*
  * Makes bytes into UTF-8 that JSON, SQLite and terminals can hold: every byte that is no UTF-8, and every control
  * character (C1 too) but \t and \n, becomes U+FFFD, so that no escape sequence reaches a terminal; \r\n becomes \n.

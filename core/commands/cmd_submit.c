@@ -65,8 +65,12 @@ fail_with(const struct kettle_error *known, struct kettle_error *err)
 static int
 check_submit_name(struct submit_request *submit, const char *name, struct kettle_error *err)
 {
-	const char *slash = strrchr(name, '/');
-	submit->file_name = sanitize_line(slash ? slash + 1 : name, FILE_NAME_MAX + 1);
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	uint32_t invisible = utf8_find_invisible(base, strlen(base));
+	if (invisible)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The name of the file holds the invisible character U+%04X; rename it.", invisible);
+	submit->file_name = sanitize_line(base, FILE_NAME_MAX + 1);
 	if (!*submit->file_name)
 		return kettle_fail(err, KETTLE_EINVAL, "The file has no name: its ending says what language it is in.");
 	if (strlen(submit->file_name) > FILE_NAME_MAX)

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/sanitize_text.h"
 #include "base/utf8.h"
 #include "judge/report.h"
 
@@ -77,7 +78,10 @@ clip_line(const char *text, size_t len, size_t most, struct buf *out)
 	len = cut ? most : len;
 	while (cut && len && ((unsigned char)text[len] & 0xc0) == 0x80)
 		len--;
-	(void)utf8_sanitize(text, len, out);
+	AUTO_BUF struct buf valid = {0};
+	(void)utf8_sanitize(text, len, &valid);
+	AUTO_FREE char *line = sanitize_line(valid.data ? valid.data : "", len);
+	buf_adds(out, line);
 	if (cut)
 		buf_adds(out, "…");
 }

@@ -73,7 +73,14 @@ static int
 check_name(const struct argument *argument, const json_t *value, struct kettle_error *err)
 {
 	int rc = check_text(argument, value, REQUEST_NAME_MAX, false, err);
-	return rc == 0 && json_string_length(value) == 0 ? wrong(argument, value, err, "a name") : rc;
+	if (rc == 0 && json_string_length(value) == 0)
+		return wrong(argument, value, err, "a name");
+	uint32_t invisible = rc == 0 ? utf8_find_invisible(json_string_value(value), json_string_length(value)) : 0;
+	if (invisible)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`%s` holds the invisible character U+%04X, which no name can; type the name anew.", argument->name,
+			invisible);
+	return rc;
 }
 
 static int

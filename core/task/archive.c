@@ -95,7 +95,7 @@ check_archive_name(const struct task_archive *archive, const char *name, struct 
 	if (path_check_inside(name, &why))
 		return fail_entry(archive, name,
 			"has a name that does not stay inside the archive: no part of it may be empty, `.`, `..` or hold control "
-			"characters",
+			"or invisible characters",
 			err);
 	return 0;
 }

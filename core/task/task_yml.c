@@ -77,6 +77,10 @@ task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct ke
 	unsigned up = 0;
 	if (utf8_sanitize(source, strlen(source), &clean) || strpbrk(source, "\n\t"))
 		return kettle_fail(err, KETTLE_EINVAL, "the path of a source holds control characters.");
+	uint32_t invisible = utf8_find_invisible(source, strlen(source));
+	if (invisible)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"the path of a source holds the invisible character U+%04X; rename the file.", invisible);
 	if (source[0] == '/')
 		return kettle_fail(
 			err, KETTLE_EINVAL, "the source `%s` is absolute; it must be relative to the task's folder.", source);

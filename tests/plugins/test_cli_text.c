@@ -46,6 +46,9 @@ test_width(void **state)
 	assert_int_equal(term_char_width(0x1b), -1);
 	assert_int_equal(term_char_width(0x9b), -1);
 	assert_int_equal(term_char_width(0x202e), -1);
+	assert_int_equal(term_char_width(0x200b), -1);
+	assert_int_equal(term_char_width(0xad), -1);
+	assert_int_equal(term_char_width(0xe01ef), -1);
 }
 
 static void
@@ -62,6 +65,14 @@ test_clean(void **state)
 	assert_cleaned("user\xe2\x80\xae"
 				   "cod.exe",
 		0, "usercod.exe");
+	/* Nothing that a terminal would hide, also of what it takes for a blank; of emoji the parts. */
+	assert_cleaned("a\xe2\x80\x8b"
+				   "b\xc2\xad"
+				   "c\xef\xbb\xbf"
+				   "d\xe2\x81\xa0\xe1\xa0\x8e\xe3\x85\xa4\xf3\xa0\x84\x80\xcd\x8f",
+		0, "abcd");
+	assert_cleaned("one\xe2\x80\xa8two\xe2\x80\xa9three", 0, "one two three");
+	assert_cleaned("\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7\xef\xb8\x8f", 0, "\xf0\x9f\x91\xa9\xf0\x9f\x91\xa7");
 	assert_cleaned("\xc0\xaf\xed\xa0", 0, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	assert_cleaned("abcdef", 6, "abcdef");
 	assert_cleaned("abcdefg", 6, "abcde…");

@@ -17,19 +17,20 @@
 #define TERM_MIN_WIDTH 20
 #define TERM_TAB 8
 #define REPLACEMENT 0xfffd
+#define LINE_SEPARATOR 0x2028
+#define PARAGRAPH_SEPARATOR 0x2029
 
 struct range {
 	uint32_t first, last;
 };
 
-/* Combining marks and joiners of the scripts in use; sorted. */
+/* Combining marks of the scripts in use; sorted. */
 static const struct range zero_width[] = {{0x300, 0x36f}, {0x483, 0x489}, {0x591, 0x5bd}, {0x5bf, 0x5bf},
 	{0x5c1, 0x5c2}, {0x5c4, 0x5c5}, {0x5c7, 0x5c7}, {0x610, 0x61a}, {0x64b, 0x65f}, {0x670, 0x670}, {0x6d6, 0x6dc},
 	{0x6df, 0x6e4}, {0x6e7, 0x6e8}, {0x6ea, 0x6ed}, {0x711, 0x711}, {0x730, 0x74a}, {0x7a6, 0x7b0}, {0x7eb, 0x7f3},
 	{0x900, 0x902}, {0x93a, 0x93a}, {0x93c, 0x93c}, {0x941, 0x948}, {0x94d, 0x94d}, {0x951, 0x957}, {0x962, 0x963},
-	{0xe31, 0xe31}, {0xe34, 0xe3a}, {0xe47, 0xe4e}, {0x1160, 0x11ff}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
-	{0x200b, 0x200d}, {0x2060, 0x2064}, {0x20d0, 0x20f0}, {0x302a, 0x302d}, {0x3099, 0x309a}, {0xfe00, 0xfe0f},
-	{0xfe20, 0xfe2f}, {0xfeff, 0xfeff}, {0xe0100, 0xe01ef}};
+	{0xe31, 0xe31}, {0xe34, 0xe3a}, {0xe47, 0xe4e}, {0x1161, 0x11ff}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
+	{0x20d0, 0x20f0}, {0x302a, 0x302d}, {0x3099, 0x309a}, {0xfe20, 0xfe2f}};
 
 /* East Asian wide and full-width characters, and the emoji that terminals draw over two columns; sorted. */
 static const struct range wide[] = {{0x1100, 0x115f}, {0x231a, 0x231b}, {0x2329, 0x232a}, {0x23e9, 0x23ec},
@@ -48,10 +49,6 @@ static const struct range wide[] = {{0x1100, 0x115f}, {0x231a, 0x231b}, {0x2329,
 	{0x1f6d5, 0x1f6d7}, {0x1f6dc, 0x1f6df}, {0x1f6eb, 0x1f6ec}, {0x1f6f4, 0x1f6fc}, {0x1f7e0, 0x1f7eb},
 	{0x1f7f0, 0x1f7f0}, {0x1f90c, 0x1f93a}, {0x1f93c, 0x1f945}, {0x1f947, 0x1f9ff}, {0x1fa70, 0x1faff},
 	{0x20000, 0x3fffd}};
-
-/* Beyond the controls of ASCII and Latin-1: direction marks, line separators, tags; sorted. */
-static const struct range never[] = {
-	{0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x206f}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
 
 static bool
 in_ranges(uint32_t c, const struct range *ranges, size_t count)
@@ -72,9 +69,7 @@ term_char_width(uint32_t c)
 {
 	if (c < 0x20 || (c >= 0x7f && c < 0xa0))
 		return -1;
-	if (c < 0x300)
-		return 1;
-	if (in_ranges(c, never, ARRAY_SIZE(never)))
+	if (utf8_is_invisible(c))
 		return -1;
 	if (in_ranges(c, zero_width, ARRAY_SIZE(zero_width)))
 		return 0;
@@ -91,10 +86,7 @@ term_next(const char **text)
 	*text += len ? len : 1;
 	if (len == 0)
 		return REPLACEMENT;
-	uint32_t c = len == 1 ? *p : *p & (0x7fu >> len);
-	for (size_t i = 1; i < len; i++)
-		c = c << 6 | (p[i] & 0x3f);
-	return c;
+	return utf8_code_point((const char *)p, len);
 }
 
 static void
@@ -106,7 +98,7 @@ put_char(FILE *out, uint32_t c)
 		fputc((int)(0x80 | (c >> 6 * more & 0x3f)), out);
 }
 
-/* The next character as it is printed: whitespace is a space, a control U+FFFD, a direction mark is skipped. */
+/* The next character as it is printed: whitespace is a space, a control U+FFFD; what is invisible is skipped. */
 static uint32_t
 next_clean(const char **text)
 {
@@ -114,7 +106,7 @@ next_clean(const char **text)
 		uint32_t c = term_next(text);
 		if (c == 0)
 			return 0;
-		if (c == '\n' || c == '\t' || c == '\r')
+		if (c == '\n' || c == '\t' || c == '\r' || c == LINE_SEPARATOR || c == PARAGRAPH_SEPARATOR)
 			return ' ';
 		if (term_char_width(c) >= 0)
 			return c;

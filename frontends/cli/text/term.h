@@ -26,8 +26,8 @@ void term_style(const struct term *term, enum term_style style);
 void term_put(const struct term *term, enum term_style style, const char *text);
 
 /*
- * The columns that a character takes: 0, 1 or 2; -1: it is never printed (controls, and marks that change the direction
- * of writing, with which a name could forge the text around it). Does not depend on the locale.
+ * The columns that a character takes: 0, 1 or 2; -1: it is never printed (controls, and what is invisible or changes the
+ * direction of writing, with which a name could forge the text around it). Does not depend on the locale.
  */
 int term_char_width(uint32_t c);
 /* Takes one character off UTF-8 text; an invalid byte gives U+FFFD. 0 at the end. */
@@ -35,7 +35,8 @@ uint32_t term_next(const char **text);
 /* Columns of text as term_sanitize writes it. */
 size_t term_width(const char *text);
 /*
- * Writes text on one line: newlines and tabs become spaces, controls U+FFFD, direction marks are dropped. At most max
+ * Writes text on one line: newlines, separators of lines and tabs become spaces, controls U+FFFD, what is invisible is
+ * dropped (utf8_is_invisible; of an emoji that joiners make of several, these are printed one by one). At most max
  * columns (0: all); a longer text is cut and ends with "…". Returns the columns written.
  */
 size_t term_sanitize(FILE *out, const char *text, size_t max);

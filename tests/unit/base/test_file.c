@@ -212,7 +212,7 @@ test_paths(void **state)
 	longest[PATH_INSIDE_MAX] = 'x';
 	longest[sizeof(longest) - 1] = '\0';
 	const char *const bad[] = {"", "/a", "..", "../a", "a/..", "a/../b", "a//b", "a/", "/", ".", "./a", "a/./b", "a\nb",
-		"a\x1b", "\xff", longest};
+		"a\x1b", "\xff", "a\xe2\x80\x8b", "\xe2\x80\xaeyp.a", "a\xc2\xad/b", longest};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct kettle_error err = {0};
 		if (path_check_inside(bad[i], &err) != KETTLE_EINVAL)

@@ -102,6 +102,29 @@ test_utf8_clean(void **state)
 	clean("x\xe2\x82", 3, "x" REPLACED REPLACED, 2);
 }
 
+/* What shows nothing or turns what is around it, by one character of each kind; and what only looks odd. */
+static void
+test_utf8_invisible(void **state)
+{
+	static const uint32_t invisible[] = {0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x180b, 0x180e, 0x200b, 0x200c,
+		0x200d, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2060, 0x2064, 0x2066, 0x2069, 0x206f, 0x3164, 0xfe00,
+		0xfe0f, 0xfeff, 0xffa0, 0xfff9, 0x1bca0, 0x1d173, 0xe0001, 0xe0020, 0xe007f, 0xe0100, 0xe01ef, 0xe0fff};
+	static const uint32_t seen[] = {'a', ' ', 0xa0, 0xac, 0xae, 0xe9, 0x301, 0x5d0, 0x627, 0x200a, 0x2010, 0x2027,
+		0x202f, 0x205f, 0x2070, 0x3000, 0x4e2d, 0xfe10, 0xfffc, 0xfffd, 0x1f468, 0xdffff, 0xe1000, 0x10ffff};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(invisible); i++)
+		if (!utf8_is_invisible(invisible[i]))
+			fail_msg("U+%04X is seen", invisible[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
+		if (utf8_is_invisible(seen[i]))
+			fail_msg("U+%04X is invisible", seen[i]);
+	assert_int_equal(utf8_find_invisible("", 0), 0);
+	assert_int_equal(utf8_find_invisible("a\xff\xc3\xa9 \n\xf0\x9f\x9a\x80", 10), 0);
+	assert_int_equal(utf8_find_invisible("a\xe2\x80\xae", 4), 0x202e);
+	assert_int_equal(utf8_find_invisible("a\xe2\x80\xae", 3), 0);
+	assert_int_equal(utf8_find_invisible("\xf3\xa0\x81\x81\xc2\xad", 6), 0xe0041);
+}
+
 static void
 copy(size_t size, const char *text, const char *wanted)
 {
@@ -305,6 +328,7 @@ main(void)
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_utf8_valid),
 		cmocka_unit_test(test_utf8_clean),
+		cmocka_unit_test(test_utf8_invisible),
 		cmocka_unit_test(test_utf8_copy),
 		cmocka_unit_test(test_sentences),
 		cmocka_unit_test(test_nearest),

@@ -113,6 +113,7 @@ test_check(void **state)
 	refused("leaderboard.show", json_pack("{s:s, s:s}", "name", "x", "mine", "yes"), "true or false");
 	refused("leaderboard.show", json_pack("{s:s}", "name", ""), "a name");
 	refused("leaderboard.show", json_pack("{s:s}", "name", "a\x1b[1m"), "control characters");
+	refused("leaderboard.show", json_pack("{s:s}", "name", "a\xe2\x80\xae"), "holds the invisible character U+202E");
 	refused("submission.show", json_pack("{s:i}", "id", -1), "the number of a submission");
 	refused("submission.show", json_pack("{s:s}", "id", "1"), "the number of a submission");
 	refused("submit", json_pack("{s:s}", "file", "x"), "a file");
@@ -144,6 +145,11 @@ test_clean(void **state)
 		{"\xc2\xa0x\xe3\x80\x80y", "x y"},
 		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
 		{"\xf3\xa0\x81\x81tag", "tag"},
+		{"one\xe2\x80\xa8two\xe2\x80\xa9three", "one two three"},
+		{"soft\xc2\xadhyphen \xe1\xa0\x8e\xe3\x85\xa4\xef\xbe\xa0.", "softhyphen ."},
+		/* A family becomes its members, a red heart a heart. */
+		{"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7 \xe2\x9d\xa4\xef\xb8\x8f",
+			"\xf0\x9f\x91\xa9\xf0\x9f\x91\xa7 \xe2\x9d\xa4"},
 		{"", ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {

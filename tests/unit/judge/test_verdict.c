@@ -339,7 +339,7 @@ test_failed_test(void **state)
 	change(&job, "test",
 		json_pack("{s:s, s:i, s:{s:s, s:s, s:s, s:s, s:s}}", "state", "failed", "exit", 112, "result", "check", "fail",
 			"test.0.status", "pass", "test.1.status", "fail", "test.1.spec", "n: 2", "test.1.error",
-			"mismatch at 7: 1 is not 2"));
+			"mismatch at\xe2\x80\xae 7: 1\xe2\x80\x8b is not 2"));
 	expect(&job, "failed", "1 of 2 tests failed; the first is test 2 (n: 2): mismatch at 7: 1 is not 2", "participant",
 		false);
 	assert_int_equal(json_array_size(json_object_get(job.verdict, "runs")), 1);

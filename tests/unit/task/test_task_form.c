@@ -195,13 +195,13 @@ test_hostile(void **state)
 		{.name = "/etc/passwd", .sentence = "the entry `/etc/passwd` has an absolute name; names must be relative."},
 		{.name = "../x",
 			.sentence = "the entry `../x` has a name that does not stay inside the archive: no part of it may be "
-						"empty, `.`, `..` or hold control characters."},
+						"empty, `.`, `..` or hold control or invisible characters."},
 		{.name = "a/../../x",
 			.sentence = "the entry `a/../../x` has a name that does not stay inside the archive: no part of it may be "
-						"empty, `.`, `..` or hold control characters."},
+						"empty, `.`, `..` or hold control or invisible characters."},
 		{.name = "a\x1b[31mb",
 			.sentence = "the entry `a\xef\xbf\xbd[31mb` has a name that does not stay inside the archive: no part of "
-						"it may be empty, `.`, `..` or hold control characters."},
+						"it may be empty, `.`, `..` or hold control or invisible characters."},
 		{.name = "a\xff"
 				 "b",
 			.sentence = "the entry `a\xef\xbf\xbd"
@@ -222,7 +222,7 @@ test_hostile(void **state)
 		{.name = "..\\x",
 			.system = ZIP_OPSYS_WINDOWS_NTFS,
 			.sentence = "the entry `../x` has a name that does not stay inside the archive: no part of it may be "
-						"empty, `.`, `..` or hold control characters."},
+						"empty, `.`, `..` or hold control or invisible characters."},
 		{.name = "twice", .again = "twicf", .sentence = "the entry `twice` occurs twice in the archive."},
 		{.name = "locked",
 			.encryption = ZIP_EM_AES_256,
