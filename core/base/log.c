@@ -117,6 +117,21 @@ put_escaped(struct line *line, unsigned char c, bool json)
 	puts_line(line, text);
 }
 
+/* A character that would not be seen, by its number; in JSON beyond U+FFFF as two halves. */
+static void
+put_invisible(struct line *line, uint32_t c, bool json)
+{
+	char text[24];
+	if (c <= 0xffff)
+		(void)snprintf(text, sizeof(text), "\\u%04x", (unsigned)c);
+	else if (json)
+		(void)snprintf(
+			text, sizeof(text), "\\u%04x\\u%04x", 0xd7c0 + (unsigned)(c >> 10), 0xdc00 + (unsigned)(c & 0x3ff));
+	else
+		(void)snprintf(text, sizeof(text), "\\U%08x", (unsigned)c);
+	puts_line(line, text);
+}
+
 static void
 put_message(struct line *line, const char *text, bool json)
 {
@@ -128,6 +143,8 @@ put_message(struct line *line, const char *text, bool json)
 			len = 1;
 		if (c1)
 			put_escaped(line, (unsigned char)text[1], json);
+		else if (len > 1 && utf8_is_invisible(utf8_code_point(text, len)))
+			put_invisible(line, utf8_code_point(text, len), json);
 		else if (c < 0x20 || c == 0x7f || (c >= 0x80 && len == 1))
 			put_escaped(line, c, json);
 		else if (json && (c == '"' || c == '\\'))

@@ -76,11 +76,13 @@ test_text(void **state)
 {
 	struct fixture *f = *state;
 	log_setup(LOG_TEXT, KETTLE_LOG_INFO);
-	log_write(KETTLE_LOG_WARNING, "engine", "two\nlines \x1b[31m \xff \xc3\xa9 \xc2\x9b %d%%", 7);
+	log_write(KETTLE_LOG_WARNING, "engine",
+		"two\nlines \x1b[31m \xff \xc3\xa9 \xc2\x9b %d%% \xe2\x80\xae\xf3\xa0\x81\x81", 7);
 	log_write(KETTLE_LOG_DEBUG, "engine", "not shown");
 	AUTO_FREE char *text = written(f);
 	assert_int_equal(text[10], 'T');
-	assert_string_equal(text + 24, " warning engine: two\\nlines \\x1b[31m \\xff \xc3\xa9 \\x9b 7%\n");
+	assert_string_equal(
+		text + 24, " warning engine: two\\nlines \\x1b[31m \\xff \xc3\xa9 \\x9b 7% \\u202e\\U000e0041\n");
 }
 
 static void
@@ -101,8 +103,10 @@ test_json(void **state)
 {
 	struct fixture *f = *state;
 	log_setup(LOG_JSON, KETTLE_LOG_INFO);
-	log_write(KETTLE_LOG_INFO, "a\"b", "quote \" back \\ nl \n nul-free \x01 \xff \xc3\xa9");
+	log_write(
+		KETTLE_LOG_INFO, "a\"b", "quote \" back \\ nl \n nul-free \xe2\x80\xae\xf3\xa0\x81\x81 \x01 \xff \xc3\xa9");
 	AUTO_FREE char *text = written(f);
+	assert_non_null(strstr(text, "nul-free \\u202e\\udb40\\udc41 "));
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 	AUTO_JSON json_t *entry = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	assert_string_equal(json_string_value(json_object_get(entry, "area")), "a\"b");
