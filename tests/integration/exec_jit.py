@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """JIT caches: what a run finds there, what is kept of it, for whom, and what is never taken over."""
+import exec_devices
 import exec_driver
 from exec_driver import *
 
@@ -70,6 +71,16 @@ def owners(folder):
               ["triton/one x", "triton/two y"])
 
 
+def models(folder):
+    """GPUs of the same model share what compilers leave, and no others do"""
+    job = [run("a", "put('triton/one', 'x')", owner="user-1", device=1)]
+    with exec_devices.start(folder, (0, exec_devices.ALWAYS, "model", 2, 7), (0, exec_devices.ALWAYS, "count", -1, 3)) as x:
+        def found(name, gpu):
+            return seen(x.outcomes("j", job, unit={"name": name, "gpu": gpu})["a"])
+
+        equal([found("A", 0), found("B", 1), found("A", 2), found("B", 2)], [[], ["triton/one x"], [], ["triton/one x"]])
+
+
 def prepared(folder):
     """What a prepare step left is below, keeps its times, and no run replaces it for later ones"""
     prepare = {"id": "p", "kind": "prepare", "argv": ["sh", "-c", "mkdir -p out/cache/ext && echo ours >out/cache/ext/lib && "
@@ -138,4 +149,4 @@ def refused(folder):
             contains(done["error"], "jit")
 
 
-exec_driver.main([flows, owners, prepared, hostile, bounded, refused])
+exec_driver.main([flows, owners, models, prepared, hostile, bounded, refused])

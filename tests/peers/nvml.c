@@ -108,8 +108,10 @@ nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device)
 int
 nvmlDeviceGetName(nvmlDevice_t device, char *to, unsigned size)
 {
-	(void)device;
-	return text(to, size, "NVIDIA Stand-in");
+	char name[64];
+	unsigned long long model = state_number("model", device->index, 0);
+	(void)snprintf(name, sizeof(name), model ? "NVIDIA Stand-in %llu" : "NVIDIA Stand-in", model);
+	return text(to, size, name);
 }
 
 int

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
@@ -24,6 +25,26 @@
 #include "exec/tools/tools.h"
 
 #define JIT_VERSION "kettle jit 1"
+
+/* What compilers make for a GPU depends on its model. Of one that is not known, nothing is of use to another. */
+void
+jit_open(struct job *job)
+{
+	const struct unit *unit = &job->line.unit;
+	struct buf text = {0};
+	for (size_t i = 0; i < job->lease.need; i++) {
+		const char *which = unit->devices[i].gpu;
+		struct gpu gpu = which ? gpu_find(job->exec->gpus, which) : (struct gpu){0};
+		const char *architecture = member_string(gpu.json, "gfx");
+		if (!architecture)
+			architecture = member_string(gpu.json, "compute");
+		if (gpu.name && architecture)
+			buf_printf(&text, "%s %s\n", gpu.name, architecture);
+		else if (which)
+			buf_printf(&text, "%s %s\n", unit->name, which);
+	}
+	job->jit.device = buf_take(&text);
+}
 
 static bool
 is_used(const struct step *step)
@@ -61,7 +82,7 @@ make_key(const struct step *step, char ret_key[DIGEST_HEX_SIZE])
 	sha256_field(digest, text);
 	sha256_field(digest, inputs);
 	sha256_field(digest, environment);
-	sha256_field(digest, job->line.unit.name);
+	sha256_field(digest, job->jit.device);
 	sha256_field(digest, job->exec->cpu_digest);
 	sha256_field(digest, step->toolchain);
 	sha256_end(digest, ret_key);
@@ -198,6 +219,7 @@ jit_close(struct jit_cache *cache)
 void
 jit_tell(struct exec_context *exec, const char *trouble)
 {
+	free(STEAL(cache->device));
 	if (!trouble || exec->told_jit)
 		return;
 	exec->told_jit = true;

@@ -363,7 +363,10 @@ accept_line(struct job *job, struct kettle_error *err)
 	job->blob_dirs[1] = job->line.blobs ? exec->blobs : NULL;
 	job->artifacts = job->line.spool ? xstrdup(job->line.spool) : path_join(job->dir, "artifacts");
 	make_steps(job);
-	return device_lease_open(job, err);
+	rc = device_lease_open(job, err);
+	if (rc == 0)
+		jit_open(job);
+	return rc;
 }
 
 int

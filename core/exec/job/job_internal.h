@@ -159,6 +159,7 @@ void process_close(struct process *process);
 /* Of a job. Its run steps, one after the other, use it on their threads of work. */
 struct jit_cache {
 	bool looked;               /* for what is kept under its key */
+	char *device;              /* the models of the job's GPUs */
 	char key[DIGEST_HEX_SIZE]; /* empty: this job's alone */
 	const char *owner;
 	struct layer layers[JIT_LAYERS]; /* the oldest first */
@@ -168,6 +169,8 @@ struct jit_cache {
 	char *trouble; /* why this machine could not store it; NULL: it could */
 };
 
+/* Before anything of a job runs, on the loop thread. */
+void jit_open(struct job *job);
 /* Whether an input lies where the cache of the step does: then it is a layer of it. */
 bool jit_is_input(const struct step *step, const char *path);
 /* Brings what is kept of earlier jobs, once for each job. On a thread of work. */
