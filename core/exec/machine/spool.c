@@ -71,7 +71,7 @@ remove_stale(const char *root)
 /*
  * Asks the file system to lay the folders below this one out apart from each other. Beside each other, new ones take
  * inodes where the last have just been removed, and an ext4 without a journal looks at all of those, for minutes, whenever
- * it makes a file: half a millisecond each. Other file systems refuse or ignore it.
+ * it makes a file: half a millisecond each. It helps as long as there are other places. Other file systems refuse or ignore it.
  */
 static void
 spread_folders(const char *path)
