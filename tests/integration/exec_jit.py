@@ -15,12 +15,6 @@ def run(id, code, **more):
                  "inputs": {"run.py": text(LIST + HEAD + code)}}, **more)
 
 
-def stored(x):
-    """Waits until the jobs that are done have stored what they leave."""
-    poll(lambda: not [name for _, names, _ in os.walk(os.path.join(x.state, "spool")) for name in names if name.startswith("job-")],
-         "the end of all jobs' folders")
-
-
 def seen(outcome):
     equal((outcome["state"], outcome["stderr"]["text"]), ("passed", ""))
     return outcome["stdout"]["text"].splitlines()
@@ -54,7 +48,6 @@ def owners(folder):
     """The same owner finds it again with the same files, in another process too; no other owner does"""
     def job(x, owner, files, more=""):
         outcomes = x.outcomes("j", [run("a", "put('triton/one', 'x')", owner=owner), run("b", more, owner=owner)], files=files)
-        stored(x)
         return seen(outcomes["a"])
 
     files = {"submission.py": {"text": "1"}}
@@ -69,6 +62,15 @@ def owners(folder):
         equal(job(x, "user-1", files), ["triton/one x", "triton/two y"])
         equal(seen(x.outcomes("s", [run("a", "put('triton/one', 'x')", owner="user-1", secret={"A": "1"})], files=files)["a"]),
               ["triton/one x", "triton/two y"])
+
+
+def stored(folder):
+    """What a job leaves is there as soon as it is done, and with it a job that follows at once"""
+    job = [run("a", "for i in range(2000):\n  put('triton/%d' % i, '')", owner="user-1")]
+    with Exec(folder) as x:
+        x.outcomes("j", job)
+        equal(len(os.listdir(os.path.join(x.state, "cache"))), 1)
+        equal(len(seen(x.outcomes("j", job)["a"])), 2000)
 
 
 def models(folder):
@@ -149,4 +151,4 @@ def refused(folder):
             contains(done["error"], "jit")
 
 
-exec_driver.main([flows, owners, models, prepared, hostile, bounded, refused])
+exec_driver.main([flows, owners, stored, models, prepared, hostile, bounded, refused])

@@ -134,7 +134,10 @@ json_t *cache_get(const struct cache *cache, const char *key, const char *to, bo
  */
 int cache_put(const struct cache *cache, const char *key, const char *owner, const struct manifest *files,
 	const char *from, const struct reads *reads, const json_t *more, const char *scratch, struct kettle_error *err);
-/* The same in the place of one that is there, of files that no build left. [any, blocks] */
+/*
+ * The same in the place of one that is there, of files that no build left. The folder `from` becomes the entry's, and
+ * what was there before, or is of no use, lies in `scratch` afterwards. [any, blocks]
+ */
 int cache_replace(const struct cache *cache, const char *key, const char *owner, const struct manifest *files,
 	const char *from, const char *scratch, struct kettle_error *err);
 /*

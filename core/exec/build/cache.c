@@ -124,18 +124,34 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 	return NULL;
 }
 
+/* Never links: a step without a sandbox could write through them into the cache. */
 static int
-write_entry(const struct manifest *files, const char *from, const char *owner, const struct reads *reads,
-	const json_t *more, const char *dest, struct kettle_error *err)
+copy_files(const struct manifest *files, const char *from, const char *dest, struct kettle_error *err)
 {
-	AUTO_FREE char *to = path_join(dest, "files"), *owner_path = path_join(dest, "owner");
-	AUTO_FREE char *manifest_path = path_join(dest, "manifest.json"), *reads_path = path_join(dest, "reads");
+	AUTO_FREE char *to = path_join(dest, "files");
 	int rc = file_mkdirs(to, 0755, err);
-	/* Never a link: a step without a sandbox could write through it into the cache. */
 	for (size_t i = 0; rc == 0 && i < files->count; i++)
 		rc = collect_outputs_transfer(&files->files[i], from, to, false, err);
-	if (rc == 0)
-		rc = file_write(owner_path, owner ? owner : "", owner ? strlen(owner) : 0, 0600, err);
+	return rc;
+}
+
+/* Copies only where another file system is between them. */
+static int
+move_files(const struct manifest *files, const char *from, const char *dest, struct kettle_error *err)
+{
+	AUTO_FREE char *to = path_join(dest, "files");
+	int rc = file_mkdirs(dest, 0755, err);
+	return rc != 0 || rename(from, to) == 0 ? rc : copy_files(files, from, dest, err);
+}
+
+/* All of an entry but its files. */
+static int
+write_entry(const struct manifest *files, const char *owner, const struct reads *reads, const json_t *more,
+	const char *dest, struct kettle_error *err)
+{
+	AUTO_FREE char *owner_path = path_join(dest, "owner"), *reads_path = path_join(dest, "reads");
+	AUTO_FREE char *manifest_path = path_join(dest, "manifest.json");
+	int rc = file_write(owner_path, owner ? owner : "", owner ? strlen(owner) : 0, 0600, err);
 	if (rc == 0)
 		rc = file_write(reads_path, reads ? reads->records.data : "", reads ? reads->records.len : 0, 0600, err);
 	if (rc != 0)
@@ -165,10 +181,11 @@ cache_replace(const struct cache *cache, const char *key, const char *owner, con
 	AUTO_JSON json_t *nothing = json_object();
 	if (manifest_bytes(files) > cache_share(cache, owner))
 		return kettle_fail(err, KETTLE_ETOOBIG, "The files exceed their share of the cache.");
-	int rc = write_entry(files, from, owner, NULL, nothing, scratch, err);
+	int rc = move_files(files, from, scratch, err);
+	if (rc == 0)
+		rc = write_entry(files, owner, NULL, nothing, scratch, err);
 	if (rc == 0 && exchange(scratch, entry) != 0)
 		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
-	(void)file_remove_tree(scratch, NULL);
 	return rc;
 }
 
@@ -179,7 +196,9 @@ cache_put(const struct cache *cache, const char *key, const char *owner, const s
 	AUTO_FREE char *entry = path_join(cache->dir, key);
 	if (manifest_bytes(files) > cache_share(cache, owner))
 		return kettle_fail(err, KETTLE_ETOOBIG, "The outputs exceed their share of the cache.");
-	int rc = write_entry(files, from, owner, reads, more, scratch, err);
+	int rc = copy_files(files, from, scratch, err);
+	if (rc == 0)
+		rc = write_entry(files, owner, reads, more, scratch, err);
 	if (rc == 0 && rename(scratch, entry) != 0 && errno != ENOTEMPTY && errno != EEXIST)
 		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
 	/* It is still there only if it was not renamed. */

@@ -193,8 +193,6 @@ void
 jit_store(struct job *job)
 {
 	struct jit_cache *cache = &job->jit;
-	if (!cache->grown || !cache->key[0])
-		return;
 	AUTO_FREE char *scratch = path_join(job->dir, "jit-store");
 	struct kettle_error error = {0};
 	join_layers(cache);
@@ -203,7 +201,15 @@ jit_store(struct job *job)
 	(void)cache_replace(&job->exec->cache, cache->key, cache->owner, &all->files, all->path, scratch, &error);
 	if (error.code != 0 && error.code != KETTLE_ETOOBIG)
 		cache->trouble = xstrdup(error.message);
-	if (cache->trim || manifest_bytes(&all->files) > cache_share(&job->exec->cache, cache->owner) / CACHE_TRIM_EVERY)
+	cache->trim =
+		cache->trim || manifest_bytes(&all->files) > cache_share(&job->exec->cache, cache->owner) / CACHE_TRIM_EVERY;
+}
+
+void
+jit_trim(struct job *job)
+{
+	AUTO_FREE char *scratch = path_join(job->dir, "jit-store");
+	if (job->jit.trim)
 		cache_trim(&job->exec->cache, scratch);
 }
 
@@ -213,13 +219,13 @@ jit_close(struct jit_cache *cache)
 	for (size_t i = 0; i < cache->count; i++)
 		layer_free(&cache->layers[i]);
 	cache->count = 0;
+	free(STEAL(cache->device));
 	free(STEAL(cache->trouble));
 }
 
 void
 jit_tell(struct exec_context *exec, const char *trouble)
 {
-	free(STEAL(cache->device));
 	if (!trouble || exec->told_jit)
 		return;
 	exec->told_jit = true;

@@ -159,12 +159,18 @@ job_free(struct job *job)
 }
 
 static void
+store_layers(void *arg)
+{
+	jit_store(arg);
+}
+
+static void
 remove_job_folder(void *arg)
 {
 	struct job *job = arg;
 	if (!job->dir)
 		return;
-	jit_store(job);
+	jit_trim(job);
 	(void)file_remove_tree(job->dir, NULL);
 }
 
@@ -174,7 +180,6 @@ job_removed(void *arg)
 	struct job *job = arg;
 	struct exec_context *exec = job->exec;
 	failpoint("exec.removed");
-	jit_tell(exec, job->jit.trouble);
 	LIST_REMOVE(exec->jobs, job);
 	job_free(job);
 	if (!exec->jobs && exec->on_idle)
@@ -182,13 +187,24 @@ job_removed(void *arg)
 }
 
 static void
+report_and_remove(void *arg)
+{
+	struct job *job = arg;
+	jit_tell(job->exec, job->jit.trouble);
+	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
+	work_start(&job->ending, job->exec->loop, remove_job_folder, job_removed, job);
+}
+
+static void
 job_finish(struct job *job)
 {
-	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
 	job->finished = job->stopped = true;
-	if (job->jit.grown)
-		job->jit.trim = job->exec->stores++ % CACHE_TRIM_EVERY == 0;
-	work_start(&job->removal, job->exec->loop, remove_job_folder, job_removed, job);
+	if (!job->jit.grown || !job->jit.key[0] || job->line.keep) {
+		report_and_remove(job);
+		return;
+	}
+	job->jit.trim = job->exec->stores++ % CACHE_TRIM_EVERY == 0;
+	work_start(&job->ending, job->exec->loop, store_layers, report_and_remove, job);
 }
 
 /* The state of the steps that a step depends on. */

@@ -165,7 +165,7 @@ struct jit_cache {
 	struct layer layers[JIT_LAYERS]; /* the oldest first */
 	size_t count;
 	bool grown;    /* a run of this job added one */
-	bool trim;     /* after it was stored */
+	bool trim;     /* the cache, now that it was stored */
 	char *trouble; /* why this machine could not store it; NULL: it could */
 };
 
@@ -179,8 +179,13 @@ void jit_prepare(struct step *step);
 void jit_describe(struct step *step, struct sandbox_cache *ret_cache);
 /* Takes over what a step that has ended left: step->jit, step->jit_trouble. On a thread of work. */
 void jit_take(struct step *step);
-/* Keeps what the runs of an ended job left. On a thread of work. */
+/*
+ * Keeps what the runs of an ended job left under its key, so that a job that follows its `done` finds it. jit_trim must
+ * follow. On a thread of work.
+ */
 void jit_store(struct job *job);
+/* Makes room in the cache. On a thread of work. */
+void jit_trim(struct job *job);
 void jit_close(struct jit_cache *cache);
 /* Says once why the runs go on without; NULL: there is nothing to say. Loop thread. */
 void jit_tell(struct exec_context *exec, const char *trouble);
@@ -205,7 +210,7 @@ struct job {
 	char *lost;            /* why the machine cannot be used any more */
 	struct device_lease lease;
 	struct jit_cache jit;
-	struct work removal;
+	struct work ending;
 	uint64_t received_ns, device_ns;
 	/* Set by job.c, called by the other files. */
 	void (*advance)(struct job *job);               /* a step has ended, or the devices were given back: go on */

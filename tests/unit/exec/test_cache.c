@@ -113,12 +113,12 @@ replaces(void **state)
 	AUTO_FREE char *folder = path_join(place.dir, "cache");
 	struct output_file file = {.path = (char *)"q", .mode = 0644, .size = 3};
 	const struct manifest files = {&file, 1};
-	AUTO_FREE char *path = scratch_write(place.files, "q", "new");
 	sha256_hex("new", 3, file.sha256);
 	key_of(1, key);
 	for (int before = 0; before < 2; before++) {
 		if (before)
 			put(&place, 1, "one");
+		AUTO_FREE char *path = scratch_write(place.files, "q", "new");
 		assert_int_equal(cache_replace(&place.cache, key, "user-1", &files, place.files, place.scratch, NULL), 0);
 		struct manifest found = {0};
 		AUTO_JSON json_t *entry = cache_get(&place.cache, key, place.to, false, &found);
@@ -126,7 +126,10 @@ replaces(void **state)
 		assert_int_equal(found.count, 1);
 		assert_string_equal(found.files[0].path, "q");
 		manifest_free(&found);
-		assert_int_not_equal(access(place.scratch, F_OK), 0);
+		/* The files are moved, and what was there before is away. */
+		assert_int_not_equal(access(place.files, F_OK), 0);
+		assert_int_equal(access(place.scratch, F_OK) == 0, before);
+		assert_int_equal(file_remove_tree(place.scratch, NULL) || mkdir(place.files, 0700), 0);
 		assert_int_equal(file_remove_tree(folder, NULL) || mkdir(folder, 0700), 0);
 		assert_int_equal(file_remove_tree(place.to, NULL) || mkdir(place.to, 0755), 0);
 	}
