@@ -9,10 +9,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 
 /* In the order of the answer. */
-#define PARTS(X) X(WAIT, wait) X(BUILD, build) X(PREPARE, prepare) X(START, start) X(RUN, run) X(COLLECT, collect)
+#define PARTS(X) \
+	X(WAIT, wait) \
+	X(BUILD, build) X(PREPARE, prepare) X(START, start) X(COMPILE, compile) X(RUN, run) X(COLLECT, collect)
 enum part {
 #define X(name, key) PART_##name,
 	PARTS(X)
@@ -28,9 +31,9 @@ static const char *const part_keys[] = {
 };
 /* Of steps that go on side by side the first of these counts: a wait is none while something else works. */
 static const enum part telling[PART_COUNT] = {
-	PART_SECRET, PART_RUN, PART_PREPARE, PART_BUILD, PART_START, PART_COLLECT, PART_WAIT};
+	PART_SECRET, PART_COMPILE, PART_RUN, PART_PREPARE, PART_BUILD, PART_START, PART_COLLECT, PART_WAIT};
 
-#define EDGES_OF_STEP 10 /* two for each stretch of a step */
+#define EDGES_OF_STEP 12 /* two for each stretch of a step */
 
 struct edge {
 	int64_t at;
@@ -73,6 +76,14 @@ timing_add(struct sweep *sweep, enum part part, int64_t from, int64_t to)
 	sweep->edges[sweep->count++] = (struct edge){to, part, -1};
 }
 
+/* How long compilers were at work in a run. */
+static int64_t
+compile_ns(const struct outcome *outcome, int64_t run)
+{
+	int64_t ns = member_int(outcome->jit, "compile_ns");
+	return ns < 0 || run < 0 ? 0 : ns < run ? ns : run;
+}
+
 /* A run has parts of its own; of a build or a preparation all but the wait is one. */
 static void
 add_step(struct sweep *sweep, const struct outcome *o)
@@ -89,6 +100,8 @@ add_step(struct sweep *sweep, const struct outcome *o)
 		return;
 	}
 	timing_add(sweep, PART_START, launched, start);
+	/* It lies anywhere in the run, so it is put at its begin. */
+	timing_add(sweep, PART_COMPILE, start, start + compile_ns(o, exit - start));
 	timing_add(sweep, PART_RUN, start, exit);
 	timing_add(sweep, PART_COLLECT, exit, o->ended_ns);
 }

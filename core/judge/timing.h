@@ -21,7 +21,8 @@ struct timing_stamps {
 /*
  * What kettle-exec's stamps say of a completion, an object with
  *   "parts": {"wait_ns" (for the device, or for a turn to build), "build_ns", "prepare_ns", "start_ns" (folders and
- *       sandboxes of run steps made), "run_ns" (their programs), "collect_ns" (their outputs taken over, sandboxes
+ *       sandboxes of run steps made), "compile_ns" (compilers in their programs, as far as the caches show it: `jit` of
+ *       event.schema.json), "run_ns" (the rest of their programs), "collect_ns" (their outputs taken over, sandboxes
  *       removed), "other_ns"}: each moment between receipt and end counts in one of them, the most telling one, but for
  *       those of secret runs, which count in none; and
  *   "steps": [{"step", "kind", "cached", "at_ns" (since receipt), "wait_ns", "start_ns", "run_ns", "total_ns"}],

@@ -10,7 +10,7 @@ from engine import Engine, Trouble, message_of
 
 CALIBRATION = 90  # seconds that are needed for it to be begun
 TIMES = 2  # runs of each kind whose parts are measured
-NAMES = ("wait_ns", "build_ns", "prepare_ns", "start_ns", "run_ns", "collect_ns", "other_ns", "queue_ns", "plan_ns", "transfer_ns",
+NAMES = ("wait_ns", "build_ns", "prepare_ns", "start_ns", "compile_ns", "run_ns", "collect_ns", "other_ns", "queue_ns", "plan_ns", "transfer_ns",
          "record_ns")
 
 

@@ -40,6 +40,10 @@ def flows(folder):
         equal((outcomes["a"]["jit"]["files"], outcomes["a"]["jit"]["folders"], outcomes["a"]["jit"]["kept"]), (1, {"triton": 1}, True))
         equal([outcomes[id]["jit"]["files"] for id in "bfg"], [2, 0, 0])
         equal(["jit" in outcomes[id] for id in "cde"], [False] * 3)
+        times = outcomes["a"]["jit"]
+        assert 0 < times["first_ns"] <= times["last_ns"] <= outcomes["a"]["wall_ns"], outcomes["a"]
+        assert times["compile_ns"] <= times["last_ns"] - times["first_ns"], times
+        assert "compile_ns" not in outcomes["g"]["jit"], outcomes["g"]
         # Another job has nothing of it.
         equal(seen(x.outcomes("k", [run("a", "")])["a"]), [])
 

@@ -147,6 +147,21 @@ int cache_replace(const struct cache *cache, const char *key, const char *owner,
  */
 void cache_trim(const struct cache *cache, const char *scratch);
 
+/* ---- spans.c: stretches of time ---- */
+
+struct span {
+	int64_t from, to;
+};
+/* May overlap, in any order. Zero-initialise; spans_free at the end. */
+struct spans {
+	struct span *list;
+	size_t count;
+};
+void spans_add(struct spans *spans, int64_t from, int64_t to);
+/* How long at least one of them goes on, and from the first begin to the last end; 0: there is none. Sorts them. */
+int64_t spans_union(const struct spans *spans, struct span *ret_whole);
+void spans_free(struct spans *spans);
+
 /* ---- layer.c: what compilers kept in one run, for later runs of the same job to begin with ---- */
 
 #define LAYER_MAX_BYTES (UINT64_C(1) << 30) /* of all layers of a job together, as its files */
@@ -163,6 +178,11 @@ struct layer {
 	uint64_t bytes;
 	size_t count;    /* files, without folders */
 	json_t *folders; /* first folder of the path → files */
+	/*
+	 * When compilers were at work, in CLOCK_REALTIME's ns: for each folder below the first one of the path, from its birth
+	 * to the last write in it; of other files alone. The kernel keeps these times, no program can set them.
+	 */
+	struct spans work;
 };
 /* What a run began with, so that a layer has what is new. */
 struct layer_source {

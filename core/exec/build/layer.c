@@ -18,6 +18,8 @@
 #define FOLDER_MODE 0777 /* of a layer: runs are other users, and the folder above is closed */
 #define FILE_MODE 0666
 #define PROGRAM_MODE 0777
+#define UNIT_DEPTH 2 /* of folders that one compilation fills; those above are a compiler's own */
+#define NS_PER_S INT64_C(1000000000)
 
 /* One take-over. */
 struct taker {
@@ -27,6 +29,7 @@ struct taker {
 	bool counts; /* nothing is copied: is it within the limits at all? */
 	size_t seen, entries;
 	uint64_t bytes;
+	struct span *unit; /* of the folder that is gone through; NULL: its files have nothing to do with each other */
 	struct kettle_error *err;
 };
 
@@ -35,6 +38,7 @@ layer_free(struct layer *layer)
 {
 	manifest_free(&layer->files);
 	json_decref(layer->folders);
+	spans_free(&layer->work);
 	free(layer->path);
 	*layer = (struct layer){0};
 }
@@ -75,6 +79,17 @@ is_known(const struct taker *taker, const char *path, const struct stat *st)
 	return false;
 }
 
+static bool
+is_below(const struct taker *taker, const char *path)
+{
+	for (size_t i = 0; i < taker->source->count; i++) {
+		AUTO_FREE char *below = path_join(taker->source->below[i], path);
+		if (access(below, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Counts a file in the first folder of its path; the run chooses how many of them there are. */
 static void
 count_file(struct layer *layer, const char *path)
@@ -108,6 +123,30 @@ make_place(const char *path, bool folder, mode_t mode, struct kettle_error *err)
 	return rc;
 }
 
+/* When it was made; where the file system does not know, when it was last changed. */
+static int64_t
+birth_of(int dir, const char *name, int64_t changed_ns)
+{
+	struct statx st;
+	if (statx(dir, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME))
+		return changed_ns;
+	return st.stx_btime.tv_sec * NS_PER_S + st.stx_btime.tv_nsec;
+}
+
+static void
+note_times(struct taker *taker, int dir, const char *name, const struct stat *st)
+{
+	int64_t changed = st->st_ctim.tv_sec * NS_PER_S + st->st_ctim.tv_nsec, born = birth_of(dir, name, changed);
+	if (!taker->unit) {
+		spans_add(&taker->layer->work, born, changed);
+		return;
+	}
+	if (born < taker->unit->from)
+		taker->unit->from = born;
+	if (changed > taker->unit->to)
+		taker->unit->to = changed;
+}
+
 static int
 copy_file(struct taker *taker, int dir, const char *name, const char *path, const struct stat *st)
 {
@@ -138,7 +177,10 @@ take_file(struct taker *taker, int dir, const char *name, const char *path, cons
 	if (st->st_size < 0 || (uint64_t)st->st_size > LAYER_MAX_BYTES - taker->source->bytes - taker->bytes)
 		return too_much(taker);
 	taker->bytes += (uint64_t)st->st_size;
-	return taker->counts ? 0 : copy_file(taker, dir, name, path, st);
+	if (!taker->counts)
+		return copy_file(taker, dir, name, path, st);
+	note_times(taker, dir, name, st);
+	return 0;
 }
 
 static int take_folder(struct taker *taker, int dir, const char *name, const char *path, unsigned depth);
@@ -163,12 +205,15 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 	AUTO_DIR DIR *folder = fd >= 0 && depth <= OUTPUT_MAX_DEPTH ? fdopendir(fd) : NULL;
 	if (!folder)
 		return 0;
+	struct span unit = {.from = path && is_below(taker, path) ? INT64_MAX : birth_of(dir, name, INT64_MAX)};
+	struct span *above = taker->unit;
 	int own = STEAL_FD(fd), rc = 0;
 	if (path && !taker->counts) {
 		AUTO_FREE char *target = path_join(taker->to, path);
 		rc = make_place(target, true, FOLDER_MODE, taker->err);
 		manifest_add(&taker->layer->files, &(struct output_file){.path = (char *)path, .folder = true});
 	}
+	taker->unit = depth >= UNIT_DEPTH ? &unit : NULL;
 	for (const struct dirent *entry; rc == 0 && (entry = readdir(folder));) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
@@ -178,6 +223,10 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 		else if (!is_left_out(entry->d_name, below))
 			rc = take_entry(taker, own, entry->d_name, below, depth + 1);
 	}
+	taker->unit = above;
+	/* With a file that is new. */
+	if (unit.to > 0)
+		spans_add(&taker->layer->work, unit.from, unit.to);
 	return rc;
 }
 

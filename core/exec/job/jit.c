@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -129,6 +130,29 @@ jit_describe(struct step *step, struct sandbox_cache *ret_cache)
 	memcpy(ret_cache->layers, step->jit_below, sizeof(step->jit_below));
 }
 
+static int64_t
+clamp(int64_t value, int64_t max)
+{
+	return value < 0 ? 0 : value > max ? max : value;
+}
+
+/* When compilers were at work, from the start of the program on. */
+static void
+add_times(const struct sandbox_report *report, const struct layer *layer, json_t *told)
+{
+	struct timespec now = {0};
+	struct span whole = {0};
+	int64_t wall = (int64_t)(report->end_ns - report->start_ns), work = spans_union(&layer->work, &whole);
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	/* Files have the time of another clock. */
+	int64_t start = now.tv_sec * INT64_C(1000000000) + now.tv_nsec - (int64_t)(time_monotonic_ns() - report->start_ns);
+	if (layer->work.count == 0 || report->end_ns < report->start_ns)
+		return;
+	json_object_set_new(told, "first_ns", json_integer(clamp(whole.from - start, wall)));
+	json_object_set_new(told, "last_ns", json_integer(clamp(whole.to - start, wall)));
+	json_object_set_new(told, "compile_ns", json_integer(clamp(work, wall)));
+}
+
 /* What a step that is not secret left in its cache, and whether it is kept. New reference. */
 static json_t *
 describe_layer(const struct step *step, const struct layer *layer, bool kept, const char *dropped)
@@ -136,9 +160,11 @@ describe_layer(const struct step *step, const struct layer *layer, bool kept, co
 	size_t before = 0;
 	for (size_t i = 0; i < step->job->jit.count; i++)
 		before += step->job->jit.layers[i].files.count;
-	return json_pack("{s:I, s:I, s:I, s:o, s:b, s:s*}", "before", (json_int_t)before, "files", (json_int_t)layer->count,
-		"bytes", (json_int_t)layer->bytes, "folders", layer->folders ? json_incref(layer->folders) : json_object(),
-		"kept", kept, "dropped", dropped);
+	json_t *told = json_pack("{s:I, s:I, s:I, s:o, s:b, s:s*}", "before", (json_int_t)before, "files",
+		(json_int_t)layer->count, "bytes", (json_int_t)layer->bytes, "folders",
+		layer->folders ? json_incref(layer->folders) : json_object(), "kept", kept, "dropped", dropped);
+	add_times(&step->processes[0].process.report, layer, told);
+	return told;
 }
 
 void

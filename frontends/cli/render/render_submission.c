@@ -20,7 +20,8 @@
 #define REPORT_LOG_LINES 200
 #define REPORT_OUTPUT_LINES 40
 #define REPORT_FOLDER_WIDTH 40
-#define REPORT_PROFILE_LINES 600 /* of a profiler: launches with all their sections */
+#define REPORT_COMPILE_NS 1000000 /* compilers that worked for less are not told of */
+#define REPORT_PROFILE_LINES 600  /* of a profiler: launches with all their sections */
 
 static int
 status_of_state(const char *state)
@@ -230,6 +231,9 @@ report_jit(const struct term *term, json_t *jit)
 		term_sanitize(term->out, folder, REPORT_FOLDER_WIDTH);
 		between = ", ";
 	}
+	if (member_int(jit, "compile_ns") >= REPORT_COMPILE_NS)
+		template_put(
+			term, "; at work for {compile_ns:ns}, from {first_ns:ns} to {last_ns:ns} after the start", jit, NULL);
 	template_put(term, "{files?\n}", jit, NULL);
 	term_block(term->out, member_text(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
 }
@@ -370,6 +374,7 @@ static const struct part {
 	{"prepare_ns", "prepare", "prepare steps"},
 	{"wait_ns", "wait", "on the machine, for the device or for a turn to build"},
 	{"start_ns", "start", "folders and sandboxes made, programs started"},
+	{"compile_ns", "compile", "compilers in the task's programs, as far as their caches show it"},
 	{"run_ns", "run", "the task's programs"},
 	{"collect_ns", "collect", "sandboxes removed, outputs taken over"},
 	{"other_ns", "other", "between the steps"},

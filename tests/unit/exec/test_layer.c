@@ -267,6 +267,83 @@ is_bounded_with_others(void **state)
 	assert_int_equal(place->layer.count, 2);
 }
 
+static int64_t
+ns_of(struct timespec time)
+{
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* When the file system says that something was made; where it does not, `other`. */
+static int64_t
+birth_of(const struct place *place, const char *name, int64_t other)
+{
+	struct statx st;
+	assert_int_equal(statx(place->fd, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st), 0);
+	return st.stx_mask & STATX_BTIME ? st.stx_btime.tv_sec * INT64_C(1000000000) + st.stx_btime.tv_nsec : other;
+}
+
+static int64_t
+change_of(const struct place *place, const char *name)
+{
+	struct stat st;
+	assert_int_equal(fstatat(place->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return ns_of(st.st_ctim);
+}
+
+/* From the birth of a folder to the last write in it, whatever times a program sets; other files for themselves. */
+static void
+tells_when_compilers_worked(void **state)
+{
+	struct place *place = *state;
+	put(place->cache, "jax/flat", "x");
+	put_old(place->cache, "triton/ab/first", "x");
+	put_old(place->cache, "triton/ab/last", "x");
+	assert_int_equal(take(place), 0);
+	const struct spans *work = &place->layer.work;
+	assert_int_equal(work->count, 2);
+	struct span whole = {0};
+	int64_t total = spans_union(work, &whole), last = change_of(place, "triton/ab/last");
+	int64_t flat = change_of(place, "jax/flat"),
+			begin = birth_of(place, "triton/ab", change_of(place, "triton/ab/first"));
+	assert_int_equal(work->list[0].from, birth_of(place, "jax/flat", flat));
+	assert_int_equal(work->list[0].to, flat);
+	assert_int_equal(work->list[1].from, begin);
+	assert_int_equal(work->list[1].to, last);
+	assert_int_equal(whole.to, last);
+	assert_true(total >= last - begin && total <= whole.to - whole.from);
+}
+
+/* A folder that was there before tells nothing. */
+static void
+tells_of_new_folders(void **state)
+{
+	struct place *place = *state;
+	put(place->own, "triton/ab/old", "x");
+	put(place->cache, "triton/ab/new", "x");
+	assert_int_equal(take(place), 0);
+	const struct spans *work = &place->layer.work;
+	assert_int_equal(work->count, 1);
+	assert_int_equal(work->list[0].from, birth_of(place, "triton/ab/new", change_of(place, "triton/ab/new")));
+}
+
+static void
+adds_up_spans(void **state)
+{
+	(void)state;
+	struct spans spans = {0};
+	struct span whole = {7, 7};
+	assert_int_equal(spans_union(&spans, &whole), 0);
+	assert_int_equal(whole.from, 7);
+	spans_add(&spans, 50, 60);
+	spans_add(&spans, 10, 30);
+	spans_add(&spans, 20, 25);
+	spans_add(&spans, 28, 40);
+	spans_add(&spans, 45, 44);
+	assert_int_equal(spans_union(&spans, &whole), 30 + 10);
+	assert_true(whole.from == 10 && whole.to == 60);
+	spans_free(&spans);
+}
+
 /* A run that leaves too much costs no writing of it. */
 static void
 counts_before_it_copies(void **state)
@@ -306,6 +383,9 @@ main(void)
 		PLACE_TEST(replaces_no_folder_of_ours),
 		PLACE_TEST(is_bounded_in_bytes),
 		PLACE_TEST(is_bounded_with_others),
+		PLACE_TEST(tells_when_compilers_worked),
+		PLACE_TEST(tells_of_new_folders),
+		cmocka_unit_test(adds_up_spans),
 		PLACE_TEST(counts_before_it_copies),
 		PLACE_TEST(says_what_the_machine_lacks),
 	};

@@ -75,6 +75,25 @@ test_parts(void **state)
 	assert_true(json_is_true(json_object_get(json_array_get(listed, 1), "cached")));
 }
 
+/* What compilers took is no part of the rest of the run, and never more than the run. */
+static void
+test_compilers(void **state)
+{
+	(void)state;
+	static const int told[] = {100, 5000, -5};
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		json_t *test = outcome("test", "run", 1100, 1110, 1150, 1160, 300, 1480);
+		int compile = told[i] < 0 ? 0 : told[i] < 300 ? told[i] : 300;
+		json_object_set_new(test, "jit", json_pack("{s:i}", "compile_ns", told[i]));
+		AUTO_JSON json_t *made = completion(json_pack("[o]", test));
+		AUTO_JSON json_t *timing = timing_from(made, NULL);
+		assert_part(timing, "compile_ns", compile);
+		assert_part(timing, "run_ns", 300 - compile);
+		assert_int_equal(
+			json_integer_value(json_object_get(json_array_get(json_object_get(timing, "steps"), 0), "run_ns")), 300);
+	}
+}
+
 /* What never began, what never ran, and stamps that cannot be. */
 static void
 test_odd_steps(void **state)
@@ -116,6 +135,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_compilers),
 		cmocka_unit_test(test_odd_steps),
 		cmocka_unit_test(test_engine),
 	};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Stretches of time that may overlap, and how long they are together. */
+#include <config.h>
+
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+#include "exec/build/build.h"
+
+void
+spans_add(struct spans *spans, int64_t from, int64_t to)
+{
+	spans->list = xreallocarray(spans->list, spans->count + 1, sizeof(*spans->list));
+	spans->list[spans->count++] = (struct span){from, to < from ? from : to};
+}
+
+static int
+by_begin(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+int64_t
+spans_union(const struct spans *spans, struct span *ret_whole)
+{
+	int64_t total = 0;
+	if (spans->count == 0)
+		return 0;
+	qsort(spans->list, spans->count, sizeof(*spans->list), by_begin);
+	struct span whole = {spans->list[0].from, spans->list[0].from};
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct span *span = &spans->list[i];
+		if (span->to <= whole.to)
+			continue;
+		total += span->to - (span->from > whole.to ? span->from : whole.to);
+		whole.to = span->to;
+	}
+	*ret_whole = whole;
+	return total;
+}
+
+void
+spans_free(struct spans *spans)
+{
+	free(spans->list);
+	*spans = (struct spans){0};
+}
