@@ -72,7 +72,7 @@ add_devices(struct db *db, int64_t board, const json_t *devices, struct kettle_e
 
 /* A new board, checked. */
 struct new_board {
-	const char *name, *visibility, *code;
+	const char *name, *visibility, *code, *jit_cache;
 	json_t *bundle, *devices;
 	char *description;
 	int64_t deadline_at; /* 0: none */
@@ -96,9 +96,9 @@ insert_board(struct db *db, const struct actor *actor, struct new_board *board, 
 	if (rc == 0)
 		rc = db_exec(db, err,
 			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, visibility, "
-			"code) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8)",
-			"ssiiiiss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
-			board->visibility, board->code);
+			"code, jit_cache) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8, ?9)",
+			"ssiiiisss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
+			board->visibility, board->code, board->jit_cache);
 	board->id = db_last_id(db);
 	return rc < 0 ? rc : add_devices(db, board->id, board->devices, err);
 }
@@ -123,6 +123,7 @@ check_new(
 	board->name = member_string(args, "name");
 	board->visibility = member_string(args, "visibility");
 	board->code = member_string(args, "code");
+	board->jit_cache = member_string(args, "jit_cache");
 	int rc = check_board_name(board->name, err);
 	if (rc == 0)
 		rc = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
@@ -196,13 +197,15 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 	change->description = member_string(args, "description");
 	change->visibility = member_string(args, "visibility");
 	change->code = member_string(args, "code");
+	change->jit_cache = member_string(args, "jit_cache");
 	change->force = member_true(args, "force");
 	change->set_deadline = deadline != NULL;
-	bool any = deadline || devices || task || change->description || change->visibility || change->code;
+	bool any =
+		deadline || devices || task || change->description || change->visibility || change->code || change->jit_cache;
 	if (!any)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"There is nothing to change: give a deadline, devices, a visibility, who may read code, a description or a "
-			"task.");
+			"There is nothing to change: give a deadline, devices, a visibility, who may read code, whether caches of "
+			"compilers stay, a description or a task.");
 	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
 	if (rc == 0 && devices)
 		rc = board_pick_devices(env, devices, ret_devices, err);

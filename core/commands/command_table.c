@@ -11,6 +11,7 @@ static const char *const plan_modes[] = {"ranked", "test", "benchmark", "profile
 static const char *const rate_categories[] = {"test", "leaderboard", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
+static const char *const yes_or_no[] = {"yes", "no", NULL};
 
 /* The first members of an argument, or all of them. */
 #define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
@@ -38,6 +39,9 @@ static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 #define TASK_LANG \
 	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language that a single reference file is meant in"
 
+#define JIT_CACHE_HELP \
+	"no: each run begins with empty caches of compilers, whatever the task says; yes: unless the task says no"
+
 /* Parts of views. */
 #define DEADLINE "{deadline?{deadline:time}|none}"
 #define IDENTITIES "{identities@{provider} {name}}"
@@ -64,7 +68,8 @@ const struct command commands[] = {
 			{"code", ARGUMENT_CHOICE, .choices = code_settings, .default_value = "owner",
 				.help =
 					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
-					"(ended), or all users (always)"}),
+					"(ended), or all users (always)"},
+			{"jit_cache", ARGUMENT_CHOICE, .choices = yes_or_no, .default_value = "yes", .help = JIT_CACHE_HELP}),
 		.run = cmd_board_create,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
 		.view = {.sentence = "Leaderboard {*name} is created: devices {gpu_types}; deadline " DEADLINE
@@ -87,6 +92,7 @@ const struct command commands[] = {
 				.help =
 					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
 					"(ended), or all users (always)"},
+			{"jit_cache", ARGUMENT_CHOICE, .choices = yes_or_no, .help = JIT_CACHE_HELP},
 			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
 			{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
 			{FLAG("force"), .help = "also when the new task runs differently: scores so far are left behind"}),
@@ -110,7 +116,7 @@ const struct command commands[] = {
 					 COLUMN_CUT("description", "{description:line}")),
 			.empty = "There is no leaderboard; `kettle leaderboard create NAME --task PATH` makes one."},
 		.answer = "`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
-				  "\"visibility\", \"code\", \"creator\", \"created\", \"ended\"}]`, by name."},
+				  "\"visibility\", \"code\", \"jit_cache\", \"creator\", \"created\", \"ended\"}]`, by name."},
 	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the ranking of this device alone; default: all"},
 			{FLAG("mine"), .help = "your own runs instead of everybody's best"},

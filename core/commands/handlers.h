@@ -32,7 +32,7 @@ command_run_fn cmd_board_show;
 command_run_fn cmd_board_delete;
 
 /*
- * leaderboard.update {name, deadline?, device?, visibility?, code?, description?, task?, force}: what board_update
+ * leaderboard.update {name, deadline?, device?, visibility?, code?, jit_cache?, description?, task?, force}: what board_update
  * answers, with "leaderboard": the board as leaderboard.list shows it, "remarks". Its creator or an admin. EINVAL:
  * there is nothing to change.
  */

@@ -307,7 +307,8 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 #define OBJECT \
 	"SELECT b.id, b.name, b.description, json_extract(t.bundle_json, '$.task') AS task_json, b.deadline_at AS " \
 	"deadline_iso, (SELECT json_group_array(device) FROM (SELECT device FROM leaderboard_devices d WHERE " \
-	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, u.name AS creator, " \
+	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, b.jit_cache, u.name AS " \
+	"creator, " \
 	"b.created_at AS created_iso, coalesce(b.deadline_at < ?1, 0) AS ended_bool FROM leaderboards b JOIN tasks t ON " \
 	"t.id = b.task JOIN users u ON u.id = b.creator "
 

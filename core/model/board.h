@@ -71,7 +71,7 @@ json_t *board_configured(const struct command_env *env);
 /* "A, B and C" of an array of names. New string. */
 char *board_join(const json_t *names);
 /*
- * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code",
+ * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code", "jit_cache",
  * "creator", "created", "ended"}.
  */
 int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err);

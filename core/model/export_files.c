@@ -23,7 +23,8 @@ static const struct table {
 } tables[] = {
 	{"leaderboards",
 		"SELECT b.id, b.name, b.description, u.name AS creator, b.created_at AS created_iso, b.deadline_at AS "
-		"deadline_iso, b.visibility, b.code, (SELECT json_group_array(device) FROM leaderboard_devices d WHERE "
+		"deadline_iso, b.visibility, b.code, b.jit_cache, (SELECT json_group_array(device) FROM leaderboard_devices d "
+		"WHERE "
 		"d.leaderboard = b.id) AS devices_json, t.name AS task, t.content_hash AS task_hash FROM leaderboards b JOIN "
 		"users u ON u.id = b.creator JOIN tasks t ON t.id = b.task ORDER BY b.id"},
 	{"users", "SELECT id AS user_id, name AS user_name, role, created_at AS created_iso, banned_at IS NOT NULL AS "

@@ -91,6 +91,7 @@ jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 struct material_row {
 	struct job_material material;
 	int64_t task;
+	bool no_jit_cache;
 };
 
 static int
@@ -103,6 +104,7 @@ read_material(void *arg, sqlite3_stmt *row)
 	db_copy_text(read->material.mode, sizeof(read->material.mode), row, 2);
 	db_copy_text(read->material.device, sizeof(read->material.device), row, 3);
 	db_copy_text(read->material.seed, sizeof(read->material.seed), row, 4);
+	read->no_jit_cache = sqlite3_column_int(row, 5);
 	return 1;
 }
 
@@ -111,13 +113,16 @@ jobs_material(struct db *db, int64_t job, struct job_material *ret_material, str
 {
 	struct material_row read = {0};
 	int rc = db_query(db, err, read_material, &read,
-		"SELECT s.task, CAST(c.data AS TEXT), s.mode, j.device, j.seed FROM jobs j JOIN submissions s ON s.id = "
+		"SELECT s.task, CAST(c.data AS TEXT), s.mode, j.device, j.seed, b.jit_cache = 'no' FROM jobs j JOIN "
+		"submissions s ON s.id = "
 		"j.submission JOIN blobs c ON c.id = s.code JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
 		"i", job);
 	if (rc == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "Job %lld does not exist any more.", (long long)job);
 	if (rc > 0)
 		rc = blobs_get_task(db, read.task, &read.material.bundle, err);
+	if (rc == 0 && read.no_jit_cache)
+		json_object_set_new(json_object_get(read.material.bundle, "task"), "jit_cache", json_string("no"));
 	if (rc == 0)
 		*ret_material = read.material;
 	else

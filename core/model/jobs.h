@@ -25,7 +25,7 @@ int64_t jobs_seed(void);
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
 /* What is needed to plan a job. */
 struct job_material {
-	json_t *bundle; /* see task.h; NULL: nothing was read */
+	json_t *bundle; /* see task.h, with `jit_cache: no` where the board says so; NULL: nothing was read */
 	char *code;
 	char mode[16], device[256];
 	char seed[16]; /* secret: 31 bits, decimal */

@@ -100,9 +100,11 @@ static void
 test_settings(void **state)
 {
 	(void)state;
-	const json_t *result = update("owner", json_pack("{s:s, s:s, s:s, s:s}", "deadline", "2030-01-02", "visibility",
-											   "closed", "code", "ended", "description", "Better."));
-	assert_int_equal(json_array_size(commands_at(result, "changes")), 4);
+	const json_t *result =
+		update("owner", json_pack("{s:s, s:s, s:s, s:s, s:s}", "deadline", "2030-01-02", "visibility", "closed", "code",
+							"ended", "jit_cache", "no", "description", "Better."));
+	assert_int_equal(json_array_size(commands_at(result, "changes")), 5);
+	assert_string_equal(commands_text(result, "leaderboard.jit_cache"), "no");
 	assert_string_equal(commands_text(result, "leaderboard.deadline"), "2030-01-02T23:59:59.999Z");
 	assert_string_equal(commands_text(result, "leaderboard.visibility"), "closed");
 	assert_string_equal(commands_text(result, "leaderboard.code"), "ended");
@@ -112,7 +114,8 @@ test_settings(void **state)
 	assert_string_equal(commands_text(event, "data.changes.0"), "deadline");
 	assert_true(json_is_true(commands_at(event, "closed")));
 	/* The same again changes nothing, and nobody is told. */
-	result = update("owner", json_pack("{s:s, s:s}", "deadline", "2030-01-02", "code", "ended"));
+	result =
+		update("owner", json_pack("{s:s, s:s, s:s}", "deadline", "2030-01-02", "code", "ended", "jit_cache", "no"));
 	assert_int_equal(json_array_size(commands_at(result, "changes")), 0);
 	assert_int_equal(fixture_events(&c.f, "leaderboard.updated"), 1);
 	result = update("owner", json_pack("{s:s}", "deadline", "none"));

@@ -115,8 +115,15 @@ test_open_and_material(void **state)
 	assert_string_equal(commands_text(call.json, "0.leaderboard_name"), "board");
 	assert_int_equal(commands_number(call.json, "0.attempt"), 0);
 	json_decref(STEAL(call.json));
+	/* What the leaderboard says besides the task's own. */
+	fixture_sql(&c.f, "UPDATE boards SET jit_cache = 'no'");
+	assert_int_equal(fixture_query(&c.f, material_op, &call, &err), 0);
+	assert_string_equal(commands_text(call.material.bundle, "task.jit_cache"), "no");
+	job_material_clear(&call.material);
+	fixture_sql(&c.f, "UPDATE boards SET jit_cache = 'yes'");
 	assert_int_equal(fixture_query(&c.f, material_op, &call, &err), 0);
 	struct job_material *material = &call.material;
+	assert_null(commands_at(material->bundle, "task.jit_cache"));
 	assert_string_equal(material->code, "int a;\n");
 	assert_string_equal(material->mode, "ranked");
 	char *end = NULL;
