@@ -64,6 +64,7 @@ struct unit {
 	uint64_t test_at_ms; /* when next */
 	unsigned faults;     /* of its GPUs, in a row */
 	json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
+	bool facts_lack;     /* a GPU of it did not answer then, so the next job asks again */
 	unsigned requests;   /* open requests; it is not freed before their answers */
 	struct unit *next;
 };
@@ -273,7 +274,7 @@ void unit_health_load(struct engine *engine, const json_t *rows);
 void unit_health_judge(struct engine_job *job, const struct completion *completion);
 void unit_health_tick(struct engine *engine);
 /*
- * Asks for the facts of a unit with a GPU that are not known yet. True: done comes, perhaps already; the unit must
+ * Asks for the facts of a unit with a GPU that are not known yet, or not of all its GPUs. True: done comes, perhaps already; the unit must
  * stay. late: a sentence, where the machine did not answer in time; NULL: go on.
  */
 bool unit_health_fetch_facts(

@@ -341,6 +341,7 @@ struct facts_request {
 	struct unit *unit;
 	char *device, *key, *identity; /* the store's while it writes */
 	json_t *facts, *row;
+	bool lack; /* a GPU of it does not answer */
 	void (*done)(void *arg, const char *late);
 	void *arg;
 };
@@ -350,8 +351,12 @@ end_facts(struct facts_request *wait, const char *late)
 {
 	wait->unit->requests--;
 	wait->engine->in_flight--;
-	if (!wait->unit->facts)
-		wait->unit->facts = STEAL(wait->facts);
+	struct unit *unit = wait->unit;
+	if (wait->facts && (!unit->facts || unit->facts_lack)) {
+		json_decref(unit->facts);
+		unit->facts = STEAL(wait->facts);
+		unit->facts_lack = wait->lack;
+	}
 	wait->done(wait->arg, late);
 	json_decref(wait->facts);
 	free(wait->device);
@@ -411,8 +416,11 @@ on_known(struct describe_request *request, const struct kettle_error *err, json_
 {
 	struct facts_request *wait = (struct facts_request *)request;
 	/* Without it languages plan with what the configuration says, and the runner will say what is wrong. */
-	if (err->code == 0)
+	if (err->code == 0) {
+		AUTO_JSON json_t *now = unit_facts(wait->unit->config, greeting);
+		wait->lack = json_object_get(now, "gpu_error");
 		wait->facts = unit_facts_lasting(wait->unit->config, greeting);
+	}
 	if (!wait->facts || !identify(wait))
 		end_facts(wait, late ? err->message : NULL);
 }
@@ -422,7 +430,7 @@ unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(v
 {
 	struct kettle_error err = {0};
 	const struct kettle_runner *ops = unit->runner->ops;
-	if (unit->facts || json_array_size(unit->gpus) == 0 || !ops->describe)
+	if ((unit->facts && !unit->facts_lack) || json_array_size(unit->gpus) == 0 || !ops->describe)
 		return false;
 	struct facts_request *wait = xcalloc(1, sizeof(*wait));
 	*wait = (struct facts_request){.request = {.on_answer = on_known, .idle = done == ignore_facts},

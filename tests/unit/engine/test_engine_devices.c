@@ -250,6 +250,26 @@ test_disabled_before_loaded(void **state)
 	assert_int_equal(fake.submits, 0);
 }
 
+/* A driver that does not answer at the start does not hide what its GPU is from all jobs to come. */
+static void
+test_late_gpu(void **state)
+{
+	(void)state;
+	world_stop(0);
+	fake.facts = json_pack("{s:[], s:[{s:s}]}", "gpus", "gpu_errors", "error", "the driver hangs");
+	world_start(devices_with_gpu());
+	for (int i = 0; i < 3; i++) {
+		int64_t job = world_submit();
+		until(fake.count == 1);
+		assert_int_equal(fake.describes, i < 2 ? i + 1 : 2);
+		assert_int_equal(json_array_size(json_object_get(world_unit(0)->facts, "gpus")), i > 0);
+		end_with_fault(NULL);
+		until(world_job_is(job, "passed"));
+		json_decref(fake.facts);
+		fake.facts = json_pack("{s:[{s:i, s:s}]}", "gpus", "index", 0, "compute", "9.0");
+	}
+}
+
 /* ---- machines that do not answer ---- */
 
 static void
@@ -473,6 +493,7 @@ main(void)
 		TEST(test_faults),
 		TEST(test_by_hand),
 		TEST(test_disabled_before_loaded),
+		TEST(test_late_gpu),
 		TEST(test_silent_machine),
 		TEST(test_silent_for_ever),
 		TEST(test_silent_at_the_end),
