@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """JIT caches: what a run finds there, what is kept of it, for whom, and what is never taken over."""
+import shlex
+
 import exec_devices
 import exec_driver
 from exec_driver import *
@@ -144,6 +146,95 @@ def bounded(folder):
             contains(outcomes["a"]["jit"]["dropped"], "50000 files or 1024 MiB")
 
 
+class On:
+    """While it lasts, kettle-exec starts with this done to its folders, where it alone sees it (only for root)."""
+
+    def __init__(self, folder, script):
+        if os.geteuid() != 0:
+            raise Skip("only root may mount a small disk")
+        self.program = os.path.join(folder, "program")
+        with open(self.program, "w") as file:
+            file.write("#!/bin/sh\nexec unshare -m sh -c %s program %s \"$@\"\n"
+                       % (shlex.quote("mount --make-rprivate / && " + script + ' && exec "$@"'), shlex.quote(exec_driver.PROGRAM)))
+        os.chmod(self.program, 0o755)
+        if subprocess.run(["unshare", "-m", "mount", "--make-rprivate", "/"], stderr=subprocess.DEVNULL).returncode:
+            raise Skip("this container forbids mounts, which only root may make elsewhere")
+
+    def __enter__(self):
+        self.before, exec_driver.PROGRAM = exec_driver.PROGRAM, self.program
+
+    def __exit__(self, *_):
+        exec_driver.PROGRAM = self.before
+
+
+def told(x):
+    return [event["error"] for event in x.events if event["event"] == "error"]
+
+
+def full_disk(folder):
+    """Where the disk is full the runs go on without, and one event says why"""
+    state = os.path.join(folder, "state")
+    os.mkdir(state)
+    many = run("a", "for i in range(40):\n  put('triton/%d' % i, 'x' * 1000000)", owner="user-1")
+    with On(folder, "mount -t tmpfs -o size=24m tmpfs " + state), Exec(folder) as x:
+        for _ in range(2):
+            outcomes = x.outcomes("j", [many, run("b", "put('small', 'x')", owner="user-1"), run("c", "", owner="user-1")])
+            equal((outcomes["a"]["state"], outcomes["a"]["jit"]["kept"]), ("passed", False))
+            equal(seen(outcomes["c"])[-1], "small x")
+        equal(len(told(x)), 1)
+        contains(told(x)[0], "What compilers leave in a run cannot be kept for later ones: A file could not be written: No space left")
+
+
+def read_only(folder):
+    """Where the cache cannot be written the runs go on without, and one event says why"""
+    cache = os.path.join(folder, "state", "cache")
+    os.makedirs(cache)
+    os.chmod(cache, 0o500)
+    jobs = [run("a", "put('triton/one', 'x')", owner="user-1"), run("b", "", owner="user-1")]
+
+    def works():
+        with Exec(folder) as x:
+            for _ in range(2):
+                outcomes = x.outcomes("j", jobs)
+                equal((seen(outcomes["a"]), seen(outcomes["b"])), ([], ["triton/one x"]))
+            equal(len(told(x)), 1)
+            contains(told(x)[0], "could not be made")
+
+    if os.geteuid() != 0:
+        works()
+        os.chmod(cache, 0o700)
+    else:
+        with On(folder, "mount --bind %s %s && mount -o remount,ro,bind %s" % (cache, cache, cache)):
+            works()
+
+
+def another_version(folder):
+    """What another version left, or what is damaged, is not used, and another takes its place"""
+    job = [run("a", "put('triton/one', 'x')", owner="user-1")]
+
+    def entry(*name):
+        [key] = os.listdir(os.path.join(folder, "state", "cache"))
+        return os.path.join(folder, "state", "cache", key, *name)
+
+    def rewrite(name, change):
+        with open(entry(*name), "r+") as file:
+            text_ = change(file.read())
+            file.seek(0)
+            file.truncate()
+            file.write(text_)
+
+    harm = [lambda: rewrite(["manifest.json"], lambda text_: text_.replace('"version":1', '"version":99')),
+            lambda: rewrite(["manifest.json"], lambda text_: text_[:20]), lambda: os.remove(entry("manifest.json")),
+            lambda: rewrite(["files", "triton", "one"], lambda text_: "y"), lambda: shutil.rmtree(entry("files"))]
+    with Exec(folder) as x:
+        equal(seen(x.outcomes("j", job)["a"]), [])
+        for number, change in enumerate(harm):
+            equal((number, seen(x.outcomes("j", job)["a"])), (number, ["triton/one x"]))
+            change()
+            equal((number, seen(x.outcomes("j", job)["a"])), (number, []))
+        equal(told(x), [])
+
+
 def refused(folder):
     """A cache belongs to runs, and its folder has a plain name"""
     with Exec(folder) as x:
@@ -155,4 +246,4 @@ def refused(folder):
             contains(done["error"], "jit")
 
 
-exec_driver.main([flows, owners, stored, models, prepared, hostile, bounded, refused])
+exec_driver.main([flows, owners, stored, models, prepared, hostile, bounded, full_disk, read_only, another_version, refused])
