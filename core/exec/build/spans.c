@@ -10,7 +10,9 @@
 void
 spans_add(struct spans *spans, int64_t from, int64_t to)
 {
-	spans->list = xreallocarray(spans->list, spans->count + 1, sizeof(*spans->list));
+	/* As many again whenever it is full. */
+	if ((spans->count & (spans->count - 1)) == 0)
+		spans->list = xreallocarray(spans->list, spans->count ? 2 * spans->count : 1, sizeof(*spans->list));
 	spans->list[spans->count++] = (struct span){from, to < from ? from : to};
 }
 

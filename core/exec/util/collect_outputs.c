@@ -29,7 +29,10 @@ struct collector {
 void
 manifest_add(struct manifest *manifest, const struct output_file *file)
 {
-	manifest->files = xreallocarray(manifest->files, manifest->count + 1, sizeof(*manifest->files));
+	/* As many again whenever it is full. */
+	if ((manifest->count & (manifest->count - 1)) == 0)
+		manifest->files =
+			xreallocarray(manifest->files, manifest->count ? 2 * manifest->count : 1, sizeof(*manifest->files));
 	manifest->files[manifest->count] = *file;
 	manifest->files[manifest->count++].path = xstrdup(file->path);
 }
