@@ -4,10 +4,10 @@
  * Theory of operation. The folder in which compilers keep their results is a cache of the sandbox (sandbox_cache): layers
  * below, the run's own on top. A run that passed and is not secret leaves its own part as a further layer, so the next one
  * finds everything compiled; a secret run leaves nothing, so nothing of it can reach another one. Below the layers of the job
- * lies what is kept of an earlier job of the same owner with the same files, tools and device, and at the bottom what a
- * prepare step left.
+ * lies what is kept of an earlier job of the same owner with the same files, tools and device, then what a prepare step
+ * left, and at the bottom what the recipes of the warm process compiled that the run begins with.
  *
- * Everything in a layer comes from a submission, and only that submission ever sees it again.
+ * Everything in the layers of a job comes from a submission, and only that submission ever sees it again.
  */
 #include <config.h>
 
@@ -47,8 +47,8 @@ jit_open(struct job *job)
 	job->jit.device = buf_take(&text);
 }
 
-static bool
-is_used(const struct step *step)
+bool
+jit_is_used(const struct step *step)
 {
 	return step->plan->jit_folder && step->job->line.unit.level != SANDBOX_LEVEL_OFF;
 }
@@ -56,7 +56,7 @@ is_used(const struct step *step)
 bool
 jit_is_input(const struct step *step, const char *path)
 {
-	return is_used(step) && strncmp(path, "out/", 4) == 0 && strcmp(path + 4, step->plan->jit_folder) == 0;
+	return jit_is_used(step) && strncmp(path, "out/", 4) == 0 && strcmp(path + 4, step->plan->jit_folder) == 0;
 }
 
 /* Whatever the plan says besides, nothing of a run with a secret is kept. */
@@ -94,7 +94,7 @@ jit_prepare(struct step *step)
 {
 	struct job *job = step->job;
 	struct jit_cache *cache = &job->jit;
-	if (!is_used(step) || cache->looked)
+	if (!jit_is_used(step) || cache->looked)
 		return;
 	cache->looked = true;
 	if (!step->plan->owner || !step->toolchain[0] || job->exec->alone)
@@ -116,14 +116,18 @@ void
 jit_describe(struct step *step, struct sandbox_cache *ret_cache)
 {
 	const struct jit_cache *cache = &step->job->jit;
-	if (!is_used(step))
+	if (!jit_is_used(step))
 		return;
 	size_t count = 0;
+	warm_layer_release(STEAL(step->jit_warm));
+	step->jit_warm = warm_layer_use(step->warm.process);
 	for (size_t i = cache->count; i-- > 0;)
 		step->jit_below[count++] = cache->layers[i].path;
 	step->jit_own = count;
 	if (step->jit_input)
 		step->jit_below[count++] = step->jit_input;
+	if (step->jit_warm)
+		step->jit_below[count++] = warm_layer_path(step->jit_warm);
 	step->jit_count = count;
 	*ret_cache = (struct sandbox_cache){
 		.name = step->plan->jit_folder, .count = count, .bytes = LAYER_MAX_BYTES, .inodes = LAYER_MAX_FILES};
@@ -173,8 +177,9 @@ jit_take(struct step *step)
 	struct jit_cache *cache = &step->job->jit;
 	struct kettle_error error = {0};
 	struct layer layer = {0};
-	int from =
-		is_used(step) && step->processes[0].process.sandbox ? sandbox_cache_fd(step->processes[0].process.sandbox) : -1;
+	int from = jit_is_used(step) && step->processes[0].process.sandbox
+				   ? sandbox_cache_fd(step->processes[0].process.sandbox)
+				   : -1;
 	if (from < 0 || is_secret(step) || step->state != STEP_PASSED)
 		return;
 	AUTO_FREE char *folder = xasprintf("%s/jit-%zu", step->job->dir, cache->count);

@@ -171,6 +171,8 @@ struct jit_cache {
 
 /* Before anything of a job runs, on the loop thread. */
 void jit_open(struct job *job);
+/* Whether the step has such a cache. */
+bool jit_is_used(const struct step *step);
 /* Whether an input lies where the cache of the step does: then it is a layer of it. */
 bool jit_is_input(const struct step *step, const char *path);
 /* Brings what is kept of earlier jobs, once for each job. On a thread of work. */
@@ -299,9 +301,10 @@ struct step {
 
 	const char *jit_below[SANDBOX_LAYERS_MAX]; /* folders that its cache begins with, the first counts; */
 	size_t jit_count, jit_own;                 /* the first `own` of them are of its job's runs */
-	char *jit_input;                           /* one of them: what a prepare step left for it; NULL: nothing */
-	json_t *jit;                               /* what it left, for the outcome; NULL: nothing is told */
-	char *jit_trouble;                         /* why this machine could not keep it; NULL: it could */
+	struct warm_layer *jit_warm; /* the last of them, in use until the step is over; NULL: there is none */
+	char *jit_input;             /* one of them: what a prepare step left for it; NULL: nothing */
+	json_t *jit;                 /* what it left, for the outcome; NULL: nothing is told */
+	char *jit_trouble;           /* why this machine could not keep it; NULL: it could */
 
 	bool warm_wanted;        /* whether it may begin as a copy was found out */
 	struct warm_waiter warm; /* ... and of what */

@@ -542,6 +542,7 @@ launch_request_warm(struct step *step, void (*again)(void *arg))
 	const struct warm_key key = {
 		.tool = process->tool,
 		.modules = &step->plan->preload,
+		.recipes = jit_is_used(step) ? &step->plan->recipes : NULL,
 		.environment = env,
 		.cores = &step->cores,
 	};

@@ -95,6 +95,7 @@ step_close(struct step *step)
 	json_decref(step->jit);
 	free(step->jit_trouble);
 	free(step->jit_input);
+	warm_layer_release(step->jit_warm);
 	json_decref(step->outcome);
 	json_decref(step->gpu_reading);
 	json_decref(step->throttled);

@@ -346,6 +346,7 @@ read_members(const json_t *object, struct plan_step *step)
 	step->secret_fd = member_string(object, "secret_fd");
 	step->warm = warm != NULL;
 	strings_read(&step->preload, json_object_get(warm, "preload"));
+	strings_read(&step->recipes, json_object_get(warm, "recipes"));
 	step->jit_folder = member_string(jit, "folder");
 	strings_read(&step->jit_tools, json_object_get(jit, "tools"));
 	step->profile = member_string(object, "profile");
@@ -434,6 +435,7 @@ plan_free(struct plan *plan)
 		strings_free(&step->folders);
 		strings_free(&step->unique);
 		strings_free(&step->preload);
+		strings_free(&step->recipes);
 		strings_free(&step->jit_tools);
 	}
 	free(plan->steps);

@@ -59,7 +59,7 @@ struct plan_step {
 	json_t *secret; /* name → value */
 	const char *secret_fd;
 	bool warm;
-	struct strings preload;
+	struct strings preload, recipes;
 	const char *jit_folder; /* below out/; NULL: it keeps nothing for later runs */
 	struct strings jit_tools;
 	const char *profile;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The start of a warm process: its HOME, the file for its memory, its arguments and environment. */
+/* The start of a warm process: the file for its memory, its arguments and environment. */
 #include <config.h>
 
 #include "exec/warm/warm_internal.h"
@@ -18,29 +18,42 @@
 #include "base/xalloc.h"
 #include "exec/tools/tools.h"
 
-#define MODULES_MAX 57
+#define WORDS_MAX 57            /* modules and recipes */
 #define REPORT "5"              /* the number of its descriptor */
 #define STACK_BYTES (64u << 20) /* the sandbox's, which the C library reads once, for the stacks of threads */
 
 void
-warm_remove_private(struct warm_process *process)
+warm_order_make(struct warm_order *order, const struct warm_key *key)
 {
-	if (process->private)
-		(void)file_remove_tree(process->private, NULL);
-	free(STEAL(process->private));
+	*order = (struct warm_order){.path = xstrdup(key->tool->path),
+		.real = xstrdup(key->tool->real),
+		.environment = json_deep_copy(key->environment)};
+	strings_add_all(&order->modules, key->modules);
+	if (key->recipes)
+		strings_add_all(&order->recipes, key->recipes);
+	cores_join(&order->cores, key->cores);
 }
 
 void
-warm_prepare_image(struct warm_process *process, const struct warm_key *parts)
+warm_order_free(struct warm_order *order)
+{
+	free(order->path);
+	free(order->real);
+	strings_free(&order->modules);
+	strings_free(&order->recipes);
+	json_decref(order->environment);
+	cores_free(&order->cores);
+}
+
+void
+warm_prepare_image(struct warm_process *process)
 {
 	image_remove(&process->image);
-	free(STEAL(process->real));
 	free(STEAL(process->home));
 	/* PREFIX/bin/python3.11 is installed in PREFIX. */
-	AUTO_FREE char *home = path_above(parts->tool->real, 2);
+	AUTO_FREE char *home = path_above(process->order.real, 2);
 	if (!home[0] || !process->pool->stand_in || image_make(process->pool->setup.spool, &process->image) != 0)
 		return;
-	process->real = xstrdup(parts->tool->real);
 	process->home = STEAL(home);
 }
 
@@ -67,8 +80,8 @@ spawn_with(uv_loop_t *loop, uv_process_t *child, const uv_process_options_t *opt
 	return rc;
 }
 
-bool
-warm_is_confined(const struct warm_process *process)
+static bool
+is_confined(const struct warm_process *process)
 {
 	const struct strings *entitled = &process->pool->entitled;
 	bool is = geteuid() == 0;
@@ -78,43 +91,50 @@ warm_is_confined(const struct warm_process *process)
 }
 
 static void
-make_arguments(const struct warm_process *process, const struct warm_key *key, struct strings *arguments)
+make_arguments(const struct warm_process *process, struct strings *arguments)
 {
-	const char *module = process->pool->module, *path = key->tool->path;
+	const char *module = process->pool->module, *path = process->order.path;
 	const char *const first[] = {path, "-I", "-S", "-c", interpreter_confiner, module, REPORT};
 	const char *const words[] = {path, "-s", "-c", interpreter_loader, module, "3", process->image.path ? "4" : "-1"};
 	for (size_t i = 0; process->report_fd >= 0 && i < ARRAY_SIZE(first); i++)
 		strings_add(arguments, first[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		strings_add(arguments, words[i]);
-	strings_add_all(arguments, key->modules);
+	strings_add_all(arguments, &process->order.modules);
+	for (size_t i = 0; i < process->order.recipes.count; i++)
+		strings_take(arguments, xasprintf("+%s", process->order.recipes.list[i]));
 }
 
+/* Not by way of JSON, which has no room for every path. */
 static void
-make_environment(const struct warm_process *process, const struct warm_key *key, struct strings *environment)
+make_environment(const struct warm_process *process, struct strings *environment)
 {
-	AUTO_JSON json_t *own = json_copy((json_t *)key->environment);
-	json_object_set(own, "KETTLE_WARM_HOME", json_object_get(own, "HOME"));
-	json_object_del(own, "HOME");
+	AUTO_JSON json_t *own = json_copy(process->order.environment);
+	static const char *const folders[][2] = {{"HOME", "KETTLE_WARM_HOME"}, {"TMPDIR", "KETTLE_WARM_TMPDIR"}};
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		json_object_set(own, folders[i][1], json_object_get(own, folders[i][0]));
+		json_object_del(own, folders[i][0]);
+	}
 	environment_list(own, environment);
-	/* Not by way of JSON, which has no room for every path. */
-	strings_take(environment, xasprintf("HOME=%s", process->private));
+	strings_take(environment, xasprintf("HOME=%s/" WARM_HOME, process->private));
+	strings_take(environment, xasprintf("TMPDIR=%s/" WARM_TEMPORARY, process->private));
+	strings_take(environment, xasprintf("KETTLE_WARM_CACHE=%s/" WARM_CACHE, process->private));
 }
 
 int
-warm_spawn(struct warm_process *process, const struct warm_key *key, int socket, int output, uv_exit_cb ended)
+warm_spawn(struct warm_process *process, int socket, int output, uv_exit_cb ended)
 {
 	AUTO_STRINGS struct strings arguments = {0};
 	AUTO_STRINGS struct strings environment = {0};
 	AUTO_FD int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int report[2] = {-1, -1};
-	if (nothing < 0 || key->modules->count > MODULES_MAX ||
-		(warm_is_confined(process) && pipe2(report, O_CLOEXEC | O_NONBLOCK) != 0))
+	if (nothing < 0 || process->order.modules.count + process->order.recipes.count > WORDS_MAX ||
+		(is_confined(process) && pipe2(report, O_CLOEXEC | O_NONBLOCK) != 0))
 		return -1;
 	process->report_fd = report[0];
 	AUTO_FD int theirs = report[1];
-	make_arguments(process, key, &arguments);
-	make_environment(process, key, &environment);
+	make_arguments(process, &arguments);
+	make_environment(process, &environment);
 	uv_stdio_container_t stdio[] = {{UV_INHERIT_FD, {.fd = nothing}}, {UV_INHERIT_FD, {.fd = output}},
 		{UV_INHERIT_FD, {.fd = output}}, {UV_INHERIT_FD, {.fd = socket}}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
 	if (process->image.path)
@@ -122,26 +142,11 @@ warm_spawn(struct warm_process *process, const struct warm_key *key, int socket,
 	if (theirs >= 0)
 		stdio[5] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = theirs}};
 	uv_process_options_t options = {.exit_cb = ended,
-		.file = key->tool->path,
+		.file = process->order.path,
 		.args = (char **)arguments.list,
 		.env = (char **)environment.list,
 		.cwd = "/",
 		.stdio_count = ARRAY_SIZE(stdio),
 		.stdio = stdio};
-	return spawn_with(process->pool->setup.loop, &process->child, &options, key->cores);
-}
-
-int
-warm_make_private(struct warm_process *process, const struct warm_key *key, struct kettle_error *err)
-{
-	AUTO_FREE char *folder = xasprintf("%s/home-XXXXXX", process->pool->setup.spool);
-	warm_remove_private(process);
-	/* What else is in sys.path the interpreter says itself, before it imports what was wanted (warm.py). */
-	int rc = interpreter_check(key->tool->path, key->environment, NULL, err);
-	if (rc != 0)
-		return rc;
-	if (!mkdtemp(folder))
-		return kettle_fail(err, KETTLE_EIO, "No folder could be made for its HOME: %s.", strerror(errno));
-	process->private = STEAL(folder);
-	return 0;
+	return spawn_with(process->pool->setup.loop, &process->child, &options, &process->order.cores);
 }

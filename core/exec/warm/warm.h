@@ -14,7 +14,8 @@
 #include "exec/util/strings.h"
 #include "sandbox/sandbox.h"
 
-#define WARM_START_MS 60000  /* an interpreter that imports for longer is given up */
+#define WARM_START_MS 60000  /* an interpreter that imports for longer is given up; */
+#define WARM_RECIPE_MS 30000 /* each of its recipes has so much more */
 #define WARM_RETRY_MS 300000 /* after a failure: how long steps of that kind begin cold before another try */
 #define WARM_LOOK_MS 2000    /* for so long the disk is not checked again */
 #define WARM_LATER_MS 20     /* into a run, the next copy is made */
@@ -24,13 +25,15 @@
 
 struct warm;         /* all of one kettle-exec; opaque. Everything here on the loop thread. */
 struct warm_process; /* one of them; opaque */
+struct warm_layer;   /* a folder that compilers' caches begin with; opaque */
 
 /* What a step must find as a fresh interpreter would have it: a process serves those for which all of it is the same. */
 struct warm_key {
 	const struct tool *tool;
 	const struct strings *modules;
-	const json_t *environment; /* all that may be read at the start or by an import */
-	const struct cores *cores; /* libraries count them */
+	const struct strings *recipes; /* what it does once besides, by names that the extension knows; NULL: nothing */
+	const json_t *environment;     /* all that may be read at the start or by an import */
+	const struct cores *cores;     /* libraries count them */
 };
 /* A step that may wait. Zero-initialise; must stay where it is while it waits. */
 struct warm_waiter {
@@ -72,6 +75,13 @@ void warm_cancel_request(struct warm_waiter *wait);
  */
 size_t warm_binds(
 	const struct warm_process *process, const struct strings *folders, struct sandbox_bind binds[WARM_BINDS]);
+/*
+ * What its recipes compiled: a folder that the steps that begin with it must find below all else in their caches. NULL:
+ * there is none. It stays until each has released it, also after the process; the path is the layer's.
+ */
+struct warm_layer *warm_layer_use(struct warm_process *process);
+const char *warm_layer_path(const struct warm_layer *layer);
+void warm_layer_release(struct warm_layer *layer); /* NULL is allowed */
 /* What to give sandbox_config; NULL for NULL. */
 struct sandbox_warm *warm_sandbox(struct warm_process *process);
 /* After a start with it (NULL is allowed): counts, and prepares the next copy where that disturbs nothing. */

@@ -4,14 +4,29 @@
 #define KETTLE_EXEC_WARM_WARM_INTERNAL_H
 
 #include "base/buf.h"
+#include "exec/build/build.h"
 #include "exec/util/work.h"
 #include "exec/warm/image.h"
 #include "exec/warm/warm.h"
 
+/* In `private`; confined processes have others (confine.c). */
+#define WARM_HOME "home"
+#define WARM_TEMPORARY "tmp"
+#define WARM_CACHE "cache"
+
 enum state { STARTING, READY_TO_COPY, FAILED, ENDING };
+
+/* What it is made of: a warm_key's parts, copied, since it is started after the step that first needed it may have gone. */
+struct warm_order {
+	char *path, *real; /* of the interpreter */
+	struct strings modules, recipes;
+	json_t *environment;
+	struct cores cores;
+};
 
 struct warm_process {
 	struct warm *pool;
+	struct warm_order order;
 	struct warm_process *next;
 	char *key;
 	enum state state;
@@ -22,6 +37,7 @@ struct warm_process {
 	unsigned handles; /* open; the last one to close may free it */
 	bool running;     /* the child has not ended */
 	int socket_fd, output_fd;
+	int cache_fd;  /* the folder where its recipes compiled; -1: there is none, or it has not come */
 	int report_fd; /* -1: it keeps this process's rights; else a byte comes if it could not give them up */
 	struct buf printed;
 	struct sandbox_warm *sandbox;
@@ -33,8 +49,10 @@ struct warm_process {
 	uint64_t looked_ns, used_ns, failed_ns;
 	uint64_t memory; /* bytes when it was ready */
 	struct image image;
-	char *real, *home; /* the interpreter's file, and the folder that holds its installation */
-	char *private;     /* its HOME while it imports, below the spool; NULL: it is gone */
+	char *home;               /* the folder that holds the interpreter's installation */
+	char *private;            /* where it may write while it imports, below the spool; NULL: it is gone */
+	struct warm_layer *layer; /* NULL: it has followed no recipes */
+	char *trouble;            /* from a thread: why it cannot be used; NULL: nothing */
 	unsigned copies;
 	struct warm_waiter *waits;
 };
@@ -49,21 +67,44 @@ struct warm {
 	struct strings entitled; /* the keys of processes that cannot give up this process's rights */
 };
 
+/* ---- process.c: one from its start to its end ---- */
+
+/* Starts the interpreter of an entry of the list that has none. */
+void warm_start(struct warm_process *process);
+/* Ends it: a later step starts another. Frees it at once where nothing of it is left. */
+void warm_end(struct warm_process *process, enum state state);
+/* Looks whether what it has loaded has changed; then the steps that wait for it are told. */
+void warm_check(struct warm_process *process);
+/*
+ * Makes the copy that the next step begins as, if there is none. False: the process is of no use any more. Rather than to
+ * go on in a fresh interpreter the step then waits for another process, so that all runs of a board begin in the same way.
+ */
+bool warm_is_copied(const struct warm_process *process);
+void warm_free_process(struct warm_process *process);
+
+/* ---- look.c: what takes time on the disk: on threads of work, for the loop alone has the process meanwhile ---- */
+
+/* Makes the folders in which it imports, unless others may write to what it would import: process->trouble. */
+void warm_work_prepare(void *process);
+/* Notes the state of what it has loaded, takes over what its recipes compiled, and removes its folders. */
+void warm_work_stamp(void *process);
+/* Whether that state is another one now: process->changed. */
+void warm_work_look(void *process);
+void warm_work_remove(void *process);
+/* Where no loop runs any more: frees it, and leaves its files to the removal of the spool. NULL is allowed. */
+void warm_layer_forget(struct warm_layer *layer);
+
 /* ---- start.c: what an interpreter is started with ---- */
 
-/* Makes its HOME, unless others may write to what it would import: 0, or a code with a sentence. */
-int warm_make_private(struct warm_process *process, const struct warm_key *key, struct kettle_error *err);
-/* Whether its process gives up this process's rights before it imports: where that is root, and unless it cannot. */
-bool warm_is_confined(const struct warm_process *process);
-/* Where nothing may have been written to it, or on a thread of the pool. */
-void warm_remove_private(struct warm_process *process);
+void warm_order_make(struct warm_order *order, const struct warm_key *key);
+void warm_order_free(struct warm_order *order);
 /* Where its memory will be written to, where that is of use. */
-void warm_prepare_image(struct warm_process *process, const struct warm_key *parts);
+void warm_prepare_image(struct warm_process *process);
 /*
  * Starts the interpreter as a child of the loop, with what a step of its kind has. Standard output and error are one
  * pipe; descriptor 3 is the socket by which it serves, 4 the file for its memory, 5 the pipe of report_fd. 0, or another
  * number.
  */
-int warm_spawn(struct warm_process *process, const struct warm_key *key, int socket, int output, uv_exit_cb ended);
+int warm_spawn(struct warm_process *process, int socket, int output, uv_exit_cb ended);
 
 #endif

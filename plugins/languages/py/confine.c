@@ -3,7 +3,7 @@
  * What an interpreter gives up before it imports.
  *
  * Theory of operation. The mounts are those of the machine, which sandboxes of its copies show parts of, made read-only;
- * later mounts of the machine reach them. Its HOME is a tmpfs that covers a folder that no import needs and no sandbox
+ * later mounts of the machine reach them. Its HOME and the other folders that it may write to are in a tmpfs that covers a folder that no import needs and no sandbox
  * shows, so nothing is left of it. The namespaces belong to the machine's first user namespace, so no user id gets them
  * back. Copies are made by clone into a user namespace, which any user may make where sandboxes work for ordinary users;
  * security modules differ in that by user and program, so it is tried.
@@ -34,7 +34,8 @@
 #define CONFINE_PLACE "/dev/pts"
 #define CONFINE_HOME CONFINE_PLACE "/home"
 #define CONFINE_TMP CONFINE_PLACE "/tmp"
-#define CONFINE_OPTIONS "mode=0755,size=256m,nr_inodes=65536"
+#define CONFINE_CACHE CONFINE_PLACE "/cache"
+#define CONFINE_OPTIONS "mode=0755,size=1g,nr_inodes=65536" /* compilers' headers take 160 MB */
 #define CONFINE_RECURSIVE 0x8000
 #define CONFINE_RDONLY 0x1u
 #define CONFINE_UID_BASE 700065536 /* behind those of runs */
@@ -71,7 +72,7 @@ make_mounts(uid_t uid)
 		return -1;
 	(void)reopen("/dev", &dev); /* it may be a mere folder */
 	return mount("tmpfs", CONFINE_PLACE, "tmpfs", MS_NOSUID | MS_NODEV, CONFINE_OPTIONS) ||
-		   make_folder(CONFINE_HOME, uid) || make_folder(CONFINE_TMP, uid);
+		   make_folder(CONFINE_HOME, uid) || make_folder(CONFINE_TMP, uid) || make_folder(CONFINE_CACHE, uid);
 }
 
 static int
@@ -108,12 +109,11 @@ void
 confine_execute(char *const *argv)
 {
 	uid_t uid = CONFINE_UID_BASE + (uid_t)getpid() % CONFINE_UID_COUNT;
-	const char *temporary = getenv("TMPDIR");
 	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) || make_mounts(uid) || drop_rights(uid) ||
 		!may_be_copied() || !sees_path())
 		return;
-	if ((temporary && setenv("KETTLE_WARM_TMPDIR", temporary, 1)) || setenv("TMPDIR", CONFINE_TMP, 1) ||
-		setenv("HOME", CONFINE_HOME, 1))
+	if (setenv("HOME", CONFINE_HOME, 1) || setenv("TMPDIR", CONFINE_TMP, 1) ||
+		setenv("KETTLE_WARM_CACHE", CONFINE_CACHE, 1))
 		return;
 	/* An interpreter ignores these, and what it executes would. */
 	(void)signal(SIGPIPE, SIG_DFL);

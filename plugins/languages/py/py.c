@@ -43,6 +43,7 @@ struct plan_builder {
 	const char *main;
 	json_t *modules; /* names of the task's modules to compile */
 	json_t *preload; /* names of what a warm interpreter imports; NULL: the runs start cold */
+	json_t *recipes; /* words of what it does besides */
 	bool prepares;
 	json_t *steps;
 };
@@ -297,7 +298,8 @@ run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
 	if (builder->preload)
 		json_object_set_new(step, "warm",
-			json_pack("{s:s, s:O}", "tool", member_string(builder->options, "python"), "preload", builder->preload));
+			json_pack("{s:s, s:O, s:O}", "tool", member_string(builder->options, "python"), "preload", builder->preload,
+				"recipes", builder->recipes));
 	json_object_set_new(step, "jit", json_pack("{s:s, s:[s, s]}", "folder", CACHE, "tools", "g++", "nvcc"));
 	if (builder->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
@@ -398,23 +400,105 @@ imports(const char *text, const char *module)
 	return false;
 }
 
+/* Whether a file of the run imports the module. */
+static bool
+builder_imports(const struct plan_builder *builder, const char *module)
+{
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)builder->request->files, name, contents)
+		if (imports(member_string(contents, "text"), module))
+			return true;
+	return false;
+}
+
 /* The modules of the option `preload` that the task or the submission imports; NULL: the runs start cold. */
 static json_t *
 make_preload(const struct plan_builder *builder)
 {
 	json_t *list = member_true(builder->options, "warm") ? json_array() : NULL;
 	const json_t *module;
+	size_t i;
+	json_array_foreach(json_object_get(builder->options, "preload"), i, module)
+		if (list && builder_imports(builder, json_string_value(module)))
+			json_array_append(list, (json_t *)module);
+	return list;
+}
+
+/* Whether any file of the run, the submission too, has the word, not as a part of a longer one. */
+static bool
+is_named(const struct plan_builder *builder, const char *word)
+{
 	const char *name;
 	json_t *contents;
-	size_t i;
-	json_array_foreach(json_object_get(builder->options, "preload"), i, module) {
-		bool used = false;
-		json_object_foreach((json_t *)builder->request->files, name, contents)
-			used = used || imports(member_string(contents, "text"), json_string_value(module));
-		if (list && used)
-			json_array_append(list, (json_t *)module);
-	}
-	return list;
+	size_t len = strlen(word);
+	json_object_foreach((json_t *)builder->request->files, name, contents)
+		for (const char *text = member_text(contents, "text"), *at = text; (at = strstr(at, word)); at++)
+			if ((at == text || !is_word(at[-1])) && !is_word(at[len]))
+				return true;
+	return false;
+}
+
+static bool
+has_gpu(const struct plan_builder *builder)
+{
+	const json_t *device = builder->request->device;
+	return json_object_get(json_object_get(device, "facts"), "gpu") || member_string(device, "sm") ||
+		   member_string(device, "gfx");
+}
+
+/* What the device's Triton compiles for: "cuda:90:32", "hip:gfx942:64"; NULL: there is no GPU, or nothing is known of it. */
+static json_t *
+triton_target(const struct plan_builder *builder)
+{
+	const json_t *device = builder->request->device, *gpu = json_object_get(json_object_get(device, "facts"), "gpu");
+	const char *sm = member_string(device, "sm"), *gfx = member_string(device, "gfx");
+	const char *compute = member_string(gpu, "compute");
+	if (!gfx)
+		gfx = member_string(gpu, "gfx");
+	if (gfx) /* wavefronts have 64 threads up to gfx9 */
+		return json_sprintf("triton=hip:%.40s:%d", gfx, strncmp(gfx, "gfx9", 4) == 0 ? 64 : 32);
+	if (sm)
+		return json_sprintf("triton=cuda:%.*s:32", (int)strspn(sm, "0123456789"), sm);
+	if (compute && strchr(compute, '.'))
+		return json_sprintf("triton=cuda:%.*s%.1s:32", (int)strcspn(compute, "."), compute, strchr(compute, '.') + 1);
+	return NULL;
+}
+
+/*
+ * What the warm interpreter does once (recipes.py), by what the files of the task and the submission name; never by what a
+ * submission did.
+ */
+static json_t *
+make_recipes(const struct plan_builder *builder)
+{
+	static const struct {
+		const char *word, *recipe;
+	} named[] =
+		{
+			{"torch.compile", "torch.compile"},
+			{"torch._inductor", "torch.compile"},
+			{"use_deterministic_algorithms", "torch.compiler"},
+			{"torch._dynamo", "torch.compiler"},
+		},
+	  imported[] = {{"jax", "jax"}, {"numba", "numba"}, {"cupy", "cupy"}, {"helion", "helion"}, {"cutlass", "cute"}};
+	json_t *recipes = json_array(), *target = builder_imports(builder, "triton") ? triton_target(builder) : NULL;
+	bool compiles = false;
+	for (size_t i = 0; i < ARRAY_SIZE(named) && !compiles; i++)
+		if (is_named(builder, named[i].word)) {
+			bool whole = strcmp(named[i].recipe, "torch.compile") == 0;
+			json_array_append_new(
+				recipes, json_sprintf("%s%s", named[i].recipe, whole && has_gpu(builder) ? "=gpu" : ""));
+			compiles = true;
+		}
+	if (target)
+		json_array_append_new(recipes, target);
+	else if (builder_imports(builder, "triton"))
+		json_array_append_new(recipes, json_string("triton"));
+	for (size_t i = 0; i < ARRAY_SIZE(imported); i++)
+		if (builder_imports(builder, imported[i].word))
+			json_array_append_new(recipes, json_string(imported[i].recipe));
+	return recipes;
 }
 
 /* The task's files and those of this plugin. */
@@ -445,10 +529,12 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	builder.modules = modules_of(&builder);
 	builder.prepares = prepares(&builder);
 	builder.preload = make_preload(&builder);
+	builder.recipes = make_recipes(&builder);
 	add_steps(&builder);
 	*ret_plan = json_pack("{s:i, s:o, s:o}", "version", 1, "files", make_files(&builder), "steps", builder.steps);
 	json_decref(builder.modules);
 	json_decref(builder.preload);
+	json_decref(builder.recipes);
 	return 0;
 }
 

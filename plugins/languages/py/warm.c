@@ -59,7 +59,7 @@
 #endif
 #define WARM_UNWRITTEN 120 /* the interpreter's own status for output that was lost */
 
-extern const char py_warm_text[], py_again_text[];
+extern const char py_warm_text[], py_again_text[], py_recipes_text[];
 
 /* Global, since excepthook has no argument of its own. */
 static struct {
@@ -403,7 +403,7 @@ keep_memory(int fd)
 static PyObject *
 warm_load(PyObject *names)
 {
-	static const char *const texts[] = {py_warm_text, py_again_text};
+	static const char *const texts[] = {py_warm_text, py_again_text, py_recipes_text};
 	static PyMethodDef alone = {"be_alone", be_alone, METH_O, NULL};
 	warm.scope = PyDict_New();
 	if (!warm.scope || PyDict_SetItemString(warm.scope, "__builtins__", PyEval_GetBuiltins()))
@@ -422,15 +422,35 @@ warm_load(PyObject *names)
 	return lines;
 }
 
+/* The folder in which recipes compile; -1: there is none. */
 static int
-say_ready(int socket, PyObject *lines)
+open_cache(void)
+{
+	const char *path = getenv("KETTLE_WARM_CACHE");
+	return path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+}
+
+/* `cache`: the folder in which recipes compiled, for the owner to take over; -1: none. */
+static int
+say_ready(int socket, PyObject *lines, int cache)
 {
 	Py_ssize_t size;
 	char *text;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
 	if (PyBytes_AsStringAndSize(lines, &text, &size))
 		return -1;
 	struct iovec iov[] = {{WARM_READY, strlen(WARM_READY)}, {text, (size_t)size}};
 	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov)};
+	if (cache >= 0) {
+		msg.msg_control = control.space;
+		msg.msg_controllen = sizeof(control.space);
+		control.header =
+			(struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.header), &cache, sizeof(cache));
+	}
 	if (sendmsg(socket, &msg, MSG_NOSIGNAL) > 0)
 		return 0;
 	PyErr_SetFromErrno(PyExc_OSError);
@@ -438,7 +458,7 @@ say_ready(int socket, PyObject *lines)
 }
 
 /*
- * serve(socket, file, names): imports the names, writes the memory to the file (-1: none) and serves. Returns in payloads
+ * serve(socket, file, words): imports modules and follows recipes (warm.py), writes the memory to the file (-1: none) and serves. Returns in payloads
  * and in `resume` alone, with the exception that starts the script.
  */
 static PyObject *
@@ -451,6 +471,7 @@ serve(PyObject *self, PyObject *arguments)
 	if (!PyArg_ParseTuple(arguments, "iiO", &socket, &file, &names))
 		return NULL;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	int cache = open_cache();
 	PyObject *lines = warm_load(names);
 	if (!lines)
 		return NULL;
@@ -460,8 +481,10 @@ serve(PyObject *self, PyObject *arguments)
 		if (file >= 0)
 			keep_memory(file);
 		be_compact();
-		if (say_ready(socket, lines))
+		if (say_ready(socket, lines, cache))
 			return NULL;
+		if (cache >= 0)
+			close(cache);
 		Py_DECREF(lines);
 		(void)sandbox_zygote_serve(socket, &zygote);
 		_exit(0);

@@ -13,6 +13,9 @@ import gc  # noqa: E402
 loaded = frozenset()  # names of the modules that every copy has
 packages = frozenset()  # their top-level packages
 requested = ()  # by the plan
+CACHE = "out/cache"  # in plans, what the variables of compilers' caches begin with
+SHOWN_CACHE = "/job/" + CACHE  # what run.py makes of it
+private_cache = ""  # the folder where recipes compile
 fresh = False  # whether refresh() has run
 
 # Typical code of a script's start; @ is replaced by imports of loaded modules.
@@ -67,48 +70,207 @@ def check_path():
             raise PermissionError(found)
 
 
-def leave_folder(variable, private, folder):
-    """Ends the import's own HOME or TMPDIR: what modules remember of it becomes what they would remember in a sandbox."""
-    os.environ[variable] = folder
-    for module in list(sys.modules.values()):
-        scope = getattr(module, "__dict__", None)
-        for name, value in list(scope.items()) if isinstance(scope, dict) else ():
-            if type(value) is str and (value + "/").startswith(private + "/"):
-                scope[name] = folder + value[len(private):]
+def scope_of(value):
+    """What an object has, without code of its class."""
+    try:
+        scope = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return scope if type(scope) is dict else {}
 
 
-def load(names, be_alone):
+def leave_folders(folders):
     """
-    Imports the names, except those that are not installed; returns the paths that reveal a change, one a line.
-    be_alone(NAME) after each import raises if copies would differ from a fresh interpreter.
+    What objects remember of folders of the import's own becomes what a sandbox would show. folders: [(own, shown)]. Not
+    in tuples and sets, nor as a part of a longer text.
     """
-    global loaded, packages, requested
-    requested = names
-    private = [(name, os.environ[name], os.environ.pop("KETTLE_WARM_" + name)) for name in ("HOME", "TMPDIR")
-               if "KETTLE_WARM_" + name in os.environ]
-    for name in sys.modules.keys() - before:
-        del sys.modules[name]
-    be_alone("site")
-    check_path()
-    for name in names:
+    path = getattr(sys.modules.get("pathlib"), "PurePath", str)
+
+    def shown(value):
+        """What takes the place of a value; None: it stays."""
+        if type(value) is str or issubclass(type(value), path):
+            text = str(value)
+            for own, there in folders:
+                if text.startswith(own) and text[len(own):len(own) + 1] in ("", "/"):
+                    return type(value)(there + text[len(own):])
+        return None
+
+    def leave(scope, items):
+        for name, value in items:
+            other = shown(value)
+            if other is not None:
+                scope[name] = other
+
+    for holder in gc.get_objects():
+        if type(holder) is dict and holder is not globals():
+            leave(holder, list(holder.items()))
+        elif type(holder) is list:
+            leave(holder, enumerate(holder))
+        elif type(holder) not in (dict, tuple) and any(shown(value) is not None for value in gc.get_referents(holder)):
+            scope = scope_of(holder)
+            leave(scope, list(scope.items()))
+
+
+def lead_caches(variables, folder):
+    """Compilers find their caches in this folder; `variables` are theirs, as the plan has them."""
+    for name, value in variables.items():
+        os.environ[name] = folder + value[len(CACHE):]
+
+
+def cache_variables():
+    return {name: value for name, value in os.environ.items() if value == CACHE or value.startswith(CACHE + "/")}
+
+
+class Stub(type(sys)):
+    """In the place of a module that a recipe has compiled: its functions do nothing."""
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        return lambda *arguments, **names: None
+
+
+class compiling:
+    """While a recipe compiles: nothing that it made is loaded, warnings are silent."""
+    def __enter__(self):
+        import importlib.machinery
+        import warnings
+        self.loader = loader = importlib.machinery.ExtensionFileLoader
+        self.create, self.execute = create, execute = loader.create_module, loader.exec_module
+        loader.create_module = lambda self, spec: Stub(spec.name) if is_private(spec.origin) else create(self, spec)
+        loader.exec_module = lambda self, module: None if isinstance(module, Stub) else execute(self, module)
+        self.warnings = warnings.catch_warnings()
+        self.warnings.__enter__()
+        warnings.simplefilter("ignore")
+        return self
+
+    def __exit__(self, *exception):
+        self.warnings.__exit__(*exception)
+        self.loader.create_module, self.loader.exec_module = self.create, self.execute
+        for name, module in list(sys.modules.items()):
+            if isinstance(module, Stub) or is_private(getattr(module, "__file__", None)):
+                del sys.modules[name]
+        for name in os.listdir(private_cache):
+            if name.endswith(".py"):
+                os.unlink(os.path.join(private_cache, name))
+        for file in [file for file in getattr(sys.modules.get("linecache"), "cache", ()) if is_private(file)]:
+            del sys.modules["linecache"].cache[file]
+
+    @staticmethod
+    def function(name, text, **scope):
+        """A function whose text can be found, as compilers of functions need it."""
+        file = os.path.join(private_cache, name + ".py")
+        with open(file, "w") as source:
+            source.write(text)
+        exec(compile(text, file, "exec", 0, True), scope)
+        return scope[name]
+
+    @staticmethod
+    def translated(function):
+        """The function, of whose results those in the private folder are where runs find them."""
+        private = private_cache
+
+        def translate(*arguments, **names):
+            path = function(*arguments, **names)
+            return SHOWN_CACHE + path[len(private):] if path.startswith(private + "/") else path
+        for name in ("__name__", "__qualname__", "__module__", "__doc__", "cache_clear", "cache_info"):
+            if hasattr(function, name):
+                setattr(translate, name, getattr(function, name))
+        return translate
+
+
+def is_private(path):
+    return type(path) is str and bool(private_cache) and path.startswith(private_cache + "/")
+
+
+def import_module(name):
+    """False: it is not installed, or its package has no such part."""
+    try:
+        __import__(name)
+    except ModuleNotFoundError as error:
+        if not (name + ".").startswith(str(error.name) + "."):
+            raise
+        return False
+    return True
+
+
+def opens_device():
+    """Whether this process has opened a GPU, which copies cannot use."""
+    links = []
+    for fd in os.listdir("/proc/self/fd"):
         try:
-            __import__(name)
-            be_alone(name)
-        except ModuleNotFoundError as error:
-            if error.name != name.partition(".")[0]:
-                raise
-    for folder in private:
-        leave_folder(*folder)
-    loaded = frozenset(sys.modules)
-    packages = frozenset(name.partition(".")[0] for name in loaded)
+            links.append(os.readlink("/proc/self/fd/" + fd))
+        except OSError:
+            pass
+    return any(link.startswith(("/dev/nvidia", "/dev/kfd", "/dev/dri/")) for link in links)
+
+
+def is_installed(name):
+    """Whether the package of a module is there."""
+    import importlib.util
+    return not name or importlib.util.find_spec(name.partition(".")[0]) is not None
+
+
+def follow_recipe(word, be_alone):
+    """Raises if it leaves what a fresh interpreter would not have, besides modules."""
+    name, _, argument = word.partition("=")
+    path, environment, limit = list(sys.path), dict(os.environ), sys.getrecursionlimit()
+    try:
+        RECIPES[name](*([argument] if argument else []))
+    except ModuleNotFoundError as error:
+        if is_installed(error.name):
+            raise
+    sys.path[:] = path
+    sys.setrecursionlimit(limit)
+    for variable in os.environ.keys() - environment.keys():
+        del os.environ[variable]
+    os.environ.update(environment)
+    be_alone(name)
+    if opens_device():
+        raise RuntimeError("the recipe of `%s` opens a device" % name)
+
+
+def watched_files():
+    """The paths that reveal a change of what is loaded."""
     watched = {os.path.realpath(sys.executable), *sys.path, *libraries()}
     for name in packages:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file:
             watched.update((file, os.path.dirname(file)))
+    return sorted(path for path in watched if os.path.isabs(path))
+
+
+def load(words, be_alone):
+    """
+    Imports modules, except those that are not installed, and follows recipes, whose words begin with `+`; returns the
+    paths that reveal a change, one a line. be_alone(NAME) after each raises if copies would differ from a fresh interpreter.
+    """
+    global loaded, packages, requested, private_cache
+    requested = [word for word in words if word[0] != "+"]
+    own = {name: (os.environ[name], os.environ.pop("KETTLE_WARM_" + name)) for name in ("HOME", "TMPDIR")}
+    private_cache = os.environ.pop("KETTLE_WARM_CACHE")
+    caches = cache_variables()
+    for name in sys.modules.keys() - before:
+        del sys.modules[name]
+    be_alone("site")
+    check_path()
+    lead_caches(caches, SHOWN_CACHE)
+    for name in requested:
+        if import_module(name):
+            be_alone(name)
+    for word in words:
+        if word[0] == "+":
+            lead_caches(caches, SHOWN_CACHE if word[1:] in IMPORTS_SHOWN else private_cache)
+            follow_recipe(word[1:], be_alone)
+    lead_caches(caches, CACHE)
+    os.environ.update({name: shown for name, (_, shown) in own.items()})
+    leave_folders([*own.values(), (private_cache, SHOWN_CACHE)])
+    private_cache = ""
+    loaded = frozenset(sys.modules)
+    packages = frozenset(name.partition(".")[0] for name in loaded)
+    lines = watched_files()
     gc.collect()
     gc.freeze()
-    return os.fsencode("\n".join(sorted(path for path in watched if os.path.isabs(path))))
+    return os.fsencode("\n".join(lines))
 
 
 def is_shadowed(file, argv):

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* What is looked at on the disk for a warm process, on threads of work; and the layer of what its recipes compiled. */
+#include <config.h>
+
+#include "exec/warm/warm_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+
+#define PATHS_MAX 4096           /* whose change is looked for */
+#define GROWTH_BYTES (64u << 20) /* and a half of what it had */
+
+static uint64_t
+memory_of(pid_t pid)
+{
+	char path[64];
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	AUTO_FILE FILE *file = fopen(path, "re");
+	if (!file || getline(&text, &size, file) <= 0)
+		return 0;
+	const char *resident = strchr(text, ' ');
+	return resident ? strtoull(resident, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* What changes when a file or folder does; 0: it is not there. */
+static json_int_t
+stamp_of(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) != 0)
+		return 0;
+	return ((json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec) ^ (json_int_t)(st.st_ino << 20);
+}
+
+/* ---- layers ---- */
+
+/* What recipes compiled, below all else in the caches of steps that begin with it. */
+struct warm_layer {
+	uv_loop_t *loop;
+	struct layer files;
+	unsigned users; /* its process is one */
+	struct work removal;
+};
+
+/* The folder may be in a file system that only the warm process sees. */
+static void
+empty_cache(int fd)
+{
+	int copy = dup(fd);
+	AUTO_DIR DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *entry;
+	while (folder && (entry = readdir(folder))) {
+		AUTO_FREE char *path = xasprintf("/proc/self/fd/%d/%s", fd, entry->d_name);
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)file_remove_tree(path, NULL);
+	}
+}
+
+/* Takes over what recipes compiled; then the process's own memory holds it no more. */
+static void
+take_layer(struct warm_process *process)
+{
+	static const struct layer_source nothing = {0};
+	struct kettle_error error = {0};
+	AUTO_FREE char *folder = xasprintf("%s/layer-%d", process->pool->setup.spool, (int)process->child.pid);
+	struct layer files = {0};
+	int rc = layer_take(process->cache_fd, &nothing, folder, &files, &error);
+	empty_cache(process->cache_fd);
+	if (rc != 0) {
+		process->trouble = xstrdup(error.message);
+		return;
+	}
+	process->layer = xcalloc(1, sizeof(*process->layer));
+	*process->layer = (struct warm_layer){.loop = process->pool->setup.loop, .files = files, .users = 1};
+}
+
+static void
+work_remove_layer(void *arg)
+{
+	struct warm_layer *layer = arg;
+	(void)file_remove_tree(layer->files.path, NULL);
+}
+
+static void
+remove_layer_done(void *arg)
+{
+	struct warm_layer *layer = arg;
+	layer_free(&layer->files);
+	free(layer);
+}
+
+struct warm_layer *
+warm_layer_use(struct warm_process *process)
+{
+	if (!process || !process->layer)
+		return NULL;
+	process->layer->users++;
+	return process->layer;
+}
+
+const char *
+warm_layer_path(const struct warm_layer *layer)
+{
+	return layer->files.path;
+}
+
+void
+warm_layer_release(struct warm_layer *layer)
+{
+	if (layer && --layer->users == 0)
+		work_start(&layer->removal, layer->loop, work_remove_layer, remove_layer_done, layer);
+}
+
+void
+warm_layer_forget(struct warm_layer *layer)
+{
+	if (layer && --layer->users == 0)
+		remove_layer_done(layer);
+}
+
+/* ---- looking at the disk ---- */
+
+static void
+remove_private(struct warm_process *process)
+{
+	if (process->private)
+		(void)file_remove_tree(process->private, NULL);
+	free(STEAL(process->private));
+}
+
+static int
+make_private(struct warm_process *process, struct kettle_error *err)
+{
+	static const char *const names[] = {WARM_HOME, WARM_TEMPORARY, WARM_CACHE};
+	AUTO_FREE char *folder = xasprintf("%s/home-XXXXXX", process->pool->setup.spool);
+	remove_private(process);
+	/* What else is in sys.path the interpreter says itself, before it imports what was wanted (warm.py). */
+	int rc = interpreter_check(process->order.path, process->order.environment, NULL, err);
+	if (rc != 0)
+		return rc;
+	bool made = mkdtemp(folder) != NULL;
+	for (size_t i = 0; made && i < ARRAY_SIZE(names); i++) {
+		AUTO_FREE char *path = path_join(folder, names[i]);
+		made = mkdir(path, 0700) == 0;
+	}
+	if (!made)
+		return kettle_fail(err, KETTLE_EIO, "No folder could be made for its imports: %s.", strerror(errno));
+	process->private = STEAL(folder);
+	return 0;
+}
+
+void
+warm_work_prepare(void *arg)
+{
+	struct warm_process *process = arg;
+	struct kettle_error error = {0};
+	if (make_private(process, &error) != 0)
+		process->trouble = xstrdup(error.message);
+}
+
+void
+warm_work_stamp(void *arg)
+{
+	struct warm_process *process = arg;
+	char *rest = process->lines;
+	process->paths = json_array();
+	for (const char *path; (path = strsep(&rest, "\n"));)
+		if (*path && json_array_size(process->paths) < PATHS_MAX)
+			json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
+	process->memory = memory_of(process->child.pid);
+	if (process->cache_fd >= 0 && process->order.recipes.count > 0)
+		take_layer(process);
+	remove_private(process);
+}
+
+void
+warm_work_remove(void *arg)
+{
+	remove_private(arg);
+}
+
+void
+warm_work_look(void *arg)
+{
+	struct warm_process *process = arg;
+	const json_t *entry;
+	size_t i;
+	json_array_foreach(process->paths, i, entry)
+		if (stamp_of(json_string_value(json_array_get(entry, 0))) != json_integer_value(json_array_get(entry, 1)))
+			process->changed = true;
+	uint64_t memory = memory_of(process->child.pid);
+	if (memory == 0 || memory > process->memory + process->memory / 2 + GROWTH_BYTES)
+		process->changed = true;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/* One warm process from its start to its end. */
+#include <config.h>
+
+#include "exec/warm/warm_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/util/list.h"
+
+#define READY "ready\n"
+#define READY_MAX (256u << 10)
+#define PRINTED_MAX 65536 /* bytes of its output that are kept */
+
+/* ---- the end ---- */
+
+void
+warm_free_process(struct warm_process *process)
+{
+	LIST_REMOVE(process->pool->list, process);
+	warm_layer_release(process->layer);
+	warm_order_free(&process->order);
+	json_decref(process->paths);
+	free(process->lines);
+	free(process->trouble);
+	free(process->private);
+	image_remove(&process->image);
+	free(process->home);
+	buf_free(&process->printed);
+	free(process->key);
+	free(process);
+}
+
+static void
+warm_release(struct warm_process *process)
+{
+	if (--process->handles > 0)
+		return;
+	close(STEAL_FD(process->socket_fd));
+	close(STEAL_FD(process->output_fd));
+	if (process->report_fd >= 0)
+		close(STEAL_FD(process->report_fd));
+	if (process->cache_fd >= 0)
+		close(STEAL_FD(process->cache_fd));
+	if (process->state == ENDING)
+		warm_free_process(process);
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+	warm_release(handle->data);
+}
+
+/* The child has ended, and with it all there is to follow. */
+static void
+close_handles(struct warm_process *process)
+{
+	uv_handle_t *handles[] = {(uv_handle_t *)&process->child, (uv_handle_t *)&process->socket,
+		(uv_handle_t *)&process->output, (uv_handle_t *)&process->patience};
+	for (size_t i = 0; i < ARRAY_SIZE(handles); i++)
+		if (handles[i]->type != UV_UNKNOWN_HANDLE)
+			uv_close(handles[i], on_closed);
+		else
+			process->handles--;
+}
+
+bool
+warm_is_copied(const struct warm_process *process)
+{
+	sandbox_warm_prepare(process->sandbox, process->pool->setup.machine);
+	return sandbox_warm_works(process->sandbox);
+}
+
+/* Resumes the steps that wait; they begin from `found`; NULL: they begin cold, or with `again` search again. */
+static void
+warm_tell(struct warm_process *process, struct warm_process *found, bool again)
+{
+	struct warm_waiter *wait;
+	while ((wait = process->waits)) {
+		process->waits = wait->next;
+		wait->of = NULL;
+		wait->process = found && warm_is_copied(found) ? found : NULL;
+		wait->again = again || (found && !wait->process);
+		wait->ended(wait->arg);
+	}
+}
+
+/* A copy that waits may be slow to end. */
+struct retired {
+	struct work work;
+	struct sandbox_warm *sandbox;
+};
+
+static void
+work_retire(void *arg)
+{
+	struct retired *retired = arg;
+	sandbox_warm_free(retired->sandbox);
+}
+
+static void
+retire(uv_loop_t *loop, struct sandbox_warm *sandbox_take)
+{
+	if (!sandbox_take)
+		return;
+	struct retired *retired = xcalloc(1, sizeof(*retired));
+	retired->sandbox = sandbox_take;
+	work_start(&retired->work, loop, work_retire, free, retired);
+}
+
+void
+warm_end(struct warm_process *process, enum state state)
+{
+	process->state = state;
+	retire(process->pool->setup.loop, STEAL(process->sandbox));
+	image_remove(&process->image);
+	if (process->running)
+		(void)uv_process_kill(&process->child, SIGKILL);
+	else if (process->handles == 0 && state == ENDING)
+		warm_free_process(process);
+}
+
+/* The last line with something in it. */
+static const char *
+last_line(struct buf *printed)
+{
+	while (printed->len > 0 && (printed->data[printed->len - 1] == '\n' || printed->data[printed->len - 1] == ' '))
+		printed->data[--printed->len] = '\0';
+	const char *line = printed->len ? strrchr(printed->data, '\n') : NULL;
+	return line ? line + 1 : printed->len ? printed->data : "it printed nothing";
+}
+
+static void
+warm_fail(struct warm_process *process, const char *why)
+{
+	AUTO_BUF struct buf text = {0};
+	AUTO_BUF struct buf clean = {0};
+	if (process->state != STARTING)
+		return;
+	process->failed_ns = time_monotonic_ns();
+	bool cooks = process->order.recipes.count > 0;
+	if (!process->warned)
+		buf_printf(&text, "A warm process could not be made, so its steps begin %s: %s: %.500s",
+			cooks ? "without what its recipes do" : "cold", why, last_line(&process->printed));
+	if (text.len && utf8_sanitize(text.data, text.len, &clean) < text.len)
+		json_lines_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
+	process->warned = true;
+	warm_end(process, FAILED);
+	warm_tell(process, NULL, cooks);
+}
+
+static void
+take_output(struct warm_process *process)
+{
+	char chunk[4096];
+	ssize_t n;
+	while ((n = read(process->output_fd, chunk, sizeof(chunk))) > 0)
+		if (process->printed.len < PRINTED_MAX)
+			buf_add(&process->printed, chunk, (size_t)n);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		(void)uv_poll_stop(&process->output);
+}
+
+static void
+on_output(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	take_output(poll->data);
+}
+
+static void
+out_of_patience(uv_timer_t *timer)
+{
+	warm_fail(timer->data, "it took too long");
+}
+
+/* ---- looking at the disk ---- */
+
+static void
+remove_done(void *arg)
+{
+	struct warm_process *process = arg;
+	process->looking = false;
+	warm_release(process);
+}
+
+static void
+look_done(void *arg)
+{
+	struct warm_process *process = arg;
+	process->looking = false;
+	process->looked_ns = time_monotonic_ns();
+	if (process->state == READY_TO_COPY && process->changed)
+		warm_end(process, ENDING);
+	bool found = process->state == READY_TO_COPY;
+	warm_tell(process, found ? process : NULL, !found);
+	warm_release(process);
+}
+
+static void
+warm_look(struct warm_process *process, void (*run)(void *process), void (*done)(void *process))
+{
+	process->changed = false;
+	process->looking = true;
+	process->handles++;
+	work_start(&process->work, process->pool->setup.loop, run, done, process);
+}
+
+void
+warm_check(struct warm_process *process)
+{
+	warm_look(process, warm_work_look, look_done);
+}
+
+/* Whether it has ended since it could not give up this process's rights; then its steps wait for one that keeps them. */
+static bool
+is_refused(struct warm_process *process)
+{
+	char byte;
+	if (process->state != STARTING || process->report_fd < 0 || read(process->report_fd, &byte, 1) != 1)
+		return false;
+	json_lines_json(
+		process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error",
+									  "An interpreter imports with the rights of kettle-exec: this machine lets no "
+									  "ordinary user make namespaces, or "
+									  "the interpreter or its PYTHONPATH is below a folder that is closed to others."));
+	strings_add(&process->pool->entitled, process->key);
+	warm_end(process, ENDING);
+	warm_tell(process, NULL, true);
+	return true;
+}
+
+static void
+on_ended(uv_process_t *child, int64_t status, int signal)
+{
+	struct warm_process *process = child->data;
+	(void)status;
+	(void)signal;
+	process->running = false;
+	take_output(process);
+	if (!is_refused(process))
+		warm_fail(process, "the interpreter ended while it imported");
+	if (process->state == READY_TO_COPY)
+		warm_end(process, ENDING);
+	/* What its imports wrote may be much. */
+	if (!process->looking && process->private)
+		warm_look(process, warm_work_remove, remove_done);
+	close_handles(process);
+}
+
+/* ---- ready ---- */
+
+/* From now on it must not be where something is measured. */
+static void
+move(const struct warm_process *process)
+{
+	cpu_set_t set;
+	cores_set(process->pool->setup.build, &set);
+	(void)sched_setaffinity(process->child.pid, sizeof(set), &set);
+}
+
+static void
+stamp_done(void *arg)
+{
+	struct warm_process *process = arg;
+	process->looking = false;
+	process->looked_ns = time_monotonic_ns();
+	free(STEAL(process->lines));
+	if (process->cache_fd >= 0)
+		close(STEAL_FD(process->cache_fd));
+	if (process->state == STARTING && process->trouble) {
+		buf_printf(&process->printed, "%s", process->trouble);
+		warm_fail(process, "what its recipes compiled cannot be kept");
+	} else if (process->state == STARTING) {
+		process->sandbox = sandbox_warm_new(process->socket_fd);
+		move(process);
+		if (process->sandbox && warm_is_copied(process)) {
+			process->state = READY_TO_COPY;
+			warm_tell(process, process, false);
+		} else {
+			warm_fail(process, "it could not be copied");
+		}
+	}
+	warm_release(process);
+}
+
+/* Its message, and the folder in which its recipes compiled, if it has one. */
+static ssize_t
+receive(struct warm_process *process, char *text, size_t size)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {text, size};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof(control.space)};
+	ssize_t got = recvmsg(process->socket_fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&process->cache_fd, CMSG_DATA(header), sizeof(int));
+	return got;
+}
+
+static void
+on_warm_message(uv_poll_t *poll, int status, int events)
+{
+	struct warm_process *process = poll->data;
+	AUTO_FREE char *text = xcalloc(1, READY_MAX + 1);
+	(void)status;
+	(void)events;
+	ssize_t size = receive(process, text, READY_MAX);
+	if (size < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	/* From here on the socket is the sandbox library's; its end shows as the end of the child. */
+	(void)uv_poll_stop(poll);
+	if (size <= 0 || process->state != STARTING)
+		return;
+	(void)uv_timer_stop(&process->patience);
+	take_output(process);
+	if (strncmp(text, READY, strlen(READY)) != 0 || process->printed.len > 0) {
+		warm_fail(process, "what it imports prints, which its copies would not");
+		return;
+	}
+	process->lines = xstrdup(text + strlen(READY));
+	warm_look(process, warm_work_stamp, stamp_done);
+}
+
+/* ---- the start ---- */
+
+/* Follows a child that was started, or that was not: then only the handle of it is closed. */
+static void
+follow(struct warm_process *process, bool started)
+{
+	uv_loop_t *loop = process->pool->setup.loop;
+	process->handles = 4;
+	(void)uv_timer_init(loop, &process->patience);
+	(void)uv_poll_init(loop, &process->socket, process->socket_fd);
+	(void)uv_poll_init(loop, &process->output, process->output_fd);
+	process->child.data = process->patience.data = process->socket.data = process->output.data = process;
+	process->running = started;
+	if (!started) {
+		warm_fail(process, "the interpreter could not be started");
+		close_handles(process);
+		return;
+	}
+	uv_update_time(loop);
+	(void)uv_timer_start(
+		&process->patience, out_of_patience, WARM_START_MS + WARM_RECIPE_MS * process->order.recipes.count, 0);
+	(void)uv_poll_start(&process->socket, UV_READABLE, on_warm_message);
+	(void)uv_poll_start(&process->output, UV_READABLE, on_output);
+}
+
+static void
+launch(struct warm_process *process)
+{
+	int pair[2] = {-1, -1}, ends[2] = {-1, -1};
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+		if (pair[0] >= 0) {
+			close(pair[0]);
+			close(pair[1]);
+		}
+		warm_fail(process, "no descriptors are left");
+		return;
+	}
+	/* The interpreter's own end is as a step's: one that waits. */
+	(void)fcntl(ends[1], F_SETFL, O_WRONLY);
+	process->socket_fd = pair[0];
+	process->output_fd = ends[0];
+	warm_prepare_image(process);
+	bool started = warm_spawn(process, pair[1], ends[1], on_ended) == 0;
+	close(pair[1]);
+	close(ends[1]);
+	follow(process, started);
+}
+
+static void
+prepare_done(void *arg)
+{
+	struct warm_process *process = arg;
+	process->looking = false;
+	process->handles = 0;
+	if (process->state == ENDING) {
+		warm_free_process(process);
+	} else if (process->trouble) {
+		buf_printf(&process->printed, "%s", process->trouble);
+		warm_fail(process, "its interpreter cannot import safely");
+	} else {
+		launch(process);
+	}
+}
+
+void
+warm_start(struct warm_process *process)
+{
+	process->state = STARTING;
+	process->printed.len = 0;
+	memset(&process->child, 0, sizeof(process->child));
+	process->copies = 0;
+	free(STEAL(process->trouble));
+	json_decref(STEAL(process->paths));
+	warm_layer_release(STEAL(process->layer));
+	warm_look(process, warm_work_prepare, prepare_done);
+}

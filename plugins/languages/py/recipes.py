@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""What warm interpreters do once after their imports, so that runs need not: one function for each feature.
+
+Runs in the namespace of warm.py. A recipe leaves an interpreter as one that has imported the same and compiled nothing. An
+argument, after `=` in its name, comes as text. A module that is not installed ends it silently, everything else that it
+raises is a fault.
+"""
+
+
+TORCH_COMPILER = """_dynamo _dynamo.backends.inductor _dynamo.repro.after_dynamo _functorch.aot_autograd _higher_order_ops
+_inductor.async_compile _inductor.codecache _inductor.codegen.common _inductor.codegen.cuda_combined_scheduling
+_inductor.codegen.triton _inductor.codegen.wrapper _inductor.compile_fx _inductor.compiler_bisector _inductor.cudagraph_trees
+_inductor.fx_passes.fuse_attention _inductor.fx_passes.joint_graph _inductor.fx_passes.pad_mm _inductor.fx_passes.post_grad
+_inductor.fx_passes.pre_grad _inductor.fx_passes.split_cat _inductor.graph _inductor.kernel.bmm _inductor.kernel.conv
+_inductor.kernel.mm _inductor.lowering _inductor.runtime.triton_heuristics _inductor.runtime.triton_helpers _inductor.scheduler
+_inductor.select_algorithm _inductor.utils fx.experimental.symbolic_shapes fx.passes.fake_tensor_prop""".split()
+
+
+def torch_compiler():
+    """Deterministic mode sets an option of it."""
+    import torch._inductor.config
+
+
+class without_gpu:
+    """While torch looks for a GPU there is none, since what opens one cannot be copied."""
+    def __enter__(self):
+        import torch
+        self.own = torch.cuda.is_available, torch.cuda.device_count
+        torch.cuda.is_available, torch.cuda.device_count = lambda: False, lambda: 0
+
+    def __exit__(self, *exception):
+        torch = sys.modules["torch"]
+        torch.cuda.is_available, torch.cuda.device_count = self.own
+        for name in ("torch.utils._triton", "torch._inductor.utils", "torch._dynamo.utils", "torch._inductor.runtime.hints"):
+            for value in list(scope_of(sys.modules.get(name)).values()):
+                if hasattr(type(value), "cache_clear"):
+                    value.cache_clear()  # it may know now that there is none
+
+
+class quiet_progress:
+    """Bars of progress have a thread and memory that all copies would share."""
+    bar = None
+
+    def __enter__(self):
+        if is_installed("tqdm"):
+            import threading
+            import tqdm
+            self.bar, self.interval = tqdm.tqdm, tqdm.tqdm.monitor_interval
+            self.bar.monitor_interval = 0
+            self.bar.set_lock(threading.RLock())
+
+    def __exit__(self, *exception):
+        if self.bar:
+            self.bar.monitor_interval = self.interval
+            del self.bar._lock
+
+
+def import_torch_compiler():
+    import torch
+    for name in TORCH_COMPILER:
+        import_module("torch." + name)
+
+
+def reset_torch():
+    import torch
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch._inductor.utils.clear_caches()
+
+
+def compile_with_torch(device="cpu"):
+    """
+    torch.compile: on a CPU all of it, with a function of Kettle's own. For a GPU its modules and what traces functions: the rest asks
+    which GPU there is.
+    """
+    import torch
+    import torch._inductor.config as config
+
+    def rehearsed(first, second):
+        return torch.relu(first + second).sum()
+    if device != "cpu":
+        with config.patch(compile_threads=1), without_gpu():
+            import_torch_compiler()
+            torch.compile(rehearsed, backend="aot_eager")(torch.zeros(8), torch.zeros(8))
+            reset_torch()
+        return
+    with config.patch(compile_threads=1), compiling() as caches:
+        import_torch_compiler()
+        codecache = sys.modules["torch._inductor.codecache"]
+        headers = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "precompiled_headers")
+        for name, folder in (("_HEADER_DIR", headers), ("_HEADER_LOCK_DIR", os.path.join(headers, "locks"))):
+            if hasattr(codecache, name):
+                setattr(codecache, name, folder)
+        with quiet_progress():
+            torch.compile(rehearsed)(torch.zeros(8), torch.zeros(8))
+        reset_torch()
+        # The header is known by its place; runs find it at another one.
+        known = getattr(codecache, "_precompile_header", None)
+        if known is not None:
+            codecache._precompile_header = caches.translated(known)
+
+
+def triton(target="cuda:80:32"):
+    import triton
+    import triton.compiler
+    import triton.language as tl
+    from triton.backends.compiler import GPUTarget
+    if os.environ.get("TRITON_INTERPRET"):
+        import triton.runtime.interpreter
+        return
+    backend, arch, width = target.split(":")
+    with compiling() as caches:
+        kernel = triton.jit(caches.function("kernel", """
+def kernel(source, target, size, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = places < size
+    tl.store(target + places, 2 * tl.load(source + places, mask=inside), mask=inside)
+""", tl=tl))
+        source = triton.compiler.ASTSource(kernel, {"source": "*fp32", "target": "*fp32", "size": "i32", "BLOCK": "constexpr"},
+                                           {(3,): 64})
+        triton.compile(source, target=GPUTarget(backend, int(arch) if arch.isdigit() else arch, int(width)))
+
+
+def jax():
+    import jax
+    import jax.numpy
+
+
+def numba():
+    import numba
+    numba.njit(lambda x: x + 1)(1)
+
+
+def cupy():
+    import cupy
+
+
+def helion():
+    import helion
+
+
+def cute():
+    import cutlass
+    import cutlass.cute
+
+
+# What keeps the places of its caches where leave_folders does not find them, and makes no folders.
+IMPORTS_SHOWN = {"jax"}
+RECIPES = {"torch.compile": compile_with_torch, "torch.compiler": torch_compiler, "triton": triton, "jax": jax, "numba": numba,
+           "cupy": cupy, "helion": helion, "cute": cute}

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""Recipes of warm interpreters: what runs find of them, what they leave behind, and those that fail."""
+from exec_driver import *
+
+PYTHON = pythons.boards()
+CACHES = {"TORCHINDUCTOR_CACHE_DIR": "out/cache/torchinductor", "TRITON_CACHE_DIR": "out/cache/triton"}
+ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0", **CACHES}
+
+# A compiler that leaves one file for each kernel, and remembers where.
+TRITON = {
+    "triton/__init__.py": """
+import inspect, os
+class Kept: pass
+place, kept = "", Kept()
+def jit(function): return inspect.getsource(function) and function
+def compile(source, target):
+    global place
+    folder = os.environ["TRITON_CACHE_DIR"]
+    os.makedirs(os.path.join(folder, "locks"))
+    place = kept.place = os.path.join(folder, "%s-%s" % (target.backend, target.arch))
+    for name in (place, os.path.join(folder, "locks", "one")):
+        with open(name, "w") as file: file.write("compiled")
+""",
+    "triton/compiler.py": "def ASTSource(*words): return words\n",
+    "triton/language.py": "constexpr = int\n",
+    "triton/backends/__init__.py": "",
+    "triton/backends/compiler.py": "class GPUTarget:\n  def __init__(self, *words): self.backend, self.arch, self.width = words\n",
+}
+
+
+def packages(folder, files):
+    place = os.path.join(folder, "packages")
+    for name, source in files.items():
+        os.makedirs(os.path.dirname(os.path.join(place, name)), exist_ok=True)
+        with open(os.path.join(place, name), "w") as file:
+            file.write(source)
+    return place
+
+
+def script(source, recipes, place=None, jit=True, preload=(), **more):
+    env = {**ENVIRONMENT, **({"PYTHONPATH": place} if place else {})}
+    step = {"id": "s", "kind": "run", "argv": [PYTHON, "main.py"], "env": env, "inputs": {"main.py": text(source)},
+            "warm": {"tool": PYTHON, "preload": list(preload), "recipes": list(recipes)}}
+    return {**step, **({"jit": {"folder": "cache"}} if jit else {}), **more}
+
+
+def run(server, *args, **more):
+    return server.one(script(*args, **more))
+
+
+def warnings(server):
+    return [event["error"] for event in server.events if event["event"] == "error" and "the rights of kettle-exec" not in event["error"]]
+
+
+def compiled(folder):
+    """Runs find what a recipe compiled at the place that the interpreter remembers, and cannot change it for others"""
+    place = packages(folder, TRITON)
+    look = ("import os, sys\nprint('triton' in sys.modules)\nimport triton\nprint(triton.place, triton.kept.place)\n"
+            "print(open(triton.place).read())\nprint(sorted(os.listdir('out/cache/triton')))\n"
+            "open(triton.place, 'w').write('changed')\nopen('out/cache/triton/own', 'w').write('own')\nprint(open(triton.place).read())\n")
+    with Exec(folder, config={"read": [place]}) as server:
+        for _ in range(2):
+            outcome = run(server, look, ["triton=hip:gfx942:64"], place)
+            equal((outcome["state"], outcome.get("warm"), outcome["stderr"]["text"]), ("passed", True, ""))
+            shown = "/job/out/cache/triton/hip-gfx942"
+            equal(outcome["stdout"]["text"].splitlines(),
+                  ["True", f"{shown} {shown}", "compiled", "['hip-gfx942']", "changed"])
+            # What is ours is not the submission's to keep.
+            equal((outcome["jit"]["files"], outcome["jit"]["folders"]), (1, {"triton": 1}))
+        equal(warnings(server), [])
+
+
+def without(folder):
+    """Where a run has no cache of compilers, its interpreter has compiled nothing"""
+    place = packages(folder, TRITON)
+    with Exec(folder, config={"read": [place]}) as server:
+        outcome = run(server, "import os, sys\nprint('triton' in sys.modules, os.path.exists('out/cache'))\n", ["triton"], place, jit=False)
+        equal((outcome["stdout"]["text"], outcome.get("warm")), ("False False\n", True))
+        equal(warnings(server), [])
+
+
+def absent(folder):
+    """What is not installed needs no recipe, and nothing is said"""
+    with Exec(folder) as server:
+        outcome = run(server, "print('x')\n", ["helion", "cute"])
+        equal((outcome["stdout"]["text"], outcome.get("warm")), ("x\n", True))
+        equal(warnings(server), [])
+
+
+def failing(folder):
+    """A recipe that fails, prints, leaves threads or is unknown is said once, and runs begin with an interpreter without it"""
+    wanted = {"raise ValueError('not today')\n": "ValueError: not today", "print('hello')\n": "what it imports prints",
+              "import missing_part\nimport os\n": "", "import helion.missing_part\n": "No module named 'helion.missing_part'",
+              "import threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()\n": "leaves 1 thread behind",
+              "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n": "it printed nothing"}
+    for number, (source, sentence) in enumerate(wanted.items()):
+        place = packages(os.path.join(folder, str(number)), {"helion/__init__.py": source})
+        with Exec(folder, config={"read": [place]}) as server:
+            for _ in range(2):
+                outcome = run(server, "import sys\nprint('helion' in sys.modules)\n", ["helion"], place)
+                equal((outcome["stdout"]["text"], outcome["state"], outcome.get("warm")), ("False\n", "passed", True))
+            equal(len(warnings(server)), 1 if sentence else 0)
+            if sentence:
+                contains(warnings(server)[0], sentence)
+                contains(warnings(server)[0], "begin without what its recipes do")
+    with Exec(folder) as server:
+        outcome = run(server, "print('x')\n", ["kettles.own"])
+        equal((outcome["stdout"]["text"], outcome.get("warm")), ("x\n", True))
+        contains(warnings(server)[0], "kettles.own")
+
+
+def keys(folder):
+    """An interpreter with other recipes is another one"""
+    place = packages(folder, TRITON)
+    with Exec(folder, config={"read": [place]}) as server:
+        found = [run(server, "import sys\nprint('triton' in sys.modules and sys.modules['triton'].place)\n", recipes, place)["stdout"]["text"]
+                 for recipes in ([], ["triton"], ["triton=cuda:90:32"], [])]
+        equal(found, ["False\n", "/job/out/cache/triton/cuda-80\n", "/job/out/cache/triton/cuda-90\n", "False\n"])
+
+
+def ended(folder):
+    """What recipes compiled stays for a run that began with it, also when its interpreter has ended"""
+    place = packages(folder, TRITON)
+    wait = ("import triton, sys, time\nend = time.monotonic() + 60\nwhile time.monotonic() < end and open(triton.place).read() == 'compiled':\n"
+            "  time.sleep(0.01)\n")
+    with Exec(folder, config={"read": [place], "warm": {"processes": 1}}) as server:
+        server.run("long", [script(wait, ["triton"], place)])
+        server.until(event="step", job="long")
+        # There is room for one interpreter.
+        server.run("short", [script("print('x')\n", ["triton=cuda:90:32"], place)], unit={"name": "other"})
+        [outcome] = server.done("short")["outcomes"]
+        equal((outcome["state"], outcome.get("warm")), ("passed", True))
+        server.send(op="cancel", job="long")
+        [outcome] = server.done("long")["outcomes"]
+        equal((outcome["state"], outcome["stderr"]["text"]), ("cancelled", ""))
+
+
+STATE = """
+import gc, json, logging, os, random, signal, sys, threading, warnings
+import numpy, torch
+import torch._dynamo, torch._inductor.config, torch._functorch.config, torch._inductor.compile_fx
+found = {}
+for module in (torch._inductor.config, torch._dynamo.config, torch._functorch.config):
+    found[module.__name__] = {name: sorted(value) if isinstance(value, (set, frozenset)) else repr(value)
+                              for name, value in module.get_config_copy().items()}
+found["threads"] = [torch.get_num_threads(), torch.get_num_interop_threads(), threading.active_count()]
+found["torch"] = [torch.are_deterministic_algorithms_enabled(), torch.is_grad_enabled(), str(torch.get_default_dtype()),
+                  str(torch.get_default_device()), torch.backends.cudnn.benchmark, torch.get_float32_matmul_precision(),
+                  torch.is_inference_mode_enabled(), torch.backends.mkldnn.enabled, torch.is_anomaly_enabled()]
+found["dynamo"] = len(torch._dynamo.utils.counters)
+found["warnings"] = [repr(one) for one in warnings.filters]
+found["logging"] = [logging.root.level, repr(logging.root.handlers), logging.root.manager.disable]
+found["collector"] = [gc.isenabled(), gc.get_threshold(), len(gc.callbacks)]
+found["import"] = [type(one).__name__ for one in sys.meta_path] + sys.path
+found["signals"] = [str(signal.getsignal(number)) for number in range(1, 32)]
+found["interpreter"] = [sys.getrecursionlimit(), sys.getswitchinterval(), str(sys.gettrace()), str(sys.getprofile()),
+                        sys.excepthook is sys.__excepthook__, os.umask(0o22)]
+# Torch makes the one absolute when it is imported, and takes the others from the working directory of that moment.
+found["environment"] = sorted((name, value) for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR")
+del found["torch._dynamo.config"]["debug_dir_root"], found["torch._inductor.config"]["xpu.cutlass_dir"]
+found["numpy"] = repr(numpy.geterr()), repr(numpy.get_printoptions())
+print(json.dumps(found, indent=1))
+"""
+COMPILE = """
+import gc, os, sys
+ready = "torch._inductor.compile_fx" in sys.modules
+folder = os.path.join(os.getcwd(), os.environ["TORCHINDUCTOR_CACHE_DIR"])
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+headers = os.path.join(folder, "precompiled_headers")
+def found(): return sorted(name for _, _, names in os.walk(headers) for name in names if not name.endswith(".lock"))
+before = found() if ready else []
+import torch
+def scale(x): return torch.softmax(x * 2, 0) + torch.exp(x).sum()
+x = torch.arange(500.0) / 500
+wrong = (torch.compile(scale)(x) - scale(x)).abs().max()
+print(ready, len(before) > 0, found() == before, float(wrong) < 1e-5)
+"""
+REMEMBERS = """
+import gc, sys
+needles = [%r + "/", "/dev/" + "pts/"]
+def strings(value, depth=2):
+    try: inside = gc.get_referents(value)
+    except ReferenceError: return
+    for one in inside:
+        if type(one) is str or type(one) is bytes: yield one if type(one) is str else one.decode(errors="replace")
+known = [(type(value).__name__, text[:200]) for value in gc.get_objects() + [vars(module) for module in list(sys.modules.values()) if hasattr(module, "__dict__")]
+         for text in strings(value) if len(text) < 4000 for needle in needles if text.startswith(needle) and text != needle]
+print([(kind, text) for kind, text in known if kind != "cell" and "precompiled_headers" not in text])
+"""
+
+
+def needs_compiler():
+    if not pythons.has("torch") or not pythons.has("torch._dynamo") or not shutil.which("g++"):
+        raise Skip("torch 2 is missing")
+
+
+def torch_compiles(folder):
+    """torch.compile finds its compiler loaded and its header compiled; the interpreter remembers no folder that has gone"""
+    needs_compiler()
+    with Exec(folder) as server:
+        outcome = run(server, COMPILE, ["torch.compile"], preload=["numpy", "torch"], limits={"wall": 300})
+        equal((outcome["state"], outcome.get("warm"), outcome["stdout"]["text"]), ("passed", True, "True True True True\n"))
+        outcome = run(server, "import gc\ngc.unfreeze()\n" + REMEMBERS % os.path.realpath(folder), ["torch.compile"], preload=["numpy", "torch"])
+        # The table of headers has the place where one was made; what asks it gets the other, and knows both (compiling.translated).
+        equal(outcome["stdout"]["text"], "[]\n")
+        equal(warnings(server), [])
+
+
+def leaves(value, path=""):
+    """The members of JSON by their paths."""
+    if not isinstance(value, (dict, list)):
+        return {path: value}
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    return {name: leaf for key, one in inside for name, leaf in leaves(one, "%s/%s" % (path, key)).items()}
+
+
+def unchanged(folder):
+    """After a recipe, threads, flags, settings, environment and handlers are those of an interpreter that has compiled nothing"""
+    needs_compiler()
+    with Exec(folder) as server:
+        warm = run(server, STATE, ["torch.compile"], preload=["numpy", "torch"], limits={"wall": 300})
+        cold = server.one({key: value for key, value in script(STATE, []).items() if key != "warm"})
+        equal((warm.get("warm"), warm["state"], cold.get("warm"), cold["state"]), (True, "passed", None, "passed"))
+        first, second = (leaves(json.loads(outcome["stdout"]["text"])) for outcome in (warm, cold))
+        equal({name: (first.get(name), second.get(name)) for name in sorted(first.keys() | second.keys())
+               if first.get(name) != second.get(name)}, {})
+
+
+if __name__ == "__main__":
+    sys.exit(main([compiled, without, absent, failing, keys, ended, torch_compiles, unchanged]))
