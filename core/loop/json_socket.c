@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* One end of the database's socket. */
+/*
+ * One end of the database's socket.
+ *
+ * Theory of operation. What a peer sends is read a chunk at a time, and a bounded number of its lines become messages in
+ * a turn of the loop. Where more is left (the chunk was full, or lines wait) reading stops and an idle handle goes on in
+ * the next turn, after all other handles had theirs. A peer that is not ready for messages has neither: what it sends
+ * waits in the socket until json_socket_resume, or until what was sent to it is written.
+ */
 #include <config.h>
 
 #include "loop/json_socket.h"
@@ -15,11 +22,15 @@
 
 struct json_socket {
 	uv_pipe_t pipe;
+	uv_idle_t next_turn; /* active: more is left */
+	unsigned open;       /* of the two handles */
 	struct line_reader lines;
 	struct json_socket_events events;
 	void *arg;
 	uv_shutdown_t shutdown;
 	size_t counted; /* of *events.held */
+	unsigned share; /* messages that this turn has left */
+	bool paused;    /* not ready: neither reads nor has a next turn */
 	bool finishing;
 	char chunk[65536];
 };
@@ -33,6 +44,8 @@ static void
 on_close(uv_handle_t *handle)
 {
 	struct json_socket *peer = handle->data;
+	if (--peer->open > 0)
+		return;
 	line_free(&peer->lines);
 	if (peer->events.held)
 		*peer->events.held -= peer->counted;
@@ -43,8 +56,10 @@ on_close(uv_handle_t *handle)
 void
 json_socket_close(struct json_socket *peer)
 {
-	if (peer && !uv_is_closing((uv_handle_t *)&peer->pipe))
-		uv_close((uv_handle_t *)&peer->pipe, on_close);
+	if (!peer || uv_is_closing((uv_handle_t *)&peer->pipe))
+		return;
+	uv_close((uv_handle_t *)&peer->next_turn, on_close);
+	uv_close((uv_handle_t *)&peer->pipe, on_close);
 }
 
 /* Brings what the peer holds up to date. */
@@ -87,26 +102,78 @@ on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 	*buf = uv_buf_init(peer->chunk, sizeof(peer->chunk));
 }
 
+static bool
+is_ready(const struct json_socket *peer)
+{
+	if (!peer->events.ready)
+		return true;
+	return uv_stream_get_write_queue_size((const uv_stream_t *)&peer->pipe) <= JSON_SOCKET_PAUSE_UNSENT &&
+		   peer->events.ready(peer->arg);
+}
+
+/* 1: the lines behind it wait. */
 static int
 on_socket_line(void *arg, char *line, size_t len)
 {
 	struct json_socket *peer = arg;
-	if (uv_is_closing((uv_handle_t *)&peer->pipe))
-		return 1;
 	AUTO_JSON json_t *message = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(message))
 		return KETTLE_EINVAL;
-	peer->events.message(peer->arg, message);
-	return 0;
+	peer->share--;
+	peer->events.message(peer->arg, message, len);
+	return uv_is_closing((uv_handle_t *)&peer->pipe) || peer->share == 0 || !is_ready(peer);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf);
+static void on_next_turn(uv_idle_t *next_turn);
+
+/* This turn's share of the lines that are here. more: there may be more in the socket to read at once. */
+static void
+take_lines(struct json_socket *peer, bool more)
+{
+	peer->share = JSON_SOCKET_TURN_MESSAGES;
+	int rc = is_ready(peer) ? line_add(&peer->lines, NULL, 0, on_socket_line, peer) : 1;
+	if (rc < 0)
+		json_socket_close(peer);
+	count_held(peer);
+	if (uv_is_closing((uv_handle_t *)&peer->pipe))
+		return;
+	peer->paused = !is_ready(peer);
+	if (rc == 0 && !more && !peer->paused) {
+		(void)uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
+		return;
+	}
+	(void)uv_read_stop((uv_stream_t *)&peer->pipe);
+	if (!peer->paused)
+		(void)uv_idle_start(&peer->next_turn, on_next_turn);
+}
+
+static void
+on_next_turn(uv_idle_t *next_turn)
+{
+	(void)uv_idle_stop(next_turn);
+	take_lines(next_turn->data, false);
+}
+
+void
+json_socket_resume(struct json_socket *peer)
+{
+	if (!peer->paused || uv_is_closing((uv_handle_t *)&peer->pipe) || !is_ready(peer))
+		return;
+	peer->paused = false;
+	(void)uv_idle_start(&peer->next_turn, on_next_turn);
 }
 
 static void
 on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 {
 	struct json_socket *peer = stream->data;
-	if (count < 0 || (count > 0 && line_add(&peer->lines, buf->base, (size_t)count, on_socket_line, peer) < 0))
+	if (count < 0) {
 		json_socket_close(peer);
-	count_held(peer);
+		return;
+	}
+	buf_add(&peer->lines.pending, buf->base, (size_t)count);
+	take_lines(peer, (size_t)count == sizeof(peer->chunk));
 }
 
 static struct json_socket *
@@ -117,14 +184,18 @@ new_peer(uv_loop_t *loop, const struct json_socket_events *events, void *arg)
 	peer->arg = arg;
 	peer->lines.max = JSON_SOCKET_MAX_LINE;
 	(void)uv_pipe_init(loop, &peer->pipe, 0);
-	peer->pipe.data = peer;
+	(void)uv_idle_init(loop, &peer->next_turn);
+	peer->pipe.data = peer->next_turn.data = peer;
+	peer->open = 2;
 	return peer;
 }
 
 static void
 socket_drop(uv_handle_t *handle)
 {
-	free(handle->data);
+	struct json_socket *peer = handle->data;
+	if (--peer->open == 0)
+		free(peer);
 }
 
 /* Begins to read from a connected peer; frees it where connecting it (rc) or reading failed. Returns a uv code. */
@@ -133,8 +204,10 @@ start_peer(struct json_socket *peer, int rc)
 {
 	if (rc == 0)
 		rc = uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);
-	if (rc < 0)
+	if (rc < 0) {
+		uv_close((uv_handle_t *)&peer->next_turn, socket_drop);
 		uv_close((uv_handle_t *)&peer->pipe, socket_drop);
+	}
 	return rc;
 }
 
@@ -173,6 +246,7 @@ on_sent(uv_write_t *request, int status)
 	if (status < 0)
 		json_socket_close(peer);
 	count_held(peer);
+	json_socket_resume(peer);
 }
 
 void

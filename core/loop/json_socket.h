@@ -5,17 +5,25 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
+#include <stdbool.h>
 #include <uv.h>
 
 #define JSON_SOCKET_MAX_LINE (64u << 20)   /* a task of TASK_MAX_BYTES in base64 fits */
 #define JSON_SOCKET_MAX_UNSENT (64u << 20) /* a reader that is further behind is dropped */
 #define JSON_SOCKET_MAX_HELD \
 	(256u << 20) /* bytes of all peers that share `held`: incomplete lines, and what is unsent */
+/* What one peer may do in a turn of the loop, so that signals and other peers come between: one read of 64 KiB, and this
+ * many messages (some 20 us each until they are queued for the database). The next turn goes on with it. */
+#define JSON_SOCKET_TURN_MESSAGES 64
+#define JSON_SOCKET_PAUSE_UNSENT (1u << 20) /* with `ready`: as long as more is unsent, nothing is read */
 
 struct json_socket;
 struct json_socket_events {
-	/* One message; borrowed. */
-	void (*message)(void *arg, const json_t *message);
+	/* One message; borrowed. size: of its line. */
+	void (*message)(void *arg, const json_t *message, size_t size);
+	/* Whether to go on to the next message; until then it stays unread, first here and then in the socket, whose other
+	 * end has to wait. Called again after json_socket_resume and whenever something was sent. NULL: always. */
+	bool (*ready)(void *arg);
 	/* Once: the other end closed, sent something else than lines of JSON, or json_socket_close was called. The peer is
 	 * freed after it. */
 	void (*closed)(void *arg);
@@ -32,6 +40,8 @@ int json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_even
 	struct json_socket **ret_peer, struct kettle_error *err);
 /* Queues a message (borrowed). A peer that is closing drops it. */
 void json_socket_send(struct json_socket *peer, const json_t *message);
+/* `ready` may say yes now: goes on with what waits, in the next turn of the loop. */
+void json_socket_resume(struct json_socket *peer);
 void json_socket_close(struct json_socket *peer);
 /* Closes when everything that was sent is written, which may take as long as the other end likes. */
 void json_socket_finish(struct json_socket *peer);

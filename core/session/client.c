@@ -113,9 +113,10 @@ take_answer(const struct client *client, struct call *call, const json_t *messag
 }
 
 static void
-on_client_message(void *arg, const json_t *message)
+on_client_message(void *arg, const json_t *message, size_t size)
 {
 	struct client *client = arg;
+	(void)size;
 	uint64_t id = (uint64_t)member_int(message, "id");
 	const char *busy = member_string(message, "busy");
 	const json_t *event = json_object_get(message, "event");

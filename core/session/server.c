@@ -5,7 +5,8 @@
  * Messages, an object a line. To the owner: {"id", "call": name, "actor", "args"}, {"id", "subscribe": filter, "actor",
  * "after"}, {"unsubscribe": id}. From it: {"hello": version, "pid", "stays"} first, {"id", "result"}, {"id", "error":
  * {"code", "message", "retry_s"}}, {"id", "event"}; {"busy": sentence} where there are too many connections; {"bye":
- * true} last, once the owner ends in order and has answered every call that it took.
+ * true} last, once the owner ends in order and has answered every call that it took. A client may send many calls at
+ * once; the owner takes a bounded number of them and leaves the others unread until it has answered these.
  */
 #include <config.h>
 
@@ -27,12 +28,17 @@
 
 #define MAX_CONNECTIONS 256
 #define MAX_SUBSCRIPTIONS 64 /* of one connection */
-#define CLOSE_LIMIT_MS 5000  /* until a connection that does not take its last answers is cut */
+/* Of one connection, on their way: further messages stay unread. So the calls of others wait behind this many of one
+ * client, and the end of the process too; a client that waits for its answers has enough to keep the database busy. */
+#define MAX_CALLS 64
+#define MAX_CALL_BYTES (16u << 20) /* and no further one once they have so many, since each is held until its answer */
+#define CLOSE_LIMIT_MS 5000        /* until a connection that does not take its last answers is cut */
 
 struct connection {
 	struct server *server;
 	struct json_socket *peer; /* NULL once it is gone: answers that come later are dropped */
-	unsigned calls;           /* on their way */
+	unsigned calls;           /* on their way, and subscriptions that begin */
+	size_t bytes;             /* of these calls */
 	struct relay {
 		struct connection *connection;
 		uint64_t theirs, ours;
@@ -56,6 +62,7 @@ struct server {
 struct answer {
 	struct connection *connection;
 	json_int_t id;
+	size_t bytes;
 };
 
 static void
@@ -104,6 +111,26 @@ say_bye(struct connection *connection)
 	json_socket_finish(connection->peer);
 }
 
+static bool
+on_server_ready(void *arg)
+{
+	const struct connection *connection = arg;
+	return connection->server->closing || (connection->calls < MAX_CALLS && connection->bytes < MAX_CALL_BYTES);
+}
+
+/* One call fewer is on its way; may free the connection. */
+static void
+end_call(struct connection *connection, size_t bytes)
+{
+	connection->calls--;
+	connection->bytes -= bytes;
+	if (connection->server->closing)
+		say_bye(connection);
+	if (connection->peer)
+		json_socket_resume(connection->peer);
+	server_drop(connection);
+}
+
 static void
 on_answer(void *arg, const struct kettle_error *err, json_t *result)
 {
@@ -118,15 +145,12 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 		AUTO_JSON json_t *message = json_pack("{s:I, s:O?}", "id", answer->id, "result", result);
 		json_socket_send(connection->peer, message);
 	}
+	end_call(connection, answer->bytes);
 	free(answer);
-	connection->calls--;
-	if (closing)
-		say_bye(connection);
-	server_drop(connection);
 }
 
 static void
-take_call(struct connection *connection, const json_t *message)
+take_call(struct connection *connection, const json_t *message, size_t size)
 {
 	struct core *core = connection->server->core;
 	const char *name = member_string(message, "call");
@@ -140,12 +164,14 @@ take_call(struct connection *connection, const json_t *message)
 		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the process that asks, not here.", name);
 	} else {
 		struct answer *answer = xmalloc(sizeof(*answer));
-		*answer = (struct answer){connection, id};
+		*answer = (struct answer){connection, id, size};
 		connection->calls++;
+		connection->bytes += size;
 		int rc = core_call(core, actor, name, json_object_get(message, "args"), on_answer, answer);
 		if (rc == 0)
 			return;
 		connection->calls--;
+		connection->bytes -= size;
 		free(answer);
 		(void)kettle_fail(&err, rc, "The engine is stopping.");
 	}
@@ -159,6 +185,29 @@ on_server_event(void *arg, const json_t *event)
 	AUTO_JSON json_t *message = json_pack("{s:I, s:O}", "id", (json_int_t)relay->theirs, "event", event);
 	if (relay->connection->peer)
 		json_socket_send(relay->connection->peer, message);
+}
+
+static int
+read_nothing(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)db, (void)arg, (void)err;
+	return 0;
+}
+
+static void
+on_begun(void *arg, const struct kettle_error *err)
+{
+	(void)err;
+	end_call(arg, 0);
+}
+
+/* A subscription counts as a call while the first page of its past is read, also when it has ended meanwhile: the store
+ * answers in order. */
+static void
+await_begin(struct connection *connection)
+{
+	connection->calls++;
+	store_read(connection->server->core->store, read_nothing, on_begun, connection);
 }
 
 static void
@@ -175,6 +224,8 @@ take_subscribe(struct connection *connection, const json_t *message)
 				json_object_get(message, "subscribe"), member_int(message, "after"), on_server_event, relay,
 				&relay->ours, &err) < 0)
 			send_error(connection, id, &err);
+		else
+			await_begin(connection);
 		return;
 	}
 	(void)kettle_fail(&err, KETTLE_ETOOBIG, "One connection has at most %d subscriptions.", MAX_SUBSCRIPTIONS);
@@ -190,13 +241,13 @@ end_relay(struct relay *relay)
 }
 
 static void
-on_server_message(void *arg, const json_t *message)
+on_server_message(void *arg, const json_t *message, size_t size)
 {
 	struct connection *connection = arg;
 	if (connection->server->closing)
 		return;
 	if (member_string(message, "call"))
-		take_call(connection, message);
+		take_call(connection, message, size);
 	else if (json_is_object(json_object_get(message, "subscribe")))
 		take_subscribe(connection, message);
 	else if (json_is_integer(json_object_get(message, "unsubscribe")))
@@ -229,7 +280,7 @@ on_connection(uv_stream_t *listener, int rc)
 {
 	struct server *server = listener->data;
 	const struct json_socket_events events = {
-		.message = on_server_message, .closed = on_server_closed, .held = &server->held};
+		.message = on_server_message, .ready = on_server_ready, .closed = on_server_closed, .held = &server->held};
 	struct kettle_error err = {0};
 	if (rc < 0)
 		return;

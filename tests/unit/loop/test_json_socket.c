@@ -28,12 +28,13 @@ static struct json_socket *peer;
 static int other; /* the other end */
 static int closed, messages;
 static json_t *last;
-static bool close_at_message;
+static bool close_at_message, ready;
 static size_t held, held_by_others;
 
 static void
-on_message(void *arg, const json_t *message)
+on_message(void *arg, const json_t *message, size_t size)
 {
+	(void)size;
 	assert_ptr_equal(arg, &loop);
 	assert_int_equal(closed, 0);
 	messages++;
@@ -50,7 +51,15 @@ on_closed(void *arg)
 	closed++;
 }
 
-static const struct json_socket_events events = {.message = on_message, .closed = on_closed, .held = &held};
+static bool
+is_ready(void *arg)
+{
+	assert_ptr_equal(arg, &loop);
+	return ready;
+}
+
+static const struct json_socket_events events = {
+	.message = on_message, .ready = is_ready, .closed = on_closed, .held = &held};
 
 static int
 setup(void **state)
@@ -63,6 +72,7 @@ setup(void **state)
 	held = held_by_others = 0;
 	last = NULL;
 	close_at_message = false;
+	ready = true;
 	assert_int_equal(uv_loop_init(&loop), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	other = fds[1];
@@ -287,6 +297,79 @@ test_finish(void **state)
 	assert_int_equal(total, (3 << 20) + 8);
 }
 
+/* Writes as many lines as go; the number. */
+static int
+say_many(void)
+{
+	int count = 0;
+	(void)fcntl(other, F_SETFL, O_NONBLOCK);
+	while (write(other, "{\"a\": 1}\n", 9) == 9)
+		count++;
+	return count;
+}
+
+/* A turn of the loop takes a share of what waits. */
+static void
+test_share(void **state)
+{
+	(void)state;
+	int said = say_many();
+	assert_true(said > 2 * JSON_SOCKET_TURN_MESSAGES);
+	for (int before = 0; messages < said; before = messages) {
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+		assert_true(messages - before <= JSON_SOCKET_TURN_MESSAGES);
+	}
+	say("{\"a\": 2}\n");
+	until(&messages, said + 1);
+}
+
+/* What waits for a peer that is not ready stays where it is, and nothing more is read. */
+static void
+test_not_ready(void **state)
+{
+	(void)state;
+	int said = say_many();
+	ready = false;
+	for (int i = 0; i < 10; i++) {
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+		json_socket_resume(peer);
+	}
+	assert_int_equal(messages, 0);
+	int more = say_many();
+	assert_int_equal(say_many(), 0);
+	ready = true;
+	json_socket_resume(peer);
+	json_socket_resume(peer);
+	until(&messages, said + more);
+	ready = false;
+	say("{\"a\": 2}\n");
+	(void)uv_run(&loop, UV_RUN_NOWAIT);
+	assert_int_equal(messages, said + more);
+	json_socket_close(peer);
+	json_socket_resume(peer);
+}
+
+/* What is sent to a peer that takes nothing holds up what it says; taking it goes on. */
+static void
+test_answers_first(void **state)
+{
+	(void)state;
+	AUTO_FREE char *text = malloc(3 << 20);
+	memset(text, 'x', (3 << 20) - 1);
+	text[(3 << 20) - 1] = '\0';
+	AUTO_JSON json_t *message = json_pack("{s:s}", "a", text);
+	json_socket_send(peer, message);
+	say("{\"a\": 1}\n");
+	for (int i = 0; i < 10; i++)
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+	assert_int_equal(messages, 0);
+	(void)fcntl(other, F_SETFL, O_NONBLOCK);
+	for (int got = 0; messages == 0; got += read(other, text, 65536) > 0) {
+		assert_true(got < 100);
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+	}
+}
+
 /* ---- addresses ---- */
 
 static void
@@ -343,6 +426,9 @@ main(void)
 		TEST(test_slow_reader),
 		TEST(test_held),
 		TEST(test_finish),
+		TEST(test_share),
+		TEST(test_not_ready),
+		TEST(test_answers_first),
 		cmocka_unit_test(test_address),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

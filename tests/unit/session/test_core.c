@@ -375,6 +375,54 @@ test_strangers_go(void **state)
 	assert_null(cores.core[0]->subscriptions);
 }
 
+/* Writes a line as often as it goes, and goes away while it waits. */
+static void
+flood(const char *line, void (*check)(void))
+{
+	int fd = stranger();
+	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	for (int turns = 0; turns < 20; turns++) {
+		while (write(fd, line, strlen(line)) == (ssize_t)strlen(line))
+			;
+		(void)uv_run(&cores.loop, UV_RUN_NOWAIT);
+		check();
+	}
+	close(fd);
+	cores_must(0, "ada", "leaderboard.list", NULL);
+}
+
+static void
+check_subscriptions(void)
+{
+	size_t count = 0;
+	for (const struct subscription *s = cores.core[0]->subscriptions; s; s = s->next)
+		count++;
+	assert_true(count <= 64);
+}
+
+/* Who begins and ends subscriptions faster than the database reads their past has as many at once as anybody. */
+static void
+test_subscriptions_in_one_go(void **state)
+{
+	(void)state;
+	flood("{\"id\": 1, \"subscribe\": {}, \"after\": 0, \"actor\": {}}\n{\"unsubscribe\": 1}\n", check_subscriptions);
+	until(!cores.core[0]->subscriptions);
+}
+
+static void
+check_nothing(void)
+{
+}
+
+static void
+test_calls_in_one_go(void **state)
+{
+	(void)state;
+	flood("{\"id\": 1, \"call\": \"submission.list\", \"actor\": {\"provider\": \"cli\", \"subject\": \"a\", "
+		  "\"name\": \"a\"}}\n",
+		check_nothing);
+}
+
 static void
 test_too_many_subscriptions(void **state)
 {
@@ -586,6 +634,8 @@ main(void)
 		TEST(test_reload),
 		TEST(test_strangers),
 		TEST(test_strangers_go),
+		TEST(test_subscriptions_in_one_go),
+		TEST(test_calls_in_one_go),
 		TEST(test_too_many_subscriptions),
 		TEST(test_too_many_connections),
 		TEST(test_stranger_does_not_read),
