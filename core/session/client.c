@@ -23,7 +23,7 @@ struct client {
 	struct core *core;
 	const struct client_events *events;
 	struct json_socket *peer;
-	struct call *calls; /* sent and not answered */
+	struct call *calls, **last; /* sent and not answered, in order: answers come nearly so */
 	uint64_t next_id;
 	pid_t holder;
 	struct kettle_timer *hello_timer; /* NULL: it has greeted */
@@ -91,6 +91,8 @@ take_call(struct client *client, uint64_t id)
 		if ((*link)->id == id) {
 			struct call *call = *link;
 			*link = call->next;
+			if (!call->next)
+				client->last = link;
 			return call;
 		}
 	return NULL;
@@ -152,6 +154,7 @@ client_connect(struct core *core, const struct client_events *events, pid_t hold
 		return kettle_fail(err, KETTLE_EUNAVAIL, "No engine listens on %s: %s.", path, strerror(errno));
 	struct client *client = xmalloc(sizeof(*client));
 	*client = (struct client){.core = core, .events = events, .holder = holder};
+	client->last = &client->calls;
 	rc = json_socket_open(core->setup.loop, STEAL_FD(fd), &peer_events, client, &client->peer, err);
 	if (rc < 0) {
 		free(client);
@@ -168,8 +171,9 @@ client_call(struct client *client, struct call *call)
 {
 	call->tries++;
 	call->id = ((uint64_t)1 << 32) + ++client->next_id; /* apart from the ids of subscriptions */
-	call->next = client->calls;
-	client->calls = call;
+	call->next = NULL;
+	*client->last = call;
+	client->last = &call->next;
 	AUTO_JSON json_t *message = json_pack("{s:I, s:s, s:O?, s:O}", "id", (json_int_t)call->id, "call", call->name,
 		"actor", call->actor, "args", call->args);
 	json_socket_send(client->peer, message);
