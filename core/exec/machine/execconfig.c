@@ -14,6 +14,7 @@
 #include "base/json_access.h"
 #include "base/schema.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
 
@@ -126,6 +127,15 @@ take_gpu(struct execconfig *config)
 	config->gpu_left = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
 }
 
+/* Messages, which are JSON, hold paths below it. */
+static int
+check_text_path(const char *path, const char *way_out, struct kettle_error *err)
+{
+	return utf8_valid(path, strlen(path))
+			   ? 0
+			   : kettle_fail(err, KETTLE_EINVAL, "The path of the folder %s is not text in UTF-8: %s.", path, way_out);
+}
+
 static int
 take_folders(struct execconfig *config, const char *state, struct kettle_error *err)
 {
@@ -147,7 +157,8 @@ take_folders(struct execconfig *config, const char *state, struct kettle_error *
 		config->locks = root ? xstrdup("/run/kettle/locks") : xdg_path("XDG_RUNTIME_DIR", NULL, "kettle/locks");
 	if (!config->locks)
 		config->locks = path_join(config->state, "locks");
-	return 0;
+	int rc = check_text_path(config->state, "give another one with --state, or as `state` in exec.yml", err);
+	return rc == 0 ? check_text_path(config->locks, "give another one as `locks` in exec.yml", err) : rc;
 }
 
 int

@@ -145,6 +145,10 @@ refuses_bad_files(void **state)
 	struct execconfig config;
 	assert_int_equal(execconfig_load(&config, empty, NULL, dir, NULL, NULL), 0);
 	execconfig_close(&config);
+	struct kettle_error err = {0};
+	assert_int_equal(execconfig_load(&config, empty, NULL, "/tmp/\xff", NULL, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "not text in UTF-8"));
+	execconfig_close(&config);
 	AUTO_FREE char *absent = path_join(dir, "absent.yml");
 	assert_int_equal(execconfig_load(&config, absent, NULL, NULL, NULL, NULL), KETTLE_ENOENT);
 	execconfig_close(&config);
