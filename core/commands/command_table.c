@@ -447,7 +447,9 @@ const struct command commands[] = {
 			"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", \"uuid\", "
 			"\"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", \"temperature\", "
 			"\"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\", \"packages\": {tool: {package: "
-			"version}}, \"calibration\": {\"names\", \"spreads\", \"at\", \"changed\"}, \"unreachable\": a sentence, "
+			"version}}, \"warm\": [{\"tool\", \"modules\", \"recipes\", \"state\", \"memory\": bytes, \"disk\": bytes, "
+			"\"runs\": that began with it}], \"calibration\": {\"names\", \"spreads\", \"at\", \"changed\"}, "
+			"\"unreachable\": a sentence, "
 			"\"config\": the unit's section of the configuration, \"key\": its name in the database, both for "
 			"admins}]}]`."},
 	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,

@@ -71,7 +71,8 @@ missing(const json_t *greeting, const char *gpu)
 json_t *
 unit_facts(const json_t *section, const json_t *greeting)
 {
-	static const char *const keys[] = {"level", "machine", "protections", "tools", "packages", "parts", "version"};
+	static const char *const keys[] = {
+		"level", "machine", "protections", "tools", "packages", "parts", "version", "warm"};
 	json_t *facts = json_object(), *found = json_array(), *gpu, *error = NULL;
 	AUTO_JSON json_t *wanted = unit_gpus(section);
 	size_t i;
@@ -111,6 +112,7 @@ unit_facts_lasting(const json_t *section, const json_t *greeting)
 	json_t *lasting = json_deep_copy(facts), *gpu;
 	size_t i;
 	(void)json_object_del(lasting, "gpu_error");
+	(void)json_object_del(lasting, "warm");
 	remove_passing(json_object_get(lasting, "gpu"));
 	json_array_foreach(json_object_get(lasting, "gpus"), i, gpu)
 		remove_passing(gpu);

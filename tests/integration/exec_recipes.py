@@ -135,6 +135,41 @@ def ended(folder):
         equal((outcome["state"], outcome["stderr"]["text"]), ("cancelled", ""))
 
 
+def warm(server):
+    server.send(op="hello")
+    return [(one["recipes"], one["state"], one["runs"]) for one in server.until(event="hello")["warm"]]
+
+
+def shown(folder):
+    """It says what is warm, with its size and how many runs began with it"""
+    place = packages(folder, TRITON)
+    with Exec(folder, config={"read": [place]}) as server:
+        for _ in range(2):
+            run(server, "print('x')\n", ["triton"], place)
+        server.send(op="hello")
+        [one] = server.until(event="hello")["warm"]
+        equal((one["modules"], one["recipes"], one["state"], one["runs"], one["disk"]), ([], ["triton"], "ready", 2, len("compiled")))
+        assert one["memory"] > 1 << 20, one
+
+
+def budget(folder):
+    """Within the memory that all may have together, what is asked for most stays; what is larger alone is not warm"""
+    place = packages(folder, {**TRITON, "helion/__init__.py": "kept = bytearray(b'x' * (64 << 20))\n",
+                              "cupy/__init__.py": "kept = bytearray(b'x' * (300 << 20))\n"})
+    memory = 64 << 20
+    with Exec(folder, config={"read": [place], "warm": {"memory": 4 * memory}}) as server:
+        for recipe in ("triton", "triton", "helion"):
+            equal(run(server, "pass", [recipe], place).get("warm"), True)
+        both = warm(server)
+        # The file with its memory, where there is one, is as large again.
+        equal(both if len(both) == 1 else sorted(both), [(["helion"], "ready", 1)] if len(both) == 1 else
+              [(["helion"], "ready", 1), (["triton"], "ready", 2)])
+        outcome = run(server, "import sys\nprint('cupy' in sys.modules)\n", ["cupy"], place)
+        equal((outcome["stdout"]["text"], outcome.get("warm")), ("False\n", True))
+        contains(warnings(server)[0], "`warm: memory`")
+        assert (["cupy"], "failed", 0) in warm(server), warm(server)
+
+
 STATE = """
 import gc, json, logging, os, random, signal, sys, threading, warnings
 import numpy, torch
@@ -227,4 +262,4 @@ def unchanged(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([compiled, without, absent, failing, keys, ended, torch_compiles, unchanged]))
+    sys.exit(main([compiled, without, absent, failing, keys, ended, shown, budget, torch_compiles, unchanged]))

@@ -149,11 +149,11 @@ exec_context_hello(struct exec_context *exec)
 {
 	failpoint("exec.hello");
 	enum sandbox_level level = sandbox_level_of(exec->protections);
-	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:O*, s:O*, s:O*, s:o*, s:O*}", "event", "hello", "protocol",
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:O, s:O*, s:O*, s:O*, s:o*, s:O*, s:o}", "event", "hello", "protocol",
 		EXEC_PROTOCOL, "version", PACKAGE_VERSION, "protections", sandbox_describe(exec->protections), "level",
 		sandbox_level_name(level), "machine", exec->facts, "tools", exec->tools.versions, "packages",
 		exec->tools.packages, "parts", exec->tools.parts, "gpus", greet_gpus(exec), "gpu_errors",
-		json_object_get(exec->gpus, "errors"));
+		json_object_get(exec->gpus, "errors"), "warm", warm_describe(exec->warm));
 }
 
 /* Moves every thread: work may be under way. */

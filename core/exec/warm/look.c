@@ -18,18 +18,21 @@
 #define PATHS_MAX 4096           /* whose change is looked for */
 #define GROWTH_BYTES (64u << 20) /* and a half of what it had */
 
+/* Resident bytes; *ret_own: those that are of no file. 0: it has gone. */
 static uint64_t
-memory_of(pid_t pid)
+memory_of(pid_t pid, uint64_t *ret_own)
 {
 	char path[64];
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
+	unsigned long long resident = 0, shared = 0;
 	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
 	AUTO_FILE FILE *file = fopen(path, "re");
-	if (!file || getline(&text, &size, file) <= 0)
+	if (!file || getline(&text, &size, file) <= 0 || sscanf(text, "%*s %llu %llu", &resident, &shared) != 2)
 		return 0;
-	const char *resident = strchr(text, ' ');
-	return resident ? strtoull(resident, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	*ret_own = (resident > shared ? resident - shared : 0) * page;
+	return resident * page;
 }
 
 /* What changes when a file or folder does; 0: it is not there. */
@@ -108,6 +111,12 @@ warm_layer_use(struct warm_process *process)
 	return process->layer;
 }
 
+uint64_t
+warm_layer_bytes(const struct warm_layer *layer)
+{
+	return layer ? layer->files.bytes : 0;
+}
+
 const char *
 warm_layer_path(const struct warm_layer *layer)
 {
@@ -177,7 +186,10 @@ warm_work_stamp(void *arg)
 	for (const char *path; (path = strsep(&rest, "\n"));)
 		if (*path && json_array_size(process->paths) < PATHS_MAX)
 			json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
-	process->memory = memory_of(process->child.pid);
+	struct stat image;
+	process->memory = memory_of(process->child.pid, &process->bytes);
+	if (process->image.path && fstat(process->image.fd, &image) == 0)
+		process->bytes += (uint64_t)image.st_blocks * 512;
 	if (process->cache_fd >= 0 && process->order.recipes.count > 0)
 		take_layer(process);
 	remove_private(process);
@@ -198,7 +210,7 @@ warm_work_look(void *arg)
 	json_array_foreach(process->paths, i, entry)
 		if (stamp_of(json_string_value(json_array_get(entry, 0))) != json_integer_value(json_array_get(entry, 1)))
 			process->changed = true;
-	uint64_t memory = memory_of(process->child.pid);
+	uint64_t own, memory = memory_of(process->child.pid, &own);
 	if (memory == 0 || memory > process->memory + process->memory / 2 + GROWTH_BYTES)
 		process->changed = true;
 }

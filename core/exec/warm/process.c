@@ -284,6 +284,9 @@ stamp_done(void *arg)
 	if (process->state == STARTING && process->trouble) {
 		buf_printf(&process->printed, "%s", process->trouble);
 		warm_fail(process, "what its recipes compiled cannot be kept");
+	} else if (process->state == STARTING && !warm_make_room_for(process)) {
+		buf_printf(&process->printed, "%llu MiB", (unsigned long long)(process->bytes >> 20));
+		warm_fail(process, "it has more memory than `warm: memory` of exec.yml lets all of them have");
 	} else if (process->state == STARTING) {
 		process->sandbox = sandbox_warm_new(process->socket_fd);
 		move(process);

@@ -25,7 +25,8 @@
 void
 warm_order_make(struct warm_order *order, const struct warm_key *key)
 {
-	*order = (struct warm_order){.path = xstrdup(key->tool->path),
+	*order = (struct warm_order){.name = xstrdup(key->tool->name),
+		.path = xstrdup(key->tool->path),
 		.real = xstrdup(key->tool->real),
 		.environment = json_deep_copy(key->environment)};
 	strings_add_all(&order->modules, key->modules);
@@ -37,6 +38,7 @@ warm_order_make(struct warm_order *order, const struct warm_key *key)
 void
 warm_order_free(struct warm_order *order)
 {
+	free(order->name);
 	free(order->path);
 	free(order->real);
 	strings_free(&order->modules);

@@ -60,11 +60,19 @@ find_part(const char *in_build, const char *configured)
 	return path && access(path, R_OK) == 0 ? STEAL(path) : NULL;
 }
 
+static uint64_t
+total_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+}
+
 struct warm *
 warm_open(const struct warm_setup *setup)
 {
 	const json_t *max = json_object_get(setup->section, "processes");
 	const json_t *copies = json_object_get(setup->section, "copies");
+	const json_t *memory = json_object_get(setup->section, "memory");
 	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
 		return NULL;
 	image_remove_stale();
@@ -73,6 +81,7 @@ warm_open(const struct warm_setup *setup)
 	warm->module = find_part(INSTALLED_WARM);
 	warm->stand_in = find_part(INSTALLED_STAND_IN);
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
+	warm->max_bytes = memory ? (uint64_t)json_integer_value(memory) : total_memory() / WARM_MEMORY_PART;
 	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
 	(void)uv_timer_init(setup->loop, &warm->later);
 	warm->later.data = warm;
@@ -138,23 +147,64 @@ must_look(struct warm_process *process, uint64_t now)
 	return process->looking;
 }
 
-/* Whether there is room for one more: the one that was not used for longest goes. */
+/* The one that is asked for least, of those that nothing waits for; NULL: there is none but `besides`. */
+static struct warm_process *
+least_asked(struct warm *warm, enum state state, const struct warm_process *besides)
+{
+	struct warm_process *least = NULL;
+	for (struct warm_process *process = warm->list; process; process = process->next) {
+		if (process->state != state || process->waits || process == besides)
+			continue;
+		if (!least || process->asked < least->asked ||
+			(process->asked == least->asked && process->used_ns < least->used_ns))
+			least = process;
+	}
+	return least;
+}
+
+/* What was asked for long ago counts less from now on. */
+static void
+end_least(struct warm *warm, struct warm_process *least)
+{
+	for (struct warm_process *process = warm->list; process; process = process->next)
+		process->asked /= 2;
+	warm_end(least, ENDING);
+}
+
+/* Whether there is room for one more. */
 static bool
 make_room(struct warm *warm)
 {
-	struct warm_process *oldest = NULL;
-	unsigned count = 0;
+	unsigned count = 0, failed = 0;
 	for (struct warm_process *process = warm->list; process; process = process->next) {
-		bool idle = (process->state == READY_TO_COPY && !process->waits) || process->state == FAILED;
-		count += process->state != ENDING;
-		if (idle && (!oldest || process->used_ns < oldest->used_ns))
-			oldest = process;
+		count += process->state == STARTING || process->state == READY_TO_COPY;
+		failed += process->state == FAILED;
 	}
-	if (count < warm->max)
-		return true;
-	if (oldest)
-		warm_end(oldest, ENDING);
-	return oldest != NULL;
+	struct warm_process *least = least_asked(warm, READY_TO_COPY, NULL);
+	if (count >= warm->max && !least)
+		return false;
+	if (count >= warm->max)
+		end_least(warm, least);
+	if (failed >= WARM_FAILED_MAX)
+		warm_end(least_asked(warm, FAILED, NULL), ENDING);
+	return true;
+}
+
+bool
+warm_make_room_for(struct warm_process *process)
+{
+	struct warm *warm = process->pool;
+	for (;;) {
+		uint64_t bytes = process->bytes;
+		for (const struct warm_process *other = warm->list; other; other = other->next)
+			bytes += other->state == READY_TO_COPY ? other->bytes : 0;
+		struct warm_process *least = least_asked(warm, READY_TO_COPY, process);
+		if (bytes <= warm->max_bytes)
+			return true;
+		if (!least)
+			return process->bytes <= warm->max_bytes;
+		end_least(warm, least);
+	}
 }
 
 static struct warm_process *
@@ -239,6 +289,7 @@ warm_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter
 	if (!process)
 		return false;
 	process->used_ns = now;
+	process->asked += WARM_ASKED;
 	if (process->state == FAILED)
 		warm_start(process);
 	if (process->state == READY_TO_COPY && !must_look(process, now)) {
@@ -293,6 +344,7 @@ warm_after_start(struct warm_process *process)
 	if (!process)
 		return;
 	process->copies++;
+	process->runs++;
 	/*
 	 * Off the device it disturbs nothing; else the end of the step is the time for it. Not at once, since it keeps the loop
 	 * from what a short run says.
@@ -310,4 +362,21 @@ warm_prepare(struct warm *warm)
 			latest = process;
 	if (latest && sandbox_warm_works(latest->sandbox))
 		sandbox_warm_prepare(latest->sandbox, warm->setup.machine);
+}
+
+json_t *
+warm_describe(const struct warm *warm)
+{
+	static const char *const states[] = {
+		[STARTING] = "starting", [READY_TO_COPY] = "ready", [FAILED] = "failed", [ENDING] = ""};
+	json_t *list = json_array();
+	for (const struct warm_process *process = warm ? warm->list : NULL; process; process = process->next)
+		if (process->state != ENDING)
+			json_array_append_new(
+				list, json_pack("{s:s, s:o, s:o, s:s, s:I, s:I, s:I}", "tool", process->order.name, "modules",
+						  strings_json(&process->order.modules), "recipes", strings_json(&process->order.recipes),
+						  "state", states[process->state], "memory",
+						  (json_int_t)(process->state == READY_TO_COPY ? process->bytes : 0), "disk",
+						  (json_int_t)warm_layer_bytes(process->layer), "runs", (json_int_t)process->runs));
+	return list;
 }

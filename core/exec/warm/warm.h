@@ -19,7 +19,10 @@
 #define WARM_RETRY_MS 300000 /* after a failure: how long steps of that kind begin cold before another try */
 #define WARM_LOOK_MS 2000    /* for so long the disk is not checked again */
 #define WARM_LATER_MS 20     /* into a run, the next copy is made */
-#define WARM_PROCESSES 4     /* at once, by default */
+#define WARM_PROCESSES 4     /* at once, by default; and all together have */
+#define WARM_MEMORY_PART 4   /* this part of the machine's memory, by default */
+#define WARM_FAILED_MAX 32   /* of which it is known that they cannot be made */
+#define WARM_ASKED 16        /* what a step that asks for one counts; halved when another one must go */
 #define WARM_FORKS 1000      /* copies of one process, by default */
 #define WARM_BINDS 3         /* of warm_binds, at most */
 
@@ -86,6 +89,11 @@ void warm_layer_release(struct warm_layer *layer); /* NULL is allowed */
 struct sandbox_warm *warm_sandbox(struct warm_process *process);
 /* After a start with it (NULL is allowed): counts, and prepares the next copy where that disturbs nothing. */
 void warm_after_start(struct warm_process *process);
+/*
+ * What there is: [{"tool", "modules", "recipes", "state": "starting", "ready" or "failed", "memory": bytes of its own and of
+ * its image, "disk": bytes of what its recipes compiled, "runs" that began with it}]. NULL is allowed. New reference.
+ */
+json_t *warm_describe(const struct warm *warm);
 /* Prepares the next copy where none is ready: at a moment when nothing is measured. */
 void warm_prepare(struct warm *warm);
 

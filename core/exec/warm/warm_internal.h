@@ -18,7 +18,7 @@ enum state { STARTING, READY_TO_COPY, FAILED, ENDING };
 
 /* What it is made of: a warm_key's parts, copied, since it is started after the step that first needed it may have gone. */
 struct warm_order {
-	char *path, *real; /* of the interpreter */
+	char *name, *path, *real; /* of the interpreter */
 	struct strings modules, recipes;
 	json_t *environment;
 	struct cores cores;
@@ -53,7 +53,10 @@ struct warm_process {
 	char *private;            /* where it may write while it imports, below the spool; NULL: it is gone */
 	struct warm_layer *layer; /* NULL: it has followed no recipes */
 	char *trouble;            /* from a thread: why it cannot be used; NULL: nothing */
-	unsigned copies;
+	uint64_t bytes;           /* of them those that it has for itself, and its image */
+	unsigned copies;          /* of this process */
+	uint64_t runs;            /* that began with one like it, before as well */
+	uint64_t asked;           /* how often steps have asked for it, halved from time to time */
 	struct warm_waiter *waits;
 };
 
@@ -62,10 +65,16 @@ struct warm {
 	struct warm_process *list;
 	char *module, *stand_in; /* NULL: it is not there */
 	unsigned max, max_copies;
-	uv_timer_t later; /* prepares the next copy while a run is under way */
+	uint64_t max_bytes; /* of all together */
+	uv_timer_t later;   /* prepares the next copy while a run is under way */
 	bool closing, complained;
 	struct strings entitled; /* the keys of processes that cannot give up this process's rights */
 };
+
+/* ---- warm.c: the pool ---- */
+
+/* Ends those that are asked for least, until all that are left are within the budget. False: this one alone is not. */
+bool warm_make_room_for(struct warm_process *process);
 
 /* ---- process.c: one from its start to its end ---- */
 
@@ -91,6 +100,8 @@ void warm_work_stamp(void *process);
 /* Whether that state is another one now: process->changed. */
 void warm_work_look(void *process);
 void warm_work_remove(void *process);
+/* Bytes of its files; NULL is allowed. */
+uint64_t warm_layer_bytes(const struct warm_layer *layer);
 /* Where no loop runs any more: frees it, and leaves its files to the removal of the spool. NULL is allowed. */
 void warm_layer_forget(struct warm_layer *layer);
 

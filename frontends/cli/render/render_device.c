@@ -72,6 +72,26 @@ put_gpu(const struct term *term, const json_t *unit, json_t *gpu)
 	template_put(term, "{throttle?, slowed by {throttle}}\n", gpu, NULL);
 }
 
+/* "CPU.0 has python3 warm with numpy, torch, torch.compile: 445 MiB and 150 MiB of disk, 12 runs" */
+static void
+put_warm(const struct term *term, const json_t *unit, const json_t *warm)
+{
+	AUTO_JSON json_t *shown = json_copy((json_t *)warm), *names = json_array();
+	json_array_extend(names, json_object_get(warm, "modules"));
+	json_array_extend(names, json_object_get(warm, "recipes"));
+	json_object_set(shown, "names", names);
+	json_object_set(shown, "unit", json_object_get(unit, "unit"));
+	json_object_set_new(shown, "memory", json_integer(member_int(warm, "memory") >> 20));
+	if (member_int(warm, "disk") >> 20)
+		json_object_set_new(shown, "disk", json_integer(member_int(warm, "disk") >> 20));
+	else
+		json_object_del(shown, "disk");
+	template_put(term,
+		"{unit} has {tool} warm{names? with {names@@, {}}}: {memory} MiB{disk? and {disk} MiB on disk}, "
+		"{runs} run{runs#|s}\n",
+		shown, NULL);
+}
+
 /* A row of the list for each unit, with its device. */
 static json_t *
 list_units(const json_t *devices)
@@ -97,7 +117,7 @@ render_device_list(struct run *run, const json_t *result)
 	const struct term *term = &run->term;
 	AUTO_JSON json_t *rows = list_units(result);
 	size_t i, j;
-	json_t *device, *row, *gpu;
+	json_t *device, *row, *gpu, *warm;
 	if (json_array_size(rows) == 0)
 		fputs("There is no device.\n", term->out);
 	else
@@ -111,6 +131,9 @@ render_device_list(struct run *run, const json_t *result)
 		const json_t *unit = json_object_get(row, "unit");
 		json_array_foreach(json_object_get(unit, "gpus"), j, gpu)
 			put_gpu(term, unit, gpu);
+		json_array_foreach(json_object_get(unit, "warm"), j, warm)
+			if (member_is(warm, "state", "ready"))
+				put_warm(term, unit, warm);
 		if (*member_text(unit, "gpu_error"))
 			warn(term, "{unit}: {gpu_error}\n", unit);
 	}
