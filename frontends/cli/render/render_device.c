@@ -87,7 +87,7 @@ put_warm(const struct term *term, const json_t *unit, const json_t *warm)
 	else
 		json_object_del(shown, "disk");
 	template_put(term,
-		"{unit} has {tool} warm{names? with {names@@, {}}}: {memory} MiB{disk? and {disk} MiB on disk}, "
+		"{unit} has {tool} warm{names? with {names@{}}}: {memory} MiB{disk? and {disk} MiB on disk}, "
 		"{runs} run{runs#|s}\n",
 		shown, NULL);
 }

@@ -348,8 +348,9 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 	local->requests = request;
 	if (!local->facts)
 		return 0;
-	/* A GPU may have failed since the last greeting, so a new one is requested. */
-	if (json_object_get(unit, "gpu") && send_line(local, json_pack("{s:s}", "op", "hello"), err) == 0)
+	/* A GPU may have failed since the last greeting, and other interpreters are warm, so a new one is requested. */
+	if ((json_object_get(unit, "gpu") || !request->brief) &&
+		send_line(local, json_pack("{s:s}", "op", "hello"), err) == 0)
 		return 0;
 	answer_requests(local, NULL);
 	return 0;
