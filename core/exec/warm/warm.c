@@ -125,7 +125,7 @@ make_key(const struct warm_key *parts)
 	AUTO_JSON json_t *cores = json_array();
 	for (size_t i = 0; i < parts->cores->count; i++)
 		json_array_append_new(cores, json_integer(parts->cores->list[i]));
-	AUTO_JSON json_t *key = json_pack("{s:s, s:O, s:o, s:o, s:o}", "tool", parts->tool->path, "environment",
+	AUTO_JSON json_t *key = json_pack("{s:s, s:O, s:o, s:O, s:o}", "tool", parts->tool->path, "environment",
 		parts->environment, "modules", strings_json(parts->modules), "cores", cores, "recipes",
 		parts->recipes ? strings_json(parts->recipes) : json_array());
 	return json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS);
