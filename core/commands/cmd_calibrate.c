@@ -77,7 +77,7 @@ load_task(struct calibration_run *c, const char *folder, const char *name)
 		return;
 	if (task_read(&c->core->languages, path, &bundle, &err) < 0)
 		log_write(KETTLE_LOG_DEBUG, "calibrate", "%s: %s", path, err.message);
-	else if (calibrate_run_code(bundle))
+	else if (task_template(bundle))
 		(void)json_array_append(c->tasks, bundle);
 }
 

@@ -21,6 +21,7 @@
 #include "model/blobs.h"
 #include "model/settings.h"
 #include "session/core.h"
+#include "task/task.h"
 
 #include <string.h>
 
@@ -195,7 +196,7 @@ bundle_read(void *arg, const struct kettle_error *err)
 		return;
 	if (err) {
 		skip_board(c, err->message);
-	} else if (!calibrate_run_code(c->boards.bundle)) {
+	} else if (!task_template(c->boards.bundle)) {
 		skip_board(c, "Its task has no template that could be run.");
 	} else {
 		json_decref(c->boards.samples);

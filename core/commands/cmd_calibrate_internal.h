@@ -55,8 +55,6 @@ json_t *calibrate_unit(const struct calibration_run *c);
 const json_t *calibrate_row(const struct calibration_run *c);
 /* Adds a sentence to its remarks. */
 void calibrate_remark(struct calibration_run *c, const char *what, const char *why);
-/* The template that a task calibrates with: its first. NULL: it has none. */
-const char *calibrate_run_code(const json_t *bundle);
 /* Plans a benchmark of the task (borrowed until it is over) for the unit and gives it to its runner, which may end it
  * before this returns: nothing of c is touched after that. A negative code: ran is not called. */
 int calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ran, struct kettle_error *err);

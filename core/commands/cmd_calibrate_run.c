@@ -16,6 +16,7 @@
 #include "judge/plan.h"
 #include "judge/verdict.h"
 #include "session/core.h"
+#include "task/task.h"
 
 #include <string.h>
 #include <strings.h>
@@ -47,16 +48,6 @@ calibrate_remark(struct calibration_run *c, const char *what, const char *why)
 }
 
 /* ---- a run on it ---- */
-
-const char *
-calibrate_run_code(const json_t *bundle)
-{
-	const char *language;
-	json_t *template;
-	json_object_foreach(json_object_get(bundle, "templates"), language, template)
-		return member_string(template, "text");
-	return NULL;
-}
 
 static void
 on_calibrate_event(struct inflight_job *job, const json_t *event)
@@ -98,8 +89,7 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	c->bundle = bundle;
 	c->ran = ran;
 	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};
-	int rc =
-		plan_make(&c->core->languages, bundle, calibrate_run_code(bundle), "benchmark", planned, NULL, &c->plan, err);
+	int rc = plan_make(&c->core->languages, bundle, task_template(bundle), "benchmark", planned, NULL, &c->plan, err);
 	if (rc == 0)
 		rc = local_job_start(c->core, &c->job, "calibrate", device, c->plan, err);
 	if (rc < 0)

@@ -15,6 +15,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "commands/task_run.h"
+#include "task/task.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +40,6 @@ try_finish(struct trial *trial)
 	json_decref(trial->names);
 	json_decref(trial->tried);
 	free(trial);
-}
-
-static const char *
-first_template(const json_t *bundle)
-{
-	const char *language;
-	json_t *template;
-	json_object_foreach(json_object_get(bundle, "templates"), language, template)
-		return member_string(template, "text");
-	return NULL;
 }
 
 /* What the step that decided printed, below its command. New reference, or NULL. */
@@ -138,7 +129,7 @@ task_try(struct core *core, const json_t *bundle, json_t *names_take, void (*don
 		.bundle = json_incref((json_t *)bundle),
 		.names = names_take,
 		.tried = json_array(),
-		.code = first_template(bundle),
+		.code = task_template(bundle),
 		.done = done,
 		.arg = arg};
 	try_next(trial);

@@ -301,3 +301,13 @@ task_read(const struct languages *languages, const char *path, json_t **ret_bund
 {
 	return task_read_as(languages, path, NULL, ret_bundle, err);
 }
+
+const char *
+task_template(const json_t *bundle)
+{
+	const char *language;
+	json_t *template;
+	json_object_foreach(json_object_get(bundle, "templates"), language, template)
+		return member_string(template, "text");
+	return NULL;
+}

@@ -43,5 +43,8 @@ int task_complete(const struct languages *languages, const json_t *raw, json_t *
  */
 int task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err);
+/* What can be run of a task before anybody submits to it: the text of its first template (borrowed). NULL: it has none.
+ * [any] */
+const char *task_template(const json_t *bundle);
 
 #endif
