@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "model/export_files.h"
+#include "commands/local_job.h"
 #include "session/core.h"
 #include "store/backup.h"
 #include "store/db_file.h"
@@ -56,11 +57,9 @@ static void
 publish_report(void *arg)
 {
 	struct report *report = arg;
-	AUTO_JSON json_t *event =
-		json_pack("{s:s, s:b, s:s, s:{s:s, s:I, s:I}}", "kind", "progress", "task_run", 1, "device", report->what,
-			"event", "event", "copied", "done", (json_int_t)report->done, "total", (json_int_t)report->total);
-	if (event)
-		core_publish(report->core, event);
+	local_job_progress(report->core, 0, report->what,
+		json_pack("{s:s, s:I, s:I}", "event", "copied", "done", (json_int_t)report->done, "total",
+			(json_int_t)report->total));
 	free(report);
 }
 

@@ -110,12 +110,18 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 }
 
 void
+local_job_progress(struct core *core, uint64_t caller, const char *device, json_t *event_take)
+{
+	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:I, s:s, s:o}", "kind", "progress", "task_run", 1, "caller",
+		(json_int_t)caller, "device", device, "event", event_take);
+	if (progress)
+		core_publish(core, progress);
+}
+
+void
 local_job_publish(struct core *core, const struct plan *plan, const char *device, const json_t *event)
 {
-	AUTO_JSON json_t *shown = plan_redact_event(plan, event);
-	if (!shown)
-		return;
-	AUTO_JSON json_t *progress =
-		json_pack("{s:s, s:b, s:s, s:O}", "kind", "progress", "task_run", 1, "device", device, "event", shown);
-	core_publish(core, progress);
+	json_t *shown = plan_redact_event(plan, event);
+	if (shown)
+		local_job_progress(core, 0, device, shown);
 }

@@ -22,7 +22,9 @@ void local_job_describe(const struct core *core, json_t *unit, void (*then)(void
  */
 int local_job_start(struct core *core, struct inflight_job *job, const char *kind, json_t *unit,
 	const struct plan *plan, struct kettle_error *err);
-/* Publishes an event of the job as progress on the device, without the secrets of the plan. */
+/* Publishes what a command does on a device, or instead of one, as progress for its caller (struct actor). */
+void local_job_progress(struct core *core, uint64_t caller, const char *device, json_t *event_take);
+/* Publishes an event of a job of this process as progress on the device, without the secrets of the plan. */
 void local_job_publish(struct core *core, const struct plan *plan, const char *device, const json_t *event);
 
 #endif

@@ -21,6 +21,7 @@ struct actor {
 	const char *name;
 	enum access_right role; /* what it may: RIGHT_ANYBODY, RIGHT_CREATOR, RIGHT_ADMIN */
 	const char *banned;     /* why it is banned; NULL: it is not */
+	uint64_t caller; /* of an engine command: the connection that sent it, which sees its progress; 0: this process */
 };
 
 /* What a command requires of its actor. */

@@ -18,6 +18,7 @@ event_read(const json_t *json)
 		.seq = member_int(json, "seq"),
 		.submission = member_int(json, "submission"),
 		.user = member_int(json, "user"),
+		.caller = member_int(json, "caller"),
 		.closed = member_true(json, "closed"),
 		.local = member_true(json, "task_run"),
 		.jobs = json_object_get(json_object_get(json, "data"), "jobs"),

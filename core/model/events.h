@@ -60,7 +60,8 @@ struct event {
 	json_int_t seq;                   /* 0: it is not stored */
 	json_int_t submission, user;      /* 0: none */
 	bool closed;
-	bool local;         /* of what a command line does without the database (task_run) */
+	bool local;         /* progress of a command, for its caller alone (task_run) */
+	int64_t caller;     /* of such: see struct actor */
 	const json_t *jobs; /* that its data name: objects with "job" and "device", or numbers */
 };
 

@@ -164,9 +164,10 @@ try_attach(void *arg)
 		attach_fail(core, &err);
 		return;
 	}
-	finish(core, NULL);
+	/* Before the commands that wait: the owner knows who sees their progress when it takes them. */
 	if (!core->closing)
 		subscriptions_resume(core);
+	finish(core, NULL);
 }
 
 void

@@ -118,7 +118,10 @@ resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
 	struct actor actor = {0};
 	int rc = command_actor(call->command, db, call->actor, &actor, err);
 	if (rc == 0)
-		call->resolved = (struct actor){.user = actor.user, .name = xstrdup(actor.name), .role = actor.role};
+		call->resolved = (struct actor){.user = actor.user,
+			.name = xstrdup(actor.name),
+			.role = actor.role,
+			.caller = (uint64_t)member_int(call->actor, "caller")};
 	return rc;
 }
 

@@ -3,7 +3,8 @@
  * The owner's socket DB.sock: other processes of the same user send their commands there.
  *
  * Messages, an object a line. To the owner: {"id", "call": name, "actor", "args"}, {"id", "subscribe": filter, "actor",
- * "after"}, {"unsubscribe": id}. From it: {"hello": version, "pid", "stays"} first, {"id", "result"}, {"id", "error":
+ * "after"}, {"unsubscribe": id}. The progress of a call is an event for those of the connection's subscriptions whose filter
+ * is {"task_run": true}. From it: {"hello": version, "pid", "stays"} first, {"id", "result"}, {"id", "error":
  * {"code", "message", "retry_s"}}, {"id", "event"}; {"busy": sentence} where there are too many connections; {"bye":
  * true} last, once the owner ends in order and has answered every call that it took. A client may send many calls at
  * once; the owner takes a bounded number of them and leaves the others unread until it has answered these.
@@ -37,6 +38,7 @@
 struct connection {
 	struct server *server;
 	struct json_socket *peer; /* NULL once it is gone: answers that come later are dropped */
+	uint64_t number;          /* the `caller` of its calls and subscriptions */
 	unsigned calls;           /* on their way, and subscriptions that begin */
 	size_t bytes;             /* of these calls */
 	struct relay {
@@ -51,7 +53,8 @@ struct server {
 	struct core *core;
 	struct connection *connections;
 	unsigned count;
-	size_t held; /* bytes of all connections */
+	uint64_t numbers; /* given to connections */
+	size_t held;      /* bytes of all connections */
 	char *path;
 	struct kettle_timer *close_timer;
 	bool closing, listener_closed;
@@ -98,6 +101,15 @@ send_error(struct connection *connection, json_int_t id, const struct kettle_err
 		err->message, "retry_s", (int)err->retry_s);
 	if (connection->peer)
 		json_socket_send(connection->peer, message);
+}
+
+/* A copy of what a client sent, as that of its connection. New reference. */
+static json_t *
+mark(const struct connection *connection, const json_t *sent)
+{
+	json_t *marked = json_copy((json_t *)sent);
+	(void)json_object_set_new(marked, "caller", json_integer((json_int_t)connection->number));
+	return marked;
 }
 
 /* Tells the client that a call without an answer was not taken. */
@@ -165,9 +177,10 @@ take_call(struct connection *connection, const json_t *message, size_t size)
 	} else {
 		struct answer *answer = xmalloc(sizeof(*answer));
 		*answer = (struct answer){connection, id, size};
+		AUTO_JSON json_t *marked = mark(connection, actor);
 		connection->calls++;
 		connection->bytes += size;
-		int rc = core_call(core, actor, name, json_object_get(message, "args"), on_answer, answer);
+		int rc = core_call(core, marked, name, json_object_get(message, "args"), on_answer, answer);
 		if (rc == 0)
 			return;
 		connection->calls--;
@@ -215,14 +228,14 @@ take_subscribe(struct connection *connection, const json_t *message)
 {
 	struct kettle_error err = {0};
 	json_int_t id = member_int(message, "id");
+	AUTO_JSON json_t *filter = mark(connection, json_object_get(message, "subscribe"));
 	for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++) {
 		struct relay *relay = &connection->relays[i];
 		if (relay->ours)
 			continue;
 		*relay = (struct relay){.connection = connection, .theirs = (uint64_t)id};
-		if (core_subscribe(connection->server->core, json_object_get(message, "actor"),
-				json_object_get(message, "subscribe"), member_int(message, "after"), on_server_event, relay,
-				&relay->ours, &err) < 0)
+		if (core_subscribe(connection->server->core, json_object_get(message, "actor"), filter,
+				member_int(message, "after"), on_server_event, relay, &relay->ours, &err) < 0)
 			send_error(connection, id, &err);
 		else
 			await_begin(connection);
@@ -291,6 +304,7 @@ on_connection(uv_stream_t *listener, int rc)
 		return;
 	}
 	connection->server = server;
+	connection->number = ++server->numbers;
 	connection->next = server->connections;
 	if (connection->next)
 		connection->next->previous = connection;

@@ -66,13 +66,16 @@ subscriptions_receive(struct core *core, uint64_t id, const json_t *event)
 		deliver(subscription, event);
 }
 
-/* A filter names a submission, a board (by name), or what this process does by itself (task.run, admin.backup). */
+/* A filter names a submission, a board (by name), or the progress of commands that the subscriber calls ("task_run"). Of
+ * the latter everyone sees its own: this process that of its commands, a connection that of those that it sent. */
 static bool
 subscribe_matches(const struct subscription *subscription, const struct event *event)
 {
 	const json_t *submission = json_object_get(subscription->filter, "submission");
 	const char *board = member_string(subscription->filter, "leaderboard");
 	if (event->local != member_true(subscription->filter, "task_run"))
+		return false;
+	if (event->local && event->caller != member_int(subscription->filter, "caller"))
 		return false;
 	if (submission && event->submission != json_integer_value(submission))
 		return false;
@@ -90,7 +93,7 @@ may_see(const struct subscription *subscription, const struct event *event)
 	return event->user == subscription->user && subscription->user > 0 && event->scope[0] != 'a';
 }
 
-/* Whether users may have other rights after it. What a process does by itself is seen by it alone, with any rights. */
+/* Whether users may have other rights after it. The progress of a command is its caller's, with any rights. */
 static bool
 changes_rights(const struct subscription *subscription, const struct event *event)
 {
@@ -299,22 +302,20 @@ subscribe_begin(struct subscription *subscription)
 	struct core *core = subscription->core;
 	if (core->closing)
 		return;
-	if (member_true(subscription->filter, "task_run"))
-		subscription->live = true;
-	else if (core->role == CORE_OWNER)
-		read_past(subscription);
-	else if (core->role == CORE_CLIENT)
+	/* Progress has no past. That of commands which run in this process comes without the owner, too. */
+	subscription->live = member_true(subscription->filter, "task_run");
+	if (core->role == CORE_CLIENT)
 		client_subscribe(core->client, subscription);
+	else if (core->role == CORE_OWNER && !subscription->live)
+		read_past(subscription);
 }
 
 void
 subscriptions_resume(struct core *core)
 {
 	for (struct subscription *s = core->subscriptions; s; s = s->next)
-		if (!s->dead && !member_true(s->filter, "task_run")) {
-			s->live = false;
+		if (!s->dead)
 			subscribe_begin(s);
-		}
 }
 
 /* On the loop. */

@@ -183,7 +183,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 			run->host, FOLLOW_POSITION_MS, FOLLOW_POSITION_MS, on_position, follow, &follow->position, NULL);
 }
 
-/* Subscribes to what this process runs by itself. */
+/* Subscribes to the progress of the commands that this process calls. */
 static void
 watch(struct run *run, follow_solution solution, bool silent)
 {

@@ -292,6 +292,46 @@ test_filters(void **state)
 	assert_int_equal(heard(all, "submission.accepted"), 1);
 }
 
+/* The one event that it has heard. */
+static const char *
+only(const struct ear *ear)
+{
+	assert_int_equal(json_array_size(ear->kinds), 1);
+	return json_string_value(json_array_get(ear->kinds, 0));
+}
+
+/* The progress of a command reaches those of the connection that sent it, through the socket, and nobody else. */
+static void
+test_progress(void **state)
+{
+	(void)state;
+	cores_make(1, false);
+	cores_make(2, false);
+	EAR own = listen_as(0, "owner", json_pack("{s:b}", "task_run", 1), -1);
+	EAR client = listen_as(1, "owner", json_pack("{s:b}", "task_run", 1), -1);
+	EAR events = listen_as(1, "owner", NULL, -1);
+	/* A client cannot choose whose progress it hears. */
+	EAR other = listen_as(2, "owner", json_pack("{s:b, s:i}", "task_run", 1, "caller", 1), -1);
+	cores_board(1, "first", false);
+	cores_board(2, "second", false);
+	until(heard(events, "leaderboard.created") > 0);
+	settle();
+	/* Connections have numbers from 1 on. */
+	for (int caller = 0; caller <= 8; caller++) {
+		char kind[16];
+		(void)snprintf(kind, sizeof(kind), "for %d", caller);
+		AUTO_JSON json_t *run = json_pack("{s:s, s:b, s:i}", "kind", kind, "task_run", 1, "caller", caller);
+		core_publish(cores.core[0], run);
+	}
+	until(json_array_size(client->kinds) > 0 && json_array_size(other->kinds) > 0);
+	settle();
+	assert_string_equal(only(own), "for 0");
+	assert_string_not_equal(only(client), "for 0");
+	assert_string_not_equal(only(other), "for 0");
+	assert_string_not_equal(only(other), only(client));
+	assert_int_equal(heard(events, only(client)) + heard(events, only(other)), 0);
+}
+
 struct many {
 	int count;
 	bool done;
@@ -443,6 +483,7 @@ main(void)
 		TEST(test_feed_unread),
 		TEST(test_closed_board),
 		TEST(test_filters),
+		TEST(test_progress),
 		TEST(test_pages),
 		TEST(test_end_between_pages),
 		TEST(test_unsubscribe),
