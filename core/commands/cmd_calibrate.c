@@ -7,8 +7,9 @@
  * boards on the store's; everything else happens on the loop thread, one thing after the other: unit by unit, and on
  * each unit CALIBRATE_ROUNDS times every task that its language can plan there (cmd_calibrate_run.c). The submission of
  * such a task is its template. Each run reports what its harness's calibrator took; the medians are stored with the
- * machine that the runner names. A unit whose machine is the one of its calibration keeps it unless `force` is given.
- * Calibrated now or before, its boards come next (cmd_calibrate_boards.c).
+ * machine that the runner names, those of a task as soon as it is whole (cmd_calibrate_keep.c). A unit whose machine is
+ * the one of its calibration keeps it unless `force` is given. Calibrated now or before, its boards come next
+ * (cmd_calibrate_boards.c).
  *
  *   load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
  */
@@ -23,7 +24,6 @@
 #include "base/installed.h"
 #include "base/log.h"
 #include "base/nearest.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "commands/cmd_calibrate_internal.h"
 #include "commands/local_job.h"
@@ -56,7 +56,7 @@ calibrate_end(struct calibration_run *c)
 	json_decref(c->results);
 	json_decref(c->samples);
 	json_decref(c->ratios);
-	json_decref(c->spreads);
+	json_decref(c->parts);
 	json_decref(c->machine);
 	json_decref(c->remarks);
 	json_decref(c->found);
@@ -107,21 +107,13 @@ calibrate_load(void *arg)
 
 /* ---- one unit ---- */
 
-/* The calibration that was stored of the unit at the beginning, or NULL. */
-static const json_t *
-stored_of(const struct calibration_run *c)
-{
-	const json_t *calibration = json_object_get(calibrate_row(c), "calibration");
-	return json_is_object(calibration) ? calibration : NULL;
-}
-
-/* Ends the command where the engine stops. True: it did, and c is freed. */
+/* Ends the command where the engine stops, or its caller has gone. True: it did, and c is freed. */
 static bool
 end_stopped(struct calibration_run *c)
 {
-	if (!c->core->closing)
+	if (!calibrate_stopped(c))
 		return false;
-	(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The engine is stopping; nothing more is calibrated.");
+	(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The calibration was interrupted; what it had measured is kept.");
 	calibrate_end(c);
 	return true;
 }
@@ -130,8 +122,8 @@ end_stopped(struct calibration_run *c)
 static void
 conclude(struct calibration_run *c, const char *error)
 {
-	const json_t *unit = calibrate_unit(c), *before = c->found ? stored_of(c) : NULL;
-	const json_t *calibration = error ? NULL : c->found ? c->found : stored_of(c);
+	const json_t *unit = calibrate_unit(c), *before = c->found && !calibrate_is_partial(c) ? calibrate_stored(c) : NULL;
+	const json_t *calibration = error ? NULL : c->found ? c->found : calibrate_stored(c);
 	const char *state = error ? "failed" : c->found ? "calibrated" : "already";
 	json_t *result =
 		json_pack("{s:O, s:O, s:s, s:O*, s:O*, s:O*, s:O*, s:O*, s:s*, s:O}", "device", json_object_get(unit, "device"),
@@ -204,16 +196,11 @@ conclude_unmeasured(struct calibration_run *c)
 static void
 finish_unit(struct calibration_run *c)
 {
-	char now[TIME_TEXT_SIZE];
-	AUTO_JSON json_t *names = calibration_medians(c->samples);
-	if (!names || json_object_size(names) == 0) {
+	c->found = calibrate_join_parts(c);
+	if (c->found)
+		store_write(c->core->store, store_op_calibrate, on_calibrate_stored, c);
+	else
 		conclude_unmeasured(c);
-		return;
-	}
-	time_text(time_now_ms(), now);
-	c->found =
-		json_pack("{s:O, s:O, s:O*, s:s}", "names", names, "spreads", c->spreads, "machine", c->machine, "at", now);
-	store_write(c->core->store, store_op_calibrate, on_calibrate_stored, c);
 }
 
 /* ---- the shipped tasks on it ---- */
@@ -234,23 +221,39 @@ take_run(struct calibration_run *c, const struct verdict *verdict)
 	}
 }
 
-/* Goes on with the next task. Each has its own ratios: those of different work cannot be compared. */
+/* Each task has its own samples, since different work cannot be compared. */
 static void
 next_task(struct calibration_run *c)
 {
-	calibration_spreads(c->ratios, c->spreads);
+	json_object_clear(c->samples);
 	json_object_clear(c->ratios);
 	c->task++;
 	c->round = 0;
 	c->failures = 0;
 }
 
-/* A task that fails here each time, where a compiler lacks for example: its language's boards fail as well. */
 static void
-skip_task(struct calibration_run *c, const char *why)
+on_parts_stored(void *arg, const struct kettle_error *err)
 {
-	calibrate_remark(c, member_text(task_of(c), "name"), why);
+	struct calibration_run *c = arg;
+	/* Only an interruption needs them. */
+	if (err && err->code != KETTLE_ECANCELED)
+		calibrate_remark(c, "what was measured so far is not kept", err->message);
+	else if (!err)
+		calibrate_tell_kept(c);
+	next_run(c);
+}
+
+/* All rounds of the task are over: what they measured is kept, whatever happens to the other tasks. */
+static void
+finish_task(struct calibration_run *c)
+{
+	calibrate_add_part(c, task_of(c));
 	next_task(c);
+	if (c->core->closing || c->task == json_array_size(c->tasks) || json_object_size(c->parts) == 0)
+		next_run(c);
+	else
+		store_write(c->core->store, calibrate_store_parts, on_parts_stored, c);
 }
 
 static void
@@ -258,9 +261,14 @@ task_ran(struct calibration_run *c, const struct verdict *verdict, const char *e
 {
 	if (verdict) {
 		take_run(c, verdict);
-		c->round++;
+		if (++c->round == CALIBRATE_ROUNDS) {
+			finish_task(c);
+			return;
+		}
 	} else if (++c->failures == CALIBRATE_FAILURES) {
-		skip_task(c, error);
+		/* A compiler lacks, for example: its language's boards fail as well. */
+		calibrate_remark(c, member_text(task_of(c), "name"), error);
+		next_task(c);
 	}
 	next_run(c);
 }
@@ -269,36 +277,45 @@ static void
 next_run(struct calibration_run *c)
 {
 	struct kettle_error err = {0};
-	if (c->round == CALIBRATE_ROUNDS)
-		next_task(c);
-	/* The store goes with the engine: what was measured could not be kept. */
+	/* The store goes with the engine: nothing more could be kept. */
 	if (end_stopped(c))
 		return;
-	while (c->task < json_array_size(c->tasks)) {
+	for (; c->task < json_array_size(c->tasks); next_task(c)) {
+		if (calibrate_has_part(c, task_of(c)))
+			continue;
 		if (calibrate_run(c, task_of(c), task_ran, &err) == 0)
 			return;
-		skip_task(c, err.message);
+		calibrate_remark(c, member_text(task_of(c), "name"), err.message);
 	}
 	finish_unit(c);
 }
 
 static void
-begin_unit(struct calibration_run *c)
+begin_unit(struct calibration_run *c, bool resume)
 {
 	json_decref(STEAL(c->samples));
 	json_decref(STEAL(c->ratios));
-	json_decref(STEAL(c->spreads));
-	json_decref(STEAL(c->machine));
 	c->samples = json_object();
 	c->ratios = json_object();
-	c->spreads = json_object();
 	c->task = 0;
 	c->round = 0;
 	c->failures = 0;
+	calibrate_parts_begin(c, resume);
+	calibrate_tell_kept(c);
 	next_run(c);
 }
 
 /* ---- all units ---- */
+
+/* Of a unit that was calibrated: goes on where that was interrupted, else only the boards may lack something. */
+static void
+resume_unit(struct calibration_run *c)
+{
+	if (calibrate_is_partial(c))
+		begin_unit(c, true);
+	else
+		calibrate_boards(c);
+}
 
 /* Calibrates the unit again where its machine has changed since. */
 static void
@@ -307,10 +324,10 @@ on_calibrate_described(void *arg, const struct kettle_error *err, json_t *facts)
 	struct calibration_run *c = arg;
 	if (err->code < 0)
 		conclude(c, err->message);
-	else if (calibration_machine_changed(stored_of(c), json_object_get(facts, "machine")))
-		begin_unit(c);
+	else if (calibration_machine_changed(calibrate_stored(c), json_object_get(facts, "machine")))
+		begin_unit(c, false);
 	else
-		calibrate_boards(c);
+		resume_unit(c);
 }
 
 static void
@@ -319,6 +336,8 @@ next_unit(struct calibration_run *c)
 	struct kettle_error err = {0};
 	json_decref(STEAL(c->remarks));
 	json_decref(STEAL(c->found));
+	json_decref(STEAL(c->parts));
+	json_decref(STEAL(c->machine));
 	calibrate_boards_free(&c->boards);
 	c->remarks = json_array();
 	if (c->unit == json_array_size(c->units)) {
@@ -327,10 +346,10 @@ next_unit(struct calibration_run *c)
 	}
 	json_t *section = json_object_get(calibrate_unit(c), "config");
 	const struct runner *runner = local_job_runner(c->core, section);
-	if (!stored_of(c) || member_true(c->args, "force"))
-		begin_unit(c);
+	if (!calibrate_stored(c) || member_true(c->args, "force"))
+		begin_unit(c, false);
 	else if (!runner || !runner->ops->describe)
-		calibrate_boards(c);
+		resume_unit(c);
 	else if (runner->ops->describe(runner->self, section, on_calibrate_described, c, &err) < 0)
 		conclude(c, err.message);
 }
@@ -406,8 +425,8 @@ void
 cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct calibration_run *c = xmalloc(sizeof(*c));
-	(void)actor;
 	*c = (struct calibration_run){.core = core,
+		.caller = actor->caller,
 		.args = json_deep_copy(args),
 		.units = json_array(),
 		.tasks = json_array(),

@@ -53,11 +53,11 @@ board_text(const struct calibration_run *c, const char *key)
 	return member_text(board_of(c), key);
 }
 
-/* Nothing more is begun once the engine stops: the store closes with it. True: it stops, and c is freed. */
+/* True: nothing more is begun, and c is freed. */
 static bool
 end_stopped(struct calibration_run *c)
 {
-	bool stops = c->core->closing;
+	bool stops = calibrate_stopped(c);
 	if (stops)
 		c->boards_ended(c, NULL);
 	return stops;
@@ -222,6 +222,7 @@ is_board_known(struct calibration_run *c)
 static void
 next_board(struct calibration_run *c)
 {
+	calibrate_tell_kept(c);
 	json_decref(STEAL(c->boards.bundle));
 	while (c->boards.index < json_array_size(c->boards.list) && is_board_known(c))
 		c->boards.index++;

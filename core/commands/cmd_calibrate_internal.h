@@ -31,16 +31,18 @@ struct calibration_boards {
 struct calibration_run {
 	struct inflight_job job; /* first: the runner reports to it */
 	struct core *core;
+	uint64_t caller;                                 /* who sees its progress; it ends when that one goes away */
 	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
 	size_t unit, task;
-	unsigned round, failures;            /* of the task at hand */
-	json_t *samples, *machine, *remarks; /* of the unit at hand */
-	json_t *ratios, *spreads;            /* of the task at hand, of the unit */
-	json_t *found;                       /* the unit's calibration, made now */
+	unsigned round, failures;          /* of the task at hand */
+	json_t *samples, *ratios;          /* of the task at hand */
+	json_t *machine, *remarks, *parts; /* of the unit at hand; parts: see calibration.h */
+	json_t *found;                     /* the unit's calibration, made now */
 	struct calibration_boards boards;
 	/* The unit's boards are done with, or the engine stops. error: a sentence, which becomes a remark, or NULL. */
 	void (*boards_ended)(struct calibration_run *c, const char *error);
 	struct plan *plan; /* of the run at hand */
+	struct kettle_timer *watch;
 	const json_t *bundle;
 	calibrate_done ran;
 	struct kettle_error err;
@@ -55,9 +57,29 @@ json_t *calibrate_unit(const struct calibration_run *c);
 const json_t *calibrate_row(const struct calibration_run *c);
 /* Adds a sentence to its remarks. */
 void calibrate_remark(struct calibration_run *c, const char *what, const char *why);
+/* Whether nothing more is begun: the engine stops, or the caller has gone. */
+bool calibrate_stopped(const struct calibration_run *c);
 /* Plans a benchmark of the task (borrowed until it is over) for the unit and gives it to its runner, which may end it
  * before this returns: nothing of c is touched after that. A negative code: ran is not called. */
 int calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ran, struct kettle_error *err);
+
+/* cmd_calibrate_keep.c */
+/* The calibration that was stored of the unit at the beginning, or NULL. */
+const json_t *calibrate_stored(const struct calibration_run *c);
+/* Whether that one was interrupted: some of its tasks are missing. */
+bool calibrate_is_partial(const struct calibration_run *c);
+/* Begins the unit: with those parts of the interrupted calibration whose tasks have the same files, or anew. */
+void calibrate_parts_begin(struct calibration_run *c, bool resume);
+/* Whether the task is among the parts. */
+bool calibrate_has_part(const struct calibration_run *c, const json_t *bundle);
+/* Makes a part of the samples and ratios of the task. */
+void calibrate_add_part(struct calibration_run *c, const json_t *bundle);
+/* The calibration of all parts. New reference; NULL: no calibrator was measured. */
+json_t *calibrate_join_parts(const struct calibration_run *c);
+/* Stores the parts so far as a partial calibration. On the store's thread; arg: the run. */
+int calibrate_store_parts(struct db *db, void *arg, struct kettle_error *err);
+/* Tells the caller what is kept if the command is interrupted now. */
+void calibrate_tell_kept(struct calibration_run *c);
 
 /* cmd_calibrate_boards.c */
 /* Measures the boards of the unit at hand whose tasks have calibrators of their own; then c->boards_ended. */

@@ -21,6 +21,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define WATCH_MS 200 /* until it is noticed that a run is of no use any more */
+
 /* ---- the unit at hand ---- */
 
 json_t *
@@ -47,19 +49,66 @@ calibrate_remark(struct calibration_run *c, const char *what, const char *why)
 	(void)json_array_append_new(c->remarks, json_sprintf("%s: %s", what, why));
 }
 
+bool
+calibrate_stopped(const struct calibration_run *c)
+{
+	return c->core->closing || !core_has_caller(c->core, c->caller);
+}
+
 /* ---- a run on it ---- */
 
+/* Which run it is, of how many: of a shipped task, or of a leaderboard's. */
+static json_t *
+position(const struct calibration_run *c)
+{
+	const json_t *board = c->bundle == c->boards.bundle ? json_array_get(c->boards.list, c->boards.index) : NULL;
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:i, s:i}", "event", "measuring", "what",
+		board ? "leaderboard" : "calibration task", "name",
+		board ? member_text(board, "leaderboard") : member_text(c->bundle, "name"), "index",
+		(json_int_t)(board ? c->boards.index : c->task) + 1, "count",
+		(json_int_t)json_array_size(board ? c->boards.list : c->tasks), "run",
+		(int)(board ? c->boards.round : c->round) + 1, "runs", CALIBRATE_ROUNDS);
+}
+
+/* What the harness does in a run is of no interest, but that the unit is busy is. */
 static void
 on_calibrate_event(struct inflight_job *job, const json_t *event)
 {
 	const struct calibration_run *c = (struct calibration_run *)job;
-	local_job_publish(c->core, c->plan, member_text(calibrate_unit(c), "device"), event);
+	json_t *shown = NULL;
+	if (member_is(event, "event", "waiting"))
+		shown = json_pack("{s:s}", "event", "waiting");
+	else if (member_is(event, "event", "step"))
+		shown = position(c);
+	if (shown)
+		local_job_progress(c->core, c->caller, member_text(calibrate_unit(c), "unit"), shown);
+}
+
+static void
+stop_watch(struct calibration_run *c)
+{
+	loop_timer_stop(c->core->setup.io, STEAL(c->watch));
+}
+
+/* Cancels a run that is of no use any more, so that neither the device nor the end of the engine waits for it. */
+static void
+on_watch(void *arg)
+{
+	struct calibration_run *c = arg;
+	if (!calibrate_stopped(c))
+		return;
+	const struct runner *runner = local_job_runner(c->core, json_object_get(calibrate_unit(c), "config"));
+	char ref[INFLIGHT_REF_SIZE];
+	memcpy(ref, c->job.ref, sizeof(ref));
+	stop_watch(c);
+	runner->ops->cancel(runner->self, ref); /* may free c */
 }
 
 static void
 on_done(struct inflight_job *job, const struct completion *completion)
 {
 	struct calibration_run *c = (struct calibration_run *)job;
+	stop_watch(c);
 	const json_t *machine = completion->system;
 	AUTO_VERDICT struct verdict *verdict =
 		verdict_make(&c->core->languages, json_object_get(c->bundle, "task"), c->plan, completion, NULL);
@@ -91,8 +140,12 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};
 	int rc = plan_make(&c->core->languages, bundle, task_template(bundle), "benchmark", planned, NULL, &c->plan, err);
 	if (rc == 0)
+		rc = loop_timer_start(c->core->setup.io, WATCH_MS, WATCH_MS, on_watch, c, &c->watch, err);
+	if (rc == 0)
 		rc = local_job_start(c->core, &c->job, "calibrate", device, c->plan, err);
-	if (rc < 0)
+	if (rc < 0) {
+		stop_watch(c);
 		plan_free(STEAL(c->plan));
+	}
 	return rc;
 }

@@ -47,8 +47,9 @@ add_calibration(json_t *unit, const json_t *calibration)
 	bool changed = calibration_machine_changed(calibration, json_object_get(unit, "machine"));
 	if (json_is_object(calibration))
 		(void)json_object_set_new(unit, "calibration",
-			json_pack("{s:O*, s:O*, s:O*, s:b}", "names", json_object_get(calibration, "names"), "spreads",
-				json_object_get(calibration, "spreads"), "at", json_object_get(calibration, "at"), "changed", changed));
+			json_pack("{s:O*, s:O*, s:O*, s:b, s:O*}", "names", json_object_get(calibration, "names"), "spreads",
+				json_object_get(calibration, "spreads"), "at", json_object_get(calibration, "at"), "changed", changed,
+				"missing", json_object_get(calibration, "missing")));
 }
 
 static void

@@ -448,8 +448,8 @@ const struct command commands[] = {
 			"\"memory\": bytes, \"used\", \"driver\", \"compute\" or \"gfx\", \"clocks\", \"temperature\", "
 			"\"throttle\", \"processes\"}, \"gpus\": [all of the unit], \"gpu_error\", \"packages\": {tool: {package: "
 			"version}}, \"warm\": [{\"tool\", \"modules\", \"recipes\", \"state\", \"memory\": bytes, \"disk\": bytes, "
-			"\"runs\": that began with it}], \"calibration\": {\"names\", \"spreads\", \"at\", \"changed\"}, "
-			"\"unreachable\": a sentence, "
+			"\"runs\": that began with it}], \"calibration\": {\"names\", \"spreads\", \"at\", \"changed\", "
+			"\"missing\": [tasks that were not measured, where it was interrupted]}, \"unreachable\": a sentence, "
 			"\"config\": the unit's section of the configuration, \"key\": its name in the database, both for "
 			"admins}]}]`."},
 	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
@@ -462,8 +462,10 @@ const struct command commands[] = {
 			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. A task may bring a "
 			"calibrator of its own: the template of every open leaderboard is run as well, once, and five times where "
 			"there is one. What is calibrated, devices and leaderboards, is left as it is, unless its machine has "
-			"changed or force is given. Scores that were made before stay as they are; they differ from later ones by "
-			"as much as the calibration does, which the answer shows, until their submissions are run again. A device "
+			"changed or force is given. If it is interrupted, each task and leaderboard that is whole is kept, and the "
+			"next one goes on from there. Scores that were made before stay as they are; they differ from "
+			"later ones by as much as the calibration does, which the answer shows, until their submissions are run "
+			"again. A device "
 			"without a calibration works: its scores then move with what else the machine does.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", "
 				  "\"names\": {calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the "

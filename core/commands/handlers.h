@@ -296,7 +296,9 @@ command_engine_fn cmd_device_enable;
  * device.calibrate {device?: [name…], force}: {"units": [{"device", "unit", "state", "names": {NAME: ns}, "before":
  * {NAME: ns}?, "at"?, "boards": [{"leaderboard", "names": {NAME: ns}}]?, "error"?, "remarks": [sentence…]}]}. state:
  * "calibrated" (now), "already" (before, and the machine is the same), "failed". boards: those whose tasks have calibrators
- * of their own and were measured now. Writes device.calibrated, of the unit and of each board's task.
+ * of their own and were measured now. Writes device.calibrated, of the unit, its parts and each board's task. Its progress:
+ * {"event": "measuring", "what", "name", "index", "count", "run", "runs"}, and {"event": "kept", "text": what stays if it is
+ * interrupted now}. It ends with ECANCELED when its caller goes away.
  */
 command_engine_fn cmd_device_calibrate;
 

@@ -7,6 +7,8 @@
  * with it how much that ratio differs between runs of one and the same work, which no run can see by itself:
  *   {"names": {NAME: ns}, "spreads": {NAME: part of the ratio}, "machine": {"cpu", "cores", "memory"}, "at": ISO time,
  *    "tasks": {HASH: {NAME: ns}}}
+ * One that was interrupted has the times of some of the shipped tasks, and beside them "parts": {TASK: {"hash", "names",
+ * "spreads"}}, those that were measured, of their version (blobs.h), and "missing": [TASK].
  *
  * A task may bring a calibrator of its own, which does what its submissions do. The names of such have CALIBRATION_OWN
  * in them; they hold for that task alone, since another one may have the same cases, and stand under its hash (task.h). A

@@ -42,7 +42,8 @@
  * invite.created         a     {"leaderboards": [name], "count"}; codes are in no event
  * invite.revoked         a     {"leaderboards": [name], "was_claimed"}; the user is who had claimed it
  * device.disabled           a     {"device", "unit", "reason"}: nothing runs there until it is brought back
- * device.calibrated      a     {"device", "unit", "names": {NAME: ns}, "leaderboard": the one whose task's own they are}
+ * device.calibrated      a     {"device", "unit", "names": {NAME: ns}, "leaderboard": the one whose task's own they are,
+ *                              "missing": [the shipped tasks that are not measured yet], where there are such}
  * device.ready           a     {"device", "unit", "reason"}: it is brought back
  * user.created           a     {"name", "provider"}
  * user.banned            u     {"reason", "cancelled": [submission]}

@@ -130,6 +130,8 @@ void event_feed_stop(struct event_feed *feed);
 int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
 	void *arg, uint64_t *ret_id, struct kettle_error *err);
 void core_unsubscribe(struct core *core, uint64_t id);
+/* server.c. Whether the caller of a command (struct actor) still waits for its answer. Loop thread. */
+bool core_has_caller(const struct core *core, uint64_t caller);
 /*
  * Delivers an event to the subscriptions that match it and may see it. A command that takes long publishes its progress as
  * {"kind": "progress", "task_run": true, "caller": that of its actor, …}, which reaches its caller, through the socket, too.

@@ -337,6 +337,15 @@ bind_socket(const char *path, int *ret_fd, struct kettle_error *err)
 	return 0;
 }
 
+bool
+core_has_caller(const struct core *core, uint64_t caller)
+{
+	bool found = caller == 0;
+	for (const struct connection *c = core->server ? core->server->connections : NULL; c && !found; c = c->next)
+		found = c->number == caller && c->peer;
+	return found;
+}
+
 static void
 listener_closed(uv_handle_t *handle)
 {

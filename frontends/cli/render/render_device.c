@@ -113,7 +113,8 @@ render_device_list(struct run *run, const json_t *result)
 		COLUMN_CUT("state", "{unit.state}{unit.reason?: {unit.reason}|{unit.unreachable?: {unit.unreachable}}}"),
 		COLUMN_RIGHT("slots", "{unit.running}/{unit.slots}"), COLUMN_RIGHT("queued", "{first?{device.queued}}"),
 		COLUMN("protections", "{unit.level?{unit.level}|{unit.config.sandbox}}"),
-		COLUMN("calibrated", "{unit.calibration?{unit.calibration.changed?for another machine|yes}|no}")};
+		COLUMN("calibrated", "{unit.calibration?{unit.calibration.changed?for another "
+							 "machine|{unit.calibration.missing?in part|yes}}|no}")};
 	const struct term *term = &run->term;
 	AUTO_JSON json_t *rows = list_units(result);
 	size_t i, j;

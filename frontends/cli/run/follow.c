@@ -110,12 +110,15 @@ on_position(void *arg)
 	run_try(follow->run, "queue.place", follow->jobs, on_placed);
 }
 
-/* Prints that the submission goes on. */
+/* Prints that the submission goes on, or what the command leaves. */
 static void
 interrupted(struct run *run)
 {
 	struct follow *follow = run->work;
+	const char *kept = progress_kept(follow->progress);
 	progress_hide(follow->progress);
+	if (kept)
+		fprintf(stderr, "kettle: %s.\n", kept);
 	if (follow->id)
 		fprintf(stderr,
 			"kettle: submission %lld is still queued or running; `kettle submission cancel %lld` stops it.\n",

@@ -31,6 +31,7 @@ struct progress {
 	const struct term *term;
 	bool silent;
 	char *drawn; /* the live line on the terminal, or NULL */
+	char *kept;  /* what an interruption leaves, or NULL */
 	struct timespec start;
 	size_t count;
 	struct device devices[PROGRESS_DEVICES];
@@ -54,6 +55,7 @@ progress_free(struct progress *progress)
 	progress_hide(progress);
 	for (size_t i = 0; i < progress->count; i++)
 		json_decref(progress->devices[i].results);
+	free(progress->kept);
 	free(progress);
 }
 
@@ -195,6 +197,7 @@ struct event {
 	const char *device, *state, *step, *key, *value;
 	bool secret, cached;
 	double done, total; /* of what is copied */
+	const json_t *report;
 };
 
 static struct event
@@ -216,6 +219,7 @@ read_event(const json_t *json)
 		.cached = member_true(report, "cached"),
 		.done = member_number(report, "done"),
 		.total = member_number(report, "total"),
+		.report = report,
 	};
 }
 
@@ -321,6 +325,32 @@ on_copied(struct progress *progress, struct device *device, const struct event *
 	set_state(progress, device, text);
 }
 
+/* "leaderboard conv2d (2 of 7), run 1 of 5" */
+static void
+on_measuring(struct progress *progress, struct device *device, const struct event *event)
+{
+	char text[PROGRESS_STATE_SIZE];
+	AUTO_FREE char *name = term_sanitized(member_text(event->report, "name"));
+	snprintf(text, sizeof(text), "%s %.80s (%lld of %lld), run %lld of %lld", member_text(event->report, "what"), name,
+		(long long)member_int(event->report, "index"), (long long)member_int(event->report, "count"),
+		(long long)member_int(event->report, "run"), (long long)member_int(event->report, "runs"));
+	set_state(progress, device, text);
+}
+
+static void
+on_kept(struct progress *progress, struct device *device, const struct event *event)
+{
+	(void)device;
+	free(progress->kept);
+	progress->kept = term_sanitized(member_text(event->report, "text"));
+}
+
+const char *
+progress_kept(const struct progress *progress)
+{
+	return progress->kept;
+}
+
 static void
 on_job_done(struct progress *progress, struct device *device, const struct event *event)
 {
@@ -342,6 +372,8 @@ progress_event(struct progress *progress, const json_t *json)
 		{"result", on_result, NULL},
 		{"outcome", on_outcome, NULL},
 		{"copied", on_copied, NULL},
+		{"measuring", on_measuring, NULL},
+		{"kept", on_kept, NULL},
 		{"job.done", on_job_done, NULL},
 		{"waiting", NULL, "waiting for the device"},
 		{"assigned", NULL, "started"},

@@ -40,6 +40,8 @@ bool progress_waits(const struct progress *progress);
 void progress_event(struct progress *progress, const json_t *event);
 /* Redraws the live line with the time that has passed. */
 void progress_tick(struct progress *progress);
+/* What is kept if the command is interrupted now, as it has said (borrowed); NULL: it has not. */
+const char *progress_kept(const struct progress *progress);
 /* Clears the live line, so that other text can follow. */
 void progress_hide(struct progress *progress);
 void progress_free(struct progress *progress); /* NULL is allowed */
