@@ -58,7 +58,7 @@ ATTACKS = {
     "a name that turns text around": ("put('a\\u202eb')", None),
     "a long path": ("os.chdir('out/cache')\nfor i in range(20):\n    os.mkdir('x' * 250)\n    os.chdir('x' * 250)\nopen('y', 'w').close()", []),
     "deep folders": ("os.chdir('out/cache')\nfor i in range(90):\n    os.mkdir('x')\n    os.chdir('x')\nopen('y', 'w').close()", None),
-    "closed files and folders": ("put('shut/a'); os.chmod('out/cache/shut/a', 0)", ["shut/a theirs 0o0"]),
+    "closed files and folders": ("put('shut/a'); os.chmod('out/cache/shut/a', 0)", ["shut/a theirs 0o0"] if os.getuid() == 0 else []),  # only root may open it
     "special modes": ("put('suid'); os.chmod('out/cache/suid', 0o6755)", ["suid theirs 0o0"]),
     "a large sparse file": ("os.truncate(os.open('out/cache/sparse', os.O_CREAT | os.O_RDWR), (1 << 30) + 1)", []),
     "many first folders": ("for i in range(300):\n    put('f%d/a' % i)", None),
