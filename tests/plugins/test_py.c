@@ -294,6 +294,38 @@ test_warm(void **state)
 	kettle_plugin.destroy(other);
 }
 
+/* By what files name, as a word of its own; for GPUs Triton knows what it compiles for. */
+static void
+test_recipes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *device, *recipes;
+	} cases[] = {
+		{"import torch\n", "{\"name\": \"CPU\"}", ""},
+		{"@torch.compile\ndef f(): pass\n", "{\"name\": \"CPU\"}", "torch.compile"},
+		{"x = torch.compiled, mytorch.compile\n", "{\"name\": \"CPU\"}", ""},
+		{"torch.use_deterministic_algorithms(True)\n", "{\"name\": \"CPU\"}", "torch.compiler"},
+		{"torch.compile(f)\ntorch.use_deterministic_algorithms(True)\n", "{\"name\": \"CPU\"}", "torch.compile"},
+		{"torch.compile(f)\n", "{\"name\": \"H\", \"sm\": \"90a\"}", ""},
+		{"import triton\nimport jax.numpy\n", "{\"name\": \"CPU\"}", "triton jax"},
+		{"import triton\n", "{\"name\": \"H\", \"sm\": \"90a\"}", "triton=cuda:90:32"},
+		{"import triton\n", "{\"name\": \"H\", \"facts\": {\"gpu\": {\"compute\": \"9.0\"}}}", "triton=cuda:90:32"},
+		{"import triton\n", "{\"name\": \"M\", \"gfx\": \"gfx942\"}", "triton=hip:gfx942:64"},
+		{"import triton\n", "{\"name\": \"R\", \"gfx\": \"gfx1100\"}", "triton=hip:gfx1100:32"},
+		{"from numba import njit\nimport cupy, helion\nimport cutlass\n", "{\"name\": \"CPU\"}", "numba cupy cute"},
+	};
+	void *mine = plans_self;
+	void *other = plans_instance(json_pack("{s:s, s:s, s:b}", "python", "python3", "prepare", "never", "warm", 1));
+	plans_self = other;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *plan = good_plan((struct given){plain, cases[i].text, NULL, cases[i].device});
+		plans_expect_words(at(at(plans_step(plan, "test"), "warm"), "recipes"), cases[i].recipes);
+	}
+	plans_self = mine;
+	kettle_plugin.destroy(other);
+}
+
 /* Triton's interpreter is an option, and the scores that it leads to have a remark. */
 static void
 test_interpret(void **state)
@@ -415,6 +447,7 @@ main(void)
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_warm),
+		cmocka_unit_test(test_recipes),
 		cmocka_unit_test(test_interpret),
 		cmocka_unit_test(test_single_task),
 		cmocka_unit_test(test_single_refused),

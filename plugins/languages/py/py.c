@@ -473,30 +473,22 @@ static json_t *
 make_recipes(const struct plan_builder *builder)
 {
 	static const struct {
-		const char *word, *recipe;
-	} named[] =
-		{
-			{"torch.compile", "torch.compile"},
-			{"torch._inductor", "torch.compile"},
-			{"use_deterministic_algorithms", "torch.compiler"},
-			{"torch._dynamo", "torch.compiler"},
-		},
-	  imported[] = {{"jax", "jax"}, {"numba", "numba"}, {"cupy", "cupy"}, {"helion", "helion"}, {"cutlass", "cute"}};
+		const char *module, *recipe;
+	} imported[] = {{"jax", "jax"}, {"numba", "numba"}, {"cupy", "cupy"}, {"helion", "helion"}, {"cutlass", "cute"}};
 	json_t *recipes = json_array(), *target = builder_imports(builder, "triton") ? triton_target(builder) : NULL;
-	bool compiles = false;
-	for (size_t i = 0; i < ARRAY_SIZE(named) && !compiles; i++)
-		if (is_named(builder, named[i].word)) {
-			bool whole = strcmp(named[i].recipe, "torch.compile") == 0;
-			json_array_append_new(
-				recipes, json_sprintf("%s%s", named[i].recipe, whole && has_gpu(builder) ? "=gpu" : ""));
-			compiles = true;
-		}
+	bool compiles = is_named(builder, "torch.compile") || is_named(builder, "torch._inductor") ||
+					is_named(builder, "torch._dynamo");
+	/* Where torch sees a GPU, its compiler opens it, and then no copy of the interpreter could use it. */
+	if (compiles && !has_gpu(builder))
+		json_array_append_new(recipes, json_string("torch.compile"));
+	else if (is_named(builder, "use_deterministic_algorithms"))
+		json_array_append_new(recipes, json_string("torch.compiler"));
 	if (target)
 		json_array_append_new(recipes, target);
 	else if (builder_imports(builder, "triton"))
 		json_array_append_new(recipes, json_string("triton"));
 	for (size_t i = 0; i < ARRAY_SIZE(imported); i++)
-		if (builder_imports(builder, imported[i].word))
+		if (builder_imports(builder, imported[i].module))
 			json_array_append_new(recipes, json_string(imported[i].recipe));
 	return recipes;
 }

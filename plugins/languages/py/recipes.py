@@ -21,22 +21,6 @@ def torch_compiler():
     import torch._inductor.config
 
 
-class without_gpu:
-    """While torch looks for a GPU there is none, since what opens one cannot be copied."""
-    def __enter__(self):
-        import torch
-        self.own = torch.cuda.is_available, torch.cuda.device_count
-        torch.cuda.is_available, torch.cuda.device_count = lambda: False, lambda: 0
-
-    def __exit__(self, *exception):
-        torch = sys.modules["torch"]
-        torch.cuda.is_available, torch.cuda.device_count = self.own
-        for name in ("torch.utils._triton", "torch._inductor.utils", "torch._dynamo.utils", "torch._inductor.runtime.hints"):
-            for value in list(scope_of(sys.modules.get(name)).values()):
-                if hasattr(type(value), "cache_clear"):
-                    value.cache_clear()  # it may know now that there is none
-
-
 class quiet_progress:
     """Bars of progress have a thread and memory that all copies would share."""
     bar = None
@@ -55,37 +39,16 @@ class quiet_progress:
             del self.bar._lock
 
 
-def import_torch_compiler():
-    import torch
-    for name in TORCH_COMPILER:
-        import_module("torch." + name)
-
-
-def reset_torch():
-    import torch
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
-    torch._inductor.utils.clear_caches()
-
-
-def compile_with_torch(device="cpu"):
-    """
-    torch.compile: on a CPU all of it, with a function of Kettle's own. For a GPU its modules and what traces functions: the rest asks
-    which GPU there is.
-    """
+def compile_with_torch():
+    """For CPUs alone: where there is a GPU, the compiler looks for it, and what has opened one cannot be copied."""
     import torch
     import torch._inductor.config as config
 
     def rehearsed(first, second):
         return torch.relu(first + second).sum()
-    if device != "cpu":
-        with config.patch(compile_threads=1), without_gpu():
-            import_torch_compiler()
-            torch.compile(rehearsed, backend="aot_eager")(torch.zeros(8), torch.zeros(8))
-            reset_torch()
-        return
     with config.patch(compile_threads=1), compiling() as caches:
-        import_torch_compiler()
+        for name in TORCH_COMPILER:
+            import_module("torch." + name)
         codecache = sys.modules["torch._inductor.codecache"]
         headers = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "precompiled_headers")
         for name, folder in (("_HEADER_DIR", headers), ("_HEADER_LOCK_DIR", os.path.join(headers, "locks"))):
@@ -93,7 +56,9 @@ def compile_with_torch(device="cpu"):
                 setattr(codecache, name, folder)
         with quiet_progress():
             torch.compile(rehearsed)(torch.zeros(8), torch.zeros(8))
-        reset_torch()
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        torch._inductor.utils.clear_caches()
         # The header is known by its place; runs find it at another one.
         known = getattr(codecache, "_precompile_header", None)
         if known is not None:
