@@ -109,6 +109,26 @@ def failing(folder):
         contains(warnings(server)[0], "kettles.own")
 
 
+def elsewhere(folder):
+    """A package that hands another folder over than the one for what it compiled is refused, and nothing is taken or removed there"""
+    if os.getuid() != 0:
+        raise Skip("only root reads what its imports may not")
+    secret = os.path.join(folder, "secret")
+    os.mkdir(secret, 0o755)
+    with open(os.path.join(secret, "kept"), "w") as file:
+        file.write("secret")
+    os.chmod(file.name, 0o600)
+    # The extension has opened the cache already; in its place comes a folder of root's.
+    place = packages(folder, {"helion/__init__.py": "import os\nown = os.environ['TRITON_CACHE_DIR'].rpartition('/')[0]\n"
+                              "for name in os.listdir('/proc/self/fd'):\n"
+                              "    if os.path.realpath('/proc/self/fd/' + name) == own: os.dup2(os.open(%r, os.O_RDONLY), int(name))\n" % secret})
+    with Exec(folder, config={"read": [place]}) as server:
+        outcome = run(server, "import os\nprint(os.path.exists('out/cache/kept'))\n", ["helion"], place)
+        equal((outcome["stdout"]["text"], outcome.get("warm")), ("False\n", True))
+        contains(warnings(server)[0], "their folder belongs to somebody else")
+    equal(open(file.name).read(), "secret")
+
+
 def keys(folder):
     """An interpreter with other recipes is another one"""
     place = packages(folder, TRITON)
@@ -262,4 +282,4 @@ def unchanged(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([compiled, without, absent, failing, keys, ended, shown, budget, torch_compiles, unchanged]))
+    sys.exit(main([compiled, without, absent, failing, elsewhere, keys, ended, shown, budget, torch_compiles, unchanged]))

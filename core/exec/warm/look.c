@@ -69,12 +69,33 @@ empty_cache(int fd)
 	}
 }
 
+/* Whether a folder is its own: this process may have the right to read and remove what that one may not. */
+static bool
+is_own(const struct warm_process *process, int folder)
+{
+	char path[64];
+	AUTO_FREE char *line = NULL;
+	size_t size = 0;
+	unsigned uid;
+	struct stat st;
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)process->child.pid);
+	AUTO_FILE FILE *file = fopen(path, "re");
+	while (file && getline(&line, &size, file) > 0)
+		if (sscanf(line, "Uid: %u", &uid) == 1)
+			return fstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid;
+	return false;
+}
+
 /* Takes over what recipes compiled; then the process's own memory holds it no more. */
 static void
 take_layer(struct warm_process *process)
 {
 	static const struct layer_source nothing = {0};
 	struct kettle_error error = {0};
+	if (!is_own(process, process->cache_fd)) {
+		process->trouble = xstrdup("their folder belongs to somebody else");
+		return;
+	}
 	AUTO_FREE char *folder = xasprintf("%s/layer-%d", process->pool->setup.spool, (int)process->child.pid);
 	struct layer files = {0};
 	int rc = layer_take(process->cache_fd, &nothing, folder, &files, &error);
@@ -190,7 +211,7 @@ warm_work_stamp(void *arg)
 	process->memory = memory_of(process->child.pid, &process->bytes);
 	if (process->image.path && fstat(process->image.fd, &image) == 0)
 		process->bytes += (uint64_t)image.st_blocks * 512;
-	if (process->cache_fd >= 0 && process->order.recipes.count > 0)
+	if (process->order.recipes.count > 0)
 		take_layer(process);
 	remove_private(process);
 }
