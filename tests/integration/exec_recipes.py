@@ -125,7 +125,7 @@ def elsewhere(folder):
     with Exec(folder, config={"read": [place]}) as server:
         outcome = run(server, "import os\nprint(os.path.exists('out/cache/kept'))\n", ["helion"], place)
         equal((outcome["stdout"]["text"], outcome.get("warm")), ("False\n", True))
-        contains(warnings(server)[0], "their folder belongs to somebody else")
+        contains(warnings(server)[0], "their folder belongs to another user")
     equal(open(file.name).read(), "secret")
 
 

@@ -93,7 +93,7 @@ take_layer(struct warm_process *process)
 	static const struct layer_source nothing = {0};
 	struct kettle_error error = {0};
 	if (!is_own(process, process->cache_fd)) {
-		process->trouble = xstrdup("their folder belongs to somebody else");
+		process->trouble = xstrdup("their folder belongs to another user");
 		return;
 	}
 	AUTO_FREE char *folder = xasprintf("%s/layer-%d", process->pool->setup.spool, (int)process->child.pid);

@@ -300,7 +300,7 @@ only(const struct ear *ear)
 	return json_string_value(json_array_get(ear->kinds, 0));
 }
 
-/* The progress of a command reaches those of the connection that sent it, through the socket, and nobody else. */
+/* The progress of a command reaches those of the connection that sent it, through the socket, and no other. */
 static void
 test_progress(void **state)
 {
