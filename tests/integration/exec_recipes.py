@@ -155,6 +155,19 @@ def ended(folder):
         equal((outcome["state"], outcome["stderr"]["text"]), ("cancelled", ""))
 
 
+def again(folder):
+    """A layer that is still in use does not keep an interpreter that gets the pid of the layer's from having one of its own"""
+    place = packages(folder, TRITON)
+    with Exec(folder, config={"read": [place]}) as server:
+        [spool] = spools(server.state)
+        last = subprocess.Popen(["true"])
+        last.wait()
+        for pid in range(last.pid, last.pid + 4096):
+            os.mkdir(os.path.join(server.state, "spool", spool, "layer-%d" % pid))
+        outcome = run(server, "import os\nprint(os.path.exists('out/cache/triton/cuda-80'))\n", ["triton"], place)
+        equal((outcome["stdout"]["text"], outcome.get("warm"), warnings(server)), ("True\n", True, []))
+
+
 def warm(server):
     server.send(op="hello")
     return [(one["recipes"], one["state"], one["runs"]) for one in server.until(event="hello")["warm"]]
@@ -282,4 +295,4 @@ def unchanged(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([compiled, without, absent, failing, elsewhere, keys, ended, shown, budget, torch_compiles, unchanged]))
+    sys.exit(main([compiled, without, absent, failing, elsewhere, keys, ended, again, shown, budget, torch_compiles, unchanged]))

@@ -96,7 +96,7 @@ take_layer(struct warm_process *process)
 		process->trouble = xstrdup("their folder belongs to another user");
 		return;
 	}
-	AUTO_FREE char *folder = xasprintf("%s/layer-%d", process->pool->setup.spool, (int)process->child.pid);
+	AUTO_FREE char *folder = xasprintf("%s/layer-%u", process->pool->setup.spool, process->number);
 	struct layer files = {0};
 	int rc = layer_take(process->cache_fd, &nothing, folder, &files, &error);
 	empty_cache(process->cache_fd);

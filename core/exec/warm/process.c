@@ -410,6 +410,7 @@ void
 warm_start(struct warm_process *process)
 {
 	process->state = STARTING;
+	process->number = ++process->pool->started;
 	process->printed.len = 0;
 	memset(&process->child, 0, sizeof(process->child));
 	process->copies = 0;

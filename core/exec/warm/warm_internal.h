@@ -30,6 +30,7 @@ struct warm_process {
 	struct warm_process *next;
 	char *key;
 	enum state state;
+	unsigned number; /* of this start: no other one of this pool has it, as pids come again */
 	bool warned;
 	uv_process_t child;
 	uv_poll_t socket, output;
@@ -65,6 +66,7 @@ struct warm {
 	struct warm_process *list;
 	char *module, *stand_in; /* NULL: it is not there */
 	unsigned max, max_copies;
+	unsigned started;   /* interpreters, so far */
 	uint64_t max_bytes; /* of all together */
 	uv_timer_t later;   /* prepares the next copy while a run is under way */
 	bool closing, complained;
