@@ -305,7 +305,10 @@ test_recipes(void **state)
 		{"import torch\n", "{\"name\": \"CPU\"}", ""},
 		{"@torch.compile\ndef f(): pass\n", "{\"name\": \"CPU\"}", "torch.compile"},
 		{"x = torch.compiled, mytorch.compile\n", "{\"name\": \"CPU\"}", ""},
-		{"torch.use_deterministic_algorithms(True)\n", "{\"name\": \"CPU\"}", "torch.compiler"},
+		{"import torch\ntorch.use_deterministic_algorithms(True)\n", "{\"name\": \"CPU\"}", "torch.compiler"},
+		{"import torch\nfrom utils import DeterministicContext\n", "{\"name\": \"CPU\"}", "torch.compiler"},
+		{"import torch\nfrom utils import deterministic\n", "{\"name\": \"CPU\"}", "torch.compiler"},
+		{"deterministic = True\n", "{\"name\": \"CPU\"}", ""},
 		{"torch.compile(f)\ntorch.use_deterministic_algorithms(True)\n", "{\"name\": \"CPU\"}", "torch.compile"},
 		{"torch.compile(f)\n", "{\"name\": \"H\", \"sm\": \"90a\"}", ""},
 		{"import triton\nimport jax.numpy\n", "{\"name\": \"CPU\"}", "triton jax"},
@@ -322,6 +325,28 @@ test_recipes(void **state)
 		AUTO_JSON json_t *plan = good_plan((struct given){plain, cases[i].text, NULL, cases[i].device});
 		plans_expect_words(at(at(plans_step(plan, "test"), "warm"), "recipes"), cases[i].recipes);
 	}
+	plans_self = mine;
+	kettle_plugin.destroy(other);
+}
+
+/* What utils.py, of which each task has a copy, would import or call says nothing. */
+static void
+test_helpers(void **state)
+{
+	(void)state;
+	static const char helpers[] = "utils.py task.py eval.py";
+	void *mine = plans_self;
+	void *other = plans_instance(json_pack(
+		"{s:s, s:s, s:b, s:[s, s]}", "python", "python3", "prepare", "never", "warm", 1, "preload", "numpy", "torch"));
+	plans_self = other;
+	AUTO_JSON json_t *lazy = good_plan((struct given){helpers,
+		"import numpy\ndef f():\n  import torch\n  torch.use_deterministic_algorithms(True)\n  torch.compile(f)\n",
+		NULL, NULL});
+	const json_t *warm = at(plans_step(lazy, "test"), "warm");
+	plans_expect_words(at(warm, "preload"), "numpy");
+	plans_expect_words(at(warm, "recipes"), "");
+	AUTO_JSON json_t *eager = good_plan((struct given){helpers, "import numpy\nimport torch\n", NULL, NULL});
+	plans_expect_words(at(at(plans_step(eager, "test"), "warm"), "preload"), "numpy torch");
 	plans_self = mine;
 	kettle_plugin.destroy(other);
 }
@@ -448,6 +473,7 @@ main(void)
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_warm),
 		cmocka_unit_test(test_recipes),
+		cmocka_unit_test(test_helpers),
 		cmocka_unit_test(test_interpret),
 		cmocka_unit_test(test_single_task),
 		cmocka_unit_test(test_single_refused),

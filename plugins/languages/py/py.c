@@ -385,13 +385,20 @@ is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Whether the text has a line `import NAME` or `from NAME`, indented or not. */
+/* What helps a task, a copy in each: what its functions would import or call if they were called says nothing of a run. */
 static bool
-imports(const char *text, const char *module)
+is_helper(const char *name)
+{
+	return strcmp(name, "utils.py") == 0;
+}
+
+/* Whether the text has a line `import NAME` or `from NAME`, `indented` or not. */
+static bool
+imports(const char *text, const char *module, bool indented)
 {
 	size_t len = strlen(module);
 	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += strspn(line, " \t\n");
+		line += strspn(line, indented ? " \t\n" : "\n");
 		size_t word = strncmp(line, "import ", 7) == 0 ? 7 : strncmp(line, "from ", 5) == 0 ? 5 : 0;
 		const char *name = line + word + strspn(line + word, " ");
 		if (word && strncmp(name, module, len) == 0 && !is_word(name[len]))
@@ -407,7 +414,7 @@ builder_imports(const struct plan_builder *builder, const char *module)
 	const char *name;
 	json_t *contents;
 	json_object_foreach((json_t *)builder->request->files, name, contents)
-		if (imports(member_string(contents, "text"), module))
+		if (imports(member_string(contents, "text"), module, !is_helper(name)))
 			return true;
 	return false;
 }
@@ -425,7 +432,7 @@ make_preload(const struct plan_builder *builder)
 	return list;
 }
 
-/* Whether any file of the run, the submission too, has the word, not as a part of a longer one. */
+/* Whether a file of the run, the submission too, has the word, not as a part of a longer one. */
 static bool
 is_named(const struct plan_builder *builder, const char *word)
 {
@@ -433,7 +440,8 @@ is_named(const struct plan_builder *builder, const char *word)
 	json_t *contents;
 	size_t len = strlen(word);
 	json_object_foreach((json_t *)builder->request->files, name, contents)
-		for (const char *text = member_text(contents, "text"), *at = text; (at = strstr(at, word)); at++)
+		for (const char *text = member_text(contents, "text"), *at = is_helper(name) ? "" : text;
+			 (at = strstr(at, word)); at++)
 			if ((at == text || !is_word(at[-1])) && !is_word(at[len]))
 				return true;
 	return false;
@@ -478,10 +486,14 @@ make_recipes(const struct plan_builder *builder)
 	json_t *recipes = json_array(), *target = builder_imports(builder, "triton") ? triton_target(builder) : NULL;
 	bool compiles = is_named(builder, "torch.compile") || is_named(builder, "torch._inductor") ||
 					is_named(builder, "torch._dynamo");
+	/* The latter two are utils.py's. */
+	bool repeats = builder_imports(builder, "torch") &&
+				   (is_named(builder, "use_deterministic_algorithms") || is_named(builder, "deterministic") ||
+					   is_named(builder, "DeterministicContext"));
 	/* Where torch sees a GPU, its compiler opens it, and then no copy of the interpreter could use it. */
 	if (compiles && !has_gpu(builder))
 		json_array_append_new(recipes, json_string("torch.compile"));
-	else if (is_named(builder, "use_deterministic_algorithms"))
+	else if (repeats)
 		json_array_append_new(recipes, json_string("torch.compiler"));
 	if (target)
 		json_array_append_new(recipes, target);
