@@ -31,7 +31,7 @@ HONEST = {"py": "from attack import honest as custom_kernel\n",
 # Those that only wait need nothing of the machine.
 AT_A_TIME, WAITING_AT_A_TIME = 4, 12
 LIMITS = {"wall": 8, "memory": 512 << 20, "processes": 128, "disk": 128 << 20, "shm": 64 << 20}
-FIRST_LIMITS = dict(LIMITS, wall=120)
+FIRST_LIMITS = dict(LIMITS, wall=570)
 # What kettle-exec hears and says also goes into files, by the name that RECORD has.
 WRAPPER = """\
 {start}
