@@ -59,10 +59,18 @@ installed_path(const char *in_build, const char *configured)
 {
 	AUTO_FREE char *program = path_program_dir();
 	AUTO_FREE char *way = installed_is_build() ? NULL : installed_relative_path(KETTLE_BIN_DIR, configured);
-	const char *found = way ? way : in_build;
-	AUTO_FREE char *near = program && found ? path_join(program, found) : NULL;
-	char *real = near ? realpath(near, NULL) : NULL;
-	return real ? real : xstrdup(configured);
+	const char *part = way ? way : in_build;
+	if (!program || !part)
+		return xstrdup(configured);
+	unsigned levels = 0;
+	for (; strncmp(part, "../", 3) == 0; part += 3)
+		levels++;
+	AUTO_FREE char *above = path_above(program, levels);
+	char *near = path_join(*above ? above : "/", part), *real = realpath(near, NULL);
+	if (!real)
+		return near;
+	free(near);
+	return real;
 }
 
 char *

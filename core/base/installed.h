@@ -17,8 +17,8 @@
 /*
  * The file or folder that configure gave the absolute path `configured`. It is looked for from where the running program
  * lies (/proc/self/exe): in a build folder as `in_build` below it (NULL: it is none of a build folder's parts), else where
- * it is when everything was moved together. Where nothing is there, `configured` itself, which may not exist either.
- * Real path if it exists. New string.
+ * it is when everything was moved together; never at `configured`, where another installation may lie, but for a part that
+ * is none of a build folder's, and without /proc. Real path if it exists. New string.
  */
 char *installed_path(const char *in_build, const char *configured);
 /* Whether the running program lies in a build folder, whose parts lie elsewhere than an installation's. */

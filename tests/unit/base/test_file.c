@@ -57,9 +57,13 @@ test_installed(void **state)
 	expect_way("/opt/x/bin", "/opt", "../..");
 	expect_way("/bin", "/bin", "");
 	expect_way("/", "/lib", "lib");
-	/* This program lies in a build folder's tests: what is nowhere near it is where configure said. */
-	AUTO_FREE char *nowhere = installed_path("no/such/part", "/no/such/place");
-	assert_string_equal(nowhere, "/no/such/place");
+	/* This program is no part of an installation: what is not near it is not taken from where configure said. */
+	AUTO_FREE char *program = path_program_dir(), *above = path_above(program, 1);
+	AUTO_FREE char *beside = path_join(program, "none"), *there = installed_path("x", KETTLE_BIN_DIR "/none");
+	assert_string_equal(there, beside);
+	AUTO_FREE char *up = path_join(above, "none"), *bin_up = path_above(KETTLE_BIN_DIR, 1);
+	AUTO_FREE char *configured = path_join(bin_up, "none"), *moved = installed_path("x", configured);
+	assert_string_equal(moved, up);
 }
 
 static void
