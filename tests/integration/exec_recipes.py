@@ -102,11 +102,33 @@ def failing(folder):
             equal(len(warnings(server)), 1 if sentence else 0)
             if sentence:
                 contains(warnings(server)[0], sentence)
-                contains(warnings(server)[0], "begin without what its recipes do")
+                contains(warnings(server)[0], "The recipe `helion` of warm processes failed, so steps begin without it")
     with Exec(folder) as server:
-        outcome = run(server, "print('x')\n", ["kettles.own"])
+        outcome = run(server, "print('x')\n", ["kettles.own", "helion"])
         equal((outcome["stdout"]["text"], outcome.get("warm")), ("x\n", True))
+        server.send(op="hello")
+        [one] = [one for one in server.until(event="hello")["warm"] if one["state"] == "ready"]
+        equal((one["recipes"], one["absent"]), ([], ["helion"]))
         contains(warnings(server)[0], "kettles.own")
+
+
+def others(folder):
+    """A recipe that fails or takes too long is named and stopped with all that it started, and interpreters keep the others"""
+    look = "import sys\nprint([name for name in ('cupy', 'helion', 'triton') if name in sys.modules])\n"
+    marker = "kettle-hangs-%d-%s" % (os.getpid(), os.path.basename(folder))
+    wanted = {"import os, subprocess\nsubprocess.run(['sh', '-c', 'while :; do sleep 1; done', '%s'])\n" % marker: "it took longer than 5 s",
+              "print('hello')\n": "what it imports prints", "raise ValueError('not today')\n": "ValueError: not today"}
+    for number, (source, sentence) in enumerate(wanted.items()):
+        place = packages(os.path.join(folder, str(number)), {**TRITON, "helion/__init__.py": source, "cupy/__init__.py": ""})
+        with Exec(folder, config={"read": [place], "warm": {"recipe_seconds": 5}}) as server:
+            # Of another board, too.
+            for preload in ([], [], ["json"]):
+                outcome = run(server, look, ["triton", "helion", "cupy"], place, preload=preload)
+                equal((outcome["stdout"]["text"], outcome["state"], outcome.get("warm"), warnings(server)[1:]), ("['cupy', 'triton']\n", "passed", True, []))
+            equal(len(warnings(server)), 1)
+            contains(warnings(server)[0], "The recipe `helion` of warm processes failed, so steps begin without it: ")
+            contains(warnings(server)[0], sentence)
+            poll(lambda: not processes_with(marker), "the end of what the recipe started")
 
 
 def elsewhere(folder):
@@ -265,7 +287,7 @@ def needs_compiler():
 def torch_compiles(folder):
     """torch.compile finds its compiler loaded and its header compiled; the interpreter remembers no folder that has gone"""
     needs_compiler()
-    with Exec(folder) as server:
+    with Exec(folder, config={"warm": {"recipe_seconds": 280}}) as server:
         outcome = run(server, COMPILE, ["torch.compile"], preload=["numpy", "torch"], limits={"wall": 300})
         equal((outcome["state"], outcome.get("warm"), outcome["stdout"]["text"]), ("passed", True, "True True True True\n"))
         outcome = run(server, "import gc\ngc.unfreeze()\n" + REMEMBERS % os.path.realpath(folder), ["torch.compile"], preload=["numpy", "torch"])
@@ -285,7 +307,7 @@ def leaves(value, path=""):
 def unchanged(folder):
     """After a recipe, threads, flags, settings, environment and handlers are those of an interpreter that has compiled nothing"""
     needs_compiler()
-    with Exec(folder) as server:
+    with Exec(folder, config={"warm": {"recipe_seconds": 280}}) as server:
         warm = run(server, STATE, ["torch.compile"], preload=["numpy", "torch"], limits={"wall": 300})
         cold = server.one({key: value for key, value in script(STATE, []).items() if key != "warm"})
         equal((warm.get("warm"), warm["state"], cold.get("warm"), cold["state"]), (True, "passed", None, "passed"))
@@ -295,4 +317,4 @@ def unchanged(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([compiled, without, absent, failing, elsewhere, keys, ended, again, shown, budget, torch_compiles, unchanged]))
+    sys.exit(main([compiled, without, absent, failing, others, elsewhere, keys, ended, again, shown, budget, torch_compiles, unchanged]))

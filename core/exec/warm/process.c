@@ -20,6 +20,8 @@
 #include "exec/util/list.h"
 
 #define READY "ready\n"
+#define NEXT "next\n"     /* the next recipe begins, or what comes after all of them */
+#define ABSENT "absent\n" /* ... and for the last one nothing is installed */
 #define READY_MAX (256u << 10)
 #define PRINTED_MAX 65536 /* bytes of its output that are kept */
 
@@ -123,11 +125,13 @@ retire(uv_loop_t *loop, struct sandbox_warm *sandbox_take)
 void
 warm_end(struct warm_process *process, enum state state)
 {
+	/* With all that it has started: nothing of that is a copy before it is ready. */
+	pid_t victim = process->state == STARTING ? -process->child.pid : process->child.pid;
 	process->state = state;
 	retire(process->pool->setup.loop, STEAL(process->sandbox));
 	image_remove(&process->image);
 	if (process->running)
-		(void)uv_process_kill(&process->child, SIGKILL);
+		(void)kill(victim, SIGKILL);
 	else if (process->handles == 0 && state == ENDING)
 		warm_free_process(process);
 }
@@ -142,21 +146,30 @@ last_line(struct buf *printed)
 	return line ? line + 1 : printed->len ? printed->data : "it printed nothing";
 }
 
+/* NULL: it imports, or has followed them all. */
+static const char *
+current_recipe(const struct warm_process *process)
+{
+	bool follows = process->begun > 0 && process->begun <= process->order.recipes.count;
+	return follows ? process->order.recipes.list[process->begun - 1] : NULL;
+}
+
 static void
 warm_fail(struct warm_process *process, const char *why)
 {
-	AUTO_BUF struct buf text = {0};
-	AUTO_BUF struct buf clean = {0};
 	if (process->state != STARTING)
 		return;
 	process->failed_ns = time_monotonic_ns();
 	bool cooks = process->order.recipes.count > 0;
-	if (!process->warned)
-		buf_printf(&text, "A warm process could not be made, so its steps begin %s: %s: %.500s",
-			cooks ? "without what its recipes do" : "cold", why, last_line(&process->printed));
-	if (text.len && utf8_sanitize(text.data, text.len, &clean) < text.len)
-		json_lines_json(process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
-	process->warned = true;
+	const char *recipe = current_recipe(process), *line = last_line(&process->printed);
+	AUTO_FREE char *text =
+		recipe ? xasprintf("The recipe `%s` of warm processes failed, so steps begin without it: %s: %.500s", recipe,
+					 why, line)
+			   : xasprintf("A warm process could not be made, so its steps begin %s: %s: %.500s",
+					 cooks ? "without what its recipes do" : "cold", why, line);
+	if (recipe)
+		warm_refuse(process, recipe);
+	warm_tell_once(process->pool, recipe ? process->order.path : process->key, text);
 	warm_end(process, FAILED);
 	warm_tell(process, NULL, cooks);
 }
@@ -184,7 +197,12 @@ on_output(uv_poll_t *poll, int status, int events)
 static void
 out_of_patience(uv_timer_t *timer)
 {
-	warm_fail(timer->data, "it took too long");
+	struct warm_process *process = timer->data;
+	AUTO_FREE char *why = current_recipe(process)
+							  ? xasprintf("it took longer than %u s (`warm: recipe_seconds` of exec.yml)",
+									process->pool->recipe_ms / 1000)
+							  : xstrdup("it took too long");
+	warm_fail(process, why);
 }
 
 /* ---- looking at the disk ---- */
@@ -223,42 +241,6 @@ void
 warm_check(struct warm_process *process)
 {
 	warm_look(process, warm_work_look, look_done);
-}
-
-/* Whether it has ended since it could not give up this process's rights; then its steps wait for one that keeps them. */
-static bool
-is_refused(struct warm_process *process)
-{
-	char byte;
-	if (process->state != STARTING || process->report_fd < 0 || read(process->report_fd, &byte, 1) != 1)
-		return false;
-	json_lines_json(
-		process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error",
-									  "An interpreter imports with the rights of kettle-exec: this machine lets no "
-									  "ordinary user make namespaces, or "
-									  "the interpreter or its PYTHONPATH is below a folder that is closed to others."));
-	strings_add(&process->pool->entitled, process->key);
-	warm_end(process, ENDING);
-	warm_tell(process, NULL, true);
-	return true;
-}
-
-static void
-on_ended(uv_process_t *child, int64_t status, int signal)
-{
-	struct warm_process *process = child->data;
-	(void)status;
-	(void)signal;
-	process->running = false;
-	take_output(process);
-	if (!is_refused(process))
-		warm_fail(process, "the interpreter ended while it imported");
-	if (process->state == READY_TO_COPY)
-		warm_end(process, ENDING);
-	/* What its imports wrote may be much. */
-	if (!process->looking && process->private)
-		warm_look(process, warm_work_remove, remove_done);
-	close_handles(process);
 }
 
 /* ---- ready ---- */
@@ -318,28 +300,98 @@ receive(struct warm_process *process, char *text, size_t size)
 	return got;
 }
 
+/* The next recipe has its own time, and what comes after all of them as much as the imports. */
+static void
+begin_recipe(struct warm_process *process, bool absent)
+{
+	size_t count = process->order.recipes.count;
+	if (absent && process->begun > 0)
+		process->absent |= UINT64_C(1) << (process->begun - 1);
+	if (process->begun++ > count) {
+		warm_fail(process, "it follows more recipes than it has");
+		return;
+	}
+	(void)uv_timer_start(
+		&process->patience, out_of_patience, process->begun <= count ? process->pool->recipe_ms : WARM_START_MS, 0);
+	/* It waits for this, so that what it prints can be told by recipe. */
+	(void)send(process->socket_fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* False: no message is there, or the last one was. */
+static bool
+take_message(struct warm_process *process)
+{
+	AUTO_FREE char *text = xcalloc(1, READY_MAX + 1);
+	ssize_t size = receive(process, text, READY_MAX);
+	if (size < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	bool ready = size > 0 && strncmp(text, READY, strlen(READY)) == 0, absent = strcmp(text, ABSENT) == 0;
+	/* From there on the socket is the sandbox library's; its end shows as the end of the child. */
+	if (ready || size <= 0 || process->state != STARTING)
+		(void)uv_poll_stop(&process->socket);
+	if (size <= 0 || process->state != STARTING)
+		return false;
+	take_output(process);
+	if ((!ready && !absent && strcmp(text, NEXT) != 0) || process->printed.len > 0) {
+		warm_fail(process, "what it imports prints, which its copies would not");
+	} else if (ready) {
+		(void)uv_timer_stop(&process->patience);
+		process->lines = xstrdup(text + strlen(READY));
+		warm_look(process, warm_work_stamp, stamp_done);
+	} else {
+		begin_recipe(process, absent);
+	}
+	return !ready && process->state == STARTING;
+}
+
 static void
 on_warm_message(uv_poll_t *poll, int status, int events)
 {
-	struct warm_process *process = poll->data;
-	AUTO_FREE char *text = xcalloc(1, READY_MAX + 1);
 	(void)status;
 	(void)events;
-	ssize_t size = receive(process, text, READY_MAX);
-	if (size < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	/* From here on the socket is the sandbox library's; its end shows as the end of the child. */
-	(void)uv_poll_stop(poll);
-	if (size <= 0 || process->state != STARTING)
-		return;
-	(void)uv_timer_stop(&process->patience);
+	(void)take_message(poll->data);
+}
+
+/* ---- its end, expected or not ---- */
+
+/* Whether it has ended since it could not give up this process's rights; then its steps wait for one that keeps them. */
+static bool
+is_refused(struct warm_process *process)
+{
+	char byte;
+	if (process->state != STARTING || process->report_fd < 0 || read(process->report_fd, &byte, 1) != 1)
+		return false;
+	json_lines_json(
+		process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error",
+									  "An interpreter imports with the rights of kettle-exec: this machine lets no "
+									  "ordinary user make namespaces, or "
+									  "the interpreter or its PYTHONPATH is below a folder that is closed to others."));
+	strings_add(&process->pool->entitled, process->key);
+	warm_end(process, ENDING);
+	warm_tell(process, NULL, true);
+	return true;
+}
+
+static void
+on_ended(uv_process_t *child, int64_t status, int signal)
+{
+	struct warm_process *process = child->data;
+	(void)status;
+	(void)signal;
+	process->running = false;
+	/* What it said before says what it was at. */
+	while (process->state == STARTING && !process->looking && take_message(process))
+		;
 	take_output(process);
-	if (strncmp(text, READY, strlen(READY)) != 0 || process->printed.len > 0) {
-		warm_fail(process, "what it imports prints, which its copies would not");
-		return;
-	}
-	process->lines = xstrdup(text + strlen(READY));
-	warm_look(process, warm_work_stamp, stamp_done);
+	if (!is_refused(process))
+		warm_fail(
+			process, current_recipe(process) ? "the interpreter ended" : "the interpreter ended while it imported");
+	if (process->state == READY_TO_COPY)
+		warm_end(process, ENDING);
+	/* What its imports wrote may be much. */
+	if (!process->looking && process->private)
+		warm_look(process, warm_work_remove, remove_done);
+	close_handles(process);
 }
 
 /* ---- the start ---- */
@@ -414,6 +466,8 @@ warm_start(struct warm_process *process)
 	process->printed.len = 0;
 	memset(&process->child, 0, sizeof(process->child));
 	process->copies = 0;
+	process->begun = 0;
+	process->absent = 0;
 	free(STEAL(process->trouble));
 	json_decref(STEAL(process->paths));
 	warm_layer_release(STEAL(process->layer));

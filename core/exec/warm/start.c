@@ -144,6 +144,7 @@ warm_spawn(struct warm_process *process, int socket, int output, uv_exit_cb ende
 	if (theirs >= 0)
 		stdio[5] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = theirs}};
 	uv_process_options_t options = {.exit_cb = ended,
+		.flags = UV_PROCESS_DETACHED, /* what it starts ends with it */
 		.file = process->order.path,
 		.args = (char **)arguments.list,
 		.env = (char **)environment.list,

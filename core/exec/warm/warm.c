@@ -73,6 +73,7 @@ warm_open(const struct warm_setup *setup)
 	const json_t *max = json_object_get(setup->section, "processes");
 	const json_t *copies = json_object_get(setup->section, "copies");
 	const json_t *memory = json_object_get(setup->section, "memory");
+	const json_t *seconds = json_object_get(setup->section, "recipe_seconds");
 	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
 		return NULL;
 	image_remove_stale();
@@ -83,6 +84,7 @@ warm_open(const struct warm_setup *setup)
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
 	warm->max_bytes = memory ? (uint64_t)json_integer_value(memory) : total_memory() / WARM_MEMORY_PART;
 	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
+	warm->recipe_ms = seconds ? (unsigned)json_integer_value(seconds) * 1000 : WARM_RECIPE_MS;
 	(void)uv_timer_init(setup->loop, &warm->later);
 	warm->later.data = warm;
 	return warm;
@@ -100,6 +102,7 @@ warm_free(struct warm *warm)
 	free(warm->module);
 	free(warm->stand_in);
 	strings_free(&warm->entitled);
+	warm_free_refusals(warm);
 	free(warm);
 }
 
@@ -273,7 +276,8 @@ choose(struct warm *warm, const struct warm_key *parts, uint64_t now, bool *ret_
 bool
 warm_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wait)
 {
-	struct warm_key plain = *parts;
+	AUTO_STRINGS struct strings accepted = {0};
+	struct warm_key wanted = *parts;
 	bool failed = false;
 	uint64_t now = time_monotonic_ns();
 	if (warm)
@@ -282,10 +286,12 @@ warm_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter
 	wait->again = false;
 	if (!warm || warm->closing || !warm->module)
 		return false;
-	struct warm_process *process = choose(warm, parts, now, &failed);
-	plain.recipes = NULL;
-	if (failed && parts->recipes && parts->recipes->count > 0)
-		process = choose(warm, &plain, now, &failed);
+	warm_accepted_recipes(warm, parts, now, &accepted);
+	wanted.recipes = &accepted;
+	struct warm_process *process = choose(warm, &wanted, now, &failed);
+	wanted.recipes = NULL;
+	if (failed && accepted.count > 0)
+		process = choose(warm, &wanted, now, &failed);
 	if (!process)
 		return false;
 	process->used_ns = now;
@@ -364,6 +370,17 @@ warm_prepare(struct warm *warm)
 		sandbox_warm_prepare(latest->sandbox, warm->setup.machine);
 }
 
+/* Its recipes: those for which nothing is installed, or the others. New reference. */
+static json_t *
+recipes_of(const struct warm_process *process, bool absent)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < process->order.recipes.count; i++)
+		if ((process->absent >> i & 1) == absent)
+			json_array_append_new(list, json_string(process->order.recipes.list[i]));
+	return list;
+}
+
 json_t *
 warm_describe(const struct warm *warm)
 {
@@ -373,9 +390,9 @@ warm_describe(const struct warm *warm)
 	for (const struct warm_process *process = warm ? warm->list : NULL; process; process = process->next)
 		if (process->state != ENDING)
 			json_array_append_new(
-				list, json_pack("{s:s, s:o, s:o, s:s, s:I, s:I, s:I}", "tool", process->order.name, "modules",
-						  strings_json(&process->order.modules), "recipes", strings_json(&process->order.recipes),
-						  "state", states[process->state], "memory",
+				list, json_pack("{s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I}", "tool", process->order.name, "modules",
+						  strings_json(&process->order.modules), "recipes", recipes_of(process, false), "absent",
+						  recipes_of(process, true), "state", states[process->state], "memory",
 						  (json_int_t)(process->state == READY_TO_COPY ? process->bytes : 0), "disk",
 						  (json_int_t)warm_layer_bytes(process->layer), "runs", (json_int_t)process->runs));
 	return list;

@@ -14,17 +14,19 @@
 #include "exec/util/strings.h"
 #include "sandbox/sandbox.h"
 
-#define WARM_START_MS 60000  /* an interpreter that imports for longer is given up; */
-#define WARM_RECIPE_MS 30000 /* each of its recipes has so much more */
-#define WARM_RETRY_MS 300000 /* after a failure: how long steps of that kind begin cold before another try */
-#define WARM_LOOK_MS 2000    /* for so long the disk is not checked again */
-#define WARM_LATER_MS 20     /* into a run, the next copy is made */
-#define WARM_PROCESSES 4     /* at once, by default; and all together have */
-#define WARM_MEMORY_PART 4   /* this part of the machine's memory, by default */
-#define WARM_FAILED_MAX 32   /* of which it is known that they cannot be made */
-#define WARM_ASKED 16        /* what a step that asks for one counts; halved when another one must go */
-#define WARM_FORKS 1000      /* copies of one process, by default */
-#define WARM_BINDS 3         /* of warm_binds, at most */
+#define WARM_START_MS 60000  /* an interpreter that imports for longer is given up, */
+#define WARM_RECIPE_MS 30000 /* and one of whose recipes takes longer, by default */
+#define WARM_RETRY_MS \
+	300000                /* after a failure: how long steps of that kind begin cold, or without the recipe that failed,
+								before another try; of a recipe twice as long after each further time */
+#define WARM_LOOK_MS 2000 /* for so long the disk is not checked again */
+#define WARM_LATER_MS 20  /* into a run, the next copy is made */
+#define WARM_PROCESSES 4  /* at once, by default; and all together have */
+#define WARM_MEMORY_PART 4 /* this part of the machine's memory, by default */
+#define WARM_FAILED_MAX 32 /* of which it is known that they cannot be made */
+#define WARM_ASKED 16      /* what a step that asks for one counts; halved when another one must go */
+#define WARM_FORKS 1000    /* copies of one process, by default */
+#define WARM_BINDS 3       /* of warm_binds, at most */
 
 struct warm;         /* all of one kettle-exec; opaque. Everything here on the loop thread. */
 struct warm_process; /* one of them; opaque */
@@ -90,8 +92,8 @@ struct sandbox_warm *warm_sandbox(struct warm_process *process);
 /* After a start with it (NULL is allowed): counts, and prepares the next copy where that disturbs nothing. */
 void warm_after_start(struct warm_process *process);
 /*
- * What there is: [{"tool", "modules", "recipes", "state": "starting", "ready" or "failed", "memory": bytes of its own and of
- * its image, "disk": bytes of what its recipes compiled, "runs" that began with it}]. NULL is allowed. New reference.
+ * What there is: [{"tool", "modules", "recipes", "absent": recipes for what is not installed, "state": "starting", "ready" or
+ * "failed", "memory": bytes of its own and of its image, "disk": bytes of what its recipes compiled, "runs" that began with it}]. NULL is allowed. New reference.
  */
 json_t *warm_describe(const struct warm *warm);
 /* Prepares the next copy where none is ready: at a moment when nothing is measured. */

@@ -31,15 +31,16 @@ struct warm_process {
 	char *key;
 	enum state state;
 	unsigned number; /* of this start: no other one of this pool has it, as pids come again */
-	bool warned;
 	uv_process_t child;
 	uv_poll_t socket, output;
 	uv_timer_t patience;
 	unsigned handles; /* open; the last one to close may free it */
 	bool running;     /* the child has not ended */
 	int socket_fd, output_fd;
-	int cache_fd;  /* the folder where its recipes compiled; -1: there is none, or it has not come */
-	int report_fd; /* -1: it keeps this process's rights; else a byte comes if it could not give them up */
+	int cache_fd;    /* the folder where its recipes compiled; -1: there is none, or it has not come */
+	int report_fd;   /* -1: it keeps this process's rights; else a byte comes if it could not give them up */
+	unsigned begun;  /* recipes; one more: it has followed all */
+	uint64_t absent; /* a bit for each recipe whose package is not installed */
 	struct buf printed;
 	struct sandbox_warm *sandbox;
 	struct work work; /* looks at the disk; counts as a handle */
@@ -69,6 +70,9 @@ struct warm {
 	unsigned started;   /* interpreters, so far */
 	uint64_t max_bytes; /* of all together */
 	uv_timer_t later;   /* prepares the next copy while a run is under way */
+	unsigned recipe_ms; /* for each recipe */
+	struct refusal *refused;
+	struct strings told; /* what it was about, and the sentence */
 	bool closing, complained;
 	struct strings entitled; /* the keys of processes that cannot give up this process's rights */
 };
@@ -106,6 +110,17 @@ void warm_work_remove(void *process);
 uint64_t warm_layer_bytes(const struct warm_layer *layer);
 /* Where no loop runs any more: frees it, and leaves its files to the removal of the spool. NULL is allowed. */
 void warm_layer_forget(struct warm_layer *layer);
+
+/* ---- refusal.c: recipes that have failed, and sentences that were said ---- */
+
+/* Remembers that a recipe has failed: interpreters with the same path and environment are made without it for a while. */
+void warm_refuse(struct warm_process *process, const char *recipe);
+/* Adds those of the key's recipes that have not failed lately. */
+void warm_accepted_recipes(
+	const struct warm *warm, const struct warm_key *parts, uint64_t now, struct strings *accepted);
+/* An `error` event, if the same was not said about the same before. */
+void warm_tell_once(struct warm *warm, const char *about, const char *text);
+void warm_free_refusals(struct warm *warm);
 
 /* ---- start.c: what an interpreter is started with ---- */
 

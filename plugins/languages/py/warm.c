@@ -401,7 +401,7 @@ keep_memory(int fd)
 
 /* Imports the modules. New reference to the lines for the owner, or NULL with an exception. */
 static PyObject *
-warm_load(PyObject *names)
+warm_load(PyObject *names, int socket)
 {
 	static const char *const texts[] = {py_warm_text, py_again_text, py_recipes_text};
 	static PyMethodDef alone = {"be_alone", be_alone, METH_O, NULL};
@@ -417,7 +417,7 @@ warm_load(PyObject *names)
 		Py_DECREF(result);
 	}
 	PyObject *function = PyCFunction_New(&alone, NULL);
-	PyObject *lines = function ? warm_call("load", PyTuple_Pack(2, names, function)) : NULL;
+	PyObject *lines = function ? warm_call("load", Py_BuildValue("(OOi)", names, function, socket)) : NULL;
 	Py_XDECREF(function);
 	return lines;
 }
@@ -472,7 +472,7 @@ serve(PyObject *self, PyObject *arguments)
 		return NULL;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	int cache = open_cache();
-	PyObject *lines = warm_load(names);
+	PyObject *lines = warm_load(names, socket);
 	if (!lines)
 		return NULL;
 	for (int number = 1; number < NSIG; number++)

@@ -15,6 +15,7 @@ packages = frozenset()  # their top-level packages
 requested = ()  # by the plan
 CACHE = "out/cache"  # in plans, what the variables of compilers' caches begin with
 SHOWN_CACHE = "/job/" + CACHE  # what run.py makes of it
+NEXT, ABSENT = b"next\n", b"absent\n"  # what is said before each recipe and after the last one; of the one before
 private_cache = ""  # the folder where recipes compile
 fresh = False  # whether refresh() has run
 
@@ -211,7 +212,8 @@ def is_installed(name):
 
 
 def follow_recipe(word, be_alone):
-    """Raises if it leaves what a fresh interpreter would not have, besides modules."""
+    """Raises if it leaves what a fresh interpreter would not have, besides modules. False: what it is for is not installed."""
+    found = True
     name, _, argument = word.partition("=")
     path, environment, limit = list(sys.path), dict(os.environ), sys.getrecursionlimit()
     try:
@@ -219,6 +221,7 @@ def follow_recipe(word, be_alone):
     except ModuleNotFoundError as error:
         if is_installed(error.name):
             raise
+        found = False
     sys.path[:] = path
     sys.setrecursionlimit(limit)
     for variable in os.environ.keys() - environment.keys():
@@ -227,6 +230,7 @@ def follow_recipe(word, be_alone):
     be_alone(name)
     if opens_device():
         raise RuntimeError("the recipe of `%s` opens a device" % name)
+    return found
 
 
 def watched_files():
@@ -239,10 +243,18 @@ def watched_files():
     return sorted(path for path in watched if os.path.isabs(path))
 
 
-def load(words, be_alone):
+def say(owner, message):
+    """Goes on when kettle-exec has heard it."""
+    os.write(owner, message)
+    if not os.read(owner, 1):
+        raise EOFError("kettle-exec has ended")
+
+
+def load(words, be_alone, owner):
     """
     Imports modules, except those that are not installed, and follows recipes, whose words begin with `+`; returns the
-    paths that reveal a change, one a line. be_alone(NAME) after each raises if copies would differ from a fresh interpreter.
+    paths that reveal a change, one a line. be_alone(NAME) after each raises if copies would differ from a fresh interpreter. owner: the socket by which kettle-exec
+    learns where it is.
     """
     global loaded, packages, requested, private_cache
     requested = [word for word in words if word[0] != "+"]
@@ -257,10 +269,11 @@ def load(words, be_alone):
     for name in requested:
         if import_module(name):
             be_alone(name)
+    say(owner, NEXT)
     for word in words:
         if word[0] == "+":
             lead_caches(caches, SHOWN_CACHE if word[1:] in IMPORTS_SHOWN else private_cache)
-            follow_recipe(word[1:], be_alone)
+            say(owner, NEXT if follow_recipe(word[1:], be_alone) else ABSENT)
     lead_caches(caches, CACHE)
     os.environ.update({name: shown for name, (_, shown) in own.items()})
     leave_folders([*own.values(), (private_cache, SHOWN_CACHE)])

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Recipes that have failed, which interpreters are made without for a while, and what was said of that. */
+#include <config.h>
+
+#include "exec/warm/warm_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/util/list.h"
+
+#define REFUSED_MAX 64  /* recipes that are remembered, */
+#define TOLD_MAX 64     /* and sentences */
+#define LONGER_TIMES 10 /* so often the time to the next try doubles: to three and a half days */
+
+/* The same recipe fails for all boards that have the same interpreter and settings. */
+struct refusal {
+	struct refusal *next;
+	char *key;
+	uint64_t until_ns;
+	unsigned times;
+};
+
+static char *
+refusal_key(const char *path, const json_t *environment, const char *recipe)
+{
+	AUTO_JSON json_t *key = json_pack("[s, O, s]", path, environment, recipe);
+	return json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS);
+}
+
+static struct refusal *
+find_refusal(const struct warm *warm, const char *key)
+{
+	struct refusal *refusal = warm->refused;
+	while (refusal && strcmp(refusal->key, key) != 0)
+		refusal = refusal->next;
+	return refusal;
+}
+
+static void
+free_refusal(struct warm *warm, struct refusal *refusal)
+{
+	LIST_REMOVE(warm->refused, refusal);
+	free(refusal->key);
+	free(refusal);
+}
+
+/* A new one, in the place of the oldest where there are many. Takes the key. */
+static struct refusal *
+add_refusal(struct warm *warm, char *key_take)
+{
+	unsigned count = 0;
+	for (const struct refusal *one = warm->refused; one; one = one->next)
+		count++;
+	if (count == REFUSED_MAX)
+		free_refusal(warm, warm->refused);
+	struct refusal *refusal = xcalloc(1, sizeof(*refusal));
+	refusal->key = key_take;
+	LIST_APPEND(warm->refused, refusal);
+	return refusal;
+}
+
+void
+warm_refuse(struct warm_process *process, const char *recipe)
+{
+	struct warm *warm = process->pool;
+	AUTO_FREE char *key = refusal_key(process->order.path, process->order.environment, recipe);
+	struct refusal *refusal = find_refusal(warm, key);
+	if (!refusal)
+		refusal = add_refusal(warm, STEAL(key));
+	refusal->until_ns = process->failed_ns + ((WARM_RETRY_MS * UINT64_C(1000000)) << refusal->times);
+	refusal->times += refusal->times < LONGER_TIMES;
+}
+
+void
+warm_accepted_recipes(const struct warm *warm, const struct warm_key *parts, uint64_t now, struct strings *accepted)
+{
+	for (size_t i = 0; parts->recipes && i < parts->recipes->count; i++) {
+		const char *recipe = parts->recipes->list[i];
+		AUTO_FREE char *key = refusal_key(parts->tool->path, parts->environment, recipe);
+		const struct refusal *refusal = find_refusal(warm, key);
+		if (!refusal || refusal->until_ns <= now)
+			strings_add(accepted, recipe);
+	}
+}
+
+void
+warm_tell_once(struct warm *warm, const char *about, const char *text)
+{
+	AUTO_BUF struct buf clean = {0};
+	AUTO_FREE char *said = xasprintf("%s\n%s", about, text);
+	if (strings_have(&warm->told, said))
+		return;
+	if (warm->told.count == TOLD_MAX)
+		strings_free(&warm->told);
+	strings_take(&warm->told, STEAL(said));
+	(void)utf8_sanitize(text, strlen(text), &clean);
+	json_lines_json(warm->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
+}
+
+void
+warm_free_refusals(struct warm *warm)
+{
+	while (warm->refused)
+		free_refusal(warm, warm->refused);
+	strings_free(&warm->told);
+}
