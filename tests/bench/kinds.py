@@ -9,20 +9,27 @@ from kettle_test import TASKS as SHIPPED
 from measure import Box, Cannot, interpreter, plugins, progress, rounds, start_server, stop_server, wants_warm
 from submissions import fastest, imports, shorter
 
-TASKS = ("matmul_np", "softmax_py")  # numpy, torch
-SECONDS = 1.0                        # that a benchmark lasts: shorter ones would differ by themselves
-LEAST = 4                            # scores of each kind that say anything
+# Shipped tasks, and what is added to the submission, which then begins with a recipe followed.
+COMPILED = "\nimport torch\ncustom_kernel = torch.compile(custom_kernel)\n"
+REPEATS = "\nimport torch\ntorch.use_deterministic_algorithms(True)\n"
+SUBMISSIONS = (("matmul_np", None, ""), ("matmul_py", None, ""), ("identity_py", None, ""), ("llama_block_py", None, ""),
+               ("vectoradd_py", "plain", ""), ("vectoradd_py", "jax_jit", ""), ("softmax_py", None, ""),
+               ("softmax_py", None, REPEATS), ("softmax_py", None, COMPILED))
+SECONDS = 0.5  # that a benchmark lasts
+ROUNDS = 20    # usually
+LEAST = 4      # scores of each kind that say anything
 
 
 class Kettle:
     """A server with one shipped task whose runs begin in one way."""
 
-    def __init__(self, name, warm):
-        self.box = Box(languages=f'{{py: {{python: "{interpreter(*imports(SHIPPED / name))}", threads: 1, warm: {warm}}}}}')
+    def __init__(self, task, code, warm):
+        modules = imports(SHIPPED / task) + (["jax"] if "jax" in code else [])
+        self.box = Box(languages=f'{{py: {{python: "{interpreter(*modules)}", threads: 1, warm: {warm}}}}}')
         try:
-            self.box.run("leaderboard", "create", "b", "--no-try", "--task", shorter(self.box, name, SECONDS))
+            self.box.run("leaderboard", "create", "b", "--no-try", "--task", shorter(self.box, task, SECONDS))
             self.server, _ = start_server(self.box)
-            self.score(fastest(name).read_text())  # the first one starts what stays
+            self.score(code)  # the first one starts what stays, and leaves what it compiled
         except BaseException:
             self.box.__exit__()
             raise
@@ -34,16 +41,19 @@ class Kettle:
         return job["score"]
 
 
-def compare(section, name):
+def compare(section, task, solution, more):
+    path = SHIPPED / task / "solutions" / "correct" / f"{solution}.py" if solution else fastest(task)
+    code = path.read_text() + more
+    name = f"{task}, {path.stem}" + {"": "", COMPILED: ", torch.compile", REPEATS: ", deterministic"}[more]
     kettles = []
     try:
-        kettles = [Kettle(name, warm) for warm in ("false", "true")]
-        text = fastest(name).read_text()
-        for number in range(rounds(10, LEAST)):
+        for warm in ("false", "true"):
+            kettles.append(Kettle(task, code, warm))
+        for number in range(rounds(ROUNDS, LEAST)):
             progress(f"    {name} {number + 1}")
             # Whoever comes second finds another machine: by turns, then.
             for i in (0, 1) if number % 2 == 0 else (1, 0):
-                section.add(f"{name}, {('cold', 'warm')[i]}: score", kettles[i].score(f"{text}\n# {number}\n") * 1e3)
+                section.add(f"{name}, {('cold', 'warm')[i]}: score", kettles[i].score(code) * 1e3)
     finally:
         # All of them, before it is looked whether anything is left: they share a folder.
         for kettle in kettles:
@@ -52,20 +62,22 @@ def compare(section, name):
             kettle.box.__exit__()
     cold, warm = (section.data["rows"][f"{name}, {kind}: score"]["samples"] for kind in ("cold", "warm"))
     apart = 100 * (statistics.median(warm) / statistics.median(cold) - 1)
-    halves = [100 * (statistics.median(kind[0::2]) / statistics.median(kind[1::2]) - 1) for kind in (cold, warm)]
-    section.note(f"{name}: warm scores are {apart:+.2f} % from cold ones; every other score of one kind is "
-                 f"{halves[0]:+.2f} % (cold) and {halves[1]:+.2f} % (warm) from the rest of its kind, which is how much of that "
-                 "the machine does by itself.")
+    spread = [100 * statistics.stdev(kind) / statistics.mean(kind) for kind in (cold, warm)]
+    pairs = [100 * (b / a - 1) for a, b in zip(cold, warm)]
+    error = statistics.stdev(pairs) / len(pairs) ** 0.5
+    section.note(f"{name}: warm scores are {apart:+.2f} % from cold ones in {len(pairs)} pairs (mean of the pairs "
+                 f"{statistics.mean(pairs):+.2f} %, standard error {error:.2f} %); scores of one kind spread by {spread[0]:.2f} % "
+                 f"(cold) and {spread[1]:.2f} % (warm).")
 
 
 def measure(section):
     if "py" not in plugins() or not wants_warm():
         raise Cannot("this build has no warm interpreters")
-    for name in TASKS:
+    for task, solution, more in SUBMISSIONS:
         try:
-            compare(section, name)
-        except (Cannot, AssertionError, OSError, subprocess.SubprocessError) as error:
-            section.note(f"{name} is left out: {str(error).strip()[-300:]}")
+            compare(section, task, solution, more)
+        except (Cannot, AssertionError, OSError, subprocess.SubprocessError, statistics.StatisticsError) as error:
+            section.note(f"{task} is left out: {str(error).strip()[-300:]}")
     section.note("Ranked runs of a board are all of one kind, so no ranking depends on this difference: warm where the board's "
                  "interpreter can be made warm, else cold. A copy that cannot be made is made from another warm process, not "
                  "replaced by a fresh interpreter.")
