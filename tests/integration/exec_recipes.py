@@ -225,6 +225,38 @@ def budget(folder):
         assert (["cupy"], "failed", 0) in warm(server), warm(server)
 
 
+def doctor(folder):
+    """--doctor makes a warm interpreter of each, with all recipes of one that exec.yml names, and says what came of it"""
+    failing = "raise ValueError('not today')\n"
+    place = packages(folder, {**TRITON, "torch/__init__.py": failing, "helion/__init__.py": failing, "cupy/__init__.py": "",
+                              "numba/__init__.py": "def njit(function): return function\n", "jax/__init__.py": "", "jax/numpy.py": ""})
+    def ask(config, *more):
+        path = os.path.join(folder, "doctor.yml")
+        with open(path, "w") as file:
+            json.dump({"env": {"python3": {"PYTHONPATH": place, **CACHES}}, **config}, file)
+        return subprocess.run([PROGRAM, "--doctor", "--state", os.path.join(folder, "state"), "--config", path, *more],
+                              stdout=subprocess.PIPE, text=True, timeout=PATIENCE).stdout
+    named = {"tools": {"python3": PYTHON}}
+    warm = json.loads(ask(named, "--json"))["warm"]["python3"]
+    known = {}
+    with open(os.path.join(SOURCE, "plugins", "languages", "py", "recipes.py")) as file:
+        exec(file.read(), known)
+    failed = {name for name in known["RECIPES"] if any("The recipe `%s` of" % name in error for error in warm["errors"])}
+    equal((warm["state"], warm["tried"], sorted(warm["recipes"]), sorted(failed)),
+          ("ready", True, ["cupy", "jax", "numba", "triton"], ["helion", "torch.compile", "torch.compiler"]))
+    equal(sorted([*warm["recipes"], *warm["absent"], *failed]), sorted(known["RECIPES"]))
+    assert 1 << 20 < warm["memory"] < warm["budget"], warm
+    people = ask(named)
+    contains(people, "its runs can begin warm: ")
+    contains(people, "ready for triton, jax, numba, cupy")
+    contains(people, "The recipe `helion` of warm processes failed, so steps begin without it: the interpreter ended: ValueError: not today")
+    # One that is found in PATH is not made to wait for.
+    equal({(one["state"], one["tried"]) for one in json.loads(ask({}, "--json"))["warm"].values()}, {("ready", False)})
+    contains(ask({**named, "warm": {"processes": 0}}), "`warm: {processes: 0}` of exec.yml turns warm interpreters off")
+    contains(ask({**named, "warm": {"memory": 1 << 20}}), "it has more memory than `warm: memory`")
+    equal(spools(os.path.join(folder, "state")), [])
+
+
 STATE = """
 import gc, json, logging, os, random, signal, sys, threading, warnings
 import numpy, torch
@@ -317,4 +349,4 @@ def unchanged(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([compiled, without, absent, failing, others, elsewhere, keys, ended, again, shown, budget, torch_compiles, unchanged]))
+    sys.exit(main([compiled, without, absent, failing, others, elsewhere, keys, ended, again, shown, budget, doctor, torch_compiles, unchanged]))

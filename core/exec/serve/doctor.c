@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "exec/machine/machine.h"
 #include "exec/serve/serve.h"
+#include "exec/serve/try_warm.h"
 #include "exec/tools/tools.h"
 #include "sandbox/probe.h"
 
@@ -57,16 +58,15 @@ look_for_devices(void)
 	return devices;
 }
 
+/* NULL in *ret_cgroup: there is none; else for sandbox_cgroup_leave and free, after the machine's end. */
 static json_t *
-look_for_cgroups(struct sandbox_machine **ret_machine)
+look_for_cgroups(char **ret_cgroup, struct sandbox_machine **ret_machine)
 {
 	struct kettle_error reason = {0};
 	char *cgroup = sandbox_cgroup_root(&reason);
 	(void)sandbox_machine_new(cgroup, ret_machine, NULL);
-	json_t *object = json_pack("{s:b, s:s*}", "present", cgroup != NULL, "reason", cgroup ? NULL : reason.message);
-	sandbox_cgroup_leave(cgroup);
-	free(cgroup);
-	return object;
+	*ret_cgroup = cgroup;
+	return json_pack("{s:b, s:s*}", "present", cgroup != NULL, "reason", cgroup ? NULL : reason.message);
 }
 
 /* ---- profilers ---- */
@@ -148,11 +148,17 @@ profilers_describe(struct toolchain *toolchain)
 
 /* ---- the report ---- */
 
-/* {name: why its runs begin cold} of interpreters that others may write to. New reference. */
-static json_t *
-check_interpreters(struct toolchain *toolchain, const struct execconfig *config, const json_t *paths)
+/*
+ * "cold": {name: why its runs begin cold} of interpreters that others may write to; "warm": what comes of the others
+ * (try_warm).
+ */
+static void
+check_interpreters(struct toolchain *toolchain, const struct execconfig *config, struct sandbox_machine *machine,
+	const json_t *paths, json_t *report)
 {
 	json_t *cold = json_object(), *path;
+	const struct tool *others[TOOLCHAIN_MAX_TOOLS];
+	size_t count = 0;
 	const char *name;
 	json_object_foreach((json_t *)paths, name, path) {
 		const struct tool *tool = NULL;
@@ -163,13 +169,16 @@ check_interpreters(struct toolchain *toolchain, const struct execconfig *config,
 		const json_t *environment = json_object_get(config->env, name);
 		if (interpreter_check(json_string_value(path), environment, facts ? facts->folders : NULL, &error) != 0)
 			json_object_set_new(cold, name, json_string(error.message));
+		else if (machine && count < ARRAY_SIZE(others))
+			others[count++] = tool;
 	}
-	return cold;
+	json_object_set_new(report, "cold", cold);
+	json_object_set_new(report, "warm", try_warm(config, machine, others, count));
 }
 
-/* {"tools", "paths", "packages", "parts", "profilers", "cold"}. New reference. */
+/* {"tools", "paths", "packages", "parts", "profilers", "cold", "warm"}. New reference. */
 static json_t *
-look_for_tools(const struct execconfig *config)
+look_for_tools(const struct execconfig *config, struct sandbox_machine *machine)
 {
 	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
 	struct toolchain *toolchain = toolchain_new(config, memory);
@@ -177,9 +186,9 @@ look_for_tools(const struct execconfig *config)
 	for (size_t i = 0; toolchain_known[i]; i++)
 		if (!json_object_get(report.versions, toolchain_known[i]))
 			json_object_set_new(report.versions, toolchain_known[i], json_null());
-	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o, s:o}", "tools", report.versions, "paths", report.paths,
-		"packages", report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain), "cold",
-		check_interpreters(toolchain, config, report.paths));
+	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o}", "tools", report.versions, "paths", report.paths, "packages",
+		report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain));
+	check_interpreters(toolchain, config, machine, report.paths, found);
 	tool_report_free(&report);
 	toolchain_free(toolchain);
 	return found;
@@ -212,11 +221,13 @@ static json_t *
 examine(const struct execconfig *config)
 {
 	struct sandbox_machine *machine = NULL;
-	json_t *cgroups = look_for_cgroups(&machine);
+	AUTO_FREE char *cgroup = NULL;
+	json_t *cgroups = look_for_cgroups(&cgroup, &machine);
 	unsigned protections = machine ? sandbox_machine_protections(machine) : sandbox_probe();
-	sandbox_machine_free(machine);
 	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks);
-	AUTO_JSON json_t *found = look_for_tools(config);
+	AUTO_JSON json_t *found = look_for_tools(config, machine);
+	sandbox_machine_free(machine);
+	sandbox_cgroup_leave(cgroup);
 	json_t *report = json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "version", PACKAGE_VERSION,
 		"level", sandbox_level_name(sandbox_level_of(protections)), "config", config->file, "protections",
 		sandbox_describe(protections), "cgroups", cgroups, "devices", look_for_devices(), "state", state, "locks",
@@ -267,6 +278,33 @@ print_packages(const json_t *packages)
 		(void)printf("  %-8s %-14s   %s %s\n", "", "", name, json_string_value(version));
 }
 
+/* "torch.compile, jax" */
+static void
+print_names(const char *before, const json_t *names)
+{
+	const json_t *name;
+	size_t i;
+	json_array_foreach(names, i, name)
+		(void)printf("%s%s", i ? ", " : before, json_string_value(name));
+}
+
+/* Whether its runs begin warm, below its line. */
+static void
+print_warm(const json_t *warm)
+{
+	const json_t *error;
+	size_t i;
+	if (member_is(warm, "state", "ready")) {
+		(void)printf("  %-8s %-14s   its runs can begin warm: %lld of %lld MiB", "", "",
+			(long long)(member_int(warm, "memory") >> 20), (long long)(member_int(warm, "budget") >> 20));
+		print_names(", ready for ", json_object_get(warm, "recipes"));
+		print_names("; not installed: ", json_object_get(warm, "absent"));
+		(void)printf("\n");
+	}
+	json_array_foreach(json_object_get(warm, "errors"), i, error)
+		(void)printf("  %-8s %-14s   %s\n", "", "", json_string_value(error));
+}
+
 /* What a toolkit has, and how to get what it lacks, below its line. */
 static void
 print_parts(const json_t *parts)
@@ -315,6 +353,7 @@ print_report(const json_t *report)
 		const char *cold = member_text(json_object_get(report, "cold"), name);
 		if (cold[0])
 			(void)printf("  %-8s %-14s   its runs begin cold: %s\n", "", "", cold);
+		print_warm(json_object_get(json_object_get(report, "warm"), name));
 		print_packages(json_object_get(json_object_get(report, "packages"), name));
 		print_parts(json_object_get(json_object_get(report, "parts"), name));
 	}

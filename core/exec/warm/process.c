@@ -361,11 +361,9 @@ is_refused(struct warm_process *process)
 	char byte;
 	if (process->state != STARTING || process->report_fd < 0 || read(process->report_fd, &byte, 1) != 1)
 		return false;
-	json_lines_json(
-		process->pool->setup.out, json_pack("{s:s, s:s}", "event", "error", "error",
-									  "An interpreter imports with the rights of kettle-exec: this machine lets no "
-									  "ordinary user make namespaces, or "
-									  "the interpreter or its PYTHONPATH is below a folder that is closed to others."));
+	warm_tell_once(process->pool, process->key,
+		"An interpreter imports with the rights of kettle-exec: this machine lets no ordinary user make namespaces, or "
+		"the interpreter or its PYTHONPATH is below a folder that is closed to others.");
 	strings_add(&process->pool->entitled, process->key);
 	warm_end(process, ENDING);
 	warm_tell(process, NULL, true);

@@ -98,7 +98,17 @@ warm_tell_once(struct warm *warm, const char *about, const char *text)
 		strings_free(&warm->told);
 	strings_take(&warm->told, STEAL(said));
 	(void)utf8_sanitize(text, strlen(text), &clean);
-	json_lines_json(warm->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
+	if (warm->setup.out)
+		json_lines_json(warm->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
+}
+
+json_t *
+warm_told(const struct warm *warm)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; warm && i < warm->told.count; i++)
+		json_array_append_new(list, json_lines_text(strrchr(warm->told.list[i], '\n') + 1));
+	return list;
 }
 
 void

@@ -90,6 +90,12 @@ warm_open(const struct warm_setup *setup)
 	return warm;
 }
 
+uint64_t
+warm_budget(const struct warm *warm)
+{
+	return warm ? warm->max_bytes : 0;
+}
+
 void
 warm_free(struct warm *warm)
 {
@@ -242,15 +248,12 @@ static void
 complain(struct warm *warm)
 {
 	bool lacks_stand_in = KETTLE_HAVE_STAND_IN && !warm->stand_in;
-	if (warm->complained || (warm->module && !lacks_stand_in))
+	if (warm->module && !lacks_stand_in)
 		return;
-	warm->complained = true;
-	json_lines_json(
-		warm->setup.out, json_pack("{s:s, s:s}", "event", "error", "error",
-							 warm->module ? "What runs in Python start begins cold, since this installation of Kettle "
-											"has no kettle/warm/python."
-										  : "Runs in Python begin cold, since this installation of Kettle has no "
-											"kettle/warm/python.so."));
+	warm_tell_once(warm, "",
+		warm->module
+			? "What runs in Python start begins cold, since this installation of Kettle has no kettle/warm/python."
+			: "Runs in Python begin cold, since this installation of Kettle has no kettle/warm/python.so.");
 }
 
 /* The process for these parts, at work or to be started; NULL: none can be had. *ret_failed: one has failed lately. */

@@ -53,7 +53,7 @@ struct warm_waiter {
 /* What all of them use; the fields are borrowed until warm_free. */
 struct warm_setup {
 	uv_loop_t *loop;
-	struct emitter *out; /* for `error` events */
+	struct emitter *out; /* for `error` events; NULL: warm_told has them */
 	struct sandbox_machine *machine;
 	const struct cores *build; /* where they wait, once they have imported; may change */
 	const char *spool;         /* folder for their memory */
@@ -96,6 +96,10 @@ void warm_after_start(struct warm_process *process);
  * "failed", "memory": bytes of its own and of its image, "disk": bytes of what its recipes compiled, "runs" that began with it}]. NULL is allowed. New reference.
  */
 json_t *warm_describe(const struct warm *warm);
+/* The sentences of its `error` events, the last ones where there are many; NULL is allowed. New reference. */
+json_t *warm_told(const struct warm *warm);
+/* Bytes that all may have together; NULL is allowed. */
+uint64_t warm_budget(const struct warm *warm);
 /* Prepares the next copy where none is ready: at a moment when nothing is measured. */
 void warm_prepare(struct warm *warm);
 

@@ -73,7 +73,7 @@ struct warm {
 	unsigned recipe_ms; /* for each recipe */
 	struct refusal *refused;
 	struct strings told; /* what it was about, and the sentence */
-	bool closing, complained;
+	bool closing;
 	struct strings entitled; /* the keys of processes that cannot give up this process's rights */
 };
 

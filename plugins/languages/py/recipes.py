@@ -50,7 +50,8 @@ def compile_with_torch():
         for name in TORCH_COMPILER:
             import_module("torch." + name)
         codecache = sys.modules["torch._inductor.codecache"]
-        headers = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "precompiled_headers")
+        # Without the variable, torch's own folder is a temporary one.
+        headers = os.path.join(os.environ.get("TORCHINDUCTOR_CACHE_DIR", private_cache), "precompiled_headers")
         for name, folder in (("_HEADER_DIR", headers), ("_HEADER_LOCK_DIR", os.path.join(headers, "locks"))):
             if hasattr(codecache, name):
                 setattr(codecache, name, folder)
