@@ -63,7 +63,8 @@ combines_limits(void **state)
 	(void)state;
 	struct limits limits = limits_default(STEP_BUILD, 1),
 				  max = {.wall = LIMITS_SECOND, .cpu = LIMITS_SECOND, .memory = 1u << 20};
-	assert_int_equal(limits.wall, 180 * LIMITS_SECOND);
+	assert_int_equal(limits.wall, 900 * LIMITS_SECOND);
+	assert_int_equal(limits.cpu, 300 * LIMITS_SECOND);
 	assert_int_equal(limits.processes, 256);
 	AUTO_JSON json_t *object = json_pack("{s:f, s:i}", "wall", 0.25, "processes", 7);
 	limits_apply(&limits, object);
