@@ -207,6 +207,33 @@ def shown(folder):
         assert one["memory"] > 1 << 20, one
 
 
+def alone(folder):
+    """A kettle-exec for one plan makes one interpreter for all runs that gain by it, with the recipes that are worth it, and else none"""
+    counted = TRITON["triton/__init__.py"].replace('"compiled"', "str(os.getpid())")
+    place = packages(folder, {**TRITON, "triton/__init__.py": counted, "helion/__init__.py": ""})
+    look = "import sys\nprint('helion' in sys.modules, 'triton' in sys.modules and open(sys.modules['triton'].place).read())\n"
+    def plan(worth):
+        steps = [dict(script(look, ["triton", "helion"], place), id="r%d" % number) for number in range(3)]
+        for one in steps:
+            one["warm"].update(worth)
+        path, config = os.path.join(folder, "plan.json"), os.path.join(folder, "exec.yml")
+        for name, value in ((path, {"version": 1, "steps": steps}), (config, {"read": [place]})):
+            with open(name, "w") as file:
+                json.dump(value, file)
+        answer = subprocess.run([PROGRAM, "--state", os.path.join(folder, "state"), "--config", config, path], stdout=subprocess.PIPE,
+                                text=True, timeout=PATIENCE)
+        equal(answer.returncode, 0)
+        events = [json.loads(line) for line in answer.stdout.splitlines()]
+        outcomes = [event["outcome"] for event in events if event["event"] == "outcome"]
+        equal(len(outcomes), 3)
+        return {(outcome.get("warm"), *outcome["stdout"]["text"].split()) for outcome in outcomes}
+    equal(plan({}), {(None, "False", "False")})
+    [(warm, helion, interpreter)] = plan({"alone": ["triton"]})
+    equal((warm, helion, interpreter.isdigit()), (True, "False", True))
+    equal(plan({"alone": []}), {(True, "False", "False")})
+    equal(spools(os.path.join(folder, "state")), [])
+
+
 def budget(folder):
     """Within the memory that all may have together, what is asked for most stays; what is larger alone is not warm"""
     place = packages(folder, {**TRITON, "helion/__init__.py": "kept = bytearray(b'x' * (64 << 20))\n",
@@ -349,4 +376,4 @@ def unchanged(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([compiled, without, absent, failing, others, elsewhere, keys, ended, again, shown, budget, doctor, torch_compiles, unchanged]))
+    sys.exit(main([compiled, without, absent, failing, others, elsewhere, keys, ended, again, shown, alone, budget, doctor, torch_compiles, unchanged]))

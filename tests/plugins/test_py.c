@@ -329,6 +329,37 @@ test_recipes(void **state)
 	kettle_plugin.destroy(other);
 }
 
+/* Where a job is the only one, an interpreter is made for it if it has runs enough; that counts, not what they are. */
+static void
+test_alone(void **state)
+{
+	(void)state;
+	static const char text[] = "import triton\ntorch.compile(f)\n";
+	static const char *const wanted[] = {NULL, "torch.compile", "torch.compile", "torch.compile triton"};
+	void *mine = plans_self;
+	void *other = plans_instance(json_pack("{s:s, s:s, s:b}", "python", "python3", "prepare", "never", "warm", 1));
+	plans_self = other;
+	for (size_t count = 1; count <= ARRAY_SIZE(wanted); count++) {
+		AUTO_JSON json_t *runs = json_array();
+		for (size_t i = 0; i < count; i++)
+			json_array_append_new(
+				runs, json_pack("{s:o, s:s, s:[], s:{s:s, s:b, s:[s]}}", "id", json_sprintf("r%d", (int)i), "kind",
+						  "run", "needs", "run", "mode", "test", "secret", 0, "args", "test"));
+		AUTO_FREE char *list = json_dumps(runs, 0);
+		struct plans_given given = given_of((struct given){plain, text, NULL, NULL}, "ranked");
+		given.runs = list;
+		AUTO_JSON json_t *plan = plans_given_good(given);
+		const json_t *warm = at(plans_step(plan, "r0"), "warm");
+		plans_expect_words(at(warm, "recipes"), "torch.compile triton");
+		if (wanted[count - 1])
+			plans_expect_words(at(warm, "alone"), wanted[count - 1]);
+		else
+			assert_null(at(warm, "alone"));
+	}
+	plans_self = mine;
+	kettle_plugin.destroy(other);
+}
+
 /* What utils.py, of which each task has a copy, would import or call says nothing. */
 static void
 test_helpers(void **state)
@@ -473,6 +504,7 @@ main(void)
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_warm),
 		cmocka_unit_test(test_recipes),
+		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_helpers),
 		cmocka_unit_test(test_interpret),
 		cmocka_unit_test(test_single_task),

@@ -522,8 +522,9 @@ may_begin_warm(const struct step *step)
 {
 	const struct step_process *process = &step->processes[0];
 	const char *script = process->plan->argv.count > 1 ? process->plan->argv.list[1] : NULL;
+	bool wanted = step->job->exec->alone ? step->plan->warm_alone : step->plan->warm;
 	bool suits = step->job->exec->warm && step->plan->kind == STEP_RUN && step->count == 1 && !step->helper &&
-				 process->tool && step->plan->warm && step->job->line.unit.level != SANDBOX_LEVEL_OFF;
+				 process->tool && wanted && step->job->line.unit.level != SANDBOX_LEVEL_OFF;
 	for (size_t i = 0; suits && script && i < process->plan->inputs_count; i++)
 		if (strcmp(process->plan->inputs[i].path, script) == 0)
 			return true;
@@ -536,13 +537,14 @@ launch_request_warm(struct step *step, void (*again)(void *arg))
 	const struct step_process *process = &step->processes[0];
 	if (!may_begin_warm(step))
 		return false;
+	const struct strings *recipes = step->job->exec->alone ? &step->plan->alone : &step->plan->recipes;
 	AUTO_JSON json_t *env = make_early_environment(process);
 	if (!interpreter_copies(process->tool->path, env))
 		return false;
 	const struct warm_key key = {
 		.tool = process->tool,
 		.modules = &step->plan->preload,
-		.recipes = jit_is_used(step) ? &step->plan->recipes : NULL,
+		.recipes = jit_is_used(step) ? recipes : NULL,
 		.environment = env,
 		.cores = &step->cores,
 	};

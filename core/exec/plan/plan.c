@@ -347,6 +347,8 @@ read_members(const json_t *object, struct plan_step *step)
 	step->warm = warm != NULL;
 	strings_read(&step->preload, json_object_get(warm, "preload"));
 	strings_read(&step->recipes, json_object_get(warm, "recipes"));
+	step->warm_alone = json_object_get(warm, "alone") != NULL;
+	strings_read(&step->alone, json_object_get(warm, "alone"));
 	step->jit_folder = member_string(jit, "folder");
 	strings_read(&step->jit_tools, json_object_get(jit, "tools"));
 	step->profile = member_string(object, "profile");
@@ -436,6 +438,7 @@ plan_free(struct plan *plan)
 		strings_free(&step->unique);
 		strings_free(&step->preload);
 		strings_free(&step->recipes);
+		strings_free(&step->alone);
 		strings_free(&step->jit_tools);
 	}
 	free(plan->steps);

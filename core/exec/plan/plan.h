@@ -58,9 +58,9 @@ struct plan_step {
 	const char *result;
 	json_t *secret; /* name → value */
 	const char *secret_fd;
-	bool warm;
-	struct strings preload, recipes;
-	const char *jit_folder; /* below out/; NULL: it keeps nothing for later runs */
+	bool warm, warm_alone;
+	struct strings preload, recipes, alone; /* recipes where this plan is the only one */
+	const char *jit_folder;                 /* below out/; NULL: it keeps nothing for later runs */
 	struct strings jit_tools;
 	const char *profile;
 	json_t *run; /* for the outcome; a run that is secret keeps nothing */

@@ -355,6 +355,17 @@ close_serve(struct serve *serve, int status)
 	return status;
 }
 
+static void
+open_warm(struct serve *serve)
+{
+	serve->exec.warm = warm_open(&(struct warm_setup){.loop = &serve->loop,
+		.out = &serve->out,
+		.machine = serve->exec.machine,
+		.build = serve->exec.build,
+		.spool = serve->exec.spool.dir,
+		.section = json_object_get(serve->exec.config.root, "warm")});
+}
+
 int
 serve_lines(const struct exec_options *options)
 {
@@ -364,12 +375,7 @@ serve_lines(const struct exec_options *options)
 		return close_serve(&serve, status);
 	greeting_open(&serve.greeting, &serve.exec);
 	sandbox_machine_prepare(serve.exec.machine);
-	serve.exec.warm = warm_open(&(struct warm_setup){.loop = &serve.loop,
-		.out = &serve.out,
-		.machine = serve.exec.machine,
-		.build = serve.exec.build,
-		.spool = serve.exec.spool.dir,
-		.section = json_object_get(serve.exec.config.root, "warm")});
+	open_warm(&serve);
 	serve.input_open = uv_poll_init(&serve.loop, &serve.input, 0) == 0;
 	serve.input.data = &serve;
 	if (serve.input_open)
@@ -443,6 +449,7 @@ serve_plan(const struct exec_options *options, const char *path)
 	}
 	serve.exec.on_done = on_done;
 	serve.exec.alone = true;
+	open_warm(&serve);
 	exec_context_emit(&serve.exec, exec_context_hello(&serve.exec));
 	if (job_start(&serve.exec, line, &error) != 0) {
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);

@@ -44,6 +44,7 @@ struct plan_builder {
 	json_t *modules; /* names of the task's modules to compile */
 	json_t *preload; /* names of what a warm interpreter imports; NULL: the runs start cold */
 	json_t *recipes; /* words of what it does besides */
+	json_t *alone;   /* those that a job gains by which is the only one; NULL: its runs gain by no warm interpreter */
 	bool prepares;
 	json_t *steps;
 };
@@ -119,6 +120,14 @@ static const struct {
 	{"CUPY_CACHE_DIR", "cupy"},
 	{"CUDA_CACHE_PATH", "cuda"},
 };
+/*
+ * From how many runs on a job that is the only one of its kettle-exec gains by a warm interpreter, which is made for it
+ * alone (docs/operating.md has what was measured): by its imports; by a recipe; by any other recipe.
+ */
+static const struct {
+	const char *recipe;
+	size_t runs;
+} gains[] = {{"", 2}, {"torch.compile", 2}, {NULL, 4}};
 static const char *const thread_counts[] = {
 	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"};
 
@@ -298,8 +307,8 @@ run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
 	if (builder->preload)
 		json_object_set_new(step, "warm",
-			json_pack("{s:s, s:O, s:O}", "tool", member_string(builder->options, "python"), "preload", builder->preload,
-				"recipes", builder->recipes));
+			json_pack("{s:s, s:O, s:O, s:O*}", "tool", member_string(builder->options, "python"), "preload",
+				builder->preload, "recipes", builder->recipes, "alone", builder->alone));
 	json_object_set_new(step, "jit", json_pack("{s:s, s:[s, s]}", "folder", CACHE, "tools", "g++", "nvcc"));
 	if (builder->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
@@ -505,6 +514,29 @@ make_recipes(const struct plan_builder *builder)
 	return recipes;
 }
 
+/* Whether the runs of one job alone gain more by a recipe than it costs, or by the imports ("") of a warm interpreter. */
+static bool
+is_gain(const struct plan_builder *builder, const char *recipe)
+{
+	size_t runs = json_array_size(builder->request->runs), i = 0;
+	while (i + 1 < ARRAY_SIZE(gains) && strcmp(gains[i].recipe, recipe) != 0)
+		i++;
+	return runs >= gains[i].runs;
+}
+
+/* New reference or NULL. */
+static json_t *
+make_alone(const struct plan_builder *builder)
+{
+	json_t *alone = is_gain(builder, "") ? json_array() : NULL;
+	const json_t *recipe;
+	size_t i;
+	json_array_foreach(builder->recipes, i, recipe)
+		if (alone && is_gain(builder, json_string_value(recipe)))
+			json_array_append(alone, (json_t *)recipe);
+	return alone;
+}
+
 /* The task's files and those of this plugin. */
 static json_t *
 make_files(const struct plan_builder *builder)
@@ -534,11 +566,13 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	builder.prepares = prepares(&builder);
 	builder.preload = make_preload(&builder);
 	builder.recipes = make_recipes(&builder);
+	builder.alone = make_alone(&builder);
 	add_steps(&builder);
 	*ret_plan = json_pack("{s:i, s:o, s:o}", "version", 1, "files", make_files(&builder), "steps", builder.steps);
 	json_decref(builder.modules);
 	json_decref(builder.preload);
 	json_decref(builder.recipes);
+	json_decref(builder.alone);
 	return 0;
 }
 
