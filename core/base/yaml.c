@@ -16,6 +16,7 @@
 
 #define ORDER_MARK "\xef\xbb\xbf"
 #define STRING_TAG "tag:yaml.org,2002:str"
+#define TAG "%TAG"
 
 struct reader {
 	yaml_parser_t parser;
@@ -24,7 +25,7 @@ struct reader {
 	json_t *anchors; /* name → node that is complete */
 	json_t *lines;   /* NULL: not wanted */
 	struct buf pointer;
-	size_t nodes;
+	size_t nodes, text;
 	unsigned depth;
 };
 
@@ -75,21 +76,23 @@ count_nodes(struct reader *reader, size_t count, const yaml_mark_t *mark)
 	return 0;
 }
 
-/* Adds the values in a node to *count and returns its depth. */
+/* Adds the values in a node to *count, the bytes of its keys and strings to *text, and returns its depth. */
 static unsigned
-measure_node(const json_t *node, size_t *count)
+measure_node(const json_t *node, size_t *count, size_t *text)
 {
 	unsigned deepest = 0, depth;
 	size_t i;
 	const char *key;
 	json_t *inner;
 	++*count;
+	*text += json_string_length(node);
 	json_array_foreach((json_t *)node, i, inner) {
-		depth = measure_node(inner, count);
+		depth = measure_node(inner, count, text);
 		deepest = depth > deepest ? depth : deepest;
 	}
 	json_object_foreach((json_t *)node, key, inner) {
-		depth = measure_node(inner, count);
+		*text += strlen(key);
+		depth = measure_node(inner, count, text);
 		deepest = depth > deepest ? depth : deepest;
 	}
 	return deepest + (json_is_array(node) || json_is_object(node));
@@ -105,10 +108,13 @@ read_alias(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 			"the alias `*%.60s` stands for nothing that is complete before it.", name);
 	/* Counted before it is copied. */
 	size_t count = 0;
-	unsigned depth = measure_node(node, &count);
+	unsigned depth = measure_node(node, &count, &reader->text);
 	int rc = count_nodes(reader, count, &event->start_mark);
 	if (rc)
 		return rc;
+	if (reader->text > YAML_MAX_TEXT)
+		return fail_yaml_at(reader, KETTLE_ETOOBIG, &event->start_mark,
+			"aliases stand for more than %u MiB of text together.", YAML_MAX_TEXT >> 20);
 	if (reader->depth + depth > YAML_MAX_DEPTH)
 		return fail_yaml_at(
 			reader, KETTLE_ETOOBIG, &event->start_mark, "it is nested deeper than %d levels.", YAML_MAX_DEPTH);
@@ -348,11 +354,12 @@ read_document(struct reader *reader, json_t **ret_value)
 	return rc ? rc : read_end(reader);
 }
 
-/* Reports the line at which a text stops being UTF-8; libyaml gives only an offset. */
+/* Reports the line at which a text stops being UTF-8; libyaml gives only an offset. Counts what may be directives. */
 static int
 check_bytes(struct reader *reader, const char *text, size_t size)
 {
 	yaml_mark_t mark = {0};
+	unsigned tags = 0;
 	if (size > YAML_MAX_BYTES)
 		return fail_yaml_at(
 			reader, KETTLE_ETOOBIG, &mark, "the file is larger than the %u bytes allowed.", YAML_MAX_BYTES);
@@ -360,6 +367,9 @@ check_bytes(struct reader *reader, const char *text, size_t size)
 		size_t len = utf8_length(text + i, size - i);
 		if (len == 0 || text[i] == '\0')
 			return fail_yaml_at(reader, KETTLE_EINVAL, &mark, "the file is not text in UTF-8.");
+		if (text[i] == '%' && size - i >= strlen(TAG) && memcmp(text + i, TAG, strlen(TAG)) == 0 &&
+			++tags > YAML_MAX_TAGS)
+			return fail_yaml_at(reader, KETTLE_ETOOBIG, &mark, "there are more than %d `%s`.", YAML_MAX_TAGS, TAG);
 		mark.line += text[i] == '\n';
 		i += len;
 	}

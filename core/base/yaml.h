@@ -11,6 +11,8 @@
 
 #define YAML_MAX_BYTES (1u << 20)
 #define YAML_MAX_NODES 100000
+#define YAML_MAX_TEXT (8u << 20) /* bytes of all keys and strings, aliases counted as copied */
+#define YAML_MAX_TAGS 8          /* `%TAG`: libyaml compares each of these directives with all before it */
 #define YAML_MAX_DEPTH 64
 #define YAML_MAX_KEY 1000    /* bytes */
 #define YAML_MAX_POINTER 256 /* bytes: the line of a node further down is that of its parent */

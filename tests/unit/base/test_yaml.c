@@ -150,6 +150,7 @@ test_limits(void **state)
 	AUTO_FREE char *block = repeat("", "- ", 200000, "x");
 	AUTO_FREE char *many = repeat("[", "1,", YAML_MAX_NODES, "1]"), *large = repeat("", "#xxxxxx\n", (1 << 17) + 1, "");
 	AUTO_FREE char *key = repeat("", "k", YAML_MAX_KEY + 1, ": 1\n");
+	AUTO_FREE char *tags = repeat("", "%TAG !a! x\xe2\x80\xa8", YAML_MAX_TAGS + 1, "---\na: 1\n");
 	json_t *value = NULL;
 	assert_int_equal(yaml_parse("f", closed, strlen(closed), &value, NULL, NULL), 0);
 	json_decref(value);
@@ -159,6 +160,8 @@ test_limits(void **state)
 	refused_bytes(many, strlen(many), KETTLE_ETOOBIG, "more than 100000 values");
 	refused_bytes(large, strlen(large), KETTLE_ETOOBIG, "larger than the 1048576 bytes allowed");
 	refused_bytes(key, strlen(key), KETTLE_ETOOBIG, "a key is longer than 1000 bytes");
+	/* libyaml takes U+2028 for the end of a line. */
+	refused_bytes(tags, strlen(tags), KETTLE_ETOOBIG, "there are more than 8 `%TAG`");
 }
 
 /* Nine levels of nine aliases each would be 387 million values; and a megabyte of aliases of a large list. */
@@ -177,6 +180,11 @@ test_alias_bombs(void **state)
 	refused_bytes(bomb.data, bomb.len, KETTLE_ETOOBIG, "aliases counted as what they stand for");
 	AUTO_FREE char *list = repeat("- &a [", "1,", 1000, "]\n"), *large = repeat(list, "- *a\n", 200000, "");
 	refused_bytes(large, strlen(large), KETTLE_ETOOBIG, "aliases counted as what they stand for");
+	/* Few values, but a long one; and as a key. */
+	AUTO_FREE char *text = repeat("- &a ", "x", 500000, "\n"), *texts = repeat(text, "- *a\n", 1000, "");
+	refused_bytes(texts, strlen(texts), KETTLE_ETOOBIG, "aliases stand for more than 8 MiB of text together");
+	AUTO_FREE char *name = repeat("- &a {", "k", YAML_MAX_KEY, ": 1}\n"), *names = repeat(name, "- *a\n", 30000, "");
+	refused_bytes(names, strlen(names), KETTLE_ETOOBIG, "aliases stand for more than 8 MiB of text together");
 	/* A chain of depth: each alias one level further down. */
 	AUTO_BUF struct buf chain = {0};
 	buf_adds(&chain, "- &a0 [1]\n");
