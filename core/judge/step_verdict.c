@@ -387,6 +387,17 @@ read_outcome(const struct reader *reader)
 
 /* ---- the language's explanation ---- */
 
+/*
+ * Whether what a language reads in the output of a run can tell of a fault of machine or task. The submission prints there
+ * too, so where the harness reports such faults itself only its own word counts.
+ */
+static bool
+is_believed(const struct reader *reader, const char *blame)
+{
+	bool accuses = reader->step->run && reader->outcome->state == OUTCOME_FAILED && strcmp(blame, participant) != 0;
+	return !accuses || !reader->step->complete || member_string(reader->outcome->result, "fault");
+}
+
 /* Takes what a language's `interpret` answered. */
 static void
 take_explanation(const struct reader *reader, const json_t *answer)
@@ -401,6 +412,8 @@ take_explanation(const struct reader *reader, const json_t *answer)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(blames); i++)
 		blame = member_is(answer, "blame", blames[i]) ? blames[i] : blame;
+	if (!is_believed(reader, blame))
+		return;
 	bool claimed = reader->step->run && reader->outcome->state != OUTCOME_ERROR && blame && blame != participant;
 	bool retry = states[state] == VERDICT_ERROR && blame == machine && !reader->outcome->missing &&
 				 !json_is_false(json_object_get(answer, "retry")) &&

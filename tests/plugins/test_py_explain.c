@@ -141,8 +141,10 @@ test_compilation(void **state)
 		"failed", "participant", "The submission's extension does not compile: main.cpp:3:7: error: 'x' was not");
 	expect((struct given){.kind = "prepare",
 			   .text = "/usr/include/torch/x.h:1:10: fatal error: pybind11/pybind11.h: No such file or directory\n"},
-		"error", "machine",
-		"The board's machine lacks the header `pybind11/pybind11.h`, so no extension can be compiled there.");
+		"failed", "participant",
+		"The submission's extension does not compile: it needs the header `pybind11/pybind11.h`, which the board's "
+		"machine "
+		"lacks.");
 	expect((struct given){.kind = "prepare",
 			   .text = "/job/out/cache/main.cpp:1:10: fatal error: my.h: No such file or directory\n"},
 		"failed", "participant",

@@ -315,7 +315,7 @@ explain_crash(
 
 /*
  * `/usr/include/torch/x.h:13:10: fatal error: pybind11/pybind11.h: No such file or directory`. A header that the machine's
- * own headers or every extension include is the machine's to have, not the submission's. False: the submission's.
+ * own headers or every extension include is the machine's to have. False: the submission's.
  */
 static bool
 find_header(struct span line, struct span *ret_header)
@@ -333,7 +333,7 @@ find_header(struct span line, struct span *ret_header)
 	return machine;
 }
 
-/* Quotes the first error line of a compiler or linker. */
+/* Quotes the first error line of a compiler or linker. The submission prints there too, so the machine is never blamed. */
 static int
 explain_compilation(const char *text, json_t **ret_result, struct kettle_error *err)
 {
@@ -347,9 +347,10 @@ explain_compilation(const char *text, json_t **ret_result, struct kettle_error *
 			found--;
 		struct span line = line_at(found), header;
 		if (find_header(line, &header))
-			return kettle_explain("error", "machine", false, ret_result, err,
-				"The board's machine lacks the header `%.*s`, so no extension can be compiled there.", (int)header.len,
-				header.start);
+			return kettle_explain("failed", "participant", false, ret_result, err,
+				"The submission's extension does not compile: it needs the header `%.*s`, which the board's machine "
+				"lacks.",
+				(int)header.len, header.start);
 		return kettle_explain("failed", "participant", false, ret_result, err,
 			"The submission's extension does not compile: %s", quoted(line).text);
 	}

@@ -748,6 +748,12 @@ test_interpret(void **state)
 	expect(&job, "passed", "", "", false);
 	change(&job, "test", json_pack("{s:s, s:i}", "state", "failed", "exit", 1));
 	expect(&job, "error", "The board's machine lacks torch.", "machine", false);
+	/* A harness that reports such faults itself has not said so: the words are the submission's. */
+	job.complete = true;
+	expect(&job, "failed", "The test run failed with exit status 1.", "participant", false);
+	change(&job, "test", json_pack("{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 1, "result", "fault", "task"));
+	expect(&job, "error", "The board's machine lacks torch.", "machine", false);
+	job.complete = false;
 	py_hooks.interpret = says_passed;
 	make(&job);
 	py_hooks.interpret = NULL;
