@@ -111,11 +111,30 @@ is_ready(const struct json_socket *peer)
 		   peer->events.ready(peer->arg);
 }
 
+/* Whether a line has no more values than that, counted by what is between them. most: 0: any number. */
+static bool
+has_few_values(const char *line, size_t len, size_t most)
+{
+	bool quoted = false;
+	size_t found = 0;
+	for (size_t i = 0; most > 0 && i < len && found <= most; i++) {
+		if (quoted && line[i] == '\\')
+			i++;
+		else if (line[i] == '"')
+			quoted = !quoted;
+		else
+			found += !quoted && (line[i] == ',' || line[i] == '[' || line[i] == '{');
+	}
+	return most == 0 || found <= most;
+}
+
 /* 1: the lines behind it wait. */
 static int
 on_socket_line(void *arg, char *line, size_t len)
 {
 	struct json_socket *peer = arg;
+	if (!has_few_values(line, len, peer->events.most_values))
+		return KETTLE_ETOOBIG;
 	AUTO_JSON json_t *message = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(message))
 		return KETTLE_EINVAL;

@@ -30,6 +30,9 @@ struct json_socket_events {
 	/* Counts the bytes that the peers with this counter hold; the one that takes it over JSON_SOCKET_MAX_HELD is closed.
 	 * Must outlive them. NULL: not counted. */
 	size_t *held;
+	/* Of one message, about: a line with more commas, brackets and braces closes the peer, since each value of a few bytes
+	 * takes a hundred times as much memory. 0: any number. */
+	size_t most_values;
 };
 
 /* Takes the next connection of a listening pipe. */

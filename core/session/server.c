@@ -33,6 +33,7 @@
  * client, and the end of the process too; a client that waits for its answers has enough to keep the database busy. */
 #define MAX_CALLS 64
 #define MAX_CALL_BYTES (16u << 20) /* and no further one once they have so many, since each is held until its answer */
+#define MAX_VALUES 1000000         /* of one message: ten times those of a task, read in a second */
 #define CLOSE_LIMIT_MS 5000        /* until a connection that does not take its last answers is cut */
 
 struct connection {
@@ -292,8 +293,11 @@ static void
 on_connection(uv_stream_t *listener, int rc)
 {
 	struct server *server = listener->data;
-	const struct json_socket_events events = {
-		.message = on_server_message, .ready = on_server_ready, .closed = on_server_closed, .held = &server->held};
+	const struct json_socket_events events = {.message = on_server_message,
+		.ready = on_server_ready,
+		.closed = on_server_closed,
+		.held = &server->held,
+		.most_values = MAX_VALUES};
 	struct kettle_error err = {0};
 	if (rc < 0)
 		return;

@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "unit/scratch.h"
 
 static uv_loop_t loop;
@@ -59,7 +60,7 @@ is_ready(void *arg)
 }
 
 static const struct json_socket_events events = {
-	.message = on_message, .ready = is_ready, .closed = on_closed, .held = &held};
+	.message = on_message, .ready = is_ready, .closed = on_closed, .held = &held, .most_values = 100};
 
 static int
 setup(void **state)
@@ -121,6 +122,26 @@ static void
 say(const char *text)
 {
 	assert_int_equal(write(other, text, strlen(text)), strlen(text));
+}
+
+/* Small values take much more memory than their text: a line of too many is not read. Text may hold what it likes. */
+static void
+test_values(void **state)
+{
+	(void)state;
+	char text[300] = "";
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		text[i] = ",[{"[i % 3];
+	AUTO_FREE char *long_text = xasprintf("{\"a\\\"b\": \"%s\\\\\", \"c\": [1]}\n", text);
+	say(long_text);
+	until(&messages, 1);
+	assert_int_equal(json_string_length(json_object_get(last, "a\"b")), sizeof(text));
+	say("{\"a\": [");
+	for (size_t i = 0; i < 100; i++)
+		say("[],");
+	say("[]]}\n");
+	until(&closed, 1);
+	assert_int_equal(messages, 1);
 }
 
 static void
@@ -416,6 +437,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_messages),
+		TEST(test_values),
 		TEST(test_nonsense),
 		TEST(test_deep),
 		TEST(test_endless_line),
