@@ -134,7 +134,7 @@ def others(folder):
 def elsewhere(folder):
     """A package that hands another folder over than the one for what it compiled is refused, and nothing is taken or removed there"""
     if os.getuid() != 0:
-        raise Skip("only root reads what its imports may not")
+        raise Skip("only root may read what its imports may not")
     secret = os.path.join(folder, "secret")
     os.mkdir(secret, 0o755)
     with open(os.path.join(secret, "kept"), "w") as file:

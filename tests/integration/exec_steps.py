@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+import subprocess
 
 from exec_driver import *
 
@@ -199,6 +200,27 @@ def limits(folder):
         assert outcome["stdout"]["text"].startswith("first\nxxx") and outcome["stdout"]["text"].endswith("xxxlast\n"), outcome
         outcome = x.one(shell("printf 'a\\033[31m\\377b\\n'"))
         equal((outcome["stdout"]["text"], outcome["stdout"]["replaced"]), ("a\ufffd[31m\ufffdb\n", 2))
+
+
+def starved(folder):
+    """A build that the machine leaves no time has its wall time once more, five times altogether; a run has not"""
+    busy = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nprint(flush=True)\nwhile True: pass\n"
+    children = [subprocess.Popen([sys.executable, "-c", busy, str(core)], stdout=subprocess.PIPE)
+                for core in sorted(os.sched_getaffinity(0))]
+    try:
+        for child in children:
+            child.stdout.readline()
+        with Exec(folder) as x:
+            equal(x.one(shell("sleep 1.5", kind="build", limits={"wall": 1}))["state"], "passed")
+            outcome = x.one(shell("sleep 60", kind="build", limits={"wall": 0.3}))
+            equal(outcome["limit"], "wall")
+            assert outcome["wall_ns"] >= 1.5e9, outcome
+            equal(x.one(shell("sleep 60", kind="run", device=1, limits={"wall": 0.3}))["limit"], "wall")
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+            child.stdout.close()
 
 
 def machine_limits(folder):
@@ -418,5 +440,5 @@ def tools(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits,
+    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, starved,
                    machine_limits, missing_tool, prepare, prepared_folder, prepare_keys, secrets, secrets_by_descriptor, absolute_tools, left_behind, referee_and_solver, pinned, tools]))

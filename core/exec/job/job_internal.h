@@ -119,6 +119,7 @@ enum process_stream { PROCESS_STDOUT, PROCESS_STDERR, PROCESS_RESULT, PROCESS_ST
 struct process_config {
 	struct sandbox_config sandbox; /* fds: those besides 0, 1, 2 and the result channel */
 	uint64_t wall_ns;
+	bool yields; /* it gives way to all else on the machine, and has more time where that leaves its cores none */
 	uint64_t output_limit;
 	struct result *result; /* NULL: no result channel (STEP_FD_RESULT); borrowed until the end */
 };
@@ -138,6 +139,9 @@ struct process {
 	struct process_drain drains[PROCESS_STREAMS];
 	uv_poll_t pid;
 	uv_timer_t wall, lost;
+	struct cores yields; /* on these cores to all else; empty: to nothing */
+	uint64_t idle_ticks; /* theirs when its time began */
+	unsigned extensions; /* of its time, so far */
 	unsigned handles;
 	void (*on_lost)(void *arg); /* it was killed and did not die in time; `ended` may still come */
 	void (*ended)(void *arg);

@@ -19,12 +19,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "exec/job/job_internal.h"
 
 #define CHUNK (64u << 10)
 #define READS_A_TURN 8     /* before the loop serves other handles */
 #define READS_AT_LAST 4096 /* more than a pipe or socket holds, in case a process outside keeps writing */
+#define EXTENSIONS 4       /* so often what gives way to all else gets its time once more, */
+#define IDLE_PART 8        /* unless its cores had nothing to do for such a part of it */
+#define STAT_MAX (1u << 20)
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif
@@ -136,10 +140,30 @@ process_kill(struct process *process, enum sandbox_limit limit)
 	(void)uv_timer_start(&process->lost, on_process_lost, PROCESS_LOST_MS, 0);
 }
 
+/* Whether the cores on which it gives way have been idle for a part of its time, or that is not known; notes what they are now. */
+static bool
+had_its_turn(struct process *process, uint64_t wall_ms)
+{
+	AUTO_FREE char *stat = NULL;
+	size_t size = 0;
+	uint64_t before = process->idle_ticks;
+	if (process->yields.count == 0 || file_read("/proc/stat", STAT_MAX, &stat, &size, NULL) < 0 ||
+		!cores_idle_ticks(&process->yields, stat, &process->idle_ticks))
+		return true;
+	double idle_s = (double)(process->idle_ticks - before) / (double)sysconf(_SC_CLK_TCK);
+	return idle_s > (double)wall_ms / 1e3 * (double)process->yields.count / IDLE_PART;
+}
+
 static void
 out_of_time(uv_timer_t *timer)
 {
-	process_kill(timer->data, SANDBOX_LIMIT_WALL);
+	struct process *process = timer->data;
+	uint64_t wall_ms = uv_timer_get_repeat(timer);
+	if (process->extensions == EXTENSIONS || had_its_turn(process, wall_ms)) {
+		uv_timer_stop(timer);
+		process_kill(process, SANDBOX_LIMIT_WALL);
+	}
+	process->extensions++;
 }
 
 /* What one read gave. */
@@ -318,7 +342,7 @@ follow(struct process *process, uv_loop_t *loop, uint64_t wall_ns)
 	(void)uv_poll_start(&process->pid, UV_READABLE, on_end);
 	/* The loop's time may be some ms old. */
 	uv_update_time(loop);
-	(void)uv_timer_start(&process->wall, out_of_time, wall_ns / 1000000, 0);
+	(void)uv_timer_start(&process->wall, out_of_time, wall_ns / 1000000, wall_ns / 1000000);
 	return 0;
 }
 
@@ -335,6 +359,11 @@ process_start(struct process *process, uv_loop_t *loop, const struct process_con
 	(void)uv_timer_init(loop, &process->lost);
 	process->wall.data = process->lost.data = process;
 	process->handles = 2;
+	if (config->yields) {
+		const struct cores cores = {(int *)config->sandbox.cores, config->sandbox.cores_count};
+		cores_join(&process->yields, &cores);
+		(void)had_its_turn(process, 0);
+	}
 	int rc = launch(process, loop, config);
 	if (rc == 0)
 		rc = follow(process, loop, config->wall_ns);
@@ -351,4 +380,5 @@ process_close(struct process *process)
 	sandbox_free(STEAL(process->sandbox));
 	for (size_t i = 0; i < ARRAY_SIZE(process->output); i++)
 		capture_free(&process->output[i]);
+	cores_free(&process->yields);
 }

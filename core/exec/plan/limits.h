@@ -9,11 +9,11 @@
 enum step_kind { STEP_BUILD, STEP_PREPARE, STEP_RUN };
 
 /* Every limit with its name in plans and in exec.yml, and the defaults of build, prepare and run steps. Times are in
- * ns, given in seconds; 0: none. Builds give way to all else on the machine, so what bounds them is the time that they
- * compute. */
+ * ns, given in seconds; 0: none. What gives way to all else on the machine has more wall time where that leaves its cores
+ * no time (process.c), so its CPU time is bounded as well. */
 #define LIMITS(X) \
-	X(wall, "wall", 900 * LIMITS_SECOND, 300 * LIMITS_SECOND, 180 * LIMITS_SECOND) \
-	X(cpu, "cpu", 300 * LIMITS_SECOND, 0, 0) \
+	X(wall, "wall", 180 * LIMITS_SECOND, 300 * LIMITS_SECOND, 180 * LIMITS_SECOND) \
+	X(cpu, "cpu", 300 * LIMITS_SECOND, 600 * LIMITS_SECOND, 0) \
 	X(memory, "memory", 4 * LIMITS_GIB, 4 * LIMITS_GIB, 4 * LIMITS_GIB) \
 	X(processes, "processes", 256, 512, 512) \
 	X(disk, "disk", LIMITS_GIB, LIMITS_GIB, LIMITS_GIB) \

@@ -125,6 +125,31 @@ cores_set(const struct cores *cores, cpu_set_t *ret_set)
 		CPU_SET((size_t)cores->list[i], ret_set);
 }
 
+/* A line of /proc/stat: "cpu3 user nice system idle iowait …". */
+static bool
+core_idle_ticks(int core, const char *stat, uint64_t *ticks)
+{
+	char name[32];
+	unsigned long long idle, waits;
+	(void)snprintf(name, sizeof(name), "\ncpu%d ", core);
+	const char *line = strstr(stat, name);
+	if (!line || sscanf(line + strlen(name), "%*u %*u %*u %llu %llu", &idle, &waits) != 2)
+		return false;
+	*ticks += idle + waits;
+	return true;
+}
+
+bool
+cores_idle_ticks(const struct cores *cores, const char *stat, uint64_t *ret_ticks)
+{
+	uint64_t ticks = 0;
+	for (size_t i = 0; i < cores->count; i++)
+		if (!core_idle_ticks(cores->list[i], stat, &ticks))
+			return false;
+	*ret_ticks = ticks;
+	return true;
+}
+
 char *
 cores_text(const struct cores *cores)
 {

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CORES_MAX 1024
 
@@ -28,6 +29,11 @@ struct cores cores_without(const struct cores *all, const struct cores *without)
 void cores_join(struct cores *cores, const struct cores *more);
 /* As sched_setaffinity takes them. */
 void cores_set(const struct cores *cores, cpu_set_t *ret_set);
+/*
+ * For how many ticks of the clock (_SC_CLK_TCK a second) these cores have had nothing to do, together, by the text of
+ * /proc/stat. False: it does not say so of all.
+ */
+bool cores_idle_ticks(const struct cores *cores, const char *stat, uint64_t *ret_ticks);
 /* "2,3,6"; new string. */
 char *cores_text(const struct cores *cores);
 void cores_free(struct cores *cores);

@@ -57,13 +57,36 @@ subtracts_cores(void **state)
 	cores_free(&some);
 }
 
+/* The time of idle cores, of all those named. */
+static void
+counts_idle_time(void **state)
+{
+	(void)state;
+	static const char stat[] = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 100 0 50 700 30 0 1 0 0 0\ncpu1 9 9 9 11 0 0 0 0 0 0\n"
+							   "cpu12 9 9 9 1000 1 0 0 0 0 0\nintr 5 cpu1 1 1 1 1 1\nbtime 17\n";
+	static const struct {
+		const char *cores;
+		bool known;
+		uint64_t ticks;
+	} cases[] = {
+		{"0", true, 730}, {"1", true, 11}, {"0-1", true, 741}, {"12", true, 1001}, {"2", false, 0}, {"0,2", false, 0}};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cores cores = {0};
+		uint64_t ticks = 0;
+		assert_int_equal(cores_parse(cases[i].cores, &cores, NULL), 0);
+		assert_int_equal(cores_idle_ticks(&cores, stat, &ticks), cases[i].known);
+		assert_int_equal(ticks, cases[i].ticks);
+		cores_free(&cores);
+	}
+}
+
 static void
 combines_limits(void **state)
 {
 	(void)state;
 	struct limits limits = limits_default(STEP_BUILD, 1),
 				  max = {.wall = LIMITS_SECOND, .cpu = LIMITS_SECOND, .memory = 1u << 20};
-	assert_int_equal(limits.wall, 900 * LIMITS_SECOND);
+	assert_int_equal(limits.wall, 180 * LIMITS_SECOND);
 	assert_int_equal(limits.cpu, 300 * LIMITS_SECOND);
 	assert_int_equal(limits.processes, 256);
 	AUTO_JSON json_t *object = json_pack("{s:f, s:i}", "wall", 0.25, "processes", 7);
@@ -163,6 +186,7 @@ main(void)
 		cmocka_unit_test(reads_cores),
 		cmocka_unit_test(subtracts_cores),
 		cmocka_unit_test(combines_limits),
+		cmocka_unit_test(counts_idle_time),
 		cmocka_unit_test(reads_a_file),
 		cmocka_unit_test(refuses_bad_files),
 	};
