@@ -14,6 +14,7 @@
 
 #define HEADER_MAX_LINE 1000 /* bytes of a line with a directive */
 #define HEADER_MAX_WORD 100  /* bytes of a name */
+#define HEADER_MAX_REMARKS 3
 
 #define BLANKS " \t"
 
@@ -66,14 +67,44 @@ is_blank(const struct line *line)
 	return true;
 }
 
-/* The length of "#!POPCORN" or "//!POPCORN" when the line begins with that word, else 0. */
+/* How far the line goes on from `at` with any of these characters. */
+static size_t
+past(const struct line *line, size_t at, const char *any)
+{
+	while (at < line->len && line->text[at] != '\0' && strchr(any, line->text[at]))
+		at++;
+	return at;
+}
+
+/* The length of a line's beginning up to and with the word POPCORN, which stands behind `at`; 0: another word is there. */
+static size_t
+popcorn_end(const struct line *line, size_t at)
+{
+	static const char word[] = "POPCORN";
+	size_t end = at + strlen(word);
+	bool is = at > 0 && end <= line->len && strncasecmp(line->text + at, word, strlen(word)) == 0;
+	return is && (end == line->len || strchr(BLANKS, line->text[end])) ? end : 0;
+}
+
+/* The length of "#!POPCORN" or "//!POPCORN" when the line begins so; formatters of code put a blank before the word. */
 static size_t
 directive_start(const struct line *line)
 {
-	size_t len = starts_with(line, "#!POPCORN") ? 9 : starts_with(line, "//!POPCORN") ? 10 : 0;
-	if (len && len < line->len && !strchr(BLANKS, line->text[len]))
-		return 0;
-	return len;
+	size_t mark = starts_with(line, "#!") ? 2 : starts_with(line, "//!") ? 3 : 0;
+	return mark ? popcorn_end(line, past(line, mark, BLANKS)) : 0;
+}
+
+/* Whether an author may take the line for a directive: a comment with the word and what a header may say. */
+static bool
+is_almost(const struct line *line)
+{
+	size_t mark = past(line, past(line, 0, BLANKS), "#/*-;%"), at = past(line, mark, BLANKS "!@:#");
+	size_t said = mark > 0 ? past(line, popcorn_end(line, at), BLANKS) : 0;
+	for (size_t i = 0; said > 0 && directives[i]; i++)
+		if (line->len - said >= strlen(directives[i]) &&
+			strncasecmp(line->text + said, directives[i], strlen(directives[i])) == 0)
+			return true;
+	return false;
 }
 
 static char *
@@ -205,6 +236,17 @@ skip_mark(const char *code, size_t size)
 	return size >= 3 && memcmp(code, "\xef\xbb\xbf", 3) == 0 ? code + 3 : code;
 }
 
+/* Adds a sentence for the author, the first few of them. */
+static void
+add_remark(json_t *header, const struct line *line, const char *text)
+{
+	json_t *remarks = json_object_get(header, "remarks");
+	if (!remarks)
+		json_object_set_new(header, "remarks", remarks = json_array());
+	if (json_array_size(remarks) < HEADER_MAX_REMARKS)
+		json_array_append_new(remarks, json_sprintf("Line %u: %s", line->number, text));
+}
+
 static bool
 is_comment(const struct line *line)
 {
@@ -219,11 +261,19 @@ popcorn_header_parse(const char *code, size_t size, json_t **ret_header, struct 
 	const char *end = code + size;
 	code = skip_mark(code, size);
 	struct line line = {0};
-	while (next_line(&code, end, &line) && is_comment(&line)) {
+	bool more = next_line(&code, end, &line);
+	for (; more && is_comment(&line); more = next_line(&code, end, &line)) {
 		int rc = read_line(header, &line, err);
 		if (rc)
 			return rc;
+		if (!directive_start(&line) && is_almost(&line))
+			add_remark(
+				header, &line, "this is not read as a directive, which begins with `#!POPCORN` or `//!POPCORN`.");
 	}
+	for (; more; more = next_line(&code, end, &line))
+		if (is_almost(&line))
+			add_remark(
+				header, &line, "directives are read in the comments at the top of the file only; move this one there.");
 	*ret_header = STEAL(header);
 	return 0;
 }

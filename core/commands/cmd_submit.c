@@ -348,5 +348,8 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 	*ret_result =
 		json_pack("{s:I, s:s, s:s, s:O, s:O, s:O}", "id", (json_int_t)submit.id, "leaderboard", submit.board.name,
 			"mode", submit.mode, "devices", submit.devices, "jobs", submit.jobs, "seq", json_object_get(event, "seq"));
+	json_t *remarks = json_object_get(submit.header, "remarks");
+	if (remarks)
+		json_object_set(*ret_result, "remarks", remarks);
 	return 0;
 }

@@ -253,7 +253,8 @@ const struct command commands[] = {
 		.details = "A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again "
 				   "with a secret seed; it counts when everything passed.",
 		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
-				  "number of the event}`; on the command line, which waits, what `submission.show` answers."},
+				  "number of the event, \"remarks\": about directives that were not read}`; on the command line, which "
+				  "waits, what `submission.show` answers."},
 	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME",
 					  .help = "only those on this leaderboard"},

@@ -57,13 +57,26 @@ submit_choice(const char *line, const json_t *devices)
 	return json_array_size(chosen) > 0 ? STEAL(chosen) : NULL;
 }
 
+static void
+say_accepted(const struct term *term, int64_t id, const json_t *result)
+{
+	size_t i;
+	const json_t *remark;
+	fprintf(term->out, "Submission %lld is accepted.\n", (long long)id);
+	json_array_foreach(json_object_get(result, "remarks"), i, remark) {
+		term_put(term, STYLE_YELLOW, "Remark: ");
+		term_sanitize(term->out, json_string_value(remark), 0);
+		fputc('\n', term->out);
+	}
+}
+
 void
 submit_accepted(struct run *run, const json_t *result)
 {
 	int64_t id = member_int(result, "id");
 	if (!member_true(run->args.values, "no_wait")) {
 		if (!run->json && !run->quiet)
-			fprintf(run->term.out, "Submission %lld is accepted.\n", (long long)id);
+			say_accepted(&run->term, id, result);
 		follow_submission(run, id, member_int(result, "seq"), json_object_get(result, "jobs"));
 		return;
 	}

@@ -48,6 +48,7 @@ test_reads(void **state)
 	expect("\xef\xbb\xbf#!POPCORN gpus\tT4  L4 ", "{\"gpus\":[\"T4\",\"L4\"]}");
 	expect("#!POPCORN gpus t4 T4 T4", "{\"gpus\":[\"t4\"]}");
 	expect("#!popcorn Leaderboard Sort", "{\"leaderboard\":\"Sort\"}");
+	expect("//! POPCORN leaderboard a\n#!\tPOPCORN gpus T4\n", "{\"gpus\":[\"T4\"],\"leaderboard\":\"a\"}");
 }
 
 static void
@@ -55,10 +56,24 @@ test_block(void **state)
 {
 	(void)state;
 	expect("#!/usr/bin/env python3\n# a comment\n\n  \n#!POPCORN leaderboard a\n", "{\"leaderboard\":\"a\"}");
-	expect("import torch\n#!POPCORN leaderboard a\n", "{}");
-	expect("#include <vector>\n//!POPCORN leaderboard a\nint x;\n//!POPCORN nonsense", "{\"leaderboard\":\"a\"}");
-	expect("# !POPCORN leaderboard a\n #!POPCORN leaderboard b\n", "{}");
-	expect("#!POPCORNS leaderboard a\n#POPCORN leaderboard a\n", "{}");
+	expect("#!POPCORNS leaderboard a\n#!POP CORN a\n# popcorn-like\nx = \"#!POPCORN gpus a\"", "{}");
+}
+
+#define ALMOST "this is not read as a directive, which begins with `#!POPCORN` or `//!POPCORN`."
+#define BELOW "directives are read in the comments at the top of the file only; move this one there."
+
+static void
+test_remarks(void **state)
+{
+	(void)state;
+	expect("import torch\n#!POPCORN leaderboard a\n", "{\"remarks\":[\"Line 2: " BELOW "\"]}");
+	expect("#include <vector>\n//!POPCORN leaderboard a\nint x;\n//!POPCORN gpus nonsense",
+		"{\"leaderboard\":\"a\",\"remarks\":[\"Line 4: " BELOW "\"]}");
+	expect("# !POPCORN leaderboard a\n #!POPCORN leaderboard b\n",
+		"{\"remarks\":[\"Line 1: " ALMOST "\",\"Line 2: " BELOW "\"]}");
+	expect("#POPCORN leaderboard a\n// @popcorn gpus b\n# popcorn is good\n// POPCORN gpus\n",
+		"{\"remarks\":[\"Line 1: " ALMOST "\",\"Line 2: " ALMOST "\",\"Line 4: " ALMOST "\"]}");
+	expect("/*!POPCORN gpus a*/\n", "{\"remarks\":[\"Line 1: " BELOW "\"]}");
 }
 
 static void
@@ -109,6 +124,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reads),
 		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_remarks),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_hostile),
 	};

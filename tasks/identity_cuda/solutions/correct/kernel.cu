@@ -1,4 +1,3 @@
-//! POPCORN leaderboard identity_cuda
 // A thread for each element.
 #include "task.h"
 

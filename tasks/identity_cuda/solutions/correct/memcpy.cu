@@ -1,4 +1,3 @@
-//! POPCORN leaderboard identity_cuda
 // Leaves it to the runtime.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cpp
 // Blocks of 4 rows and 16 columns that stay in registers for the whole sum; edges are padded by copying.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cpp
 // Three loops, as in the book.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cpp
 // Rows shared out to the cores that the board gives.
 #include "task.h"
 

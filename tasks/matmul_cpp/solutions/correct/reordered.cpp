@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cpp
 // The loops in the order that walks rows only: the inner one becomes vector instructions.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cuda
 // needs: cublas_v2.h
 // cuBLAS. It takes columns first: the product of the transposed matrices in the other order is the transposed product.
 #include "task.h"

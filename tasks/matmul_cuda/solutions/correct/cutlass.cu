@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cuda
 // needs: cutlass/gemm/device/gemm.h
 // CUTLASS as it multiplies on the tensor cores of every device since the A100.
 #include "task.h"

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cuda
 // A thread for each element of the result.
 #include "task.h"
 

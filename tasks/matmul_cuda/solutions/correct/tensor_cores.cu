@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cuda
 // The tensor cores by the compiler's own header: a warp for each 16 by 16 elements of the result.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cuda
 // needs: kittens.cuh
 // ThunderKittens, for Hopper: a warp for each 32 by 32 elements of the result, tiles from memory to registers.
 #define KITTENS_HOPPER

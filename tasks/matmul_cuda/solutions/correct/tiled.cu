@@ -1,4 +1,3 @@
-//! POPCORN leaderboard matmul_cuda
 // Blocks of 16 by 16 of both matrices go through shared memory, so that each element is read k / 16 times.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard relu_cuda
 // Copies there and back, and a thread for each element.
 #include "reference.cuh"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard vectoradd_cpp
 // One loop; the compiler makes vector instructions of it.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard vectoradd_cpp
 // All cores that the board gives: one thread for each.
 #include "task.h"
 

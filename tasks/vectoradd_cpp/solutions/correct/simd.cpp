@@ -1,4 +1,3 @@
-//! POPCORN leaderboard vectoradd_cpp
 // Eight floats at a time by the compiler's vector extension, then the tail.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard vectoradd_cuda
 // Four elements a thread, in one access of 16 bytes each; the last few by themselves.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard vectoradd_hip
 // A thread for each element.
 #include "task.h"
 

@@ -1,4 +1,3 @@
-//! POPCORN leaderboard vectoradd_hip
 // As many blocks as keep the device busy; each thread goes on in steps of the whole grid.
 #include "task.h"
 
