@@ -197,6 +197,10 @@ bundle_tried(void *arg, json_t *tried)
 	json_t *entry = entry_at_hand(call);
 	const json_t *fault = task_try_fault(tried);
 	(void)json_object_set(entry ? entry : call->result, "tried", tried);
+	json_t *imported = entry ? NULL : task_try_imports(tried);
+	if (json_array_size(imported) > 0)
+		(void)json_object_set(call->result, "imported", imported);
+	json_decref(imported);
 	if (entry && fault)
 		fail_entry(call, entry, member_text(fault, "error"));
 	next_bundle(call);

@@ -496,7 +496,7 @@ const struct command commands[] = {
 			{DEVICES, .help = "a device that is probed; the task's, else all"}),
 		.engine = cmd_task_read, .hidden = true,
 		.answer = "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
-				  "\"remarks\", \"hash\", \"tried\": as in `task.check`}`."},
+				  "\"remarks\", \"hash\", \"tried\": as in `task.check`, \"imported\": on any device}`."},
 	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .repeated = true, .meta = "PATH",
 					  .help = "a task's folder, a zip of one, a reference file, or a competition"},
@@ -510,7 +510,8 @@ const struct command commands[] = {
 		.answer =
 			"`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", \"files\", "
 			"\"remarks\", \"tried\": [{\"device\", \"state\": as of a verdict, or \"skipped\", \"blame\", \"error\", "
-			"\"said\": a sentence, \"log\": what a step printed that failed by the task's fault}]}], \"ok\"}`; of a "
+			"\"said\": a sentence, \"imported\": [modules, as far as the harness says that], \"log\": what a step "
+			"printed that failed by the task's fault}]}], \"ok\"}`; of a "
 			"competition first `{\"path\", \"ok\", \"error\", \"competition\", \"file\", "
 			"\"deadline\", \"problems\"}`, then each problem as a task with `problem`, its name."},
 	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,

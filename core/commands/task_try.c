@@ -56,6 +56,39 @@ log_of(const struct verdict *verdict)
 	return NULL;
 }
 
+static void
+add_name(json_t *names, const char *name)
+{
+	size_t i;
+	const json_t *one;
+	json_array_foreach(names, i, one)
+		if (strcmp(json_string_value(one), name) == 0)
+			return;
+	(void)json_array_append_new(names, json_string(name));
+}
+
+/* What the harness says of the cases (`test.N.imported`). The template is the task's own: no submission had a part in it. */
+static json_t *
+imports_of(const struct verdict *verdict)
+{
+	json_t *names = json_array();
+	for (size_t i = 0; i < verdict->count; i++) {
+		const struct verdict_entry *entry = &verdict->entries[i];
+		for (size_t k = 0; entry->step.run && k < entry->step.cases; k++) {
+			const char *given = result_value(entry->outcome.result, "test", k, "imported");
+			AUTO_FREE char *text = xstrdup(given ? given : "");
+			char *rest = text;
+			for (const char *name; (name = strsep(&rest, " "));)
+				if (*name)
+					add_name(names, name);
+		}
+	}
+	if (json_array_size(names) > 0)
+		return names;
+	json_decref(names);
+	return NULL;
+}
+
 /* The result in words. New reference. */
 static json_t *
 words_of(const struct trial *trial, const struct task_run *run)
@@ -88,9 +121,10 @@ device_tried(struct task_run *run)
 		const struct verdict *verdict = run->verdict;
 		const char *error = verdict ? verdict_message(&verdict->why) : run->err.message;
 		(void)json_array_append_new(trial->tried,
-			json_pack("{s:O, s:s, s:s?, s:s?, s:o, s:o*}", "device", json_array_get(trial->names, 0), "state",
+			json_pack("{s:O, s:s, s:s?, s:s?, s:o, s:o*, s:o*}", "device", json_array_get(trial->names, 0), "state",
 				verdict ? verdict_state_name(verdict->state) : "skipped", "blame", verdict ? verdict->blame : NULL,
-				"error", error, "said", words_of(trial, run), "log", verdict ? log_of(verdict) : NULL));
+				"error", error, "said", words_of(trial, run), "log", verdict ? log_of(verdict) : NULL, "imported",
+				verdict ? imports_of(verdict) : NULL));
 		(void)json_array_remove(trial->names, 0);
 		trial->unit = 0;
 	}
@@ -133,6 +167,18 @@ task_try(struct core *core, const json_t *bundle, json_t *names_take, void (*don
 		.done = done,
 		.arg = arg};
 	try_next(trial);
+}
+
+json_t *
+task_try_imports(const json_t *tried)
+{
+	json_t *all = json_array();
+	size_t i, k;
+	const json_t *one, *name;
+	json_array_foreach(tried, i, one)
+		json_array_foreach(json_object_get(one, "imported"), k, name)
+			add_name(all, json_string_value(name));
+	return all;
 }
 
 const json_t *

@@ -351,9 +351,12 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 	const json_t *device, const json_t *runs, struct plan **ret_plan, struct kettle_error *err)
 {
 	AUTO_JSON json_t *plan = NULL, *files = json_copy(json_object_get(bundle, "files"));
+	AUTO_JSON json_t *task = json_copy(json_object_get(bundle, "task"));
+	if (json_object_get(bundle, "imported"))
+		json_object_set(task, "imported", json_object_get(bundle, "imported"));
 	const struct kettle_plan_request request = {
 		.size = sizeof(request),
-		.task = json_object_get(bundle, "task"),
+		.task = task,
 		.files = files,
 		.submission = member_string(bundle, "submission"),
 		.mode = mode,

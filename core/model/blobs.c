@@ -65,8 +65,23 @@ put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_
 void
 blobs_task_hash(const json_t *bundle, char ret_hash[65])
 {
-	AUTO_FREE char *text = json_dumps(bundle, JSON_SORT_KEYS | JSON_COMPACT);
+	AUTO_JSON json_t *rest = json_copy((json_t *)bundle);
+	(void)json_object_del(rest, "imported");
+	AUTO_FREE char *text = json_dumps(rest, JSON_SORT_KEYS | JSON_COMPACT);
 	sha256_hex(text, strlen(text), ret_hash);
+}
+
+/* Unless it is known: another board of the same task changes nothing of how the runs of this one begin. */
+static int
+note_imports(struct db *db, int64_t task, const json_t *bundle, struct kettle_error *err)
+{
+	const json_t *imported = json_object_get(bundle, "imported");
+	if (!imported)
+		return 0;
+	return db_exec(db, err,
+		"UPDATE tasks SET bundle_json = json_set(bundle_json, '$.imported', json(?)) WHERE id = ? AND "
+		"json_extract(bundle_json, '$.imported') IS NULL",
+		"ji", imported, task);
 }
 
 int
@@ -75,7 +90,9 @@ blobs_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct ke
 	char hash[65];
 	blobs_task_hash(bundle, hash);
 	int rc = db_int(db, ret_task, err, "SELECT id FROM tasks WHERE content_hash = ?", "s", hash);
-	return rc == KETTLE_ENOENT ? put_version(db, bundle, hash, ret_task, err) : rc;
+	if (rc == KETTLE_ENOENT)
+		return put_version(db, bundle, hash, ret_task, err);
+	return rc == 0 ? note_imports(db, *ret_task, bundle, err) : rc;
 }
 
 static int

@@ -8,7 +8,10 @@
 
 /* Stores bytes, or finds them; *ret_blob is their row. */
 int blobs_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, struct kettle_error *err);
-/* Stores a checked bundle (task.h) as a version, or finds it. */
+/*
+ * Stores a checked bundle (task.h) as a version, or finds it: two that differ in what was `imported` are the same, which
+ * remembers what the first one says of that.
+ */
 int blobs_put_task(struct db *db, const json_t *bundle, int64_t *ret_task, struct kettle_error *err);
 /* What tells versions apart: the hash under which a bundle is stored. */
 void blobs_task_hash(const json_t *bundle, char ret_hash[65]);

@@ -196,6 +196,23 @@ try_plan(const struct bundle_builder *builder, const struct languages *languages
 	return rc == KETTLE_EINVAL ? task_yml_fail_at(&builder->yml, builder->label, "/config", err) : rc;
 }
 
+/* Whether it is a list of modules' names; what is none says nothing, since it only makes runs begin sooner. */
+static bool
+imports_are_plain(const json_t *imported)
+{
+	const json_t *name;
+	size_t i;
+	if (json_array_size(imported) == 0 || json_array_size(imported) > TASK_IMPORTS_MAX)
+		return false;
+	json_array_foreach(imported, i, name) {
+		const char *text = json_is_string(name) ? json_string_value(name) : "";
+		size_t plain = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+		if (plain == 0 || plain > TASK_IMPORT_MAX || text[plain])
+			return false;
+	}
+	return true;
+}
+
 int
 task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err)
@@ -220,6 +237,8 @@ task_check_bundle(
 	json_t *made = json_pack("{s:O, s:O, s:O, s:O, s:s, s:O, s:O, s:s}", "name", json_object_get(bundle, "name"), "yml",
 		json_object_get(bundle, "yml"), "task", builder.yml.task, "files", builder.files, "submission",
 		builder.yml.submission, "templates", builder.templates, "remarks", builder.remarks, "hash", hash);
+	if (imports_are_plain(json_object_get(bundle, "imported")))
+		json_object_set(made, "imported", json_object_get(bundle, "imported"));
 	rc = try_plan(&builder, languages, made, err);
 	if (rc) {
 		json_decref(made);

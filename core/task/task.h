@@ -10,6 +10,9 @@
 #include <jansson.h>
 #include <kettle/error.h>
 
+#define TASK_IMPORTS_MAX 32 /* names of modules, */
+#define TASK_IMPORT_MAX 64  /* bytes of each */
+
 /*
  * A bundle is a self-contained task:
  *   {"name": folder's name, "yml": text of task.yml, "task": checked and completed task.yml,
@@ -39,7 +42,8 @@ int task_read(const struct languages *languages, const char *path, json_t **ret_
 int task_complete(const struct languages *languages, const json_t *raw, json_t **ret_bundle, struct kettle_error *err);
 /*
  * Checks a bundle that came from elsewhere (a client sent it), trusting nothing in it: `task`, `remarks` and `hash` are
- * made again from `yml` and `files`. Returns a new, completed bundle. [any]
+ * made again from `yml` and `files`; `imported`, the names of modules that task and template were seen to import when they
+ * were tried, stays if it is a plain list. Returns a new, completed bundle. [any]
  */
 int task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err);

@@ -49,6 +49,8 @@ plans_make(struct plans_given given, json_t **ret_plan, struct kettle_error *err
 	AUTO_JSON json_t *unit = json_loads(given.device ? given.device : "{\"name\": \"CPU\"}", 0, NULL);
 	AUTO_JSON json_t *task =
 		json_pack("{s:o, s:[s]}", "config", json_loads(given.config ? given.config : "{}", 0, NULL), "libraries", "z");
+	if (given.imported)
+		json_object_set_new(task, "imported", json_loads(given.imported, 0, NULL));
 	AUTO_FREE char *copy = strdup(given.names), *first = NULL;
 	char *rest = NULL;
 	for (char *name = strtok_r(copy, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {

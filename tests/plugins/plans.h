@@ -19,6 +19,7 @@ int plans_teardown(void **state);
 struct plans_given {
 	const char *names, *text; /* text: of the submission */
 	const char *config, *device, *mode, *runs;
+	const char *imported; /* what the task was seen to import, as JSON */
 };
 int plans_make(struct plans_given given, json_t **ret_plan, struct kettle_error *err);
 /* The plan, which must be possible. New. */

@@ -329,6 +329,34 @@ test_recipes(void **state)
 	kettle_plugin.destroy(other);
 }
 
+/* What the task was seen to import counts like what files name. */
+static void
+test_imported(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *imported, *device, *recipes;
+	} cases[] = {
+		{"[\"jax\", \"cutlass\"]", NULL, "jax cute"},
+		{"[\"triton\"]", "{\"name\": \"H\", \"sm\": \"90a\"}", "triton=cuda:90:32"},
+		{"[\"torch._dynamo\", \"triton\"]", NULL, "torch.compiler"},
+		{"[\"torch._dynamo\", \"torch._inductor.compile_fx\", \"triton\"]", NULL, "torch.compile"},
+		{"[\"torch._inductor.compile_fx\"]", "{\"name\": \"H\", \"sm\": \"90a\"}", ""},
+		{"[\"os\"]", NULL, ""},
+	};
+	void *mine = plans_self;
+	void *other = plans_instance(json_pack("{s:s, s:s, s:b}", "python", "python3", "prepare", "never", "warm", 1));
+	plans_self = other;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plans_given given = given_of((struct given){plain, "x = 1\n", NULL, cases[i].device}, "ranked");
+		given.imported = cases[i].imported;
+		AUTO_JSON json_t *plan = plans_given_good(given);
+		plans_expect_words(at(at(plans_step(plan, "test"), "warm"), "recipes"), cases[i].recipes);
+	}
+	plans_self = mine;
+	kettle_plugin.destroy(other);
+}
+
 /* Where a job is the only one, an interpreter is made for it if it has runs enough; that counts, not what they are. */
 static void
 test_alone(void **state)
@@ -504,6 +532,7 @@ main(void)
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_warm),
 		cmocka_unit_test(test_recipes),
+		cmocka_unit_test(test_imported),
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_helpers),
 		cmocka_unit_test(test_interpret),

@@ -23,7 +23,11 @@ extern "C" {
  */
 struct kettle_plan_request {
 	uint32_t size;
-	const json_t *task; /* the checked task.yml, defaults filled in */
+	/*
+	 * The checked task.yml, defaults filled in; with "imported" where that is known: names of modules that the task's
+	 * template and reference had loaded when it was tried.
+	 */
+	const json_t *task;
 	const json_t *
 		files; /* object: name in the job's folder → contents ({"text"}, {"base64"} or {"blob"}), submission included */
 	const char *submission; /* the name under which files holds the submission */

@@ -482,9 +482,21 @@ triton_target(const struct plan_builder *builder)
 	return NULL;
 }
 
+/* Whether task or template were seen to import it when the task was tried. */
+static bool
+was_imported(const struct plan_builder *builder, const char *module)
+{
+	const json_t *name;
+	size_t i;
+	json_array_foreach(json_object_get(builder->request->task, "imported"), i, name)
+		if (strcmp(json_string_value(name), module) == 0)
+			return true;
+	return false;
+}
+
 /*
- * What the warm interpreter does once (recipes.py), by what the files of the task and the submission name; never by what a
- * submission did.
+ * What the warm interpreter does once (recipes.py), by what the files of the task and the submission name, and by what
+ * the task's own template and reference imported when it was tried; never by what a submission did.
  */
 static json_t *
 make_recipes(const struct plan_builder *builder)
@@ -492,13 +504,17 @@ make_recipes(const struct plan_builder *builder)
 	static const struct {
 		const char *module, *recipe;
 	} imported[] = {{"jax", "jax"}, {"numba", "numba"}, {"cupy", "cupy"}, {"helion", "helion"}, {"cutlass", "cute"}};
-	json_t *recipes = json_array(), *target = builder_imports(builder, "triton") ? triton_target(builder) : NULL;
+	/* Torch's compiler imports Triton, too. */
+	bool uses_triton = builder_imports(builder, "triton") ||
+					   (was_imported(builder, "triton") && !was_imported(builder, "torch._dynamo"));
+	json_t *recipes = json_array(), *target = uses_triton ? triton_target(builder) : NULL;
 	bool compiles = is_named(builder, "torch.compile") || is_named(builder, "torch._inductor") ||
-					is_named(builder, "torch._dynamo");
+					is_named(builder, "torch._dynamo") || was_imported(builder, "torch._inductor.compile_fx");
 	/* The latter two are utils.py's. */
-	bool repeats = builder_imports(builder, "torch") &&
-				   (is_named(builder, "use_deterministic_algorithms") || is_named(builder, "deterministic") ||
-					   is_named(builder, "DeterministicContext"));
+	bool repeats = was_imported(builder, "torch._dynamo") ||
+				   (builder_imports(builder, "torch") &&
+					   (is_named(builder, "use_deterministic_algorithms") || is_named(builder, "deterministic") ||
+						   is_named(builder, "DeterministicContext")));
 	/* Where torch sees a GPU, its compiler opens it, and then no copy of the interpreter could use it. */
 	if (compiles && !has_gpu(builder))
 		json_array_append_new(recipes, json_string("torch.compile"));
@@ -506,10 +522,10 @@ make_recipes(const struct plan_builder *builder)
 		json_array_append_new(recipes, json_string("torch.compiler"));
 	if (target)
 		json_array_append_new(recipes, target);
-	else if (builder_imports(builder, "triton"))
+	else if (uses_triton)
 		json_array_append_new(recipes, json_string("triton"));
 	for (size_t i = 0; i < ARRAY_SIZE(imported); i++)
-		if (builder_imports(builder, imported[i].module))
+		if (builder_imports(builder, imported[i].module) || was_imported(builder, imported[i].module))
 			json_array_append_new(recipes, json_string(imported[i].recipe));
 	return recipes;
 }

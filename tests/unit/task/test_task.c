@@ -158,6 +158,24 @@ test_bundle(void **state)
 	assert_true(json_equal(bundle, again));
 }
 
+/* What a task was seen to import stays with it, and does not make it another version; what is no list of names does not. */
+static void
+test_imported(void **state)
+{
+	(void)state;
+	static const char *const wrong[] = {"[]", "\"jax\"", "[1]", "[\"\"]", "[\"jax numpy\"]", "[\"jax\", \"a/b\"]"};
+	AUTO_JSON json_t *bundle = read_fixture("sort_py"), *seen = json_deep_copy(bundle);
+	json_object_set_new(seen, "imported", json_pack("[s, s]", "torch._dynamo", "jax"));
+	AUTO_JSON json_t *again = check_again(seen);
+	assert_true(json_equal(at(again, "imported"), at(seen, "imported")));
+	assert_string_equal(text_at(again, "hash"), text_at(bundle, "hash"));
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		json_object_set_new(seen, "imported", json_loads(wrong[i], JSON_DECODE_ANY, NULL));
+		AUTO_JSON json_t *without = check_again(seen);
+		assert_null(at(without, "imported"));
+	}
+}
+
 static void
 test_hash(void **state)
 {
@@ -485,6 +503,7 @@ main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_shipped),
 		cmocka_unit_test(test_bundle),
+		cmocka_unit_test(test_imported),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_bad_bundles),
 		cmocka_unit_test(test_bad_keys),
