@@ -36,6 +36,7 @@ read_step(const json_t *json)
 		.id = member_text(json, "id"),
 		.title = title ? title : member_text(json, "id"),
 		.run = run,
+		.shared = member_true(json, "shared"),
 		.mode = member_text(run, "mode"),
 		.secret = member_true(run, "secret"),
 		.index = index ? json_integer_value(index) : -1,

@@ -19,6 +19,7 @@ struct plan_step {
 	const char *title; /* for people: its id where it has none */
 	bool run;          /* false: it builds or prepares */
 	bool task_only;    /* it builds from the task's files alone, so no submission has a part in its outcome */
+	bool shared;       /* kettle-exec makes it for all jobs, and says nothing of it */
 	const char *mode;  /* of a run */
 	bool secret;
 	json_int_t index;                      /* of the benchmark that is profiled; -1: it is no profile */

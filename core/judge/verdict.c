@@ -255,7 +255,8 @@ verdict_make(const struct languages *languages, const json_t *task, const struct
 		.completion = json_incref(completion->json),
 	};
 	for (size_t i = 0; i < plan->count; i++)
-		add_step(&builder, &plan->steps[i]);
+		if (!plan->steps[i].shared)
+			add_step(&builder, &plan->steps[i]);
 	read_status(&builder);
 	check_complete(&builder);
 	mention_secret(&builder);

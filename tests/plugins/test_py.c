@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "plugins/plans.h"
 
 static const json_t *
@@ -172,7 +173,7 @@ test_prepare(void **state)
 	(void)state;
 	AUTO_JSON json_t *made =
 		good_plan((struct given){plain, "from torch.utils.cpp_extension import load_inline\n", NULL, NULL});
-	assert_int_equal(json_array_size(at(made, "steps")), 4);
+	assert_int_equal(json_array_size(at(made, "steps")), 6);
 	const json_t *prepare = plans_step(made, "prepare");
 	assert_string_equal(text_at(prepare, "kind"), "prepare");
 	assert_true(member_true(prepare, "cache"));
@@ -252,25 +253,35 @@ test_options(void **state)
 	kettle_plugin.destroy(other);
 }
 
-/* The folder of precompiled headers is the prepare step's alone. */
+/*
+ * Torch's header is precompiled where a file names what compiles extensions; for two sets of flags, without anything of the
+ * submission, and for the prepare step alone.
+ */
 static void
 test_headers(void **state)
 {
 	(void)state;
 	void *mine = plans_self;
-	void *other =
-		plans_instance(json_pack("{s:s, s:s, s:s}", "python", "python3", "prepare", "always", "headers", "/h"));
+	void *other = plans_instance(json_pack("{s:s, s:s}", "python", "python3", "prepare", "always"));
 	plans_self = other;
-	AUTO_JSON json_t *made = good_plan((struct given){plain, NULL, NULL, NULL});
+	AUTO_JSON json_t *without = good_plan((struct given){plain, NULL, NULL, NULL});
 	plans_self = mine;
-	plans_expect(made, "prepare", "argv", "python3 .kettle/prepare.py submission.py /h");
-	plans_expect(made, "prepare", "folders", "/h");
-	assert_null(at(plans_step(made, "test"), "folders"));
-	AUTO_JSON json_t *relative = json_pack("{s:s, s:s, s:s}", "python", "python3", "prepare", "auto", "headers", "h");
-	struct kettle_error err = {0};
-	assert_int_equal(kettle_plugin.configure(other, relative, &err), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "`headers` must be the absolute path of a folder"));
 	kettle_plugin.destroy(other);
+	assert_non_null(plans_step(without, "prepare"));
+	assert_int_equal(json_array_size(at(without, "steps")), 4);
+	AUTO_JSON json_t *made = good_plan((struct given){plain, "\nload_inline()\n", NULL, NULL});
+	static const char *const flags[][3] = {{"header", "", "plain"}, {"header-O3", " -O3", "O3"}};
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		AUTO_FREE char *argv = xasprintf("python3 .kettle/headers.py extension.h.gch%s", flags[i][1]);
+		AUTO_FREE char *input = xasprintf(".kettle/include/torch/extension.h.gch/%s", flags[i][2]);
+		const json_t *step = plans_step(made, flags[i][0]);
+		plans_expect(made, flags[i][0], "argv", argv);
+		assert_true(json_is_true(at(step, "shared")) && json_is_true(at(step, "cache")));
+		assert_int_equal(json_object_size(at(step, "inputs")), 1);
+		assert_non_null(at(at(step, "inputs"), ".kettle/headers.py"));
+		assert_string_equal(text_at(at(at(plans_step(made, "prepare"), "inputs"), input), "step"), flags[i][0]);
+		assert_null(at(at(plans_step(made, "test"), "inputs"), input));
+	}
 }
 
 static void

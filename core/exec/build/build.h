@@ -112,6 +112,7 @@ struct cache {
 	char *dir;
 	uint64_t max_bytes, max_user_bytes;
 	int64_t max_age_s;
+	bool large; /* what lies in it is linked, not copied, and known by its size; set before it is used */
 };
 
 int cache_open(struct cache *cache, const char *state, uint64_t max_bytes, uint64_t max_user_bytes,

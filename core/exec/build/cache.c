@@ -79,7 +79,7 @@ read_manifest(const char *entry, struct manifest *ret_files)
 }
 
 static bool
-is_sound(const struct output_file *file, const char *dir)
+is_sound(const struct cache *cache, const struct output_file *file, const char *dir)
 {
 	if (file->folder)
 		return true;
@@ -87,6 +87,9 @@ is_sound(const struct output_file *file, const char *dir)
 	AUTO_FD int fd = open(full, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	uint64_t size = 0;
 	char hex[DIGEST_HEX_SIZE];
+	struct stat st;
+	if (cache->large)
+		return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == file->size;
 	return fd >= 0 && sha256_copy(fd, -1, UINT64_MAX, &size, hex, NULL) == 0 && strcmp(hex, file->sha256) == 0;
 }
 
@@ -110,8 +113,8 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 	AUTO_JSON json_t *more = is_current(entry) ? read_manifest(entry, &files) : NULL;
 	bool sound = more != NULL;
 	for (size_t i = 0; sound && i < files.count; i++)
-		sound =
-			is_sound(&files.files[i], from) && collect_outputs_transfer(&files.files[i], from, to, may_link, NULL) == 0;
+		sound = is_sound(cache, &files.files[i], from) &&
+				collect_outputs_transfer(&files.files[i], from, to, may_link, NULL) == 0;
 	if (sound) {
 		*ret_files = files;
 		return STEAL(more);
@@ -124,14 +127,14 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 	return NULL;
 }
 
-/* Never links: a step without a sandbox could write through them into the cache. */
+/* Links only where every step has a sandbox: one without could write through them into the cache. */
 static int
-copy_files(const struct manifest *files, const char *from, const char *dest, struct kettle_error *err)
+copy_files(const struct manifest *files, const char *from, const char *dest, bool link, struct kettle_error *err)
 {
 	AUTO_FREE char *to = path_join(dest, "files");
 	int rc = file_mkdirs(to, 0755, err);
 	for (size_t i = 0; rc == 0 && i < files->count; i++)
-		rc = collect_outputs_transfer(&files->files[i], from, to, false, err);
+		rc = collect_outputs_transfer(&files->files[i], from, to, link, err);
 	return rc;
 }
 
@@ -141,7 +144,7 @@ move_files(const struct manifest *files, const char *from, const char *dest, str
 {
 	AUTO_FREE char *to = path_join(dest, "files");
 	int rc = file_mkdirs(dest, 0755, err);
-	return rc != 0 || rename(from, to) == 0 ? rc : copy_files(files, from, dest, err);
+	return rc != 0 || rename(from, to) == 0 ? rc : copy_files(files, from, dest, false, err);
 }
 
 /* All of an entry but its files. */
@@ -196,7 +199,7 @@ cache_put(const struct cache *cache, const char *key, const char *owner, const s
 	AUTO_FREE char *entry = path_join(cache->dir, key);
 	if (manifest_bytes(files) > cache_share(cache, owner))
 		return kettle_fail(err, KETTLE_ETOOBIG, "The outputs exceed their share of the cache.");
-	int rc = copy_files(files, from, scratch, err);
+	int rc = copy_files(files, from, scratch, cache->large, err);
 	if (rc == 0)
 		rc = write_entry(files, owner, reads, more, scratch, err);
 	if (rc == 0 && rename(scratch, entry) != 0 && errno != ENOTEMPTY && errno != EEXIST)

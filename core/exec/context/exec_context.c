@@ -20,7 +20,7 @@ static int
 open_folders(struct exec_context *exec, struct kettle_error *err)
 {
 	const struct execconfig *config = &exec->config;
-	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE);
+	AUTO_FREE char *memory = path_join(config->state, EXEC_TOOLS_FILE), *shared = path_join(config->state, "shared");
 	exec->blobs = path_join(config->state, "blobs");
 	struct kettle_error why = {0};
 	int rc = file_mkdirs(config->state, 0700, &why);
@@ -30,6 +30,10 @@ open_folders(struct exec_context *exec, struct kettle_error *err)
 	if (rc == 0)
 		rc = cache_open(&exec->cache, config->state, config->cache_max_bytes, config->cache_max_user_bytes,
 			config->cache_max_age_days, err);
+	if (rc == 0)
+		rc = cache_open(&exec->shared, shared, config->cache_shared_bytes, 0, config->cache_max_age_days, err);
+	exec->shared.large = true;
+	exec->tried = json_object();
 	if (rc == 0)
 		rc = spool_open(&exec->spool, config->state, err);
 	if (rc == 0)
@@ -125,6 +129,8 @@ exec_context_close(struct exec_context *exec)
 	free(exec->cgroup);
 	spool_close(&exec->spool);
 	cache_close(&exec->cache);
+	cache_close(&exec->shared);
+	json_decref(exec->tried);
 	toolchain_free(exec->toolchain);
 	json_decref(exec->plan_schema);
 	json_decref(exec->facts);

@@ -39,6 +39,10 @@ struct exec_context {
 	struct toolchain *toolchain;
 	struct tool_report tools; /* of the greeting; NULLs: not known yet */
 	struct cache cache;
+	struct cache shared; /* what is for all jobs; in a budget apart */
+	json_t *tried;       /* key of what it lacks → how often this process has tried to make it */
+	bool sharing;        /* it is made now */
+	bool told_room;      /* that the disk is too small for it */
 	struct spool spool;
 	struct devlock_table locks;
 	struct build_slots builds;

@@ -26,11 +26,13 @@
 
 enum job_status { JOB_DONE, JOB_CANCELLED, JOB_LOST };
 
+static int start(struct exec_context *exec, json_t *line_take, bool own, struct kettle_error *err);
+
 struct job *
 job_find(const struct exec_context *exec, const char *ref)
 {
 	for (struct job *job = exec->jobs; job; job = job->next)
-		if (!job->reported && strcmp(job->line.job, ref) == 0)
+		if (!job->reported && !job->own && strcmp(job->line.job, ref) == 0)
 			return job;
 	return NULL;
 }
@@ -111,6 +113,8 @@ judge(const struct job *job, enum job_status status)
 		judged = exec_is_usage(job->refused) ? EXEC_USAGE : EXEC_UNABLE;
 	for (size_t i = 0; i < job->count; i++) {
 		const struct step *step = &job->steps[i];
+		if (step->plan->shared)
+			continue;
 		if (step->phase == STEP_ENDED && step->state == STEP_ERROR)
 			judged = EXEC_UNABLE;
 		else if (step->state != STEP_PASSED && step->state != STEP_SKIPPED && judged == EXEC_PASSED)
@@ -126,9 +130,14 @@ report(struct job *job, enum job_status status, const char *error)
 	static const char *const names[] = {[JOB_DONE] = "done", [JOB_CANCELLED] = "cancelled", [JOB_LOST] = "lost"};
 	if (job->reported)
 		return;
+	if (job->own) {
+		shared_tell(job);
+		job->reported = true;
+		return;
+	}
 	AUTO_JSON json_t *outcomes = json_array();
 	for (size_t i = 0; i < job->count; i++)
-		if (job->steps[i].outcome)
+		if (job->steps[i].outcome && !job->steps[i].plan->shared)
 			json_array_append(outcomes, job->steps[i].outcome);
 	AUTO_JSON json_t *system = describe_system(job);
 	AUTO_FREE char *kept = keep_folder(job);
@@ -151,6 +160,7 @@ job_free(struct job *job)
 	device_lease_close(job);
 	jit_close(&job->jit);
 	free(job->steps);
+	job->exec->sharing = job->exec->sharing && !job->own;
 	free(job->dir);
 	free(job->artifacts);
 	free(job->lost);
@@ -192,6 +202,9 @@ report_and_remove(void *arg)
 	struct job *job = arg;
 	jit_tell(job->exec, job->jit.trouble);
 	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
+	json_t *line = shared_make_line(job);
+	if (line)
+		(void)start(job->exec, line, true, NULL);
 	work_start(&job->ending, job->exec->loop, remove_job_folder, job_removed, job);
 }
 
@@ -222,7 +235,7 @@ needs_of(const struct job *job, const struct step *step)
 		const struct step *other = &job->steps[step->plan->needs[i] - job->line.plan.steps];
 		if (other->phase != STEP_ENDED)
 			need.open = true;
-		else if (other->state != STEP_PASSED && !need.stops)
+		else if (other->state != STEP_PASSED && !other->plan->shared && !need.stops)
 			need.stops = other;
 	}
 	return need;
@@ -246,7 +259,9 @@ advance_step(struct job *job, struct step *step)
 		return;
 	}
 	struct dependency need = needs_of(job, step);
-	if (need.stops) {
+	if (step->plan->shared && !shared_is_used(job)) {
+		step_end_unbegun(step, STEP_SKIPPED, NULL);
+	} else if (need.stops) {
 		char why[128];
 		(void)snprintf(why, sizeof(why), "It needs step `%.64s`, which did not pass.", need.stops->plan->id);
 		step_end_unbegun(step, STEP_SKIPPED, why);
@@ -385,8 +400,8 @@ accept_line(struct job *job, struct kettle_error *err)
 	return rc;
 }
 
-int
-job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err)
+static int
+start(struct exec_context *exec, json_t *line_take, bool own, struct kettle_error *err)
 {
 	struct run_line line;
 	int rc = run_line_open(line_take, &line, err);
@@ -400,6 +415,7 @@ job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err
 	struct job *job = xmalloc(sizeof(*job));
 	*job = (struct job){.exec = exec,
 		.line = line,
+		.own = own,
 		.advance = job_advance,
 		.devices_held = job_devices_held,
 		.lose = job_lose,
@@ -416,7 +432,16 @@ job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err
 	job->next = exec->jobs;
 	exec->jobs = job;
 	failpoint("exec.started");
-	exec_context_emit(exec, json_pack("{s:s, s:s}", "event", "started", "job", line.job));
+	if (own)
+		exec->sharing = true;
+	else
+		exec_context_emit(exec, json_pack("{s:s, s:s}", "event", "started", "job", line.job));
 	job_advance(job);
 	return 0;
+}
+
+int
+job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err)
+{
+	return start(exec, line_take, false, err);
 }

@@ -196,6 +196,21 @@ void jit_close(struct jit_cache *cache);
 /* Says once why the runs go on without; NULL: there is nothing to say. Loop thread. */
 void jit_tell(struct exec_context *exec, const char *trouble);
 
+/* ---- shared.c: what Kettle makes once for all jobs, such as torch's header, precompiled ---- */
+
+#define SHARED_KEEP_FREE (UINT64_C(4) << 30) /* of the disk, beside what is made */
+
+/* Whether a job takes part. Loop thread. */
+bool shared_is_used(const struct job *job);
+/* The cache of a step. [any] */
+const struct cache *shared_cache(const struct step *step);
+/* Whether an input is missing since what all share is not made yet. [any] */
+bool shared_is_missing(const struct job *job, const struct plan_input *input);
+/* The run line of a job that makes what this one, which has ended, did without; NULL: there is nothing to make. */
+json_t *shared_make_line(const struct job *job);
+/* Says what such a job could not make. */
+void shared_tell(const struct job *job);
+
 /* ---- the job ---- */
 
 /* Loop thread. */
@@ -212,6 +227,7 @@ struct job {
 	bool cancelled, reported;
 	bool stopped;          /* its steps were stopped */
 	bool finished;         /* it was reported, and its folder is being removed */
+	bool own;              /* makes what all jobs share: without events */
 	bool advancing, again; /* job_advance is running, and must repeat its loop */
 	char *lost;            /* why the machine cannot be used any more */
 	struct device_lease lease;

@@ -107,6 +107,13 @@ step_close(struct step *step)
 	free(step->kept);
 }
 
+/* What is made for all jobs sends no events. */
+static bool
+is_silent(const struct step *step)
+{
+	return step->job->own || step->plan->shared;
+}
+
 /* The end of every step. */
 static void
 step_end(struct step *step, enum step_state state)
@@ -125,7 +132,7 @@ step_end(struct step *step, enum step_state state)
 	for (size_t i = 0; i < step->count; i++)
 		process_close(&step->processes[i].process);
 	failpoint("exec.outcome");
-	if (!job->reported)
+	if (!job->reported && !is_silent(step))
 		exec_context_emit(job->exec,
 			json_pack("{s:s, s:s, s:O}", "event", "outcome", "job", job->line.job, "outcome", step->outcome));
 	job->advancing = outer;
@@ -167,7 +174,8 @@ key_done(void *arg)
 		return;
 	}
 	step->phase = STEP_QUEUED;
-	if (build_slots_begin(&step->job->exec->builds, &step->flight, step->key, step_prepare, step))
+	/* Whether it is there: no job waits until it is made. */
+	if (step->plan->shared || build_slots_begin(&step->job->exec->builds, &step->flight, step->key, step_prepare, step))
 		step_prepare(step);
 }
 
@@ -199,6 +207,8 @@ emit_begin(struct step *step)
 {
 	static const char *const words[] = {
 		[STEP_BUILD] = "building", [STEP_PREPARE] = "preparing", [STEP_RUN] = "running"};
+	if (is_silent(step))
+		return;
 	exec_context_emit(
 		step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->line.job, "step",
 							 step->plan->id, "state", words[step->plan->kind], "cached", step->hit));
@@ -213,8 +223,11 @@ prepare_done(void *arg)
 	} else if (step->error.code != 0) {
 		step_end(step, STEP_ERROR);
 	} else if (step->hit) {
+		json_object_del(step->job->exec->tried, step->key);
 		emit_begin(step);
 		step_end(step, STEP_PASSED);
+	} else if (step->plan->shared) {
+		step_end(step, STEP_SKIPPED);
 	} else {
 		queue(step);
 	}
@@ -242,7 +255,7 @@ queue(void *arg)
 		} else if (rc > 0) {
 			step_start(step);
 		}
-	} else if (step->plan->kind == STEP_RUN ||
+	} else if (step->plan->kind == STEP_RUN || step->job->own ||
 			   build_slots_acquire(&step->job->exec->builds, &step->slot, step_start, step)) {
 		step_start(step);
 	}

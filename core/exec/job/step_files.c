@@ -103,6 +103,8 @@ make_folder(struct step *step, const struct step_process *process)
 	for (size_t i = 0; rc == 0 && i < process->plan->inputs_count; i++) {
 		const struct plan_input *input = &process->plan->inputs[i];
 		const struct step *source = input->step ? source_of(job, input) : NULL;
+		if (shared_is_missing(job, input))
+			continue;
 		if (source && jit_is_input(step, input->path))
 			rc = make_cache_input(step, input);
 		else if (source)
@@ -172,6 +174,8 @@ digest_inputs(const struct step *step, struct sha256 *digest, struct kettle_erro
 	const struct plan_process *process = step->processes[0].plan;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < process->inputs_count; i++) {
+		if (process->inputs[i].step && process->inputs[i].step->shared)
+			continue; /* it spares time alone */
 		if (process->inputs[i].step)
 			digest_outputs(source_of(step->job, &process->inputs[i]), &process->inputs[i], digest);
 		else
@@ -268,7 +272,7 @@ step_files_prepare(void *arg)
 	if (rc == 0)
 		rc = file_mkdirs(step->kept, 0755, &step->error);
 	if (rc == 0 && step->plan->cache)
-		step->texts = cache_get(&step->job->exec->cache, step->key, step->kept, may_link(step), &step->outputs);
+		step->texts = cache_get(shared_cache(step), step->key, step->kept, may_link(step), &step->outputs);
 	step->hit = step->texts != NULL;
 	if (step->hit)
 		failpoint("exec.cached");
@@ -345,7 +349,7 @@ step_files_reset(void *arg)
 static void
 step_files_store(struct step *step)
 {
-	const struct cache *cache = &step->job->exec->cache;
+	const struct cache *cache = shared_cache(step);
 	const char *owner = step->plan->owner;
 	const struct process *process = &step->processes[0].process;
 	AUTO_JSON json_t *texts = json_pack("{s:i, s:o, s:o}", "exit", process->report.exit_status, "stdout",

@@ -108,10 +108,12 @@ take_limits(struct execconfig *config)
 	const json_t *cache = json_object_get(config->root, "cache");
 	const json_t *bytes = json_object_get(cache, "max_bytes"), *days = json_object_get(cache, "max_age_days");
 	const json_t *user = json_object_get(cache, "max_user_bytes"), *io = json_object_get(config->root, "io");
+	const json_t *shared = json_object_get(cache, "shared_bytes");
 	const json_t *io_bytes = json_object_get(io, "bytes"), *operations = json_object_get(io, "operations");
 	config->cache_max_bytes = bytes ? (uint64_t)json_integer_value(bytes) : EXECCONFIG_CACHE_BYTES;
 	config->cache_max_user_bytes =
 		user ? (uint64_t)json_integer_value(user) : config->cache_max_bytes / EXECCONFIG_CACHE_USERS;
+	config->cache_shared_bytes = shared ? (uint64_t)json_integer_value(shared) : EXECCONFIG_CACHE_SHARED;
 	config->io_bytes = io_bytes ? (uint64_t)json_integer_value(io_bytes) : EXECCONFIG_IO_BYTES;
 	config->io_operations = operations ? (uint64_t)json_integer_value(operations) : EXECCONFIG_IO_OPERATIONS;
 	config->cache_max_age_days = days ? (unsigned)json_integer_value(days) : EXECCONFIG_CACHE_DAYS;

@@ -31,6 +31,7 @@ void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
 /* ---- execconfig.c: exec.yml, what kettle-exec must know of its machine ---- */
 
 #define EXECCONFIG_CACHE_BYTES (UINT64_C(4) << 30)
+#define EXECCONFIG_CACHE_SHARED (UINT64_C(4) << 30)
 #define EXECCONFIG_CACHE_DAYS 30
 #define EXECCONFIG_CACHE_USERS 8 /* a user's share is this part of the cache */
 #define EXECCONFIG_IO_BYTES (UINT64_C(1) << 30)
@@ -48,7 +49,7 @@ struct execconfig {
 	struct cores build_cores; /* empty: the ones that no device uses */
 	unsigned build_jobs;
 	uint64_t io_bytes, io_operations; /* a second, of each disk and run or build; 0: unlimited */
-	uint64_t cache_max_bytes, cache_max_user_bytes;
+	uint64_t cache_max_bytes, cache_max_user_bytes, cache_shared_bytes;
 	unsigned cache_max_age_days;
 	struct limits max;
 	enum sandbox_level level;

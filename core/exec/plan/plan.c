@@ -337,6 +337,7 @@ read_members(const json_t *object, struct plan_step *step)
 		step->passes[json_integer_value(status)] = true;
 	step->pass_result = json_object_get(pass, "result");
 	step->cache = member_true(object, "cache");
+	step->shared = member_true(object, "shared");
 	step->owner = member_string(object, "owner");
 	step->device = (unsigned)member_int(object, "device");
 	step->cases = member_string(cases, "name");
@@ -354,6 +355,18 @@ read_members(const json_t *object, struct plan_step *step)
 	step->profile = member_string(object, "profile");
 	step->run = json_object_get(object, "run");
 	step->share = (uint64_t)member_int(object, "share");
+}
+
+/* Nothing of one job may reach what all share. */
+static int
+check_shared(struct reader *reader)
+{
+	const struct plan_step *step = reader->step;
+	bool may = step->kind == STEP_BUILD && step->cache && !step->owner && step->needs_count == 0;
+	return may || !step->shared
+			   ? 0
+			   : REFUSE(reader, " has `shared`, but is no build with `cache`, without `owner` and `needs`: "
+								"what is for all jobs can depend on none.");
 }
 
 static int
@@ -392,6 +405,8 @@ read_step(struct reader *reader, const json_t *object)
 		rc = check_plan_names(reader, &step->artifacts, "artifacts");
 	if (rc == 0)
 		rc = check_secret(reader);
+	if (rc == 0)
+		rc = check_shared(reader);
 	return rc == 0 ? check_patterns(reader) : rc;
 }
 

@@ -51,6 +51,7 @@ struct plan_step {
 	bool passes[PLAN_MAX_EXIT + 1]; /* by exit status */
 	json_t *pass_result;            /* key → value; NULL: none */
 	bool cache;
+	bool shared;       /* for all jobs; this one does not wait for it */
 	const char *owner; /* of what it leaves in the cache; NULL: no submission has a part in it */
 	unsigned device;
 	const char *cases; /* path of the cases file */

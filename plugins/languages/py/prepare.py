@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Imports a submission once, so that later steps find what it compiles: prepare.py FILE [HEADERS]
+"""Imports a submission once, so that later steps find what it compiles: prepare.py FILE
 
-HEADERS is the folder in which headers.py left torch's header, precompiled.
 Files of compilers below out/cache are kept. Exits with 1 if something did not compile; the runs report any other failure
 of the import, since they have devices and cases.
 """
@@ -26,24 +25,10 @@ def place_caches():
         os.environ[name] = folder
 
 
-def has_stamps(place):
-    """Whether all that headers.py made a header of is as it was."""
-    import json
-    with open(os.path.join(place, "stamps.json")) as file:
-        stamps = json.load(file)
-    states = ((os.stat(path), was) for path, was in stamps.items())
-    return all([state.st_size, state.st_mtime_ns] == was for state, was in states)
-
-
-def find_header(folder):
-    """Compilers find the precompiled header before torch's own, and take it where it fits their flags."""
-    import hashlib
-    place = os.path.join(folder, hashlib.sha256(sys.prefix.encode()).hexdigest()[:16])
-    try:
-        current = has_stamps(place)
-    except (OSError, ValueError, AttributeError):
-        return
-    if current:
+def find_header():
+    """Compilers find torch's header, precompiled (headers.py), before torch's own, and take it where it fits their flags."""
+    place = os.path.join(os.path.dirname(os.path.realpath(__file__)), "include")
+    if os.path.isdir(os.path.join(place, "torch", "extension.h.gch")):
         os.environ["CPATH"] = ":".join(filter(None, [place, os.environ.get("CPATH")]))
 
 
@@ -109,8 +94,7 @@ def main():
     place_caches()
     sys.path[0] = os.getcwd()
     del sys.argv[0]
-    if len(sys.argv) > 1:
-        find_header(sys.argv.pop())
+    find_header()
     name = sys.argv[0][:-len(".py")].replace("/", ".")
     try:
         __import__(name)

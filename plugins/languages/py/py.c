@@ -17,24 +17,25 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "explain.h"
+#include "single.h"
 
 #define FOLDER ".kettle" /* in the job's folder */
 #define RUN FOLDER "/run.py"
 #define COMPILE FOLDER "/compile.py"
 #define PREPARE FOLDER "/prepare.py"
-#define CACHE "cache" /* below out/: the caches of compilers */
+#define HEADERS FOLDER "/headers.py"
+#define INCLUDE FOLDER "/include/torch/extension.h" /* prepare.py leads compilers there */
+#define CACHE "cache"                               /* below out/: the caches of compilers */
 #define BYTECODE "__pycache__"
 #define PREPARE_ID "prepare"
+#define HEADER "extension.h.gch"    /* below out/ */
+#define HEADER_SECONDS 900          /* on a machine that has much to do besides */
 #define TORCH_TRACE "trace.json.gz" /* from torch's profiler, which the harness starts */
 #define MAX_THREADS 4096
 #define MIN_MEMORY 16777216
 
-#define SEED 20250 /* of the test and the benchmark of a single reference file; a ranked run adds the secret one */
-
-/* run.py, compile.py and prepare.py, which plans carry. */
-extern const char py_run_text[], py_compile_text[], py_prepare_text[];
-/* The harness of boards made of a single reference file, from tasks/harness. */
-extern const char py_eval_single_text[], py_eval_text[], py_utils_text[];
+/* run.py, compile.py, prepare.py and headers.py, which plans carry. */
+extern const char py_run_text[], py_compile_text[], py_prepare_text[], py_headers_text[];
 
 /* Borrows all but modules, preload and steps. */
 struct plan_builder {
@@ -46,6 +47,7 @@ struct plan_builder {
 	json_t *recipes; /* words of what it does besides */
 	json_t *alone;   /* those that a job gains by which is the only one; NULL: its runs gain by no warm interpreter */
 	bool prepares;
+	bool extends; /* ... what compiles extensions of torch */
 	json_t *steps;
 };
 
@@ -72,10 +74,6 @@ static const struct kettle_option options[] = {
 		.choices = (const char *const[]){"auto", "always", "never", NULL},
 		.help = "Whether a separate step imports the submission first, so that its compiled extensions are cached; "
 				"auto: if a file mentions torch's cpp_extension."},
-	{.key = "headers",
-		.type = KETTLE_OPTION_STRING,
-		.help = "Folder of the devices' machine in which headers.py left torch's header, precompiled for inline "
-				"extensions; default: none."},
 	{.key = "interpret",
 		.type = KETTLE_OPTION_BOOL,
 		.default_value = "false",
@@ -128,6 +126,14 @@ static const struct {
 	const char *recipe;
 	size_t runs;
 } gains[] = {{"", 2}, {"torch.compile", 2}, {NULL, 4}};
+
+/* Flags for which torch's header is precompiled; the compiler takes the file of the folder that fits, if one does. */
+static const struct {
+	const char *id, *path, *flag;
+} header_variants[] = {
+	{"header", INCLUDE ".gch/plain", NULL},
+	{"header-O3", INCLUDE ".gch/O3", "-O3"},
+};
 static const char *const thread_counts[] = {
 	"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"};
 
@@ -218,6 +224,9 @@ make_inputs(const struct plan_builder *builder, const char *start)
 	json_t *contents;
 	json_object_foreach((json_t *)builder->request->files, name, contents)
 		json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+	/* Build tools remember it of the compilation: without it they would compile again. */
+	if (builder->extends)
+		json_object_set_new(inputs, INCLUDE, json_pack("{s:s}", "text", "#include_next <torch/extension.h>\n"));
 	return inputs;
 }
 
@@ -247,21 +256,36 @@ compile_step(const struct plan_builder *builder)
 		"limits", make_limits(builder, NULL), "outputs", BYTECODE, "cache", 1);
 }
 
+/* Precompiles torch's header, once for all jobs. */
+static json_t *
+header_step(const struct plan_builder *builder, size_t variant)
+{
+	json_t *argv = json_pack("[s, s, s]", member_string(builder->options, "python"), HEADERS, HEADER);
+	/* Of its environment what is the same for every device. */
+	json_t *env = json_pack("{s:s, s:s}", "PYTHONDONTWRITEBYTECODE", "1", "PYTHONNOUSERSITE", "1");
+	const json_t *more = json_object_get(builder->options, "env");
+	if (more)
+		json_object_update(env, (json_t *)more);
+	if (header_variants[variant].flag)
+		json_array_append_new(argv, json_string(header_variants[variant].flag));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:{s:s}}, s:{s:i}, s:[s], s:[s, s], s:b, s:b}", "id",
+		header_variants[variant].id, "kind", "build", "title", "precompile torch's header", "argv", argv, "env", env,
+		"inputs", HEADERS, "file", HEADERS, "limits", "wall", HEADER_SECONDS, "outputs", HEADER, "toolchain", "g++",
+		"ninja", "cache", 1, "shared", 1);
+}
+
 /* Fails only where a compiler fails, so that the runs get its outputs after any other exception. */
 static json_t *
 prepare_step(const struct plan_builder *builder)
 {
-	const char *headers = member_string(builder->options, "headers");
-	json_t *step = json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:o, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID,
-		"kind", "prepare", "title", "compile extensions", "argv", member_string(builder->options, "python"), PREPARE,
-		builder->request->submission, "env", make_environment(builder, NULL), "inputs", make_inputs(builder, PREPARE),
-		"limits", make_limits(builder, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
-	if (!headers)
-		return step;
-	/* An argument, since build tools would begin again in a run of another environment. */
-	json_array_append_new(json_object_get(step, "argv"), json_string(headers));
-	json_object_set_new(step, "folders", json_pack("[s]", headers));
-	return step;
+	json_t *inputs = make_inputs(builder, PREPARE);
+	for (size_t i = 0; builder->extends && i < ARRAY_SIZE(header_variants); i++)
+		json_object_set_new(
+			inputs, header_variants[i].path, json_pack("{s:s, s:s}", "step", header_variants[i].id, "output", HEADER));
+	return json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:o, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID, "kind",
+		"prepare", "title", "compile extensions", "argv", member_string(builder->options, "python"), PREPARE,
+		builder->request->submission, "env", make_environment(builder, NULL), "inputs", inputs, "limits",
+		make_limits(builder, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
 }
 
 /* The profiler for the device (plan.schema.json); NULL: only torch's own, which the harness uses by itself. */
@@ -329,17 +353,25 @@ is_module(const char *name)
 	return len > 3 && plain == len - 3 && strcmp(name + plain, ".py") == 0;
 }
 
+/* Whether a file of the run names what torch compiles extensions with. */
 static bool
-prepares(const struct plan_builder *builder)
+names_extensions(const struct plan_builder *builder)
 {
 	const char *name;
 	json_t *contents;
-	bool compiles = member_is(builder->options, "prepare", "always");
+	bool compiles = false;
 	json_object_foreach((json_t *)builder->request->files, name, contents) {
 		const char *text = member_text(contents, "text");
 		compiles = compiles || strstr(text, "cpp_extension") || strstr(text, "load_inline");
 	}
-	return compiles && !member_is(builder->options, "prepare", "never") && is_module(builder->request->submission);
+	return compiles;
+}
+
+static bool
+prepares(const struct plan_builder *builder, bool extends)
+{
+	bool wanted = extends || member_is(builder->options, "prepare", "always");
+	return wanted && !member_is(builder->options, "prepare", "never") && is_module(builder->request->submission);
 }
 
 /* The names of the task's modules; empty where the task has bytecode of its own. New reference. */
@@ -382,16 +414,12 @@ add_steps(struct plan_builder *builder)
 	json_t *prepared;
 	if (json_array_size(builder->modules))
 		json_array_append_new(builder->steps, compile_step(builder));
+	for (i = 0; builder->extends && i < ARRAY_SIZE(header_variants); i++)
+		json_array_append_new(builder->steps, header_step(builder, i));
 	if (builder->prepares)
 		json_array_append_new(builder->steps, prepare_step(builder));
 	json_array_foreach(builder->request->runs, i, prepared)
 		json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
-}
-
-static bool
-is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* What helps a task, a copy in each: what its functions would import or call if they were called says nothing of a run. */
@@ -410,7 +438,7 @@ imports(const char *text, const char *module, bool indented)
 		line += strspn(line, indented ? " \t\n" : "\n");
 		size_t word = strncmp(line, "import ", 7) == 0 ? 7 : strncmp(line, "from ", 5) == 0 ? 5 : 0;
 		const char *name = line + word + strspn(line + word, " ");
-		if (word && strncmp(name, module, len) == 0 && !is_word(name[len]))
+		if (word && strncmp(name, module, len) == 0 && !single_is_word(name[len]))
 			return true;
 	}
 	return false;
@@ -451,7 +479,7 @@ is_named(const struct plan_builder *builder, const char *word)
 	json_object_foreach((json_t *)builder->request->files, name, contents)
 		for (const char *text = member_text(contents, "text"), *at = is_helper(name) ? "" : text;
 			 (at = strstr(at, word)); at++)
-			if ((at == text || !is_word(at[-1])) && !is_word(at[len]))
+			if ((at == text || !single_is_word(at[-1])) && !single_is_word(at[len]))
 				return true;
 	return false;
 }
@@ -562,6 +590,8 @@ make_files(const struct plan_builder *builder)
 		json_object_set_new(files, COMPILE, json_pack("{s:s}", "text", py_compile_text));
 	if (builder->prepares)
 		json_object_set_new(files, PREPARE, json_pack("{s:s}", "text", py_prepare_text));
+	if (builder->extends)
+		json_object_set_new(files, HEADERS, json_pack("{s:s}", "text", py_headers_text));
 	json_object_set_new(files, RUN, json_pack("{s:s}", "text", py_run_text));
 	return files;
 }
@@ -579,7 +609,9 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 		return rc;
 	builder.steps = json_array();
 	builder.modules = modules_of(&builder);
-	builder.prepares = prepares(&builder);
+	builder.extends = names_extensions(&builder);
+	builder.prepares = prepares(&builder, builder.extends);
+	builder.extends = builder.extends && builder.prepares;
 	builder.preload = make_preload(&builder);
 	builder.recipes = make_recipes(&builder);
 	builder.alone = make_alone(&builder);
@@ -619,101 +651,7 @@ py_configure(void *self, const json_t *section, struct kettle_error *err)
 	if (!python[0] || (python[0] != '/' && strchr(python, '/')))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python);
-	const char *headers = member_string(section, "headers");
-	if (headers && headers[0] != '/')
-		return kettle_fail(
-			err, KETTLE_EINVAL, "`headers` must be the absolute path of a folder, not `%.200s`.", headers);
 	return kettle_compiled_configure(self, section, err);
-}
-
-/* ---- boards made of a single reference file ---- */
-
-/* What a reference file defines. */
-static const char *const reference_names[] = {"generate_input", "ref_kernel", "check_implementation"};
-
-static const char single_description[] =
-	"Define `custom_kernel(data)`: it returns what `ref_kernel(data)` of reference.py returns, and is checked by\n"
-	"`check_implementation` there. `data` is what `generate_input` there makes.\n";
-
-static const char single_template[] =
-	"from reference import ref_kernel\n\n\ndef custom_kernel(data):\n    return ref_kernel(data)\n";
-
-static bool
-starts_with(const char *text, size_t len, const char *word)
-{
-	size_t word_len = strlen(word);
-	return len >= word_len && memcmp(text, word, word_len) == 0 && (len == word_len || !is_word(text[word_len]));
-}
-
-/* Whether a line without indentation defines, assigns or imports the name. */
-static bool
-line_defines(const char *line, size_t len, const char *name)
-{
-	bool imports = starts_with(line, len, "from") || starts_with(line, len, "import");
-	for (size_t i = 1; imports && i < len; i++)
-		if (!is_word(line[i - 1]) && starts_with(line + i, len - i, name))
-			return true;
-	if (starts_with(line, len, "def") && len > 4)
-		return starts_with(line + 4, len - 4, name);
-	return starts_with(line, len, name);
-}
-
-static bool
-defines(const char *text, size_t size, const char *name)
-{
-	while (size) {
-		const char *end = memchr(text, '\n', size);
-		size_t len = end ? (size_t)(end - text) : size;
-		if (line_defines(text, len, name))
-			return true;
-		len += end != NULL;
-		text += len;
-		size -= len;
-	}
-	return false;
-}
-
-static int
-check_reference(const char *name, const char *text, size_t size, struct kettle_error *err)
-{
-	if (memchr(text, '\0', size))
-		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no Python file: it holds a NUL byte.", name);
-	for (size_t i = 0; i < ARRAY_SIZE(reference_names); i++)
-		if (!defines(text, size, reference_names[i]))
-			return kettle_fail(err, KETTLE_EINVAL,
-				"`%.200s` does not define `%s`; a reference file defines `generate_input()`, `ref_kernel(data)` and "
-				"`check_implementation(user_output, reference_output)`.",
-				name, reference_names[i]);
-	return 0;
-}
-
-static json_t *
-make_task(void)
-{
-	return json_pack("{s:s, s:s, s:{s:s}, s:{s:s},"
-					 " s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}],"
-					 " s:[{s:i}], s:[{s:i}], s:s}",
-		"lang", "py", "description", single_description, "config", "main", "eval_single.py", "templates", "Python",
-		"train.py", "files", "name", "eval_single.py", "source", "eval_single.py", "name", "eval.py", "source",
-		"eval.py", "name", "utils.py", "source", "utils.py", "name", "reference.py", "source", "reference.py", "name",
-		"train.py", "source", "@SUBMISSION@", "tests", "seed", SEED, "benchmarks", "seed", SEED, "ranking_by", "last");
-}
-
-static int
-py_single(void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err)
-{
-	(void)self;
-	int rc = check_reference(name, text, size, err);
-	if (rc)
-		return rc;
-	json_t *reference = json_stringn(text, size);
-	if (!reference)
-		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no Python file: it is not UTF-8.", name);
-	*ret_task = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", make_task(),
-		"files", "eval_single.py", "text", py_eval_single_text, "eval.py", "text", py_eval_text, "utils.py", "text",
-		py_utils_text, "reference.py", "text", reference, "templates", "Python", "file_name", "train.py", "text",
-		single_template);
-	return 0;
 }
 
 /* ---- the plugin ---- */
@@ -759,7 +697,7 @@ static const struct kettle_language language = {
 	KETTLE_LANGUAGE_HARNESS(harness),
 	.plan = py_plan,
 	.interpret = explain_outcome,
-	.single_file = py_single,
+	.single_file = single_make,
 	.tools = py_tools,
 	.remark = py_remark,
 };

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* What Kettle makes once for all jobs, such as torch's header, precompiled. */
+/*
+ * Theory of operation. A build step with `shared` is looked up as any other step with `cache`, in a cache and a budget of
+ * its own. If it is not there, the job goes on without, since the making takes longer than it saves; when the job is done,
+ * a job of kettle-exec's own makes what is missing, one step after the other, without events. Such a step gets nothing
+ * of a submission (check_shared in plan.c), and steps see what it left as they see other inputs: read-only.
+ */
+#include <config.h>
+
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/job/job_internal.h"
+
+#define OWN_JOB "shared"
+/* Without being found afterwards; what fails is not tried again. */
+#define TRIES_MAX 3
+
+static json_int_t
+tries_of(const struct step *step)
+{
+	return json_integer_value(json_object_get(step->job->exec->tried, step->key));
+}
+
+static void
+note_tries(const struct step *step, json_int_t tries)
+{
+	json_object_set_new(step->job->exec->tried, step->key, json_integer(tries));
+}
+
+bool
+shared_is_used(const struct job *job)
+{
+	/* Without a sandbox a step could write to what others use. */
+	return job->exec->config.cache_shared_bytes > 0 && job->line.unit.level != SANDBOX_LEVEL_OFF;
+}
+
+const struct cache *
+shared_cache(const struct step *step)
+{
+	struct exec_context *exec = step->job->exec;
+	return step->job->own || step->plan->shared ? &exec->shared : &exec->cache;
+}
+
+bool
+shared_is_missing(const struct job *job, const struct plan_input *input)
+{
+	return input->step && input->step->shared && job->steps[input->step - job->line.plan.steps].state != STEP_PASSED;
+}
+
+static void
+emit_error(struct exec_context *exec, char *text_take)
+{
+	AUTO_FREE char *text = text_take;
+	exec_context_emit(exec, json_pack("{s:s, s:o}", "event", "error", "error", json_lines_text(text)));
+}
+
+/* Whether the disk has room for more; says once that it has not. */
+static bool
+has_room(struct exec_context *exec)
+{
+	struct statvfs st = {0};
+	uint64_t needed = exec->config.cache_shared_bytes + SHARED_KEEP_FREE;
+	uint64_t free = statvfs(exec->shared.dir, &st) == 0 ? (uint64_t)st.f_bavail * st.f_frsize : 0;
+	if (free < needed && !exec->told_room)
+		emit_error(exec,
+			xasprintf("`%s` has %llu MiB free, and headers that are precompiled for all need %llu: submissions compile "
+					  "without them. Free some, or set `cache: {shared_bytes: 0}` in exec.yml.",
+				exec->config.state, (unsigned long long)(free >> 20), (unsigned long long)(needed >> 20)));
+	exec->told_room = exec->told_room || free < needed;
+	return free >= needed;
+}
+
+static bool
+must_make(const struct step *step)
+{
+	return step->plan->shared && step->state == STEP_SKIPPED && step->key[0] && tries_of(step) < TRIES_MAX;
+}
+
+/* Copies of the steps, each of which waits for the one before it. */
+static json_t *
+copy_steps(const struct job *job)
+{
+	json_t *list = json_array();
+	const json_t *steps = json_object_get(json_object_get(job->line.object, "plan"), "steps");
+	const char *before = NULL;
+	for (size_t i = 0; i < job->count; i++) {
+		const struct step *step = &job->steps[i];
+		if (!must_make(step))
+			continue;
+		note_tries(step, tries_of(step) + 1);
+		json_t *copy = json_copy(json_array_get(steps, i));
+		json_object_del(copy, "shared");
+		if (before)
+			json_object_set_new(copy, "needs", json_pack("[s]", before));
+		before = step->plan->id;
+		json_array_append_new(list, copy);
+	}
+	return list;
+}
+
+json_t *
+shared_make_line(const struct job *job)
+{
+	struct exec_context *exec = job->exec;
+	bool missing = false;
+	for (size_t i = 0; i < job->count; i++)
+		missing = missing || must_make(&job->steps[i]);
+	if (!missing || exec->alone || exec->sharing || job->own || job->cancelled || job->lost || !has_room(exec))
+		return NULL;
+	const json_t *plan = json_object_get(job->line.object, "plan");
+	return json_pack("{s:s, s:{s:i, s:O*, s:o}, s:{s:s}, s:O*}", "job", OWN_JOB, "plan", "version", 1, "files",
+		json_object_get(plan, "files"), "steps", copy_steps(job), "unit", "sandbox",
+		sandbox_level_name(job->line.unit.level), "blobs", json_object_get(job->line.object, "blobs"));
+}
+
+/* The end of what it printed, or the sentence that there is; new string. */
+static char *
+find_reason(const struct step *step)
+{
+	const char *sentence = member_string(step->outcome, "error");
+	const char *text = member_text(json_object_get(step->outcome, "stderr"), "text");
+	size_t len = strlen(text);
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+		len--;
+	size_t start = len;
+	while (start > 0 && text[start - 1] != '\n')
+		start--;
+	return sentence ? xstrdup(sentence) : xasprintf("%.*s", (int)(len - start), text + start);
+}
+
+void
+shared_tell(const struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++) {
+		const struct step *step = &job->steps[i];
+		if (job->cancelled || step->phase != STEP_ENDED || step->state == STEP_PASSED || step->state == STEP_SKIPPED ||
+			step->state == STEP_CANCELLED)
+			continue;
+		note_tries(step, TRIES_MAX);
+		AUTO_FREE char *reason = find_reason(step);
+		emit_error(job->exec, xasprintf("Jobs go on without what the step \"%s\" would make for all of them: %s",
+								  step->plan->title ? step->plan->title : step->plan->id, reason));
+	}
+}
