@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Images of warm processes: files that hold one's memory. */
 /*
- * Theory of operation. An image is some hundred megabytes that are read at random whenever an interpreter is started,
- * so it belongs into memory: a file in /dev/shm where that has room for several, else one in the spool, which the page
- * cache keeps. It has a name because sandboxes are shown it by that. Its maker holds a lock on it for as long as it
+ * Theory of operation. An image is some hundred megabytes that are read at random whenever an interpreter is started. It
+ * is a file in the spool, which the page cache keeps: memory that the machine has back when it needs it, unlike that of
+ * /dev/shm, where it is only if the disk has no room for several. It has a name because sandboxes are shown it by that. Its maker holds a lock on it for as long as it
  * lives, and the next kettle-exec of the same user removes those whose lock it can get.
  */
 #include <config.h>
@@ -30,12 +30,17 @@
 #define PREFIX "kettle-warm-"
 #define ROOM (UINT64_C(2) << 30) /* bytes that must be free there */
 
+static bool
+is_roomy(const char *folder)
+{
+	struct statvfs st;
+	return statvfs(folder, &st) == 0 && (uint64_t)st.f_bavail * st.f_frsize >= ROOM && access(folder, W_OK) == 0;
+}
+
 static const char *
 image_choose(const char *folder)
 {
-	struct statvfs st;
-	bool roomy = statvfs(MEMORY, &st) == 0 && (uint64_t)st.f_bavail * st.f_frsize >= ROOM;
-	return roomy && access(MEMORY, W_OK) == 0 ? MEMORY : folder;
+	return !is_roomy(folder) && is_roomy(MEMORY) ? MEMORY : folder;
 }
 
 int
@@ -43,7 +48,8 @@ image_make(const char *folder, struct image *ret_image)
 {
 	uint64_t random = 0;
 	random_bytes(&random, sizeof(random));
-	AUTO_FREE char *path = xasprintf("%s/" PREFIX "%016llx", image_choose(folder), (unsigned long long)random);
+	const char *chosen = image_choose(folder);
+	AUTO_FREE char *path = xasprintf("%s/" PREFIX "%016llx", chosen, (unsigned long long)random);
 	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -1;
@@ -52,7 +58,7 @@ image_make(const char *folder, struct image *ret_image)
 		(void)unlink(path);
 		return -1;
 	}
-	*ret_image = (struct image){.fd = STEAL_FD(fd), .path = STEAL(path)};
+	*ret_image = (struct image){.fd = STEAL_FD(fd), .path = STEAL(path), .memory = chosen != folder};
 	return 0;
 }
 

@@ -16,10 +16,11 @@ struct strings;
 struct image {
 	int fd;
 	char *path;
+	bool memory; /* it lies in memory, not on a disk */
 };
 
 /*
- * Makes an empty one, in memory where there is room, else in `folder`. 0, or -1: it could not be made. Whatever becomes
+ * Makes an empty one, in `folder`, or in memory where only that has room for several. 0, or -1: it could not be made. Whatever becomes
  * of this process, image_remove_stale of a later one removes it. [any, blocks]
  */
 int image_make(const char *folder, struct image *ret_image);

@@ -209,7 +209,7 @@ warm_work_stamp(void *arg)
 			json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
 	struct stat image;
 	process->memory = memory_of(process->child.pid, &process->bytes);
-	if (process->image.path && fstat(process->image.fd, &image) == 0)
+	if (process->image.memory && fstat(process->image.fd, &image) == 0)
 		process->bytes += (uint64_t)image.st_blocks * 512;
 	if (process->order.recipes.count > 0)
 		take_layer(process);

@@ -93,7 +93,8 @@ struct sandbox_warm *warm_sandbox(struct warm_process *process);
 void warm_after_start(struct warm_process *process);
 /*
  * What there is: [{"tool", "modules", "recipes", "absent": recipes for what is not installed, "state": "starting", "ready" or
- * "failed", "memory": bytes of its own and of its image, "disk": bytes of what its recipes compiled, "runs" that began with it}]. NULL is allowed. New reference.
+ * "failed", "memory": bytes of its own, and of its image where that lies in memory, "disk": bytes of what its recipes
+ * compiled, "runs" that began with it}]. NULL is allowed. New reference.
  */
 json_t *warm_describe(const struct warm *warm);
 /* The sentences of its `error` events, the last ones where there are many; NULL is allowed. New reference. */
