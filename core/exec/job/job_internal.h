@@ -118,8 +118,7 @@ enum process_stream { PROCESS_STDOUT, PROCESS_STDERR, PROCESS_RESULT, PROCESS_ST
 
 struct process_config {
 	struct sandbox_config sandbox; /* fds: those besides 0, 1, 2 and the result channel */
-	uint64_t wall_ns;
-	bool yields; /* it gives way to all else on the machine, and has more time where that leaves its cores none */
+	uint64_t wall_ns;              /* with a nice value again where all else leaves its cores no time for it */
 	uint64_t output_limit;
 	struct result *result; /* NULL: no result channel (STEP_FD_RESULT); borrowed until the end */
 };

@@ -441,7 +441,6 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.machine = exec->machine,
 		.sandbox.warm = warm_sandbox(step->warm.process),
 		.wall_ns = process->limits.wall,
-		.yields = !on_device,
 		.output_limit = process->limits.output,
 		.result = index == 0 && step->result.values ? &step->result : NULL,
 	};
