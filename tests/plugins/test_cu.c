@@ -30,7 +30,7 @@ test_plan(void **state)
 	(void)state;
 	AUTO_JSON json_t *made =
 		plans_good("submission.cu eval.cu gpu.h reference.cuh data.bin", NULL, "{\"name\": \"H100\"}");
-	assert_int_equal(json_array_size(json_object_get(made, "steps")), 5);
+	assert_int_equal(json_array_size(json_object_get(made, "steps")), 7);
 	plans_expect(made, "compile-0", "argv",
 		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 " BEHIND
 		" -c submission.cu -o out/submission.cu.o");
@@ -39,7 +39,11 @@ test_plan(void **state)
 	plans_expect(made, "compile-0", "inputs", "submission.cu gpu.h reference.cuh data.bin");
 	plans_expect(made, "compile-1", "inputs", "eval.cu gpu.h reference.cuh data.bin");
 	plans_expect(made, "compile-1", "needs", "");
-	plans_expect(made, "link", "needs", "compile-0 compile-1");
+	plans_expect(made, "link", "needs", "apart compile-1");
+	/* The submission's object gives the program only what the task's lacks. */
+	plans_expect(made, "wanted", "inputs", "eval.cu.o");
+	plans_expect(made, "wanted", "toolchain", "g++ nvcc");
+	plans_expect(made, "apart", "inputs", "submission.cu.o wanted");
 	plans_expect(
 		made, "link", "argv", "g++ submission.cu.o eval.cu.o -o out/program " FOLDERS " -l@LIBRARY:z@ " RUNTIME);
 	plans_expect(made, "compile-0", "toolchain", "g++");
@@ -56,6 +60,19 @@ test_profile(void **state)
 {
 	(void)state;
 	plans_profile("a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep", "-lineinfo");
+}
+
+/* Objects whose code is compiled or linked only by the linker stay as they are. */
+static void
+test_not_apart(void **state)
+{
+	static const char *const configs[] = {
+		"{\"rdc\": true}", "{\"compile_flags\": [\"-rdc\", \"true\"]}", "{\"compile_flags\": [\"-Xcompiler=-flto\"]}"};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		AUTO_JSON json_t *made = plans_good("submission.cu eval.cu", configs[i], "{\"name\": \"H100\"}");
+		plans_expect(made, "link", "needs", "compile-0 compile-1");
+	}
 }
 
 /* Every key of task.yml reaches the compiler, and so do the settings of the device. */
@@ -543,6 +560,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_not_apart),
 		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_link),
 		cmocka_unit_test(test_lambda),

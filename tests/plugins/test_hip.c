@@ -31,6 +31,10 @@ test_plan(void **state)
 	plans_expect(made, "link", "argv",
 		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG submission.hip.o eval.cu.o a.cpp.o c.c.o -o out/program "
 		"-L@TOOLKIT@/lib -Wl,-rpath=@TOOLKIT@/lib -lz");
+	plans_expect(made, "link", "needs", "apart compile-1 compile-2 compile-3");
+	plans_expect(made, "apart", "inputs", "submission.hip.o wanted");
+	AUTO_JSON json_t *linked = plans_good("submission.hip eval.hip", "{\"rdc\": true}", "{\"name\": \"MI300\"}");
+	plans_expect(linked, "link", "needs", "compile-0 compile-1");
 	plans_expect(made, "test", "inputs", "data.bin program");
 	assert_string_equal(plans_text(made, "test", "env", "KETTLE_DEVICE"), "MI300x8");
 	static const char *const steps[] = {"compile-0", "compile-3", "link", "test", "benchmark"};

@@ -56,11 +56,12 @@ struct kettle_compiled_rules {
 	json_t *(*compile)(const struct kettle_compiled_builder *builder, const char *source);
 	/* The command that makes out/program of all objects, a new list. */
 	json_t *(*link)(const struct kettle_compiled_builder *builder);
-	/* The submission may define nothing for the program but what the task's objects and libraries lack: objects are of
-	 * GNU binutils' kind, and `link` takes -Xlinker. */
-	bool apart;
 
 	/* The members below may be NULL. */
+
+	/* Whether the submission may define nothing for the program but what the task's objects and libraries lack: objects
+	 * are of GNU binutils' kind, and `link` takes -Xlinker. NULL: it may define anything. */
+	bool (*apart)(const struct kettle_compiled_builder *builder);
 
 	/* Runs when the sources are known and before any step is made: appends steps of its own, sets builder->target. */
 	int (*begin)(struct kettle_compiled_builder *builder, struct kettle_error *err);

@@ -227,7 +227,7 @@ has_flag(const json_t *flags, const char *beginning)
 static bool
 is_set_apart(const struct kettle_compiled_builder *builder)
 {
-	return builder->rules->apart && json_array_size(builder->sources) > 1 &&
+	return builder->rules->apart && builder->rules->apart(builder) && json_array_size(builder->sources) > 1 &&
 		   list_has_text(builder->sources, builder->request->submission) &&
 		   !has_flag(json_object_get(builder->config, "compile_flags"), "-flto") &&
 		   !has_flag(json_object_get(builder->options, "flags"), "-flto");

@@ -81,6 +81,14 @@ cpp_link(const struct kettle_compiled_builder *builder)
 	return argv;
 }
 
+/* No flag of these compilers but -flto, of which Kettle takes care, hides an object's symbols. */
+static bool
+cpp_apart(const struct kettle_compiled_builder *builder)
+{
+	(void)builder;
+	return true;
+}
+
 static const char *const profile_files[] = {"flamegraph.svg", "stacks.txt", NULL};
 
 static const struct kettle_compiled_rules rules = {
@@ -89,7 +97,7 @@ static const struct kettle_compiled_rules rules = {
 	.headers = header_extensions,
 	.compile = cpp_compile,
 	.link = cpp_link,
-	.apart = true,
+	.apart = cpp_apart,
 	.profiler = "perf",
 	.profile_files = profile_files,
 };

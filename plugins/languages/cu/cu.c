@@ -317,17 +317,37 @@ cu_link(const struct kettle_compiled_builder *builder)
 	return links_by_host(builder) ? link_by_host(builder) : link_by_nvcc(builder);
 }
 
+/*
+ * Whether symbols of the submission's object can become its own. With device code to link they cannot, since the linker
+ * refers to that object's symbols; nor can those of code that the host compiler compiles when it links.
+ */
+static bool
+cu_apart(const struct kettle_compiled_builder *builder)
+{
+	static const char *const linked_late[] = {"-rdc", "--relocatable-device-code", "-dc", "--device-c", NULL};
+	const json_t *lists[] = {
+		json_object_get(builder->config, "compile_flags"), json_object_get(builder->options, "flags")};
+	const json_t *flag;
+	size_t k;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		json_array_foreach(lists[i], k, flag)
+			if (beginning(linked_late, json_string_value(flag)) || strstr(json_string_value(flag), "-flto"))
+				return false;
+	return !needs_device_link(builder);
+}
+
 /* Adds the compiler that the step starts besides its own: it is part of the cache key, and nvcc finds it by its name. */
 static void
 cu_finish_step(const struct kettle_compiled_builder *builder, json_t *step)
 {
 	const char *host = host_compiler(builder), *nvcc = kettle_compiled_option(builder, "nvcc");
-	const char *own = json_string_value(json_array_get(json_object_get(step, "argv"), 0));
+	/* A script's step names the linker that it starts. */
+	json_t *tools = json_object_get(step, "toolchain") ? json_incref(json_object_get(step, "toolchain")) : json_array();
+	const char *own =
+		json_string_value(json_array_get(json_array_size(tools) ? tools : json_object_get(step, "argv"), 0));
 	kettle_gpu_finish_step(builder, step);
-	json_object_set_new(step, "toolchain",
-		json_pack("[s]", strcmp(own, nvcc) != 0 ? nvcc
-						 : host                 ? host
-												: HOST_COMPILER));
+	kettle_args_add(tools, "%s", strcmp(own, nvcc) != 0 ? nvcc : host ? host : HOST_COMPILER);
+	json_object_set_new(step, "toolchain", tools);
 }
 
 static const char *const profile_files[] = {"profile.ncu-rep", NULL};
@@ -343,6 +363,7 @@ static const struct kettle_gpu_vendor vendor = {
 			.sources = source_extensions,
 			.compile = cu_compile,
 			.link = cu_link,
+			.apart = cu_apart,
 			.finish_step = cu_finish_step,
 			KETTLE_GPU_RULES,
 			.profiler = "ncu",

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_access.h"
+
 #define CPP_STANDARD "c++20"
 
 static const struct kettle_option options[] = {
@@ -100,6 +102,15 @@ hip_link(const struct kettle_compiled_builder *builder)
 	return argv;
 }
 
+/* Device code that is linked across sources refers to symbols of the host's objects. */
+static bool
+hip_apart(const struct kettle_compiled_builder *builder)
+{
+	return !json_is_true(json_object_get(builder->config, "rdc")) &&
+		   !list_has_text(json_object_get(builder->config, "compile_flags"), "-fgpu-rdc") &&
+		   !list_has_text(json_object_get(builder->options, "flags"), "-fgpu-rdc");
+}
+
 static const char *const profile_files[] = {"trace.pftrace", NULL};
 
 /* Beginnings of headers that a machine with a hipcc may lack. */
@@ -113,6 +124,7 @@ static const struct kettle_gpu_vendor vendor = {
 			.sources = source_extensions,
 			.compile = hip_compile,
 			.link = hip_link,
+			.apart = hip_apart,
 			.finish_step = kettle_gpu_finish_step,
 			KETTLE_GPU_RULES,
 			.profiler = "rocprofv3",
