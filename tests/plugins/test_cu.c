@@ -62,17 +62,27 @@ test_profile(void **state)
 	plans_profile("a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep", "-lineinfo");
 }
 
-/* Objects whose code is compiled or linked only by the linker stay as they are. */
+/* With device code to link objects stay as they are. */
 static void
 test_not_apart(void **state)
 {
 	static const char *const configs[] = {
-		"{\"rdc\": true}", "{\"compile_flags\": [\"-rdc\", \"true\"]}", "{\"compile_flags\": [\"-Xcompiler=-flto\"]}"};
+		"{\"rdc\": true}", "{\"compile_flags\": [\"-rdc\", \"true\"]}", "{\"compile_flags\": [\"-dc\"]}"};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
 		AUTO_JSON json_t *made = plans_good("submission.cu eval.cu", configs[i], "{\"name\": \"H100\"}");
 		plans_expect(made, "link", "needs", "compile-0 compile-1");
 	}
+	/* What is compiled when it is linked is the task's alone. */
+	AUTO_JSON json_t *made =
+		plans_good("submission.cu eval.cu", "{\"compile_flags\": [\"-Xcompiler=-flto\"]}", "{\"name\": \"H100\"}");
+	plans_expect(made, "link", "needs", "apart compile-1");
+	plans_expect(made, "compile-0", "argv",
+		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 -Xcompiler=-flto " BEHIND
+		" -fno-lto -c submission.cu -o out/submission.cu.o");
+	plans_expect(made, "compile-1", "argv",
+		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -std=c++20 -Xcompiler=-flto " BEHIND
+		" -c eval.cu -o out/eval.cu.o");
 }
 
 /* Every key of task.yml reaches the compiler, and so do the settings of the device. */

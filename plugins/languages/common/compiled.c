@@ -165,21 +165,6 @@ add_build_step(const struct kettle_compiled_builder *builder, json_t *step_take)
 	json_array_append_new(builder->steps, step_take);
 }
 
-static json_t *
-compile_step(const struct kettle_compiled_builder *builder, size_t index)
-{
-	const char *source = json_string_value(json_array_get(builder->sources, index));
-	const char *base = base_name(source);
-	json_t *argv = builder->rules->compile(builder, source);
-	kettle_args_add(argv, "-c");
-	kettle_args_add(argv, "%s", source);
-	kettle_args_add(argv, "-o");
-	kettle_args_add(argv, "out/%s.o", base);
-	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:[o], s:b}", "id", json_sprintf("compile-%zu", index), "kind", "build",
-		"title", json_sprintf("compile %s", source), "argv", argv, "inputs", kettle_compiled_inputs(builder, source),
-		"outputs", json_sprintf("%s.o", base), "cache", 1);
-}
-
 /* The output `object` of a step as the input of another one. New. */
 static json_t *
 output_of(json_t *step_take, const char *object)
@@ -195,42 +180,85 @@ output_of(json_t *step_take, const char *object)
  * submission's object all other symbols become its own.
  */
 #define WANTED "wanted"
-static const char find_wanted[] =
-	"LC_ALL=C \"$@\" 2>/tmp/errors || { cat /tmp/errors >&2; exit 1; }\n"
-	"{ echo '# what the submission defines for the task'\n"
-	"sed -n \"s/.*undefined reference to [\\`']\\([^']*\\)'.*/\\1/p\" /tmp/errors | sort -u; } >out/" WANTED;
+#define TEXT_OF(number) TEXT_AS_WRITTEN(number)
+#define TEXT_AS_WRITTEN(number) #number
+/* In the words of GNU's linkers and of LLVM's. */
+static const char find_wanted[] = "LC_ALL=C \"$@\" 2>/tmp/errors || { cat /tmp/errors >&2; exit 1; }\n"
+								  "{ echo '# what the submission defines for the task'\n"
+								  "sed -n \"s/.*undefined reference to [\\`']\\([^']*\\)'.*/\\1/p; s/.*undefined "
+								  "\\([a-z]* \\)\\{0,1\\}symbol: //p\" /tmp/errors"
+								  " | sort -u; } >out/" WANTED;
 /*
- * Groups would be merged with the task's by their names; what runs before everything is the harness's alone. objcopy leaves a
- * symbol of binding STB_GNU_UNIQUE as it is unless it has been made weak, by another objcopy. The linker's plugin would
- * take the symbols from intermediate code (.gnu.lto_*), and the linker would print .gnu.warning.* in its own words.
+ * The tools after it take time that grows with the square of sections and of undefined symbols, so both are counted first.
+ * Groups would be merged with the task's by their names; what runs before everything is the harness's alone: .preinit_array,
+ * and functions that choose another one (ifunc). objcopy leaves a symbol of binding STB_GNU_UNIQUE as it is unless it has
+ * been made weak, by another objcopy. The linker's plugin would take the symbols from intermediate code (.gnu.lto_*), and the
+ * linker would print .gnu.warning.* in its own words.
  */
 static const char set_apart[] =
-	"ld -r -d --force-group-allocation \"$1\" -o /tmp/whole.o && objcopy --remove-section='.preinit_array*'"
-	" --remove-section='.rela.preinit_array*' --remove-section='.gnu.lto_*' --remove-section='.rela.gnu.lto_*'"
-	" --remove-section='.gnu.warning*' /tmp/whole.o /tmp/bare.o && nm -P /tmp/bare.o >/tmp/names && "
-	"{ echo '# objcopy takes no empty file'; sed -n 's/ u .*//p' /tmp/names; } >/tmp/unique && objcopy "
-	"--weaken-symbols=/tmp/unique /tmp/bare.o /tmp/weak.o && "
-	"objcopy --keep-global-symbols=" WANTED " /tmp/weak.o \"$2\"";
+	"set -e; export LC_ALL=C\n"
+	"refuse() { echo \"error: The submission's object $1\" >&2; exit 1; }\n"
+	"at_most() { [ \"$2\" -le \"$1\" ] || refuse \"has $2 $3; at most $1 are possible.\"; }\n"
+	"readelf -hW \"$1\" >/tmp/header\n"
+	"at_most " TEXT_OF(
+		KETTLE_COMPILED_MAX_SECTIONS) " \"$(sed -n "
+									  "'s/.*Number of section headers: *\\(0 (\\)\\{0,1\\}\\([0-9]*\\).*/\\2/p' "
+									  "/tmp/header)\" sections\n"
+									  "readelf -SW \"$1\" >/tmp/sections\n"
+									  "for size in $(sed -n 's/.* SYMTAB  *[0-9a-f]* [0-9a-f]* \\([0-9a-f]*\\) 18 "
+									  ".*/\\1/p' /tmp/sections); do\n"
+									  "at_most " TEXT_OF(
+										  KETTLE_COMPILED_MAX_SYMBOLS) " $((0x$size / 0x18)) symbols\n"
+																	   "done\n"
+																	   "ld -r -d --force-group-allocation \"$1\" -o "
+																	   "/tmp/whole.o\n"
+																	   "objcopy --remove-section='.preinit_array*' "
+																	   "--remove-section='.rela.preinit_array*' "
+																	   "--remove-section='.gnu.lto_*'"
+																	   " --remove-section='.rela.gnu.lto_*' "
+																	   "--remove-section='.gnu.warning*' /tmp/whole.o "
+																	   "/tmp/bare.o\n"
+																	   "nm -P --special-syms /tmp/bare.o >/tmp/names\n"
+																	   "! grep -q ' i [0-9a-f]' /tmp/names || refuse "
+																	   "'has an indirect function (attribute ifunc or "
+																	   "target_clones), which would "
+																	   "run before the harness; choose the function "
+																	   "when it is called instead.'\n"
+																	   "{ echo '# objcopy takes no empty file'; sed -n "
+																	   "'s/ u .*//p' /tmp/names; } >/tmp/unique\n"
+																	   "objcopy --weaken-symbols=/tmp/unique "
+																	   "/tmp/bare.o /tmp/weak.o\n"
+																	   "objcopy --keep-global-symbols=" WANTED
+																	   " /tmp/weak.o \"$2\"";
 
 static bool
-has_flag(const json_t *flags, const char *beginning)
+is_set_apart(const struct kettle_compiled_builder *builder)
+{
+	const struct kettle_compiled_rules *rules = builder->rules;
+	return rules->compile && rules->apart && rules->apart(builder) && json_array_size(builder->sources) > 1 &&
+		   list_has_text(builder->sources, builder->request->submission);
+}
+
+/* Whether one of these flags may ask for intermediate code. */
+static bool
+may_defer_code(const json_t *flags)
 {
 	size_t i;
 	json_t *flag;
 	json_array_foreach(flags, i, flag)
-		if (strncmp(json_string_value(flag), beginning, strlen(beginning)) == 0)
+		if (strstr(json_string_value(flag), "lto"))
 			return true;
 	return false;
 }
 
-/* Code that is compiled only when it is linked has no symbols before. */
-static bool
-is_set_apart(const struct kettle_compiled_builder *builder)
+/* Intermediate code has no symbols of its own before it is linked: what is set apart is machine code. */
+static void
+add_apart_flags(const struct kettle_compiled_builder *builder, const char *source, json_t *argv)
 {
-	return builder->rules->apart && builder->rules->apart(builder) && json_array_size(builder->sources) > 1 &&
-		   list_has_text(builder->sources, builder->request->submission) &&
-		   !has_flag(json_object_get(builder->config, "compile_flags"), "-flto") &&
-		   !has_flag(json_object_get(builder->options, "flags"), "-flto");
+	if (is_set_apart(builder) && strcmp(source, builder->request->submission) == 0 &&
+		(may_defer_code(json_object_get(builder->config, "compile_flags")) ||
+			may_defer_code(json_object_get(builder->options, "flags"))))
+		kettle_args_add(argv, "-fno-lto");
 }
 
 /* sh -c SCRIPT sh ARGUMENTS. New. */
@@ -284,6 +312,22 @@ apart_step(const struct kettle_compiled_builder *builder)
 		script_argv(set_apart, arguments), "inputs", json_string_value(object),
 		output_of(json_sprintf("compile-%zu", index), json_string_value(output)), WANTED,
 		output_of(json_string(WANTED), WANTED), "outputs", output, "cache", 1);
+}
+
+static json_t *
+compile_step(const struct kettle_compiled_builder *builder, size_t index)
+{
+	const char *source = json_string_value(json_array_get(builder->sources, index));
+	const char *base = base_name(source);
+	json_t *argv = builder->rules->compile(builder, source);
+	add_apart_flags(builder, source, argv);
+	kettle_args_add(argv, "-c");
+	kettle_args_add(argv, "%s", source);
+	kettle_args_add(argv, "-o");
+	kettle_args_add(argv, "out/%s.o", base);
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:[o], s:b}", "id", json_sprintf("compile-%zu", index), "kind", "build",
+		"title", json_sprintf("compile %s", source), "argv", argv, "inputs", kettle_compiled_inputs(builder, source),
+		"outputs", json_sprintf("%s.o", base), "cache", 1);
 }
 
 static json_t *
@@ -493,7 +537,7 @@ kettle_compiled_plan(void *self, const struct kettle_plan_request *request, json
 		add_build_step(&builder, compile_step(&builder, i));
 	if (builder.rules->compile)
 		add_header_step(&builder, files);
-	if (builder.rules->compile && is_set_apart(&builder)) {
+	if (is_set_apart(&builder)) {
 		add_build_step(&builder, wanted_step(&builder));
 		add_build_step(&builder, apart_step(&builder));
 	}

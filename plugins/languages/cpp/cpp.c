@@ -81,7 +81,7 @@ cpp_link(const struct kettle_compiled_builder *builder)
 	return argv;
 }
 
-/* No flag of these compilers but -flto, of which Kettle takes care, hides an object's symbols. */
+/* Every flag leaves an object's symbols as they are but -flto, which kettle/compiled.h undoes. */
 static bool
 cpp_apart(const struct kettle_compiled_builder *builder)
 {

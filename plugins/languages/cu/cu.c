@@ -318,8 +318,8 @@ cu_link(const struct kettle_compiled_builder *builder)
 }
 
 /*
- * Whether symbols of the submission's object can become its own. With device code to link they cannot, since the linker
- * refers to that object's symbols; nor can those of code that the host compiler compiles when it links.
+ * Whether symbols of the submission's object can become its own. With device code to link they cannot, since what links it
+ * refers to that object's symbols.
  */
 static bool
 cu_apart(const struct kettle_compiled_builder *builder)
@@ -331,7 +331,7 @@ cu_apart(const struct kettle_compiled_builder *builder)
 	size_t k;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		json_array_foreach(lists[i], k, flag)
-			if (beginning(linked_late, json_string_value(flag)) || strstr(json_string_value(flag), "-flto"))
+			if (beginning(linked_late, json_string_value(flag)))
 				return false;
 	return !needs_device_link(builder);
 }
