@@ -246,7 +246,7 @@ task_single_load(const struct languages *languages, const char *name, const char
 	if (rc)
 		return rc;
 	json_t *task = json_object_get(made, "task"), *files = json_object_get(made, "files"),
-		   *templates = json_object_get(made, "templates");
+		   *templates = json_object_get(made, "templates"), *remarks = json_object_get(made, "remarks");
 	if (!json_is_object(task) || !json_is_object(files))
 		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made no task of `%s`.", language->name, name);
 	/* "softmax.py" makes the task "softmax". */
@@ -254,7 +254,8 @@ task_single_load(const struct languages *languages, const char *name, const char
 	AUTO_FREE char *stem = dot && dot > name ? xstrndup(name, (size_t)(dot - name)) : xstrdup(name);
 	/* JSON is YAML, so the result is read and checked like an author's task.yml. */
 	AUTO_FREE char *yml = json_dumps(task, JSON_INDENT(2));
-	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:[]}", "name", task_folder_name(stem), "yml", yml, "files", files,
-		"templates", templates ? json_incref(templates) : json_object(), "remarks");
+	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:o}", "name", task_folder_name(stem), "yml", yml, "files", files,
+		"templates", templates ? json_incref(templates) : json_object(), "remarks",
+		remarks ? json_incref(remarks) : json_array());
 	return 0;
 }

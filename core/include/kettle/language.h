@@ -86,8 +86,9 @@ struct kettle_language {
 	/*
 	 * A single reference file becomes a task. name is the file's own. Returns {"task": what task.yml would hold, "files":
 	 * {name in the job's folder → {"text"} or {"base64"}: all that the task's `files` name but the submission, the
-	 * harness too, which the plugin therefore carries inside}, "templates": {language → {"file_name", "text"}}, where
-	 * there are any}; all of it is checked like any other task. KETTLE_EINVAL: the reference lacks something.
+	 * harness too, which the plugin therefore carries inside}, "templates": {language → {"file_name", "text"}}, "remarks":
+	 * [sentences for the author], both where there are any}; all of it is checked like any other task. KETTLE_EINVAL: the
+	 * reference lacks something.
 	 * NULL: the language has no such form.
 	 */
 	int (*single_file)(

@@ -180,8 +180,6 @@ output_of(json_t *step_take, const char *object)
  * submission's object all other symbols become its own.
  */
 #define WANTED "wanted"
-#define TEXT_OF(number) TEXT_AS_WRITTEN(number)
-#define TEXT_AS_WRITTEN(number) #number
 /* In the words of GNU's linkers and of LLVM's. */
 static const char find_wanted[] = "LC_ALL=C \"$@\" 2>/tmp/errors || { cat /tmp/errors >&2; exit 1; }\n"
 								  "{ echo '# what the submission defines for the task'\n"
@@ -196,40 +194,26 @@ static const char find_wanted[] = "LC_ALL=C \"$@\" 2>/tmp/errors || { cat /tmp/e
  * linker would print .gnu.warning.* in its own words.
  */
 static const char set_apart[] =
-	"set -e; export LC_ALL=C\n"
+	"set -e; export LC_ALL=C; object=$1 apart=$2 most_sections=$3 most_symbols=$4\n"
 	"refuse() { echo \"error: The submission's object $1\" >&2; exit 1; }\n"
 	"at_most() { [ \"$2\" -le \"$1\" ] || refuse \"has $2 $3; at most $1 are possible.\"; }\n"
-	"readelf -hW \"$1\" >/tmp/header\n"
-	"at_most " TEXT_OF(
-		KETTLE_COMPILED_MAX_SECTIONS) " \"$(sed -n "
-									  "'s/.*Number of section headers: *\\(0 (\\)\\{0,1\\}\\([0-9]*\\).*/\\2/p' "
-									  "/tmp/header)\" sections\n"
-									  "readelf -SW \"$1\" >/tmp/sections\n"
-									  "for size in $(sed -n 's/.* SYMTAB  *[0-9a-f]* [0-9a-f]* \\([0-9a-f]*\\) 18 "
-									  ".*/\\1/p' /tmp/sections); do\n"
-									  "at_most " TEXT_OF(
-										  KETTLE_COMPILED_MAX_SYMBOLS) " $((0x$size / 0x18)) symbols\n"
-																	   "done\n"
-																	   "ld -r -d --force-group-allocation \"$1\" -o "
-																	   "/tmp/whole.o\n"
-																	   "objcopy --remove-section='.preinit_array*' "
-																	   "--remove-section='.rela.preinit_array*' "
-																	   "--remove-section='.gnu.lto_*'"
-																	   " --remove-section='.rela.gnu.lto_*' "
-																	   "--remove-section='.gnu.warning*' /tmp/whole.o "
-																	   "/tmp/bare.o\n"
-																	   "nm -P --special-syms /tmp/bare.o >/tmp/names\n"
-																	   "! grep -q ' i [0-9a-f]' /tmp/names || refuse "
-																	   "'has an indirect function (attribute ifunc or "
-																	   "target_clones), which would "
-																	   "run before the harness; choose the function "
-																	   "when it is called instead.'\n"
-																	   "{ echo '# objcopy takes no empty file'; sed -n "
-																	   "'s/ u .*//p' /tmp/names; } >/tmp/unique\n"
-																	   "objcopy --weaken-symbols=/tmp/unique "
-																	   "/tmp/bare.o /tmp/weak.o\n"
-																	   "objcopy --keep-global-symbols=" WANTED
-																	   " /tmp/weak.o \"$2\"";
+	"readelf -hW \"$object\" >/tmp/header\n"
+	"at_most $most_sections \"$(sed -n 's/.*Number of section headers: *\\(0 (\\)\\{0,1\\}\\([0-9]*\\).*/\\2/p' "
+	"/tmp/header)\" sections\n"
+	"readelf -SW \"$object\" >/tmp/sections\n"
+	"for size in $(sed -n 's/.* SYMTAB  *[0-9a-f]* [0-9a-f]* \\([0-9a-f]*\\) 18 .*/\\1/p' /tmp/sections); do\n"
+	"at_most $most_symbols $((0x$size / 0x18)) symbols\n"
+	"done\n"
+	"ld -r -d --force-group-allocation \"$object\" -o /tmp/whole.o\n"
+	"objcopy --remove-section='.preinit_array*' --remove-section='.rela.preinit_array*' "
+	"--remove-section='.gnu.lto_*' --remove-section='.rela.gnu.lto_*' --remove-section='.gnu.warning*' "
+	"/tmp/whole.o /tmp/bare.o\n"
+	"nm -P --special-syms /tmp/bare.o >/tmp/names\n"
+	"! grep -q ' i [0-9a-f]' /tmp/names || refuse 'has an indirect function (attribute ifunc or target_clones), which "
+	"would run before the harness; choose the function when it is called instead.'\n"
+	"{ echo '# objcopy takes no empty file'; sed -n 's/ u .*//p' /tmp/names; } >/tmp/unique\n"
+	"objcopy --weaken-symbols=/tmp/unique /tmp/bare.o /tmp/weak.o\n"
+	"objcopy --keep-global-symbols=" WANTED " /tmp/weak.o \"$apart\"";
 
 static bool
 is_set_apart(const struct kettle_compiled_builder *builder)
@@ -303,7 +287,8 @@ apart_step(const struct kettle_compiled_builder *builder)
 {
 	AUTO_JSON json_t *object = json_sprintf("%s.o", builder->request->submission);
 	AUTO_JSON json_t *output = json_sprintf("%s.o", base_name(builder->request->submission));
-	AUTO_JSON json_t *arguments = json_pack("[O, o]", object, json_sprintf("out/%s", json_string_value(output)));
+	AUTO_JSON json_t *arguments = json_pack("[O, o, o, o]", object, json_sprintf("out/%s", json_string_value(output)),
+		json_sprintf("%d", KETTLE_COMPILED_MAX_SECTIONS), json_sprintf("%d", KETTLE_COMPILED_MAX_SYMBOLS));
 	size_t index = 0;
 	while (strcmp(json_string_value(json_array_get(builder->sources, index)), builder->request->submission) != 0)
 		index++;
@@ -703,7 +688,10 @@ kettle_compiled_single(const struct kettle_compiled_single *single, const char *
 		"description", description, "files", listed, "config", "sources", single->harness[0][0], "templates",
 		single->template_name, single->submission, "tests", "seed", 4242, "benchmarks", "seed", 93246, "ranking_by",
 		"last");
-	*ret_task = json_pack("{s:o, s:o, s:{s:{s:s, s:o}}}", "task", task, "files", files, "templates",
-		single->template_name, "file_name", single->submission, "text", starter);
+	*ret_task = json_pack("{s:o, s:o, s:{s:{s:s, s:o}}, s:[s]}", "task", task, "files", files, "templates",
+		single->template_name, "file_name", single->submission, "text", starter, "remarks",
+		"On a board of a single file the submission is compiled together with the harness and may replace its "
+		"functions; "
+		"where that matters, make a folder whose task.yml names them as sources of their own.");
 	return 0;
 }

@@ -340,7 +340,7 @@ test_single(void **state)
 	assert_int_equal(json_array_size(json_object_get(task, "tests")), 1);
 	assert_int_equal(json_array_size(json_object_get(task, "benchmarks")), 1);
 	assert_int_equal(json_object_size(json_object_get(bundle, "files")), 5); /* harness.h among them */
-	assert_int_equal(json_array_size(json_object_get(bundle, "remarks")), 0);
+	assert_int_equal(json_array_size(json_object_get(bundle, "remarks")), 1);
 	scratch_remove(scratch);
 }
 
