@@ -99,6 +99,8 @@ make_arguments(struct step_process *process)
 		 */
 		if (i == 0 && own && (profiled || interpreter_is(own->path) || own->packages))
 			strings_add(words, own->path);
+		else if (facts && strcmp(argv->list[i], TOOLKIT_COMPILER) == 0)
+			strings_add(words, tool->path);
 		else if (facts)
 			toolkit_expand(argv->list[i], facts, words);
 		else

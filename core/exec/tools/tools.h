@@ -194,6 +194,7 @@ bool interpreter_unchanged(const json_t *folders);
  * library, such as `cublas`, or `:libcublas.so.13` where only that file is there.
  */
 #define TOOLKIT_WORD "@TOOLKIT@"
+#define TOOLKIT_COMPILER "@TOOLKIT_COMPILER@" /* a whole argument */
 #define TOOLKIT_INCLUDE "@TOOLKIT_INCLUDE@"
 #define TOOLKIT_LIB "@TOOLKIT_LIB@"
 #define TOOLKIT_LIBRARY "@LIBRARY:" /* and the name, and another @ */

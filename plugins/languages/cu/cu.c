@@ -346,6 +346,10 @@ cu_finish_step(const struct kettle_compiled_builder *builder, json_t *step)
 	const char *own =
 		json_string_value(json_array_get(json_array_size(tools) ? tools : json_object_get(step, "argv"), 0));
 	kettle_gpu_finish_step(builder, step);
+	/* kettle-exec may know nvcc by another path than the option says. */
+	if (json_array_size(tools) && strcmp(own, nvcc) == 0)
+		json_array_set_new(
+			json_object_get(step, "argv"), KETTLE_COMPILED_SCRIPT_ARGUMENTS, json_string("@TOOLKIT_COMPILER@"));
 	kettle_args_add(tools, "%s", strcmp(own, nvcc) != 0 ? nvcc : host ? host : HOST_COMPILER);
 	json_object_set_new(step, "toolchain", tools);
 }
