@@ -43,7 +43,8 @@ def flows(folder):
         equal([outcomes[id]["jit"]["files"] for id in "bfg"], [2, 0, 0])
         equal(["jit" in outcomes[id] for id in "cde"], [False] * 3)
         times = outcomes["a"]["jit"]
-        assert 0 < times["first_ns"] <= times["last_ns"] <= outcomes["a"]["wall_ns"], outcomes["a"]
+        # The clock of files goes on in steps of some milliseconds.
+        assert 0 <= times["first_ns"] <= times["last_ns"] <= outcomes["a"]["wall_ns"], outcomes["a"]
         assert times["compile_ns"] <= times["last_ns"] - times["first_ns"], times
         assert "compile_ns" not in outcomes["g"]["jit"], outcomes["g"]
         # Another job has nothing of it.
