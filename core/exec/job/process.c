@@ -140,7 +140,7 @@ process_kill(struct process *process, enum sandbox_limit limit)
 	(void)uv_timer_start(&process->lost, on_process_lost, PROCESS_LOST_MS, 0);
 }
 
-/* Whether the cores on which it gives way have been idle for a part of its time, or that is not known; notes what they are now. */
+/* Whether the cores on which it gives way were idle for a part of its time, or that is not known; notes their idle time. */
 static bool
 had_its_turn(struct process *process, uint64_t wall_ms)
 {
@@ -342,7 +342,9 @@ follow(struct process *process, uv_loop_t *loop, uint64_t wall_ns)
 	(void)uv_poll_start(&process->pid, UV_READABLE, on_end);
 	/* The loop's time may be some ms old. */
 	uv_update_time(loop);
-	(void)uv_timer_start(&process->wall, out_of_time, wall_ns / 1000000, wall_ns / 1000000);
+	/* At least 1 ms, since a timer that repeats after 0 ends. */
+	uint64_t wall_ms = wall_ns / 1000000 + 1;
+	(void)uv_timer_start(&process->wall, out_of_time, wall_ms, wall_ms);
 	return 0;
 }
 

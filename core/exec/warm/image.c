@@ -3,8 +3,9 @@
 /*
  * Theory of operation. An image is some hundred megabytes that are read at random whenever an interpreter is started. It
  * is a file in the spool, which the page cache keeps: memory that the machine has back when it needs it, unlike that of
- * /dev/shm, where it is only if the disk has no room for several. It has a name because sandboxes are shown it by that. Its maker holds a lock on it for as long as it
- * lives, and the next kettle-exec of the same user removes those whose lock it can get.
+ * /dev/shm, where an image is only if the disk has no room for several. It has a name because sandboxes are shown it by
+ * that. Its maker holds a lock on it for as long as it lives, and the next kettle-exec of the same user removes those
+ * whose lock it can get.
  */
 #include <config.h>
 

@@ -20,8 +20,8 @@ struct image {
 };
 
 /*
- * Makes an empty one, in `folder`, or in memory where only that has room for several. 0, or -1: it could not be made. Whatever becomes
- * of this process, image_remove_stale of a later one removes it. [any, blocks]
+ * Makes an empty one, in `folder`, or in memory where only that has room for several. 0, or -1: it could not be made.
+ * Whatever becomes of this process, image_remove_stale of a later one removes it. [any, blocks]
  */
 int image_make(const char *folder, struct image *ret_image);
 /* Removes it; sandboxes that show it keep it. Zeroed ones are allowed. [any, blocks] */

@@ -16,12 +16,11 @@
 
 #define WARM_START_MS 60000  /* an interpreter that imports for longer is given up, */
 #define WARM_RECIPE_MS 30000 /* and one of whose recipes takes longer, by default */
-#define WARM_RETRY_MS \
-	300000                /* after a failure: how long steps of that kind begin cold, or without the recipe that failed,
-								before another try; of a recipe twice as long after each further time */
-#define WARM_LOOK_MS 2000 /* for so long the disk is not checked again */
-#define WARM_LATER_MS 20  /* into a run, the next copy is made */
-#define WARM_PROCESSES 4  /* at once, by default; and all together have */
+/* After a failure: how long steps of that kind begin cold, or without the recipe that failed, which then doubles. */
+#define WARM_RETRY_MS 300000
+#define WARM_LOOK_MS 2000  /* for so long the disk is not checked again */
+#define WARM_LATER_MS 20   /* into a run, the next copy is made */
+#define WARM_PROCESSES 4   /* at once, by default; and all together have */
 #define WARM_MEMORY_PART 4 /* this part of the machine's memory, by default */
 #define WARM_FAILED_MAX 32 /* of which it is known that they cannot be made */
 #define WARM_ASKED 16      /* what a step that asks for one counts; halved when another one must go */

@@ -20,8 +20,7 @@ extern "C" {
 #define KETTLE_COMPILED_PROGRAM "program" /* the file that is built and that the runs start */
 #define KETTLE_COMPILED_MAX_SOURCES 100
 #define KETTLE_COMPILED_TARGET_SIZE 64
-#define KETTLE_COMPILED_SCRIPT_ARGUMENTS \
-	4 /* where the arguments of a script begin in a step's argv: sh -c SCRIPT sh ... */
+#define KETTLE_COMPILED_SCRIPT_ARGUMENTS 4 /* first in the argv of a step's script: sh -c SCRIPT sh ... */
 #define KETTLE_COMPILED_MAX_SECTIONS 30000 /* of a submission's object that is set apart, and its symbols */
 #define KETTLE_COMPILED_MAX_SYMBOLS 100000
 

@@ -253,8 +253,8 @@ def say(owner, message):
 def load(words, be_alone, owner):
     """
     Imports modules, except those that are not installed, and follows recipes, whose words begin with `+`; returns the
-    paths that reveal a change, one a line. be_alone(NAME) after each raises if copies would differ from a fresh interpreter. owner: the socket by which kettle-exec
-    learns where it is.
+    paths that reveal a change, one a line. be_alone(NAME) after each raises if copies would differ from a fresh interpreter.
+    owner: the socket by which kettle-exec learns where it is.
     """
     global loaded, packages, requested, private_cache
     requested = [word for word in words if word[0] != "+"]
