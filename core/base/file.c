@@ -96,6 +96,17 @@ file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t *ret
 }
 
 int
+file_read_found(int found, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err)
+{
+	char path[64];
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	AUTO_FD int fd = open(path, READ_FLAGS);
+	if (fd < 0)
+		return fail_errno(err, "read", name);
+	return read_open(fd, name, max, ret_data, ret_size, err);
+}
+
+int
 file_write(const char *path, const void *data, size_t size, mode_t mode, struct kettle_error *err)
 {
 	AUTO_FREE char *temporary = xasprintf("%s.XXXXXX", path);

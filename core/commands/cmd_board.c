@@ -72,7 +72,7 @@ add_devices(struct db *db, int64_t board, const json_t *devices, struct kettle_e
 
 /* A new board, checked. */
 struct new_board {
-	const char *name, *visibility, *code, *jit_cache;
+	const char *name, *visibility, *code, *jit_cache, *after_deadline;
 	json_t *bundle, *devices;
 	char *description;
 	int64_t deadline_at; /* 0: none */
@@ -96,9 +96,9 @@ insert_board(struct db *db, const struct actor *actor, struct new_board *board, 
 	if (rc == 0)
 		rc = db_exec(db, err,
 			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, visibility, "
-			"code, jit_cache) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8, ?9)",
-			"ssiiiisss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
-			board->visibility, board->code, board->jit_cache);
+			"code, jit_cache, after_deadline) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8, ?9, ?10)",
+			"ssiiiissss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
+			board->visibility, board->code, board->jit_cache, board->after_deadline);
 	board->id = db_last_id(db);
 	return rc < 0 ? rc : add_devices(db, board->id, board->devices, err);
 }
@@ -124,6 +124,7 @@ check_new(
 	board->visibility = member_string(args, "visibility");
 	board->code = member_string(args, "code");
 	board->jit_cache = member_string(args, "jit_cache");
+	board->after_deadline = member_string(args, "after_deadline");
 	int rc = check_board_name(board->name, err);
 	if (rc == 0)
 		rc = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
@@ -198,14 +199,15 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 	change->visibility = member_string(args, "visibility");
 	change->code = member_string(args, "code");
 	change->jit_cache = member_string(args, "jit_cache");
+	change->after_deadline = member_string(args, "after_deadline");
 	change->force = member_true(args, "force");
 	change->set_deadline = deadline != NULL;
-	bool any =
-		deadline || devices || task || change->description || change->visibility || change->code || change->jit_cache;
+	bool any = deadline || devices || task || change->description || change->visibility || change->code ||
+			   change->jit_cache || change->after_deadline;
 	if (!any)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"There is nothing to change: give a deadline, devices, a visibility, who may read code, whether caches of "
-			"compilers stay, a description or a task.");
+			"compilers stay, what follows the deadline, a description or a task.");
 	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
 	if (rc == 0 && devices)
 		rc = board_pick_devices(env, devices, ret_devices, err);
@@ -245,19 +247,20 @@ cmd_board_list(const struct command_call *call, json_t **ret_result, struct kett
 	return board_list(call->db, call->actor, member_true(call->args, "all"), ret_result, err);
 }
 
-/* The rankings with the runs of the actor alone. */
+/* The rankings with the runs of the actor alone (user; 0: all), or, practice, with those after the deadline. */
 static int
-show_own(struct db *db, const struct actor *actor, const struct board *board, const struct board_view_request *request,
-	json_t **ret_result, struct kettle_error *err)
+show_other(struct db *db, int64_t user, bool practice, const struct board *board,
+	const struct board_view_request *request, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
 	int rc = board_choose_devices(db, board, request->device, &devices, err);
 	if (rc == 0)
 		rc = board_object(db, board->id, &object, err);
 	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++) {
+		const char *device = json_string_value(json_array_get(devices, i));
 		json_t *page = NULL;
-		rc = ranking_page_of(db, board->id, json_string_value(json_array_get(devices, i)),
-			actor->user ? actor->user : -1, request->limit, request->offset, &page, err);
+		rc = practice ? ranking_page_practice(db, board->id, device, user, request->limit, request->offset, &page, err)
+					  : ranking_page_of(db, board->id, device, user, request->limit, request->offset, &page, err);
 		if (rc == 0)
 			(void)json_array_append_new(rankings, page);
 	}
@@ -281,8 +284,10 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 		.offset = member_int(call->args, "offset"),
 		.open = board_owns(call->actor, &board) || board_code_open(&board, call->db->now_ms),
 	};
-	return member_true(call->args, "mine") ? show_own(call->db, call->actor, &board, &request, ret_result, err)
-										   : board_cache_get(call->db, &board, &request, ret_result, err);
+	bool mine = member_true(call->args, "mine"), practice = member_true(call->args, "practice");
+	int64_t user = !mine ? 0 : call->actor->user ? call->actor->user : -1;
+	return mine || practice ? show_other(call->db, user, practice, &board, &request, ret_result, err)
+							: board_cache_get(call->db, &board, &request, ret_result, err);
 }
 
 /* ---- delete ---- */

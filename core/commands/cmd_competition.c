@@ -96,9 +96,10 @@ new_arguments(const json_t *problem)
 {
 	json_t *deadline = json_object_get(problem, "deadline"), *gpus = json_object_get(problem, "gpus");
 	bool dated = json_is_string(deadline) && json_string_length(deadline);
-	return json_pack("{s:O, s:O, s:O*, s:O*, s:s, s:s, s:s}", "name", json_object_get(problem, "name"), "task",
+	return json_pack("{s:O, s:O, s:O*, s:O*, s:s, s:s, s:s, s:s}", "name", json_object_get(problem, "name"), "task",
 		json_object_get(problem, "bundle"), "deadline", dated ? deadline : NULL, "device",
-		json_array_size(gpus) ? gpus : NULL, "visibility", "public", "code", "owner", "jit_cache", "yes");
+		json_array_size(gpus) ? gpus : NULL, "visibility", "public", "code", "owner", "jit_cache", "yes",
+		"after_deadline", "closed");
 }
 
 static int

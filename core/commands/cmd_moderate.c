@@ -28,6 +28,12 @@ flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(call->args, "id"));
 	if (rc == 0)
 		rc = board_find_owned(call->db, call->actor, member_string(row, "leaderboard_name"), &board, err);
+	/* The leaderboard may be a closed one, of which the actor does not even know the name. */
+	if (rc == KETTLE_EACCES)
+		return kettle_fail(err, rc,
+			"Submission %lld is on a leaderboard that belongs to another user; only its creator and admins may do "
+			"this.",
+			(long long)member_int(row, "id"));
 	if (rc == 0)
 		*ret_row = STEAL(row);
 	return rc;

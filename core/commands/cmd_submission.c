@@ -37,8 +37,10 @@ add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
 
 #define LIST \
 	"SELECT s.id, b.name AS leaderboard_name, s.file_name, s.created_at AS submission_time_iso, s.done_at IS NOT " \
-	"NULL AS done_bool, s.mode, s.state, s.flagged_at IS NOT NULL AS flagged_bool FROM submissions s JOIN " \
-	"leaderboards b ON b.id = s.leaderboard WHERE s.user = ?1 "
+	"NULL AS done_bool, s.mode, s.state, s.practice AS practice_bool, CASE WHEN s.user = ?1 THEN s.note END AS note, " \
+	"u.name AS user_name, s.flagged_at IS NOT NULL AS flagged_bool FROM submissions s JOIN leaderboards b ON b.id = " \
+	"s.leaderboard JOIN users u ON u.id = " \
+	"s.user WHERE "
 
 int
 cmd_submission_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
@@ -48,15 +50,24 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 	const char *name = member_string(call->args, "leaderboard");
 	int64_t user = call->actor->user ? call->actor->user : -1, limit = member_int(call->args, "limit"),
 			offset = member_int(call->args, "offset");
-	int rc = name ? board_find_visible(call->db, call->actor, name, &board, err) : 0;
+	bool all = member_true(call->args, "all");
+	if (all && !name)
+		return kettle_fail(err, KETTLE_EINVAL, "`all` lists the submissions of one leaderboard: name it.");
+	int rc = all    ? board_find_owned(call->db, call->actor, name, &board, err)
+			 : name ? board_find_visible(call->db, call->actor, name, &board, err)
+					: 0;
 	if (rc < 0)
 		return rc;
-	if (name)
+	if (all)
+		rc = db_array(call->db, &rows, err, LIST "s.leaderboard = ?4 ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iiii",
+			user, limit, offset, board.id);
+	else if (name)
 		rc = db_array(call->db, &rows, err,
-			LIST "AND s.leaderboard = ?4 ORDER BY s.created_at DESC, s.id DESC LIMIT ?2 OFFSET ?3", "iiii", user, limit,
-			offset, board.id);
+			LIST "s.user = ?1 AND s.leaderboard = ?4 ORDER BY s.created_at DESC, s.id DESC LIMIT ?2 OFFSET ?3", "iiii",
+			user, limit, offset, board.id);
 	else
-		rc = db_array(call->db, &rows, err, LIST "ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iii", user, limit, offset);
+		rc = db_array(
+			call->db, &rows, err, LIST "s.user = ?1 ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iii", user, limit, offset);
 	if (rc == 0)
 		rc = add_list_runs(call->db, rows, err);
 	if (rc == 0)
@@ -78,8 +89,9 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 	int rc = db_object(call->db, &row, err,
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
 		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, "
-		"s.mode, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.user, "
-		"b.creator FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE "
+		"s.mode, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, "
+		"s.practice AS practice_bool, s.note, s.user, b.creator FROM submissions s JOIN leaderboards b ON b.id = "
+		"s.leaderboard JOIN users u ON u.id = s.user WHERE "
 		"s.id = ?",
 		"i", id);
 	if (rc == KETTLE_ENOENT)
@@ -90,6 +102,8 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 		actor->user && (member_int(row, "user") == actor->user || (judge && member_int(row, "creator") == actor->user));
 	if (actor->role != RIGHT_ADMIN && !own)
 		return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to another user.", (long long)id);
+	if (member_int(row, "user") != actor->user)
+		(void)json_object_set_new(row, "note", json_null());
 	*ret_row = STEAL(row);
 	return 0;
 }
@@ -140,9 +154,10 @@ add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 static int
 add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
 {
-	struct ranking_position position;
-	int rc = ranking_of(
-		db, member_int(row, "leaderboard_id"), member_text(job, "device"), member_int(row, "user"), &position, err);
+	struct ranking_position position = {0};
+	int rc = member_true(row, "practice") ? 0
+										  : ranking_of(db, member_int(row, "leaderboard_id"),
+												member_text(job, "device"), member_int(row, "user"), &position, err);
 	if (rc == 0)
 		json_object_set_new(job, "rank",
 			position.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
@@ -340,7 +355,8 @@ visibility_load(struct db *db, int64_t id, json_t **ret_row, struct kettle_error
 	return db_object(db, ret_row, err,
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
 		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, 1 AS done_bool, s.mode, s.state, NULL "
-		"AS flagged, (SELECT CAST(data AS TEXT) FROM blobs WHERE id = s.code) AS code, s.user AS user FROM submissions "
+		"AS flagged, s.practice AS practice_bool, (SELECT CAST(data AS TEXT) FROM blobs WHERE id = s.code) AS code, "
+		"s.user AS user FROM submissions "
 		"s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ? AND s.mode = "
 		"'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND u.banned_at IS NULL "
 		"AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state = 'passed')",

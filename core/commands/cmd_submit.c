@@ -21,6 +21,8 @@
 #define FILE_NAME_MAX 120 /* bytes: a file system's names are limited in bytes */
 
 /* A submission that is being checked. */
+#define SUBMIT_NOTE_MAX 500 /* characters */
+
 struct submit_request {
 	struct db *db;
 	const struct command_env *env;
@@ -37,7 +39,9 @@ struct submit_request {
 	json_t *of_board; /* all devices of the board */
 	json_t *devices;  /* those it goes to */
 	json_t *jobs;
+	char *note; /* NULL: none */
 	int64_t id;
+	bool practice; /* the deadline has passed */
 };
 
 static void
@@ -45,6 +49,7 @@ free_submit(struct submit_request *submit)
 {
 	free(submit->file_name);
 	free(submit->code);
+	free(submit->note);
 	json_decref(submit->header);
 	json_decref(submit->of_board);
 	json_decref(submit->devices);
@@ -252,11 +257,15 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 }
 
 static int
-check_deadline(const struct submit_request *submit, struct kettle_error *err)
+check_deadline(struct submit_request *submit, struct kettle_error *err)
 {
 	char text[TIME_TEXT_SIZE];
 	if (!submit->board.deadline_at || submit->db->now_ms <= submit->board.deadline_at)
 		return 0;
+	if (submit->board.practice) {
+		submit->practice = true;
+		return 0;
+	}
 	time_text(submit->board.deadline_at, text);
 	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` ended at its deadline, %.10s %.5s UTC.",
 		submit->board.name, text, text + 11);
@@ -313,10 +322,10 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 	int rc = blobs_put(db, submit->code, submit->size, &code_blob, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
-			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at) VALUES (?, ?, ?, ?, "
-			"?, ?, ?)",
-			"iiissii", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
-			code_blob, db->now_ms);
+			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at, practice, note) "
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			"iiissiiis", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
+			code_blob, db->now_ms, (int64_t)submit->practice, submit->note);
 	submit->id = db_last_id(db);
 	if (rc == 0)
 		rc = add_jobs(submit, err);
@@ -339,6 +348,8 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 		/* KernelBot's word for it. */
 		.mode = strcmp(mode, "leaderboard") == 0 ? "ranked" : mode,
 	};
+	const char *note = member_string(call->args, "note");
+	submit.note = note && *note ? sanitize_text(note, SUBMIT_NOTE_MAX) : NULL;
 	int rc = check_all(&submit, err);
 	if (rc == 0)
 		rc = submit_store(&submit, err);
@@ -348,6 +359,8 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 	*ret_result =
 		json_pack("{s:I, s:s, s:s, s:O, s:O, s:O}", "id", (json_int_t)submit.id, "leaderboard", submit.board.name,
 			"mode", submit.mode, "devices", submit.devices, "jobs", submit.jobs, "seq", json_object_get(event, "seq"));
+	if (submit.practice)
+		json_object_set_new(*ret_result, "practice", json_true());
 	json_t *remarks = json_object_get(submit.header, "remarks");
 	if (remarks)
 		json_object_set(*ret_result, "remarks", remarks);

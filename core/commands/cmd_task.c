@@ -101,12 +101,31 @@ on_probed(struct inflight_job *job, const struct completion *completion)
 	probe_go_on(probe);
 }
 
+/* A machine that does not say how much memory it has may have enough. */
+static bool
+has_memory(struct probe *probe)
+{
+	const json_t *facts = json_object_get(probe->unit, "facts");
+	json_int_t needed = member_int(json_object_get(probe->bundle, "task"), "memory");
+	json_int_t most = member_int(json_object_get(facts, "machine"), "memory");
+	if (most > 0 && needed > most)
+		(void)kettle_fail(&probe->err, KETTLE_EUNAVAIL,
+			"The task requires `memory: %" JSON_INTEGER_FORMAT "`, but the machine of %s has %" JSON_INTEGER_FORMAT
+			" bytes.",
+			needed, member_string(probe->unit, "name"), most);
+	return probe->err.code == 0;
+}
+
 static void
 build(void *arg)
 {
 	struct probe *probe = arg;
 	struct core *core = probe->core;
 	struct kettle_error ignored = {0};
+	if (!core->closing && !has_memory(probe)) {
+		probe_go_on(probe);
+		return;
+	}
 	if (core->closing || plan_make_probe(&core->languages, probe->bundle, probe->unit, &probe->plan, &ignored) != 0 ||
 		local_job_start(core, &probe->job, "probe", probe->unit, probe->plan, &ignored) < 0)
 		probe_go_on(probe);
@@ -123,7 +142,7 @@ probe_next(void *arg)
 	probe->unit = local_job_unit(probe->core, json_string_value(json_array_get(probe->names, 0)));
 	(void)json_array_remove(probe->names, 0);
 	if (probe->unit)
-		local_job_describe(probe->core, probe->unit, build, probe);
+		local_job_describe(probe->core, json_object_get(probe->bundle, "task"), probe->unit, build, probe);
 	else
 		probe_go_on(probe);
 }

@@ -12,6 +12,9 @@ static const char *const rate_categories[] = {"test", "leaderboard", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 static const char *const yes_or_no[] = {"yes", "no", NULL};
+static const char *const after_deadline[] = {"closed", "practice", NULL};
+#define AFTER_DEADLINE_HELP \
+	"what becomes of submissions after the deadline: refused (closed), or run outside of the rankings (practice)"
 
 /* The first members of an argument, or all of them. */
 #define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
@@ -69,7 +72,9 @@ const struct command commands[] = {
 				.help =
 					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
 					"(ended), or all users (always)"},
-			{"jit_cache", ARGUMENT_CHOICE, .choices = yes_or_no, .default_value = "yes", .help = JIT_CACHE_HELP}),
+			{"jit_cache", ARGUMENT_CHOICE, .choices = yes_or_no, .default_value = "yes", .help = JIT_CACHE_HELP},
+			{"after_deadline", ARGUMENT_CHOICE, .choices = after_deadline, .default_value = "closed",
+				.help = AFTER_DEADLINE_HELP}),
 		.run = cmd_board_create,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
 		.view = {.sentence = "Leaderboard {*name} is created: devices {gpu_types}; deadline " DEADLINE
@@ -93,6 +98,7 @@ const struct command commands[] = {
 					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
 					"(ended), or all users (always)"},
 			{"jit_cache", ARGUMENT_CHOICE, .choices = yes_or_no, .help = JIT_CACHE_HELP},
+			{"after_deadline", ARGUMENT_CHOICE, .choices = after_deadline, .help = AFTER_DEADLINE_HELP},
 			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
 			{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
 			{FLAG("force"), .help = "also when the new task runs differently: scores so far are left behind"}),
@@ -101,7 +107,9 @@ const struct command commands[] = {
 					 "Leaderboard {*leaderboard.name} is {changes?updated: {changes:and}|like that "
 					 "already}.{changes=task?\n{scores=left?Scores so far count no more ({ranked} place{ranked#|s}): "
 					 "the rankings begin anew with submission {counts_from}.|Scores so far still count.}{open?\n{open} "
-					 "job{open# is|s are} queued or running, and end{open#s} on the version before.}}"},
+					 "job{open# is|s are} queued or running, and end{open#s} on the version "
+					 "before.}}{tried@@\n{device}: "
+					 "{said}}"},
 		.details =
 			"What is not named stays as it is. Scores stay when only descriptions or templates of the task change; "
 			"where its files, configuration, tests or benchmarks do, the rankings begin anew, and that needs --force. "
@@ -115,11 +123,15 @@ const struct command commands[] = {
 					 COLUMN("", "{deadline:until}"), COLUMN("access", "{visibility=closed?closed}"),
 					 COLUMN_CUT("description", "{description:line}")),
 			.empty = "There is no leaderboard; `kettle leaderboard create NAME --task PATH` makes one."},
-		.answer = "`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
-				  "\"visibility\", \"code\", \"jit_cache\", \"creator\", \"created\", \"ended\"}]`, by name."},
+		.answer =
+			"`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
+			"\"visibility\", \"code\", \"jit_cache\", \"after_deadline\", \"creator\", \"created\", \"ended\"}]`, by "
+			"name."},
 	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the ranking of this device alone; default: all"},
 			{FLAG("mine"), .help = "your own runs instead of everybody's best"},
+			{FLAG("practice"),
+				.help = "what was submitted after the deadline instead, which is outside of the ranking"},
 			{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N",
 				.help = "at most so many places"},
 			{OFFSET}),
@@ -130,7 +142,8 @@ const struct command commands[] = {
 			COLUMNS(COLUMN_RIGHT("rank", "{close?≈ }{rank}"), COLUMN_CUT("user", "{user_name?{user_name}|{user_id}}"),
 				COLUMN_RIGHT("score", "{submission_score:score}"), COLUMN("when", "{submission_time:time}"),
 				COLUMN_RIGHT("id", "{submission_id}"), COLUMN_CUT("file", "{submission_name}")),
-			.empty = "  {args.mine?you are not ranked here|no user is ranked here}"},
+			.empty = "  {args.practice?nothing was practised here|{args.mine?you are not ranked here|no user is ranked "
+					 "here}}"},
 		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped.",
 		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", \"user_id\", "
 				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
@@ -248,30 +261,40 @@ const struct command commands[] = {
 			{BOARD, .help = "default: what the file's header says"},
 			{DEVICES,
 				.help = "where to run; default: what the file's header says, or the only device of the leaderboard"},
+			{"note", ARGUMENT_STRING, .meta = "TEXT",
+				.help = "what you want to remember of it; at most 500 characters"},
 			{NO_WAIT}),
 		.run = cmd_submit, .example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
 		.details = "A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again "
 				   "with a secret seed; it counts when everything passed.",
-		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
-				  "number of the event, \"remarks\": about directives that were not read}`; on the command line, which "
-				  "waits, what `submission.show` answers."},
-	{"submission.list", "lists your submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		.answer =
+			"`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
+			"number of the event, \"practice\": true after the deadline, \"remarks\": about directives that were not "
+			"read}`; on the command line, which "
+			"waits, what `submission.show` answers."},
+	{"submission.list", "lists submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME",
 					  .help = "only those on this leaderboard"},
-			{LIMIT("50", 100)}, {OFFSET}),
+			{FLAG("all"), .help = "those of all users, for the leaderboard's creator and admins"}, {LIMIT("50", 100)},
+			{OFFSET}),
 		.run = cmd_submission_list,
 		.view = {COLUMNS(COLUMN_RIGHT("id", "{id}"), COLUMN_CUT("leaderboard", "{leaderboard_name}"),
-					 COLUMN_CUT("file", "{file_name}"), COLUMN("mode", "{mode}"),
-					 COLUMN("when", "{submission_time:time}"), COLUMN("state", "{flagged?marked as a cheat|{state}}"),
-					 COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state}}}")),
+					 COLUMN_CUT("user", "{args.all?{user_name}}"), COLUMN_CUT("file", "{file_name}"),
+					 COLUMN("mode", "{practice?practice|{mode}}"), COLUMN("when", "{submission_time:time}"),
+					 COLUMN("state", "{flagged?marked as a cheat|{state}}"),
+					 COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state}}}"),
+					 COLUMN_CUT("note", "{note:line}")),
 			.empty = "There is no submission."},
-		.answer = "`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", \"state\", "
-				  "\"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
+		.answer =
+			"`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", \"state\", "
+			"\"practice\", \"note\", \"user_name\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
 	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_show,
 		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that.",
 		.answer =
-			"`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", \"code\", "
+			"`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
+			"\"practice\", "
+			"\"note\", \"code\", "
 			"\"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [KernelBot's form], \"rank\": {device: "
 			"rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", \"waits\": why its device cannot "
 			"serve it now, \"compilation\", \"runs\", \"artifacts\", \"rank\"}]}`."},

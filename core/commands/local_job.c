@@ -57,11 +57,12 @@ on_described(void *arg, const struct kettle_error *err, json_t *greeting)
 }
 
 void
-local_job_describe(const struct core *core, json_t *unit, void (*then)(void *arg), void *arg)
+local_job_describe(const struct core *core, const json_t *task, json_t *unit, void (*then)(void *arg), void *arg)
 {
 	const struct runner *runner = local_job_runner(core, unit);
 	struct kettle_error err = {0};
-	if (!runner || !runner->ops->describe || !json_object_get(unit, "gpu")) {
+	bool matters = json_object_get(unit, "gpu") || json_object_get(task, "memory");
+	if (!runner || !runner->ops->describe || !matters) {
 		then(arg);
 		return;
 	}

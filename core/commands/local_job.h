@@ -11,10 +11,10 @@ json_t *local_job_unit(const struct core *core, const char *device);
 /* The unit's runner; NULL: it is not loaded. */
 const struct runner *local_job_runner(const struct core *core, const json_t *unit);
 /*
- * Stores what the runner says of the unit's GPU as the unit's "facts", then calls then(arg), perhaps before this returns.
- * A unit without a GPU, or that cannot be described, is planned as it is configured.
+ * Stores what the runner says of the unit as the unit's "facts", then calls then(arg), perhaps before this returns. A unit
+ * without a GPU is described only if the task sets `memory`. One that cannot be described is planned as it is configured.
  */
-void local_job_describe(const struct core *core, json_t *unit, void (*then)(void *arg), void *arg);
+void local_job_describe(const struct core *core, const json_t *task, json_t *unit, void (*then)(void *arg), void *arg);
 /*
  * Gives the plan to the unit's runner. Of job, `event` and `done` are set by the caller, the rest here; its reference
  * begins with `kind`, which is also the owner of what it leaves in caches. The runner may complete the job before this

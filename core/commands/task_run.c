@@ -133,5 +133,5 @@ task_run_begin(void *arg)
 	if (run->err.code < 0 || choose_unit(run, &run->err) < 0)
 		task_run_end(run);
 	else
-		local_job_describe(run->core, run->unit, task_run_plan, run);
+		local_job_describe(run->core, json_object_get(run->bundle, "task"), run->unit, task_run_plan, run);
 }

@@ -137,6 +137,7 @@ set_database(struct config *config, const char *asked, struct kettle_error *err)
 	const char *written = member_string(config->root, "database");
 	AUTO_FREE char *path = NULL, *here = NULL;
 	asked = asked ? asked : environment("KETTLE_DB");
+	config->chosen = asked;
 	if (asked) {
 		here = realpath(".", NULL);
 		path = option_table_path(asked, here);

@@ -20,9 +20,10 @@
  *                 name → section (an object). Where the file says nothing: the languages that were built, `local`;
  *                 `cli` is always among the frontends
  *   devices       name → {"name", "sm", "gfx" (text), "include_dirs", "library_dirs" (absolute paths; all four may be
- *                 absent, and stand in each unit as well), "units": [unit…]}; a unit has runner, name (the device's), slots, prefetch, sandbox, and, where given, cores (text), gpu, lock, labels (a list),
- *                 options; what the device says holds for each of its units that does not say otherwise. Where the
- *                 file says nothing: CPU on `local`, if that is a runner
+ *                 absent, and stand in each unit as well), "units": [unit…]}; a unit has runner, name (the device's), slots,
+ *                 runner_slots (of all units of its runner), prefetch, sandbox, and, where given, cores (text), gpu, lock,
+ *                 memory, labels (a list), options; what the device says holds for each of its units that does not say
+ *                 otherwise. Where the file says nothing: CPU on `local`, if that is a runner
  *   limits        {"submission_bytes", "artifact_bytes"}
  *   retention     {"artifact_days", "log_days", "event_days"}; 0: for ever
  *   engine        {"shutdown_grace" (s)}
@@ -34,6 +35,7 @@ struct config {
 	json_t *lines;    /* of the file as written; empty where there is none */
 	json_t *warnings; /* array of sentences for the log */
 	char *file;       /* as it was named; NULL: there is none, these are the defaults */
+	bool chosen;      /* the database was named for this call: by --db or KETTLE_DB */
 	char *base;       /* absolute folder that relative paths start from: the file's, or the current one */
 };
 

@@ -30,6 +30,7 @@ static const struct {
 	{"lock", false},
 	{"slots", true},
 	{"prefetch", true},
+	{"memory", true},
 	{"labels", true},
 	{"sandbox", true},
 	{"options", true},
@@ -204,6 +205,33 @@ check_devices_names(const struct config *config, const json_t *devices, struct k
 	return 0;
 }
 
+/* The slots of all units of a runner. */
+static json_int_t
+runner_slots(const json_t *devices, const char *runner)
+{
+	const char *name;
+	json_t *device, *unit;
+	size_t i;
+	json_int_t slots = 0;
+	json_object_foreach((json_t *)devices, name, device)
+		json_array_foreach(json_object_get(device, "units"), i, unit)
+			if (member_is(unit, "runner", runner))
+				slots += member_int(unit, "slots");
+	return slots;
+}
+
+static void
+count_slots(const json_t *devices)
+{
+	const char *name;
+	json_t *device, *unit;
+	size_t i;
+	json_object_foreach((json_t *)devices, name, device)
+		json_array_foreach(json_object_get(device, "units"), i, unit)
+			json_object_set_new(
+				unit, "runner_slots", json_integer(runner_slots(devices, member_string(unit, "runner"))));
+}
+
 int
 config_devices(struct config *config, struct kettle_error *err)
 {
@@ -219,5 +247,7 @@ config_devices(struct config *config, struct kettle_error *err)
 		if (rc == 0)
 			rc = complete_device(config, name, device, err);
 	}
+	if (rc == 0)
+		count_slots(devices);
 	return rc;
 }

@@ -128,6 +128,7 @@ is_same(const struct unit *unit, const struct unit *wanted)
 {
 	AUTO_JSON json_t *config = json_copy(unit->config);
 	(void)json_object_set(config, "unit", json_object_get(wanted->config, "unit"));
+	(void)json_object_set(config, "runner_slots", json_object_get(wanted->config, "runner_slots"));
 	return unit->runner == wanted->runner && strcmp(unit->key, wanted->key) == 0 && json_equal(config, wanted->config);
 }
 
@@ -243,7 +244,7 @@ void
 engine_unit_disable(struct unit *unit, const char *why)
 {
 	utf8_copy(unit->disabled, sizeof(unit->disabled), why);
-	log_write(KETTLE_LOG_ERROR, "engine", "unit %s is disabled: %s", unit->label, why);
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is disabled: %s", unit->label, why);
 }
 
 static const char *

@@ -51,6 +51,7 @@ read_outcome(const json_t *json)
 		.kind = member_string(json, "kind"),
 		.state = read_state(member_string(json, "state")),
 		.limit = member_string(json, "limit"),
+		.limit_value = json_number_value(json_object_get(json, "limit_value")),
 		.error = member_string(json, "error"),
 		.missing = member_string(json, "missing"),
 		.result_error = member_string(json, "result_error"),

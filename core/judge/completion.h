@@ -37,6 +37,7 @@ struct outcome {
 	const char *step, *kind;
 	enum outcome_state state;
 	const char *limit, *error, *missing, *result_error, *command;
+	double limit_value; /* of `limit`: seconds, bytes, a number; 0: unknown */
 	struct optional_int exit, signal, start_ns, wall_ns, memory_peak;
 	bool cached, warm;
 	struct outcome_output out, err;

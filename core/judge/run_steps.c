@@ -196,11 +196,12 @@ add_run_step(const struct run_steps_builder *builder, const struct run *run)
 	json_int_t devices = devices_needed(task, cases, run);
 	AUTO_FREE char *text = run_steps_cases(cases, run->first, run->count);
 	json_t *step = json_pack("{s:o, s:s, s:o, s:[], s:{s:s, s:b, s:[s, s]}, s:{s:s, s:s}, s:s, s:{s:[i], s:{s:s}},"
-							 " s:o, s:{s:O}, s:I}",
+							 " s:o, s:{s:O, s:O*}, s:I}",
 		"id", run_id(run, '-'), "kind", "run", "title", run_id(run, ' '), "needs", "run", "mode", run->kind->mode,
 		"secret", run->secret != NULL, "args", run->kind->mode, cases_name, "cases", "name", cases_name, "text", text,
 		"result", "POPCORN_FD", "pass", "exit", 0, "result", "check", "pass", "unique", unique_patterns(), "limits",
-		"wall", json_object_get(task, run->kind->timeout), "device", devices);
+		"wall", json_object_get(task, run->kind->timeout), "memory", json_object_get(task, "memory"), "device",
+		devices);
 	runs_complete(builder, step, run, devices);
 	json_array_append_new(builder->runs, step);
 }

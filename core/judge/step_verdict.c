@@ -154,36 +154,64 @@ fail_cases(const struct reader *reader)
 
 /* ---- limits, signals, exits ---- */
 
+/* "60 s", "19.5 GiB", "64 KiB", "512". */
+static void
+limit_text(double value, const char *unit, char *text, size_t size)
+{
+	static const char *const bytes[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	size_t k = 0;
+	for (; *unit == 'b' && value >= 1024 && k + 1 < ARRAY_SIZE(bytes); k++)
+		value /= 1024;
+	(void)snprintf(text, size, "%.*f%s%s", value == (double)(int64_t)value ? 0 : 1, value, *unit ? " " : "",
+		*unit == 'b' ? bytes[k] : unit);
+}
+
+/* Where a limit of the step is set, as an addition in brackets; "": nowhere that people can change for one task. */
+static const char *
+limit_place(const struct plan_step *step, const char *limit)
+{
+	static const struct {
+		const char *mode, *place;
+	} times[] = {{"test", " (`test_timeout` of the task)"}, {"benchmark", " (`benchmark_timeout` of the task)"},
+		{"leaderboard", " (`ranked_timeout` of the task)"}, {"profile", " (`benchmark_timeout` of the task)"}};
+	bool by_task = json_object_get(json_object_get(step->json, "limits"), "memory");
+	if (step->run && strcmp(limit, "memory") == 0)
+		return by_task ? " (`memory` of the task)" : " (`memory` of the device)";
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		if (step->run && strcmp(limit, "wall") == 0 && strcmp(step->mode, times[i].mode) == 0)
+			return times[i].place;
+	return "";
+}
+
 static void
 read_limit(const struct reader *reader)
 {
 	static const struct {
-		const char *limit, *text;
+		const char *limit, *unit, *before, *after, *unknown; /* with the value between; without it */
 		bool time;
 	} limits[] = {
-		{"wall", "did not end in the time it has", true},
-		{"cpu", "used up the CPU time it has", true},
-		{"memory", "needed more memory than it may have", false},
-		{"processes", "started more processes than it may have", false},
-		{"disk", "wrote more to the disk than it may", false},
-		{"output", "printed more than it may", false},
-		{"result", "reported more than the result channel takes", false},
+		{"wall", "s", "exceeded its time limit of ", "", "exceeded its time limit", true},
+		{"cpu", "s", "exceeded its limit of ", " of CPU time", "exceeded its limit of CPU time", true},
+		{"memory", "bytes", "exceeded its memory limit of ", "", "exceeded its memory limit", false},
+		{"processes", "", "exceeded its limit of ", " processes and threads", "exceeded its limit of processes", false},
+		{"disk", "bytes", "exceeded its limit of ", " of files", "exceeded its limit of files", false},
+		{"output", "bytes", "printed far more than the ", " that are kept", "printed too much", false},
+		{"result", "bytes", "exceeded its limit of ", " of results", "exceeded its limit of results", false},
+		{NULL, "", "exceeded a limit of ", "", "exceeded a limit", false},
 	};
-	const char *limit = reader->outcome->limit, *text = "went over a limit";
-	double most = 0;
-	bool time = false;
-	for (size_t i = 0; limit && i < ARRAY_SIZE(limits); i++)
-		if (strcmp(limit, limits[i].limit) == 0) {
-			text = limits[i].text;
-			time = limits[i].time;
-		}
-	if (time)
+	const char *limit = reader->outcome->limit;
+	double most = reader->outcome->limit_value;
+	size_t i = 0;
+	while (limits[i].limit && (!limit || strcmp(limit, limits[i].limit) != 0))
+		i++;
+	if (most <= 0 && limits[i].time)
 		most = strcmp(limit, "cpu") == 0 ? reader->step->cpu_s : reader->step->wall_s;
-	char allowed[32] = "";
-	if (most > 0)
-		(void)snprintf(allowed, sizeof(allowed), " (%g s)", most);
-	kettle_fail(read_as(reader, time ? VERDICT_TIMED_OUT : VERDICT_FAILED, participant, false), KETTLE_EINVAL,
-		"%s %s%s and was stopped.", reader->name, text, allowed);
+	char value[40] = "";
+	limit_text(most, limits[i].unit, value, sizeof(value));
+	bool known = most > 0;
+	kettle_fail(read_as(reader, limits[i].time ? VERDICT_TIMED_OUT : VERDICT_FAILED, participant, false), KETTLE_EINVAL,
+		"%s %s%s%s%s.", reader->name, known ? limits[i].before : limits[i].unknown, known ? value : "",
+		known ? limits[i].after : "", limit && known ? limit_place(reader->step, limit) : "");
 }
 
 static const char *

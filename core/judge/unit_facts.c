@@ -166,7 +166,7 @@ char *
 unit_key(const json_t *section)
 {
 	static const char *const uses[] = {"name", "unit", "more", "brief", "slots", "prefetch", "labels", "sandbox",
-		"lock", "sm", "gfx", "include_dirs", "library_dirs"};
+		"memory", "runner_slots", "lock", "sm", "gfx", "include_dirs", "library_dirs"};
 	AUTO_JSON json_t *gpus = unit_gpus(section), *what = json_copy((json_t *)section);
 	char *uuids = configured_uuids(gpus);
 	if (uuids)

@@ -22,8 +22,9 @@ int unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle
 json_t *unit_brief(const json_t *section);
 /*
  * What the configuration says that a unit is: the UUIDs of its GPUs, where it names them so; else its section as JSON, without
- * what says how the unit is used (name, label, slots, prefetch, labels, sandbox, lock, model and search folders; of a unit
- * with GPUs the cores, too). Of a runner that is not known here that is all it has. New string. [any]
+ * what says how the unit is used (name, label, slots, prefetch, labels, sandbox, memory, runner_slots, lock, model and
+ * search folders; of a unit with GPUs the cores, too). Of a runner that is not known here that is all it has. New string.
+ * [any]
  */
 char *unit_key(const json_t *section);
 /*

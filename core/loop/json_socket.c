@@ -28,9 +28,10 @@ struct json_socket {
 	struct json_socket_events events;
 	void *arg;
 	uv_shutdown_t shutdown;
-	size_t counted; /* of *events.held */
-	unsigned share; /* messages that this turn has left */
-	bool paused;    /* not ready: neither reads nor has a next turn */
+	size_t counted;                      /* of the pool's bytes */
+	struct json_socket *previous, *next; /* in the pool */
+	unsigned share;                      /* messages that this turn has left */
+	bool paused;                         /* not ready: neither reads nor has a next turn */
 	bool finishing;
 	char chunk[65536];
 };
@@ -47,10 +48,33 @@ on_close(uv_handle_t *handle)
 	if (--peer->open > 0)
 		return;
 	line_free(&peer->lines);
-	if (peer->events.held)
-		*peer->events.held -= peer->counted;
 	peer->events.closed(peer->arg);
 	free(peer);
+}
+
+static void
+enter_pool(struct json_socket *peer)
+{
+	struct json_socket_pool *pool = peer->events.pool;
+	if (!pool)
+		return;
+	peer->next = pool->peers;
+	if (peer->next)
+		peer->next->previous = peer;
+	pool->peers = peer;
+}
+
+/* What it holds is freed in this turn of the loop. */
+static void
+leave_pool(struct json_socket *peer)
+{
+	struct json_socket_pool *pool = peer->events.pool;
+	if (!pool)
+		return;
+	*(peer->previous ? &peer->previous->next : &pool->peers) = peer->next;
+	if (peer->next)
+		peer->next->previous = peer->previous;
+	pool->held -= peer->counted;
 }
 
 void
@@ -58,23 +82,34 @@ json_socket_close(struct json_socket *peer)
 {
 	if (!peer || uv_is_closing((uv_handle_t *)&peer->pipe))
 		return;
+	leave_pool(peer);
 	uv_close((uv_handle_t *)&peer->next_turn, on_close);
 	uv_close((uv_handle_t *)&peer->pipe, on_close);
 }
 
-/* Brings what the peer holds up to date. */
+static struct json_socket *
+find_largest(const struct json_socket_pool *pool)
+{
+	struct json_socket *largest = pool->peers;
+	for (struct json_socket *peer = largest; peer; peer = peer->next)
+		if (peer->counted > largest->counted)
+			largest = peer;
+	return largest;
+}
+
+/* Brings what the peer holds up to date. One that holds much and never goes on must not keep the others out. */
 static void
 count_held(struct json_socket *peer)
 {
-	size_t *held = peer->events.held;
-	size_t now = peer->lines.pending.len + uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe);
-	if (!held)
+	struct json_socket_pool *pool = peer->events.pool;
+	if (!pool || uv_is_closing((uv_handle_t *)&peer->pipe))
 		return;
-	*held += now - peer->counted;
+	size_t now = peer->lines.pending.len + uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe);
 	bool grows = now > peer->counted;
+	pool->held += now - peer->counted;
 	peer->counted = now;
-	if (grows && *held > JSON_SOCKET_MAX_HELD)
-		json_socket_close(peer);
+	if (grows && pool->held > JSON_SOCKET_MAX_HELD)
+		json_socket_close(find_largest(pool));
 }
 
 static void
@@ -226,8 +261,10 @@ start_peer(struct json_socket *peer, int rc)
 	if (rc < 0) {
 		uv_close((uv_handle_t *)&peer->next_turn, socket_drop);
 		uv_close((uv_handle_t *)&peer->pipe, socket_drop);
+		return rc;
 	}
-	return rc;
+	enter_pool(peer);
+	return 0;
 }
 
 int

@@ -10,14 +10,18 @@
 
 #define JSON_SOCKET_MAX_LINE (64u << 20)   /* a task of TASK_MAX_BYTES in base64 fits */
 #define JSON_SOCKET_MAX_UNSENT (64u << 20) /* a reader that is further behind is dropped */
-#define JSON_SOCKET_MAX_HELD \
-	(256u << 20) /* bytes of all peers that share `held`: incomplete lines, and what is unsent */
+#define JSON_SOCKET_MAX_HELD (256u << 20)  /* bytes of all peers of a pool: incomplete lines, and what is unsent */
 /* What one peer may do in a turn of the loop, so that signals and other peers come between: one read of 64 KiB, and this
  * many messages (some 20 us each until they are queued for the database). The next turn goes on with it. */
 #define JSON_SOCKET_TURN_MESSAGES 64
 #define JSON_SOCKET_PAUSE_UNSENT (1u << 20) /* with `ready`: as long as more is unsent, nothing is read */
 
 struct json_socket;
+/* Peers that share JSON_SOCKET_MAX_HELD; what goes over it closes the one that holds most. All zero at first. */
+struct json_socket_pool {
+	size_t held; /* bytes of all of them */
+	struct json_socket *peers;
+};
 struct json_socket_events {
 	/* One message; borrowed. size: of its line. */
 	void (*message)(void *arg, const json_t *message, size_t size);
@@ -27,9 +31,8 @@ struct json_socket_events {
 	/* Once: the other end closed, sent something else than lines of JSON, or json_socket_close was called. The peer is
 	 * freed after it. */
 	void (*closed)(void *arg);
-	/* Counts the bytes that the peers with this counter hold; the one that takes it over JSON_SOCKET_MAX_HELD is closed.
-	 * Must outlive them. NULL: not counted. */
-	size_t *held;
+	/* Of peers that hold a bounded number of bytes together. Must outlive them. NULL: not counted. */
+	struct json_socket_pool *pool;
 	/* Of one message, about: a line with more commas, brackets and braces closes the peer, since each value of a few bytes
 	 * takes a hundred times as much memory. 0: any number. */
 	size_t most_values;

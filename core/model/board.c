@@ -53,6 +53,7 @@ read_board(void *arg, sqlite3_stmt *row)
 	board->code = code_of((const char *)sqlite3_column_text(row, 6));
 	board->version = sqlite3_column_int64(row, 7);
 	board->own = sqlite3_column_int64(row, 8);
+	board->practice = sqlite3_column_int(row, 9);
 	return 1;
 }
 
@@ -83,8 +84,9 @@ board_find(
 {
 	struct board board = {0};
 	int rc = db_query(db, err, read_board, &board,
-		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own FROM "
-		"leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name = ?",
+		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own, "
+		"b.after_deadline = 'practice' FROM leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name "
+		"= ?",
 		"s", name);
 	if (rc == 1)
 		*ret_board = board;
@@ -307,8 +309,9 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 #define OBJECT \
 	"SELECT b.id, b.name, b.description, json_extract(t.bundle_json, '$.task') AS task_json, b.deadline_at AS " \
 	"deadline_iso, (SELECT json_group_array(device) FROM (SELECT device FROM leaderboard_devices d WHERE " \
-	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, b.jit_cache, u.name AS " \
-	"creator, " \
+	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, b.jit_cache, " \
+	"b.after_deadline, " \
+	"u.name AS creator, " \
 	"b.created_at AS created_iso, coalesce(b.deadline_at < ?1, 0) AS ended_bool FROM leaderboards b JOIN tasks t ON " \
 	"t.id = b.task JOIN users u ON u.id = b.creator "
 

@@ -19,7 +19,8 @@ struct board {
 	int64_t version;     /* grows with every change of what it shows */
 	int64_t own;         /* of that, without the rankings */
 	char name[BOARD_NAME_MAX + 1];
-	bool closed; /* for those with access alone */
+	bool closed;   /* for those with access alone */
+	bool practice; /* submissions after its deadline are run, outside of its rankings; else they are refused */
 	enum board_code code;
 };
 
@@ -71,8 +72,8 @@ json_t *board_configured(const struct command_env *env);
 /* "A, B and C" of an array of names. New string. */
 char *board_join(const json_t *names);
 /*
- * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code", "jit_cache",
- * "creator", "created", "ended"}.
+ * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code",
+ * "jit_cache", "after_deadline", "creator", "created", "ended"}.
  */
 int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err);
 /* Those that the actor may see, by name; all: the ended ones too. */

@@ -54,7 +54,8 @@ board_update_load(struct update *update, struct kettle_error *err)
 	update->changes = json_array();
 	update->differs = json_array();
 	int rc = db_object(update->db, &update->row, err,
-		"SELECT b.description, b.visibility, b.code, b.jit_cache, coalesce(b.deadline_at, 0) AS deadline_at, "
+		"SELECT b.description, b.visibility, b.code, b.jit_cache, b.after_deadline, coalesce(b.deadline_at, 0) AS "
+		"deadline_at, "
 		"b.counts_from, b.task, "
 		"t.run_hash, t.content_hash, json_extract(t.bundle_json, '$.task.description') AS task_description, (SELECT "
 		"count(*) FROM best WHERE leaderboard = b.id) AS ranked, (SELECT count(*) FROM submissions s JOIN jobs j ON "
@@ -161,6 +162,8 @@ board_update_compare(struct update *update, struct kettle_error *err)
 		note(update->changes, "code");
 	if (differs(update, "jit_cache", change->jit_cache))
 		note(update->changes, "jit_cache");
+	if (differs(update, "after_deadline", change->after_deadline))
+		note(update->changes, "after_deadline");
 	if (differs(update, "description", update->description))
 		note(update->changes, "description");
 	return 0;
@@ -264,11 +267,12 @@ store_row(struct update *update, struct kettle_error *err)
 	int64_t deadline = change->set_deadline ? change->deadline_at : member_int(update->row, "deadline_at");
 	return db_exec(update->db, err,
 		"UPDATE boards SET description = ?1, visibility = coalesce(?2, visibility), code = coalesce(?3, code), "
-		"jit_cache = coalesce(?7, jit_cache), deadline_at = nullif(?4, 0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN "
+		"jit_cache = coalesce(?7, jit_cache), after_deadline = coalesce(?8, after_deadline), deadline_at = nullif(?4, "
+		"0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN "
 		"NULL ELSE ended_at END, updated_at = "
 		"?5 WHERE id = ?6",
-		"sssiiis", update->description, change->visibility, change->code, deadline, update->db->now_ms,
-		update->board->id, change->jit_cache);
+		"sssiiiss", update->description, change->visibility, change->code, deadline, update->db->now_ms,
+		update->board->id, change->jit_cache, change->after_deadline);
 }
 
 static int

@@ -10,7 +10,7 @@ struct board_change {
 	const json_t *bundle;  /* its task, as task_check_bundle returns it */
 	const json_t *devices; /* as board_pick_devices returns them, at least one */
 	const char *description;
-	const char *visibility, *code, *jit_cache; /* as the schema has them */
+	const char *visibility, *code, *jit_cache, *after_deadline; /* as the schema has them */
 	bool set_deadline;
 	int64_t deadline_at; /* ms since 1970; 0: none */
 	bool force;          /* also what leaves the scores so far behind */
@@ -18,8 +18,8 @@ struct board_change {
 
 /*
  * What a change does:
- *   {"changes": what becomes another, of "task", "deadline", "devices", "visibility", "code", "jit_cache", "description", in this
- *    order, "differs": the files and keys of the task on which a run depends that become others, "scores": "kept" or
+ *   {"changes": what becomes another, of "task", "deadline", "devices", "visibility", "code", "jit_cache",
+ *    "after_deadline", "description", in this order, "differs": the files and keys of the task on which a run depends that become others, "scores": "kept" or
  *    "left" (they count no more: the rankings begin anew), "ranked": how many places the rankings have, "open": how many
  *    jobs are queued or running; they end on the version of the task on which they were submitted}
  * A board whose description was its task's gets the new task's. Only what a run depends on (task.h) leaves scores

@@ -5,6 +5,7 @@
 #include "model/export_files.h"
 
 #include "base/cleanup.h"
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -23,7 +24,8 @@ static const struct table {
 } tables[] = {
 	{"leaderboards",
 		"SELECT b.id, b.name, b.description, u.name AS creator, b.created_at AS created_iso, b.deadline_at AS "
-		"deadline_iso, b.visibility, b.code, b.jit_cache, (SELECT json_group_array(device) FROM leaderboard_devices d "
+		"deadline_iso, b.visibility, b.code, b.jit_cache, b.after_deadline, (SELECT json_group_array(device) FROM "
+		"leaderboard_devices d "
 		"WHERE "
 		"d.leaderboard = b.id) AS devices_json, t.name AS task, t.content_hash AS task_hash FROM leaderboards b JOIN "
 		"users u ON u.id = b.creator JOIN tasks t ON t.id = b.task ORDER BY b.id"},
@@ -31,7 +33,8 @@ static const struct table {
 			  "banned_bool, merged_into AS joined_into FROM users ORDER BY id"},
 	{"submissions",
 		"SELECT s.id AS submission_id, b.name AS leaderboard, s.user AS user_id, u.name AS user_name, s.mode, "
-		"s.file_name, s.state, s.created_at AS created_iso, s.done_at AS done_iso, s.flagged_at IS NOT NULL AS "
+		"s.practice AS practice_bool, s.file_name, s.state, s.created_at AS created_iso, s.done_at AS done_iso, "
+		"s.flagged_at IS NOT NULL AS "
 		"flagged_bool, s.flag_reason, c.sha256 AS code_sha256, c.size AS code_bytes, t.content_hash AS task_hash FROM "
 		"submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user JOIN blobs c ON c.id "
 		"= s.code JOIN tasks t ON t.id = s.task ORDER BY s.id"},
@@ -84,54 +87,6 @@ count_row(struct export *export)
 
 /* ---- rows ---- */
 
-static void
-put_field(FILE *out, const char *text)
-{
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		(void)fputs(text, out);
-		return;
-	}
-	(void)fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			(void)fputc('"', out);
-		(void)fputc(*text, out);
-	}
-	(void)fputc('"', out);
-}
-
-static void
-put_value(FILE *out, const json_t *value)
-{
-	if (json_is_null(value))
-		return;
-	if (json_is_string(value)) {
-		const char *text = json_string_value(value);
-		/* A spreadsheet would carry out what a user's text begins as a formula. */
-		AUTO_FREE char *quoted = *text && strchr("=+-@\t\r", *text) ? xasprintf("'%s", text) : NULL;
-		put_field(out, quoted ? quoted : text);
-		return;
-	}
-	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	put_field(out, text ? text : "");
-}
-
-static void
-put_csv(FILE *out, const json_t *row, bool names)
-{
-	const char *name, *between = "";
-	json_t *value;
-	json_object_foreach((json_t *)row, name, value) {
-		(void)fputs(between, out);
-		if (names)
-			put_field(out, name);
-		else
-			put_value(out, value);
-		between = ",";
-	}
-	(void)fputs("\r\n", out);
-}
-
 static int
 write_row(void *arg, sqlite3_stmt *statement)
 {
@@ -140,7 +95,7 @@ write_row(void *arg, sqlite3_stmt *statement)
 	if (!row)
 		return KETTLE_EIO;
 	if (export->csv) {
-		put_csv(export->out, row, false);
+		csv_put(export->out, row, false);
 	} else {
 		(void)json_dumpf(row, export->out, JSON_COMPACT);
 		(void)fputc('\n', export->out);
@@ -169,7 +124,7 @@ write_names(struct export *export, const struct table *table, struct kettle_erro
 	AUTO_JSON json_t *row = NULL;
 	int rc = db_object(export->db, &row, err, sql, NULL);
 	if (rc == 0)
-		put_csv(export->out, row, true);
+		csv_put(export->out, row, true);
 	return rc;
 }
 

@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define COUNTS \
+#define COUNTS "NOT s.practice AND " WOULD_COUNT
+#define WOULD_COUNT \
 	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.id >= b.counts_from AND u.banned_at IS NULL AND NOT " \
 	"j.superseded AND j.state = 'passed' AND j.score IS NOT NULL "
 #define JOINS \
@@ -355,4 +356,31 @@ ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t 
 			"ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
 			"iiiisii", position.submission, position.rank, leaderboard, user, device, limit, offset);
 	return rc < 0 ? rc : own_page(db, leaderboard, device, user, entries, ret_page, err);
+}
+
+int
+ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
+	int64_t offset, json_t **ret_page, struct kettle_error *err)
+{
+	AUTO_JSON json_t *entries = NULL;
+	int64_t count = 0;
+	int rc = db_int(db, &count, err,
+		"SELECT count(DISTINCT CASE WHEN ?3 THEN s.id ELSE -s.user END) " JOINS
+		"WHERE s.leaderboard = ?1 AND j.device = ?2 AND s.practice AND ?3 IN (0, s.user) AND " WOULD_COUNT,
+		"isi", leaderboard, device, user);
+	if (rc == 0)
+		rc = db_array(db, &entries, err,
+			"SELECT submission_id, rank() OVER (ORDER BY submission_score) AS rank, submission_name, "
+			"submission_time_iso, submission_score, leaderboard_name, user_id_text, user_name, gpu_type, low, high "
+			"FROM "
+			"(SELECT s.id AS submission_id, s.file_name AS submission_name, s.created_at AS submission_time_iso, "
+			"j.score "
+			"AS submission_score, b.name AS leaderboard_name, u.id AS user_id_text, u.name AS user_name, j.device AS "
+			"gpu_type, j.low, j.high, row_number() OVER (PARTITION BY s.user ORDER BY j.score, s.id) AS place " JOINS
+			"WHERE s.leaderboard = ?1 AND j.device = ?2 AND s.practice AND ?3 IN (0, s.user) AND " WOULD_COUNT
+			") WHERE place = 1 OR ?3 ORDER BY submission_score, submission_id LIMIT ?4 OFFSET ?5",
+			"isiii", leaderboard, device, user, limit, offset);
+	if (rc == 0)
+		*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
+	return rc;
 }

@@ -2,8 +2,8 @@
 /*
  * Rankings: the best of each user on each (leaderboard, device), kept in the table `best`.
  *
- * A run counts when its submission is ranked, not flagged, at or after the board's first that counts, its user is not
- * banned, and the device's current job passed with a score. Lower is better; equal scores share a rank and the next is
+ * A run counts when its submission is ranked, not flagged, no practice, at or after the board's first that counts, its user
+ * is not banned, and the device's current job passed with a score. Lower is better; equal scores share a rank and the next is
  * skipped (1, 1, 3); of one user's equal scores the earliest submission counts. Pages are in the order of score, then
  * of submission. All on the store's thread.
  */
@@ -47,5 +47,11 @@ int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t u
  */
 int ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, int64_t offset,
 	json_t **ret_page, struct kettle_error *err);
+/*
+ * A page of what was submitted after the deadline: the best run of each user that would count otherwise; user (0: all): all
+ * runs of that one instead. New reference.
+ */
+int ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
+	int64_t offset, json_t **ret_page, struct kettle_error *err);
 
 #endif

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define RATE_SHORT_S 120 /* longer waits are said in minutes */
+
 static bool
 concerns(const char *limited, const json_t *devices)
 {
@@ -55,9 +57,9 @@ check_one(struct db *db, const struct board *board, int64_t user, const char *ca
 		return rc == KETTLE_ENOENT ? 0 : rc;
 	int64_t wait_s = (at + RATE_WINDOW_MS - db->now_ms + 999) / 1000;
 	(void)kettle_fail(err, KETTLE_ERATE,
-		"The leaderboard `%s` takes %lld %s submission%s an hour from each user%s%s; the next is possible in %lld s.",
+		"The leaderboard `%s` takes %lld %s submission%s an hour from each user%s%s; the next is possible in %lld %s.",
 		board->name, (long long)per_hour, what, per_hour == 1 ? "" : "s", *device ? " on " : "", device,
-		(long long)wait_s);
+		(long long)(wait_s < RATE_SHORT_S ? wait_s : (wait_s + 59) / 60), wait_s < RATE_SHORT_S ? "s" : "min");
 	if (err)
 		err->retry_s = (unsigned)wait_s;
 	return KETTLE_ERATE;

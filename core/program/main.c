@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/sanitize_text.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -47,17 +48,18 @@ struct app {
 	int status;
 };
 
-/* The one line that says why the program ends. */
+/* The one line that says why the program ends. It may hold what a file or the environment says: no terminal obeys it. */
 static void
 complain(const struct app *app, const struct kettle_error *err)
 {
 	if (app->globals.json) {
 		AUTO_JSON json_t *document =
 			json_pack("{s:{s:s, s:s}}", "error", "code", kettle_error_name(err->code), "message", err->message);
-		(void)json_dumpf(document, stdout, JSON_INDENT(2));
+		(void)json_dumpf(document, stdout, JSON_INDENT(2) | (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
 		(void)fputc('\n', stdout);
 	} else {
-		(void)fprintf(stderr, "kettle: %s\n", err->message);
+		AUTO_FREE char *line = sanitize_line(err->message, sizeof(err->message));
+		(void)fprintf(stderr, "kettle: %s\n", line);
 	}
 }
 
@@ -337,6 +339,7 @@ setup(struct app *app, struct kettle_error *err)
 		.io = app->io,
 		.commands = commands,
 		.database = member_string(root, "database"),
+		.chosen = app->config->chosen,
 		.owner = app->login,
 		.devices = json_object_get(root, "devices"),
 		.limits = limits_of(app),

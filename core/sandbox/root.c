@@ -271,8 +271,9 @@ plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 	return rc;
 }
 
+/* in_job: those below /job, which must be there, else the others. */
 static int
-plan_binds(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+plan_binds(struct sandbox_plan *plan, const struct sandbox_config *config, bool in_job, struct kettle_error *err)
 {
 	for (size_t i = 0; i < config->binds_count; i++) {
 		const struct sandbox_bind *bind = &config->binds[i];
@@ -280,7 +281,8 @@ plan_binds(struct sandbox_plan *plan, const struct sandbox_config *config, struc
 		if (bind->source[0] != '/' || target[0] != '/' || !target[1] || strstr(target, "/../"))
 			return kettle_fail(err, KETTLE_EINVAL, "The sandbox cannot show `%s` at `%s`: both must be absolute paths.",
 				bind->source, target);
-		int rc = add_bind(plan, bind->source, target, bind, err);
+		bool below = strncmp(target, SANDBOX_JOB "/", sizeof(SANDBOX_JOB)) == 0;
+		int rc = below == in_job ? add_bind(plan, bind->source, target, bind, err) : 0;
 		if (rc)
 			return rc;
 	}
@@ -349,11 +351,13 @@ sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config
 	if (config->binds_count > SANDBOX_BINDS_MAX)
 		return kettle_fail(err, KETTLE_ETOOBIG, "A sandbox shows at most %d paths.", SANDBOX_BINDS_MAX);
 	plan_private(plan);
-	int rc = plan_binds(plan, config, err);
+	int rc = plan_binds(plan, config, false, err);
 	if (!rc && sandbox_root_has_device(config))
 		add_op(plan, SANDBOX_OP_PROC_OWN, "/proc");
 	if (!rc)
 		rc = plan_job(plan, config, err);
+	if (!rc)
+		rc = plan_binds(plan, config, true, err);
 	return rc ? rc : root_complete(plan, plan->ops_base, err);
 }
 

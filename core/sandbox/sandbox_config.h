@@ -54,7 +54,7 @@ struct sandbox_limits {
 
 /*
  * A path of the machine, with all mounts below it, that the payload sees read-only at the same path or at `target`. Links
- * are resolved once, when the run starts.
+ * are resolved once, when the run starts. Below /job only where job_writable.
  */
 struct sandbox_bind {
 	const char *source; /* absolute */

@@ -11,8 +11,10 @@
 #include "base/xalloc.h"
 #include "store/db_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void
 free_call(struct call *call)
@@ -191,6 +193,15 @@ attached(void *arg, const struct kettle_error *err)
 		call_route(arg);
 }
 
+/* Whether the command only reads, from a database that was named and is not there: a slip of the keyboard. */
+static bool
+is_missing(const struct call *call)
+{
+	const struct core_setup *setup = &call->core->setup;
+	return call->command->kind == COMMAND_READ && setup->chosen && !setup->stays &&
+		   access(setup->database, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 void
 call_route(struct call *call)
 {
@@ -199,6 +210,10 @@ call_route(struct call *call)
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 	} else if (call->command->kind == COMMAND_LOCAL) {
 		run_local(call);
+	} else if (core->role == CORE_DETACHED && is_missing(call)) {
+		call_fail(call, KETTLE_ENOENT,
+			"There is no database %s, and reading makes none: correct the path, or write to it first.",
+			core->setup.database);
 	} else {
 		switch (core->role) {
 		case CORE_DETACHED:

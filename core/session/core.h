@@ -51,6 +51,7 @@ struct core_setup {
 	struct loop_services *io;
 	const struct command *commands; /* the table */
 	const char *database;           /* path */
+	bool chosen;                    /* it was named for this call: reading makes none */
 	const char *owner;              /* login name: becomes admin of a new database */
 	const json_t *devices;
 	struct core_limits limits;

@@ -55,7 +55,7 @@ struct server {
 	struct connection *connections;
 	unsigned count;
 	uint64_t numbers; /* given to connections */
-	size_t held;      /* bytes of all connections */
+	struct json_socket_pool pool;
 	char *path;
 	struct kettle_timer *close_timer;
 	bool closing, listener_closed;
@@ -296,7 +296,7 @@ on_connection(uv_stream_t *listener, int rc)
 	const struct json_socket_events events = {.message = on_server_message,
 		.ready = on_server_ready,
 		.closed = on_server_closed,
-		.held = &server->held,
+		.pool = &server->pool,
 		.most_values = MAX_VALUES};
 	struct kettle_error err = {0};
 	if (rc < 0)

@@ -299,6 +299,18 @@ db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct k
 }
 
 int
+db_file_check_place(sqlite3 *handle, struct kettle_error *err)
+{
+	int moved = 0;
+	if (sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
+		return 0;
+	return kettle_fail(err, KETTLE_EIO,
+		"The database %s was moved, replaced or removed while it is in use: nothing was stored; put it back, or stop "
+		"Kettle before another one takes its place.",
+		db_error_path(handle));
+}
+
+int
 db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
 {
 	sqlite3 *handle = NULL;

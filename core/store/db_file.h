@@ -20,6 +20,8 @@
 int db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err);
 /* A second connection to a database that is open, which can only read. */
 int db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err);
+/* Whether the file is still what its path names: else what is written would be lost with it. EIO: it is not. */
+int db_file_check_place(sqlite3 *handle, struct kettle_error *err);
 
 /* The name of the network file system of statfs's f_type; NULL: none that is known, WAL works. [any] */
 const char *db_file_network_name(uint32_t magic);

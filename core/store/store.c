@@ -213,7 +213,9 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 		writes = writes || op->writes;
 	db->now_ms = time_now_ms();
 	db->events = json_array();
-	int rc = db_exec(db, &err, writes ? "BEGIN IMMEDIATE" : "BEGIN", NULL);
+	int rc = writes ? db_file_check_place(db->handle, &err) : 0;
+	if (rc == 0)
+		rc = db_exec(db, &err, writes ? "BEGIN IMMEDIATE" : "BEGIN", NULL);
 	for (; count > 0 && queue->head && (rc < 0 || !sqlite3_get_autocommit(db->handle)); count--) {
 		struct op *op = ops_pop(queue);
 		ops_add(&done, op);

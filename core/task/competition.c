@@ -139,7 +139,7 @@ read_competition_task(
 	size_t size = 0;
 	int rc = source_dir_below(reader->source_dir, directory, &source_dir, err);
 	/* A reference file may stand in place of a folder. */
-	if (rc && source_dir_read(reader->source_dir, directory, TASK_MAX_UP, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
+	if (rc && source_dir_read(reader->source_dir, directory, 0, YAML_MAX_BYTES, &text, &size, NULL) == 0) {
 		const char *slash = strrchr(directory, '/');
 		rc = utf8_valid(text, size)
 				 ? task_single_load(reader->languages, slash ? slash + 1 : directory, text, size, NULL, &raw, err)

@@ -6,7 +6,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,6 +39,12 @@ folder_above(const char *path, unsigned levels)
 			slash[slash == above] = '\0';
 	}
 	return above;
+}
+
+static bool
+is_below(const char *path, const char *folder)
+{
+	return strcmp(folder, "/") == 0 || path_below(path, folder);
 }
 
 /* ---- places ---- */
@@ -127,8 +135,17 @@ source_dir_below(
 	}
 	AUTO_FREE char *base = folder_above(source_dir->dir, up);
 	path = path_join(base, inner);
-	rc = source_dir_folder(path, ret_dir, NULL);
-	return rc ? kettle_fail(err, rc, "there is no folder `%s`.", relative) : 0;
+	struct source_dir below = {0};
+	rc = source_dir_folder(path, &below, NULL);
+	if (rc)
+		return kettle_fail(err, rc, "there is no folder `%s`.", relative);
+	if (!is_below(below.dir, base)) {
+		source_dir_free(&below);
+		return kettle_fail(err, KETTLE_EINVAL,
+			"the folder `%s` is a link that leads elsewhere; name the folder itself, by ../ if need be.", relative);
+	}
+	*ret_dir = below;
+	return 0;
 }
 
 /* ---- reading ---- */
@@ -157,10 +174,34 @@ read_archived(const struct source_dir *source_dir, const char *source, size_t ma
 	return 0;
 }
 
-/* The real path of a source on this machine; new string. */
 static int
-source_resolve(
-	const struct source_dir *source_dir, const char *source, unsigned reach, char **ret_path, struct kettle_error *err)
+fail_find(const char *source, struct kettle_error *err)
+{
+	int error = errno;
+	if (error == ENOENT)
+		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist.", source);
+	if (error == ELOOP)
+		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` is a link that leads in a circle.", source);
+	return kettle_fail(err, KETTLE_EINVAL, "the file `%s` cannot be read: %s.", source, strerror(error));
+}
+
+/* Whether the file of a descriptor lies below a folder: where it is, and not what its path meant before or after. */
+static bool
+is_found_below(int fd, const char *folder)
+{
+	char link[64], real[PATH_MAX];
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, real, sizeof(real) - 1);
+	if (len <= 0)
+		return false;
+	real[len] = '\0';
+	return is_below(real, folder);
+}
+
+/* Finds a source on this machine: a descriptor of O_PATH, by which no device and no FIFO is opened. */
+static int
+source_find(
+	const struct source_dir *source_dir, const char *source, unsigned reach, int *ret_fd, struct kettle_error *err)
 {
 	unsigned up = 0;
 	AUTO_FREE char *inner = NULL;
@@ -170,17 +211,13 @@ source_resolve(
 	AUTO_FREE char *base = folder_above(source_dir->dir, up),
 				   *highest = folder_above(source_dir->dir, reach > up ? reach : up);
 	AUTO_FREE char *path = path_join(base, inner);
-	AUTO_FREE char *real = realpath(path, NULL);
-	if (!real && errno == ENOENT)
-		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist.", source);
-	if (!real && errno == ELOOP)
-		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` is a link that leads in a circle.", source);
-	if (!real)
-		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` cannot be read: %s.", source, strerror(errno));
-	if (strcmp(highest, "/") != 0 && !path_below(real, highest))
+	AUTO_FD int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return fail_find(source, err);
+	if (!is_found_below(fd, highest))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"the file `%s` is a link out of the task; name the file itself as the source, by ../ if need be.", source);
-	*ret_path = STEAL(real);
+	*ret_fd = STEAL_FD(fd);
 	return 0;
 }
 
@@ -188,17 +225,17 @@ int
 source_dir_read(const struct source_dir *source_dir, const char *source, unsigned reach, size_t max, char **ret_data,
 	size_t *ret_size, struct kettle_error *err)
 {
-	AUTO_FREE char *path = NULL;
+	AUTO_FD int fd = -1;
 	struct stat st;
 	if (source_dir->archive)
 		return read_archived(source_dir, source, max, ret_data, ret_size, err);
-	int rc = source_resolve(source_dir, source, reach, &path, err);
+	int rc = source_find(source_dir, source, reach, &fd, err);
 	if (rc)
 		return rc;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` is %s, not a regular file.", source,
 			S_ISDIR(st.st_mode) ? "a folder" : "a device, a FIFO or a socket");
-	rc = file_read(path, max, ret_data, ret_size, err);
+	rc = file_read_found(fd, source, max, ret_data, ret_size, err);
 	if (rc == KETTLE_EACCES)
 		return kettle_fail(err, rc, "the file `%s` cannot be read: permission denied.", source);
 	return rc;

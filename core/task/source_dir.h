@@ -21,7 +21,7 @@ int source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettl
 struct source_dir source_dir_archived(const struct task_archive *archive, const char *dir);
 /*
  * A folder below a place, for one that names it relatively; leading ../ are allowed as in a source. What is not there
- * is ENOENT; a link of this machine is followed. Blocking. [any]
+ * is ENOENT; a link of this machine that leads above the folder from which the name goes down is EINVAL. Blocking. [any]
  */
 int source_dir_below(
 	const struct source_dir *source_dir, const char *relative, struct source_dir *ret_dir, struct kettle_error *err);
@@ -30,8 +30,8 @@ const char *source_dir_name(const struct source_dir *source_dir);
 
 /*
  * Reads a source (task_yml_source: ../ may lead out of the folder) of at most max bytes. reach: how many levels up the
- * task's sources go; a link of this machine must not lead above that. In an archive ../ ends at its top. The sentence
- * has no file and line in front. ENOENT, EINVAL (no regular file, a link out of it), EACCES, ETOOBIG. Blocking.
+ * task's sources go; a link of this machine must not lead above that, also one that changes meanwhile. In an archive ../
+ * ends at its top. The sentence has no file and line in front. ENOENT, EINVAL (no regular file, a link out of it), EACCES, ETOOBIG. Blocking.
  * [any]
  */
 int source_dir_read(const struct source_dir *source_dir, const char *source, unsigned reach, size_t max,

@@ -29,7 +29,7 @@ static const char bundle_schema[] =
 	" \"file_name\": {\"type\": \"string\", \"pattern\": \"^[^/]{1,200}$\"}, \"text\": {\"type\": \"string\"}}}}}}";
 
 const char *const task_running_keys[] = {"lang", "config", "tests", "benchmarks", "ranking_by", "test_timeout",
-	"benchmark_timeout", "ranked_timeout", "multi_gpu", "libraries", "seed", NULL};
+	"benchmark_timeout", "ranked_timeout", "memory", "multi_gpu", "libraries", "seed", NULL};
 
 /* A bundle while it is made. */
 struct bundle_builder {

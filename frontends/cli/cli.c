@@ -21,29 +21,24 @@ struct cli {
 	struct run *run; /* the command that runs, or NULL */
 };
 
-/* Of commands that read a task. */
-static const struct args_option task_options[] = {
-	{"lang", 0, "LANG", "the language that a single reference file is meant in"},
-	{NULL, 0, NULL, NULL},
-};
-
-static const struct args_option create_options[] = {
+/* Of commands that read the task of a leaderboard. */
+static const struct args_option board_options[] = {
 	{"lang", 0, "LANG", "the language that a single reference file is meant in"},
 	{"no-try", 0, NULL, "does not run the task's template on the devices first"},
 	{NULL, 0, NULL, NULL},
 };
 
 const struct args_ui cli_uis[] = {
-	{"leaderboard.create", .own = create_options, .tries = true},
-	{"leaderboard.update", .own = task_options},
-	{"leaderboard.show", .answer = render_board_show_answer, .render = render_board_show,
-		.json = render_board_show_json},
+	{"leaderboard.create", .own = board_options, .tries = true},
+	{"leaderboard.update", .own = board_options, .tries = true, .updates = true},
+	{"leaderboard.show", .own = render_board_show_options, .answer = render_board_show_answer,
+		.render = render_board_show, .json = render_board_show_json},
 	{"leaderboard.task", .own = board_task_folder_options, .answer = board_task_answer, .render = board_task_render},
 	{"leaderboard.template", .own = board_task_file_options, .answer = board_task_template_answer,
 		.render = board_task_template_render},
 	{"leaderboard.rate_limit", .start = render_board_limits_start},
 	{"leaderboard.export", .own = export_options, .start = export_start},
-	{"leaderboard.delete", .start = confirm_delete},
+	{"leaderboard.delete", .own = confirm_options, .start = confirm_delete},
 	{"eval_code", .own = board_task_folder_options, .answer = board_task_eval_answer, .render = board_task_eval_render},
 	{"submit", .own = submit_options, .report = true, .start = submit_start, .answer = submit_accepted,
 		.render = render_submission_report, .status = render_submission_status},
@@ -51,7 +46,7 @@ const struct args_ui cli_uis[] = {
 	{"submission.rerun", .answer = submit_accepted, .render = render_submission_report,
 		.status = render_submission_status},
 	{"submission.artifacts", .own = artifacts_options, .answer = artifacts_answer},
-	{"submission.delete", .start = confirm_delete},
+	{"submission.delete", .own = confirm_options, .start = confirm_delete},
 	{"user.link", .start = confirm_link},
 	{"admin.stats", .render = render_admin_stats},
 	{"admin.backup", .start = follow_command},

@@ -70,7 +70,7 @@ from _blake2 import blake2b
 from binascii import b2a_base64, crc32
 from time import perf_counter_ns as now_ns, time_ns
 
-from utils import OWN, estimate, in_order, references_of, score_of
+from utils import OWN, adopt, end_children, estimate, in_order, references_of, score_of
 
 # Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
 BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
@@ -239,6 +239,7 @@ class Worker:
 
     def __init__(self, serve, hidden):
         self._scratch = scratch()
+        adopt()
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         self.pid = os.fork()
@@ -287,8 +288,8 @@ class Worker:
             raise ImportFailed
         if answer[1:2] == ["device"]:
             import utils
-            self.end()
-            if utils.device_fails():  # the worker's word alone is the submission's, too
+            self.end()  # the worker's word alone is the submission's, too, and what that left behind may hold the device
+            if end_children() and utils.device_fails():
                 raise NoDevice("torch finds no device that can be used, though the run was given one")
             raise WorkerFailed(INTRUDED)
         if answer[1:2] == ["task"]:
@@ -418,13 +419,13 @@ def run_mode(worker, channel, mode, cases, load, settings):
         except WorkerFailed as failure:
             error, keys, ended = str(failure), {}, True
         except Accusation as accusation:
-            worker.end()  # it may hold what a process of the task needs
-            taken = worker.took_scratch()
-            faulty = not taken and is_tasks_fault(mode, case, load, settings)
-            taken = taken or worker.took_scratch()  # now by a process that the submission has left behind
-            if faulty and not taken:
+            worker.end()  # it, or what it has left behind, may hold what a process of the task needs
+            alone, taken = end_children(), worker.took_scratch()
+            if alone and not taken and is_tasks_fault(mode, case, load, settings):
                 raise BadCase(str(accusation)) from None
-            why = "the submission took the space for temporary files" if taken else "without the submission it does not"
+            why = "without the submission it does not"
+            if taken or not alone:
+                why = f"the submission {'took the space for temporary files' if taken else 'left processes behind'}"
             error, keys, ended = f"{accusation}; {why}", {}, True
         channel.report(f"{noun}.{i}.spec", case[0])
         channel.report(f"{noun}.{i}.status", "fail" if error else "pass")

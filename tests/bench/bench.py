@@ -72,7 +72,7 @@ SECTIONS = {
     "baseline": (baseline.measure, "Beside a driver that works as KernelBot's reference does", baseline.__doc__.split(": ", 1)[1]),
     "jit": (jit.measure, "Submissions that are compiled while they run", jit.__doc__.split(": ", 1)[1]),
     "kinds": (kinds.measure, "Scores of warm and of cold runs",
-              "The milliseconds of ranked submissions of shipped tasks, by turns in runs that begin as copies of a warm "
+              "The milliseconds of timed submissions of shipped tasks, by turns in runs that begin as copies of a warm "
               "interpreter and in runs that begin in a fresh one."),
     "scores": (measure_scores, "Scores that repeat",
                "Fresh processes of the harness of C++ boards with one kernel of matmul_cpp, by turns with one that does 1 % more "

@@ -68,7 +68,7 @@ def measure(section):
     with Box() as box:
         box.board("b")
         box.run("submit", box.solution(), "--leaderboard", "b", "--mode", "test")  # its code is everybody's
-        box.json("submission", "delete", "1", "--force", status=None)
+        box.json("submission", "delete", "1", "--yes", status=None)
         before = 0
         for size in SIZES:
             grow(box.database, before, size)

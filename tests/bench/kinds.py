@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Section kinds: the same ranked submissions in runs that begin as copies of a warm interpreter and in runs that begin in a
-fresh one, by turns, and how far their scores are apart."""
+"""Section kinds: the same submissions timed in runs that begin as copies of a warm interpreter and in runs that begin in a
+fresh one, by turns, and how far their times are apart. In the mode benchmark, whose one run is timed as a ranked one is."""
+import math
+import re
 import statistics
 import subprocess
 
@@ -25,7 +27,8 @@ class Kettle:
 
     def __init__(self, task, code, warm):
         modules = imports(SHIPPED / task) + (["jax"] if "jax" in code else [])
-        self.box = Box(languages=f'{{py: {{python: "{interpreter(*modules)}", threads: 1, warm: {warm}}}}}')
+        self.warm = warm
+        self.box = Box(languages=f'{{py: {{python: "{interpreter(*modules)}", threads: 1, warm: {str(warm).lower()}}}}}')
         try:
             self.box.run("leaderboard", "create", "b", "--no-try", "--task", shorter(self.box, task, SECONDS))
             self.server, _ = start_server(self.box)
@@ -35,10 +38,15 @@ class Kettle:
             raise
 
     def score(self, code):
-        _, job = self.box.submit(self.box.write("s.py", code), "b", "ranked")
+        """The geometric mean of its benchmarks' means, in ms."""
+        _, job = self.box.submit(self.box.write("s.py", code), "b", "benchmark")
         if job["state"] != "passed":
             raise Cannot(f"it came out as {job['state']}: {job['error']}")
-        return job["score"]
+        if any(run["warm"] != self.warm for run in job["runs"]):
+            raise Cannot("a run did not begin as configured")
+        means = [float(value) for run in job["runs"] for key, value in run["result"].items()
+                 if re.fullmatch(r"benchmark\.\d+\.mean", key)]
+        return math.exp(statistics.mean(map(math.log, means))) / 1e6
 
 
 def compare(section, task, solution, more):
@@ -47,13 +55,13 @@ def compare(section, task, solution, more):
     name = f"{task}, {path.stem}" + {"": "", COMPILED: ", torch.compile", REPEATS: ", deterministic"}[more]
     kettles = []
     try:
-        for warm in ("false", "true"):
+        for warm in (False, True):
             kettles.append(Kettle(task, code, warm))
         for number in range(rounds(ROUNDS, LEAST)):
             progress(f"    {name} {number + 1}")
             # Whoever comes second finds another machine: by turns, then.
             for i in (0, 1) if number % 2 == 0 else (1, 0):
-                section.add(f"{name}, {('cold', 'warm')[i]}: score", kettles[i].score(code) * 1e3)
+                section.add(f"{name}, {('cold', 'warm')[i]}: score", kettles[i].score(code))
     finally:
         # All of them, before it is looked whether anything is left: they share a folder.
         for kettle in kettles:
@@ -65,9 +73,11 @@ def compare(section, task, solution, more):
     spread = [100 * statistics.stdev(kind) / statistics.mean(kind) for kind in (cold, warm)]
     pairs = [100 * (b / a - 1) for a, b in zip(cold, warm)]
     error = statistics.stdev(pairs) / len(pairs) ** 0.5
-    section.note(f"{name}: warm scores are {apart:+.2f} % from cold ones in {len(pairs)} pairs (mean of the pairs "
-                 f"{statistics.mean(pairs):+.2f} %, standard error {error:.2f} %); scores of one kind spread by {spread[0]:.2f} % "
-                 f"(cold) and {spread[1]:.2f} % (warm).")
+    text = (f"{name}: warm scores are {apart:+.2f} % from cold ones in {len(pairs)} pairs (mean of the pairs "
+            f"{statistics.mean(pairs):+.2f} %, standard error {error:.2f} %); scores of one kind spread by {spread[0]:.2f} % "
+            f"(cold) and {spread[1]:.2f} % (warm).")
+    progress(f"    {text}")
+    section.note(text)
 
 
 def measure(section):

@@ -140,6 +140,20 @@ def closed(folder):
             contains(done["error"], "what is for all jobs can depend on none")
 
 
+def large(folder):
+    """It takes nothing of the room, nor of the memory, that a step has for what it writes"""
+    step = shared("head -c 100000000 /dev/zero >out/h; mkdir out/d; echo x >out/d/y", outputs=["h", "d"])
+    using = user("cksum a/b/h a/b/d/y; echo own >own; cat own",
+                 inputs={"a/b/h": {"step": "h", "output": "h"}, "a/b/d": {"step": "h", "output": "d"}, "a/known": text("x")},
+                 limits={"disk": 1 << 20, "memory": 64 << 20})
+    with Exec(folder) as x:
+        made(x, step, user("true", inputs={"h": {"step": "h", "output": "h"}}))
+        found = outcome(x, step, using)
+        equal(found["state"], "passed")
+        equal([line.split()[1:] for line in found["stdout"]["text"].splitlines()],
+              [["100000000", "a/b/h"], ["2", "a/b/d/y"], []])
+
+
 def damaged(folder):
     """What is not whole any more is not used"""
     with Exec(folder) as x:
@@ -188,4 +202,4 @@ def ended(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([later, changed, several, spares_time_alone, closed, damaged, off, fails, ended]))
+    sys.exit(main([later, changed, several, spares_time_alone, closed, large, damaged, off, fails, ended]))

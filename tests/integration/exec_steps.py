@@ -202,6 +202,28 @@ def limits(folder):
         equal((outcome["stdout"]["text"], outcome["stdout"]["replaced"]), ("a\ufffd[31m\ufffdb\n", 2))
 
 
+def memory(folder):
+    """A run has what its plan says, else its unit's, else its share of the machine; more than there is is refused"""
+    over = "exec %s -c 'import sys, time; x = b\"x\" * int(sys.argv[1]); time.sleep(%d)' %%d" % (sys.executable, PATIENCE)
+    with Exec(folder, config={"limits": {"memory": 256 << 20}}) as x:
+        for unit, limits, most in (({}, {}, 256), ({"memory": 64 << 20}, {}, 64), ({"memory": 64 << 20}, {"memory": 96 << 20}, 96)):
+            outcome = x.one(shell(over % (300 << 20), limits=limits), unit=dict(unit, name="u"))
+            equal((outcome["state"], outcome["limit"], outcome["limit_value"]), ("limit", "memory", most << 20))
+        for unit, limits, words in (({"memory": 512 << 20}, {}, "has `memory: 536870912`, but a run on this machine has 268435456"),
+                                    ({}, {"memory": 512 << 20}, "The task requires 512 MiB of memory, but a run on this machine has 256"),
+                                    ({"memory": "x"}, {}, "must be positive integers"),
+                                    ({"runner_slots": 0}, {}, "must be positive integers")):
+            x.run("one", [dict(shell("true", limits=limits), id="s", kind="run")], unit=dict(unit, name="u"))
+            done = x.done("one")
+            equal(done["status"], "lost")
+            contains(done["error"], words)
+    # A share of 10,000 is less than any interpreter needs.
+    with Exec(folder, config={}) as x:
+        outcome = x.one(shell(over % 1), unit={"name": "u", "runner_slots": 10000})
+        equal((outcome["state"], outcome["limit"]), ("limit", "memory"))
+        assert outcome["limit_value"] < x.hello["machine"]["memory"] / 10000, outcome
+
+
 def starved(folder):
     """A build that the machine leaves no time has its wall time once more, five times altogether; a run has not"""
     busy = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nprint(flush=True)\nwhile True: pass\n"
@@ -441,5 +463,5 @@ def tools(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, starved,
+    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, starved,
                    machine_limits, missing_tool, prepare, prepared_folder, prepare_keys, secrets, secrets_by_descriptor, absolute_tools, left_behind, referee_and_solver, pinned, tools]))

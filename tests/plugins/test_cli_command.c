@@ -336,6 +336,13 @@ test_submit_quiet(void **arg)
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
 	assert_int_equal(RUN(state, "submit", "--quiet", state->file), 0);
 	assert_string_equal(state->out, "Submission 7: CPU passed, 12.35 ± 0.10 µs, rank 1 of 3\n");
+	json_t *failed = submission("failed", "[]");
+	json_t *job = json_array_get(json_object_get(failed, "jobs"), 0);
+	json_object_set_new(job, "error", json_string("1 of 2 tests failed."));
+	json_object_set_new(job, "score", json_null());
+	cli_host_answer(&state->host, "submission.show", failed);
+	assert_int_equal(RUN(state, "submission", "show", "7", "--quiet"), 0);
+	assert_string_equal(state->out, "Submission 7: CPU failed\n  1 of 2 tests failed.\n");
 }
 
 static void
@@ -443,7 +450,11 @@ test_delete(void **arg)
 {
 	struct state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.delete", json_pack("{s:s, s:i}", "name", "vectoradd", "submissions", 2));
-	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd"), 0);
+	/* With --force as well. */
+	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd", "--force"), 2);
+	assert_string_equal(
+		state->err, "kettle: Nothing is deleted: there is no terminal to ask on. Add --yes to delete `vectoradd`.\n");
+	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd", "--yes"), 0);
 	assert_string_equal(state->out, "Leaderboard vectoradd is deleted, with 2 submissions.\n");
 	const char *const argv[] = {"leaderboard", "delete", "vectoradd", NULL};
 	free(state->out);
@@ -563,13 +574,13 @@ test_errors(void **arg)
 	assert_int_equal(RUN(state, "leaderboard", "list"), 3);
 	assert_string_equal(state->err, "kettle: The disk is\nfull.\n");
 	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ECONFLICT, "It has 2 submissions; say `force`.");
-	assert_int_equal(RUN(state, "leaderboard", "delete", "force"), 2);
+	assert_int_equal(RUN(state, "leaderboard", "delete", "force", "--yes"), 2);
 	assert_string_equal(state->err, "kettle: It has 2 submissions; say `--force`.\n");
 	cli_host_refuse(&state->host, "submit", KETTLE_EINVAL, "`no_wait` must be true or false.");
 	assert_int_equal(RUN(state, "submit", state->file), 2);
 	assert_string_equal(state->err, "kettle: `--no-wait` must be true or false.\n");
 	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ENOENT, "There is no leaderboard `force`.");
-	assert_int_equal(RUN(state, "leaderboard", "delete", "force"), 2);
+	assert_int_equal(RUN(state, "leaderboard", "delete", "force", "--yes"), 2);
 	assert_string_equal(state->err, "kettle: There is no leaderboard `force`.\n");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_ENOENT, "No.");

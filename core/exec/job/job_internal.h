@@ -42,6 +42,7 @@ struct device_slot {
 struct unit {
 	const char *name; /* borrowed from the line, or "local" */
 	enum sandbox_level level;
+	uint64_t memory;             /* of a run whose plan names none, for each device that it needs */
 	struct device_slot *devices; /* at least one */
 	size_t count;
 };
@@ -197,6 +198,8 @@ void jit_tell(struct exec_context *exec, const char *trouble);
 
 /* ---- shared.c: what Kettle makes once for all jobs, such as torch's header, precompiled ---- */
 
+struct step_process;
+
 #define SHARED_KEEP_FREE (UINT64_C(4) << 30) /* of the disk, beside what is made */
 
 /* Whether a job takes part. Loop thread. */
@@ -205,6 +208,13 @@ bool shared_is_used(const struct job *job);
 const struct cache *shared_cache(const struct step *step);
 /* Whether an input is missing since what all share is not made yet. [any] */
 bool shared_is_missing(const struct job *job, const struct plan_input *input);
+/*
+ * Whether the input is made for all jobs and too large for the copy of its folder that a prepare step works in: that sees
+ * it by a mount.
+ */
+bool shared_is_shown(const struct step *step, const struct plan_input *input);
+/* Adds, for each such input, the path of the machine and that in the sandbox. */
+void shared_list(const struct step_process *process, struct strings *paths);
 /* The run line of a job that makes what this one, which has ended, did without; NULL: there is nothing to make. */
 json_t *shared_make_line(const struct job *job);
 /* Says what such a job could not make. */

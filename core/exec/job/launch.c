@@ -309,18 +309,25 @@ list_folders(const struct step_process *process, struct strings *seen)
 	strings_add_all(seen, &process->roots);
 }
 
-/* What it sees of the machine besides the system: folders, kettle-profile, the device. Both lists lend their texts. */
+/*
+ * What it sees of the machine besides the system: folders, kettle-profile, the device, what is made for all jobs. The lists
+ * lend their texts.
+ */
 static struct sandbox_bind *
-make_binds(const struct step *step, const struct strings *folders, const struct strings *nodes, size_t *ret_count)
+make_binds(const struct step *step, const struct strings *folders, const struct strings *nodes,
+	const struct strings *shared, size_t *ret_count)
 {
 	size_t count = 0;
-	struct sandbox_bind *binds = xcalloc(folders->count + nodes->count + WARM_BINDS + 1, sizeof(*binds));
+	struct sandbox_bind *binds =
+		xcalloc(folders->count + nodes->count + shared->count + WARM_BINDS + 1, sizeof(*binds));
 	for (size_t i = 0; i < folders->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = folders->list[i], .optional = true};
 	if (step->helper)
 		binds[count++] = (struct sandbox_bind){.source = step->helper->real, .target = PROFILER_SHOWN};
 	for (size_t i = 0; i < nodes->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = nodes->list[i], .optional = true, .device = true};
+	for (size_t i = 0; i < shared->count; i += 2)
+		binds[count++] = (struct sandbox_bind){.source = shared->list[i], .target = shared->list[i + 1]};
 	count += warm_binds(step->warm.process, folders, &binds[count]);
 	*ret_count = count;
 	return binds;
@@ -404,19 +411,18 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	int keep[JOB_MAX_DEVICES];
 	size_t binds_count = 0;
 	const struct strings *argv = &process->words;
-	AUTO_STRINGS struct strings environment = {0};
-	AUTO_STRINGS struct strings nodes = {0};
-	AUTO_STRINGS struct strings folders = {0};
+	AUTO_STRINGS struct strings environment = {0}, nodes = {0}, folders = {0}, shared = {0};
 	tell_path(step->job->exec, process->tool ? process->tool->path : NULL);
 	AUTO_JSON json_t *variables = make_environment(process, index == 0);
 	environment_list(variables, &environment);
 	list_folders(process, &folders);
+	shared_list(process, &shared);
 	gpu_nodes_nodes(exec->gpus, &step->visible, step->plan->profile, &nodes);
 	size_t fds_count = list_descriptors(step, index, link, fds);
 	AUTO_FD int record = begin_recording(step, &folders);
 	if (record >= 0)
 		fds[fds_count++] = (struct sandbox_fd){record, STEP_FD_RECORD};
-	AUTO_FREE struct sandbox_bind *binds = make_binds(step, &folders, &nodes, &binds_count);
+	AUTO_FREE struct sandbox_bind *binds = make_binds(step, &folders, &nodes, &shared, &binds_count);
 	struct process_config config = {
 		.sandbox.level = step->job->line.unit.level,
 		.sandbox.file = program ? program : argv->list[0],

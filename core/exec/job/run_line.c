@@ -2,6 +2,8 @@
 /* Reads a run line: what a job runs, where, and where its files are. */
 #include <config.h>
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +52,23 @@ read_slots(const json_t *object, unsigned *ret_slots, struct kettle_error *err)
 		(!json_is_integer(slots) || json_integer_value(slots) < 1 || json_integer_value(slots) > JOB_MAX_SLOTS))
 		return kettle_fail(err, KETTLE_EINVAL, "`slots` of the unit must be an integer from 1 to %d.", JOB_MAX_SLOTS);
 	*ret_slots = slots ? (unsigned)json_integer_value(slots) : 1;
+	return 0;
+}
+
+static int
+read_memory(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
+{
+	const json_t *memory = json_object_get(object, "memory"), *slots = json_object_get(object, "runner_slots");
+	json_int_t bytes = json_integer_value(memory), count = slots ? json_integer_value(slots) : 1;
+	uint64_t most = exec->config.max.memory;
+	if ((memory && bytes < 1) || count < 1 || count > INT_MAX)
+		return kettle_fail(err, KETTLE_EINVAL, "`memory` and `runner_slots` of the unit must be positive integers.");
+	if (most > 0 && (uint64_t)bytes > most)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Unit `%s` has `memory: %" JSON_INTEGER_FORMAT "`, but a run on this machine has %" PRIu64
+			" bytes at most.",
+			unit->name, bytes, most);
+	unit->memory = memory ? (uint64_t)bytes : execconfig_run_memory(&exec->config, (unsigned)count);
 	return 0;
 }
 
@@ -134,6 +153,8 @@ read_unit(const struct exec_context *exec, const json_t *object, struct unit *un
 	json_array_foreach(more, i, one)
 		if (rc == 0)
 			rc = add_section(exec, one, unit, err);
+	if (rc == 0)
+		rc = read_memory(exec, object, unit, err);
 	return rc == 0 ? read_level(exec, object, unit, err) : rc;
 }
 
@@ -143,6 +164,20 @@ run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_erro
 	*ret_line = (struct run_line){.object = object_take, .job = member_string(object_take, "job")};
 	if (!ret_line->job || !ret_line->job[0] || strlen(ret_line->job) > JOB_MAX_REF)
 		return kettle_fail(err, KETTLE_EINVAL, "The line has no `job`, a string of 1 to %d bytes.", JOB_MAX_REF);
+	return 0;
+}
+
+/* A run that cannot have what its task asks for would end as the participant's failure. */
+static int
+check_memory(const struct exec_context *exec, const struct plan *plan, struct kettle_error *err)
+{
+	uint64_t most = exec->config.max.memory;
+	for (size_t i = 0; i < plan->count; i++)
+		for (size_t k = 0; k < plan->steps[i].count && most > 0 && plan->steps[i].kind == STEP_RUN; k++)
+			if (plan->steps[i].processes[k].limits.memory > most)
+				return kettle_fail(err, KETTLE_EINVAL,
+					"The task requires %" PRIu64 " MiB of memory, but a run on this machine has %" PRIu64 " at most.",
+					plan->steps[i].processes[k].limits.memory >> 20, most >> 20);
 	return 0;
 }
 
@@ -159,6 +194,8 @@ run_line_read(const struct exec_context *exec, struct run_line *line, struct ket
 	line->blobs = json_string_value(blobs);
 	line->keep = member_true(line->object, "keep");
 	int rc = plan_read(exec->plan_schema, plan, &line->plan, err);
+	if (rc == 0)
+		rc = check_memory(exec, &line->plan, err);
 	return rc == 0 ? read_unit(exec, json_object_get(line->object, "unit"), &line->unit, err) : rc;
 }
 

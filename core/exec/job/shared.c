@@ -4,7 +4,8 @@
  * Theory of operation. A build step with `shared` is looked up as any other step with `cache`, in a cache and a budget of
  * its own. If it is not there, the job goes on without, since the making takes longer than it saves; when the job is done,
  * a job of kettle-exec's own makes what is missing, one step after the other, without events. Such a step gets nothing
- * of a submission (check_shared in plan.c), and steps see what it left as they see other inputs: read-only.
+ * of a submission (check_shared in plan.c), and steps see what it left read-only: prepare steps, whose other inputs are
+ * copied into a folder of limited size, by a mount.
  */
 #include <config.h>
 
@@ -12,6 +13,7 @@
 #include <sys/statvfs.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -51,6 +53,28 @@ bool
 shared_is_missing(const struct job *job, const struct plan_input *input)
 {
 	return input->step && input->step->shared && job->steps[input->step - job->line.plan.steps].state != STEP_PASSED;
+}
+
+bool
+shared_is_shown(const struct step *step, const struct plan_input *input)
+{
+	return input->step && input->step->shared && step->plan->kind == STEP_PREPARE &&
+		   !shared_is_missing(step->job, input);
+}
+
+void
+shared_list(const struct step_process *process, struct strings *paths)
+{
+	const struct step *step = process->step;
+	for (size_t i = 0; i < process->plan->inputs_count; i++) {
+		const struct plan_input *input = &process->plan->inputs[i];
+		if (!shared_is_shown(step, input))
+			continue;
+		const struct step *source = &step->job->steps[input->step - step->job->line.plan.steps];
+		AUTO_FREE char *from = path_join(source->kept, input->output), *to = path_join(SANDBOX_JOB, input->path);
+		strings_add(paths, from);
+		strings_add(paths, to);
+	}
 }
 
 static void

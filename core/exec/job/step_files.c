@@ -103,7 +103,7 @@ make_folder(struct step *step, const struct step_process *process)
 	for (size_t i = 0; rc == 0 && i < process->plan->inputs_count; i++) {
 		const struct plan_input *input = &process->plan->inputs[i];
 		const struct step *source = input->step ? source_of(job, input) : NULL;
-		if (shared_is_missing(job, input))
+		if (shared_is_missing(job, input) || shared_is_shown(step, input))
 			continue;
 		if (source && jit_is_input(step, input->path))
 			rc = make_cache_input(step, input);

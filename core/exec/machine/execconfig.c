@@ -99,10 +99,11 @@ take_build(struct execconfig *config, struct kettle_error *err)
 static void
 take_limits(struct execconfig *config)
 {
+	config->memory = machine_memory();
 	config->max = (struct limits){
 		.wall = EXECCONFIG_MAX_WALL,
 		.processes = EXECCONFIG_MAX_PROCESSES,
-		.memory = machine_memory(),
+		.memory = config->memory,
 	};
 	limits_apply(&config->max, json_object_get(config->root, "limits"));
 	const json_t *cache = json_object_get(config->root, "cache");
@@ -198,4 +199,12 @@ execconfig_close(struct execconfig *config)
 	free(config->locks);
 	cores_free(&config->build_cores);
 	*config = (struct execconfig){0};
+}
+
+uint64_t
+execconfig_run_memory(const struct execconfig *config, unsigned slots)
+{
+	uint64_t memory = config->memory ? config->memory : 4 * LIMITS_GIB;
+	uint64_t others = EXECCONFIG_OWN_MEMORY + config->build_jobs * EXECCONFIG_BUILD_MEMORY;
+	return (memory - (others < memory / 4 ? others : memory / 4)) / slots;
 }

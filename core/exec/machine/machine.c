@@ -35,11 +35,30 @@ proc_value(const char *path, const char *key)
 	return NULL;
 }
 
+/* Lowers *memory to what this process's own cgroup and those above it have. */
+static void
+bound_by_cgroups(uint64_t *memory)
+{
+	AUTO_FREE char *value = proc_value("/proc/self/cgroup", "0"); /* ":/PATH" */
+	char *group = value ? value + 1 : NULL;
+	for (char *end = group ? group + strlen(group) : NULL; end; end = strrchr(group, '/')) {
+		char text[32] = "";
+		*end = '\0';
+		AUTO_FREE char *path = xasprintf("/sys/fs/cgroup%s/memory.max", group);
+		AUTO_FILE FILE *file = fopen(path, "re");
+		unsigned long long most;
+		if (file && fgets(text, sizeof(text), file) && sscanf(text, "%llu", &most) == 1 && most < *memory)
+			*memory = most;
+	}
+}
+
 uint64_t
 machine_memory(void)
 {
 	AUTO_FREE char *total = proc_value("/proc/meminfo", "MemTotal");
-	return total ? strtoull(total, NULL, 10) * 1024 : 0;
+	uint64_t memory = total ? strtoull(total, NULL, 10) * 1024 : 0;
+	bound_by_cgroups(&memory);
+	return memory;
 }
 
 /* Processors of ARM have no model name, but a part number. */

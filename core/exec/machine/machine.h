@@ -23,7 +23,7 @@
 
 /* {"cpu", "cores", "memory", "kernel", "platform", "host"}; new reference. What cannot be read is "unknown" or 0. */
 json_t *machine_describe(void);
-/* Bytes of memory; 0: unknown. */
+/* Bytes of memory, of the machine or of the cgroup that this process is in; 0: unknown. */
 uint64_t machine_memory(void);
 /* A digest of the processor's model and flags: what `-march=native` means. */
 void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
@@ -39,6 +39,9 @@ void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
 #define EXECCONFIG_MAX_WALL (3600 * LIMITS_SECOND)
 #define EXECCONFIG_MAX_PROCESSES 4096
 
+#define EXECCONFIG_OWN_MEMORY (UINT64_C(1) << 30)   /* for engine, kettle-exec, interpreters */
+#define EXECCONFIG_BUILD_MEMORY (UINT64_C(2) << 30) /* for each build at the same time */
+
 struct execconfig {
 	json_t *root; /* the checked file; owns those below */
 	json_t *tools, *env, *read, *report;
@@ -51,6 +54,7 @@ struct execconfig {
 	uint64_t io_bytes, io_operations; /* a second, of each disk and run or build; 0: unlimited */
 	uint64_t cache_max_bytes, cache_max_user_bytes, cache_shared_bytes;
 	unsigned cache_max_age_days;
+	uint64_t memory; /* of the machine; 0: unknown */
 	struct limits max;
 	enum sandbox_level level;
 };
@@ -64,6 +68,11 @@ struct execconfig {
 int execconfig_load(struct execconfig *ret_config, const char *path, const char *settings, const char *state,
 	const char *level, struct kettle_error *err);
 void execconfig_close(struct execconfig *config);
+/*
+ * Bytes that a run gets by default on a machine with so many device slots (at least 1): an equal share of what is left
+ * beside the engine and builds, at least three quarters of the machine's memory together.
+ */
+uint64_t execconfig_run_memory(const struct execconfig *config, unsigned slots);
 
 /* ---- devlock.c: device locks: which job may run on a device, among all kettle-execs of a machine ---- */
 

@@ -4,6 +4,7 @@
 
 #include "exec/plan/limits.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 struct limits
@@ -29,13 +30,29 @@ limits_default(enum step_kind kind, unsigned devices)
 	return limits;
 }
 
+static bool
+is_time(const char *name)
+{
+	return strcmp(name, "wall") == 0 || strcmp(name, "cpu") == 0;
+}
+
+double
+limits_named(const struct limits *limits, const char *name)
+{
+	uint64_t value = 0;
+#define X(member, wire, build, prepare, run) value = strcmp(name, wire) == 0 ? limits->member : value;
+	LIMITS(X)
+#undef X
+	return is_time(name) ? (double)value / (double)LIMITS_SECOND : (double)value;
+}
+
 static void
 limits_take(uint64_t *limit, const char *name, const json_t *object)
 {
 	const json_t *value = json_object_get(object, name);
 	if (!json_is_number(value))
 		return;
-	if (strcmp(name, "wall") == 0 || strcmp(name, "cpu") == 0)
+	if (is_time(name))
 		*limit = (uint64_t)(json_number_value(value) * (double)LIMITS_SECOND);
 	else
 		*limit = (uint64_t)json_number_value(value);

@@ -9,12 +9,12 @@
 enum step_kind { STEP_BUILD, STEP_PREPARE, STEP_RUN };
 
 /* Every limit with its name in plans and in exec.yml, and the defaults of build, prepare and run steps. Times are in
- * ns, given in seconds; 0: none. What gives way to all else on the machine has more wall time where that leaves its cores
- * no time (process.c), so its CPU time is bounded as well. */
+ * ns, given in seconds; 0: none, for the memory of a run what its unit gives. What gives way to all else on the machine
+ * has more wall time where that leaves its cores no time (process.c), so its CPU time is bounded as well. */
 #define LIMITS(X) \
 	X(wall, "wall", 180 * LIMITS_SECOND, 300 * LIMITS_SECOND, 180 * LIMITS_SECOND) \
 	X(cpu, "cpu", 300 * LIMITS_SECOND, 600 * LIMITS_SECOND, 0) \
-	X(memory, "memory", 4 * LIMITS_GIB, 4 * LIMITS_GIB, 4 * LIMITS_GIB) \
+	X(memory, "memory", 4 * LIMITS_GIB, 4 * LIMITS_GIB, 0) \
 	X(processes, "processes", 256, 512, 512) \
 	X(disk, "disk", LIMITS_GIB, LIMITS_GIB, LIMITS_GIB) \
 	X(shm, "shm", LIMITS_GIB / 4, LIMITS_GIB / 4, LIMITS_GIB / 4) \
@@ -37,6 +37,8 @@ struct limits {
 struct limits limits_default(enum step_kind kind, unsigned devices);
 /* Takes over what the object (a checked `limits`, or NULL) gives. */
 void limits_apply(struct limits *limits, const json_t *object);
+/* One of them by its name, as a plan gives it (times in seconds); 0: none, or unknown. */
+double limits_named(const struct limits *limits, const char *name);
 /* Lowers everything to max; 0 in max: no maximum, 0 in a limit: none, so max. */
 void limits_cap(struct limits *limits, const struct limits *max);
 

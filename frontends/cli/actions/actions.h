@@ -29,6 +29,7 @@ void problems_render(struct run *run, const json_t *result);
 int problems_status(const json_t *result); /* RUN_FAILED where a problem is wrong */
 
 /* ---- confirm.c: a prompt before what cannot be undone, on a terminal ---- */
+extern const struct args_option confirm_options[];
 void confirm_delete(struct run *run);
 void confirm_link(struct run *run); /* with a code: shows the two users first */
 
@@ -79,5 +80,10 @@ int save_file(const char *path, const void *data, size_t size, struct kettle_err
  * is none inside it, two that collide, more than SAVE_MAX_FILES.
  */
 int save_folder(const char *path, const json_t *files, struct kettle_error *err);
+/*
+ * Opens the folder of a path below dir, makes its missing parts and follows no link; cuts path, whose last part is
+ * *ret_name. -1 with errno.
+ */
+int save_open_parent(int dir, char *path, char **ret_name);
 
 #endif

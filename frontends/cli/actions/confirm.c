@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that cannot be undone: on a terminal the user types a name first; scripts are not prompted. */
+/* Commands that cannot be undone: on a terminal the user types a name first; deleting without a terminal wants --yes. */
 #include <config.h>
 
 #include <strings.h>
@@ -34,18 +34,24 @@ prompt_name(struct run *run, const char *name, const char *refused)
 	run_read_line(run, on_typed);
 }
 
-static bool
-has_prompt(const struct run *run, const char *option)
-{
-	return run->term.ask && !run->json && !member_true(run->args.values, option);
-}
+const struct args_option confirm_options[] = {
+	{"yes", 'y', NULL, "deletes it without asking"},
+	{NULL, 0, NULL, NULL},
+};
 
 void
 confirm_delete(struct run *run)
 {
 	AUTO_FREE char *id = template_text("{id}{name}", run->args.values, NULL);
-	if (!has_prompt(run, "force")) {
+	struct kettle_error err = {0};
+	if (args_flag(&run->args, "yes")) {
 		run_command(run);
+		return;
+	}
+	if (!run->term.ask || run->json) {
+		kettle_fail(
+			&err, KETTLE_EINVAL, "Nothing is deleted: there is no terminal to ask on. Add --yes to delete `%s`.", id);
+		run_fail(run, &err);
 		return;
 	}
 	template_put(&run->term, "This deletes the {id?submission|leaderboard} and everything that belongs to it. ",
@@ -72,7 +78,8 @@ looked_up(struct run *run, const json_t *result)
 void
 confirm_link(struct run *run)
 {
-	bool code = json_object_get(run->args.values, "code"), prompt = has_prompt(run, "confirm");
+	bool code = json_object_get(run->args.values, "code");
+	bool prompt = run->term.ask && !run->json && !member_true(run->args.values, "confirm");
 	if (code && !prompt)
 		json_object_set_new(run->args.values, "confirm", json_true());
 	run_call(run, "user.link", run->args.values, code && prompt ? looked_up : run_result);

@@ -55,7 +55,7 @@ open_file(struct export *export, bool private, struct kettle_error *err)
 {
 	struct stat st;
 	if (stat(export->path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		export->out = fopen(export->path, "we");
+		export->out = run_open_output(export->path, false);
 		return export->out ? 0 : fail_write(export->path, errno, err);
 	}
 	export->beside = xasprintf("%s.XXXXXX", export->path);

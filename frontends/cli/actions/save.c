@@ -53,9 +53,8 @@ save_file(const char *path, const void *data, size_t size, struct kettle_error *
 	return save_at(AT_FDCWD, path, path, data, size, err);
 }
 
-/* Opens the folder of a path below dir and makes its missing parts; *ret_name is the last part. -1 with errno. */
-static int
-open_parent(int dir, char *path, char **ret_name)
+int
+save_open_parent(int dir, char *path, char **ret_name)
 {
 	int at = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	char *slash;
@@ -82,7 +81,7 @@ write_below(int dir, const char *name, const json_t *contents, struct kettle_err
 	int rc = contents_bytes(contents, &data, &size, err);
 	if (rc < 0)
 		return rc;
-	AUTO_FD int parent = open_parent(dir, path, &last);
+	AUTO_FD int parent = save_open_parent(dir, path, &last);
 	return parent < 0 ? save_fail(name, errno, err) : save_at(parent, last, name, data, size, err);
 }
 

@@ -19,10 +19,10 @@
 
 const struct args_option args_globals[] = {
 	{"config", 0, "FILE", "the configuration (KETTLE_CONFIG; default: the user's, then the system's, if they exist)"},
-	{"db", 0, "FILE", "the database (KETTLE_DB)"},
+	{"db", 0, "FILE", "the database (KETTLE_DB); commands that only read do not create it"},
 	{"user", 0, "NAME", "acts as this user on a local database (KETTLE_USER; default: the login name)"},
 	{"json", 0, NULL, "one JSON document on standard output and nothing else (KETTLE_JSON)"},
-	{"quiet", 0, NULL, "nothing but the last line (KETTLE_QUIET)"},
+	{"quiet", 0, NULL, "nothing but the last line, and why something failed (KETTLE_QUIET)"},
 	{"log-format", 0, "FORMAT", "text, json or journal (KETTLE_LOG_FORMAT)"},
 	{"log-level", 0, "LEVEL", "error, warning, info or debug (KETTLE_LOG_LEVEL)"},
 	{"help", 'h', NULL, "this help, also of a command"},
@@ -82,6 +82,17 @@ make_meta(struct args_row *row)
 			snprintf(row->meta, ARGS_NAME_SIZE, "%s", metas[i].meta);
 }
 
+/* The letters of options that many commands have; 0: none. */
+static char
+letter_of(const char *name)
+{
+	static const char *const names[] = {"leaderboard", "mode", "device"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return *name;
+	return '\0';
+}
+
 bool
 args_row(const json_t *command, const struct args_option *own, size_t i, struct args_row *ret_row)
 {
@@ -96,6 +107,7 @@ args_row(const json_t *command, const struct args_option *own, size_t i, struct 
 			.required = member_true(data, "required"),
 			.repeated = member_true(data, "repeated"),
 			.flag = member_is(data, "type", "bool")};
+		ret_row->letter = ret_row->positional ? '\0' : letter_of(ret_row->name);
 	} else {
 		for (i -= json_array_size(rows); own && own->name && i > 0; i--)
 			own++;
@@ -292,15 +304,21 @@ set_option(struct parser *p, const struct args_row *row, const char *shown, cons
 	return set_value(p, row, shown, row->flag || text ? text : p->argv[p->at++]);
 }
 
+/* Other clients say `--gpu` for a device. */
+static bool
+is_named(const char *option, const char *name, size_t len)
+{
+	bool gpu = len == strlen("gpu") && strncmp(name, "gpu", len) == 0;
+	return (gpu && strcmp(option, "device") == 0) || (strlen(option) == len && strncmp(option, name, len) == 0);
+}
+
 /* Finds the option of a name, or of a letter, among the command's, its own and the global ones. */
 static bool
 find_option(const struct parser *p, const char *name, size_t len, char letter, struct args_row *ret_row)
 {
 	for (int global = 0; global < 2; global++)
 		for (size_t i = 0; args_row(global ? NULL : p->command, global ? args_globals : p->own, i, ret_row); i++)
-			if (letter ? ret_row->letter == letter
-					   : !ret_row->positional && strlen(ret_row->option) == len &&
-							 strncmp(ret_row->option, name, len) == 0)
+			if (letter ? ret_row->letter == letter : !ret_row->positional && is_named(ret_row->option, name, len))
 				return true;
 	return false;
 }

@@ -26,6 +26,7 @@ struct args_ui {
 	const struct args_option *own;  /* options of its own, or NULL */
 	bool report;                    /* the option -o names a file that the result is written to as well */
 	bool tries;                     /* the task that it reads is tried first, unless the option --no-try is given */
+	bool updates;                   /* that task is a new version of the one of the leaderboard `name` */
 	void (*start)(struct run *run); /* arguments are complete (files read); NULL: run_command */
 	/* Gets the result of run_command. NULL: it is rendered and the run ends. */
 	void (*answer)(struct run *run, const json_t *result);

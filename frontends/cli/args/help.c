@@ -87,7 +87,7 @@ static void
 usage_argument(FILE *out, const struct args_row *row)
 {
 	fputs(row->required ? " " : " [", out);
-	if (row->letter)
+	if (row->letter && !row->data)
 		fprintf(out, "-%c", row->letter);
 	else if (!row->positional)
 		fprintf(out, "--%s", row->option);

@@ -11,6 +11,7 @@
 
 /* ---- render_board.c: leaderboards ---- */
 /* The board with its rankings, then the tools of its devices. */
+extern const struct args_option render_board_show_options[];
 void render_board_show_answer(struct run *run, const json_t *result);
 void render_board_show(struct run *run, const json_t *result);
 /* All entries in one array, as GET /submissions has them. */

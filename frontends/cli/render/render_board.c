@@ -4,9 +4,11 @@
 
 #include "cli/render/render.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/csv.h"
 #include "base/json_access.h"
 #include "cli/text/template.h"
 
@@ -54,9 +56,60 @@ devices_listed(struct run *run, const json_t *result)
 	run_finish(run, RUN_OK);
 }
 
+const struct args_option render_board_show_options[] = {
+	{"format", 0, "table|json|csv", "how to print the rankings; json is --json; default: table"},
+	{NULL, 0, NULL, NULL},
+};
+
+/* The same columns whatever the entries have. */
+static void
+put_entries(FILE *out, const json_t *entries)
+{
+	static const char *const names[] = {"rank", "user_id", "user_name", "submission_id", "submission_name",
+		"submission_time", "submission_score", "low", "high", "gpu_type", "leaderboard_name"};
+	size_t i = 0;
+	do {
+		AUTO_JSON json_t *row = json_object();
+		const json_t *entry = json_array_get(entries, i);
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+			json_t *value = json_object_get(entry, names[k]);
+			json_object_set_new(row, names[k], value ? json_incref(value) : json_null());
+		}
+		if (i == 0)
+			csv_put(out, row, true);
+		if (entry)
+			csv_put(out, row, false);
+	} while (++i < json_array_size(entries));
+}
+
+/* Whether another format than the table was asked for, and the answer is printed in it. */
+static bool
+formatted(struct run *run, const json_t *result)
+{
+	static const struct kettle_error unknown = {
+		.code = KETTLE_EINVAL, .message = "--format must be table, json or csv."};
+	const char *format = args_text(&run->args, "format");
+	if (!format || strcmp(format, "table") == 0)
+		return false;
+	if (strcmp(format, "json") == 0) {
+		run->json = true;
+		return false;
+	}
+	if (strcmp(format, "csv") != 0) {
+		run_fail(run, &unknown);
+		return true;
+	}
+	AUTO_JSON json_t *entries = render_board_show_json(result);
+	put_entries(run->term.out, entries);
+	run_finish(run, RUN_OK);
+	return true;
+}
+
 void
 render_board_show_answer(struct run *run, const json_t *result)
 {
+	if (formatted(run, result))
+		return;
 	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* does not wait for a machine to answer */
 	size_t i;
 	const json_t *page;

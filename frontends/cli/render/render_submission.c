@@ -321,7 +321,18 @@ report_job(struct run *run, const json_t *job, const char *device)
 	put_score(term, job, "  score ", "\n");
 }
 
-/* The last line of a report, the only one with --quiet. */
+/* Why, of jobs that did not pass: a report has said it above. */
+static void
+quiet_reasons(const struct term *term, const json_t *jobs)
+{
+	size_t i;
+	const json_t *job;
+	json_array_foreach(jobs, i, job)
+		if (!member_is(job, "state", "passed"))
+			term_block(term->out, member_text(job, "error"), 2, REPORT_OUTPUT_LINES);
+}
+
+/* The last line of a report, with --quiet the only one beside the reasons. */
 static void
 summary(struct run *run, const char *title, const json_t *jobs)
 {
@@ -345,9 +356,11 @@ render_submission_report(struct run *run, const json_t *submission)
 	size_t i;
 	if (!run->quiet) {
 		template_put(&run->term,
-			"Submission {id}{leaderboard_name? · {leaderboard_name}}{mode? · {mode}}{file_name? · {file_name}}"
+			"Submission {id}{leaderboard_name? · {leaderboard_name}}{mode? · {mode}}{practice? · practice}{file_name? "
+			"· {file_name}}"
 			"{user_name? · {user_name}} · {submission_time:time}\n",
 			submission, NULL);
+		template_put(&run->term, "{note?Note: {note}\n}", submission, NULL);
 		if (member_string(submission, "flagged")) {
 			term_put(&run->term, STYLE_RED, "Marked as a cheat. ");
 			template_put(&run->term, "{flagged}\n", submission, NULL);
@@ -356,8 +369,10 @@ render_submission_report(struct run *run, const json_t *submission)
 			report_job(run, job, member_text(job, "device"));
 		fputc('\n', run->term.out);
 	}
-	AUTO_FREE char *title = template_text("Submission {id}", submission, NULL);
+	AUTO_FREE char *title = template_text("Submission {id}{practice? (practice)}", submission, NULL);
 	summary(run, title, jobs);
+	if (run->quiet)
+		quiet_reasons(&run->term, jobs);
 }
 
 /* ---- where the time went ---- */

@@ -147,6 +147,21 @@ run_print_json(const struct term *term, const json_t *value)
 	fputc('\n', term->out);
 }
 
+FILE *
+run_open_output(const char *path, bool append)
+{
+	/* Opening a FIFO must not wait for a reader, writing to it must. */
+	AUTO_FD int fd =
+		open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (append ? O_APPEND : O_TRUNC), 0666);
+	int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
+		return NULL;
+	FILE *out = fdopen(fd, append ? "a" : "w");
+	if (out)
+		(void)STEAL_FD(fd);
+	return out;
+}
+
 /* Opens the file of -o, so that a wrong path is known before the command starts. */
 static int
 open_report(struct run *run, struct kettle_error *err)
@@ -156,7 +171,7 @@ open_report(struct run *run, struct kettle_error *err)
 		return 0;
 	/* The file keeps its contents until there is a report to replace them. */
 	run->report_is_new = access(path, F_OK) != 0;
-	run->report = fopen(path, "ae");
+	run->report = run_open_output(path, true);
 	if (!run->report)
 		return kettle_fail(
 			err, errno == EACCES ? KETTLE_EACCES : KETTLE_EINVAL, "`%s` cannot be written: %s.", path, strerror(errno));
@@ -411,7 +426,7 @@ file_loaded(struct run *run, const char *data, size_t size)
 	struct args_row row;
 	const char *path = path_argument(run, &row), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	if (strcmp(path, "-") == 0)
-		name = args_text(&run->args, "file-name") ? args_text(&run->args, "file-name") : "stdin";
+		name = args_text(&run->args, "file-name");
 	AUTO_FREE char *text = base64_encode(data, size);
 	replace_path(run, json_pack("{s:s, s:s}", "name", name, "base64", text));
 }
@@ -446,18 +461,36 @@ task_tried(struct run *run, const json_t *result)
 	replace_path(run, bundle);
 }
 
-/* Reads the task at the path. probe: whether the devices of the leaderboard have what it needs. */
+/* Reads the task. devices: names; it is looked whether they have what it needs. */
 static void
-load_task(struct run *run, const char *path)
+read_task(struct run *run, const json_t *devices)
 {
+	struct args_row row;
 	bool tries = run->ui->tries && !args_flag(&run->args, "no-try");
-	AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path, "lang", args_text(&run->args, "lang"),
-		"probe", 1, "device", json_object_get(run->args.values, "device"));
+	AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path_argument(run, &row), "lang",
+		args_text(&run->args, "lang"), "probe", 1, "device", devices);
 	if (tries) {
 		json_object_set_new(args, "try", json_true());
 		follow_trial(run);
 	}
 	run_call(run, "task.read", args, tries ? task_tried : task_loaded);
+}
+
+static void
+board_shown(struct run *run, const json_t *result)
+{
+	read_task(run, json_object_get(json_object_get(result, "leaderboard"), "gpu_types"));
+}
+
+static void
+load_task(struct run *run)
+{
+	const json_t *devices = json_object_get(run->args.values, "device");
+	AUTO_JSON json_t *args = json_pack("{s:O*, s:i}", "name", json_object_get(run->args.values, "name"), "limit", 1);
+	if (run->ui->updates && json_array_size(devices) == 0)
+		run_call(run, "leaderboard.show", args, board_shown);
+	else
+		read_task(run, devices);
 }
 
 /* Reads the files and tasks that the arguments name, one after the other, then starts the command. */
@@ -467,13 +500,17 @@ load_next(struct run *run)
 	struct args_row row;
 	const char *path = path_argument(run, &row);
 	struct kettle_error err = {0};
-	if (path && strcmp(row.type, "file") == 0) {
+	if (path && strcmp(row.type, "file") == 0 && strcmp(path, "-") == 0 && !args_text(&run->args, "file-name")) {
+		kettle_fail(&err, KETTLE_EINVAL,
+			"What comes from standard input needs a name with the ending of its language: add --file-name NAME.");
+		run_fail(run, &err);
+	} else if (path && strcmp(row.type, "file") == 0) {
 		read_input(run, path, RUN_MAX_FILE, false, file_loaded);
 	} else if (path && strcmp(row.type, "problems") == 0) {
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
 		run_call(run, "problems.read", args, task_loaded);
 	} else if (path) {
-		load_task(run, path);
+		load_task(run);
 	} else if (run->ui->report && open_report(run, &err)) {
 		run_fail(run, &err);
 	} else if (run->ui->start) {

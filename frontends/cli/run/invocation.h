@@ -71,6 +71,8 @@ void run_result(struct run *run, const json_t *result);
 void run_finish_facts(struct run *run, json_t *facts_take, const char *template);
 /* Prints a result, or a part of it, by the view of the command. */
 void run_view(struct run *run, const json_t *result);
+/* Opens a file for writing and never waits for the reader of a FIFO. NULL with errno, ENXIO where there is none. */
+FILE *run_open_output(const char *path, bool append);
 /* Prints a value as JSON; on a terminal in ASCII alone. */
 void run_print_json(const struct term *term, const json_t *value);
 /* Prints, below a line that names the device, what failed by the task's fault: an element of `tried`. */

@@ -32,7 +32,6 @@
 #define HEADER_SECONDS 900          /* on a machine that has much to do besides */
 #define TORCH_TRACE "trace.json.gz" /* from torch's profiler, which the harness starts */
 #define MAX_THREADS 4096
-#define MIN_MEMORY 16777216
 
 /* run.py, compile.py, prepare.py and headers.py, which plans carry. */
 extern const char py_run_text[], py_compile_text[], py_prepare_text[], py_headers_text[];
@@ -63,11 +62,6 @@ static const struct kettle_option options[] = {
 		.min = 1,
 		.max = MAX_THREADS,
 		.help = "Threads that numerical libraries use; default: the number of the device's cores."},
-	{.key = "memory",
-		.type = KETTLE_OPTION_INT,
-		.min = MIN_MEMORY,
-		.max = -1,
-		.help = "Bytes of memory that a step may use; default: kettle-exec's limit."},
 	{.key = "prepare",
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "auto",
@@ -230,17 +224,6 @@ make_inputs(const struct plan_builder *builder, const char *start)
 	return inputs;
 }
 
-/* The run's own limits with the option `memory`. */
-static json_t *
-make_limits(const struct plan_builder *builder, const json_t *prepared)
-{
-	const json_t *memory = json_object_get(builder->options, "memory");
-	json_t *limits = prepared ? json_deep_copy(prepared) : json_object();
-	if (memory)
-		json_object_set(limits, "memory", (json_t *)memory);
-	return limits;
-}
-
 /* Reads the task's files alone, so its cached output holds nothing of a submission. */
 static json_t *
 compile_step(const struct plan_builder *builder)
@@ -251,9 +234,9 @@ compile_step(const struct plan_builder *builder)
 	json_array_extend(argv, builder->modules);
 	json_array_foreach(builder->modules, i, name)
 		json_object_set_new(inputs, json_string_value(name), json_pack("{s:O}", "file", name));
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:[s], s:b}", "id", EXPLAIN_BYTECODE, "kind", "build",
-		"title", "compile the task's modules", "argv", argv, "env", make_environment(builder, NULL), "inputs", inputs,
-		"limits", make_limits(builder, NULL), "outputs", BYTECODE, "cache", 1);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:b}", "id", EXPLAIN_BYTECODE, "kind", "build", "title",
+		"compile the task's modules", "argv", argv, "env", make_environment(builder, NULL), "inputs", inputs, "outputs",
+		BYTECODE, "cache", 1);
 }
 
 /* Precompiles torch's header, once for all jobs. */
@@ -282,10 +265,11 @@ prepare_step(const struct plan_builder *builder)
 	for (size_t i = 0; builder->extends && i < ARRAY_SIZE(header_variants); i++)
 		json_object_set_new(
 			inputs, header_variants[i].path, json_pack("{s:s, s:s}", "step", header_variants[i].id, "output", HEADER));
-	return json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:o, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID, "kind",
-		"prepare", "title", "compile extensions", "argv", member_string(builder->options, "python"), PREPARE,
-		builder->request->submission, "env", make_environment(builder, NULL), "inputs", inputs, "limits",
-		make_limits(builder, NULL), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc", "cache", 1);
+	return json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:{s:O*}, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID,
+		"kind", "prepare", "title", "compile extensions", "argv", member_string(builder->options, "python"), PREPARE,
+		builder->request->submission, "env", make_environment(builder, NULL), "inputs", inputs, "limits", "memory",
+		json_object_get(builder->request->task, "memory"), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc",
+		"cache", 1);
 }
 
 /* The profiler for the device (plan.schema.json); NULL: only torch's own, which the harness uses by itself. */
@@ -324,7 +308,6 @@ run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 	json_object_set_new(env, EXPLAIN_DEVICE, json_string(member_string(builder->request->device, "name")));
 	json_object_set_new(step, "argv", argv);
 	json_object_set_new(step, "env", env);
-	json_object_set_new(step, "limits", make_limits(builder, json_object_get(prepared, "limits")));
 	if (json_object_get(prepared, "secret"))
 		json_object_set_new(step, "secret_fd", json_string("KETTLE_SECRET_FD"));
 	if (json_array_size(builder->modules))

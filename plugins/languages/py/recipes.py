@@ -90,6 +90,9 @@ def kernel(source, target, size, BLOCK: tl.constexpr):
 def jax():
     import jax
     import jax.numpy
+    # What its first compilation loads. More than modules, it starts threads.
+    import jaxlib.mlir.dialects.builtin
+    import jaxlib.mlir.dialects.mhlo
 
 
 def numba():

@@ -175,7 +175,7 @@ static void
 test_closed_everywhere(void **state)
 {
 	(void)state;
-	ranked("alice", 1.0);
+	int64_t id = ranked("alice", 1.0);
 	close_board("board");
 	static const char *const names[] = {"leaderboard.show", "leaderboard.task", "leaderboard.template",
 		"leaderboard.rate_limits", "leaderboard.export"};
@@ -183,6 +183,10 @@ test_closed_everywhere(void **state)
 		if (command_find(commands, names[i]))
 			commands_refused(&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
 	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_EACCES, "closed");
+	static const char *const judges[] = {"submission.unflag", "submission.rerun"};
+	for (size_t i = 0; i < ARRAY_SIZE(judges); i++)
+		commands_refused(&c, "carol:creator", judges[i], json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES,
+			"is on a leaderboard that belongs to another user; only");
 	assert_int_equal(json_array_size(commands_must(&c, "bob", "leaderboard.list", json_pack("{s:b}", "all", 1))), 0);
 	AUTO_JSON json_t *events = NULL;
 	assert_int_equal(fixture_query(&c.f, events_op, &events, NULL), 0);
@@ -324,7 +328,7 @@ test_limits_of_devices(void **state)
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, 3));
 	commands_submit(&c, "alice", "board", "ranked");
 	refused_submit(
-		"CPU", "takes 1 ranked submission an hour from each user on CPU; the next is possible in 3600 s.", true);
+		"CPU", "takes 1 ranked submission an hour from each user on CPU; the next is possible in 60 min.", true);
 	commands_submit(&c, "alice", "board", "test");
 	commands_must(&c, "alice", "submit",
 		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "H100"));

@@ -117,6 +117,36 @@ test_fixture(void **state)
 	assert_says(&err, "holds no competition file");
 }
 
+/* Links out of the competition: what they lead to would become public. */
+static void
+test_links(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_FREE char *set = path_join(scratch, "set"), *elsewhere = path_join(scratch, "elsewhere");
+	AUTO_FREE char *folder = path_join(set, "folder"), *file = path_join(set, "file.py");
+	assert_int_equal(file_mkdirs(set, 0755, NULL) || file_mkdirs(elsewhere, 0755, NULL), 0);
+	free(scratch_write(elsewhere, "task.yml", "secret"));
+	AUTO_FREE char *secret = scratch_write(elsewhere, "secret.py", "secret");
+	assert_int_equal(symlink(elsewhere, folder) || symlink(secret, file), 0);
+	AUTO_FREE char *path = scratch_write(set, "set.yaml",
+		"name: x\nproblems:\n  - {directory: folder, name: a}\n  - {directory: file.py, name: b}\n"
+		"  - {directory: ../elsewhere, name: c}\n");
+	static const char *const sentences[] = {
+		"the folder `folder` is a link that leads elsewhere; name the folder itself, by ../ if need be.",
+		"there is no folder `file.py`.",
+		"elsewhere/task.yml:1: the top level must be a map, not the string \"secret\"."};
+	AUTO_JSON json_t *sets = NULL;
+	assert_int_equal(competition_read_all(languages, path, NULL, &sets, NULL), 0);
+	const json_t *problems = json_object_get(json_array_get(sets, 0), "problems");
+	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++) {
+		const char *error = commands_text(json_array_get(problems, i), "error");
+		if (!strstr(error, sentences[i]))
+			fail_msg("%s", error);
+	}
+	scratch_remove(scratch);
+}
+
 /* ---- the sync ---- */
 
 static json_t *
@@ -256,6 +286,7 @@ main(void)
 		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_deadlines),
 		cmocka_unit_test(test_fixture),
+		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_sync),
 		cmocka_unit_test(test_sync_task),
 		cmocka_unit_test(test_sync_others),

@@ -95,7 +95,7 @@ test_defaults(void **state)
 	assert_null(f->config->file);
 	assert_at(f, "devices",
 		"{\"CPU\": {\"name\": \"CPU\", \"units\": [{\"name\": \"CPU\", \"prefetch\": 1, \"runner\": \"local\", "
-		"\"sandbox\": \"full\", \"slots\": 1}]}}");
+		"\"runner_slots\": 1, \"sandbox\": \"full\", \"slots\": 1}]}}");
 	assert_at(f, "runners", "{\"local\": {}}");
 	assert_at(f, "frontends", "{\"cli\": {}}");
 	assert_at(f, "limits/submission_bytes", "1000000");
@@ -168,15 +168,19 @@ test_devices(void **state)
 		load(f, "runners: {local: {}, modal: {}, github: {}}\n"
 				"devices:\n"
 				"  CPU: {runner: local, cores: 1, slots: 2}\n"
-				"  H100: {units: [{runner: local, gpu: 0}, {runner: local, gpu: GPU-1, slots: 3}, {runner: modal}], "
-				"sm: 90a, sandbox: reduced, include_dirs: /opt/cutlass/include, library_dirs: [lib, /opt/lib]}\n"
+				"  H100: {units: [{runner: local, gpu: 0}, {runner: local, gpu: GPU-1, slots: 3, memory: 17179869184}, "
+				"{runner: modal}], memory: 68719476736, sm: 90a, sandbox: reduced, include_dirs: /opt/cutlass/include, "
+				"library_dirs: [lib, /opt/lib]}\n"
 				"  MI300: {runner: github, labels: amd-mi300, gfx: gfx942}\n"
 				"  L4: {sm: 89}\n"),
 		0);
 	assert_at(f, "devices/CPU/units/0",
-		"{\"cores\": \"1\", \"name\": \"CPU\", \"prefetch\": 1, \"runner\": \"local\", \"sandbox\": \"full\", "
-		"\"slots\": "
-		"2}");
+		"{\"cores\": \"1\", \"name\": \"CPU\", \"prefetch\": 1, \"runner\": \"local\", \"runner_slots\": 7, "
+		"\"sandbox\": \"full\", \"slots\": 2}");
+	assert_at(f, "devices/MI300/units/0/runner_slots", "1");
+	assert_at(f, "devices/H100/units/0/memory", "68719476736");
+	assert_at(f, "devices/H100/units/1/memory", "17179869184");
+	assert_at(f, "devices/CPU/units/0/memory", "absent");
 	assert_at(f, "devices/H100/sm", "\"90a\"");
 	assert_at(f, "devices/H100/sandbox", "absent");
 	assert_at(f, "devices/H100/units/0/gpu", "0");

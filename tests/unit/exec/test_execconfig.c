@@ -100,6 +100,22 @@ combines_limits(void **state)
 	assert_int_equal(limits.processes, 7);
 	limits_apply(&limits, NULL);
 	assert_int_equal(limits.processes, 7);
+	assert_true(limits_named(&limits, "wall") == 0.25);
+	assert_true(limits_named(&limits, "memory") == (double)(1u << 20));
+	assert_true(limits_named(&limits, "nonsense") == 0);
+}
+
+/* What builds do not need, and three quarters of a small machine. */
+static void
+shares_memory(void **state)
+{
+	(void)state;
+	const struct execconfig large = {.memory = 25 * LIMITS_GIB, .build_jobs = 2},
+							small = {.memory = 2 * LIMITS_GIB, .build_jobs = 2}, unknown = {.build_jobs = 2};
+	assert_true(execconfig_run_memory(&large, 1) == 20 * LIMITS_GIB);
+	assert_true(execconfig_run_memory(&large, 4) == 5 * LIMITS_GIB);
+	assert_true(execconfig_run_memory(&small, 1) == 3 * LIMITS_GIB / 2);
+	assert_true(execconfig_run_memory(&unknown, 1) == 3 * LIMITS_GIB);
 }
 
 static void
@@ -186,6 +202,7 @@ main(void)
 		cmocka_unit_test(reads_cores),
 		cmocka_unit_test(subtracts_cores),
 		cmocka_unit_test(combines_limits),
+		cmocka_unit_test(shares_memory),
 		cmocka_unit_test(counts_idle_time),
 		cmocka_unit_test(reads_a_file),
 		cmocka_unit_test(refuses_bad_files),

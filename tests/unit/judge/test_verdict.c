@@ -411,19 +411,26 @@ static void
 test_limits(void **state)
 {
 	static const struct {
-		const char *limit, *state, *error;
+		const char *limit;
+		double value;
+		const char *state, *error;
 	} limits[] = {
-		{"wall", "timed_out", "The test run did not end in the time it has (10 s) and was stopped."},
-		{"cpu", "timed_out", "The test run used up the CPU time it has and was stopped."},
-		{"memory", "failed", "The test run needed more memory than it may have and was stopped."},
-		{"output", "failed", "The test run printed more than it may and was stopped."},
-		{"entropy", "failed", "The test run went over a limit and was stopped."},
+		{"wall", 0, "timed_out", "The test run exceeded its time limit of 10 s (`test_timeout` of the task)."},
+		{"cpu", 0, "timed_out", "The test run exceeded its limit of CPU time."},
+		{"cpu", 1.5, "timed_out", "The test run exceeded its limit of 1.5 s of CPU time."},
+		{"memory", 20.5 * (1 << 30), "failed",
+			"The test run exceeded its memory limit of 20.5 GiB (`memory` of the device)."},
+		{"processes", 512, "failed", "The test run exceeded its limit of 512 processes and threads."},
+		{"disk", 1 << 30, "failed", "The test run exceeded its limit of 1 GiB of files."},
+		{"output", 65536, "failed", "The test run printed far more than the 64 KiB that are kept."},
+		{"entropy", 0, "failed", "The test run exceeded a limit."},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		AUTO_JOB struct job job = make_job("test", "mean");
 		change(&job, "test",
-			json_pack("{s:s, s:s, s:n, s:i}", "state", "limit", "limit", limits[i].limit, "exit", "signal", 9));
+			json_pack("{s:s, s:s, s:n, s:i, s:f}", "state", "limit", "limit", limits[i].limit, "exit", "signal", 9,
+				"limit_value", limits[i].value));
 		expect(&job, limits[i].state, limits[i].error, "participant", false);
 		const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 0);
 		if (strcmp(limits[i].state, "timed_out") == 0)
@@ -449,8 +456,7 @@ test_compile(void **state)
 	const json_t *entry = json_array_get(json_object_get(job.verdict, "compilation"), 0);
 	assert_non_null(strstr(text_at(entry, "stderr"), "and more"));
 	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
-	expect(&job, "timed_out", "The step `compile submission.cpp` did not end in the time it has and was stopped.",
-		"participant", false);
+	expect(&job, "timed_out", "The step `compile submission.cpp` exceeded its time limit.", "participant", false);
 }
 
 /* Nor is it the task's where something outside killed it: that is tried again. */
@@ -538,10 +544,8 @@ test_task_only(void **state)
 		"task", false);
 	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
 	expect(&job, "error",
-		"The task is at fault, not the submission: the step `compile submission.cpp` did not end in the time it has "
-		"and "
-		"was stopped.",
-		"task", false);
+		"The task is at fault, not the submission: the step `compile submission.cpp` exceeded its time limit.", "task",
+		false);
 	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "error", "limit", "error", "no room"));
 	expect(
 		&job, "error", "The machine could not carry out the step `compile submission.cpp`: no room", "machine", true);
@@ -677,8 +681,9 @@ test_secret_timeout(void **state)
 	AUTO_JOB struct job job = make_job("ranked", "mean");
 	change(&job, "secret-leaderboard", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
 	expect(&job, "timed_out",
-		"It passed the public runs, but not the secret ones: the secret leaderboard run did not end in the time it has "
-		"(30 s) and was stopped.",
+		"It passed the public runs, but not the secret ones: the secret leaderboard run exceeded its time limit of 30 "
+		"s "
+		"(`ranked_timeout` of the task).",
 		"participant", false);
 }
 

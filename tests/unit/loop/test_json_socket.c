@@ -30,7 +30,8 @@ static int other; /* the other end */
 static int closed, messages;
 static json_t *last;
 static bool close_at_message, ready;
-static size_t held, held_by_others;
+static struct json_socket_pool pool;
+static size_t held_by_others;
 
 static void
 on_message(void *arg, const json_t *message, size_t size)
@@ -60,7 +61,7 @@ is_ready(void *arg)
 }
 
 static const struct json_socket_events events = {
-	.message = on_message, .ready = is_ready, .closed = on_closed, .held = &held, .most_values = 100};
+	.message = on_message, .ready = is_ready, .closed = on_closed, .pool = &pool, .most_values = 100};
 
 static int
 setup(void **state)
@@ -70,7 +71,8 @@ setup(void **state)
 	(void)state;
 	(void)signal(SIGPIPE, SIG_IGN);
 	closed = messages = 0;
-	held = held_by_others = 0;
+	pool = (struct json_socket_pool){0};
+	held_by_others = 0;
 	last = NULL;
 	close_at_message = false;
 	ready = true;
@@ -89,7 +91,8 @@ teardown(void **state)
 	while (uv_run(&loop, UV_RUN_DEFAULT))
 		;
 	assert_int_equal(closed, 1);
-	assert_int_equal(held, held_by_others);
+	assert_int_equal(pool.held, held_by_others);
+	assert_null(pool.peers);
 	assert_int_equal(uv_loop_close(&loop), 0);
 	json_decref(last);
 	if (other >= 0)
@@ -274,7 +277,7 @@ test_slow_reader(void **state)
 	assert_true(sent > 60 && sent < 80);
 }
 
-/* All connections together hold a bounded number of bytes: the one that goes over it is closed. */
+/* All connections together hold a bounded number of bytes: what goes over it closes the one that holds most. */
 static void
 test_held(void **state)
 {
@@ -282,16 +285,50 @@ test_held(void **state)
 	AUTO_FREE char *text = malloc(2001);
 	memset(text, ' ', 2000);
 	text[2000] = '\0';
-	held = held_by_others = JSON_SOCKET_MAX_HELD - 1000;
+	pool.held = held_by_others = JSON_SOCKET_MAX_HELD - 1000;
 	say("{\"a\": 1}\n{\"b\": ");
 	until(&messages, 1);
-	assert_int_equal(held, held_by_others + 6);
+	assert_int_equal(pool.held, held_by_others + 6);
 	say("2}\n");
 	until(&messages, 2);
-	assert_int_equal(held, held_by_others);
+	assert_int_equal(pool.held, held_by_others);
 	assert_int_equal(closed, 0);
 	say(text);
 	until(&closed, 1);
+}
+
+static void
+on_other_closed(void *arg)
+{
+	++*(int *)arg;
+}
+
+/* One that holds much and never goes on does not keep the others out. */
+static void
+test_held_by_another(void **state)
+{
+	(void)state;
+	const struct json_socket_events its_events = {.message = on_message, .closed = on_other_closed, .pool = &pool};
+	struct kettle_error err = {0};
+	struct json_socket *idle;
+	int fds[2], idle_closed = 0;
+	char text[801];
+	memset(text, ' ', 800);
+	text[800] = '\0';
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(json_socket_open(&loop, fds[0], &its_events, &idle_closed, &idle, &err), 0);
+	pool.held = held_by_others = JSON_SOCKET_MAX_HELD - 1000;
+	assert_int_equal(write(fds[1], text, 800), 800);
+	while (pool.held < held_by_others + 800)
+		(void)uv_run(&loop, UV_RUN_ONCE);
+	text[300] = '\0';
+	say(text);
+	until(&idle_closed, 1);
+	assert_int_equal(pool.held, held_by_others + 300);
+	say("{}\n");
+	until(&messages, 1);
+	assert_int_equal(closed, 0);
+	close(fds[1]);
 }
 
 /* What was sent before the end arrives, whole; what is sent after it does not. */
@@ -447,6 +484,7 @@ main(void)
 		TEST(test_close_at_message),
 		TEST(test_slow_reader),
 		TEST(test_held),
+		TEST(test_held_by_another),
 		TEST(test_finish),
 		TEST(test_share),
 		TEST(test_not_ready),

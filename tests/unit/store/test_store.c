@@ -515,6 +515,43 @@ test_read_only(void **state)
 }
 
 static int
+insert_small(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)arg;
+	return db_exec(
+		db, err, "INSERT INTO blobs (sha256, size, data) VALUES (lower(hex(randomblob(32))), 1, zeroblob(1))", NULL);
+}
+
+static void
+expect_moved(struct fixture *f)
+{
+	struct kettle_error err = {0};
+	assert_int_equal(fixture_write(f, insert_small, NULL, &err), KETTLE_EIO);
+	assert_says(&err, "was moved, replaced or removed while it is in use: nothing was stored");
+}
+
+/* What is written to a file without its name would be accepted and lost. */
+static void
+test_moved(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_open(&f);
+	AUTO_FREE char *away = path_join(f.dir, "away");
+	assert_int_equal(fixture_write(&f, insert_small, NULL, NULL), 0);
+	int64_t before = fixture_int(&f, "SELECT count(*) FROM blobs");
+	assert_int_equal(rename(f.path, away), 0);
+	expect_moved(&f);
+	assert_int_equal(file_write(f.path, "another", 7, 0600, NULL), 0);
+	expect_moved(&f);
+	assert_int_equal(unlink(f.path), 0);
+	assert_int_equal(rename(away, f.path), 0);
+	assert_int_equal(fixture_write(&f, insert_small, NULL, NULL), 0);
+	assert_int_equal(fixture_int(&f, "SELECT count(*) FROM blobs"), before + 1);
+	fixture_close(&f);
+}
+
+static int
 insert_big(struct db *db, void *arg, struct kettle_error *err)
 {
 	(void)arg;
@@ -635,6 +672,7 @@ main(void)
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_read_only),
+		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_full_by_pages),
 		cmocka_unit_test(test_full_by_file_size),
 		cmocka_unit_test(test_full_disk),

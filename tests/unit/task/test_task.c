@@ -5,6 +5,8 @@
 #include "task/task.h"
 #include "task/task_yml.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -467,6 +469,48 @@ test_reach(void **state)
 	scratch_remove(scratch);
 }
 
+/* Exchanges two names until it is stopped. */
+struct exchange {
+	const char *a, *b;
+	int stop;
+};
+
+static void *
+exchange_names(void *arg)
+{
+	struct exchange *exchange = arg;
+	while (!__atomic_load_n(&exchange->stop, __ATOMIC_RELAXED))
+		(void)renameat2(AT_FDCWD, exchange->a, AT_FDCWD, exchange->b, RENAME_EXCHANGE);
+	return NULL;
+}
+
+#define READS 1000 /* of which, without a look at what was opened, about every tenth meets the change */
+
+/* A file that turns into a link out of the task while the task is read: either it is refused, or the file is read. */
+static void
+test_changing_link(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_FREE char *dir = make_task(scratch, FILES LANG CASES), *source = path_join(dir, "e.py");
+	AUTO_FREE char *other = scratch_write(scratch, "other.py", "secret\n"), *link = path_join(dir, "link");
+	struct exchange exchange = {.a = source, .b = link};
+	pthread_t thread;
+	int secrets = 0;
+	assert_int_equal(symlink(other, link), 0);
+	assert_int_equal(pthread_create(&thread, NULL, exchange_names, &exchange), 0);
+	for (int i = 0; i < READS; i++) {
+		AUTO_JSON json_t *bundle = NULL;
+		if (task_read(languages, dir, &bundle, NULL) == 0 &&
+			strcmp(text_at(at(at(bundle, "files"), "e.py"), "text"), "secret\n") == 0)
+			secrets++;
+	}
+	__atomic_store_n(&exchange.stop, 1, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(secrets, 0);
+	scratch_remove(scratch);
+}
+
 static void
 test_too_big(void **state)
 {
@@ -512,6 +556,7 @@ main(void)
 		cmocka_unit_test(test_bad_folders),
 		cmocka_unit_test(test_special_files),
 		cmocka_unit_test(test_reach),
+		cmocka_unit_test(test_changing_link),
 		cmocka_unit_test(test_too_big),
 		cmocka_unit_test(test_binary),
 	};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Comma-separated values, RFC 4180, for programs and for spreadsheets. [any] */
+#ifndef KETTLE_BASE_CSV_H
+#define KETTLE_BASE_CSV_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * Writes a row: the values of an object in their order, or its names. null is an empty field; what is no text is JSON. Text
+ * that a spreadsheet would carry out as a formula gets an apostrophe before it.
+ */
+void csv_put(FILE *out, const json_t *row, bool names);
+
+#endif
