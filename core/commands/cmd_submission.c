@@ -4,6 +4,8 @@
 
 #include "commands/handlers.h"
 
+#include "session/core.h"
+
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
@@ -454,6 +456,39 @@ cmd_submission_show(const struct command_call *call, json_t **ret_result, struct
 	(void)json_object_update_new(row, more);
 	*ret_result = STEAL(row);
 	return 0;
+}
+
+void
+add_submission_places(const struct core *core, json_t *result)
+{
+	size_t i;
+	json_t *job;
+	json_array_foreach(json_object_get(result, "jobs"), i, job) {
+		AUTO_JSON json_t *position = engine_queue_position(core->engine, member_int(job, "job"), 0);
+		if (strcmp(member_text(job, "state"), "queued") == 0 && position)
+			json_object_update_missing(job, position);
+	}
+}
+
+/* ---- watch ---- */
+
+/* The events are read before the jobs: what happens in between is told twice rather than not at all. */
+int
+cmd_submission_watch(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL, *jobs = NULL;
+	int64_t id = member_int(call->args, "id"), seq = 0;
+	int rc = submission_find(call, id, false, &row, err);
+	if (rc == 0)
+		rc = db_int(call->db, &seq, err, "SELECT coalesce(max(seq), 0) FROM events", NULL);
+	if (rc == 0)
+		rc = db_array(call->db, &jobs, err,
+			"SELECT id AS job, device, state FROM jobs WHERE submission = ? AND done_at IS NULL ORDER BY id", "i", id);
+	if (rc == 0)
+		*ret_result = json_pack("{s:I, s:O, s:O, s:O, s:O, s:I}", "id", (json_int_t)id, "leaderboard",
+			json_object_get(row, "leaderboard_name"), "mode", json_object_get(row, "mode"), "done",
+			json_object_get(row, "done"), "jobs", jobs, "seq", (json_int_t)seq);
+	return rc;
 }
 
 /* ---- cancel and delete ---- */

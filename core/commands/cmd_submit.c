@@ -4,6 +4,8 @@
 
 #include "commands/handlers.h"
 
+#include "session/core.h"
+
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/popcorn_header.h"
@@ -334,6 +336,12 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:s, s:O}", "mode", submit->mode, "file_name", submit->file_name, "jobs", submit->jobs);
 	return db_event(db, "submission.accepted", 'u', submit->board.id, submit->id, submit->actor->user, data, err);
+}
+
+void
+add_submit_stays(const struct core *core, json_t *result)
+{
+	(void)json_object_set_new(result, "stays", json_boolean(core->setup.stays));
 }
 
 int

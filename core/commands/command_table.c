@@ -264,12 +264,14 @@ const struct command commands[] = {
 			{"note", ARGUMENT_STRING, .meta = "TEXT",
 				.help = "what you want to remember of it; at most 500 characters"},
 			{NO_WAIT}),
-		.run = cmd_submit, .example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
+		.run = cmd_submit, .add = add_submit_stays,
+		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
 		.details = "A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again "
 				   "with a secret seed; it counts when everything passed.",
 		.answer =
 			"`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
-			"number of the event, \"practice\": true after the deadline, \"remarks\": about directives that were not "
+			"number of the event, \"stays\": whether a server goes on with it, \"practice\": true after the deadline, "
+			"\"remarks\": about directives that were not "
 			"read}`; on the command line, which "
 			"waits, what `submission.show` answers."},
 	{"submission.list", "lists submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
@@ -289,7 +291,7 @@ const struct command commands[] = {
 			"`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", \"state\", "
 			"\"practice\", \"note\", \"user_name\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
 	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_show,
+		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_show, .add = add_submission_places,
 		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that.",
 		.answer =
 			"`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
@@ -297,7 +299,15 @@ const struct command commands[] = {
 			"\"note\", \"code\", "
 			"\"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [KernelBot's form], \"rank\": {device: "
 			"rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", \"waits\": why its device cannot "
-			"serve it now, \"compilation\", \"runs\", \"artifacts\", \"rank\"}]}`."},
+			"serve it now, \"place\": jobs before it, \"wait_s\": how long it is likely to wait, \"compilation\", "
+			"\"runs\", \"artifacts\", \"rank\"}]}`."},
+	{"submission.watch", "follows one of your submissions until its end", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_watch, .example = "kettle submission watch 12",
+		.details = "It shows the place in the queue, how long the wait is likely to be, and the progress; then the "
+				   "report. Where no `kettle serve` is running, this process runs the submission itself.",
+		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"done\", \"jobs\": [{\"job\", \"device\", "
+				  "\"state\"}] that have not ended, \"seq\": number of the last event}`; on the command line, which "
+				  "waits, what `submission.show` answers."},
 	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_artifacts,
 		.example = "kettle submission artifacts 12 -o profile",
@@ -459,7 +469,8 @@ const struct command commands[] = {
 		ARGUMENTS({POSITIONAL("job", ID), .repeated = true, .meta = "JOB", .help = "the number of a job"}),
 		.engine = cmd_queue_place, .hidden = true,
 		.answer = "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it, \"length\": of the queue, "
-				  "\"waits\": why the device cannot serve it now}]}`; of those jobs that are queued."},
+				  "\"waits\": why the device cannot serve it now, \"wait_s\": how long it is likely to wait}]}`; of "
+				  "those jobs that are queued."},
 	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_ENGINE,
 		ARGUMENTS({FLAG("known"), .help = "what is known of the machines, without waiting for an answer"}),

@@ -143,6 +143,8 @@ command_run_fn cmd_problems_sync;
  * submission.accepted. Store's thread.
  */
 command_run_fn cmd_submit;
+/* Adds "stays": whether a server goes on with it when the process that submitted it ends. */
+command_add_fn add_submit_stays;
 
 /* ---- cmd_submission.c: submissions. Store's threads ---- */
 
@@ -166,6 +168,13 @@ command_run_fn cmd_submission_list;
  * jobs have ended; then the worst counts.
  */
 command_run_fn cmd_submission_show;
+/* Adds to queued jobs what engine_queue_position says of them. */
+command_add_fn add_submission_places;
+/*
+ * submission.watch {id}, by its owner and admins: {"id", "leaderboard", "mode", "done", "jobs": [{"job", "device",
+ * "state"}] that have not ended, "seq": of the last event before}. It writes nothing, but wants an engine as a write does.
+ */
+command_run_fn cmd_submission_watch;
 /* submission.cancel {id}, by its owner and admins (a rerun: by admins): {"id", "jobs"}. ECONFLICT: it has ended. */
 command_run_fn cmd_submission_cancel;
 /* submission.delete {id}, by its owner and admins (one that is marked as a cheat: by admins): {"id", "status": "ok"}.

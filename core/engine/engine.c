@@ -107,7 +107,7 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 
 struct load {
 	struct engine *engine;
-	json_t *jobs, *units, *configured;
+	json_t *jobs, *units, *recent, *configured;
 	store_done done;
 	void *arg;
 };
@@ -117,6 +117,8 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct load *load = arg;
 	int rc = jobs_open(db, &load->jobs, err);
+	if (rc == 0)
+		rc = jobs_recent(db, &load->recent, err);
 	return rc < 0 ? rc : settings_units_match(db, load->configured, &load->units, err);
 }
 
@@ -174,6 +176,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	if (err)
 		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
 	unit_health_load(engine, load->units);
+	expected_wait_load(engine, load->recent);
 	/* An engine that stops leaves them to the next one. */
 	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row)
 		load_job(engine, row);
@@ -184,6 +187,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	engine_schedule(engine);
 	json_decref(load->jobs);
 	json_decref(load->units);
+	json_decref(load->recent);
 	json_decref(load->configured);
 	free(load);
 }
@@ -280,9 +284,11 @@ engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 		return NULL;
 	if (job->waits)
 		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
-	return json_pack("{s:I, s:I, s:s, s:o*}", "place", (json_int_t)fair_queue_position(job->device->queue, &job->item),
-		"length", (json_int_t)fair_queue_length(job->device->queue), "device", job->device->name, "waits",
-		multi_device_shortage(job->device));
+	size_t place = fair_queue_position(job->device->queue, &job->item);
+	int64_t wait_s = expected_wait_s(job->device, place);
+	return json_pack("{s:I, s:I, s:s, s:o*, s:o*}", "place", (json_int_t)place, "length",
+		(json_int_t)fair_queue_length(job->device->queue), "device", job->device->name, "waits",
+		multi_device_shortage(job->device), "wait_s", wait_s < 0 ? NULL : json_integer(wait_s));
 }
 
 void

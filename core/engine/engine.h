@@ -79,8 +79,9 @@ typedef void (*engine_test_done)(void *arg, struct engine *engine, struct unit *
 int engine_unit_test(
 	struct engine *engine, const json_t *unit, engine_test_done done, void *arg, struct kettle_error *err);
 /*
- * {"place": n (0: next; not there: it is beside the queue), "device", "waits": a sentence, where its device cannot serve
- * it now} of a queued job of this user (0: of anybody), NULL when there is no such job. New reference.
+ * {"place": n (0: next; not there: it is beside the queue), "length": of the queue, "device", "waits": a sentence, where
+ * its device cannot serve it now, "wait_s": how long it is likely to wait, where jobs have ended on the device} of a
+ * queued job of this user (0: of anybody), NULL when there is no such job. New reference.
  */
 json_t *engine_queue_position(const struct engine *engine, int64_t job, int64_t user);
 /* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */

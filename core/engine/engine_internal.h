@@ -23,6 +23,8 @@
 #define ENGINE_PAUSE_MS 250
 #define ENGINE_PAUSE_MAX_MS 60000
 #define ENGINE_TICK_MS 250
+/* Of so many of the last jobs of a device the time that they took is known. */
+#define ENGINE_RECENT 15
 /* So many faults of its GPUs in a row disable a unit; then it is tried so often. */
 #define ENGINE_FAULTS_MAX 2
 #define ENGINE_TEST_MS 60000
@@ -73,7 +75,10 @@ struct device {
 	char *name;
 	struct unit *units;
 	struct fair_queue *queue;
-	struct engine_job *held; /* that wait, outside of the queue, until enough of its units are in order */
+	uint64_t recent_ms[ENGINE_RECENT]; /* what its last jobs took, from their start to their end; in turns */
+	size_t recent;                     /* how many have been put there */
+	bool recent_loaded;                /* those of before this engine are there */
+	struct engine_job *held;           /* that wait, outside of the queue, until enough of its units are in order */
 	struct device *next;
 };
 
@@ -253,6 +258,14 @@ void multi_device_release(struct device *device);
 size_t multi_device_held(const struct device *device);
 /* Why the device starts no job now, or not the first held one. New string, NULL: it does. */
 json_t *multi_device_shortage(const struct device *device);
+
+/* expected_wait.c */
+/* A job of the device has ended with a verdict of its own. */
+void expected_wait_add(struct device *device, uint64_t took_ms);
+/* jobs_recent's, for the devices that have none of them yet. */
+void expected_wait_load(struct engine *engine, const json_t *recent);
+/* Seconds until a job begins that has so many before it; -1: not known. */
+int64_t expected_wait_s(const struct device *device, size_t place);
 /* It begins to be, or ends being, in run steps. */
 void multi_device_run(struct engine_job *job, bool runs);
 /* The section of its unit for the runner, with the others under `more`. New reference. */

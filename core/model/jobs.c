@@ -88,6 +88,15 @@ jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 		NULL);
 }
 
+int
+jobs_recent(struct db *db, json_t **ret_recent, struct kettle_error *err)
+{
+	return db_array(db, ret_recent, err,
+		"SELECT device, done_at - started_at AS took_ms FROM (SELECT * FROM jobs ORDER BY id DESC LIMIT 1000) WHERE "
+		"state IN ('passed', 'failed', 'timed_out') AND started_at IS NOT NULL ORDER BY id",
+		NULL);
+}
+
 struct material_row {
 	struct job_material material;
 	int64_t task;

@@ -23,6 +23,11 @@ int64_t jobs_seed(void);
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit_key",
  * "handle", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
+/*
+ * What the last jobs took that ended with a verdict of their own, from start to end, oldest first: [{"device",
+ * "took_ms"}], of the last 1,000 jobs.
+ */
+int jobs_recent(struct db *db, json_t **ret_recent, struct kettle_error *err);
 /* What is needed to plan a job. */
 struct job_material {
 	json_t *bundle; /* see task.h, with `jit_cache: no` where the board says so; NULL: nothing was read */

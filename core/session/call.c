@@ -81,6 +81,8 @@ static void
 ran_on_store(void *arg, const struct kettle_error *err)
 {
 	struct call *call = arg;
+	if (!err && call->command->add && call->core->engine)
+		call->command->add(call->core, call->result);
 	call_answer(call, err, call->result);
 }
 

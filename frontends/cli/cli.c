@@ -43,6 +43,8 @@ const struct args_ui cli_uis[] = {
 	{"submit", .own = submit_options, .report = true, .start = submit_start, .answer = submit_accepted,
 		.render = render_submission_report, .status = render_submission_status},
 	{"submission.show", .own = render_submission_options, .render = render_submission_show},
+	{"submission.watch", .own = task_run_options, .report = true, .answer = submit_watched,
+		.render = render_submission_report, .status = render_submission_status},
 	{"submission.rerun", .answer = submit_accepted, .render = render_submission_report,
 		.status = render_submission_status},
 	{"submission.artifacts", .own = artifacts_options, .answer = artifacts_answer},
@@ -201,8 +203,9 @@ stop(void *self, kettle_fn done, void *arg)
 {
 	struct cli *cli = self;
 	if (cli->run)
-		run_interrupt(cli->run);
-	done(arg);
+		run_interrupt(cli->run, done, arg);
+	else
+		done(arg);
 }
 
 static void

@@ -301,8 +301,23 @@ test_submit_waits_until_done(void **arg)
 	cli_host_answer(&state->host, "submission.show", json_pack("{s:b}", "done", 0));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.cancelled"));
 	assert_int_equal(RUN(state, "submit", state->file), 130);
-	HAS(state->err, "submission 7 is still queued or running; `kettle submission cancel 7` stops it.");
+	HAS(state->err,
+		"submission 7 is still queued or running; `kettle submission watch 7` follows it, `kettle submission "
+		"cancel 7` cancels it.");
 	assert_true(state->host.unsubscribed);
+}
+
+/* Nothing goes on with it, so it is cancelled; unless it has ended meanwhile. */
+static void
+test_submit_interrupted_alone(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i, s:b}", "id", 7, "seq", 1, "stays", 0));
+	cli_host_answer(&state->host, "submission.cancel", json_pack("{s:i}", "id", 7));
+	assert_int_equal(RUN(state, "submit", state->file), 130);
+	assert_json(called(state, 1, "submission.cancel"), "{\"id\": 7}");
+	HAS(state->err, "submission 7 is cancelled: no `kettle serve` is running that would finish it.");
+	assert_int_equal(state->host.timers, 0);
 }
 
 static void
@@ -726,6 +741,7 @@ main(void)
 		TEST(test_submit_failed),
 		TEST(test_submit_engine_could_not),
 		TEST(test_submit_waits_until_done),
+		TEST(test_submit_interrupted_alone),
 		TEST(test_submit_json),
 		TEST(test_submit_quiet),
 		TEST(test_submit_no_wait),

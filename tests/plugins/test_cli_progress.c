@@ -68,12 +68,12 @@ stored(struct fixture *fixture, const char *kind, const char *state)
 static void
 whole_job(struct fixture *fixture)
 {
-	progress_queued(fixture->progress, "CPU", -1, "");
-	progress_queued(fixture->progress, "CPU", 2, "");
+	progress_queued(fixture->progress, "CPU", -1, -1, "");
+	progress_queued(fixture->progress, "CPU", 2, 150, "");
 	assert_true(progress_waits(fixture->progress));
 	stored(fixture, "job.started", "running");
 	assert_false(progress_waits(fixture->progress));
-	progress_queued(fixture->progress, "CPU", 1, ""); /* too late: it has begun */
+	progress_queued(fixture->progress, "CPU", 1, -1, ""); /* too late: it has begun */
 	feed(fixture, "{\"event\":\"step\",\"step\":\"harness\",\"state\":\"building\",\"cached\":true}");
 	feed(fixture, "{\"event\":\"step\",\"step\":\"submission\",\"state\":\"building\",\"cached\":false}");
 	feed(fixture, "{\"event\":\"outcome\",\"step\":\"submission\",\"state\":\"passed\"}");
@@ -102,7 +102,7 @@ test_lines(void **state)
 	begin(&fixture, 0, false);
 	whole_job(&fixture);
 	assert_shown(&fixture, "CPU: queued\n"
-						   "CPU: queued, 2 before it\n"
+						   "CPU: queued, 2 before it, begins in about 3 minutes\n"
 						   "CPU: started\n"
 						   "CPU: building\n"
 						   "CPU: waiting for the device\n"
@@ -132,7 +132,7 @@ test_live(void **state)
 	struct fixture fixture;
 	(void)state;
 	begin(&fixture, 24, false);
-	progress_queued(fixture.progress, "CPU", 0, "");
+	progress_queued(fixture.progress, "CPU", 0, -1, "");
 	feed(&fixture, "{\"event\":\"step\",\"step\":\"benchmark\",\"state\":\"running\"}");
 	stored(&fixture, "job.done", "passed");
 	/* Each live line clears the one before; none fills the last column. */
@@ -160,7 +160,7 @@ test_garbage(void **state)
 		char name[200];
 		memset(name, 'x', sizeof(name));
 		snprintf(name, sizeof(name), "%d%s", i, i % 2 ? "" : "device");
-		progress_queued(fixture.progress, name, -1, "");
+		progress_queued(fixture.progress, name, -1, -1, "");
 	}
 	progress_free(fixture.progress);
 	fclose(fixture.term.out);

@@ -47,6 +47,8 @@ extern const struct args_option task_run_options[];
 void submit_start(struct run *run);
 /* The answer to submit and submission rerun: follows the submission, or prints its number with --no-wait. */
 void submit_accepted(struct run *run, const json_t *result);
+/* The answer to submission watch: follows the submission, or shows it where it has ended. */
+void submit_watched(struct run *run, const json_t *result);
 /*
  * No member: the line typed at the menu ("1 3", "1,H100") as an array of device names. New reference; NULL: a word in it
  * is not a device, or the line is empty.

@@ -78,7 +78,8 @@ submit_accepted(struct run *run, const json_t *result)
 	if (!member_true(run->args.values, "no_wait")) {
 		if (!run->json && !run->quiet)
 			say_accepted(&run->term, id, result);
-		follow_submission(run, id, member_int(result, "seq"), json_object_get(result, "jobs"));
+		follow_submission(run, id, member_int(result, "seq"), json_object_get(result, "jobs"),
+			json_is_false(json_object_get(result, "stays")));
 		return;
 	}
 	if (run->json)
@@ -86,6 +87,17 @@ submit_accepted(struct run *run, const json_t *result)
 	else
 		fprintf(run->term.out, "%lld\n", (long long)id);
 	run_finish(run, RUN_OK);
+}
+
+void
+submit_watched(struct run *run, const json_t *result)
+{
+	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(result, "id"));
+	if (member_true(result, "done"))
+		run_call(run, "submission.show", args, run_result);
+	else
+		follow_submission(
+			run, member_int(result, "id"), member_int(result, "seq"), json_object_get(result, "jobs"), false);
 }
 
 static void prompt_devices(struct run *run);

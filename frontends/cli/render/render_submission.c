@@ -298,6 +298,21 @@ report_rerun(const struct term *term, const json_t *job)
 	term_block(term->out, member_text(failed, "error"), 4, REPORT_OUTPUT_LINES);
 }
 
+/* "  queue: 3 before it, begins in about 2 minutes" */
+static void
+report_place(const struct term *term, const json_t *job)
+{
+	char begins[FORMAT_SIZE];
+	if (!json_is_integer(json_object_get(job, "place")))
+		return;
+	template_put(term, "  queue: {place?{place} before it|next}", job, NULL);
+	if (member_int(job, "wait_s") > 0) {
+		format_wait(member_int(job, "wait_s"), begins);
+		fprintf(term->out, ", begins %s", begins);
+	}
+	fputc('\n', term->out);
+}
+
 static void
 report_job(struct run *run, const json_t *job, const char *device)
 {
@@ -314,6 +329,7 @@ report_job(struct run *run, const json_t *job, const char *device)
 	report_rerun(term, job);
 	if (!is_repeated(job, runs, error))
 		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
+	report_place(term, job);
 	term_block(term->out, member_text(job, "waits"), 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);
 	json_array_foreach(runs, i, one)

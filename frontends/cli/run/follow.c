@@ -22,16 +22,19 @@
 #define FOLLOW_TICK_MS 1000
 #define FOLLOW_POSITION_MS 2000
 #define FOLLOW_CHECK_MS 30000
+#define FOLLOW_CANCEL_MS 5000 /* so long an interrupted command waits for its submission to be cancelled */
 
 struct follow {
 	struct run *run;
 	struct progress *progress;
-	int64_t id; /* 0: a task run */
+	int64_t id;   /* 0: a task run */
+	bool alone;   /* no server goes on with it, and it ends with this command */
+	bool leaving; /* interrupted: nothing is shown any more */
 	uint64_t subscription;
 	bool subscribed, checking, again, positioning;
 	follow_solution solution; /* of task.verify, which shows no progress; else NULL */
 	json_t *jobs;             /* arguments of queue.place */
-	struct kettle_timer *tick, *check, *position;
+	struct kettle_timer *tick, *check, *position, *leave;
 };
 
 static void check(void *arg);
@@ -41,6 +44,8 @@ on_shown(struct run *run, const json_t *result)
 {
 	struct follow *follow = run->work;
 	follow->checking = false;
+	if (follow->leaving)
+		return;
 	if (member_true(result, "done"))
 		run_result(run, result);
 	else if (follow->again)
@@ -67,6 +72,8 @@ on_follow_event(void *arg, const json_t *event)
 	struct follow *follow = arg;
 	const char *kind = member_text(event, "kind");
 	const struct run *run = follow->run;
+	if (follow->leaving)
+		return;
 	const json_t *solution = json_object_get(event, "solution");
 	if (solution && follow->solution && !run->quiet && !run->json) {
 		follow->solution(&run->term, solution);
@@ -95,6 +102,7 @@ on_placed(struct run *run, const json_t *result)
 	json_array_foreach(json_object_get(result, "places"), i, position) {
 		bool counted = json_is_integer(json_object_get(position, "place"));
 		progress_queued(follow->progress, member_text(position, "device"), counted ? member_int(position, "place") : -1,
+			json_is_integer(json_object_get(position, "wait_s")) ? member_int(position, "wait_s") : -1,
 			member_text(position, "waits"));
 	}
 }
@@ -110,8 +118,51 @@ on_position(void *arg)
 	run_try(follow->run, "queue.place", follow->jobs, on_placed);
 }
 
-/* Prints that the submission goes on, or what the command leaves. */
 static void
+say_left(const struct follow *follow)
+{
+	fprintf(stderr,
+		"kettle: submission %lld is still queued or running; `kettle submission watch %lld` follows it, `kettle "
+		"submission cancel %lld` cancels it.\n",
+		(long long)follow->id, (long long)follow->id, (long long)follow->id);
+}
+
+/* NULL: it has ended meanwhile, or it may not be cancelled. */
+static void
+on_cancelled(struct run *run, const json_t *result)
+{
+	const struct follow *follow = run->work;
+	if (result)
+		fprintf(stderr, "kettle: submission %lld is cancelled: no `kettle serve` is running that would finish it.\n",
+			(long long)follow->id);
+	else
+		fprintf(stderr, "kettle: `kettle submission show %lld` shows what became of submission %lld.\n",
+			(long long)follow->id, (long long)follow->id);
+	run_interrupt_end(run);
+}
+
+static void
+leave_anyway(void *arg)
+{
+	struct follow *follow = arg;
+	say_left(follow);
+	run_interrupt_end(follow->run);
+}
+
+static bool
+cancel(struct run *run)
+{
+	struct follow *follow = run->work;
+	AUTO_JSON json_t *args = json_pack("{s:I}", "id", (json_int_t)follow->id);
+	if (run->host->timer_start(run->host, FOLLOW_CANCEL_MS, 0, leave_anyway, follow, &follow->leave, NULL))
+		return false;
+	follow->leaving = true;
+	run_try(run, "submission.cancel", args, on_cancelled);
+	return true;
+}
+
+/* Prints what the command leaves, and that the submission goes on; one that nothing would go on with is cancelled. */
+static bool
 interrupted(struct run *run)
 {
 	struct follow *follow = run->work;
@@ -119,10 +170,11 @@ interrupted(struct run *run)
 	progress_hide(follow->progress);
 	if (kept)
 		fprintf(stderr, "kettle: %s.\n", kept);
+	if (follow->id && follow->alone && cancel(run))
+		return true;
 	if (follow->id)
-		fprintf(stderr,
-			"kettle: submission %lld is still queued or running; `kettle submission cancel %lld` stops it.\n",
-			(long long)follow->id, (long long)follow->id);
+		say_left(follow);
+	return false;
 }
 
 static void
@@ -134,6 +186,7 @@ follow_end(struct run *run)
 	run->host->timer_stop(run->host, follow->tick);
 	run->host->timer_stop(run->host, follow->check);
 	run->host->timer_stop(run->host, follow->position);
+	run->host->timer_stop(run->host, follow->leave);
 	json_decref(follow->jobs);
 	progress_free(follow->progress);
 	free(follow);
@@ -162,7 +215,7 @@ follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, f
 }
 
 void
-follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
+follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs, bool alone)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
@@ -173,10 +226,13 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs)
 		return;
 	}
 	struct follow *follow = run->work;
+	follow->alone = alone;
 	follow->jobs = json_pack("{s:[]}", "job");
 	json_array_foreach(jobs, i, job) {
 		json_int_t number = member_int(job, "job");
-		progress_queued(follow->progress, member_text(job, "device"), -1, "");
+		progress_queued(follow->progress, member_text(job, "device"), -1, -1, "");
+		if (strcmp(member_text(job, "state"), "running") == 0)
+			progress_begun(follow->progress, member_text(job, "device"));
 		if (number > 0)
 			json_array_append_new(json_object_get(follow->jobs, "job"), json_integer(number));
 	}

@@ -7,9 +7,10 @@
 
 /*
  * Shows the events of a submission after number seq until it is done, then renders submission.show and ends the run.
- * jobs: [{"job", "device"}].
+ * jobs: [{"job", "device", "state" (default: queued)}]. alone: no server goes on with it when this command ends: an
+ * interruption cancels it.
  */
-void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs);
+void follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs, bool alone);
 /* Calls the run's command and shows the progress of the task run in this process; the answer ends the run. */
 void follow_command(struct run *run);
 /* Shows on a terminal alone, until the run's work ends, the progress of what is tried before the command. */

@@ -371,7 +371,11 @@ run_free(struct run *run)
 	args_free(&run->args);
 	json_decref(run->tried);
 	json_decref(run->actor);
+	kettle_fn stopped = run->stopped;
+	void *arg = run->stopped_arg;
 	free(run);
+	if (stopped)
+		stopped(arg);
 }
 
 void
@@ -385,12 +389,19 @@ run_finish(struct run *run, int status)
 }
 
 void
-run_interrupt(struct run *run)
+run_interrupt(struct run *run, kettle_fn stopped, void *arg)
+{
+	run->stopped = stopped;
+	run->stopped_arg = arg;
+	if (!run->interrupted || !run->interrupted(run))
+		run_interrupt_end(run);
+}
+
+void
+run_interrupt_end(struct run *run)
 {
 	void (*done)(void *, int) = run->done;
 	void *arg = run->done_arg;
-	if (run->interrupted)
-		run->interrupted(run);
 	fflush(run->term.out);
 	run_free(run);
 	/* Called, not posted: after stop() the loop may not run again. */

@@ -32,8 +32,11 @@ struct run {
 	json_t *tried; /* of the task that was read, as task.check has it: becomes a member of the result; or NULL */
 	struct run_call *calls; /* all whose result has not come */
 	void *work; /* what the command keeps until its result (an export, a submission that is shown), or NULL */
-	void (*ended)(struct run *run);       /* frees it, before a result or an error is printed; NULL: there is none */
-	void (*interrupted)(struct run *run); /* before that: says what goes on without the run; may be NULL */
+	void (*ended)(struct run *run); /* frees it, before a result or an error is printed; NULL: there is none */
+	/* Before that: says what goes on without the run. True: it calls run_interrupt_end when that is known. May be NULL. */
+	bool (*interrupted)(struct run *run);
+	kettle_fn stopped; /* called once the run is over; set by run_interrupt */
+	void *stopped_arg;
 	bool report_is_new; /* the file of -o did not exist; it is removed where nothing is written to it */
 	FILE *report;       /* of -o, opened before the command starts, or NULL */
 	struct run **owner; /* set to NULL when the run is over */
@@ -88,7 +91,12 @@ void run_name_options(const struct run *run, struct kettle_error *err);
 void run_fail(struct run *run, const struct kettle_error *err);
 /* Ends the run and frees it; late answers are dropped. */
 void run_finish(struct run *run, int status);
-/* At SIGINT and SIGTERM: prints what goes on without the run and ends it. */
-void run_interrupt(struct run *run);
+/*
+ * At SIGINT and SIGTERM: prints what goes on without the run and ends it, at once or after a call that run->interrupted
+ * makes. stopped(arg) once it is over.
+ */
+void run_interrupt(struct run *run, kettle_fn stopped, void *arg);
+/* Ends a run whose `interrupted` returned true. */
+void run_interrupt_end(struct run *run);
 
 #endif

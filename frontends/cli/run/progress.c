@@ -156,8 +156,22 @@ set_state(struct progress *progress, struct device *device, const char *state)
 		print_line(progress, device, STYLE_NONE, "", state);
 }
 
+/* "queued, 3 before it, begins in about 2 minutes" */
+static void
+queue_text(char ret_text[PROGRESS_STATE_SIZE], int64_t position, int64_t wait_s)
+{
+	char begins[FORMAT_SIZE];
+	int used = position < 0    ? snprintf(ret_text, PROGRESS_STATE_SIZE, "queued")
+			   : position == 0 ? snprintf(ret_text, PROGRESS_STATE_SIZE, "queued, next")
+							   : snprintf(ret_text, PROGRESS_STATE_SIZE, "queued, %lld before it", (long long)position);
+	if (position < 0 || wait_s <= 0)
+		return;
+	format_wait(wait_s, begins);
+	snprintf(ret_text + used, PROGRESS_STATE_SIZE - (size_t)used, ", begins %s", begins);
+}
+
 void
-progress_queued(struct progress *progress, const char *name, int64_t position, const char *waits)
+progress_queued(struct progress *progress, const char *name, int64_t position, int64_t wait_s, const char *waits)
 {
 	struct device *device = device_of(progress, name);
 	char state[PROGRESS_STATE_SIZE];
@@ -165,12 +179,20 @@ progress_queued(struct progress *progress, const char *name, int64_t position, c
 		return;
 	if (*waits)
 		snprintf(state, sizeof(state), "waits: %s", waits);
-	else if (position > 0)
-		snprintf(state, sizeof(state), "queued, %lld before it", (long long)position);
 	else
-		snprintf(state, sizeof(state), position == 0 ? "queued, next" : "queued");
+		queue_text(state, position, wait_s);
 	set_state(progress, device, state);
 	progress_tick(progress);
+}
+
+void
+progress_begun(struct progress *progress, const char *name)
+{
+	struct device *device = device_of(progress, name);
+	if (!device)
+		return;
+	device->begun = true;
+	set_state(progress, device, "running");
 }
 
 bool

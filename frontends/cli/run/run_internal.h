@@ -30,10 +30,13 @@ struct progress;
 /* silent: nothing is shown. term is borrowed until progress_free. */
 struct progress *progress_new(const struct term *term, bool silent);
 /*
- * A device waits in its queue; position: the jobs before it, -1: not known. waits: why the device cannot run it now, or
- * "". Ignored for a device that has begun.
+ * A device waits in its queue; position: the jobs before it, wait_s: how long it is likely to wait; -1: not known. waits:
+ * why the device cannot run it now, or "". Ignored for a device that has begun.
  */
-void progress_queued(struct progress *progress, const char *device, int64_t position, const char *waits);
+void progress_queued(
+	struct progress *progress, const char *device, int64_t position, int64_t wait_s, const char *waits);
+/* A device is found running. */
+void progress_begun(struct progress *progress, const char *device);
 /* Whether a device still waits in its queue. */
 bool progress_waits(const struct progress *progress);
 /* One event of the subscription. */

@@ -121,3 +121,11 @@ format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE])
 	}
 	snprintf(ret_text, FORMAT_SIZE, "now");
 }
+
+void
+format_wait(int64_t seconds, char ret_text[FORMAT_SIZE])
+{
+	char relative[FORMAT_SIZE];
+	format_relative((seconds > 0 ? seconds : 1) * 1000, 0, relative);
+	snprintf(ret_text, FORMAT_SIZE, "in about %.50s", relative + strlen("in "));
+}

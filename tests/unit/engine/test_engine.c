@@ -51,6 +51,41 @@ test_slots_and_prefetch(void **state)
 	until(world_job_is(first, "passed") && world_job_is(second, "passed") && world_job_is(third, "passed"));
 }
 
+/* What the last jobs took tells how long the next ones wait; an engine that begins learns it from the database. */
+static void
+test_expected_wait(void **state)
+{
+	(void)state;
+	struct device *device = world_unit(0)->device;
+	unsigned slots = world_unit(0)->slots;
+	assert_int_equal(expected_wait_s(device, 0), -1);
+	expected_wait_add(device, 90000);
+	expected_wait_add(device, 2000);
+	expected_wait_add(device, 3000);
+	world_unit(0)->slots = 1;
+	assert_int_equal(expected_wait_s(device, 0), 3);
+	assert_int_equal(expected_wait_s(device, 3), 12);
+	world_unit(0)->slots = 2;
+	assert_int_equal(expected_wait_s(device, 3), 6);
+	world_unit(0)->disabled[0] = '!';
+	assert_int_equal(expected_wait_s(device, 3), -1);
+	world_unit(0)->disabled[0] = '\0';
+	/* Only the last ones count. */
+	for (size_t i = 0; i < ENGINE_RECENT; i++)
+		expected_wait_add(device, 1000);
+	world_unit(0)->slots = slots;
+	fake.on_submit = AT_ONCE;
+	int64_t job = world_submit();
+	until(world_job_is(job, "passed"));
+	fixture_sql(&world.c.f, "UPDATE jobs SET done_at = started_at + 7000");
+	world_stop(0);
+	world_start(world_devices(1, NULL));
+	until(engine_loaded(world.engine));
+	device = world_unit(0)->device;
+	assert_int_equal(device->recent, 1);
+	assert_int_equal(device->recent_ms[0], 7000);
+}
+
 static void
 test_idle_unit_first(void **state)
 {
@@ -522,6 +557,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_at_once),
 		TEST(test_slots_and_prefetch),
+		TEST(test_expected_wait),
 		TEST(test_idle_unit_first),
 		TEST(test_unknown_completion),
 		TEST(test_empty_completion),
