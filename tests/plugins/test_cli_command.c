@@ -253,6 +253,29 @@ test_submit_counts(void **arg)
 					"  score");
 }
 
+/* A mean that is hardly known says why, and what would help. */
+static void
+test_submit_wide(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show",
+		submission("passed",
+			"[{\"mode\":\"benchmark\",\"passed\":true,\"result\":{\"benchmark-count\":\"3\","
+			"\"benchmark.0.spec\":\"size: 9\",\"benchmark.0.mean\":\"260500\",\"benchmark.0.err\":\"1739700\","
+			"\"benchmark.0.best\":\"50000\",\"benchmark.0.worst\":\"9000000\",\"benchmark.0.runs\":\"100\","
+			"\"benchmark.1.spec\":\"size: 8\",\"benchmark.1.mean\":\"1000\",\"benchmark.1.err\":\"101\","
+			"\"benchmark.1.runs\":\"3\","
+			"\"benchmark.2.spec\":\"size: 7\",\"benchmark.2.mean\":\"1000\",\"benchmark.2.err\":\"99\"}}]"));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(RUN(state, "submit", state->file), 0);
+	HAS(state->out,
+		"    wide interval: its calls took from 50.00 µs to 9.000 ms. Do what is needed once, such as compiling, in a "
+		"first call for each shape; if it stays, something else uses the device: size: 9\n"
+		"    wide interval of only 3 calls: no more of them fitted into the time of a benchmark: size: 8\n"
+		"  score");
+}
+
 static json_t *
 progress(const char *device, json_t *event_take)
 {
@@ -738,6 +761,7 @@ main(void)
 		TEST(test_submit),
 		TEST(test_submit_profile),
 		TEST(test_submit_counts),
+		TEST(test_submit_wide),
 		TEST(test_submit_failed),
 		TEST(test_submit_engine_could_not),
 		TEST(test_submit_waits_until_done),

@@ -21,6 +21,8 @@
 #define REPORT_OUTPUT_LINES 40
 #define REPORT_FOLDER_WIDTH 40
 #define REPORT_COMPILE_NS 1000000 /* compilers that worked for less are not told of */
+#define REPORT_WIDE 0.1           /* a standard error is said to be wide beyond so much of its mean */
+#define REPORT_FEW_RUNS 10        /* ... and to come of few calls below so many */
 #define REPORT_PROFILE_LINES 600  /* of a profiler: launches with all their sections */
 
 static int
@@ -128,6 +130,34 @@ report_compiled(const struct term *term, const json_t *result, json_int_t count)
 	}
 }
 
+/* Says of means that are not known well why, and what would help. */
+static void
+report_wide(const struct term *term, const json_t *result, json_int_t count)
+{
+	for (json_int_t i = 0; i < count; i++) {
+		struct value_case benchmark = value_case(result, "benchmark", i);
+		double best = value_of_case(result, "benchmark", i, "best"),
+			   runs = value_of_case(result, "benchmark", i, "runs");
+		double worst = value_of_case(result, "benchmark", i, "worst");
+		char shortest[FORMAT_SIZE], longest[FORMAT_SIZE];
+		if (!(benchmark.off > REPORT_WIDE * benchmark.mean))
+			continue;
+		fputs("    ", term->out);
+		term_put(term, STYLE_YELLOW, "wide interval");
+		format_ns(best, shortest);
+		format_ns(worst, longest);
+		if (runs < REPORT_FEW_RUNS)
+			fprintf(term->out, " of only %.0f calls: no more of them fitted into the time of a benchmark: ", runs);
+		else
+			fprintf(term->out,
+				": its calls took from %s to %s. Do what is needed once, such as compiling, in a first call for each "
+				"shape; if it stays, something else uses the device: ",
+				shortest, longest);
+		term_sanitize(term->out, benchmark.spec, 0);
+		fputc('\n', term->out);
+	}
+}
+
 static void
 report_benchmarks(const struct term *term, const json_t *result)
 {
@@ -158,6 +188,7 @@ report_benchmarks(const struct term *term, const json_t *result)
 		fputs("    uncalibrated: the device has not been measured for this leaderboard, so its times vary more\n",
 			term->out);
 	report_compiled(term, result, count);
+	report_wide(term, result, count);
 	for (json_int_t i = 0; i < count; i++) {
 		struct value_case benchmark = value_case(result, "benchmark", i);
 		if (strcmp(benchmark.status, "fail") != 0)

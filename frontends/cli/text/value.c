@@ -48,11 +48,17 @@ value_case_text(const json_t *result, const char *kind, json_int_t index, const 
 	return text ? text : "";
 }
 
+double
+value_of_case(const json_t *result, const char *kind, json_int_t index, const char *field)
+{
+	return value_of(case_member(result, kind, index, field));
+}
+
 struct value_case
 value_case(const json_t *result, const char *kind, json_int_t index)
 {
 #define TEXT(field) value_case_text(result, kind, index, field)
-#define NUMBER(field) value_of(case_member(result, kind, index, field))
+#define NUMBER(field) value_of_case(result, kind, index, field)
 	double ratio = NUMBER("ratio");
 	return (struct value_case){
 		.spec = TEXT("spec"),

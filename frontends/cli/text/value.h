@@ -24,6 +24,8 @@ struct value_case {
 struct value_case value_case(const json_t *result, const char *kind, json_int_t index);
 /* The text of a member "KIND.INDEX.FIELD". "" where there is none. Borrowed. */
 const char *value_case_text(const json_t *result, const char *kind, json_int_t index, const char *field);
+/* The number that it is; NAN where there is none. */
+double value_of_case(const json_t *result, const char *kind, json_int_t index, const char *field);
 /* The number of cases by "KIND-count"; no more than the result has members, whatever a submission wrote there. */
 json_int_t value_case_count(const json_t *result, const char *kind);
 
