@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config.check: the configuration in force, and the toolkits that its machines have for its languages. */
+/* The configuration in force, with the toolkits that its machines have for its languages, and its reload. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -145,4 +145,19 @@ cmd_config_check(struct core *core, const struct actor *actor, const json_t *arg
 	for (size_t i = 0; i < core->runners_count; i++)
 		config_check_describe(check, &core->runners[i]);
 	config_check_finish(check);
+}
+
+void
+cmd_config_reload(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *result = NULL;
+	(void)actor;
+	(void)args;
+	if (core->setup.reload)
+		(void)core->setup.reload(core->setup.reload_arg, &result, &err);
+	else
+		(void)kettle_fail(
+			&err, KETTLE_EUNAVAIL, "No `kettle serve` is running on the database %s.", core->setup.database);
+	answer(arg, &err, result);
 }

@@ -631,6 +631,15 @@ const struct command commands[] = {
 				   "lacks and how to get it.",
 		.answer = "`{\"ok\", \"file\", \"config\": what is in force, \"warnings\", \"toolkits\": [{\"runner\", "
 				  "\"tool\", \"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
+	{"config.reload", "makes the server load its configuration again", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		.served = true, .engine = cmd_config_reload,
+		.details =
+			"The `kettle serve` of this database reads its own file again, as on SIGHUP, and the answer says "
+			"which keys took effect and which need a restart. If the file has a fault, the server continues with "
+			"the configuration that it has. The exit status is 1 where a restart is needed, 2 where the file has "
+			"a fault and 3 where no server is running.",
+		.answer = "`{\"ok\": whether nothing needs a restart, \"file\", \"reloaded\": [{\"key\", \"change\"}], "
+				  "\"restart\": [{\"key\", \"change\"}]}`."},
 	{"version", "shows the version of Kettle and where each part of it was found", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_version,
 		.details = "Parts are looked for from where the program lies, then where they were installed. The exit status "

@@ -368,12 +368,17 @@ command_engine_fn cmd_plugin_info;
 /* plugin.test {file}: the conformance checks: {"tests": [{"name","passed","message"}], "ok"}. */
 command_engine_fn cmd_plugin_test;
 
-/* ---- cmd_config.c: the configuration. The caller's process ---- */
+/* ---- cmd_config.c: the configuration. The caller's process, but for config.reload ---- */
 
 /* config.check {}: the configuration as it is in force: {"file", "config", "warnings", "toolkits": [{"runner", "tool",
  * "parts"}]}: what each machine has of the toolkits that the languages' plans start. A bad one is refused before this is
  * reached. */
 command_engine_fn cmd_config_check;
+/*
+ * config.reload {}: the server loads its configuration again, as on SIGHUP: {"ok", "file", "reloaded": [{"key", "change"}],
+ * "restart": the same}. ok: nothing needs a restart. A fault is the error, and the old configuration goes on.
+ */
+command_engine_fn cmd_config_reload;
 
 /* ---- cmd_version.c: the parts of this installation. The caller's process ---- */
 

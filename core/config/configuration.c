@@ -235,10 +235,31 @@ set_sandbox(struct config *config)
 		json_object_set_new(build, "cores", json_sprintf("%lld", json_integer_value(cores)));
 }
 
+/* Leaves of the file what a process needs that asks another one. */
+static void
+keep_places(struct config *config)
+{
+	static const char *const kept[] = {"database", "plugin_path"};
+	json_t *root = json_object(), *value;
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if ((value = json_object_get(config->root, kept[i])))
+			json_object_set(root, kept[i], value);
+	static const char *const none[] = {"languages", "runners", "devices"};
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		json_object_set_new(root, none[i], json_object());
+	json_decref(config->root);
+	config->root = root;
+}
+
 static int
 config_read(struct config *config, const struct config_request *request, struct kettle_error *err)
 {
 	int rc = config->file ? read_config_file(config, err) : 0;
+	/* Without the file it is only known where the database is if that was named. */
+	if (rc && request->asks && (request->database || environment("KETTLE_DB")))
+		rc = 0;
+	if (rc == 0 && request->asks)
+		keep_places(config);
 	if (rc == 0)
 		rc = config_check(config, err);
 	if (rc == 0)

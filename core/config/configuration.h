@@ -44,6 +44,8 @@ struct config_request {
 						 of which the last two need not exist */
 	const char *database; /* --db, relative to the current folder; NULL: $KETTLE_DB, then the file's, then
 							 $XDG_DATA_HOME/kettle/kettle.db */
+	bool asks; /* this process only asks another one: only `database` and `plugin_path` of the file count, and there are
+				   no languages, runners and devices; other faults of the file are none */
 };
 
 /*
@@ -64,8 +66,8 @@ int config_plugin(const struct config *config, const char *kind, const char *nam
 int config_device(const struct config *config, const char *name, const json_t **ret_device, struct kettle_error *err);
 
 /*
- * The differences of a configuration that was loaded again, as two arrays of sentences (new references): those that
- * config_adopt takes over, and those that take a restart.
+ * The differences of a configuration that was loaded again, as two arrays of {"key": "devices.CPU", "change": the rest of
+ * the sentence, such as "is new"} (new references): those that config_adopt takes over, and those that take a restart.
  */
 void config_compare(
 	const struct config *config, const struct config *fresh, json_t **ret_reloaded, json_t **ret_restart);

@@ -20,16 +20,18 @@ struct difference {
 	json_t *reloaded, *restart;
 };
 
-/* Adds the sentence about one changed member of a section; before or after is NULL where it has no such member. */
+/* Adds what is said of one changed member of a section; before or after is NULL where it has no such member. */
 typedef void difference_fn(const struct difference *difference, const char *section, const char *key,
 	const json_t *before, const json_t *after);
 
-__attribute__((format(printf, 2, 3))) static void
-add_sentence(json_t *list, const char *format, ...)
+/* key NULL: the section itself is changed. */
+__attribute__((format(printf, 4, 5))) static void
+add_change(json_t *list, const char *section, const char *key, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	json_array_append_new(list, json_vsprintf(format, args));
+	json_t *name = key ? json_sprintf("%s.%s", section, key) : json_string(section);
+	(void)json_array_append_new(list, json_pack("{s:o, s:o}", "key", name, "change", json_vsprintf(format, args)));
 	va_end(args);
 }
 
@@ -61,7 +63,7 @@ describe_plain(const struct difference *difference, const char *section, const c
 {
 	AUTO_FREE char *was = before ? json_dumps(before, JSON_ENCODE_ANY) : NULL;
 	AUTO_FREE char *is = after ? json_dumps(after, JSON_ENCODE_ANY) : NULL;
-	add_sentence(difference->reloaded, "%s.%s is now %s (it was %s).", section, key, is ? is : "the default",
+	add_change(difference->reloaded, section, key, "is now %s (it was %s)", is ? is : "the default",
 		was ? was : "the default");
 }
 
@@ -82,10 +84,9 @@ describe_device(const struct difference *difference, const char *section, const 
 	const json_t *after)
 {
 	if (after && !has_runners(difference->config, after))
-		add_sentence(difference->restart,
-			"%s.%s takes a restart: it uses a runner that was not configured when the engine started.", section, key);
+		add_change(difference->restart, section, key, "uses a runner that was not configured when the engine started");
 	else
-		add_sentence(difference->reloaded, "%s.%s %s.", section, key,
+		add_change(difference->reloaded, section, key, "%s",
 			!before  ? "is new"
 			: !after ? "is gone: its jobs end, and no new ones begin"
 					 : "is changed");
@@ -96,10 +97,7 @@ static void
 describe_plugin(const struct difference *difference, const char *section, const char *key, const json_t *before,
 	const json_t *after)
 {
-	add_sentence(difference->restart, "%s.%s %s, which takes a restart.", section, key,
-		!before  ? "is new"
-		: !after ? "is gone"
-				 : "is changed");
+	add_change(difference->restart, section, key, "%s", !before ? "is new" : !after ? "is gone" : "is changed");
 }
 
 void
@@ -111,7 +109,7 @@ config_compare(const struct config *config, const struct config *fresh, json_t *
 	compare_section(&difference, "devices", describe_device);
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_keys); i++)
 		if (!same(json_object_get(config->root, fixed_keys[i]), json_object_get(fresh->root, fixed_keys[i])))
-			add_sentence(difference.restart, "%s is changed, which takes a restart.", fixed_keys[i]);
+			add_change(difference.restart, fixed_keys[i], NULL, "is changed");
 	for (size_t i = 0; i < ARRAY_SIZE(plugin_sections); i++)
 		compare_section(&difference, plugin_sections[i], describe_plugin);
 	*ret_reloaded = difference.reloaded;

@@ -183,31 +183,51 @@ take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_
 	const struct core_limits limits = limits_of(app);
 	if (rc == 0)
 		rc = core_reload(app->core, json_object_get(app->config->root, "devices"), &limits, err);
-	if (rc < 0)
+	if (rc < 0) {
 		(void)json_object_update(app->config->root, before);
+		(void)setup_log(app, NULL);
+	}
 	config_free(fresh);
 	return rc;
 }
 
 static void
-reload(struct app *app)
+log_changes(enum kettle_log_level level, const char *what, const json_t *changes)
 {
-	struct kettle_error err = {0};
+	size_t i;
+	json_t *change;
+	json_array_foreach(changes, i, change)
+		log_write(level, "kettle", "%s: %s %s", what, member_text(change, "key"), member_text(change, "change"));
+}
+
+/* SIGHUP, and config.reload. */
+static int
+reload(void *arg, json_t **ret_result, struct kettle_error *err)
+{
+	struct app *app = arg;
+	struct kettle_error why = {0};
 	AUTO_JSON json_t *taken = NULL, *left = NULL;
 	if (app->stopping)
-		return;
-	if (take_over(app, &taken, &left, &err) < 0) {
-		log_write(KETTLE_LOG_ERROR, "kettle", "the configuration stays as it was: %s", err.message);
-		return;
+		return kettle_fail(err, KETTLE_ECANCELED, "The engine is stopping.");
+	int rc = take_over(app, &taken, &left, &why);
+	if (rc < 0) {
+		log_write(KETTLE_LOG_ERROR, "kettle", "the configuration stays as it was: %s", why.message);
+		return kettle_fail(err, rc, "The configuration stays as it was: %s", why.message);
 	}
 	if (json_array_size(taken) + json_array_size(left) == 0)
 		log_write(KETTLE_LOG_INFO, "kettle", "reloaded: the configuration is as it was");
-	size_t i;
-	json_t *sentence;
-	json_array_foreach(taken, i, sentence)
-		log_write(KETTLE_LOG_INFO, "kettle", "reloaded: %s", json_string_value(sentence));
-	json_array_foreach(left, i, sentence)
-		log_write(KETTLE_LOG_WARNING, "kettle", "needs a restart: %s", json_string_value(sentence));
+	log_changes(KETTLE_LOG_INFO, "reloaded", taken);
+	log_changes(KETTLE_LOG_WARNING, "needs a restart", left);
+	*ret_result = json_pack("{s:b, s:s?, s:O, s:O}", "ok", json_array_size(left) == 0, "file", app->config->file,
+		"reloaded", taken, "restart", left);
+	return 0;
+}
+
+static void
+on_hangup(struct app *app)
+{
+	AUTO_JSON json_t *unused = NULL;
+	(void)reload(app, &unused, NULL); /* it is logged */
 }
 
 static void
@@ -215,7 +235,7 @@ on_signal(uv_signal_t *handle, int number)
 {
 	struct app *app = handle->data;
 	if (number == SIGHUP) {
-		reload(app);
+		on_hangup(app);
 	} else if (app->stopping) {
 		app->hurry = true;
 		if (app->leaving)
@@ -322,10 +342,18 @@ run_command(struct app *app)
 		app_fail(app, &err);
 }
 
+static bool
+is_command(const struct app *app, const char *group, const char *name)
+{
+	const struct globals *globals = &app->globals;
+	return globals->argc >= 2 && strcmp(globals->argv[0], group) == 0 && strcmp(globals->argv[1], name) == 0;
+}
+
 static int
 setup(struct app *app, struct kettle_error *err)
 {
-	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
+	const struct config_request request = {
+		.file = app->globals.config, .database = app->globals.database, .asks = is_command(app, "config", "reload")};
 	int rc = config_load(&request, &app->config, err);
 	if (rc == 0)
 		rc = setup_log(app, err);
@@ -344,6 +372,8 @@ setup(struct app *app, struct kettle_error *err)
 		.devices = json_object_get(root, "devices"),
 		.limits = limits_of(app),
 		.stays = app->serve,
+		.reload = app->serve ? reload : NULL,
+		.reload_arg = app,
 	};
 	app->core = core_new(&core);
 	app->core->config = app->config;

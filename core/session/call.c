@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "store/db_file.h"
+#include "store/db_lock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -204,6 +205,13 @@ is_missing(const struct call *call)
 		   access(setup->database, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
+/* Whether a server runs there, or this process is going to be one. */
+static bool
+is_served(const struct core *core)
+{
+	return core->setup.stays || db_lock_holder(core->setup.database).stays;
+}
+
 void
 call_route(struct call *call)
 {
@@ -212,6 +220,8 @@ call_route(struct call *call)
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 	} else if (call->command->kind == COMMAND_LOCAL) {
 		run_local(call);
+	} else if (core->role == CORE_DETACHED && call->command->served && !is_served(core)) {
+		call_fail(call, KETTLE_EUNAVAIL, "No `kettle serve` is running on the database %s.", core->setup.database);
 	} else if (core->role == CORE_DETACHED && is_missing(call)) {
 		call_fail(call, KETTLE_ENOENT,
 			"There is no database %s, and reading makes none: correct the path, or write to it first.",

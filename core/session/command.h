@@ -123,6 +123,7 @@ struct command {
 	enum access_right right;
 	enum command_kind kind;
 	bool slow;     /* READ: on a connection of its own, so that no other command waits for it */
+	bool served;   /* ENGINE: only a server answers it; without one the database is not opened for it */
 	bool late_ban; /* the handler itself refuses banned users, at its place in the order of the checks */
 	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;

@@ -56,6 +56,12 @@ struct core_setup {
 	const json_t *devices;
 	struct core_limits limits;
 	bool stays; /* a server: jobs may be left to it */
+	/*
+	 * A server's: loads its configuration again and takes over what it can; *ret_result: what config.reload answers, a new
+	 * reference. On an error the old one goes on. NULL elsewhere. Loop thread.
+	 */
+	int (*reload)(void *arg, json_t **ret_result, struct kettle_error *err);
+	void *reload_arg;
 };
 
 struct core {

@@ -43,6 +43,14 @@ read_holder(int fd)
 	return holder;
 }
 
+struct lock_holder
+db_lock_holder(const char *database)
+{
+	AUTO_FREE char *path = xasprintf("%s.lock", database);
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd < 0 ? (struct lock_holder){0} : read_holder(fd);
+}
+
 int
 db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
 {

@@ -20,5 +20,7 @@ struct lock_holder {
  */
 int db_lock_take(
 	const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
+/* The process that the lock's file names, if it lives: it is not taken, and nothing is made. Blocking, short. */
+struct lock_holder db_lock_holder(const char *database);
 
 #endif

@@ -69,6 +69,7 @@ const struct args_ui cli_uis[] = {
 	{"device.enable", .status = render_device_status},
 	{"queue.place", .render = render_queue_positions},
 	{"config.check", .render = render_config_check},
+	{"config.reload", .render = render_config_reload, .not_ok = RUN_FAILED},
 	{"version", .render = render_version, .not_ok = RUN_ENGINE},
 	{NULL},
 };

@@ -46,6 +46,7 @@ void render_plugin_info(struct run *run, const json_t *result);
 void render_plugin_test(struct run *run, const json_t *result);
 int render_plugin_test_status(const json_t *result); /* whether all tests passed */
 void render_config_check(struct run *run, const json_t *result);
+void render_config_reload(struct run *run, const json_t *result);
 void render_version(struct run *run, const json_t *result);
 
 #endif

@@ -99,6 +99,18 @@ render_config_check(struct run *run, const json_t *result)
 }
 
 void
+render_config_reload(struct run *run, const json_t *result)
+{
+	const struct term *term = &run->term;
+	if (!run->quiet)
+		template_put(term,
+			"{reloaded?|{restart?|Reloaded {file?{file}|the defaults}: nothing has changed.\n}}"
+			"{reloaded@@Reloaded: {key} {change}\n}",
+			result, NULL);
+	template_put(term, "{restart@@Needs a restart: {key} {change}\n}", result, NULL);
+}
+
+void
 render_version(struct run *run, const json_t *result)
 {
 	static const struct view_column columns[] = {

@@ -367,12 +367,14 @@ test_reload(void **state)
 	config_compare(old, f->config, &reloaded, &restart);
 	AUTO_FREE char *now = json_dumps(reloaded, 0), *later = json_dumps(restart, 0);
 	assert_string_equal(now,
-		"[\"log.level is now \\\"debug\\\" (it was \\\"info\\\").\", \"devices.CPU is changed.\", "
-		"\"devices.GONE is gone: its jobs end, and no new ones begin.\", \"devices.NEW is new.\"]");
-	assert_non_null(strstr(later, "devices.FAR takes a restart"));
-	assert_non_null(strstr(later, "database is changed"));
-	assert_non_null(strstr(later, "runners.local is changed"));
-	assert_non_null(strstr(later, "runners.slurm is new"));
+		"[{\"key\": \"log.level\", \"change\": \"is now \\\"debug\\\" (it was \\\"info\\\")\"}, "
+		"{\"key\": \"devices.CPU\", \"change\": \"is changed\"}, "
+		"{\"key\": \"devices.GONE\", \"change\": \"is gone: its jobs end, and no new ones begin\"}, "
+		"{\"key\": \"devices.NEW\", \"change\": \"is new\"}]");
+	assert_non_null(strstr(later, "{\"key\": \"devices.FAR\", \"change\": \"uses a runner that was not configured"));
+	assert_non_null(strstr(later, "{\"key\": \"database\", \"change\": \"is changed\"}"));
+	assert_non_null(strstr(later, "{\"key\": \"runners.local\", \"change\": \"is changed\"}"));
+	assert_non_null(strstr(later, "{\"key\": \"runners.slurm\", \"change\": \"is new\"}"));
 	config_adopt(old, f->config);
 	config_free(f->config);
 	f->config = old;
