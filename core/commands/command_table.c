@@ -12,6 +12,7 @@ static const char *const rate_categories[] = {"test", "leaderboard", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 static const char *const yes_or_no[] = {"yes", "no", NULL};
+static const char *const completed[] = {"board", "device", "submission", NULL};
 static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define AFTER_DEADLINE_HELP \
 	"what becomes of submissions after the deadline: refused (closed), or run outside of the rankings (practice)"
@@ -610,6 +611,15 @@ const struct command commands[] = {
 		.engine = cmd_problems_read, .hidden = true,
 		.answer = "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
 				  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
+	{"complete", "lists what a shell may offer for an argument", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS({"what", ARGUMENT_CHOICE, .required = true, .choices = completed, .help = "names of what"},
+			{"prefix", ARGUMENT_STRING, .meta = "TEXT", .help = "what they begin with"},
+			{BOARD, .help = "only the devices of this leaderboard; default: those that are configured"},
+			{FLAG("others"), .help = "also those submissions of others that the actor may moderate"}),
+		.run = cmd_complete, .hidden = true,
+		.answer =
+			"`[{\"value\", \"about\": a few words, or absent}]`, at most 100: leaderboards that the actor may see, "
+			"devices, or numbers of submissions, newest first."},
 	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		.engine = cmd_plugin_list,
 		.view = {.list = "plugins",

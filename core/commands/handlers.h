@@ -358,6 +358,15 @@ command_engine_fn cmd_task_run;
  */
 command_engine_fn cmd_task_verify;
 
+/* ---- cmd_complete.c: what a shell offers behind a command. Store's threads ---- */
+
+/*
+ * complete {what: board, device or submission, prefix?, leaderboard?, others}: [{"value", "about"?}], a bounded number of
+ * those that the actor may see and that begin with the prefix. leaderboard: only its devices; others: not only the
+ * actor's own submissions, but all that it may moderate.
+ */
+command_run_fn cmd_complete;
+
 /* ---- cmd_plugin.c: plugins. The caller's process ---- */
 
 /* plugin.list {}: {"plugins": [{"name","kind","version","summary","file"}]}. */

@@ -328,3 +328,16 @@ board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boar
 		OBJECT "WHERE " MAY_SEE "AND (?4 OR b.deadline_at IS NULL OR b.deadline_at >= ?1) ORDER BY b.name", "iiii",
 		db->now_ms, is_admin(actor), user_of(actor), (int64_t)all);
 }
+
+int
+board_names(struct db *db, const struct actor *actor, const char *prefix, int64_t limit, json_t **ret_boards,
+	struct kettle_error *err)
+{
+	return db_array(db, ret_boards, err,
+		"SELECT b.name AS value, (SELECT group_concat(device, ', ') FROM (SELECT device FROM leaderboard_devices WHERE "
+		"leaderboard = b.id ORDER BY position)) || iif(b.deadline_at < ?1, '; ended', '') AS about FROM leaderboards b "
+		"WHERE " MAY_SEE
+		"AND substr(b.name, 1, length(?4)) = ?4 COLLATE NOCASE ORDER BY ifnull(b.deadline_at < ?1, 0), "
+		"b.name LIMIT ?5",
+		"iiisi", db->now_ms, is_admin(actor), user_of(actor), prefix, limit);
+}

@@ -91,10 +91,12 @@ globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_
 {
 	struct globals globals = {0};
 	AUTO_FREE const char **rest = xcalloc((size_t)argc + 1, sizeof(*rest));
-	for (int i = 1; i < argc; i++) {
+	globals.completes = argc > 1 && strcmp(argv[1], "__complete") == 0;
+	int end = globals.completes ? argc - 1 : argc;
+	for (int i = 1; i < end; i++) {
 		const char *value = NULL;
 		if (strcmp(argv[i], "--") == 0) {
-			while (i < argc)
+			while (i < end)
 				rest[globals.argc++] = argv[i++];
 			break;
 		}
@@ -105,11 +107,18 @@ globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_
 			set_flag(&globals, global);
 		} else {
 			if (!value)
-				value = i + 1 < argc ? argv[++i] : NULL;
-			if (!value || !*value)
+				value = i + 1 < end ? argv[++i] : NULL;
+			if (globals.completes && !value)
+				rest[globals.argc++] = argv[i];
+			else if (!value || !*value)
 				return kettle_fail(err, KETTLE_EINVAL, "The option --%s takes a value.", global->name);
-			*text_of(&globals, global) = value;
+			else
+				*text_of(&globals, global) = value;
 		}
+	}
+	if (globals.completes) {
+		globals.version = false;
+		rest[globals.argc++] = argv[end];
 	}
 	take_environment(&globals);
 	globals.argv = STEAL(rest);

@@ -10,14 +10,16 @@
 struct globals {
 	const char *config, *database, *user, *log_format, *log_level;
 	bool json, quiet, version;
-	int argc; /* what is left: the command and its arguments; the program's name is not among them */
+	bool completes; /* the command is __complete: the words are those of a line that is being typed */
+	int argc;       /* what is left: the command and its arguments; the program's name is not among them */
 	const char **argv;
 };
 
 /*
  * Takes the global options out of argv, wherever they stand before `--` (`--name VALUE`, `--name=VALUE`), and fills in
  * KETTLE_USER, KETTLE_JSON, KETTLE_QUIET, KETTLE_LOG_FORMAT and KETTLE_LOG_LEVEL for those that are not given
- * (KETTLE_CONFIG and KETTLE_DB are the configuration's own); 0, no, false and off leave a flag unset. EINVAL: a value is missing. The caller frees argv.
+ * (KETTLE_CONFIG and KETTLE_DB are the configuration's own); 0, no, false and off leave a flag unset. Of a line that is being typed (`__complete WORD…`) the
+ * last word stays, and so does an option whose value that word is. EINVAL: a value is missing. The caller frees argv.
  */
 int globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_error *err);
 

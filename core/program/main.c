@@ -52,6 +52,8 @@ struct app {
 static void
 complain(const struct app *app, const struct kettle_error *err)
 {
+	if (app->globals.completes)
+		return;
 	if (app->globals.json) {
 		AUTO_JSON json_t *document =
 			json_pack("{s:{s:s, s:s}}", "error", "code", kettle_error_name(err->code), "message", err->message);
@@ -372,6 +374,7 @@ setup(struct app *app, struct kettle_error *err)
 		.devices = json_object_get(root, "devices"),
 		.limits = limits_of(app),
 		.stays = app->serve,
+		.peeks = app->globals.completes,
 		.reload = app->serve ? reload : NULL,
 		.reload_arg = app,
 	};
@@ -432,6 +435,9 @@ main(int argc, char **argv)
 		complain(&app, &err);
 		return kettle_error_exit(err.code);
 	}
+	/* Whatever is wrong, a shell that completes a line shows nothing of it. */
+	if (app.globals.completes && !freopen("/dev/null", "w", stderr))
+		return EXIT_FAILURE;
 	if (app.globals.version) {
 		(void)printf("kettle %s\n", PACKAGE_VERSION);
 		return EXIT_SUCCESS;

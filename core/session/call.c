@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PEEK_BUSY_MS 100 /* what a process that only peeks waits for a lock of the database */
+
 static void
 free_call(struct call *call)
 {
@@ -95,6 +97,8 @@ run_slow(void *arg)
 	struct db db = {.now_ms = time_now_ms()};
 	struct kettle_error *err = &call->err;
 	int rc = db_file_open_reader(call->core->setup.database, &db.handle, err);
+	if (rc == 0 && call->core->setup.peeks)
+		sqlite3_busy_timeout(db.handle, PEEK_BUSY_MS);
 	if (rc == 0)
 		rc = db_exec(&db, err, "BEGIN", NULL);
 	if (rc == 0)
@@ -196,6 +200,19 @@ attached(void *arg, const struct kettle_error *err)
 		call_route(arg);
 }
 
+/* Reads beside the owner, if there is one: what only peeks at a database takes no lock and starts no jobs. */
+static void
+peek(struct call *call)
+{
+	if (call->command->kind != COMMAND_READ) {
+		call_fail(call, KETTLE_EUNAVAIL, "Only reading is possible beside the owner of the database.");
+		return;
+	}
+	call->env = call->core->env;
+	if (core_work(call->core, run_slow, ran_slow, call, &call->err) < 0)
+		ran_slow(call);
+}
+
 /* Whether the command only reads, from a database that was named and is not there: a slip of the keyboard. */
 static bool
 is_missing(const struct call *call)
@@ -220,6 +237,8 @@ call_route(struct call *call)
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 	} else if (call->command->kind == COMMAND_LOCAL) {
 		run_local(call);
+	} else if (core->setup.peeks) {
+		peek(call);
 	} else if (core->role == CORE_DETACHED && call->command->served && !is_served(core)) {
 		call_fail(call, KETTLE_EUNAVAIL, "No `kettle serve` is running on the database %s.", core->setup.database);
 	} else if (core->role == CORE_DETACHED && is_missing(call)) {

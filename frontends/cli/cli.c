@@ -115,8 +115,6 @@ help(const struct line *line)
 		help_manual(line->term.out, line->table, cli_uis);
 	else if (strcmp(first, "--reference") == 0)
 		help_reference(line->term.out, line->table, cli_uis);
-	else if (strcmp(first, "--words") == 0)
-		help_words(line->term.out, line->table, cli_uis, line->argc - 1, line->argv + 1);
 	else if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
 		return usage(line, &err);
 	else if (command)
@@ -145,6 +143,8 @@ answer_at_once(const struct line *line, const json_t **ret_command, int *ret_wor
 		rest.argv++;
 		return help(&rest);
 	}
+	if (line->argc > 0 && strcmp(line->argv[0], "completion") == 0)
+		return completion_script(&line->term, line->argc - 1, line->argv + 1, &err) ? usage(line, &err) : RUN_OK;
 	if (args_find(line->table, line->argc, line->argv, ret_command, ret_words, &err))
 		return usage(line, &err);
 	if (*ret_command)
@@ -169,6 +169,11 @@ cli_run(void *self, int argc, const char *const *argv, const json_t *globals, vo
 	int words = 0;
 	if (cli->run)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Another command line is running.");
+	if (argc > 0 && strcmp(argv[0], "__complete") == 0) {
+		AUTO_JSON json_t *actor = run_actor(globals);
+		completion_start(cli->host, actor, cli_uis, argc - 1, argv + 1, done, arg);
+		return 0;
+	}
 	term_init(&line.term, stdout);
 	int status = answer_at_once(&line, &command, &words);
 	if (status >= 0)

@@ -1,36 +1,40 @@
 # SPDX-License-Identifier: MIT
-# bash completion for kettle: the words come from the program's own command table.
+# Completion of kettle for bash: the program says what may stand in the place of the word at the cursor.
 _kettle()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]}
+	local word about lead='' glued='' files='' index
 	local -a words=()
-	local index
 	COMPREPLY=()
-	# The words so far, without the options before the command and their values.
-	for ((index = 1; index < COMP_CWORD; index++)); do
-		case ${COMP_WORDS[index]} in
-		--config | --db | --user | --log-format | --log-level) ((index++)) ;;
-		-*) ;;
-		help) [ ${#words[@]} -eq 0 ] || words+=("${COMP_WORDS[index]}") ;;
-		*) words+=("${COMP_WORDS[index]}") ;;
-		esac
+	# bash takes --mode=test for three words.
+	for ((index = 1; index <= COMP_CWORD; index++)); do
+		word=${COMP_WORDS[index]}
+		if [[ $word == "=" && ${#words[@]} -gt 0 && ${words[${#words[@]} - 1]} == --* ]]; then
+			words[${#words[@]} - 1]+="="
+			glued=yes
+		elif [[ $glued ]]; then
+			words[${#words[@]} - 1]+=$word
+			glued=
+		else
+			words+=("$word")
+		fi
 	done
-	case $before in
-	--config | --db | --task | --output | -o)
-		mapfile -t COMPREPLY < <(compgen -f -- "$word")
-		return
-		;;
-	--mode)
-		mapfile -t COMPREPLY < <(compgen -W "test benchmark profile ranked" -- "$word")
-		return
-		;;
-	--leaderboard | --device | --user | --limit | --offset | --deadline | --lang | --description | --per-hour | --count | --after)
-		return
-		;;
-	esac
-	mapfile -t COMPREPLY < <(compgen -W "$("$program" help --words "${words[@]}" 2>/dev/null)" -- "$word")
-	if [[ $word != -* && ${#COMPREPLY[@]} -eq 0 ]]; then
-		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	word=${words[${#words[@]} - 1]}
+	if [[ $word == --*=* && ${COMP_WORDS[COMP_CWORD]} != --* ]]; then
+		lead=${word%%=*}=
+	fi
+	while IFS=$'\t' read -r word about; do
+		if [[ $word == ":files" ]]; then
+			files=yes
+		else
+			COMPREPLY+=("${word#"$lead"}")
+		fi
+	done < <("${COMP_WORDS[0]/#\~\//$HOME/}" __complete "${words[@]}" 2>/dev/null)
+	if [[ $files ]]; then
+		word=${words[${#words[@]} - 1]}
+		compopt -o filenames 2>/dev/null
+		while IFS= read -r about; do
+			COMPREPLY+=("$about")
+		done < <(compgen -f -- "${word#"$lead"}")
 	fi
 }
-complete -o filenames -F _kettle kettle
+complete -o nosort -F _kettle kettle 2>/dev/null || complete -F _kettle kettle

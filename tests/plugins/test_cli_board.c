@@ -416,6 +416,24 @@ test_export(void **arg)
 	assert_int_equal(access("/dev/null", W_OK), 0);
 }
 
+/* Names that the core knows: what a shell could misread is left out, and so is an error. */
+static void
+test_complete(void **arg)
+{
+	struct state *state = *arg;
+	assert_int_equal(RUN(state, "__complete", "leaderboard", "s"), 0);
+	assert_string_equal(state->out, "show\tshows a leaderboard and its rankings\n");
+	cli_host_answer(&state->host, "complete",
+		json_pack("[{s:s, s:s}, {s:s}, {s:s}, {s:s}]", "value", "matmul", "about", "CPU\n\tH100", "value", "$(reboot)",
+			"value", "--yes", "value", "a b"));
+	assert_int_equal(RUN(state, "__complete", "leaderboard", "show", "m"), 0);
+	assert_string_equal(state->out, "matmul\tCPU  H100\n");
+	cli_host_refuse(&state->host, "complete", KETTLE_EIO, "The database is damaged.");
+	assert_int_equal(RUN(state, "__complete", "submission", "show", ""), 0);
+	assert_string_equal(state->out, "");
+	assert_string_equal(state->err, "");
+}
+
 int
 main(void)
 {
@@ -431,6 +449,7 @@ main(void)
 		TEST(test_invites),
 		TEST(test_code),
 		TEST(test_export),
+		TEST(test_complete),
 	};
 	return cmocka_run_group_tests_name("cli_board", tests, NULL, NULL);
 }

@@ -673,10 +673,6 @@ test_help(void **arg)
 	HAS(state->out, "usage: kettle leaderboard COMMAND [ARGUMENT…]\n\nCommands\n  leaderboard create NAME\n");
 	assert_null(strstr(state->out, "submission"));
 	assert_int_equal(RUN(state, "help", "leaderbord"), 2);
-	assert_int_equal(RUN(state, "help", "--words", "leaderboard"), 0);
-	HAS(state->out, "create\nlist\nshow\ndelete\n");
-	assert_int_equal(RUN(state, "help", "--words", "submit"), 0);
-	HAS(state->out, "--mode\ntest\nbenchmark\nprofile\nranked\n");
 	assert_int_equal(RUN(state, "help", "--manual"), 0);
 	HAS(state->out, ".SH COMMANDS\n.TP\n.B kettle leaderboard create NAME \\-\\-task PATH [");
 }

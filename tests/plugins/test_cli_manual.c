@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "cli/args/complete.h"
 #include "cli/args/help.h"
 #include "cli/cli.h"
 #include "commands/handlers.h"
@@ -120,6 +121,48 @@ test_table(void **state)
 	}
 }
 
+/* What completion offers behind the words of a command and this one. New string. */
+static char *
+offered(const json_t *table, const json_t *command, const char *last)
+{
+	char words[ARGS_NAME_SIZE], *text = NULL;
+	const char *argv[8];
+	int argc = 0;
+	size_t size = 0;
+	struct complete_live live;
+	args_command_words(command, words);
+	for (char *rest = words, *word; (word = strsep(&rest, " "));)
+		argv[argc++] = word;
+	argv[argc++] = last;
+	FILE *out = open_memstream(&text, &size);
+	fputc('\n', out);
+	complete_words(out, table, cli_uis, argc, argv, &live);
+	fclose(out);
+	return text;
+}
+
+static void
+test_completion(void **state)
+{
+	size_t i;
+	const json_t *command;
+	json_array_foreach(*state, i, command) {
+		char line[ARGS_NAME_SIZE + sizeof("\n--\t")];
+		struct args_row row;
+		AUTO_FREE char *options = offered(*state, command, "--");
+		for (size_t k = 0; args_row(command, args_ui(cli_uis, command)->own, k, &row); k++) {
+			snprintf(line, sizeof(line), "\n--%s\t", row.option);
+			if (!row.positional && !strstr(options, line))
+				fail_msg("%s: completion does not offer --%s", member_text(command, "name"), row.option);
+		}
+		assert_non_null(strstr(options, "\n--json\t"));
+	}
+	AUTO_JSON json_t *group = json_pack("{s:s}", "name", "leaderboard");
+	AUTO_FREE char *names = offered(*state, group, "");
+	assert_non_null(strstr(names, "\nshow\t"));
+	assert_null(strstr(names, "\nrate-limits\t")); /* hidden */
+}
+
 static int
 setup(void **state)
 {
@@ -141,6 +184,7 @@ main(void)
 		cmocka_unit_test(test_page),
 		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_completion),
 	};
 	return cmocka_run_group_tests_name("cli_manual", tests, setup, teardown);
 }

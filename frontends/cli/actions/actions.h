@@ -22,6 +22,16 @@ void board_task_template_render(struct run *run, const json_t *result);
 void board_task_eval_answer(struct run *run, const json_t *result);
 void board_task_eval_render(struct run *run, const json_t *result);
 
+/* ---- completion.c: what shells offer; not members ---- */
+/* Prints the script of the shell that the one word names. EINVAL: there is none. */
+int completion_script(const struct term *term, int argc, const char *const *argv, struct kettle_error *err);
+/*
+ * Prints what may stand in the place of the last of the words (complete.h) and calls done later; names that have not come
+ * after a second are left out. An error prints nothing. The words are borrowed until done is called.
+ */
+void completion_start(const struct kettle_host *host, const json_t *actor, const struct args_ui *uis, int argc,
+	const char *const *argv, void (*done)(void *arg, int status), void *done_arg);
+
 /* ---- problems.c: problems sync: prints the plan, then calls the command ---- */
 extern const struct args_option problems_options[];
 void problems_start(struct run *run);

@@ -23,8 +23,8 @@ const struct args_option args_globals[] = {
 	{"user", 0, "NAME", "acts as this user on a local database (KETTLE_USER; default: the login name)"},
 	{"json", 0, NULL, "one JSON document on standard output and nothing else (KETTLE_JSON)"},
 	{"quiet", 0, NULL, "nothing but the last line, and why something failed (KETTLE_QUIET)"},
-	{"log-format", 0, "FORMAT", "text, json or journal (KETTLE_LOG_FORMAT)"},
-	{"log-level", 0, "LEVEL", "error, warning, info or debug (KETTLE_LOG_LEVEL)"},
+	{"log-format", 0, "text|json|journal", "how the log is written (KETTLE_LOG_FORMAT)"},
+	{"log-level", 0, "error|warning|info|debug", "what the log leaves out (KETTLE_LOG_LEVEL)"},
 	{"help", 'h', NULL, "this help, also of a command"},
 	{"version", 0, NULL, "the version"},
 	{NULL, 0, NULL, NULL},
@@ -191,7 +191,7 @@ no_command(const json_t *table, int words, const char *const *argv, struct kettl
 {
 	AUTO_JSON json_t *names = args_following(table, words, argv);
 	if (words == 0) /* the command line's own, and main's */
-		json_object_update_missing_new(names, json_pack("{s:b, s:b}", "help", 1, "serve", 1));
+		json_object_update_missing_new(names, json_pack("{s:b, s:b, s:b}", "help", 1, "serve", 1, "completion", 1));
 	char elsewhere[2 * ARGS_NAME_SIZE];
 	const char *near = words == 0 ? command_in_group(table, argv[0], elsewhere) : NULL;
 	if (!near)
@@ -312,12 +312,12 @@ is_named(const char *option, const char *name, size_t len)
 	return (gpu && strcmp(option, "device") == 0) || (strlen(option) == len && strncmp(option, name, len) == 0);
 }
 
-/* Finds the option of a name, or of a letter, among the command's, its own and the global ones. */
-static bool
-find_option(const struct parser *p, const char *name, size_t len, char letter, struct args_row *ret_row)
+bool
+args_option(const json_t *command, const struct args_option *own, const char *name, size_t len, char letter,
+	struct args_row *ret_row)
 {
 	for (int global = 0; global < 2; global++)
-		for (size_t i = 0; args_row(global ? NULL : p->command, global ? args_globals : p->own, i, ret_row); i++)
+		for (size_t i = 0; args_row(global ? NULL : command, global ? args_globals : own, i, ret_row); i++)
 			if (letter ? ret_row->letter == letter : !ret_row->positional && is_named(ret_row->option, name, len))
 				return true;
 	return false;
@@ -351,7 +351,7 @@ long_option(struct parser *p, const char *word)
 	char shown[ARGS_NAME_SIZE];
 	struct args_row row;
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(len < ARGS_NAME_SIZE ? len : ARGS_NAME_SIZE), name);
-	if (!find_option(p, name, len, 0, &row))
+	if (!args_option(p->command, p->own, name, len, 0, &row))
 		return unknown_option(p, shown);
 	return set_option(p, &row, shown, equals ? equals + 1 : NULL);
 }
@@ -363,7 +363,7 @@ short_options(struct parser *p, const char *word)
 	struct args_row row;
 	for (const char *letter = word + 1; *letter; letter++) {
 		char shown[] = {'-', *letter, '\0'};
-		if (!find_option(p, NULL, 0, *letter, &row))
+		if (!args_option(p->command, p->own, NULL, 0, *letter, &row))
 			return unknown_option(p, shown);
 		int rc = set_option(p, &row, shown, !row.flag && letter[1] ? letter + 1 : NULL);
 		if (rc || !row.flag)
@@ -372,14 +372,20 @@ short_options(struct parser *p, const char *word)
 	return 0;
 }
 
+bool
+args_place(const json_t *command, size_t before, struct args_row *ret_row)
+{
+	for (size_t i = 0; args_row(command, NULL, i, ret_row); i++)
+		if (ret_row->positional && before-- == 0)
+			return true;
+	return false;
+}
+
 static int
 positional(struct parser *p, const char *word)
 {
-	size_t seen = 0;
 	struct args_row row;
-	for (size_t i = 0; args_row(p->command, NULL, i, &row); i++) {
-		if (!row.positional || seen++ < p->positionals)
-			continue;
+	if (args_place(p->command, p->positionals, &row)) {
 		p->positionals += !row.repeated;
 		return set_value(p, &row, row.meta, word);
 	}

@@ -83,6 +83,14 @@ struct args_row {
 
 /* Reads row i of the command's arguments (NULL: none), which the own options follow; false: there is none. */
 bool args_row(const json_t *command, const struct args_option *own, size_t i, struct args_row *ret_row);
+/*
+ * The option of a name of len bytes, or where letter is not 0 of that letter: of the command's (NULL: none), the own and
+ * the global ones. false: there is none.
+ */
+bool args_option(const json_t *command, const struct args_option *own, const char *name, size_t len, char letter,
+	struct args_row *ret_row);
+/* What a word is that so many words for positional arguments stand before; repeated ones count once. false: too much. */
+bool args_place(const json_t *command, size_t before, struct args_row *ret_row);
 /* The command as it is typed: "leaderboard create". */
 void args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE]);
 

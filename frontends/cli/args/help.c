@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Help from the command table: for users, for the manual page, for docs/commands.md, for completion. */
+/* Help from the command table: for users, for the manual page, for docs/commands.md. */
 #include <config.h>
 
 #include "cli/args/help.h"
@@ -20,12 +20,11 @@
 #define HELP_COLUMN 24 /* of explanations */
 #define HELP_INDENT 2
 
-/* Commands that are not in the table. */
-static const struct {
-	const char *usage, *help;
-} own_commands[] = {
+const struct help_own help_own_commands[] = {
 	{"serve", "runs the engine and its frontends until SIGTERM"},
+	{"completion bash|zsh|fish", "prints what makes a shell complete command lines of kettle"},
 	{"help [COMMAND]", "this list, or one command"},
+	{NULL, NULL},
 };
 
 static size_t
@@ -217,8 +216,8 @@ help_all(const struct term *term, const json_t *table)
 	json_array_foreach(table, i, command)
 		if (!member_true(command, "hidden"))
 			list_command(term, command);
-	for (i = 0; i < ARRAY_SIZE(own_commands); i++)
-		definition(term, own_commands[i].usage, own_commands[i].help);
+	for (const struct help_own *own = help_own_commands; own->usage; own++)
+		definition(term, own->usage, own->help);
 	list_rows(term, NULL, args_globals, false, "Global options");
 	fputs("\n`kettle help COMMAND` shows its details. Exit status: 0 passed, 1 the submission failed, 2 usage, "
 		  "3 the engine failed.\n",
@@ -312,9 +311,9 @@ help_manual(FILE *out, const json_t *table, const struct args_ui *uis)
 	json_array_foreach(table, i, command)
 		if (!member_true(command, "hidden"))
 			manual_command(out, command, args_ui(uis, command));
-	for (i = 0; i < ARRAY_SIZE(own_commands); i++) {
-		fprintf(out, ".TP\n.B kettle %s\n", own_commands[i].usage);
-		roff_sentence(out, own_commands[i].help);
+	for (const struct help_own *own = help_own_commands; own->usage; own++) {
+		fprintf(out, ".TP\n.B kettle %s\n", own->usage);
+		roff_sentence(out, own->help);
 	}
 	fputs(".SH GLOBAL OPTIONS\n", out);
 	for (i = 0; args_row(NULL, args_globals, i, &row); i++) {
@@ -324,43 +323,6 @@ help_manual(FILE *out, const json_t *table, const struct args_ui *uis)
 		fputc('\n', out);
 		roff_sentence(out, row.help);
 	}
-}
-
-/* Options and the fixed values of arguments of one command. */
-static void
-command_words(FILE *out, const json_t *command, const struct args_option *own)
-{
-	size_t j;
-	struct args_row row;
-	const json_t *choice;
-	for (size_t i = 0; args_row(command, own, i, &row); i++) {
-		if (!row.positional)
-			fprintf(out, "--%s\n", row.option);
-		json_array_foreach(json_object_get(row.data, "choices"), j, choice)
-			fprintf(out, "%s\n", json_string_value(choice));
-	}
-}
-
-void
-help_words(FILE *out, const json_t *table, const struct args_ui *uis, int argc, const char *const *argv)
-{
-	struct kettle_error err;
-	const json_t *command = NULL;
-	int words = 0;
-	if (args_find(table, argc, argv, &command, &words, &err))
-		return;
-	if (command) {
-		command_words(out, command, args_ui(uis, command)->own);
-	} else {
-		AUTO_JSON json_t *names = args_following(table, words, argv);
-		const char *name;
-		json_t *value;
-		json_object_foreach(names, name, value)
-			fprintf(out, "%s\n", name);
-		if (words == 0)
-			fputs("serve\nhelp\n", out);
-	}
-	command_words(out, NULL, args_globals);
 }
 
 /* ---- docs/commands.md ---- */

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Help from the command table: for users, for the manual page, for docs/commands.md, for completion. */
+/* Help from the command table: for users, for the manual page, for docs/commands.md. */
 #ifndef KETTLE_CLI_ARGS_HELP_H
 #define KETTLE_CLI_ARGS_HELP_H
 
 #include "cli/args/args.h"
 #include "cli/text/term.h"
+
+/* Commands that are not in the table, until a NULL usage. */
+struct help_own {
+	const char *usage; /* the word, then its arguments: "completion bash|zsh|fish" */
+	const char *help;
+};
+extern const struct help_own help_own_commands[];
 
 /* All commands and global options. */
 void help_all(const struct term *term, const json_t *table);
@@ -18,7 +25,4 @@ void help_usage(FILE *out, const json_t *command, const struct args_ui *ui);
 void help_manual(FILE *out, const json_t *table, const struct args_ui *uis);
 /* docs/commands.md: every command, hidden ones too, with its arguments, right, kind and answer. */
 void help_reference(FILE *out, const json_t *table, const struct args_ui *uis);
-/* What may follow these words, one a line: for completion. */
-void help_words(FILE *out, const json_t *table, const struct args_ui *uis, int argc, const char *const *argv);
-
 #endif

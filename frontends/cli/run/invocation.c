@@ -531,17 +531,23 @@ load_next(struct run *run)
 	}
 }
 
+json_t *
+run_actor(const json_t *globals)
+{
+	const char *user = json_string_value(json_object_get(globals, "user"));
+	user = user ? user : "nobody";
+	return json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", user, "name", user);
+}
+
 static struct run *
 run_new(const struct kettle_host *host, const json_t *globals)
 {
 	struct run *run = xcalloc(1, sizeof(*run));
-	const char *user = json_string_value(json_object_get(globals, "user"));
 	run->host = host;
 	run->json = json_is_true(json_object_get(globals, "json"));
 	run->quiet = json_is_true(json_object_get(globals, "quiet"));
 	term_init(&run->term, stdout);
-	user = user ? user : "nobody";
-	run->actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", user, "name", user);
+	run->actor = run_actor(globals);
 	run->user = json_string_value(json_object_get(run->actor, "name"));
 	return run;
 }

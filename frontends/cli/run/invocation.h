@@ -53,6 +53,8 @@ typedef void (*run_bytes)(struct run *run, const char *data, size_t size);
  */
 void run_start(const struct kettle_host *host, const json_t *globals, const json_t *command, const struct args_ui *ui,
 	int argc, const char *const *argv, struct run **owner, void (*done)(void *arg, int status), void *done_arg);
+/* The user of the command line as the core takes one. New reference. */
+json_t *run_actor(const json_t *globals);
 /* Flushes standard output and calls done later, on the loop thread: for what needs no run (help). */
 void run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status);
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What a shell offers behind a command: the names and numbers that the actor may see. */
+#include <config.h>
+
+#include "commands/handlers.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "model/board.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define COMPLETE_MAX 100 /* values that are offered */
+
+/* The devices of the leaderboard, or those that are configured. New reference. */
+static int
+device_names(const struct command_call *call, json_t **ret_names, struct kettle_error *err)
+{
+	struct board board;
+	const char *name = member_string(call->args, "leaderboard");
+	if (!name) {
+		*ret_names = board_configured(call->env);
+		return 0;
+	}
+	int rc = board_find_visible(call->db, call->actor, name, &board, err);
+	return rc < 0 ? rc : board_devices(call->db, board.id, ret_names, err);
+}
+
+static int
+complete_devices(const struct command_call *call, const char *prefix, json_t **ret_values, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = NULL;
+	int rc = device_names(call, &names, err);
+	if (rc < 0)
+		return rc;
+	json_t *values = json_array(), *name;
+	size_t i;
+	json_array_foreach(names, i, name)
+		if (strncasecmp(json_string_value(name), prefix, strlen(prefix)) == 0 && json_array_size(values) < COMPLETE_MAX)
+			(void)json_array_append_new(values, json_pack("{s:O}", "value", name));
+	*ret_values = values;
+	return 0;
+}
+
+#define SUBMISSIONS \
+	"SELECT CAST(s.id AS TEXT) AS value, s.mode || ' on ' || b.name || ': ' || s.file_name AS about FROM submissions " \
+	"s " \
+	"JOIN leaderboards b ON b.id = s.leaderboard WHERE substr(CAST(s.id AS TEXT), 1, length(?1)) = ?1 AND "
+#define NEWEST " ORDER BY s.id DESC LIMIT ?2"
+
+/* The actor's own, newest first; `others`: also those that it may moderate. */
+static int
+complete_submissions(const struct command_call *call, const char *prefix, json_t **ret_values, struct kettle_error *err)
+{
+	const struct actor *actor = call->actor;
+	int64_t user = actor->user ? actor->user : -1;
+	if (!member_true(call->args, "others"))
+		return db_array(
+			call->db, ret_values, err, SUBMISSIONS "s.user = ?3" NEWEST, "sii", prefix, (int64_t)COMPLETE_MAX, user);
+	return db_array(call->db, ret_values, err, SUBMISSIONS "(?4 OR s.user = ?3 OR b.creator = ?3)" NEWEST, "siii",
+		prefix, (int64_t)COMPLETE_MAX, user, (int64_t)(actor->role == RIGHT_ADMIN));
+}
+
+int
+cmd_complete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	const char *prefix = member_string(call->args, "prefix");
+	prefix = prefix ? prefix : "";
+	if (member_is(call->args, "what", "board"))
+		return board_names(call->db, call->actor, prefix, COMPLETE_MAX, ret_result, err);
+	if (member_is(call->args, "what", "device"))
+		return complete_devices(call, prefix, ret_result, err);
+	return complete_submissions(call, prefix, ret_result, err);
+}
