@@ -15,5 +15,6 @@ extern const char schema_0006[];        /* core/store/schema/0006.sql */
 extern const char schema_0007[];        /* core/store/schema/0007.sql */
 extern const char schema_0008[];        /* core/store/schema/0008.sql */
 extern const char schema_0009[];        /* core/store/schema/0009.sql */
+extern const char schema_0010[];        /* core/store/schema/0010.sql */
 
 #endif

@@ -130,7 +130,7 @@ make_plan(const struct plans *plans, const char *device, const char *mode, json_
 	int rc = load_unit(plans, device, &unit, err);
 	/* The seed is a placeholder: the secrets made from it are replaced. */
 	if (rc == 0)
-		rc = plan_make(plans->env->languages, plans->bundle, "", mode, unit, "0", &plan, err);
+		rc = plan_make(plans->env->languages, plans->bundle, "", mode, unit, "0", NULL, &plan, err);
 	if (rc == 0)
 		*ret_plan = shown_plan(plan->json, plans->bundle);
 	return rc;

@@ -138,7 +138,8 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	c->bundle = bundle;
 	c->ran = ran;
 	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};
-	int rc = plan_make(&c->core->languages, bundle, task_template(bundle), "benchmark", planned, NULL, &c->plan, err);
+	int rc =
+		plan_make(&c->core->languages, bundle, task_template(bundle), "benchmark", planned, NULL, NULL, &c->plan, err);
 	if (rc == 0)
 		rc = loop_timer_start(c->core->setup.io, WATCH_MS, WATCH_MS, on_watch, c, &c->watch, err);
 	if (rc == 0)

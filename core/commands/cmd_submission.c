@@ -92,7 +92,8 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
 		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, "
 		"s.mode, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, "
-		"s.practice AS practice_bool, s.note, s.user, b.creator FROM submissions s JOIN leaderboards b ON b.id = "
+		"s.practice AS practice_bool, s.note, s.capture AS capture_json, s.user, b.creator FROM submissions s JOIN "
+		"leaderboards b ON b.id = "
 		"s.leaderboard JOIN users u ON u.id = s.user WHERE "
 		"s.id = ?",
 		"i", id);

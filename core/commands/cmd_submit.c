@@ -11,6 +11,7 @@
 #include "base/popcorn_header.h"
 #include "base/sanitize_text.h"
 #include "base/text.h"
+#include "judge/capture.h"
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/jobs.h"
@@ -41,7 +42,8 @@ struct submit_request {
 	json_t *of_board; /* all devices of the board */
 	json_t *devices;  /* those it goes to */
 	json_t *jobs;
-	char *note; /* NULL: none */
+	char *note;      /* NULL: none */
+	json_t *capture; /* of a profile; NULL: none */
 	int64_t id;
 	bool practice; /* the deadline has passed */
 };
@@ -56,6 +58,7 @@ free_submit(struct submit_request *submit)
 	json_decref(submit->of_board);
 	json_decref(submit->devices);
 	json_decref(submit->jobs);
+	json_decref(submit->capture);
 }
 #define AUTO_SUBMIT __attribute__((cleanup(free_submit)))
 
@@ -258,6 +261,18 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 	return 0;
 }
 
+/* The task is read only where an index must be compared with it. */
+static int
+check_capture(struct submit_request *submit, struct kettle_error *err)
+{
+	AUTO_JSON json_t *bundle = NULL;
+	int rc = capture_read(submit->args, submit->mode, NULL, &submit->capture, err);
+	if (rc < 0 || json_array_size(json_object_get(submit->args, "benchmark")) == 0)
+		return rc;
+	rc = blobs_get_task(submit->db, submit->board.task, &bundle, err);
+	return rc < 0 ? rc : capture_check(submit->capture, json_object_get(bundle, "task"), err);
+}
+
 static int
 check_deadline(struct submit_request *submit, struct kettle_error *err)
 {
@@ -292,6 +307,8 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 	if (rc == 0)
 		rc = check_header(submit, err);
 	if (rc == 0)
+		rc = check_capture(submit, err);
+	if (rc == 0)
 		rc = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
 	return rc < 0 ? rc : check_deadline(submit, err);
 }
@@ -324,10 +341,10 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 	int rc = blobs_put(db, submit->code, submit->size, &code_blob, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
-			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at, practice, note) "
-			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"iiissiiis", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
-			code_blob, db->now_ms, (int64_t)submit->practice, submit->note);
+			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at, practice, note, "
+			"capture) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			"iiissiiisj", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
+			code_blob, db->now_ms, (int64_t)submit->practice, submit->note, submit->capture);
 	submit->id = db_last_id(db);
 	if (rc == 0)
 		rc = add_jobs(submit, err);

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "commands/handlers.h"
+#include "judge/capture.h"
 
 static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
 static const char *const roles[] = {"user", "creator", "admin", NULL};
@@ -13,6 +14,7 @@ static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
 static const char *const yes_or_no[] = {"yes", "no", NULL};
 static const char *const completed[] = {"board", "device", "submission", NULL};
+static const char *const kernel_bases[] = {"function", "demangled", "mangled", NULL};
 static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define AFTER_DEADLINE_HELP \
 	"what becomes of submissions after the deadline: refused (closed), or run outside of the rankings (practice)"
@@ -34,6 +36,20 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define RUN_MODE \
 	"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked", \
 							 .help = "what to run; leaderboard is another word for ranked"
+/* What a profile looks at, see judge/capture.h. */
+#define CAPTURE \
+	{"benchmark", ARGUMENT_INT, .repeated = true, .max = INT32_MAX, .meta = "N", \
+		.help = "of a profile: the index of a benchmark of the task, from 0; default: all"}, \
+		{"kernel", ARGUMENT_STRING, .meta = "NAME", \
+			.help = "of a profile: kernels of this name alone, or of names that match regex:EXPRESSION"}, \
+		{"kernel_base", ARGUMENT_CHOICE, .choices = kernel_bases, \
+			.help = "what the name is compared with; default: function, the name without namespace and arguments"}, \
+		{"launches", ARGUMENT_INT, .min = 1, .max = CAPTURE_MAX_LAUNCHES, .meta = "N", \
+			.help = "of a profile: at most so many launches of kernels; default: 10 with Nsight Compute, else all"}, \
+	{ \
+		"skip", ARGUMENT_INT, .max = CAPTURE_MAX_SKIP, .meta = "N", \
+							  .help = "of a profile: passes over so many launches first" \
+	}
 #define NO_WAIT FLAG("no_wait"), .help = "leaves it to an engine that stays (kettle serve)"
 #define LIMIT(initial, most) \
 	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "at most so many"
@@ -264,7 +280,7 @@ const struct command commands[] = {
 				.help = "where to run; default: what the file's header says, or the only device of the leaderboard"},
 			{"note", ARGUMENT_STRING, .meta = "TEXT",
 				.help = "what you want to remember of it; at most 500 characters"},
-			{NO_WAIT}),
+			CAPTURE, {NO_WAIT}),
 		.run = cmd_submit, .add = add_submit_stays,
 		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
 		.details = "A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again "
@@ -297,7 +313,7 @@ const struct command commands[] = {
 		.answer =
 			"`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
 			"\"practice\", "
-			"\"note\", \"code\", "
+			"\"note\", \"capture\": what a profile was asked to look at, or null, \"code\", "
 			"\"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [KernelBot's form], \"rank\": {device: "
 			"rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", \"waits\": why its device cannot "
 			"serve it now, \"place\": jobs before it, \"wait_s\": how long it is likely to wait, \"compilation\", "
@@ -553,7 +569,7 @@ const struct command commands[] = {
 		ARGUMENTS(
 			{POSITIONAL("path", PATH), .meta = "PATH", .help = "the task: a folder, a zip of one, or a reference file"},
 			{POSITIONAL("file", PATH), .meta = "FILE", .help = "the submission"}, {RUN_MODE},
-			{DEVICE, .help = "where to run; default: the first device there is"},
+			{DEVICE, .help = "where to run; default: the first device there is"}, CAPTURE,
 			{FLAG("keep"), .help = "keeps the folders of the steps and says where"}, {TASK_LANG}),
 		.engine = cmd_task_run, .example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test",
 		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored.",

@@ -13,6 +13,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "commands/local_job.h"
+#include "judge/capture.h"
 #include "model/jobs.h"
 
 #include <stdlib.h>
@@ -115,8 +116,12 @@ task_run_plan(void *arg)
 	(void)snprintf(seed, sizeof(seed), "%lld", (long long)jobs_seed());
 	if (core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code == 0 && plan_make(&core->languages, run->bundle, run->code, member_string(run->args, "mode"),
-								  run->unit, seed, &run->plan, &run->err) == 0) {
+	const char *mode = member_string(run->args, "mode");
+	AUTO_JSON json_t *capture = NULL;
+	if (run->err.code == 0)
+		(void)capture_read(run->args, mode, json_object_get(run->bundle, "task"), &capture, &run->err);
+	if (run->err.code == 0 && plan_make(&core->languages, run->bundle, run->code, mode, run->unit, seed, capture,
+								  &run->plan, &run->err) == 0) {
 		add_more(run);
 		if (local_job_start(core, &run->job, "local", run->unit, run->plan, &run->err) == 0)
 			return;

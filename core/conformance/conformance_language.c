@@ -115,9 +115,9 @@ plan_mode(const struct languages *languages, const json_t *bundle, const struct 
 	AUTO_JSON json_t *device = json_pack("{s:s, s:s, s:s, s:[]}", "name", "CPU", "sm", "80", "gfx", "gfx90a", "units");
 	AUTO_PLAN struct plan *one = NULL, *other = NULL;
 	struct kettle_error why = {0};
-	int rc = plan_make(languages, bundle, skeleton->text, mode, device, "12345", &one, &why);
+	int rc = plan_make(languages, bundle, skeleton->text, mode, device, "12345", NULL, &one, &why);
 	if (rc == 0)
-		rc = plan_make(languages, bundle, skeleton->text, mode, device, "12345", &other, &why);
+		rc = plan_make(languages, bundle, skeleton->text, mode, device, "12345", NULL, &other, &why);
 	if (rc)
 		return kettle_fail(err, rc, "In mode %s, %s: %s", mode, skeleton->file_name, why.message);
 	forget_keys(one);

@@ -164,7 +164,7 @@ plan(struct engine_job *job, const struct job_material *material, struct kettle_
 	char owner[32];
 	(void)snprintf(owner, sizeof(owner), "user-%lld", (long long)job->user);
 	int rc = plan_make(job->engine->setup.languages, material->bundle, material->code, material->mode, device,
-		material->seed, &job->plan, err);
+		material->seed, material->capture, &job->plan, err);
 	if (rc)
 		return rc;
 	plan_set_owner(job->plan, owner);

@@ -15,13 +15,14 @@
 #include "base/schema.h"
 #include "base/xalloc.h"
 #include "judge/calibration.h"
+#include "judge/capture.h"
 #include "judge/run_steps.h"
 
 /* What of a prepared run a language must leave as it is: on it rests what the outcome means. */
 static const char *const kept_keys[] = {
-	"kind", "run", "cases", "result", "pass", "unique", "secret", "device", "limits"};
+	"kind", "run", "cases", "result", "pass", "unique", "secret", "device", "limits", "capture"};
 /* What only a run has. */
-static const char *const run_keys[] = {"run", "cases", "result", "secret", "secret_fd", "device", "profile"};
+static const char *const run_keys[] = {"run", "cases", "result", "secret", "secret_fd", "device", "profile", "capture"};
 
 /* ---- the plan as a struct ---- */
 
@@ -417,9 +418,21 @@ plan_make_probe(const struct languages *languages, const json_t *bundle, const j
 	return rc;
 }
 
+/* Whether the profilers that the language chose can do what is asked of them. */
+static int
+check_captures(const struct plan *plan, struct kettle_error *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < plan->count; i++) {
+		const json_t *step = plan->steps[i].json, *capture = json_object_get(step, "capture");
+		rc = capture ? capture_fits(member_string(step, "profile"), capture, err) : 0;
+	}
+	return rc;
+}
+
 int
 plan_make(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
-	const json_t *device, const char *seed, struct plan **ret_plan, struct kettle_error *err)
+	const json_t *device, const char *seed, const json_t *capture, struct plan **ret_plan, struct kettle_error *err)
 {
 	const struct language *language = NULL;
 	AUTO_JSON json_t *runs = NULL;
@@ -428,8 +441,10 @@ plan_make(const struct languages *languages, const json_t *bundle, const char *c
 		return rc;
 	AUTO_FREE char *calibration =
 		calibration_text(json_object_get(device, "calibration"), member_string(bundle, "hash"));
-	rc = run_steps_make(json_object_get(bundle, "task"), mode, seed, calibration, &runs, err);
-	if (rc)
-		return rc;
-	return complete_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);
+	rc = run_steps_make(json_object_get(bundle, "task"), mode, seed, calibration, capture, &runs, err);
+	if (rc == 0)
+		rc = complete_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);
+	if (rc == 0 && (rc = check_captures(*ret_plan, err)) < 0)
+		plan_free(STEAL(*ret_plan));
+	return rc;
 }

@@ -59,12 +59,12 @@ json_t *plan_redact_event(const struct plan *plan, const json_t *event);
  * The whole plan of a job: the runs (run_steps.h), completed by the language, and checked: by the plan schema, that
  * names are unique, that a step needs and takes from earlier ones only, and that every prepared run is there with its
  * cases, condition, secret and limits untouched. bundle: a checked one (task.h); code: text of the submission; mode,
- * seed: as run_steps_make; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h), of
+ * seed, capture (NULL: nothing is asked for): as run_steps_make; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h), of
  * which runs get the unit's times and those of this task. EINVAL: the task, or its combination with the device, cannot be
  * planned; EINTERNAL: the language made no valid plan. [any]
  */
 int plan_make(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
-	const json_t *device, const char *seed, struct plan **ret_plan, struct kettle_error *err);
+	const json_t *device, const char *seed, const json_t *capture, struct plan **ret_plan, struct kettle_error *err);
 
 /*
  * Says in the plan to whose share of a build cache the steps belong that a submission has a part in: `owner`, which means

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "judge/calibration.h"
+#include "judge/capture.h"
 
 #define CASES_NAME "cases.txt"
 #define CASES_OTHER_NAME "kettle-cases.txt" /* where a task has a file of the first name */
@@ -42,6 +43,7 @@ enum { TEST, BENCHMARK, LEADERBOARD, PROFILE };
 struct run_steps_builder {
 	const json_t *task;
 	const char *calibration; /* the variable's value, "" without */
+	const json_t *capture;   /* what a profile looks at; NULL: everything */
 	json_t *runs;
 };
 
@@ -170,8 +172,12 @@ runs_complete(const struct run_steps_builder *builder, json_t *step, const struc
 	size_t count = json_array_size(builder->runs);
 	const json_t *before = count ? json_array_get(builder->runs, count - 1) : NULL;
 	AUTO_JSON json_t *env = environment(builder, devices);
-	if (run->indexed)
+	if (run->indexed) {
+		json_t *capture = capture_for_step(builder->capture);
 		json_object_set_new(json_object_get(step, "run"), "index", json_integer((json_int_t)run->first));
+		if (capture)
+			json_object_set_new(step, "capture", capture);
+	}
 	if (run->secret)
 		json_object_set(step, "secret", (json_t *)run->secret);
 	if (json_object_size(env) > 0)
@@ -226,7 +232,8 @@ add_profiles(const struct run_steps_builder *builder)
 	size_t count = json_array_size(json_object_get(builder->task, "benchmarks"));
 	for (size_t i = 0; i < count; i++) {
 		struct run run = {.kind = &kinds[PROFILE], .first = i, .count = 1, .indexed = true};
-		add_run_step(builder, &run);
+		if (capture_has(builder->capture, i))
+			add_run_step(builder, &run);
 	}
 }
 
@@ -277,13 +284,15 @@ add_mode(const struct run_steps_builder *builder, const char *mode, const char *
 }
 
 int
-run_steps_make(const json_t *task, const char *mode, const char *seed, const char *calibration, json_t **ret_runs,
-	struct kettle_error *err)
+run_steps_make(const json_t *task, const char *mode, const char *seed, const char *calibration, const json_t *capture,
+	json_t **ret_runs, struct kettle_error *err)
 {
 	AUTO_JSON json_t *runs = json_array();
 	const struct run_steps_builder builder = {
-		.task = task, .calibration = calibration ? calibration : "", .runs = runs};
-	int rc = add_mode(&builder, mode, seed, err);
+		.task = task, .calibration = calibration ? calibration : "", .capture = capture, .runs = runs};
+	int rc = capture_check(capture, task, err);
+	if (rc == 0)
+		rc = add_mode(&builder, mode, seed, err);
 	if (rc == 0)
 		*ret_runs = STEAL(runs);
 	return rc;

@@ -61,7 +61,7 @@ name_step(struct reader *reader)
 {
 	const struct plan_step *step = reader->step;
 	if (step->index >= 0)
-		(void)snprintf(reader->name, sizeof(reader->name), "the profile of benchmark %lld", (long long)step->index + 1);
+		(void)snprintf(reader->name, sizeof(reader->name), "the profile of benchmark %lld", (long long)step->index);
 	else if (step->run)
 		(void)snprintf(reader->name, sizeof(reader->name), "the %s%s run", step->secret ? "secret " : "", step->mode);
 	else
@@ -350,6 +350,11 @@ read_passed_run(const struct reader *reader)
 	if (report_check(reader->step, reader->outcome->result, &inner)) {
 		FAIL(reader, "%s is void: %s", reader->name,
 			reader->step->secret ? "what it reported is not in order." : inner.message);
+		return;
+	}
+	const char *trouble = member_string(reader->outcome->result, "profile.trouble");
+	if (member_is(reader->outcome->result, "profile.caught", "none")) {
+		FAIL(reader, "%s caught no launch of a kernel. %.700s", reader->name, trouble ? trouble : "");
 		return;
 	}
 	if (strcmp(mode, "benchmark") != 0 && strcmp(mode, "leaderboard") != 0)

@@ -114,6 +114,8 @@ read_material(void *arg, sqlite3_stmt *row)
 	db_copy_text(read->material.device, sizeof(read->material.device), row, 3);
 	db_copy_text(read->material.seed, sizeof(read->material.seed), row, 4);
 	read->no_jit_cache = sqlite3_column_int(row, 5);
+	const char *capture = (const char *)sqlite3_column_text(row, 6);
+	read->material.capture = capture ? json_loads(capture, 0, NULL) : NULL;
 	return 1;
 }
 
@@ -122,7 +124,7 @@ jobs_material(struct db *db, int64_t job, struct job_material *ret_material, str
 {
 	struct material_row read = {0};
 	int rc = db_query(db, err, read_material, &read,
-		"SELECT s.task, CAST(c.data AS TEXT), s.mode, j.device, j.seed, b.jit_cache = 'no' FROM jobs j JOIN "
+		"SELECT s.task, CAST(c.data AS TEXT), s.mode, j.device, j.seed, b.jit_cache = 'no', s.capture FROM jobs j JOIN "
 		"submissions s ON s.id = "
 		"j.submission JOIN blobs c ON c.id = s.code JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
 		"i", job);
@@ -143,6 +145,7 @@ void
 job_material_clear(struct job_material *material)
 {
 	json_decref(material->bundle);
+	json_decref(material->capture);
 	free(material->code);
 }
 

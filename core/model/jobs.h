@@ -33,7 +33,8 @@ struct job_material {
 	json_t *bundle; /* see task.h, with `jit_cache: no` where the board says so; NULL: nothing was read */
 	char *code;
 	char mode[16], device[256];
-	char seed[16]; /* secret: 31 bits, decimal */
+	char seed[16];   /* secret: 31 bits, decimal */
+	json_t *capture; /* of a profile, see judge/capture.h; NULL: none */
 };
 /* ENOENT: deleted meanwhile. */
 int jobs_material(struct db *db, int64_t job, struct job_material *ret_material, struct kettle_error *err);

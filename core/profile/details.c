@@ -121,6 +121,20 @@ add_row(struct page *page, const struct csv_row *row)
 }
 
 int
+details_names(char *data, size_t size, struct kernel_names *list, struct kettle_error *err)
+{
+	struct csv csv = {.at = data, .end = data + size, .separator = ','};
+	struct csv_row row;
+	struct page page = {0};
+	if (!find_header(&csv, &page) || page.columns[KERNEL] < 0)
+		return kettle_fail(err, KETTLE_EINVAL, "What Nsight Compute wrote names no kernels.");
+	while (csv_next(&csv, &row))
+		if (*csv_field(&row, page.columns[KERNEL]))
+			kernel_names_add(list, csv_field(&row, page.columns[KERNEL]));
+	return 0;
+}
+
+int
 details_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
 {
 	struct csv csv = {.at = data, .end = data + size, .separator = ','};

@@ -58,7 +58,8 @@ kernels_add_one(struct kernels *kernels, const char *name, const char *start, co
 }
 
 int
-kernels_add(struct kernels *kernels, char *data, size_t size, struct kettle_error *err)
+kernels_add(struct kernels *kernels, struct kernel_match *match, struct kernel_names *names, char *data, size_t size,
+	struct kettle_error *err)
 {
 	struct csv csv = {.at = data, .end = data + size, .separator = ','};
 	struct csv_row row;
@@ -69,8 +70,12 @@ kernels_add(struct kernels *kernels, char *data, size_t size, struct kettle_erro
 		return kettle_fail(err, KETTLE_EINVAL,
 			"What rocprofv3 wrote is no trace of kernels: that has the columns `Kernel_Name`, `Start_Timestamp` and "
 			"`End_Timestamp`.");
-	while (csv_next(&csv, &row))
-		kernels_add_one(kernels, csv_field(&row, name), csv_field(&row, start), csv_field(&row, end));
+	while (csv_next(&csv, &row)) {
+		const char *kernel = csv_field(&row, name);
+		kernel_names_add(names, kernel);
+		if (kernel_match_takes(match, kernel))
+			kernels_add_one(kernels, kernel, csv_field(&row, start), csv_field(&row, end));
+	}
 	return 0;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* kettle-profile: runs a harness under a profiler, inside its sandbox, and reports what the profiler saw. */
 /*
- *     kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL PROGRAM [ARGUMENT]...
+ *     kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL [OPTION]... [--] PROGRAM [ARGUMENT]...
  *     kettle-profile --start MARK PROGRAM [ARGUMENT]...
  *
  * The first form is how kettle-exec starts a step with `profile`. TOOL is the profiler's path ("-": there is none),
- * CHANNEL the number of the result channel, which the harness has as well. When the harness has ended, the keys
- * profile.tool, profile.trouble (a sentence) and profile.report (base64 with `*` for `/`) are written there, and
- * kettle-profile ends as the harness has. The report can be trusted no more than the harness, since the submission may
+ * CHANNEL the number of the result channel, which the harness has as well, and the options (`--kernel=`,
+ * `--kernel_base=`, `--launches=`, `--skip=`) say which launches are looked at. When the harness has ended, the keys
+ * profile.tool, profile.version, profile.trouble (a sentence), profile.caught (`none`: no launch of a kernel) and
+ * profile.report (base64 with `*` for `/`) are written there, and kettle-profile ends as the harness has. The report can be trusted no more than the harness, since the submission may
  * have written what is read here. kettle-profile starts the second form itself, see child.c.
  */
 #include <config.h>
@@ -29,6 +30,7 @@
 #define EXIT_USAGE 2
 #define EXIT_MACHINE 3 /* not even the harness could be started */
 #define EXIT_MISSING 127
+#define MISSING "-" /* in the place of the tool */
 #define ARGUMENTS_MIN 5
 
 /* missing: the sentence where the machine does not have it. */
@@ -66,7 +68,14 @@ tell_all(const struct profile *profile, const char *name, int channel)
 	/* A harness that was killed may have left half a line. */
 	if (channel > 0 && write(channel, "\n", 1) != 1)
 		return;
+	AUTO_BUF struct buf version = {0};
+	if (strcmp(profile->tool, MISSING) != 0)
+		profile_version(profile, &version);
 	profile_tell(channel, "profile.tool", name);
+	if (version.len > 0)
+		profile_tell(channel, "profile.version", version.data);
+	if (profile->empty)
+		profile_tell(channel, "profile.caught", "none");
 	if (profile->trouble.len > 0)
 		profile_tell(channel, "profile.trouble", profile->trouble.data);
 	if (profile->report.len == 0)
@@ -101,6 +110,28 @@ start_marked(char *const *arguments)
 	return EXIT_MISSING;
 }
 
+/* Takes the options off the command line; what none of them is begins the program. */
+static void
+read_options(struct profile *profile)
+{
+	struct profile_capture *capture = &profile->capture;
+	const struct {
+		const char *name, **to;
+	} options[] = {{"--kernel=", &capture->kernel}, {"--kernel_base=", &capture->kernel_base},
+		{"--launches=", &capture->launches}, {"--skip=", &capture->skip}};
+	for (bool more = true; more && profile->program[0];) {
+		more = false;
+		for (size_t i = 0; !more && i < ARRAY_SIZE(options); i++)
+			if (strncmp(profile->program[0], options[i].name, strlen(options[i].name)) == 0) {
+				*options[i].to = profile->program[0] + strlen(options[i].name);
+				more = true;
+			}
+		profile->program += more;
+	}
+	if (profile->program[0] && profile->program[1] && strcmp(profile->program[0], "--") == 0)
+		profile->program++;
+}
+
 static int
 profile_run(const struct profiler *profiler, char *const *arguments)
 {
@@ -113,13 +144,15 @@ profile_run(const struct profiler *profiler, char *const *arguments)
 		(void)dprintf(2, "kettle-profile: %s\n", len <= 0 ? "/proc is missing" : "TMPDIR cannot be written to");
 		return EXIT_MACHINE;
 	}
-	struct profile profile = {.tool = arguments[0], .self = self, .folder = folder, .program = arguments + 2};
-	bool missing = strcmp(profile.tool, "-") == 0;
+	struct profile profile = {
+		.tool = arguments[0], .self = self, .folder = folder, .channel = atoi(arguments[1]), .program = arguments + 2};
+	read_options(&profile);
+	bool missing = strcmp(profile.tool, MISSING) == 0;
 	if (missing)
 		profile_set_problem(&profile, "%s", profiler->missing);
 	int rc = missing ? profile_plain(&profile, &err) : profiler->run(&profile, &err);
 	if (rc == 0)
-		tell_all(&profile, profiler->name, atoi(arguments[1]));
+		tell_all(&profile, profiler->name, profile.channel);
 	else
 		(void)dprintf(2, "kettle-profile: %s\n", err.message);
 	buf_free(&profile.report);
@@ -143,6 +176,6 @@ main(int argc, char **argv)
 		/* No handler of exit is needed, and a checker for leaks could not work in the sandbox. */
 		if (strcmp(argv[1], profilers[i].name) == 0)
 			_exit(profile_run(&profilers[i], argv + 2));
-	(void)dprintf(2, "usage: kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL PROGRAM [ARGUMENT]...\n");
+	(void)dprintf(2, "usage: kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL [OPTION]... [--] PROGRAM [ARGUMENT]...\n");
 	return EXIT_USAGE;
 }

@@ -2,23 +2,30 @@
 /* The profiler Nsight Compute: the first launches of kernels in the range `custom_kernel`, in all detail. */
 #include <config.h>
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "profile/profile.h"
 
+#define RANGE "custom_kernel/" /* a push and pop range, as ncu writes it */
 #define REPORT_FILE PROFILE_OUT "/profile.ncu-rep"
 #define LOG "ncu.log" /* in profile->folder */
-#define LAUNCHES "10"
+#define DETAILS_CSV "ncu-details.csv"
+#define DETAILS_TXT "ncu-details.txt"
 #define MAGIC "NVR" /* what a report begins with */
 #define MAGIC_SIZE 4
 #define MAX_LOG (1u << 20)
 #define MAX_PAGE (16u << 20)
 #define READ_SECONDS 120
+#define SEEN_LOG "seen.csv" /* in profile->folder */
+#define SEEN_SECONDS 60     /* of the second run, in which the names of the kernels are read */
+#define SEEN_LAUNCHES "200"
 #define MAX_SHOWN 300
 
 static int
@@ -26,8 +33,17 @@ ncu_record(struct profile *profile, const char *log, struct kettle_error *err)
 {
 	/* KernelBot-compatible harnesses go by POPCORN_NCU: no profiler of their own then, and the range around one call. */
 	struct child child = {.mark = -1, .variables = {{"POPCORN_NCU", "1"}, {"KETTLE_PROFILER", "ncu"}}};
-	child_add(&child, profile->tool, "--set", "full", "--nvtx", "--nvtx-include", "custom_kernel/", "--import-source",
-		"yes", "-c", LAUNCHES, "-f", "--log-file", log, "-o", REPORT_FILE, NULL);
+	const struct profile_capture *capture = &profile->capture;
+	child_add(&child, profile->tool, "--set", "full", "--nvtx", "--nvtx-include", RANGE, "--import-source", "yes",
+		"--target-processes", "all", "--replay-mode", "kernel", "--cache-control", "all", "--clock-control", "none",
+		"-c", capture->launches ? capture->launches : PROFILE_LAUNCHES, "-f", "--log-file", log, "-o", REPORT_FILE,
+		NULL);
+	if (capture->skip)
+		child_add(&child, "--launch-skip", capture->skip, NULL);
+	if (capture->kernel)
+		child_add(&child, "--kernel-name", capture->kernel, NULL);
+	if (capture->kernel_base)
+		child_add(&child, "--kernel-name-base", capture->kernel_base, NULL);
 	int rc = profile_under(profile, &child, "Nsight Compute", err);
 	child_close(&child);
 	return rc;
@@ -44,6 +60,66 @@ find_error(char *log)
 		line[strcspn(line, "\r\n")] = '\0';
 	}
 	return line;
+}
+
+static int
+pass_over(void *arg, const char *data, size_t size)
+{
+	(void)arg;
+	(void)data;
+	(void)size;
+	return 0;
+}
+
+/*
+ * Runs the program once more, under an ncu that looks at everything and measures nothing but how a kernel was launched.
+ * Its results go nowhere: those of the first run stand.
+ */
+static void
+run_for_names(const struct profile *profile, const char *log)
+{
+	const char *base = profile->capture.kernel_base ? profile->capture.kernel_base : "function";
+	const char *words[] = {profile->tool, "--section", "LaunchStats", "--target-processes", "all", "--clock-control",
+		"none", "--cache-control", "none", "--print-kernel-base", base, "--csv", "-c", SEEN_LAUNCHES, "--log-file",
+		log};
+	struct child child = {0};
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		child_add(&child, words[i], NULL);
+	child_add_list(&child, profile->program);
+	AUTO_FD int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	AUTO_FD int kept = profile->channel > 0 ? fcntl(profile->channel, F_DUPFD_CLOEXEC, 3) : -1;
+	if (child.count > CHILD_MAX_WORDS || nothing < 0 || (profile->channel > 0 && kept < 0))
+		return;
+	if (kept >= 0)
+		(void)dup2(nothing, profile->channel);
+	(void)setenv("POPCORN_NCU", "1", 1);
+	(void)setenv("KETTLE_PROFILER", "ncu", 1);
+	(void)child_read(child.words, SEEN_SECONDS, pass_over, NULL, NULL);
+	if (kept >= 0)
+		(void)dup2(kept, profile->channel);
+}
+
+/* No launch was caught: says so, with the names of the kernels that the program launches. */
+static void
+explain_none(struct profile *profile)
+{
+	const char *kernel = profile->capture.kernel;
+	AUTO_FREE char *log = path_join(profile->folder, SEEN_LOG);
+	AUTO_FREE char *text = NULL;
+	AUTO_BUF struct buf seen = {0};
+	struct kernel_names names = {0};
+	size_t size = 0;
+	run_for_names(profile, log);
+	if (file_read(log, MAX_PAGE, &text, &size, NULL) == 0)
+		(void)details_names(text, size, &names, NULL);
+	kernel_names_text(&names, &seen);
+	kernel_names_free(&names);
+	profile->empty = true;
+	profile_set_problem(profile,
+		"Nsight Compute made no report: it saw no launch of %s%.100s%s in the NVTX range `custom_kernel`, which the "
+		"harness opens around the call%s. Kernels of the whole program: %s.",
+		kernel ? "`" : "a kernel", kernel ? kernel : "", kernel ? "`" : "",
+		profile->capture.skip ? ", after those that are passed over" : "", seen.data);
 }
 
 /* Why there is no report, out of what ncu wrote. */
@@ -63,9 +139,7 @@ explain(struct profile *profile, const char *path)
 	else if (error)
 		profile_set_problem(profile, "Nsight Compute made no report: %.*s", MAX_SHOWN, error);
 	else if (profile->status == 0) /* else it is the program that says why */
-		profile_set_problem(profile,
-			"Nsight Compute made no report: it saw no launch of a kernel in the NVTX range `custom_kernel`, which the "
-			"harness opens around the call.");
+		explain_none(profile);
 }
 
 /* A file that does not begin as a report is none, and is not kept. */
@@ -89,14 +163,15 @@ take_page(void *arg, const char *data, size_t size)
 	return 0;
 }
 
-/* The details page; the body of its sections where this version can give it. */
+/* The details page, as rows or as text; the body of its sections where this version can give it. */
 static int
-read_ncu_page(const struct profile *profile, struct buf *page, struct kettle_error *err)
+read_ncu_page(const struct profile *profile, bool rows, struct buf *page, struct kettle_error *err)
 {
-	const char *argv[] = {
-		profile->tool, "--import", REPORT_FILE, "--page", "details", "--csv", "--print-details", "all", NULL};
+	const char *argv[] = {profile->tool, "--import", REPORT_FILE, "--page", "details", "--print-details", "all",
+		rows ? "--csv" : NULL, NULL};
 	int rc = child_read(argv, READ_SECONDS, take_page, page, err);
 	if (rc == KETTLE_EUNAVAIL) {
+		argv[5] = argv[7];
 		argv[6] = NULL;
 		page->len = 0;
 		rc = child_read(argv, READ_SECONDS, take_page, page, err);
@@ -106,14 +181,28 @@ read_ncu_page(const struct profile *profile, struct buf *page, struct kettle_err
 	return rc;
 }
 
+/* Leaves a page as a file; names in it are what the submission called its kernels. */
+static void
+leave_page(struct profile *profile, const char *name, const struct buf *page)
+{
+	AUTO_BUF struct buf clean = {0};
+	(void)utf8_sanitize(page->data ? page->data : "", page->len, &clean);
+	profile_leave(profile, name, &clean);
+}
+
 static void
 add_details(struct profile *profile)
 {
 	struct kettle_error err = {0};
-	AUTO_BUF struct buf page = {0};
-	int rc = read_ncu_page(profile, &page, &err);
+	AUTO_BUF struct buf rows = {0};
+	AUTO_BUF struct buf text = {0};
+	int rc = read_ncu_page(profile, true, &rows, &err);
+	if (rc == 0 && (rc = read_ncu_page(profile, false, &text, &err)) == 0) {
+		leave_page(profile, DETAILS_CSV, &rows);
+		leave_page(profile, DETAILS_TXT, &text);
+	}
 	if (rc == 0)
-		rc = details_text(page.data ? page.data : (char[]){""}, page.len, &profile->report, &err);
+		rc = details_text(rows.data ? rows.data : (char[]){""}, rows.len, &profile->report, &err);
 	if (rc != 0)
 		profile_set_problem(profile, "The report of Nsight Compute could not be read: %s", err.message);
 }

@@ -14,6 +14,8 @@
 
 #define TROUBLE_MAX 1000 /* bytes of the sentence */
 #define LINE_MAX_SHOWN 300
+#define VERSION_TEXT 4096 /* bytes that are looked at */
+#define VERSION_SECONDS 10
 
 void
 profile_set_problem(struct profile *profile, const char *format, ...)
@@ -68,6 +70,32 @@ profile_under(struct profile *profile, struct child *child, const char *name, st
 	profile_set_problem(
 		profile, "%s did not start the program: %.*s", name, LINE_MAX_SHOWN, *line ? line : "it did not say why.");
 	return profile_plain(profile, err);
+}
+
+/* Takes as much of the text as may hold the line. */
+static int
+take_version(void *arg, const char *data, size_t size)
+{
+	struct buf *text = arg;
+	size_t room = VERSION_TEXT - text->len;
+	buf_add(text, data, size < room ? size : room);
+	return 0;
+}
+
+void
+profile_version(const struct profile *profile, struct buf *out)
+{
+	const char *argv[] = {profile->tool, "--version", NULL};
+	AUTO_BUF struct buf text = {0};
+	char *rest = NULL, *found = NULL;
+	if (child_read(argv, VERSION_SECONDS, take_version, &text, NULL) != 0 || text.len == 0)
+		return;
+	for (char *line = strtok_r(text.data, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+		bool tells = strcasestr(line, "version") && strpbrk(line, "0123456789");
+		found = !found || (tells && !strcasestr(found, "version")) ? line : found;
+	}
+	if (found)
+		report_word(out, found, REPORT_MAX_WORD);
 }
 
 void

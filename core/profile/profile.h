@@ -4,6 +4,7 @@
 #define KETTLE_PROFILE_PROFILE_H
 
 #include <kettle/error.h>
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,15 +67,27 @@ int child_read(const char *const *argv, unsigned seconds, child_take take, void 
 
 #define PROFILE_OUT "out" /* where artifacts are left */
 
+#define PROFILE_LAUNCHES "10" /* that a profile has where it does not say how many */
+
+/* Which launches are looked at, by words of the command line that are borrowed; NULL: it does not say. */
+struct profile_capture {
+	const char *kernel; /* a name, or "regex:" and an expression; never with a `-` at its beginning */
+	const char *kernel_base;
+	const char *launches, *skip;
+};
+
 /* Filled in by main; the rest is the profiler's. */
 struct profile {
 	const char *tool;     /* the profiler's path; NULL: the machine does not have it */
 	const char *self;     /* the path of kettle-profile */
 	const char *folder;   /* an empty one for intermediate files; removed afterwards */
 	char *const *program; /* the harness's command line */
-	int status;           /* of the harness, as waitpid gives it */
-	struct buf report;    /* text for people */
-	struct buf trouble;   /* one sentence: what the machine could not do, and how to fix it */
+	int channel;          /* the number of the result channel; 0: none */
+	struct profile_capture capture;
+	int status;         /* of the harness, as waitpid gives it */
+	bool empty;         /* it caught no launch of a kernel; the trouble says which there were */
+	struct buf report;  /* text for people */
+	struct buf trouble; /* one sentence: what the machine could not do, and how to fix it */
 };
 
 /* Sets profile->trouble; the first sentence stays. */
@@ -86,6 +99,8 @@ int profile_plain(struct profile *profile, struct kettle_error *err);
  * harness, that is the trouble, and the harness is run without it.
  */
 int profile_under(struct profile *profile, struct child *child, const char *name, struct kettle_error *err);
+/* The line in which the tool names its version, "" where it has none; clean. [blocks] */
+void profile_version(const struct profile *profile, struct buf *out);
 /* Writes a file below PROFILE_OUT; one that cannot be written is trouble. */
 void profile_leave(struct profile *profile, const char *name, const struct buf *contents);
 
@@ -96,7 +111,7 @@ void profile_leave(struct profile *profile, const char *name, const struct buf *
 
 /* perf: what was counted and the hottest functions; flamegraph.svg and stacks.txt. */
 int perf_profile(struct profile *profile, struct kettle_error *err);
-/* Nsight Compute: speed of light, pipes and states of warps; profile.ncu-rep. */
+/* Nsight Compute: speed of light, pipes and states of warps; profile.ncu-rep, ncu-details.txt and ncu-details.csv. */
 int ncu_profile(struct profile *profile, struct kettle_error *err);
 /* rocprofv3: the times of kernels; trace.pftrace, the traces of all processes in one. */
 int rocprof_profile(struct profile *profile, struct kettle_error *err);
@@ -160,6 +175,43 @@ int counters_text(char *data, size_t size, struct buf *out, struct kettle_error 
  */
 int details_text(char *data, size_t size, struct buf *out, struct kettle_error *err);
 
+/* Adds the names in the column `Kernel Name` of such a page, each once, at most KERNELS_NAMED. The errors are those above. */
+struct kernel_names;
+int details_names(char *data, size_t size, struct kernel_names *names, struct kettle_error *err);
+
+/* ---- match.c: the names of kernels, and which of them are meant ---- */
+
+#define KERNELS_NAMED 20 /* in a sentence */
+
+struct kernel_names {
+	char *list[KERNELS_NAMED];
+	size_t count, more; /* more: names that found no room, each as often as it came */
+};
+
+/* Adds a name, once. */
+void kernel_names_add(struct kernel_names *names, const char *name);
+/* "`a`, `b` and 3 more", or "none": clean, of bounded length. */
+void kernel_names_text(const struct kernel_names *names, struct buf *out);
+void kernel_names_free(struct kernel_names *names);
+
+/* Zero-initialise; kernel_match_free at the end. One thread. */
+struct kernel_match {
+	const char *name; /* NULL: every kernel */
+	bool function;    /* of a name without namespace, template and arguments */
+	bool compiled;
+	regex_t regex;
+	unsigned long long skip, launches; /* launches that are passed over and taken; 0: all of them */
+	unsigned long long seen;           /* that matched */
+};
+
+/* EINVAL: the expression is none. */
+int kernel_match_init(struct kernel_match *match, const struct profile_capture *capture, struct kettle_error *err);
+/* Whether this launch is one of those that are meant; each call is one launch. */
+bool kernel_match_takes(struct kernel_match *match, const char *name);
+void kernel_match_free(struct kernel_match *match);
+/* The name alone of "void ns::name<int>(float*)"; new string. */
+char *kernel_function(const char *name);
+
 /* ---- kernels.c: which kernels took how long, out of the traces of rocprofv3 (`*_kernel_trace.csv`) ---- */
 
 #define KERNELS_MAX 200  /* that have a line each; the others share one */
@@ -177,8 +229,12 @@ struct kernels {
 	uint64_t total_ns;
 };
 
-/* Adds the launches of one file, as the readers above do. Rows with impossible times are passed over. */
-int kernels_add(struct kernels *kernels, char *data, size_t size, struct kettle_error *err);
+/*
+ * Adds the launches of one file that are meant, and the names of all; as the readers above do. Rows with impossible times
+ * are passed over.
+ */
+int kernels_add(struct kernels *kernels, struct kernel_match *match, struct kernel_names *names, char *data,
+	size_t size, struct kettle_error *err);
 /* Appends the table, the longest first. */
 void kernels_text(struct kernels *kernels, struct buf *out);
 void kernels_free(struct kernels *kernels);

@@ -91,6 +91,8 @@ add_trace(const char *path, int to, uint64_t *used, struct kettle_error *err)
 struct rocprof_output {
 	struct profile *profile;
 	struct kernels kernels;
+	struct kernel_match match;
+	struct kernel_names names;
 	int trace;     /* the one that comes of all; -1: not yet made */
 	uint64_t used; /* bytes in it */
 	size_t files, tables;
@@ -123,7 +125,7 @@ take_table(struct rocprof_output *found, const char *path)
 	size_t size = 0;
 	int rc = file_read(path, MAX_CSV, &text, &size, &err);
 	if (rc == 0)
-		rc = kernels_add(&found->kernels, text, size, &err);
+		rc = kernels_add(&found->kernels, &found->match, &found->names, text, size, &err);
 	if (rc < 0)
 		profile_set_problem(found->profile, "%s", err.message);
 	else
@@ -154,18 +156,44 @@ static int
 rocprof_record(struct profile *profile, const char *folder, struct kettle_error *err)
 {
 	struct child child = {.mark = -1, .variables = {{"KETTLE_PROFILER", "rocprofv3"}}};
+	bool mangled = profile->capture.kernel_base && strcmp(profile->capture.kernel_base, "mangled") == 0;
 	child_add(&child, profile->tool, "--log-level", "fatal", "--hip-trace", "--kernel-trace", "--memory-copy-trace",
 		"--marker-trace", "--scratch-memory-trace", "--output-format", "pftrace", "csv", "-d", folder, "-o", "%pid%",
-		"--", NULL);
+		NULL);
+	if (mangled)
+		child_add(&child, "--mangled-kernels", NULL);
+	child_add(&child, "--", NULL);
 	int rc = profile_under(profile, &child, "rocprofv3", err);
 	child_close(&child);
 	return rc;
 }
 
+/* Which kernels there were, where none of those that are meant was launched. */
+static void
+explain_none(struct profile *profile, const struct rocprof_output *found)
+{
+	AUTO_BUF struct buf names = {0};
+	kernel_names_text(&found->names, &names);
+	profile->empty = true;
+	if (found->names.count > 0)
+		profile_set_problem(profile, "No launch of a kernel that is asked for: rocprofv3 saw %s.", names.data);
+	else
+		profile_set_problem(profile, "%s",
+			found->tables > 0 || found->used > 0
+				? "rocprofv3 saw no launch of a kernel."
+				: "rocprofv3 left no trace: it saw no launch of a kernel, or could not write one.");
+}
+
 static void
 read_traces(struct profile *profile, const char *folder)
 {
+	struct kettle_error err = {0};
 	struct rocprof_output found = {.profile = profile, .trace = -1};
+	if (kernel_match_init(&found.match, &profile->capture, &err) < 0) {
+		profile_set_problem(profile, "%s", err.message);
+		profile->empty = true;
+		return;
+	}
 	take_folder(&found, folder, 0);
 	if (found.trace >= 0)
 		close(found.trace);
@@ -173,12 +201,13 @@ read_traces(struct profile *profile, const char *folder)
 		(void)unlink(PROFILE_OUT "/" TRACE);
 	if (found.kernels.count > 0)
 		kernels_text(&found.kernels, &profile->report);
-	else if (profile->status == 0) /* else it is the program that says why */
-		profile_set_problem(profile, "%s",
-			found.tables > 0 || found.used > 0
-				? "rocprofv3 saw no launch of a kernel."
-				: "rocprofv3 left no trace: it saw no launch of a kernel, or could not write one.");
+	else if (profile->status == 0 && profile->trouble.len == 0) /* else it is the program that says why */
+		explain_none(profile, &found);
+	if (found.kernels.count > 0 && (found.match.name || found.match.skip || found.match.launches))
+		buf_adds(&profile->report, "(the launches that are asked for; the trace has all)\n");
 	kernels_free(&found.kernels);
+	kernel_names_free(&found.names);
+	kernel_match_free(&found.match);
 }
 
 int

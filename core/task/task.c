@@ -189,7 +189,7 @@ try_plan(const struct bundle_builder *builder, const struct languages *languages
 	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "check");
 	AUTO_PLAN struct plan *plan = NULL;
 	struct kettle_error found = {0};
-	int rc = plan_make(languages, bundle, "", "ranked", device, "0", &plan, &found);
+	int rc = plan_make(languages, bundle, "", "ranked", device, "0", NULL, &plan, &found);
 	if (rc == 0 || rc == KETTLE_EUNAVAIL)
 		return 0;
 	kettle_fail(err, rc, "%s", found.message);

@@ -17,8 +17,12 @@ static void
 read_kernels(char *text, size_t size, struct buf *out)
 {
 	struct kernels *kernels = calloc(1, sizeof(*kernels));
-	if (kernels && kernels_add(kernels, text, size, NULL) == 0)
+	struct kernel_match match = {.name = "kernel", .function = true, .skip = 1, .launches = 100};
+	struct kernel_names names = {0};
+	if (kernels && kernels_add(kernels, &match, &names, text, size, NULL) == 0)
 		kernels_text(kernels, out);
+	kernel_names_text(&names, out);
+	kernel_names_free(&names);
 	if (kernels)
 		kernels_free(kernels);
 	free(kernels);

@@ -43,7 +43,7 @@ plan_all(const struct languages *known, const json_t *bundle)
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		AUTO_PLAN struct plan *plan = NULL;
 		struct kettle_error err = {0};
-		if (plan_make(known, bundle, "x", modes[i], device, "7", &plan, &err))
+		if (plan_make(known, bundle, "x", modes[i], device, "7", NULL, &plan, &err))
 			check_error(&err);
 	}
 }

@@ -18,7 +18,7 @@ static struct plan *
 make_plan(const json_t *task)
 {
 	json_t *runs = NULL, *steps = json_pack("[{s:s, s:s, s:[s]}]", "id", "build", "kind", "build", "argv", "true");
-	if (run_steps_make(task, "ranked", "7", NULL, &runs, NULL) || json_array_extend(steps, runs))
+	if (run_steps_make(task, "ranked", "7", NULL, NULL, &runs, NULL) || json_array_extend(steps, runs))
 		abort();
 	json_decref(runs);
 	return plan_read(json_pack("{s:i, s:o}", "version", 1, "steps", steps));

@@ -59,7 +59,8 @@ static void
 test_profile(void **state)
 {
 	(void)state;
-	plans_profile("a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep", "-lineinfo");
+	plans_profile(
+		"a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep ncu-details.txt ncu-details.csv", "-lineinfo");
 }
 
 /* With device code to link objects stay as they are. */

@@ -141,6 +141,8 @@ test_environment(void **state)
 	assert_null(at(at(plans_step(odd, "test"), "env"), "TORCH_CUDA_ARCH_LIST"));
 }
 
+#define NCU_FILES "trace.json.gz profile.ncu-rep ncu-details.txt ncu-details.csv"
+
 /* The profiler is that of the device; without one, only torch's own leaves its trace. */
 static void
 test_profile(void **state)
@@ -150,8 +152,8 @@ test_profile(void **state)
 		const char *device, *profiler, *files;
 	} cases[] = {
 		{"{\"name\": \"CPU\"}", NULL, "trace.json.gz"},
-		{"{\"name\": \"H100\", \"sm\": \"90a\"}", "ncu", "trace.json.gz profile.ncu-rep"},
-		{"{\"name\": \"G\", \"facts\": {\"gpu\": {\"vendor\": \"nvidia\"}}}", "ncu", "trace.json.gz profile.ncu-rep"},
+		{"{\"name\": \"H100\", \"sm\": \"90a\"}", "ncu", NCU_FILES},
+		{"{\"name\": \"G\", \"facts\": {\"gpu\": {\"vendor\": \"nvidia\"}}}", "ncu", NCU_FILES},
 		{"{\"name\": \"MI300\", \"gfx\": \"gfx942\"}", "rocprofv3", "trace.json.gz trace.pftrace"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/io.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
@@ -46,6 +47,19 @@ find_profiler(struct step *step, struct kettle_error *err)
 	return rc;
 }
 
+/* Which launches it looks at: one word for each option, so that no value is taken for another option. */
+static void
+add_capture(const json_t *capture, struct strings *words)
+{
+	static const char *const texts[] = {"kernel", "kernel_base"}, *const numbers[] = {"launches", "skip"};
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (member_string(capture, texts[i]))
+			strings_take(words, xasprintf("--%s=%s", texts[i], member_string(capture, texts[i])));
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (json_object_get(capture, numbers[i]))
+			strings_take(words, xasprintf("--%s=%lld", numbers[i], (long long)member_int(capture, numbers[i])));
+}
+
 /* kettle-profile's part of the command line, in front of the process's own. */
 static void
 add_profiler(const struct step_process *process, struct strings *words)
@@ -55,6 +69,8 @@ add_profiler(const struct step_process *process, struct strings *words)
 	strings_add(words, step->plan->profile);
 	strings_add(words, step->profiler ? step->profiler->path : "-");
 	strings_take(words, xasprintf("%d", step->plan->result ? STEP_FD_RESULT : 0));
+	add_capture(step->plan->capture, words);
+	strings_add(words, "--");
 }
 
 /* ---- its tools, on a thread of work ---- */

@@ -262,6 +262,7 @@ enum {
 	WITHOUT_SECRET = 1 << 6,
 	WITH_CACHE = 1 << 7,
 	WITH_PROFILE = 1 << 8,
+	WITHOUT_PROFILE = 1 << 9,
 };
 /* `why` ends the sentence. */
 static const struct {
@@ -290,6 +291,7 @@ static const struct {
 	{WITH_CACHE, "artifacts", "a cached step keeps outputs alone"},
 	{WITH_PROFILE, "secret", "a profile gets no secret"},
 	{WITH_PROFILE, "referee", "a profile is of one process"},
+	{WITHOUT_PROFILE, "capture", "no `profile` that it could be about"},
 };
 
 static int
@@ -299,7 +301,7 @@ check_combinations(struct reader *reader, const json_t *object)
 	bool referee = json_object_get(object, "referee") != NULL;
 	unsigned present = 1u << step->kind | (referee ? WITH_REFEREE : WITHOUT_REFEREE) |
 					   (step->result ? 0 : WITHOUT_RESULT) | (step->secret ? 0 : WITHOUT_SECRET) |
-					   (step->cache ? WITH_CACHE : 0) | (step->profile ? WITH_PROFILE : 0);
+					   (step->cache ? WITH_CACHE : 0) | (step->profile ? WITH_PROFILE : WITHOUT_PROFILE);
 	if (referee && !json_object_get(object, "solver"))
 		return REFUSE(reader, " has a referee and no solver: they come together.");
 	if (!referee && !json_object_get(object, "argv"))
@@ -353,6 +355,7 @@ read_members(const json_t *object, struct plan_step *step)
 	step->jit_folder = member_string(jit, "folder");
 	strings_read(&step->jit_tools, json_object_get(jit, "tools"));
 	step->profile = member_string(object, "profile");
+	step->capture = json_object_get(object, "capture");
 	step->run = json_object_get(object, "run");
 	step->share = (uint64_t)member_int(object, "share");
 }

@@ -64,7 +64,8 @@ struct plan_step {
 	const char *jit_folder;                 /* below out/; NULL: it keeps nothing for later runs */
 	struct strings jit_tools;
 	const char *profile;
-	json_t *run; /* for the outcome; a run that is secret keeps nothing */
+	const json_t *capture; /* which launches it looks at; NULL: as kettle-profile does by itself */
+	json_t *run;           /* for the outcome; a run that is secret keeps nothing */
 	uint64_t share;
 };
 

@@ -226,6 +226,8 @@ report_profiles(const struct term *term, const json_t *result)
 		term_block(term->out, text, 6, REPORT_LOG_LINES);
 	}
 	AUTO_FREE char *report = decode_report(member_text(result, "profile.report"));
+	if (member_is(result, "profile.caught", "none"))
+		return; /* the run's own message says it */
 	if (*member_text(result, "profile.trouble")) {
 		mark_line(term, false, 4, member_text(result, "profile.tool"));
 		term_block(term->out, member_text(result, "profile.trouble"), 6, REPORT_OUTPUT_LINES);
@@ -276,8 +278,10 @@ report_run(const struct term *term, const json_t *run)
 	bool passed = member_true(run, "passed");
 	if (strcmp(member_text(run, "state"), "skipped") == 0)
 		return;
-	AUTO_FREE char *title =
+	const json_t *index = json_object_get(run, "index");
+	AUTO_FREE char *name =
 		template_text("{secret?secret }{mode=leaderboard?ranked run|{mode}}{score?  {score:seconds}}", run, NULL);
+	AUTO_FREE char *title = index ? xasprintf("%s.%lld", name, (long long)json_integer_value(index)) : STEAL(name);
 	mark_line(term, passed, 2, title);
 	report_throttle(term, json_object_get(run, "device"));
 	report_jit(term, json_object_get(run, "jit"));

@@ -354,7 +354,7 @@ cu_finish_step(const struct kettle_compiled_builder *builder, json_t *step)
 	json_object_set_new(step, "toolchain", tools);
 }
 
-static const char *const profile_files[] = {"profile.ncu-rep", NULL};
+static const char *const profile_files[] = {"profile.ncu-rep", "ncu-details.txt", "ncu-details.csv", NULL};
 
 /* Beginnings of headers that a machine with an nvcc may lack. */
 static const char *const further_headers[] = {"cublas", "cufft", "curand", "cusolver", "cusparse", "nvrtc", "cutlass/",

@@ -285,6 +285,9 @@ profiler_for(const json_t *device, const json_t *prepared)
 	return member_string(device, "gfx") || member_is(gpu, "vendor", "amd") ? "rocprofv3" : NULL;
 }
 
+static const char *const ncu_files[] = {"profile.ncu-rep", "ncu-details.txt", "ncu-details.csv", NULL};
+static const char *const rocprof_files[] = {"trace.pftrace", NULL};
+
 static void
 add_profiler(const struct plan_builder *builder, json_t *step)
 {
@@ -292,9 +295,10 @@ add_profiler(const struct plan_builder *builder, json_t *step)
 	json_object_set_new(step, "artifacts", json_pack("[s]", TORCH_TRACE));
 	if (!profiler)
 		return;
+	const char *const *files = strcmp(profiler, "ncu") == 0 ? ncu_files : rocprof_files;
 	json_object_set_new(step, "profile", json_string(profiler));
-	json_array_append_new(json_object_get(step, "artifacts"),
-		json_string(strcmp(profiler, "ncu") == 0 ? "profile.ncu-rep" : "trace.pftrace"));
+	for (; *files; files++)
+		json_array_append_new(json_object_get(step, "artifacts"), json_string(*files));
 }
 
 static json_t *

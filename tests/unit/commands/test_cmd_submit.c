@@ -197,6 +197,26 @@ job_of(int64_t submission)
 	return fixture_int(&c.f, sql);
 }
 
+/* What a profile looks at is kept with the submission, and a rerun looks at the same. */
+static void
+test_capture(void **state)
+{
+	(void)state;
+	json_t *given = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
+	(void)json_object_update_new(
+		given, json_pack("{s:s, s:[i], s:s}", "mode", "profile", "benchmark", 0, "kernel", "k"));
+	commands_must(&c, "alice", "submit", json_deep_copy(given));
+	assert_int_equal(
+		fixture_int(&c.f, "SELECT capture = '{\"kernel\":\"k\",\"benchmarks\":[0]}' FROM submissions ORDER BY id DESC "
+						  "LIMIT 1"),
+		1);
+	(void)json_object_set_new(given, "benchmark", json_pack("[i]", 1000));
+	refused(json_deep_copy(given), KETTLE_EINVAL, "The task has no benchmark 1000");
+	(void)json_object_del(given, "benchmark");
+	(void)json_object_set_new(given, "mode", json_string("ranked"));
+	refused(given, KETTLE_EINVAL, "add `--mode profile`");
+}
+
 static void
 test_rate(void **state)
 {
@@ -244,6 +264,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_header, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_device_not_configured, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_capture, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("submit", tests, NULL, NULL);

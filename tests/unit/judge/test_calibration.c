@@ -137,7 +137,7 @@ test_runs(void **state)
 								   "\"ranked_timeout\": 1, \"ranking_by\": \"last\", \"files\": [], "
 								   "\"tests\": [{\"n\": 1}], \"benchmarks\": [{\"n\": 2}]}");
 	AUTO_JSON json_t *runs = NULL, *plain = NULL;
-	assert_int_equal(run_steps_make(task, "ranked", "7", "cpu-c-1=1000.0", &runs, NULL), 0);
+	assert_int_equal(run_steps_make(task, "ranked", "7", "cpu-c-1=1000.0", NULL, &runs, NULL), 0);
 	assert_int_equal(json_array_size(runs), 6);
 	size_t i;
 	json_t *run;
@@ -147,7 +147,7 @@ test_runs(void **state)
 		assert_string_equal(json_string_value(json_object_get(env, "POPCORN_GPUS")), "1");
 	}
 	json_object_set_new(task, "multi_gpu", json_false());
-	assert_int_equal(run_steps_make(task, "test", NULL, NULL, &plain, NULL), 0);
+	assert_int_equal(run_steps_make(task, "test", NULL, NULL, NULL, &plain, NULL), 0);
 	assert_null(json_object_get(json_array_get(plain, 0), "env"));
 }
 

@@ -36,7 +36,7 @@ make_plan(const json_t *bundle, const char *mode, json_t **ret_plan, struct kett
 {
 	AUTO_JSON json_t *device = json_pack("{s:s}", "name", "CPU");
 	AUTO_PLAN struct plan *plan = NULL;
-	int rc = plan_make(languages, bundle, "int x;\n", mode, device, "1618033988", &plan, err);
+	int rc = plan_make(languages, bundle, "int x;\n", mode, device, "1618033988", NULL, &plan, err);
 	if (rc == 0)
 		*ret_plan = json_incref(plan->json);
 	return rc;
@@ -99,7 +99,7 @@ test_task_only(void **state)
 		AUTO_PLAN struct plan *plan = NULL;
 		struct kettle_error err = {0};
 		size_t found = 0;
-		assert_int_equal(plan_make(languages, bundle, "int x;\n", "ranked", device, "1", &plan, &err), 0);
+		assert_int_equal(plan_make(languages, bundle, "int x;\n", "ranked", device, "1", NULL, &plan, &err), 0);
 		for (size_t k = 0; k < plan->count; k++) {
 			if (strcmp(plan->steps[k].title, steps[i].title) != 0)
 				continue;
@@ -127,7 +127,7 @@ test_not_loaded(void **state)
 	AUTO_JSON json_t *device = json_object();
 	struct plan *plan = NULL;
 	struct kettle_error err = {0};
-	assert_int_equal(plan_make(&none, bundle, "", "test", device, NULL, &plan, &err), KETTLE_EUNAVAIL);
+	assert_int_equal(plan_make(&none, bundle, "", "test", device, NULL, NULL, &plan, &err), KETTLE_EUNAVAIL);
 	assert_string_equal(
 		err.message, "The task is in the language `cpp`, which this Kettle does not have; its plugin is not loaded.");
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "judge/capture.h"
 
 static const char task_text[] =
 	"{\"files\": [{\"name\": \"s.py\", \"source\": \"@SUBMISSION@\"}], \"ranking_by\": \"geom\", \"multi_gpu\": false,"
@@ -33,7 +34,7 @@ make_runs(const json_t *task, const char *mode, const char *seed)
 {
 	json_t *runs = NULL;
 	struct kettle_error err = {0};
-	if (run_steps_make(task, mode, seed, NULL, &runs, &err))
+	if (run_steps_make(task, mode, seed, NULL, NULL, &runs, &err))
 		fail_msg("%s", err.message);
 	return runs;
 }
@@ -125,6 +126,73 @@ test_last(void **state)
 	assert_int_equal(json_integer_value(json_object_get(which, "index")), 1);
 }
 
+/* A profile of some benchmarks keeps their indexes; each run says which launches are looked at. */
+static void
+test_capture(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *task = make_task(), *runs = NULL, *other = NULL;
+	AUTO_JSON json_t *args = json_pack("{s:[i, i], s:s, s:i}", "benchmark", 1, 1, "kernel", "regex:^add", "skip", 3);
+	json_t *capture = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(capture_read(args, "profile", task, &capture, &err), 0);
+	assert_int_equal(run_steps_make(task, "profile", NULL, NULL, capture, &runs, &err), 0);
+	assert_int_equal(json_array_size(runs), 1);
+	const json_t *run = json_array_get(runs, 0);
+	assert_string_equal(text_at(run, "id"), "profile-1");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(run, "run"), "index")), 1);
+	AUTO_JSON json_t *wanted = json_pack("{s:s, s:i}", "kernel", "regex:^add", "skip", 3);
+	assert_true(json_equal(json_object_get(run, "capture"), wanted));
+	assert_int_equal(capture_fits("ncu", wanted, &err), 0);
+	assert_int_equal(capture_fits("rocprofv3", wanted, &err), 0);
+	assert_int_equal(capture_fits("perf", wanted, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "perf has no `--kernel`"));
+	assert_int_equal(capture_fits(NULL, wanted, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "profiles this board on this device itself"));
+	json_decref(capture);
+	/* A list alone is nothing that a profiler must know. */
+	AUTO_JSON json_t *list = json_pack("{s:[i, i]}", "benchmark", 1, 0);
+	assert_int_equal(capture_read(list, "profile", task, &capture, &err), 0);
+	assert_int_equal(run_steps_make(task, "profile", NULL, NULL, capture, &other, &err), 0);
+	assert_int_equal(json_array_size(other), 2);
+	assert_null(json_object_get(json_array_get(other, 0), "capture"));
+	json_decref(capture);
+}
+
+static void
+test_capture_refuses(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *mode, *args, *words;
+	} bad[] = {
+		{"ranked", "{'benchmark': [0]}", "add `--mode profile`"},
+		{"test", "{'launches': 3}", "add `--mode profile`"},
+		{"profile", "{'benchmark': [0, 2]}", "no benchmark 2: it has 2, numbered from 0"},
+		{"profile", "{'kernel': ''}", "The name of a kernel"},
+		{"profile", "{'kernel': '-o'}", "The name of a kernel"},
+		{"profile", "{'kernel': 'a\\nb'}", "The name of a kernel"},
+		{"profile", "{'kernel_base': 'mangled'}", "name a kernel"},
+		{"profile", "{'launches': 0}", "launches"},
+		{"profile", "{'launches': 100000}", "launches"},
+		{"profile", "{'skip': -1}", "skip"},
+	};
+	AUTO_JSON json_t *task = make_task();
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		char text[80];
+		struct kettle_error err = {0};
+		json_t *capture = NULL;
+		(void)snprintf(text, sizeof(text), "%s", bad[i].args);
+		for (char *quote = text; (quote = strchr(quote, '\''));)
+			*quote = '"';
+		AUTO_JSON json_t *args = json_loads(text, 0, NULL);
+		assert_int_equal(capture_read(args, bad[i].mode, task, &capture, &err), KETTLE_EINVAL);
+		assert_null(capture);
+		if (!strstr(err.message, bad[i].words))
+			fail_msg("%s: %s", text, err.message);
+	}
+}
+
 static void
 test_devices(void **state)
 {
@@ -162,7 +230,7 @@ expect_failure(const char *mode, const char *seed, const char *sentence)
 	AUTO_JSON json_t *task = make_task();
 	json_t *runs = NULL;
 	struct kettle_error err = {0};
-	assert_int_equal(run_steps_make(task, mode, seed, NULL, &runs, &err), KETTLE_EINVAL);
+	assert_int_equal(run_steps_make(task, mode, seed, NULL, NULL, &runs, &err), KETTLE_EINVAL);
 	assert_null(runs);
 	assert_string_equal(err.message, sentence);
 }
@@ -188,6 +256,8 @@ main(void)
 		cmocka_unit_test(test_secret),
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_last),
+		cmocka_unit_test(test_capture),
+		cmocka_unit_test(test_capture_refuses),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_refuses),

@@ -61,7 +61,7 @@ make_job(const char *mode, const char *ranking)
 			"cpu", "x", "stamps", "done", 9),
 	};
 	json_t *runs = NULL, *steps = json_array(), *step;
-	assert_int_equal(run_steps_make(job.task, mode, SEED, NULL, &runs, NULL), 0);
+	assert_int_equal(run_steps_make(job.task, mode, SEED, NULL, NULL, &runs, NULL), 0);
 	json_array_append_new(steps, json_pack("{s:s, s:s, s:s, s:[s]}", "id", "compile-0", "kind", "build", "title",
 									 "compile submission.cpp", "argv", "g++"));
 	json_array_extend(steps, runs);

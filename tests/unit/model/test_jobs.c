@@ -138,7 +138,8 @@ test_open_and_material(void **state)
 	if (task_check_bundle(c.env.languages, task, &bundle, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_true(json_equal(bundle, task));
-	if (plan_make(c.env.languages, task, "int a;\n", "ranked", device, material->seed, &plan, &err) < 0)
+	if (plan_make(c.env.languages, task, "int a;\n", "ranked", device, material->seed, material->capture, &plan, &err) <
+		0)
 		fail_msg("%s", err.message);
 	job_material_clear(material);
 }

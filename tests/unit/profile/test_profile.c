@@ -141,11 +141,13 @@ test_kernels(void **state)
 	AUTO_BUF struct buf trace = {0};
 	struct kettle_error err = {0};
 	struct kernels kernels = {0};
+	struct kernel_match match = {0};
+	struct kernel_names names = {0};
 	buf_adds(&trace, TRACE);
 	for (int i = 0; i < 1000; i++)
 		buf_printf(&trace, "\"K\",\"kernel %d\",%d,%d\n", i, i, 3 * i);
 	buf_adds(&trace, "\"K\",\"late\",5,4\n\"K\",\"huge\",0,18446744073709551615\n\"K\",\"bad\",-1,x\n\"K\"\n");
-	assert_int_equal(kernels_add(&kernels, trace.data, trace.len, &err), 0);
+	assert_int_equal(kernels_add(&kernels, &match, &names, trace.data, trace.len, &err), 0);
 	kernels_text(&kernels, &out);
 	assert_int_equal(kernels.count, KERNELS_MAX + 1);
 	HAS(out.data, "(others)");
@@ -154,9 +156,42 @@ test_kernels(void **state)
 	assert_null(strstr(out.data, "late"));
 	kernels_free(&kernels);
 	AUTO_FREE char *data = bytes("Kernel_Name;Start\n");
-	assert_int_equal(kernels_add(&kernels, data, strlen(data), &err), KETTLE_EINVAL);
+	assert_int_equal(kernels_add(&kernels, &match, &names, data, strlen(data), &err), KETTLE_EINVAL);
 	HAS(err.message, "no trace of kernels");
 	kernels_free(&kernels);
+	assert_int_equal(names.count, KERNELS_NAMED);
+	assert_int_not_equal(names.more, 0);
+	kernel_names_free(&names);
+}
+
+static void
+test_match(void **state)
+{
+	(void)state;
+	static const char *const functions[][2] = {{"void ns::add<float>(float*, int)", "add"}, {"add", "add"},
+		{"void (anonymous namespace)::add<std::pair<int, int>>(int)", "add"}, {"float* sum(int)", "sum"},
+		{"_Z3addPf", "_Z3addPf"}, {"", ""}, {"(", ""}, {"<>", ""}};
+	struct kernel_match match;
+	struct kettle_error err = {0};
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		AUTO_FREE char *name = kernel_function(functions[i][0]);
+		assert_string_equal(name, functions[i][1]);
+	}
+	struct profile_capture capture = {.kernel = "add", .launches = "2", .skip = "1"};
+	assert_int_equal(kernel_match_init(&match, &capture, &err), 0);
+	static const char *const launches[] = {"add(int)", "mul(int)", "void add<1>()", "ns::add", "add"};
+	static const bool taken[] = {false, false, true, true, false};
+	for (size_t i = 0; i < ARRAY_SIZE(launches); i++)
+		assert_int_equal(kernel_match_takes(&match, launches[i]), taken[i]);
+	kernel_match_free(&match);
+	capture = (struct profile_capture){.kernel = "regex:^void", .kernel_base = "demangled"};
+	assert_int_equal(kernel_match_init(&match, &capture, &err), 0);
+	assert_true(kernel_match_takes(&match, "void add<1>()"));
+	assert_false(kernel_match_takes(&match, "add"));
+	kernel_match_free(&match);
+	capture.kernel = "regex:(";
+	assert_int_equal(kernel_match_init(&match, &capture, &err), KETTLE_EINVAL);
+	kernel_match_free(&match);
 }
 
 static void
@@ -243,6 +278,7 @@ main(void)
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_stacks_bounded),
 		cmocka_unit_test(test_flame),

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* What a profile is asked to look at. */
+#include <config.h>
+
+#include "judge/capture.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/embedded_text.h"
+#include "base/json_access.h"
+#include "base/schema.h"
+
+#define BENCHMARKS "benchmarks" /* of a capture and of a task */
+
+/* Members that select launches; each is an argument of the same name. */
+enum { KERNEL = 1, KERNEL_BASE = 2, LAUNCHES = 4, SKIP = 8 };
+static const struct {
+	const char *name, *option;
+	unsigned bit;
+} members[] = {{"kernel", "--kernel", KERNEL}, {"kernel_base", "--kernel-base", KERNEL_BASE},
+	{"launches", "--launches", LAUNCHES}, {"skip", "--skip", SKIP}};
+
+/* What each profiler can; why: what it does instead. */
+static const struct {
+	const char *profiler, *name, *why;
+	unsigned can;
+} profilers[] = {
+	{"ncu", "Nsight Compute", "", KERNEL | KERNEL_BASE | LAUNCHES | SKIP},
+	{"rocprofv3", "rocprofv3", "", KERNEL | KERNEL_BASE | LAUNCHES | SKIP},
+	{"perf", "perf", "it samples all functions of the program, which has no launches", 0},
+};
+
+/* The value against `capture` of the plan's schema: the one place that says what a profiler may get. */
+static int
+check_values(const json_t *launches, struct kettle_error *err)
+{
+	AUTO_JSON json_t *schema = NULL;
+	int rc = schema_load(plan_schema, &schema, err);
+	if (rc < 0)
+		return rc;
+	const char *kernel = member_string(launches, "kernel");
+	struct kettle_error why = {0};
+	rc = schema_check(json_object_get(json_object_get(schema, "$defs"), "capture"), launches, NULL, NULL, &why);
+	if (rc == 0)
+		return 0;
+	if (kernel)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The name of a kernel has 1 to 1024 characters, no control characters among them, and does not begin with "
+			"`-`.");
+	return kettle_fail(err, KETTLE_EINVAL, "%s", why.message);
+}
+
+/* The indexes in ascending order, each once. New reference. */
+static json_t *
+ordered(const json_t *wanted)
+{
+	json_t *list = json_array(), *value;
+	size_t i;
+	json_array_foreach(wanted, i, value) {
+		json_int_t index = json_integer_value(value);
+		size_t at = 0;
+		while (at < json_array_size(list) && json_integer_value(json_array_get(list, at)) < index)
+			at++;
+		if (at == json_array_size(list) || json_integer_value(json_array_get(list, at)) != index)
+			(void)json_array_insert_new(list, at, json_integer(index));
+	}
+	return list;
+}
+
+int
+capture_check(const json_t *capture, const json_t *task, struct kettle_error *err)
+{
+	json_int_t count = (json_int_t)json_array_size(json_object_get(task, BENCHMARKS));
+	const json_t *index;
+	size_t i;
+	json_array_foreach(json_object_get(capture, BENCHMARKS), i, index)
+		if (json_integer_value(index) >= count)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"The task has no benchmark %" JSON_INTEGER_FORMAT ": it has %" JSON_INTEGER_FORMAT ", numbered from 0.",
+				json_integer_value(index), count);
+	return 0;
+}
+
+int
+capture_read(const json_t *args, const char *mode, const json_t *task, json_t **ret_capture, struct kettle_error *err)
+{
+	AUTO_JSON json_t *capture = json_object();
+	const json_t *wanted = json_object_get(args, "benchmark");
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (json_object_get(args, members[i].name))
+			json_object_set(capture, members[i].name, json_object_get(args, members[i].name));
+	int rc = check_values(capture, err);
+	if (rc < 0)
+		return rc;
+	if (json_array_size(wanted) > 0)
+		json_object_set_new(capture, BENCHMARKS, ordered(wanted));
+	if (json_object_size(capture) == 0)
+		return 0;
+	if (strcmp(mode, "profile") != 0)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Benchmarks, kernels and launches are chosen for a profile alone: add `--mode profile`, or leave the "
+			"choice out.");
+	if (member_string(capture, "kernel_base") && !member_string(capture, "kernel"))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`--kernel-base` says what `--kernel` is compared with: name a kernel, too.");
+	if (task && (rc = capture_check(capture, task, err)) < 0)
+		return rc;
+	*ret_capture = STEAL(capture);
+	return 0;
+}
+
+bool
+capture_has(const json_t *capture, size_t benchmark)
+{
+	const json_t *list = json_object_get(capture, BENCHMARKS), *index;
+	size_t i;
+	json_array_foreach(list, i, index)
+		if (json_integer_value(index) == (json_int_t)benchmark)
+			return true;
+	return !list;
+}
+
+json_t *
+capture_for_step(const json_t *capture)
+{
+	AUTO_JSON json_t *step = capture ? json_copy((json_t *)capture) : NULL;
+	if (step)
+		(void)json_object_del(step, BENCHMARKS);
+	return json_object_size(step) > 0 ? STEAL(step) : NULL;
+}
+
+int
+capture_fits(const char *profiler, const json_t *capture, struct kettle_error *err)
+{
+	const char *name = "The harness profiles this board on this device itself, and it",
+			   *why = "no profiler of kernels is used";
+	unsigned can = 0;
+	for (size_t i = 0; profiler && i < ARRAY_SIZE(profilers); i++)
+		if (strcmp(profilers[i].profiler, profiler) == 0) {
+			name = profilers[i].name;
+			why = profilers[i].why;
+			can = profilers[i].can;
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (!(can & members[i].bit) && json_object_get(capture, members[i].name))
+			return kettle_fail(err, KETTLE_EINVAL, "%s has no `%s`: %s.", name, members[i].option, why);
+	return 0;
+}

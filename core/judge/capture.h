@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What a profile is asked to look at: which benchmarks, and which launches of kernels. Pure. */
+#ifndef KETTLE_JUDGE_CAPTURE_H
+#define KETTLE_JUDGE_CAPTURE_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CAPTURE_MAX_LAUNCHES 1000
+#define CAPTURE_MAX_SKIP 1000000
+
+/*
+ * Reads what a command was asked for: its arguments `benchmark` (indexes of the task's benchmarks), `kernel`,
+ * `kernel_base`, `launches` and `skip`, of which any may be absent. *ret_capture is a new reference, {"benchmarks":
+ * [index, …] in the task's order, "kernel", "kernel_base", "launches", "skip"} (plan.schema.json, `capture`), or NULL
+ * where nothing was asked for. task: the checked one, or NULL, which leaves the indexes to capture_check. EINVAL: it is
+ * no profile, a value is none that a profiler gets, or the task has no such benchmark. [any]
+ */
+int capture_read(
+	const json_t *args, const char *mode, const json_t *task, json_t **ret_capture, struct kettle_error *err);
+
+/* Whether the task has the benchmarks of a capture (NULL: it has). EINVAL. [any] */
+int capture_check(const json_t *capture, const json_t *task, struct kettle_error *err);
+
+/* Whether the benchmark of that index is asked for; without a list every one is. [any] */
+bool capture_has(const json_t *capture, size_t benchmark);
+
+/* What a run step carries of it (`capture` of plan.schema.json). New reference; NULL: nothing. [any] */
+json_t *capture_for_step(const json_t *capture);
+
+/*
+ * Whether the profiler of a step (NULL: none but the harness) can do what the step's `capture` asks for. EINVAL names what
+ * it cannot. [any]
+ */
+int capture_fits(const char *profiler, const json_t *capture, struct kettle_error *err);
+
+#endif
