@@ -10,20 +10,24 @@ struct view_column {
 	const char *cell; /* template over a row, see session/command.h */
 	bool right;       /* numbers */
 	bool cut;         /* may be shortened where the terminal is too narrow */
+	unsigned spare;   /* where that is not enough, columns are left out: 1 first, then 2 and so on; 0: only cut */
 };
 
-/* Columns as initializers. */
-#define COLUMN(title, cell) \
+/* Columns as initializers; SPARE_: with their place in the order in which they are left out. */
+#define COLUMN(title, cell) SPARE_COLUMN(0, title, cell)
+#define COLUMN_RIGHT(title, cell) SPARE_COLUMN_RIGHT(0, title, cell)
+#define COLUMN_CUT(title, cell) SPARE_COLUMN_CUT(0, title, cell)
+#define SPARE_COLUMN(order, title, cell) \
 	{ \
-		title, cell, false, false \
+		title, cell, false, false, order \
 	}
-#define COLUMN_RIGHT(title, cell) \
+#define SPARE_COLUMN_RIGHT(order, title, cell) \
 	{ \
-		title, cell, true, false \
+		title, cell, true, false, order \
 	}
-#define COLUMN_CUT(title, cell) \
+#define SPARE_COLUMN_CUT(order, title, cell) \
 	{ \
-		title, cell, false, true \
+		title, cell, false, true, order \
 	}
 
 #endif

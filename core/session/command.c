@@ -309,8 +309,9 @@ view_data(const struct view *view)
 		return json_null();
 	json_t *columns = view->columns ? json_array() : json_null();
 	for (const struct view_column *column = view->columns; column && column->title; column++)
-		json_array_append_new(columns, json_pack("{s:s, s:s, s:b, s:b}", "title", column->title, "cell", column->cell,
-										   "right", column->right, "cut", column->cut));
+		json_array_append_new(
+			columns, json_pack("{s:s, s:s, s:b, s:b, s:i}", "title", column->title, "cell", column->cell, "right",
+						 column->right, "cut", column->cut, "spare", (int)column->spare));
 	return json_pack("{s:s?, s:s?, s:o, s:s?, s:s?, s:s?}", "sentence", view->sentence, "list", view->list, "columns",
 		columns, "line", view->line, "empty", view->empty, "mark", view->mark);
 }

@@ -141,7 +141,7 @@ int command_actor(const struct command *command, struct db *db, const json_t *ac
  */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
 /* A whole table as data for frontends:
- * [{"name","help","details","answer","right","kind","example","hidden","view":{"sentence","list","columns":[{"title","cell","right","cut"}],"line","empty","mark"} or null,"args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
+ * [{"name","help","details","answer","right","kind","example","hidden","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_data(const struct command *table);
 #endif

@@ -128,6 +128,44 @@ test_table(void **state)
 					 " cut \xef\xbf\xbd       7  in its …\n");
 }
 
+/* What is left out, and in which order; at last what should be whole is cut, too. */
+static void
+test_narrow_table(void **state)
+{
+	static const struct view_column columns[] = {COLUMN_CUT("name", "{a}"), SPARE_COLUMN(2, "when", "{b}"),
+		SPARE_COLUMN_CUT(1, "text", "{c}"), COLUMN_RIGHT("score", "{d}")};
+	static const struct {
+		unsigned width;
+		const char *expected;
+	} cases[] = {
+		{60, "name                when        text                  score\n"
+			 "a-long-name-indeed  2026-11-23  words without end  260.5 µs\n"},
+		{50, "name           when        text              score\n"
+			 "a-long-name-…  2026-11-23  words withou…  260.5 µs\n"},
+		{38, "name              when           score\n"
+			 "a-long-name-ind…  2026-11-23  260.5 µs\n"},
+		{30, "name                   score\n"
+			 "a-long-name-indeed  260.5 µs\n"},
+		{20, "name           score\n"
+			 "a-long-na…  260.5 µs\n"},
+		{12, "name   score\n"
+			 "a-lo…  260.…\n"},
+	};
+	(void)state;
+	AUTO_JSON json_t *rows = json_pack("[{s:s, s:s, s:s, s:s}]", "a", "a-long-name-indeed", "b", "2026-11-23", "c",
+		"words without end", "d", "260.5 µs");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *data = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&data, &size);
+		struct term term = {.out = out, .width = cases[i].width};
+		TABLE_PRINT(&term, columns, rows, 0);
+		fclose(out);
+		assert_string_equal(data, cases[i].expected);
+		free(data);
+	}
+}
+
 static void
 assert_template(const char *template, const char *expected)
 {
@@ -253,6 +291,7 @@ main(void)
 		cmocka_unit_test(test_clean),
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_narrow_table),
 		cmocka_unit_test(test_template),
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_times),

@@ -135,7 +135,7 @@ static void
 put_files(const struct term *term, const json_t *result)
 {
 	static const struct view_column columns[] = {
-		COLUMN("file", "{file}"), COLUMN_RIGHT("size", "{size@{bytes:bytes}}"), COLUMN("", "{what}")};
+		COLUMN_CUT("file", "{file}"), COLUMN_RIGHT("size", "{size@{bytes:bytes}}"), SPARE_COLUMN(1, "", "{what}")};
 	AUTO_JSON json_t *rows = json_array();
 	const char *name;
 	json_t *contents;

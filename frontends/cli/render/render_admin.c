@@ -27,10 +27,11 @@ device_figures(const json_t *stats, const char *device)
 void
 render_admin_stats(struct run *run, const json_t *result)
 {
-	static const struct view_column columns[] = {COLUMN("device", "{device}"), COLUMN_RIGHT("runs", "{num_run:count}"),
-		COLUMN_RIGHT("passed", "{runs_passed:count}"), COLUMN_RIGHT("scored", "{runs_scored:count}"),
-		COLUMN_RIGHT("secret", "{runs_secret:count}"), COLUMN_RIGHT("waited", "{avg_delay:seconds}"),
-		COLUMN_RIGHT("at most", "{max_delay:seconds}"), COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
+	static const struct view_column columns[] = {COLUMN_CUT("device", "{device}"),
+		COLUMN_RIGHT("runs", "{num_run:count}"), SPARE_COLUMN_RIGHT(5, "passed", "{runs_passed:count}"),
+		SPARE_COLUMN_RIGHT(2, "scored", "{runs_scored:count}"), SPARE_COLUMN_RIGHT(1, "secret", "{runs_secret:count}"),
+		SPARE_COLUMN_RIGHT(4, "waited", "{avg_delay:seconds}"), SPARE_COLUMN_RIGHT(3, "at most", "{max_delay:seconds}"),
+		COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
 	static const char prefix[] = "num_run.";
 	AUTO_JSON json_t *rows = json_array();
 	json_t *stats = json_object_get(result, "stats"), *value;
@@ -46,8 +47,8 @@ render_admin_stats(struct run *run, const json_t *result)
 void
 render_admin_freed(struct run *run, const json_t *result)
 {
-	static const struct view_column columns[] = {
-		COLUMN("freed", "{title}"), COLUMN_RIGHT("how many", "{count}"), COLUMN_RIGHT("size", "{size@{bytes:bytes}}")};
+	static const struct view_column columns[] = {COLUMN_CUT("freed", "{title}"), COLUMN_RIGHT("how many", "{count}"),
+		COLUMN_RIGHT("size", "{size@{bytes:bytes}}")};
 	static const char *const lines[][3] = {
 		{"files that jobs left", "artifacts", "artifact_bytes"},
 		{"logs of jobs", "logs", ""},

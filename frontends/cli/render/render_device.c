@@ -108,13 +108,15 @@ list_units(const json_t *devices)
 void
 render_device_list(struct run *run, const json_t *result)
 {
-	static const struct view_column columns[] = {COLUMN("device", "{first?{device.name}}"),
-		COLUMN_CUT("unit", "{unit.unit}"), COLUMN("runner", "{unit.runner}"),
+	static const struct view_column columns[] = {COLUMN_CUT("device", "{first?{device.name}}"),
+		COLUMN_CUT("unit", "{unit.unit}"), SPARE_COLUMN(1, "runner", "{unit.runner}"),
 		COLUMN_CUT("state", "{unit.state}{unit.reason?: {unit.reason}|{unit.unreachable?: {unit.unreachable}}}"),
-		COLUMN_RIGHT("slots", "{unit.running}/{unit.slots}"), COLUMN_RIGHT("queued", "{first?{device.queued}}"),
-		COLUMN("protections", "{unit.level?{unit.level}|{unit.config.sandbox}}"),
-		COLUMN("calibrated", "{unit.calibration?{unit.calibration.changed?for another "
-							 "machine|{unit.calibration.missing?in part|yes}}|no}")};
+		COLUMN_RIGHT("slots", "{unit.running}/{unit.slots}"),
+		SPARE_COLUMN_RIGHT(4, "queued", "{first?{device.queued}}"),
+		SPARE_COLUMN(2, "protections", "{unit.level?{unit.level}|{unit.config.sandbox}}"),
+		SPARE_COLUMN(3, "calibrated",
+			"{unit.calibration?{unit.calibration.changed?for another "
+			"machine|{unit.calibration.missing?in part|yes}}|no}")};
 	const struct term *term = &run->term;
 	AUTO_JSON json_t *rows = list_units(result);
 	size_t i, j;

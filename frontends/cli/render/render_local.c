@@ -114,7 +114,7 @@ void
 render_version(struct run *run, const json_t *result)
 {
 	static const struct view_column columns[] = {
-		COLUMN("part", "{part}"), COLUMN("found", "{state}"), COLUMN("where", "{path}")};
+		COLUMN("part", "{part}"), COLUMN("found", "{state}"), COLUMN_CUT("where", "{path}")};
 	AUTO_JSON json_t *rows = json_array();
 	size_t i;
 	json_t *part;

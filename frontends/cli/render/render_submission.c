@@ -162,9 +162,9 @@ static void
 report_benchmarks(const struct term *term, const json_t *result)
 {
 	static const struct view_column columns[] = {COLUMN_CUT("case", "{spec}"), COLUMN_RIGHT("mean", "{shown}"),
-		COLUMN_RIGHT("ratio", "{quotient}"), COLUMN_RIGHT("raw mean", "{raw-mean?{raw-mean:ns}}"),
-		COLUMN_RIGHT("std", "{std?{std:ns}}"), COLUMN_RIGHT("best", "{best?{best:ns}}"),
-		COLUMN_RIGHT("worst", "{worst?{worst:ns}}"), COLUMN_RIGHT("runs", "{runs}")};
+		SPARE_COLUMN_RIGHT(6, "ratio", "{quotient}"), SPARE_COLUMN_RIGHT(4, "raw mean", "{raw-mean?{raw-mean:ns}}"),
+		SPARE_COLUMN_RIGHT(5, "std", "{std?{std:ns}}"), SPARE_COLUMN_RIGHT(3, "best", "{best?{best:ns}}"),
+		SPARE_COLUMN_RIGHT(2, "worst", "{worst?{worst:ns}}"), SPARE_COLUMN_RIGHT(1, "runs", "{runs}")};
 	AUTO_JSON json_t *rows = json_array();
 	json_int_t count = value_case_count(result, "benchmark");
 	bool uncalibrated = false;
@@ -459,7 +459,7 @@ total_of(const json_t *job_parts)
 static void
 show_parts(const struct term *term, const json_t *job_parts, double total)
 {
-	static const struct view_column columns[] = {COLUMN("part", "{part}"), COLUMN_RIGHT("time", "{ns:ns}"),
+	static const struct view_column columns[] = {COLUMN_CUT("part", "{part}"), COLUMN_RIGHT("time", "{ns:ns}"),
 		COLUMN_RIGHT("share", "{share}"), COLUMN_CUT("meaning", "{meaning}")};
 	AUTO_JSON json_t *rows = json_array();
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
@@ -477,10 +477,10 @@ show_parts(const struct term *term, const json_t *job_parts, double total)
 static void
 show_steps(const struct term *term, const json_t *steps)
 {
-	static const struct view_column columns[] = {COLUMN_CUT("step", "{step}"), COLUMN("kind", "{kind}"),
-		COLUMN_RIGHT("at", "{at_ns?{at_ns:ns}}"), COLUMN_RIGHT("wait", "{wait_ns?{wait_ns:ns}}"),
-		COLUMN_RIGHT("start", "{start_ns?{start_ns:ns}}"), COLUMN_RIGHT("run", "{run_ns?{run_ns:ns}}"),
-		COLUMN_RIGHT("total", "{total_ns?{total_ns:ns}}"), COLUMN("", "{cached?cached}")};
+	static const struct view_column columns[] = {COLUMN_CUT("step", "{step}"), SPARE_COLUMN(4, "kind", "{kind}"),
+		SPARE_COLUMN_RIGHT(1, "at", "{at_ns?{at_ns:ns}}"), SPARE_COLUMN_RIGHT(2, "wait", "{wait_ns?{wait_ns:ns}}"),
+		SPARE_COLUMN_RIGHT(3, "start", "{start_ns?{start_ns:ns}}"), COLUMN_RIGHT("run", "{run_ns?{run_ns:ns}}"),
+		COLUMN_RIGHT("total", "{total_ns?{total_ns:ns}}"), SPARE_COLUMN(5, "", "{cached?cached}")};
 	if (json_array_size(steps) == 0)
 		return;
 	fputc('\n', term->out);

@@ -11,7 +11,7 @@
 #include "cli/text/template.h"
 
 #define TABLE_GAP 2
-#define TABLE_LEAST 8 /* columns of a cell that is cut */
+#define TABLE_LEAST 10 /* columns of a cell that is cut */
 
 struct layout {
 	const struct table *table;
@@ -66,21 +66,52 @@ total(const struct layout *layout)
 	return sum > indent ? sum - TABLE_GAP : sum;
 }
 
-/* Takes columns off the widest cell that may be cut until the table fits or nothing more can be done. */
-static void
-fit(struct layout *layout, size_t width)
+/* Takes columns off the widest cells, of those that may be cut or of all, until the table fits. false: it does not. */
+static bool
+shorten(struct layout *layout, size_t width, bool all, size_t least)
 {
 	size_t count = layout->table->count;
 	while (total(layout) > width) {
 		size_t widest = count;
 		for (size_t c = 0; c < count; c++)
-			if (layout->table->columns[c].cut && layout->widths[c] > TABLE_LEAST &&
+			if ((all || layout->table->columns[c].cut) && layout->widths[c] > least &&
 				(widest == count || layout->widths[c] > layout->widths[widest]))
 				widest = c;
 		if (widest == count)
-			return;
+			return false;
 		layout->widths[widest]--;
 	}
+	return true;
+}
+
+/* Leaves out the column whose turn it is. false: none may be. */
+static bool
+leave_out(struct layout *layout)
+{
+	const struct view_column *columns = layout->table->columns;
+	size_t count = layout->table->count, next = count;
+	for (size_t c = 0; c < count; c++)
+		if (columns[c].spare > 0 && layout->widths[c] > 0 && (next == count || columns[c].spare < columns[next].spare))
+			next = c;
+	if (next == count)
+		return false;
+	layout->widths[next] = 0;
+	return true;
+}
+
+/* Cuts cells, leaves out columns, and where all that is not enough cuts what should be whole: no line is ever wider. */
+static void
+fit(struct layout *layout, size_t width)
+{
+	do {
+		struct layout cut = *layout;
+		if (shorten(&cut, width, false, TABLE_LEAST)) {
+			*layout = cut;
+			return;
+		}
+	} while (leave_out(layout));
+	if (!shorten(layout, width, false, TABLE_LEAST))
+		(void)shorten(layout, width, true, 1);
 }
 
 /* A row of cells, or the titles. */

@@ -18,7 +18,7 @@ struct table {
 };
 
 /* Prints rows, an array of values that the columns take their cells from. A column whose cells are all empty is left
- * out. */
+ * out. On a terminal no line is wider than it: cells are cut, and columns left out, as view_column says. */
 void table_print(const struct term *term, const struct table *table, const json_t *rows, const json_t *args);
 /* With columns in an array of the caller's. */
 #define TABLE_PRINT(term, columns_, rows, indent_) \

@@ -49,7 +49,8 @@ put_table(const struct term *term, const json_t *view, const json_t *rows, unsig
 			columns[table.count++] = (struct view_column){.title = member_text(column, "title"),
 				.cell = member_text(column, "cell"),
 				.right = member_true(column, "right"),
-				.cut = member_true(column, "cut")};
+				.cut = member_true(column, "cut"),
+				.spare = (unsigned)member_int(column, "spare")};
 	table_print(term, &table, rows, args);
 }
 
