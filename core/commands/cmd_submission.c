@@ -2,7 +2,7 @@
 /* Commands on submissions: list, show, cancel, delete, and the files that their jobs left. */
 #include <config.h>
 
-#include "commands/handlers.h"
+#include "commands/cmd_submission_internal.h"
 
 #include "session/core.h"
 
@@ -79,11 +79,7 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 
 /* ---- one submission ---- */
 
-/*
- * The row of a submission. ENOENT; EACCES: it is not the actor's own, and the actor is no admin. judge: the creator of
- * the board has access as well.
- */
-static int
+int
 submission_find(const struct command_call *call, int64_t id, bool judge, json_t **ret_row, struct kettle_error *err)
 {
 	const struct actor *actor = call->actor;
@@ -406,6 +402,21 @@ check_open(struct db *db, const struct actor *actor, int64_t id, const json_t *r
 	return rc;
 }
 
+int
+submission_find_open(const struct command_call *call, int64_t id, json_t **ret_row, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	struct board none = {0};
+	int rc = visibility_load(call->db, id, &row, err);
+	if (rc == KETTLE_ENOENT)
+		return fail_other(id, &none, false, err);
+	if (rc == 0)
+		rc = check_open(call->db, call->actor, id, row, err);
+	if (rc == 0)
+		*ret_row = STEAL(row);
+	return rc;
+}
+
 /*
  * submission.show for others than its owner, while the `code` of the board opens it: the answer with the code, and of
  * each device on which it passed state, score and rank; nothing of its runs. EACCES: not for this actor, with a sentence
@@ -415,14 +426,8 @@ static int
 show_to_others(const struct command_call *call, json_t **ret_object, struct kettle_error *err)
 {
 	struct db *db = call->db;
-	int64_t id = member_int(call->args, "id");
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
-	struct board none = {0};
-	int rc = visibility_load(db, id, &row, err);
-	if (rc == KETTLE_ENOENT)
-		return fail_other(id, &none, false, err);
-	if (rc == 0)
-		rc = check_open(db, call->actor, id, row, err);
+	int rc = submission_find_open(call, member_int(call->args, "id"), &row, err);
 	if (rc == 0)
 		rc = load_open_jobs(db, row, &jobs, err);
 	if (rc < 0)

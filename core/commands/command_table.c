@@ -320,6 +320,23 @@ const struct command commands[] = {
 			"rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", \"waits\": why its device cannot "
 			"serve it now, \"place\": jobs before it, \"wait_s\": how long it is likely to wait, \"compilation\", "
 			"\"runs\", \"artifacts\", \"rank\"}]}`."},
+	{"submission.diff", "compares two submissions: their code, and the time of each case", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_READ, .slow = true,
+		ARGUMENTS({POSITIONAL("a", ID), .meta = "A", .help = "the number of the first submission"},
+			{POSITIONAL("b", ID), .meta = "B", .help = "the number of the second one"}),
+		.run = cmd_submission_diff, .example = "kettle submission diff 12 15",
+		.details =
+			"You must be allowed to read the code of both. The times of the cases are shown if both submissions are "
+			"yours or on your leaderboard, else the scores. A difference is significant if it exceeds the combined "
+			"error of both measurements (95 %), which is known only if both have one.",
+		.answer =
+			"`{\"a\", \"b\": {\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"submission_time\", "
+			"\"mode\", \"state\", \"practice\"}, \"diff\": unified, at most 1 MiB, \"added\", \"removed\": lines, "
+			"\"truncated\", \"devices\": [{\"device\", \"a\", \"b\": {\"state\", \"score\", \"low\", \"high\"} or "
+			"null, \"percent\": change from a to b, \"significant\": null where one has no interval, \"run\": "
+			"\"ranked\" or \"benchmark\", \"cases\": [{\"spec\", \"a\", \"b\": {\"mean\", \"low\", \"high\"} or "
+			"null, \"percent\", \"significant\"}]}], \"cases_shown\": whether the runs of both may be read}`, times in "
+			"seconds; without devices where the leaderboards differ."},
 	{"submission.watch", "follows one of your submissions until its end", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_watch, .example = "kettle submission watch 12",
 		.details = "It shows the place in the queue, how long the wait is likely to be, and the progress; then the "

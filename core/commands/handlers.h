@@ -192,6 +192,18 @@ command_run_fn cmd_submission_artifacts;
  */
 command_run_fn cmd_submission_artifact;
 
+/* ---- cmd_submission_diff.c: two submissions side by side. Store's threads ---- */
+
+/*
+ * submission.diff {a, b}, for who may read the code of both (submission.show): {"a", "b": {"id", "leaderboard_name",
+ * "file_name", "user_name", "submission_time", "mode", "state", "practice"}, "diff": unified, at most 1 MiB, "added",
+ * "removed": lines, "truncated", "devices": [{"device", "a", "b": {"state", "score", "low", "high"} or null, "percent",
+ * "significant", "run": "ranked", "benchmark" or null, "cases": [{"spec", "a", "b": {"mean", "low", "high"} or null,
+ * "percent", "significant"}]}], "cases_shown": whether the runs of both may be read}. Times in seconds; percent: of a;
+ * significant: see interval.h, null where one has no interval. Of different leaderboards no times are compared.
+ */
+command_run_fn cmd_submission_diff;
+
 /* ---- cmd_moderate.c: judges submissions on a board. Store's thread ---- */
 
 #define FLAG_REASON_MAX 500 /* characters */

@@ -118,6 +118,12 @@ is_of_kind(const char *calibrator, const struct score_interval_kind *kinds)
 	return false;
 }
 
+bool
+score_interval_is_known(const char *calibrator)
+{
+	return is_of_kind(calibrator, score_interval_kinds);
+}
+
 static int
 read_benchmark(const json_t *result, size_t index, const struct score_interval_kind *kinds, double *ret_mean,
 	struct bounds *ret_bounds, struct kettle_error *err)

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
+#include <stdbool.h>
 
 /* Seconds. low and high are the ends of the 95 % interval; 0 where it is not known of every benchmark. */
 struct score {
@@ -20,6 +21,8 @@ struct score_interval_kind {
 };
 /* All that are known, up to one without a calibrator. */
 extern const struct score_interval_kind score_interval_kinds[];
+/* Whether a calibrator (NULL: none) is of one of them. [any] */
+bool score_interval_is_known(const char *calibrator);
 
 /*
  * Combines benchmark.i.mean (ns), i from 0 to count - 1, as the task's ranking_by says ("last", "mean" or "geom"), and

@@ -5,18 +5,12 @@
 #include "model/ranking_page.h"
 
 #include "base/cleanup.h"
+#include "base/interval.h"
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
-#include <math.h>
 #include <string.h>
-
-/* What is known of a score: how far the truth may be below and above it. */
-struct interval {
-	bool known;
-	double score, below, above;
-};
 
 struct ranking_row {
 	int64_t submission, user, created_at, rank;
@@ -62,17 +56,9 @@ static struct interval
 interval_of(const struct ranking_row *row)
 {
 	return (struct interval){.known = row->has_low && row->has_high,
-		.score = row->score,
+		.value = row->score,
 		.below = row->score - row->low,
 		.above = row->high - row->score};
-}
-
-/* Whether the gap between two entries is within the combined error of both. */
-static bool
-is_close(const struct interval *better, const struct interval *worse)
-{
-	return better->known && worse->known &&
-		   worse->score - better->score <= sqrt(better->above * better->above + worse->below * worse->below);
 }
 
 static double
@@ -190,7 +176,7 @@ add_row(void *arg, sqlite3_stmt *statement)
 	int rc = set_rank(reader, &row);
 	if (rc < 0)
 		return rc;
-	row.close = is_close(&reader->above, &interval);
+	row.close = interval_is_close(&reader->above, &interval);
 	reader->above = interval;
 	if (was && is_same(was, &row, statement)) {
 		row.entry = json_incref(was->entry);

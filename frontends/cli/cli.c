@@ -43,6 +43,7 @@ const struct args_ui cli_uis[] = {
 	{"submit", .own = submit_options, .report = true, .start = submit_start, .answer = submit_accepted,
 		.render = render_submission_report, .status = render_submission_status},
 	{"submission.show", .own = render_submission_options, .render = render_submission_show},
+	{"submission.diff", .render = render_submission_diff},
 	{"submission.watch", .own = task_run_options, .report = true, .answer = submit_watched,
 		.render = render_submission_report, .status = render_submission_status},
 	{"submission.rerun", .answer = submit_accepted, .render = render_submission_report,

@@ -434,6 +434,28 @@ test_complete(void **arg)
 	assert_string_equal(state->err, "");
 }
 
+/* ---- comparisons ---- */
+
+static void
+test_diff(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submission.diff",
+		json_pack(
+			"{s:{s:i, s:s}, s:{s:i, s:s}, s:s, s:b, s:b, s:[{s:s, s:s, s:{s:f}, s:{s:f}, s:f, s:n, s:[{s:s, s:{s:f, "
+			"s:f, s:f}, s:{s:f}, s:f, s:b}, {s:s, s:n, s:{s:f}, s:n, s:n}]}]}",
+			"a", "id", 12, "file_name", "a.py", "b", "id", 15, "file_name", "b.py", "diff",
+			"--- 12/a.py\n+++ 15/b.py\n@@ -1 +1 @@\n-a\n+b\n", "truncated", 0, "cases_shown", 1, "devices", "device",
+			"CPU", "run", "ranked", "a", "score", 2e-6, "b", "score", 1e-6, "percent", -50.0, "significant", "cases",
+			"spec", "n: 1", "a", "mean", 2e-6, "low", 1.9e-6, "high", 2.1e-6, "b", "mean", 1e-6, "percent", -50.0,
+			"significant", 1, "spec", "n: 2", "a", "b", "mean", 3e-3, "percent", "significant"));
+	assert_int_equal(RUN(state, "submission", "diff", "12", "15"), 0);
+	HAS(state->out, "\n--- 12/a.py\n+++ 15/b.py\n@@ -1 +1 @@\n-a\n+b\n\nCPU  ranked\n");
+	HAS(state->out, "  n: 1   2.000 ± 0.100 µs  1.000 µs  -50.0 %, significant\n");
+	HAS(state->out, "  n: 2                  –  3.000 ms\n");
+	HAS(state->out, "  score          2.000 µs  1.000 µs  -50.0 %\n");
+}
+
 int
 main(void)
 {
@@ -450,6 +472,7 @@ main(void)
 		TEST(test_code),
 		TEST(test_export),
 		TEST(test_complete),
+		TEST(test_diff),
 	};
 	return cmocka_run_group_tests_name("cli_board", tests, NULL, NULL);
 }

@@ -27,6 +27,9 @@ void render_task_run(struct run *run, const json_t *result);
 /* The exit status for the verdict of a submission or of one job. */
 int render_submission_status(const json_t *result);
 
+/* ---- render_diff.c: two submissions side by side ---- */
+void render_submission_diff(struct run *run, const json_t *result);
+
 /* ---- render_device.c: devices, their queues and their calibration ---- */
 void render_device_list(struct run *run, const json_t *result);
 /* The positions of the requested jobs in the queues of their devices. */
