@@ -39,13 +39,13 @@ set_accepting(struct db *db, const struct actor *actor, bool accepting, json_t *
 }
 
 int
-cmd_admin_start(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+cmd_admin_resume(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	return set_accepting(call->db, call->actor, true, ret_result, err);
 }
 
 int
-cmd_admin_stop(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+cmd_admin_pause(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	return set_accepting(call->db, call->actor, false, ret_result, err);
 }

@@ -122,7 +122,7 @@ check_new(
 	int64_t taken = 0;
 	board->name = member_string(args, "name");
 	board->visibility = member_string(args, "visibility");
-	board->code = member_string(args, "code");
+	board->code = member_string(args, "code_visibility");
 	board->jit_cache = member_string(args, "jit_cache");
 	board->after_deadline = member_string(args, "after_deadline");
 	int rc = check_board_name(board->name, err);
@@ -197,7 +197,7 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 	const json_t *devices = json_object_get(args, "device"), *task = json_object_get(args, "task");
 	change->description = member_string(args, "description");
 	change->visibility = member_string(args, "visibility");
-	change->code = member_string(args, "code");
+	change->code = member_string(args, "code_visibility");
 	change->jit_cache = member_string(args, "jit_cache");
 	change->after_deadline = member_string(args, "after_deadline");
 	change->force = member_true(args, "force");

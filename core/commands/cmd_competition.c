@@ -98,7 +98,7 @@ new_arguments(const json_t *problem)
 	bool dated = json_is_string(deadline) && json_string_length(deadline);
 	return json_pack("{s:O, s:O, s:O*, s:O*, s:s, s:s, s:s, s:s}", "name", json_object_get(problem, "name"), "task",
 		json_object_get(problem, "bundle"), "deadline", dated ? deadline : NULL, "device",
-		json_array_size(gpus) ? gpus : NULL, "visibility", "public", "code", "owner", "jit_cache", "yes",
+		json_array_size(gpus) ? gpus : NULL, "visibility", "public", "code_visibility", "owner", "jit_cache", "yes",
 		"after_deadline", "closed");
 }
 
@@ -307,7 +307,7 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 }
 
 int
-cmd_problems_sync(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+cmd_competition_sync(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	const json_t *problems = json_object_get(call->args, "problems");
 	AUTO_JSON json_t *schema = NULL, *names = json_object();

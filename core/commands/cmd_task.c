@@ -285,7 +285,7 @@ read_problems(struct pool_call *call, json_t **ret_result, struct kettle_error *
 }
 
 void
-cmd_problems_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+cmd_competition_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
 	pool_call_start(core, args, read_problems, pool_call_answer, answer, arg);

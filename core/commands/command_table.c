@@ -22,7 +22,8 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 /* The first members of an argument, or all of them. */
 #define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
 #define FLAG(name) name, ARGUMENT_BOOL, .default_value = "false"
-#define DEVICE "device", ARGUMENT_DEVICE, .meta = "DEVICE"
+/* Other clients say `--gpu` for a device. */
+#define DEVICE "device", ARGUMENT_DEVICE, .also = "gpu", .meta = "DEVICE"
 #define DEVICES DEVICE, .repeated = true
 #define BOARD "leaderboard", ARGUMENT_BOARD, .meta = "NAME"
 #define BOARD_NAME POSITIONAL("name", BOARD), .meta = "NAME", .help = "the leaderboard"
@@ -69,7 +70,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 	"{from@{*user_name} (" IDENTITIES \
 	"{role=user?|; {role}}; {submissions} submission{submissions#|s})} is joined into " \
 	"{*into.user_name}."
-#define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin start`.}"
+#define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin resume`.}"
 #define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"
 
 const struct command commands[] = {
@@ -85,7 +86,7 @@ const struct command commands[] = {
 			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "default: the task's"},
 			{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .default_value = "public",
 				.help = "closed: only for those who have joined it"},
-			{"code", ARGUMENT_CHOICE, .choices = code_settings, .default_value = "owner",
+			{"code_visibility", ARGUMENT_CHOICE, .also = "code", .choices = code_settings, .default_value = "owner",
 				.help =
 					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
 					"(ended), or all users (always)"},
@@ -110,7 +111,7 @@ const struct command commands[] = {
 							  "when it comes back"},
 			{"visibility", ARGUMENT_CHOICE, .choices = visibilities,
 				.help = "closed: only for those who have joined it"},
-			{"code", ARGUMENT_CHOICE, .choices = code_settings,
+			{"code_visibility", ARGUMENT_CHOICE, .also = "code", .choices = code_settings,
 				.help =
 					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
 					"(ended), or all users (always)"},
@@ -119,7 +120,8 @@ const struct command commands[] = {
 			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
 			{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
 			{FLAG("force"), .help = "also when the new task runs differently: scores so far are left behind"}),
-		.run = cmd_board_update, .example = "kettle leaderboard update vectoradd --deadline +7d --code ended",
+		.run = cmd_board_update,
+		.example = "kettle leaderboard update vectoradd --deadline +7d --code-visibility ended",
 		.view = {.sentence =
 					 "Leaderboard {*leaderboard.name} is {changes?updated: {changes:and}|like that "
 					 "already}.{changes=task?\n{scores=left?Scores so far count no more ({ranked} place{ranked#|s}): "
@@ -259,10 +261,11 @@ const struct command commands[] = {
 							 "unless another invite allows it}."},
 		.details = "The user who claimed it no longer sees the leaderboards; their submissions stay.",
 		.answer = "`{\"code\", \"was_claimed\", \"user_name\", \"leaderboards\"}`."},
-	{"eval_code", "gives the harness of a language", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
+	{"harness.show", "gives the harness of a language", .also = "eval_code", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_ENGINE,
 		ARGUMENTS({POSITIONAL("language", STRING), .meta = "LANG",
 			.help = "a language that is loaded, by its name or another name of it"}),
-		.engine = cmd_eval_code, .example = "kettle eval-code cpp -o harness",
+		.engine = cmd_harness_show, .example = "kettle harness show cpp -o harness",
 		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
 				   "`leaderboard task` shows those.",
 		.answer = "`{\"language\", \"files\": [{\"name\", \"text\"}]}`."},
@@ -457,11 +460,12 @@ const struct command commands[] = {
 		.run = cmd_user_join, .example = "kettle user join ada-2 ada", .view = {.sentence = JOINED},
 		.details = "What user link does with a code, by an admin. It cannot be undone.",
 		.answer = "`{\"joined\": true, \"from\", \"into\"}`, both as they were."},
-	{"admin.start", "accepts submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_start,
-		.view = {.sentence = ACCEPTING}, .answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
-	{"admin.stop", "accepts no more submissions", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, .run = cmd_admin_stop,
-		.view = {.sentence = ACCEPTING},
-		.details = "Until `admin start`, over restarts too. Accepted submissions still run.",
+	{"admin.resume", "accepts submissions", .also = "admin.start", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+		.run = cmd_admin_resume, .view = {.sentence = ACCEPTING},
+		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
+	{"admin.pause", "accepts no more submissions", .also = "admin.stop", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+		.run = cmd_admin_pause, .view = {.sentence = ACCEPTING},
+		.details = "Until `admin resume`, over restarts too. Accepted submissions still run.",
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.stats", "shows how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
 		ARGUMENTS({FLAG("last_day"), .help = "only of the last 24 hours"}, {BOARD, .help = "only of this leaderboard"}),
@@ -626,13 +630,13 @@ const struct command commands[] = {
 				   "name that is unknown lists the tasks that there are. KETTLE_TASKS names another folder of tasks.",
 		.answer = "`{\"name\", \"hash\", \"files\": {path: contents}, \"reference\": the name of a single reference "
 				  "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
-	{"problems.sync", "makes the leaderboards what a competition file says", .right = RIGHT_CREATOR,
-		.kind = COMMAND_WRITE,
+	{"competition.sync", "makes the leaderboards what a competition file says", .also = "problems.sync",
+		.right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({POSITIONAL("problems", PROBLEMS), .meta = "PATH",
 					  .help = "a competition file, or a folder or zip that holds some"},
 			{FLAG("force"), .help = "also what gives up scores, and leaderboards that another set has made"},
 			{FLAG("dry_run"), .help = "only reports what would be done"}),
-		.run = cmd_problems_sync, .example = "kettle problems sync competition.yaml --dry-run",
+		.run = cmd_competition_sync, .example = "kettle competition sync competition.yaml --dry-run",
 		.details = "Leaderboards that are missing are created; task, deadline and devices of the others become what "
 				   "the file says. A problem with an error is reported and the others are applied, all in one step. "
 				   "Leaderboards that the file no longer has stay as they are.",
@@ -640,11 +644,11 @@ const struct command commands[] = {
 			"`{\"created\": [name], \"updated\": [name], \"unchanged\": [name], \"skipped\": [{\"name\", \"reason\"}], "
 			"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "
 			"[{\"name\", \"set\", \"action\", \"changes\", \"scores\", \"devices\", \"deadline\"}], \"dry_run\"}`."},
-	{"problems.read", "reads a competition and its tasks into one document", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL,
+	{"competition.read", "reads a competition and its tasks into one document", .also = "problems.read",
+		.right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH", .help = "a competition"},
 			{"set", ARGUMENT_STRING, .meta = "NAME", .help = "only this one"}),
-		.engine = cmd_problems_read, .hidden = true,
+		.engine = cmd_competition_read, .hidden = true,
 		.answer = "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
 				  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
 	{"complete", "lists what a shell may offer for an argument", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,

@@ -120,7 +120,7 @@ command_run_fn cmd_board_export;
 /* ---- cmd_competition.c: leaderboards from a competition file. Store's threads ---- */
 
 /*
- * problems.sync {problems: {"sets": competition.h's}, force, dry_run}: makes every problem's leaderboard, or changes
+ * competition.sync {problems: {"sets": competition.h's}, force, dry_run}: makes every problem's leaderboard, or changes
  * its task, deadline and devices (board_update.h) to what the file says, all in one transaction: an error of the
  * database undoes everything, while a problem with an error, or that may not be changed, is listed and the others are applied.
  *   {"created": [name], "updated": [name], "unchanged": [name], "skipped": [{"name", "reason"}], "errors": [{"name",
@@ -130,7 +130,7 @@ command_run_fn cmd_board_export;
  * Skipped without force: a board of that name that does not belong to the set, and a task that runs differently while
  * there are scores, which would be left behind. Who may: of a board its creator and admins. dry_run: nothing is written.
  */
-command_run_fn cmd_problems_sync;
+command_run_fn cmd_competition_sync;
 
 /* ---- cmd_submit.c: accepts a submission. Store's thread ---- */
 
@@ -259,10 +259,10 @@ command_run_fn cmd_user_join;
 
 /* ---- cmd_admin.c: administration of the engine. Store's threads ---- */
 
-/* admin.start {}, admin.stop {}: whether submissions are accepted, kept over restarts; what runs goes on. Event
+/* admin.resume {}, admin.pause {}: whether submissions are accepted, kept over restarts; what runs goes on. Event
  * admin.accepting where it changed. {"status": "ok", "accepts_jobs"}. */
-command_run_fn cmd_admin_start;
-command_run_fn cmd_admin_stop;
+command_run_fn cmd_admin_resume;
+command_run_fn cmd_admin_pause;
 /*
  * admin.stats {last_day, leaderboard?}: {"status": "ok", "accepts_jobs", "stats": {"num_submissions", "sub_waiting",
  * "num_users", "num_unique_codes", and for each device "num_run.D", "runs_passed.D", "runs_scored.D", "runs_secret.D",
@@ -328,10 +328,10 @@ command_engine_fn cmd_device_calibrate;
 #define HARNESS_MAX_FILE (1u << 20) /* bytes */
 
 /*
- * eval_code {language}: the harness files of a language, by its name or an alias: {"language", "files": [{"name",
+ * harness.show {language}: the harness files of a language, by its name or an alias: {"language", "files": [{"name",
  * "text"}]}. EINVAL: no such language; ENOENT: it has none; EIO: they are not where they should be.
  */
-command_engine_fn cmd_eval_code;
+command_engine_fn cmd_harness_show;
 
 /* ---- cmd_task.c: tasks in all their forms. The caller's process ---- */
 
@@ -351,8 +351,8 @@ command_engine_fn cmd_task_check;
 command_engine_fn cmd_task_pack;
 /* task.new {dir, from, solutions}: the pack (task/pack.h) of a shipped task; the caller writes it to dir. */
 command_engine_fn cmd_task_new;
-/* problems.read {path, set?}: {"sets": competition_read_all's}. */
-command_engine_fn cmd_problems_read;
+/* competition.read {path, set?}: {"sets": competition_read_all's}. */
+command_engine_fn cmd_competition_read;
 
 /* ---- cmd_task_run.c: runs a task here, without a database. The caller's process ---- */
 

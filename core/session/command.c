@@ -16,7 +16,7 @@ const struct command *
 command_find(const struct command *table, const char *name)
 {
 	for (const struct command *command = table; command->name; command++)
-		if (strcmp(command->name, name) == 0)
+		if (strcmp(command->name, name) == 0 || (command->also && strcmp(command->also, name) == 0))
 			return command;
 	return NULL;
 }
@@ -212,6 +212,8 @@ check_argument(const struct command *command, const struct argument *argument, c
 	struct kettle_error *err)
 {
 	json_t *given = json_object_get(args, argument->name);
+	if (!given && argument->also)
+		given = json_object_get(args, argument->also);
 	bool empty = argument->repeated && json_is_array(given) && json_array_size(given) == 0;
 	if (!given || json_is_null(given) || empty) {
 		if (argument->required)
@@ -232,6 +234,15 @@ check_argument(const struct command *command, const struct argument *argument, c
 	return json_object_set_new(checked, argument->name, value);
 }
 
+static bool
+is_also(const struct command *command, const char *name)
+{
+	for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
+		if (argument->also && strcmp(argument->also, name) == 0)
+			return true;
+	return false;
+}
+
 static int
 check_known(const struct command *command, const json_t *args, struct kettle_error *err)
 {
@@ -241,7 +252,7 @@ check_known(const struct command *command, const json_t *args, struct kettle_err
 	for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
 		json_object_set_new(names, argument->name, json_true());
 	json_object_foreach((json_t *)args, name, value) {
-		if (json_object_get(names, name))
+		if (json_object_get(names, name) || is_also(command, name))
 			continue;
 		const char *near = nearest_key(name, names);
 		if (near)
@@ -291,10 +302,10 @@ argument_data(const struct argument *argument)
 	json_t *choices = argument->choices ? json_array() : json_null();
 	for (const char *const *choice = argument->choices; choice && *choice; choice++)
 		json_array_append_new(choices, json_string(*choice));
-	json_t *data = json_pack("{s:s, s:s, s:b, s:b, s:b, s:o, s:s?, s:s?, s:s}", "name", argument->name, "type",
-		type_names[argument->type], "required", argument->required, "positional", argument->positional, "repeated",
-		argument->repeated, "choices", choices, "default", argument->default_value, "meta", argument->meta, "help",
-		argument->help);
+	json_t *data = json_pack("{s:s, s:s*, s:s, s:b, s:b, s:b, s:o, s:s?, s:s?, s:s}", "name", argument->name, "also",
+		argument->also, "type", type_names[argument->type], "required", argument->required, "positional",
+		argument->positional, "repeated", argument->repeated, "choices", choices, "default", argument->default_value,
+		"meta", argument->meta, "help", argument->help);
 	if (argument->min || argument->max)
 		json_object_update_new(
 			data, json_pack("{s:I, s:I}", "min", (json_int_t)argument->min, "max", (json_int_t)argument->max));
@@ -324,11 +335,11 @@ command_data(const struct command *table)
 		json_t *args = json_array();
 		for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
 			json_array_append_new(args, argument_data(argument));
-		json_array_append_new(
-			data, json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "help",
-					  command->help, "details", command->details, "answer", command->answer, "example",
-					  command->example, "hidden", command->hidden, "view", view_data(&command->view), "right",
-					  right_names[command->right], "kind", kind_names[command->kind], "args", args));
+		json_array_append_new(data,
+			json_pack("{s:s, s:s*, s:s, s:s?, s:s?, s:s?, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "also",
+				command->also, "help", command->help, "details", command->details, "answer", command->answer, "example",
+				command->example, "hidden", command->hidden, "view", view_data(&command->view), "right",
+				right_names[command->right], "kind", kind_names[command->kind], "args", args));
 	}
 	return data;
 }

@@ -44,6 +44,7 @@ struct argument {
 	int64_t min, max;          /* INT; both 0: no range */
 	const char *meta;          /* what help shows for the value: "NAME" */
 	const char *help;
+	const char *also; /* another name for it, which is taken and listed nowhere; or NULL */
 };
 
 enum command_kind {
@@ -119,6 +120,7 @@ struct command {
 	const char *answer;  /* the shape of its answer, a line or two of Markdown for docs/commands.md */
 	const char *example; /* a command line, or NULL */
 	bool hidden;         /* frontends use it for others and do not list it */
+	const char *also;    /* another name for it, which is taken and listed nowhere; or NULL */
 	struct view view;    /* empty: a frontend draws the answer itself */
 	enum access_right right;
 	enum command_kind kind;
@@ -131,6 +133,7 @@ struct command {
 	command_engine_fn *engine;
 };
 
+/* By its name or its other one; NULL: there is none. */
 const struct command *command_find(const struct command *table, const char *name);
 /* actor_resolve with what the command requires. */
 int command_actor(const struct command *command, struct db *db, const json_t *actor, struct actor *ret_actor,
@@ -141,7 +144,7 @@ int command_actor(const struct command *command, struct db *db, const json_t *ac
  */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
 /* A whole table as data for frontends:
- * [{"name","help","details","answer","right","kind","example","hidden","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
+ * [{"name","also"?,"help","details","answer","right","kind","example","hidden","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","also"?,"type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_data(const struct command *table);
 #endif

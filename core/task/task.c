@@ -267,7 +267,7 @@ task_load(
 		break;
 	}
 	return kettle_fail(err, KETTLE_EINVAL,
-		"`%s` holds a competition (%s), not one task; `kettle problems sync` makes its leaderboards.", path,
+		"`%s` holds a competition (%s), not one task; `kettle competition sync` makes its leaderboards.", path,
 		json_string_value(json_array_get(form.competitions, 0)));
 }
 

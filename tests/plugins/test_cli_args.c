@@ -93,6 +93,8 @@ test_forms(void **state)
 	PARSED("{\"name\":\"b\",\"limit\":-3,\"mine\":true}", "{}", "leaderboard", "show", "b", "--limit", "-3", "--mine");
 	PARSED("{\"name\":\"b\",\"mine\":false}", "{}", "leaderboard", "show", "b", "--mine=false");
 	PARSED("{\"file\":\"-\"}", "{}", "submit", "-");
+	/* The other name of a command. */
+	PARSED("{\"id\":12}", "{}", "submission", "stop", "12");
 	PARSED("{\"device\":[\"A\",\"B\",\"C\"],\"file\":\"x\",\"leaderboard\":\"b\",\"mode\":\"test\"}", "{}", "submit",
 		"-l", "b", "-mtest", "-d", "A", "--gpu", "B", "--gpu=C", "x");
 }

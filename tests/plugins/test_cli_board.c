@@ -112,7 +112,8 @@ test_update(void **arg)
 	cli_host_answer(&state->host, "leaderboard.update",
 		json_pack("{s:[s, s, s], s:s, s:i, s:i, s:i, s:{s:s}, s:[s]}", "changes", "task", "deadline", "code", "scores",
 			"left", "ranked", 12, "open", 1, "counts_from", 31, "leaderboard", "name", "vectoradd", "remarks", "Odd."));
-	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--deadline", "none", "--code", "ended"), 0);
+	assert_int_equal(
+		RUN(state, "leaderboard", "update", "vectoradd", "--deadline", "none", "--code-visibility", "ended"), 0);
 	assert_string_equal(state->out,
 		"Remark: Odd.\n"
 		"Leaderboard vectoradd is updated: task, deadline and code.\n"
@@ -121,14 +122,14 @@ test_update(void **arg)
 	cli_host_answer(&state->host, "leaderboard.update",
 		json_pack("{s:[s], s:s, s:i, s:{s:s}}", "changes", "task", "scores", "kept", "open", 2, "leaderboard", "name",
 			"vectoradd"));
-	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code", "ended"), 0);
+	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 0);
 	HAS(state->out, "Scores so far still count.\n2 jobs are queued or running, and end on the version before.\n");
 	cli_host_answer(&state->host, "leaderboard.update",
 		json_pack("{s:[], s:{s:s}}", "changes", "leaderboard", "name", "vectoradd"));
-	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code", "ended"), 0);
+	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 0);
 	assert_string_equal(state->out, "Leaderboard vectoradd is like that already.\n");
 	cli_host_refuse(&state->host, "leaderboard.update", KETTLE_ECONFLICT, "It would; say `force` if that is meant.");
-	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code", "ended"), 2);
+	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 2);
 	assert_string_equal(state->err, "kettle: It would; say `--force` if that is meant.\n");
 }
 
@@ -273,19 +274,19 @@ test_template(void **arg)
 }
 
 static void
-test_eval_code(void **arg)
+test_harness_show(void **arg)
 {
 	struct state *state = *arg;
 	for (int i = 0; i < 2; i++)
-		cli_host_answer(&state->host, "eval_code",
+		cli_host_answer(&state->host, "harness.show",
 			json_pack("{s:s, s:[{s:s, s:s}, {s:s, s:s}]}", "language", "py", "files", "name", "eval.py", "text",
 				"import a\n", "name", "utils.py", "text", "import b\n"));
-	assert_int_equal(RUN(state, "eval-code", "python"), 0);
+	assert_int_equal(RUN(state, "harness", "show", "python"), 0);
 	assert_string_equal(state->out, "==> eval.py <==\nimport a\n\n==> utils.py <==\nimport b\n");
-	assert_int_equal(RUN(state, "eval-code", "python", "-o", below(state, "harness")), 0);
+	assert_int_equal(RUN(state, "harness", "show", "python", "-o", below(state, "harness")), 0);
 	assert_file(state, "harness/utils.py", "import b\n");
-	cli_host_refuse(&state->host, "eval_code", KETTLE_EINVAL, "There is no language `x`.");
-	assert_int_equal(RUN(state, "eval-code", "x"), 2);
+	cli_host_refuse(&state->host, "harness.show", KETTLE_EINVAL, "There is no language `x`.");
+	assert_int_equal(RUN(state, "harness", "show", "x"), 2);
 }
 
 /* ---- limits and invites ---- */
@@ -466,7 +467,7 @@ main(void)
 		TEST(test_task_folder),
 		TEST(test_save_stays_inside),
 		TEST(test_template),
-		TEST(test_eval_code),
+		TEST(test_harness_show),
 		TEST(test_limits),
 		TEST(test_invites),
 		TEST(test_code),

@@ -38,7 +38,7 @@ struct kettle_plan_request {
 	const json_t *runs; /* array of prepared run steps */
 };
 
-/* A harness file of eval-code: name for people, path relative to the installed tasks/harness folder. */
+/* A harness file of `harness show`: name for people, path relative to the installed tasks/harness folder. */
 struct kettle_harness_file {
 	const char *name, *path;
 };
@@ -54,7 +54,7 @@ struct kettle_skeleton {
  */
 struct kettle_language {
 	uint32_t size;
-	const char *const *aliases;        /* other names, for eval-code: "c++" */
+	const char *const *aliases;        /* other names, for `harness show`: "c++" */
 	const char *const *extensions;     /* of a submission, with the dot: ".cpp" */
 	const char *comment;               /* line comment prefix: "//" */
 	const char *const *template_names; /* keys of task.yml's templates that belong to it: "CPP" */

@@ -12,7 +12,7 @@
 extern const struct args_option artifacts_options[];
 void artifacts_answer(struct run *run, const json_t *result);
 
-/* ---- board_task.c: leaderboard task, leaderboard template and eval-code: shown, or with -o written ---- */
+/* ---- board_task.c: leaderboard task, leaderboard template and harness show: shown, or with -o written ---- */
 extern const struct args_option board_task_folder_options[]; /* -o for a new folder */
 extern const struct args_option board_task_file_options[];   /* -o for a new file */
 void board_task_answer(struct run *run, const json_t *result);
@@ -32,11 +32,11 @@ int completion_script(const struct term *term, int argc, const char *const *argv
 void completion_start(const struct kettle_host *host, const json_t *actor, const struct args_ui *uis, int argc,
 	const char *const *argv, void (*done)(void *arg, int status), void *done_arg);
 
-/* ---- problems.c: problems sync: prints the plan, then calls the command ---- */
-extern const struct args_option problems_options[];
-void problems_start(struct run *run);
-void problems_render(struct run *run, const json_t *result);
-int problems_status(const json_t *result); /* RUN_FAILED where a problem is wrong */
+/* ---- competition.c: competition sync: prints the plan, then calls the command ---- */
+extern const struct args_option competition_options[];
+void competition_start(struct run *run);
+void competition_render(struct run *run, const json_t *result);
+int competition_status(const json_t *result); /* RUN_FAILED where a problem is wrong */
 
 /* ---- confirm.c: a prompt before what cannot be undone, on a terminal ---- */
 extern const struct args_option confirm_options[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kettle leaderboard task`, `leaderboard template` and `eval-code`: printed, or written with -o. */
+/* `kettle leaderboard task`, `leaderboard template` and `harness show`: printed, or written with -o. */
 #include <config.h>
 
 #include "cli/actions/actions.h"

@@ -101,6 +101,7 @@ args_row(const json_t *command, const struct args_option *own, size_t i, struct 
 	if (data) {
 		*ret_row = (struct args_row){.data = data,
 			.name = member_text(data, "name"),
+			.also = member_text(data, "also"),
 			.type = member_text(data, "type"),
 			.help = member_text(data, "help"),
 			.positional = member_true(data, "positional"),
@@ -115,7 +116,7 @@ args_row(const json_t *command, const struct args_option *own, size_t i, struct 
 			return false;
 		meta = own->meta;
 		*ret_row = (struct args_row){
-			.name = own->name, .type = "", .help = own->help, .letter = own->letter, .flag = !own->meta};
+			.name = own->name, .also = "", .type = "", .help = own->help, .letter = own->letter, .flag = !own->meta};
 	}
 	option_name(ret_row->name, ret_row->option);
 	if (meta)
@@ -204,11 +205,37 @@ no_command(const json_t *table, int words, const char *const *argv, struct kettl
 		words > 0 ? " " : "", argv[words], words > 0 ? " " : "", group);
 }
 
+/* Finds a command by its other name. */
+static bool
+find_also(const json_t *table, int argc, const char *const *argv, const json_t **ret_command, int *ret_words)
+{
+	char typed[ARGS_NAME_SIZE] = "";
+	for (int words = 0; words < argc && words < ARGS_MAX_WORDS; words++) {
+		size_t used = strlen(typed), i;
+		const json_t *command;
+		if (snprintf(typed + used, sizeof(typed) - used, "%s%s", words ? "." : "", argv[words]) >=
+			(int)(sizeof(typed) - used))
+			return false;
+		json_array_foreach(table, i, command) {
+			char also[ARGS_NAME_SIZE];
+			option_name(member_text(command, "also"), also);
+			if (!*also || strcmp(also, typed) != 0)
+				continue;
+			*ret_command = command;
+			*ret_words = words + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
 int
 args_find(const json_t *table, int argc, const char *const *argv, const json_t **ret_command, int *ret_words,
 	struct kettle_error *err)
 {
 	int words = 0;
+	if (find_also(table, argc, argv, ret_command, ret_words))
+		return 0;
 	while (words < argc && words < ARGS_MAX_WORDS && argv[words][0] != '-') {
 		size_t i;
 		bool group = false;
@@ -304,12 +331,11 @@ set_option(struct parser *p, const struct args_row *row, const char *shown, cons
 	return set_value(p, row, shown, row->flag || text ? text : p->argv[p->at++]);
 }
 
-/* Other clients say `--gpu` for a device. */
 static bool
-is_named(const char *option, const char *name, size_t len)
+is_named(const struct args_row *row, const char *name, size_t len)
 {
-	bool gpu = len == strlen("gpu") && strncmp(name, "gpu", len) == 0;
-	return (gpu && strcmp(option, "device") == 0) || (strlen(option) == len && strncmp(option, name, len) == 0);
+	return (strlen(row->option) == len && strncmp(row->option, name, len) == 0) ||
+		   (strlen(row->also) == len && len > 0 && strncmp(row->also, name, len) == 0);
 }
 
 bool
@@ -318,7 +344,7 @@ args_option(const json_t *command, const struct args_option *own, const char *na
 {
 	for (int global = 0; global < 2; global++)
 		for (size_t i = 0; args_row(global ? NULL : command, global ? args_globals : own, i, ret_row); i++)
-			if (letter ? ret_row->letter == letter : !ret_row->positional && is_named(ret_row->option, name, len))
+			if (letter ? ret_row->letter == letter : !ret_row->positional && is_named(ret_row, name, len))
 				return true;
 	return false;
 }

@@ -519,7 +519,7 @@ load_next(struct run *run)
 		read_input(run, path, RUN_MAX_FILE, false, file_loaded);
 	} else if (path && strcmp(row.type, "problems") == 0) {
 		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
-		run_call(run, "problems.read", args, task_loaded);
+		run_call(run, "competition.read", args, task_loaded);
 	} else if (path) {
 		load_task(run);
 	} else if (run->ui->report && open_report(run, &err)) {

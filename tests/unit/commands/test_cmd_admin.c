@@ -56,10 +56,10 @@ static void
 test_accepting(void **state)
 {
 	(void)state;
-	commands_refused(&c, "alice", "admin.stop", json_object(), KETTLE_EACCES, "for admins");
-	commands_must(&c, "owner", "admin.stop", json_object());
+	commands_refused(&c, "alice", "admin.pause", json_object(), KETTLE_EACCES, "for admins");
+	commands_must(&c, "owner", "admin.pause", json_object());
 	assert_true(json_is_false(commands_at(c.result, "accepts_jobs")));
-	commands_must(&c, "owner", "admin.stop", json_object());
+	commands_must(&c, "owner", "admin.pause", json_object());
 	assert_int_equal(fixture_events(&c.f, "admin.accepting"), 1);
 	commands_refused(&c, "alice", "submit",
 		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board"), KETTLE_EUNAVAIL,
@@ -69,7 +69,7 @@ test_accepting(void **state)
 	fixture_stop(&c.f);
 	assert_int_equal(fixture_store(&c.f, &err), 0);
 	assert_true(json_is_false(commands_at(commands_must(&c, "owner", "admin.stats", json_object()), "accepts_jobs")));
-	commands_must(&c, "owner", "admin.start", json_object());
+	commands_must(&c, "owner", "admin.resume", json_object());
 	commands_submit(&c, "alice", "board", "test");
 	assert_int_equal(fixture_events(&c.f, "admin.accepting"), 2);
 	assert_string_equal(commands_text(fixture_event(&c.f, "admin.accepting"), "scope"), "a");

@@ -171,7 +171,7 @@ sync_is(struct commands_fixture *c, json_t *problems_take, const char *option, c
 	char found[7] = "";
 	if (option)
 		json_object_set_new(args, option, json_true());
-	const json_t *result = commands_must(c, "owner", "problems.sync", json_incref(args));
+	const json_t *result = commands_must(c, "owner", "competition.sync", json_incref(args));
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		found[i] = (char)('0' + json_array_size(json_object_get(result, lists[i])));
 	assert_string_equal(found, sizes);
@@ -245,10 +245,10 @@ test_sync_others(void **state)
 	/* Another user's board is refused. */
 	AUTO_JSON json_t *theirs =
 		json_pack("{s:o, s:b}", "problems", sets(json_pack("[o]", problem("mine", NULL, NULL, NULL))), "force", 1);
-	result = commands_must(&c, "eve:creator", "problems.sync", json_incref(theirs));
+	result = commands_must(&c, "eve:creator", "competition.sync", json_incref(theirs));
 	assert_string_equal(commands_text(result, "errors.0.error"),
 		"The leaderboard `mine` belongs to another user; only its creator and admins may do this.");
-	commands_refused(&c, "bob", "problems.sync", json_incref(theirs), KETTLE_EACCES, "creator");
+	commands_refused(&c, "bob", "competition.sync", json_incref(theirs), KETTLE_EACCES, "creator");
 	commands_close(&c);
 }
 
@@ -273,9 +273,10 @@ test_sync_faults(void **state)
 		assert_string_equal(
 			json_string_value(json_object_get(json_array_get(json_object_get(result, "errors"), i), "error")),
 			sentences[i]);
-	commands_refused(&c, "owner", "problems.sync", json_pack("{s:{s:i}}", "problems", "sets", 1), KETTLE_EINVAL,
+	commands_refused(&c, "owner", "competition.sync", json_pack("{s:{s:i}}", "problems", "sets", 1), KETTLE_EINVAL,
 		"problems: sets must be a list");
-	commands_refused(&c, "owner", "problems.sync", json_pack("{s:s}", "problems", "x"), KETTLE_EINVAL, "a competition");
+	commands_refused(
+		&c, "owner", "competition.sync", json_pack("{s:s}", "problems", "x"), KETTLE_EINVAL, "a competition");
 	commands_close(&c);
 }
 

@@ -105,6 +105,12 @@ test_check(void **state)
 	assert_int_equal(command_check(command_find(commands, "leaderboard.show"), args, &checked, &err), 0);
 	assert_int_equal(commands_number(checked, "limit"), 100);
 	assert_true(json_is_false(commands_at(checked, "mine")));
+	/* Other names of commands and arguments are taken; what leaves this goes by the first one. */
+	AUTO_JSON json_t *also = json_pack("{s:s, s:s}", "name", "x", "gpu", "CPU"), *found = NULL;
+	assert_int_equal(command_check(command_find(commands, "leaderboard.show"), also, &found, &err), 0);
+	assert_true(json_equal(found, checked));
+	assert_ptr_equal(command_find(commands, "eval_code"), command_find(commands, "harness.show"));
+	assert_ptr_equal(command_find(commands, "admin.stop"), command_find(commands, "admin.pause"));
 	refused("leaderboard.show", json_pack("{s:s, s:i}", "nam", "x", "limit", 3), "did you mean `name`?");
 	refused("leaderboard.show", json_pack("{}"), "needs `name`");
 	refused("leaderboard.show", json_pack("[]"), "must be an object");

@@ -118,7 +118,7 @@ test_no_task(void **state)
 	AUTO_FREE char *path = zip(scratch, "", json_pack("{s:s}", "set.yaml", "problems: []\n"));
 	AUTO_BUF struct buf sentence = {0};
 	buf_printf(&sentence,
-		"`%s` holds a competition (set.yaml), not one task; `kettle problems sync` makes its leaderboards.", path);
+		"`%s` holds a competition (set.yaml), not one task; `kettle competition sync` makes its leaderboards.", path);
 	expect(path, NULL, sentence.data);
 	scratch_remove(scratch);
 }

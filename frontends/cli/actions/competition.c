@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kettle problems sync`: prints the plan of a dry run, then calls the command. */
+/* `kettle competition sync`: prints the plan of a dry run, then calls the command. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -10,7 +10,7 @@
 #include "base/json_access.h"
 #include "cli/text/template.h"
 
-const struct args_option problems_options[] = {
+const struct args_option competition_options[] = {
 	{"set", 0, "NAME", "only the set of this name, or of the file of this name"},
 	{NULL, 0, NULL, NULL},
 };
@@ -47,13 +47,13 @@ put_rest(const struct run *run, const json_t *result)
 }
 
 int
-problems_status(const json_t *result)
+competition_status(const json_t *result)
 {
 	return json_array_size(json_object_get(result, "errors")) > 0 ? RUN_FAILED : RUN_OK;
 }
 
 void
-problems_render(struct run *run, const json_t *result)
+competition_render(struct run *run, const json_t *result)
 {
 	static const char *const lists[][2] = {{"created", "created"}, {"updated", "changed"}, {"unchanged", "unchanged"},
 		{"skipped", "skipped"}, {"errors", "wrong"}};
@@ -87,7 +87,7 @@ on_planned(struct run *run, const json_t *result)
 }
 
 void
-problems_start(struct run *run)
+competition_start(struct run *run)
 {
 	if (run->json) {
 		run_command(run);
@@ -95,5 +95,5 @@ problems_start(struct run *run)
 	}
 	AUTO_JSON json_t *args = json_copy(run->args.values);
 	json_object_set_new(args, "dry_run", json_true());
-	run_call(run, "problems.sync", args, on_planned);
+	run_call(run, "competition.sync", args, on_planned);
 }
