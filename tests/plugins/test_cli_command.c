@@ -222,14 +222,14 @@ test_submit_profile(void **arg)
 							 "\"profile.report\":\"?\"}}]"));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
 	assert_int_equal(RUN(state, "submit", state->file, "--mode", "profile"), 0);
-	HAS(state->out, "  ✓ profile\n"
+	HAS(state->out, "  ✓ profile.0\n"
 					"    ✓ size: 9\n"
 					"              2 function calls\n"
 					"      abc?~???\n"
 					"    ✓ perf\n"
 					"      hot\n");
 	HAS(state->out, "      cold\n"
-					"  ✓ profile\n"
+					"  ✓ profile.1\n"
 					"    ✗ ncu");
 	HAS(state->out, "      It is not there.\n"
 					"  score");
