@@ -169,6 +169,17 @@ const struct command commands[] = {
 				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
 				  "seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], \"code_open\"}`; on the command "
 				  "line with --json all entries in one array."},
+	{"leaderboard.trend", "shows how the best scores became better", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		.slow = true,
+		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "of this device alone; default: of all"},
+			{"user", ARGUMENT_USER, .repeated = true, .meta = "USER", .help = "also of this user who is ranked there"},
+			{FLAG("mine"), .help = "also your own"}, {LIMIT("100", 1000)}),
+		.run = cmd_board_trend, .hidden = true,
+		.answer = "`{\"leaderboard\", \"trends\": [{\"device\", \"series\": [{\"user_id\": null of all users together, "
+				  "\"user_name\", \"count\": of improvements, \"points\": [{\"submission_id\", \"user_id\", "
+				  "\"user_name\", \"time\": of its submission, \"score\": seconds}]}]}]}`; the last `limit` "
+				  "improvements, the "
+				  "oldest first. What does not count for the ranking is left out."},
 	{"leaderboard.task", "shows the task behind a leaderboard and how it is run", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the plans for this device alone; default: for all"},

@@ -204,6 +204,18 @@ command_run_fn cmd_submission_artifact;
  */
 command_run_fn cmd_submission_diff;
 
+/* ---- cmd_trend.c: best scores over time. Store's threads ---- */
+
+#define TREND_USERS_MAX 10
+
+/*
+ * leaderboard.trend {name, device?, user: [name…], mine, limit}, for who may see the board: {"leaderboard", "trends":
+ * [{"device", "series": [{"user_id": text, or null: of all users, "user_name", "count", "points"}]}]}; count and points as
+ * ranking_trend. The first series is that of all; the actor's follows where `mine`, then those of the users. ENOENT: a
+ * user is not ranked there.
+ */
+command_run_fn cmd_board_trend;
+
 /* ---- cmd_moderate.c: judges submissions on a board. Store's thread ---- */
 
 #define FLAG_REASON_MAX 500 /* characters */

@@ -384,3 +384,28 @@ ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, in
 		*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
 	return rc;
 }
+
+int
+ranking_trend(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, json_t **ret_trend,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *points = NULL;
+	size_t i;
+	json_t *point;
+	int rc = db_array(db, &points, err,
+		"SELECT * FROM (SELECT submission_id, user_id_text, user_name, created_at AS time_iso, score, count(*) OVER () "
+		"AS count FROM (SELECT s.id AS submission_id, u.id AS user_id_text, u.name AS user_name, s.created_at, "
+		"j.score, "
+		"min(j.score) OVER (ORDER BY s.created_at, s.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "
+		"before " JOINS "WHERE s.leaderboard = ?1 AND j.device = ?2 AND ?3 IN (0, s.user) AND " COUNTS
+		") WHERE before IS NULL OR score < before ORDER BY created_at DESC, submission_id DESC LIMIT ?4) ORDER BY "
+		"time_iso, submission_id",
+		"isii", leaderboard, device, user, limit);
+	if (rc < 0)
+		return rc;
+	json_int_t count = member_int(json_array_get(points, 0), "count");
+	json_array_foreach(points, i, point)
+		(void)json_object_del(point, "count");
+	*ret_trend = json_pack("{s:I, s:O}", "count", count, "points", points);
+	return 0;
+}

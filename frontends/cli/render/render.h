@@ -12,12 +12,19 @@
 /* ---- render_board.c: leaderboards ---- */
 /* The board with its rankings, then the tools of its devices. */
 extern const struct args_option render_board_show_options[];
+/* With --trend it calls leaderboard.trend instead. */
+void render_board_show_start(struct run *run);
 void render_board_show_answer(struct run *run, const json_t *result);
 void render_board_show(struct run *run, const json_t *result);
 /* All entries in one array, as GET /submissions has them. */
 json_t *render_board_show_json(const json_t *result);
 /* Of leaderboard rate-limit: shows the limits where none is set or removed, which every user may. */
 void render_board_limits_start(struct run *run);
+
+/* ---- render_trend.c: the best scores over time, of leaderboard show --trend ---- */
+void render_board_trend(struct run *run, const json_t *result);
+/* No member: the same as lines of comma-separated values. */
+void render_board_trend_csv(FILE *out, const json_t *result);
 
 /* ---- render_submission.c: the report of a submission ---- */
 void render_submission_report(struct run *run, const json_t *result);

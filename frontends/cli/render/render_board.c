@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/csv.h"
 #include "base/json_access.h"
+#include "base/text.h"
 #include "cli/text/template.h"
 
 #define BOARD_DESCRIPTION_LINES 12
@@ -17,9 +18,13 @@
 json_t *
 render_board_show_json(const json_t *result)
 {
-	json_t *entries = json_array();
+	json_t *entries = json_array(), *trends = json_object_get(result, "trends");
 	size_t i;
 	const json_t *page;
+	if (trends) {
+		json_decref(entries);
+		return json_incref(trends);
+	}
 	json_array_foreach(json_object_get(result, "rankings"), i, page)
 		json_array_extend(entries, json_object_get(page, "entries"));
 	return entries;
@@ -31,6 +36,10 @@ render_board_show(struct run *run, const json_t *result)
 	const struct term *term = &run->term;
 	const json_t *board = json_object_get(result, "leaderboard"), *page;
 	size_t i;
+	if (json_object_get(result, "trends")) {
+		render_board_trend(run, result);
+		return;
+	}
 	if (!run->quiet) {
 		template_put(term,
 			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}\n", board,
@@ -58,6 +67,8 @@ devices_listed(struct run *run, const json_t *result)
 
 const struct args_option render_board_show_options[] = {
 	{"format", 0, "table|json|csv", "how to print the rankings; json is --json; default: table"},
+	{"trend", 0, NULL, "how the best scores became better over time instead; with your own where mine is given"},
+	{"of", 0, "USER", "of a trend: also that of this user"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -100,9 +111,41 @@ formatted(struct run *run, const json_t *result)
 		return true;
 	}
 	AUTO_JSON json_t *entries = render_board_show_json(result);
-	put_entries(run->term.out, entries);
+	if (json_object_get(result, "trends"))
+		render_board_trend_csv(run->term.out, result);
+	else
+		put_entries(run->term.out, entries);
 	run_finish(run, RUN_OK);
 	return true;
+}
+
+void
+render_board_show_start(struct run *run)
+{
+	static const char *const passed[] = {"name", "device", "mine", "limit"};
+	struct kettle_error err = {0};
+	const char *of = args_text(&run->args, "of");
+	const json_t *values = run->args.values;
+	bool trend = args_flag(&run->args, "trend"),
+		 other = member_true(values, "practice") || json_object_get(values, "offset");
+	if ((of && !trend) || (trend && other)) {
+		(void)kettle_fail(&err, KETTLE_EINVAL,
+			trend ? "--trend shows what counts, all of it: it takes neither --practice nor --offset."
+				  : "--of names a user for --trend.");
+		run_fail(run, &err);
+		return;
+	}
+	if (!trend) {
+		run_command(run);
+		return;
+	}
+	AUTO_JSON json_t *args = json_object();
+	for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+		if (json_object_get(values, passed[i]))
+			(void)json_object_set(args, passed[i], json_object_get(values, passed[i]));
+	if (of)
+		(void)json_object_set_new(args, "user", json_pack("[s]", of));
+	run_call(run, "leaderboard.trend", args, render_board_show_answer);
 }
 
 void
@@ -113,7 +156,7 @@ render_board_show_answer(struct run *run, const json_t *result)
 	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* does not wait for a machine to answer */
 	size_t i;
 	const json_t *page;
-	if (run->json || run->quiet) {
+	if (run->json || run->quiet || json_object_get(result, "trends")) {
 		run_result(run, result);
 		return;
 	}

@@ -178,7 +178,7 @@ test_closed_everywhere(void **state)
 	int64_t id = ranked("alice", 1.0);
 	close_board("board");
 	static const char *const names[] = {"leaderboard.show", "leaderboard.task", "leaderboard.template",
-		"leaderboard.rate_limits", "leaderboard.export"};
+		"leaderboard.rate_limits", "leaderboard.export", "leaderboard.trend"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (command_find(commands, names[i]))
 			commands_refused(&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
@@ -243,6 +243,29 @@ test_code(void **state)
 	commands_must(&c, "bob", "submission.show", id_of(id));
 	set_board("code", "owner");
 	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to another user.");
+}
+
+/* Users who are not ranked on a board are as unknown there as those who do not exist. */
+static void
+test_trend(void **state)
+{
+	(void)state;
+	ranked("alice", 2.0);
+	ranked("bob", 1.0);
+	commands_submit(&c, "eve", "board", "test");
+	const json_t *result = commands_must(&c, "eve", "leaderboard.trend",
+		json_pack("{s:s, s:[s, s], s:b, s:s}", "name", "board", "user", "ALICE", "alice", "mine", 1, "device", "cpu"));
+	assert_int_equal(json_array_size(commands_at(result, "trends")), 1);
+	assert_int_equal(json_array_size(commands_at(result, "trends.0.series")), 3);
+	assert_int_equal(commands_number(result, "trends.0.series.0.count"), 2);
+	assert_true(json_is_null(commands_at(result, "trends.0.series.0.user_id")));
+	assert_string_equal(commands_text(result, "trends.0.series.1.user_name"), "eve");
+	assert_int_equal(commands_number(result, "trends.0.series.1.count"), 0);
+	assert_string_equal(commands_text(result, "trends.0.series.2.points.0.user_name"), "alice");
+	static const char *const unknown[] = {"eve", "nobody", "#999"};
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		commands_refused(&c, "alice", "leaderboard.trend",
+			json_pack("{s:s, s:[s]}", "name", "board", "user", unknown[i]), KETTLE_ENOENT, "is ranked on `board`.");
 }
 
 static void
@@ -355,6 +378,7 @@ main(void)
 		TEST(test_revoke),
 		TEST(test_closed_everywhere),
 		TEST(test_code),
+		TEST(test_trend),
 		TEST(test_code_that_is_not_ranked),
 		TEST(test_limits),
 		TEST(test_limits_of_devices),

@@ -185,6 +185,68 @@ test_events(void **state)
 	fixture_close(&f);
 }
 
+struct trend {
+	const char *device;
+	int64_t user, limit;
+	json_t *made;
+};
+
+static int
+read_trend(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct trend *trend = arg;
+	return ranking_trend(db, 1, trend->device, trend->user, trend->limit, &trend->made, err);
+}
+
+/* Fails the test unless the trend has these scores and so many in all. */
+static void
+assert_trend(struct fixture *f, struct trend trend, int64_t count, size_t shown, const double *scores)
+{
+	struct kettle_error err = {0};
+	if (fixture_query(f, read_trend, &trend, &err) < 0)
+		fail_msg("%s", err.message);
+	AUTO_JSON json_t *made = trend.made;
+	json_t *points = json_object_get(made, "points");
+	assert_int_equal(json_integer_value(json_object_get(made, "count")), count);
+	assert_int_equal(json_array_size(points), shown);
+	for (size_t i = 0; i < shown; i++)
+		assert_true(json_real_value(json_object_get(json_array_get(points, i), "score")) == scores[i]);
+}
+
+static void
+test_trend(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_open(&f);
+	make_board(&f);
+	submit(&f, 2, 5.0);
+	submit(&f, 3, 6.0);
+	submit(&f, 3, 4.0);
+	submit(&f, 2, 4.0);
+	int64_t flagged = submit(&f, 4, 0.1), practice = submit(&f, 5, 0.2);
+	submit(&f, 2, 3.0);
+	submit(&f, 6, 1.0);
+	struct kettle_error err = {0};
+	struct entry tested = {.user = 2, .score = 0.3, .mode = "test"},
+				 failed = {.user = 2, .score = 0.3, .state = "failed"};
+	assert_int_equal(fixture_write(&f, add, &tested, &err), 0);
+	assert_int_equal(fixture_write(&f, add, &failed, &err), 0);
+	char sql[300];
+	(void)snprintf(sql, sizeof(sql),
+		"UPDATE submissions SET created_at = id; UPDATE users SET banned_at = 1 WHERE id = 6; UPDATE submissions SET "
+		"flagged_at = 1 WHERE id = %lld; UPDATE submissions SET practice = 1 WHERE id = %lld",
+		(long long)flagged, (long long)practice);
+	fixture_sql(&f, sql);
+	assert_trend(&f, (struct trend){"CPU", 0, 100, NULL}, 3, 3, (const double[]){5, 4, 3});
+	assert_trend(&f, (struct trend){"CPU", 0, 2, NULL}, 3, 2, (const double[]){4, 3});
+	assert_trend(&f, (struct trend){"CPU", 2, 100, NULL}, 3, 3, (const double[]){5, 4, 3});
+	assert_trend(&f, (struct trend){"CPU", 3, 100, NULL}, 2, 2, (const double[]){6, 4});
+	assert_trend(&f, (struct trend){"CPU", 6, 100, NULL}, 0, 0, NULL);
+	assert_trend(&f, (struct trend){"H100", 0, 100, NULL}, 0, 0, NULL);
+	fixture_close(&f);
+}
+
 /* ---- at random, against the definition ---- */
 
 struct naive {
@@ -390,6 +452,7 @@ main(void)
 		cmocka_unit_test(test_ties),
 		cmocka_unit_test(test_what_counts),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_trend),
 		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_random),
 	};

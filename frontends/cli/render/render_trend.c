@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints how the best scores of a leaderboard became better. */
+#include <config.h>
+
+#include "cli/render/render.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/csv.h"
+#include "base/json_access.h"
+#include "base/text.h"
+#include "cli/text/format.h"
+#include "cli/text/table.h"
+#include "cli/text/template.h"
+#include "cli/text/value.h"
+
+#define NS_PER_S 1e9
+#define SPARKLINE_WIDTH 32
+
+static int64_t
+time_of(const json_t *point)
+{
+	int64_t ms = 0;
+	(void)format_parse_time(member_text(point, "time"), &ms);
+	return ms;
+}
+
+/* The height of a score between two others, from 0 to 1, by its logarithm. */
+static double
+height_of(double score, double lowest, double highest)
+{
+	return lowest > 0 && highest > lowest ? log(score / lowest) / log(highest / lowest) : 0;
+}
+
+/* The best score over time, from the first point to the last, as bars of equal time. */
+static void
+put_sparkline(const struct term *term, const json_t *points)
+{
+	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	size_t count = json_array_size(points), at = 0;
+	const json_t *first = json_array_get(points, 0), *last = json_array_get(points, count - 1);
+	double highest = value_number(first, "score"), lowest = value_number(last, "score");
+	int64_t begin = time_of(first), end = time_of(last);
+	for (int64_t i = 0; i < SPARKLINE_WIDTH; i++) {
+		int64_t until = begin + (end - begin) * i / (SPARKLINE_WIDTH - 1);
+		while (at + 1 < count && time_of(json_array_get(points, at + 1)) <= until)
+			at++;
+		double height = height_of(value_number(json_array_get(points, at), "score"), lowest, highest);
+		fputs(bars[(size_t)fmin(fmax(height, 0) * ARRAY_SIZE(bars), ARRAY_SIZE(bars) - 1)], term->out);
+	}
+}
+
+/* Each point with the difference to the one before it. New reference. */
+static json_t *
+trend_rows(const json_t *points)
+{
+	json_t *rows = json_array(), *point;
+	double before = NAN;
+	size_t i;
+	json_array_foreach(points, i, point) {
+		char score[FORMAT_SIZE], change[FORMAT_SIZE] = "";
+		double seconds = value_number(point, "score");
+		format_ns(seconds * NS_PER_S, score);
+		if (before > 0)
+			snprintf(change, sizeof(change), "%+.1f %%", 100 * (seconds - before) / before);
+		json_t *row = json_copy(point);
+		(void)json_object_update_new(row, json_pack("{s:s, s:s}", "shown", score, "change", change));
+		(void)json_array_append_new(rows, row);
+		before = seconds;
+	}
+	return rows;
+}
+
+static void
+put_series(struct run *run, const json_t *series)
+{
+	static const struct view_column columns[] = {COLUMN("when", "{time:time}"), COLUMN_RIGHT("score", "{shown}"),
+		COLUMN_RIGHT("change", "{change}"), COLUMN_CUT("user", "{user_name}"), COLUMN_RIGHT("id", "{submission_id}")};
+	const json_t *points = json_object_get(series, "points");
+	AUTO_JSON json_t *rows = trend_rows(points);
+	template_put(&run->term, "  {user_name?{*user_name}|best of all users}", series, NULL);
+	if (json_array_size(points) == 0) {
+		fputs("  no ranked run\n", run->term.out);
+		return;
+	}
+	fputs("  ", run->term.out);
+	put_sparkline(&run->term, points);
+	fputc('\n', run->term.out);
+	if ((size_t)member_int(series, "count") > json_array_size(points))
+		fprintf(run->term.out, "    the last %zu of %lld improvements\n", json_array_size(points),
+			(long long)member_int(series, "count"));
+	TABLE_PRINT(&run->term, columns, rows, 4);
+}
+
+void
+render_board_trend(struct run *run, const json_t *result)
+{
+	size_t i, k;
+	const json_t *trend, *series;
+	if (!run->quiet)
+		template_put(&run->term, "{*leaderboard}  the best score over time\n", result, NULL);
+	json_array_foreach(json_object_get(result, "trends"), i, trend) {
+		template_put(&run->term, "\n{*device}\n", trend, NULL);
+		json_array_foreach(json_object_get(trend, "series"), k, series)
+			put_series(run, series);
+	}
+}
+
+/* A line for each point; `series` is the user whose best score it is, empty of all. */
+void
+render_board_trend_csv(FILE *out, const json_t *result)
+{
+	size_t i, k, n;
+	const json_t *trend, *series, *point;
+	AUTO_JSON json_t *names = json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "gpu_type", "series", "submission_time",
+		"submission_score", "user_id", "user_name", "submission_id");
+	csv_put(out, names, true);
+	json_array_foreach(json_object_get(result, "trends"), i, trend)
+		json_array_foreach(json_object_get(trend, "series"), k, series)
+			json_array_foreach(json_object_get(series, "points"), n, point) {
+				AUTO_JSON json_t *row = json_pack("{s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "gpu_type",
+					json_object_get(trend, "device"), "series", json_object_get(series, "user_name"), "submission_time",
+					json_object_get(point, "time"), "submission_score", json_object_get(point, "score"), "user_id",
+					json_object_get(point, "user_id"), "user_name", json_object_get(point, "user_name"),
+					"submission_id", json_object_get(point, "submission_id"));
+				csv_put(out, row, false);
+			}
+}
