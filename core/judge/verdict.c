@@ -39,7 +39,8 @@ cut_middle(const char *text, size_t len, size_t most)
 {
 	size_t head = character_start(text, most / 2);
 	size_t tail = character_start(text, len - most / 2);
-	return json_sprintf("%.*s\n[… %zu bytes left out …]\n%s", (int)head, text, tail - head, text + tail);
+	return json_sprintf(
+		"%.*s\n[… %zu bytes left out: %zu are kept …]\n%s", (int)head, text, tail - head, most, text + tail);
 }
 
 /* stdout or stderr of an outcome as one string. */
@@ -53,8 +54,8 @@ keep_output(struct verdict_builder *builder, const struct outcome_output *output
 	builder->left -= cut ? most : output->len;
 	if (output->cut <= 0)
 		return STEAL(kept);
-	return json_sprintf(
-		"%s\n[… %" JSON_INTEGER_FORMAT " bytes more were cut …]\n", json_string_value(kept), output->cut);
+	return json_sprintf("%s\n[… %" JSON_INTEGER_FORMAT " bytes more were cut: a step may print %zu …]\n",
+		json_string_value(kept), output->cut, output->len);
 }
 
 /* The result's keys and values, as many as there is room for. */

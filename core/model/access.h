@@ -26,7 +26,6 @@ struct actor {
 
 /* What a command requires of its actor. */
 struct access {
-	const char *command; /* for messages */
 	enum access_right right;
 	bool writes;   /* makes the user on first sight, and is refused to banned users */
 	bool late_ban; /* the handler itself refuses banned users, at its place in the order of the checks */

@@ -117,7 +117,7 @@ check_right(const struct access *access, const struct actor *actor, struct kettl
 	if (!access)
 		return 0;
 	if (actor->role < access->right)
-		return kettle_fail(err, KETTLE_EACCES, "`%s` is for %s, and you are not one of them.", access->command,
+		return kettle_fail(err, KETTLE_EACCES, "This command is for %s, and you are not one of them.",
 			access->right == RIGHT_ADMIN ? "admins of the engine" : "creators of leaderboards and admins");
 	if (actor->banned && access->writes && !access->late_ban)
 		return kettle_fail(err, KETTLE_EACCES, "You are banned%s%s.", *actor->banned ? ": " : "", actor->banned);

@@ -26,7 +26,6 @@ command_actor(const struct command *command, struct db *db, const json_t *actor,
 	struct kettle_error *err)
 {
 	struct access required = {
-		.command = command->name,
 		.right = command->right,
 		.writes = command->kind == COMMAND_WRITE,
 		.late_ban = command->late_ban,
@@ -208,8 +207,7 @@ check_list(const struct argument *argument, const json_t *given, json_t *checked
 }
 
 static int
-check_argument(const struct command *command, const struct argument *argument, const json_t *args, json_t *checked,
-	struct kettle_error *err)
+check_argument(const struct argument *argument, const json_t *args, json_t *checked, struct kettle_error *err)
 {
 	json_t *given = json_object_get(args, argument->name);
 	if (!given && argument->also)
@@ -217,8 +215,7 @@ check_argument(const struct command *command, const struct argument *argument, c
 	bool empty = argument->repeated && json_is_array(given) && json_array_size(given) == 0;
 	if (!given || json_is_null(given) || empty) {
 		if (argument->required)
-			return kettle_fail(
-				err, KETTLE_EINVAL, "`%s` needs `%s`: %s.", command->name, argument->name, argument->help);
+			return kettle_fail(err, KETTLE_EINVAL, "The argument `%s` is missing: %s.", argument->name, argument->help);
 		if (argument->default_value)
 			json_object_set_new(checked, argument->name, default_of(argument));
 		return 0;
@@ -256,9 +253,8 @@ check_known(const struct command *command, const json_t *args, struct kettle_err
 			continue;
 		const char *near = nearest_key(name, names);
 		if (near)
-			return kettle_fail(
-				err, KETTLE_EINVAL, "`%s` has no argument `%.64s`; did you mean `%s`?", command->name, name, near);
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` has no argument `%.64s`.", command->name, name);
+			return kettle_fail(err, KETTLE_EINVAL, "There is no argument `%.64s`; did you mean `%s`?", name, near);
+		return kettle_fail(err, KETTLE_EINVAL, "There is no argument `%.64s`.", name);
 	}
 	return 0;
 }
@@ -268,10 +264,10 @@ command_check(const struct command *command, const json_t *args, json_t **ret_ar
 {
 	AUTO_JSON json_t *checked = json_object();
 	if (args && !json_is_object(args))
-		return kettle_fail(err, KETTLE_EINVAL, "The arguments of `%s` must be an object.", command->name);
+		return kettle_fail(err, KETTLE_EINVAL, "The arguments of a command must be an object.");
 	int rc = check_known(command, args, err);
 	for (const struct argument *argument = command->arguments; rc == 0 && argument && argument->name; argument++)
-		rc = check_argument(command, argument, args, checked, err);
+		rc = check_argument(argument, args, checked, err);
 	if (rc == 0)
 		*ret_args = STEAL(checked);
 	return rc;

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "cli/actions/actions.h"
 #include "commands/handlers.h"
 #include "lib/cli_host.h"
@@ -457,6 +458,27 @@ test_diff(void **arg)
 	HAS(state->out, "  score          2.000 µs  1.000 µs  -50.0 %\n");
 }
 
+/* Several tests that fail alike say why once. */
+static void
+test_alike(void **arg)
+{
+	struct state *state = *arg;
+	static const char trace[] =
+		"Traceback (most recent call last):\n  File \"/job/submission.py\", line 3, in f\nE: no\n";
+	AUTO_FREE char *errors = xasprintf("%s%s%s", trace, trace, trace);
+	json_t *result = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "test-count", "3", "test.0.spec",
+		"n: 1", "test.0.status", "fail", "test.0.error", "E: no", "test.1.spec", "n: 2", "test.1.status", "fail",
+		"test.1.error", "E: other", "test.2.spec", "n: 3", "test.2.status", "fail", "test.2.error", "E: no");
+	cli_host_answer(&state->host, "submission.show",
+		json_pack("{s:i, s:[{s:s, s:s, s:[{s:s, s:b, s:s, s:o, s:s}]}]}", "id", 7, "jobs", "device", "CPU", "state",
+			"failed", "runs", "mode", "test", "passed", 0, "state", "failed", "result", result, "stderr", errors));
+	assert_int_equal(RUN(state, "submission", "show", "7"), 0);
+	HAS(state->out, "✗ n: 1\n        E: no\n");
+	HAS(state->out, "✗ n: 2\n        E: other\n");
+	HAS(state->out, "✗ n: 3\n        as test 1\n");
+	HAS(state->out, "      E: no\n      (2 more tracebacks, as above)\n");
+}
+
 int
 main(void)
 {
@@ -474,6 +496,7 @@ main(void)
 		TEST(test_export),
 		TEST(test_complete),
 		TEST(test_diff),
+		TEST(test_alike),
 	};
 	return cmocka_run_group_tests_name("cli_board", tests, NULL, NULL);
 }

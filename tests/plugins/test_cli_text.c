@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "cli/actions/actions.h"
+#include "cli/text/condense.h"
 #include "cli/text/format.h"
 #include "cli/text/table.h"
 #include "cli/text/template.h"
@@ -93,8 +94,33 @@ test_block(void **state)
 	term_block(out, "", 4, 0);
 	fclose(out);
 	assert_string_equal(data, "  a\n\n          b\xef\xbf\xbd"
-							  "c\n 1\n 2\n (1 more lines)\n");
+							  "c\n 1\n 2\n (1 more line; --json shows all)\n");
 	free(data);
+}
+
+#define TRACE(line, error) \
+	"Traceback (most recent call last):\n  File \"/job/submission.py\", line " line ", in f\n    x\n" error "\n"
+
+/* Each traceback once; what is not one, or another one, stays. */
+static void
+test_tracebacks(void **state)
+{
+	static const char *const cases[][2] = {
+		{"", ""},
+		{"a\na\n", "a\na\n"},
+		{TRACE("1", "E: x"), TRACE("1", "E: x")},
+		{TRACE("1", "E: x") TRACE("1", "E: x"), TRACE("1", "E: x") "(one more traceback, as above)\n"},
+		{TRACE("1", "E: x") TRACE("2", "E: x") TRACE("1", "E: x") TRACE("2", "E: x") "end",
+			TRACE("1", "E: x") TRACE("2", "E: x") "(2 more tracebacks, as above)\nend"},
+		{TRACE("1", "E: x") TRACE("1", "E: y"), TRACE("1", "E: x") TRACE("1", "E: y")},
+		{"Traceback (most recent call last):\nTraceback (most recent call last):",
+			"Traceback (most recent call last):\nTraceback (most recent call last):"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO_FREE char *text = condense_tracebacks(cases[i][0]);
+		assert_string_equal(text, cases[i][1]);
+	}
 }
 
 static void
@@ -290,6 +316,7 @@ main(void)
 		cmocka_unit_test(test_width),
 		cmocka_unit_test(test_clean),
 		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_tracebacks),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_narrow_table),
 		cmocka_unit_test(test_template),

@@ -12,6 +12,7 @@
 #include "base/contents.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "cli/text/condense.h"
 #include "cli/text/format.h"
 #include "cli/text/value.h"
 #include "cli/text/table.h"
@@ -88,6 +89,22 @@ report_compilation(const struct term *term, const json_t *job)
 	}
 }
 
+/* Why a test did not pass; of several that fail alike only the first says it. */
+static void
+report_why(const struct term *term, const json_t *result, json_int_t i)
+{
+	struct value_case test = value_case(result, "test", i);
+	for (json_int_t before = 0; before < i && (*test.error || *test.message); before++) {
+		struct value_case other = value_case(result, "test", before);
+		if (strcmp(other.error, test.error) != 0 || strcmp(other.message, test.message) != 0)
+			continue;
+		fprintf(term->out, "        as test %" JSON_INTEGER_FORMAT "\n", before + 1);
+		return;
+	}
+	term_block(term->out, test.error, 8, REPORT_OUTPUT_LINES);
+	term_block(term->out, test.message, 8, REPORT_OUTPUT_LINES);
+}
+
 static void
 report_tests(const struct term *term, const json_t *result)
 {
@@ -99,8 +116,7 @@ report_tests(const struct term *term, const json_t *result)
 		mark_line(term, strcmp(test.status, "pass") == 0, 4, test.spec);
 		if (!*test.status)
 			fputs("        it did not finish\n", term->out);
-		term_block(term->out, test.error, 8, REPORT_OUTPUT_LINES);
-		term_block(term->out, test.message, 8, REPORT_OUTPUT_LINES);
+		report_why(term, result, i);
 	}
 }
 
@@ -291,8 +307,9 @@ report_run(const struct term *term, const json_t *run)
 	report_profiles(term, result);
 	if (passed)
 		return;
+	AUTO_FREE char *errors = condense_tracebacks(value_log(run, "stderr"));
 	term_block(term->out, value_log(run, "stdout"), 6, REPORT_OUTPUT_LINES);
-	term_block(term->out, value_log(run, "stderr"), 6, REPORT_OUTPUT_LINES);
+	term_block(term->out, errors, 6, REPORT_OUTPUT_LINES);
 }
 
 /* ", score 12.3 ± 0.1 µs, rank 1 of 3" of a job; nothing where it has no score. */

@@ -166,7 +166,7 @@ test_rights(void **state)
 		commands_refused(&c, "owner", names[i], i == 0 ? FLAG(999, "x") : ID(999), KETTLE_ENOENT, "no submission 999");
 	}
 	commands_refused(&c, "owner", "submission.flag", FLAG(id, " \t "), KETTLE_EINVAL, "needs a reason");
-	commands_refused(&c, "owner", "submission.flag", ID(id), KETTLE_EINVAL, "needs `reason`");
+	commands_refused(&c, "owner", "submission.flag", ID(id), KETTLE_EINVAL, "`reason` is missing");
 	/* A creator judges what is on a board of their own, and so sees it. */
 	commands_must(&c, "carol:creator", "leaderboard.create",
 		json_pack("{s:s, s:o, s:[s]}", "name", "hers", "task", commands_task(NULL), "device", "CPU"));

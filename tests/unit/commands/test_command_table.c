@@ -96,6 +96,24 @@ refused(const char *command, json_t *args_take, const char *says)
 	assert_says(&err, says);
 }
 
+/* People do not type the table's names, so no message about arguments has one. */
+static void
+test_no_names(void **state)
+{
+	(void)state;
+	for (const struct command *c = commands; c->name; c++) {
+		AUTO_JSON json_t *tries = json_pack("[{}, {s:i}, []]", "nonsense", 1);
+		const json_t *one;
+		size_t i;
+		json_array_foreach(tries, i, one) {
+			AUTO_JSON json_t *checked = NULL;
+			struct kettle_error err = {0};
+			if (command_check(c, one, &checked, &err) < 0 && strchr(c->name, '.') && strstr(err.message, c->name))
+				fail_msg("%s", err.message);
+		}
+	}
+}
+
 static void
 test_check(void **state)
 {
@@ -112,7 +130,7 @@ test_check(void **state)
 	assert_ptr_equal(command_find(commands, "eval_code"), command_find(commands, "harness.show"));
 	assert_ptr_equal(command_find(commands, "admin.stop"), command_find(commands, "admin.pause"));
 	refused("leaderboard.show", json_pack("{s:s, s:i}", "nam", "x", "limit", 3), "did you mean `name`?");
-	refused("leaderboard.show", json_pack("{}"), "needs `name`");
+	refused("leaderboard.show", json_pack("{}"), "`name` is missing");
 	refused("leaderboard.show", json_pack("[]"), "must be an object");
 	refused("leaderboard.show", json_pack("{s:s, s:i}", "name", "x", "limit", 0), "from 1 to 1000, not 0");
 	refused("leaderboard.show", json_pack("{s:s, s:s}", "name", "x", "limit", "3"), "a whole number");
@@ -654,6 +672,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_no_names),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_clean),
 		TEST(test_users),

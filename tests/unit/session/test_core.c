@@ -542,7 +542,7 @@ test_owner_dies(void **state)
 	end_owner();
 	until(write_answer.count && read_answer.count);
 	assert_int_equal(write_answer.err.code, KETTLE_EUNAVAIL);
-	assert_says(&write_answer.err, "whether `submit` has happened");
+	assert_says(&write_answer.err, "whether the command took effect");
 	assert_int_equal(read_answer.err.code, 0);
 	answer_clear(&write_answer);
 	answer_clear(&read_answer);
