@@ -294,7 +294,7 @@ report_run(const struct term *term, const json_t *run)
 	bool passed = member_true(run, "passed");
 	if (strcmp(member_text(run, "state"), "skipped") == 0)
 		return;
-	const json_t *index = json_object_get(run, "index");
+	const json_t *index = member_is(run, "mode", "profile") ? json_object_get(run, "index") : NULL;
 	AUTO_FREE char *name =
 		template_text("{secret?secret }{mode=leaderboard?ranked run|{mode}}{score?  {score:seconds}}", run, NULL);
 	AUTO_FREE char *title = index ? xasprintf("%s.%lld", name, (long long)json_integer_value(index)) : STEAL(name);
