@@ -75,7 +75,7 @@ load_task(struct calibration_run *c, const char *folder, const char *name)
 	struct kettle_error err = {0};
 	if (name[0] == '.' || !path)
 		return;
-	if (task_read(&c->core->languages, path, &bundle, &err) < 0)
+	if (task_read(c->languages, path, &bundle, &err) < 0)
 		log_write(KETTLE_LOG_DEBUG, "calibrate", "%s: %s", path, err.message);
 	else if (task_template(bundle))
 		(void)json_array_append(c->tasks, bundle);
@@ -426,6 +426,7 @@ cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t 
 {
 	struct calibration_run *c = xmalloc(sizeof(*c));
 	*c = (struct calibration_run){.core = core,
+		.languages = core->languages,
 		.caller = actor->caller,
 		.args = json_deep_copy(args),
 		.units = json_array(),

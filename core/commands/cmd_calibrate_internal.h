@@ -31,6 +31,7 @@ struct calibration_boards {
 struct calibration_run {
 	struct inflight_job job; /* first: the runner reports to it */
 	struct core *core;
+	const struct languages *languages;               /* as they were when it began */
 	uint64_t caller;                                 /* who sees its progress; it ends when that one goes away */
 	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
 	size_t unit, task;

@@ -111,7 +111,7 @@ on_done(struct inflight_job *job, const struct completion *completion)
 	stop_watch(c);
 	const json_t *machine = completion->system;
 	AUTO_VERDICT struct verdict *verdict =
-		verdict_make(&c->core->languages, json_object_get(c->bundle, "task"), c->plan, completion, NULL);
+		verdict_make(c->languages, json_object_get(c->bundle, "task"), c->plan, completion, NULL);
 	bool passed = verdict->state == VERDICT_PASSED;
 	plan_free(STEAL(c->plan));
 	if (passed && json_is_object(machine) && !c->machine)
@@ -138,8 +138,7 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	c->bundle = bundle;
 	c->ran = ran;
 	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};
-	int rc =
-		plan_make(&c->core->languages, bundle, task_template(bundle), "benchmark", planned, NULL, NULL, &c->plan, err);
+	int rc = plan_make(c->languages, bundle, task_template(bundle), "benchmark", planned, NULL, NULL, &c->plan, err);
 	if (rc == 0)
 		rc = loop_timer_start(c->core->setup.io, WATCH_MS, WATCH_MS, on_watch, c, &c->watch, err);
 	if (rc == 0)

@@ -137,7 +137,7 @@ cmd_config_check(struct core *core, const struct actor *actor, const json_t *arg
 	(void)args;
 	*check = (struct config_check){.core = core,
 		.toolkits = json_array(),
-		.tools = tools_of(&core->languages),
+		.tools = tools_of(core->languages),
 		.pending = 1,
 		.answer = answer,
 		.arg = arg};

@@ -250,7 +250,7 @@ on_device_list_stored(void *arg, const struct kettle_error *err)
 static void
 add_remarks(const struct core *core, json_t *devices)
 {
-	const struct languages *languages = &core->languages;
+	const struct languages *languages = core->languages;
 	AUTO_JSON json_t *remarks = json_array();
 	size_t i;
 	json_t *device;

@@ -79,7 +79,7 @@ static void
 read_outcomes(struct probe *probe, const struct completion *completion)
 {
 	const json_t *task = json_object_get(probe->bundle, "task");
-	const struct language *language = language_find(&probe->core->languages, member_string(task, "lang"));
+	const struct language *language = language_find(probe->core->languages, member_string(task, "lang"));
 	for (size_t i = 0; i < probe->plan->count && probe->err.code == 0; i++) {
 		const struct plan_step *step = &probe->plan->steps[i];
 		const struct outcome *outcome = completion_outcome(completion, step->id);
@@ -126,7 +126,7 @@ build(void *arg)
 		probe_go_on(probe);
 		return;
 	}
-	if (core->closing || plan_make_probe(&core->languages, probe->bundle, probe->unit, &probe->plan, &ignored) != 0 ||
+	if (core->closing || plan_make_probe(core->languages, probe->bundle, probe->unit, &probe->plan, &ignored) != 0 ||
 		local_job_start(core, &probe->job, "probe", probe->unit, probe->plan, &ignored) < 0)
 		probe_go_on(probe);
 }
@@ -259,7 +259,7 @@ static int
 task_read_one(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	int rc = task_read_as(
-		&call->core->languages, member_string(call->args, "path"), member_string(call->args, "lang"), ret_result, err);
+		call->languages, member_string(call->args, "path"), member_string(call->args, "lang"), ret_result, err);
 	if (rc == 0 && member_true(call->args, "probe"))
 		call->bundles = json_pack("[[n, O]]", *ret_result);
 	return rc;
@@ -277,7 +277,7 @@ read_problems(struct pool_call *call, json_t **ret_result, struct kettle_error *
 {
 	json_t *sets = NULL;
 	int rc = competition_read_all(
-		&call->core->languages, member_string(call->args, "path"), member_string(call->args, "set"), &sets, err);
+		call->languages, member_string(call->args, "path"), member_string(call->args, "set"), &sets, err);
 	if (rc)
 		return rc;
 	*ret_result = json_pack("{s:o}", "sets", sets);
@@ -312,7 +312,7 @@ check_task(struct pool_call *call, const char *path, json_t *results)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
-	(void)task_read_as(&call->core->languages, path, member_string(call->args, "lang"), &bundle, &err);
+	(void)task_read_as(call->languages, path, member_string(call->args, "lang"), &bundle, &err);
 	if (bundle)
 		(void)json_array_append_new(call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 	(void)json_array_append_new(results, on_checked(path, bundle, err.message));
@@ -326,7 +326,7 @@ check_competition(struct pool_call *call, const char *path, json_t *results)
 	AUTO_JSON json_t *sets = NULL;
 	size_t i, j;
 	json_t *set, *problem;
-	if (competition_read_all(&call->core->languages, path, NULL, &sets, &err) < 0) {
+	if (competition_read_all(call->languages, path, NULL, &sets, &err) < 0) {
 		(void)json_array_append_new(results, on_checked(path, NULL, err.message));
 		return;
 	}
@@ -389,7 +389,7 @@ pack_task(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 	size_t size = 0;
 	const char *name;
 	json_t *contents;
-	int rc = task_pack(&call->core->languages, member_string(call->args, "path"), member_string(call->args, "lang"),
+	int rc = task_pack(call->languages, member_string(call->args, "path"), member_string(call->args, "lang"),
 		member_true(call->args, "solutions"), &pack, err);
 	if (rc == 0)
 		rc = task_pack_zip(pack, &data, &size, err);
@@ -481,8 +481,8 @@ copy_shipped(struct pool_call *call, json_t **ret_result, struct kettle_error *e
 	bool solutions = member_true(call->args, "solutions");
 	AUTO_FREE char *path = path_join(dir, from);
 	AUTO_FREE char *file = reference ? path_join(path, reference) : NULL;
-	return file ? task_pack_reference(&call->core->languages, file, solutions, ret_result, err)
-				: task_pack(&call->core->languages, path, NULL, solutions, ret_result, err);
+	return file ? task_pack_reference(call->languages, file, solutions, ret_result, err)
+				: task_pack(call->languages, path, NULL, solutions, ret_result, err);
 }
 
 void

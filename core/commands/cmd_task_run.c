@@ -29,7 +29,7 @@ static int
 check_code(const struct task_run *run, const char *file, const char *code, size_t size, struct kettle_error *err)
 {
 	const char *lang = member_string(json_object_get(run->bundle, "task"), "lang");
-	const struct language *language = language_find(&run->core->languages, lang);
+	const struct language *language = language_find(run->core->languages, lang);
 	if (!utf8_valid(code, size))
 		return kettle_fail(err, KETTLE_EINVAL, "%s is no text in UTF-8.", file);
 	if (size == 0)
@@ -43,7 +43,7 @@ run_read(void *arg)
 	struct task_run *run = arg;
 	size_t size = 0;
 	const char *path = member_string(run->args, "path"), *file = member_string(run->args, "file");
-	if (task_read_as(&run->core->languages, path, member_string(run->args, "lang"), &run->bundle, &run->err) < 0)
+	if (task_read_as(run->core->languages, path, member_string(run->args, "lang"), &run->bundle, &run->err) < 0)
 		return;
 	if (file_read(file, (size_t)run->core->env.submission_bytes, &run->code, &size, &run->err) < 0)
 		return;
@@ -180,7 +180,7 @@ static int
 read_solution(struct verify *verify, const struct source_dir *source_dir, const char *kind, const char *name)
 {
 	const char *lang = member_string(json_object_get(verify->bundle, "task"), "lang");
-	const struct language *language = language_find(&verify->core->languages, lang);
+	const struct language *language = language_find(verify->core->languages, lang);
 	AUTO_FREE char *code = NULL;
 	size_t size = 0;
 	char path[300];
@@ -227,7 +227,7 @@ verify_read(void *arg)
 	AUTO_TASK_FORM struct task_form form = {0};
 	const char *path = member_string(verify->args, "path");
 	if (task_read_as(
-			&verify->core->languages, path, member_string(verify->args, "lang"), &verify->bundle, &verify->err) < 0 ||
+			verify->core->languages, path, member_string(verify->args, "lang"), &verify->bundle, &verify->err) < 0 ||
 		task_form_open(path, &form, &verify->err) < 0)
 		return;
 	if (read_solutions(verify, &form.source_dir, "correct") == 0)

@@ -39,8 +39,13 @@ pool_call_start(struct core *core, const json_t *args, pool_work *work, void (*t
 {
 	struct kettle_error err = {0};
 	struct pool_call *call = xmalloc(sizeof(*call));
-	*call = (struct pool_call){
-		.core = core, .args = json_deep_copy(args), .work = work, .then = then, .answer = answer, .arg = arg};
+	*call = (struct pool_call){.core = core,
+		.languages = core->languages,
+		.args = json_deep_copy(args),
+		.work = work,
+		.then = then,
+		.answer = answer,
+		.arg = arg};
 	/* A local error: once the work has begun, call->err belongs to the other thread. */
 	if (core_work(core, pool_call_work, pool_call_after, call, &err) < 0) {
 		call->err = err;

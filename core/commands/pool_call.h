@@ -12,7 +12,8 @@ typedef int pool_work(struct pool_call *call, json_t **ret_result, struct kettle
 
 struct pool_call {
 	struct core *core;
-	json_t *args; /* a copy */
+	const struct languages *languages; /* as they were when it began: a reload changes the core's */
+	json_t *args;                      /* a copy */
 	json_t *result;
 	json_t *bundles; /* of cmd_task.c: what must still be probed, or NULL */
 	struct kettle_error err;

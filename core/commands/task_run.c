@@ -52,7 +52,7 @@ on_task_run_done(struct inflight_job *job, const struct completion *completion)
 	run->kept = completion->kept;
 	if (completion->status == COMPLETION_DONE)
 		run->verdict =
-			verdict_make(&run->core->languages, json_object_get(run->bundle, "task"), run->plan, completion, NULL);
+			verdict_make(run->core->languages, json_object_get(run->bundle, "task"), run->plan, completion, NULL);
 	else
 		(void)kettle_fail(&run->err, KETTLE_EUNAVAIL, "The task could not be run: %s",
 			completion->error ? completion->error : "it was cancelled.");
@@ -120,7 +120,7 @@ task_run_plan(void *arg)
 	AUTO_JSON json_t *capture = NULL;
 	if (run->err.code == 0)
 		(void)capture_read(run->args, mode, json_object_get(run->bundle, "task"), &capture, &run->err);
-	if (run->err.code == 0 && plan_make(&core->languages, run->bundle, run->code, mode, run->unit, seed, capture,
+	if (run->err.code == 0 && plan_make(core->languages, run->bundle, run->code, mode, run->unit, seed, capture,
 								  &run->plan, &run->err) == 0) {
 		add_more(run);
 		if (local_job_start(core, &run->job, "local", run->unit, run->plan, &run->err) == 0)

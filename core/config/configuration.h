@@ -72,7 +72,7 @@ int config_device(const struct config *config, const char *name, const json_t **
 void config_compare(
 	const struct config *config, const struct config *fresh, json_t **ret_reloaded, json_t **ret_restart);
 /*
- * Takes over log, limits, retention, engine and those devices whose runners are loaded. Pointers into these sections of
+ * Takes over log, limits, retention, engine, languages and those devices whose runners are loaded. Pointers into these sections of
  * config->root become invalid.
  */
 void config_adopt(struct config *config, const struct config *fresh);

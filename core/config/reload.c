@@ -11,7 +11,8 @@
 
 /* Sections of plain values that the running engine takes over. */
 static const char *const plain_sections[] = {"log", "limits", "retention", "engine"};
-static const char *const plugin_sections[] = {"languages", "runners", "frontends"};
+/* Sections of plugins that take a restart. */
+static const char *const plugin_sections[] = {"runners", "frontends"};
 /* The other keys, which all take a restart. */
 static const char *const fixed_keys[] = {"database", "plugin_path", "build", "sandbox"};
 
@@ -94,10 +95,23 @@ describe_device(const struct difference *difference, const char *section, const 
 
 /* Does not repeat the values: a plugin's section may hold a secret. */
 static void
+add_plugin_change(json_t *list, const char *section, const char *key, const json_t *before, const json_t *after)
+{
+	add_change(list, section, key, "%s", !before ? "is new" : !after ? "is gone" : "is changed");
+}
+
+static void
 describe_plugin(const struct difference *difference, const char *section, const char *key, const json_t *before,
 	const json_t *after)
 {
-	add_change(difference->restart, section, key, "%s", !before ? "is new" : !after ? "is gone" : "is changed");
+	add_plugin_change(difference->restart, section, key, before, after);
+}
+
+static void
+describe_language(const struct difference *difference, const char *section, const char *key, const json_t *before,
+	const json_t *after)
+{
+	add_plugin_change(difference->reloaded, section, key, before, after);
 }
 
 void
@@ -107,6 +121,7 @@ config_compare(const struct config *config, const struct config *fresh, json_t *
 	for (size_t i = 0; i < ARRAY_SIZE(plain_sections); i++)
 		compare_section(&difference, plain_sections[i], describe_plain);
 	compare_section(&difference, "devices", describe_device);
+	compare_section(&difference, "languages", describe_language);
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_keys); i++)
 		if (!same(json_object_get(config->root, fixed_keys[i]), json_object_get(fresh->root, fixed_keys[i])))
 			add_change(difference.restart, fixed_keys[i], NULL, "is changed");
@@ -128,6 +143,7 @@ config_adopt(struct config *config, const struct config *fresh)
 			json_object_set_new(devices, name, json_deep_copy(kept));
 	}
 	json_object_set_new(config->root, "devices", devices);
+	json_object_set_new(config->root, "languages", json_deep_copy(json_object_get(fresh->root, "languages")));
 	for (size_t i = 0; i < ARRAY_SIZE(plain_sections); i++)
 		json_object_set_new(
 			config->root, plain_sections[i], json_deep_copy(json_object_get(fresh->root, plain_sections[i])));

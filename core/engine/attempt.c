@@ -163,8 +163,9 @@ plan(struct engine_job *job, const struct job_material *material, struct kettle_
 	AUTO_JSON json_t *device = planned_unit(job);
 	char owner[32];
 	(void)snprintf(owner, sizeof(owner), "user-%lld", (long long)job->user);
-	int rc = plan_make(job->engine->setup.languages, material->bundle, material->code, material->mode, device,
-		material->seed, material->capture, &job->plan, err);
+	job->languages = job->engine->setup.languages;
+	int rc = plan_make(job->languages, material->bundle, material->code, material->mode, device, material->seed,
+		material->capture, &job->plan, err);
 	if (rc)
 		return rc;
 	plan_set_owner(job->plan, owner);

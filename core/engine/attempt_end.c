@@ -265,8 +265,7 @@ static void
 interpret(struct engine_job *job, const struct completion *completion)
 {
 	check_machine(job->unit, completion);
-	struct verdict *verdict =
-		verdict_make(job->engine->setup.languages, job->task, job->plan, completion, &job->stamps);
+	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
 	if (verdict->retry && verdict->claimed) {
 		engine_unit_lost(job->engine, job->unit, verdict->why.message, false);
 		attempt_end_requeue(job, REQUEUE_CLAIMED, verdict->why.message);

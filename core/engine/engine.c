@@ -227,6 +227,12 @@ engine_loaded(const struct engine *engine)
 }
 
 void
+engine_take_languages(struct engine *engine, const struct languages *languages)
+{
+	engine->setup.languages = languages;
+}
+
+void
 engine_limit(struct engine *engine, int64_t artifact_bytes)
 {
 	engine->setup.artifact_bytes = artifact_bytes;

@@ -86,6 +86,8 @@ int engine_unit_test(
 json_t *engine_queue_position(const struct engine *engine, int64_t job, int64_t user);
 /* Takes a new configuration of the devices: new units come, units that went are drained. Borrowed. */
 int engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err);
+/* From now on jobs are planned with these; those that were planned end with what planned them. Borrowed. */
+void engine_take_languages(struct engine *engine, const struct languages *languages);
 /* From now on a job may leave so many bytes. */
 void engine_limit(struct engine *engine, int64_t artifact_bytes);
 /*

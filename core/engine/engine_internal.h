@@ -120,6 +120,7 @@ struct engine_job {
 	uint64_t deadline_ms; /* on the loop's clock; 0: none */
 	struct timing_stamps stamps;
 	struct plan *plan;
+	const struct languages *languages; /* that it was planned with; a recovered job has those that there are */
 	json_t *task;
 	bool in_flight;          /* counted in the engine's in_flight */
 	struct job_write *again; /* what the database could not take; only while ending */

@@ -12,7 +12,7 @@ struct language {
 	void *self;
 };
 
-/* Filled once before anything starts, then read-only: every function may read it. [any] */
+/* Filled before it is used, then read-only: every function may read it. A reload makes another one. [any] */
 struct languages {
 	struct language *items;
 	size_t count;

@@ -176,9 +176,14 @@ take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_
 	struct config *fresh = NULL;
 	AUTO_JSON json_t *before = json_copy(app->config->root);
 	const struct config_request request = {.file = app->globals.config, .database = app->globals.database};
+	struct plugins_change *languages = NULL;
 	int rc = config_load(&request, &fresh, err);
-	if (rc < 0)
+	if (rc == 0)
+		rc = plugins_prepare(app->plugins, app->config, fresh, &languages, err);
+	if (rc < 0) {
+		config_free(fresh);
 		return rc;
+	}
 	config_compare(app->config, fresh, ret_taken, ret_left);
 	config_adopt(app->config, fresh);
 	rc = setup_log(app, err);
@@ -188,6 +193,9 @@ take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_
 	if (rc < 0) {
 		(void)json_object_update(app->config->root, before);
 		(void)setup_log(app, NULL);
+		plugins_forget(languages);
+	} else {
+		plugins_apply(languages);
 	}
 	config_free(fresh);
 	return rc;

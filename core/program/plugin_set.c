@@ -14,18 +14,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One instance. Those that a reload replaced, which jobs may still need, stay until the end. */
 struct slot {
 	struct core_host host;
 	struct instance instance;
 	const struct loaded_plugin *loaded;
+	json_t *report; /* the runner's own option of that name; NULL: the languages say it */
+	bool in_force;
+	struct slot *next;
+};
+
+/* What the core has of the slots in force, in their order. Earlier ones stay, since they may be in use. */
+struct published {
+	struct languages languages;
+	struct core_plugin *plugins;
+	struct published *earlier;
 };
 
 struct plugin_set {
 	struct loader *loader;
 	struct core *core;
-	struct slot *slots;
+	struct slot *slots, **last; /* in the order in which they were made */
 	size_t count;
-	struct core_plugin *views; /* the core's `plugins` */
+	struct published *published;
+};
+
+struct plugins_change {
+	struct plugin_set *set;
+	struct slot **slots; /* that will be in force */
+	size_t count;
 };
 
 static const uint32_t kinds[] = {KETTLE_LANGUAGE, KETTLE_RUNNER, KETTLE_FRONTEND};
@@ -35,9 +52,8 @@ static json_t *
 language_tools(const struct plugin_set *set)
 {
 	json_t *all = json_array();
-	for (size_t i = 0; i < set->count; i++) {
-		const struct slot *slot = &set->slots[i];
-		const struct kettle_language *language = slot->loaded ? slot->loaded->plugin.language : NULL;
+	for (const struct slot *slot = set->slots; slot; slot = slot->next) {
+		const struct kettle_language *language = slot->in_force ? slot->loaded->plugin.language : NULL;
 		json_t *tools = language && language->tools ? language->tools(slot->instance.self) : NULL;
 		if (tools)
 			(void)json_array_extend(all, tools);
@@ -66,61 +82,124 @@ inherit(const struct config *config, const struct plugin_set *set, const struct 
 	}
 }
 
+/* Loads the plugin, unless it is loaded. */
 static int
-make(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name, struct slot *slot,
+load(const struct plugin_set *set, uint32_t kind, const char *name, const struct loaded_plugin **ret_loaded,
 	struct kettle_error *err)
 {
+	for (size_t i = 0; i < loader_count(set->loader); i++) {
+		const struct loaded_plugin *loaded = loader_at(set->loader, i);
+		if (loaded->plugin.kind == kind && strcmp(loaded->plugin.name, name) == 0) {
+			*ret_loaded = loaded;
+			return 0;
+		}
+	}
+	return loader_load(set->loader, kind, name, ret_loaded, err);
+}
+
+static int
+configure(
+	struct plugin_set *set, const struct config *config, const char *name, struct slot *slot, struct kettle_error *err)
+{
 	AUTO_JSON json_t *options = NULL;
-	int rc = loader_load(set->loader, kind, name, &slot->loaded, err);
-	if (rc < 0)
-		return rc;
 	const struct kettle_plugin *plugin = &slot->loaded->plugin;
 	struct option_table table = loader_options(plugin);
 	host_init(&slot->host, set->core->setup.io, set->core, name);
-	rc = instance_create(&slot->instance, plugin, &slot->host.table, err);
+	int rc = instance_create(&slot->instance, plugin, &slot->host.table, err);
 	if (rc == 0)
-		rc = config_plugin(config, loader_kind_section(kind), name, &table, &options, err);
+		rc = config_plugin(config, loader_kind_section(plugin->kind), name, &table, &options, err);
 	if (rc < 0)
 		return rc;
+	slot->report = json_incref(json_object_get(options, "report"));
 	inherit(config, set, plugin, options);
 	return instance_configure(&slot->instance, options, err);
 }
 
-static size_t
-count_sections(const struct config *config)
+static void
+free_slot(struct slot *slot)
 {
-	size_t count = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		count += json_object_size(json_object_get(config->root, loader_kind_section(kinds[i])));
-	return count;
+	if (!slot)
+		return;
+	instance_destroy(&slot->instance);
+	json_decref(slot->report);
+	free(slot);
 }
 
-/* Fills in the arrays of the core, which do not change from now on. */
+/* A new instance, configured and not in force; the set owns it. */
+static int
+make(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name, struct slot **ret_slot,
+	struct kettle_error *err)
+{
+	struct slot *slot = xcalloc(1, sizeof(*slot));
+	int rc = load(set, kind, name, &slot->loaded, err);
+	if (rc == 0)
+		rc = configure(set, config, name, slot, err);
+	if (rc < 0) {
+		free_slot(slot);
+		return rc;
+	}
+	*set->last = slot;
+	set->last = &slot->next;
+	set->count++;
+	*ret_slot = slot;
+	return 0;
+}
+
+/* Gives the core the languages and the list of plugins. */
 static void
-publish(struct plugin_set *set)
+publish(struct plugin_set *set, struct slot *const *slots, size_t count)
 {
 	struct core *core = set->core;
-	core->languages.items = xcalloc(set->count, sizeof(*core->languages.items));
-	core->runners = xcalloc(set->count, sizeof(*core->runners));
-	core->plugins = set->views = xcalloc(set->count, sizeof(*set->views));
-	for (size_t i = 0; i < set->count; i++) {
-		struct slot *slot = &set->slots[i];
+	struct published *published = xcalloc(1, sizeof(*published));
+	struct languages *languages = &published->languages;
+	languages->items = xcalloc(count, sizeof(*languages->items));
+	published->plugins = xcalloc(count, sizeof(*published->plugins));
+	for (size_t i = 0; i < count; i++) {
+		struct slot *slot = slots[i];
 		const struct kettle_plugin *plugin = &slot->loaded->plugin;
-		set->views[core->plugins_count++] =
-			(struct core_plugin){plugin, slot->instance.self, &slot->host, slot->loaded->file};
+		published->plugins[i] = (struct core_plugin){plugin, slot->instance.self, &slot->host, slot->loaded->file};
 		if (plugin->language)
-			core->languages.items[core->languages.count++] =
+			languages->items[languages->count++] =
 				(struct language){plugin->name, plugin->language, slot->instance.self};
+	}
+	published->earlier = set->published;
+	set->published = published;
+	core->plugins = published->plugins;
+	core->plugins_count = count;
+	core_take_languages(core, languages);
+}
+
+/* The runners do not change from now on. */
+static void
+publish_runners(struct plugin_set *set)
+{
+	struct core *core = set->core;
+	core->runners = xcalloc(set->count, sizeof(*core->runners));
+	for (const struct slot *slot = set->slots; slot; slot = slot->next) {
+		const struct kettle_plugin *plugin = &slot->loaded->plugin;
 		if (plugin->runner)
 			core->runners[core->runners_count++] = (struct runner){plugin->name, plugin->runner, slot->instance.self};
 	}
+}
+
+/* The slots in force. New array. */
+static struct slot **
+list_in_force(const struct plugin_set *set, size_t *ret_count)
+{
+	struct slot **list = xcalloc(set->count, sizeof(struct slot *));
+	size_t count = 0;
+	for (struct slot *slot = set->slots; slot; slot = slot->next)
+		if (slot->in_force)
+			list[count++] = slot;
+	*ret_count = count;
+	return list;
 }
 
 int
 plugins_load(const struct config *config, struct core *core, struct plugin_set **ret_set, struct kettle_error *err)
 {
 	struct plugin_set *set = xcalloc(1, sizeof(*set));
-	set->slots = xcalloc(count_sections(config), sizeof(*set->slots));
+	set->last = &set->slots;
 	set->core = core;
 	set->loader = loader_new(json_object_get(config->root, "plugin_path"), NULL);
 	int rc = 0;
@@ -128,18 +207,120 @@ plugins_load(const struct config *config, struct core *core, struct plugin_set *
 		const char *name;
 		json_t *section;
 		json_object_foreach(json_object_get(config->root, loader_kind_section(kinds[i])), name, section) {
-			rc = make(set, config, kinds[i], name, &set->slots[set->count++], err);
+			struct slot *slot = NULL;
+			rc = make(set, config, kinds[i], name, &slot, err);
 			if (rc < 0)
 				break;
+			slot->in_force = true;
 		}
 	}
 	if (rc < 0) {
 		plugins_free(set);
 		return rc;
 	}
-	publish(set);
+	size_t count = 0;
+	AUTO_FREE struct slot **list = list_in_force(set, &count);
+	publish_runners(set);
+	publish(set, list, count);
 	*ret_set = set;
 	return 0;
+}
+
+/* ---- other languages, while it runs ---- */
+
+/* The language of that name whose section stays as it is; NULL: it needs another instance. */
+static struct slot *
+find_same(const struct plugin_set *set, const struct config *config, const char *name, const json_t *section)
+{
+	if (!json_equal(json_object_get(json_object_get(config->root, "languages"), name), section))
+		return NULL;
+	for (struct slot *slot = set->slots; slot; slot = slot->next)
+		if (slot->in_force && slot->loaded->plugin.language && strcmp(slot->loaded->plugin.name, name) == 0)
+			return slot;
+	return NULL;
+}
+
+static int
+prepare(
+	struct plugins_change *change, const struct config *config, const struct config *fresh, struct kettle_error *err)
+{
+	struct plugin_set *set = change->set;
+	const char *name;
+	json_t *section;
+	int rc = 0;
+	json_object_foreach(json_object_get(fresh->root, "languages"), name, section) {
+		struct slot *slot = find_same(set, config, name, section);
+		if (!slot) {
+			rc = make(set, fresh, KETTLE_LANGUAGE, name, &slot, err);
+			if (rc == 0)
+				rc = instance_start(&slot->instance, err);
+			if (rc < 0)
+				return rc;
+		}
+		change->slots[change->count++] = slot;
+	}
+	for (struct slot *slot = set->slots; slot; slot = slot->next)
+		if (slot->in_force && !slot->loaded->plugin.language)
+			change->slots[change->count++] = slot;
+	return 0;
+}
+
+int
+plugins_prepare(struct plugin_set *set, const struct config *config, const struct config *fresh,
+	struct plugins_change **ret_change, struct kettle_error *err)
+{
+	struct plugins_change *change = xcalloc(1, sizeof(*change));
+	size_t most = set->count + json_object_size(json_object_get(fresh->root, "languages"));
+	*change = (struct plugins_change){.set = set, .slots = xcalloc(most, sizeof(struct slot *))};
+	int rc = prepare(change, config, fresh, err);
+	if (rc < 0)
+		plugins_forget(change);
+	else
+		*ret_change = change;
+	return rc;
+}
+
+void
+plugins_forget(struct plugins_change *change)
+{
+	if (!change)
+		return;
+	free(change->slots);
+	free(change);
+}
+
+static void
+tell_runners(const struct plugin_set *set)
+{
+	AUTO_JSON json_t *tools = language_tools(set);
+	for (const struct slot *slot = set->slots; slot; slot = slot->next) {
+		struct kettle_error err = {0};
+		const struct kettle_runner *runner = slot->loaded->plugin.runner;
+		if (runner && runner->tools &&
+			runner->tools(slot->instance.self, slot->report ? slot->report : tools, &err) < 0)
+			log_write(
+				KETTLE_LOG_WARNING, slot->loaded->plugin.name, "the new tools cannot be reported: %s", err.message);
+	}
+}
+
+void
+plugins_apply(struct plugins_change *change)
+{
+	struct plugin_set *set = change->set;
+	size_t count = 0;
+	AUTO_FREE struct slot **before = list_in_force(set, &count);
+	bool same = count == change->count;
+	for (size_t i = 0; same && i < count; i++)
+		same = before[i] == change->slots[i];
+	if (!same) {
+		for (size_t i = 0; i < count; i++)
+			before[i]->in_force = false;
+		for (size_t i = 0; i < change->count; i++)
+			change->slots[i]->in_force = true;
+		publish(set, change->slots, change->count);
+		tell_runners(set);
+	}
+	plugins_forget(change);
 }
 
 static int
@@ -160,8 +341,8 @@ plugins_start(struct plugin_set *set, bool serve, struct kettle_error *err)
 {
 	AUTO_FREE struct instance **list = xcalloc(set->count, sizeof(*list));
 	size_t count = 0;
-	for (size_t i = 0; i < set->count; i++)
-		list[count++] = &set->slots[i].instance;
+	for (struct slot *slot = set->slots; slot; slot = slot->next)
+		list[count++] = &slot->instance;
 	qsort(list, count, sizeof(*list), by_order);
 	for (size_t i = 0; i < count; i++) {
 		if (is_frontend(list[i]) && !serve && !list[i]->plugin->frontend->run)
@@ -178,9 +359,9 @@ plugins_stop(struct plugin_set *set, bool frontends, kettle_fn done, void *arg)
 {
 	AUTO_FREE struct instance **list = xcalloc(set->count, sizeof(*list));
 	size_t count = 0;
-	for (size_t i = 0; i < set->count; i++)
-		if (set->slots[i].instance.started && is_frontend(&set->slots[i].instance) == frontends)
-			list[count++] = &set->slots[i].instance;
+	for (struct slot *slot = set->slots; slot; slot = slot->next)
+		if (slot->instance.started && is_frontend(&slot->instance) == frontends)
+			list[count++] = &slot->instance;
 	instances_stop(list, count, done, arg);
 }
 
@@ -189,23 +370,29 @@ plugins_free(struct plugin_set *set)
 {
 	if (!set)
 		return;
-	for (size_t i = 0; i < set->count; i++)
-		instance_destroy(&set->slots[i].instance);
+	core_take_languages(set->core, NULL);
+	for (struct slot *slot = set->slots, *next; slot; slot = next) {
+		next = slot->next;
+		free_slot(slot);
+	}
 	loader_free(set->loader);
-	free(STEAL(set->core->languages.items));
+	for (struct published *one = set->published, *earlier; one; one = earlier) {
+		earlier = one->earlier;
+		free(one->languages.items);
+		free(one->plugins);
+		free(one);
+	}
 	free(STEAL(set->core->runners));
-	set->core->languages.count = set->core->runners_count = set->core->plugins_count = 0;
+	set->core->runners_count = set->core->plugins_count = 0;
 	set->core->plugins = NULL;
-	free(set->views);
-	free(set->slots);
 	free(set);
 }
 
 const struct core_plugin *
 plugins_command_line(const struct plugin_set *set)
 {
-	for (size_t i = 0; i < set->count; i++)
-		if (set->views[i].plugin->frontend && set->views[i].plugin->frontend->run)
-			return &set->views[i];
+	for (size_t i = 0; i < set->core->plugins_count; i++)
+		if (set->core->plugins[i].plugin->frontend && set->core->plugins[i].plugin->frontend->run)
+			return &set->core->plugins[i];
 	return NULL;
 }

@@ -22,7 +22,6 @@ core_new(const struct core_setup *setup)
 	core->retired = json_array();
 	core->commands = command_data(setup->commands);
 	core->env = (struct command_env){
-		.languages = &core->languages,
 		.devices = core->devices,
 		.submission_bytes = setup->limits.submission_bytes,
 	};
@@ -72,6 +71,14 @@ core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void
 		attach_stop(core, &err);
 		client_close(STEAL(core->client), client_closed, core);
 	}
+}
+
+void
+core_take_languages(struct core *core, const struct languages *languages)
+{
+	core->languages = core->env.languages = languages;
+	if (core->engine)
+		engine_take_languages(core->engine, languages);
 }
 
 int

@@ -70,7 +70,8 @@ struct core {
 	enum core_role role;
 	bool closing;
 	int leaving; /* core_close was called; atomic: work in the pool looks at it */
-	struct languages languages;
+	const struct languages
+		*languages; /* in force; those that a reload replaced stay valid until the plugins are freed */
 	struct runner *runners;
 	size_t runners_count;
 	struct core_plugin *plugins; /* all, for plugin.list; not owned */
@@ -108,7 +109,7 @@ struct core {
 	uint64_t local_jobs; /* of task.run, for their references */
 };
 
-/* setup's pointers must outlive the core. languages and runners are filled in by the caller before the first call. */
+/* setup's pointers must outlive the core. The caller gives it languages and runners before the first call. */
 struct core *core_new(const struct core_setup *setup);
 /*
  * Ends what this process does on the database: the engine stops within grace_ms, clients are disconnected, the store closes.
@@ -128,6 +129,8 @@ int core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
 /* Attaches without a command (a server does at its start); done once. */
 void core_attach(struct core *core, store_done done, void *arg);
+/* From now on commands and new jobs use these languages; borrowed, and valid until core_close's closed. */
+void core_take_languages(struct core *core, const struct languages *languages);
 /* What a new configuration says. On an error nothing is changed. */
 int core_reload(struct core *core, const json_t *devices, const struct core_limits *limits, struct kettle_error *err);
 

@@ -68,7 +68,7 @@ open_parts(struct core *core, struct kettle_error *err)
 		.io = core->setup.io,
 		.store = core->store,
 		.inflight = &core->inflight,
-		.languages = &core->languages,
+		.languages = core->languages,
 		.runners = core->runners,
 		.runners_count = core->runners_count,
 		.spool = core->spool,

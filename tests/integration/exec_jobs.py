@@ -555,6 +555,26 @@ def heartbeat(folder):
         equal(x.done("long")["status"], "cancelled")
 
 
+def other_tools(folder):
+    """Other tools are reported without a restart; what is no list of them changes nothing"""
+    with Exec(folder) as x:
+        x.until(event="hello")
+        tool = os.path.join(folder, "a-tool")
+        with open(tool, "w") as file:
+            file.write("#!/bin/sh\necho 'a-tool 7.8'\n")
+        os.chmod(tool, 0o755)
+        for wrong in [None, "a-tool", [7], [""], ["a"] * 51]:
+            x.send(op="tools", report=wrong)
+            assert "report" in x.until(event="error")["error"]
+        x.run("long", [dict(shell("sleep 3600"), id="s", kind="run")])
+        x.until(event="step", step="s")
+        x.send(op="tools", report=[tool])
+        while tool not in x.until(event="hello").get("tools", {}):
+            pass
+        x.send(op="cancel", job="long")
+        equal(x.done("long")["status"], "cancelled")
+
+
 def large_folder(folder):
     """A heartbeat is answered while the folder of a job that left many files is removed"""
     script = "mkdir out/d; i=0; while [ $i -lt 3000 ]; do : >out/d/$i; i=$((i + 1)); done"
@@ -619,6 +639,6 @@ def files_open(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([files_open, bad_plans, bad_lines, greeting, heartbeat, large_folder, hung_tool, slow_tool, same_name, cancels,
+    sys.exit(main([files_open, bad_plans, bad_lines, greeting, heartbeat, other_tools, large_folder, hung_tool, slow_tool, same_name, cancels,
                    undying, lease, ends_anywhere, killed, init_killed, device_lock, slots,
                    side_by_side, one_plan, kept, doctor, without_sandbox, passed_socket]))

@@ -391,6 +391,23 @@ test_heartbeat(void **state)
 	kettle_plugin.start(self, &err);
 }
 
+/* The one that runs is told of other tools, and the next one is started with them. */
+static void
+test_tools(void **state)
+{
+	(void)state;
+	struct facts facts = {0};
+	AUTO_JSON json_t *tools = json_pack("[s]", "/opt/python");
+	play(GREETING LOOP("[ \"$op\" != tools ] || echo \"told $line\" >&2"));
+	assert_int_equal(ops->tools(self, tools, &err), 0);
+	assert_int_equal(ops->describe(self, NULL, described, &facts, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &facts, PATIENCE_MS), 0);
+	assert_int_equal(ops->tools(self, tools, &err), 0);
+	stop();
+	assert_true(logged("told") && logged("/opt/python"));
+	kettle_plugin.start(self, &err);
+}
+
 /* One that ends answers with an error, and the next heartbeat starts another. */
 static void
 test_heartbeat_ended(void **state)
@@ -461,6 +478,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_jobs),
 		TEST(test_heartbeat),
+		TEST(test_tools),
 		TEST(test_heartbeat_ended),
 		TEST(test_cancel),
 		TEST(test_garbage),

@@ -96,7 +96,7 @@ cores_make(size_t place, bool stays)
 		.stays = stays,
 	};
 	struct core *core = cores.core[place] = core_new(&setup);
-	core->languages = *cores.languages;
+	core_take_languages(core, cores.languages);
 	core->runners = &cores.runner;
 	core->runners_count = 1;
 	host_init(&hosts[place], cores.io, core, "keep");

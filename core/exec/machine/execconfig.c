@@ -190,10 +190,34 @@ execconfig_load(struct execconfig *ret_config, const char *path, const char *set
 	return rc == 0 ? take_folders(ret_config, state, err) : rc;
 }
 
+int
+execconfig_report(struct execconfig *config, json_t *report, struct kettle_error *err)
+{
+	AUTO_JSON json_t *root = json_pack("{s:O?}", "report", report);
+	AUTO_JSON json_t *schema = NULL;
+	int rc = schema_load(exec_schema_text, &schema, err);
+	if (rc == 0)
+		rc = schema_check(schema, root, "the line", NULL, err);
+	if (rc != 0)
+		return rc;
+	if (!config->reports)
+		config->reports = json_array();
+	(void)json_array_append(config->reports, report);
+	__atomic_store_n(&config->report, report, __ATOMIC_RELEASE);
+	return 0;
+}
+
+const json_t *
+execconfig_reported(const struct execconfig *config)
+{
+	return __atomic_load_n(&config->report, __ATOMIC_ACQUIRE);
+}
+
 void
 execconfig_close(struct execconfig *config)
 {
 	json_decref(config->root);
+	json_decref(config->reports);
 	free(config->file);
 	free(config->state);
 	free(config->locks);

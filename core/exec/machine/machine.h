@@ -44,7 +44,9 @@ void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
 
 struct execconfig {
 	json_t *root; /* the checked file; owns those below */
-	json_t *tools, *env, *read, *report;
+	json_t *tools, *env, *read;
+	const json_t *report; /* atomic: execconfig_report changes it while threads read it; NULL: nothing */
+	json_t *reports;      /* all that it has been since */
 	const char *gpu_helper, *gpu_nvml, *gpu_rocm_smi; /* NULL: the default */
 	uint64_t gpu_left;                                /* bytes that may stay in use of a GPU */
 	char *file;                                       /* where it came from; NULL: defaults alone */
@@ -68,6 +70,10 @@ struct execconfig {
 int execconfig_load(struct execconfig *ret_config, const char *path, const char *settings, const char *state,
 	const char *level, struct kettle_error *err);
 void execconfig_close(struct execconfig *config);
+/* From now on these tools are reported: `report` of exec.schema.json. EINVAL: it is no such list. */
+int execconfig_report(struct execconfig *config, json_t *report, struct kettle_error *err);
+/* Those that are reported now; NULL: nothing. Valid until execconfig_close. [any] */
+const json_t *execconfig_reported(const struct execconfig *config);
 /*
  * Bytes that a run gets by default on a machine with so many device slots (at least 1): an equal share of what is left
  * beside the engine and builds, at least three quarters of the machine's memory together.

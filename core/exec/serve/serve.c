@@ -41,6 +41,7 @@ struct greeting {
 	bool reading, again;      /* GPUs are being read; once more then */
 	json_t *read;             /* of the GPUs; the work's while it reads */
 	struct toolchain *finder; /* the work's while it runs; NULL: the tools are known */
+	bool find_again;          /* once more then: others are reported now */
 	struct tool_report found;
 };
 
@@ -79,18 +80,37 @@ find_tools(void *arg)
 	toolchain_merge(greeting->exec->toolchain, greeting->finder);
 }
 
+static void greeting_find(struct greeting *greeting);
+
 static void
 tools_found(void *arg)
 {
 	struct greeting *greeting = arg;
 	struct exec_context *exec = greeting->exec;
 	if (!greeting->closed) {
+		tool_report_free(&exec->tools);
 		exec->tools = greeting->found;
 		greeting->found = (struct tool_report){0};
 	}
 	toolchain_free(STEAL(greeting->finder));
 	tool_report_free(&greeting->found);
-	greet(greeting);
+	if (greeting->find_again)
+		greeting_find(greeting);
+	else
+		greet(greeting);
+}
+
+/* Finds out what tools this machine has, and sends a greeting then. A call meanwhile looks once more. */
+static void
+greeting_find(struct greeting *greeting)
+{
+	struct exec_context *exec = greeting->exec;
+	greeting->find_again = greeting->finder != NULL;
+	if (greeting->finder || greeting->closed)
+		return;
+	AUTO_FREE char *memory = path_join(exec->config.state, EXEC_TOOLS_FILE);
+	greeting->finder = toolchain_new(&exec->config, memory);
+	work_start(&greeting->tools, exec->loop, find_tools, tools_found, greeting);
 }
 
 /* Sends the first greeting, and begins to find out what tools this machine has. */
@@ -99,9 +119,7 @@ greeting_open(struct greeting *greeting, struct exec_context *exec)
 {
 	greeting->exec = exec;
 	greet(greeting);
-	AUTO_FREE char *memory = path_join(exec->config.state, EXEC_TOOLS_FILE);
-	greeting->finder = toolchain_new(&exec->config, memory);
-	work_start(&greeting->tools, exec->loop, find_tools, tools_found, greeting);
+	greeting_find(greeting);
 }
 
 /* Sends nothing more. What is under way ends with the loop's next turns; the context must not be closed before. */
@@ -230,6 +248,19 @@ emit_error(struct serve *serve, const char *sentence)
 	exec_context_emit(&serve->exec, json_pack("{s:s, s:s}", "event", "error", "error", sentence));
 }
 
+/* The languages of those plans that come are configured otherwise. */
+static void
+take_tools(struct serve *serve, const json_t *line)
+{
+	struct kettle_error error = {0};
+	if (execconfig_report(&serve->exec.config, json_object_get(line, "report"), &error) != 0) {
+		emit_error(serve, error.message);
+		return;
+	}
+	warm_drop(serve->exec.warm);
+	greeting_find(&serve->greeting);
+}
+
 static void
 take_object(struct serve *serve, json_t *line_take)
 {
@@ -245,8 +276,10 @@ take_object(struct serve *serve, json_t *line_take)
 		exec_context_emit(&serve->exec, json_pack("{s:s}", "event", "heartbeat"));
 	else if (member_is(line_take, "op", "hello"))
 		greeting_refresh(&serve->greeting);
+	else if (member_is(line_take, "op", "tools"))
+		take_tools(serve, line_take);
 	else if (!member_is(line_take, "op", "cancel"))
-		emit_error(serve, "The line's `op` is none of run, cancel, hello and heartbeat.");
+		emit_error(serve, "The line's `op` is none of run, cancel, hello, tools and heartbeat.");
 	else if (!ref)
 		emit_error(serve, "The line has no `job`.");
 	else if (job)

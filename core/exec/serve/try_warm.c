@@ -38,7 +38,7 @@ is_named(const struct execconfig *config, const char *name)
 {
 	const json_t *one;
 	size_t i;
-	json_array_foreach(config->report, i, one)
+	json_array_foreach(execconfig_reported(config), i, one)
 		if (strcmp(json_string_value(one), name) == 0)
 			return true;
 	return json_object_get(config->tools, name) != NULL;

@@ -342,7 +342,7 @@ locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, c
 {
 	const json_t *name;
 	size_t i;
-	json_array_foreach(toolchain->config->report, i, name) {
+	json_array_foreach(execconfig_reported(toolchain->config), i, name) {
 		const char *word = json_string_value(name);
 		AUTO_FREE char *path = word[0] == '/' ? xstrdup(word) : find_by_name(toolchain, word);
 		AUTO_FREE char *prefix = path && interpreter_is(path) ? prefix_above(path) : NULL;
@@ -697,7 +697,7 @@ toolchain_report(struct toolchain *toolchain)
 		list_tool(toolchain, toolchain_known[i], tools, &count);
 	json_object_foreach(toolchain->config->tools, name, value)
 		list_tool(toolchain, name, tools, &count);
-	json_array_foreach(toolchain->config->report, i, value)
+	json_array_foreach(execconfig_reported(toolchain->config), i, value)
 		list_tool(toolchain, json_string_value(value), tools, &count);
 	know_all(toolchain, tools, count);
 	for (i = 0; i < count; i++) {

@@ -126,6 +126,16 @@ warm_close(struct warm *warm)
 	}
 }
 
+void
+warm_drop(struct warm *warm)
+{
+	for (struct warm_process *process = warm ? warm->list : NULL, *next; process; process = next) {
+		next = process->next;
+		if (process->state != ENDING && !process->waits)
+			warm_end(process, ENDING);
+	}
+}
+
 /* ---- finding one for a step ---- */
 
 static char *

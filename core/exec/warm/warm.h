@@ -63,6 +63,11 @@ struct warm_setup {
 struct warm *warm_open(const struct warm_setup *setup);
 /* Ends all; none may wait. Their handles are closed by the loop's next turns. NULL is allowed. */
 void warm_close(struct warm *warm);
+/*
+ * The plans that come were made otherwise than those before: ends all that no step waits for, since they may be for what
+ * nothing asks for any more. The next step that needs one starts it. NULL is allowed.
+ */
+void warm_drop(struct warm *warm);
 /* After those turns. NULL is allowed. */
 void warm_free(struct warm *warm);
 

@@ -19,7 +19,7 @@ extern "C" {
 
 #define KETTLE_PLUGIN_MAGIC 0x4c54544bu /* "KTTL" in little-endian memory */
 #define KETTLE_ABI_MAJOR 1
-#define KETTLE_ABI_MINOR 1
+#define KETTLE_ABI_MINOR 2
 
 enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEND = 3 };
 
@@ -30,6 +30,10 @@ enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEN
  * Life: load → check → create (no I/O) → configure → start → stop → destroy. Runners start first, then languages,
  * then frontends; they stop in reverse order. A failure is returned, never fatal: main decides. A plugin has no
  * mutable globals: all state belongs to self, so that several instances can run.
+ *
+ * A language whose section of the configuration is changed while the engine runs gets a new instance: create, configure
+ * and start of the new one come while the old one still works, and where one of them fails the old one goes on. The old
+ * instance explains what it has planned, and is stopped and destroyed at the end of the process.
  *
  * Memory: a function of jansson never fails for lack of memory, which ends Kettle's process. Memory that a plugin allocates
  * itself may be checked, with KETTLE_ENOMEM as the answer.

@@ -56,6 +56,12 @@ struct kettle_runner {
 	 */
 	int (*heartbeat)(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 		struct kettle_error *err);
+	/*
+	 * Since 1.2. A reload has configured languages anew. From now on the machines report the versions of these tools (an array
+	 * of names and paths: the languages', or the runner's own option `report` where the configuration has it), and keep no
+	 * interpreter warm for an earlier configuration. Jobs that run go on. NULL: nothing depends on it.
+	 */
+	int (*tools)(void *self, const json_t *tools, struct kettle_error *err);
 };
 
 #ifdef __cplusplus

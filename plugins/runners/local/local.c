@@ -374,6 +374,17 @@ heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct k
 }
 
 static int
+tools(void *self, const json_t *tools, struct kettle_error *err)
+{
+	struct local *local = self;
+	json_object_set_new(local->options, "report", json_deep_copy(tools));
+	/* Else the next one is started with them. */
+	if (!local->process || local->ended)
+		return 0;
+	return send_line(local, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);
+}
+
+static int
 same_machine(void *self, const json_t *unit, const json_t *other)
 {
 	(void)self, (void)unit, (void)other;
@@ -424,6 +435,7 @@ static const struct kettle_runner runner = {
 	.describe = describe,
 	.same_machine = same_machine,
 	.heartbeat = heartbeat,
+	.tools = tools,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

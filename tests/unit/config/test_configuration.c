@@ -357,10 +357,11 @@ static void
 test_reload(void **state)
 {
 	struct fixture *f = *state;
-	assert_int_equal(load(f, "runners: {local: {}}\ndevices: {CPU: {}, GONE: {}}\n"), 0);
+	assert_int_equal(load(f, "runners: {local: {}}\nlanguages: {py: {}, cpp: {}}\ndevices: {CPU: {}, GONE: {}}\n"), 0);
 	struct config *old = f->config;
 	f->config = NULL;
 	assert_int_equal(load(f, "database: /other.db\nlog: {level: debug}\nrunners: {local: {x: 1}, slurm: {}}\n"
+							 "languages: {cpp: {}, py: {x: secret}}\n"
 							 "devices: {CPU: {slots: 2}, NEW: {}, FAR: {runner: slurm}}\n"),
 		0);
 	AUTO_JSON json_t *reloaded = NULL, *restart = NULL;
@@ -370,7 +371,8 @@ test_reload(void **state)
 		"[{\"key\": \"log.level\", \"change\": \"is now \\\"debug\\\" (it was \\\"info\\\")\"}, "
 		"{\"key\": \"devices.CPU\", \"change\": \"is changed\"}, "
 		"{\"key\": \"devices.GONE\", \"change\": \"is gone: its jobs end, and no new ones begin\"}, "
-		"{\"key\": \"devices.NEW\", \"change\": \"is new\"}]");
+		"{\"key\": \"devices.NEW\", \"change\": \"is new\"}, "
+		"{\"key\": \"languages.py\", \"change\": \"is changed\"}]");
 	assert_non_null(strstr(later, "{\"key\": \"devices.FAR\", \"change\": \"uses a runner that was not configured"));
 	assert_non_null(strstr(later, "{\"key\": \"database\", \"change\": \"is changed\"}"));
 	assert_non_null(strstr(later, "{\"key\": \"runners.local\", \"change\": \"is changed\"}"));
@@ -382,6 +384,8 @@ test_reload(void **state)
 	assert_at(f, "devices/CPU/units/0/slots", "2");
 	assert_at(f, "devices/FAR", "absent");
 	assert_at(f, "devices/GONE", "absent");
+	assert_at(f, "languages/py/x", "\"secret\"");
+	assert_at(f, "runners/local/x", "absent");
 }
 
 int
