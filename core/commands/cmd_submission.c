@@ -451,12 +451,15 @@ cmd_submission_show(const struct command_call *call, json_t **ret_result, struct
 		rc = load_jobs(call->db, row, &jobs, err);
 	if (rc == 0)
 		rc = db_object(call->db, &code_row, err,
-			"SELECT CAST(data AS TEXT) AS code FROM blobs WHERE id = (SELECT code FROM submissions WHERE id = ?)", "i",
-			member_int(row, "id"));
+			"SELECT CAST(data AS TEXT) AS code, (SELECT json_extract(bundle_json, '$.submission') FROM tasks WHERE id "
+			"= "
+			"s.task) AS source FROM submissions s JOIN blobs b ON b.id = s.code WHERE s.id = ?",
+			"i", member_int(row, "id"));
 	if (rc < 0)
 		return rc;
-	json_t *more = json_pack("{s:O, s:o, s:o, s:n, s:o, s:O}", "code", json_object_get(code_row, "code"), "runs",
-		field_runs(jobs), "job", status_object(row, jobs), "runner_queue", "rank", ranks(jobs), "jobs", jobs);
+	json_t *more = json_pack("{s:O, s:O, s:o, s:o, s:n, s:o, s:O}", "code", json_object_get(code_row, "code"), "source",
+		json_object_get(code_row, "source"), "runs", field_runs(jobs), "job", status_object(row, jobs), "runner_queue",
+		"rank", ranks(jobs), "jobs", jobs);
 	(void)json_object_del(row, "user");
 	(void)json_object_del(row, "creator");
 	(void)json_object_update_new(row, more);

@@ -55,8 +55,9 @@ answer_run(struct task_run *run)
 {
 	AUTO_JSON json_t *answer = run->verdict ? verdict_write(run->verdict) : NULL;
 	(void)json_object_update_new(
-		answer, json_pack("{s:O, s:O, s:O, s:O*}", "task", json_object_get(run->bundle, "name"), "device",
-					json_object_get(run->unit, "name"), "mode", json_object_get(run->args, "mode"), "kept", run->kept));
+		answer, json_pack("{s:O, s:O*, s:O, s:O, s:O*}", "task", json_object_get(run->bundle, "name"), "source",
+					json_object_get(run->bundle, "submission"), "device", json_object_get(run->unit, "name"), "mode",
+					json_object_get(run->args, "mode"), "kept", run->kept));
 	run->answer(run->arg, &run->err, answer);
 }
 

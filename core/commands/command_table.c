@@ -327,7 +327,8 @@ const struct command commands[] = {
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_show, .add = add_submission_places,
 		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that.",
 		.answer =
-			"`{\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"mode\", \"state\", \"done\", "
+			"`{\"id\", \"leaderboard_name\", \"file_name\", \"source\": its name in the job's folder, \"user_name\", "
+			"\"mode\", \"state\", \"done\", "
 			"\"practice\", "
 			"\"note\", \"capture\": what a profile was asked to look at, or null, \"code\", "
 			"\"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [KernelBot's form], \"rank\": {device: "
@@ -608,7 +609,8 @@ const struct command commands[] = {
 			{FLAG("keep"), .help = "keeps the folders of the steps and says where"}, {TASK_LANG}),
 		.engine = cmd_task_run, .example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test",
 		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored.",
-		.answer = "the verdict: `{\"task\", \"device\", \"mode\", \"state\", \"score\", \"error\", \"compilation\", "
+		.answer = "the verdict: `{\"task\", \"source\": as in `submission.show`, \"device\", \"mode\", \"state\", "
+				  "\"score\", \"error\", \"compilation\", "
 				  "\"runs\", \"kept\"}`."},
 	{"task.verify", "runs a task's solutions: right ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL,

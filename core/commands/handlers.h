@@ -154,8 +154,8 @@ command_add_fn add_submit_stays;
  */
 command_run_fn cmd_submission_list;
 /*
- * submission.show {id}, for its owner, the board's creator and admins; for others as show_to_others says: {"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id"
- * (text), "user_name", "submission_time", "done", "mode", "state", "code", "flagged": reason or null,
+ * submission.show {id}, for its owner, the board's creator and admins; for others as show_to_others says: {"id",
+ * "leaderboard_id", "leaderboard_name", "file_name", "source": its name in the job's folder, "user_id" (text), "user_name", "submission_time", "done", "mode", "state", "code", "flagged": reason or null,
  *  "runs": [{"start_time", "end_time", "mode", "secret", "runner": device, "score", "passed", "result"}],
  *  "job": {"status", "error", "last_heartbeat"}, "runner_queue": null, "rank": {device: rank or null},
  *  "jobs": [{"job", "device", "state", "error", "score", "low", "high", "rank": {"rank", "of"} or null, "unit",

@@ -15,6 +15,7 @@
 #include "cli/actions/actions.h"
 #include "cli/text/condense.h"
 #include "cli/text/format.h"
+#include "cli/text/source_path.h"
 #include "cli/text/table.h"
 #include "cli/text/template.h"
 #include "cli/text/term.h"
@@ -121,6 +122,33 @@ test_tracebacks(void **state)
 		AUTO_FREE char *text = condense_tracebacks(cases[i][0]);
 		assert_string_equal(text, cases[i][1]);
 	}
+}
+
+/* Places in the submission get its path; what only resembles one does not. */
+static void
+test_places(void **state)
+{
+	static const char *const cases[][2] = {
+		{"s.cpp:7:22: error: no", "dir/a.cpp:7:22: error: no"},
+		{"In file included from s.cpp:2,\n  from /job/s.cpp:3:\n",
+			"In file included from dir/a.cpp:2,\n  from dir/a.cpp:3:\n"},
+		{"s.cpp(12): error", "dir/a.cpp:12: error"},
+		{"(s.cpp line 3 in f, line 4 in g)", "(dir/a.cpp:3 in f, line 4 in g)"},
+		{"  File \"/job/s.cpp\", line 5, in f", "  File \"dir/a.cpp\", line 5, in f"},
+		{"s.cpp: In function f", "s.cpp: In function f"},
+		{"g++ -c s.cpp -o out/s.cpp.o", "g++ -c s.cpp -o out/s.cpp.o"},
+		{"/usr/s.cpp:1 this.cpp:1 s.cpp:x out/job/s.cpp:1", "/usr/s.cpp:1 this.cpp:1 s.cpp:x out/job/s.cpp:1"},
+		{"", ""},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO_FREE char *text = source_path_put(cases[i][0], "s.cpp", "dir/a.cpp");
+		assert_string_equal(text, cases[i][1]);
+	}
+	AUTO_JSON json_t *value = json_pack("{s:[s, i], s:n}", "a", "s.cpp:1", 2, "b");
+	AUTO_JSON json_t *expected = json_pack("{s:[s, i], s:n}", "a", "x:1", 2, "b");
+	AUTO_JSON json_t *placed = source_path_put_all(value, "s.cpp", "x");
+	assert_true(json_equal(placed, expected));
 }
 
 static void
@@ -317,6 +345,7 @@ main(void)
 		cmocka_unit_test(test_clean),
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_tracebacks),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_narrow_table),
 		cmocka_unit_test(test_template),

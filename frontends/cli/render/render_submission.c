@@ -14,6 +14,7 @@
 #include "base/xalloc.h"
 #include "cli/text/condense.h"
 #include "cli/text/format.h"
+#include "cli/text/source_path.h"
 #include "cli/text/value.h"
 #include "cli/text/table.h"
 #include "cli/text/template.h"
@@ -417,10 +418,20 @@ summary(struct run *run, const char *title, const json_t *jobs)
 	fputc('\n', term->out);
 }
 
+/* The jobs with the path of the submission that the user typed, so that places in it can be opened. New reference. */
+static json_t *
+with_paths(const struct run *run, const json_t *result, json_t *jobs)
+{
+	const char *source = member_string(result, "source");
+	const char *path = run->file ? run->file : member_string(run->args.values, "file");
+	return source && path ? source_path_put_all(jobs, source, path) : json_incref(jobs);
+}
+
 void
 render_submission_report(struct run *run, const json_t *submission)
 {
-	const json_t *jobs = json_object_get(submission, "jobs"), *job;
+	AUTO_JSON json_t *jobs = with_paths(run, submission, json_object_get(submission, "jobs"));
+	const json_t *job;
 	size_t i;
 	if (!run->quiet) {
 		template_put(&run->term,
@@ -558,9 +569,10 @@ void
 render_task_run(struct run *run, const json_t *result)
 {
 	const char *device = member_text(result, "device");
-	AUTO_JSON json_t *jobs = json_pack("[O]", result);
+	AUTO_JSON json_t *given = json_pack("[O]", result);
+	AUTO_JSON json_t *jobs = with_paths(run, result, given);
 	if (!run->quiet) {
-		report_job(run, result, *device ? device : "here");
+		report_job(run, json_array_get(jobs, 0), *device ? device : "here");
 		template_put(&run->term, "{kept?  kept in {kept}\n}\n", result, NULL);
 	}
 	summary(run, "Task run", jobs);

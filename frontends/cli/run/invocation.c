@@ -369,6 +369,7 @@ run_free(struct run *run)
 	*run->owner = NULL;
 	drop_report(run);
 	args_free(&run->args);
+	free(run->file);
 	json_decref(run->tried);
 	json_decref(run->actor);
 	kettle_fn stopped = run->stopped;
@@ -438,6 +439,8 @@ file_loaded(struct run *run, const char *data, size_t size)
 	const char *path = path_argument(run, &row), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	if (strcmp(path, "-") == 0)
 		name = args_text(&run->args, "file-name");
+	else
+		run->file = xstrdup(path);
 	AUTO_FREE char *text = base64_encode(data, size);
 	replace_path(run, json_pack("{s:s, s:s}", "name", name, "base64", text));
 }

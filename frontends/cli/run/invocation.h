@@ -29,6 +29,7 @@ struct run {
 	const char *user; /* its name; borrowed from actor */
 	struct term term;
 	bool json, quiet;
+	char *file;    /* the path of a file that was read as an argument, as it was typed, or NULL */
 	json_t *tried; /* of the task that was read, as task.check has it: becomes a member of the result; or NULL */
 	struct run_call *calls; /* all whose result has not come */
 	void *work; /* what the command keeps until its result (an export, a submission that is shown), or NULL */

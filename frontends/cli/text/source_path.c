@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Places in a submission, as compilers and interpreters name them in a sandbox, with the path that the user knows. Pure. */
+#include <config.h>
+
+#include "cli/text/source_path.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#define FOLDER "/job/" /* of a job, in its sandbox */
+
+static bool
+is_name(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("._-/", c)) || (unsigned char)c >= 0x80;
+}
+
+/* The form in which a line follows a file's name; the bytes up to the number. false: none does. */
+static bool
+line_follows(const char *at, size_t *ret_skip, bool *ret_python)
+{
+	static const char *const forms[] = {":", "(", " line ", "\", line "};
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		size_t len = strlen(forms[i]);
+		if (strncmp(at, forms[i], len) != 0 || !isdigit((unsigned char)at[len]))
+			continue;
+		*ret_skip = len;
+		*ret_python = forms[i][0] == '"';
+		return true;
+	}
+	return false;
+}
+
+/* Writes the place whose line begins here; returns what is behind it. */
+static const char *
+put_place(struct buf *out, const char *path, const char *at)
+{
+	size_t skip = 0;
+	bool python = false;
+	(void)line_follows(at, &skip, &python);
+	buf_adds(out, path);
+	if (python) {
+		buf_add(out, at, skip);
+		return at + skip;
+	}
+	size_t digits = strspn(at + skip, "0123456789");
+	buf_adds(out, ":");
+	buf_add(out, at + skip, digits);
+	return at + skip + digits + (*at == '(' && at[skip + digits] == ')');
+}
+
+char *
+source_path_put(const char *text, const char *name, const char *path)
+{
+	struct buf out = {0};
+	size_t len = strlen(name), folder = strlen(FOLDER), skip;
+	bool python;
+	for (const char *at = text, *found; len > 0 && (found = strstr(at, name)); text = at) {
+		const char *begin = found;
+		if (found - text >= (ptrdiff_t)folder && strncmp(found - folder, FOLDER, folder) == 0)
+			begin -= folder;
+		bool whole = begin == text || !is_name(begin[-1]);
+		at = found + len;
+		if (!whole || !line_follows(at, &skip, &python)) {
+			buf_add(&out, text, (size_t)(at - text));
+			continue;
+		}
+		buf_add(&out, text, (size_t)(begin - text));
+		at = put_place(&out, path, at);
+	}
+	buf_adds(&out, text);
+	return buf_take(&out);
+}
+
+json_t *
+source_path_put_all(const json_t *value, const char *name, const char *path)
+{
+	json_t *copy, *one;
+	const char *key;
+	size_t i;
+	if (json_is_string(value)) {
+		AUTO_FREE char *text = source_path_put(json_string_value(value), name, path);
+		copy = json_string(text);
+		return copy ? copy : json_incref((json_t *)value); /* NULL: the path is not UTF-8 */
+	}
+	if (!json_is_object(value) && !json_is_array(value))
+		return json_incref((json_t *)value);
+	copy = json_is_object(value) ? json_object() : json_array();
+	json_object_foreach((json_t *)value, key, one)
+		json_object_set_new(copy, key, source_path_put_all(one, name, path));
+	json_array_foreach(value, i, one)
+		json_array_append_new(copy, source_path_put_all(one, name, path));
+	return copy;
+}
