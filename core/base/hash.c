@@ -8,20 +8,53 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <unistd.h>
+
+#define HASH_SIZE 32
+#define CHUNK 65536
+
+static void
+write_hex(const unsigned char hash[HASH_SIZE], char ret_hex[65])
+{
+	static const char digits[] = "0123456789abcdef";
+	for (size_t i = 0; i < HASH_SIZE; i++) {
+		ret_hex[2 * i] = digits[hash[i] >> 4];
+		ret_hex[2 * i + 1] = digits[hash[i] & 15];
+	}
+	ret_hex[2 * HASH_SIZE] = '\0';
+}
 
 void
 sha256_hex(const void *data, size_t size, char ret_hex[65])
 {
-	static const char digits[] = "0123456789abcdef";
-	unsigned char hash[32];
+	unsigned char hash[HASH_SIZE];
 	/* Fails only where the library has no memory left for a context. */
 	if (!EVP_Digest(data, size, hash, NULL, EVP_sha256(), NULL))
 		abort();
-	for (size_t i = 0; i < sizeof(hash); i++) {
-		ret_hex[2 * i] = digits[hash[i] >> 4];
-		ret_hex[2 * i + 1] = digits[hash[i] & 15];
+	write_hex(hash, ret_hex);
+}
+
+int
+sha256_fd(int fd, char ret_hex[65])
+{
+	unsigned char hash[HASH_SIZE], data[CHUNK];
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	ssize_t got = 1;
+	if (!context || !EVP_DigestInit_ex(context, EVP_sha256(), NULL))
+		abort();
+	while (got > 0 || (got < 0 && errno == EINTR)) {
+		got = read(fd, data, sizeof(data));
+		if (got > 0 && !EVP_DigestUpdate(context, data, (size_t)got))
+			abort();
 	}
-	ret_hex[64] = '\0';
+	int number = errno;
+	if (!EVP_DigestFinal_ex(context, hash, NULL))
+		abort();
+	EVP_MD_CTX_free(context);
+	errno = number;
+	if (got == 0)
+		write_hex(hash, ret_hex);
+	return got < 0 ? -1 : 0;
 }
 
 void

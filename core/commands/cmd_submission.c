@@ -582,7 +582,7 @@ cmd_submission_delete(const struct command_call *call, json_t **ret_result, stru
 /* ---- files that jobs left ---- */
 
 int
-cmd_submission_artifacts(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+cmd_submission_download(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
 	int rc = submission_find(call, member_int(call->args, "id"), true, &row, err);

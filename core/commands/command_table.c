@@ -359,19 +359,20 @@ const struct command commands[] = {
 		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"done\", \"jobs\": [{\"job\", \"device\", "
 				  "\"state\"}] that have not ended, \"seq\": number of the last event}`; on the command line, which "
 				  "waits, what `submission.show` answers."},
-	{"submission.artifacts", "lists the files that a submission's jobs left", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_READ, ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_artifacts,
-		.example = "kettle submission artifacts 12 -o profile",
+	{"submission.download", "fetches the files that a submission's jobs left", .also = "submission.artifacts",
+		.right = RIGHT_ANYBODY, .kind = COMMAND_READ, ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_download,
+		.example = "kettle submission download 12 -o profile",
 		.view = {COLUMNS(COLUMN_CUT("device", "{device}"), SPARE_COLUMN_RIGHT(1, "job", "{job}"),
 					 SPARE_COLUMN(2, "step", "{step}"), COLUMN_CUT("name", "{name}"),
-					 SPARE_COLUMN_RIGHT(3, "size", "{size:bytes}"), COLUMN("", "{expired?not kept}"),
-					 COLUMN_CUT("written to", "{path}")),
+					 SPARE_COLUMN_RIGHT(3, "size", "{size:bytes}"), COLUMN("", "{expired?not kept}")),
 			.empty = "It left no files."},
-		.details = "Profiles, traces and what else the steps of a language leave; with -o they are fetched. They are "
-				   "kept for a time that the configuration says (retention).",
+		.details = "Profiles, traces and what else the steps of a language leave. A profile comes as a zip, which is "
+				   "unpacked; the paths are printed, texts first, and no file is overwritten. They are kept for a time "
+				   "that the configuration says (retention).",
 		.answer =
-			"`[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", \"created\", "
-			"\"expired\": time or null}]`; on the command line with -o also \"path\": where it was written."},
+			"the list: `[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", "
+			"\"created\", \"expired\": time or null}]`; on the command line also \"path\": where it was written, and "
+			"the files of a profile in the place of its zip."},
 	{"submission.artifact", "reads a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({POSITIONAL("artifact", ID), .meta = "FILE", .help = "the number of the file"},
 			{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT64_MAX, .meta = "N",

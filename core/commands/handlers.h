@@ -182,10 +182,10 @@ command_run_fn cmd_submission_cancel;
 command_run_fn cmd_submission_delete;
 
 /*
- * submission.artifacts {id}, for its owner, the board's creator and admins: [{"artifact": id, "job", "device", "step",
+ * submission.download {id}, for its owner, the board's creator and admins: [{"artifact": id, "job", "device", "step",
  * "name", "size", "sha256", "created", "expired": time or null}], of superseded jobs too, in their order.
  */
-command_run_fn cmd_submission_artifacts;
+command_run_fn cmd_submission_download;
 /*
  * submission.artifact {artifact, offset}, for the same: a part of one, {"artifact", "name", "size", "sha256", "offset",
  * "base64": at most ARTIFACT_CHUNK_MAX bytes}. ENOENT: there is none, or it is not kept any more.

@@ -13,6 +13,7 @@
 #include "judge/verdict.h"
 #include "loop/loop_services.h"
 #include "model/artifact.h"
+#include "model/profile_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,7 @@ struct artifact_transfer {
 	char attempt[INFLIGHT_REF_SIZE];
 	const char *spool;
 	int64_t max_bytes;
+	struct profile_pack_job described; /* of what the job has, which stays meanwhile */
 	struct kettle_error err;
 };
 
@@ -191,8 +193,13 @@ static void
 keep_work(void *arg)
 {
 	struct artifact_transfer *transfer = arg;
+	struct kettle_error why = {0};
+	(void)profile_pack(
+		transfer->spool, transfer->attempt, transfer->max_bytes, &transfer->described, transfer->verdict, &why);
 	(void)artifact_take(
 		transfer->spool, transfer->attempt, transfer->max_bytes, transfer->verdict->artifacts, &transfer->err);
+	if (transfer->err.code == 0)
+		transfer->err = why;
 }
 
 static void
@@ -226,8 +233,11 @@ keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 	}
 	struct artifact_transfer *transfer = xmalloc(sizeof(*transfer));
 	job->state = JOB_ENDING;
-	*transfer = (struct artifact_transfer){
-		.job = job, .verdict = verdict_take, .spool = setup->spool, .max_bytes = setup->artifact_bytes};
+	*transfer = (struct artifact_transfer){.job = job,
+		.verdict = verdict_take,
+		.spool = setup->spool,
+		.max_bytes = setup->artifact_bytes,
+		.described = {.task = job->task, .device = job->device->name, .job = job->id, .submission = job->submission}};
 	(void)snprintf(transfer->attempt, sizeof(transfer->attempt), "%s", job->inflight.ref);
 	if (loop_work(setup->io, keep_work, on_kept, transfer, NULL) == 0)
 		return;

@@ -49,7 +49,7 @@ const struct args_ui cli_uis[] = {
 		.render = render_submission_report, .status = render_submission_status},
 	{"submission.rerun", .answer = submit_accepted, .render = render_submission_report,
 		.status = render_submission_status},
-	{"submission.artifacts", .own = artifacts_options, .answer = artifacts_answer},
+	{"submission.download", .own = artifacts_options, .answer = artifacts_answer, .render = artifacts_render},
 	{"submission.delete", .own = confirm_options, .start = confirm_delete},
 	{"user.link", .start = confirm_link},
 	{"admin.stats", .render = render_admin_stats},

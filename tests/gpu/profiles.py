@@ -60,7 +60,7 @@ def one(here, section, engine, task, bare_said, archive):
 def fetch(here, section, engine, task, number, archive):
     """Takes the files of a profile along."""
     folder = pathlib.Path(engine.folder) / ("files-%d" % number)
-    done = engine.run("submission", "artifacts", str(number), "-o", str(folder), limit=30)
+    done = engine.run("submission", "download", str(number), "-o", str(folder), limit=30)
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     section.table(("file", "bytes"), [(path.relative_to(folder), path.stat().st_size) for path in files] or [("none", done.stdout.strip())],
                   "What the profile of %s left" % task.name)

@@ -11,6 +11,7 @@
 /* ---- artifacts.c: the files that jobs left, listed or fetched ---- */
 extern const struct args_option artifacts_options[];
 void artifacts_answer(struct run *run, const json_t *result);
+void artifacts_render(struct run *run, const json_t *result);
 
 /* ---- board_task.c: leaderboard task, leaderboard template and harness show: shown, or with -o written ---- */
 extern const struct args_option board_task_folder_options[]; /* -o for a new folder */
@@ -97,5 +98,23 @@ int save_folder(const char *path, const json_t *files, struct kettle_error *err)
  * *ret_name. -1 with errno.
  */
 int save_open_parent(int dir, char *path, char **ret_name);
+/*
+ * Opens a file of a path below dir for writing, as save_open_parent; flags: O_CREAT | O_EXCL for a new one. -1 with
+ * errno. [any, blocks]
+ */
+int save_open_below(const char *dir, const char *below, int flags);
+/* Removes the file of a path below dir. [any, blocks] */
+void save_remove_below(const char *dir, const char *below);
+
+/* ---- unpack.c: no member; the files of a zip that the engine sent ---- */
+#define UNPACK_MAX_ENTRIES 200
+#define UNPACK_MAX_BYTES (INT64_C(1) << 30) /* of all files together */
+/*
+ * Unpacks the zip at dir/below into its own folder and removes it. *ret_files: [{"name", "size", "path"}]; new reference.
+ * No file is written outside of the folder, none is overwritten, and no link is followed. ETOOBIG: over a limit; EINVAL:
+ * damaged, encrypted, or with a name that leaves the folder, a link, a device; ECONFLICT: a file exists; EIO. On an error
+ * what was unpacked before stays. [any, blocks]
+ */
+int unpack_zip(const char *dir, const char *below, json_t **ret_files, struct kettle_error *err);
 
 #endif

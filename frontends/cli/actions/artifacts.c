@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `kettle submission artifacts`: the files that jobs left, listed or fetched.
+ * `kettle submission download`: the files that jobs left, fetched or listed.
  *
- * With -o each file that is still kept is fetched part by part and written to DIR/DEVICE/STEP/NAME; a file of an earlier
- * job of the device, which a rerun replaced, to DIR/DEVICE.JOB/…. The names come from what a submission did: they stay
- * below DIR, where no link is followed, and no existing file is overwritten. A file that does not become whole is removed.
+ * Each file that is still kept is fetched part by part and written to DIR/DEVICE/STEP/NAME; a file of an earlier job of the
+ * device, which a rerun replaced, to DIR/DEVICE.JOB/…. The zip of a profile is unpacked there. The names come from what a
+ * submission did: they stay below DIR, where no link is followed, and no existing file is overwritten. A file that does not
+ * become whole is removed.
  */
 #include <config.h>
 
@@ -12,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,14 +23,20 @@
 #include "base/io.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "cli/text/template.h"
 
 const struct args_option artifacts_options[] = {
-	{"output", 'o', "DIR", "fetches the files into this folder"},
+	{"output", 'o', "DIR", "the folder that they are written to; default: submission-ID"},
+	{"list", 0, NULL, "lists the files and fetches none"},
 	{NULL, 0, NULL, NULL},
 };
 
+/* What the core packs a profile into (model/profile_pack.h). */
+#define PROFILE_ZIP "profile.zip"
+
 /* Fetching of a list, kept while it lasts. */
 struct artifacts {
+	char *dir;
 	json_t *list; /* each gets "path" and "fetched", its bytes, when it is written */
 	size_t at;    /* the one that is fetched now */
 	int64_t size; /* of its bytes that are written */
@@ -65,35 +73,6 @@ path_below_dir(const struct artifacts *artifacts, const json_t *artifact, char *
 	return rc;
 }
 
-/* Opens the folder of a path below dir; no folder on the way is a link. Cuts the path as save_open_parent. */
-static int
-open_folder_below(const char *dir, char *below, char **ret_name)
-{
-	AUTO_FD int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return top < 0 ? -1 : save_open_parent(top, below, ret_name);
-}
-
-/* Opens the file of a path below dir, for its first part a new one. -1 with errno. */
-static int
-open_below(const char *dir, const char *below, bool first)
-{
-	AUTO_FREE char *parts = xstrdup(below);
-	char *name = NULL;
-	AUTO_FD int parent = open_folder_below(dir, parts, &name);
-	if (parent < 0)
-		return -1;
-	return openat(parent, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (first ? O_CREAT | O_EXCL : 0), 0644);
-}
-
-static void
-remove_below(const char *dir, char *below)
-{
-	char *name = NULL;
-	AUTO_FD int parent = open_folder_below(dir, below, &name);
-	if (parent >= 0)
-		(void)unlinkat(parent, name, 0);
-}
-
 /* Writes a part behind the parts before it; the first one creates the file. */
 static int
 write_part(struct artifacts *artifacts, const char *dir, const char *below, const json_t *part, size_t *ret_size,
@@ -103,7 +82,7 @@ write_part(struct artifacts *artifacts, const char *dir, const char *below, cons
 	AUTO_FREE void *data = NULL;
 	if (base64_decode(base64, strlen(base64), &data, ret_size) < 0)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The engine sent data that is not base64.");
-	AUTO_FD int fd = open_below(dir, below, !artifacts->part);
+	AUTO_FD int fd = save_open_below(dir, below, artifacts->part ? 0 : O_CREAT | O_EXCL);
 	if (fd >= 0 && !artifacts->part)
 		artifacts->part = xstrdup(below);
 	if (fd < 0 || lseek(fd, (off_t)artifacts->size, SEEK_SET) < 0 || write_all(fd, data, *ret_size) < 0)
@@ -112,23 +91,82 @@ write_part(struct artifacts *artifacts, const char *dir, const char *below, cons
 	return 0;
 }
 
-static int
-take_part(struct run *run, const json_t *part, struct kettle_error *err)
+/* ---- the zip of a profile ---- */
+
+struct unpacking {
+	char *dir, *below;
+	json_t *files;
+	struct kettle_error err;
+};
+
+static void
+unpacking_work(void *arg)
+{
+	struct unpacking *unpacking = arg;
+	(void)unpack_zip(unpacking->dir, unpacking->below, &unpacking->files, &unpacking->err);
+}
+
+static void
+unpacking_free(void *arg)
+{
+	struct unpacking *unpacking = arg;
+	free(unpacking->dir);
+	free(unpacking->below);
+	json_decref(unpacking->files);
+	free(unpacking);
+}
+
+/* Puts the files into the place of the zip, each with what is known of that. */
+static void
+on_unpacked(struct run *run, void *arg)
 {
 	struct artifacts *artifacts = run->work;
+	const struct unpacking *unpacking = arg;
+	size_t i;
+	json_t *file;
+	if (unpacking->err.code < 0) {
+		run_fail(run, &unpacking->err);
+		return;
+	}
+	AUTO_JSON json_t *zip = json_incref(json_array_get(artifacts->list, artifacts->at));
+	(void)json_array_remove(artifacts->list, artifacts->at);
+	json_array_foreach(unpacking->files, i, file) {
+		(void)json_object_del(zip, "sha256");
+		(void)json_object_update_missing(file, zip);
+		(void)json_object_set(file, "fetched", json_object_get(file, "size"));
+		(void)json_array_insert(artifacts->list, artifacts->at++, file);
+	}
+	fetch_next(run);
+}
+
+static void
+unpack_fetched(struct run *run, const char *below)
+{
+	struct artifacts *artifacts = run->work;
+	struct unpacking *unpacking = xcalloc(1, sizeof(*unpacking));
+	unpacking->dir = xstrdup(artifacts->dir);
+	unpacking->below = xstrdup(below);
+	run_work(run, unpacking_work, unpacking_free, unpacking, on_unpacked);
+}
+
+/* ---- fetching ---- */
+
+/* *ret_whole: the path below the folder of a file that this part completes; new string. */
+static int
+take_part(struct artifacts *artifacts, const json_t *part, char **ret_whole, struct kettle_error *err)
+{
 	json_t *artifact = json_array_get(artifacts->list, artifacts->at);
-	const char *dir = args_text(&run->args, "output");
 	AUTO_FREE char *below = NULL;
 	int64_t rest = member_int(artifact, "size") - artifacts->size;
 	size_t size = 0;
 	int rc = path_below_dir(artifacts, artifact, &below, err);
 	if (rc == 0)
-		rc = file_mkdirs(dir, 0755, err);
+		rc = file_mkdirs(artifacts->dir, 0755, err);
 	if (rc == 0)
-		rc = write_part(artifacts, dir, below, part, &size, err);
+		rc = write_part(artifacts, artifacts->dir, below, part, &size, err);
 	if (rc < 0)
 		return rc;
-	AUTO_FREE char *path = path_join(dir, below);
+	AUTO_FREE char *path = path_join(artifacts->dir, below);
 	if ((int64_t)size > rest || (size == 0 && rest > 0))
 		return kettle_fail(err, KETTLE_EIO, "The size of `%s` changed while it was fetched.", path);
 	artifacts->size += (int64_t)size;
@@ -136,20 +174,28 @@ take_part(struct run *run, const json_t *part, struct kettle_error *err)
 		return 0;
 	json_object_set_new(artifact, "fetched", json_integer(artifacts->size));
 	json_object_set_new(artifact, "path", json_string(path));
-	artifacts->at++;
 	artifacts->size = 0;
 	free(STEAL(artifacts->part));
+	*ret_whole = STEAL(below);
 	return 0;
 }
 
 static void
 on_fetched(struct run *run, const json_t *part)
 {
+	struct artifacts *artifacts = run->work;
+	AUTO_FREE char *whole = NULL;
 	struct kettle_error err = {0};
-	if (take_part(run, part, &err) < 0)
+	if (take_part(artifacts, part, &whole, &err) < 0) {
 		run_fail(run, &err);
-	else
-		fetch_next(run);
+		return;
+	}
+	if (whole && member_is(json_array_get(artifacts->list, artifacts->at), "name", PROFILE_ZIP)) {
+		unpack_fetched(run, whole);
+		return;
+	}
+	artifacts->at += whole != NULL;
+	fetch_next(run);
 }
 
 /* Calls for the next part; artifacts that are not kept any more are skipped. */
@@ -175,22 +221,70 @@ artifacts_end(struct run *run)
 {
 	struct artifacts *artifacts = run->work;
 	if (artifacts->part)
-		remove_below(args_text(&run->args, "output"), artifacts->part);
+		save_remove_below(artifacts->dir, artifacts->part);
 	free(artifacts->part);
+	free(artifacts->dir);
 	json_decref(artifacts->list);
 	free(artifacts);
+}
+
+/* Fetches what is listed into a folder. */
+static void
+fetch(struct run *run, const json_t *list, char *dir_take)
+{
+	struct artifacts *artifacts = xcalloc(1, sizeof(*artifacts));
+	artifacts->list = json_deep_copy(list);
+	artifacts->dir = dir_take;
+	run->work = artifacts;
+	run->ended = artifacts_end;
+	fetch_next(run);
 }
 
 void
 artifacts_answer(struct run *run, const json_t *result)
 {
-	if (!args_text(&run->args, "output")) {
+	const char *dir = args_text(&run->args, "output");
+	if (json_object_get(run->args.own, "list"))
 		run_result(run, result);
+	else
+		fetch(run, result,
+			dir ? xstrdup(dir) : xasprintf("submission-%lld", (long long)member_int(run->args.values, "id")));
+}
+
+/* ---- printing ---- */
+
+/* What people read comes before what only programs do. */
+static int
+path_rank(const char *path)
+{
+	static const char *const endings[] = {".txt", ".csv", ".json", ".svg"};
+	size_t rank = 0, len = strlen(path);
+	while (rank < ARRAY_SIZE(endings) &&
+		   (len < strlen(endings[rank]) || strcmp(path + len - strlen(endings[rank]), endings[rank]) != 0))
+		rank++;
+	return (int)rank;
+}
+
+void
+artifacts_render(struct run *run, const json_t *result)
+{
+	FILE *out = run->term.out;
+	bool fetched = false;
+	size_t i;
+	const json_t *file;
+	json_array_foreach(result, i, file)
+		fetched = fetched || member_string(file, "path");
+	if (!fetched) {
+		run_view(run, result);
 		return;
 	}
-	struct artifacts *artifacts = xcalloc(1, sizeof(*artifacts));
-	artifacts->list = json_deep_copy(result);
-	run->work = artifacts;
-	run->ended = artifacts_end;
-	fetch_next(run);
+	for (int rank = 0; rank <= path_rank(""); rank++)
+		json_array_foreach(result, i, file)
+			if (member_string(file, "path") && path_rank(member_text(file, "path")) == rank) {
+				term_sanitize(out, member_text(file, "path"), 0);
+				fputc('\n', out);
+			}
+	json_array_foreach(result, i, file)
+		if (!member_string(file, "path"))
+			template_put(&run->term, "{device} {step} {name}: not kept\n", file, NULL);
 }

@@ -72,6 +72,35 @@ save_open_parent(int dir, char *path, char **ret_name)
 	return at;
 }
 
+/* Opens the folder of a path below dir; no folder on the way is a link. Cuts the path as save_open_parent. */
+static int
+open_folder_below(const char *dir, char *below, char **ret_name)
+{
+	AUTO_FD int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return top < 0 ? -1 : save_open_parent(top, below, ret_name);
+}
+
+int
+save_open_below(const char *dir, const char *below, int flags)
+{
+	AUTO_FREE char *parts = xstrdup(below);
+	char *name = NULL;
+	AUTO_FD int parent = open_folder_below(dir, parts, &name);
+	if (parent < 0)
+		return -1;
+	return openat(parent, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0644);
+}
+
+void
+save_remove_below(const char *dir, const char *below)
+{
+	AUTO_FREE char *parts = xstrdup(below);
+	char *name = NULL;
+	AUTO_FD int parent = open_folder_below(dir, parts, &name);
+	if (parent >= 0)
+		(void)unlinkat(parent, name, 0);
+}
+
 static int
 write_below(int dir, const char *name, const json_t *contents, struct kettle_error *err)
 {

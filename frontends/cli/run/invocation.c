@@ -133,6 +133,47 @@ read_input(struct run *run, const char *path, size_t max, bool line, run_bytes f
 	}
 }
 
+/* ---- work of a thread ---- */
+
+struct run_work_call {
+	struct run_call *call;
+	kettle_fn work, drop;
+	void *arg;
+	void (*fn)(struct run *run, void *arg);
+};
+
+static void
+work_begin(void *arg)
+{
+	const struct run_work_call *working = arg;
+	working->work(working->arg);
+}
+
+static void
+work_done(void *arg)
+{
+	struct run_work_call working = *(struct run_work_call *)arg;
+	struct run *run = call_end(working.call);
+	free(arg);
+	if (run)
+		working.fn(run, working.arg);
+	working.drop(working.arg);
+}
+
+void
+run_work(struct run *run, kettle_fn work, kettle_fn drop, void *arg, void (*fn)(struct run *run, void *arg))
+{
+	struct kettle_error err = {0};
+	struct run_work_call *working = xmalloc(sizeof(*working));
+	*working = (struct run_work_call){.call = call_new(run), .work = work, .drop = drop, .arg = arg, .fn = fn};
+	if (run->host->work(run->host, work_begin, work_done, working, &err) == 0)
+		return;
+	call_end(working->call);
+	free(working);
+	drop(arg);
+	run_fail(run, &err);
+}
+
 void
 run_read_line(struct run *run, run_bytes fn)
 {

@@ -71,6 +71,12 @@ void run_command(struct run *run);
 /* Reads one line of standard input off the loop thread, without its newline; the end of the input is an error. */
 void run_read_line(struct run *run, run_bytes fn);
 
+/*
+ * Calls work(arg) on a thread of the pool, then fn(run, arg) unless the run is over by then, and drop(arg) in any case. An
+ * error ends the run (run_fail) and fn is not called.
+ */
+void run_work(struct run *run, kettle_fn work, kettle_fn drop, void *arg, void (*fn)(struct run *run, void *arg));
+
 /* Renders a result, as JSON with --json, and ends the run with its exit status. */
 void run_result(struct run *run, const json_t *result);
 /* Prints facts about what the command did, as JSON with --json, else by the template, and ends the run with RUN_OK. */

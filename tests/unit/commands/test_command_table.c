@@ -440,7 +440,7 @@ assert_hidden(int64_t first, int64_t open)
 	commands_refused(&c, "owner", "submission.show", ID(1999), KETTLE_ENOENT, "no submission");
 	commands_refused(&c, "owner", "submission.delete", ID(1999), KETTLE_ENOENT, "no submission");
 	commands_refused(&c, "bob", "submission.cancel", ID(open), KETTLE_ENOENT, "no submission");
-	commands_refused(&c, "owner", "submission.artifacts", ID(1999), KETTLE_ENOENT, "no submission");
+	commands_refused(&c, "owner", "submission.download", ID(1999), KETTLE_ENOENT, "no submission");
 	commands_refused(&c, "owner", "submission.rerun", ID(1999), KETTLE_ENOENT, "no submission");
 	assert_int_equal(
 		commands_number(commands_must(&c, "owner", "admin.stats", json_object()), "stats.num_submissions"), 1);

@@ -151,7 +151,7 @@ test_commands(void **state)
 {
 	(void)state;
 	int64_t id = submission("alice");
-	const json_t *list = commands_must(&c, "alice", "submission.artifacts", ID(id));
+	const json_t *list = commands_must(&c, "alice", "submission.download", ID(id));
 	assert_int_equal(json_array_size(list), 3);
 	assert_string_equal(commands_text(list, "0.name"), "small");
 	assert_true(json_is_null(commands_at(list, "1.expired")));
@@ -179,8 +179,8 @@ test_commands(void **state)
 	commands_refused(&c, "alice", "submission.artifact", PART(lost, 0), KETTLE_ENOENT, "not kept any more");
 	commands_refused(&c, "alice", "submission.artifact", PART(99, 0), KETTLE_ENOENT, "no file with the number 99");
 	commands_refused(&c, "bob", "submission.artifact", PART(small, 0), KETTLE_EACCES, "another user");
-	commands_refused(&c, "bob", "submission.artifacts", ID(id), KETTLE_EACCES, "another user");
-	commands_refused(&c, "alice", "submission.artifacts", ID(99), KETTLE_ENOENT, "no submission 99");
+	commands_refused(&c, "bob", "submission.download", ID(id), KETTLE_EACCES, "another user");
+	commands_refused(&c, "alice", "submission.download", ID(99), KETTLE_ENOENT, "no submission 99");
 	assert_int_equal(file_remove_tree(spool, NULL), 0);
 	commands_refused(&c, "alice", "submission.artifact", PART(large, 0), KETTLE_ENOENT, "cannot be read");
 }
