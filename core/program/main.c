@@ -378,6 +378,7 @@ setup(struct app *app, struct kettle_error *err)
 		.commands = commands,
 		.database = member_string(root, "database"),
 		.chosen = app->config->chosen,
+		.named = app->globals.database != NULL,
 		.owner = app->login,
 		.devices = json_object_get(root, "devices"),
 		.limits = limits_of(app),

@@ -89,14 +89,12 @@ ran_on_store(void *arg, const struct kettle_error *err)
 	call_answer(call, err, call->result);
 }
 
-/* In the pool: a slow read, on a connection of its own. */
+/* In the pool: reads on a connection of its own, which is closed; rc: whether it could be opened. */
 static void
-run_slow(void *arg)
+run_reader(struct call *call, int rc, sqlite3 *handle_take)
 {
-	struct call *call = arg;
-	struct db db = {.now_ms = time_now_ms()};
+	struct db db = {.handle = handle_take, .now_ms = time_now_ms()};
 	struct kettle_error *err = &call->err;
-	int rc = db_file_open_reader(call->core->setup.database, &db.handle, err);
 	if (rc == 0 && call->core->setup.peeks)
 		sqlite3_busy_timeout(db.handle, PEEK_BUSY_MS);
 	if (rc == 0)
@@ -110,6 +108,41 @@ run_slow(void *arg)
 	if (db.handle && !sqlite3_get_autocommit(db.handle))
 		(void)db_exec(&db, NULL, "ROLLBACK", NULL);
 	db_close(&db);
+}
+
+/* In the pool: a slow read. */
+static void
+run_slow(void *arg)
+{
+	struct call *call = arg;
+	sqlite3 *handle = NULL;
+	int rc = db_file_open_reader(call->core->setup.database, &handle, &call->err);
+	run_reader(call, rc, handle);
+}
+
+/*
+ * In the pool: a read where this process could become neither owner nor client, which call->err says. Where the disk is full
+ * or may not be written that is no reason not to read; elsewhere the error stands.
+ */
+static void
+run_fixed(void *arg)
+{
+	struct call *call = arg;
+	const char *database = call->core->setup.database;
+	struct kettle_error why = {0};
+	sqlite3 *handle = NULL;
+	AUTO_FD int lock = -1;
+	AUTO_FREE char *lock_path = xasprintf("%s.lock", database);
+	int rc = db_lock_share(database, &lock, &why);
+	/* An owner that could be asked: it is stuck, and what it would answer is not known. */
+	if (rc == KETTLE_ECONFLICT && access(lock_path, W_OK) == 0)
+		return;
+	bool alone = rc == 0;
+	rc = db_file_open_fixed(database, alone, &handle, &why);
+	if (rc == 0 || rc == KETTLE_EVERSION)
+		call->err = why;
+	if (rc == 0)
+		run_reader(call, rc, handle);
 }
 
 static void
@@ -191,13 +224,31 @@ run_at_owner(struct call *call)
 	}
 }
 
+/* Whether it reads, and an error of attaching may come from a disk that cannot be written. */
+static bool
+may_read_fixed(const struct call *call, const struct kettle_error *err)
+{
+	const struct core *core = call->core;
+	return call->command->kind == COMMAND_READ && !core->setup.stays && !core->closing &&
+		   (err->code == KETTLE_EIO || err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EACCES);
+}
+
 static void
 attached(void *arg, const struct kettle_error *err)
 {
-	if (err)
-		call_answer(arg, err, NULL);
-	else
-		call_route(arg);
+	struct call *call = arg;
+	if (!err) {
+		call_route(call);
+		return;
+	}
+	if (!may_read_fixed(call, err)) {
+		call_answer(call, err, NULL);
+		return;
+	}
+	call->err = *err;
+	call->env = call->core->env;
+	if (core_work(call->core, run_fixed, ran_slow, call, NULL) < 0)
+		ran_slow(call);
 }
 
 /* Reads beside the owner, if there is one: what only peeks at a database takes no lock and starts no jobs. */
@@ -213,13 +264,14 @@ peek(struct call *call)
 		ran_slow(call);
 }
 
-/* Whether the command only reads, from a database that was named and is not there: a slip of the keyboard. */
+/* Whether the command makes nothing, and a database was named that is not there: a slip of the keyboard. */
 static bool
 is_missing(const struct call *call)
 {
 	const struct core_setup *setup = &call->core->setup;
-	return call->command->kind == COMMAND_READ && setup->chosen && !setup->stays &&
-		   access(setup->database, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+	bool makes_none = call->command->kind == COMMAND_READ || (call->command->kind == COMMAND_ENGINE && setup->named);
+	return makes_none && setup->chosen && !setup->stays && access(setup->database, F_OK) != 0 &&
+		   (errno == ENOENT || errno == ENOTDIR);
 }
 
 /* Whether a server runs there, or this process is going to be one. */
@@ -243,8 +295,8 @@ call_route(struct call *call)
 		call_fail(call, KETTLE_EUNAVAIL, "No `kettle serve` is running on the database %s.", core->setup.database);
 	} else if (core->role == CORE_DETACHED && is_missing(call)) {
 		call_fail(call, KETTLE_ENOENT,
-			"There is no database %s, and reading makes none: correct the path, or write to it first.",
-			core->setup.database);
+			"There is no database %s, and %s makes none: correct the path, or write to it first.", core->setup.database,
+			call->command->kind == COMMAND_READ ? "reading" : "this command");
 	} else {
 		switch (core->role) {
 		case CORE_DETACHED:

@@ -52,6 +52,7 @@ struct core_setup {
 	const struct command *commands; /* the table */
 	const char *database;           /* path */
 	bool chosen;                    /* it was named for this call: reading makes none */
+	bool named;                     /* ... by --db: nor do the engine's commands */
 	const char *owner;              /* login name: becomes admin of a new database */
 	const json_t *devices;
 	struct core_limits limits;

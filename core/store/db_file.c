@@ -4,6 +4,7 @@
 
 #include "store/db_file.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/xalloc.h"
@@ -211,11 +212,12 @@ set_wal(sqlite3 *handle, struct kettle_error *err)
 					 db_error_path(handle));
 }
 
+/* how: SQLITE_OPEN_READWRITE, or another way of SQLite's. */
 static int
-connect(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
+connect(const char *path, int how, sqlite3 **ret_handle, struct kettle_error *err)
 {
 	sqlite3 *handle = NULL;
-	int result = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int result = sqlite3_open_v2(path, &handle, how | SQLITE_OPEN_NOMUTEX, NULL);
 	if (result != SQLITE_OK) {
 		int rc = db_error_fail(handle, result, "opening it", err);
 		sqlite3_close(handle);
@@ -285,7 +287,7 @@ db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct k
 		rc = prepare_file(path, &created, &size, err);
 	if (rc < 0)
 		return rc;
-	rc = connect(path, &handle, err);
+	rc = connect(path, SQLITE_OPEN_READWRITE, &handle, err);
 	if (rc == 0)
 		rc = db_file_set_up(handle, owner, size, err);
 	if (rc < 0) {
@@ -310,17 +312,74 @@ db_file_check_place(sqlite3 *handle, struct kettle_error *err)
 		db_error_path(handle));
 }
 
+static int
+set_up_reader(sqlite3 *handle, struct kettle_error *err)
+{
+	int rc = set_pragmas(handle, err);
+	int result = rc == 0 ? sqlite3_exec(handle, "PRAGMA query_only = ON", NULL, NULL, NULL) : SQLITE_OK;
+	return result == SQLITE_OK ? rc : db_error_fail(handle, result, "opening it for reading", err);
+}
+
 int
 db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err)
 {
 	sqlite3 *handle = NULL;
-	int rc = connect(path, &handle, err);
+	int rc = connect(path, SQLITE_OPEN_READWRITE, &handle, err);
 	if (rc < 0)
 		return rc;
-	rc = set_pragmas(handle, err);
-	int result = rc == 0 ? sqlite3_exec(handle, "PRAGMA query_only = ON", NULL, NULL, NULL) : SQLITE_OK;
-	if (result != SQLITE_OK)
-		rc = db_error_fail(handle, result, "opening it for reading", err);
+	rc = set_up_reader(handle, err);
+	if (rc < 0) {
+		sqlite3_close(handle);
+		return rc;
+	}
+	*ret_handle = handle;
+	return 0;
+}
+
+/* SQLite then neither looks for a log nor takes locks: right where the file holds all, and nobody writes it. New string. */
+static char *
+fixed_uri(const char *path)
+{
+	AUTO_BUF struct buf uri = {0};
+	buf_adds(&uri, "file:");
+	for (; *path; path++)
+		if (strchr("%?#", *path))
+			buf_printf(&uri, "%%%02x", (unsigned char)*path);
+		else
+			buf_add(&uri, path, 1);
+	buf_adds(&uri, "?immutable=1");
+	return buf_take(&uri);
+}
+
+/* Whether the log beside the database holds something. */
+static bool
+has_log(const char *path)
+{
+	AUTO_FREE char *log = xasprintf("%s-wal", path);
+	struct stat status;
+	return stat(log, &status) == 0 && status.st_size > 0;
+}
+
+int
+db_file_open_fixed(const char *path, bool alone, sqlite3 **ret_handle, struct kettle_error *err)
+{
+	struct stat status;
+	sqlite3 *handle = NULL;
+	if (stat(path, &status) != 0)
+		return fail_open(path, errno, err);
+	if (!S_ISREG(status.st_mode) || status.st_size == 0)
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file.", path);
+	bool whole = alone && !has_log(path);
+	AUTO_FREE char *uri = whole ? fixed_uri(path) : xstrdup(path);
+	int rc = connect(uri, SQLITE_OPEN_READONLY | (whole ? SQLITE_OPEN_URI : 0), &handle, err);
+	if (rc == 0)
+		rc = check_owner(handle, err);
+	if (rc == 0)
+		rc = check_pages(handle, (uint64_t)status.st_size, err);
+	if (rc == 0)
+		rc = migrations_check(handle, err);
+	if (rc == 0)
+		rc = set_up_reader(handle, err);
 	if (rc < 0) {
 		sqlite3_close(handle);
 		return rc;

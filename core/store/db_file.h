@@ -5,6 +5,7 @@
 
 #include <kettle/error.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DBFILE_BUSY_MS 2000                /* how long another program's lock is waited for */
@@ -20,6 +21,13 @@
 int db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err);
 /* A second connection to a database that is open, which can only read. */
 int db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error *err);
+/*
+ * A connection to a database where nothing can be written (a full or read-only disk, a folder or file without the right).
+ * `alone`: no other process has it, nor gets it while the connection is open (db_lock_share). Makes and changes nothing; refuses
+ * what db_file_open refuses, an older schema, and a database whose log holds what is not in the file yet, where SQLite needs
+ * to write for it. Blocks. EINVAL, EUNAVAIL, EVERSION, EIO.
+ */
+int db_file_open_fixed(const char *path, bool alone, sqlite3 **ret_handle, struct kettle_error *err);
 /* Whether the file is still what its path names: else what is written would be lost with it. EIO: it is not. */
 int db_file_check_place(sqlite3 *handle, struct kettle_error *err);
 

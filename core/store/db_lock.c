@@ -43,6 +43,20 @@ read_holder(int fd)
 	return holder;
 }
 
+int
+db_lock_share(const char *database, int *ret_fd, struct kettle_error *err)
+{
+	AUTO_FREE char *path = xasprintf("%s.lock", database);
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 && errno != ENOENT)
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "The lock %s of the database cannot be opened: %s.", path, strerror(errno));
+	if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return kettle_fail(err, KETTLE_ECONFLICT, "The database %s is in use by another process.", database);
+	*ret_fd = STEAL_FD(fd);
+	return 0;
+}
+
 struct lock_holder
 db_lock_holder(const char *database)
 {

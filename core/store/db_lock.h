@@ -20,6 +20,11 @@ struct lock_holder {
  */
 int db_lock_take(
 	const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
+/*
+ * Keeps others from becoming the engine while *ret_fd is open, without writing anything; -1: there is no such file, so nobody
+ * is. KETTLE_ECONFLICT: another process is. Blocking, short.
+ */
+int db_lock_share(const char *database, int *ret_fd, struct kettle_error *err);
 /* The process that the lock's file names, if it lives: it is not taken, and nothing is made. Blocking, short. */
 struct lock_holder db_lock_holder(const char *database);
 

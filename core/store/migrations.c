@@ -111,3 +111,17 @@ migrations_apply(sqlite3 *handle, const char *owner, struct kettle_error *err)
 			db_error_path(handle), version, migrations_newest());
 	return rc;
 }
+
+int
+migrations_check(sqlite3 *handle, struct kettle_error *err)
+{
+	int version = 0;
+	int rc = version_of(handle, &version, err);
+	if (rc < 0 || version == migrations_newest())
+		return rc;
+	return kettle_fail(err, KETTLE_EVERSION,
+		"The database %s has schema %d, and this Kettle reads %d where it cannot write: make the database and its "
+		"folder "
+		"writable.",
+		db_error_path(handle), version, migrations_newest());
+}

@@ -18,4 +18,7 @@ int migrations_newest(void);
  */
 int migrations_apply(sqlite3 *handle, const char *owner, struct kettle_error *err);
 
+/* Refuses a database of another schema than the newest, which reading cannot bring up to date. EVERSION, EIO. Blocks. */
+int migrations_check(sqlite3 *handle, struct kettle_error *err);
+
 #endif
