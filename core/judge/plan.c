@@ -334,6 +334,37 @@ promises_complete(const json_t *files, const char *submission)
 	return false;
 }
 
+/* Whether a file of the task opens the NVTX range that a profile of kernels keeps to. */
+static bool
+opens_range(const json_t *files, const char *submission)
+{
+	const char *name;
+	json_t *contents;
+	json_object_foreach((json_t *)files, name, contents) {
+		const char *text = member_text(contents, "text");
+		if (strcmp(name, submission) != 0 && strcasestr(text, "nvtx") && strstr(text, "custom_kernel"))
+			return true;
+	}
+	return false;
+}
+
+/* Says of profiles by a profiler that knows such ranges where there is none. */
+static void
+mark_ranges(const json_t *files, const char *submission, json_t *plan)
+{
+	json_t *step;
+	size_t i;
+	bool opens = opens_range(files, submission);
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
+		if (opens || !member_is(step, "profile", "ncu"))
+			continue;
+		json_t *capture = json_object_get(step, "capture");
+		json_t *marked = capture ? json_copy(capture) : json_object();
+		json_object_set_new(marked, "range", json_false());
+		json_object_set_new(step, "capture", marked);
+	}
+}
+
 /* Where the task wants it so, no run finds what compilers left in another one. */
 static void
 remove_jit_caches(const json_t *task, json_t *plan)
@@ -378,6 +409,7 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made a plan that cannot be carried out: %s",
 			language->name, inner.message);
 	remove_jit_caches(request.task, plan);
+	mark_ranges(files, request.submission, plan);
 	*ret_plan = plan_read(STEAL(plan));
 	bool complete = promises_complete(files, request.submission);
 	for (size_t i = 0; i < (*ret_plan)->count; i++) {

@@ -6,7 +6,7 @@
  *
  * The first form is how kettle-exec starts a step with `profile`. TOOL is the profiler's path ("-": there is none),
  * CHANNEL the number of the result channel, which the harness has as well, and the options (`--kernel=`,
- * `--kernel_base=`, `--launches=`, `--skip=`) say which launches are looked at. When the harness has ended, the keys
+ * `--kernel_base=`, `--launches=`, `--skip=`, `--range=no`) say which launches are looked at. When the harness has ended, the keys
  * profile.tool, profile.version, profile.trouble (a sentence), profile.caught (`none`: no launch of a kernel) and
  * profile.report (base64 with `*` for `/`) are written there, and kettle-profile ends as the harness has. The report can be trusted no more than the harness, since the submission may
  * have written what is read here. kettle-profile starts the second form itself, see child.c.
@@ -118,7 +118,7 @@ read_options(struct profile *profile)
 	const struct {
 		const char *name, **to;
 	} options[] = {{"--kernel=", &capture->kernel}, {"--kernel_base=", &capture->kernel_base},
-		{"--launches=", &capture->launches}, {"--skip=", &capture->skip}};
+		{"--launches=", &capture->launches}, {"--skip=", &capture->skip}, {"--range=", &capture->range}};
 	for (bool more = true; more && profile->program[0];) {
 		more = false;
 		for (size_t i = 0; !more && i < ARRAY_SIZE(options); i++)

@@ -28,16 +28,23 @@
 #define SEEN_LAUNCHES "200"
 #define MAX_SHOWN 300
 
+static bool
+has_range(const struct profile *profile)
+{
+	return !profile->capture.range || strcmp(profile->capture.range, "no") != 0;
+}
+
 static int
 ncu_record(struct profile *profile, const char *log, struct kettle_error *err)
 {
 	/* KernelBot-compatible harnesses go by POPCORN_NCU: no profiler of their own then, and the range around one call. */
 	struct child child = {.mark = -1, .variables = {{"POPCORN_NCU", "1"}, {"KETTLE_PROFILER", "ncu"}}};
 	const struct profile_capture *capture = &profile->capture;
-	child_add(&child, profile->tool, "--set", "full", "--nvtx", "--nvtx-include", RANGE, "--import-source", "yes",
-		"--target-processes", "all", "--replay-mode", "kernel", "--cache-control", "all", "--clock-control", "none",
-		"-c", capture->launches ? capture->launches : PROFILE_LAUNCHES, "-f", "--log-file", log, "-o", REPORT_FILE,
-		NULL);
+	child_add(&child, profile->tool, "--set", "full", "--import-source", "yes", "--target-processes", "all",
+		"--replay-mode", "kernel", "--cache-control", "all", "--clock-control", "none", "-c",
+		capture->launches ? capture->launches : PROFILE_LAUNCHES, "-f", "--log-file", log, "-o", REPORT_FILE, NULL);
+	if (has_range(profile))
+		child_add(&child, "--nvtx", "--nvtx-include", RANGE, NULL);
 	if (capture->skip)
 		child_add(&child, "--launch-skip", capture->skip, NULL);
 	if (capture->kernel)
@@ -116,9 +123,9 @@ explain_none(struct profile *profile)
 	kernel_names_free(&names);
 	profile->empty = true;
 	profile_set_problem(profile,
-		"Nsight Compute made no report: it saw no launch of %s%.100s%s in the NVTX range `custom_kernel`, which the "
-		"harness opens around the call%s. Kernels of the whole program: %s.",
+		"Nsight Compute made no report: it saw no launch of %s%.100s%s%s%s. Kernels of the whole program: %s.",
 		kernel ? "`" : "a kernel", kernel ? kernel : "", kernel ? "`" : "",
+		has_range(profile) ? " in the NVTX range `custom_kernel`, which the harness opens around the call" : "",
 		profile->capture.skip ? ", after those that are passed over" : "", seen.data);
 }
 

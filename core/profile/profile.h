@@ -74,6 +74,7 @@ struct profile_capture {
 	const char *kernel; /* a name, or "regex:" and an expression; never with a `-` at its beginning */
 	const char *kernel_base;
 	const char *launches, *skip;
+	const char *range; /* "no": the harness opens none */
 };
 
 /* Filled in by main; the rest is the profiler's. */

@@ -52,6 +52,8 @@ static void
 add_capture(const json_t *capture, struct strings *words)
 {
 	static const char *const texts[] = {"kernel", "kernel_base"}, *const numbers[] = {"launches", "skip"};
+	if (json_is_false(json_object_get(capture, "range")))
+		strings_add(words, "--range=no");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (member_string(capture, texts[i]))
 			strings_take(words, xasprintf("--%s=%s", texts[i], member_string(capture, texts[i])));
