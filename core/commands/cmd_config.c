@@ -4,22 +4,30 @@
 
 #include "commands/handlers.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/pointer.h"
 #include "base/xalloc.h"
+#include "base/yaml.h"
 #include "config/configuration.h"
 #include "session/core.h"
 
+#include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TOOLKITS_LIMIT_MS 10000 /* until a machine that does not answer is left out */
+#define TOOLKITS_LIMIT_MS 30000 /* until a machine that does not answer is left out */
+#define HERE "local"            /* the runner whose machine is this one */
 
 /* A command that waits for the answers of machines. */
 struct config_check {
 	struct core *core;
 	json_t *toolkits; /* [{"runner", "tool", "parts"}] */
 	json_t *tools;    /* the names that the languages' plans start */
+	json_t *warnings; /* [sentence]: the configuration's, and what could not be checked */
+	json_t *faults;   /* [sentence]: what this machine cannot do as it is configured */
 	unsigned pending; /* machines, and the loop over them itself */
 	bool answered;
 	struct kettle_timer *timer;
@@ -42,8 +50,9 @@ answer_once(struct config_check *check)
 		return;
 	check->answered = true;
 	/* Sections of plugins are shown as they are written: the values behind *_env and *_file are not in them. */
-	AUTO_JSON json_t *result = json_pack("{s:b, s:s?, s:O, s:O, s:O}", "ok", 1, "file", config->file, "config",
-		config->root, "warnings", config->warnings, "toolkits", check->toolkits);
+	AUTO_JSON json_t *result =
+		json_pack("{s:b, s:s?, s:O, s:O, s:O, s:O}", "ok", json_array_size(check->faults) == 0, "file", config->file,
+			"config", config->root, "faults", check->faults, "warnings", check->warnings, "toolkits", check->toolkits);
 	check->answer(check->arg, &none, result);
 }
 
@@ -55,7 +64,115 @@ config_check_finish(struct config_check *check)
 	answer_once(check);
 	json_decref(check->toolkits);
 	json_decref(check->tools);
+	json_decref(check->faults);
+	json_decref(check->warnings);
 	free(check);
+}
+
+/* ---- what this machine cannot do ---- */
+
+/* "FILE:LINE: PLACE SENTENCE" about what is at the pointer. */
+__attribute__((format(printf, 3, 4))) static void
+add_fault(const struct config_check *check, const char *pointer, const char *format, ...)
+{
+	AUTO_BUF struct buf text = {0};
+	const struct config *config = check->core->config;
+	yaml_add_place(&text, config->file ? config->file : "configuration", config->lines, pointer);
+	pointer_add_path(&text, pointer);
+	buf_adds(&text, " ");
+	va_list args;
+	va_start(args, format);
+	AUTO_JSON json_t *sentence = json_vsprintf(format, args);
+	va_end(args);
+	buf_adds(&text, json_string_value(sentence));
+	(void)json_array_append_new(check->faults, json_string(text.data));
+}
+
+/* The first of these cores ("1", "2-3,6") that this process, and what it starts, may not use; -1: there is none. */
+static long
+missing_core(const char *text)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return -1;
+	for (const char *at = text; *at;) {
+		char *end = NULL;
+		long first = strtol(at, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+		for (long core = first; core <= last; core++)
+			if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET((size_t)core, &set))
+				return core;
+		if (end == at)
+			return -1;
+		at = end + strspn(end, ", ");
+	}
+	return -1;
+}
+
+static void
+check_cores(const struct config_check *check, const char *pointer, const json_t *cores)
+{
+	const char *text = json_string_value(cores);
+	long missing = text ? missing_core(text) : -1;
+	if (missing >= 0)
+		add_fault(check, pointer, "names core %ld, which this machine does not have, or Kettle may not use.", missing);
+}
+
+static void
+check_devices(const struct config_check *check)
+{
+	const json_t *root = check->core->config->root;
+	const char *name;
+	json_t *device, *unit;
+	size_t i;
+	if (json_object_size(json_object_get(root, "devices")) == 0)
+		add_fault(check, "/devices", "names no device, so nothing can run.");
+	check_cores(check, "/build/cores", json_object_get(json_object_get(root, "build"), "cores"));
+	json_object_foreach(json_object_get(root, "devices"), name, device)
+		json_array_foreach(json_object_get(device, "units"), i, unit) {
+			if (!member_is(unit, "runner", HERE))
+				continue;
+			AUTO_BUF struct buf pointer = {0};
+			buf_adds(&pointer, "/devices");
+			pointer_add_key(&pointer, name);
+			if (json_array_size(json_object_get(device, "units")) > 1)
+				buf_printf(&pointer, "/units/%zu", i);
+			buf_adds(&pointer, "/cores");
+			check_cores(check, pointer.data, json_object_get(unit, "cores"));
+		}
+}
+
+/* The key of a language's section that names this tool; NULL: it is a default, which a machine may lack. */
+static const char *
+key_of_tool(const json_t *section, const char *tool)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)section, key, value)
+		if (json_is_string(value) && strcmp(json_string_value(value), tool) == 0)
+			return key;
+	return NULL;
+}
+
+/* found: the versions of the tools that this machine has. */
+static void
+check_tools(const struct config_check *check, const json_t *found)
+{
+	const struct languages *languages = check->core->languages;
+	const json_t *sections = json_object_get(check->core->config->root, "languages");
+	for (size_t i = 0; i < languages->count; i++) {
+		const struct language *language = &languages->items[i];
+		AUTO_JSON json_t *tools = language->ops->tools ? language->ops->tools(language->self) : NULL;
+		size_t k;
+		json_t *tool;
+		json_array_foreach(tools, k, tool) {
+			const char *name = json_string_value(tool);
+			const char *key = key_of_tool(json_object_get(sections, language->name), name);
+			AUTO_FREE char *pointer = xasprintf("/languages/%s/%s", language->name, key ? key : "");
+			if (key && !json_object_get(found, name))
+				add_fault(check, pointer, "names `%s`, which this machine does not have, or cannot start.", name);
+		}
+	}
 }
 
 /* Answers that come later go into a list that is not shown. */
@@ -64,6 +181,9 @@ time_out(void *arg)
 {
 	struct config_check *check = arg;
 	check->timer = NULL;
+	(void)json_array_append_new(check->warnings,
+		json_sprintf("Not every machine has answered within %d s: the tools of those that did not are not checked.",
+			TOOLKITS_LIMIT_MS / 1000));
 	answer_once(check);
 }
 
@@ -74,6 +194,11 @@ on_config_check_described(void *arg, const struct kettle_error *err, json_t *gre
 	struct config_check *check = query->check;
 	const char *tool;
 	json_t *parts;
+	if (err->code < 0 && !check->answered)
+		(void)json_array_append_new(check->warnings,
+			json_sprintf("The tools of the runner `%s` are not checked: %s", query->runner, err->message));
+	if (err->code == 0 && !check->answered && strcmp(query->runner, HERE) == 0)
+		check_tools(check, json_object_get(greeting, "tools"));
 	if (err->code == 0 && !check->answered)
 		json_object_foreach(json_object_get(greeting, "parts"), tool, parts)
 			if (list_has_text(check->tools, tool))
@@ -137,10 +262,13 @@ cmd_config_check(struct core *core, const struct actor *actor, const json_t *arg
 	(void)args;
 	*check = (struct config_check){.core = core,
 		.toolkits = json_array(),
+		.faults = json_array(),
+		.warnings = json_copy(core->config->warnings),
 		.tools = tools_of(core->languages),
 		.pending = 1,
 		.answer = answer,
 		.arg = arg};
+	check_devices(check);
 	(void)loop_timer_start(core->setup.io, TOOLKITS_LIMIT_MS, 0, time_out, check, &check->timer, &err);
 	for (size_t i = 0; i < core->runners_count; i++)
 		config_check_describe(check, &core->runners[i]);

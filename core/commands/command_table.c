@@ -691,9 +691,12 @@ const struct command commands[] = {
 		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
 	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
-		.details = "Of the toolkits that the languages use, such as nvcc's, each part is listed that a machine has, or "
-				   "lacks and how to get it.",
-		.answer = "`{\"ok\", \"file\", \"config\": what is in force, \"warnings\", \"toolkits\": [{\"runner\", "
+		.details =
+			"It is an error if this machine lacks what the configuration names for it: cores of the runner local, an "
+			"interpreter or a compiler of a language; or if there is no device. Of the toolkits that the "
+			"languages use, such as nvcc's, each part is listed that a machine has, or lacks and how to get it.",
+		.answer = "`{\"ok\", \"file\", \"config\": what is in force, \"faults\": [sentence], \"warnings\", "
+				  "\"toolkits\": [{\"runner\", "
 				  "\"tool\", \"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
 	{"config.reload", "makes the server load its configuration again", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		.served = true, .engine = cmd_config_reload,

@@ -403,9 +403,12 @@ command_engine_fn cmd_plugin_test;
 
 /* ---- cmd_config.c: the configuration. The caller's process, but for config.reload ---- */
 
-/* config.check {}: the configuration as it is in force: {"file", "config", "warnings", "toolkits": [{"runner", "tool",
- * "parts"}]}: what each machine has of the toolkits that the languages' plans start. A bad one is refused before this is
- * reached. */
+/*
+ * config.check {}: the configuration as it is in force: {"ok", "file", "config", "faults": [sentence], "warnings", "toolkits":
+ * [{"runner", "tool", "parts"}]}: what this machine cannot do as it is configured (cores, tools that a language's section
+ * names, no device), and what each machine has of the toolkits that the languages' plans start. ok: there are no faults. One
+ * that is wrong in itself is refused before this is reached.
+ */
 command_engine_fn cmd_config_check;
 /*
  * config.reload {}: the server loads its configuration again, as on SIGHUP: {"ok", "file", "reloaded": [{"key", "change"}],

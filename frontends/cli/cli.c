@@ -70,7 +70,7 @@ const struct args_ui cli_uis[] = {
 	{"device.calibrate", .start = follow_command, .render = render_device_calibrated, .status = render_device_status},
 	{"device.enable", .status = render_device_status},
 	{"queue.place", .render = render_queue_positions},
-	{"config.check", .render = render_config_check},
+	{"config.check", .render = render_config_check, .not_ok = RUN_USAGE},
 	{"config.reload", .render = render_config_reload, .not_ok = RUN_FAILED},
 	{"version", .render = render_version, .not_ok = RUN_ENGINE},
 	{NULL},

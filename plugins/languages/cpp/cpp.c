@@ -132,6 +132,13 @@ cpp_single_file(
 	return kettle_compiled_single(&single, name, text, ret_task, err);
 }
 
+static json_t *
+cpp_tools(void *self)
+{
+	const struct kettle_compiled *language = self;
+	return json_pack("[O*, O*]", json_object_get(language->options, "cxx"), json_object_get(language->options, "cc"));
+}
+
 static const struct kettle_skeleton skeletons[] = {
 	{.template_name = "CPP",
 		.file_name = "submission.cpp",
@@ -164,6 +171,7 @@ static const struct kettle_language language = {
 	.interpret = kettle_compiled_interpret,
 	.probe = kettle_compiled_probe,
 	.single_file = cpp_single_file,
+	.tools = cpp_tools,
 	.references = no_references,
 	.other_references = other_references,
 	.other_hint = "makes a CUDA board, for which the language cu is not loaded; for a host C++ board say --lang cpp.",
