@@ -20,15 +20,15 @@ uint32_t utf8_code_point(const char *data, size_t len);
  * paragraphs, and interlinear annotations. Two names that differ in them look the same.
  */
 bool utf8_is_invisible(uint32_t code_point);
-/* The first invisible character of a text, U+0000: it has none. What is no UTF-8 is passed over. */
+/* The first invisible character of a text, U+0000: it has none. What is not UTF-8 is passed over. */
 uint32_t utf8_find_invisible(const char *text, size_t size);
 /*
- * Makes bytes into UTF-8 that JSON, SQLite and terminals can hold: every byte that is no UTF-8, and every control
+ * Makes bytes into UTF-8 that JSON, SQLite and terminals can hold: every byte that is not UTF-8, and every control
  * character (C1 too) but \t and \n, becomes U+FFFD, so that no escape sequence reaches a terminal; \r\n becomes \n.
  * Appends to out; returns how many were replaced.
  */
 size_t utf8_sanitize(const char *data, size_t size, struct buf *out);
-/* Copies a text into an array of size bytes, cut between characters; each byte that is no UTF-8 becomes "?". */
+/* Copies a text into an array of size bytes, cut between characters; each byte that is not UTF-8 becomes "?". */
 void utf8_copy(char *to, size_t size, const char *text);
 
 #endif

@@ -4,7 +4,7 @@
  * with the other side, so the next process continues from there. No caller checks. All [any].
  *
  * Each program gives jansson the same functions at its start (json_set_alloc_funcs(xmalloc, free)), so json_object(),
- * json_set… and json_dumps fail only for what they are given: text that is no UTF-8, a wrong format.
+ * json_set… and json_dumps fail only for what they are given: text that is not UTF-8, a wrong format.
  */
 #ifndef KETTLE_BASE_XALLOC_H
 #define KETTLE_BASE_XALLOC_H

@@ -366,7 +366,7 @@ check_bytes(struct reader *reader, const char *text, size_t size)
 	for (size_t i = 0; i < size;) {
 		size_t len = utf8_length(text + i, size - i);
 		if (len == 0 || text[i] == '\0')
-			return fail_yaml_at(reader, KETTLE_EINVAL, &mark, "the file is not text in UTF-8.");
+			return fail_yaml_at(reader, KETTLE_EINVAL, &mark, "the file is not UTF-8 text.");
 		if (text[i] == '%' && size - i >= strlen(TAG) && memcmp(text + i, TAG, strlen(TAG)) == 0 &&
 			++tags > YAML_MAX_TAGS)
 			return fail_yaml_at(reader, KETTLE_ETOOBIG, &mark, "there are more than %d `%s`.", YAML_MAX_TAGS, TAG);

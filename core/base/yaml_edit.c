@@ -113,7 +113,7 @@ on_begin(struct edit *edit, bool list, struct kettle_error *err)
 {
 	struct level *level = inner(edit);
 	if (edit->depth == MAX_DEPTH || (level && !level->list && !level->value))
-		return kettle_fail(err, KETTLE_EINVAL, "The file is nested too deeply, or has a key that is no string.");
+		return kettle_fail(err, KETTLE_EINVAL, "The file is nested too deeply, or has a key that is not a string.");
 	begin_value(edit);
 	edit->levels[edit->depth++] = (struct level){.list = list, .length = edit->pointer.len};
 	return 0;

@@ -130,7 +130,7 @@ check_new(
 		rc = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
 	if (rc == 0 && taken)
 		rc = kettle_fail(err, KETTLE_ECONFLICT,
-			"There is already a leaderboard `%s`: delete it first, or choose another name.", board->name);
+			"The leaderboard `%s` already exists: delete it first, or choose another name.", board->name);
 	if (rc == 0 && deadline)
 		rc = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
 	if (rc == 0)
@@ -206,7 +206,7 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 			   change->jit_cache || change->after_deadline;
 	if (!any)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"There is nothing to change: give a deadline, devices, a visibility, who may read code, whether caches of "
+			"Nothing to change: give a deadline, devices, a visibility, who may read code, whether caches of "
 			"compilers stay, what follows the deadline, a description or a task.");
 	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
 	if (rc == 0 && devices)

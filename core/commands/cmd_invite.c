@@ -36,7 +36,7 @@ read_code(const json_t *args, char ret_code[INVITE_CODE_LENGTH + 1], struct kett
 	size_t len = strcspn(text, " \t\r\n");
 	if (len != INVITE_CODE_LENGTH || text[len + strspn(text + len, " \t\r\n")])
 		return kettle_fail(
-			err, KETTLE_EINVAL, "That is no invite code: one has %d letters and digits.", INVITE_CODE_LENGTH);
+			err, KETTLE_EINVAL, "This is not an invite code: codes have %d letters and digits.", INVITE_CODE_LENGTH);
 	for (size_t i = 0; i < len; i++)
 		ret_code[i] = (char)tolower((unsigned char)text[i]);
 	ret_code[len] = '\0';
@@ -237,7 +237,7 @@ cmd_invite_join(const struct command_call *call, json_t **ret_result, struct ket
 	if (rc == 0)
 		rc = find_invite(call->db, text, &row, err);
 	if (rc == KETTLE_ENOENT)
-		return kettle_fail(err, KETTLE_EINVAL, "There is no such invite code: ask for another one.");
+		return kettle_fail(err, KETTLE_EINVAL, "This invite code does not exist: ask for another one.");
 	if (rc < 0)
 		return rc;
 	int64_t claimed_by = member_int(row, "claimed_by");

@@ -102,7 +102,7 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 			err, rc, "There is no such code: each works once, and for %d minutes.", LINK_CODE_MS / 60000);
 	if (rc == 0 && user == actor->user)
 		return kettle_fail(err, KETTLE_ECONFLICT,
-			"This code is your own: type it where you are the other user who shall be joined with this one.");
+			"This code is your own: type it where you are the other user who is to be merged with this one.");
 	if (rc == 0)
 		rc = user_get(db, user, &from, err);
 	if (rc == 0)

@@ -71,7 +71,7 @@ cmd_submission_flag(const struct command_call *call, json_t **ret_result, struct
 	if (rc == 0 && !*reason)
 		rc = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");
 	if (rc == 0 && json_is_string(json_object_get(row, "flagged")))
-		rc = kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld is marked as a cheat already: take that back first.",
+		rc = kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld is already marked as a cheat: remove the mark first.",
 			(long long)member_int(row, "id"));
 	if (rc == 0)
 		rc = mark(call->db, call->actor, row, reason, err);

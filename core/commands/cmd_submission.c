@@ -181,7 +181,7 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 
 /* What a queued job waits for: the reason stored with it, or that no unit of its device is ready. */
 #define WAITS \
-	"coalesce(error, (SELECT 'No unit of `' || u.device || '` is in order. ' || coalesce(u.label, u.unit) || ': ' || " \
+	"coalesce(error, (SELECT 'No `' || u.device || '` unit is available. ' || coalesce(u.label, u.unit) || ': ' || " \
 	"u.reason FROM " \
 	"device_units u WHERE u.device = j.device AND u.state = 'disabled' AND u.label IS NOT '' AND NOT EXISTS (SELECT " \
 	"1 FROM device_units r " \

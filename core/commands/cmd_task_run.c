@@ -31,7 +31,7 @@ check_code(const struct task_run *run, const char *file, const char *code, size_
 	const char *lang = member_string(json_object_get(run->bundle, "task"), "lang");
 	const struct language *language = language_find(run->core->languages, lang);
 	if (!utf8_valid(code, size))
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no text in UTF-8.", file);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not UTF-8 text.", file);
 	if (size == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "%s is empty.", file);
 	return language_takes_file(language, file, err);
@@ -191,7 +191,7 @@ read_solution(struct verify *verify, const struct source_dir *source_dir, const 
 		return 0; /* a note beside the solutions */
 	int rc = source_dir_read(source_dir, path, 0, (size_t)verify->core->env.submission_bytes, &code, &size, &why);
 	if (rc == 0 && !utf8_valid(code, size))
-		rc = kettle_fail(&why, KETTLE_EINVAL, "it is no text in UTF-8.");
+		rc = kettle_fail(&why, KETTLE_EINVAL, "it is not UTF-8 text.");
 	if (rc)
 		return kettle_fail(&verify->err, rc, "%s: %s", path, why.message);
 	json_t *expected = NULL, *mode = NULL;

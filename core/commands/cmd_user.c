@@ -44,10 +44,10 @@ cmd_user_show(const struct command_call *call, json_t **ret_result, struct kettl
 		/* Users who are no admins learn nothing about others, not even whether they exist. */
 		struct kettle_error none = {0};
 		bool own = user_find(call->db, name, &user, &none) == 0 && user.id == call->actor->user;
-		rc = own ? 0 : kettle_fail(err, KETTLE_EACCES, "Only admins may look at others; leave the name out.");
+		rc = own ? 0 : kettle_fail(err, KETTLE_EACCES, "Only admins may see other users; leave out the name.");
 	} else if (!call->actor->user) {
 		rc = kettle_fail(
-			err, KETTLE_ENOENT, "You are not known here yet: your first submission or link code makes you a user.");
+			err, KETTLE_ENOENT, "You are not a user here yet: your first submission or link code makes you one.");
 	}
 	return rc < 0 ? rc : user_object(call->db, user.id, true, ret_result, err);
 }
@@ -84,7 +84,7 @@ check_ban(const struct actor *actor, const struct user *user, const char *reason
 		return kettle_fail(
 			err, KETTLE_ECONFLICT, "`%s` is an admin: take that role away before you ban them.", user->name);
 	if (user->banned)
-		return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is banned already.", user->name);
+		return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is already banned.", user->name);
 	return 0;
 }
 
@@ -148,7 +148,7 @@ check_role(struct db *db, const struct user *user, enum access_right role, struc
 {
 	int64_t others = 0;
 	if (user->banned && role != RIGHT_ANYBODY)
-		return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is banned: take the ban back first.", user->name);
+		return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is banned: lift the ban first.", user->name);
 	if (user->role != RIGHT_ADMIN || role == RIGHT_ADMIN)
 		return 0;
 	int rc = user_other_admins(db, user->id, &others, err);

@@ -46,17 +46,15 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 		{"kernel_base", ARGUMENT_CHOICE, .choices = kernel_bases, \
 			.help = "what the name is compared with; default: function, the name without namespace and arguments"}, \
 		{"launches", ARGUMENT_INT, .min = 1, .max = CAPTURE_MAX_LAUNCHES, .meta = "N", \
-			.help = "of a profile: at most so many launches of kernels; default: 10 with Nsight Compute, else all"}, \
+			.help = "of a profile: show at most N launches of kernels; default: 10 with Nsight Compute, else all"}, \
 	{ \
 		"skip", ARGUMENT_INT, .max = CAPTURE_MAX_SKIP, .meta = "N", \
 							  .help = "of a profile: passes over so many launches first" \
 	}
-#define NO_WAIT FLAG("no_wait"), .help = "leaves it to an engine that stays (kettle serve)"
+#define NO_WAIT FLAG("no_wait"), .help = "do not wait: the running `kettle serve` judges it"
 #define LIMIT(initial, most) \
-	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "at most so many"
-#define OFFSET \
-	"offset", ARGUMENT_INT, .default_value = "0", .max = INT32_MAX, .meta = "N", \
-							.help = "leaves out so many at the beginning"
+	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "show at most N"
+#define OFFSET "offset", ARGUMENT_INT, .default_value = "0", .max = INT32_MAX, .meta = "N", .help = "skip the first N"
 #define TASK_LANG \
 	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language that a single reference file is meant in"
 
@@ -68,13 +66,12 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define IDENTITIES "{identities@{provider} {name}}"
 #define JOINED \
 	"{from@{*user_name} (" IDENTITIES \
-	"{role=user?|; {role}}; {submissions} submission{submissions#|s})} is joined into " \
-	"{*into.user_name}."
+	"{role=user?|; {role}}; {submissions} submission{submissions#|s})} is merged into {*into.user_name}."
 #define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin resume`.}"
 #define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"
 
 const struct command commands[] = {
-	{"leaderboard.create", "makes a leaderboard of a task", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+	{"leaderboard.create", "create a leaderboard from a task", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(
 			{POSITIONAL("name", STRING), .meta = "NAME",
 				.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
@@ -95,7 +92,7 @@ const struct command commands[] = {
 				.help = AFTER_DEADLINE_HELP}),
 		.run = cmd_board_create,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
-		.view = {.sentence = "Leaderboard {*name} is created: devices {gpu_types}; deadline " DEADLINE
+		.view = {.sentence = "Created leaderboard {*name} on {gpu_types:and}; deadline " DEADLINE
 							 "{deadline?, {deadline:until}}.{tried@@\n{device}: {said}}"},
 		.details =
 			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device "
@@ -103,7 +100,7 @@ const struct command commands[] = {
 			"device that is free. It may fail; a task whose own files fail is refused.",
 		.answer = "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task; on the command "
 				  "line also `tried`, as in `task.check`."},
-	{"leaderboard.update", "changes a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+	{"leaderboard.update", "change a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({BOARD_NAME},
 			{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
 				.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
@@ -123,8 +120,9 @@ const struct command commands[] = {
 		.run = cmd_board_update,
 		.example = "kettle leaderboard update vectoradd --deadline +7d --code-visibility ended",
 		.view = {.sentence =
-					 "Leaderboard {*leaderboard.name} is {changes?updated: {changes:and}|like that "
-					 "already}.{changes=task?\n{scores=left?Scores so far count no more ({ranked} place{ranked#|s}): "
+					 "{changes?Updated leaderboard {*leaderboard.name}: {changes:and}.|Leaderboard {*leaderboard.name} "
+					 "is already like that.}{changes=task?\n{scores=left?Scores so far count no more ({ranked} "
+					 "place{ranked#|s}): "
 					 "the rankings begin anew with submission {counts_from}.|Scores so far still count.}{open?\n{open} "
 					 "job{open# is|s are} queued or running, and end{open#s} on the version "
 					 "before.}}{tried@@\n{device}: "
@@ -136,7 +134,7 @@ const struct command commands[] = {
 		.answer = "`{\"changes\": [what became another], \"differs\": [files and keys of the task], \"scores\": "
 				  "\"kept\" or \"left\", \"ranked\": places in the rankings before, \"open\": jobs, \"counts_from\": "
 				  "id, \"leaderboard\", \"remarks\"}`."},
-	{"leaderboard.list", "lists the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"leaderboard.list", "list the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({FLAG("all"), .help = "the ended ones too"}), .run = cmd_board_list,
 		.view = {COLUMNS(COLUMN_CUT("name", "{name}"), COLUMN_CUT("devices", "{gpu_types}"),
 					 SPARE_COLUMN(3, "deadline", DEADLINE), SPARE_COLUMN(2, "", "{deadline:until}"),
@@ -147,13 +145,13 @@ const struct command commands[] = {
 			"`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
 			"\"visibility\", \"code\", \"jit_cache\", \"after_deadline\", \"creator\", \"created\", \"ended\"}]`, by "
 			"name."},
-	{"leaderboard.show", "shows a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"leaderboard.show", "show a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the ranking of this device alone; default: all"},
 			{FLAG("mine"), .help = "your own runs instead of everybody's best"},
 			{FLAG("practice"),
 				.help = "what was submitted after the deadline instead, which is outside of the ranking"},
 			{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N",
-				.help = "at most so many places"},
+				.help = "show at most N places"},
 			{OFFSET}),
 		.run = cmd_board_show,
 		.view = {.sentence = "\n{*device}",
@@ -162,8 +160,9 @@ const struct command commands[] = {
 			COLUMNS(COLUMN_RIGHT("rank", "{close?≈ }{rank}"), COLUMN_CUT("user", "{user_name?{user_name}|{user_id}}"),
 				COLUMN_RIGHT("score", "{submission_score:score}"), SPARE_COLUMN(2, "when", "{submission_time:time}"),
 				SPARE_COLUMN_RIGHT(3, "id", "{submission_id}"), SPARE_COLUMN_CUT(1, "file", "{submission_name}")),
-			.empty = "  {args.practice?nothing was practised here|{args.mine?you are not ranked here|no user is ranked "
-					 "here}}"},
+			.empty =
+				"  {args.practice?no practice submissions here|{args.mine?you are not ranked here|no user is ranked "
+				"here}}"},
 		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped.",
 		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", \"user_id\", "
 				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
@@ -180,8 +179,7 @@ const struct command commands[] = {
 				  "\"user_name\", \"time\": of its submission, \"score\": seconds}]}]}]}`; the last `limit` "
 				  "improvements, the "
 				  "oldest first. What does not count for the ranking is left out."},
-	{"leaderboard.task", "shows the task behind a leaderboard and how it is run", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_READ,
+	{"leaderboard.task", "show the task of a leaderboard and how it runs", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the plans for this device alone; default: for all"},
 			{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "the plans of this mode alone; default: of all"}),
 		.run = cmd_board_task, .example = "kettle leaderboard task vectoradd -o vectoradd",
@@ -191,7 +189,7 @@ const struct command commands[] = {
 				  "\"files\": {name: contents}, \"templates\": {language: {\"file_name\", \"text\"}}, \"hash\", "
 				  "\"plans\": [{\"device\", \"mode\", \"plan\" (plan.schema.json, with `{\"task\": name}` and "
 				  "`{\"submission\": true}` for contents) or \"error\"}]}`."},
-	{"leaderboard.template", "gives a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"leaderboard.template", "print a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME},
 			{"lang", ARGUMENT_STRING, .meta = "LANG",
 				.help = "a template by its name (Triton), or a language; needed where there are several"}),
@@ -200,7 +198,7 @@ const struct command commands[] = {
 				   "leaderboard and devices; description and deadline follow as comments.",
 		.answer = "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": \"template\" "
 				  "or \"skeleton\"}]}`."},
-	{"leaderboard.rate_limits", "lists the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"leaderboard.rate_limits", "list the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME},
 			{"category", ARGUMENT_CHOICE, .choices = rate_categories,
 				.help = "leaderboard: of ranked submissions; test: of all others"},
@@ -208,7 +206,7 @@ const struct command commands[] = {
 		.run = cmd_rate_limits, .hidden = true,
 		.answer = "`{\"leaderboard\", \"limits\": [{\"category\", \"device\": name or null for all together, "
 				  "\"per_hour\"}]}`."},
-	{"leaderboard.rate_limit", "shows, sets or removes rate limits of a leaderboard", .right = RIGHT_CREATOR,
+	{"leaderboard.rate_limit", "show, set or remove rate limits of a leaderboard", .right = RIGHT_CREATOR,
 		.kind = COMMAND_WRITE,
 		ARGUMENTS({BOARD_NAME},
 			{"category", ARGUMENT_CHOICE, .choices = rate_categories,
@@ -226,7 +224,7 @@ const struct command commands[] = {
 		.details = "Counted for each user over a rolling hour. Refused submissions and those that the engine failed do "
 				   "not count, deleted ones do.",
 		.answer = "as `leaderboard.rate_limits`, with what is there then."},
-	{"leaderboard.export", "writes the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
+	{"leaderboard.export", "export the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME},
 			{FLAG("private"), .help = "also while it is active: what is written is not for participants"},
@@ -242,10 +240,10 @@ const struct command commands[] = {
 				  "\"low\", \"high\"}]}], \"next\": what `after` gets the next page, or null}`. The command line asks "
 				  "for all pages and writes the submissions, each on a line; with --json as one array, and with -o "
 				  "`{\"file\", \"leaderboard\", \"submissions\"}`."},
-	{"leaderboard.join", "claims an invite to closed leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+	{"leaderboard.join", "join closed leaderboards with an invite", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({INVITE_CODE}), .run = cmd_invite_join, .view = {.sentence = "You may see {leaderboards:and} now."},
 		.answer = "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
-	{"invite.create", "makes invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+	{"invite.create", "create invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({POSITIONAL("name", BOARD), .repeated = true, .meta = "NAME", .help = "a leaderboard that it opens"},
 			{"count", ARGUMENT_INT, .default_value = "1", .min = 1, .max = INVITE_MAX_COUNT, .meta = "N",
 				.help = "how many codes"}),
@@ -257,7 +255,7 @@ const struct command commands[] = {
 			.line = "{}"},
 		.details = "Each code is for one user, and opens all of these leaderboards.",
 		.answer = "`{\"leaderboards\": [name], \"codes\"}`."},
-	{"invite.list", "lists the invites to a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_READ,
+	{"invite.list", "list the invites to a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME}, {LIMIT("1000", 1000)}, {OFFSET}), .run = cmd_invite_list,
 		.view = {.list = "invites",
 			COLUMNS(COLUMN("code", "{code}"), COLUMN_CUT("claimed by", "{user_name}"),
@@ -266,13 +264,13 @@ const struct command commands[] = {
 			.empty = "There is no invite; `kettle invite create NAME` makes one."},
 		.answer = "`{\"leaderboard\", \"count\", \"invites\": [{\"code\", \"user_id\": text or null, \"user_name\", "
 				  "\"claimed_at\", \"created_at\", \"leaderboards\"}]}`, newest first."},
-	{"invite.revoke", "takes an invite back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS({INVITE_CODE}),
+	{"invite.revoke", "revoke an invite", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS({INVITE_CODE}),
 		.run = cmd_invite_revoke,
-		.view = {.sentence = "The invite is revoked{was_claimed?: {*user_name} no longer sees {leaderboards:and}, "
+		.view = {.sentence = "Revoked the invite{was_claimed?: {*user_name} no longer sees {leaderboards:and}, "
 							 "unless another invite allows it}."},
 		.details = "The user who claimed it no longer sees the leaderboards; their submissions stay.",
 		.answer = "`{\"code\", \"was_claimed\", \"user_name\", \"leaderboards\"}`."},
-	{"harness.show", "gives the harness of a language", .also = "eval_code", .right = RIGHT_ANYBODY,
+	{"harness.show", "show the harness of a language", .also = "eval_code", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_ENGINE,
 		ARGUMENTS({POSITIONAL("language", STRING), .meta = "LANG",
 			.help = "a language that is loaded, by its name or another name of it"}),
@@ -280,15 +278,15 @@ const struct command commands[] = {
 		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
 				   "`leaderboard task` shows those.",
 		.answer = "`{\"language\", \"files\": [{\"name\", \"text\"}]}`."},
-	{"leaderboard.delete", "deletes a leaderboard with everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+	{"leaderboard.delete", "delete a leaderboard and everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({BOARD_NAME}, {FLAG("force"), .help = "also when it has submissions, which go with it"}),
 		.run = cmd_board_delete,
 		.view = {.sentence =
-					 "Leaderboard {*name} is deleted{submissions?, with {submissions} submission{submissions#|s}}."},
+					 "Deleted leaderboard {*name}{submissions? and its {submissions} submission{submissions#|s}}."},
 		.details =
 			"What runs is cancelled; submissions, runs, artifacts, invites and limits of the leaderboard are removed.",
 		.answer = "`{\"name\", \"submissions\": how many went with it}`."},
-	{"submit", "submits a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
+	{"submit", "submit a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
 		ARGUMENTS({RUN_MODE}, {POSITIONAL("file", FILE), .meta = "FILE", .help = "the source file"},
 			{BOARD, .help = "default: what the file's header says"},
 			{DEVICES,
@@ -306,7 +304,7 @@ const struct command commands[] = {
 			"\"remarks\": about directives that were not "
 			"read}`; on the command line, which "
 			"waits, what `submission.show` answers."},
-	{"submission.list", "lists submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"submission.list", "list submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME",
 					  .help = "only those on this leaderboard"},
 			{FLAG("all"), .help = "those of all users, for the leaderboard's creator and admins"}, {LIMIT("50", 100)},
@@ -316,16 +314,16 @@ const struct command commands[] = {
 					 SPARE_COLUMN_CUT(5, "user", "{args.all?{user_name}}"), SPARE_COLUMN_CUT(4, "file", "{file_name}"),
 					 SPARE_COLUMN(3, "mode", "{practice?practice|{mode}}"),
 					 SPARE_COLUMN(2, "when", "{submission_time:time}"),
-					 COLUMN_CUT("state", "{flagged?marked as a cheat|{state}}"),
-					 COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state}}}"),
+					 COLUMN_CUT("state", "{flagged?marked as a cheat|{state:word}}"),
+					 COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state:word}}}"),
 					 SPARE_COLUMN_CUT(1, "note", "{note:line}")),
 			.empty = "There is no submission."},
 		.answer =
 			"`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", \"state\", "
 			"\"practice\", \"note\", \"user_name\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
-	{"submission.show", "shows one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"submission.show", "show one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_show, .add = add_submission_places,
-		.details = "Of others it shows the code and the score of what is ranked, where the leaderboard opens that.",
+		.details = "Of other users' ranked submissions it shows code and score if the leaderboard allows that.",
 		.answer =
 			"`{\"id\", \"leaderboard_name\", \"file_name\", \"source\": its name in the job's folder, \"user_name\", "
 			"\"mode\", \"state\", \"done\", "
@@ -335,7 +333,7 @@ const struct command commands[] = {
 			"rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", \"waits\": why its device cannot "
 			"serve it now, \"place\": jobs before it, \"wait_s\": how long it is likely to wait, \"compilation\", "
 			"\"runs\", \"artifacts\", \"rank\"}]}`."},
-	{"submission.diff", "compares two submissions: their code, and the time of each case", .right = RIGHT_ANYBODY,
+	{"submission.diff", "compare the code and the times of two submissions", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, .slow = true,
 		ARGUMENTS({POSITIONAL("a", ID), .meta = "A", .help = "the number of the first submission"},
 			{POSITIONAL("b", ID), .meta = "B", .help = "the number of the second one"}),
@@ -352,10 +350,10 @@ const struct command commands[] = {
 			"\"ranked\" or \"benchmark\", \"cases\": [{\"spec\", \"a\", \"b\": {\"mean\", \"low\", \"high\"} or "
 			"null, \"percent\", \"significant\"}]}], \"cases_shown\": whether the runs of both may be read}`, times in "
 			"seconds; without devices where the leaderboards differ."},
-	{"submission.watch", "follows one of your submissions until its end", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+	{"submission.watch", "follow one of your submissions until it ends", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_watch, .example = "kettle submission watch 12",
 		.details = "It shows the place in the queue, how long the wait is likely to be, and the progress; then the "
-				   "report. Where no `kettle serve` is running, this process runs the submission itself.",
+				   "report. If no `kettle serve` is running, this process runs the submission itself.",
 		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"done\", \"jobs\": [{\"job\", \"device\", "
 				  "\"state\"}] that have not ended, \"seq\": number of the last event}`; on the command line, which "
 				  "waits, what `submission.show` answers."},
@@ -380,37 +378,34 @@ const struct command commands[] = {
 		.run = cmd_submission_artifact, .hidden = true,
 		.answer =
 			"`{\"artifact\", \"name\", \"size\", \"sha256\", \"offset\", \"base64\"}`, a part of at most 512 KiB."},
-	{"submission.cancel", "cancels what is queued or running of a submission", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_WRITE, ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_cancel,
-		.view = {.sentence = "Submission {args.id} is cancelled."},
+	{"submission.cancel", "cancel a queued or running submission", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_cancel,
+		.view = {.sentence = "Cancelled submission {args.id}."},
 		.answer = "`{\"id\", \"jobs\": [{\"job\", \"device\", \"attempt\"}]}`."},
-	{"submission.delete", "deletes a submission", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
-		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_delete,
-		.view = {.sentence = "Submission {args.id} is deleted."},
-		.details =
-			"It leaves the ranking; your next best run takes its place. What it used of a rate limit stays used.",
+	{"submission.delete", "delete a submission", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_delete, .view = {.sentence = "Deleted submission {args.id}."},
+		.details = "It leaves the ranking; your next best run takes its place. It still counts for rate limits.",
 		.answer = "`{\"id\", \"status\": \"ok\"}`."},
-	{"submission.rerun", "runs a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+	{"submission.rerun", "run a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({SUBMISSION_ID}, {DEVICES, .help = "where; default: everywhere it was submitted to"}, {NO_WAIT}),
 		.run = cmd_submission_rerun, .example = "kettle submission rerun 12 --device H100",
-		.details = "For the leaderboard's creator and admins. What was there counts until the new verdict is, which "
-				   "then takes its place, better or worse; where a machine fails again or the rerun is cancelled, the "
-				   "old one stays.",
+		.details = "For the leaderboard's creator and admins. The old verdict counts until the new one replaces it, "
+				   "better or worse. If a machine fails again or the rerun is cancelled, the old verdict stays.",
 		.answer = "as `submit`."},
-	{"submission.flag", "marks a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+	{"submission.flag", "mark a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({SUBMISSION_ID},
 			{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; its owner reads it"}),
 		.run = cmd_submission_flag,
 		.example = "kettle submission flag 12 --reason \"it returns the reference's cached output\"",
-		.view = {.sentence = "Submission {args.id} is marked as a cheat and counts no more."},
+		.view = {.sentence = "Marked submission {args.id} as a cheat; it no longer counts."},
 		.details = "For the leaderboard's creator and admins. It leaves the ranking and stays as evidence: its owner "
 				   "is informed and cannot delete it.",
 		.answer = "`{\"id\", \"status\": \"hacked\", \"reason\"}`."},
-	{"submission.unflag", "takes the mark as a cheat back", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
+	{"submission.unflag", "remove the mark as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_unflag,
-		.view = {.sentence = "Submission {args.id} is no longer marked as a cheat."}, .details = "It counts again.",
-		.answer = "`{\"id\", \"status\": \"ok\"}`."},
-	{"user.list", "lists the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ,
+		.view = {.sentence = "Submission {args.id} is no longer marked as a cheat and counts again."},
+		.details = "It counts again.", .answer = "`{\"id\", \"status\": \"ok\"}`."},
+	{"user.list", "list the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ,
 		ARGUMENTS({"role", ARGUMENT_CHOICE, .choices = roles, .help = "only those with this role"},
 			{FLAG("banned"), .help = "only those who are banned"}, {LIMIT("100", 1000)}, {OFFSET}),
 		.run = cmd_user_list,
@@ -421,7 +416,7 @@ const struct command commands[] = {
 			.empty = "There is no such user."},
 		.answer = "`[{\"user_id\": text, \"user_name\", \"role\", \"created\", \"banned\": time or null, "
 				  "\"ban_reason\", \"submissions\": how many, \"identities\": [{\"provider\", \"name\"}]}]`, by name."},
-	{"user.show", "shows a user with identities and ranks", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"user.show", "show a user with identities and ranks", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({"name", ARGUMENT_USER, .positional = true, .meta = "NAME", .help = USER_HELP "; default: yourself"}),
 		.run = cmd_user_show,
 		.view = {.sentence =
@@ -431,56 +426,54 @@ const struct command commands[] = {
 			.list = "ranks",
 			COLUMNS(COLUMN_CUT("leaderboard", "{leaderboard}"), COLUMN_CUT("device", "{device}"),
 				COLUMN_RIGHT("rank", "{rank} of {of}"), COLUMN_RIGHT("score", "{score:seconds}"))},
-		.details = "Others than yourself are for admins.",
+		.details = "Only admins may see other users.",
 		.answer = "the same of one, with \"subject\" and \"created\" of each identity, `\"joined\"`: names that lead "
 				  "to this user, and `\"ranks\": [{\"leaderboard\", \"device\", \"rank\", \"of\", \"score\"}]`."},
-	{"user.ban", "bans a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+	{"user.ban", "ban a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
 		ARGUMENTS({USER_NAME},
 			{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; the user reads it"}),
 		.run = cmd_user_ban, .example = "kettle user ban mallory --reason \"attacks the machine\"",
-		.view =
-			{.sentence =
-					"{*user_name} is banned{cancelled?; {cancelled:count} submission{cancelled# is|s are} cancelled}."},
+		.view = {.sentence = "Banned {*user_name}{cancelled?; cancelled {cancelled:count} submission{cancelled#|s}}."},
 		.details = "Nothing of theirs counts while they are banned; what they have queued or running is cancelled, and "
 				   "every command that changes something is refused with the reason.",
 		.answer = "`{\"user_id\", \"user_name\", \"cancelled\": [submission]}`."},
-	{"user.unban", "takes a ban back", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS({USER_NAME}),
+	{"user.unban", "lift a ban", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS({USER_NAME}),
 		.run = cmd_user_unban, .view = {.sentence = "{*user_name} is no longer banned."},
-		.details = "What they have counts again; what the ban cancelled stays cancelled.",
+		.details = "What they submitted counts again; what the ban cancelled stays cancelled.",
 		.answer = "`{\"user_id\", \"user_name\"}`."},
-	{"user.role", "gives a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+	{"user.role", "give a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
 		ARGUMENTS({USER_NAME}, {POSITIONAL("role", CHOICE), .choices = roles,
 								   .help = "creators make leaderboards, admins may do everything"}),
 		.run = cmd_user_role, .example = "kettle user role ada creator",
-		.view = {.sentence = "{*user_name} is {role}."}, .details = "The last admin keeps the role.",
+		.view = {.sentence = "{*user_name} is now {role}."}, .details = "The last admin keeps the role.",
 		.answer = "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
-	{"user.link", "joins two of your identities into one user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+	{"user.link", "merge two of your users into one", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({"code", ARGUMENT_STRING, .positional = true, .meta = "CODE",
 					  .help = "the other user's code; default: makes one"},
-			{FLAG("confirm"), .help = "joins them without a question"}),
+			{FLAG("confirm"), .help = "merges them without confirmation"}),
 		.run = cmd_user_link,
 		.view = {.sentence = "{code?{args.quiet?{code}|Your code is {*code}.\nThe user who types it becomes one with "
 							 "you: do that as your other user within ten minutes\n(`kettle user link {code}`), and "
 							 "show it to no one else.}|" JOINED "}"},
 		.details = "Without CODE it makes a code, which holds for ten minutes and works once. Typed as the other user, "
-				   "here or in another frontend, it joins its maker into that user: submissions, leaderboards, "
+				   "here or in another frontend, it merges its maker into that user: submissions, leaderboards, "
 				   "access, the higher role.",
 		.answer = "without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, "
 				  "both users as in `user.list`: only with `confirm` they are joined."},
-	{"user.join", "joins a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
-		ARGUMENTS({POSITIONAL("name", USER), .meta = "NAME", .help = "who is joined"},
+	{"user.join", "merge a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+		ARGUMENTS({POSITIONAL("name", USER), .meta = "NAME", .help = "who is merged"},
 			{POSITIONAL("into", USER), .meta = "INTO", .help = "who they are from then on"}),
 		.run = cmd_user_join, .example = "kettle user join ada-2 ada", .view = {.sentence = JOINED},
-		.details = "What user link does with a code, by an admin. It cannot be undone.",
+		.details = "Does what `user link` does with a code. This cannot be undone.",
 		.answer = "`{\"joined\": true, \"from\", \"into\"}`, both as they were."},
-	{"admin.resume", "accepts submissions", .also = "admin.start", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+	{"admin.resume", "accept submissions again", .also = "admin.start", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
 		.run = cmd_admin_resume, .view = {.sentence = ACCEPTING},
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
-	{"admin.pause", "accepts no more submissions", .also = "admin.stop", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+	{"admin.pause", "accept no more submissions", .also = "admin.stop", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
 		.run = cmd_admin_pause, .view = {.sentence = ACCEPTING},
-		.details = "Until `admin resume`, over restarts too. Accepted submissions still run.",
+		.details = "Lasts until `admin resume`, also over restarts. Accepted submissions still run.",
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
-	{"admin.stats", "shows how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
+	{"admin.stats", "show how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
 		ARGUMENTS({FLAG("last_day"), .help = "only of the last 24 hours"}, {BOARD, .help = "only of this leaderboard"}),
 		.run = cmd_admin_stats,
 		.view = {.sentence = ACCEPTING
@@ -491,16 +484,17 @@ const struct command commands[] = {
 			"`{\"status\": \"ok\", \"accepts_jobs\", \"stats\": {\"num_submissions\", \"sub_waiting\", \"num_users\", "
 			"\"num_unique_codes\", and for each device D \"num_run.D\", \"runs_passed.D\", \"runs_scored.D\", "
 			"\"runs_secret.D\", \"max_delay.D\", \"avg_delay.D\", \"total_runtime.D\"}}`; times in seconds."},
-	{"admin.backup", "copies the database into a file", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
-		ARGUMENTS({POSITIONAL("path", PATH), .meta = "FILE", .help = "a file that is not there yet"}),
+	{"admin.backup", "copy the database to a file", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
+		ARGUMENTS({POSITIONAL("path", PATH), .meta = "FILE", .help = "a file that does not exist yet"}),
 		.engine = cmd_admin_backup, .example = "kettle admin backup /var/backups/kettle-2026-07-01.db",
-		.view = {.sentence = "The database is copied to {path}: {bytes:bytes}, checked."},
+		.view = {.sentence = "Copied the database to {path} ({bytes:bytes}, checked)."},
 		.details =
-			"Beside a server too, which does not wait for it. The copy is one moment's, checked and on the disk when "
+			"Works while a server runs, which does not wait for it. The copy is one moment's, checked and on the disk "
+			"when "
 			"the command ends; nothing is overwritten. It holds every secret of the database. To go back to it, stop "
 			"Kettle and put it in the database's place, without the files that end in -wal and -shm.",
 		.answer = "`{\"path\", \"bytes\"}`."},
-	{"admin.export", "writes what the database holds for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
+	{"admin.export", "export the database for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "DIR", .help = "a folder, new or empty"},
 			{"format", ARGUMENT_CHOICE, .choices = formats, .default_value = "jsonl",
 				.help = "an object a line, or values between commas"}),
@@ -511,7 +505,7 @@ const struct command commands[] = {
 		.details = "Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its "
 				   "hash. Seeds, tokens, invite codes and identities are left out.",
 		.answer = "`{\"path\", \"files\": {name: rows}}`."},
-	{"admin.gc", "removes what is no longer needed", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+	{"admin.gc", "remove what is no longer needed", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		.engine = cmd_admin_gc,
 		.details = "Files that jobs left, logs and events older than the configuration says (retention), codes that "
 				   "have expired, contents that nothing uses, free pages of the database and its log. A server does it "
@@ -519,14 +513,13 @@ const struct command commands[] = {
 		.answer =
 			"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
 			"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
-	{"queue.place", "says how many jobs are before yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
+	{"queue.place", "show how many jobs are ahead of yours", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS({POSITIONAL("job", ID), .repeated = true, .meta = "JOB", .help = "the number of a job"}),
 		.engine = cmd_queue_place, .hidden = true,
 		.answer = "`{\"places\": [{\"job\", \"device\", \"place\": jobs before it, \"length\": of the queue, "
 				  "\"waits\": why the device cannot serve it now, \"wait_s\": how long it is likely to wait}]}`; of "
 				  "those jobs that are queued."},
-	{"device.list", "lists the devices, what they run on and what is queued", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_ENGINE,
+	{"device.list", "list the devices, their units and queues", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
 		ARGUMENTS({FLAG("known"), .help = "what is known of the machines, without waiting for an answer"}),
 		.engine = cmd_device_list,
 		.answer =
@@ -542,7 +535,7 @@ const struct command commands[] = {
 			"\"missing\": [tasks that were not measured, where it was interrupted]}, \"unreachable\": a sentence, "
 			"\"config\": the unit's section of the configuration, \"key\": its name in the database, both for "
 			"admins}]}]`."},
-	{"device.calibrate", "measures how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+	{"device.calibrate", "measure how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS({"device", ARGUMENT_DEVICE, .positional = true, .repeated = true, .meta = "DEVICE",
 					  .help = "a device; default: all of them"},
 			{FLAG("force"), .help = "also what is calibrated already"}),
@@ -561,23 +554,23 @@ const struct command commands[] = {
 				  "\"names\": {calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the "
 				  "score}, \"before\", \"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured "
 				  "now, \"error\", \"remarks\"}]}`."},
-	{"device.disable", "disables units of devices", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
-		ARGUMENTS({UNITS}, {"reason", ARGUMENT_STRING, .meta = "TEXT", .help = "why, for those who wait"}),
+	{"device.disable", "disable units of devices", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS({UNITS}, {"reason", ARGUMENT_STRING, .meta = "TEXT", .help = "the reason, shown to users who wait"}),
 		.engine = cmd_device_disable, .example = "kettle device disable H100.1 --reason 'a fan is broken'",
 		.view = {.list = "units", .line = CHANGED},
 		.details = "What runs there ends as usual, and nothing more is given to it until it is enabled, after a "
 				   "restart too. A unit whose GPU is missing or not free twice in a row, or whose kettle-exec does not "
 				   "answer for 30 s while it has jobs, is disabled by itself.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"disabled\", \"reason\"}]}`."},
-	{"device.enable", "enables units that were disabled", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
-		ARGUMENTS({UNITS}, {FLAG("test"), .help = "only where its machine says that it is in order"}),
+	{"device.enable", "enable units that were disabled", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS({UNITS}, {FLAG("test"), .help = "only if its machine reports that it is available"}),
 		.engine = cmd_device_enable, .example = "kettle device enable H100 --test",
 		.view = {.list = "units", .line = CHANGED},
 		.details = "A unit that was disabled for its GPU is also enabled by itself, once it is there and free again: "
 				   "that is looked at every minute.",
 		.answer =
 			"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},
-	{"task.read", "reads a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.read", "read a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH", .help = "a task"}, {TASK_LANG},
 			{FLAG("probe"), .help = "refuse it where a device at hand lacks what it needs"},
 			{FLAG("try"), .help = "with probe: run its template, too"},
@@ -585,16 +578,15 @@ const struct command commands[] = {
 		.engine = cmd_task_read, .hidden = true,
 		.answer = "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
 				  "\"remarks\", \"hash\", \"tried\": as in `task.check`, \"imported\": on any device}`."},
-	{"task.check", "checks tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.check", "check tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .repeated = true, .meta = "PATH",
 					  .help = "a task's folder, a zip of one, a reference file, or a competition"},
 			{FLAG("no_try"), .help = "runs no template"}, {TASK_LANG}),
 		.engine = cmd_task_check, .example = "kettle task check tasks/vectoradd_cpp competition.yaml",
-		.details =
-			"No database is needed. Errors name the file, the line and the nearest key. Where a device of the "
-			"configuration is this machine's, a little is built there, and what it lacks is named: cuBLAS, "
-			"NVRTC, CUTLASS, a library. Then the task's template runs the tests, once on each of its devices that "
-			"is free: a template may fail, but a fault of the task's own files is an error.",
+		.details = "Needs no database. Errors name the file, the line and the nearest key. If a configured device is "
+				   "on this machine, a small build shows what it lacks: cuBLAS, NVRTC, CUTLASS, a library. Then the "
+				   "task's template runs the tests, once on each of its devices that "
+				   "is free: a template may fail, but a fault of the task's own files is an error.",
 		.answer =
 			"`{\"tasks\": [{\"path\", \"ok\", \"error\", \"name\", \"lang\", \"tests\", \"benchmarks\", \"files\", "
 			"\"remarks\", \"tried\": [{\"device\", \"state\": as of a verdict, or \"skipped\", \"blame\", \"error\", "
@@ -602,7 +594,7 @@ const struct command commands[] = {
 			"printed that failed by the task's fault}]}], \"ok\"}`; of a "
 			"competition first `{\"path\", \"ok\", \"error\", \"competition\", \"file\", "
 			"\"deadline\", \"problems\"}`, then each problem as a task with `problem`, its name."},
-	{"task.run", "runs a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.run", "run a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(
 			{POSITIONAL("path", PATH), .meta = "PATH", .help = "the task: a folder, a zip of one, or a reference file"},
 			{POSITIONAL("file", PATH), .meta = "FILE", .help = "the submission"}, {RUN_MODE},
@@ -613,7 +605,7 @@ const struct command commands[] = {
 		.answer = "the verdict: `{\"task\", \"source\": as in `submission.show`, \"device\", \"mode\", \"state\", "
 				  "\"score\", \"error\", \"compilation\", "
 				  "\"runs\", \"kept\"}`."},
-	{"task.verify", "runs a task's solutions: right ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
+	{"task.verify", "run a task's solutions: correct ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH",
 					  .help = "the task; its solutions lie in solutions/correct and solutions/wrong beside it"},
@@ -626,7 +618,7 @@ const struct command commands[] = {
 		.answer =
 			"`{\"task\", \"device\", \"solutions\": [{\"name\", \"kind\": \"correct\" or \"wrong\", \"expected\", "
 			"\"mode\", \"found\", \"ok\": null where the run cannot tell, \"score\", \"error\"}], \"ok\"}`."},
-	{"task.pack", "packs a task and every file that it uses into a zip", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.pack", "pack a task and every file that it uses into a zip", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "DIR", .help = "the task"},
 			{FLAG("solutions"), .help = "with solutions/correct and solutions/wrong"}, {TASK_LANG}),
 		.engine = cmd_task_pack, .example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip",
@@ -634,9 +626,8 @@ const struct command commands[] = {
 				   "before. The same task gives the same bytes.",
 		.answer = "`{\"name\", \"hash\", \"files\": [path], \"size\", \"base64\": the zip}`; on the command line, "
 				  "which writes it, with `path` in place of `base64`."},
-	{"task.new", "begins a task with a copy of one that comes with Kettle", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL,
-		ARGUMENTS({POSITIONAL("dir", PATH), .meta = "DIR", .help = "the new folder, which must not be there yet"},
+	{"task.new", "start a task from a copy of a shipped one", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS({POSITIONAL("dir", PATH), .meta = "DIR", .help = "the new folder, which must not exist yet"},
 			{"from", ARGUMENT_STRING, .required = true, .meta = "NAME", .help = "a task that comes with Kettle"},
 			{FLAG("solutions"), .help = "with its solutions"}),
 		.engine = cmd_task_new, .example = "kettle task new mine --from vectoradd_cpp",
@@ -644,7 +635,7 @@ const struct command commands[] = {
 				   "name that is unknown lists the tasks that there are. KETTLE_TASKS names another folder of tasks.",
 		.answer = "`{\"name\", \"hash\", \"files\": {path: contents}, \"reference\": the name of a single reference "
 				  "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
-	{"competition.sync", "makes the leaderboards what a competition file says", .also = "problems.sync",
+	{"competition.sync", "bring leaderboards to what a competition file says", .also = "problems.sync",
 		.right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({POSITIONAL("problems", PROBLEMS), .meta = "PATH",
 					  .help = "a competition file, or a folder or zip that holds some"},
@@ -658,14 +649,14 @@ const struct command commands[] = {
 			"`{\"created\": [name], \"updated\": [name], \"unchanged\": [name], \"skipped\": [{\"name\", \"reason\"}], "
 			"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "
 			"[{\"name\", \"set\", \"action\", \"changes\", \"scores\", \"devices\", \"deadline\"}], \"dry_run\"}`."},
-	{"competition.read", "reads a competition and its tasks into one document", .also = "problems.read",
+	{"competition.read", "read a competition and its tasks into one document", .also = "problems.read",
 		.right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH", .help = "a competition"},
 			{"set", ARGUMENT_STRING, .meta = "NAME", .help = "only this one"}),
 		.engine = cmd_competition_read, .hidden = true,
 		.answer = "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
 				  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
-	{"complete", "lists what a shell may offer for an argument", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"complete", "list what a shell may offer for an argument", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({"what", ARGUMENT_CHOICE, .required = true, .choices = completed, .help = "names of what"},
 			{"prefix", ARGUMENT_STRING, .meta = "TEXT", .help = "what they begin with"},
 			{BOARD, .help = "only the devices of this leaderboard; default: those that are configured"},
@@ -674,19 +665,18 @@ const struct command commands[] = {
 		.answer =
 			"`[{\"value\", \"about\": a few words, or absent}]`, at most 100: leaderboards that the actor may see, "
 			"devices, or numbers of submissions, newest first."},
-	{"plugin.list", "lists the plugins that are loaded", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		.engine = cmd_plugin_list,
+	{"plugin.list", "list the loaded plugins", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL, .engine = cmd_plugin_list,
 		.view = {.list = "plugins",
 			COLUMNS(COLUMN("name", "{name}"), SPARE_COLUMN(3, "kind", "{kind}"),
 				SPARE_COLUMN(2, "version", "{version}"), COLUMN_CUT("state", "{error?{error}|{state}}"),
 				COLUMN_CUT("summary", "{summary}"), SPARE_COLUMN_CUT(1, "file", "{file}"))},
 		.answer = "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
-	{"plugin.info", "shows the options of a plugin", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"plugin.info", "show the options of a plugin", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("name", STRING), .meta = "NAME", .help = "a plugin that is loaded"}),
 		.engine = cmd_plugin_info,
 		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", \"max\", "
 				  "\"help\"}]}`."},
-	{"plugin.test", "checks whether a plugin conforms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"plugin.test", "check whether a plugin conforms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"}), .engine = cmd_plugin_test,
 		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
 	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
@@ -698,7 +688,7 @@ const struct command commands[] = {
 		.answer = "`{\"ok\", \"file\", \"config\": what is in force, \"faults\": [sentence], \"warnings\", "
 				  "\"toolkits\": [{\"runner\", "
 				  "\"tool\", \"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
-	{"config.reload", "makes the server load its configuration again", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+	{"config.reload", "reload the configuration of the running server", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		.served = true, .engine = cmd_config_reload,
 		.details =
 			"The `kettle serve` of this database reads its own file again, as on SIGHUP, and the answer says "
@@ -707,10 +697,10 @@ const struct command commands[] = {
 			"a fault and 3 where no server is running.",
 		.answer = "`{\"ok\": whether nothing needs a restart, \"file\", \"reloaded\": [{\"key\", \"change\"}], "
 				  "\"restart\": [{\"key\", \"change\"}]}`."},
-	{"version", "shows the version of Kettle and where each part of it was found", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL, .engine = cmd_version,
-		.details = "Parts are looked for from where the program lies, then where they were installed. The exit status "
-				   "is 3 where one is missing.",
+	{"version", "show the version of Kettle and where its parts are", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		.engine = cmd_version,
+		.details = "Parts are looked for relative to the program, then where they were installed. The exit status is 3 "
+				   "if one is missing.",
 		.answer = "`{\"version\", \"ok\", \"parts\": [{\"part\", \"path\", \"found\"}], \"config\", \"database\", "
 				  "\"machine\", \"kernel\", \"libc\", \"warnings\"}`."},
 	{0},

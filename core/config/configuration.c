@@ -151,7 +151,7 @@ set_database(struct config *config, const char *asked, struct kettle_error *err)
 	}
 	json_t *value = json_string(path);
 	if (!value)
-		return kettle_fail(err, KETTLE_EINVAL, "The path of the database is not text in UTF-8.");
+		return kettle_fail(err, KETTLE_EINVAL, "The path of the database is not UTF-8 text.");
 	json_object_set_new(config->root, "database", value);
 	return 0;
 }

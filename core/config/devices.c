@@ -139,7 +139,7 @@ make_devices_folders(const struct config *config, json_t *device, const char *ke
 	json_array_foreach(all, i, one) {
 		AUTO_FREE char *path = option_table_path(json_string_value(one), config->base);
 		if (json_array_append_new(list, json_string(path)) != 0)
-			return kettle_fail(err, KETTLE_EINVAL, "A path of `%s` is not text in UTF-8.", key);
+			return kettle_fail(err, KETTLE_EINVAL, "A path of `%s` is not UTF-8 text.", key);
 	}
 	if (given)
 		json_object_set(device, key, list);

@@ -59,9 +59,9 @@ default_value(const struct kettle_option *option, json_t **ret_value, struct ket
 		return 0;
 	if (option->type == KETTLE_OPTION_STRING || option->type == KETTLE_OPTION_PATH) {
 		*ret_value = json_string(text);
-		return *ret_value ? 0
-						  : kettle_fail(err, KETTLE_EINVAL, "The default of the option `%s` is not text in UTF-8.",
-								option->key);
+		return *ret_value
+				   ? 0
+				   : kettle_fail(err, KETTLE_EINVAL, "The default of the option `%s` is not UTF-8 text.", option->key);
 	}
 	struct kettle_error why = {0};
 	int rc = yaml_parse(option->key, text, strlen(text), ret_value, NULL, &why);
@@ -321,7 +321,7 @@ resolve_secret(const struct option_table *table, const char *env_key, const stru
 		return rc;
 	json_t *value = json_string(secret);
 	if (!value)
-		return kettle_fail(err, KETTLE_EINVAL, "The secret `%s` is not text in UTF-8.", name);
+		return kettle_fail(err, KETTLE_EINVAL, "The secret `%s` is not UTF-8 text.", name);
 	json_object_set_new(options, name, value);
 	return 0;
 }
@@ -337,7 +337,7 @@ finish_option(
 		return 0;
 	AUTO_FREE char *path = option_table_path(json_string_value(value), in->base);
 	if (json_object_set_new(options, option->key, json_string(path)) != 0)
-		return kettle_fail(err, KETTLE_EINVAL, "The path of the option `%s` is not text in UTF-8.", option->key);
+		return kettle_fail(err, KETTLE_EINVAL, "The path of the option `%s` is not UTF-8 text.", option->key);
 	return 0;
 }
 

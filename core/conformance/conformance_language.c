@@ -59,7 +59,7 @@ conformance_texts(struct subject *subject, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL, "It has no file extension, so nothing can be submitted in it.");
 	const char *comment = language->comment;
 	if (!comment || (strcmp(comment, "//") != 0 && !is_word(comment[0] == '/' ? comment + 1 : comment)))
-		return kettle_fail(err, KETTLE_EINVAL, "Its comment prefix is missing or no word.");
+		return kettle_fail(err, KETTLE_EINVAL, "Its comment prefix is missing or not a word.");
 	rc = check_words(language->extensions, "extensions", true, err);
 	if (rc == 0)
 		rc = check_words(language->aliases, "aliases", false, err);

@@ -216,7 +216,7 @@ conformance_options(struct subject *subject, struct kettle_error *err)
 		struct kettle_option option;
 		option_table_get(&table, i, &option);
 		if (!utf8_valid(option.help, strlen(option.help)))
-			return kettle_fail(err, KETTLE_EINVAL, "The help of `%s` is not text in UTF-8.", option.key);
+			return kettle_fail(err, KETTLE_EINVAL, "The help of `%s` is not UTF-8 text.", option.key);
 		json_t *wrong = wrong_value(option.type);
 		if (wrong && !is_refused(&table, json_pack("{s:o}", option.key, wrong)))
 			return kettle_fail(err, KETTLE_EINVAL, "A wrong value of `%s` is taken.", option.key);

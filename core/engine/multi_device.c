@@ -87,7 +87,7 @@ multi_device_refuse(struct engine_job *job, size_t need, struct kettle_error *er
 			"The task needs %zu devices at once, and `%s` has %zu on one machine; ask the operator of this Kettle.",
 			need, job->device->name, all);
 	(void)kettle_fail(err, KETTLE_EUNAVAIL,
-		"It needs %zu devices at once, and of the %zu of `%s` only %zu are in order.", need, all, job->device->name,
+		"It needs %zu devices at once, and of the %zu of `%s` only %zu are available.", need, all, job->device->name,
 		count_devices(job->unit, false));
 	job->needs = need;
 	job->waits = xstrdup(err->message);
@@ -196,6 +196,6 @@ multi_device_shortage(const struct device *device)
 		disabled = disabled || unit->removed ? disabled : unit;
 	}
 	return disabled
-			   ? json_sprintf("No unit of `%s` is in order. %s: %s", device->name, disabled->label, disabled->disabled)
+			   ? json_sprintf("No `%s` unit is available. %s: %s", device->name, disabled->label, disabled->disabled)
 			   : NULL;
 }

@@ -146,7 +146,7 @@ take_fault(struct engine *engine, struct unit *unit, const char *fault)
 {
 	char why[sizeof(unit->disabled)];
 	unit->faults++;
-	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is not in order: %s", unit->label, fault);
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is not available: %s", unit->label, fault);
 	if (unit->faults < ENGINE_FAULTS_MAX || unit->disabled[0])
 		return;
 	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->faults, fault);
@@ -284,7 +284,7 @@ unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done
 		return kettle_fail(
 			err, KETTLE_EUNAVAIL, "The runner `%s` cannot say how its machines are.", unit->runner->name);
 	if (unit->testing)
-		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is being tried already.", unit->label);
+		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is already being tested.", unit->label);
 	struct unit_test *test = xcalloc(1, sizeof(*test));
 	*test = (struct unit_test){.request.on_answer = on_health_described,
 		.engine = engine,

@@ -57,7 +57,7 @@ add_word(struct buf *text, const char *name, double ns, double spread)
 		buf_add(text, word.data, word.len);
 }
 
-/* Of the tasks' own, or of the others, at most so many. */
+/* Of the tasks' own, or of the others, show at most N. */
 static void
 add_words(struct buf *text, const json_t *names, const json_t *spreads, bool own, size_t most)
 {

@@ -141,7 +141,7 @@ check_needs(const struct plan *plan, size_t index, struct kettle_error *err)
 	json_t *need;
 	json_array_foreach(json_object_get(step->json, "needs"), i, need)
 		if (!find_plan_step(plan, index, json_string_value(need)))
-			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is no step before it.", step->id,
+			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is not a step before it.", step->id,
 				json_string_value(need));
 	return 0;
 }
@@ -154,14 +154,14 @@ check_input(const struct plan *plan, size_t index, const char *path, const json_
 	const char *from = member_string(input, "step"), *output = member_string(input, "output");
 	if (path_check_inside(path, NULL))
 		return kettle_fail(
-			err, KETTLE_EINVAL, "the input `%s` of the step `%s` is no path inside its folder.", path, id);
+			err, KETTLE_EINVAL, "the input `%s` of the step `%s` is not a path inside its folder.", path, id);
 	if (file && !json_object_get(json_object_get(plan->json, "files"), file))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "the step `%s` takes the file `%s`, which the plan does not have.", id, file);
 	const struct plan_step *earlier = from ? find_plan_step(plan, index, from) : NULL;
 	if (from && (!earlier || !list_has_text(json_object_get(earlier->json, "outputs"), output)))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"the step `%s` takes `%s` from `%s`, which is no output of a step before it.", id, output, from);
+			"the step `%s` takes `%s` from `%s`, which is not an output of a step before it.", id, output, from);
 	return 0;
 }
 
@@ -184,7 +184,7 @@ check_paths(const struct plan_step *step, const char *key, struct kettle_error *
 	json_t *path;
 	json_array_foreach(json_object_get(step->json, key), i, path)
 		if (path_check_inside(json_string_value(path), NULL))
-			return kettle_fail(err, KETTLE_EINVAL, "`%s` in the %s of the step `%s` is no path inside its folder.",
+			return kettle_fail(err, KETTLE_EINVAL, "`%s` in the %s of the step `%s` is not a path inside its folder.",
 				json_string_value(path), key, step->id);
 	return 0;
 }
@@ -199,7 +199,7 @@ check_kind(const struct plan_step *step, const struct plan *runs, struct kettle_
 	for (size_t i = 0; !run && i < ARRAY_SIZE(run_keys); i++)
 		if (json_object_get(step->json, run_keys[i]))
 			return kettle_fail(
-				err, KETTLE_EINVAL, "the step `%s` is no run, and yet it has `%s`.", step->id, run_keys[i]);
+				err, KETTLE_EINVAL, "the step `%s` is not a run, and yet it has `%s`.", step->id, run_keys[i]);
 	return 0;
 }
 

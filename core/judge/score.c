@@ -15,7 +15,7 @@
 #include "judge/completion.h"
 
 #define NS_PER_S 1e9
-#define WIDEST 2.0         /* an interval reaches at most so many times below and above its mean */
+#define WIDEST 2.0         /* an interval reaches show at most N times below and above its mean */
 #define CLOCKS_DIFFER 1.02 /* two clocks may, by so much: that of a device, that of a host */
 #define LEAST_OF_BEST 0.5  /* of the best call: no calibration makes a mean less than this */
 
@@ -77,7 +77,7 @@ check_calibrator(const json_t *result, size_t index, double mean, struct kettle_
 	double number = 0;
 	if (name && !calibration_is_name(name))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"its harness reported the calibrator `%.64s` for benchmark %zu, which is no name.", name, index + 1);
+			"its harness reported the calibrator `%.64s` for benchmark %zu, which is not a name.", name, index + 1);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		const char *text = result_value(result, "benchmark", index, times[i]);
 		if (text && !(number_parse(text, &number) && number > 0))

@@ -331,7 +331,7 @@ read_condition(const struct reader *reader)
 	if (error && !reader->step->secret)
 		FAIL(reader, "%s is void: %.400s", reader->name, error);
 	else if (error)
-		FAIL(reader, "%s is void: what it reported is not in order.", reader->name);
+		FAIL(reader, "%s is void: what it reported is malformed.", reader->name);
 	else if (member_string(reader->outcome->result, "check"))
 		fail_cases(reader);
 	else
@@ -349,7 +349,7 @@ read_passed_run(const struct reader *reader)
 		return;
 	if (report_check(reader->step, reader->outcome->result, &inner)) {
 		FAIL(reader, "%s is void: %s", reader->name,
-			reader->step->secret ? "what it reported is not in order." : inner.message);
+			reader->step->secret ? "what it reported is malformed." : inner.message);
 		return;
 	}
 	const char *trouble = member_string(reader->outcome->result, "profile.trouble");
@@ -387,7 +387,7 @@ read_error(const struct reader *reader)
 	if (missing)
 		kettle_fail(why, KETTLE_EUNAVAIL, "The board's machine lacks `%.100s`.", missing);
 	else
-		kettle_fail(why, KETTLE_EUNAVAIL, "The machine could not carry out %s: %.500s", reader->name,
+		kettle_fail(why, KETTLE_EUNAVAIL, "The machine could not run %s: %.500s", reader->name,
 			error ? error : "it did not say why.");
 }
 

@@ -143,7 +143,7 @@ garbage_collector_run(struct maintenance *m, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
 	if (m->gc) {
-		(void)kettle_fail(&err, KETTLE_ECONFLICT, "It is being done already.");
+		(void)kettle_fail(&err, KETTLE_ECONFLICT, "It is already running.");
 		answer(arg, &err, NULL);
 		return;
 	}

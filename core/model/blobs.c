@@ -118,7 +118,7 @@ blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_e
 		"SELECT f.name, b.data FROM task_files f JOIN blobs b ON b.id = f.blob WHERE f.task = ? ORDER BY f.name", "i",
 		task);
 	if (rc == KETTLE_EIO)
-		return kettle_fail(err, rc, "A file's name in the database is not text in UTF-8.");
+		return kettle_fail(err, rc, "A file's name in the database is not UTF-8 text.");
 	if (rc == 0)
 		*ret_bundle = json_incref(bundle);
 	return rc;

@@ -78,7 +78,7 @@ char *board_join(const json_t *names);
 int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err);
 /*
  * What a shell offers: [{"value": name, "about"}] of those that the actor may see and whose name begins with the prefix,
- * without case; at most so many, those that still accept submissions first. New reference.
+ * without case; show at most N, those that still accept submissions first. New reference.
  */
 int board_names(struct db *db, const struct actor *actor, const char *prefix, int64_t limit, json_t **ret_boards,
 	struct kettle_error *err);

@@ -221,7 +221,7 @@ check_free(const char *path, struct kettle_error *err)
 		entries++;
 	if (folder && entries <= 2)
 		return 0;
-	return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is there already%s: name a folder that is new or empty.", path,
+	return kettle_fail(err, KETTLE_ECONFLICT, "`%s` already exists%s: name a folder that is new or empty.", path,
 		folder ? " and not empty" : "");
 }
 

@@ -191,7 +191,7 @@ user_join(struct db *db, const struct user *from, const struct user *into, struc
 {
 	enum access_right role = from->role > into->role ? from->role : into->role;
 	if (from->banned || into->banned)
-		return kettle_fail(err, KETTLE_EACCES, "`%s` is banned: a ban is not to be got rid of by joining users.",
+		return kettle_fail(err, KETTLE_EACCES, "`%s` is banned: a ban cannot be removed by merging users.",
 			from->banned ? from->name : into->name);
 	int rc = move_all(db, from->id, into->id, err);
 	if (rc == 0)

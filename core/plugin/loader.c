@@ -125,10 +125,11 @@ check_head(const struct loader *loader, const struct kettle_plugin *plugin, size
 {
 	const struct loader_abi *abi = &loader->abi;
 	if (size < HEAD_SIZE)
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no Kettle plugin: its symbol `" SYMBOL "` is too small.", file);
+		return kettle_fail(
+			err, KETTLE_EINVAL, "%s is not a Kettle plugin: its symbol `" SYMBOL "` is too small.", file);
 	if (plugin->magic != KETTLE_PLUGIN_MAGIC)
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no Kettle plugin: its magic number is 0x%08x, not 0x%08x.", file,
-			plugin->magic, KETTLE_PLUGIN_MAGIC);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a Kettle plugin: its magic number is 0x%08x, not 0x%08x.",
+			file, plugin->magic, KETTLE_PLUGIN_MAGIC);
 	if (plugin->abi_major != abi->major)
 		return kettle_fail(err, KETTLE_EVERSION,
 			"%s was built for ABI %u.%u; this Kettle takes %u.%u: rebuild the plugin.", file, plugin->abi_major,
@@ -167,7 +168,7 @@ check_identity(
 {
 	const char *is = loader_kind_name(plugin->kind);
 	if (!is)
-		return kettle_fail(err, KETTLE_EINVAL, "%s: %u is no kind of plugin.", file, plugin->kind);
+		return kettle_fail(err, KETTLE_EINVAL, "%s: %u is not a kind of plugin.", file, plugin->kind);
 	if (kind && plugin->kind != kind)
 		return kettle_fail(err, KETTLE_EINVAL, "%s is a %s, not a %s: it belongs under `%s`.", file, is,
 			loader_kind_name(kind), loader_kind_section(plugin->kind));
@@ -292,7 +293,7 @@ check_twice(const struct loader *loader, const char *name, const char *file, str
 		const struct loaded_plugin *other = &loader->entries[i]->loaded;
 		if (strcmp(other->plugin.name, name) == 0)
 			return kettle_fail(
-				err, KETTLE_ECONFLICT, "%s: a plugin `%s` is loaded already, from %s.", file, name, other->file);
+				err, KETTLE_ECONFLICT, "%s: a plugin `%s` is already loaded, from %s.", file, name, other->file);
 	}
 	return 0;
 }
@@ -303,7 +304,7 @@ loader_take(const struct loader *loader, struct entry *entry, uint32_t kind, con
 {
 	const struct kettle_plugin *plugin = dlsym(entry->library, SYMBOL);
 	if (!plugin)
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no Kettle plugin: it has no symbol `" SYMBOL "`.", file);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a Kettle plugin: it has no symbol `" SYMBOL "`.", file);
 	int rc = check_head(loader, plugin, symbol_size(plugin), file, err);
 	if (rc)
 		return rc;
@@ -348,14 +349,15 @@ check_loader_file(const char *file, struct kettle_error *err)
 	bool elf = S_ISREG(st.st_mode) && read(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
 			   memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
 	if (!elf)
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no plugin: it is not a shared library.", file);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a plugin: it is not a shared library.", file);
 	bool ours = sizeof(void *) == (header.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4);
 	if (!ours || header.e_type != ET_DYN)
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no plugin: it is not a shared library for this machine.", file);
+		return kettle_fail(
+			err, KETTLE_EINVAL, "%s is not a plugin: it is not a shared library for this machine.", file);
 	/* The table of sections comes last: a file that ends before it was cut short, and mapping it would be fatal. */
 	if (header.e_ident[EI_CLASS] == ELFCLASS64 &&
 		header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize > (uint64_t)st.st_size)
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no plugin: the file is cut short.", file);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a plugin: the file is cut short.", file);
 	return 0;
 }
 
@@ -465,7 +467,7 @@ loader_find(const struct loader *loader, const char *name, char **ret_file, stru
 	struct stat st;
 	if (!name_is_good(name))
 		return kettle_fail(
-			err, KETTLE_EINVAL, "`%.64s` is no name of a plugin: those are of the form [a-z][a-z0-9_]*.", name);
+			err, KETTLE_EINVAL, "`%.64s` is not a name of a plugin: those are of the form [a-z][a-z0-9_]*.", name);
 	json_array_foreach(loader->path, i, folder) {
 		AUTO_BUF struct buf file = {0};
 		buf_printf(&file, "%s/%s" SUFFIX, json_string_value(folder), name);

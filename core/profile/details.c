@@ -142,7 +142,7 @@ details_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
 	struct page page = {.out = out};
 	if (!find_header(&csv, &page))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"What Nsight Compute wrote is no report: a details page has the columns `ID`, `Section Name`, `Metric "
+			"What Nsight Compute wrote is not a report: a details page has the columns `ID`, `Section Name`, `Metric "
 			"Name` and `Metric Value`.");
 	while (csv_next(&csv, &row))
 		add_row(&page, &row);

@@ -62,7 +62,7 @@ kernel_match_init(struct kernel_match *match, const struct profile_capture *capt
 		return 0;
 	if (regcomp(&match->regex, kernel + strlen(REGEX), REG_EXTENDED | REG_NOSUB) != 0)
 		return kettle_fail(
-			err, KETTLE_EINVAL, "The kernels cannot be chosen: the expression is no regular expression.");
+			err, KETTLE_EINVAL, "The kernels cannot be chosen: the expression is not a regular expression.");
 	match->compiled = true;
 	return 0;
 }

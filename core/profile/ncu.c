@@ -228,7 +228,7 @@ ncu_profile(struct profile *profile, struct kettle_error *err)
 	bool there = access(REPORT_FILE, F_OK) == 0;
 	(void)unlink(REPORT_FILE);
 	if (there)
-		profile_set_problem(profile, "What Nsight Compute left is no report, and is not kept.");
+		profile_set_problem(profile, "What Nsight Compute left is not a report, and is not kept.");
 	else
 		explain(profile, log);
 	return 0;

@@ -161,7 +161,7 @@ read_samples(const struct profile *profile, const char *recorded, struct perf_re
 		stacks_end(&reader->stacks);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
-			err, rc, "what perf recorded is no report: it has lines of more than %d bytes.", STACKS_MAX_LINE);
+			err, rc, "what perf recorded is not a report: it has lines of more than %d bytes.", STACKS_MAX_LINE);
 	if (rc == 0 && reader->stacks.root.samples == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "perf took no sample: the calls are too short for it.");
 	return rc;

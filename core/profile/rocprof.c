@@ -66,7 +66,7 @@ add_trace(const char *path, int to, uint64_t *used, struct kettle_error *err)
 	struct stat st;
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-		return kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is no trace: it is empty, or no file.");
+		return kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is not a trace: it is empty, or no file.");
 	if ((uint64_t)st.st_size > MAX_TRACE_BYTES - *used)
 		return kettle_fail(err, KETTLE_ETOOBIG, "The traces are larger than the %llu MiB that are kept.",
 			(unsigned long long)(MAX_TRACE_BYTES >> 20));
@@ -76,7 +76,7 @@ add_trace(const char *path, int to, uint64_t *used, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EIO, "A trace could not be read: %s.", strerror(errno));
 	int rc = 0;
 	if (!is_trace(data, size))
-		rc = kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is no trace: it is not made of packets.");
+		rc = kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is not a trace: it is not made of packets.");
 	else if (write_all(to, data, size) != 0)
 		rc = kettle_fail(err, KETTLE_EIO, "The trace could not be written: %s.", strerror(errno));
 	(void)munmap(data, size);

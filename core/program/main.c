@@ -221,11 +221,11 @@ reload(void *arg, json_t **ret_result, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_ECANCELED, "The engine is stopping.");
 	int rc = take_over(app, &taken, &left, &why);
 	if (rc < 0) {
-		log_write(KETTLE_LOG_ERROR, "kettle", "the configuration stays as it was: %s", why.message);
-		return kettle_fail(err, rc, "The configuration stays as it was: %s", why.message);
+		log_write(KETTLE_LOG_ERROR, "kettle", "the configuration is unchanged: %s", why.message);
+		return kettle_fail(err, rc, "The configuration is unchanged: %s", why.message);
 	}
 	if (json_array_size(taken) + json_array_size(left) == 0)
-		log_write(KETTLE_LOG_INFO, "kettle", "reloaded: the configuration is as it was");
+		log_write(KETTLE_LOG_INFO, "kettle", "reloaded: nothing has changed");
 	log_changes(KETTLE_LOG_INFO, "reloaded", taken);
 	log_changes(KETTLE_LOG_WARNING, "needs a restart", left);
 	*ret_result = json_pack("{s:b, s:s?, s:O, s:O}", "ok", json_array_size(left) == 0, "file", app->config->file,

@@ -58,8 +58,7 @@ sandbox_level_parse(const char *text, enum sandbox_level *ret_level, struct kett
 			*ret_level = (enum sandbox_level)i;
 			return 0;
 		}
-	return kettle_fail(
-		err, KETTLE_EINVAL, "`%.100s` is no level of the sandbox; there are full, reduced and off.", text);
+	return kettle_fail(err, KETTLE_EINVAL, "`%.100s` is not a sandbox level: use full, reduced or off.", text);
 }
 
 const char *

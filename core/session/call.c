@@ -102,7 +102,7 @@ run_reader(struct call *call, int rc, sqlite3 *handle_take)
 	if (rc == 0)
 		rc = run_on_store(&db, call, err);
 	if (rc < 0 && err->code == 0)
-		(void)kettle_fail(err, rc, "The database could not do it.");
+		(void)kettle_fail(err, rc, "The database operation failed.");
 	if (rc == 0)
 		err->code = 0;
 	if (db.handle && !sqlite3_get_autocommit(db.handle))
@@ -197,7 +197,7 @@ run_at_owner(struct call *call)
 	/* This process ends with its own jobs, so it takes none that its caller does not wait for. */
 	if (!call->core->setup.stays && member_true(call->args, "no_wait")) {
 		call_fail(call, KETTLE_EUNAVAIL,
-			"No engine stays on the database %s to run the submission; start `kettle serve`, or submit without "
+			"No `kettle serve` is running on the database %s to judge the submission: start it, or submit without "
 			"--no-wait.",
 			call->core->setup.database);
 		return;

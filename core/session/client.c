@@ -44,9 +44,9 @@ give_back(const struct client *client, struct call *call)
 		err = client->refused;
 	else if (call->command->kind == COMMAND_WRITE && client->greeted && !client->bye)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
-			"The engine went away before it answered; look whether the command took effect before you try again.");
+			"The engine ended before it answered: check whether the command took effect before you try again.");
 	else if (call->tries >= MAX_TRIES)
-		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "The engine went away %u times before it answered.", call->tries);
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "The engine ended %u times before it answered.", call->tries);
 	if (err.code < 0)
 		client->events->answered(call, &err, NULL);
 	else

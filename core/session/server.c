@@ -283,8 +283,8 @@ on_server_closed(void *arg)
 static void
 server_refuse(struct connection *connection)
 {
-	AUTO_JSON json_t *busy = json_pack(
-		"{s:s}", "busy", "The engine serves as many command lines as it can at the moment; try again in a moment.");
+	AUTO_JSON json_t *busy =
+		json_pack("{s:s}", "busy", "The engine already serves as many command lines as it can; try again in a moment.");
 	json_socket_send(connection->peer, busy);
 	json_socket_finish(connection->peer);
 }

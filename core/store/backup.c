@@ -31,7 +31,7 @@ fail_backup_path(const char *path, int number, struct kettle_error *err)
 {
 	if (number == EEXIST || number == ENOTEMPTY)
 		return kettle_fail(
-			err, KETTLE_ECONFLICT, "`%s` exists already, and nothing is overwritten: name another.", path);
+			err, KETTLE_ECONFLICT, "`%s` already exists and is not overwritten: name another file.", path);
 	return kettle_fail(err, number == EACCES || number == EPERM ? KETTLE_EACCES : KETTLE_EIO,
 		"`%s` cannot be written: %s.", path, strerror(number));
 }

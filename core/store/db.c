@@ -183,7 +183,7 @@ db_query(struct db *db, struct kettle_error *err, db_row row, void *arg, const c
 	return rc;
 }
 
-/* Text of a column; what is no UTF-8 (a damaged database) is cleaned. */
+/* Text of a column; what is not UTF-8 (a damaged database) is cleaned. */
 static json_t *
 text_value(const char *text, size_t size)
 {

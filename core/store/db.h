@@ -46,7 +46,7 @@ int db_int(struct db *db, int64_t *ret_value, struct kettle_error *err, const ch
 int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db);
 
-/* A text column as a string, with what is no UTF-8 cleaned. New reference. */
+/* A text column as a string, with what is not UTF-8 cleaned. New reference. */
 json_t *db_text(sqlite3_stmt *row, int column);
 /* Copies a text column into an array of size bytes; "" for NULL. */
 void db_copy_text(char *to, size_t size, sqlite3_stmt *row, int column);

@@ -128,7 +128,7 @@ prepare_file(const char *path, bool *ret_created, uint64_t *ret_size, struct ket
 	if (fstat(fd, &status) != 0)
 		return fail_open(path, errno, err);
 	if (!S_ISREG(status.st_mode))
-		return kettle_fail(err, KETTLE_EINVAL, "%s is no ordinary file: a database is one.", path);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a regular file, so it is no database.", path);
 	if (status.st_size > 0) {
 		ssize_t got = pread(fd, header, sizeof(header), 0);
 		if (got < 0)

@@ -161,7 +161,7 @@ op_run(struct db *db, struct op *op)
 		rc = op->run(db, op->arg, &op->err);
 	if (rc < 0) {
 		if (op->err.code == 0)
-			(void)kettle_fail(&op->err, rc, "The database could not do it.");
+			(void)kettle_fail(&op->err, rc, "The database operation failed.");
 		while (json_array_size(db->events) > events)
 			(void)json_array_remove(db->events, json_array_size(db->events) - 1);
 		if (!sqlite3_get_autocommit(db->handle))
@@ -268,7 +268,7 @@ query_run(struct db_thread *thread_of, struct op *op)
 	if (rc == 0)
 		rc = op->run(db, op->arg, &op->err);
 	if (rc < 0 && op->err.code == 0)
-		(void)kettle_fail(&op->err, rc, "The database could not do it.");
+		(void)kettle_fail(&op->err, rc, "The database operation failed.");
 	if (rc >= 0)
 		op->err.code = 0;
 	if (!sqlite3_get_autocommit(db->handle))

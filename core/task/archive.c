@@ -54,7 +54,7 @@ fail_damaged(const struct task_archive *archive, zip_error_t *error, struct kett
 	const char *why = zip_error_strerror(error);
 	AUTO_BUF struct buf clean = {0};
 	(void)utf8_sanitize(why, strlen(why), &clean);
-	return kettle_fail(err, KETTLE_EINVAL, "%s: the archive is damaged, or no zip: %s.", archive->label,
+	return kettle_fail(err, KETTLE_EINVAL, "%s: the archive is damaged or not a zip: %s.", archive->label,
 		clean.data ? clean.data : "it cannot be read");
 }
 
@@ -87,7 +87,7 @@ check_archive_name(const struct task_archive *archive, const char *name, struct 
 {
 	struct kettle_error why = {0};
 	if (!utf8_valid(name, strlen(name)))
-		return fail_entry(archive, name, "has a name that is no UTF-8", err);
+		return fail_entry(archive, name, "has a name that is not UTF-8", err);
 	if (name[0] == '/')
 		return fail_entry(archive, name, "has an absolute name; names must be relative", err);
 	if (strlen(name) > PATH_INSIDE_MAX)

@@ -21,7 +21,7 @@ struct task_archive;
  * Unpacks a zip. Every name is a relative path of UTF-8 that stays inside (file.h: path_check_inside), and stands once;
  * folders need no entry. `__MACOSX` and `.DS_Store` are passed over, an archive inside the archive is a file like
  * others. label precedes messages ("X.zip"). EINVAL: damaged, encrypted, no zip, empty, a link, a device, a name
- * that is absolute, leaves the archive, is no UTF-8 or occurs twice; ETOOBIG: over a limit. [any]
+ * that is absolute, leaves the archive, is not UTF-8 or occurs twice; ETOOBIG: over a limit. [any]
  */
 int task_archive_read(
 	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err);

@@ -143,7 +143,7 @@ read_competition_task(
 		const char *slash = strrchr(directory, '/');
 		rc = utf8_valid(text, size)
 				 ? task_single_load(reader->languages, slash ? slash + 1 : directory, text, size, NULL, &raw, err)
-				 : kettle_fail(err, KETTLE_EINVAL, "`%s` is no text in UTF-8.", directory);
+				 : kettle_fail(err, KETTLE_EINVAL, "`%s` is not UTF-8 text.", directory);
 	} else if (rc == 0)
 		rc = task_folder_load(reader->languages, &source_dir, source_dir_name(&source_dir), &raw, err);
 	return rc ? rc : task_complete(reader->languages, raw, ret_bundle, err);

@@ -182,7 +182,7 @@ put_solution_folder(struct pack_builder *builder, const char *folder, struct ket
 		char path[300];
 		int len = snprintf(path, sizeof(path), "%s/%s", folder, json_string_value(name));
 		if (len >= (int)sizeof(path) || !is_ascii(path))
-			return kettle_fail(err, KETTLE_EINVAL, "The name of the solution `%.100s` is too long, or no plain text.",
+			return kettle_fail(err, KETTLE_EINVAL, "The name of the solution `%.100s` is too long or not plain text.",
 				json_string_value(name));
 		int rc = source_dir_read(&builder->form.source_dir, path, 0, TASK_MAX_BYTES, &data, &size, err);
 		if (rc)
@@ -316,9 +316,9 @@ task_pack_reference(
 		return rc;
 	const struct task_form *form = &builder.form;
 	if (form->kind != TASK_FORM_SINGLE)
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no single reference file.", path);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is not a single reference file.", path);
 	if (json_object_set_new(builder.files, form->name, contents_json(form->text, form->size)) != 0)
-		return kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is no UTF-8.", form->name);
+		return kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is not UTF-8.", form->name);
 	if (solutions)
 		rc = put_solutions(&builder, err);
 	if (rc)

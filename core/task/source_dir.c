@@ -67,7 +67,7 @@ source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettle_er
 	if (!real || stat(real, &st) != 0)
 		return fail_source_path(path, err);
 	if (!S_ISDIR(st.st_mode))
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no folder.", path);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is not a folder.", path);
 	*ret_dir = (struct source_dir){.dir = STEAL(real)};
 	return 0;
 }

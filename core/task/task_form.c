@@ -204,7 +204,7 @@ open_competition(struct task_form *form, const char *path, struct kettle_error *
 		return rc;
 	form->kind = TASK_FORM_COMPETITION;
 	form->competitions = json_pack("[s]", base_name(path));
-	return form->competitions ? 0 : kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is no UTF-8.", base_name(path));
+	return form->competitions ? 0 : kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is not UTF-8.", base_name(path));
 }
 
 static int
@@ -218,8 +218,8 @@ open_single(struct task_form *form, const char *path, struct kettle_error *err)
 		return rc;
 	if (!utf8_valid(form->text, form->size))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"`%s` is neither a task's folder nor its " YML_NAME ", nor a zip, nor a reference file: it is no text in "
-			"UTF-8.",
+			"`%s` is neither a task's folder nor its " YML_NAME
+			", nor a zip, nor a reference file: it is not UTF-8 text.",
 			path);
 	/* Its other files, such as solutions, lie beside it. */
 	rc = open_folder_of(form, path, err);

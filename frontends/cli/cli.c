@@ -102,7 +102,7 @@ group_alone(const struct line *line, int words)
 	json_t *value;
 	json_object_foreach(names, name, value)
 		buf_printf(&list, "%s%s", list.len ? ", " : "", name);
-	kettle_fail(&err, KETTLE_EINVAL, "`kettle %s` is followed by one of: %s.", line->argv[0], list.data);
+	kettle_fail(&err, KETTLE_EINVAL, "`kettle %s` needs one of: %s.", line->argv[0], list.data);
 	return usage(line, &err);
 }
 

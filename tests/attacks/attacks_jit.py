@@ -54,7 +54,7 @@ ATTACKS = {
     "locks": ("put('locks/a'); put('triton/locks/b')", []),
     "a name with a line end": ("put('a\\nb')", []),
     "a name that a terminal obeys": ("put('a\\x1b[31m')", []),
-    "a name that is no text": ("open(b'out/cache/\\xff\\xfe', 'w').close()", []),
+    "a name that is not text": ("open(b'out/cache/\\xff\\xfe', 'w').close()", []),
     "a name that turns text around": ("put('a\\u202eb')", None),
     "a long path": ("os.chdir('out/cache')\nfor i in range(20):\n    os.mkdir('x' * 250)\n    os.chdir('x' * 250)\nopen('y', 'w').close()", []),
     "deep folders": ("os.chdir('out/cache')\nfor i in range(90):\n    os.mkdir('x')\n    os.chdir('x')\nopen('y', 'w').close()", None),

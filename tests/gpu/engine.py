@@ -100,7 +100,7 @@ class Engine:
         return self.here.commands.run(self.kettle, *args, limit=limit, env=self.env, cwd=self.folder, user=self.user, quiet=quiet)
 
     def json(self, *args, limit=60, quiet=False):
-        """What a command answers, whatever its exit status; raises Trouble where it is no answer."""
+        """What a command answers, whatever its exit status; raises Trouble where it is not an answer."""
         done = self.run("--json", *args, limit=limit, quiet=quiet)
         try:
             answer = json.loads(done.stdout)

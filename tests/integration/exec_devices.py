@@ -132,7 +132,7 @@ def throttled(folder):
 
 
 def throttled_again(folder):
-    """A step that is throttled twice keeps its result; one that did not pass is not repeated; a power cap is no heat"""
+    """A step that is throttled twice keeps its result; one that did not pass is not repeated; a power cap is not a heat"""
     with start(folder, *[(at, ALWAYS, "thermal_ns", 0, at * 10**9) for at in range(1, 40)], (0, ALWAYS, "reasons", 1, 4)) as x:
         outcome = x.one(device_step(), unit={"gpu": 0})
         equal((outcome["device"]["repeated"], outcome["device"]["throttled"]), (True, ["thermal"]))

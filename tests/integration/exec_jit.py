@@ -118,7 +118,7 @@ HOSTILE = {
     "locks": "os.mkdir('out/cache/triton/locks'); put('triton/locks/a', 'x'); put('locks', 'x')",
     "a name with a line end": "put('a\\nb', 'x')",
     "a name with an escape": "put('a\\x1b[31m', 'x')",
-    "a name that is no text": "open(b'out/cache/\\xff', 'w').write('x')",
+    "a name that is not text": "open(b'out/cache/\\xff', 'w').write('x')",
     "a long name": "os.chdir('out/cache')\nfor i in range(30):\n  os.mkdir('x' * 200)\n  os.chdir('x' * 200)\nopen('y', 'w').write('x')",
     "deep folders": "os.chdir('out/cache')\nfor i in range(60):\n  os.mkdir('x')\n  os.chdir('x')\nopen('y', 'w').write('x')",
     "a link for the cache": "os.rename('out/cache', 'out/away'); os.symlink('/etc', 'out/cache')",

@@ -88,7 +88,7 @@ def bad_plans(folder):
 
 
 def bad_lines(folder):
-    """A line that is no JSON or names no job is answered with an error, and the next one is read"""
+    """A line that is not a JSON or names no job is answered with an error, and the next one is read"""
     with Exec(folder) as x:
         for line in (b"{", b"[]", b"nonsense", b"\xff\xfe", b"{\"op\":\"run\"}", b"{\"op\":\"run\",\"job\":\"a\\u0000b\"}", b"{\"op\":\"dance\",\"job\":\"x\"}", b"{}",
                      b"{\"op\":\"run\",\"job\":7,\"plan\":{}}", b"{\"op\":\"cancel\"}", b"[" * 10000, b"{\"op\":\"run\",\"job\":\"\",\"plan\":{}}"):
@@ -432,7 +432,7 @@ def doctor(folder):
         other = subprocess.run([PROGRAM, *mode, "--state", os.fsencode(folder) + b"/\xff"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         equal(other.stdout, "")
         equal(other.returncode, 2)
-        contains(other.stderr, "is not text in UTF-8: give another one with --state")
+        contains(other.stderr, "is not UTF-8 text: give another one with --state")
     with open(os.path.join(folder, "bad.yml"), "w") as file:
         file.write("level: full\nstat: /x\n")
     answer = subprocess.run(command + ["--config", os.path.join(folder, "bad.yml")], stderr=subprocess.PIPE, text=True)

@@ -113,7 +113,7 @@ def several(folder):
 
 
 def spares_time_alone(folder):
-    """It is no part of the key of what uses it"""
+    """It is not a part of the key of what uses it"""
     with Exec(folder) as x:
         using = user(cache=True, outputs=[])
         first = made(x, shared(), using)

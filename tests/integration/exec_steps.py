@@ -153,7 +153,7 @@ def outputs(folder):
             equal(outcome["state"], "failed")
             contains(outcome["error"], wanted)
         outcome = x.one(shell("mkdir out/d; echo >out/d/x; ln -s d out/l", outputs=["l/x"]))
-        contains(outcome["error"], "no folder")
+        contains(outcome["error"], "not a folder")
         outcome = x.one(shell("d=out/x; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34; "
                               "do mkdir $d; d=$d/a; done", outputs=["x"]))
         contains(outcome["error"], "nested deeper")

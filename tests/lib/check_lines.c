@@ -18,7 +18,7 @@ check_line(const json_t *schema, const char *line, size_t number)
 	(void)snprintf(name, sizeof(name), "line %zu", number);
 	if (value && schema_check(schema, value, name, NULL, &err) == 0)
 		return 0;
-	printf("%s\n%.2000s\n", value ? err.message : "It is no JSON:", line);
+	printf("%s\n%.2000s\n", value ? err.message : "It is not JSON:", line);
 	return 1;
 }
 

@@ -17,7 +17,7 @@ def boards():
     given = os.environ.get("KETTLE_TEST_PYTHON")
     if given:
         if not os.path.isabs(given) or not os.access(given, os.X_OK):
-            sys.exit(f"Bail out! KETTLE_TEST_PYTHON is {given}, which is no absolute path of a program")
+            sys.exit(f"Bail out! KETTLE_TEST_PYTHON is {given}, which is not an absolute path of a program")
         return given
     return SYSTEM if os.access(SYSTEM, os.X_OK) else sys.executable
 

@@ -117,7 +117,7 @@ test_update(void **arg)
 		RUN(state, "leaderboard", "update", "vectoradd", "--deadline", "none", "--code-visibility", "ended"), 0);
 	assert_string_equal(state->out,
 		"Remark: Odd.\n"
-		"Leaderboard vectoradd is updated: task, deadline and code.\n"
+		"Updated leaderboard vectoradd: task, deadline and code.\n"
 		"Scores so far count no more (12 places): the rankings begin anew with submission 31.\n"
 		"1 job is queued or running, and ends on the version before.\n");
 	cli_host_answer(&state->host, "leaderboard.update",
@@ -128,7 +128,7 @@ test_update(void **arg)
 	cli_host_answer(&state->host, "leaderboard.update",
 		json_pack("{s:[], s:{s:s}}", "changes", "leaderboard", "name", "vectoradd"));
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 0);
-	assert_string_equal(state->out, "Leaderboard vectoradd is like that already.\n");
+	assert_string_equal(state->out, "Leaderboard vectoradd is already like that.\n");
 	cli_host_refuse(&state->host, "leaderboard.update", KETTLE_ECONFLICT, "It would; say `force` if that is meant.");
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 2);
 	assert_string_equal(state->err, "kettle: It would; say `--force` if that is meant.\n");
@@ -192,7 +192,7 @@ test_task_folder(void **arg)
 	snprintf(folder, sizeof(folder), "%s", below(state, "new"));
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
 	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", folder), 0);
-	HAS(state->out, "The task is in ");
+	HAS(state->out, "Wrote the task to ");
 	HAS(state->out, "/new/tasks/tiny.\n");
 	/* As deep as its sources lead above it, so that task.yml is valid there. */
 	assert_file(state, "new/tasks/tiny/task.yml", "lang: py\n");
@@ -204,7 +204,7 @@ test_task_folder(void **arg)
 	/* An existing folder is never overwritten. */
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
 	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", folder), 2);
-	HAS(state->err, "exists, and nothing is overwritten");
+	HAS(state->err, "already exists and is not overwritten");
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
 	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd", "-o", "/nowhere/x"), 2);
 	HAS(state->err, "`/nowhere/x` cannot be written: No such file or directory.");
@@ -266,7 +266,7 @@ test_template(void **arg)
 	assert_file(state, "a.py", "import a\n");
 	cli_host_answer(&state->host, "leaderboard.template", templates(1));
 	assert_int_equal(RUN(state, "leaderboard", "template", "vectoradd", "-o", below(state, "a.py")), 2);
-	HAS(state->err, "nothing is overwritten");
+	HAS(state->err, "is not overwritten");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_answer(&state->host, "leaderboard.template", templates(2));
 	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "template", "vectoradd", NULL}), 0);
@@ -338,8 +338,7 @@ test_invites(void **arg)
 		json_pack(
 			"{s:s, s:b, s:s, s:[s]}", "code", "abc", "was_claimed", 1, "user_name", "alice", "leaderboards", "a"));
 	assert_int_equal(RUN(state, "invite", "revoke", "abc"), 0);
-	assert_string_equal(
-		state->out, "The invite is revoked: alice no longer sees a, unless another invite allows it.\n");
+	assert_string_equal(state->out, "Revoked the invite: alice no longer sees a, unless another invite allows it.\n");
 	cli_host_answer(&state->host, "leaderboard.join", json_pack("{s:s, s:[s]}", "status", "ok", "leaderboards", "a"));
 	assert_int_equal(RUN(state, "leaderboard", "join", "abc"), 0);
 	assert_string_equal(state->out, "You may see a now.\n");
@@ -401,7 +400,7 @@ test_export(void **arg)
 	assert_int_equal(json_array_size(array), 3);
 	/* A file is replaced only by a whole one. */
 	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", below(state, "x.jsonl")), 0);
-	HAS(state->out, "3 submissions of vectoradd are in ");
+	HAS(state->out, "Wrote 3 submissions of vectoradd to ");
 	assert_file(state, "x.jsonl", lines);
 	cli_host_answer(&state->host, "leaderboard.export", page(1, 2, 2));
 	cli_host_refuse(&state->host, "leaderboard.export", KETTLE_ENOENT, "There is no leaderboard.");
@@ -424,7 +423,7 @@ test_complete(void **arg)
 {
 	struct state *state = *arg;
 	assert_int_equal(RUN(state, "__complete", "leaderboard", "s"), 0);
-	assert_string_equal(state->out, "show\tshows a leaderboard and its rankings\n");
+	assert_string_equal(state->out, "show\tshow a leaderboard and its rankings\n");
 	cli_host_answer(&state->host, "complete",
 		json_pack("[{s:s, s:s}, {s:s}, {s:s}, {s:s}]", "value", "matmul", "about", "CPU\n\tH100", "value", "$(reboot)",
 			"value", "--yes", "value", "a b"));

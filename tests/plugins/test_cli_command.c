@@ -134,8 +134,7 @@ test_create(void **arg)
 	assert_json(state->host.actor, "{\"provider\":\"cli\",\"subject\":\"alice\",\"name\":\"alice\"}");
 	assert_json(state->host.filter, "{\"task_run\":true}");
 	assert_true(state->host.unsubscribed);
-	assert_string_equal(
-		state->out, "Leaderboard vectoradd is created: devices CPU; deadline none.\nCPU: the template passes\n");
+	assert_string_equal(state->out, "Created leaderboard vectoradd on CPU; deadline none.\nCPU: the template passes\n");
 }
 
 /* A task whose own files fail makes no leaderboard, unless that is meant. */
@@ -165,7 +164,7 @@ test_create_untried(void **arg)
 		json_pack("{s:s, s:[s], s:n}", "name", "vectoradd", "gpu_types", "CPU", "deadline"));
 	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where", "--no-try"), 0);
 	assert_json(called(state, 0, "task.read"), "{\"path\":\"some/where\",\"probe\":true}");
-	assert_string_equal(state->out, "Leaderboard vectoradd is created: devices CPU; deadline none.\n");
+	assert_string_equal(state->out, "Created leaderboard vectoradd on CPU; deadline none.\n");
 }
 
 static void
@@ -188,7 +187,7 @@ test_submit(void **arg)
 	assert_true(state->host.unsubscribed);
 	assert_int_equal(state->host.timers, 0);
 	assert_string_equal(state->out,
-		"Submission 7 is accepted.\n"
+		"Accepted submission 7.\n"
 		"CPU: queued\n"
 		"CPU: building\n"
 		"Submission 7 · vectoradd · ranked · submission.cpp · alice · 2026-07-01 10:00 UTC\n"
@@ -390,9 +389,9 @@ test_submit_no_wait(void **arg)
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	assert_int_equal(RUN(state, "submit", state->file, "--no-wait"), 0);
 	assert_string_equal(state->out, "7\n");
-	cli_host_refuse(&state->host, "submit", KETTLE_EUNAVAIL, "No engine stays to run it.");
+	cli_host_refuse(&state->host, "submit", KETTLE_EUNAVAIL, "No `kettle serve` is running to run it.");
 	assert_int_equal(RUN(state, "submit", state->file, "--no-wait"), 3);
-	assert_string_equal(state->err, "kettle: No engine stays to run it.\n");
+	assert_string_equal(state->err, "kettle: No `kettle serve` is running to run it.\n");
 }
 
 static void
@@ -491,9 +490,9 @@ test_delete(void **arg)
 	/* With --force as well. */
 	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd", "--force"), 2);
 	assert_string_equal(
-		state->err, "kettle: Nothing is deleted: there is no terminal to ask on. Add --yes to delete `vectoradd`.\n");
+		state->err, "kettle: Not deleted: there is no terminal to confirm on. Add --yes to delete `vectoradd`.\n");
 	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd", "--yes"), 0);
-	assert_string_equal(state->out, "Leaderboard vectoradd is deleted, with 2 submissions.\n");
+	assert_string_equal(state->out, "Deleted leaderboard vectoradd and its 2 submissions.\n");
 	const char *const argv[] = {"leaderboard", "delete", "vectoradd", NULL};
 	free(state->out);
 	assert_int_equal(cli_host_run_terminal(&state->host, 80, "vectorad\n", argv, &state->out), 2);
@@ -638,8 +637,7 @@ test_usage(void **arg)
 	assert_string_equal(
 		state->err, "kettle: There is no command `leaderboard craete`; did you mean `leaderboard create`?\n");
 	assert_int_equal(RUN(state, "leaderboard"), 2);
-	assert_string_equal(
-		state->err, "kettle: `kettle leaderboard` is followed by one of: create, list, show, delete.\n");
+	assert_string_equal(state->err, "kettle: `kettle leaderboard` needs one of: create, list, show, delete.\n");
 	assert_int_equal(RUN(state, "leaderboard", "create"), 2);
 	HAS(state->err,
 		"kettle: `kettle leaderboard create` needs NAME and --task PATH.\nusage: kettle leaderboard create NAME");
@@ -728,7 +726,7 @@ test_submissions(void **arg)
 		" 7  vectoradd    a.cpp  ranked  2026-07-01 10:00 UTC  failed  CPU 500.0 ms, H100 failed\n");
 	cli_host_answer(&state->host, "submission.cancel", json_object());
 	assert_int_equal(RUN(state, "submission", "cancel", "7"), 0);
-	assert_string_equal(state->out, "Submission 7 is cancelled.\n");
+	assert_string_equal(state->out, "Cancelled submission 7.\n");
 }
 
 static void

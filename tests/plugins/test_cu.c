@@ -152,10 +152,10 @@ test_targets(void **state)
 			"name a "
 			"`gpu` of this machine.",
 			KETTLE_EUNAVAIL},
-		{"{\"name\": \"H100\", \"sm\": \"hopper\"}", "The device `H100` says `sm: hopper`, which is no architecture.",
-			KETTLE_EINVAL},
-		{"{\"name\": \"H100\", \"sm\": \"90a -x\"}", "The device `H100` says `sm: 90a -x`, which is no architecture.",
-			KETTLE_EINVAL},
+		{"{\"name\": \"H100\", \"sm\": \"hopper\"}",
+			"The device `H100` says `sm: hopper`, which is not an architecture.", KETTLE_EINVAL},
+		{"{\"name\": \"H100\", \"sm\": \"90a -x\"}",
+			"The device `H100` says `sm: 90a -x`, which is not an architecture.", KETTLE_EINVAL},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {

@@ -92,7 +92,7 @@ test_targets(void **state)
 		"The task needs a GPU of AMD's, and `H100` is not known to be one: say its `gfx` in the configuration of the "
 		"device.");
 	plans_refused("s.hip", NULL, "{\"name\": \"MI300\", \"gfx\": \"gfx942 -x\"}", KETTLE_EINVAL,
-		"The device `MI300` says `gfx: gfx942 -x`, which is no architecture.");
+		"The device `MI300` says `gfx: gfx942 -x`, which is not an architecture.");
 	plans_refused("s.hip t.h", "{\"sources\": [\"t.h\"]}", "{\"name\": \"MI300\"}", KETTLE_EINVAL,
 		"The task's config lists `t.h` in `sources`, but a source in HIP ends in .hip, .cu, .cpp, .cc, .cxx or .c.");
 }

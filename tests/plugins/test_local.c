@@ -196,7 +196,7 @@ test_garbage(void **state)
 	await("1.1", "done");
 	assert_int_equal(submit("2.1"), 0);
 	await("2.1", "done");
-	assert_true(logged("no event") && logged("odd") && logged("words"));
+	assert_true(logged("not an event") && logged("odd") && logged("words"));
 }
 
 /* It dies in the middle, once; its successor takes the next job. */

@@ -14,7 +14,7 @@
 #include "exec/util/sha256.h"
 #include "exec/util/strings.h"
 
-/* ---- build_slots.c: at most so many builds at once, and never two of the same ---- */
+/* ---- build_slots.c: show at most N builds at once, and never two of the same ---- */
 
 /* The build slots of this machine, first come first served. Loop thread. */
 struct build_slots {

@@ -406,7 +406,7 @@ start(struct exec_context *exec, json_t *line_take, bool own, struct kettle_erro
 	struct run_line line;
 	int rc = run_line_open(line_take, &line, err);
 	if (rc == 0 && job_find(exec, line.job))
-		rc = kettle_fail(err, KETTLE_ECONFLICT, "The job `%s` runs already.", line.job);
+		rc = kettle_fail(err, KETTLE_ECONFLICT, "The job `%s` is already running.", line.job);
 	if (rc != 0) {
 		run_line_close(&line);
 		return rc;

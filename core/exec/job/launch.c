@@ -402,7 +402,7 @@ tell_path(struct exec_context *exec, const char *program)
 	(void)utf8_sanitize(program, strlen(program), &clean);
 	exec_context_emit(
 		exec, json_pack("{s:s, s:o}", "event", "error", "error",
-				  json_sprintf("The folder of `%s` is not text in UTF-8, so the PATH of steps lacks it.", clean.data)));
+				  json_sprintf("The folder of `%s` is not UTF-8 text, so the PATH of steps lacks it.", clean.data)));
 }
 
 /* The file that is executed, as the sandbox shows it; NULL: one of its own folder, by argv[0]. */

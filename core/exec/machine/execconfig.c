@@ -136,7 +136,7 @@ check_text_path(const char *path, const char *way_out, struct kettle_error *err)
 {
 	return utf8_valid(path, strlen(path))
 			   ? 0
-			   : kettle_fail(err, KETTLE_EINVAL, "The path of the folder %s is not text in UTF-8: %s.", path, way_out);
+			   : kettle_fail(err, KETTLE_EINVAL, "The path of the folder %s is not UTF-8 text: %s.", path, way_out);
 }
 
 static int

@@ -308,7 +308,7 @@ check_combinations(struct reader *reader, const json_t *object)
 		return REFUSE(reader, " has no `argv`: nothing to run.");
 	/* A profiler has more rights than others: it is for the one kind of step that counts for nothing and knows no secret. */
 	if (step->profile && (!member_is(step->run, "mode", "profile") || member_true(step->run, "secret")))
-		return REFUSE(reader, " has `profile`, but is no run in the mode profile: no other may use a profiler.");
+		return REFUSE(reader, " has `profile`, but is not a run in the mode profile: no other may use a profiler.");
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
 		if (refusals[i].when & present && json_object_get(object, refusals[i].key))
 			return REFUSE(reader, " has `%s`, but %s.", refusals[i].key, refusals[i].why);
@@ -368,7 +368,7 @@ check_shared(struct reader *reader)
 	bool may = step->kind == STEP_BUILD && step->cache && !step->owner && step->needs_count == 0;
 	return may || !step->shared
 			   ? 0
-			   : REFUSE(reader, " has `shared`, but is no build with `cache`, without `owner` and `needs`: "
+			   : REFUSE(reader, " has `shared`, but is not a build with `cache`, without `owner` and `needs`: "
 								"what is for all jobs can depend on none.");
 }
 

@@ -18,7 +18,7 @@ result_check_pattern(const char *pattern, struct kettle_error *err)
 	if (rc != 0) {
 		char why[200];
 		(void)regerror(rc, &compiled, why, sizeof(why));
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` is no POSIX extended regular expression: %s.", pattern, why);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` is not a POSIX extended regular expression: %s.", pattern, why);
 	}
 	regfree(&compiled);
 	return 0;

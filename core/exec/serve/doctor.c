@@ -383,7 +383,7 @@ doctor_run(const struct exec_options *options, bool json)
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
 		return EXEC_USAGE;
 	}
-	/* There is no report where a path is not text in UTF-8. */
+	/* There is no report where a path is not UTF-8 text. */
 	AUTO_FREE char *text = json ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	if (json)
 		(void)printf("%s\n", text ? text : "{}");

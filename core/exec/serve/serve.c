@@ -302,7 +302,7 @@ take_line(void *arg, char *line, size_t len)
 	}
 	AUTO_BUF struct buf clean = {0};
 	AUTO_FREE char *text =
-		object ? xstrdup("A line is no JSON object.") : xasprintf("A line is no JSON: %s.", why.text);
+		object ? xstrdup("A line is not a JSON object.") : xasprintf("A line is not JSON: %s.", why.text);
 	(void)utf8_sanitize(text, strlen(text), &clean);
 	emit_error(serve, clean.data);
 	json_decref(object);
@@ -455,7 +455,7 @@ read_plan(const char *path, json_t **ret_line, struct kettle_error *err)
 		return rc;
 	AUTO_JSON json_t *plan = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &why);
 	if (!json_is_object(plan))
-		return kettle_fail(err, KETTLE_EINVAL, "%s:%d: this is no JSON object: %s.", path, plan ? 1 : why.line,
+		return kettle_fail(err, KETTLE_EINVAL, "%s:%d: this is not a JSON object: %s.", path, plan ? 1 : why.line,
 			plan ? "it is another value" : why.text);
 	json_t *line = json_object_get(plan, "plan") ? json_incref(plan) : json_pack("{s:O}", "plan", plan);
 	if (!json_object_get(line, "job"))

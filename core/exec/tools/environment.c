@@ -11,7 +11,7 @@
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* Appends the folder of a program, between colons. JSON has no room for one that is not text in UTF-8. */
+/* Appends the folder of a program, between colons. JSON has no room for one that is not UTF-8 text. */
 static void
 add_folder(struct buf *path, const char *program)
 {

@@ -362,7 +362,8 @@ fail_toolchain_path(const char *name, struct kettle_error *err)
 	const char *there = packaged ? packaged : name;
 	if (access(there, F_OK) == 0)
 		return kettle_fail(err, KETTLE_ENOENT,
-			"This machine has `%s`, which is no program that can be started: it is not executable, or lies on a file "
+			"This machine has `%s`, which is not a program that can be started: it is not executable, or lies on a "
+			"file "
 			"system that is mounted noexec.",
 			there);
 	if (packages)
@@ -373,7 +374,8 @@ fail_toolchain_path(const char *name, struct kettle_error *err)
 	if (prefix)
 		return kettle_fail(
 			err, KETTLE_ENOENT, "This machine has no `%s`, nor Python packages of CUDA in %s.", name, prefix);
-	return kettle_fail(err, KETTLE_ENOENT, "This machine has no `%s`, or it is no program that can be started.", name);
+	return kettle_fail(
+		err, KETTLE_ENOENT, "This machine has no `%s`, or it is not a program that can be started.", name);
 }
 
 /* The path of a tool and the packages that belong to it (or NULL), new; or why there is none. */
@@ -386,7 +388,7 @@ locate(
 	AUTO_FREE char *packages = NULL;
 	if (given && !is_executable(given))
 		return kettle_fail(err, KETTLE_ENOENT,
-			"This machine has no `%s`: exec.yml says that it is %s, which is no program that can be started.", name,
+			"This machine has no `%s`: exec.yml says that it is %s, which is not a program that can be started.", name,
 			given);
 	if (given || name[0] != '/')
 		path = find_by_name(toolchain, name);

@@ -107,7 +107,7 @@ void toolchain_merge(struct toolchain *toolchain, const struct toolchain *other)
 
 /*
  * {"PATH", "LANG", "USER"}. PATH is the folder of the program (NULL: none), those of the programs in `further` (paths;
- * NULL: none), the system's folders, and those of exec.yml's tools; a folder that is not text in UTF-8 is left out. New
+ * NULL: none), the system's folders, and those of exec.yml's tools; a folder that is not UTF-8 text is left out. New
  * reference. Pure. [any]
  */
 json_t *environment_make(const struct execconfig *config, const char *program, const struct strings *further);

@@ -223,7 +223,7 @@ open_parent(struct collector *collector, int from, const char *name, const char 
 		int why = errno;
 		close(dir);
 		if (next < 0 && (why == ELOOP || why == ENOTDIR))
-			return kettle_fail(collector->err, KETTLE_EINVAL, "`%s` in out/%s is no folder.", part, name);
+			return kettle_fail(collector->err, KETTLE_EINVAL, "`%s` in out/%s is not a folder.", part, name);
 		if (next < 0)
 			return kettle_fail(
 				collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output and is not there.", name);

@@ -26,7 +26,7 @@ void json_lines_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on
 /* One event; dropped once the output is broken. */
 void json_lines_json(struct emitter *emitter, json_t *event_take);
 /*
- * A sentence as a JSON string, null for NULL or an empty one. What is no UTF-8 (a path, a message that was cut) is
+ * A sentence as a JSON string, null for NULL or an empty one. What is not UTF-8 (a path, a message that was cut) is
  * replaced: an event that cannot be made would be the end of the lease. New reference.
  */
 json_t *json_lines_text(const char *text);

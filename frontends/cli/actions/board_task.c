@@ -183,7 +183,7 @@ board_task_answer(struct run *run, const json_t *result)
 		AUTO_FREE char *path = xasprintf("%s%s%s", folder, *task ? "/" : "", task);
 		run_finish_facts(run,
 			json_pack("{s:s, s:s, s:I}", "folder", folder, "task", path, "files", (json_int_t)json_object_size(files)),
-			"The task is in {*task}.\n");
+			"Wrote the task to {*task}.\n");
 	}
 }
 
@@ -221,7 +221,7 @@ board_task_template_answer(struct run *run, const json_t *result)
 		run_fail(run, &why);
 	else
 		run_finish_facts(run, json_pack("{s:s, s:s}", "file", path, "language", member_text(one, "language")),
-			"The template is in {*file}.\n");
+			"Wrote the template to {*file}.\n");
 }
 
 /* ---- harnesses ---- */
@@ -256,5 +256,5 @@ board_task_eval_answer(struct run *run, const json_t *result)
 		run_fail(run, &why);
 	else
 		run_finish_facts(run, json_pack("{s:s, s:I}", "folder", folder, "files", (json_int_t)json_object_size(files)),
-			"The harness is in {*folder}.\n");
+			"Wrote the harness to {*folder}.\n");
 }

@@ -17,8 +17,7 @@ const struct args_option competition_options[] = {
 
 /* "  create vectoradd: devices CPU; deadline 2026-12-31" */
 static const char step_template[] =
-	"{action=update?  change {*name}: {changes}|  create {*name}: devices {devices}; deadline "
-	"{deadline?{deadline}|none}}"
+	"{action=update?  change {*name}: {changes}|  create {*name} on {devices:and}; deadline {deadline?{deadline}|none}}"
 	"{differs?; the task runs differently: {differs}{scores=left?; {ranked} places in the rankings are given up}}\n";
 
 /* Prints what is skipped or wrong, and why. */
@@ -57,7 +56,7 @@ competition_render(struct run *run, const json_t *result)
 {
 	static const char *const lists[][2] = {{"created", "created"}, {"updated", "changed"}, {"unchanged", "unchanged"},
 		{"skipped", "skipped"}, {"errors", "wrong"}};
-	const char *between = member_true(result, "dry_run") ? "Nothing is done; it would be: " : "";
+	const char *between = member_true(result, "dry_run") ? "Dry run, nothing is changed. It would be: " : "";
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		size_t count = json_array_size(json_object_get(result, lists[i][0]));
 		if (count == 0)

@@ -29,13 +29,13 @@ prompt_name(struct run *run, const char *name, const char *refused)
 {
 	json_object_set_new(run->args.own, "confirm", json_string(name));
 	json_object_set_new(run->args.own, "refused", json_string(refused));
-	template_put(&run->term, "Type {*confirm} to go on: ", run->args.own, NULL);
+	template_put(&run->term, "Type {*confirm} to confirm: ", run->args.own, NULL);
 	fflush(run->term.out);
 	run_read_line(run, on_typed);
 }
 
 const struct args_option confirm_options[] = {
-	{"yes", 'y', NULL, "deletes it without asking"},
+	{"yes", 'y', NULL, "delete without confirmation"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -50,7 +50,7 @@ confirm_delete(struct run *run)
 	}
 	if (!run->term.ask || run->json) {
 		kettle_fail(
-			&err, KETTLE_EINVAL, "Nothing is deleted: there is no terminal to ask on. Add --yes to delete `%s`.", id);
+			&err, KETTLE_EINVAL, "Not deleted: there is no terminal to confirm on. Add --yes to delete `%s`.", id);
 		run_fail(run, &err);
 		return;
 	}
@@ -72,7 +72,7 @@ looked_up(struct run *run, const json_t *result)
 	template_put(&run->term, user, json_object_get(result, "into"), NULL);
 	fputs(": from then on they are one user, and this cannot be undone.\n", run->term.out);
 	json_object_set_new(run->args.values, "confirm", json_true());
-	prompt_name(run, member_text(from, "user_name"), "no users are joined");
+	prompt_name(run, member_text(from, "user_name"), "no users are merged");
 }
 
 void

@@ -151,7 +151,7 @@ export_finish(struct run *run, const json_t *result)
 	run_finish_facts(run,
 		json_pack("{s:s, s:s, s:I}", "file", export->path, "leaderboard", member_text(result, "leaderboard"),
 			"submissions", count),
-		"{submissions} submission{submissions#|s} of {*leaderboard} {submissions#is|are} in {*file}.\n");
+		"Wrote {submissions} submission{submissions#|s} of {*leaderboard} to {*file}.\n");
 }
 
 static void next_page(struct run *run, json_int_t after);

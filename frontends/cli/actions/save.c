@@ -26,7 +26,7 @@ save_fail(const char *path, int number, struct kettle_error *err)
 {
 	if (number == EEXIST)
 		return kettle_fail(
-			err, KETTLE_ECONFLICT, "`%s` exists, and nothing is overwritten: choose another name.", path);
+			err, KETTLE_ECONFLICT, "`%s` already exists and is not overwritten: choose another name.", path);
 	return kettle_fail(err,
 		number == EACCES                        ? KETTLE_EACCES
 		: number == ENOENT || number == ENOTDIR ? KETTLE_EINVAL

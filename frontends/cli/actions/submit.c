@@ -62,7 +62,7 @@ say_accepted(const struct term *term, int64_t id, const json_t *result)
 {
 	size_t i;
 	const json_t *remark;
-	fprintf(term->out, "Submission %lld is accepted%s.\n", (long long)id,
+	fprintf(term->out, "Accepted submission %lld%s.\n", (long long)id,
 		member_true(result, "practice") ? " as practice: the deadline has passed, so it is not ranked" : "");
 	json_array_foreach(json_object_get(result, "remarks"), i, remark) {
 		term_put(term, STYLE_YELLOW, "Remark: ");
@@ -126,7 +126,7 @@ prompt_devices(struct run *run)
 		term_sanitize(out, json_string_value(device), 0);
 		fputc('\n', out);
 	}
-	fputs("On which devices? Numbers or names, separated by spaces: ", out);
+	fputs("Which devices? Numbers or names, separated by spaces: ", out);
 	fflush(out);
 	run_read_line(run, devices_typed);
 }

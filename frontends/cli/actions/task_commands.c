@@ -71,12 +71,12 @@ put_solution(const struct term *term, const json_t *solution)
 		json_is_false(ok)  ? "✗ "
 		: json_is_true(ok) ? "✓ "
 						   : "? ");
-	template_put(term, "{name}: {found}{score?, {score:seconds}}", solution, NULL);
+	template_put(term, "{name}: ", solution, NULL);
+	if (json_is_false(ok))
+		template_put(term, "expected {expected?`{expected:word}`|that it does not pass}, got ", solution, NULL);
+	template_put(term, "{found=compile?a compile error|{found:word}}{score?, {score:seconds}}", solution, NULL);
 	if (json_is_null(ok))
 		fputs(", undecided in this mode", term->out);
-	if (json_is_false(ok))
-		template_put(
-			term, ", but it must {expected?{kind=wrong?end as |have }{expected}|not have passed}", solution, NULL);
 	fputc('\n', term->out);
 	if (!json_is_true(ok) && *error)
 		term_block(term->out, error, 4, 0);
@@ -96,7 +96,7 @@ task_verify_render(struct run *run, const json_t *result)
 			put_solution(&run->term, solution);
 	}
 	term_sanitize(run->term.out, member_text(result, "task"), 0);
-	fprintf(run->term.out, ": %zu of %zu solutions are as expected", right, count);
+	fprintf(run->term.out, ": %zu of %zu solutions ended as expected", right, count);
 	if (skipped)
 		fprintf(run->term.out, "; %zu skipped: the machine lacks what they need", skipped);
 	if (undecided)
@@ -119,7 +119,7 @@ finish_written(struct run *run, const json_t *result, json_t *files_take, const 
 	run_finish_facts(run,
 		json_pack("{s:O, s:s, s:o, s:O*, s:O*}", "name", json_object_get(result, "name"), "path", path, "files",
 			files_take, "size", json_object_get(result, "size"), "hash", json_object_get(result, "hash")),
-		"The task {*name} is in {*path}: {files:count} file{files#|s}.\n");
+		"Wrote the task {*name} to {*path}: {files:count} file{files#|s}.\n");
 }
 
 void

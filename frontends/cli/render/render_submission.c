@@ -60,6 +60,14 @@ style_of(const char *state)
 }
 
 static void
+put_state(const struct term *term, const char *state)
+{
+	char word[FORMAT_SIZE];
+	format_word(state, word);
+	term_put(term, style_of(state), word);
+}
+
+static void
 mark_line(const struct term *term, bool passed, unsigned indent, const char *text)
 {
 	fprintf(term->out, "%*s", (int)indent, "");
@@ -377,7 +385,7 @@ report_job(struct run *run, const json_t *job, const char *device)
 	fputc('\n', term->out);
 	term_put(term, STYLE_BOLD, device);
 	fputs("  ", term->out);
-	term_put(term, style_of(state), state);
+	put_state(term, state);
 	fputc('\n', term->out);
 	report_rerun(term, job);
 	if (!is_repeated(job, runs, error))
@@ -412,7 +420,7 @@ summary(struct run *run, const char *title, const json_t *jobs)
 	json_array_foreach(jobs, i, job) {
 		const char *state = member_text(job, "state");
 		template_put(term, i > 0 ? "; {device} " : ": {device} ", job, NULL);
-		term_put(term, style_of(state), state);
+		put_state(term, state);
 		put_score(term, job, ", ", "");
 	}
 	fputc('\n', term->out);

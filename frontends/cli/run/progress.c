@@ -376,10 +376,11 @@ progress_kept(const struct progress *progress)
 static void
 on_job_done(struct progress *progress, struct device *device, const struct event *event)
 {
-	const char *state = event->state;
-	bool passed = strcmp(state, "passed") == 0;
+	char word[FORMAT_SIZE];
+	bool passed = strcmp(event->state, "passed") == 0;
 	device->state[0] = '\0';
-	print_line(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", *state ? state : "done");
+	format_word(*event->state ? event->state : "done", word);
+	print_line(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", word);
 }
 
 void

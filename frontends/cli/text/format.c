@@ -129,3 +129,11 @@ format_wait(int64_t seconds, char ret_text[FORMAT_SIZE])
 	format_relative((seconds > 0 ? seconds : 1) * 1000, 0, relative);
 	snprintf(ret_text, FORMAT_SIZE, "in about %.50s", relative + strlen("in "));
 }
+
+void
+format_word(const char *word, char ret_text[FORMAT_SIZE])
+{
+	snprintf(ret_text, FORMAT_SIZE, "%s", word);
+	for (char *p = ret_text; *p; p++)
+		*p = *p == '_' ? ' ' : *p;
+}

@@ -20,6 +20,8 @@ bool format_parse_time(const char *text, int64_t *ret_ms);
 void format_time(const char *text, char ret_text[FORMAT_SIZE]);
 /* The distance of a time: "in 3 days", "2 hours ago", "now". */
 void format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE]);
+/* A state or another key as people write it: "timed out" for timed_out. */
+void format_word(const char *word, char ret_text[FORMAT_SIZE]);
 /* How long a wait is likely to be: "in about 3 minutes". */
 void format_wait(int64_t seconds, char ret_text[FORMAT_SIZE]);
 

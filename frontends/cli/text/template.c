@@ -142,6 +142,8 @@ put_value(const struct scope *scope, const json_t *value, const char *format, si
 		format_until(string, text);
 	else if (IS("count"))
 		snprintf(text, sizeof(text), "%.0f", count_of(value));
+	else if (IS("word"))
+		format_word(string, text);
 	else if (IS("line"))
 		put_first_line(scope, string);
 	else if (json_is_array(value))

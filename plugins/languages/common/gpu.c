@@ -68,8 +68,8 @@ find_target(const struct kettle_gpu_vendor *vendor, const json_t *unit, char ret
 	const char *known = target_of_name(vendor, name);
 	bool native = strcmp(set, "native") == 0;
 	if (set[0] && !native && !vendor->read_target(set, false, ret_target))
-		return kettle_fail(err, KETTLE_EINVAL, "The device `%.64s` says `%s: %.64s`, which is no architecture.", name,
-			vendor->key, set);
+		return kettle_fail(err, KETTLE_EINVAL, "The device `%.64s` says `%s: %.64s`, which is not an architecture.",
+			name, vendor->key, set);
 	if ((set[0] && !native) || vendor->read_target(fact, true, ret_target))
 		return 0;
 	if (native || !known)

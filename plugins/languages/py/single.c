@@ -68,7 +68,7 @@ static int
 check_reference(const char *name, const char *text, size_t size, struct kettle_error *err)
 {
 	if (memchr(text, '\0', size))
-		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no Python file: it holds a NUL byte.", name);
+		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is not a Python file: it holds a NUL byte.", name);
 	for (size_t i = 0; i < ARRAY_SIZE(reference_names); i++)
 		if (!defines(text, size, reference_names[i]))
 			return kettle_fail(err, KETTLE_EINVAL,
@@ -99,7 +99,7 @@ single_make(void *self, const char *name, const char *text, size_t size, json_t 
 		return rc;
 	json_t *reference = json_stringn(text, size);
 	if (!reference)
-		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is no Python file: it is not UTF-8.", name);
+		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is not a Python file: it is not UTF-8.", name);
 	*ret_task = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", make_task(),
 		"files", "eval_single.py", "text", py_eval_single_text, "eval.py", "text", py_eval_text, "utils.py", "text",
 		py_utils_text, "reference.py", "text", reference, "templates", "Python", "file_name", "train.py", "text",

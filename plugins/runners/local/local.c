@@ -179,7 +179,7 @@ on_local_line(void *arg, const char *line, size_t len)
 	const char *name = member_string(event, "event");
 	struct job *job = find(local, member_text(event, "job"));
 	if (!name) {
-		local->host->log(local->host, KETTLE_LOG_WARNING, "kettle-exec wrote a line that is no event");
+		local->host->log(local->host, KETTLE_LOG_WARNING, "kettle-exec wrote a line that is not an event");
 	} else if (strcmp(name, "hello") == 0) {
 		json_decref(local->facts);
 		local->facts = json_incref(event);
@@ -286,7 +286,7 @@ send_line(struct local *local, json_t *message_take, struct kettle_error *err)
 	AUTO_FREE char *text = json_dumps(message_take, JSON_COMPACT);
 	json_decref(message_take);
 	if (!text)
-		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is no UTF-8, so kettle-exec cannot be given it.");
+		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is not UTF-8, so kettle-exec cannot be given it.");
 	size_t size = strlen(text);
 	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
 	return local->host->process_write(local->host, local->process, text, size + 1, err);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # class: Host: LD_PRELOAD; interposed symbols
 # tries: to have libraries of its own loaded into whatever starts next: by the environment, by the loader's files, by its
-#        home; says so if something of that is there already.
+#        home; says so if something of that already exists.
 # expect: passed
 # mode: benchmark
 # runs: 2

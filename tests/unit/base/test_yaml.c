@@ -122,11 +122,11 @@ test_refused(void **state)
 	refused("&k a: 1\n", "neither an anchor nor a tag");
 	refused("a: \"x\\0y\"\n", "holds a NUL");
 	refused("\"x\\0y\": 1\n", "a key holds a NUL");
-	refused_bytes("a: 1\nb: \xff\n", 10, KETTLE_EINVAL, "f.yml:2: the file is not text in UTF-8");
-	refused_bytes("a\0b", 3, KETTLE_EINVAL, "not text in UTF-8");
+	refused_bytes("a: 1\nb: \xff\n", 10, KETTLE_EINVAL, "f.yml:2: the file is not UTF-8 text");
+	refused_bytes("a\0b", 3, KETTLE_EINVAL, "not UTF-8 text");
 	refused_bytes("\xff\xfe"
 				  "a\0",
-		4, KETTLE_EINVAL, "not text in UTF-8");
+		4, KETTLE_EINVAL, "not UTF-8 text");
 }
 
 static char *

@@ -89,9 +89,9 @@ test_join(void **state)
 	commands_must(&c, "alice", "leaderboard.join", code_of(shouted));
 	assert_int_equal(fixture_events(&c.f, "leaderboard.joined"), 1);
 	commands_refused(&c, "bob", "leaderboard.join", code_of(code), KETTLE_EINVAL, "Another user has used");
-	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL, "no invite code: one has 32");
+	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL, "not an invite code: codes have 32");
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abcdefghijkmnpqrstuvwxyz23456789"), KETTLE_EINVAL,
-		"There is no such invite code");
+		"This invite code does not exist");
 	commands_refused(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
 }
 
@@ -157,7 +157,7 @@ test_revoke(void **state)
 	commands_must(&c, "owner", "invite.revoke", code_of(second));
 	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
 	commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
-	commands_refused(&c, "alice", "leaderboard.join", code_of(first), KETTLE_EINVAL, "no such invite");
+	commands_refused(&c, "alice", "leaderboard.join", code_of(first), KETTLE_EINVAL, "invite code does not exist");
 	commands_refused(&c, "owner", "invite.revoke", code_of(first), KETTLE_ENOENT, "There is no invite with this code.");
 	assert_int_equal(count("access") + count("invites") + count("invite_boards"), 0);
 	assert_int_equal(fixture_events(&c.f, "invite.revoked"), 2);

@@ -171,7 +171,7 @@ test_backup(void **state)
 	assert_int_equal(status.st_mode & 0777, 0600);
 	assert_int_equal(status.st_size, bytes);
 	assert_int_equal(backup_make(db.handle, path, NULL, NULL, &bytes, &err), KETTLE_ECONFLICT);
-	assert_says(&err, "nothing is overwritten");
+	assert_says(&err, "is not overwritten");
 	path_of(again, sizeof(again), "absent/copy.db");
 	assert_true(backup_make(db.handle, again, NULL, NULL, &bytes, &err) < 0);
 	assert_says(&err, "cannot be written");

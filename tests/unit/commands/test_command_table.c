@@ -246,7 +246,7 @@ test_create(void **state)
 	assert_string_equal(commands_text(board, "gpu_types.0"), "CPU");
 	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.created"), "data.name"), "Vec.1");
 #define REFUSED(name, code, says) commands_refused(&c, "owner", "leaderboard.create", CREATE(name), code, says)
-	REFUSED("vec.1", KETTLE_ECONFLICT, "already a leaderboard");
+	REFUSED("vec.1", KETTLE_ECONFLICT, "already exists");
 	REFUSED(".x", KETTLE_EINVAL, "cannot be the name");
 	REFUSED("a b", KETTLE_EINVAL, "cannot be the name");
 	REFUSED("Admin", KETTLE_EINVAL, "has a meaning in addresses");

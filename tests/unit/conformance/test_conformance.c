@@ -77,7 +77,7 @@ test_wrong_ones(void **state)
 {
 	(void)state;
 	expect("no_such", "cannot be loaded: No such file");
-	expect("fix_magic", "is no Kettle plugin");
+	expect("fix_magic", "is not a Kettle plugin");
 	expect("fix_crash", "It crashes: signal 6 (Aborted).");
 	expect("fix_create", "The moon is not full.");
 	expect("fix_configure", "cannot be configured");

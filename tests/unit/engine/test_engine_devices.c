@@ -84,7 +84,7 @@ test_waits_for_units(void **state)
 	const struct engine_job *known = engine_job_find(world.engine, job);
 	until(known->waits && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
-	assert_non_null(strstr(world_text("error", job), "of the 2 of `CPU` only 1 are in order"));
+	assert_non_null(strstr(world_text("error", job), "of the 2 of `CPU` only 1 are available"));
 	assert_int_equal(world_number("attempt - spared", job), 0);
 	AUTO_JSON json_t *place = engine_queue_position(world.engine, job, 0);
 	assert_string_equal(json_string_value(json_object_get(place, "waits")), known->waits);

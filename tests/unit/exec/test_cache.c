@@ -147,7 +147,7 @@ keeps_and_finds(void **state)
 	put(&place, 2, "two");
 	assert_true(get(&place, 1, "one"));
 	assert_true(get(&place, 2, "two"));
-	/* What is there already stays. */
+	/* What already exists stays. */
 	put(&place, 1, "other");
 	assert_true(get(&place, 1, "one"));
 	place_remove(&place);

@@ -110,8 +110,8 @@ refuses_what_is_no_file(void **state)
 		int code;
 	} cases[] = {
 		{"link", "symbolic link", KETTLE_EINVAL},
-		{"folder/passwd", "no folder", KETTLE_EINVAL},
-		{"file/x", "no folder", KETTLE_EINVAL},
+		{"folder/passwd", "not a folder", KETTLE_EINVAL},
+		{"file/x", "not a folder", KETTLE_EINVAL},
 		{"hard", "hard link", KETTLE_EINVAL},
 		{"fifo", "FIFO", KETTLE_EINVAL},
 		{"absent", "not there", KETTLE_ENOENT},

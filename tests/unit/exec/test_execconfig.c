@@ -33,7 +33,7 @@ reads_cores(void **state)
 		if (cases[i].wanted)
 			assert_string_equal(text, cases[i].wanted);
 		else
-			assert_non_null(strstr(err.message, "no list of cores"));
+			assert_non_null(strstr(err.message, "not a list of cores"));
 		cores_free(&cores);
 	}
 }
@@ -187,7 +187,7 @@ refuses_bad_files(void **state)
 	execconfig_close(&config);
 	struct kettle_error err = {0};
 	assert_int_equal(execconfig_load(&config, empty, NULL, "/tmp/\xff", NULL, &err), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "not text in UTF-8"));
+	assert_non_null(strstr(err.message, "not UTF-8 text"));
 	execconfig_close(&config);
 	AUTO_FREE char *absent = path_join(dir, "absent.yml");
 	assert_int_equal(execconfig_load(&config, absent, NULL, NULL, NULL, NULL), KETTLE_ENOENT);

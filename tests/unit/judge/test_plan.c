@@ -128,8 +128,8 @@ test_not_loaded(void **state)
 	struct plan *plan = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(plan_make(&none, bundle, "", "test", device, NULL, NULL, &plan, &err), KETTLE_EUNAVAIL);
-	assert_string_equal(
-		err.message, "The task is in the language `cpp`, which this Kettle does not have; its plugin is not loaded.");
+	assert_string_equal(err.message,
+		"Wrote the task to the language `cpp`, which this Kettle does not have; its plugin is not loaded.");
 }
 
 /* ---- mistakes of a language ---- */
@@ -192,18 +192,18 @@ test_mistakes(void **state)
 		{mistake_version, "plan: version must be 1, not 2."},
 		{mistake_key, "plan: unknown key `argw` in `steps[0]`; did you mean `argv`?"},
 		{mistake_id, "two steps have the id `test`."},
-		{mistake_needs, "the step `test` needs `benchmark`, which is no step before it."},
+		{mistake_needs, "the step `test` needs `benchmark`, which is not a step before it."},
 		{mistake_file, "the step `test` takes the file `none.py`, which the plan does not have."},
-		{mistake_output, "the step `benchmark` takes `x` from `test`, which is no output of a step before it."},
-		{mistake_path, "the input `../a` of the step `test` is no path inside its folder."},
-		{mistake_escape, "`../a` in the outputs of the step `b` is no path inside its folder."},
+		{mistake_output, "the step `benchmark` takes `x` from `test`, which is not an output of a step before it."},
+		{mistake_path, "the input `../a` of the step `test` is not a path inside its folder."},
+		{mistake_escape, "`../a` in the outputs of the step `b` is not a path inside its folder."},
 		{mistake_no_argv, "the step `test` must have either `argv` or both `referee` and `solver`."},
 		{mistake_half, "the step `test` must have either `argv` or both `referee` and `solver`."},
 		{mistake_missing, "the run `secret-leaderboard` is missing."},
 		{mistake_extra, "the run step `more` is none of the job's."},
 		{mistake_pass, "it changed `pass` of the run `test`."},
 		{mistake_no_pass, "it changed `pass` of the run `test`."},
-		{mistake_leak, "the step `b` is no run, and yet it has `secret`."},
+		{mistake_leak, "the step `b` is not a run, and yet it has `secret`."},
 		{mistake_secret, "it changed `secret` of the run `test`."},
 		{mistake_limits, "it changed `limits` of the run `test`."},
 		{mistake_env, "it changed `env` of the run `test`."},

@@ -164,7 +164,7 @@ test_secret(void **state)
 	struct step_result judged;
 	step_result_read(NULL, NULL, &step, &outcome, &judged);
 	assert_int_equal(judged.state, VERDICT_FAILED);
-	assert_string_equal(judged.why.message, "The secret test run is void: what it reported is not in order.");
+	assert_string_equal(judged.why.message, "The secret test run is void: what it reported is malformed.");
 }
 
 int

@@ -547,8 +547,7 @@ test_task_only(void **state)
 		"The task is at fault, not the submission: the step `compile submission.cpp` exceeded its time limit.", "task",
 		false);
 	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "error", "limit", "error", "no room"));
-	expect(
-		&job, "error", "The machine could not carry out the step `compile submission.cpp`: no room", "machine", true);
+	expect(&job, "error", "The machine could not run the step `compile submission.cpp`: no room", "machine", true);
 }
 
 /* A harness whose words do not agree with each other. */
@@ -599,8 +598,8 @@ test_machine(void **state)
 	expect(&job, "error", "The board's machine lacks `g++`.", "machine", false);
 	json_object_del(outcome_of(&job, "compile-0"), "missing");
 	json_object_set_new(outcome_of(&job, "compile-0"), "error", json_string("The disk is full."));
-	expect(&job, "error", "The machine could not carry out the step `compile submission.cpp`: The disk is full.",
-		"machine", true);
+	expect(&job, "error", "The machine could not run the step `compile submission.cpp`: The disk is full.", "machine",
+		true);
 	json_object_set_new(job.completion, "status", json_string("lost"));
 	expect(&job, "error", "The machine was lost while it worked on this.", "machine", true);
 	json_object_set_new(job.completion, "error", json_string("The network went away."));

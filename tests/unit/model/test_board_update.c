@@ -134,7 +134,7 @@ test_rights(void **state)
 	refused("alice", json_pack("{s:s}", "code", "always"), KETTLE_EACCES, "for creators of leaderboards");
 	refused("carol:creator", json_pack("{s:s}", "code", "always"), KETTLE_EACCES, "belongs to another user");
 	update("dave:admin", json_pack("{s:s}", "code", "always"));
-	refused("owner", json_object(), KETTLE_EINVAL, "There is nothing to change");
+	refused("owner", json_object(), KETTLE_EINVAL, "Nothing to change");
 	refused("owner", json_pack("{s:s}", "device", "H200"), KETTLE_EINVAL, "did you mean `H100`?");
 	refused("owner", json_pack("{s:{s:s}}", "task", "yml", ""), KETTLE_EINVAL, "task bundle");
 	commands_refused(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "boar", "code", "owner"),

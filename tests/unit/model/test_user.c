@@ -99,7 +99,7 @@ test_list_and_show(void **state)
 	commands_refused(&c, "alice", "user.show", NAME("nobody"), KETTLE_EACCES, "Only admins");
 	commands_refused(&c, "owner", "user.show", NAME("bobb"), KETTLE_ENOENT, "did you mean `bob`");
 	commands_refused(&c, "owner", "user.show", NAME("#999"), KETTLE_ENOENT, "no user `#999`");
-	commands_refused(&c, "stranger", "user.show", json_object(), KETTLE_ENOENT, "not known here");
+	commands_refused(&c, "stranger", "user.show", json_object(), KETTLE_ENOENT, "not a user here yet");
 }
 
 /* ---- ban ---- */
@@ -123,7 +123,7 @@ test_ban(void **state)
 	commands_must(&c, "alice", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "ban_reason"), "attacks the machine");
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "user.list", json_pack("{s:b}", "banned", 1))), 1);
-	commands_refused(&c, "owner", "user.ban", BAN("alice", "x"), KETTLE_ECONFLICT, "banned already");
+	commands_refused(&c, "owner", "user.ban", BAN("alice", "x"), KETTLE_ECONFLICT, "already banned");
 	commands_refused(&c, "owner", "user.ban", BAN("bob", "  "), KETTLE_EINVAL, "needs a reason");
 	commands_refused(&c, "owner", "user.ban", BAN("owner", "x"), KETTLE_ECONFLICT, "ban yourself");
 	commands_must(&c, "owner", "user.role", ROLE("bob", "admin"));

@@ -91,19 +91,19 @@ test_good(void **state)
 	assert_non_null(strstr(loaded->file, "fix_good.so"));
 	assert_true(is_mapped("fix_good.so"));
 	assert_ptr_equal(loader_at(f->loader, 0), loaded);
-	refuse(f, "fix_good", 0, KETTLE_ECONFLICT, "a plugin `fix_good` is loaded already, from ");
+	refuse(f, "fix_good", 0, KETTLE_ECONFLICT, "a plugin `fix_good` is already loaded, from ");
 }
 
 static void
 test_refusals(void **state)
 {
 	struct fixture *f = *state;
-	refuse(f, "fix_magic", 0, KETTLE_EINVAL, "is no Kettle plugin: its magic number is 0x12345678");
+	refuse(f, "fix_magic", 0, KETTLE_EINVAL, "is not a Kettle plugin: its magic number is 0x12345678");
 	refuse(f, "fix_major", 0, KETTLE_EVERSION, "was built for ABI 2.");
 	refuse(f, "fix_minor", 0, KETTLE_EVERSION, "was built for the newer ABI 1.9; this Kettle takes 1.");
 	refuse(f, "fix_size", 0, KETTLE_EINVAL, "it states that its description has 100000 bytes");
 	refuse(f, "fix_symbol", 0, KETTLE_EINVAL, "it has no symbol `kettle_plugin`");
-	refuse(f, "fix_kind", 0, KETTLE_EINVAL, "9 is no kind of plugin");
+	refuse(f, "fix_kind", 0, KETTLE_EINVAL, "9 is not a kind of plugin");
 	refuse(f, "fix_runner", KETTLE_LANGUAGE, KETTLE_EINVAL, "is a runner, not a language: it belongs under `runners`");
 	refuse(f, "fix_nocreate", 0, KETTLE_EINVAL, "it lacks the operation `create`");
 	refuse(f, "fix_noconfigure", 0, KETTLE_EINVAL, "it lacks the operation `configure`");
@@ -124,7 +124,7 @@ test_not_found(void **state)
 	struct fixture *f = *state;
 	refuse(f, "fix_goood", 0, KETTLE_ENOENT, "did you mean `fix_good`?");
 	refuse(f, "entirely_else", 0, KETTLE_ENOENT, "is in none of the folders /no/such/folder, ");
-	refuse(f, "../evil", 0, KETTLE_EINVAL, "is no name of a plugin");
+	refuse(f, "../evil", 0, KETTLE_EINVAL, "is not a name of a plugin");
 }
 
 /* Copies the first bytes of a library. */

@@ -121,7 +121,7 @@ test_details(void **state)
 	assert_null(strstr(out.data, "launch 11:"));
 	static const struct {
 		const char *page, *words;
-	} bad[] = {{"", "is no report"}, {"<html>", "is no report"}, {"\"ID\",\"Section Name\"\n", "is no report"},
+	} bad[] = {{"", "is not a report"}, {"<html>", "is not a report"}, {"\"ID\",\"Section Name\"\n", "is not a report"},
 		{HEADER, "none of the sections"},
 		{HEADER "\"0\",\"k\",\"Occupancy\",\"Achieved\",\"%\",\"1\"\n", "none of the sections"}};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -157,7 +157,7 @@ test_kernels(void **state)
 	kernels_free(&kernels);
 	AUTO_FREE char *data = bytes("Kernel_Name;Start\n");
 	assert_int_equal(kernels_add(&kernels, &match, &names, data, strlen(data), &err), KETTLE_EINVAL);
-	HAS(err.message, "no trace of kernels");
+	HAS(err.message, "not a trace of kernels");
 	kernels_free(&kernels);
 	assert_int_equal(names.count, KERNELS_NAMED);
 	assert_int_not_equal(names.more, 0);

@@ -364,7 +364,7 @@ test_no_database(void **state)
 	refused(&f, KETTLE_EINVAL, "is a folder");
 	assert_int_equal(rmdir(f.path), 0);
 	assert_int_equal(mkfifo(f.path, 0600), 0);
-	refused(&f, KETTLE_EINVAL, "no ordinary file");
+	refused(&f, KETTLE_EINVAL, "not a regular file");
 	assert_int_equal(unlink(f.path), 0);
 	/* An empty file is a new database. */
 	write_file(f.path, "");

@@ -205,7 +205,7 @@ test_hostile(void **state)
 		{.name = "a\xff"
 				 "b",
 			.sentence = "the entry `a\xef\xbf\xbd"
-						"b` has a name that is no UTF-8."},
+						"b` has a name that is not UTF-8."},
 		{.name = "link",
 			.type = S_IFLNK,
 			.sentence = "the entry `link` is a link; put the file itself into the archive."},
@@ -279,7 +279,7 @@ test_damaged(void **state)
 			task_archive_free(archive);
 		data[at] ^= 0x55;
 	}
-	expect_archive("nothing", 7, KETTLE_EINVAL, "damaged, or no zip");
+	expect_archive("nothing", 7, KETTLE_EINVAL, "damaged or not a zip");
 	expect_archive("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22, KETTLE_EINVAL, "there is no file in");
 }
 
@@ -377,7 +377,7 @@ test_bad_single(void **state)
 		"The reference `lacks.cpp` does not define `input_t`; it must define input_t, output_t, generate_input(), "
 		"ref_kernel(input_t) and check_implementation(output_t, output_t).");
 	buf_printf(&sentence,
-		"`%s` is neither a task's folder nor its task.yml, nor a zip, nor a reference file: it is no text in UTF-8.",
+		"`%s` is neither a task's folder nor its task.yml, nor a zip, nor a reference file: it is not UTF-8 text.",
 		binary);
 	expect(binary, "cpp", sentence.data);
 	AUTO_JSON json_t *bundle = must_read(scratch, "python");
