@@ -88,7 +88,7 @@ def bad_plans(folder):
 
 
 def bad_lines(folder):
-    """A line that is not a JSON or names no job is answered with an error, and the next one is read"""
+    """A line that is not JSON or names no job is answered with an error, and the next one is read"""
     with Exec(folder) as x:
         for line in (b"{", b"[]", b"nonsense", b"\xff\xfe", b"{\"op\":\"run\"}", b"{\"op\":\"run\",\"job\":\"a\\u0000b\"}", b"{\"op\":\"dance\",\"job\":\"x\"}", b"{}",
                      b"{\"op\":\"run\",\"job\":7,\"plan\":{}}", b"{\"op\":\"cancel\"}", b"[" * 10000, b"{\"op\":\"run\",\"job\":\"\",\"plan\":{}}"):
@@ -556,7 +556,7 @@ def heartbeat(folder):
 
 
 def other_tools(folder):
-    """Other tools are reported without a restart; what is no list of them changes nothing"""
+    """Other tools are reported without a restart; what is not a list of them changes nothing"""
     with Exec(folder) as x:
         x.until(event="hello")
         tool = os.path.join(folder, "a-tool")
