@@ -168,7 +168,7 @@ const struct command commands[] = {
 				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
 				  "seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], \"code_open\"}`; on the command "
 				  "line with --json all entries in one array."},
-	{"leaderboard.trend", "shows how the best scores became better", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"leaderboard.trend", "show the best scores over time", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		.slow = true,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "of this device alone; default: of all"},
 			{"user", ARGUMENT_USER, .repeated = true, .meta = "USER", .help = "also of this user who is ranked there"},
@@ -357,7 +357,7 @@ const struct command commands[] = {
 		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"done\", \"jobs\": [{\"job\", \"device\", "
 				  "\"state\"}] that have not ended, \"seq\": number of the last event}`; on the command line, which "
 				  "waits, what `submission.show` answers."},
-	{"submission.download", "fetches the files that a submission's jobs left", .also = "submission.artifacts",
+	{"submission.download", "download the files that a submission left", .also = "submission.artifacts",
 		.right = RIGHT_ANYBODY, .kind = COMMAND_READ, ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_download,
 		.example = "kettle submission download 12 -o profile",
 		.view = {COLUMNS(COLUMN_CUT("device", "{device}"), SPARE_COLUMN_RIGHT(1, "job", "{job}"),
@@ -371,7 +371,7 @@ const struct command commands[] = {
 			"the list: `[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", "
 			"\"created\", \"expired\": time or null}]`; on the command line also \"path\": where it was written, and "
 			"the files of a profile in the place of its zip."},
-	{"submission.artifact", "reads a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"submission.artifact", "read a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({POSITIONAL("artifact", ID), .meta = "FILE", .help = "the number of the file"},
 			{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT64_MAX, .meta = "N",
 				.help = "where the part begins, in bytes"}),
@@ -601,7 +601,7 @@ const struct command commands[] = {
 			{DEVICE, .help = "where to run; default: the first device there is"}, CAPTURE,
 			{FLAG("keep"), .help = "keeps the folders of the steps and says where"}, {TASK_LANG}),
 		.engine = cmd_task_run, .example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test",
-		.details = "The loop of a task's author: no database, no leaderboard, nothing is stored.",
+		.details = "For authors of tasks: needs no database and no leaderboard, and stores nothing.",
 		.answer = "the verdict: `{\"task\", \"source\": as in `submission.show`, \"device\", \"mode\", \"state\", "
 				  "\"score\", \"error\", \"compilation\", "
 				  "\"runs\", \"kept\"}`."},
@@ -679,7 +679,7 @@ const struct command commands[] = {
 	{"plugin.test", "check whether a plugin conforms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"}), .engine = cmd_plugin_test,
 		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
-	{"config.check", "checks the configuration and shows what is in force", .right = RIGHT_ANYBODY,
+	{"config.check", "check the configuration and show what is in force", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
 		.details =
 			"It is an error if this machine lacks what the configuration names for it: cores of the runner local, an "

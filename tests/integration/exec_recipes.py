@@ -256,7 +256,9 @@ def doctor(folder):
     """--doctor makes a warm interpreter of each, with all recipes of one that exec.yml names, and says what came of it"""
     failing = "raise ValueError('not today')\n"
     place = packages(folder, {**TRITON, "torch/__init__.py": failing, "helion/__init__.py": failing, "cupy/__init__.py": "",
-                              "numba/__init__.py": "def njit(function): return function\n", "jax/__init__.py": "", "jax/numpy.py": ""})
+                              "numba/__init__.py": "def njit(function): return function\n", "jax/__init__.py": "", "jax/numpy.py": "",
+                              **{f"jaxlib/{name}.py": "" for name in ("__init__", "mlir/__init__", "mlir/dialects/__init__",
+                                                                     "mlir/dialects/builtin", "mlir/dialects/mhlo")}})
     def ask(config, *more):
         path = os.path.join(folder, "doctor.yml")
         with open(path, "w") as file:

@@ -52,7 +52,7 @@ extern const struct args_option export_options[];
  */
 void export_start(struct run *run);
 
-/* ---- submit.c: a file, a choice of devices, progress, a report ---- */
+/* ---- submit.c, submit_menu.c: a file, what is chosen on a terminal, progress, a report ---- */
 extern const struct args_option submit_options[];
 extern const struct args_option task_run_options[];
 void submit_start(struct run *run);

@@ -49,7 +49,7 @@ open_zip(const char *path, zip_t **ret_zip, struct kettle_error *err)
 	if (*ret_zip)
 		return 0;
 	zip_error_init_with_code(&why, number);
-	int rc = kettle_fail(err, KETTLE_EINVAL, "`%s` is no zip: %s.", path, zip_error_strerror(&why));
+	int rc = kettle_fail(err, KETTLE_EINVAL, "`%s` is not a zip: %s.", path, zip_error_strerror(&why));
 	zip_error_fini(&why);
 	return rc;
 }

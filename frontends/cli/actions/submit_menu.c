@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The menu of `kettle submit`: on a terminal, a leaderboard is chosen where neither the command line nor the file's header
+ * names one, with it the mode where the command line does not say it, and devices where the leaderboard has several and
+ * nothing names them.
+ */
+#include <config.h>
+
+#include "cli/actions/actions.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/popcorn_header.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+
+static const char *
+option_named(const char *word, const json_t *options)
+{
+	long long number = 0;
+	size_t i;
+	const json_t *option;
+	json_array_foreach(options, i, option)
+		if (strcasecmp(word, json_string_value(option)) == 0)
+			return json_string_value(option);
+	if (!number_parse_integer(word, &number) || number < 1)
+		return NULL;
+	return json_string_value(json_array_get(options, (size_t)number - 1));
+}
+
+json_t *
+submit_choice(const char *line, const json_t *devices)
+{
+	AUTO_JSON json_t *chosen = json_array();
+	AUTO_FREE char *copy = xstrdup(line);
+	char *rest = NULL;
+	for (char *word = strtok_r(copy, " ,\t", &rest); word; word = strtok_r(NULL, " ,\t", &rest)) {
+		const char *name = option_named(word, devices);
+		if (!name)
+			return NULL;
+		if (!list_has_text(chosen, name))
+			json_array_append_new(chosen, json_string(name));
+	}
+	return json_array_size(chosen) > 0 ? STEAL(chosen) : NULL;
+}
+
+/* Lists the options by number, with the question below, and reads a line. */
+static void
+prompt(struct run *run, const json_t *options, const char *question, run_bytes fn)
+{
+	FILE *out = run->term.out;
+	size_t i;
+	const json_t *option;
+	json_array_foreach(options, i, option) {
+		fprintf(out, "  %zu  ", i + 1);
+		term_sanitize(out, json_string_value(option), 0);
+		fputc('\n', out);
+	}
+	fprintf(out, "%s: ", question);
+	fflush(out);
+	run_read_line(run, fn);
+}
+
+/* The option that a line names; NULL: none. */
+static const char *
+option_typed(const char *line, const json_t *options)
+{
+	AUTO_FREE char *copy = xstrdup(line);
+	char *rest = NULL, *word = strtok_r(copy, " \t", &rest);
+	return word && !strtok_r(NULL, " \t", &rest) ? option_named(word, options) : NULL;
+}
+
+static json_t *
+options_of(const struct run *run, const char *kind)
+{
+	return json_object_get(run->args.own, kind);
+}
+
+/* ---- devices ---- */
+
+static void prompt_devices(struct run *run);
+
+static void
+devices_typed(struct run *run, const char *line, size_t size)
+{
+	(void)size;
+	json_t *chosen = submit_choice(line, options_of(run, "devices"));
+	if (!chosen) {
+		prompt_devices(run);
+		return;
+	}
+	json_object_set_new(run->args.values, "device", chosen);
+	run_command(run);
+}
+
+static void
+prompt_devices(struct run *run)
+{
+	prompt(run, options_of(run, "devices"), "Which devices? Numbers or names, separated by spaces", devices_typed);
+}
+
+/* The board is known: where it has several devices and none is named, the user chooses. */
+static void
+choose_devices(struct run *run)
+{
+	const json_t *board;
+	const char *name = member_text(run->args.own, "board");
+	size_t i;
+	json_array_foreach(options_of(run, "boards"), i, board) {
+		json_t *devices = json_object_get(board, "gpu_types");
+		if (member_true(run->args.own, "devices-named") || strcasecmp(member_text(board, "name"), name) != 0 ||
+			json_array_size(devices) < 2)
+			continue;
+		fprintf(run->term.out, "`%s` runs on several devices:\n", member_text(board, "name"));
+		json_object_set(run->args.own, "devices", devices);
+		prompt_devices(run);
+		return;
+	}
+	run_command(run);
+}
+
+/* ---- mode ---- */
+
+/* The modes of the command's argument, without the other word for ranked. New reference. */
+static json_t *
+modes_of(const json_t *command)
+{
+	json_t *modes = json_array();
+	size_t i, k;
+	const json_t *argument;
+	json_t *mode;
+	json_array_foreach(json_object_get(command, "args"), i, argument) {
+		if (!member_is(argument, "name", "mode"))
+			continue;
+		json_array_foreach(json_object_get(argument, "choices"), k, mode)
+			if (strcmp(json_string_value(mode), "leaderboard") != 0)
+				json_array_append(modes, mode);
+	}
+	return modes;
+}
+
+static void prompt_mode(struct run *run);
+
+static void
+mode_typed(struct run *run, const char *line, size_t size)
+{
+	(void)size;
+	const char *mode = option_typed(line, options_of(run, "modes"));
+	if (!mode && line[strspn(line, " \t")]) {
+		prompt_mode(run);
+		return;
+	}
+	if (mode)
+		json_object_set_new(run->args.values, "mode", json_string(mode));
+	choose_devices(run);
+}
+
+static void
+prompt_mode(struct run *run)
+{
+	prompt(run, options_of(run, "modes"), "Which mode? A number or a name; empty: ranked", mode_typed);
+}
+
+/* ---- leaderboard ---- */
+
+static void prompt_board(struct run *run);
+
+static void
+board_typed(struct run *run, const char *line, size_t size)
+{
+	(void)size;
+	const char *name = option_typed(line, options_of(run, "names"));
+	if (!name) {
+		prompt_board(run);
+		return;
+	}
+	json_object_set_new(run->args.own, "board", json_string(name));
+	json_object_set_new(run->args.values, "leaderboard", json_string(name));
+	if (json_object_get(run->args.values, "mode")) {
+		choose_devices(run);
+		return;
+	}
+	json_object_set_new(run->args.own, "modes", modes_of(run->command));
+	prompt_mode(run);
+}
+
+static void
+prompt_board(struct run *run)
+{
+	prompt(run, options_of(run, "names"), "Which leaderboard? A number or a name", board_typed);
+}
+
+/* The answer to leaderboard.list. */
+static void
+boards_listed(struct run *run, const json_t *result)
+{
+	json_t *names = json_array();
+	size_t i;
+	const json_t *board;
+	json_array_foreach(result, i, board)
+		json_array_append(names, json_object_get(board, "name"));
+	json_object_set_new(run->args.own, "names", names);
+	json_object_set(run->args.own, "boards", (json_t *)result);
+	if (*member_text(run->args.own, "board"))
+		choose_devices(run);
+	else if (json_array_size(names) > 0)
+		prompt_board(run);
+	else
+		run_command(run); /* the engine says what to do */
+}
+
+/* Whether there is something to choose, and someone who can. */
+static bool
+wants_menu(struct run *run)
+{
+	const json_t *file = json_object_get(run->args.values, "file");
+	const char *base64 = member_text(file, "base64"), *named = member_text(run->args.values, "leaderboard");
+	AUTO_FREE void *code = NULL;
+	AUTO_JSON json_t *header = NULL;
+	size_t size = 0;
+	if (!run->term.ask || run->json || base64_decode(base64, strlen(base64), &code, &size))
+		return false;
+	/* The engine reports the errors of a header. */
+	if (popcorn_header_parse(code, size, &header, NULL) != 0)
+		return false;
+	const char *board = *named ? named : member_text(header, "leaderboard");
+	bool devices = json_object_get(run->args.values, "device") || json_object_get(header, "gpus");
+	json_object_set_new(run->args.own, "board", json_string(board));
+	json_object_set_new(run->args.own, "devices-named", json_boolean(devices));
+	return !*board || !devices;
+}
+
+void
+submit_start(struct run *run)
+{
+	if (wants_menu(run)) {
+		AUTO_JSON json_t *args = json_object();
+		run_call(run, "leaderboard.list", args, boards_listed);
+	} else {
+		run_command(run);
+	}
+}
