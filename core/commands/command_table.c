@@ -168,8 +168,7 @@ const struct command commands[] = {
 				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
 				  "seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], \"code_open\"}`; on the command "
 				  "line with --json all entries in one array."},
-	{"leaderboard.trend", "show the best scores over time", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		.slow = true,
+	{"leaderboard.trend", "show the best scores over time", .right = RIGHT_ANYBODY, .kind = COMMAND_READ, .slow = true,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "of this device alone; default: of all"},
 			{"user", ARGUMENT_USER, .repeated = true, .meta = "USER", .help = "also of this user who is ranked there"},
 			{FLAG("mine"), .help = "also your own"}, {LIMIT("100", 1000)}),
@@ -679,8 +678,8 @@ const struct command commands[] = {
 	{"plugin.test", "check whether a plugin conforms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"}), .engine = cmd_plugin_test,
 		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
-	{"config.check", "check the configuration and show what is in force", .right = RIGHT_ANYBODY,
-		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
+	{"config.check", "check the configuration and show what is in force", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		.engine = cmd_config_check,
 		.details =
 			"It is an error if this machine lacks what the configuration names for it: cores of the runner local, an "
 			"interpreter or a compiler of a language; or if there is no device. Of the toolkits that the "
