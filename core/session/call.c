@@ -230,7 +230,7 @@ may_read_fixed(const struct call *call, const struct kettle_error *err)
 {
 	const struct core *core = call->core;
 	return call->command->kind == COMMAND_READ && !core->setup.stays && !core->closing &&
-		   (err->code == KETTLE_EIO || err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EACCES);
+		   (err->code == KETTLE_EIO || err->code == KETTLE_EACCES);
 }
 
 static void
@@ -295,8 +295,8 @@ call_route(struct call *call)
 		call_fail(call, KETTLE_EUNAVAIL, "No `kettle serve` is running on the database %s.", core->setup.database);
 	} else if (core->role == CORE_DETACHED && is_missing(call)) {
 		call_fail(call, KETTLE_ENOENT,
-			"There is no database %s, and %s makes none: correct the path, or write to it first.", core->setup.database,
-			call->command->kind == COMMAND_READ ? "reading" : "this command");
+			"There is no database %s, and %s does not create one: correct the path, or write to it first.",
+			core->setup.database, call->command->kind == COMMAND_READ ? "a command that only reads" : "this command");
 	} else {
 		switch (core->role) {
 		case CORE_DETACHED:

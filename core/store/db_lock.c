@@ -74,7 +74,7 @@ db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *
 		return rc;
 	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return kettle_fail(err, KETTLE_EUNAVAIL,
+		return kettle_fail(err, KETTLE_EIO,
 			"The lock %s of the database cannot be opened: %s. The folder must be writable.", path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
@@ -90,7 +90,7 @@ db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *
 	int size = snprintf(text, sizeof(text), "%ld%s\n", (long)getpid(), stays ? SERVES : "");
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)size, 0) != size)
 		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "The lock %s of the database cannot be written: %s.", path, strerror(errno));
+			err, KETTLE_EIO, "The lock %s of the database cannot be written: %s.", path, strerror(errno));
 	*ret_fd = STEAL_FD(fd);
 	return 0;
 }

@@ -472,8 +472,9 @@ test_live_line(void **arg)
 	json_array_append_new(events, progress("CPU", json_pack("{s:s, s:s, s:s, s:s}", "event", "result", "step", "test",
 													  "key", "test.0.status", "value", "pass")));
 	json_array_append_new(events, json_pack("{s:s}", "kind", "submission.done"));
-	assert_int_equal(cli_host_run_terminal(&state->host, 40, "",
-						 (const char *const[]){"submit", state->file, "--device", "CPU", NULL}, &state->out),
+	assert_int_equal(
+		cli_host_run_terminal(&state->host, 40, "",
+			(const char *const[]){"submit", state->file, "--leaderboard", "b", "--device", "CPU", NULL}, &state->out),
 		0);
 	HAS(state->out, "[0:00] CPU: queued · H100: queued");
 	HAS(state->out, "\r\033[K[0:00] CPU: running test · H100: queued");

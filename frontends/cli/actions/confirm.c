@@ -66,7 +66,7 @@ looked_up(struct run *run, const json_t *result)
 	static const char user[] =
 		"{*user_name} ({identities@{provider} {name}}{role=user?|; {role}}; {submissions} submission{submissions#|s})";
 	const json_t *from = json_object_get(result, "from");
-	fputs("This joins ", run->term.out);
+	fputs("This merges ", run->term.out);
 	template_put(&run->term, user, from, NULL);
 	fputs("\ninto you, ", run->term.out);
 	template_put(&run->term, user, json_object_get(result, "into"), NULL);

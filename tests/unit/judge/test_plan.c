@@ -128,8 +128,8 @@ test_not_loaded(void **state)
 	struct plan *plan = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(plan_make(&none, bundle, "", "test", device, NULL, NULL, &plan, &err), KETTLE_EUNAVAIL);
-	assert_string_equal(err.message,
-		"Wrote the task to the language `cpp`, which this Kettle does not have; its plugin is not loaded.");
+	assert_string_equal(
+		err.message, "The task is in the language `cpp`, which this Kettle does not have; its plugin is not loaded.");
 }
 
 /* ---- mistakes of a language ---- */
