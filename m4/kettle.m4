@@ -74,6 +74,19 @@ AC_DEFINE_UNQUOTED([KETTLE_HAVE_WARM], [$have_warm], [1: the extension for warm 
 KETTLE_STAND_IN
 ])
 
+# The program that draws plots: cairo with its surfaces for SVG and PNG.
+AC_DEFUN([KETTLE_ARG_PLOT], [
+AC_ARG_ENABLE([plot], [AS_HELP_STRING([--enable-plot=auto|yes|no], [kettle-plot, which draws scores over time (default auto)])], [], [enable_plot=auto])
+kettle_missing=
+AS_CASE([$enable_plot],
+  [no], [kettle_missing="disabled by --disable-plot"],
+  [yes|auto], [PKG_CHECK_MODULES([CAIRO], [cairo >= 1.14 cairo-svg cairo-png], [], [kettle_missing="install libcairo2-dev"])],
+  [AC_MSG_ERROR([--enable-plot takes auto, yes or no, not "$enable_plot"])])
+AS_IF([test -n "$kettle_missing" && test "$enable_plot" = yes], [AC_MSG_ERROR([kettle-plot cannot be built: $kettle_missing])])
+AS_IF([test -z "$kettle_missing"], [build_plot=yes], [build_plot="no ($kettle_missing)"])
+AM_CONDITIONAL([BUILD_PLOT], [test -z "$kettle_missing"])
+])
+
 # The stand-in for Python in the sandboxes of warm runs: a static program at an address of its own, which needs support by the
 # compiler.
 AC_DEFUN([KETTLE_STAND_IN], [
@@ -124,6 +137,7 @@ echo "$kettle_summary" | $AWK -F'|' 'NF > 1 {
   gsub(/^ +/, "", @S|@1)
   printf "  %-8s %-9s %-4s %s%s\n", @S|@1, @S|@2, @S|@3, @S|@4, (@S|@5 != "" ? " (" @S|@5 ")" : "") }'
 echo "  warm Python        $build_warm${kettle_headers:+ (with the headers of Python $kettle_headers, for every one from 3.9 on)}"
+echo "  plots              $build_plot"
 echo "  unit tests         $have_cmocka $(test "$have_cmocka" = yes || echo "(install libcmocka-dev)")"
 echo "  sanitizers         $enable_sanitizers"
 echo "  tests run with     ${PYTHON:-no Python (install python3, or set PYTHON)}"

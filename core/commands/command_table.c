@@ -12,6 +12,7 @@ static const char *const plan_modes[] = {"ranked", "test", "benchmark", "profile
 static const char *const rate_categories[] = {"test", "leaderboard", NULL};
 static const char *const visibilities[] = {"public", "closed", NULL};
 static const char *const code_settings[] = {"owner", "ended", "always", NULL};
+static const char *const pictures[] = {"svg", "png", NULL};
 static const char *const yes_or_no[] = {"yes", "no", NULL};
 static const char *const completed[] = {"board", "device", "submission", NULL};
 static const char *const kernel_bases[] = {"function", "demangled", "mangled", NULL};
@@ -178,6 +179,19 @@ const struct command commands[] = {
 				  "\"user_name\", \"time\": of its submission, \"score\": seconds}]}]}]}`; the last `limit` "
 				  "improvements, the "
 				  "oldest first. What does not count for the ranking is left out."},
+	{"leaderboard.plot", "draw the best scores over time", .right = RIGHT_ANYBODY, .kind = COMMAND_READ, .slow = true,
+		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "of this device alone; default: of all"},
+			{"of", ARGUMENT_USER, .repeated = true, .meta = "USER", .help = "also of this user, who is ranked there"},
+			{FLAG("mine"), .help = "also your own"},
+			{"format", ARGUMENT_CHOICE, .choices = pictures, .default_value = "svg",
+				.help = "on the command line: as the name of the file ends"}),
+		.run = cmd_board_plot, .finish = finish_board_plot,
+		.example = "kettle leaderboard plot vectoradd --of ada --of grace -o vectoradd.svg",
+		.details =
+			"The best score over time of all users together and of those who are named, a panel for each device, on "
+			"a logarithmic scale where the scores span more than a decade. It has what counts for the ranking.",
+		.answer = "`{\"leaderboard\", \"format\", \"base64\": the picture}`; on the command line with -o `{\"file\", "
+				  "\"format\", \"bytes\"}`."},
 	{"leaderboard.task", "show the task of a leaderboard and how it runs", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the plans for this device alone; default: for all"},
 			{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "the plans of this mode alone; default: of all"}),

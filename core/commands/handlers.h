@@ -216,6 +216,15 @@ command_run_fn cmd_submission_diff;
  */
 command_run_fn cmd_board_trend;
 
+/* ---- cmd_plot.c: the same as a picture. Store's threads, then the loop ---- */
+
+/*
+ * leaderboard.plot {name, device?, of: [name…], mine, format}, for who may see the board: {"leaderboard", "format",
+ * "base64"}. EUNAVAIL: kettle-plot or its library is missing (names the package), it took too long, or too many are drawn.
+ */
+command_run_fn cmd_board_plot; /* the request for kettle-plot */
+command_finish_fn finish_board_plot;
+
 /* ---- cmd_moderate.c: judges submissions on a board. Store's thread ---- */
 
 #define FLAG_REASON_MAX 500 /* characters */

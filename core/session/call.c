@@ -149,7 +149,12 @@ static void
 ran_slow(void *arg)
 {
 	struct call *call = arg;
-	call_answer(call, call->err.code < 0 ? &call->err : NULL, call->result);
+	if (call->err.code < 0 || !call->command->finish) {
+		call_answer(call, call->err.code < 0 ? &call->err : NULL, call->result);
+		return;
+	}
+	call->command->finish(call->core, call->result, call->answer, call->arg);
+	free_call(call);
 }
 
 /* Store's thread: only the right to an engine command. */

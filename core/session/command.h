@@ -68,6 +68,11 @@ struct command_call {
 typedef int command_run_fn(const struct command_call *call, json_t **ret_result, struct kettle_error *err);
 /* READ. Adds to its answer what only the engine knows; on the loop thread of the database's owner. */
 typedef void command_add_fn(const struct core *core, json_t *result);
+/*
+ * READ. Makes the answer of what the handler gave (borrowed), by a process of its own for example, and answers exactly once,
+ * also on errors, possibly at once. Loop thread of the process that read; core_hold keeps the core until then.
+ */
+typedef void command_finish_fn(struct core *core, json_t *result, kettle_answer answer, void *arg);
 /* ENGINE and LOCAL. Answers exactly once, also on errors, possibly at once. */
 typedef void command_engine_fn(
 	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
@@ -130,7 +135,8 @@ struct command {
 	bool late_ban; /* the handler itself refuses banned users, at its place in the order of the checks */
 	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;
-	command_add_fn *add; /* or NULL */
+	command_add_fn *add;       /* or NULL */
+	command_finish_fn *finish; /* of a slow one, or NULL */
 	command_engine_fn *engine;
 };
 

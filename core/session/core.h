@@ -100,7 +100,8 @@ struct core {
 		bool idle;   /* only what core_work has under way is left */
 	} ending;
 	bool ended;
-	unsigned works; /* core_work under way */
+	unsigned works; /* core_work under way, and what core_hold counts */
+	unsigned plots; /* being drawn */
 	/* core_attach, for the files below attach.c. */
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */
@@ -125,6 +126,9 @@ void core_free(struct core *core); /* after core_close's closed, or never attach
  */
 int core_work(
 	struct core *core, void (*work)(void *arg), void (*after)(void *arg), void *arg, struct kettle_error *err);
+/* core_close waits until each core_hold has had its core_release, which may free the core. Loop thread. */
+void core_hold(struct core *core);
+void core_release(struct core *core);
 /* call.c. See host.h: call. [any] */
 int core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);

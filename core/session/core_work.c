@@ -36,6 +36,18 @@ work_after(void *arg)
 	struct core *core = work->core;
 	work->after(work->arg);
 	free(work);
+	core_release(core);
+}
+
+void
+core_hold(struct core *core)
+{
+	core->works++;
+}
+
+void
+core_release(struct core *core)
+{
 	core->works--;
 	tell_closed(core);
 }
@@ -49,7 +61,7 @@ core_work(struct core *core, void (*run)(void *arg), void (*after)(void *arg), v
 	if (rc < 0)
 		free(work);
 	else
-		core->works++;
+		core_hold(core);
 	return rc;
 }
 

@@ -33,6 +33,7 @@ const struct args_ui cli_uis[] = {
 	{"leaderboard.update", .own = board_options, .tries = true, .updates = true},
 	{"leaderboard.show", .own = render_board_show_options, .start = render_board_show_start,
 		.answer = render_board_show_answer, .render = render_board_show, .json = render_board_show_json},
+	{"leaderboard.plot", .own = plot_options, .start = plot_start, .answer = plot_answer},
 	{"leaderboard.task", .own = board_task_folder_options, .answer = board_task_answer, .render = board_task_render},
 	{"leaderboard.template", .own = board_task_file_options, .answer = board_task_template_answer,
 		.render = board_task_template_render},

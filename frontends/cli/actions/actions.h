@@ -83,6 +83,11 @@ void task_new_answer(struct run *run, const json_t *result);
  */
 int task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct kettle_error *err);
 
+/* ---- plot.c: leaderboard plot ---- */
+extern const struct args_option plot_options[];
+void plot_start(struct run *run);
+void plot_answer(struct run *run, const json_t *result);
+
 /* ---- save.c: no members; writes files, overwrites none, and none outside its folder ---- */
 #define SAVE_MAX_FILES 2000
 /* Writes a new file. ECONFLICT: it exists; EACCES, EINVAL (no such folder), EIO. */

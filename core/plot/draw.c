@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* The picture: a panel for each device, in it a stair for each series, from one best score to the next. */
+#include <config.h>
+
+#include "plot/plot.h"
+
+#include <cairo-svg.h>
+#include <cairo.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/sanitize_text.h"
+#include "base/xalloc.h"
+
+/* In points, of which a PNG has PNG_SCALE pixels each way. */
+#define WIDTH 900
+#define HEAD 40
+#define PANEL 400
+#define PNG_SCALE 2
+#define LEFT 84
+#define RIGHT 190 /* with the legend */
+#define TOP 34
+#define BOTTOM 54
+#define TEXT 12
+#define DOT 3.2
+#define DOTS_MAX 200 /* a series of more has none: they would cover it */
+#define LEGEND_LINE 20
+#define LEGEND_MAX 18 /* characters */
+#define TITLE_MAX 80
+
+struct colour {
+	double red, green, blue;
+};
+
+/* What the text and the first series are drawn in, then what those who see few colours tell apart (Okabe and Ito, 2008). */
+static const struct colour ink = {0.13, 0.13, 0.13}, grey = {0.7, 0.7, 0.7}, faint = {0.88, 0.88, 0.88};
+static const struct colour palette[] = {{0, 0.447, 0.698}, {0.835, 0.369, 0}, {0, 0.62, 0.451}, {0.8, 0.475, 0.655},
+	{0.902, 0.624, 0}, {0.337, 0.706, 0.914}};
+
+enum align { ALIGN_LEFT, ALIGN_MIDDLE, ALIGN_RIGHT };
+
+/* A panel that is being drawn. */
+struct canvas {
+	cairo_t *cairo;
+	double top; /* of the area of the curves */
+	struct plot_axis times, scores;
+};
+
+static void
+set_colour(cairo_t *cairo, const struct colour *colour)
+{
+	cairo_set_source_rgb(cairo, colour->red, colour->green, colour->blue);
+}
+
+/* The first series, that of all users, is broad where others are drawn over it; after all colours they come with dashes. */
+static void
+set_series(cairo_t *cairo, const struct plot_panel *panel, size_t series)
+{
+	static const double dashes[] = {7, 3};
+	bool below = series == 0 && panel->count > 1, again = series > ARRAY_SIZE(palette);
+	set_colour(cairo, below ? &grey : series == 0 ? &ink : &palette[(series - 1) % ARRAY_SIZE(palette)]);
+	cairo_set_dash(cairo, dashes, again ? 2 : 0, 0);
+	cairo_set_line_width(cairo, below ? 6 : 1.8);
+	cairo_new_path(cairo);
+}
+
+static void
+put_text(cairo_t *cairo, double x, double y, enum align align, const char *text)
+{
+	cairo_text_extents_t extents;
+	cairo_text_extents(cairo, text, &extents);
+	x -= align == ALIGN_LEFT ? 0 : align == ALIGN_MIDDLE ? extents.x_advance / 2 : extents.x_advance;
+	cairo_move_to(cairo, x, y);
+	cairo_show_text(cairo, text);
+}
+
+static void
+set_font(cairo_t *cairo, double size, bool bold)
+{
+	cairo_select_font_face(
+		cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL, bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+	cairo_set_font_size(cairo, size);
+}
+
+/* A name that users chose, as long as there is room. */
+static void
+put_name(cairo_t *cairo, double x, double y, const char *name, size_t most)
+{
+	AUTO_FREE char *whole = sanitize_text(name, most + 1), *cut = sanitize_text(name, most);
+	AUTO_FREE char *marked = xasprintf("%s…", cut);
+	put_text(cairo, x, y, ALIGN_LEFT, strcmp(whole, cut) == 0 ? whole : marked);
+}
+
+static double
+x_of(const struct canvas *canvas, double time)
+{
+	return LEFT + plot_axis_place(&canvas->times, time) * (WIDTH - LEFT - RIGHT);
+}
+
+static double
+y_of(const struct canvas *canvas, double score)
+{
+	return canvas->top + (1 - plot_axis_place(&canvas->scores, score)) * (PANEL - TOP - BOTTOM);
+}
+
+static void
+draw_line(cairo_t *cairo, double x1, double y1, double x2, double y2)
+{
+	cairo_move_to(cairo, x1, y1);
+	cairo_line_to(cairo, x2, y2);
+	cairo_stroke(cairo);
+}
+
+static void
+draw_axes(const struct canvas *canvas)
+{
+	cairo_t *cairo = canvas->cairo;
+	double bottom = canvas->top + PANEL - TOP - BOTTOM;
+	cairo_set_dash(cairo, NULL, 0, 0);
+	cairo_set_line_width(cairo, 1);
+	set_font(cairo, TEXT, false);
+	for (size_t i = 0; i < canvas->scores.count; i++) {
+		double y = y_of(canvas, canvas->scores.ticks[i].value);
+		set_colour(cairo, &faint);
+		draw_line(cairo, LEFT, y, WIDTH - RIGHT, y);
+		set_colour(cairo, &ink);
+		put_text(cairo, LEFT - 8, y + TEXT / 3.0, ALIGN_RIGHT, canvas->scores.ticks[i].label);
+	}
+	for (size_t i = 0; i < canvas->times.count; i++) {
+		double x = x_of(canvas, canvas->times.ticks[i].value);
+		set_colour(cairo, &faint);
+		draw_line(cairo, x, canvas->top, x, bottom);
+		set_colour(cairo, &ink);
+		put_text(cairo, x, bottom + 18, ALIGN_MIDDLE, canvas->times.ticks[i].label);
+	}
+	set_colour(cairo, &ink);
+	draw_line(cairo, LEFT, canvas->top, LEFT, bottom);
+	draw_line(cairo, LEFT, bottom, WIDTH - RIGHT, bottom);
+	put_text(cairo, (LEFT + WIDTH - RIGHT) / 2.0, bottom + 38, ALIGN_MIDDLE, "time of the submission, UTC");
+	cairo_save(cairo);
+	cairo_move_to(cairo, 16, (canvas->top + bottom) / 2);
+	cairo_rotate(cairo, -acos(0));
+	cairo_rel_move_to(cairo, -70, 0);
+	cairo_show_text(cairo, canvas->scores.logarithmic ? "best score, log scale" : "best score");
+	cairo_restore(cairo);
+}
+
+/* Until the last time of the panel the best score stays what it was. */
+static void
+draw_series(const struct canvas *canvas, const struct plot_panel *panel, size_t index, double last)
+{
+	const struct plot_series *series = &panel->series[index];
+	cairo_t *cairo = canvas->cairo;
+	if (series->count == 0)
+		return;
+	set_series(cairo, panel, index);
+	for (size_t i = 0; i < series->count; i++) {
+		double x = x_of(canvas, (double)series->points[i].time), y = y_of(canvas, series->points[i].score);
+		if (i > 0)
+			cairo_line_to(cairo, x, y_of(canvas, series->points[i - 1].score));
+		cairo_line_to(cairo, x, y);
+	}
+	cairo_line_to(cairo, x_of(canvas, last), y_of(canvas, series->points[series->count - 1].score));
+	cairo_stroke(cairo);
+	for (size_t i = 0; i < series->count && series->count <= DOTS_MAX; i++) {
+		cairo_arc(cairo, x_of(canvas, (double)series->points[i].time), y_of(canvas, series->points[i].score), DOT, 0,
+			4 * acos(0));
+		cairo_fill(cairo);
+	}
+}
+
+static void
+draw_legend(const struct canvas *canvas, const struct plot_panel *panel)
+{
+	cairo_t *cairo = canvas->cairo;
+	double x = WIDTH - RIGHT + 14, y = canvas->top + TEXT;
+	set_font(cairo, TEXT, false);
+	for (size_t i = 0; i < panel->count; i++, y += LEGEND_LINE) {
+		set_series(cairo, panel, i);
+		draw_line(cairo, x, y - TEXT / 3.0, x + 22, y - TEXT / 3.0);
+		set_colour(cairo, &ink);
+		put_name(cairo, x + 28, y, panel->series[i].name, LEGEND_MAX);
+	}
+}
+
+/* The least and the greatest of the panel's times and scores; false: it has no point. */
+static bool
+find_range(const struct plot_panel *panel, double times[2], double scores[2])
+{
+	bool any = false;
+	for (size_t i = 0; i < panel->count; i++) {
+		for (size_t k = 0; k < panel->series[i].count; k++) {
+			double time = (double)panel->series[i].points[k].time, score = panel->series[i].points[k].score;
+			times[0] = any ? fmin(times[0], time) : time;
+			times[1] = any ? fmax(times[1], time) : time;
+			scores[0] = any ? fmin(scores[0], score) : score;
+			scores[1] = any ? fmax(scores[1], score) : score;
+			any = true;
+		}
+	}
+	return any;
+}
+
+static void
+draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top)
+{
+	struct canvas canvas = {.cairo = cairo, .top = top + TOP};
+	double times[2], scores[2];
+	set_colour(cairo, &ink);
+	set_font(cairo, TEXT + 2, true);
+	put_name(cairo, LEFT, top + TOP - 12, panel->name, TITLE_MAX);
+	if (!find_range(panel, times, scores)) {
+		set_font(cairo, TEXT, false);
+		put_text(cairo, LEFT, canvas.top + LEGEND_LINE, ALIGN_LEFT, "no ranked run yet");
+		return;
+	}
+	plot_axis_of_times(times[0], times[1], &canvas.times);
+	plot_axis_of_scores(scores[0], scores[1], &canvas.scores);
+	draw_axes(&canvas);
+	/* That of all users lies below those of some, which it is made of. */
+	for (size_t i = 0; i < panel->count; i++)
+		draw_series(&canvas, panel, i, times[1]);
+	draw_legend(&canvas, panel);
+}
+
+static void
+draw_all(cairo_t *cairo, const struct plot *plot)
+{
+	cairo_set_source_rgb(cairo, 1, 1, 1);
+	cairo_paint(cairo);
+	cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+	set_colour(cairo, &ink);
+	set_font(cairo, TEXT + 5, true);
+	put_name(cairo, LEFT, HEAD - 10, plot->title, TITLE_MAX);
+	for (size_t i = 0; i < plot->count; i++)
+		draw_panel(cairo, &plot->panels[i], HEAD + (double)i * PANEL);
+}
+
+static cairo_status_t
+append(void *arg, const unsigned char *data, unsigned size)
+{
+	buf_add(arg, data, size);
+	return CAIRO_STATUS_SUCCESS;
+}
+
+int
+plot_draw(const struct plot *plot, struct buf *picture, struct kettle_error *err)
+{
+	int height = HEAD + PANEL * (int)plot->count;
+	cairo_surface_t *surface =
+		plot->png ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH * PNG_SCALE, height * PNG_SCALE)
+				  : cairo_svg_surface_create_for_stream(append, picture, WIDTH, height);
+	cairo_t *cairo = cairo_create(surface);
+	if (plot->png)
+		cairo_scale(cairo, PNG_SCALE, PNG_SCALE);
+	draw_all(cairo, plot);
+	cairo_status_t status = cairo_status(cairo);
+	cairo_destroy(cairo);
+	if (status == CAIRO_STATUS_SUCCESS && plot->png)
+		status = cairo_surface_write_to_png_stream(surface, append, picture);
+	cairo_surface_finish(surface);
+	if (status == CAIRO_STATUS_SUCCESS)
+		status = cairo_surface_status(surface);
+	cairo_surface_destroy(surface);
+	return status == CAIRO_STATUS_SUCCESS ? 0
+										  : kettle_fail(err, KETTLE_EIO, "cairo: %s.", cairo_status_to_string(status));
+}
