@@ -573,7 +573,7 @@ def confined(folder):
                    "def fails(what):\n    try:\n        what()\n    except OSError as error:\n        return error.strerror\n"
                    "    return None\n"
                    "found = {'uid': os.getresuid(), 'groups': os.getgroups(), 'network': [name for _, name in socket.if_nameindex()],\n"
-                   "    'read': fails(lambda: open(%r)), 'write': fails(lambda: open(%r, 'w')), 'tmp': fails(lambda: open('/tmp/x', 'w')),\n"
+                   "    'read': fails(lambda: open(%r)), 'write': fails(lambda: open(%r, 'w')), 'tmp': fails(lambda: open('/tmp/no-such', 'w')),\n"
                    "    'shm': fails(lambda: open('/dev/shm/x', 'w')), 'kill': fails(lambda: os.kill(%d, 0)),\n"
                    "    'status': [line.split()[1] for line in open('/proc/self/status') if line[:6] in ('CapEff', 'CapPrm', 'NoNewP')],\n"
                    "    'kept': open(os.path.join(os.environ['TMPDIR'], 'x'), 'w').close()}\n"
