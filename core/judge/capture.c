@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile is asked to look at. */
+/* What a profile captures. */
 #include <config.h>
 
 #include "judge/capture.h"

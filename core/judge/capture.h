@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile is asked to look at: which benchmarks, and which launches of kernels. Pure. */
+/* What a profile captures: which benchmarks, and which launches of kernels. Pure. */
 #ifndef KETTLE_JUDGE_CAPTURE_H
 #define KETTLE_JUDGE_CAPTURE_H
 

@@ -450,7 +450,7 @@ plan_make_probe(const struct languages *languages, const json_t *bundle, const j
 	return rc;
 }
 
-/* Whether the profilers that the language chose can do what is asked of them. */
+/* Whether the profilers that the language chose can do that. */
 static int
 check_captures(const struct plan *plan, struct kettle_error *err)
 {

@@ -134,7 +134,7 @@ run_fixed(void *arg)
 	AUTO_FD int lock = -1;
 	AUTO_FREE char *lock_path = xasprintf("%s.lock", database);
 	int rc = db_lock_share(database, &lock, &why);
-	/* An owner that could be asked: it is stuck, and what it would answer is not known. */
+	/* An owner that takes no call: it is stuck, and its answer is not known. */
 	if (rc == KETTLE_ECONFLICT && access(lock_path, W_OK) == 0)
 		return;
 	bool alone = rc == 0;
