@@ -341,7 +341,7 @@ const struct command commands[] = {
 			"`{\"id\", \"leaderboard_name\", \"file_name\", \"source\": its name in the job's folder, \"user_name\", "
 			"\"mode\", \"state\", \"done\", "
 			"\"practice\", "
-			"\"note\", \"capture\": what a profile was asked to look at, or null, \"code\", "
+			"\"note\", \"capture\": what a profile captures, or null, \"code\", "
 			"\"job\": {\"status\", \"error\", \"last_heartbeat\"}, \"runs\": [KernelBot's form], \"rank\": {device: "
 			"rank}, \"jobs\": [{\"job\", \"device\", \"state\", \"score\", \"error\", \"waits\": why its device cannot "
 			"serve it now, \"place\": jobs before it, \"wait_s\": how long it is likely to wait, \"compilation\", "

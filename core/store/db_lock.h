@@ -21,7 +21,7 @@ struct lock_holder {
 int db_lock_take(
 	const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
 /*
- * Keeps others from becoming the engine while *ret_fd is open, without writing anything; -1: there is no such file, so nobody
+ * Keeps others from becoming the engine while *ret_fd is open, without writing anything; -1: there is no such file, so none
  * is. KETTLE_ECONFLICT: another process is. Blocking, short.
  */
 int db_lock_share(const char *database, int *ret_fd, struct kettle_error *err);

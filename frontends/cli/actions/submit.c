@@ -6,13 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/contents.h"
 #include "base/json_access.h"
-#include "base/number.h"
-#include "base/popcorn_header.h"
 #include "base/xalloc.h"
 #include "cli/run/follow.h"
 
