@@ -87,6 +87,21 @@ AS_IF([test -z "$kettle_missing"], [build_plot=yes], [build_plot="no ($kettle_mi
 AM_CONDITIONAL([BUILD_PLOT], [test -z "$kettle_missing"])
 ])
 
+# Outgoing HTTP: the headers of libcurl, which is loaded when a plugin first sends a request.
+AC_DEFUN([KETTLE_ARG_HTTP], [
+AC_ARG_ENABLE([http], [AS_HELP_STRING([--enable-http=auto|yes|no], [outgoing HTTP for plugins, by libcurl (default auto)])], [], [enable_http=auto])
+kettle_missing=
+AS_CASE([$enable_http],
+  [no], [kettle_missing="disabled by --disable-http"],
+  [yes|auto], [PKG_CHECK_MODULES([LIBCURL], [libcurl >= 7.87], [], [kettle_missing="install libcurl4-openssl-dev"])],
+  [AC_MSG_ERROR([--enable-http takes auto, yes or no, not "$enable_http"])])
+AS_IF([test -n "$kettle_missing" && test "$enable_http" = yes], [AC_MSG_ERROR([outgoing HTTP cannot be built: $kettle_missing])])
+have_http=0
+AS_IF([test -z "$kettle_missing"], [build_http=yes have_http=1], [build_http="no ($kettle_missing)"])
+AC_DEFINE_UNQUOTED([KETTLE_HAVE_HTTP], [$have_http], [1: plugins have outgoing HTTP.])
+AM_CONDITIONAL([BUILD_HTTP], [test -z "$kettle_missing"])
+])
+
 # The stand-in for Python in the sandboxes of warm runs: a static program at an address of its own, which needs support by the
 # compiler.
 AC_DEFUN([KETTLE_STAND_IN], [
@@ -138,6 +153,7 @@ echo "$kettle_summary" | $AWK -F'|' 'NF > 1 {
   printf "  %-8s %-9s %-4s %s%s\n", @S|@1, @S|@2, @S|@3, @S|@4, (@S|@5 != "" ? " (" @S|@5 ")" : "") }'
 echo "  warm Python        $build_warm${kettle_headers:+ (with the headers of Python $kettle_headers, for every one from 3.9 on)}"
 echo "  plots              $build_plot"
+echo "  outgoing HTTP      $build_http"
 echo "  unit tests         $have_cmocka $(test "$have_cmocka" = yes || echo "(install libcmocka-dev)")"
 echo "  sanitizers         $enable_sanitizers"
 echo "  tests run with     ${PYTHON:-no Python (install python3, or set PYTHON)}"

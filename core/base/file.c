@@ -134,7 +134,7 @@ make_file_folder(const char *path, mode_t mode, struct kettle_error *err)
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
 	if (error == EEXIST || error == ENOTDIR)
-		return kettle_fail(err, KETTLE_ECONFLICT, "The folder %s cannot be made: a file is in the way.", path);
+		return kettle_fail(err, KETTLE_ECONFLICT, "The folder %s cannot be created: a file has that name.", path);
 	errno = error;
 	return fail_errno(err, "made", path);
 }
@@ -198,11 +198,12 @@ path_check_inside(const char *path, struct kettle_error *err)
 	AUTO_BUF struct buf clean = {0};
 	uint32_t invisible = utf8_find_invisible(path, size);
 	if (utf8_sanitize(path, size, &clean) || strpbrk(path, "\n\t"))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "The path \"%s\" holds characters that a path cannot.", clean.data ? clean.data : "");
+		return kettle_fail(err, KETTLE_EINVAL, "The path \"%s\" contains characters that are not allowed in a path.",
+			clean.data ? clean.data : "");
 	if (invisible)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The path \"%s\" holds the invisible character U+%04X, which a path cannot.", path, invisible);
+			"The path \"%s\" contains the invisible character U+%04X, which is not allowed in a path.", path,
+			invisible);
 	for (const char *part = path;; part++) {
 		size_t len = strcspn(part, "/");
 		if (!part_is_plain(part, len))

@@ -5,7 +5,10 @@
 #include "base/pointer.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
 
 void
 pointer_add_key(struct buf *pointer, const char *key)
@@ -48,5 +51,43 @@ pointer_add_path(struct buf *out, const char *pointer)
 		if (index)
 			buf_adds(out, "]");
 		pointer += len;
+	}
+}
+
+/* The member or element of that name. Borrowed. */
+static json_t *
+pointer_step(const json_t *node, const char *part)
+{
+	return json_is_array(node) ? json_array_get(node, (size_t)strtoul(part, NULL, 10)) : json_object_get(node, part);
+}
+
+static void
+replace_member(json_t *node, const char *part, json_t *value)
+{
+	size_t index = (size_t)strtoul(part, NULL, 10);
+	if (!pointer_step(node, part))
+		return;
+	if (json_is_array(node))
+		(void)(value ? json_array_set(node, index, value) : json_array_remove(node, index));
+	else
+		(void)(value ? json_object_set(node, part, value) : json_object_del(node, part));
+}
+
+void
+pointer_replace(json_t *document, const char *pointer, json_t *value_take)
+{
+	AUTO_JSON json_t *value = value_take;
+	json_t *node = document;
+	if (*pointer == '\0')
+		(void)json_object_clear(document);
+	while (*pointer == '/' && node) {
+		AUTO_BUF struct buf part = {0};
+		size_t len = strcspn(++pointer, "/");
+		buf_adds(&part, "");
+		add_pointer_part(&part, pointer, len);
+		pointer += len;
+		if (*pointer == '\0')
+			replace_member(node, part.data, value);
+		node = pointer_step(node, part.data);
 	}
 }

@@ -3,6 +3,8 @@
 #ifndef KETTLE_BASE_POINTER_H
 #define KETTLE_BASE_POINTER_H
 
+#include <jansson.h>
+
 #include "base/buf.h"
 
 /* Appends "/KEY" with the escapes of a pointer. */
@@ -11,5 +13,7 @@ void pointer_add_key(struct buf *pointer, const char *key);
 void pointer_add_index(struct buf *pointer, size_t index);
 /* Appends a pointer as people write it: "/tests/0/size" becomes "tests[0].size". */
 void pointer_add_path(struct buf *out, const char *pointer);
+/* Puts a value (NULL: nothing) in place of what is at the pointer; what is not there stays so. "" empties the document. */
+void pointer_replace(json_t *document, const char *pointer, json_t *value_take);
 
 #endif

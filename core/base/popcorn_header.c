@@ -32,7 +32,7 @@ struct directive_words {
 };
 
 static const char *const directives[] = {"leaderboard", "gpus", "gpu", NULL};
-static const char possible[] = "a header may say `leaderboard NAME` and `gpus NAME …`";
+static const char possible[] = "a header can contain `leaderboard NAME` and `gpus NAME …`";
 
 static bool
 next_line(const char **at, const char *end, struct line *line)
@@ -125,7 +125,7 @@ read_leaderboard(json_t *header, const struct line *line, struct directive_words
 	const char *name = next_word(words);
 	if (!name)
 		return kettle_fail(
-			err, KETTLE_EINVAL, "Line %u: `leaderboard` needs the name of a leaderboard behind it.", line->number);
+			err, KETTLE_EINVAL, "Line %u: `leaderboard` must be followed by the name of a leaderboard.", line->number);
 	const char *more = next_word(words);
 	if (more)
 		return kettle_fail(err, KETTLE_EINVAL, "Line %u: `leaderboard` takes one name, but `%s` follows `%s`.",
@@ -155,7 +155,7 @@ read_gpus(json_t *header, const struct line *line, struct directive_words *words
 			json_array_append_new(gpus, json_string(name));
 	if (json_array_size(gpus) == 0)
 		return kettle_fail(
-			err, KETTLE_EINVAL, "Line %u: `gpus` needs the name of at least one device behind it.", line->number);
+			err, KETTLE_EINVAL, "Line %u: `gpus` must be followed by the name of at least one device.", line->number);
 	if (json_array_size(gpus) > HEADER_MAX_DEVICES)
 		return kettle_fail(err, KETTLE_EINVAL, "Line %u: `gpus` takes at most %d devices, not %zu.", line->number,
 			HEADER_MAX_DEVICES, json_array_size(gpus));
@@ -195,7 +195,7 @@ check_text(const struct line *line, struct kettle_error *err)
 {
 	AUTO_BUF struct buf clean = {0};
 	if (line->len > HEADER_MAX_LINE)
-		return kettle_fail(err, KETTLE_EINVAL, "Line %u: a line with `!POPCORN` is at most %d bytes long.",
+		return kettle_fail(err, KETTLE_EINVAL, "Line %u: a line with `!POPCORN` must be at most %d bytes long.",
 			line->number, HEADER_MAX_LINE);
 	if (utf8_sanitize(line->text, line->len, &clean))
 		return kettle_fail(err, KETTLE_EINVAL,
@@ -203,12 +203,12 @@ check_text(const struct line *line, struct kettle_error *err)
 	uint32_t invisible = utf8_find_invisible(line->text, line->len);
 	if (invisible)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Line %u: a line with `!POPCORN` holds the invisible character U+%04X; type the line anew.", line->number,
+			"Line %u: a line with `!POPCORN` holds the invisible character U+%04X; retype the line.", line->number,
 			invisible);
 	for (size_t at = 0, len = 0; at < line->len; at++) {
 		len = strchr(BLANKS, line->text[at]) ? 0 : len + 1;
 		if (len > HEADER_MAX_WORD)
-			return kettle_fail(err, KETTLE_EINVAL, "Line %u: a name in the header is at most %d bytes long.",
+			return kettle_fail(err, KETTLE_EINVAL, "Line %u: a name in the header must be at most %d bytes long.",
 				line->number, HEADER_MAX_WORD);
 	}
 	return 0;
@@ -267,13 +267,12 @@ popcorn_header_parse(const char *code, size_t size, json_t **ret_header, struct 
 		if (rc)
 			return rc;
 		if (!directive_start(&line) && is_almost(&line))
-			add_remark(
-				header, &line, "this is not read as a directive, which begins with `#!POPCORN` or `//!POPCORN`.");
+			add_remark(header, &line, "this is not a directive: a directive begins with `#!POPCORN` or `//!POPCORN`.");
 	}
 	for (; more; more = next_line(&code, end, &line))
 		if (is_almost(&line))
 			add_remark(
-				header, &line, "directives are read in the comments at the top of the file only; move this one there.");
+				header, &line, "directives are read only in the comments at the top of the file; move this one there.");
 	*ret_header = STEAL(header);
 	return 0;
 }

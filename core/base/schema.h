@@ -24,13 +24,19 @@ int schema_load(const char *text, json_t **ret_schema, struct kettle_error *err)
 /*
  * Checks value against a schema that schema_load gave. On the first fault err is a sentence that names the place, what
  * was found and what would be right, an unknown key together with the nearest known one. With `name`, it begins
- * "NAME:LINE: " (lines as yaml_parse gives them; may be NULL) or "NAME: ". EINVAL. [any]
+ * "NAME:LINE:COLUMN: " (places as yaml_parse gives them; may be NULL) or "NAME: ". EINVAL. [any]
  */
 int schema_check(
-	const json_t *schema, const json_t *value, const char *name, const json_t *lines, struct kettle_error *err);
-/* The same for a value at `pointer` ("/runners/local") of the document to which lines and places refer. */
-int schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *lines,
+	const json_t *schema, const json_t *value, const char *name, const json_t *places, struct kettle_error *err);
+/* The same for a value at `pointer` ("/runners/local") of the document to which places refer. */
+int schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *places,
 	const char *pointer, struct kettle_error *err);
+/*
+ * All faults instead of the first: appends {"pointer", "message"} for each until `faults` has `most` elements, those of a
+ * value before those of its container. Of a value with oneOf, only its first. [any]
+ */
+void schema_check_all(const json_t *schema, const json_t *value, const char *name, const json_t *places,
+	const char *pointer, json_t *faults, size_t most);
 
 /* Fills in defaults of absent properties, in place, recursively; value has passed schema_check. EINVAL: too deep. [any] */
 int schema_defaults(const json_t *schema, json_t *value, struct kettle_error *err);

@@ -34,8 +34,10 @@ struct check {
 	const json_t *root;
 	struct patterns *patterns;
 	const char *name;
-	const json_t *lines;
+	const json_t *places;
 	const char *base; /* pointer of the value that was given */
+	json_t *faults;   /* takes all of them; NULL: the first one ends the check */
+	size_t most;      /* elements of faults */
 	struct kettle_error *err;
 	unsigned depth;
 };
@@ -276,20 +278,41 @@ add_pointer(struct buf *out, const struct path_node *node)
 		pointer_add_index(out, node->index);
 }
 
-/* Ends the check with "PREFIX PLACE SENTENCE". */
+typedef void (*add_place)(struct buf *out, const char *name, const json_t *places, const char *pointer);
+
+/* A sentence about what is at the pointer. 0: the check goes on. */
 static int
-fault(const struct check *check, const struct path_node *node, const char *sentence)
+report_fault(const struct check *check, const char *pointer, const char *sentence)
+{
+	struct kettle_error one; /* its message is UTF-8, as JSON needs it */
+	if (!check->faults)
+		return kettle_fail(check->err, KETTLE_EINVAL, "%s", sentence);
+	(void)kettle_fail(&one, KETTLE_EINVAL, "%s", sentence);
+	(void)json_array_append_new(check->faults, json_pack("{s:s, s:s}", "pointer", pointer, "message", one.message));
+	return json_array_size(check->faults) < check->most ? 0 : KETTLE_EINVAL;
+}
+
+/* "PREFIX PLACE SENTENCE". */
+static int
+fault_at(const struct check *check, const struct path_node *node, add_place add, const char *sentence)
 {
 	AUTO_BUF struct buf pointer = {0}, out = {0};
 	buf_adds(&pointer, check->base);
 	add_pointer(&pointer, node);
-	yaml_add_place(&out, check->name, check->lines, pointer.data);
+	add(&out, check->name, check->places, pointer.data);
 	if (pointer.len == 0)
 		buf_adds(&out, check->name ? "the top level" : "The top level");
 	else
 		pointer_add_path(&out, pointer.data);
 	bool asks = sentence[0] && sentence[strlen(sentence) - 1] == '?';
-	return kettle_fail(check->err, KETTLE_EINVAL, "%s %s%s", out.data ? out.data : "", sentence, asks ? "" : ".");
+	buf_printf(&out, " %s%s", sentence, asks ? "" : ".");
+	return report_fault(check, pointer.data ? pointer.data : "", out.data);
+}
+
+static int
+fault(const struct check *check, const struct path_node *node, const char *sentence)
+{
+	return fault_at(check, node, yaml_add_place, sentence);
 }
 
 /* The choice that a string was meant to be; NULL: none is near. Borrowed. */
@@ -346,24 +369,23 @@ say_known(struct buf *out, const json_t *properties)
 static int
 unknown_key(const struct check *check, const json_t *properties, const char *key, const struct path_node *node)
 {
-	AUTO_BUF struct buf pointer = {0}, out = {0};
+	AUTO_BUF struct buf pointer = {0}, inside = {0}, out = {0};
 	const struct path_node at = {.up = node, .key = key};
 	buf_adds(&pointer, check->base);
 	add_pointer(&pointer, &at);
-	yaml_add_place(&out, check->name, check->lines, pointer.data);
+	yaml_add_key_place(&out, check->name, check->places, pointer.data);
 	buf_adds(&out, check->name ? "unknown key `" : "Unknown key `");
 	say_string(&out, key, strlen(key));
 	buf_adds(&out, "`");
-	pointer.len = 0;
-	buf_adds(&pointer, check->base);
-	add_pointer(&pointer, node);
-	say_inside(&out, pointer.data);
+	buf_adds(&inside, check->base);
+	add_pointer(&inside, node);
+	say_inside(&out, inside.data ? inside.data : "");
 	const char *meant = nearest_key(key, properties);
 	if (meant)
 		buf_printf(&out, "; did you mean `%s`?", meant);
 	else
 		say_known(&out, properties);
-	return kettle_fail(check->err, KETTLE_EINVAL, "%s", out.data);
+	return report_fault(check, pointer.data, out.data);
 }
 
 /* ---- the checks ---- */
@@ -487,16 +509,17 @@ schema_check_names(struct check *check, const json_t *schema, const json_t *valu
 	const json_t *names = json_object_get(schema, "propertyNames");
 	const char *pattern = member_string(names, "pattern"), *key;
 	json_t *unused;
-	if (!pattern)
-		return 0;
+	int rc = 0;
 	json_object_foreach((json_t *)value, key, unused) {
+		if (rc || !pattern)
+			break;
 		if (schema_matches(check, pattern, key, strlen(key)))
 			continue;
 		const struct path_node at = {.up = node, .key = key};
 		AUTO_FREE char *out = xasprintf("has a name that does not match the pattern %s", pattern);
-		return fault(check, &at, out);
+		rc = fault_at(check, &at, yaml_add_key_place, out);
 	}
-	return 0;
+	return rc;
 }
 
 static int
@@ -504,13 +527,16 @@ check_required(struct check *check, const json_t *schema, const json_t *value, c
 {
 	size_t i;
 	json_t *name;
+	int rc = 0;
 	json_array_foreach(json_object_get(schema, "required"), i, name) {
+		if (rc)
+			break;
 		if (json_object_get(value, json_string_value(name)))
 			continue;
 		AUTO_FREE char *out = xasprintf("lacks the key `%s`", json_string_value(name));
-		return fault(check, node, out);
+		rc = fault(check, node, out);
 	}
-	return 0;
+	return rc;
 }
 
 static int
@@ -533,13 +559,15 @@ check_object(struct check *check, const json_t *schema, const json_t *value, con
 	return rc;
 }
 
-/* The alternative that the value means is checked like any schema, so that the fault inside it is named. */
+/* The alternative that the value means is checked like any schema, so that the first fault inside it is named. */
 static int
 check_one_of(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	size_t i, passed = 0, meant = 0;
 	json_t *alternative;
 	struct kettle_error first = {0}, *err = check->err;
+	json_t *faults = check->faults;
+	check->faults = NULL;
 	json_array_foreach(json_object_get(schema, "oneOf"), i, alternative) {
 		struct kettle_error found = {0};
 		if (!schema_fits(check->root, alternative, value))
@@ -552,12 +580,17 @@ check_one_of(struct check *check, const json_t *schema, const json_t *value, con
 		meant++;
 	}
 	check->err = err;
+	check->faults = faults;
 	if (passed == 1)
 		return 0;
 	if (passed > 1)
 		return fault(check, node, "fits more than one of its forms");
-	if (meant)
-		return kettle_fail(err, first.code, "%s", first.message);
+	if (meant) {
+		AUTO_BUF struct buf pointer = {0};
+		buf_adds(&pointer, check->base);
+		add_pointer(&pointer, node);
+		return report_fault(check, pointer.data ? pointer.data : "", first.message);
+	}
 	return mismatch(check, schema, value, node);
 }
 
@@ -602,12 +635,12 @@ check_value(struct check *check, const json_t *schema, const json_t *value, cons
 {
 	if (check->depth >= SCHEMA_MAX_DEPTH)
 		return fault(check, node, "is nested too deeply");
+	if (!schema_type_matches(json_object_get(schema, "type"), value))
+		return mismatch(check, schema, value, node);
 	check->depth++;
 	int rc = 0;
 	if (json_object_get(schema, "$ref"))
 		rc = check_value(check, schema_resolve(check->root, schema), value, node);
-	if (rc == 0 && !schema_type_matches(json_object_get(schema, "type"), value))
-		rc = mismatch(check, schema, value, node);
 	if (rc == 0)
 		rc = check_choice(check, schema, value, node);
 	if (rc == 0 && json_object_get(schema, "oneOf"))
@@ -618,22 +651,39 @@ check_value(struct check *check, const json_t *schema, const json_t *value, cons
 	return rc;
 }
 
-int
-schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *lines, const char *pointer,
-	struct kettle_error *err)
+static int
+check_top(struct check *check, const json_t *value)
 {
 	struct patterns patterns = {.count = 0};
-	struct check check = {
-		.root = schema, .patterns = &patterns, .name = name, .lines = lines, .base = pointer, .err = err};
 	const struct path_node top = {0};
-	int rc = check_value(&check, schema, value, &top);
+	check->patterns = &patterns;
+	int rc = check_value(check, check->root, value, &top);
 	for (size_t i = 0; i < patterns.count; i++)
 		regfree(&patterns.list[i].regex);
 	return rc;
 }
 
 int
-schema_check(const json_t *schema, const json_t *value, const char *name, const json_t *lines, struct kettle_error *err)
+schema_check_at(const json_t *schema, const json_t *value, const char *name, const json_t *places, const char *pointer,
+	struct kettle_error *err)
 {
-	return schema_check_at(schema, value, name, lines, "", err);
+	struct check check = {.root = schema, .name = name, .places = places, .base = pointer, .err = err};
+	return check_top(&check, value);
+}
+
+void
+schema_check_all(const json_t *schema, const json_t *value, const char *name, const json_t *places, const char *pointer,
+	json_t *faults, size_t most)
+{
+	struct check check = {
+		.root = schema, .name = name, .places = places, .base = pointer, .faults = faults, .most = most};
+	if (json_array_size(faults) < most)
+		(void)check_top(&check, value);
+}
+
+int
+schema_check(
+	const json_t *schema, const json_t *value, const char *name, const json_t *places, struct kettle_error *err)
+{
+	return schema_check_at(schema, value, name, places, "", err);
 }

@@ -156,7 +156,7 @@ time_parse_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct ke
 		return kettle_fail(err, KETTLE_EINVAL, "The deadline \"%.40s\" names a day that does not exist.", text);
 	/* 0 stands for no deadline. */
 	if (seconds == 0 && !whole_day)
-		return kettle_fail(err, KETTLE_EINVAL, "The deadline \"%.40s\" is no later than the beginning of 1970.", text);
+		return kettle_fail(err, KETTLE_EINVAL, "The deadline \"%.40s\" must be later than 1970-01-01.", text);
 	*ret_ms = whole_day ? seconds * 1000 + DAY_MS - 1 : seconds * 1000;
 	return 0;
 }

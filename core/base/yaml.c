@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* YAML becomes JSON, with the lines kept for messages. */
+/* YAML becomes JSON, with the places kept for messages. */
 #include <config.h>
 
 #include "base/yaml.h"
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/pointer.h"
 #include "base/utf8.h"
@@ -20,12 +21,13 @@
 
 struct reader {
 	yaml_parser_t parser;
-	const char *name;
+	const char *name, *text;
+	size_t size;
 	struct kettle_error *err;
 	json_t *anchors; /* name → node that is complete */
-	json_t *lines;   /* NULL: not wanted */
+	json_t *places;  /* NULL: not wanted */
 	struct buf pointer;
-	size_t nodes, text;
+	size_t nodes, alias_text;
 	unsigned depth;
 };
 
@@ -39,7 +41,39 @@ fail_yaml_at(struct reader *reader, int code, const yaml_mark_t *mark, const cha
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	return kettle_fail(reader->err, code, "%s:%zu: %s", reader->name, mark->line + 1, message);
+	return kettle_fail(reader->err, code, "%s:%zu:%zu: %s", reader->name, mark->line + 1, mark->column + 1, message);
+}
+
+/* The line and the column of a byte. */
+static yaml_mark_t
+mark_of(const struct reader *reader, size_t offset)
+{
+	yaml_mark_t mark = {0};
+	for (size_t i = 0; i < offset && i < reader->size; i++) {
+		bool continues = ((unsigned char)reader->text[i] & 0xc0) == 0x80;
+		mark.column += !continues;
+		if (reader->text[i] == '\n')
+			mark = (yaml_mark_t){.line = mark.line + 1};
+	}
+	return mark;
+}
+
+/* Says what is wrong where libyaml only says that a character cannot start a token; false: it says more. */
+static bool
+explain_character(const struct reader *reader, struct buf *out)
+{
+	const yaml_parser_t *parser = &reader->parser;
+	if (!parser->problem || strcmp(parser->problem, "found character that cannot start any token") != 0)
+		return false;
+	size_t at = 0;
+	for (size_t i = 0; i < parser->problem_mark.index && at < reader->size; i++)
+		at += utf8_length(reader->text + at, reader->size - at);
+	char found = at < reader->size ? reader->text[at] : '\0';
+	if (found == '\t')
+		buf_adds(out, "a tab cannot indent a line; use spaces");
+	else if (found > ' ' && found <= '~')
+		buf_printf(out, "a value cannot begin with `%c`; put the value in quotes", found);
+	return out->len > 0;
 }
 
 /* The next event; the caller deletes it. */
@@ -52,18 +86,39 @@ next_event(struct reader *reader, yaml_event_t *ret_event)
 	memset(ret_event, 0, sizeof(*ret_event));
 	if (parser->error == YAML_MEMORY_ERROR)
 		xalloc_fail();
-	const char *problem = parser->problem ? parser->problem : "it cannot be read";
-	return fail_yaml_at(reader, KETTLE_EINVAL, &parser->problem_mark, "this is not YAML: %s%s%s.",
-		parser->context ? parser->context : "", parser->context ? ", " : "", problem);
+	yaml_mark_t mark =
+		parser->error == YAML_READER_ERROR ? mark_of(reader, parser->problem_offset) : parser->problem_mark;
+	AUTO_BUF struct buf what = {0};
+	if (!explain_character(reader, &what)) {
+		/* What is open, such as a quoted text, may have begun far above. */
+		buf_adds(&what, parser->context ? parser->context : "");
+		if (parser->context && parser->context_mark.line < mark.line)
+			buf_printf(&what, " that begins at line %zu", parser->context_mark.line + 1);
+		buf_printf(&what, "%s%s", parser->context ? ", " : "", parser->problem ? parser->problem : "it cannot be read");
+	}
+	return fail_yaml_at(reader, KETTLE_EINVAL, &mark, "this is not YAML: %s.", what.data);
 }
 
-/* Remembers the line of the node that reader->pointer names. */
+/* A list or a map over several lines begins on the line after its key, with its first element. */
+static bool
+is_block(const yaml_event_t *event)
+{
+	if (event->type == YAML_SEQUENCE_START_EVENT)
+		return event->data.sequence_start.style == YAML_BLOCK_SEQUENCE_STYLE;
+	return event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.style == YAML_BLOCK_MAPPING_STYLE;
+}
+
+/* Remembers the place of the node that reader->pointer names and that begins with event; key: of its key, or NULL. */
 static void
-note_line(struct reader *reader, const yaml_mark_t *mark)
+note_place(struct reader *reader, const yaml_event_t *event, const yaml_mark_t *key)
 {
 	const char *pointer = reader->pointer.len ? reader->pointer.data : "";
-	if (reader->lines && reader->pointer.len <= YAML_MAX_POINTER)
-		json_object_set_new(reader->lines, pointer, json_integer((json_int_t)mark->line + 1));
+	const yaml_mark_t *value = key && is_block(event) ? key : &event->start_mark;
+	key = key ? key : value;
+	if (reader->places && reader->pointer.len <= YAML_MAX_POINTER)
+		json_object_set_new(reader->places, pointer,
+			json_pack("[I, I, I, I]", (json_int_t)value->line + 1, (json_int_t)value->column + 1,
+				(json_int_t)key->line + 1, (json_int_t)key->column + 1));
 }
 
 static int
@@ -71,8 +126,8 @@ count_nodes(struct reader *reader, size_t count, const yaml_mark_t *mark)
 {
 	reader->nodes += count;
 	if (reader->nodes > YAML_MAX_NODES)
-		return fail_yaml_at(reader, KETTLE_ETOOBIG, mark,
-			"there are more than %d values, aliases counted as what they stand for.", YAML_MAX_NODES);
+		return fail_yaml_at(
+			reader, KETTLE_ETOOBIG, mark, "there are more than %d values, with aliases expanded.", YAML_MAX_NODES);
 	return 0;
 }
 
@@ -105,16 +160,16 @@ read_alias(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 	const json_t *node = json_object_get(reader->anchors, name);
 	if (!node)
 		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark,
-			"the alias `*%.60s` stands for nothing that is complete before it.", name);
+			"the alias `*%.60s` refers to no anchor that is complete before it.", name);
 	/* Counted before it is copied. */
 	size_t count = 0;
-	unsigned depth = measure_node(node, &count, &reader->text);
+	unsigned depth = measure_node(node, &count, &reader->alias_text);
 	int rc = count_nodes(reader, count, &event->start_mark);
 	if (rc)
 		return rc;
-	if (reader->text > YAML_MAX_TEXT)
-		return fail_yaml_at(reader, KETTLE_ETOOBIG, &event->start_mark,
-			"aliases stand for more than %u MiB of text together.", YAML_MAX_TEXT >> 20);
+	if (reader->alias_text > YAML_MAX_TEXT)
+		return fail_yaml_at(reader, KETTLE_ETOOBIG, &event->start_mark, "aliases expand to more than %u MiB of text.",
+			YAML_MAX_TEXT >> 20);
 	if (reader->depth + depth > YAML_MAX_DEPTH)
 		return fail_yaml_at(
 			reader, KETTLE_ETOOBIG, &event->start_mark, "it is nested deeper than %d levels.", YAML_MAX_DEPTH);
@@ -146,7 +201,7 @@ read_item(struct reader *reader, const yaml_event_t *event, json_t *list)
 	size_t length = reader->pointer.len;
 	json_t *node = NULL;
 	pointer_add_index(&reader->pointer, json_array_size(list));
-	note_line(reader, &event->start_mark);
+	note_place(reader, event, NULL);
 	int rc = read_node(reader, event, &node);
 	if (rc == 0)
 		json_array_append_new(list, node);
@@ -211,11 +266,14 @@ check_key(struct reader *reader, const yaml_event_t *event, const json_t *map, b
 	return 0;
 }
 
+/* key: where its key is; NULL: the place of the value is not kept. */
 static int
-read_value(struct reader *reader, json_t **ret_node)
+read_value(struct reader *reader, const yaml_mark_t *key, json_t **ret_node)
 {
 	yaml_event_t event;
 	int rc = next_event(reader, &event);
+	if (rc == 0 && key)
+		note_place(reader, &event, key);
 	if (rc == 0)
 		rc = read_node(reader, &event, ret_node);
 	yaml_event_delete(&event);
@@ -234,9 +292,7 @@ read_member(struct reader *reader, const yaml_event_t *event, json_t *map, json_
 	if (rc)
 		return rc;
 	pointer_add_key(&reader->pointer, key);
-	if (!merge)
-		note_line(reader, &event->start_mark);
-	rc = read_value(reader, &node);
+	rc = read_value(reader, merge ? NULL : &event->start_mark, &node);
 	if (rc == 0 && merge)
 		rc = keep_merge(reader, merges, node, &event->start_mark);
 	else if (rc == 0)
@@ -343,7 +399,7 @@ read_document(struct reader *reader, json_t **ret_value)
 		if (rc == 0 && event.type == YAML_STREAM_END_EVENT)
 			*ret_value = json_null();
 		else if (rc == 0 && !start)
-			note_line(reader, &event.start_mark);
+			note_place(reader, &event, NULL);
 		if (rc == 0 && !start && event.type != YAML_STREAM_END_EVENT)
 			rc = read_node(reader, &event, ret_value);
 		bool ended = event.type == YAML_STREAM_END_EVENT;
@@ -354,23 +410,28 @@ read_document(struct reader *reader, json_t **ret_value)
 	return rc ? rc : read_end(reader);
 }
 
-/* Reports the line at which a text stops being UTF-8; libyaml gives only an offset. Counts what may be directives. */
+/* libyaml gives no line for bytes that are not UTF-8. Counts what may be directives. */
 static int
-check_bytes(struct reader *reader, const char *text, size_t size)
+check_bytes(struct reader *reader)
 {
-	yaml_mark_t mark = {0};
+	const char *text = reader->text;
+	size_t size = reader->size;
 	unsigned tags = 0;
 	if (size > YAML_MAX_BYTES)
-		return fail_yaml_at(
-			reader, KETTLE_ETOOBIG, &mark, "the file is larger than the %u bytes allowed.", YAML_MAX_BYTES);
+		return kettle_fail(reader->err, KETTLE_ETOOBIG, "%s: the file is larger than the %u bytes allowed.",
+			reader->name, YAML_MAX_BYTES);
 	for (size_t i = 0; i < size;) {
 		size_t len = utf8_length(text + i, size - i);
-		if (len == 0 || text[i] == '\0')
+		yaml_mark_t mark;
+		if (len == 0 || text[i] == '\0') {
+			mark = mark_of(reader, i);
 			return fail_yaml_at(reader, KETTLE_EINVAL, &mark, "the file is not UTF-8 text.");
+		}
 		if (text[i] == '%' && size - i >= strlen(TAG) && memcmp(text + i, TAG, strlen(TAG)) == 0 &&
-			++tags > YAML_MAX_TAGS)
+			++tags > YAML_MAX_TAGS) {
+			mark = mark_of(reader, i);
 			return fail_yaml_at(reader, KETTLE_ETOOBIG, &mark, "there are more than %d `%s`.", YAML_MAX_TAGS, TAG);
-		mark.line += text[i] == '\n';
+		}
 		i += len;
 	}
 	return 0;
@@ -378,52 +439,76 @@ check_bytes(struct reader *reader, const char *text, size_t size)
 
 int
 yaml_parse(
-	const char *name, const char *text, size_t size, json_t **ret_value, json_t **ret_lines, struct kettle_error *err)
+	const char *name, const char *text, size_t size, json_t **ret_value, json_t **ret_places, struct kettle_error *err)
 {
-	AUTO_JSON json_t *value = NULL, *anchors = json_object(), *lines = ret_lines ? json_object() : NULL;
-	struct reader reader = {.name = name, .err = err, .anchors = anchors, .lines = lines};
-	int rc = check_bytes(&reader, text, size);
+	AUTO_JSON json_t *value = NULL, *anchors = json_object(), *places = ret_places ? json_object() : NULL;
+	/* libyaml counts a byte order mark as a column, so that the first key would be indented. */
+	size_t mark =
+		size >= strlen(ORDER_MARK) && memcmp(text, ORDER_MARK, strlen(ORDER_MARK)) == 0 ? strlen(ORDER_MARK) : 0;
+	struct reader reader = {
+		.name = name, .text = text + mark, .size = size - mark, .err = err, .anchors = anchors, .places = places};
+	int rc = check_bytes(&reader);
 	if (rc)
 		return rc;
 	if (!yaml_parser_initialize(&reader.parser))
 		xalloc_fail();
 	yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
-	/* libyaml counts a byte order mark as a column, so that the first key would be indented. */
-	size_t mark =
-		size >= strlen(ORDER_MARK) && memcmp(text, ORDER_MARK, strlen(ORDER_MARK)) == 0 ? strlen(ORDER_MARK) : 0;
-	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + mark, size - mark);
+	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)reader.text, reader.size);
 	rc = read_document(&reader, &value);
 	yaml_parser_delete(&reader.parser);
 	buf_free(&reader.pointer);
 	if (rc)
 		return rc;
 	*ret_value = STEAL(value);
-	if (ret_lines)
-		*ret_lines = STEAL(lines);
+	if (ret_places)
+		*ret_places = STEAL(places);
 	return 0;
 }
 
-int
-yaml_line(const json_t *lines, const char *pointer)
+/* What is kept of a node, or of its nearest parent that has a place; NULL: nothing. Borrowed. */
+static const json_t *
+place_of(const json_t *places, const char *pointer)
 {
 	AUTO_FREE char *at = xstrdup(pointer);
 	for (;;) {
-		const json_t *line = json_object_get(lines, at);
+		const json_t *place = json_object_get(places, at);
 		char *slash = strrchr(at, '/');
-		if (line)
-			return (int)json_integer_value(line);
-		if (!slash)
-			return 0;
+		if (place || !slash)
+			return place;
 		*slash = '\0';
 	}
 }
 
-void
-yaml_add_place(struct buf *out, const char *name, const json_t *lines, const char *pointer)
+static void
+add_place(struct buf *out, const char *name, const json_t *place, size_t first)
 {
-	int line = lines ? yaml_line(lines, pointer) : 0;
-	if (name && line)
-		buf_printf(out, "%s:%d: ", name, line);
-	else if (name)
-		buf_printf(out, "%s: ", name);
+	if (!name)
+		return;
+	buf_adds(out, name);
+	for (size_t i = 0; place && i < 2; i++)
+		buf_printf(out, ":%" JSON_INTEGER_FORMAT, json_integer_value(json_array_get(place, first + i)));
+	buf_adds(out, ": ");
+}
+
+void
+yaml_add_place(struct buf *out, const char *name, const json_t *places, const char *pointer)
+{
+	add_place(out, name, place_of(places, pointer), 0);
+}
+
+void
+yaml_add_key_place(struct buf *out, const char *name, const json_t *places, const char *pointer)
+{
+	add_place(out, name, place_of(places, pointer), 2);
+}
+
+int
+yaml_fail_at(const char *name, const json_t *places, const char *pointer, struct kettle_error *err)
+{
+	AUTO_BUF struct buf place = {0};
+	if (!err)
+		return KETTLE_EINVAL;
+	struct kettle_error inner = *err;
+	yaml_add_place(&place, name, places, pointer);
+	return kettle_fail(err, inner.code, "%s%s", place.data ? place.data : "", inner.message);
 }

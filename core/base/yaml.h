@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* YAML becomes JSON, with the lines kept for messages. */
+/* YAML becomes JSON, with the places kept for messages. */
 #ifndef KETTLE_BASE_YAML_H
 #define KETTLE_BASE_YAML_H
 
@@ -15,25 +15,29 @@
 #define YAML_MAX_TAGS 8          /* `%TAG`: libyaml compares each of these directives with all before it */
 #define YAML_MAX_DEPTH 64
 #define YAML_MAX_KEY 1000    /* bytes */
-#define YAML_MAX_POINTER 256 /* bytes: the line of a node further down is that of its parent */
+#define YAML_MAX_POINTER 256 /* bytes: the place of a node further down is that of its parent */
 
 /*
  * Parses one document of at most YAML_MAX_BYTES. Aliases are copied, and counted as copied, so that a small file cannot
  * become a large value; merge keys (<<) are understood. Plain scalars follow the YAML 1.2 core schema (true, True and
  * TRUE, null and ~, integers of 64 bits, finite floats; a date stays a string); a repeated key is an error; keys are
- * strings as written. An empty document is null. lines maps the JSON pointer of every node ("", "/tests/0/size") to its
- * line, a member to the line of its key. Errors begin with "NAME:LINE: ". EINVAL, ETOOBIG. Both results are new
- * references; ret_lines may be NULL. [any]
+ * strings as written. An empty document is null. places maps the JSON pointer of every node ("", "/tests/0/size") to
+ * [line, column, line of its key, column of its key], counted from 1, columns in characters; a list or a map over
+ * several lines has the place of its key. Errors begin with "NAME:LINE:COLUMN: ", that of a file that is too large with
+ * "NAME: ". EINVAL, ETOOBIG. Both results are new references; ret_places may be NULL. [any]
  */
 int yaml_parse(
-	const char *name, const char *text, size_t size, json_t **ret_value, json_t **ret_lines, struct kettle_error *err);
+	const char *name, const char *text, size_t size, json_t **ret_value, json_t **ret_places, struct kettle_error *err);
 
 /* One plain scalar as yaml_parse would read it. New reference. EINVAL (without a place). [any] */
 int yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle_error *err);
 
-/* The line of a node, or of its nearest parent that has one; 0 when unknown. [any] */
-int yaml_line(const json_t *lines, const char *pointer);
-/* Appends "NAME:LINE: " of a node, "NAME: " where its line is unknown (lines may be NULL), nothing without a name. [any] */
-void yaml_add_place(struct buf *out, const char *name, const json_t *lines, const char *pointer);
+/* Appends "NAME:LINE:COLUMN: " of a node, or of its nearest parent that has a place; "NAME: " where there is none
+ * (places may be NULL), nothing without a name. [any] */
+void yaml_add_place(struct buf *out, const char *name, const json_t *places, const char *pointer);
+/* The same of the key of a member. [any] */
+void yaml_add_key_place(struct buf *out, const char *name, const json_t *places, const char *pointer);
+/* Puts the place of a node in front of err's message, and returns err's code. EINVAL without err. [any] */
+int yaml_fail_at(const char *name, const json_t *places, const char *pointer, struct kettle_error *err);
 
 #endif

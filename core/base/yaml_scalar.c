@@ -73,7 +73,7 @@ read_integer(const char *text, const char *digits, int base, json_t **ret_value,
 	long long number = strtoll(digits, NULL, base);
 	if (errno)
 		return kettle_fail(
-			err, KETTLE_EINVAL, "the integer %.40s does not fit in 64 bits; in quotes it would be a string.", text);
+			err, KETTLE_EINVAL, "the integer %.40s does not fit in 64 bits; quote it to make it a string.", text);
 	*ret_value = json_integer(number);
 	return 0;
 }
@@ -83,7 +83,7 @@ read_float(const char *text, json_t **ret_value, struct kettle_error *err)
 {
 	double number = strtod(text, NULL);
 	if (!isfinite(number))
-		return kettle_fail(err, KETTLE_EINVAL, "the number %.40s is not finite; in quotes it would be a string.", text);
+		return kettle_fail(err, KETTLE_EINVAL, "the number %.40s is not finite; quote it to make it a string.", text);
 	*ret_value = json_real(number);
 	return 0;
 }
@@ -109,7 +109,7 @@ read_text(const char *text, size_t size, json_t **ret_value, struct kettle_error
 	else if (is_float(text))
 		return read_float(text, ret_value, err);
 	else if (is_one_of(text + (*text == '-' || *text == '+'), odd))
-		return kettle_fail(err, KETTLE_EINVAL, "the number %s is not finite; in quotes it would be a string.", text);
+		return kettle_fail(err, KETTLE_EINVAL, "the number %s is not finite; quote it to make it a string.", text);
 	else
 		*ret_value = json_stringn(text, size);
 	return 0;

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/log.h"
 #include "model/board.h"
 #include "model/settings.h"
 
@@ -32,6 +33,8 @@ set_accepting(struct db *db, const struct actor *actor, bool accepting, json_t *
 		rc = settings_setting_put(db, "accepting", value, err);
 		if (rc == 0)
 			rc = db_event(db, "admin.accepting", 'a', 0, 0, actor->user, data, err);
+		if (rc == 0)
+			log_write(KETTLE_LOG_INFO, "core", "%s %s submissions", actor->name, accepting ? "resumed" : "paused");
 	}
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:b}", "status", "ok", "accepts_jobs", accepting);

@@ -33,13 +33,13 @@ check_board_name(const char *name, struct kettle_error *err)
 		   sound = strspn(name, "._-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
 	if (len == 0 || len > BOARD_NAME_MAX || sound != len || !strchr(first, name[0]))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"`%.80s` cannot be the name of a leaderboard: it has 1 to %d letters, digits, `.`, `_` and `-` and begins "
+			"`%.80s` is not a valid leaderboard name: a name has 1 to %d letters, digits, `.`, `_` and `-` and begins "
 			"with a letter or digit.",
 			name, BOARD_NAME_MAX);
 	for (size_t i = 0; reserved[i]; i++)
 		if (strcasecmp(reserved[i], name) == 0)
 			return kettle_fail(err, KETTLE_EINVAL,
-				"`%s` cannot be the name of a leaderboard: the word has a meaning in addresses.", name);
+				"`%s` cannot be the name of a leaderboard: the word is reserved for addresses.", name);
 	return 0;
 }
 
@@ -55,8 +55,7 @@ choose_devices(const struct command_env *env, const json_t *given, const json_t 
 	if (json_array_size(configured) == 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "No device is configured, so nothing could run on this leaderboard.");
 	if (wanted == configured && json_array_size(configured) > 1)
-		return kettle_fail(err, KETTLE_EINVAL,
-			"Neither you nor the task names the devices of the leaderboard: choose from %s.", names);
+		return kettle_fail(err, KETTLE_EINVAL, "No device is given, and the task names none: choose from %s.", names);
 	return board_pick_devices(env, wanted, ret_devices, err);
 }
 
@@ -206,8 +205,8 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 			   change->jit_cache || change->after_deadline;
 	if (!any)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Nothing to change: give a deadline, devices, a visibility, who may read code, whether caches of "
-			"compilers stay, what follows the deadline, a description or a task.");
+			"Nothing to change: give a deadline, devices, a visibility, a code visibility, `jit_cache`, "
+			"`after_deadline`, a description or a task.");
 	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
 	if (rc == 0 && devices)
 		rc = board_pick_devices(env, devices, ret_devices, err);

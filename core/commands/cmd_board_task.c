@@ -306,7 +306,8 @@ fail_nothing(
 		json_array_append_new(names, json_string(choice->language->ops->skeletons[i].template_name));
 	AUTO_FREE char *all = board_join(names);
 	if (!wanted || json_array_size(names) == 0)
-		return kettle_fail(err, KETTLE_ENOENT, "The leaderboard `%s` has no template, and its language no skeleton.",
+		return kettle_fail(err, KETTLE_ENOENT,
+			"The leaderboard `%s` has no template, and its language has no skeleton.",
 			member_text(choice->board, "name"));
 	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` has no template `%.64s`; there is %s.",
 		member_text(choice->board, "name"), wanted, all ? all : "none");

@@ -184,10 +184,10 @@ conclude_unmeasured(struct calibration_run *c)
 	const char *first = json_string_value(json_array_get(c->remarks, 0));
 	double load = 0;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	buf_printf(&error, "no run of a calibrator ended as it should%s%s", first ? ": " : "", first ? first : "");
+	buf_printf(&error, "no run of a calibrator passed%s%s", first ? ": " : "", first ? first : "");
 	if (getloadavg(&load, 1) == 1 && load > (double)cores)
 		buf_printf(&error,
-			" The engine's machine is busy: its load average is %.1f on %ld core%s. Try again when it is quiet.", load,
+			" The engine's machine is busy: its load average is %.1f on %ld core%s. Try again when it is idle.", load,
 			cores, cores == 1 ? "" : "s");
 	conclude(c, error.data);
 }

@@ -197,7 +197,7 @@ bundle_read(void *arg, const struct kettle_error *err)
 	if (err) {
 		skip_board(c, err->message);
 	} else if (!task_template(c->boards.bundle)) {
-		skip_board(c, "Its task has no template that could be run.");
+		skip_board(c, "Its task has no template to run.");
 	} else {
 		json_decref(c->boards.samples);
 		c->boards.samples = json_object();

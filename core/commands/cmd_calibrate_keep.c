@@ -58,7 +58,7 @@ drop_changed_parts(struct calibration_run *c)
 		blobs_task_hash(bundle, hash);
 		if (!part || member_is(part, "hash", hash))
 			continue;
-		calibrate_remark(c, name, "measured anew, since its files are other ones than at the interrupted calibration.");
+		calibrate_remark(c, name, "measured again, since its files have changed since the interrupted calibration.");
 		(void)json_object_del(c->parts, name);
 	}
 }
@@ -69,7 +69,7 @@ remark_parts(struct calibration_run *c)
 	AUTO_BUF struct buf text = {0};
 	put_parts(&text, c);
 	if (text.len > 0)
-		calibrate_remark(c, "goes on from an interrupted calibration, which has measured", text.data);
+		calibrate_remark(c, "continues an interrupted calibration, which has measured", text.data);
 }
 
 void
@@ -84,7 +84,7 @@ calibrate_parts_begin(struct calibration_run *c, bool resume)
 	if (resume)
 		remark_parts(c);
 	else if (calibrate_is_partial(c) && !member_true(c->args, "force"))
-		calibrate_remark(c, "begins anew", "the machine is another one than that of the interrupted calibration.");
+		calibrate_remark(c, "starts again", "the machine has changed since the interrupted calibration.");
 }
 
 bool

@@ -164,8 +164,8 @@ reason_of_scores(const struct board *board, const json_t *plan)
 	if (ranked == 0)
 		return json_sprintf(
 			"its task runs differently now (%s%s); say `force` if that is meant", what ? what : "", more);
-	return json_sprintf("its task runs differently now (%s%s): the %lld place%s in the rankings of `%s` would be given "
-						"up; say `force` if that is meant",
+	return json_sprintf("its task runs differently now (%s%s): the %lld place%s in the rankings of `%s` would be lost; "
+						"say `force` if that is meant",
 		what ? what : "", more, ranked, ranked == 1 ? "" : "s", board->name);
 }
 
@@ -185,7 +185,7 @@ check_set(struct sync *sync, const struct board *board, bool *ret_joins, struct 
 		set ? json_sprintf(
 				  "the leaderboard `%s` belongs to the set `%s`; say `force` to take it over", board->name, set)
 			: json_sprintf(
-				  "there is already a leaderboard `%s` that no set has made; say `force` to take it over", board->name);
+				  "there is already a leaderboard `%s` that no set created; say `force` to take it over", board->name);
 	return skip(sync, board->name, reason);
 }
 
@@ -253,7 +253,7 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 		*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
 	if (json_object_get(sync->names, folded))
 		return sync_add(sync, "errors",
-			json_pack("{s:s, s:s}", "name", name, "error", "Two problems have this name; the first one counts."));
+			json_pack("{s:s, s:s}", "name", name, "error", "Two problems have this name; the first one is used."));
 	(void)json_object_set_new(sync->names, folded, json_true());
 	if (error || !json_is_object(json_object_get(problem, "bundle")))
 		return sync_add(

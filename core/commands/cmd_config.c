@@ -13,10 +13,12 @@
 #include "config/configuration.h"
 #include "session/core.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TOOLKITS_LIMIT_MS 30000 /* until a machine that does not answer is left out */
 #define HERE "local"            /* the runner whose machine is this one */
@@ -27,7 +29,7 @@ struct config_check {
 	json_t *toolkits; /* [{"runner", "tool", "parts"}] */
 	json_t *tools;    /* the names that the languages' plans start */
 	json_t *warnings; /* [sentence]: the configuration's, and what could not be checked */
-	json_t *faults;   /* [sentence]: what this machine cannot do as it is configured */
+	json_t *faults;   /* [sentence]: those of the file, and what this machine cannot do as it is configured */
 	unsigned pending; /* machines, and the loop over them itself */
 	bool answered;
 	struct kettle_timer *timer;
@@ -50,9 +52,10 @@ answer_once(struct config_check *check)
 		return;
 	check->answered = true;
 	/* Sections of plugins are shown as they are written: the values behind *_env and *_file are not in them. */
+	json_t *root = json_array_size(config->faults) == 0 ? config->root : NULL;
 	AUTO_JSON json_t *result =
-		json_pack("{s:b, s:s?, s:O, s:O, s:O, s:O}", "ok", json_array_size(check->faults) == 0, "file", config->file,
-			"config", config->root, "faults", check->faults, "warnings", check->warnings, "toolkits", check->toolkits);
+		json_pack("{s:b, s:s?, s:O?, s:O, s:O, s:O}", "ok", json_array_size(check->faults) == 0, "file", config->file,
+			"config", root, "faults", check->faults, "warnings", check->warnings, "toolkits", check->toolkits);
 	check->answer(check->arg, &none, result);
 }
 
@@ -71,13 +74,13 @@ config_check_finish(struct config_check *check)
 
 /* ---- what this machine cannot do ---- */
 
-/* "FILE:LINE: PLACE SENTENCE" about what is at the pointer. */
+/* "FILE:LINE:COLUMN: PLACE SENTENCE" about what is at the pointer. */
 __attribute__((format(printf, 3, 4))) static void
 add_fault(const struct config_check *check, const char *pointer, const char *format, ...)
 {
 	AUTO_BUF struct buf text = {0};
 	const struct config *config = check->core->config;
-	yaml_add_place(&text, config->file ? config->file : "configuration", config->lines, pointer);
+	yaml_add_place(&text, config->file ? config->file : "configuration", config->places, pointer);
 	pointer_add_path(&text, pointer);
 	buf_adds(&text, " ");
 	va_list args;
@@ -85,7 +88,7 @@ add_fault(const struct config_check *check, const char *pointer, const char *for
 	AUTO_JSON json_t *sentence = json_vsprintf(format, args);
 	va_end(args);
 	buf_adds(&text, json_string_value(sentence));
-	(void)json_array_append_new(check->faults, json_string(text.data));
+	config_add_fault(check->faults, text.data);
 }
 
 /* The first of these cores ("1", "2-3,6") that this process, and what it starts, may not use; -1: there is none. */
@@ -118,6 +121,18 @@ check_cores(const struct config_check *check, const char *pointer, const json_t 
 		add_fault(check, pointer, "names core %ld, which this machine does not have, or Kettle may not use.", missing);
 }
 
+/* Whether the file names a device, be it one that was left out. */
+static bool
+names_a_device(const struct config *config)
+{
+	const char *pointer;
+	json_t *unused;
+	json_object_foreach(config->places, pointer, unused)
+		if (strncmp(pointer, "/devices/", strlen("/devices/")) == 0)
+			return true;
+	return json_object_size(json_object_get(config->root, "devices")) > 0;
+}
+
 static void
 check_devices(const struct config_check *check)
 {
@@ -125,7 +140,7 @@ check_devices(const struct config_check *check)
 	const char *name;
 	json_t *device, *unit;
 	size_t i;
-	if (json_object_size(json_object_get(root, "devices")) == 0)
+	if (!names_a_device(check->core->config))
 		add_fault(check, "/devices", "names no device, so nothing can run.");
 	check_cores(check, "/build/cores", json_object_get(json_object_get(root, "build"), "cores"));
 	json_object_foreach(json_object_get(root, "devices"), name, device)
@@ -140,6 +155,14 @@ check_devices(const struct config_check *check)
 			buf_adds(&pointer, "/cores");
 			check_cores(check, pointer.data, json_object_get(unit, "cores"));
 		}
+}
+
+static void
+check_http(const struct config_check *check)
+{
+	const char *file = member_string(json_object_get(check->core->config->root, "http"), "ca_file");
+	if (file && access(file, R_OK) != 0)
+		add_fault(check, "/http/ca_file", "names %s, which cannot be read: %s.", file, strerror(errno));
 }
 
 /* The key of a language's section that names this tool; NULL: it is a default, which a machine may lack. */
@@ -160,6 +183,7 @@ check_tools(const struct config_check *check, const json_t *found)
 {
 	const struct languages *languages = check->core->languages;
 	const json_t *sections = json_object_get(check->core->config->root, "languages");
+	AUTO_BUF struct buf lacks = {0};
 	for (size_t i = 0; i < languages->count; i++) {
 		const struct language *language = &languages->items[i];
 		AUTO_JSON json_t *tools = language->ops->tools ? language->ops->tools(language->self) : NULL;
@@ -169,10 +193,19 @@ check_tools(const struct config_check *check, const json_t *found)
 			const char *name = json_string_value(tool);
 			const char *key = key_of_tool(json_object_get(sections, language->name), name);
 			AUTO_FREE char *pointer = xasprintf("/languages/%s/%s", language->name, key ? key : "");
-			if (key && !json_object_get(found, name))
+			if (json_object_get(found, name))
+				continue;
+			if (key)
 				add_fault(check, pointer, "names `%s`, which this machine does not have, or cannot start.", name);
+			else
+				buf_printf(&lacks, "%s`%s` (%s)", lacks.len ? ", " : "", name, language->name);
 		}
 	}
+	if (lacks.len)
+		(void)json_array_append_new(check->warnings,
+			json_sprintf(
+				"This machine lacks %s, which languages use by default; boards that need them cannot run on it.",
+				lacks.data));
 }
 
 /* Answers that come later go into a list that is not shown. */
@@ -262,13 +295,14 @@ cmd_config_check(struct core *core, const struct actor *actor, const json_t *arg
 	(void)args;
 	*check = (struct config_check){.core = core,
 		.toolkits = json_array(),
-		.faults = json_array(),
+		.faults = core->config->faults ? json_copy(core->config->faults) : json_array(),
 		.warnings = json_copy(core->config->warnings),
 		.tools = tools_of(core->languages),
 		.pending = 1,
 		.answer = answer,
 		.arg = arg};
 	check_devices(check);
+	check_http(check);
 	(void)loop_timer_start(core->setup.io, TOOLKITS_LIMIT_MS, 0, time_out, check, &check->timer, &err);
 	for (size_t i = 0; i < core->runners_count; i++)
 		config_check_describe(check, &core->runners[i]);

@@ -177,7 +177,7 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 	json_t *unit;
 	if (!c)
 		return;
-	buf_printf(&text, ENGINE_BY_HAND " of %s%s%s", actor->name, clean && *clean ? ": " : "", clean ? clean : "");
+	buf_printf(&text, ENGINE_BY_HAND "%s%s%s", actor->name, clean && *clean ? ": " : "", clean ? clean : "");
 	utf8_copy(c->reason, sizeof(c->reason), text.data ? text.data : ENGINE_BY_HAND);
 	json_array_foreach(c->units, i, unit)
 		unit_change_take(c, unit);
@@ -193,7 +193,7 @@ cmd_device_enable(struct core *core, const struct actor *actor, const json_t *ar
 	json_t *unit;
 	if (!c)
 		return;
-	(void)snprintf(c->reason, sizeof(c->reason), ENGINE_BY_HAND " of %s%s", actor->name, test ? ", after a test" : "");
+	(void)snprintf(c->reason, sizeof(c->reason), ENGINE_BY_HAND "%s%s", actor->name, test ? ", after a test" : "");
 	if (test) {
 		try_next(c);
 		return;

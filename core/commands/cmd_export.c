@@ -18,14 +18,14 @@ export_check(
 	if (active && owns)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"The leaderboard `%s` is active, and the export has the code of all users: say `private` if participants "
-			"will not get it.",
+			"will not see it.",
 			board->name);
 	if (active)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"The leaderboard `%s` is active: it can be exported once its deadline has passed.", board->name);
 	if (!owns && !board_code_open(board, db->now_ms))
 		return kettle_fail(err, KETTLE_EACCES,
-			"The leaderboard `%s` does not open the code of others, so only its creator and admins may export it.",
+			"The leaderboard `%s` does not show the code of other users: only its creator and admins may export it.",
 			board->name);
 	return 0;
 }

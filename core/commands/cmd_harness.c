@@ -25,7 +25,7 @@ find_harness_language(
 		return kettle_fail(
 			err, KETTLE_EINVAL, "There is no language `%.64s`; loaded is %s.", word, names ? names : "none");
 	if (language->ops->harness_count == 0)
-		return kettle_fail(err, KETTLE_ENOENT, "The language `%s` brings no harness.", language->name);
+		return kettle_fail(err, KETTLE_ENOENT, "The language `%s` has no harness.", language->name);
 	*ret_language = language;
 	return 0;
 }

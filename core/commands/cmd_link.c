@@ -66,11 +66,11 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 	return rc;
 }
 
-/* ---- joining ---- */
+/* ---- merging ---- */
 
-/* Joins the users where that is confirmed; the answer shows them as they were before. */
+/* Merges the users where that is confirmed; the answer shows them as they were before. */
 static int
-join(struct db *db, const struct user *from, const struct user *into, bool confirmed, json_t **ret_result,
+merge(struct db *db, const struct user *from, const struct user *into, bool confirmed, json_t **ret_result,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *a = NULL, *b = NULL;
@@ -78,9 +78,9 @@ join(struct db *db, const struct user *from, const struct user *into, bool confi
 	if (rc == 0)
 		rc = user_object(db, into->id, false, &b, err);
 	if (rc == 0 && confirmed)
-		rc = user_join(db, from, into, err);
+		rc = user_merge(db, from, into, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:b, s:O, s:O}", "joined", confirmed, "from", a, "into", b);
+		*ret_result = json_pack("{s:b, s:O, s:O}", "merged", confirmed, "from", a, "into", b);
 	return rc;
 }
 
@@ -102,12 +102,12 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 			err, rc, "There is no such code: each works once, and for %d minutes.", LINK_CODE_MS / 60000);
 	if (rc == 0 && user == actor->user)
 		return kettle_fail(err, KETTLE_ECONFLICT,
-			"This code is your own: type it where you are the other user who is to be merged with this one.");
+			"This code is your own: enter it as the other user, whom you want to merge with this one.");
 	if (rc == 0)
 		rc = user_get(db, user, &from, err);
 	if (rc == 0)
 		rc = user_get(db, actor->user, &into, err);
-	return rc < 0 ? rc : join(db, &from, &into, confirmed, ret_result, err);
+	return rc < 0 ? rc : merge(db, &from, &into, confirmed, ret_result, err);
 }
 
 int
@@ -120,7 +120,7 @@ cmd_user_link(const struct command_call *call, json_t **ret_result, struct kettl
 }
 
 int
-cmd_user_join(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+cmd_user_merge(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user from, into;
 	int rc = user_find(call->db, member_string(call->args, "name"), &from, err);
@@ -128,5 +128,5 @@ cmd_user_join(const struct command_call *call, json_t **ret_result, struct kettl
 		rc = user_find(call->db, member_string(call->args, "into"), &into, err);
 	if (rc == 0 && from.id == into.id)
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "Both are `%s`.", into.name);
-	return rc < 0 ? rc : join(call->db, &from, &into, true, ret_result, err);
+	return rc < 0 ? rc : merge(call->db, &from, &into, true, ret_result, err);
 }

@@ -162,7 +162,7 @@ on_plot_exit(void *arg, int status, int signal)
 {
 	struct drawing *drawing = arg;
 	struct kettle_error err = {0};
-	const char *complaint = drawing->complaint ? drawing->complaint : "it said nothing";
+	const char *complaint = drawing->complaint ? drawing->complaint : "it printed nothing";
 	loop_timer_stop(drawing->core->setup.io, STEAL(drawing->timer));
 	if (drawing->late)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-plot exceeded its %d s limit.", PLOT_LIMIT_MS / 1000);

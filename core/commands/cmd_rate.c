@@ -87,8 +87,7 @@ remove_limit(const struct limit *limit, struct kettle_error *err)
 		"?3)",
 		"iss", limit->board->id, limit->category, limit->device);
 	if (rc == 0 && db_changes(limit->db) == 0)
-		return kettle_fail(
-			err, KETTLE_ENOENT, "The leaderboard `%s` has no such limit that could be removed.", limit->board->name);
+		return kettle_fail(err, KETTLE_ENOENT, "The leaderboard `%s` has no such limit to remove.", limit->board->name);
 	return rc;
 }
 

@@ -511,10 +511,11 @@ check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_
 		return 0;
 	int rc = db_int(db, &reruns, err,
 		"SELECT count(*) FROM jobs WHERE submission = ? AND superseded < 0 AND done_at IS NULL", "i", id);
-	return rc == 0 && reruns > 0
-			   ? kettle_fail(err, KETTLE_EACCES,
-					 "Submission %lld is being run again for its judges: only an admin may cancel that.", (long long)id)
-			   : rc;
+	return rc == 0 && reruns > 0 ? kettle_fail(err, KETTLE_EACCES,
+									   "Submission %lld is being rerun for the leaderboard's creator or an admin: only "
+									   "an admin may cancel that.",
+									   (long long)id)
+								 : rc;
 }
 
 int

@@ -12,6 +12,8 @@
 #include "base/sanitize_text.h"
 #include "base/text.h"
 #include "judge/capture.h"
+#include "judge/plan.h"
+#include "judge/unit_facts.h"
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/jobs.h"
@@ -82,7 +84,7 @@ check_submit_name(struct submit_request *submit, const char *name, struct kettle
 			err, KETTLE_EINVAL, "The name of the file holds the invisible character U+%04X; rename it.", invisible);
 	submit->file_name = sanitize_line(base, FILE_NAME_MAX + 1);
 	if (!*submit->file_name)
-		return kettle_fail(err, KETTLE_EINVAL, "The file has no name: its ending says what language it is in.");
+		return kettle_fail(err, KETTLE_EINVAL, "The file has no name: its extension says what language it is in.");
 	if (strlen(submit->file_name) > FILE_NAME_MAX)
 		return kettle_fail(err, KETTLE_EINVAL, "The name of the file is longer than %d bytes.", FILE_NAME_MAX);
 	return 0;
@@ -95,8 +97,8 @@ decode(struct submit_request *submit, const char *base64, struct kettle_error *e
 	size_t length = strlen(base64), limit = (size_t)submit->env->submission_bytes;
 	/* Four characters are three bytes: a file over the limit is not decoded. */
 	if (length / 4 * 3 > limit + 2)
-		return kettle_fail(err, KETTLE_ETOOBIG, "The file `%s` has more than the %zu bytes that are allowed.",
-			submit->file_name, limit);
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "The file `%s` exceeds the limit of %zu bytes.", submit->file_name, limit);
 	if (base64_decode(base64, length, &data, &submit->size) < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The contents of the file are not base64.");
 	submit->code = data;
@@ -110,7 +112,7 @@ check_contents(struct submit_request *submit, struct kettle_error *err)
 	if (submit->size == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The file `%s` is empty.", submit->file_name);
 	if (submit->size > limit)
-		return kettle_fail(err, KETTLE_ETOOBIG, "The file `%s` has %zu bytes; %zu are allowed.", submit->file_name,
+		return kettle_fail(err, KETTLE_ETOOBIG, "The file `%s` has %zu bytes; the limit is %zu.", submit->file_name,
 			submit->size, limit);
 	if (memchr(submit->code, '\0', submit->size))
 		return kettle_fail(
@@ -123,6 +125,20 @@ check_contents(struct submit_request *submit, struct kettle_error *err)
 		at += length;
 	}
 	return 0;
+}
+
+/* A note is refused where it would have to be cut. */
+static int
+read_note(struct submit_request *submit, struct kettle_error *err)
+{
+	const char *note = member_string(submit->args, "note");
+	if (!note || !*note)
+		return 0;
+	AUTO_FREE char *longer = sanitize_text(note, SUBMIT_NOTE_MAX + 1);
+	submit->note = sanitize_text(note, SUBMIT_NOTE_MAX);
+	return strcmp(longer, submit->note) == 0
+			   ? 0
+			   : kettle_fail(err, KETTLE_EINVAL, "A note has at most %d characters.", SUBMIT_NOTE_MAX);
 }
 
 /* Reads file and header. Their errors are kept: other checks come first. */
@@ -160,10 +176,13 @@ find_board(struct submit_request *submit, struct kettle_error *err)
 			return rc;
 		name = member_string(submit->header, "leaderboard");
 	}
-	if (!name)
+	if (!name) {
+		const char *remark = json_string_value(json_array_get(json_object_get(submit->header, "remarks"), 0));
 		return kettle_fail(err, KETTLE_EINVAL,
-			"No leaderboard is named: name one, or write `!POPCORN leaderboard NAME` in a comment at the top of the "
-			"file.");
+			"No leaderboard is named: add --leaderboard NAME, or write `!POPCORN leaderboard NAME` in a comment at the "
+			"top of the file.%s%s",
+			remark ? " " : "", remark ? remark : "");
+	}
 	/* First of all checks: the others tell what a board has. */
 	return board_find_visible(submit->db, submit->actor, name, &submit->board, err);
 }
@@ -225,7 +244,7 @@ check_extension(const struct submit_request *submit, struct kettle_error *err)
 	const struct language *language = language_find(submit->env->languages, name);
 	if (!language)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The leaderboard `%s` is in the language `%s`, which is not loaded at the moment.", submit->board.name,
+			"The leaderboard `%s` uses the language `%s`, which is not loaded at the moment.", submit->board.name,
 			name);
 	return language_takes_file(language, submit->file_name, err);
 }
@@ -261,16 +280,52 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 	return 0;
 }
 
-/* The task is read only where an index must be compared with it. */
+/* A unit of the device as far as it is known: its section, its device's name and what its machine once reported. */
+static json_t *
+known_unit(const json_t *stored, const char *device, const json_t *section)
+{
+	json_t *unit = json_copy((json_t *)section), *row;
+	AUTO_FREE char *key = unit_key(section);
+	size_t i;
+	json_object_set_new(unit, "name", json_string(device));
+	json_array_foreach(stored, i, row)
+		if (strcasecmp(member_text(row, "device"), device) == 0 && strcmp(member_text(row, "key"), key) == 0)
+			json_object_set(unit, "facts", json_object_get(row, "facts"));
+	return unit;
+}
+
+/* Whether a unit of each device has a profiler that can do it, or may have one. */
+static int
+check_profilers(const struct submit_request *submit, const json_t *bundle, struct kettle_error *err)
+{
+	AUTO_JSON json_t *stored = NULL;
+	int rc = settings_units(submit->db, &stored, err);
+	for (size_t i = 0; i < json_array_size(submit->devices) && rc == 0; i++) {
+		const char *device = json_string_value(json_array_get(submit->devices, i));
+		const json_t *units = NULL;
+		rc = board_configured_units(submit->env, device, &device, &units, err);
+		for (size_t j = 0; j < json_array_size(units) && (rc == 0 || rc == KETTLE_EINVAL); j++) {
+			AUTO_JSON json_t *unit = known_unit(stored, device, json_array_get(units, j));
+			rc = plan_check_capture(submit->env->languages, bundle, submit->code, unit, submit->capture, err);
+			if (rc == 0)
+				break;
+		}
+	}
+	return rc;
+}
+
+/* The task is read only where something is chosen that must be compared with it. */
 static int
 check_capture(struct submit_request *submit, struct kettle_error *err)
 {
 	AUTO_JSON json_t *bundle = NULL;
 	int rc = capture_read(submit->args, submit->mode, NULL, &submit->capture, err);
-	if (rc < 0 || json_array_size(json_object_get(submit->args, "benchmark")) == 0)
+	if (rc < 0 || !submit->capture)
 		return rc;
 	rc = blobs_get_task(submit->db, submit->board.task, &bundle, err);
-	return rc < 0 ? rc : capture_check(submit->capture, json_object_get(bundle, "task"), err);
+	if (rc == 0)
+		rc = capture_check(submit->capture, json_object_get(bundle, "task"), err);
+	return rc < 0 ? rc : check_profilers(submit, bundle, err);
 }
 
 static int
@@ -373,9 +428,9 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 		/* KernelBot's word for it. */
 		.mode = strcmp(mode, "leaderboard") == 0 ? "ranked" : mode,
 	};
-	const char *note = member_string(call->args, "note");
-	submit.note = note && *note ? sanitize_text(note, SUBMIT_NOTE_MAX) : NULL;
-	int rc = check_all(&submit, err);
+	int rc = read_note(&submit, err);
+	if (rc == 0)
+		rc = check_all(&submit, err);
 	if (rc == 0)
 		rc = submit_store(&submit, err);
 	if (rc < 0)

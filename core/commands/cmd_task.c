@@ -463,8 +463,8 @@ fail_shipped(const char *dir, const char *from, const json_t *names, struct kett
 		buf_printf(&list, "%s%s", list.len ? ", " : "", name);
 	if (!list.len)
 		return kettle_fail(err, KETTLE_ENOENT,
-			"There is no shipped task `%.64s`, nor any other: %s holds none (KETTLE_TASKS names another folder).", from,
-			dir);
+			"There is no shipped task `%.64s`: the folder %s contains no tasks (KETTLE_TASKS sets another folder).",
+			from, dir);
 	return kettle_fail(err, KETTLE_ENOENT, "There is no shipped task `%.64s`%s%s%s; there are %s.", from,
 		near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "", list.data);
 }

@@ -236,7 +236,7 @@ verify_read(void *arg)
 	verify->count = json_array_size(verify->solutions);
 	if (verify->err.code == 0 && verify->count == 0)
 		(void)kettle_fail(&verify->err, KETTLE_EINVAL,
-			"The task `%s` has no solutions: put right ones into solutions/correct and wrong ones into "
+			"The task `%s` has no solutions: put correct ones into solutions/correct and wrong ones into "
 			"solutions/wrong.",
 			member_string(verify->bundle, "name"));
 }

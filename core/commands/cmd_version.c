@@ -84,8 +84,8 @@ list_warnings(const char *kernel)
 	if (sscanf(kernel, "%d.%d", &major, &minor) == 2 &&
 		(major < KERNEL_MAJOR || (major == KERNEL_MAJOR && minor < KERNEL_MINOR)))
 		(void)json_array_append_new(
-			warnings, json_sprintf("The kernel says that it is Linux %.64s, older than the %d.%d that has all that "
-								   "sandboxes use; `kettle-exec --doctor` says what this one lacks.",
+			warnings, json_sprintf("The kernel is Linux %.64s; Linux %d.%d or newer has everything that sandboxes use. "
+								   "`kettle-exec --doctor` lists what is missing.",
 						  kernel, KERNEL_MAJOR, KERNEL_MINOR));
 	return warnings;
 }

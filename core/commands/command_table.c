@@ -18,7 +18,7 @@ static const char *const completed[] = {"board", "device", "submission", NULL};
 static const char *const kernel_bases[] = {"function", "demangled", "mangled", NULL};
 static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define AFTER_DEADLINE_HELP \
-	"what becomes of submissions after the deadline: refused (closed), or run outside of the rankings (practice)"
+	"what happens to submissions after the deadline: refused (closed), or run but not ranked (practice)"
 
 /* The first members of an argument, or all of them. */
 #define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
@@ -37,35 +37,34 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 								.help = "a unit (`H100.1`), or a device: all its units"
 #define RUN_MODE \
 	"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked", \
-							 .help = "what to run; leaderboard is another word for ranked"
+							 .help = "what to run; leaderboard is an alias of ranked"
 /* What a profile looks at, see judge/capture.h. */
 #define CAPTURE \
 	{"benchmark", ARGUMENT_INT, .repeated = true, .max = INT32_MAX, .meta = "N", \
-		.help = "of a profile: the index of a benchmark of the task, from 0; default: all"}, \
+		.help = "for a profile: the index of a benchmark of the task, from 0; default: all"}, \
 		{"kernel", ARGUMENT_STRING, .meta = "NAME", \
-			.help = "of a profile: kernels of this name alone, or of names that match regex:EXPRESSION"}, \
+			.help = "for a profile: only kernels with this name, or with names that match regex:EXPRESSION"}, \
 		{"kernel_base", ARGUMENT_CHOICE, .choices = kernel_bases, \
 			.help = "what the name is compared with; default: function, the name without namespace and arguments"}, \
 		{"launches", ARGUMENT_INT, .min = 1, .max = CAPTURE_MAX_LAUNCHES, .meta = "N", \
-			.help = "of a profile: show at most N launches of kernels; default: 10 with Nsight Compute, else all"}, \
+			.help = "for a profile: show at most N kernel launches; default: 10 with Nsight Compute, otherwise all"}, \
 	{ \
-		"skip", ARGUMENT_INT, .max = CAPTURE_MAX_SKIP, .meta = "N", \
-							  .help = "of a profile: passes over so many launches first" \
+		"skip", ARGUMENT_INT, .max = CAPTURE_MAX_SKIP, .meta = "N", .help = "for a profile: skip the first N launches" \
 	}
-#define NO_WAIT FLAG("no_wait"), .help = "do not wait: the running `kettle serve` judges it"
+#define NO_WAIT FLAG("no_wait"), .help = "do not wait for the result; the running `kettle serve` judges the submission"
 #define LIMIT(initial, most) \
 	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "show at most N"
 #define OFFSET "offset", ARGUMENT_INT, .default_value = "0", .max = INT32_MAX, .meta = "N", .help = "skip the first N"
 #define TASK_LANG \
-	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language that a single reference file is meant in"
+	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language of a single reference file, if its name fits several"
 
 #define JIT_CACHE_HELP \
-	"no: each run begins with empty caches of compilers, whatever the task says; yes: unless the task says no"
+	"no: each run starts with empty compiler caches, whatever the task says; yes: unless the task says no"
 
 /* Parts of views. */
 #define DEADLINE "{deadline?{deadline:time}|none}"
 #define IDENTITIES "{identities@{provider} {name}}"
-#define JOINED \
+#define MERGED \
 	"{from@{*user_name} (" IDENTITIES \
 	"{role=user?|; {role}}; {submissions} submission{submissions#|s})} is merged into {*into.user_name}."
 #define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin resume`.}"
@@ -75,15 +74,16 @@ const struct command commands[] = {
 	{"leaderboard.create", "create a leaderboard from a task", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(
 			{POSITIONAL("name", STRING), .meta = "NAME",
-				.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; case does not count"},
+				.help = "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit; not case-sensitive"},
 			{"task", ARGUMENT_TASK, .required = true, .meta = "PATH",
 				.help = "the task: a folder with task.yml, a zip of one, or a single reference file"},
 			{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
-				.help = "a date (its end, UTC), a date and time, +30d, +12h, +90m, or none; default: none"},
-			{DEVICES, .help = "a device to rank on; default: what the task names, or the only one there is"},
-			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "default: the task's"},
+				.help = "a date (its end in UTC), a date and time, +30d, +12h, +90m, or none; default: none"},
+			{DEVICES, .help = "a device to rank on; default: those that the task names, or the only configured one"},
+			{"description", ARGUMENT_STRING, .meta = "TEXT",
+				.help = "what participants read; default: the task's description"},
 			{"visibility", ARGUMENT_CHOICE, .choices = visibilities, .default_value = "public",
-				.help = "closed: only for those who have joined it"},
+				.help = "closed: only for users who have joined it"},
 			{"code_visibility", ARGUMENT_CHOICE, .also = "code", .choices = code_settings, .default_value = "owner",
 				.help =
 					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
@@ -95,20 +95,19 @@ const struct command commands[] = {
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
 		.view = {.sentence = "Created leaderboard {*name} on {gpu_types:and}; deadline " DEADLINE
 							 "{deadline?, {deadline:until}}.{tried@@\n{device}: {said}}"},
-		.details =
-			"The task is stored with the leaderboard: later changes of its folder change nothing. Every device "
-			"is a ranking of its own. On the command line the task's template first runs the tests, once on each "
-			"device that is free. It may fail; a task whose own files fail is refused.",
+		.details = "The task is stored with the leaderboard; later changes to its folder have no effect. Each device "
+				   "has its own ranking. On the command line, the task's template first runs the tests, once on each "
+				   "free device. The template may fail; a task whose own files fail is refused.",
 		.answer = "the leaderboard as in `leaderboard.list`, with `remarks`: sentences about the task; on the command "
 				  "line also `tried`, as in `task.check`."},
 	{"leaderboard.update", "change a leaderboard", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({BOARD_NAME},
 			{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
-				.help = "a date (its end, UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
-			{DEVICES, .help = "a device to rank on, instead of those so far; one that is left out keeps its scores for "
-							  "when it comes back"},
+				.help = "a date (its end in UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
+			{DEVICES, .help = "a device to rank on; the devices that you give replace the current ones, and a removed "
+							  "device keeps its scores in case it returns"},
 			{"visibility", ARGUMENT_CHOICE, .choices = visibilities,
-				.help = "closed: only for those who have joined it"},
+				.help = "closed: only for users who have joined it"},
 			{"code_visibility", ARGUMENT_CHOICE, .also = "code", .choices = code_settings,
 				.help =
 					"who may read the code of a submission: its owner (owner), all users once the deadline has passed "
@@ -116,41 +115,37 @@ const struct command commands[] = {
 			{"jit_cache", ARGUMENT_CHOICE, .choices = yes_or_no, .help = JIT_CACHE_HELP},
 			{"after_deadline", ARGUMENT_CHOICE, .choices = after_deadline, .help = AFTER_DEADLINE_HELP},
 			{"description", ARGUMENT_STRING, .meta = "TEXT", .help = "what participants read"},
-			{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the task in its new version"},
-			{FLAG("force"), .help = "also when the new task runs differently: scores so far are left behind"}),
+			{"task", ARGUMENT_TASK, .meta = "PATH", .help = "the new version of the task"},
+			{FLAG("force"), .help = "also if the new task runs differently, so that earlier scores no longer count"}),
 		.run = cmd_board_update,
 		.example = "kettle leaderboard update vectoradd --deadline +7d --code-visibility ended",
-		.view = {.sentence =
-					 "{changes?Updated leaderboard {*leaderboard.name}: {changes:and}.|Leaderboard {*leaderboard.name} "
-					 "is already like that.}{changes=task?\n{scores=left?Scores so far count no more ({ranked} "
-					 "place{ranked#|s}): "
-					 "the rankings begin anew with submission {counts_from}.|Scores so far still count.}{open?\n{open} "
-					 "job{open# is|s are} queued or running, and end{open#s} on the version "
-					 "before.}}{tried@@\n{device}: "
-					 "{said}}"},
+		.view = {.sentence = "{changes?Updated leaderboard {*leaderboard.name}: {changes:and}.|Leaderboard "
+							 "{*leaderboard.name} already has these settings.}{changes=task?\n{scores=left?Earlier "
+							 "scores no longer count ({ranked} place{ranked#|s}): the rankings start again with "
+							 "submission {counts_from}.|Earlier scores still count.}{open?\n{open} job{open# is|s are} "
+							 "queued or running, and use{open#s} the previous version.}}{tried@@\n{device}: {said}}"},
 		.details =
-			"What is not named stays as it is. Scores stay when only descriptions or templates of the task change; "
-			"where its files, configuration, tests or benchmarks do, the rankings begin anew, and that needs --force. "
-			"What is queued or running ends on the version of the task on which it was submitted.",
+			"Settings that you do not give stay as they are. Scores stay if only descriptions or templates of the task "
+			"change. If its files, configuration, tests or benchmarks change, the rankings start again, which needs "
+			"--force. Queued and running jobs use the version of the task for which they were submitted.",
 		.answer = "`{\"changes\": [what became another], \"differs\": [files and keys of the task], \"scores\": "
 				  "\"kept\" or \"left\", \"ranked\": places in the rankings before, \"open\": jobs, \"counts_from\": "
 				  "id, \"leaderboard\", \"remarks\"}`."},
 	{"leaderboard.list", "list the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS({FLAG("all"), .help = "the ended ones too"}), .run = cmd_board_list,
+		ARGUMENTS({FLAG("all"), .help = "also the ended ones"}), .run = cmd_board_list,
 		.view = {COLUMNS(COLUMN_CUT("name", "{name}"), COLUMN_CUT("devices", "{gpu_types}"),
 					 SPARE_COLUMN(3, "deadline", DEADLINE), SPARE_COLUMN(2, "", "{deadline:until}"),
 					 SPARE_COLUMN(4, "access", "{visibility=closed?closed}"),
 					 SPARE_COLUMN_CUT(1, "description", "{description:line}")),
-			.empty = "There is no leaderboard; `kettle leaderboard create NAME --task PATH` makes one."},
+			.empty = "There is no leaderboard; `kettle leaderboard create NAME --task PATH` creates one."},
 		.answer =
 			"`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
 			"\"visibility\", \"code\", \"jit_cache\", \"after_deadline\", \"creator\", \"created\", \"ended\"}]`, by "
 			"name."},
 	{"leaderboard.show", "show a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the ranking of this device alone; default: all"},
-			{FLAG("mine"), .help = "your own runs instead of everybody's best"},
-			{FLAG("practice"),
-				.help = "what was submitted after the deadline instead, which is outside of the ranking"},
+		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "only the ranking of this device; default: all"},
+			{FLAG("mine"), .help = "your own runs instead of each user's best one"},
+			{FLAG("practice"), .help = "the practice submissions (after the deadline) instead of the ranking"},
 			{"limit", ARGUMENT_INT, .default_value = "100", .min = 1, .max = 1000, .meta = "N",
 				.help = "show at most N places"},
 			{OFFSET}),
@@ -167,12 +162,16 @@ const struct command commands[] = {
 		.details = "The best run of each user counts. Equal scores share a rank, and the next rank is skipped.",
 		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", \"user_id\", "
 				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
-				  "seconds, \"low\", \"high\", \"gpu_type\", \"leaderboard_name\"}]}], \"code_open\"}`; on the command "
+				  "seconds, \"low\", \"high\", \"close\": whether the gap to the entry above is within the error, "
+				  "\"close\": whether the gap to the entry above is within the error, \"gpu_type\", "
+				  "\"leaderboard_name\"}]}], "
+				  "\"code_open\"}`; on the command "
 				  "line with --json all entries in one array."},
 	{"leaderboard.trend", "show the best scores over time", .right = RIGHT_ANYBODY, .kind = COMMAND_READ, .slow = true,
-		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "of this device alone; default: of all"},
-			{"user", ARGUMENT_USER, .repeated = true, .meta = "USER", .help = "also of this user who is ranked there"},
-			{FLAG("mine"), .help = "also your own"}, {LIMIT("100", 1000)}),
+		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "only for this device; default: all"},
+			{"user", ARGUMENT_USER, .repeated = true, .meta = "USER",
+				.help = "also for this user, who must be ranked there"},
+			{FLAG("mine"), .help = "also for yourself"}, {LIMIT("100", 1000)}),
 		.run = cmd_board_trend, .hidden = true,
 		.answer = "`{\"leaderboard\", \"trends\": [{\"device\", \"series\": [{\"user_id\": null of all users together, "
 				  "\"user_name\", \"count\": of improvements, \"points\": [{\"submission_id\", \"user_id\", "
@@ -180,42 +179,43 @@ const struct command commands[] = {
 				  "improvements, the "
 				  "oldest first. What does not count for the ranking is left out."},
 	{"leaderboard.plot", "draw the best scores over time", .right = RIGHT_ANYBODY, .kind = COMMAND_READ, .slow = true,
-		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "of this device alone; default: of all"},
-			{"of", ARGUMENT_USER, .repeated = true, .meta = "USER", .help = "also of this user, who is ranked there"},
-			{FLAG("mine"), .help = "also your own"},
+		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "only for this device; default: all"},
+			{"of", ARGUMENT_USER, .repeated = true, .meta = "USER",
+				.help = "also for this user, who must be ranked there"},
+			{FLAG("mine"), .help = "also for yourself"},
 			{"format", ARGUMENT_CHOICE, .choices = pictures, .default_value = "svg",
-				.help = "on the command line: as the name of the file ends"}),
+				.help = "on the command line, by default: as the extension of the file says"}),
 		.run = cmd_board_plot, .finish = finish_board_plot,
 		.example = "kettle leaderboard plot vectoradd --of ada --of grace -o vectoradd.svg",
-		.details =
-			"The best score over time of all users together and of those who are named, a panel for each device, on "
-			"a logarithmic scale where the scores span more than a decade. It has what counts for the ranking.",
+		.details = "There is a line for all users together and one for each user that you name, in a panel for each "
+				   "device. The scale is logarithmic if the scores span more than a decade. Only what counts for the "
+				   "ranking is drawn.",
 		.answer = "`{\"leaderboard\", \"format\", \"base64\": the picture}`; on the command line with -o `{\"file\", "
 				  "\"format\", \"bytes\"}`."},
 	{"leaderboard.task", "show the task of a leaderboard and how it runs", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "the plans for this device alone; default: for all"},
-			{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "the plans of this mode alone; default: of all"}),
+		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "only the plans for this device; default: all"},
+			{"mode", ARGUMENT_CHOICE, .choices = plan_modes, .help = "only the plans for this mode; default: all"}),
 		.run = cmd_board_task, .example = "kettle leaderboard task vectoradd -o vectoradd",
-		.details = "Every file, task.yml, and the plan for each device and mode with its commands, environment and "
-				   "limits: nothing that judges a submission is hidden but the seed that is drawn for it.",
+		.details = "The task consists of every file, task.yml, and the plan for each device and mode, with its "
+				   "commands, environment and limits. Only the secret seed is hidden; it is drawn for each submission.",
 		.answer = "`{\"leaderboard\", \"name\", \"yml\", \"task\", \"submission\": its name in the job's folder, "
 				  "\"files\": {name: contents}, \"templates\": {language: {\"file_name\", \"text\"}}, \"hash\", "
 				  "\"plans\": [{\"device\", \"mode\", \"plan\" (plan.schema.json, with `{\"task\": name}` and "
 				  "`{\"submission\": true}` for contents) or \"error\"}]}`."},
 	{"leaderboard.template", "print a file to start from", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS({BOARD_NAME},
-			{"lang", ARGUMENT_STRING, .meta = "LANG",
-				.help = "a template by its name (Triton), or a language; needed where there are several"}),
+		ARGUMENTS(
+			{BOARD_NAME}, {"lang", ARGUMENT_STRING, .meta = "LANG",
+							  .help = "a template by its name (Triton), or a language; required if there are several"}),
 		.run = cmd_board_template, .example = "kettle leaderboard template vectoradd -o submission.cpp",
-		.details = "The task's template, or where it has none what the language begins with, under a header that names "
-				   "leaderboard and devices; description and deadline follow as comments.",
+		.details = "This is the task's template, or the skeleton of the language if the task has none, below a header "
+				   "that names the leaderboard and its devices; the description and the deadline follow as comments.",
 		.answer = "`{\"leaderboard\", \"templates\": [{\"language\", \"file_name\", \"text\", \"source\": \"template\" "
 				  "or \"skeleton\"}]}`."},
 	{"leaderboard.rate_limits", "list the rate limits of a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME},
 			{"category", ARGUMENT_CHOICE, .choices = rate_categories,
 				.help = "leaderboard: of ranked submissions; test: of all others"},
-			{DEVICE, .help = "the limit on this device alone"}),
+			{DEVICE, .help = "only the limit on this device"}),
 		.run = cmd_rate_limits, .hidden = true,
 		.answer = "`{\"leaderboard\", \"limits\": [{\"category\", \"device\": name or null for all together, "
 				  "\"per_hour\"}]}`."},
@@ -225,28 +225,28 @@ const struct command commands[] = {
 			{"category", ARGUMENT_CHOICE, .choices = rate_categories,
 				.help = "leaderboard: ranked submissions; test: all others; default: both"},
 			{DEVICE,
-				.help = "a limit on this device alone; default: on all together, and to remove: on whatever it is"},
+				.help = "a limit on this device only; default: on all devices together, and with --remove: any limit"},
 			{"per_hour", ARGUMENT_INT, .min = 0, .max = RATE_PER_HOUR_MAX, .meta = "N",
-				.help = "so many from each user in any hour; 0: none at all"},
-			{FLAG("remove"), .help = "takes the limit away"}),
+				.help = "at most N from each user in any hour; 0: none"},
+			{FLAG("remove"), .help = "remove the limit"}),
 		.run = cmd_rate_limit, .example = "kettle leaderboard rate-limit vectoradd --category leaderboard --per-hour 6",
 		.view = {.list = "limits",
 			COLUMNS(COLUMN("category", "{category}"), COLUMN_CUT("device", "{device?{device}|all together}"),
 				COLUMN_RIGHT("an hour", "{per_hour}")),
-			.empty = "Leaderboard {*leaderboard} has no {args.remove?such rate limit any more|rate limit}."},
-		.details = "Counted for each user over a rolling hour. Refused submissions and those that the engine failed do "
-				   "not count, deleted ones do.",
+			.empty = "Leaderboard {*leaderboard} {args.remove?no longer has this rate limit|has no rate limit}."},
+		.details = "A limit counts the submissions of each user in a rolling hour. Refused submissions and those that "
+				   "the engine failed do not count; deleted ones do.",
 		.answer = "as `leaderboard.rate_limits`, with what is there then."},
 	{"leaderboard.export", "export the submissions of a leaderboard as lines of JSON", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME},
-			{FLAG("private"), .help = "also while it is active: what is written is not for participants"},
+			{FLAG("private"), .help = "also while it is active; the output is not for participants"},
 			{"after", ARGUMENT_INT, .default_value = "0", .min = 0, .max = EXPORT_MAX_ID, .meta = "ID",
 				.help = "only submissions with higher numbers"}),
 		.run = cmd_board_export, .example = "kettle leaderboard export vectoradd -o vectoradd.jsonl",
-		.details = "One line for each submission, with code and scores; every one for the leaderboard's creator and "
-				   "admins, for others those that are ranked where the code is open. An active leaderboard is exported "
-				   "with --private alone.",
+		.details = "Writes one line for each submission, with code and scores. The leaderboard's creator and admins "
+				   "get all submissions; other users get the ranked ones, if the leaderboard shows their code. "
+				   "Exporting an active leaderboard needs --private.",
 		.answer = "a page: `{\"leaderboard\", \"total\": of the board, with the first page, \"submissions\": [{\"id\", "
 				  "\"user_id\", \"user_name\", \"mode\", \"file_name\", \"submission_time\", \"state\", \"flagged\", "
 				  "\"counts\", \"task\": hash, \"sha256\", \"code\", \"devices\": [{\"device\", \"state\", \"score\", "
@@ -254,15 +254,16 @@ const struct command commands[] = {
 				  "for all pages and writes the submissions, each on a line; with --json as one array, and with -o "
 				  "`{\"file\", \"leaderboard\", \"submissions\"}`."},
 	{"leaderboard.join", "join closed leaderboards with an invite", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
-		ARGUMENTS({INVITE_CODE}), .run = cmd_invite_join, .view = {.sentence = "You may see {leaderboards:and} now."},
+		ARGUMENTS({INVITE_CODE}), .run = cmd_invite_join, .view = {.sentence = "You can now see {leaderboards:and}."},
 		.answer = "`{\"status\": \"ok\", \"leaderboards\": [name]}`."},
 	{"invite.create", "create invites to leaderboards", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS({POSITIONAL("name", BOARD), .repeated = true, .meta = "NAME", .help = "a leaderboard that it opens"},
+		ARGUMENTS({POSITIONAL("name", BOARD), .repeated = true, .meta = "NAME",
+					  .help = "a leaderboard that the invite opens"},
 			{"count", ARGUMENT_INT, .default_value = "1", .min = 1, .max = INVITE_MAX_COUNT, .meta = "N",
 				.help = "how many codes"}),
 		.run = cmd_invite_create, .example = "kettle invite create vectoradd softmax --count 20",
 		.view = {.sentence =
-					 "{args.quiet?|Each of these opens {leaderboards:and} to one user, by `kettle leaderboard join "
+					 "{args.quiet?|Each code opens {leaderboards:and} to one user, with `kettle leaderboard join "
 					 "CODE`:}",
 			.list = "codes",
 			.line = "{}"},
@@ -274,7 +275,7 @@ const struct command commands[] = {
 			COLUMNS(COLUMN("code", "{code}"), COLUMN_CUT("claimed by", "{user_name}"),
 				SPARE_COLUMN(2, "when", "{claimed_at:time}"), SPARE_COLUMN(1, "created", "{created_at:time}"),
 				SPARE_COLUMN_CUT(3, "opens", "{leaderboards?{leaderboards#|{leaderboards:count} leaderboards}}")),
-			.empty = "There is no invite; `kettle invite create NAME` makes one."},
+			.empty = "There is no invite; `kettle invite create NAME` creates one."},
 		.answer = "`{\"leaderboard\", \"count\", \"invites\": [{\"code\", \"user_id\": text or null, \"user_name\", "
 				  "\"claimed_at\", \"created_at\", \"leaderboards\"}]}`, newest first."},
 	{"invite.revoke", "revoke an invite", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE, ARGUMENTS({INVITE_CODE}),
@@ -285,32 +286,32 @@ const struct command commands[] = {
 		.answer = "`{\"code\", \"was_claimed\", \"user_name\", \"leaderboards\"}`."},
 	{"harness.show", "show the harness of a language", .also = "eval_code", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_ENGINE,
-		ARGUMENTS({POSITIONAL("language", STRING), .meta = "LANG",
-			.help = "a language that is loaded, by its name or another name of it"}),
+		ARGUMENTS(
+			{POSITIONAL("language", STRING), .meta = "LANG", .help = "a loaded language, by its name or an alias"}),
 		.engine = cmd_harness_show, .example = "kettle harness show cpp -o harness",
-		.details = "The files that tasks name as their harness, as they come with Kettle. A task may bring others: "
-				   "`leaderboard task` shows those.",
+		.details = "These are the harness files that come with Kettle. A task may have a harness of its own, which "
+				   "`leaderboard task` shows.",
 		.answer = "`{\"language\", \"files\": [{\"name\", \"text\"}]}`."},
 	{"leaderboard.delete", "delete a leaderboard and everything on it", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS({BOARD_NAME}, {FLAG("force"), .help = "also when it has submissions, which go with it"}),
+		ARGUMENTS({BOARD_NAME}, {FLAG("force"), .help = "also if it has submissions, which are deleted with it"}),
 		.run = cmd_board_delete,
 		.view = {.sentence =
 					 "Deleted leaderboard {*name}{submissions? and its {submissions} submission{submissions#|s}}."},
-		.details =
-			"What runs is cancelled; submissions, runs, artifacts, invites and limits of the leaderboard are removed.",
+		.details = "Running jobs are cancelled. Submissions, runs, artifacts, invites and limits of the leaderboard "
+				   "are deleted.",
 		.answer = "`{\"name\", \"submissions\": how many went with it}`."},
 	{"submit", "submit a file to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .late_ban = true,
 		ARGUMENTS({RUN_MODE}, {POSITIONAL("file", FILE), .meta = "FILE", .help = "the source file"},
-			{BOARD, .help = "default: what the file's header says"},
+			{BOARD, .help = "the leaderboard; default: what the file's header says"},
 			{DEVICES,
-				.help = "where to run; default: what the file's header says, or the only device of the leaderboard"},
-			{"note", ARGUMENT_STRING, .meta = "TEXT",
-				.help = "what you want to remember of it; at most 500 characters"},
-			CAPTURE, {NO_WAIT}),
+				.help =
+					"a device to run on; default: what the file's header says, or the only device of the leaderboard"},
+			{"note", ARGUMENT_STRING, .meta = "TEXT", .help = "a note to yourself, of at most 500 characters"}, CAPTURE,
+			{NO_WAIT}),
 		.run = cmd_submit, .add = add_submit_stays,
 		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
 		.details = "A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again "
-				   "with a secret seed; it counts when everything passed.",
+				   "with a secret seed; it counts if everything passes.",
 		.answer =
 			"`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
 			"number of the event, \"stays\": whether a server goes on with it, \"practice\": true after the deadline, "
@@ -320,15 +321,15 @@ const struct command commands[] = {
 	{"submission.list", "list submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME",
 					  .help = "only those on this leaderboard"},
-			{FLAG("all"), .help = "those of all users, for the leaderboard's creator and admins"}, {LIMIT("50", 100)},
-			{OFFSET}),
+			{FLAG("all"), .help = "the submissions of all users; for the leaderboard's creator and admins"},
+			{LIMIT("50", 100)}, {OFFSET}),
 		.run = cmd_submission_list,
 		.view = {COLUMNS(COLUMN_RIGHT("id", "{id}"), COLUMN_CUT("leaderboard", "{leaderboard_name}"),
 					 SPARE_COLUMN_CUT(5, "user", "{args.all?{user_name}}"), SPARE_COLUMN_CUT(4, "file", "{file_name}"),
 					 SPARE_COLUMN(3, "mode", "{practice?practice|{mode}}"),
 					 SPARE_COLUMN(2, "when", "{submission_time:time}"),
 					 COLUMN_CUT("state", "{flagged?marked as a cheat|{state:word}}"),
-					 COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state:word}}}"),
+					 COLUMN("scores", "{runs@{gpu_type} {score?{score:seconds}|{state:word}}}"),
 					 SPARE_COLUMN_CUT(1, "note", "{note:line}")),
 			.empty = "There is no submission."},
 		.answer =
@@ -336,7 +337,7 @@ const struct command commands[] = {
 			"\"practice\", \"note\", \"user_name\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
 	{"submission.show", "show one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_show, .add = add_submission_places,
-		.details = "Of other users' ranked submissions it shows code and score if the leaderboard allows that.",
+		.details = "For ranked submissions of other users, it shows code and score if the leaderboard allows that.",
 		.answer =
 			"`{\"id\", \"leaderboard_name\", \"file_name\", \"source\": its name in the job's folder, \"user_name\", "
 			"\"mode\", \"state\", \"done\", "
@@ -349,12 +350,11 @@ const struct command commands[] = {
 	{"submission.diff", "compare the code and the times of two submissions", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_READ, .slow = true,
 		ARGUMENTS({POSITIONAL("a", ID), .meta = "A", .help = "the number of the first submission"},
-			{POSITIONAL("b", ID), .meta = "B", .help = "the number of the second one"}),
+			{POSITIONAL("b", ID), .meta = "B", .help = "the number of the second submission"}),
 		.run = cmd_submission_diff, .example = "kettle submission diff 12 15",
-		.details =
-			"You must be allowed to read the code of both. The times of the cases are shown if both submissions are "
-			"yours or on your leaderboard, else the scores. A difference is significant if it exceeds the combined "
-			"error of both measurements (95 %), which is known only if both have one.",
+		.details = "You must be allowed to read the code of both. The times of the cases are shown if both submissions "
+				   "are yours or on your leaderboard, else the scores. A difference is significant if it exceeds the "
+				   "combined error of both measurements (95 %), if both have one.",
 		.answer =
 			"`{\"a\", \"b\": {\"id\", \"leaderboard_name\", \"file_name\", \"user_name\", \"submission_time\", "
 			"\"mode\", \"state\", \"practice\"}, \"diff\": unified, at most 1 MiB, \"added\", \"removed\": lines, "
@@ -376,15 +376,16 @@ const struct command commands[] = {
 		.view = {COLUMNS(COLUMN_CUT("device", "{device}"), SPARE_COLUMN_RIGHT(1, "job", "{job}"),
 					 SPARE_COLUMN(2, "step", "{step}"), COLUMN_CUT("name", "{name}"),
 					 SPARE_COLUMN_RIGHT(3, "size", "{size:bytes}"), COLUMN("", "{expired?not kept}")),
-			.empty = "It left no files."},
-		.details = "Profiles, traces and what else the steps of a language leave. A profile comes as a zip, which is "
-				   "unpacked; the paths are printed, texts first, and no file is overwritten. They are kept for a time "
-				   "that the configuration says (retention).",
+			.empty = "The submission left no files."},
+		.details = "These are profiles, traces and other files of its steps. A profile is a zip, which is unpacked; "
+				   "the paths are printed, text files first. Existing files are not overwritten. The configuration "
+				   "(retention) says how long the files are kept.",
 		.answer =
 			"the list: `[{\"artifact\": number, \"job\", \"device\", \"step\", \"name\", \"size\", \"sha256\", "
 			"\"created\", \"expired\": time or null}]`; on the command line also \"path\": where it was written, and "
 			"the files of a profile in the place of its zip."},
-	{"submission.artifact", "read a part of such a file", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+	{"submission.artifact", "read a part of a file that a submission left", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_READ,
 		ARGUMENTS({POSITIONAL("artifact", ID), .meta = "FILE", .help = "the number of the file"},
 			{"offset", ARGUMENT_INT, .default_value = "0", .min = 0, .max = INT64_MAX, .meta = "N",
 				.help = "where the part begins, in bytes"}),
@@ -400,14 +401,15 @@ const struct command commands[] = {
 		.details = "It leaves the ranking; your next best run takes its place. It still counts for rate limits.",
 		.answer = "`{\"id\", \"status\": \"ok\"}`."},
 	{"submission.rerun", "run a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
-		ARGUMENTS({SUBMISSION_ID}, {DEVICES, .help = "where; default: everywhere it was submitted to"}, {NO_WAIT}),
+		ARGUMENTS(
+			{SUBMISSION_ID}, {DEVICES, .help = "a device to run on; default: all that it was submitted to"}, {NO_WAIT}),
 		.run = cmd_submission_rerun, .example = "kettle submission rerun 12 --device H100",
 		.details = "For the leaderboard's creator and admins. The old verdict counts until the new one replaces it, "
 				   "better or worse. If a machine fails again or the rerun is cancelled, the old verdict stays.",
 		.answer = "as `submit`."},
 	{"submission.flag", "mark a submission as a cheat", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({SUBMISSION_ID},
-			{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; its owner reads it"}),
+			{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "the reason, which the owner reads"}),
 		.run = cmd_submission_flag,
 		.example = "kettle submission flag 12 --reason \"it returns the reference's cached output\"",
 		.view = {.sentence = "Marked submission {args.id} as a cheat; it no longer counts."},
@@ -419,8 +421,8 @@ const struct command commands[] = {
 		.view = {.sentence = "Submission {args.id} is no longer marked as a cheat and counts again."},
 		.details = "It counts again.", .answer = "`{\"id\", \"status\": \"ok\"}`."},
 	{"user.list", "list the users", .right = RIGHT_ADMIN, .kind = COMMAND_READ,
-		ARGUMENTS({"role", ARGUMENT_CHOICE, .choices = roles, .help = "only those with this role"},
-			{FLAG("banned"), .help = "only those who are banned"}, {LIMIT("100", 1000)}, {OFFSET}),
+		ARGUMENTS({"role", ARGUMENT_CHOICE, .choices = roles, .help = "only users with this role"},
+			{FLAG("banned"), .help = "only banned users"}, {LIMIT("100", 1000)}, {OFFSET}),
 		.run = cmd_user_list,
 		.view = {.mark = "user_name",
 			COLUMNS(COLUMN_RIGHT("number", "{user_id}"), COLUMN_CUT("name", "{user_name}"), COLUMN("role", "{role}"),
@@ -434,60 +436,61 @@ const struct command commands[] = {
 		.run = cmd_user_show,
 		.view = {.sentence =
 					 "{*user_name}  {role}\n  number      {user_id}\n  since       {created:time}\n  known as   "
-					 " " IDENTITIES "\n{joined@@  once        {}\n}  submissions {submissions}{banned?\n  banned   "
+					 " " IDENTITIES "\n{merged@@  once        {}\n}  submissions {submissions}{banned?\n  banned   "
 					 "   {banned:time}: {ban_reason}}",
 			.list = "ranks",
 			COLUMNS(COLUMN_CUT("leaderboard", "{leaderboard}"), COLUMN_CUT("device", "{device}"),
 				COLUMN_RIGHT("rank", "{rank} of {of}"), COLUMN_RIGHT("score", "{score:seconds}"))},
 		.details = "Only admins may see other users.",
-		.answer = "the same of one, with \"subject\" and \"created\" of each identity, `\"joined\"`: names that lead "
+		.answer = "the same of one, with \"subject\" and \"created\" of each identity, `\"merged\"`: names that lead "
 				  "to this user, and `\"ranks\": [{\"leaderboard\", \"device\", \"rank\", \"of\", \"score\"}]`."},
 	{"user.ban", "ban a user", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
 		ARGUMENTS({USER_NAME},
-			{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "why; the user reads it"}),
+			{"reason", ARGUMENT_STRING, .required = true, .meta = "TEXT", .help = "the reason, which the user reads"}),
 		.run = cmd_user_ban, .example = "kettle user ban mallory --reason \"attacks the machine\"",
 		.view = {.sentence = "Banned {*user_name}{cancelled?; cancelled {cancelled:count} submission{cancelled#|s}}."},
-		.details = "Nothing of theirs counts while they are banned; what they have queued or running is cancelled, and "
-				   "every command that changes something is refused with the reason.",
+		.details = "No submission of a banned user counts. Queued and running jobs are cancelled, and every command "
+				   "that changes something is refused with the reason.",
 		.answer = "`{\"user_id\", \"user_name\", \"cancelled\": [submission]}`."},
 	{"user.unban", "lift a ban", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE, ARGUMENTS({USER_NAME}),
 		.run = cmd_user_unban, .view = {.sentence = "{*user_name} is no longer banned."},
-		.details = "What they submitted counts again; what the ban cancelled stays cancelled.",
+		.details = "The user's submissions count again; jobs that the ban cancelled stay cancelled.",
 		.answer = "`{\"user_id\", \"user_name\"}`."},
 	{"user.role", "give a user a role", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
 		ARGUMENTS({USER_NAME}, {POSITIONAL("role", CHOICE), .choices = roles,
-								   .help = "creators make leaderboards, admins may do everything"}),
+								   .help = "creators may create leaderboards, admins may do everything"}),
 		.run = cmd_user_role, .example = "kettle user role ada creator",
-		.view = {.sentence = "{*user_name} is now {role}."}, .details = "The last admin keeps the role.",
+		.view = {.sentence = "{*user_name} is now {role}."}, .details = "The last admin cannot lose this role.",
 		.answer = "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
 	{"user.link", "merge two of your users into one", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({"code", ARGUMENT_STRING, .positional = true, .meta = "CODE",
-					  .help = "the other user's code; default: makes one"},
-			{FLAG("confirm"), .help = "merges them without confirmation"}),
+					  .help = "the other user's code; default: create a code"},
+			{FLAG("confirm"), .help = "merge without confirmation"}),
 		.run = cmd_user_link,
-		.view = {.sentence = "{code?{args.quiet?{code}|Your code is {*code}.\nThe user who types it becomes one with "
-							 "you: do that as your other user within ten minutes\n(`kettle user link {code}`), and "
-							 "show it to no one else.}|" JOINED "}"},
-		.details = "Without CODE it makes a code, which holds for ten minutes and works once. Typed as the other user, "
-				   "here or in another frontend, it merges its maker into that user: submissions, leaderboards, "
-				   "access, the higher role.",
-		.answer = "without a code `{\"code\", \"expires\"}`; with one `{\"joined\": whether, \"from\", \"into\"}`, "
-				  "both users as in `user.list`: only with `confirm` they are joined."},
-	{"user.join", "merge a user into another", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
-		ARGUMENTS({POSITIONAL("name", USER), .meta = "NAME", .help = "who is merged"},
-			{POSITIONAL("into", USER), .meta = "INTO", .help = "who they are from then on"}),
-		.run = cmd_user_join, .example = "kettle user join ada-2 ada", .view = {.sentence = JOINED},
-		.details = "Does what `user link` does with a code. This cannot be undone.",
-		.answer = "`{\"joined\": true, \"from\", \"into\"}`, both as they were."},
+		.view = {.sentence =
+					 "{code?{args.quiet?{code}|Your code is {*code}.\nRun `kettle user link {code}` as your other user "
+					 "within ten minutes to merge this user into it.\nDo not show the code to anyone else.}|" MERGED
+					 "}"},
+		.details = "Without CODE, it creates a code, which is valid for ten minutes and works once. When the other "
+				   "user enters it, here or in another frontend, the user who created it is merged into that user: "
+				   "submissions, leaderboards, access, and the higher role.",
+		.answer = "without a code `{\"code\", \"expires\"}`; with one `{\"merged\": whether, \"from\", \"into\"}`, "
+				  "both users as in `user.list`: they are merged only with `confirm`."},
+	{"user.merge", "merge a user into another", .also = "user.join", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
+		ARGUMENTS({POSITIONAL("name", USER), .meta = "NAME", .help = "the user to merge, by name or #NUMBER"},
+			{POSITIONAL("into", USER), .meta = "INTO", .help = "the user who remains"}),
+		.run = cmd_user_merge, .example = "kettle user merge ada-2 ada", .view = {.sentence = MERGED},
+		.details = "It has the same effect as `user link` with a code. This cannot be undone.",
+		.answer = "`{\"merged\": true, \"from\", \"into\"}`, both as they were."},
 	{"admin.resume", "accept submissions again", .also = "admin.start", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
 		.run = cmd_admin_resume, .view = {.sentence = ACCEPTING},
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
 	{"admin.pause", "accept no more submissions", .also = "admin.stop", .right = RIGHT_ADMIN, .kind = COMMAND_WRITE,
 		.run = cmd_admin_pause, .view = {.sentence = ACCEPTING},
-		.details = "Lasts until `admin resume`, also over restarts. Accepted submissions still run.",
+		.details = "Lasts until `admin resume`, also across restarts. Accepted submissions still run.",
 		.answer = "`{\"status\": \"ok\", \"accepts_jobs\"}`."},
-	{"admin.stats", "show how much is used", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
-		ARGUMENTS({FLAG("last_day"), .help = "only of the last 24 hours"}, {BOARD, .help = "only of this leaderboard"}),
+	{"admin.stats", "show statistics of use", .right = RIGHT_ADMIN, .kind = COMMAND_READ, .slow = true,
+		ARGUMENTS({FLAG("last_day"), .help = "only the last 24 hours"}, {BOARD, .help = "only this leaderboard"}),
 		.run = cmd_admin_stats,
 		.view = {.sentence = ACCEPTING
 				 "\n{stats.num_submissions:count} submission{stats.num_submissions#|s} ({stats.sub_waiting:count} of "
@@ -501,28 +504,27 @@ const struct command commands[] = {
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "FILE", .help = "a file that does not exist yet"}),
 		.engine = cmd_admin_backup, .example = "kettle admin backup /var/backups/kettle-2026-07-01.db",
 		.view = {.sentence = "Copied the database to {path} ({bytes:bytes}, checked)."},
-		.details =
-			"Works while a server runs, which does not wait for it. The copy is one moment's, checked and on the disk "
-			"when "
-			"the command ends; nothing is overwritten. It holds every secret of the database. To go back to it, stop "
-			"Kettle and put it in the database's place, without the files that end in -wal and -shm.",
+		.details = "Works while a server runs, without blocking it. The copy is a consistent snapshot, checked and on "
+				   "the disk when the command ends. An existing file is not overwritten. The copy contains every "
+				   "secret of the database. To restore it, stop Kettle, replace the database by the copy, and remove "
+				   "the database's files that end in -wal and -shm.",
 		.answer = "`{\"path\", \"bytes\"}`."},
 	{"admin.export", "export the database for other programs", .right = RIGHT_ADMIN, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "DIR", .help = "a folder, new or empty"},
 			{"format", ARGUMENT_CHOICE, .choices = formats, .default_value = "jsonl",
-				.help = "an object a line, or values between commas"}),
+				.help = "one JSON object per line, or comma-separated values"}),
 		.engine = cmd_admin_export, .example = "kettle admin export results --format csv",
-		.view = {.sentence = "Written to {path}:",
+		.view = {.sentence = "Exported to {path}:",
 			.list = "files",
 			COLUMNS(COLUMN("file", "{name}"), COLUMN_RIGHT("rows", "{value}"))},
-		.details = "Leaderboards, users, submissions, jobs and runs, a file each, and the code of submissions by its "
-				   "hash. Seeds, tokens, invite codes and identities are left out.",
+		.details = "Writes leaderboards, users, submissions, jobs and runs, one file each, and the code of submissions "
+				   "by its hash. Seeds, tokens, invite codes and identities are left out.",
 		.answer = "`{\"path\", \"files\": {name: rows}}`."},
 	{"admin.gc", "remove what is no longer needed", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		.engine = cmd_admin_gc,
-		.details = "Files that jobs left, logs and events older than the configuration says (retention), codes that "
-				   "have expired, contents that nothing uses, free pages of the database and its log. A server does it "
-				   "by itself once a day. Nothing of a submission that is marked as a cheat goes.",
+		.details = "Removes files that jobs left, logs and events older than the configuration allows (retention), "
+				   "expired codes, contents that nothing uses, and free pages of the database and its log. A server "
+				   "does this once a day. Nothing of a submission that is marked as a cheat is removed.",
 		.answer =
 			"`{\"artifacts\", \"artifact_bytes\", \"logs\": jobs, \"events\", \"tokens\", \"blobs\", \"blob_bytes\", "
 			"\"folders\", \"folder_bytes\", \"database_bytes\", \"log_bytes\"}`: what was freed."},
@@ -533,7 +535,7 @@ const struct command commands[] = {
 				  "\"waits\": why the device cannot serve it now, \"wait_s\": how long it is likely to wait}]}`; of "
 				  "those jobs that are queued."},
 	{"device.list", "list the devices, their units and queues", .right = RIGHT_ANYBODY, .kind = COMMAND_ENGINE,
-		ARGUMENTS({FLAG("known"), .help = "what is known of the machines, without waiting for an answer"}),
+		ARGUMENTS({FLAG("known"), .help = "show what is known of the machines, without waiting for their answer"}),
 		.engine = cmd_device_list,
 		.answer =
 			"`[{\"name\", \"queued\", \"waits\": why no job, or not every job, is served, \"remarks\": what must be "
@@ -551,50 +553,49 @@ const struct command commands[] = {
 	{"device.calibrate", "measure how fast the devices are, once", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS({"device", ARGUMENT_DEVICE, .positional = true, .repeated = true, .meta = "DEVICE",
 					  .help = "a device; default: all of them"},
-			{FLAG("force"), .help = "also what is calibrated already"}),
+			{FLAG("force"), .help = "also devices and leaderboards that are already calibrated"}),
 		.engine = cmd_device_calibrate, .example = "kettle device calibrate CPU",
-		.details =
-			"A score is the time of a submission beside that of a fixed piece of work, the calibrator, times what the "
-			"calibrator takes on the device: that is measured here, on the quiet machine, and kept. A task may bring a "
-			"calibrator of its own: the template of every open leaderboard is run as well, once, and five times where "
-			"there is one. What is calibrated, devices and leaderboards, is left as it is, unless its machine has "
-			"changed or force is given. If it is interrupted, each task and leaderboard that is whole is kept, and the "
-			"next one goes on from there. Scores that were made before stay as they are; they differ from "
-			"later ones by as much as the calibration does, which the answer shows, until their submissions are run "
-			"again. A device "
-			"without a calibration works: its scores then move with what else the machine does.",
+		.details = "A score is the time of a submission relative to that of a fixed piece of work, the calibrator, "
+				   "multiplied by the time that the calibrator takes on the idle device. This command measures and "
+				   "stores that time. A task may have a calibrator of its own, so the template of every open "
+				   "leaderboard is also run: once, or five times if its task has one. Devices and leaderboards that "
+				   "are already calibrated are skipped, unless their machine has changed or --force is given. If the "
+				   "command is interrupted, complete tasks and leaderboards are kept, and the next calibration "
+				   "continues from there. Earlier scores stay as they are until their submissions are rerun; they "
+				   "differ from later ones by as much as the calibration has changed, which the answer shows. A device "
+				   "works without a calibration, but its scores then vary with the load of the machine.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"calibrated\", \"already\" or \"failed\", "
 				  "\"names\": {calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the "
 				  "score}, \"before\", \"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured "
 				  "now, \"error\", \"remarks\"}]}`."},
-	{"device.disable", "disable units of devices", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+	{"device.disable", "disable units", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS({UNITS}, {"reason", ARGUMENT_STRING, .meta = "TEXT", .help = "the reason, shown to users who wait"}),
 		.engine = cmd_device_disable, .example = "kettle device disable H100.1 --reason 'a fan is broken'",
 		.view = {.list = "units", .line = CHANGED},
-		.details = "What runs there ends as usual, and nothing more is given to it until it is enabled, after a "
-				   "restart too. A unit whose GPU is missing or not free twice in a row, or whose kettle-exec does not "
-				   "answer for 30 s while it has jobs, is disabled by itself.",
+		.details = "Running jobs finish; no new ones start on the unit until it is enabled, also after a restart. "
+				   "Kettle disables a unit itself if its GPU is missing or in use by others twice in a row, or if its "
+				   "kettle-exec does not answer for 30 s while it has jobs.",
 		.answer = "`{\"units\": [{\"device\", \"unit\", \"state\": \"disabled\", \"reason\"}]}`."},
 	{"device.enable", "enable units that were disabled", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS({UNITS}, {FLAG("test"), .help = "only if its machine reports that it is available"}),
 		.engine = cmd_device_enable, .example = "kettle device enable H100 --test",
 		.view = {.list = "units", .line = CHANGED},
-		.details = "A unit that was disabled for its GPU is also enabled by itself, once it is there and free again: "
-				   "that is looked at every minute.",
+		.details = "If Kettle has disabled a unit because of its GPU, it also enables it once the GPU is present and "
+				   "free again; it checks that every minute.",
 		.answer =
 			"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},
 	{"task.read", "read a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH", .help = "a task"}, {TASK_LANG},
-			{FLAG("probe"), .help = "refuse it where a device at hand lacks what it needs"},
-			{FLAG("try"), .help = "with probe: run its template, too"},
-			{DEVICES, .help = "a device that is probed; the task's, else all"}),
+			{FLAG("probe"), .help = "fail if a device of this machine lacks what the task needs"},
+			{FLAG("try"), .help = "with probe: also run its template"},
+			{DEVICES, .help = "a device to probe; default: the task's, otherwise all"}),
 		.engine = cmd_task_read, .hidden = true,
 		.answer = "the task as a bundle: `{\"name\", \"yml\", \"task\", \"files\", \"submission\", \"templates\", "
 				  "\"remarks\", \"hash\", \"tried\": as in `task.check`, \"imported\": on any device}`."},
-	{"task.check", "check tasks in any of their forms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.check", "check tasks and competitions", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .repeated = true, .meta = "PATH",
 					  .help = "a task's folder, a zip of one, a reference file, or a competition"},
-			{FLAG("no_try"), .help = "runs no template"}, {TASK_LANG}),
+			{FLAG("no_try"), .help = "do not run the template"}, {TASK_LANG}),
 		.engine = cmd_task_check, .example = "kettle task check tasks/vectoradd_cpp competition.yaml",
 		.details = "Needs no database. Errors name the file, the line and the nearest key. If a configured device is "
 				   "on this machine, a small build shows what it lacks: cuBLAS, NVRTC, CUTLASS, a library. Then the "
@@ -607,12 +608,12 @@ const struct command commands[] = {
 			"printed that failed by the task's fault}]}], \"ok\"}`; of a "
 			"competition first `{\"path\", \"ok\", \"error\", \"competition\", \"file\", "
 			"\"deadline\", \"problems\"}`, then each problem as a task with `problem`, its name."},
-	{"task.run", "run a file against a task, here and now", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.run", "run a file against a task on this machine", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS(
 			{POSITIONAL("path", PATH), .meta = "PATH", .help = "the task: a folder, a zip of one, or a reference file"},
 			{POSITIONAL("file", PATH), .meta = "FILE", .help = "the submission"}, {RUN_MODE},
-			{DEVICE, .help = "where to run; default: the first device there is"}, CAPTURE,
-			{FLAG("keep"), .help = "keeps the folders of the steps and says where"}, {TASK_LANG}),
+			{DEVICE, .help = "the device to run on; default: the first one configured"}, CAPTURE,
+			{FLAG("keep"), .help = "keep the folders of the steps and print where they are"}, {TASK_LANG}),
 		.engine = cmd_task_run, .example = "kettle task run tasks/vectoradd_cpp submission.cpp --mode test",
 		.details = "For authors of tasks: needs no database and no leaderboard, and stores nothing.",
 		.answer = "the verdict: `{\"task\", \"source\": as in `submission.show`, \"device\", \"mode\", \"state\", "
@@ -621,43 +622,43 @@ const struct command commands[] = {
 	{"task.verify", "run a task's solutions: correct ones must pass, wrong ones must not", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH",
-					  .help = "the task; its solutions lie in solutions/correct and solutions/wrong beside it"},
+					  .help = "the task, with its solutions in solutions/correct and solutions/wrong"},
 			{"mode", ARGUMENT_CHOICE, .choices = modes,
-				.help = "how they are run; default: as each of them says, else ranked"},
-			{DEVICE, .help = "where to run; default: the first device there is"}, {TASK_LANG}),
+				.help = "the mode to run them in; default: what each solution says, otherwise ranked"},
+			{DEVICE, .help = "the device to run on; default: the first one configured"}, {TASK_LANG}),
 		.engine = cmd_task_verify, .example = "kettle task verify tasks/vectoradd_cpp --mode test",
-		.details = "A wrong solution may say in its first lines what it must come to, in a comment `expect: failed`, "
-				   "`timed_out` or `compile`; without that anything but passing will do.",
+		.details = "A comment in the first lines of a wrong solution may say how it must fail: `expect: failed`, "
+				   "`expect: timed_out` or `expect: compile`. Without it, any failure will do.",
 		.answer =
 			"`{\"task\", \"device\", \"solutions\": [{\"name\", \"kind\": \"correct\" or \"wrong\", \"expected\", "
 			"\"mode\", \"found\", \"ok\": null where the run cannot tell, \"score\", \"error\"}], \"ok\"}`."},
 	{"task.pack", "pack a task and every file that it uses into a zip", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "DIR", .help = "the task"},
-			{FLAG("solutions"), .help = "with solutions/correct and solutions/wrong"}, {TASK_LANG}),
+			{FLAG("solutions"), .help = "include solutions/correct and solutions/wrong"}, {TASK_LANG}),
 		.engine = cmd_task_pack, .example = "kettle task pack tasks/vectoradd_cpp -o vectoradd.zip",
-		.details = "Files that the task reaches by ../ come inside and task.yml names them there; it means the same as "
-				   "before. The same task gives the same bytes.",
+		.details = "Files outside of the task's folder (../) are copied into the zip, and task.yml is changed to name "
+				   "them there. The same task always gives the same bytes.",
 		.answer = "`{\"name\", \"hash\", \"files\": [path], \"size\", \"base64\": the zip}`; on the command line, "
 				  "which writes it, with `path` in place of `base64`."},
-	{"task.new", "start a task from a copy of a shipped one", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+	{"task.new", "create a task from a copy of a shipped one", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("dir", PATH), .meta = "DIR", .help = "the new folder, which must not exist yet"},
 			{"from", ARGUMENT_STRING, .required = true, .meta = "NAME", .help = "a task that comes with Kettle"},
-			{FLAG("solutions"), .help = "with its solutions"}),
+			{FLAG("solutions"), .help = "also copy its solutions"}),
 		.engine = cmd_task_new, .example = "kettle task new mine --from vectoradd_cpp",
-		.details = "The copy is complete, with its harness; a task of a single reference file is that file. A "
-				   "name that is unknown lists the tasks that there are. KETTLE_TASKS names another folder of tasks.",
+		.details = "The copy is complete, with its harness; a task of a single reference file is that file. An unknown "
+				   "name lists the shipped tasks. KETTLE_TASKS sets another folder of tasks.",
 		.answer = "`{\"name\", \"hash\", \"files\": {path: contents}, \"reference\": the name of a single reference "
 				  "file}`; on the command line, which writes them, `{\"name\", \"path\", \"files\": [path]}`."},
-	{"competition.sync", "bring leaderboards to what a competition file says", .also = "problems.sync",
+	{"competition.sync", "create and update leaderboards from a competition file", .also = "problems.sync",
 		.right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS({POSITIONAL("problems", PROBLEMS), .meta = "PATH",
 					  .help = "a competition file, or a folder or zip that holds some"},
-			{FLAG("force"), .help = "also what gives up scores, and leaderboards that another set has made"},
-			{FLAG("dry_run"), .help = "only reports what would be done"}),
+			{FLAG("force"), .help = "also changes that drop scores, and leaderboards that belong to another set"},
+			{FLAG("dry_run"), .help = "only show what would change"}),
 		.run = cmd_competition_sync, .example = "kettle competition sync competition.yaml --dry-run",
-		.details = "Leaderboards that are missing are created; task, deadline and devices of the others become what "
-				   "the file says. A problem with an error is reported and the others are applied, all in one step. "
-				   "Leaderboards that the file no longer has stay as they are.",
+		.details = "Creates missing leaderboards, and sets task, deadline and devices of the others as the file says. "
+				   "Problems with an error are reported; all others are applied, in one step. Leaderboards that are no "
+				   "longer in the file stay as they are.",
 		.answer =
 			"`{\"created\": [name], \"updated\": [name], \"unchanged\": [name], \"skipped\": [{\"name\", \"reason\"}], "
 			"\"errors\": [{\"name\", \"error\"}], \"absent\": [name of a board that the file no longer has], \"plan\": "
@@ -669,10 +670,10 @@ const struct command commands[] = {
 		.engine = cmd_competition_read, .hidden = true,
 		.answer = "`{\"sets\": [{\"name\", \"file\", \"description\", \"deadline\", \"problems\": [{\"name\", "
 				  "\"directory\", \"deadline\", \"gpus\", \"bundle\" or null, \"error\" or null}]}]}`."},
-	{"complete", "list what a shell may offer for an argument", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
-		ARGUMENTS({"what", ARGUMENT_CHOICE, .required = true, .choices = completed, .help = "names of what"},
-			{"prefix", ARGUMENT_STRING, .meta = "TEXT", .help = "what they begin with"},
-			{BOARD, .help = "only the devices of this leaderboard; default: those that are configured"},
+	{"complete", "list the completions of an argument", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS({"what", ARGUMENT_CHOICE, .required = true, .choices = completed, .help = "the kind of names"},
+			{"prefix", ARGUMENT_STRING, .meta = "TEXT", .help = "the beginning of the names"},
+			{BOARD, .help = "only the devices of this leaderboard; default: the configured ones"},
 			{FLAG("others"), .help = "also those submissions of others that the actor may moderate"}),
 		.run = cmd_complete, .hidden = true,
 		.answer =
@@ -685,35 +686,35 @@ const struct command commands[] = {
 				COLUMN_CUT("summary", "{summary}"), SPARE_COLUMN_CUT(1, "file", "{file}"))},
 		.answer = "`{\"plugins\": [{\"name\", \"kind\", \"version\", \"summary\", \"file\"}]}`."},
 	{"plugin.info", "show the options of a plugin", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS({POSITIONAL("name", STRING), .meta = "NAME", .help = "a plugin that is loaded"}),
-		.engine = cmd_plugin_info,
+		ARGUMENTS({POSITIONAL("name", STRING), .meta = "NAME", .help = "a loaded plugin"}), .engine = cmd_plugin_info,
 		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", \"max\", "
 				  "\"help\"}]}`."},
 	{"plugin.test", "check whether a plugin conforms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"}), .engine = cmd_plugin_test,
 		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
-	{"config.check", "check the configuration and show what is in force", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		.engine = cmd_config_check,
+	{"config.check", "check the configuration and show the values in effect", .right = RIGHT_ANYBODY,
+		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
 		.details =
-			"It is an error if this machine lacks what the configuration names for it: cores of the runner local, an "
-			"interpreter or a compiler of a language; or if there is no device. Of the toolkits that the "
-			"languages use, such as nvcc's, each part is listed that a machine has, or lacks and how to get it.",
-		.answer = "`{\"ok\", \"file\", \"config\": what is in force, \"faults\": [sentence], \"warnings\", "
+			"All errors are listed, with file and line. It is also an error if this machine lacks something that the "
+			"configuration names, such as cores, an interpreter or a compiler, or if no device is configured. A "
+			"missing tool that only a default names is a warning. For each toolkit that a language uses, such as "
+			"nvcc's, it lists the parts that a machine has, and those that it lacks with how to get them.",
+		.answer = "`{\"ok\", \"file\", \"config\": the values in effect, or null if the file has an error, \"faults\": "
+				  "[sentence], \"warnings\", "
 				  "\"toolkits\": [{\"runner\", "
 				  "\"tool\", \"parts\": [{\"name\", \"present\", \"how\": to get it}]}]}`."},
 	{"config.reload", "reload the configuration of the running server", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		.served = true, .engine = cmd_config_reload,
-		.details =
-			"The `kettle serve` of this database reads its own file again, as on SIGHUP, and the answer says "
-			"which keys took effect and which need a restart. If the file has a fault, the server continues with "
-			"the configuration that it has. The exit status is 1 where a restart is needed, 2 where the file has "
-			"a fault and 3 where no server is running.",
+		.details = "The `kettle serve` of this database reads its own file again, as on SIGHUP, and the answer says "
+				   "which keys took effect and which need a restart. If the file has a fault, the server keeps its "
+				   "current configuration. The exit status is 1 if a restart is needed, 2 if the file has a fault, and "
+				   "3 if no server is running.",
 		.answer = "`{\"ok\": whether nothing needs a restart, \"file\", \"reloaded\": [{\"key\", \"change\"}], "
 				  "\"restart\": [{\"key\", \"change\"}]}`."},
 	{"version", "show the version of Kettle and where its parts are", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		.engine = cmd_version,
-		.details = "Parts are looked for relative to the program, then where they were installed. The exit status is 3 "
-				   "if one is missing.",
+		.details = "Kettle looks for its parts relative to the program, then where they were installed. The exit "
+				   "status is 3 if one is missing.",
 		.answer = "`{\"version\", \"ok\", \"parts\": [{\"part\", \"path\", \"found\"}], \"config\", \"database\", "
 				  "\"machine\", \"kernel\", \"libc\", \"warnings\"}`."},
 	{0},

@@ -248,7 +248,7 @@ command_run_fn cmd_submission_rerun;
 
 #define USER_REASON_MAX 500 /* characters */
 
-/* user.list {role?, banned, limit, offset}: those that were not joined into others, by name, as user_object. */
+/* user.list {role?, banned, limit, offset}: those that were not merged into others, by name, as user_object. */
 command_run_fn cmd_user_list;
 /* user.show {name?}: oneself, for admins everybody: user_object in full. */
 command_run_fn cmd_user_show;
@@ -263,20 +263,20 @@ command_run_fn cmd_user_unban;
 /* user.role {name, role}: {"user_id", "user_name", "role", "was"}. Event user.role. ECONFLICT: the last admin, or banned. */
 command_run_fn cmd_user_role;
 
-/* ---- cmd_link.c: joins two users into one. Store's thread ---- */
+/* ---- cmd_link.c: merges two users into one. Store's thread ---- */
 
 #define LINK_CODE_LETTERS 10 /* of 32: 50 bits */
 #define LINK_CODE_MS 600000  /* how long a code holds */
 
 /*
  * user.link {code?, confirm}. Without a code: {"code", "expires"}; codes are stored as hashes, work once, and a new one
- * ends the user's last. With another user's code: {"joined": whether, "from": user_object, "into": the
- * same}; only with confirm their user is joined into the actor's (user_join), else it is shown what that would be.
- * Events user.code, user.joined. ENOENT: no such code, or too old; ECONFLICT: one's own.
+ * ends the user's last. With another user's code: {"merged": whether, "from": user_object, "into": the
+ * same}; only with confirm their user is merged into the actor's (user_merge), else it is shown what that would be.
+ * Events user.code, user.merged. ENOENT: no such code, or too old; ECONFLICT: one's own.
  */
 command_run_fn cmd_user_link;
-/* user.join {name, into}: the same by an admin, at once. ECONFLICT: both are one already. */
-command_run_fn cmd_user_join;
+/* user.merge {name, into}: the same by an admin, at once. ECONFLICT: both are one already. */
+command_run_fn cmd_user_merge;
 
 /* ---- cmd_admin.c: administration of the engine. Store's threads ---- */
 

@@ -83,7 +83,8 @@ drop_handle(struct inflight_job *job, const char *handle, kettle_answer answer, 
 	struct kettle_error none = {0};
 	(void)job;
 	(void)handle;
-	answer(arg, &none, json_null());
+	if (answer)
+		answer(arg, &none, json_null());
 }
 
 int

@@ -108,7 +108,7 @@ words_of(const struct trial *trial, const struct task_run *run)
 	if (!trial->code)
 		return json_string("the task has no template; with an empty file its own files show no fault");
 	return json_sprintf(
-		"the template does not pass the tests, and need not, if it is to be completed: %s", verdict->why.message);
+		"the template does not pass the tests, which is fine if participants complete it: %s", verdict->why.message);
 }
 
 static void

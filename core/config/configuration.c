@@ -14,6 +14,7 @@
 #include "base/installed.h"
 #include "base/json_access.h"
 #include "base/nearest.h"
+#include "base/pointer.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
@@ -80,11 +81,11 @@ read_config_file(struct config *config, struct kettle_error *err)
 	int rc = file_read(config->file, YAML_MAX_BYTES, &text, &size, err);
 	if (rc)
 		return rc;
-	AUTO_JSON json_t *lines = NULL;
-	rc = yaml_parse(config->file, text, size, &config->root, &lines, err);
+	AUTO_JSON json_t *places = NULL;
+	rc = yaml_parse(config->file, text, size, &config->root, &places, err);
 	if (rc == 0) {
-		json_decref(config->lines);
-		config->lines = STEAL(lines);
+		json_decref(config->places);
+		config->places = STEAL(places);
 	}
 	return rc;
 }
@@ -113,6 +114,46 @@ fill_empty(json_t *root)
 	}
 }
 
+void
+config_add_fault(json_t *faults, const char *sentence)
+{
+	size_t count = json_array_size(faults);
+	if (count < CONFIG_FAULTS)
+		(void)json_array_append_new(faults, json_string(sentence));
+	else if (count == CONFIG_FAULTS)
+		(void)json_array_append_new(
+			faults, json_sprintf("There are more errors; these are the first %d.", CONFIG_FAULTS));
+}
+
+/* Whether the pointer is "/devices/NAME/units/INDEX". */
+static bool
+is_unit(const char *pointer)
+{
+	unsigned slashes = 0;
+	for (const char *at = pointer; *at; at++)
+		slashes += *at == '/';
+	return slashes == 4 && strstr(pointer, "/units/");
+}
+
+/* Lists what does not fit the schema, and leaves it out. */
+static void
+leave_out_faults(const struct config *config, const json_t *schema)
+{
+	AUTO_JSON json_t *faults = json_array();
+	size_t i;
+	json_t *fault;
+	schema_check_all(schema, config->root, CONFIG_NAME(config), config->places, "", faults, CONFIG_FAULTS + 1);
+	json_array_foreach(faults, i, fault)
+		config_add_fault(config->faults, member_text(fault, "message"));
+	if (json_array_size(faults) > CONFIG_FAULTS)
+		(void)json_object_clear(config->root); /* the rest is unchecked */
+	/* From the last one on, so that indexes of lists stay right; those of units stay so for later sentences. */
+	while (i-- > 0) {
+		const char *pointer = member_text(json_array_get(faults, i), "pointer");
+		pointer_replace(config->root, pointer, is_unit(pointer) ? json_object() : NULL);
+	}
+}
+
 static int
 config_check(struct config *config, struct kettle_error *err)
 {
@@ -125,7 +166,10 @@ config_check(struct config *config, struct kettle_error *err)
 		config->root = json_object();
 	}
 	fill_empty(config->root);
-	rc = schema_check(schema, config->root, CONFIG_NAME(config), config->lines, err);
+	if (config->faults && json_is_object(config->root))
+		leave_out_faults(config, schema);
+	else
+		rc = schema_check(schema, config->root, CONFIG_NAME(config), config->places, err);
 	return rc ? rc : schema_defaults(schema, config->root, err);
 }
 
@@ -147,7 +191,8 @@ set_database(struct config *config, const char *asked, struct kettle_error *err)
 		path = xdg_path("XDG_DATA_HOME", ".local/share", "kettle.db");
 		if (!path)
 			return kettle_fail(err, KETTLE_EINVAL,
-				"There is no place for the database: set HOME, or `database` in the configuration, or give --db FILE.");
+				"Kettle has no folder for the database: set HOME, set `database` in the configuration, or give --db "
+				"FILE.");
 	}
 	json_t *value = json_string(path);
 	if (!value)
@@ -235,6 +280,17 @@ set_sandbox(struct config *config)
 		json_object_set_new(build, "cores", json_sprintf("%lld", json_integer_value(cores)));
 }
 
+static void
+set_http(struct config *config)
+{
+	json_t *http = json_object_get(config->root, "http");
+	const char *file = member_string(http, "ca_file");
+	if (!file)
+		return;
+	AUTO_FREE char *path = option_table_path(file, config->base);
+	json_object_set_new(http, "ca_file", json_string(path));
+}
+
 /* Leaves of the file what a process needs that asks another one. */
 static void
 keep_places(struct config *config)
@@ -270,6 +326,8 @@ config_read(struct config *config, const struct config_request *request, struct 
 		set_plugins(config);
 	if (rc == 0)
 		set_sandbox(config);
+	if (rc == 0)
+		set_http(config);
 	return rc ? rc : config_devices(config, err);
 }
 
@@ -279,8 +337,9 @@ config_load(const struct config_request *request, struct config **ret_config, st
 	struct config *config = xcalloc(1, sizeof(*config));
 	config->file = find_config_file(request);
 	config->base = folder_of(config->file);
-	config->lines = json_object();
+	config->places = json_object();
 	config->warnings = json_array();
+	config->faults = request->collects ? json_array() : NULL;
 	int rc = 0;
 	if (!config->base && config->file)
 		rc = kettle_fail(err, KETTLE_ENOENT, "%s cannot be read: %s.", config->file, strerror(errno));
@@ -301,8 +360,9 @@ config_free(struct config *config)
 	if (!config)
 		return;
 	json_decref(config->root);
-	json_decref(config->lines);
+	json_decref(config->places);
 	json_decref(config->warnings);
+	json_decref(config->faults);
 	free(config->file);
 	free(config->base);
 	free(config);
@@ -315,15 +375,22 @@ config_plugin(const struct config *config, const char *kind, const char *name, c
 	json_t **ret_options, struct kettle_error *err)
 {
 	AUTO_FREE char *pointer = xasprintf("/%s/%s", kind, name);
+	AUTO_JSON json_t *faults = config->faults ? json_array() : NULL;
 	const struct option_section where = {
 		.name = CONFIG_NAME(config),
-		.lines = config->lines,
+		.places = config->places,
 		.pointer = pointer,
 		.base = config->base,
 		.warnings = config->warnings,
+		.faults = faults,
 	};
 	const json_t *section = json_object_get(json_object_get(config->root, kind), name);
-	return option_table_read(table, section, &where, ret_options, err);
+	int rc = option_table_read(table, section, &where, ret_options, err);
+	size_t i;
+	json_t *fault;
+	json_array_foreach(faults, i, fault)
+		config_add_fault(config->faults, json_string_value(fault));
+	return rc;
 }
 
 int

@@ -27,13 +27,17 @@
  *   limits        {"submission_bytes", "artifact_bytes"}
  *   retention     {"artifact_days", "log_days", "event_days"}; 0: for ever
  *   engine        {"shutdown_grace" (s)}
+ *   http          {"proxy", "ca_file" (absolute path); both may be absent}
  *   log           {"level", "format" ("auto", "text", "json", "journal")}
  * It is read-only but for config_adopt.
  */
+#define CONFIG_FAULTS 50 /* most that are collected */
+
 struct config {
 	json_t *root;
-	json_t *lines;    /* of the file as written; empty where there is none */
+	json_t *places;   /* of the file as written; empty where there is none */
 	json_t *warnings; /* array of sentences for the log */
+	json_t *faults;   /* array of sentences, at most CONFIG_FAULTS and one more; NULL: the first fault is an error */
 	char *file;       /* as it was named; NULL: there is none, these are the defaults */
 	bool chosen;      /* the database was named for this call: by --db or KETTLE_DB */
 	char *base;       /* absolute folder that relative paths start from: the file's, or the current one */
@@ -44,21 +48,26 @@ struct config_request {
 						 of which the last two need not exist */
 	const char *database; /* --db, relative to the current folder; NULL: $KETTLE_DB, then the file's, then
 							 $XDG_DATA_HOME/kettle/kettle.db */
+	bool collects;        /* faults do not fail the load: they are listed, and what has one is left out. A file that
+					  cannot be read, or is not YAML, is an error as ever */
 	bool asks; /* this process only asks another one: only `database` and `plugin_path` of the file count, and there are
 				   no languages, runners and devices; other faults of the file are none */
 };
 
 /*
  * Reads and checks everything but the sections of plugins, which need their tables (config_plugin). A new
- * configuration; config_free it. ENOENT (a file that was named), EINVAL with "FILE:LINE: …", ETOOBIG, EACCES, EIO.
+ * configuration; config_free it. ENOENT (a file that was named), EINVAL with "FILE:LINE:COLUMN: …", ETOOBIG, EACCES, EIO.
  */
 int config_load(const struct config_request *request, struct config **ret_config, struct kettle_error *err);
 /* NULL is allowed. */
 void config_free(struct config *config);
+/* Adds a sentence to a list of faults, up to CONFIG_FAULTS and one that says that there are more. */
+void config_add_fault(json_t *faults, const char *sentence);
 
 /*
  * The section of a plugin checked against its table, as its configure takes it (option_table_read: with defaults and
- * secrets, so never log it). kind: "languages", "runners", "frontends". New reference. EINVAL and what secrets give.
+ * secrets, so never log it). kind: "languages", "runners", "frontends". New reference. EINVAL and what secrets give; with an
+ * empty message where all faults of the section are in config->faults.
  */
 int config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
 	json_t **ret_options, struct kettle_error *err);

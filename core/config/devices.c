@@ -39,7 +39,7 @@ static const struct {
 /* What a device says of the model that its units are: each of them says it too, for planning on one. */
 static const char *const model_keys[] = {"sm", "gfx", "include_dirs", "library_dirs"};
 
-/* EINVAL, with "FILE:LINE: " of the place before the sentence. */
+/* EINVAL, with "FILE:LINE:COLUMN: " of the place before the sentence; 0 where faults are collected. */
 __attribute__((format(printf, 4, 5))) static int
 fail_at(const struct config *config, const char *pointer, struct kettle_error *err, const char *format, ...)
 {
@@ -49,8 +49,12 @@ fail_at(const struct config *config, const char *pointer, struct kettle_error *e
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	AUTO_BUF struct buf place = {0};
-	yaml_add_place(&place, CONFIG_NAME(config), config->lines, pointer);
-	return kettle_fail(err, KETTLE_EINVAL, "%s%s", place.data, message);
+	yaml_add_place(&place, CONFIG_NAME(config), config->places, pointer);
+	buf_adds(&place, message);
+	if (!config->faults)
+		return kettle_fail(err, KETTLE_EINVAL, "%s", place.data);
+	config_add_fault(config->faults, place.data);
+	return 0;
 }
 
 /* A number that is a name (`sm: 90`, `cores: 1`) becomes text. */
@@ -82,10 +86,11 @@ check_runner(const struct config *config, const char *pointer, const json_t *uni
 	AUTO_BUF struct buf place = {0};
 	pointer_add_path(&place, pointer);
 	const char *meant = nearest_key(runner, runners);
+	AUTO_FREE char *key = xasprintf("%s/runner", pointer);
 	if (meant)
-		return fail_at(config, pointer, err,
-			"%s uses the runner `%s`, which `runners` does not name; did you mean `%s`?", place.data, runner, meant);
-	return fail_at(config, pointer, err, "%s uses the runner `%s`, which `runners` does not name; add `%s: {}` there.",
+		return fail_at(config, key, err, "%s uses the runner `%s`, which `runners` does not name; did you mean `%s`?",
+			place.data, runner, meant);
+	return fail_at(config, key, err, "%s uses the runner `%s`, which `runners` does not name; add `%s: {}` there.",
 		place.data, runner, runner);
 }
 
@@ -104,6 +109,16 @@ complete_unit(
 	return check_runner(config, pointer, unit, err);
 }
 
+/* About a key of a device that belongs in its units. */
+static int
+fail_in_device(const struct config *config, const char *pointer, const char *key, struct kettle_error *err)
+{
+	AUTO_BUF struct buf name = {0};
+	AUTO_FREE char *place = xasprintf("%s/%s", pointer, key);
+	pointer_add_path(&name, pointer);
+	return fail_at(config, place, err, "%s names its `units`, so `%s` must be given in each of them.", name.data, key);
+}
+
 /* Moves what the device says for its units into them, and gives it one where it names none. */
 static int
 share_keys(const struct config *config, const char *pointer, json_t *device, struct kettle_error *err)
@@ -111,21 +126,21 @@ share_keys(const struct config *config, const char *pointer, json_t *device, str
 	json_t *units = json_object_get(device, "units"), *unit;
 	bool several = units != NULL;
 	size_t u;
+	int rc = 0;
 	if (!several)
 		json_object_set_new(device, "units", units = json_pack("[{}]"));
-	for (size_t i = 0; i < ARRAY_SIZE(unit_keys); i++) {
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(unit_keys); i++) {
 		const char *key = unit_keys[i].key;
 		json_t *value = json_object_get(device, key);
 		if (value && several && !unit_keys[i].shared)
-			return fail_at(
-				config, pointer, err, "the device names its `units`, so `%s` must be said for each of them.", key);
+			rc = fail_in_device(config, pointer, key, err);
 		json_array_foreach(units, u, unit) {
 			if (value)
 				set_default(unit, key, json_deep_copy(value));
 		}
 		(void)json_object_del(device, key);
 	}
-	return 0;
+	return rc;
 }
 
 /* One folder or a list of them becomes a list; relative ones lie beside the configuration. */
@@ -172,13 +187,14 @@ complete_device(struct config *config, const char *name, json_t *device, struct 
 	buf_adds(&pointer, "/devices");
 	pointer_add_key(&pointer, name);
 	set_default(device, "name", json_string(name));
+	bool several = json_object_get(device, "units") != NULL;
 	int rc = share_keys(config, pointer.data, device, err);
 	if (rc == 0)
 		rc = share_model(config, device, err);
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(device, "units"), i, unit) {
-		AUTO_FREE char *at = xasprintf("%s/units/%zu", pointer.data, i);
+		AUTO_FREE char *at = several ? xasprintf("%s/units/%zu", pointer.data, i) : xstrdup(pointer.data);
 		if (rc == 0)
 			rc = complete_unit(config, name, at, unit, err);
 	}
@@ -199,7 +215,7 @@ check_devices_names(const struct config *config, const json_t *devices, struct k
 			buf_adds(&pointer, "/devices");
 			pointer_add_key(&pointer, other);
 			return fail_at(config, pointer.data, err,
-				"the devices `%s` and `%s` have the same name: case does not count.", one, other);
+				"the devices `%s` and `%s` have the same name: names are not case-sensitive.", one, other);
 		}
 	}
 	return 0;

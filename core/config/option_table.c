@@ -186,7 +186,7 @@ option_table_check(const struct option_table *table, struct kettle_error *err)
 		if (rc)
 			return rc;
 		if (json_object_get(seen, option.key))
-			return kettle_fail(err, KETTLE_EINVAL, "The option `%s` is there twice.", option.key);
+			return kettle_fail(err, KETTLE_EINVAL, "The option `%s` occurs twice.", option.key);
 		json_object_set_new(seen, option.key, json_null());
 	}
 	return 0;
@@ -203,14 +203,14 @@ option_table_path(const char *path, const char *base)
 	return base ? path_join(base, path) : xstrdup(path);
 }
 
-/* "FILE:LINE: runners.github.token_env". */
+/* "FILE:LINE:COLUMN: runners.github.token_env". */
 static void
 add_option_place(const struct option_section *in, const char *key, struct buf *out)
 {
 	AUTO_BUF struct buf pointer = {0};
 	buf_adds(&pointer, in->pointer);
 	pointer_add_key(&pointer, key);
-	yaml_add_place(out, in->name, in->lines, pointer.data);
+	yaml_add_place(out, in->name, in->places, pointer.data);
 	pointer_add_path(out, pointer.data);
 }
 
@@ -237,7 +237,7 @@ warn_of_mode(const char *path, const char *key, const struct option_section *in)
 	if (!in->warnings || stat(path, &st) != 0 || !(st.st_mode & S_IROTH))
 		return;
 	add_option_place(in, key, &text);
-	buf_printf(&text, ": everybody may read the secret in %s; chmod 600 closes it.", path);
+	buf_printf(&text, ": all users can read the secret in %s; run `chmod 600` on it.", path);
 	json_array_append_new(in->warnings, json_string(text.data));
 }
 
@@ -279,7 +279,8 @@ option_secret(const json_t *section, const char *name, const struct option_secti
 	if (variable && file) {
 		AUTO_BUF struct buf where = {0};
 		add_option_place(in, file_key, &where);
-		return kettle_fail(err, KETTLE_EINVAL, "%s is one too many: `%s` is given as well.", where.data, env_key);
+		return kettle_fail(
+			err, KETTLE_EINVAL, "%s and `%s` exclude each other: give one of them.", where.data, env_key);
 	}
 	if (variable)
 		return secret_of_env(variable, env_key, in, ret_secret, err);
@@ -341,6 +342,28 @@ finish_option(
 	return 0;
 }
 
+/* What does not fit the schema is an error, or listed and left out. */
+static int
+check_section(const json_t *schema, json_t *options, const struct option_section *in, struct kettle_error *err)
+{
+	AUTO_JSON json_t *faults = json_array();
+	size_t i;
+	json_t *fault;
+	if (!in->faults)
+		return schema_check_at(schema, options, in->name, in->places, in->pointer, err);
+	schema_check_all(schema, options, in->name, in->places, in->pointer, faults, OPTIONS_FAULTS);
+	json_array_foreach(faults, i, fault)
+		(void)json_array_append(in->faults, json_object_get(fault, "message"));
+	if (json_array_size(faults) == OPTIONS_FAULTS)
+		(void)json_object_clear(options); /* the rest is unchecked */
+	while (i-- > 0) {
+		const char *inside = member_text(json_array_get(faults, i), "pointer") + strlen(in->pointer);
+		if (*inside)
+			pointer_replace(options, inside, NULL);
+	}
+	return 0;
+}
+
 int
 option_table_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err)
@@ -349,8 +372,8 @@ option_table_read(const struct option_table *table, const json_t *section, const
 	AUTO_JSON json_t *options = section && !json_is_null(section) ? json_deep_copy(section) : json_object();
 	int rc = option_table_schema(table, &schema, err);
 	if (rc == 0)
-		rc = schema_check_at(schema, options, in->name, in->lines, in->pointer, err);
-	if (rc == 0)
+		rc = check_section(schema, options, in, err);
+	if (rc == 0 && json_array_size(in->faults) == 0)
 		rc = schema_defaults(schema, options, err);
 	for (size_t i = 0; i < table->count && rc == 0; i++) {
 		struct kettle_option option;
@@ -358,7 +381,13 @@ option_table_read(const struct option_table *table, const json_t *section, const
 		rc = finish_option(&option, in, options, err);
 		if (rc == 0 && option.type == KETTLE_OPTION_STRING)
 			rc = resolve_secret(table, option.key, in, options, err);
+		if (rc < 0 && in->faults) {
+			(void)json_array_append_new(in->faults, json_string(err->message));
+			rc = 0;
+		}
 	}
+	if (rc == 0 && json_array_size(in->faults) > 0)
+		rc = kettle_fail(err, KETTLE_EINVAL, "%s", "");
 	if (rc == 0)
 		*ret_options = STEAL(options);
 	return rc;

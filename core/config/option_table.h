@@ -10,6 +10,7 @@
 #include "base/buf.h"
 
 #define OPTIONS_MAX 200                  /* options of one table */
+#define OPTIONS_FAULTS 100               /* most of one section that are collected */
 #define OPTIONS_SECRET_BYTES (64u << 10) /* of a secret's file */
 
 /* A table as a plugin gives it: `size` is that of its elements, which may be smaller than ours. Borrowed. */
@@ -20,11 +21,12 @@ struct option_table {
 
 /* Where a section is; everything is borrowed. */
 struct option_section {
-	const char *name;    /* of the file, for messages; NULL: there is none */
-	const json_t *lines; /* of the file, or NULL */
-	const char *pointer; /* of the section: "/runners/local" */
-	const char *base;    /* folder that relative paths start from; NULL: they stay as they are */
-	json_t *warnings;    /* array that takes sentences, or NULL */
+	const char *name;     /* of the file, for messages; NULL: there is none */
+	const json_t *places; /* of the file, or NULL */
+	const char *pointer;  /* of the section: "/runners/local" */
+	const char *base;     /* folder that relative paths start from; NULL: they stay as they are */
+	json_t *warnings;     /* array that takes sentences, or NULL */
+	json_t *faults;       /* array that takes the sentence of each fault, or NULL: the first one is the error */
 };
 
 /* The i-th option in our size; members that the plugin's size does not cover are zero. [any] */
@@ -37,7 +39,8 @@ int option_table_schema(const struct option_table *table, json_t **ret_schema, s
  * Checks a section (NULL or null: an empty one) and returns the options for configure, a new reference: with defaults,
  * a list where a single string stands for one, absolute paths, and for every pair NAME_env, NAME_file in the table the
  * secret itself as NAME: an environment variable's, or a file's without its last newlines; a world-readable file adds
- * a warning. The result must not be logged or stored. EINVAL; ENOENT, EACCES, EIO of a secret's file.
+ * a warning. The result must not be logged or stored. EINVAL; ENOENT, EACCES, EIO of a secret's file. Where `faults`
+ * takes them, EINVAL with an empty message after all of them.
  */
 int option_table_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err);

@@ -276,7 +276,7 @@ fall(struct subject *subject, struct kettle_fake *fake, struct instance *instanc
 {
 	bool stopped = false;
 	unsigned limit = subject->setup->stop_ms ? subject->setup->stop_ms : CONFORMANCE_STOP_MS;
-	instances_stop(&instance, 1, on_stopped, &stopped);
+	instances_stop(&instance, 1, 0, on_stopped, &stopped);
 	if (kettle_fake_run(fake, has_stopped, &stopped, limit) != 0)
 		return kettle_fail(err, KETTLE_EINTERNAL, "It does not stop: done was not called within %u ms.", limit);
 	instance_destroy(instance);

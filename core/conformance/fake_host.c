@@ -20,7 +20,9 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "http/http.h"
 #include "loop/loop_services.h"
+#include "model/settings.h"
 
 #define CLOSE_MS 10000 /* how long what is left may take to end */
 
@@ -37,8 +39,10 @@ struct kettle_fake {
 	char *name;
 	uv_loop_t loop;
 	struct loop_services *io;
+	struct http *http;
+	char *proxy, *ca_file;
 	uv_mutex_t lock; /* of log */
-	json_t *log, *state, *jobs, *commands, *events;
+	json_t *log, *state, *jobs, *commands, *events, *events_done;
 	kettle_fake_call_fn answer;
 	void *answer_arg;
 	struct subscription *subscriptions;
@@ -118,6 +122,24 @@ static void
 fake_process_kill(const struct kettle_host *host, struct kettle_process *process, int signal)
 {
 	loop_process_kill(of(host)->io, process, signal);
+}
+
+static int
+fake_http(const struct kettle_host *host, const struct kettle_http_request *request, uint64_t *ret_id,
+	struct kettle_error *err)
+{
+	struct kettle_fake *fake = of(host);
+	const struct http_settings settings = {.proxy = fake->proxy, .ca_file = fake->ca_file};
+	if (!fake->http)
+		fake->http = http_new(fake->io, &settings);
+	return http_send(fake->http, host, request, ret_id, err);
+}
+
+static void
+fake_http_cancel(const struct kettle_host *host, uint64_t id)
+{
+	if (of(host)->http)
+		http_cancel(of(host)->http, host, id);
 }
 
 /* ---- what is answered later ---- */
@@ -209,12 +231,40 @@ fake_state_get(const struct kettle_host *host, const char *key, kettle_answer do
 static int
 fake_state_put(const struct kettle_host *host, const char *key, const json_t *value, kettle_answer done, void *arg)
 {
+	size_t size = value ? json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) : 0;
+	if (strlen(key) > STATE_KEY_MAX || size > STATE_VALUE_MAX)
+		return KETTLE_ETOOBIG;
 	struct answer *answer = new_answer(of(host), done, arg);
 	answer->result = json_null();
-	if (value)
+	if (value && !json_is_null(value))
 		json_object_set_new(of(host)->state, key, json_deep_copy(value));
 	else
 		(void)json_object_del(of(host)->state, key);
+	return post_answer(answer);
+}
+
+static int
+compare_keys(const void *one, const void *other)
+{
+	return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+static int
+fake_state_list(const struct kettle_host *host, const char *prefix, const char *after, unsigned limit,
+	kettle_answer done, void *arg)
+{
+	json_t *state = of(host)->state, *value, *items = json_array();
+	AUTO_FREE const char **keys = xcalloc(json_object_size(state) + 1, sizeof(*keys));
+	const char *key;
+	size_t count = 0, most = limit > 0 && limit < STATE_LIST_MAX ? limit : STATE_LIST_MAX;
+	json_object_foreach(state, key, value)
+		if ((!prefix || strncmp(key, prefix, strlen(prefix)) == 0) && (!after || strcmp(key, after) > 0))
+			keys[count++] = key;
+	qsort(keys, count, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < count && i < most; i++)
+		json_array_append_new(items, json_pack("{s:s, s:O}", "key", keys[i], "value", json_object_get(state, keys[i])));
+	struct answer *answer = new_answer(of(host), done, arg);
+	answer->result = json_pack("{s:o, s:b}", "items", items, "more", count > most);
 	return post_answer(answer);
 }
 
@@ -258,9 +308,9 @@ fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t
 }
 
 static void
-fake_unsubscribe(const struct kettle_host *host, uint64_t id)
+drop_subscription(struct kettle_fake *fake, uint64_t id)
 {
-	for (struct subscription **at = &of(host)->subscriptions; *at; at = &(*at)->next) {
+	for (struct subscription **at = &fake->subscriptions; *at; at = &(*at)->next) {
 		struct subscription *subscription = *at;
 		if (subscription->id != id)
 			continue;
@@ -269,6 +319,20 @@ fake_unsubscribe(const struct kettle_host *host, uint64_t id)
 		free(subscription);
 		return;
 	}
+}
+
+static int
+fake_unsubscribe(const struct kettle_host *host, uint64_t id, kettle_fn ended, void *arg)
+{
+	drop_subscription(of(host), id);
+	return ended ? loop_post(of(host)->io, ended, arg) : 0;
+}
+
+static int
+fake_event_done(const struct kettle_host *host, int64_t seq)
+{
+	json_array_append_new(of(host)->events_done, json_integer(seq));
+	return 0;
 }
 
 int
@@ -340,15 +404,19 @@ make_table(const char *name)
 		.process_write = fake_process_write,
 		.process_close_stdin = fake_process_close_stdin,
 		.process_kill = fake_process_kill,
-		.settings_get = fake_state_get,
-		.settings_put = fake_state_put,
+		.state_get = fake_state_get,
+		.state_put = fake_state_put,
+		.state_list = fake_state_list,
 		.call = fake_call,
 		.commands = fake_commands,
 		.subscribe = fake_subscribe,
 		.unsubscribe = fake_unsubscribe,
+		.event_done = fake_event_done,
 		.job_event = fake_job_event,
 		.job_handle = fake_job_handle,
 		.job_done = fake_job_done,
+		.http = fake_http,
+		.http_cancel = fake_http_cancel,
 	};
 }
 
@@ -356,14 +424,17 @@ static void
 free_fake(struct kettle_fake *fake)
 {
 	while (fake->subscriptions)
-		fake_unsubscribe(&fake->host, fake->subscriptions->id);
+		drop_subscription(fake, fake->subscriptions->id);
 	json_decref(fake->log);
 	json_decref(fake->state);
 	json_decref(fake->jobs);
 	json_decref(fake->commands);
 	json_decref(fake->events);
+	json_decref(fake->events_done);
 	uv_mutex_destroy(&fake->lock);
 	free(fake->name);
+	free(fake->proxy);
+	free(fake->ca_file);
 	free(fake);
 }
 
@@ -380,6 +451,7 @@ kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_e
 	fake->jobs = json_object();
 	fake->commands = json_array();
 	fake->events = json_array();
+	fake->events_done = json_array();
 	int rc = uv_loop_init(&fake->loop);
 	if (rc) {
 		free_fake(fake);
@@ -455,6 +527,8 @@ close_loop(struct kettle_fake *fake, struct buf *left)
 	add_left(left, timers, "timer(s)");
 	add_left(left, children, "child process(es)");
 	add_left(left, subscriptions, "subscription(s)");
+	add_left(left, fake->http ? http_left(fake->http) : 0, "HTTP request(s)");
+	http_close(STEAL(fake->http));
 	loop_close(fake->io, on_fake_closed, fake);
 	bool ended = kettle_fake_run(fake, is_closed, fake, CLOSE_MS) == 0;
 	if (!ended)
@@ -506,6 +580,15 @@ kettle_fake_commands(struct kettle_fake *fake, const json_t *commands)
 	return 0;
 }
 
+void
+kettle_fake_http(struct kettle_fake *fake, const char *proxy, const char *ca_file)
+{
+	free(fake->proxy);
+	free(fake->ca_file);
+	fake->proxy = proxy ? xstrdup(proxy) : NULL;
+	fake->ca_file = ca_file ? xstrdup(ca_file) : NULL;
+}
+
 const json_t *
 kettle_fake_log(struct kettle_fake *fake)
 {
@@ -516,6 +599,12 @@ json_t *
 kettle_fake_state(struct kettle_fake *fake)
 {
 	return fake->state;
+}
+
+const json_t *
+kettle_fake_events_done(struct kettle_fake *fake)
+{
+	return fake->events_done;
 }
 
 const json_t *

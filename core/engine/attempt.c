@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/hash.h"
 #include "base/json_access.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -76,6 +77,8 @@ on_attempt_event(struct inflight_job *inflight, const json_t *event)
 		return;
 	if (strcmp(name, "waiting") == 0)
 		enter_phase(job, PHASE_WAITING);
+	else if (strcmp(name, "started") == 0 && job->phase == PHASE_WAITING)
+		enter_phase(job, PHASE_BUILDING);
 	else if (strcmp(name, "device") == 0)
 		enter_phase(job, PHASE_RUNNING);
 	json_t *shown = plan_redact_event(job->plan, event);
@@ -87,17 +90,26 @@ static int
 handle_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	return jobs_set_handle(db, op->id, op->attempt, op->handle, err);
+	const struct job_handle handle = {op->handle, op->runner, op->plan_hash};
+	return jobs_set_handle(db, op->id, op->attempt, &handle, err);
 }
 
 static void
 handle_stored(void *arg, const struct kettle_error *err)
 {
 	struct job_write *op = arg;
+	struct engine_job *job = engine_job_find(op->engine, op->id);
 	AUTO_JSON json_t *result = json_object();
 	failpoint("engine.handle");
+	if (!err && job && job->attempt == op->attempt)
+		job->handled = true;
+	op->engine->in_flight--;
 	struct kettle_error none = {0};
-	op->answer(op->arg, err ? err : &none, err ? NULL : result);
+	if (op->answer)
+		op->answer(op->arg, err ? err : &none, err ? NULL : result);
+	else if (err)
+		log_write(
+			KETTLE_LOG_WARNING, "engine", "cannot store the handle of job %lld: %s", (long long)op->id, err->message);
 	job_write_free(op);
 }
 
@@ -106,7 +118,11 @@ on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 {
 	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
 	struct job_write *op = job_write_new(job);
+	op->engine = job->engine;
+	op->engine->in_flight++; /* it stays until the answer */
 	op->handle = xstrdup(handle);
+	op->runner = xstrdup(job->unit->runner->name);
+	memcpy(op->plan_hash, job->plan_hash, sizeof(op->plan_hash));
 	op->answer = answer;
 	op->arg = arg;
 	job_write_write(op, handle_op, handle_stored);
@@ -129,20 +145,39 @@ register_live(struct engine_job *job)
 	job->inflight.done = on_done;
 }
 
-/* section, and spool (room for the path): what the description refers to. */
-static struct kettle_job
-describe_job(const struct engine_job *job, const json_t *section, char spool[PATH_MAX])
+/* A job as its runner gets it, and the room for what that refers to. */
+struct description {
+	struct kettle_job job;
+	char spool[PATH_MAX], name[80];
+};
+
+static void
+describe_job(const struct engine_job *job, const json_t *section, struct description *ret)
 {
-	const char *folder = job->engine->setup.spool;
-	bool fits = folder && snprintf(spool, PATH_MAX, "%s/%s.run", folder, job->inflight.ref) < PATH_MAX;
-	return (struct kettle_job){
-		.spool = fits ? spool : NULL,
+	const char *folder = job->engine->setup.spool, *ref = job->inflight.ref;
+	bool fits = folder && snprintf(ret->spool, sizeof(ret->spool), "%s/%s.run", folder, ref) < PATH_MAX;
+	(void)snprintf(ret->name, sizeof(ret->name), "kettle-%s-%s", job->engine->remote_prefix, ref);
+	ret->job = (struct kettle_job){
 		.size = sizeof(struct kettle_job),
-		.ref = job->inflight.ref,
+		.ref = ref,
 		.device = job->device->name,
 		.unit = section,
 		.deadline_ms = job->plan ? budget_ms(job, false) + budget_ms(job, true) : 0,
+		.spool = fits ? ret->spool : NULL,
+		.name = ret->name,
+		.plan_hash = job->plan_hash[0] ? job->plan_hash : NULL,
 	};
+}
+
+/* For runners that find jobs again. */
+static void
+hash_plan(struct engine_job *job)
+{
+	job->plan_hash[0] = '\0';
+	if (!job->unit->runner->ops->recover)
+		return;
+	AUTO_FREE char *text = json_dumps(job->plan->json, JSON_COMPACT | JSON_SORT_KEYS);
+	sha256_hex(text, strlen(text), job->plan_hash);
 }
 
 /* The unit as a plan is made for it: its section, what it is, and what the calibrators take there. New reference. */
@@ -199,15 +234,21 @@ submit(struct engine_job *job, const struct job_material *material)
 	}
 	job->state = JOB_ACTIVE;
 	enter_phase(job, PHASE_BUILDING);
-	char spool[PATH_MAX];
-	struct kettle_job description = describe_job(job, section, spool);
+	hash_plan(job);
+	struct description description;
+	describe_job(job, section, &description);
 	job->stamps.submitted_ns = time_monotonic_ns();
 	failpoint("engine.submit");
-	rc = job->unit->runner->ops->submit(job->unit->runner->self, &description, job->plan->json, &err);
+	rc = job->unit->runner->ops->submit(job->unit->runner->self, &description.job, job->plan->json, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
-	if (rc < 0 && job->state == JOB_ACTIVE) {
+	if (rc != 0 && job->state == JOB_ACTIVE) {
+		const char *name = job->unit->runner->name;
+		if (rc > 0)
+			log_write(KETTLE_LOG_WARNING, name, "submit returned %d, which is neither 0 nor an error code", rc);
+		if (rc < 0 && !err.message[0])
+			log_write(KETTLE_LOG_WARNING, name, "submit returned the error %d without a sentence", rc);
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
-		attempt_end_retry(job, err.message, true);
+		attempt_end_retry(job, err.message[0] ? err.message : "the runner refused it and did not say why", true);
 		return;
 	}
 	failpoint("engine.submitted");
@@ -240,7 +281,7 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 		attempt_end_drop(job);
 		return;
 	}
-	log_write(KETTLE_LOG_ERROR, "engine", "job %lld could not be started, which is tried again: %s", (long long)job->id,
+	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be started yet and is tried again: %s", (long long)job->id,
 		err->message);
 	job->engine->pause_until_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;
 	attempt_end_queue(job);
@@ -323,13 +364,13 @@ find_again(struct engine_job *job, const char *handle)
 	register_live(job);
 	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0)
 		return false;
-	char spool[PATH_MAX];
 	AUTO_JSON json_t *section = json_incref(job->unit->config);
-	struct kettle_job description = describe_job(job, section, spool);
+	struct description description;
+	describe_job(job, section, &description);
 	job->stop = STOP_NO;
 	job->state = JOB_ACTIVE;
 	enter_phase(job, PHASE_BUILDING);
-	int rc = job->unit->runner->ops->recover(job->unit->runner->self, &description, handle, &err);
+	int rc = job->unit->runner->ops->recover(job->unit->runner->self, &description.job, handle, &err);
 	if (job->state != JOB_ACTIVE)
 		return true; /* completed already */
 	if (rc < 0) {
@@ -348,9 +389,12 @@ recover(void *arg, const struct kettle_error *store_err)
 	struct job_write *op = arg;
 	struct engine_job *job = op->job;
 	struct kettle_error err = {0};
-	bool can = !store_err && op->handle && job->unit && job->unit->runner->ops->recover;
+	const struct runner *runner = job->unit ? job->unit->runner : NULL;
+	bool can = !store_err && op->handle && op->runner && runner && runner->ops->recover &&
+			   strcmp(runner->name, op->runner) == 0;
 	if (can)
 		take_calibration(op, job->unit);
+	job->handled = can;
 	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
 	if (!can || plan(job, &op->material, &err) < 0 || !find_again(job, op->handle))
 		attempt_end_requeue(job, REQUEUE_ORPHANED, "the engine was restarted while it ran");
@@ -358,15 +402,34 @@ recover(void *arg, const struct kettle_error *store_err)
 }
 
 void
-engine_job_recover(struct engine_job *job, const char *key, const char *handle)
+engine_job_recover(struct engine_job *job, const json_t *row)
 {
 	struct job_write *op = job_write_new(job);
+	const char *handle = member_string(row, "handle"), *runner = member_string(row, "runner");
 	op->handle = handle ? xstrdup(handle) : NULL;
-	op->key = xstrdup(key);
+	op->runner = runner ? xstrdup(runner) : NULL;
+	op->key = xstrdup(member_text(row, "unit_key"));
+	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", member_text(row, "plan_hash"));
 	job->state = JOB_STARTING;
 	/* NULL: it is no longer configured, and its handle is valid on no other unit. */
-	enter_unit(job, engine_unit_find(job->engine, job->device->name, key));
+	enter_unit(job, engine_unit_find(job->engine, job->device->name, op->key));
 	store_read(job->engine->setup.store, material_op, recover, op);
+}
+
+bool
+engine_job_detach(struct engine_job *job)
+{
+	const struct runner *runner = job->unit ? job->unit->runner : NULL;
+	if (job->state != JOB_ACTIVE || job->stop != STOP_NO || !job->handled || !runner->ops->recover ||
+		!runner->ops->detach)
+		return false;
+	char ref[INFLIGHT_REF_SIZE];
+	memcpy(ref, job->inflight.ref, sizeof(ref));
+	log_write(KETTLE_LOG_INFO, "engine", "job %s goes on without the engine; `%s` finds it again", ref, runner->name);
+	inflight_remove(job->engine->setup.inflight, &job->inflight);
+	attempt_end_drop(job);
+	runner->ops->detach(runner->self, ref);
+	return true;
 }
 
 void
@@ -392,7 +455,8 @@ void
 engine_job_overdue(struct engine_job *job)
 {
 	if (job->stop == STOP_NO) {
-		log_write(KETTLE_LOG_WARNING, "engine", "job %s is overdue and is cancelled", job->inflight.ref);
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s takes longer than its plan allows and is cancelled",
+			job->inflight.ref);
 		engine_job_stop(job, STOP_DEADLINE);
 		return;
 	}

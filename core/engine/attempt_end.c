@@ -70,8 +70,9 @@ on_requeued(void *arg, const struct kettle_error *err)
 	if (job_write_defer(op, err))
 		return;
 	if (err && err->code != KETTLE_ECONFLICT)
-		log_write(
-			KETTLE_LOG_ERROR, "engine", "job %lld stays as it is in the database: %s", (long long)op->id, err->message);
+		log_write(KETTLE_LOG_ERROR, "engine",
+			"job %lld could not be put back into the queue; the next start of Kettle does that: %s", (long long)op->id,
+			err->message);
 	if (!err && op->queued)
 		attempt_end_queue(op->job);
 	else
@@ -94,7 +95,7 @@ attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const char
 void
 attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 {
-	engine_unit_lost(job->engine, job->unit, why, proven);
+	engine_unit_lost(job, why, proven);
 	attempt_end_requeue(job, REQUEUE_FAILED, why);
 }
 
@@ -141,7 +142,7 @@ on_finished(void *arg, const struct kettle_error *err)
 	if (job_write_defer(op, err))
 		return;
 	if (err && err->code == KETTLE_ECONFLICT)
-		log_write(KETTLE_LOG_INFO, "engine", "job %lld: a late outcome of attempt %lld is dropped", (long long)op->id,
+		log_write(KETTLE_LOG_INFO, "engine", "job %lld: ignored a late result of attempt %lld", (long long)op->id,
 			(long long)op->attempt);
 	else if (err && err->code != KETTLE_ECANCELED)
 		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored: %s", (long long)op->id,
@@ -207,7 +208,7 @@ on_kept(void *arg)
 {
 	struct artifact_transfer *transfer = arg;
 	if (transfer->err.code < 0)
-		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not everything it left is kept: %s", transfer->attempt,
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not all of its files are kept: %s", transfer->attempt,
 			transfer->err.message);
 	attempt_finish(transfer->job, transfer->verdict, false);
 	free(transfer);
@@ -277,7 +278,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 	check_machine(job->unit, completion);
 	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
 	if (verdict->retry && verdict->claimed) {
-		engine_unit_lost(job->engine, job->unit, verdict->why.message, false);
+		engine_unit_lost(job, verdict->why.message, false);
 		attempt_end_requeue(job, REQUEUE_CLAIMED, verdict->why.message);
 		verdict_free(verdict);
 		return;
@@ -308,6 +309,11 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 	} else {
 		const char *why =
 			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
-		attempt_end_retry(job, completion->error ? completion->error : why, true);
+		if (completion->error)
+			why = completion->error;
+		if (completion->gone)
+			attempt_end_requeue(job, REQUEUE_FAILED, why);
+		else
+			attempt_end_retry(job, why, true);
 	}
 }

@@ -231,20 +231,24 @@ engine_unit_free(const struct engine *engine, const struct device *device)
 }
 
 void
-engine_unit_lost(struct engine *engine, struct unit *unit, const char *why, bool proven)
+engine_unit_lost(const struct engine_job *job, const char *why, bool proven)
 {
+	struct unit *unit = job->unit;
 	unsigned shift = !proven ? 0 : unit->losses < 16 ? unit->losses : 16;
 	uint64_t pause = (uint64_t)ENGINE_PAUSE_MS << shift;
 	unit->losses += proven;
-	unit->pause_until_ms = uv_now(engine->setup.loop) + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
-	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost a job: %s", unit->label, why);
+	unit->pause_until_ms =
+		uv_now(job->engine->setup.loop) + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost job %lld of submission %lld, which is tried again: %s",
+		unit->label, (long long)job->id, (long long)job->submission, why);
 }
 
 void
 engine_unit_disable(struct unit *unit, const char *why)
 {
 	utf8_copy(unit->disabled, sizeof(unit->disabled), why);
-	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is disabled: %s", unit->label, why);
+	bool by_hand = strncmp(why, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0;
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is disabled%s %s", unit->label, by_hand ? "" : ":", why);
 }
 
 static const char *

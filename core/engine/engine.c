@@ -5,6 +5,8 @@
 #include "engine/engine.h"
 
 #include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/json_access.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -53,7 +55,7 @@ static void
 hand_back(struct engine_job *job, void *arg)
 {
 	(void)arg;
-	if (job->state == JOB_ACTIVE)
+	if (job->state == JOB_ACTIVE && !engine_job_detach(job))
 		engine_job_stop(job, STOP_HAND_BACK);
 }
 
@@ -62,6 +64,9 @@ check_time(struct engine_job *job, void *arg)
 {
 	(void)arg;
 	uint64_t now = uv_now(job->engine->setup.loop);
+	bool leaves = job->engine->stopping || (job->unit && job->unit->removed);
+	if (leaves && engine_job_detach(job))
+		return;
 	if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
 		engine_job_overdue(job);
 	else if (job->again && (now >= job->again_at_ms || job->engine->stopping))
@@ -107,10 +112,26 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 
 struct load {
 	struct engine *engine;
-	json_t *jobs, *units, *recent, *configured;
+	json_t *jobs, *units, *recent, *configured, *prefix;
 	store_done done;
 	void *arg;
 };
+
+/* What the names of jobs on remote sides begin with: drawn once for each database. */
+static int
+load_prefix(struct db *db, json_t **ret_prefix, struct kettle_error *err)
+{
+	int rc = settings_setting_get(db, "remote_prefix", ret_prefix, err);
+	if (rc < 0 || json_is_string(*ret_prefix))
+		return rc;
+	uint32_t bits;
+	char text[9];
+	random_bytes(&bits, sizeof(bits));
+	(void)snprintf(text, sizeof(text), "%08x", bits);
+	json_decref(*ret_prefix);
+	*ret_prefix = json_string(text);
+	return settings_setting_put(db, "remote_prefix", *ret_prefix, err);
+}
 
 static int
 load_open(struct db *db, void *arg, struct kettle_error *err)
@@ -119,6 +140,8 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 	int rc = jobs_open(db, &load->jobs, err);
 	if (rc == 0)
 		rc = jobs_recent(db, &load->recent, err);
+	if (rc == 0)
+		rc = load_prefix(db, &load->prefix, err);
 	return rc < 0 ? rc : settings_units_match(db, load->configured, &load->units, err);
 }
 
@@ -137,28 +160,37 @@ add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, con
 {
 	struct device *device = engine_device_find(engine, device_name);
 	if (!device)
-		log_write(KETTLE_LOG_WARNING, "engine", "job %lld waits for device `%s`, which is not configured any more",
+		log_write(KETTLE_LOG_WARNING, "engine",
+			"job %lld waits for device `%s`, which is no longer configured; add it to `devices` and reload",
 			(long long)id, device_name);
 	return device ? engine_job_add(engine, device, id, submission, user) : NULL;
+}
+
+/* Its unit was removed by a reload: it goes on without the engine until the unit is back, or the engine starts again. */
+static bool
+is_detached(const struct engine *engine, const json_t *row)
+{
+	return engine->was_loaded && member_string(row, "handle") &&
+		   !engine_unit_find(engine, member_text(row, "device"), member_text(row, "unit_key"));
 }
 
 static void
 load_job(struct engine *engine, const json_t *row)
 {
 	json_int_t id = 0, submission = 0, user = 0, attempt = 0, queued_at = 0;
-	const char *device = "", *state = "", *key = "", *handle = NULL;
-	(void)json_unpack((json_t *)row, "{s:I, s:I, s:I, s:s, s:s, s?I, s?s, s?s, s?I}", "job", &id, "submission",
-		&submission, "user", &user, "device", &device, "state", &state, "attempt", &attempt, "unit_key", &key, "handle",
-		&handle, "queued_at", &queued_at);
-	if (engine_job_find(engine, id))
+	const char *device = "", *state = "";
+	(void)json_unpack((json_t *)row, "{s:I, s:I, s:I, s:s, s:s, s?I, s?I}", "job", &id, "submission", &submission,
+		"user", &user, "device", &device, "state", &state, "attempt", &attempt, "queued_at", &queued_at);
+	bool running = strcmp(state, "running") == 0;
+	if (engine_job_find(engine, id) || (running && is_detached(engine, row)))
 		return;
 	struct engine_job *job = add_job(engine, id, submission, user, device);
 	if (!job)
 		return;
 	job->attempt = attempt;
 	job->stamps.accepted_ns = accepted_at(queued_at);
-	if (strcmp(state, "running") == 0)
-		engine_job_recover(job, key, handle);
+	if (running)
+		engine_job_recover(job, row);
 	else
 		engine_job_queue(job);
 }
@@ -175,20 +207,28 @@ on_loaded(void *arg, const struct kettle_error *err)
 	engine->in_flight--;
 	if (err)
 		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	(void)snprintf(engine->remote_prefix, sizeof(engine->remote_prefix), "%s",
+		json_is_string(load->prefix) ? json_string_value(load->prefix) : "");
 	unit_health_load(engine, load->units);
 	expected_wait_load(engine, load->recent);
 	/* An engine that stops leaves them to the next one. */
 	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row)
 		load_job(engine, row);
+	size_t open = json_array_size(load->jobs);
+	if (open > 0 && !engine->stopping)
+		log_write(KETTLE_LOG_INFO, "engine", "continuing with %zu open job%s", open, open == 1 ? "" : "s");
+	engine->was_loaded = engine->was_loaded || !err;
 	if (load->done)
 		load->done(load->arg, err);
 	else if (err)
-		log_write(KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded: %s", err->message);
+		log_write(KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded and are loaded again soon: %s",
+			err->message);
 	engine_schedule(engine);
 	json_decref(load->jobs);
 	json_decref(load->units);
 	json_decref(load->recent);
 	json_decref(load->configured);
+	json_decref(load->prefix);
 	free(load);
 }
 

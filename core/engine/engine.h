@@ -30,7 +30,7 @@ struct engine;
 struct unit;
 
 /* How the reason begins where an operator disabled a unit. */
-#define ENGINE_BY_HAND "by hand"
+#define ENGINE_BY_HAND "by "
 /* ... where its kettle-exec did not answer a heartbeat. */
 #define ENGINE_SILENT "its kettle-exec has not answered"
 

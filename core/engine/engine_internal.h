@@ -123,6 +123,8 @@ struct engine_job {
 	const struct languages *languages; /* that it was planned with; a recovered job has those that there are */
 	json_t *task;
 	bool in_flight;          /* counted in the engine's in_flight */
+	bool handled;            /* the database has its handle */
+	char plan_hash[65];      /* "": its runner can find nothing again */
 	struct job_write *again; /* what the database could not take; only while ending */
 	uint64_t again_at_ms;
 	struct engine_job *previous, *next;
@@ -140,6 +142,9 @@ struct job_write {
 	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
 	int64_t record_ns;
 	char *handle;
+	char *runner; /* whose the handle is; NULL: not known */
+	char plan_hash[65];
+	struct engine *engine; /* where a handle is stored */
 	char label[96];
 	char *key; /* of the unit; "": none */
 	char reason[300];
@@ -159,7 +164,9 @@ struct engine {
 	struct describe_request *requests; /* that are open */
 	size_t in_flight;                  /* jobs that are starting, active or ending, and a load under way */
 	bool loading, loaded;              /* the open jobs and the disabled units: no job starts before they are loaded */
+	bool was_loaded;                   /* once: what is running in the database and not known was detached since */
 	uint64_t load_at_ms;               /* when to load them anew; 0: not planned */
+	char remote_prefix[16];            /* of names on remote sides: this database's own */
 	uint64_t heartbeat_ms;             /* when heartbeats were looked at last */
 	uint64_t pause_until_ms;           /* the database could not start a job */
 	uv_timer_t tick;
@@ -195,17 +202,19 @@ struct device *engine_device_find(const struct engine *engine, const char *name)
 /* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
 struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
 /*
- * The unit pauses before it gets another job. `proven`: not by what the job's own program has said, which a submitter
+ * The unit of the job pauses before it gets another job. `proven`: not by what the job's own program has said, which a submitter
  * could fake; only then the pause grows from one loss to the next.
  */
-void engine_unit_lost(struct engine *engine, struct unit *unit, const char *why, bool proven);
+void engine_unit_lost(const struct engine_job *job, const char *why, bool proven);
 void engine_unit_disable(struct unit *unit, const char *why);
 void engine_devices_free(struct engine *engine);
 
 /* engine/attempt.c: a job on its unit */
 void engine_job_start(struct engine_job *job, struct unit *unit);
-/* Found running in the database: asks its runner, else queues it again. */
-void engine_job_recover(struct engine_job *job, const char *key, const char *handle);
+/* Found running in the database: asks its runner, else queues it again. row: of jobs_open. */
+void engine_job_recover(struct engine_job *job, const json_t *row);
+/* Leaves the job to its runner's remote side, where an engine finds it again. False: that is not possible. */
+bool engine_job_detach(struct engine_job *job);
 void engine_job_stop(struct engine_job *job, enum job_stop why);
 void engine_job_overdue(struct engine_job *job);
 /* Its runner will not complete it, or no longer counts: the attempt is lost, and its unit may still be in use by it. */

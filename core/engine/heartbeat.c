@@ -76,7 +76,9 @@ on_heartbeat(void *arg, const struct kettle_error *err)
 	if (err->code != 0)
 		return;
 	if (waited_ms > ENGINE_HEARTBEAT_LATE_MS)
-		log_write(KETTLE_LOG_WARNING, "engine", "the kettle-exec of unit %s answered a heartbeat after %llu ms",
+		log_write(KETTLE_LOG_WARNING, "engine",
+			"the kettle-exec of unit %s answered a heartbeat after %llu ms; look at the load and the disks of its "
+			"machine",
 			unit->label, (unsigned long long)waited_ms);
 	if (!unit->silent)
 		return;

@@ -44,7 +44,7 @@ on_noted(void *arg, const struct kettle_error *err)
 {
 	struct note *note = arg;
 	if (err)
-		log_write(KETTLE_LOG_WARNING, "engine", "the state of unit %s is not remembered: %s",
+		log_write(KETTLE_LOG_WARNING, "engine", "the state of unit %s could not be stored, so a restart forgets it: %s",
 			member_string(note->data, "unit"), err->message);
 	json_decref(note->data);
 	free(note);
@@ -74,7 +74,7 @@ unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, 
 void
 unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 {
-	log_write(KETTLE_LOG_INFO, "engine", "unit %s is brought back: %s", unit->label, why);
+	log_write(KETTLE_LOG_INFO, "engine", "unit %s is enabled: %s", unit->label, why);
 	unit->disabled[0] = '\0';
 	unit->quarantined = unit->silent = false;
 	if (unit->heartbeat)
@@ -378,8 +378,8 @@ on_identified(void *arg, const struct kettle_error *err)
 	struct facts_request *wait = arg;
 	struct unit *unit = wait->unit;
 	if (err) {
-		log_write(KETTLE_LOG_WARNING, "engine", "what is remembered of unit %s may be another one's: %s", unit->label,
-			err->message);
+		log_write(KETTLE_LOG_WARNING, "engine", "state and calibration of unit %s may be those of another unit: %s",
+			unit->label, err->message);
 	} else {
 		const json_t *calibration = json_object_get(wait->row, "calibration");
 		json_decref(STEAL(unit->calibration));

@@ -24,12 +24,12 @@ static const struct {
 
 /* What each profiler can; why: what it does instead. */
 static const struct {
-	const char *profiler, *name, *why;
+	const char *profiler, *why;
 	unsigned can;
 } profilers[] = {
-	{"ncu", "Nsight Compute", "", KERNEL | KERNEL_BASE | LAUNCHES | SKIP},
-	{"rocprofv3", "rocprofv3", "", KERNEL | KERNEL_BASE | LAUNCHES | SKIP},
-	{"perf", "perf", "it samples all functions of the program, which has no launches", 0},
+	{"ncu", "", KERNEL | KERNEL_BASE | LAUNCHES | SKIP},
+	{"rocprofv3", "", KERNEL | KERNEL_BASE | LAUNCHES | SKIP},
+	{"perf", ": it samples all functions of the program", 0},
 };
 
 /* The value against `capture` of the plan's schema: the one place that says what a profiler may get. */
@@ -131,20 +131,32 @@ capture_for_step(const json_t *capture)
 	return json_object_size(step) > 0 ? STEAL(step) : NULL;
 }
 
-int
-capture_fits(const char *profiler, const json_t *capture, struct kettle_error *err)
+/* The profilers that have an option, "ncu and rocprofv3". */
+static void
+list_profilers(unsigned bit, struct buf *text)
 {
-	const char *name = "The harness profiles this board on this device itself, and it",
-			   *why = "no profiler of kernels is used";
+	for (size_t i = 0; i < ARRAY_SIZE(profilers); i++)
+		if (profilers[i].can & bit)
+			buf_printf(text, "%s%s", text->len > 0 ? " and " : "", profilers[i].profiler);
+}
+
+int
+capture_fits(const char *profiler, const char *device, const json_t *capture, struct kettle_error *err)
+{
+	const char *name = profiler ? profiler : "the harness makes the profile itself and", *why = "";
 	unsigned can = 0;
 	for (size_t i = 0; profiler && i < ARRAY_SIZE(profilers); i++)
 		if (strcmp(profilers[i].profiler, profiler) == 0) {
-			name = profilers[i].name;
 			why = profilers[i].why;
 			can = profilers[i].can;
 		}
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		if (!(can & members[i].bit) && json_object_get(capture, members[i].name))
-			return kettle_fail(err, KETTLE_EINVAL, "%s has no `%s`: %s.", name, members[i].option, why);
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		if ((can & members[i].bit) || !json_object_get(capture, members[i].name))
+			continue;
+		AUTO_BUF struct buf have = {0};
+		list_profilers(members[i].bit, &have);
+		return kettle_fail(err, KETTLE_EINVAL, "On `%s`, %s has no `%s` (%s have it)%s.", device, name,
+			members[i].option, have.data ? have.data : "", why);
+	}
 	return 0;
 }

@@ -31,9 +31,9 @@ bool capture_has(const json_t *capture, size_t benchmark);
 json_t *capture_for_step(const json_t *capture);
 
 /*
- * Whether the profiler of a step (NULL: none but the harness) can do what the step's `capture` asks for. EINVAL names what
- * it cannot. [any]
+ * Whether the profiler of a step (NULL: none but the harness) can do what the step's `capture` asks for. device: its name.
+ * EINVAL names the profiler, the option that it lacks, and the profilers that have it. [any]
  */
-int capture_fits(const char *profiler, const json_t *capture, struct kettle_error *err);
+int capture_fits(const char *profiler, const char *device, const json_t *capture, struct kettle_error *err);
 
 #endif

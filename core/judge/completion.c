@@ -86,6 +86,7 @@ completion_read(json_t *json)
 				  : member_is(json, "status", "cancelled") ? COMPLETION_CANCELLED
 														   : COMPLETION_LOST,
 		.error = member_string(json, "error"),
+		.gone = member_true(json, "gone"),
 		.disabled = member_string(json, "disabled"),
 		.kept = json_object_get(json, "kept"),
 		.system = json_object_get(json, "system"),

@@ -51,6 +51,7 @@ struct completion {
 	json_t *json; /* borrowed; all strings and JSON below belong to it */
 	enum completion_status status;
 	const char *error;    /* NULL: none */
+	bool gone;            /* it was lost, and not by a fault of the unit */
 	const char *disabled; /* why its unit must get no more jobs; NULL: it may */
 	const json_t *kept;   /* where the job's folder was left; NULL: it was not */
 	const json_t *system, *stamps;

@@ -17,6 +17,7 @@
 #include "judge/calibration.h"
 #include "judge/capture.h"
 #include "judge/run_steps.h"
+#include "judge/unit_facts.h"
 
 /* What of a prepared run a language must leave as it is: on it rests what the outcome means. */
 static const char *const kept_keys[] = {
@@ -450,20 +451,25 @@ plan_make_probe(const struct languages *languages, const json_t *bundle, const j
 	return rc;
 }
 
-/* Whether the profilers that the language chose can do that. */
+/*
+ * Whether the profilers that the language chose can do that. guesses: the language may have chosen none since it did not
+ * know the GPU.
+ */
 static int
-check_captures(const struct plan *plan, struct kettle_error *err)
+check_captures(const struct plan *plan, const json_t *device, bool guesses, struct kettle_error *err)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < plan->count; i++) {
 		const json_t *step = plan->steps[i].json, *capture = json_object_get(step, "capture");
-		rc = capture ? capture_fits(member_string(step, "profile"), capture, err) : 0;
+		const char *profiler = member_string(step, "profile");
+		if (capture && (profiler || !guesses))
+			rc = capture_fits(profiler, member_text(device, "name"), capture, err);
 	}
 	return rc;
 }
 
-int
-plan_make(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
+static int
+make_unchecked(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, const json_t *capture, struct plan **ret_plan, struct kettle_error *err)
 {
 	const struct language *language = NULL;
@@ -474,9 +480,28 @@ plan_make(const struct languages *languages, const json_t *bundle, const char *c
 	AUTO_FREE char *calibration =
 		calibration_text(json_object_get(device, "calibration"), member_string(bundle, "hash"));
 	rc = run_steps_make(json_object_get(bundle, "task"), mode, seed, calibration, capture, &runs, err);
-	if (rc == 0)
-		rc = complete_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);
-	if (rc == 0 && (rc = check_captures(*ret_plan, err)) < 0)
+	return rc ? rc : complete_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);
+}
+
+int
+plan_make(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
+	const json_t *device, const char *seed, const json_t *capture, struct plan **ret_plan, struct kettle_error *err)
+{
+	int rc = make_unchecked(languages, bundle, code, mode, device, seed, capture, ret_plan, err);
+	if (rc == 0 && (rc = check_captures(*ret_plan, device, false, err)) < 0)
 		plan_free(STEAL(*ret_plan));
 	return rc;
+}
+
+int
+plan_check_capture(const struct languages *languages, const json_t *bundle, const char *code, const json_t *device,
+	const json_t *capture, struct kettle_error *err)
+{
+	AUTO_PLAN struct plan *plan = NULL;
+	AUTO_JSON json_t *gpus = unit_gpus(device);
+	bool known = json_array_size(gpus) == 0 || json_object_get(json_object_get(device, "facts"), "gpu");
+	/* What else is wrong with the plan is said of the job. */
+	if (make_unchecked(languages, bundle, code, "profile", device, "0", capture, &plan, NULL) != 0)
+		return 0;
+	return check_captures(plan, device, !known, err);
 }

@@ -67,6 +67,14 @@ int plan_make(const struct languages *languages, const json_t *bundle, const cha
 	const json_t *device, const char *seed, const json_t *capture, struct plan **ret_plan, struct kettle_error *err);
 
 /*
+ * Whether the profilers of a profile's plan can do what `capture` says, as plan_make checks it: EINVAL. 0 where the plan
+ * cannot be made, or where the language may choose another profiler once it knows the GPUs: device has some and no
+ * "facts" of them. [any]
+ */
+int plan_check_capture(const struct languages *languages, const json_t *bundle, const char *code, const json_t *device,
+	const json_t *capture, struct kettle_error *err);
+
+/*
  * Says in the plan to whose share of a build cache the steps belong that a submission has a part in: `owner`, which means
  * nothing to others ([A-Za-z0-9][A-Za-z0-9._-]*, at most 64). Steps that are task_only belong to none. [any]
  */

@@ -45,8 +45,7 @@ part_done(void *arg, const struct kettle_error *err)
 	struct board_purge *purge = arg;
 	if (err && err->code != KETTLE_ECANCELED)
 		log_write(KETTLE_LOG_WARNING, "core",
-			"what is left of a deleted leaderboard could not be removed, the next start goes on with it: %s",
-			err->message);
+			"not all of a deleted leaderboard could be removed; the next start of Kettle continues: %s", err->message);
 	if (err)
 		purge_finish(purge);
 	else

@@ -165,7 +165,7 @@ on_collected(void *arg, const struct kettle_error *err, json_t *result)
 {
 	(void)arg;
 	if (err->code < 0 && err->code != KETTLE_ECANCELED)
-		log_write(KETTLE_LOG_WARNING, "gc", "what need not be kept could not be freed: %s", err->message);
+		log_write(KETTLE_LOG_WARNING, "gc", "old data could not be removed: %s", err->message);
 	else if (err->code == 0)
 		log_write(KETTLE_LOG_INFO, "gc", "freed %lld bytes of the database and %lld of files that jobs left",
 			(long long)member_int(result, "database_bytes"), (long long)member_int(result, "folder_bytes"));
@@ -184,7 +184,7 @@ garbage_collector_start(struct maintenance *m)
 {
 	struct kettle_error err = {0};
 	if (loop_timer_start(m->io, GC_FIRST_MS, GC_EVERY_MS, on_day, m, &m->gc_timer, &err) < 0)
-		log_write(KETTLE_LOG_WARNING, "gc", "nothing is freed by itself: %s", err.message);
+		log_write(KETTLE_LOG_WARNING, "gc", "old data is not removed automatically: %s", err.message);
 }
 
 void

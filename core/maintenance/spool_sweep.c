@@ -92,7 +92,8 @@ on_woken(void *arg, const struct kettle_error *err, int64_t folders, int64_t byt
 	(void)folders;
 	(void)bytes;
 	if (err->code < 0 && err->code != KETTLE_ECANCELED)
-		log_write(KETTLE_LOG_WARNING, "core", "the spool could not be looked through: %s", err->message);
+		log_write(KETTLE_LOG_WARNING, "core", "the spool could not be searched for files that are no longer needed: %s",
+			err->message);
 	m->sweeping = false;
 	bool again = m->sweep_again;
 	m->sweep_again = false;

@@ -64,7 +64,7 @@ free_name(struct db *db, const char *name, char *ret_name, size_t size, struct k
 		if (rc < 0 || !taken)
 			return rc;
 	}
-	return kettle_fail(err, KETTLE_ECONFLICT, "There are too many people called `%s`: choose another name.", name);
+	return kettle_fail(err, KETTLE_ECONFLICT, "Too many users are called `%s`: choose another name.", name);
 }
 
 static int
@@ -117,7 +117,7 @@ check_right(const struct access *access, const struct actor *actor, struct kettl
 	if (!access)
 		return 0;
 	if (actor->role < access->right)
-		return kettle_fail(err, KETTLE_EACCES, "This command is for %s, and you are not one of them.",
+		return kettle_fail(err, KETTLE_EACCES, "This command is for %s only.",
 			access->right == RIGHT_ADMIN ? "admins of the engine" : "creators of leaderboards and admins");
 	if (actor->banned && access->writes && !access->late_ban)
 		return kettle_fail(err, KETTLE_EACCES, "You are banned%s%s.", *actor->banned ? ": " : "", actor->banned);

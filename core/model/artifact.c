@@ -93,8 +93,8 @@ take_one(struct artifact_move *move, size_t number, json_t *artifact, struct ket
 	if (!S_ISREG(status.st_mode) || status.st_size != size)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is not what its runner reported.", name);
 	if (size > move->left)
-		return kettle_fail(
-			err, KETTLE_ETOOBIG, "The file `%s` (%lld bytes) is over what a job may leave.", name, (long long)size);
+		return kettle_fail(err, KETTLE_ETOOBIG, "The file `%s` (%lld bytes) exceeds the limit for the files of a job.",
+			name, (long long)size);
 	rc = size <= ARTIFACT_SMALL_MAX ? take_small(path, artifact, err) : take_large(move, path, number, artifact, err);
 	if (rc == 0)
 		move->left -= size;
@@ -200,7 +200,7 @@ artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset
 		"a.expired_at IS NULL",
 		"i", artifact);
 	if (rc == 0)
-		rc = kettle_fail(err, KETTLE_ENOENT, "There is no such file, or it is not kept any more.");
+		rc = kettle_fail(err, KETTLE_ENOENT, "There is no such file, or it is no longer kept.");
 	else if (rc == 1)
 		rc = *chunk.path ? read_spooled(spool, &chunk, err) : 0;
 	if (rc < 0) {

@@ -202,12 +202,12 @@ board_update_refuse(const struct update *update, struct kettle_error *err)
 	AUTO_FREE char *what = board_join(names);
 	if (update->ranked == 0)
 		return kettle_fail(err, KETTLE_ECONFLICT,
-			"The new task of `%s` runs differently (%s), so what was submitted so far could not be compared with what "
-			"comes; say `force` if that is meant.",
+			"The new task of `%s` runs differently (%s), so earlier submissions could not be compared with later ones; "
+			"say `force` if that is meant.",
 			update->board->name, what ? what : "");
 	return kettle_fail(err, KETTLE_ECONFLICT,
-		"The new task runs differently (%s), so scores so far could not be compared with later ones: the %lld place%s "
-		"in the rankings of `%s` would be given up; say `force` if that is meant.",
+		"The new task runs differently (%s), so earlier scores could not be compared with later ones: the %lld place%s "
+		"in the rankings of `%s` would be lost; say `force` if that is meant.",
 		what ? what : "", (long long)update->ranked, update->ranked == 1 ? "" : "s", update->board->name);
 }
 

@@ -50,7 +50,7 @@
  * user.unbanned          u     none
  * user.role              u     {"role", "was"}
  * user.code              u     {"expires"}: a code was made that joins this user into the one who types it
- * user.joined            u     {"name", "was": number, "role"}: who was joined into this user
+ * user.merged            u     {"name", "was": number, "role"}: who was merged into this user
  * admin.accepting        a     {"accepting"}: whether submissions are accepted from now on
  */
 

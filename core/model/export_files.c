@@ -110,7 +110,7 @@ static int
 fail_table(const struct export *export, const char *path, int number, struct kettle_error *err)
 {
 	if (export->stopped)
-		return kettle_fail(err, KETTLE_ECANCELED, "The export was stopped; nothing is left of it.");
+		return kettle_fail(err, KETTLE_ECANCELED, "The export was stopped; its files were removed.");
 	if (err && err->code)
 		return err->code;
 	return fail_write(path, number, err);

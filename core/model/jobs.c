@@ -83,7 +83,8 @@ jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 {
 	return db_array(db, ret_jobs, err,
 		"SELECT j.id AS job, s.id AS submission, s.user, j.device, s.mode, j.state, j.attempt, j.unit_key, j.handle, "
-		"j.queued_at, s.leaderboard, b.name AS leaderboard_name FROM jobs j JOIN submissions s ON s.id = j.submission "
+		"j.runner, j.plan_hash, j.queued_at, s.leaderboard, b.name AS leaderboard_name FROM jobs j JOIN submissions s "
+		"ON s.id = j.submission "
 		"JOIN leaderboards b ON b.id = s.leaderboard WHERE j.done_at IS NULL ORDER BY j.id",
 		NULL);
 }
@@ -175,11 +176,13 @@ jobs_start(
 }
 
 int
-jobs_set_handle(struct db *db, int64_t id, int64_t attempt, const char *handle, struct kettle_error *err)
+jobs_set_handle(struct db *db, int64_t id, int64_t attempt, const struct job_handle *handle, struct kettle_error *err)
 {
 	struct job job;
 	int rc = jobs_load(db, id, "running", attempt, &job, err);
-	return rc < 0 ? rc : db_exec(db, err, "UPDATE jobs SET handle = ? WHERE id = ?", "si", handle, id);
+	return rc < 0 ? rc
+				  : db_exec(db, err, "UPDATE jobs SET handle = ?, runner = ?, plan_hash = ? WHERE id = ?", "sssi",
+						handle->text, handle->runner, handle->plan_hash, id);
 }
 
 /* ---- the end of a job ---- */
@@ -340,9 +343,8 @@ give_up(struct db *db, const struct job *job, enum requeue_cause cause, const ch
 			JOB_MAX_ORPHANED, reason);
 	else if (cause == REQUEUE_CLAIMED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
-			"%s Runs of yours have said such things %d times within an hour on machines where others' pass, so it is "
-			"not "
-			"tried again.",
+			"%s Your runs have failed like this %d times within an hour on machines where other runs pass, so it is "
+			"not tried again.",
 			reason, JOB_CLAIMS);
 	else
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
@@ -545,13 +547,13 @@ rerun_one(struct db *db, int64_t submission, const char *device, json_t *jobs, s
 		"is", submission, device);
 	if (rc == 0 && open > 0)
 		return kettle_fail(err, KETTLE_ECONFLICT,
-			"Submission %lld is still queued or running on `%s`: wait for its end, or cancel it.",
+			"Submission %lld is still queued or running on `%s`: wait until it ends, or cancel it.",
 			(long long)submission, device);
 	if (rc == 0)
 		rc = db_int(db, &current, err, "SELECT id FROM jobs WHERE submission = ? AND device = ? AND NOT superseded",
 			"is", submission, device);
 	if (rc == KETTLE_ENOENT)
-		return kettle_fail(err, rc, "Submission %lld never was on `%s`.", (long long)submission, device);
+		return kettle_fail(err, rc, "Submission %lld was not submitted to `%s`.", (long long)submission, device);
 	if (rc == 0)
 		rc = db_exec(db, err,
 			"INSERT INTO jobs (submission, device, superseded, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, "

@@ -21,7 +21,7 @@
 int64_t jobs_seed(void);
 
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit_key",
- * "handle", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
+ * "handle", "runner", "plan_hash", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
 /*
  * What the last jobs took that ended with a verdict of their own, from start to end, oldest first: [{"device",
@@ -42,8 +42,15 @@ void job_material_clear(struct job_material *material);
 /* queued → running as the next attempt on the unit with this label and key; event job.started. ECONFLICT: no longer queued. */
 int jobs_start(
 	struct db *db, int64_t job, const char *label, const char *key, int64_t *ret_attempt, struct kettle_error *err);
+/* By what a runner finds an attempt again. */
+struct job_handle {
+	const char *text;
+	const char *runner; /* whose it is */
+	const char *plan_hash;
+};
 /* Stores the runner's handle for the attempt. ECONFLICT: not its attempt any more. */
-int jobs_set_handle(struct db *db, int64_t job, int64_t attempt, const char *handle, struct kettle_error *err);
+int jobs_set_handle(
+	struct db *db, int64_t job, int64_t attempt, const struct job_handle *handle, struct kettle_error *err);
 enum requeue_cause {
 	REQUEUE_FAILED,      /* the machine could not: at most JOB_MAX_ATTEMPTS */
 	REQUEUE_CLAIMED,     /* the run alone says so: no more than that, and within JOB_CLAIMS of its user */

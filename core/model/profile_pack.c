@@ -20,11 +20,11 @@
 #include "base/sanitize_text.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "base/zip_cleanup.h"
 
-#define FORMAT 1        /* of the manifest */
-#define FIRST_DATE 0x21 /* 1980-01-01, as MS-DOS has it: the bytes depend on the files alone */
-#define FAST 1          /* level of compression: a machine that measures has better things to do */
-#define MAX_SAID 200    /* bytes of what a profiler said of itself */
+#define FORMAT 1     /* of the manifest */
+#define FAST 1       /* level of compression: a machine that measures has better things to do */
+#define MAX_SAID 200 /* bytes of what a profiler said of itself */
 
 /* One profile while it is packed. */
 struct packing {
@@ -35,14 +35,6 @@ struct packing {
 	zip_t *zip;
 	char *manifest;
 };
-
-static void
-end_zip(zip_t **zip)
-{
-	if (*zip)
-		zip_discard(*zip);
-}
-#define AUTO_ZIP __attribute__((cleanup(end_zip)))
 
 static int
 fail_zip(zip_error_t *error, struct kettle_error *err)
@@ -124,7 +116,7 @@ add_source(struct packing *packing, const char *name, zip_source_t *source, stru
 	zip_int64_t index = source ? zip_file_add(packing->zip, name, source, ZIP_FL_ENC_UTF_8) : -1;
 	if (index < 0 && source)
 		zip_source_free(source);
-	if (index < 0 || zip_file_set_dostime(packing->zip, (zip_uint64_t)index, 0, FIRST_DATE, 0) != 0 ||
+	if (index < 0 || zip_file_set_dostime(packing->zip, (zip_uint64_t)index, 0, ZIP_FIRST_DATE, 0) != 0 ||
 		zip_set_file_compression(packing->zip, (zip_uint64_t)index, ZIP_CM_DEFLATE, FAST) != 0)
 		return fail_zip(zip_get_error(packing->zip), err);
 	return 0;

@@ -34,7 +34,7 @@ get(struct db *db, json_t **ret_value, struct kettle_error *err, const char *sql
 }
 
 int
-settings_get(struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err)
+settings_state_get(struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err)
 {
 	int rc = check_key(key, err);
 	return rc < 0 ? rc
@@ -43,7 +43,7 @@ settings_get(struct db *db, const char *plugin, const char *key, json_t **ret_va
 }
 
 int
-settings_put(struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err)
+settings_state_put(struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err)
 {
 	int rc = check_key(key, err);
 	if (rc < 0)
@@ -58,6 +58,49 @@ settings_put(struct db *db, const char *plugin, const char *key, const json_t *v
 		"INSERT INTO plugin_state (plugin, key, value_json, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT (plugin, key) "
 		"DO UPDATE SET value_json = excluded.value_json, updated_at = excluded.updated_at",
 		"ssji", plugin, key, value, db->now_ms);
+}
+
+/* A page of a plugin's state as it is read. */
+struct state_page {
+	json_t *items;
+	size_t limit, bytes;
+	bool more;
+};
+
+static int
+add_state(void *arg, sqlite3_stmt *row)
+{
+	struct state_page *page = arg;
+	size_t size = (size_t)sqlite3_column_bytes(row, 1);
+	size_t count = json_array_size(page->items);
+	page->more = page->more || count == page->limit || (count > 0 && page->bytes + size > STATE_PAGE_MAX);
+	if (page->more)
+		return 0;
+	page->bytes += size;
+	return json_array_append_new(page->items, db_row_object(row)) < 0 ? KETTLE_EIO : 0;
+}
+
+int
+settings_state_list(struct db *db, const char *plugin, const char *prefix, const char *after, unsigned limit,
+	json_t **ret_page, struct kettle_error *err)
+{
+	AUTO_JSON json_t *items = json_array();
+	struct state_page page = {.items = items, .limit = limit > 0 && limit < STATE_LIST_MAX ? limit : STATE_LIST_MAX};
+	size_t len = strlen(prefix);
+	if (len > STATE_KEY_MAX || strlen(after) > STATE_KEY_MAX || !utf8_valid(prefix, len))
+		return kettle_fail(err, KETTLE_EINVAL, "A prefix has at most %d bytes of UTF-8.", STATE_KEY_MAX);
+	/* The first key behind all that begin with the prefix: no byte of UTF-8 is 255. */
+	char end[STATE_KEY_MAX + 1];
+	memcpy(end, prefix, len + 1);
+	if (len > 0)
+		end[len - 1] = (char)(end[len - 1] + 1);
+	int rc = db_query(db, err, add_state, &page,
+		"SELECT key, value_json FROM plugin_state WHERE plugin = ?1 AND key > ?2 AND key >= ?3 AND (?4 = '' OR key < "
+		"?4) ORDER BY key LIMIT ?5",
+		"ssssi", plugin, after, prefix, end, (int64_t)page.limit + 1);
+	if (rc == 0)
+		*ret_page = json_pack("{s:O, s:b}", "items", items, "more", page.more);
+	return rc;
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small durable values: each plugin's own store (host.h: settings_get, settings_put), the engine's settings, what is known of
+/* Small durable values: each plugin's own store (host.h: state_get, state_put, state_list), the engine's settings, what is known of
  * units. */
 #ifndef KETTLE_MODEL_SETTINGS_H
 #define KETTLE_MODEL_SETTINGS_H
@@ -10,13 +10,24 @@
 
 #define STATE_KEY_MAX 200          /* bytes */
 #define STATE_VALUE_MAX (1u << 20) /* bytes of JSON text */
+#define STATE_LIST_MAX 1000        /* values of one page */
+#define STATE_PAGE_MAX (4u << 20)  /* bytes of JSON text of one page, unless its first value is alone */
 
 /* New reference; JSON null when there is none. EINVAL: the key. */
-int settings_get(struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err);
+int settings_state_get(
+	struct db *db, const char *plugin, const char *key, json_t **ret_value, struct kettle_error *err);
 /* value NULL or JSON null removes. EINVAL, ETOOBIG. */
-int settings_put(struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err);
+int settings_state_put(
+	struct db *db, const char *plugin, const char *key, const json_t *value, struct kettle_error *err);
+/*
+ * The values whose keys begin with prefix and come after `after` ("": from the first), in the order of the keys' bytes, at
+ * most limit (0: STATE_LIST_MAX): {"items": [{"key", "value"}], "more": whether there are further ones}. New reference.
+ * EINVAL: the prefix.
+ */
+int settings_state_list(struct db *db, const char *plugin, const char *prefix, const char *after, unsigned limit,
+	json_t **ret_page, struct kettle_error *err);
 
-/* Settings of the whole engine: "accepting" (bool, default true). New reference; JSON null when it was never set. */
+/* Settings of the whole engine: "accepting" (bool, default true), "remote_prefix" (of names on remote sides). New reference; JSON null when it was never set. */
 int settings_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err);
 int settings_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Users: found by name or number, shown, joined. */
+/* Users: found by name or number, shown, merged. */
 #include <config.h>
 
 #include "model/user.h"
@@ -94,7 +94,7 @@ user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kettle_e
 static int
 add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 {
-	json_t *identities = NULL, *joined = NULL, *ranks = NULL, *row;
+	json_t *identities = NULL, *merged = NULL, *ranks = NULL, *row;
 	size_t i;
 	int rc = db_array(db, &identities, err,
 		"SELECT provider, subject, name, created_at AS created_iso FROM identities WHERE user = ? ORDER BY created_at, "
@@ -104,10 +104,10 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 		json_object_set_new(object, "identities", identities);
 	if (rc == 0)
 		rc = db_object(
-			db, &joined, err, "SELECT json_group_array(name) AS names_json FROM users WHERE merged_into = ?", "i", id);
+			db, &merged, err, "SELECT json_group_array(name) AS names_json FROM users WHERE merged_into = ?", "i", id);
 	if (rc == 0)
-		json_object_set(object, "joined", json_object_get(joined, "names"));
-	json_decref(joined);
+		json_object_set(object, "merged", json_object_get(merged, "names"));
+	json_decref(merged);
 	if (rc == 0)
 		rc = db_array(db, &ranks, err,
 			"SELECT b.name AS leaderboard, p.leaderboard AS board, p.device, p.score FROM best p JOIN leaderboards b "
@@ -144,12 +144,12 @@ user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct ke
 	return rc;
 }
 
-/* ---- joined ---- */
+/* ---- merged ---- */
 
 static int
 move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 {
-	/* What both have stays once. The name of the joined user goes on leading to the other one. */
+	/* What both have stays once. The name of the merged user goes on leading to the other one. */
 	static const char *const sql[] = {
 		"UPDATE identities SET user = ?2 WHERE user = ?1",
 		"DELETE FROM tokens WHERE user IN (?1, ?2) AND kind IN ('link', 'login')",
@@ -187,7 +187,7 @@ role_name(enum access_right role)
 }
 
 int
-user_join(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err)
+user_merge(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err)
 {
 	enum access_right role = from->role > into->role ? from->role : into->role;
 	if (from->banned || into->banned)
@@ -205,5 +205,5 @@ user_join(struct db *db, const struct user *from, const struct user *into, struc
 		return rc;
 	AUTO_JSON json_t *data =
 		json_pack("{s:s, s:I, s:s}", "name", from->name, "was", (json_int_t)from->id, "role", role_name(role));
-	return db_event(db, "user.joined", 'u', 0, 0, into->id, data, err);
+	return db_event(db, "user.merged", 'u', 0, 0, into->id, data, err);
 }

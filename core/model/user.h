@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Users: found by name or number, shown, joined. Store's threads. */
+/* Users: found by name or number, shown, merged. Store's threads. */
 #ifndef KETTLE_MODEL_USER_H
 #define KETTLE_MODEL_USER_H
 
@@ -16,7 +16,7 @@ struct user {
 };
 
 /*
- * By name without case, or by number as "#12", which is never a name; a user who was joined into another is
+ * By name without case, or by number as "#12", which is never a name; a user who was merged into another is
  * that one. ENOENT names the nearest.
  */
 int user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err);
@@ -27,14 +27,14 @@ int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kett
 /*
  * As it is shown: {"user_id" (text), "user_name", "role", "created", "banned": time or null, "ban_reason",
  * "submissions": how many, "identities": [{"provider", "name"}]}; full: with "subject" and "created" of identities, and
- * "joined": names of those who were joined into it, "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
+ * "merged": names of those who were merged into it, "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
  */
 int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct kettle_error *err);
 
 /*
- * Joins `from` into `into`: identities, submissions, boards, access and what else it has; the higher role; rankings are
- * computed again. Its name stays and means the other one. Event user.joined. EACCES: one of them is banned.
+ * Merges `from` into `into`: identities, submissions, boards, access and what else it has; the higher role; rankings are
+ * computed again. Its name stays and means the other one. Event user.merged. EACCES: one of them is banned.
  */
-int user_join(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err);
+int user_merge(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err);
 
 #endif

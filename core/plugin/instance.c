@@ -58,6 +58,8 @@ instance_start(struct instance *instance, struct kettle_error *err)
 void
 instance_destroy(struct instance *instance)
 {
+	if (instance->hung)
+		return;
 	if (instance->created)
 		instance->plugin->destroy(instance->self);
 	*instance = (struct instance){0};
@@ -89,6 +91,9 @@ instance_order(const struct instance *one, const struct instance *other)
 struct stop_sequence {
 	kettle_fn done;
 	void *arg;
+	uint64_t limit_ms;
+	const struct kettle_host *host; /* whose timer it is */
+	struct kettle_timer *timer;     /* of those that are stopping; NULL: none */
 	size_t count, waiting;
 	bool calling; /* inside the loop that calls stop: a plugin that stops at once is counted there */
 	struct instance *instances[];
@@ -103,7 +108,8 @@ on_stopped(void *arg)
 	struct instance *instance = arg;
 	struct stop_sequence *all = instance->stopping;
 	if (instance->stopped) {
-		log_write(KETTLE_LOG_WARNING, instance->plugin->name, "The plugin reports twice that it has stopped.");
+		log_write(KETTLE_LOG_WARNING, instance->plugin->name,
+			instance->hung ? "The plugin has stopped, too late." : "The plugin reports twice that it has stopped.");
 		return;
 	}
 	instance->stopped = true;
@@ -138,10 +144,42 @@ instance_stop(struct instance *instance)
 		on_stopped(instance);
 }
 
+/* Time is up for those that were told to stop. */
+static void
+stop_overdue(void *arg)
+{
+	struct stop_sequence *all = arg;
+	all->timer = NULL;
+	for (size_t i = 0; i < all->count; i++) {
+		struct instance *instance = all->instances[i];
+		if (!instance->stop_called || instance->stopped)
+			continue;
+		log_write(KETTLE_LOG_ERROR, instance->plugin->name, "The %s has not stopped after %.3g s and is left behind.",
+			loader_kind_name(instance->plugin->kind), (double)all->limit_ms / 1000);
+		instance->hung = instance->stopped = true;
+		instance->started = false;
+		instance->stopping = NULL;
+		all->waiting--;
+	}
+	next_kind(all);
+}
+
+static void
+start_limit(struct stop_sequence *all, const struct instance *instance)
+{
+	all->host = instance->host;
+	/* Without a timer it is waited for as long as it takes. */
+	if (all->limit_ms)
+		(void)all->host->timer_start(all->host, all->limit_ms, 0, stop_overdue, all, &all->timer, NULL);
+}
+
 static void
 next_kind(struct stop_sequence *all)
 {
 	const struct instance *next;
+	if (all->timer)
+		all->host->timer_stop(all->host, all->timer);
+	all->timer = NULL;
 	while (all->waiting == 0 && (next = next_to_stop(all))) {
 		all->calling = true;
 		for (size_t i = all->count; i-- > 0;) {
@@ -149,6 +187,8 @@ next_kind(struct stop_sequence *all)
 				instance_stop(all->instances[i]);
 		}
 		all->calling = false;
+		if (all->waiting)
+			start_limit(all, next);
 	}
 	if (all->waiting)
 		return;
@@ -159,11 +199,12 @@ next_kind(struct stop_sequence *all)
 }
 
 void
-instances_stop(struct instance *const *list, size_t count, kettle_fn done, void *arg)
+instances_stop(struct instance *const *list, size_t count, uint64_t limit_ms, kettle_fn done, void *arg)
 {
 	struct stop_sequence *all = xcalloc(1, sizeof(*all) + count * sizeof(all->instances[0]));
 	all->done = done;
 	all->arg = arg;
+	all->limit_ms = limit_ms;
 	for (size_t i = 0; i < count; i++) {
 		struct instance *instance = list[i];
 		if (!instance->started)

@@ -111,7 +111,7 @@ copy_operations(const void *from, void *to, size_t our_size, const char *file, s
 	uint32_t size;
 	memcpy(&size, from, sizeof(size));
 	if (size < sizeof(size) || size > 64 * our_size)
-		return kettle_fail(err, KETTLE_EINVAL, "%s: the size of its operations, %u, makes no sense.", file, size);
+		return kettle_fail(err, KETTLE_EINVAL, "%s: the size of its operations, %u, is invalid.", file, size);
 	copy_known(to, our_size, from, size);
 	memcpy(to, &(uint32_t){(uint32_t)our_size}, sizeof(uint32_t));
 	return 0;
@@ -201,7 +201,7 @@ check_life(const struct kettle_plugin *plugin, const char *file, struct kettle_e
 	bool language = plugin->kind == KETTLE_LANGUAGE, runner = plugin->kind == KETTLE_RUNNER;
 	bool frontend = plugin->kind == KETTLE_FRONTEND;
 	if (!plugin->language == language || !plugin->runner == runner || !plugin->frontend == frontend)
-		return kettle_fail(err, KETTLE_EINVAL, "%s: a %s must set `%s`, and neither of the other kinds.", file,
+		return kettle_fail(err, KETTLE_EINVAL, "%s: a %s must set `%s`, and no operations of another kind.", file,
 			loader_kind_name(plugin->kind), loader_kind_name(plugin->kind));
 	return 0;
 }

@@ -42,6 +42,7 @@ struct app {
 	struct plugin_set *plugins;
 	char *login;
 	bool serve, stopping;
+	bool hang;     /* a plugin has not stopped */
 	bool watching; /* signals are set up */
 	bool hurry;    /* a second signal came: the core waits for no job */
 	bool leaving;  /* the core is closing the database */
@@ -62,6 +63,19 @@ complain(const struct app *app, const struct kettle_error *err)
 	} else {
 		AUTO_FREE char *line = sanitize_line(err->message, sizeof(err->message));
 		(void)fprintf(stderr, "kettle: %s\n", line);
+	}
+}
+
+/* The faults of the configuration, where the command that lists them cannot run. */
+static void
+complain_of_faults(const struct app *app)
+{
+	size_t i;
+	json_t *sentence;
+	json_array_foreach(app->config ? app->config->faults : NULL, i, sentence) {
+		struct kettle_error err = {0};
+		(void)kettle_fail(&err, KETTLE_EINVAL, "%s", json_string_value(sentence));
+		complain(app, &err);
 	}
 }
 
@@ -102,6 +116,7 @@ static void
 io_closed(void *arg)
 {
 	struct app *app = arg;
+	app->hang = plugins_hang(app->plugins);
 	plugins_free(STEAL(app->plugins));
 }
 
@@ -111,13 +126,22 @@ close_signal(uv_handle_t *handle)
 	(void)handle;
 }
 
+/* Plugins that are still to be destroyed may call the host: it has no HTTP then. */
+static void
+close_io(struct app *app)
+{
+	if (app->core)
+		http_close(STEAL(app->core->setup.http));
+	loop_close(STEAL(app->io), io_closed, app);
+}
+
 static void
 rest_stopped(void *arg)
 {
 	struct app *app = arg;
 	for (size_t i = 0; app->watching && i < ARRAY_SIZE(app->signals); i++)
 		uv_close((uv_handle_t *)&app->signals[i], close_signal);
-	loop_close(STEAL(app->io), io_closed, app);
+	close_io(app);
 }
 
 static void
@@ -251,7 +275,9 @@ on_signal(uv_signal_t *handle, int number)
 		if (app->leaving)
 			core_close(app->core, 0, core_closed, app); /* only shortens the grace */
 	} else if (app->serve) {
-		log_write(KETTLE_LOG_INFO, "kettle", "stopping: running jobs end or are handed back");
+		log_write(KETTLE_LOG_INFO, "kettle",
+			"stopping: running jobs have %lld s to end, then they go back into the queue",
+			(long long)member_int(json_object_get(app->config->root, "engine"), "shutdown_grace"));
 		app_stop(app, EXIT_SUCCESS);
 	} else {
 		app_stop(app, EXIT_INTERRUPTED);
@@ -325,7 +351,8 @@ serving(void *arg, const struct kettle_error *err)
 			app_fail(app, err);
 		return;
 	}
-	log_write(KETTLE_LOG_INFO, "kettle", "version %s serves %s", PACKAGE_VERSION, app->core->setup.database);
+	log_write(KETTLE_LOG_INFO, "kettle", "version %s serves %s, configured by %s", PACKAGE_VERSION,
+		app->core->setup.database, app->config->file ? app->config->file : "defaults: there is no file");
 	greet_devices(app);
 }
 
@@ -342,6 +369,8 @@ run_command(struct app *app)
 	const struct core_plugin *frontend = plugins_command_line(app->plugins);
 	AUTO_JSON json_t *globals = json_pack("{s:s, s:b, s:b}", "user", app->globals.user ? app->globals.user : app->login,
 		"json", app->globals.json, "quiet", app->globals.quiet);
+	if (!frontend && !app->globals.json)
+		complain_of_faults(app);
 	if (!frontend)
 		(void)kettle_fail(
 			&err, KETTLE_EUNAVAIL, "No frontend with a command line is loaded; only `kettle serve` works.");
@@ -362,8 +391,10 @@ is_command(const struct app *app, const char *group, const char *name)
 static int
 setup(struct app *app, struct kettle_error *err)
 {
-	const struct config_request request = {
-		.file = app->globals.config, .database = app->globals.database, .asks = is_command(app, "config", "reload")};
+	const struct config_request request = {.file = app->globals.config,
+		.database = app->globals.database,
+		.asks = is_command(app, "config", "reload"),
+		.collects = is_command(app, "config", "check")};
 	int rc = config_load(&request, &app->config, err);
 	if (rc == 0)
 		rc = setup_log(app, err);
@@ -371,10 +402,13 @@ setup(struct app *app, struct kettle_error *err)
 		rc = loop_new(&app->loop, &app->io, err);
 	if (rc < 0)
 		return rc;
-	const json_t *root = app->config->root;
+	const json_t *root = app->config->root, *section = json_object_get(root, "http");
+	const struct http_settings http = {
+		.proxy = member_string(section, "proxy"), .ca_file = member_string(section, "ca_file")};
 	struct core_setup core = {
 		.loop = &app->loop,
 		.io = app->io,
+		.http = http_new(app->io, &http),
 		.commands = commands,
 		.database = member_string(root, "database"),
 		.chosen = app->config->chosen,
@@ -400,7 +434,7 @@ undo(struct app *app)
 	if (app->plugins)
 		app_stop(app, app->status); /* some of them may have started */
 	else if (app->io)
-		loop_close(STEAL(app->io), io_closed, app);
+		close_io(app);
 	(void)uv_run(&app->loop, UV_RUN_DEFAULT);
 }
 
@@ -456,6 +490,11 @@ main(int argc, char **argv)
 		mask_hangup(SIG_UNBLOCK);
 	(void)uv_loop_init(&app.loop);
 	int rc = app_run(&app);
+	if (app.hang) {
+		/* Its threads may still use what would be freed here. */
+		(void)fflush(NULL);
+		_exit(rc);
+	}
 	core_free(app.core);
 	config_free(app.config);
 	free(app.login);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "base/yaml.h"
 #include "plugin/instance.h"
 #include "plugin/loader.h"
 #include "session/plugin_host.h"
@@ -97,6 +98,19 @@ load(const struct plugin_set *set, uint32_t kind, const char *name, const struct
 	return loader_load(set->loader, kind, name, ret_loaded, err);
 }
 
+/* Puts FILE:LINE of a plugin's section before the sentence; nothing where the file does not name the plugin. */
+static int
+fail_in_section(const struct config *config, uint32_t kind, const char *name, const struct kettle_error *why,
+	struct kettle_error *err)
+{
+	AUTO_BUF struct buf text = {0};
+	AUTO_FREE char *pointer = xasprintf("/%s/%s", loader_kind_section(kind), name);
+	if (json_object_get(config->places, pointer))
+		yaml_add_place(&text, config->file, config->places, pointer);
+	buf_adds(&text, why->message);
+	return kettle_fail(err, why->code, "%s", text.data);
+}
+
 static int
 configure(
 	struct plugin_set *set, const struct config *config, const char *name, struct slot *slot, struct kettle_error *err)
@@ -112,14 +126,17 @@ configure(
 		return rc;
 	slot->report = json_incref(json_object_get(options, "report"));
 	inherit(config, set, plugin, options);
-	return instance_configure(&slot->instance, options, err);
+	struct kettle_error why = {0};
+	rc = instance_configure(&slot->instance, options, &why);
+	return rc < 0 ? fail_in_section(config, plugin->kind, name, &why, err) : rc;
 }
 
 static void
 free_slot(struct slot *slot)
 {
-	if (!slot)
+	if (!slot || slot->instance.hung)
 		return;
+	host_end(&slot->host);
 	instance_destroy(&slot->instance);
 	json_decref(slot->report);
 	free(slot);
@@ -131,8 +148,11 @@ make(struct plugin_set *set, const struct config *config, uint32_t kind, const c
 	struct kettle_error *err)
 {
 	struct slot *slot = xcalloc(1, sizeof(*slot));
-	int rc = load(set, kind, name, &slot->loaded, err);
-	if (rc == 0)
+	struct kettle_error why = {0};
+	int rc = load(set, kind, name, &slot->loaded, &why);
+	if (rc < 0)
+		(void)fail_in_section(config, kind, name, &why, err);
+	else
 		rc = configure(set, config, name, slot, err);
 	if (rc < 0) {
 		free_slot(slot);
@@ -142,6 +162,22 @@ make(struct plugin_set *set, const struct config *config, uint32_t kind, const c
 	set->last = &slot->next;
 	set->count++;
 	*ret_slot = slot;
+	return 0;
+}
+
+/* Where the configuration's faults are collected, a plugin that has some is left out: 0 and no slot. */
+static int
+make_or_list(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name,
+	struct slot **ret_slot, struct kettle_error *err)
+{
+	struct kettle_error why = {0};
+	int rc = make(set, config, kind, name, ret_slot, &why);
+	if (rc == 0)
+		return 0;
+	if (!config->faults)
+		return kettle_fail(err, rc, "%s", why.message);
+	if (*why.message)
+		config_add_fault(config->faults, why.message);
 	return 0;
 }
 
@@ -208,10 +244,11 @@ plugins_load(const struct config *config, struct core *core, struct plugin_set *
 		json_t *section;
 		json_object_foreach(json_object_get(config->root, loader_kind_section(kinds[i])), name, section) {
 			struct slot *slot = NULL;
-			rc = make(set, config, kinds[i], name, &slot, err);
+			rc = make_or_list(set, config, kinds[i], name, &slot, err);
 			if (rc < 0)
 				break;
-			slot->in_force = true;
+			if (slot)
+				slot->in_force = true;
 		}
 	}
 	if (rc < 0) {
@@ -362,7 +399,16 @@ plugins_stop(struct plugin_set *set, bool frontends, kettle_fn done, void *arg)
 	for (struct slot *slot = set->slots; slot; slot = slot->next)
 		if (slot->instance.started && is_frontend(&slot->instance) == frontends)
 			list[count++] = &slot->instance;
-	instances_stop(list, count, done, arg);
+	instances_stop(list, count, INSTANCE_STOP_MS, done, arg);
+}
+
+bool
+plugins_hang(const struct plugin_set *set)
+{
+	bool hang = false;
+	for (const struct slot *slot = set ? set->slots : NULL; slot; slot = slot->next)
+		hang = hang || slot->instance.hung;
+	return hang;
 }
 
 void
@@ -370,12 +416,15 @@ plugins_free(struct plugin_set *set)
 {
 	if (!set)
 		return;
+	bool hang = plugins_hang(set);
 	core_take_languages(set->core, NULL);
 	for (struct slot *slot = set->slots, *next; slot; slot = next) {
 		next = slot->next;
 		free_slot(slot);
 	}
-	loader_free(set->loader);
+	/* What hangs may still run its code. */
+	if (!hang)
+		loader_free(set->loader);
 	for (struct published *one = set->published, *earlier; one; one = earlier) {
 		earlier = one->earlier;
 		free(one->languages.items);

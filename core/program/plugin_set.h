@@ -10,8 +10,8 @@ struct plugin_set;
 
 /*
  * Loads every plugin that a section of the configuration names, makes one instance of each and configures it. Fills in
- * the core's languages, runners and plugins. The first one that does not fit ends it with its sentence. `core` and `config`
- * must outlive the set.
+ * the core's languages, runners and plugins. The first one that does not fit ends it with its sentence; where the faults of
+ * `config` are collected, it is left out. `core` and `config` must outlive the set.
  */
 int plugins_load(const struct config *config, struct core *core, struct plugin_set **ret_set, struct kettle_error *err);
 struct plugins_change; /* the languages of another configuration, ready to be used */
@@ -34,7 +34,9 @@ void plugins_forget(struct plugins_change *change);
 int plugins_start(struct plugin_set *set, bool serve, struct kettle_error *err);
 /* Stops the started ones of a kind range: frontends alone, or everything else. done once. */
 void plugins_stop(struct plugin_set *set, bool frontends, kettle_fn done, void *arg);
-/* After both stops. NULL is allowed. */
+/* Whether a plugin has not stopped in time: its threads may still use what the core has given it. */
+bool plugins_hang(const struct plugin_set *set);
+/* After both stops; what hangs is not freed. NULL is allowed. */
 void plugins_free(struct plugin_set *set);
 /* The frontend that has a command line, or NULL. */
 const struct core_plugin *plugins_command_line(const struct plugin_set *set);

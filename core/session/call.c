@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "store/db_file.h"
@@ -80,10 +81,26 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 	return call->command->run(&request, &call->result, err);
 }
 
+/* A server's log says once that the database takes no changes, and once that it does again. */
+static void
+note_write(struct core *core, const struct kettle_error *err)
+{
+	bool fails = err && err->code == KETTLE_EIO;
+	if (!core->setup.stays || fails == core->unwritable || (err && !fails))
+		return;
+	core->unwritable = fails;
+	if (fails)
+		log_write(KETTLE_LOG_ERROR, "core", "submissions and other changes are refused: %s", err->message);
+	else
+		log_write(KETTLE_LOG_INFO, "core", "the database takes changes again");
+}
+
 static void
 ran_on_store(void *arg, const struct kettle_error *err)
 {
 	struct call *call = arg;
+	if (call->command->kind == COMMAND_WRITE)
+		note_write(call->core, err);
 	if (!err && call->command->add && call->core->engine)
 		call->command->add(call->core, call->result);
 	call_answer(call, err, call->result);
@@ -261,7 +278,7 @@ static void
 peek(struct call *call)
 {
 	if (call->command->kind != COMMAND_READ) {
-		call_fail(call, KETTLE_EUNAVAIL, "Only reading is possible beside the owner of the database.");
+		call_fail(call, KETTLE_EUNAVAIL, "Another process owns the database: only reading is possible.");
 		return;
 	}
 	call->env = call->core->env;

@@ -56,8 +56,7 @@ check_text(const struct argument *argument, const json_t *value, size_t max, boo
 	if (!text)
 		return wrong(argument, value, err, "text");
 	if (json_string_length(value) > max)
-		return kettle_fail(
-			err, KETTLE_ETOOBIG, "`%s` has more than the %zu bytes that are allowed.", argument->name, max);
+		return kettle_fail(err, KETTLE_ETOOBIG, "`%s` exceeds the limit of %zu bytes.", argument->name, max);
 	if (strlen(text) != json_string_length(value))
 		return wrong(argument, NULL, err, "text without control characters");
 	for (; *text; text++) {
@@ -77,7 +76,7 @@ check_name(const struct argument *argument, const json_t *value, struct kettle_e
 	uint32_t invisible = rc == 0 ? utf8_find_invisible(json_string_value(value), json_string_length(value)) : 0;
 	if (invisible)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"`%s` holds the invisible character U+%04X, which no name can; type the name anew.", argument->name,
+			"`%s` holds the invisible character U+%04X, which is not allowed in a name; retype it.", argument->name,
 			invisible);
 	return rc;
 }
@@ -200,7 +199,7 @@ check_list(const struct argument *argument, const json_t *given, json_t *checked
 		return add_checked(argument, list, json_incref((json_t *)given), err);
 	if (json_array_size(given) > COMMAND_LIST_MAX)
 		return kettle_fail(
-			err, KETTLE_EINVAL, "`%s` has more than the %d values that are allowed.", argument->name, COMMAND_LIST_MAX);
+			err, KETTLE_EINVAL, "`%s` exceeds the limit of %d values.", argument->name, COMMAND_LIST_MAX);
 	for (size_t i = 0; i < json_array_size(given) && rc == 0; i++)
 		rc = add_checked(argument, list, json_incref(json_array_get(given, i)), err);
 	return rc;

@@ -14,6 +14,7 @@
 
 #include "engine/engine.h"
 #include "engine/inflight.h"
+#include "http/http.h"
 #include "judge/language.h"
 #include "loop/loop_services.h"
 #include "maintenance/maintenance.h"
@@ -32,6 +33,14 @@ struct server;
 struct client;
 struct subscription;
 
+#define SUBSCRIPTION_BUCKETS 1024
+
+/* All subscriptions of a process, in hash tables with chains: by their id, and by what they want to hear of. */
+struct subscriptions {
+	struct subscription *by_id[SUBSCRIPTION_BUCKETS], *by_interest[SUBSCRIPTION_BUCKETS];
+	size_t count;
+};
+
 /* A plugin of any kind that is loaded and created. */
 struct core_plugin {
 	const struct kettle_plugin *plugin; /* the loader's copy, of the current size */
@@ -49,6 +58,7 @@ struct core_limits {
 struct core_setup {
 	uv_loop_t *loop;
 	struct loop_services *io;
+	struct http *http;              /* for plugins; NULL: closed, or none */
 	const struct command *commands; /* the table */
 	const char *database;           /* path */
 	bool chosen;                    /* it was named for this call: reading makes none */
@@ -100,12 +110,13 @@ struct core {
 		bool idle;   /* only what core_work has under way is left */
 	} ending;
 	bool ended;
-	unsigned works; /* core_work under way, and what core_hold counts */
-	unsigned plots; /* being drawn */
+	bool unwritable; /* a server's: the last change failed by the disk, which the log says */
+	unsigned works;  /* core_work under way, and what core_hold counts */
+	unsigned plots;  /* being drawn */
 	/* core_attach, for the files below attach.c. */
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */
-	struct subscription *subscriptions;
+	struct subscriptions subscriptions;
 	struct kettle_timer *read_timer; /* events that could not be read are read again then */
 	uint64_t next_id;
 	uint64_t local_jobs; /* of task.run, for their references */
@@ -145,7 +156,7 @@ void event_feed_stop(struct event_feed *feed);
 /* subscribe.c. See host.h. [any] */
 int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
 	void *arg, uint64_t *ret_id, struct kettle_error *err);
-void core_unsubscribe(struct core *core, uint64_t id);
+int core_unsubscribe(struct core *core, uint64_t id, kettle_fn ended, void *arg);
 /* server.c. Whether the caller of a command (struct actor) still waits for its answer. Loop thread. */
 bool core_has_caller(const struct core *core, uint64_t caller);
 /*

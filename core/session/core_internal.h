@@ -32,19 +32,26 @@ __attribute__((format(printf, 3, 4))) void call_fail(struct call *call, int code
 void call_route(struct call *call);
 
 /* subscribe.c */
+/* By what an event finds a subscription. */
+enum interest { INTEREST_ALL, INTEREST_BOARD, INTEREST_SUBMISSION, INTEREST_CALLER };
+
 struct subscription {
 	struct core *core;
 	uint64_t id;
 	json_t *actor, *filter;
-	int64_t last; /* number of the last event delivered; -1: only new ones */
-	int64_t user; /* resolved, at the owner */
+	enum interest interest;
+	struct subscription *next, **link;             /* in its bucket by interest */
+	struct subscription *next_by_id, **link_by_id; /* link_by_id NULL: not yet among the core's */
+	int64_t last;                                  /* number of the last event delivered; -1: only new ones */
+	int64_t user;                                  /* resolved, at the owner */
 	bool admin, live, dead;
 	bool failed;     /* the past could not be read; it is tried again */
 	unsigned busy;   /* store operations and deliveries under way */
 	json_t *pending; /* arrived while the past was read */
 	kettle_event_fn fn;
 	void *arg;
-	struct subscription *next;
+	kettle_fn ended; /* of unsubscribe */
+	void *ended_arg;
 };
 /* An event from the owner for the subscription with this id. */
 void subscriptions_receive(struct core *core, uint64_t id, const json_t *event);
@@ -75,6 +82,8 @@ void owner_close(struct core *core, bool again);
 struct event_feed *event_feed_start(struct core *core);
 /* There are new events. NULL is allowed. */
 void event_feed_wake(struct event_feed *feed);
+/* host.h: event_done, of the frontend with this host. [any] */
+int event_feed_done(const struct core_host *host, int64_t seq);
 /* After the store has closed, and with it what was under way. NULL is allowed. */
 void event_feed_free(struct event_feed *feed);
 

@@ -3,10 +3,10 @@
  * Stored events for the frontends that take them, over restarts. Loop thread of the database's owner.
  *
  * Theory of operation. Each frontend has a cursor in the database. After a commit that wrote events, and once at the
- * start, the events behind the cursor are read a page at a time, handed over in order, and the cursor is moved; then the
- * next page. A frontend without a cursor begins at the newest event. If the process dies between the hand-over and the
- * cursor's commit, the next one hands that page over again: a frontend that must not act twice keeps the number with
- * its own state.
+ * start, the events behind it are read a page at a time and handed over in order, as long as fewer than
+ * KETTLE_EVENTS_OPEN of them are open: handed over, and not yet said to be dealt with (event_done). The cursor follows the
+ * oldest open event. If the process dies, the next one hands over again everything behind the cursor. A frontend without
+ * a cursor begins at the newest event.
  */
 #include <config.h>
 
@@ -17,18 +17,31 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "model/events.h"
+#include "session/plugin_host.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define FEED_PAGE 200
+
+struct open_event {
+	int64_t seq;
+	bool done;
+};
 
 struct reader {
 	struct event_feed *feed;
 	const struct core_plugin *plugin;
 	char consumer[48]; /* "plugin:discord" */
-	int64_t cursor;
-	json_t *events; /* the page that was read */
-	bool known, busy, more;
+	int64_t read;      /* number of the last event that was read */
+	int64_t cursor;    /* of the last one that is dealt with, and all before it */
+	int64_t stored;    /* the cursor in the database */
+	int64_t storing;   /* the one that is being stored */
+	json_t *events;    /* the page that was read; `next` of it are handed over */
+	size_t next;
+	struct open_event open[KETTLE_EVENTS_OPEN]; /* in order of seq */
+	size_t open_count;
+	bool known, reading, more, handing, moving;
 };
 
 struct event_feed {
@@ -49,10 +62,10 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 	if (!reader->known) {
 		rc = events_cursor_begin(db, reader->consumer, err);
 		if (rc == 0)
-			rc = events_cursor_get(db, reader->consumer, &reader->cursor, err);
+			rc = events_cursor_get(db, reader->consumer, &reader->read, err);
 	}
 	if (rc == 0)
-		rc = events_after(db, &admin, NULL, reader->cursor, FEED_PAGE, &reader->events, err);
+		rc = events_after(db, &admin, NULL, reader->read, FEED_PAGE, &reader->events, err);
 	return rc;
 }
 
@@ -60,17 +73,53 @@ static int
 move_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct reader *reader = arg;
-	return events_cursor_set(db, reader->consumer, reader->cursor, err);
+	return events_cursor_set(db, reader->consumer, reader->storing, err);
 }
+
+static void move_cursor(struct reader *reader);
 
 static void
 on_moved(void *arg, const struct kettle_error *err)
 {
 	struct reader *reader = arg;
-	reader->busy = false;
-	if (err && err->code != KETTLE_ECANCELED)
-		log_write(KETTLE_LOG_ERROR, "feed", "the cursor of %s could not be moved: %s", reader->consumer, err->message);
-	else if (!err && reader->more)
+	reader->moving = false;
+	if (!err) {
+		reader->stored = reader->storing;
+		move_cursor(reader);
+	} else if (err->code != KETTLE_ECANCELED) {
+		/* The next event that is dealt with stores it. */
+		log_write(KETTLE_LOG_ERROR, "feed", "could not store how far %s has read the events: %s", reader->consumer,
+			err->message);
+	}
+}
+
+/* Stores how far the frontend is, one write after the other. */
+static void
+move_cursor(struct reader *reader)
+{
+	if (reader->moving || reader->cursor <= reader->stored || !reader->feed->core->store)
+		return;
+	reader->moving = true;
+	reader->storing = reader->cursor;
+	store_write(reader->feed->core->store, move_op, on_moved, reader);
+}
+
+/* Hands over what is read, and reads on where that is all. */
+static void
+hand_over(struct reader *reader)
+{
+	struct event_feed *feed = reader->feed;
+	if (reader->handing)
+		return; /* the frontend deals with an event while it is handed over: the loop below goes on */
+	reader->handing = true;
+	while (
+		!feed->stopped && reader->next < json_array_size(reader->events) && reader->open_count < KETTLE_EVENTS_OPEN) {
+		const json_t *event = json_array_get(reader->events, reader->next++);
+		reader->open[reader->open_count++] = (struct open_event){.seq = member_int(event, "seq")};
+		reader->plugin->plugin->frontend->event(reader->plugin->self, event);
+	}
+	reader->handing = false;
+	if (!reader->reading && reader->next == json_array_size(reader->events) && reader->more)
 		read_feed_page(reader);
 }
 
@@ -78,47 +127,93 @@ static void
 page_read(void *arg, const struct kettle_error *err)
 {
 	struct reader *reader = arg;
-	AUTO_JSON json_t *events = STEAL(reader->events);
-	size_t i;
-	json_t *event;
-	if (err || reader->feed->stopped) {
-		reader->busy = false;
-		if (err && err->code != KETTLE_ECANCELED) {
-			log_write(KETTLE_LOG_ERROR, "feed", "events for %s could not be read: %s", reader->consumer, err->message);
+	reader->reading = false;
+	if (err) {
+		reader->more = true;
+		if (err->code != KETTLE_ECANCELED) {
+			log_write(KETTLE_LOG_ERROR, "feed", "cannot read events for %s: %s", reader->consumer, err->message);
 			subscriptions_read_later(reader->feed->core);
 		}
 		return;
 	}
+	size_t count = json_array_size(reader->events);
+	if (!reader->known)
+		reader->cursor = reader->stored = reader->read;
 	reader->known = true;
-	if (json_array_size(events) == FEED_PAGE)
-		reader->more = true;
-	json_array_foreach(events, i, event) {
-		reader->plugin->plugin->frontend->event(reader->plugin->self, event);
-		reader->cursor = member_int(event, "seq");
-	}
-	if (json_array_size(events) > 0) {
-		store_write(reader->feed->core->store, move_op, on_moved, reader);
-		return;
-	}
-	reader->busy = false;
-	if (reader->more)
-		read_feed_page(reader);
+	if (count > 0)
+		reader->read = member_int(json_array_get(reader->events, count - 1), "seq");
+	reader->more = reader->more || count == FEED_PAGE;
+	hand_over(reader);
 }
 
-/* Reads a page. Where one is being read already, the next is read after it. */
+/* Reads a page. Where one is being read or handed over, the next is read after it. */
 static void
 read_feed_page(struct reader *reader)
 {
 	if (reader->feed->stopped)
 		return;
-	if (reader->busy) {
+	if (reader->reading || reader->handing || reader->next < json_array_size(reader->events)) {
 		reader->more = true;
 		return;
 	}
-	reader->busy = true;
+	reader->reading = true;
 	reader->more = false;
+	reader->next = 0;
+	json_decref(STEAL(reader->events));
 	/* The first read may write the cursor. */
 	(reader->known ? store_read : store_write)(reader->feed->core->store, read_op, page_read, reader);
+}
+
+static void
+event_done(struct reader *reader, int64_t seq)
+{
+	size_t at = 0, ended = 0;
+	while (at < reader->open_count && reader->open[at].seq != seq)
+		at++;
+	if (at == reader->open_count) {
+		log_write(KETTLE_LOG_WARNING, reader->plugin->plugin->name, "event %lld is not open: event_done is ignored",
+			(long long)seq);
+		return;
+	}
+	reader->open[at].done = true;
+	while (ended < reader->open_count && reader->open[ended].done)
+		reader->cursor = reader->open[ended++].seq;
+	if (ended == 0)
+		return;
+	reader->open_count -= ended;
+	memmove(reader->open, reader->open + ended, reader->open_count * sizeof(reader->open[0]));
+	move_cursor(reader);
+	hand_over(reader);
+}
+
+struct done_event {
+	const struct core_host *host;
+	int64_t seq;
+};
+
+static void
+event_done_posted(void *arg)
+{
+	struct done_event *done = arg;
+	struct event_feed *feed = done->host->core->feed;
+	for (size_t i = 0; feed && i < feed->count; i++)
+		if (feed->readers[i].plugin->host == done->host)
+			event_done(&feed->readers[i], done->seq);
+	free(done);
+}
+
+int
+event_feed_done(const struct core_host *host, int64_t seq)
+{
+	struct done_event *done = xmalloc(sizeof(*done));
+	*done = (struct done_event){host, seq};
+	int rc = 0;
+	uv_thread_t self = uv_thread_self();
+	if (uv_thread_equal(&self, &host->core->thread))
+		event_done_posted(done);
+	else if ((rc = loop_post(host->io, event_done_posted, done)) < 0)
+		free(done);
+	return rc;
 }
 
 static bool
@@ -166,5 +261,7 @@ event_feed_stop(struct event_feed *feed)
 void
 event_feed_free(struct event_feed *feed)
 {
+	for (size_t i = 0; feed && i < feed->count; i++)
+		json_decref(feed->readers[i].events);
 	free(feed);
 }

@@ -53,7 +53,8 @@ engine_started(void *arg, const struct kettle_error *err)
 {
 	(void)arg;
 	if (err)
-		log_write(KETTLE_LOG_ERROR, "core", "the open jobs could not be loaded: %s", err->message);
+		log_write(
+			KETTLE_LOG_ERROR, "core", "the open jobs could not be loaded and are loaded again soon: %s", err->message);
 }
 
 /* The store, the engine, the socket, the feed. */
@@ -101,7 +102,7 @@ owner_start(struct core *core, struct kettle_error *err)
 	engine_start(core->engine, engine_started, core);
 	/* Its own: no other user of the machine may read what jobs leave. */
 	if (mkdir(core->spool, 0700) != 0 && errno != EEXIST)
-		log_write(KETTLE_LOG_WARNING, "core", "what jobs leave cannot be kept in %s: %s", core->spool, strerror(errno));
+		log_write(KETTLE_LOG_WARNING, "core", "files of jobs cannot be kept in %s: %s", core->spool, strerror(errno));
 	*maintenance = (struct maintenance){
 		.io = core->setup.io,
 		.database = core->setup.database,

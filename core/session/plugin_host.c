@@ -6,203 +6,104 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/xalloc.h"
-#include "model/settings.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#define STATE_MAX_KEY 200
-#define STATE_MAX_VALUE (1u << 20)
-
-static struct core_host *
-of(const struct kettle_host *table)
-{
-	return (struct core_host *)table;
-}
+#include "session/core_internal.h"
 
 static void
 host_log(const struct kettle_host *table, enum kettle_log_level level, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	log_vwrite(level, of(table)->name, format, args);
+	log_vwrite(level, host_of(table)->name, format, args);
 	va_end(args);
 }
 
 static int
 host_post(const struct kettle_host *table, kettle_fn fn, void *arg)
 {
-	return loop_post(of(table)->io, fn, arg);
+	return loop_post(host_of(table)->io, fn, arg);
 }
 
 static int
 host_work(const struct kettle_host *table, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
 {
-	return loop_work(of(table)->io, work, after, arg, err);
+	return loop_work(host_of(table)->io, work, after, arg, err);
 }
 
 static int
 host_timer_start(const struct kettle_host *table, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 	struct kettle_timer **ret_timer, struct kettle_error *err)
 {
-	return loop_timer_start(of(table)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
+	return loop_timer_start(host_of(table)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
 }
 
 static void
 host_timer_stop(const struct kettle_host *table, struct kettle_timer *timer)
 {
-	loop_timer_stop(of(table)->io, timer);
+	loop_timer_stop(host_of(table)->io, timer);
 }
 
 static int
 host_spawn(const struct kettle_host *table, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
 	struct kettle_error *err)
 {
-	return loop_spawn(of(table)->io, spawn, ret_process, err);
+	return loop_spawn(host_of(table)->io, spawn, ret_process, err);
 }
 
 static int
 host_process_write(const struct kettle_host *table, struct kettle_process *process, const void *data, size_t size,
 	struct kettle_error *err)
 {
-	return loop_process_write(of(table)->io, process, data, size, err);
+	return loop_process_write(host_of(table)->io, process, data, size, err);
 }
 
 static void
 host_process_close_stdin(const struct kettle_host *table, struct kettle_process *process)
 {
-	loop_process_close_stdin(of(table)->io, process);
+	loop_process_close_stdin(host_of(table)->io, process);
 }
 
 static void
 host_process_kill(const struct kettle_host *table, struct kettle_process *process, int signal)
 {
-	loop_process_kill(of(table)->io, process, signal);
-}
-
-/* One access to the plugin's state under way. */
-struct settings_access {
-	struct core_host *host;
-	char *key;
-	json_t *value;
-	bool put;
-	kettle_answer done;
-	void *arg;
-};
-
-static int
-state_op(struct db *db, void *arg, struct kettle_error *err)
-{
-	struct settings_access *access = arg;
-	if (access->put)
-		return settings_put(db, access->host->name, access->key, access->value, err);
-	return settings_get(db, access->host->name, access->key, &access->value, err);
-}
-
-static void
-free_access(struct settings_access *access)
-{
-	json_decref(access->value);
-	free(access->key);
-	free(access);
-}
-
-static void
-state_done(void *arg, const struct kettle_error *err)
-{
-	struct settings_access *access = arg;
-	struct kettle_error none = {0};
-	access->done(access->arg, err ? err : &none, err ? NULL : access->value);
-	free_access(access);
-}
-
-static void
-state_attached(void *arg, const struct kettle_error *err)
-{
-	struct settings_access *access = arg;
-	struct core *core = access->host->core;
-	struct kettle_error not_here = {.code = KETTLE_EUNAVAIL,
-		.message = "Only the process that runs the engine of a database keeps the state of plugins."};
-	if (err || core->role != CORE_OWNER || !core->store)
-		state_done(access, err ? err : &not_here);
-	else if (access->put)
-		store_write(core->store, state_op, state_done, access);
-	else
-		store_read(core->store, state_op, state_done, access);
-}
-
-static void
-state_begin(void *arg)
-{
-	struct settings_access *access = arg;
-	struct core *core = access->host->core;
-	core_attach(core, state_attached, access);
-}
-
-static int
-access_state(
-	const struct kettle_host *table, const char *key, const json_t *value, bool put, kettle_answer done, void *arg)
-{
-	if (strlen(key) > STATE_MAX_KEY || (value && json_dumpb(value, NULL, 0, JSON_ENCODE_ANY) > STATE_MAX_VALUE))
-		return KETTLE_ETOOBIG;
-	struct settings_access *access = xmalloc(sizeof(*access));
-	*access = (struct settings_access){
-		.host = of(table),
-		.key = xstrdup(key),
-		.value = value ? json_deep_copy(value) : NULL,
-		.put = put,
-		.done = done,
-		.arg = arg,
-	};
-	int rc = loop_post(access->host->io, state_begin, access);
-	if (rc < 0)
-		free_access(access);
-	return rc;
-}
-
-static int
-host_state_get(const struct kettle_host *table, const char *key, kettle_answer done, void *arg)
-{
-	return access_state(table, key, NULL, false, done, arg);
-}
-
-static int
-host_state_put(const struct kettle_host *table, const char *key, const json_t *value, kettle_answer done, void *arg)
-{
-	return access_state(table, key, value, true, done, arg);
+	loop_process_kill(host_of(table)->io, process, signal);
 }
 
 static int
 host_call(const struct kettle_host *table, const json_t *actor, const char *command, const json_t *args,
 	kettle_answer done, void *arg)
 {
-	return core_call(of(table)->core, actor, command, args, done, arg);
+	return core_call(host_of(table)->core, actor, command, args, done, arg);
 }
 
 static const json_t *
 host_commands(const struct kettle_host *table)
 {
-	return of(table)->core->commands;
+	return host_of(table)->core->commands;
 }
 
 static int
 host_subscribe(const struct kettle_host *table, const json_t *actor, const json_t *filter, int64_t after,
 	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
 {
-	return core_subscribe(of(table)->core, actor, filter, after, fn, arg, ret_id, err);
+	return core_subscribe(host_of(table)->core, actor, filter, after, fn, arg, ret_id, err);
 }
 
-static void
-host_unsubscribe(const struct kettle_host *table, uint64_t id)
+static int
+host_unsubscribe(const struct kettle_host *table, uint64_t id, kettle_fn ended, void *arg)
 {
-	core_unsubscribe(of(table)->core, id);
+	return core_unsubscribe(host_of(table)->core, id, ended, arg);
+}
+
+static int
+host_event_done(const struct kettle_host *table, int64_t seq)
+{
+	return event_feed_done(host_of(table), seq);
 }
 
 static void
 host_job_event(const struct kettle_host *table, const char *ref, const json_t *event)
 {
-	struct inflight_job *job = inflight_find(&of(table)->core->inflight, ref);
+	struct inflight_job *job = inflight_find(&host_of(table)->core->inflight, ref);
 	if (job)
 		job->event(job, event);
 }
@@ -210,7 +111,7 @@ host_job_event(const struct kettle_host *table, const char *ref, const json_t *e
 static int
 host_job_handle(const struct kettle_host *table, const char *ref, const char *handle, kettle_answer done, void *arg)
 {
-	struct inflight_job *job = inflight_find(&of(table)->core->inflight, ref);
+	struct inflight_job *job = inflight_find(&host_of(table)->core->inflight, ref);
 	if (!job)
 		return KETTLE_ENOENT;
 	job->handle(job, handle, done, arg);
@@ -220,17 +121,41 @@ host_job_handle(const struct kettle_host *table, const char *ref, const char *ha
 static void
 host_job_done(const struct kettle_host *table, const char *ref, json_t *completion_take)
 {
-	struct inflight *inflight = &of(table)->core->inflight;
+	struct inflight *inflight = &host_of(table)->core->inflight;
 	struct inflight_job *job = inflight_find(inflight, ref);
 	if (job) {
 		inflight_remove(inflight, job);
 		AUTO_COMPLETION struct completion completion = completion_read(completion_take);
 		job->done(job, &completion);
 	} else {
-		log_write(
-			KETTLE_LOG_INFO, of(table)->name, "a completion of job %.40s, which is not in flight, is dropped", ref);
+		log_write(KETTLE_LOG_INFO, host_of(table)->name, "ignored a late result of job %.40s", ref);
 	}
 	json_decref(completion_take);
+}
+
+static int
+host_http(const struct kettle_host *table, const struct kettle_http_request *request, uint64_t *ret_id,
+	struct kettle_error *err)
+{
+	struct http *http = host_of(table)->core->setup.http;
+	if (!http)
+		return kettle_fail(err, KETTLE_ECANCELED, "No request can be sent any more: the engine is closing.");
+	return http_send(http, table, request, ret_id, err);
+}
+
+static void
+host_http_cancel(const struct kettle_host *table, uint64_t id)
+{
+	struct http *http = host_of(table)->core->setup.http;
+	if (http)
+		http_cancel(http, table, id);
+}
+
+void
+host_end(struct core_host *host)
+{
+	if (host->core && host->core->setup.http)
+		http_cancel_all(host->core->setup.http, &host->table);
 }
 
 void
@@ -252,15 +177,19 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.process_write = host_process_write,
 				.process_close_stdin = host_process_close_stdin,
 				.process_kill = host_process_kill,
-				.settings_get = host_state_get,
-				.settings_put = host_state_put,
+				.state_get = host_state_get,
+				.state_put = host_state_put,
+				.state_list = host_state_list,
 				.call = host_call,
 				.commands = host_commands,
 				.subscribe = host_subscribe,
 				.unsubscribe = host_unsubscribe,
+				.event_done = host_event_done,
 				.job_event = host_job_event,
 				.job_handle = host_job_handle,
 				.job_done = host_job_done,
+				.http = host_http,
+				.http_cancel = host_http_cancel,
 			},
 		.io = io,
 		.core = core,

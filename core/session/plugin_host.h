@@ -15,5 +15,20 @@ struct core_host {
 
 /* Fills in a host for the plugin `name`. */
 void host_init(struct core_host *host, struct loop_services *io, struct core *core, const char *name);
+/* Ends what its plugin left: HTTP requests. Before destroy; a host that was not filled in is allowed. */
+void host_end(struct core_host *host);
+
+static inline struct core_host *
+host_of(const struct kettle_host *table)
+{
+	return (struct core_host *)table;
+}
+
+/* plugin_state.c: the members of the table of the same names. */
+int host_state_get(const struct kettle_host *table, const char *key, kettle_answer done, void *arg);
+int host_state_put(
+	const struct kettle_host *table, const char *key, const json_t *value, kettle_answer done, void *arg);
+int host_state_list(const struct kettle_host *table, const char *prefix, const char *after, unsigned limit,
+	kettle_answer done, void *arg);
 
 #endif

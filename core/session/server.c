@@ -174,7 +174,7 @@ take_call(struct connection *connection, const json_t *message, size_t size)
 	if (!json_is_object(actor)) {
 		(void)kettle_fail(&err, KETTLE_EINVAL, "The command has no actor.");
 	} else if (command && command->kind == COMMAND_LOCAL) {
-		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the process that asks, not here.", name);
+		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the calling process, not in the engine.", name);
 	} else {
 		struct answer *answer = xmalloc(sizeof(*answer));
 		*answer = (struct answer){connection, id, size};
@@ -250,7 +250,7 @@ static void
 end_relay(struct relay *relay)
 {
 	if (relay->ours)
-		core_unsubscribe(relay->connection->server->core, relay->ours);
+		(void)core_unsubscribe(relay->connection->server->core, relay->ours, NULL, NULL);
 	relay->ours = 0;
 }
 

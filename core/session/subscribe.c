@@ -11,31 +11,118 @@
 #include "model/actor.h"
 #include "model/events.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define REPLAY_PAGE 1000
 
+/* ---- where they are found ---- */
+
+static struct subscription **
+bucket_of_id(struct core *core, uint64_t id)
+{
+	return &core->subscriptions.by_id[id % SUBSCRIPTION_BUCKETS];
+}
+
+static struct subscription **
+bucket_of_number(struct core *core, enum interest interest, uint64_t number)
+{
+	return &core->subscriptions.by_interest[(number * 4 + (uint64_t)interest) % SUBSCRIPTION_BUCKETS];
+}
+
+/* Names of boards are the same in upper and lower case. The hash is FNV-1a. */
+static struct subscription **
+bucket_of_board(struct core *core, const char *board)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+	for (; *board; board++)
+		hash = (hash ^ (uint64_t)tolower((unsigned char)*board)) * UINT64_C(1099511628211);
+	return bucket_of_number(core, INTEREST_BOARD, hash >> 32);
+}
+
+static struct subscription **
+bucket_of_interest(const struct subscription *s)
+{
+	switch (s->interest) {
+	case INTEREST_BOARD:
+		return bucket_of_board(s->core, member_text(s->filter, "leaderboard"));
+	case INTEREST_SUBMISSION:
+		return bucket_of_number(s->core, s->interest, (uint64_t)member_int(s->filter, "submission"));
+	case INTEREST_CALLER:
+		return bucket_of_number(s->core, s->interest, (uint64_t)member_int(s->filter, "caller"));
+	case INTEREST_ALL:
+		break;
+	}
+	return bucket_of_number(s->core, INTEREST_ALL, 0);
+}
+
+static enum interest
+interest_of(const json_t *filter)
+{
+	if (member_true(filter, "task_run"))
+		return INTEREST_CALLER;
+	if (json_object_get(filter, "submission"))
+		return INTEREST_SUBMISSION;
+	return member_string(filter, "leaderboard") ? INTEREST_BOARD : INTEREST_ALL;
+}
+
+static void
+link_subscription(struct subscription *s)
+{
+	struct subscription **by_id = bucket_of_id(s->core, s->id), **by_interest = bucket_of_interest(s);
+	s->next_by_id = *by_id;
+	s->link_by_id = by_id;
+	if (s->next_by_id)
+		s->next_by_id->link_by_id = &s->next_by_id;
+	*by_id = s;
+	s->next = *by_interest;
+	s->link = by_interest;
+	if (s->next)
+		s->next->link = &s->next;
+	*by_interest = s;
+	s->core->subscriptions.count++;
+}
+
+static void
+unlink_subscription(struct subscription *s)
+{
+	*s->link_by_id = s->next_by_id;
+	if (s->next_by_id)
+		s->next_by_id->link_by_id = s->link_by_id;
+	*s->link = s->next;
+	if (s->next)
+		s->next->link = s->link;
+	s->core->subscriptions.count--;
+}
+
 static struct subscription *
 find(struct core *core, uint64_t id)
 {
-	for (struct subscription *s = core->subscriptions; s; s = s->next)
+	for (struct subscription *s = *bucket_of_id(core, id); s; s = s->next_by_id)
 		if (s->id == id)
 			return s;
 	return NULL;
 }
 
+/* Posted, so that it never comes before unsubscribe returns; where nothing is posted any more, called. */
 static void
-free_subscription(struct subscription *subscription)
+say_ended(struct core *core, kettle_fn ended, void *arg)
 {
-	struct subscription **link = &subscription->core->subscriptions;
-	while (*link != subscription)
-		link = &(*link)->next;
-	*link = subscription->next;
-	json_decref(subscription->actor);
-	json_decref(subscription->filter);
-	json_decref(subscription->pending);
-	free(subscription);
+	if (ended && loop_post(core->setup.io, ended, arg) < 0)
+		ended(arg);
+}
+
+static void
+free_subscription(struct subscription *s)
+{
+	if (s->link_by_id)
+		unlink_subscription(s);
+	say_ended(s->core, s->ended, s->ended_arg);
+	json_decref(s->actor);
+	json_decref(s->filter);
+	json_decref(s->pending);
+	free(s);
 }
 
 static void
@@ -44,6 +131,8 @@ subscribe_release(struct subscription *subscription)
 	if (--subscription->busy == 0 && subscription->dead)
 		free_subscription(subscription);
 }
+
+/* ---- what they hear ---- */
 
 static void
 deliver(struct subscription *subscription, const json_t *event)
@@ -93,15 +182,15 @@ may_see(const struct subscription *subscription, const struct event *event)
 	return event->user == subscription->user && subscription->user > 0 && event->scope[0] != 'a';
 }
 
-/* Whether users may have other rights after it. The progress of a command is its caller's, with any rights. */
+/* Whether users may have other rights after it. */
 static bool
-changes_rights(const struct subscription *subscription, const struct event *event)
+changes_rights(const struct event *event)
 {
-	static const char *const kinds[] = {"user.role", "user.banned", "user.unbanned", "user.joined"};
+	static const char *const kinds[] = {"user.role", "user.banned", "user.unbanned", "user.merged"};
 	bool changes = false;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		changes = changes || strcmp(event->kind, kinds[i]) == 0;
-	return changes && !member_true(subscription->filter, "task_run");
+	return changes;
 }
 
 /* Whether only the database can decide: who may see a closed board, which user an actor without one has become, which
@@ -109,7 +198,7 @@ changes_rights(const struct subscription *subscription, const struct event *even
 static bool
 needs_database(const struct subscription *subscription, const struct event *event)
 {
-	if (event->seq > 0 && changes_rights(subscription, event))
+	if (event->seq > 0 && changes_rights(event))
 		return true;
 	if (subscription->admin || event->seq == 0 || !event->scope[0])
 		return false;
@@ -146,25 +235,55 @@ offer(struct subscription *subscription, const struct event *event)
 	}
 }
 
+/* For those of one bucket. A callback may end its own subscription and others: the next one is held. */
+static void
+offer_bucket(struct subscription *first, enum interest interest, const struct event *event)
+{
+	struct subscription *next;
+	if (first)
+		first->busy++;
+	for (struct subscription *s = first; s; s = next) {
+		if (!s->dead && s->interest == interest && subscribe_matches(s, event))
+			offer(s, event);
+		next = s->next;
+		if (next)
+			next->busy++;
+		subscribe_release(s);
+	}
+}
+
+/* For all but the callers of commands, whose progress is theirs with any rights: no filter passes by a change of rights. */
+static void
+offer_all(struct core *core, const struct event *event)
+{
+	for (size_t i = 0; i < SUBSCRIPTION_BUCKETS; i++) {
+		struct subscription *next = NULL, *first = core->subscriptions.by_id[i];
+		if (first)
+			first->busy++;
+		for (struct subscription *s = first; s; s = next) {
+			if (!s->dead && s->interest != INTEREST_CALLER)
+				offer(s, event);
+			next = s->next_by_id;
+			if (next)
+				next->busy++;
+			subscribe_release(s);
+		}
+	}
+}
+
 void
 core_publish(struct core *core, const json_t *json)
 {
 	const struct event event = event_read(json);
-	struct subscription *next;
-	for (struct subscription *s = core->subscriptions; s; s = next) {
-		next = s->next;
-		/* No filter passes by a change of rights. */
-		if (s->dead || (!changes_rights(s, &event) && !subscribe_matches(s, &event)))
-			continue;
-		/* The next one may be freed by the callback: hold it. */
-		if (next)
-			next->busy++;
-		offer(s, &event);
-		if (next && --next->busy == 0 && next->dead) {
-			struct subscription *after = next->next;
-			free_subscription(next);
-			next = after;
-		}
+	if (event.local) {
+		offer_bucket(*bucket_of_number(core, INTEREST_CALLER, (uint64_t)event.caller), INTEREST_CALLER, &event);
+	} else if (changes_rights(&event)) {
+		offer_all(core, &event);
+	} else {
+		offer_bucket(*bucket_of_number(core, INTEREST_ALL, 0), INTEREST_ALL, &event);
+		offer_bucket(
+			*bucket_of_number(core, INTEREST_SUBMISSION, (uint64_t)event.submission), INTEREST_SUBMISSION, &event);
+		offer_bucket(*bucket_of_board(core, event.board), INTEREST_BOARD, &event);
 	}
 }
 
@@ -210,8 +329,8 @@ static void
 replay_failed(struct subscription *subscription, const struct kettle_error *err)
 {
 	if (!subscription->failed)
-		log_write(KETTLE_LOG_WARNING, "core", "the past of a subscription cannot be read, which is tried again: %s",
-			err->message);
+		log_write(KETTLE_LOG_WARNING, "core",
+			"earlier events of a subscription cannot be read yet and are tried again: %s", err->message);
 	subscription->failed = true;
 	subscriptions_read_later(subscription->core);
 }
@@ -221,12 +340,14 @@ read_again(void *arg)
 {
 	struct core *core = arg;
 	core->read_timer = NULL;
-	for (struct subscription *s = core->subscriptions; s; s = s->next) {
-		if (!s->failed || s->dead || s->busy > 0)
-			continue;
-		/* What is stored is read again; of the rest only what is new matters after so long. */
-		json_decref(STEAL(s->pending));
-		read_past(s);
+	for (size_t i = 0; i < SUBSCRIPTION_BUCKETS; i++) {
+		for (struct subscription *s = core->subscriptions.by_id[i]; s; s = s->next_by_id) {
+			if (!s->failed || s->dead || s->busy > 0)
+				continue;
+			/* What is stored is read again; of the rest only what is new matters after so long. */
+			json_decref(STEAL(s->pending));
+			read_past(s);
+		}
 	}
 	event_feed_wake(core->feed);
 }
@@ -313,9 +434,10 @@ subscribe_begin(struct subscription *subscription)
 void
 subscriptions_resume(struct core *core)
 {
-	for (struct subscription *s = core->subscriptions; s; s = s->next)
-		if (!s->dead)
-			subscribe_begin(s);
+	for (size_t i = 0; i < SUBSCRIPTION_BUCKETS; i++)
+		for (struct subscription *s = core->subscriptions.by_id[i]; s; s = s->next_by_id)
+			if (!s->dead)
+				subscribe_begin(s);
 }
 
 /* On the loop. */
@@ -323,9 +445,7 @@ static void
 insert(void *arg)
 {
 	struct subscription *subscription = arg;
-	struct core *core = subscription->core;
-	subscription->next = core->subscriptions;
-	core->subscriptions = subscription;
+	link_subscription(subscription);
 	subscribe_begin(subscription);
 }
 
@@ -343,6 +463,7 @@ core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int
 		.fn = fn,
 		.arg = arg,
 	};
+	subscription->interest = interest_of(subscription->filter);
 	uint64_t id = subscription->id;
 	uv_thread_t self = uv_thread_self();
 	if (uv_thread_equal(&self, &core->thread)) {
@@ -360,6 +481,8 @@ core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int
 struct subscription_end {
 	struct core *core;
 	uint64_t id;
+	kettle_fn ended;
+	void *arg;
 };
 
 static void
@@ -368,31 +491,38 @@ subscribe_end(void *arg)
 	struct subscription_end *ending = arg;
 	struct core *core = ending->core;
 	struct subscription *subscription = find(core, ending->id);
-	if (subscription) {
+	if (subscription && !subscription->dead) {
 		subscription->dead = true;
+		subscription->ended = ending->ended;
+		subscription->ended_arg = ending->arg;
 		if (core->role == CORE_CLIENT && core->client)
 			client_unsubscribe(core->client, subscription->id);
 		if (subscription->busy == 0)
 			free_subscription(subscription);
+	} else {
+		say_ended(core, ending->ended, ending->arg);
 	}
 	free(ending);
 }
 
-void
-core_unsubscribe(struct core *core, uint64_t id)
+int
+core_unsubscribe(struct core *core, uint64_t id, kettle_fn ended, void *arg)
 {
 	struct subscription_end *ending = xmalloc(sizeof(*ending));
-	*ending = (struct subscription_end){core, id};
+	*ending = (struct subscription_end){core, id, ended, arg};
 	uv_thread_t self = uv_thread_self();
+	int rc = 0;
 	if (uv_thread_equal(&self, &core->thread))
-		subscribe_end(ending); /* on the loop it holds at once: the caller may free what it subscribed with */
-	else if (loop_post(core->setup.io, subscribe_end, ending) < 0)
+		subscribe_end(ending); /* on the loop it holds at once */
+	else if ((rc = loop_post(core->setup.io, subscribe_end, ending)) < 0)
 		free(ending);
+	return rc;
 }
 
 void
 subscriptions_free(struct core *core)
 {
-	while (core->subscriptions)
-		free_subscription(core->subscriptions);
+	for (size_t i = 0; i < SUBSCRIPTION_BUCKETS; i++)
+		while (core->subscriptions.by_id[i])
+			free_subscription(core->subscriptions.by_id[i]);
 }

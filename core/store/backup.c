@@ -92,11 +92,11 @@ backup_part(const char *path, bool folder, char **ret_part, int *ret_fd, struct 
 	remove_left_parts(path);
 	AUTO_FREE char *part = xasprintf("%s.%ld.part", path, (long)getpid());
 	if (folder && mkdir(part, 0700) != 0)
-		return fail_backup_path(part, errno, err);
+		return fail_backup_path(path, errno, err);
 	AUTO_FD int fd = folder ? open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
 							: open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return fail_backup_path(part, errno, err);
+		return fail_backup_path(path, errno, err);
 	/* A file is left to SQLite's locks: over NFS, flock would be one of those. */
 	if (folder && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Another process writes `%s` at the moment.", path);
@@ -155,7 +155,7 @@ copy_pages(sqlite3 *from, sqlite3 *copy, backup_progress progress, void *arg, st
 	}
 	int end = sqlite3_backup_finish(backup);
 	if (stopped)
-		return kettle_fail(err, KETTLE_ECANCELED, "The backup was stopped; nothing is left of it.");
+		return kettle_fail(err, KETTLE_ECANCELED, "The backup was stopped; its file was removed.");
 	return end == SQLITE_OK ? 0 : db_error_fail(copy, end, "copying it", err);
 }
 

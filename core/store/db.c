@@ -318,7 +318,7 @@ first_int(void *arg, sqlite3_stmt *row)
 static int
 fail_row(struct db *db, struct kettle_error *err)
 {
-	return kettle_fail(err, KETTLE_EIO, "The database %s is damaged (a row cannot be read): put a backup in its place.",
+	return kettle_fail(err, KETTLE_EIO, "The database %s is damaged (a row cannot be read): restore a backup.",
 		db_error_path(db->handle));
 }
 

@@ -35,7 +35,7 @@ db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *e
 	switch (rc & 0xff) {
 	case SQLITE_CORRUPT:
 		return kettle_fail(err, KETTLE_EIO,
-			"The database %s is damaged (found while %s): stop Kettle and put a backup in its place.", path, doing);
+			"The database %s is damaged (found while %s): stop Kettle and restore a backup.", path, doing);
 	case SQLITE_NOTADB:
 		return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file.", path);
 	case SQLITE_BUSY:

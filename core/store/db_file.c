@@ -66,7 +66,7 @@ fail_open(const char *path, int number, struct kettle_error *err)
 			"The database %s cannot be written (%s): make it and its folder writable, or name another file.", path,
 			strerror(number));
 	case EISDIR:
-		return kettle_fail(err, KETTLE_EINVAL, "%s is a folder: a database is a file.", path);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is a folder, not a database file.", path);
 	case ENOSPC:
 	case EDQUOT:
 		return kettle_fail(
@@ -128,7 +128,7 @@ prepare_file(const char *path, bool *ret_created, uint64_t *ret_size, struct ket
 	if (fstat(fd, &status) != 0)
 		return fail_open(path, errno, err);
 	if (!S_ISREG(status.st_mode))
-		return kettle_fail(err, KETTLE_EINVAL, "%s is not a regular file, so it is no database.", path);
+		return kettle_fail(err, KETTLE_EINVAL, "%s is not a regular file, so it is not a database.", path);
 	if (status.st_size > 0) {
 		ssize_t got = pread(fd, header, sizeof(header), 0);
 		if (got < 0)
@@ -136,8 +136,8 @@ prepare_file(const char *path, bool *ret_created, uint64_t *ret_size, struct ket
 		if (got < HEADER_SIZE || memcmp(header, "SQLite format 3", 16) != 0)
 			return kettle_fail(err, KETTLE_EINVAL, "%s is not a database: name another file.", path);
 		if (!header_sound(header, &status))
-			return kettle_fail(err, KETTLE_EIO,
-				"The database %s is damaged (its header makes no sense): put a backup in its place.", path);
+			return kettle_fail(
+				err, KETTLE_EIO, "The database %s is damaged (its header is invalid): restore a backup.", path);
 	}
 	*ret_created = created;
 	*ret_size = (uint64_t)status.st_size;
@@ -188,8 +188,8 @@ check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 		/* The report on a page follows a line with the database's name. */
 		const char *line = report ? strchr(report, '\n') : NULL;
 		report = line ? line + 1 : report;
-		rc = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): put a backup in its place.",
-			db_error_path(handle), report ? report : "no result");
+		rc = kettle_fail(err, KETTLE_EIO, "The database %s is damaged (%s): restore a backup.", db_error_path(handle),
+			report ? report : "no result");
 	}
 	sqlite3_finalize(statement);
 	return rc;
@@ -208,7 +208,7 @@ set_wal(sqlite3 *handle, struct kettle_error *err)
 		return db_error_fail(handle, rc, "opening it", err);
 	return wal ? 0
 			   : kettle_fail(err, KETTLE_EINVAL,
-					 "The file system of %s cannot keep a write-ahead log: put the database on another disk.",
+					 "The file system of %s does not support a write-ahead log: put the database on another disk.",
 					 db_error_path(handle));
 }
 

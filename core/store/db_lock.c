@@ -75,7 +75,8 @@ db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *
 	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return kettle_fail(err, KETTLE_EIO,
-			"The lock %s of the database cannot be opened: %s. The folder must be writable.", path, strerror(errno));
+			"The lock %s of the database cannot be opened: %s. The database and its folder must be writable.", path,
+			strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
 			return kettle_fail(

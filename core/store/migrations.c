@@ -13,7 +13,7 @@
 
 /* Entry n leads from version n to n + 1. What has been released never changes: a change is a new entry. */
 static const char *const steps[] = {schema_0001, schema_0002, schema_0003, schema_0004, schema_0005, schema_0006,
-	schema_0007, schema_0008, schema_0009, schema_0010};
+	schema_0007, schema_0008, schema_0009, schema_0010, schema_0011};
 
 int
 migrations_newest(void)
@@ -25,7 +25,7 @@ static int
 migrations_run(sqlite3 *handle, const char *sql, struct kettle_error *err)
 {
 	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
-	return rc == SQLITE_OK ? 0 : db_error_fail(handle, rc, "bringing its schema up to date", err);
+	return rc == SQLITE_OK ? 0 : db_error_fail(handle, rc, "updating its schema", err);
 }
 
 static int

@@ -19,11 +19,11 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "base/zip_cleanup.h"
 
 #define CHUNK 65536
 #define FREE_BYTES (1u << 20) /* that any archive may unpack to */
 #define SHOWN_NAME 120        /* bytes of a bad name in a message */
-#define FIRST_DATE 0x21       /* 1980-01-01, as MS-DOS has it */
 #define LINK "is a link; put the file itself into the archive"
 #define SPECIAL "is a device, a FIFO or a socket, not a regular file"
 
@@ -37,14 +37,6 @@ struct task_archive {
 	struct file *files; /* by path */
 	size_t count, room, total, most;
 };
-
-static void
-end_zip(zip_t **zip)
-{
-	if (*zip)
-		zip_discard(*zip);
-}
-#define AUTO_ZIP __attribute__((cleanup(end_zip)))
 
 /* ---- reading ---- */
 
@@ -127,15 +119,14 @@ count_bytes(struct task_archive *archive, struct file *file, size_t more, struct
 	file->size += more;
 	archive->total += more;
 	if (file->size > TASK_ARCHIVE_MAX_FILE)
-		return kettle_fail(err, KETTLE_ETOOBIG, "%s: the file `%s` is larger than the %u MiB that a file may have.",
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: the file `%s` exceeds the limit of %u MiB for a file.",
 			archive->label, file->path, TASK_ARCHIVE_MAX_FILE >> 20);
 	if (archive->total > TASK_ARCHIVE_MAX_TOTAL)
-		return kettle_fail(err, KETTLE_ETOOBIG, "%s: its files have more than the %u MiB that they may have together.",
-			archive->label, TASK_ARCHIVE_MAX_TOTAL >> 20);
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: its files together exceed the limit of %u MiB.", archive->label,
+			TASK_ARCHIVE_MAX_TOTAL >> 20);
 	if (archive->total > archive->most)
-		return kettle_fail(err, KETTLE_ETOOBIG,
-			"%s: it unpacks to more than %d times its size, which no honest task does.", archive->label,
-			TASK_ARCHIVE_MAX_RATIO);
+		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it unpacks to more than %d times its size, which is not allowed.",
+			archive->label, TASK_ARCHIVE_MAX_RATIO);
 	return 0;
 }
 
@@ -205,8 +196,8 @@ read_entries(struct task_archive *archive, zip_t *zip, struct kettle_error *err)
 {
 	zip_int64_t count = zip_get_num_entries(zip, 0);
 	if (count > TASK_ARCHIVE_MAX_ENTRIES)
-		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it has more than the %d entries that it may have.", archive->label,
-			TASK_ARCHIVE_MAX_ENTRIES);
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "%s: it exceeds the limit of %d entries.", archive->label, TASK_ARCHIVE_MAX_ENTRIES);
 	for (zip_int64_t i = 0; i < count; i++) {
 		int rc = take_entry(archive, zip, (zip_uint64_t)i, err);
 		if (rc)
@@ -276,8 +267,8 @@ task_archive_read(
 	__attribute__((cleanup(free_archive))) struct task_archive *archive = xcalloc(1, sizeof(*archive));
 	archive->label = xstrdup(label);
 	if (size > TASK_ARCHIVE_MAX_PACKED)
-		return kettle_fail(err, KETTLE_ETOOBIG, "%s: the archive is larger than the %u MiB that it may have.", label,
-			TASK_ARCHIVE_MAX_PACKED >> 20);
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "%s: the archive exceeds the limit of %u MiB.", label, TASK_ARCHIVE_MAX_PACKED >> 20);
 	archive->most = FREE_BYTES + TASK_ARCHIVE_MAX_RATIO * size;
 	AUTO_ZIP zip_t *zip = NULL;
 	int rc = open_zip(archive, data, size, &zip, err);
@@ -373,7 +364,7 @@ write_file(zip_t *zip, const char *top, const char *path, const json_t *contents
 	zip_int64_t index = zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8);
 	if (index < 0)
 		zip_source_free(source);
-	if (index < 0 || zip_file_set_dostime(zip, (zip_uint64_t)index, 0, FIRST_DATE, 0) != 0 ||
+	if (index < 0 || zip_file_set_dostime(zip, (zip_uint64_t)index, 0, ZIP_FIRST_DATE, 0) != 0 ||
 		zip_file_set_external_attributes(
 			zip, (zip_uint64_t)index, 0, ZIP_OPSYS_UNIX, (zip_uint32_t)(S_IFREG | 0644) << 16) != 0)
 		return fail_writing(zip_get_error(zip), err);

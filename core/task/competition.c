@@ -24,26 +24,24 @@ struct competition_reader {
 	const struct languages *languages;
 	const struct source_dir *source_dir;
 	const char *file;
-	json_t *root, *lines;
+	char *label; /* what messages call it */
+	json_t *root, *places;
 };
 
 static void
 free_reading(struct competition_reader *reader)
 {
+	free(reader->label);
 	json_decref(reader->root);
-	json_decref(reader->lines);
+	json_decref(reader->places);
 }
 #define AUTO_READING __attribute__((cleanup(free_reading)))
 
-/* Puts file and line in front of the sentence. */
+/* Puts the place in front of the sentence. */
 static int
 fail_competition_at(const struct competition_reader *reader, const char *pointer, struct kettle_error *err)
 {
-	struct kettle_error inner = {0};
-	if (!err)
-		return KETTLE_EINVAL;
-	inner = *err;
-	return kettle_fail(err, inner.code, "%s:%d: %s", reader->file, yaml_line(reader->lines, pointer), inner.message);
+	return yaml_fail_at(reader->label, reader->places, pointer, err);
 }
 
 int
@@ -54,7 +52,7 @@ competition_deadline(const char *text, int64_t *ret_ms, struct kettle_error *err
 		return 0;
 	if (*text == '+')
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The deadline \"%.40s\" would move with every reading: write a date (2026-07-31), with a time in UTC if "
+			"The deadline \"%.40s\" would change with every sync: write a date (2026-07-31), with a time in UTC if "
 			"need be (2026-07-31 18:00).",
 			text);
 	return time_parse_deadline(text, 0, ret_ms, err);
@@ -70,11 +68,10 @@ read_yaml(struct competition_reader *reader, struct kettle_error *err)
 	struct kettle_error why = {0};
 	int rc = source_dir_read(reader->source_dir, reader->file, 0, YAML_MAX_BYTES, &text, &size, &why);
 	if (rc == KETTLE_ETOOBIG)
-		return kettle_fail(
-			err, rc, "%s: it is larger than the %u MiB that it may have.", reader->file, YAML_MAX_BYTES >> 20);
+		return kettle_fail(err, rc, "%s: it exceeds the limit of %u MiB.", reader->label, YAML_MAX_BYTES >> 20);
 	if (rc)
-		return kettle_fail(err, rc, "%s: %s", reader->file, why.message);
-	return yaml_parse(reader->file, text, size, &reader->root, &reader->lines, err);
+		return kettle_fail(err, rc, "%s: %s", reader->label, why.message);
+	return yaml_parse(reader->label, text, size, &reader->root, &reader->places, err);
 }
 
 static int
@@ -83,9 +80,9 @@ check_form(const struct competition_reader *reader, struct kettle_error *err)
 	AUTO_JSON json_t *schema = NULL;
 	if (json_object_get(reader->root, "files") && json_object_get(reader->root, "lang"))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"%s: this is a task, not a competition; its file must be called task.yml.", reader->file);
+			"%s: this is a task, not a competition; its file must be called task.yml.", reader->label);
 	int rc = schema_load(competition_schema, &schema, err);
-	return rc ? rc : schema_check(schema, reader->root, reader->file, reader->lines, err);
+	return rc ? rc : schema_check(schema, reader->root, reader->label, reader->places, err);
 }
 
 static int
@@ -135,7 +132,7 @@ read_competition_task(
 {
 	AUTO_SOURCE_DIR struct source_dir source_dir = {0};
 	AUTO_JSON json_t *raw = NULL;
-	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *text = NULL, *label = NULL;
 	size_t size = 0;
 	int rc = source_dir_below(reader->source_dir, directory, &source_dir, err);
 	/* A reference file may stand in place of a folder. */
@@ -144,9 +141,11 @@ read_competition_task(
 		rc = utf8_valid(text, size)
 				 ? task_single_load(reader->languages, slash ? slash + 1 : directory, text, size, NULL, &raw, err)
 				 : kettle_fail(err, KETTLE_EINVAL, "`%s` is not UTF-8 text.", directory);
-	} else if (rc == 0)
+	} else if (rc == 0) {
+		label = source_dir_label(&source_dir, "task.yml");
 		rc = task_folder_load(reader->languages, &source_dir, source_dir_name(&source_dir), &raw, err);
-	return rc ? rc : task_complete(reader->languages, raw, ret_bundle, err);
+	}
+	return rc ? rc : task_complete(reader->languages, raw, label, ret_bundle, err);
 }
 
 /* A deadline as text, or null where it is empty. New reference. */
@@ -181,7 +180,8 @@ int
 competition_read(const struct languages *languages, const struct source_dir *source_dir, const char *file,
 	json_t **ret_set, struct kettle_error *err)
 {
-	AUTO_READING struct competition_reader reader = {.languages = languages, .source_dir = source_dir, .file = file};
+	AUTO_READING struct competition_reader reader = {
+		.languages = languages, .source_dir = source_dir, .file = file, .label = source_dir_label(source_dir, file)};
 	AUTO_JSON json_t *problems = json_array();
 	int rc = read_yaml(&reader, err);
 	if (rc == 0)

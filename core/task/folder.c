@@ -23,7 +23,7 @@
 struct folder {
 	const struct source_dir *source_dir;
 	char *name;     /* as bundles have it */
-	char *label;    /* "NAME/task.yml": what messages begin with */
+	char *label;    /* of task.yml: what messages begin with */
 	unsigned reach; /* levels up that a source goes; links must stay below that */
 	size_t left;    /* bytes that may still be read */
 	struct task_yml yml;
@@ -85,8 +85,8 @@ read_source(struct folder *folder, const char *source, char **ret_data, size_t *
 {
 	int rc = source_dir_read(folder->source_dir, source, folder->reach, folder->left, ret_data, ret_size, err);
 	if (rc == KETTLE_ETOOBIG)
-		return kettle_fail(err, rc, "with `%s` the task's files are over the %u MiB that they may have together.",
-			source, TASK_MAX_BYTES >> 20);
+		return kettle_fail(
+			err, rc, "with `%s` the task's files together exceed the limit of %u MiB.", source, TASK_MAX_BYTES >> 20);
 	if (rc == 0)
 		folder->left -= *ret_size;
 	return rc;
@@ -97,15 +97,12 @@ read_yml(struct folder *folder, const struct languages *languages, struct kettle
 {
 	folder->left = YAML_MAX_BYTES;
 	if (!source_dir_has(folder->source_dir, YML_NAME))
-		return kettle_fail(err, KETTLE_ENOENT, "The folder `%s` has no " YML_NAME ".", folder->source_dir->dir);
+		return kettle_fail(err, KETTLE_ENOENT, "The folder `%s` has no " YML_NAME ".", folder->source_dir->shown);
 	int rc = read_source(folder, YML_NAME, &folder->text, &folder->text_size, err);
 	if (rc == KETTLE_ETOOBIG)
-		return kettle_fail(
-			err, rc, "%s: it is larger than the %u MiB that it may have.", folder->label, YAML_MAX_BYTES >> 20);
+		return kettle_fail(err, rc, "%s: it exceeds the limit of %u MiB.", folder->label, YAML_MAX_BYTES >> 20);
 	if (rc)
-		return task_yml_fail_at(&folder->yml, folder->label, "", err);
-	if (!utf8_valid(folder->text, folder->text_size))
-		return kettle_fail(err, KETTLE_EINVAL, "%s: it is not UTF-8 text.", folder->label);
+		return yaml_fail_at(folder->label, NULL, "", err);
 	rc = task_yml_parse(languages, folder->label, folder->text, folder->text_size, &folder->yml, err);
 	if (rc == 0)
 		find_reach(folder);
@@ -126,7 +123,7 @@ read_files(struct folder *folder, struct kettle_error *err)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/files/%zu/source", i);
 		if (read_source(folder, source, &data, &size, err))
-			return task_yml_fail_at(&folder->yml, folder->label, pointer, err);
+			return yaml_fail_at(folder->label, folder->yml.places, pointer, err);
 		const char *name = member_string(file, "name");
 		json_object_set_new(folder->files, name, contents_json(data, size));
 	}
@@ -148,7 +145,7 @@ read_templates(struct folder *folder, struct kettle_error *err)
 		if (rc == 0 && !utf8_valid(data, size))
 			rc = kettle_fail(err, KETTLE_EINVAL, "the template `%s` is not UTF-8 text.", path);
 		if (rc)
-			return task_yml_fail_at(&folder->yml, folder->label, pointer, err);
+			return yaml_fail_at(folder->label, folder->yml.places, pointer, err);
 		json_t *entry = json_pack("{s:s, s:s%}", "file_name", slash ? slash + 1 : path, "text", data, size);
 		json_object_set_new(folder->templates, language, entry);
 	}
@@ -161,10 +158,9 @@ remark_on_submission(struct folder *folder)
 {
 	if (!source_dir_has(folder->source_dir, folder->yml.submission))
 		return;
-	json_t *remark =
-		json_sprintf("The folder holds a file `%s`; it is never run as part of the task, since that name is "
-					 "the submission's (it may be a template).",
-			folder->yml.submission);
+	json_t *remark = json_sprintf("The folder contains a file `%s`, which is not part of the task, since the "
+								  "submission has that name (it may be a template).",
+		folder->yml.submission);
 	json_array_append_new(folder->remarks, remark);
 }
 
@@ -175,7 +171,7 @@ task_folder_load(const struct languages *languages, const struct source_dir *sou
 	AUTO_FOLDER struct folder folder = {
 		.source_dir = source_dir, .files = json_object(), .templates = json_object(), .remarks = json_array()};
 	folder.name = xstrdup(task_folder_name(name));
-	folder.label = xasprintf("%s/" YML_NAME, folder.name);
+	folder.label = source_dir_label(source_dir, YML_NAME);
 	int rc = read_yml(&folder, languages, err);
 	folder.left = TASK_MAX_BYTES;
 	if (rc == 0)

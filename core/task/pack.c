@@ -56,7 +56,8 @@ read_pack_task(struct pack_builder *builder, const char *path, const char *lang,
 		rc = task_single_load(builder->languages, form->name, form->text, form->size, lang, &builder->raw, err);
 	else
 		rc = task_folder_load(builder->languages, &form->source_dir, form->name, &builder->raw, err);
-	return rc ? rc : task_complete(builder->languages, builder->raw, &builder->bundle, err);
+	AUTO_FREE char *label = form->kind == TASK_FORM_SINGLE ? NULL : source_dir_label(&form->source_dir, YML_NAME);
+	return rc ? rc : task_complete(builder->languages, builder->raw, label, &builder->bundle, err);
 }
 
 /* ---- places in the pack ---- */
@@ -258,7 +259,7 @@ check_pack(const struct pack_builder *builder, const json_t *pack, struct kettle
 	if (rc == 0)
 		rc = task_folder_load(builder->languages, &source_dir, name, &raw, err);
 	if (rc == 0)
-		rc = task_complete(builder->languages, raw, &bundle, err);
+		rc = task_complete(builder->languages, raw, NULL, &bundle, err);
 	task_archive_free(archive);
 	if (rc == 0 && (!json_equal(json_object_get(bundle, "hash"), json_object_get(builder->bundle, "hash")) ||
 					   json_object_size(json_object_get(bundle, "templates")) !=

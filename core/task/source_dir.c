@@ -25,6 +25,7 @@ void
 source_dir_free(struct source_dir *source_dir)
 {
 	free(source_dir->dir);
+	free(source_dir->shown);
 	*source_dir = (struct source_dir){0};
 }
 
@@ -68,14 +69,28 @@ source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettle_er
 		return fail_source_path(path, err);
 	if (!S_ISDIR(st.st_mode))
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` is not a folder.", path);
-	*ret_dir = (struct source_dir){.dir = STEAL(real)};
+	*ret_dir = (struct source_dir){.dir = STEAL(real), .shown = xstrdup(path)};
 	return 0;
 }
 
 struct source_dir
 source_dir_archived(const struct task_archive *archive, const char *dir)
 {
-	return (struct source_dir){.archive = archive, .dir = xstrdup(dir)};
+	const char *label = task_archive_label(archive);
+	char *shown = *dir ? xasprintf("%s: %s", label, dir) : xasprintf("%s:", label);
+	return (struct source_dir){.archive = archive, .dir = xstrdup(dir), .shown = shown};
+}
+
+char *
+source_dir_label(const struct source_dir *source_dir, const char *file)
+{
+	const char *shown = source_dir->shown;
+	size_t len = strlen(shown);
+	if (strcmp(shown, ".") == 0)
+		return xstrdup(file);
+	if (source_dir->archive && !*source_dir->dir)
+		return xasprintf("%s %s", shown, file);
+	return xasprintf("%s%s%s", shown, len && shown[len - 1] == '/' ? "" : "/", file);
 }
 
 const char *
@@ -95,8 +110,7 @@ archived_path(const struct source_dir *source_dir, const char *source, unsigned 
 		char *slash = strrchr(base, '/');
 		if (!*base)
 			return kettle_fail(err, KETTLE_EINVAL,
-				"the source `%s` leads out of the archive; `kettle task pack` writes one that stands for itself.",
-				source);
+				"the source `%s` is outside of the archive; `kettle task pack` writes a self-contained one.", source);
 		*(slash ? slash : base) = '\0';
 	}
 	*ret_path = *base ? path_join(base, inner) : xstrdup(inner);
@@ -116,10 +130,9 @@ source_dir_below(
 {
 	unsigned up = 0;
 	AUTO_FREE char *inner = NULL, *path = NULL;
-	if (is_itself(relative) && !source_dir->archive)
-		return source_dir_folder(source_dir->dir, ret_dir, err);
 	if (is_itself(relative)) {
-		*ret_dir = source_dir_archived(source_dir->archive, source_dir->dir);
+		*ret_dir = (struct source_dir){
+			.archive = source_dir->archive, .dir = xstrdup(source_dir->dir), .shown = xstrdup(source_dir->shown)};
 		return 0;
 	}
 	int rc = task_yml_source(relative, &up, &inner, err);
@@ -144,6 +157,8 @@ source_dir_below(
 		return kettle_fail(err, KETTLE_EINVAL,
 			"the folder `%s` is a link that leads elsewhere; name the folder itself, by ../ if need be.", relative);
 	}
+	free(below.shown);
+	below.shown = source_dir_label(source_dir, relative);
 	*ret_dir = below;
 	return 0;
 }
@@ -181,7 +196,7 @@ fail_find(const char *source, struct kettle_error *err)
 	if (error == ENOENT)
 		return kettle_fail(err, KETTLE_ENOENT, "the file `%s` does not exist.", source);
 	if (error == ELOOP)
-		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` is a link that leads in a circle.", source);
+		return kettle_fail(err, KETTLE_EINVAL, "the file `%s` is a circular link.", source);
 	return kettle_fail(err, KETTLE_EINVAL, "the file `%s` cannot be read: %s.", source, strerror(error));
 }
 

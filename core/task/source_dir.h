@@ -11,6 +11,7 @@
 struct source_dir {
 	const struct task_archive *archive; /* borrowed; NULL: a folder of this machine */
 	char *dir;                          /* its real path, or its path in the archive ("": the top) */
+	char *shown; /* what messages call it: its path as it was given ("X.zip: sort" in an archive) */
 };
 void source_dir_free(struct source_dir *source_dir);
 #define AUTO_SOURCE_DIR __attribute__((cleanup(source_dir_free)))
@@ -25,6 +26,8 @@ struct source_dir source_dir_archived(const struct task_archive *archive, const 
  */
 int source_dir_below(
 	const struct source_dir *source_dir, const char *relative, struct source_dir *ret_dir, struct kettle_error *err);
+/* What messages call a file in it: "first/task.yml", "X.zip: sort/task.yml". New string. */
+char *source_dir_label(const struct source_dir *source_dir, const char *file);
 /* The last part of its path; "" for the top of an archive. Borrowed. */
 const char *source_dir_name(const struct source_dir *source_dir);
 

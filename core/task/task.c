@@ -34,7 +34,7 @@ const char *const task_running_keys[] = {"lang", "config", "tests", "benchmarks"
 /* A bundle while it is made. */
 struct bundle_builder {
 	const json_t *given;
-	char *label; /* "NAME/task.yml" */
+	char *label; /* what messages call its task.yml; NULL until the bundle's form is checked: "NAME/task.yml" */
 	struct task_yml yml;
 	size_t bytes;
 	json_t *files, *templates, *remarks, *hashes;
@@ -58,8 +58,8 @@ count_bytes(struct bundle_builder *builder, size_t size, struct kettle_error *er
 	builder->bytes += size;
 	if (builder->bytes <= TASK_MAX_BYTES)
 		return 0;
-	return kettle_fail(err, KETTLE_ETOOBIG, "%s: the task's files are over the %u MiB that they may have together.",
-		builder->label, TASK_MAX_BYTES >> 20);
+	return kettle_fail(err, KETTLE_ETOOBIG, "%s: the task's files together exceed the limit of %u MiB.", builder->label,
+		TASK_MAX_BYTES >> 20);
 }
 
 /* The form of what was given, then the text of task.yml. */
@@ -72,11 +72,12 @@ check_given(struct bundle_builder *builder, const struct languages *languages, s
 		rc = schema_check(schema, builder->given, "task bundle", NULL, err);
 	if (rc)
 		return rc;
-	builder->label = xasprintf("%s/task.yml", member_string(builder->given, "name"));
+	if (!builder->label)
+		builder->label = xasprintf("%s/task.yml", member_string(builder->given, "name"));
 	const json_t *yml = json_object_get(builder->given, "yml");
 	if (json_string_length(yml) > YAML_MAX_BYTES)
-		return kettle_fail(err, KETTLE_ETOOBIG, "%s: it is larger than the %u MiB that it may have.", builder->label,
-			YAML_MAX_BYTES >> 20);
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "%s: it exceeds the limit of %u MiB.", builder->label, YAML_MAX_BYTES >> 20);
 	return task_yml_parse(
 		languages, builder->label, json_string_value(yml), json_string_length(yml), &builder->yml, err);
 }
@@ -193,7 +194,7 @@ try_plan(const struct bundle_builder *builder, const struct languages *languages
 	if (rc == 0 || rc == KETTLE_EUNAVAIL)
 		return 0;
 	kettle_fail(err, rc, "%s", found.message);
-	return rc == KETTLE_EINVAL ? task_yml_fail_at(&builder->yml, builder->label, "/config", err) : rc;
+	return rc == KETTLE_EINVAL ? yaml_fail_at(builder->label, builder->yml.places, "/config", err) : rc;
 }
 
 /* Whether it is a list of modules' names; what is none says nothing, since it only makes runs begin sooner. */
@@ -213,12 +214,13 @@ imports_are_plain(const json_t *imported)
 	return true;
 }
 
-int
-task_check_bundle(
-	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err)
+static int
+check_bundle(const struct languages *languages, const json_t *bundle, const char *label, json_t **ret_bundle,
+	struct kettle_error *err)
 {
 	AUTO_MAKING struct bundle_builder builder = {
 		.given = bundle,
+		.label = label ? xstrdup(label) : NULL,
 		.files = json_object(),
 		.templates = json_object(),
 		.remarks = json_array(),
@@ -248,10 +250,17 @@ task_check_bundle(
 	return 0;
 }
 
-/* What the client would send of a path, whichever form it is. */
+int
+task_check_bundle(
+	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err)
+{
+	return check_bundle(languages, bundle, NULL, ret_bundle, err);
+}
+
+/* What the client would send of a path, whichever form it is. ret_label: of its task.yml; not set for a single file. */
 static int
-task_load(
-	const struct languages *languages, const char *path, const char *lang, json_t **ret_raw, struct kettle_error *err)
+task_load(const struct languages *languages, const char *path, const char *lang, json_t **ret_raw, char **ret_label,
+	struct kettle_error *err)
 {
 	AUTO_TASK_FORM struct task_form form = {0};
 	int rc = task_form_open(path, &form, err);
@@ -260,6 +269,7 @@ task_load(
 	switch (form.kind) {
 	case TASK_FORM_FOLDER:
 	case TASK_FORM_ARCHIVE:
+		*ret_label = source_dir_label(&form.source_dir, "task.yml");
 		return task_folder_load(languages, &form.source_dir, form.name, ret_raw, err);
 	case TASK_FORM_SINGLE:
 		return task_single_load(languages, form.name, form.text, form.size, lang, ret_raw, err);
@@ -273,7 +283,8 @@ task_load(
 
 /* A requested language must be the task's. */
 static int
-check_language(const struct languages *languages, const json_t *bundle, const char *lang, struct kettle_error *err)
+check_language(const struct languages *languages, const json_t *bundle, const char *label, const char *lang,
+	struct kettle_error *err)
 {
 	const char *found = member_string(json_object_get(bundle, "task"), "lang");
 	const struct language *wanted = lang ? language_find(languages, lang) : NULL;
@@ -281,15 +292,16 @@ check_language(const struct languages *languages, const json_t *bundle, const ch
 		return 0;
 	if (!wanted)
 		return language_fail_unknown(languages, lang, err);
-	return kettle_fail(err, KETTLE_EINVAL, "%s/task.yml says `lang: %s`, but the requested language is %s.",
-		member_string(bundle, "name"), found, wanted->name);
+	return kettle_fail(err, KETTLE_EINVAL, "%s: the task's language is %s, not %s as requested.",
+		label ? label : member_string(bundle, "name"), found, wanted->name);
 }
 
 int
-task_complete(const struct languages *languages, const json_t *raw, json_t **ret_bundle, struct kettle_error *err)
+task_complete(const struct languages *languages, const json_t *raw, const char *label, json_t **ret_bundle,
+	struct kettle_error *err)
 {
 	AUTO_JSON json_t *bundle = NULL;
-	int rc = task_check_bundle(languages, raw, &bundle, err);
+	int rc = check_bundle(languages, raw, label, &bundle, err);
 	if (rc)
 		return rc;
 	/* Remarks about the folder come before those of the check. */
@@ -305,11 +317,12 @@ task_read_as(const struct languages *languages, const char *path, const char *la
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
-	int rc = task_load(languages, path, lang, &raw, err);
+	AUTO_FREE char *label = NULL;
+	int rc = task_load(languages, path, lang, &raw, &label, err);
 	if (rc == 0)
-		rc = task_complete(languages, raw, &bundle, err);
+		rc = task_complete(languages, raw, label, &bundle, err);
 	if (rc == 0)
-		rc = check_language(languages, bundle, lang, err);
+		rc = check_language(languages, bundle, label, lang, err);
 	if (rc == 0)
 		*ret_bundle = STEAL(bundle);
 	return rc;

@@ -38,8 +38,10 @@ int task_read_as(const struct languages *languages, const char *path, const char
 	struct kettle_error *err);
 /* The same with any language. */
 int task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err);
-/* The last step of reading: task_check_bundle, with the remarks that `raw` already has before its own. [any] */
-int task_complete(const struct languages *languages, const json_t *raw, json_t **ret_bundle, struct kettle_error *err);
+/* The last step of reading: task_check_bundle, with the remarks that `raw` already has before its own. label: what
+ * messages call its task.yml; NULL: "NAME/task.yml". [any] */
+int task_complete(const struct languages *languages, const json_t *raw, const char *label, json_t **ret_bundle,
+	struct kettle_error *err);
 /*
  * Checks a bundle that came from elsewhere (a client sent it), trusting nothing in it: `task`, `remarks` and `hash` are
  * made again from `yml` and `files`; `imported`, the names of modules that task and template were seen to import when they

@@ -151,10 +151,10 @@ open_archive(struct task_form *form, const char *path, struct kettle_error *err)
 	size_t size = 0;
 	int rc = file_read(path, TASK_ARCHIVE_MAX_PACKED, &data, &size, err);
 	if (rc == KETTLE_ETOOBIG)
-		return kettle_fail(err, rc, "%s: the archive is larger than the %u MiB that it may have.", base_name(path),
-			TASK_ARCHIVE_MAX_PACKED >> 20);
+		return kettle_fail(
+			err, rc, "%s: the archive exceeds the limit of %u MiB.", path, TASK_ARCHIVE_MAX_PACKED >> 20);
 	if (rc == 0)
-		rc = task_archive_read(base_name(path), data, size, &form->archive, err);
+		rc = task_archive_read(path, data, size, &form->archive, err);
 	return rc ? rc : place_archived(form, path, err);
 }
 
@@ -193,7 +193,13 @@ open_folder_of(struct task_form *form, const char *path, struct kettle_error *er
 	if (!slash)
 		return kettle_fail(err, KETTLE_ENOENT, "`%s` cannot be read: %s.", path, strerror(errno));
 	slash[slash == real] = '\0';
-	return open_folder(form, real, err);
+	int rc = open_folder(form, real, err);
+	if (rc)
+		return rc;
+	size_t len = (size_t)(base_name(path) - path);
+	free(form->source_dir.shown);
+	form->source_dir.shown = len ? xstrndup(path, len) : xstrdup(".");
+	return 0;
 }
 
 static int
@@ -213,7 +219,7 @@ open_single(struct task_form *form, const char *path, struct kettle_error *err)
 	int rc = file_read(path, YAML_MAX_BYTES, &form->text, &form->size, err);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
-			err, rc, "`%s` is larger than the %u MiB that a reference file may have.", path, YAML_MAX_BYTES >> 20);
+			err, rc, "`%s` exceeds the limit of %u MiB for a reference file.", path, YAML_MAX_BYTES >> 20);
 	if (rc)
 		return rc;
 	if (!utf8_valid(form->text, form->size))

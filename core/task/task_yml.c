@@ -23,18 +23,6 @@ struct check {
 	struct kettle_error *err;
 };
 
-int
-task_yml_fail_at(const struct task_yml *yml, const char *name, const char *pointer, struct kettle_error *err)
-{
-	if (!err)
-		return KETTLE_EINVAL;
-	struct kettle_error inner = *err;
-	int line = yaml_line(yml->lines, pointer);
-	if (line)
-		return kettle_fail(err, inner.code, "%s:%d: %s", name, line, inner.message);
-	return kettle_fail(err, inner.code, "%s: %s", name, inner.message);
-}
-
 /* The fault in check->err was found at the formatted pointer. */
 __attribute__((format(printf, 2, 3))) static int
 fail_yml_at(const struct check *check, const char *format, ...)
@@ -44,7 +32,7 @@ fail_yml_at(const struct check *check, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(pointer, sizeof(pointer), format, args);
 	va_end(args);
-	return task_yml_fail_at(check->yml, check->name, pointer, check->err);
+	return yaml_fail_at(check->name, check->yml->places, pointer, check->err);
 }
 
 /* ---- sources ---- */
@@ -171,7 +159,7 @@ check_yml_files(const struct check *check)
 	if (check->yml->submission)
 		return 0;
 	kettle_fail(check->err, KETTLE_EINVAL,
-		"no entry of `files` has the source " TASK_SUBMISSION "; one must, as the place of the submitted file.");
+		"no entry of `files` has the source " TASK_SUBMISSION "; one entry must have it, for the submitted file.");
 	return fail_yml_at(check, "/files");
 }
 
@@ -241,7 +229,7 @@ check_config(const struct check *check)
 		return 0;
 	int rc = schema_load(check->yml->language->ops->config_schema, &schema, check->err);
 	if (rc == 0)
-		rc = schema_check_at(schema, config, check->name, check->yml->lines, "/config", check->err);
+		rc = schema_check_at(schema, config, check->name, check->yml->places, "/config", check->err);
 	return rc ? rc : schema_defaults(schema, config, check->err);
 }
 
@@ -263,7 +251,7 @@ check_form(const struct check *check)
 	AUTO_JSON json_t *schema = NULL;
 	int rc = schema_load(task_schema, &schema, check->err);
 	if (rc == 0)
-		rc = schema_check(schema, check->yml->task, check->name, check->yml->lines, check->err);
+		rc = schema_check(schema, check->yml->task, check->name, check->yml->places, check->err);
 	if (rc)
 		return rc;
 	drop_empty(check->yml->task);
@@ -279,7 +267,7 @@ task_yml_parse(const struct languages *languages, const char *name, const char *
 	AUTO_TASK_YML struct task_yml yml = {0};
 	struct kettle_error unasked = {0};
 	struct check check = {.languages = languages, .name = name, .yml = &yml, .err = err ? err : &unasked};
-	int rc = yaml_parse(name, text, size, &yml.task, &yml.lines, check.err);
+	int rc = yaml_parse(name, text, size, &yml.task, &yml.places, check.err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(checks); i++)
 		rc = checks[i](&check);
 	if (rc)
@@ -293,6 +281,6 @@ void
 task_yml_free(struct task_yml *yml)
 {
 	json_decref(yml->task);
-	json_decref(yml->lines);
+	json_decref(yml->places);
 	*yml = (struct task_yml){0};
 }

@@ -17,12 +17,12 @@
 /* What was read. Zero-initialise; task_yml_free at the end. */
 struct task_yml {
 	json_t *task;           /* the checked task.yml with defaults filled in; `lang` is the language's own name */
-	json_t *lines;          /* as yaml_parse gives them */
+	json_t *places;         /* as yaml_parse gives them */
 	const char *submission; /* the name of the submitted file; borrowed from task */
 	const struct language *language;
 };
 
-/* Reads text. name precedes the line in messages: "vectoradd/task.yml". EINVAL, ETOOBIG. [any] */
+/* Reads text. name precedes the place in messages: "vectoradd/task.yml". EINVAL, ETOOBIG. [any] */
 int task_yml_parse(const struct languages *languages, const char *name, const char *text, size_t size,
 	struct task_yml *ret_yml, struct kettle_error *err);
 void task_yml_free(struct task_yml *yml);
@@ -34,8 +34,5 @@ void task_yml_free(struct task_yml *yml);
  * name and line in front. [any]
  */
 int task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct kettle_error *err);
-
-/* Puts "NAME:LINE: " of the place `pointer` ("/files/3/source") in front of err's message; returns err's code. [any] */
-int task_yml_fail_at(const struct task_yml *yml, const char *name, const char *pointer, struct kettle_error *err);
 
 #endif

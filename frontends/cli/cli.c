@@ -23,8 +23,8 @@ struct cli {
 
 /* Of commands that read the task of a leaderboard. */
 static const struct args_option board_options[] = {
-	{"lang", 0, "LANG", "the language that a single reference file is meant in"},
-	{"no-try", 0, NULL, "does not run the task's template on the devices first"},
+	{"lang", 0, "LANG", "the language of a single reference file, if its name fits several"},
+	{"no-try", 0, NULL, "do not run the task's template on the devices first"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -118,6 +118,8 @@ help(const struct line *line)
 		help_manual(line->term.out, line->table, cli_uis);
 	else if (strcmp(first, "--reference") == 0)
 		help_reference(line->term.out, line->table, cli_uis);
+	else if (help_own(&line->term, first))
+		return RUN_OK;
 	else if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
 		return usage(line, &err);
 	else if (command)
@@ -141,6 +143,8 @@ answer_at_once(const struct line *line, const json_t **ret_command, int *ret_wor
 {
 	struct kettle_error err = {0};
 	struct line rest = *line;
+	if (line->argc > 1 && asks_for_help(line, line->argc - 1) && help_own(&line->term, line->argv[0]))
+		return RUN_OK;
 	if (line->argc > 0 && strcmp(line->argv[0], "help") == 0) {
 		rest.argc--;
 		rest.argv++;

@@ -88,7 +88,7 @@ def flood(section, name, env, connections, window, target=None):
         work.answers, work.latencies = [], []
         work.run(SECONDS)
         section.add(name, *rates(work.answers, connections * window), unit="/s", target=target)
-        section.add(f"{name}: one of them", *work.latencies)
+        section.add(f"{name}: latency", *work.latencies)
         server.kill()
 
 

@@ -13,7 +13,7 @@ import time
 
 from kettle_test import TASKS
 
-from measure import Box, Cannot, interpreter, plugins, progress, rounds, split, start_server, stop_server, wants_warm
+from measure import RANKED_REST, Box, Cannot, interpreter, plugins, progress, rounds, split, start_server, stop_server, wants_warm
 from submissions import shorter
 
 COMPILED, COMPILED_SECONDS = "vectoradd_cpp", 0.1
@@ -111,14 +111,14 @@ def compare(section, module, warm):
                 progress(f"    {module} {number + 1}")
                 for what, mode, modes, halves in (("test", "test", ("test",), 1), ("ranked", "ranked", CASES, 2)):
                     took = drive(python, task, code, box.root / "drive", modes, halves)
-                    field = f"{module}, {what}: as KernelBot does it"
+                    field = f"{module}, {what}: KernelBot-style driver"
                     section.add(field, took * 1e3)
                     for kettle in kettles:
                         took, job = kettle.submit(code, mode)
                         target = TARGETS.get(module) if what == "ranked" and kettle is kettles[-1] else None
                         section.add(f"{module}, {what}: {kettle.name}", took * 1e3, target=target, beside=field)
                         if what == "ranked":
-                            split(section, f"{module}, {what}, {kettle.name}", took, job)
+                            split(section, f"{module}, {what}, {kettle.name}", took, job, RANKED_REST)
         finally:
             # All of them, before it is looked whether anything is left: they share a folder.
             for kettle in kettles:
@@ -127,7 +127,7 @@ def compare(section, module, warm):
                 kettle.box.__exit__()
     for what in ("test", "ranked"):
         for name, _ in kinds:
-            section.ratio(f"{module}, {what}: KernelBot over {name}", f"{module}, {what}: as KernelBot does it",
+            section.ratio(f"{module}, {what}: KernelBot-style driver over {name}", f"{module}, {what}: KernelBot-style driver",
                           f"{module}, {what}: {name}")
 
 
@@ -169,12 +169,12 @@ def compare_compiled(section):
             progress(f"    {COMPILED} {number + 1}")
             file = box.write(f"s{number}.cpp", f"{box.solution().read_text()}\n// {number}\n")
             took = drive_compiled(task, file, box.root / "drive", cases)
-            section.add(f"{COMPILED}, ranked: as KernelBot does it", took * 1e3)
+            section.add(f"{COMPILED}, ranked: KernelBot-style driver", took * 1e3)
             took, job = box.submit(file, "b", "ranked")
             section.add(f"{COMPILED}, ranked: Kettle", took * 1e3)
-            split(section, f"{COMPILED}, ranked, Kettle", took, job)
+            split(section, f"{COMPILED}, ranked, Kettle", took, job, RANKED_REST)
         stop_server(child)
-    section.ratio(f"{COMPILED}, ranked: KernelBot over Kettle", f"{COMPILED}, ranked: as KernelBot does it",
+    section.ratio(f"{COMPILED}, ranked: KernelBot-style driver over Kettle", f"{COMPILED}, ranked: KernelBot-style driver",
                   f"{COMPILED}, ranked: Kettle")
 
 

@@ -3,16 +3,16 @@
 """make bench: measures Kettle beside what it is compared with, interleaved, and prints medians, ratios and spread.
 
 Arguments name sections (`make bench SECTIONS="accept board"`); without any all are measured. Raw samples of every section
-go to bench.json in the build folder, where a section that is measured again takes the place of what was there, and the
-page for people to benchmarks.md beside it (`make update-benchmarks` takes that into the documentation). A section that
-cannot be measured says why, and the others go on. KETTLE_BENCH_SECONDS (2) is how long one measurement lasts and scales
+go to bench.json in the build folder, where a section that is measured again replaces what was there, and the page to
+benchmarks.md beside it. `--update` (`make update-benchmarks`) takes these sections into results.json beside this file,
+which keeps the others, and writes the documentation's page from it. A section that cannot be measured says why, and the
+others go on. KETTLE_BENCH_SECONDS (2) is how long one measurement lasts and scales
 repetitions; KETTLE_BENCH_RUNS (20) are the fresh processes of the section scores; KETTLE_BENCH_FOLDER is where results
 go instead of the build folder; JIT_TASKS is a folder of tasks for the section jit."""
 import json
 import os
 import pathlib
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -27,10 +27,23 @@ import gpu  # noqa: E402
 import interpreters  # noqa: E402
 import jit  # noqa: E402
 import kinds  # noqa: E402
+import outgoing  # noqa: E402
 import sandbox  # noqa: E402
 import scores  # noqa: E402
 import submissions  # noqa: E402
-from measure import BUILD, HEAD, SECONDS, Box, Cannot, Section, machine, number_text, progress, table  # noqa: E402
+from measure import BUILD, HEAD, SECONDS, Box, Cannot, Section, figures, kept, machine, number_text, progress, table  # noqa: E402
+from plots import PICTURES  # noqa: E402
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+RESULTS, PAGE = TOP / "tests" / "bench" / "results.json", TOP / "docs" / "benchmarks.md"
+ABOUT = ("`make bench` measures, and `make update-benchmarks` writes this page and its plots; do not edit them. A load average "
+         "above 0.3 means that other programs ran as well; the figures are then worse than on an idle machine, and only those of "
+         "one run compare with each other. *nice* is the priority of what was measured, if it is not 0. *target* is the project's "
+         "goal for the median, or for p99 where it says so; *spread* is the distance between the quartiles in per cent of the "
+         "median; *n* is the number of samples.")
+PLOTS = ("`tests/bench/plots.py` draws these from `tests/bench/results.json`; `make bench-plots` draws them again without "
+         "measuring. Each plot shows one run of one section. A dot is a sample; of more than 100 samples 100 are shown, evenly "
+         "spaced from the least to the greatest. Of runs whose samples were not kept, a plot shows the median and p95.")
 
 
 def measure_scores(section):
@@ -39,45 +52,66 @@ def measure_scores(section):
         (box.root / "scores").mkdir()
         result = scores.measure(box.root / "scores")
     section.data["raw"] = {key: result[key] for key in ("samples", "calibration", "load")}
+    section.data["plotted"] = scores.plotted(result)
+    section.data["variation"] = {c["condition"]: {"score": c["score_cv"], "plain mean": c["plain_cv"]} for c in result["conditions"]}
     section.data["table"] = scores.table(result)
-    section.note(f"Load average around the runs of the machine as it is: {scores.load_text(result)}.")
+    section.note(f"Load average before and after the runs on the machine as it is: {scores.load_text(result)}.")
 
 
 SECTIONS = {
     "sandbox": (sandbox.measure, "Sandbox",
-                "A static `true`, from the call to the end, with every protection that the machine has; bubblewrap with "
-                "`--unshare-all`, isolate and nsjail with their defaults, where they are installed."),
-    "python": (interpreters.measure, "Python to the first line of user code",
-               "In the full sandbox, from the start of a run step to the first line after its imports, and from there until "
-               "the sandbox is gone and its outputs are taken over. *spawn pool*: of one process, from the call until its "
-               "first result is there, in a run that has imported the same."),
+                "The time to run a static `true` in a sandbox, from the call to its end. Kettle's has every protection that the "
+                "machine offers; bubblewrap runs with `--unshare-all`, isolate and nsjail with their defaults."),
+    "python": (interpreters.measure, "Python until the first line of user code",
+               "In the full sandbox. *first line*: from the start of a run to the first line after its imports. *sandbox "
+               "removed*: from there until the sandbox is gone and its outputs are stored. *cold*: a fresh interpreter; "
+               "*warm*: a copy of an interpreter that has the modules imported; *one ready*: that copy was made before the run. "
+               "*spawn pool*: from the creation of a `multiprocessing` pool of one process to its first result, in a run that "
+               "has imported the same modules."),
     "submit": (submissions.submit, "What Kettle adds to a submission",
-               "An unchanged C++ test submission, from the start of `kettle submit` to its end. *queue*: from acceptance until "
-               "the runner has it, and the ways there and back; *build*: from the cache; *start*: folders and sandboxes; "
-               "*record*: outputs, sandboxes removed, the verdict on disk; *command line*: everything before acceptance and "
-               "after the verdict."),
-    "start": (submissions.start, "Start and memory", "`kettle serve` with all plugins on an empty database."),
+               "An unchanged C++ submission in the mode test, from the start of `kettle submit` to its end. *overhead* is all "
+               "but the run of the program. *queue*: from acceptance until the runner has the job, with the transfers; *build*: "
+               "taken from the cache; *start*: folders and sandboxes; *record*: outputs stored, sandboxes removed, the verdict "
+               "written to disk; *command line*: what `kettle submit` does before acceptance and after the verdict."),
+    "start": (submissions.start, "Start and memory", "`kettle serve` with all plugins and an empty database."),
     "accept": (accept.measure, "Submissions accepted",
-               "Each is on disk before its answer, over the server's socket; commits that arrive together share a sync."),
-    "board": (board.measure, "Boards",
-              "The first page (100 places) from the call to the answer, one after the other, while verdicts with their runs are "
-              "written as fast as the disk takes them; one user in ten submissions."),
-    "jobs": (submissions.jobs, "Jobs a second",
-             "Unchanged C++ test submissions that wait together, from the first call to the last verdict, compared with how "
-             "long their programs run."),
-    "queue": (busy.measure, "Submissions in a queue", busy.__doc__.split(": ", 1)[1]),
-    "gpu": (gpu.measure, "Compiling for a GPU", gpu.__doc__.split(": ", 1)[1]),
+               "Submissions over the server's socket. Each is on disk before it is answered; commits that arrive together share "
+               "a sync."),
+    "board": (board.measure, "Leaderboards",
+              "The time to answer a request for the first page (100 places), one request after the other, while verdicts with "
+              "their runs are stored as fast as the disk allows. One user for every ten submissions."),
+    "http": (outgoing.measure, "Outgoing HTTP",
+             "1,000 requests of a plugin to a server on this machine, 64 at a time on connections that stay open: the CPU that the "
+             "sending process takes for one. *each of the first 64*: libcurl is loaded, connections are opened, with their "
+             "handshakes. `curl --parallel` includes its start and handshakes, 64 threads of Python's http.client do not. On a "
+             "busy machine a stall is the time that other programs ran; the CPU of the same time tells them apart."),
+    "jobs": (submissions.jobs, "Jobs per second",
+             "Unchanged C++ submissions in the mode test that are queued together, from the first call to the last verdict."),
+    "queue": (busy.measure, "Submissions in a queue",
+              "Four different C++ submissions are queued for one device. It keeps one core for its runs; the other cores compile."),
+    "gpu": (gpu.measure, "Compiling for a GPU",
+            "The time to compile a submission of a CUDA board, beside one nvcc command that compiles harness and submission. This "
+            "needs no GPU: a kettle-exec carries out the board's plans without their runs."),
     "tasks": (submissions.tasks, "Ranked submissions of the shipped tasks",
-              "New code each time, through a server, split as above; *run* is the task's own work."),
-    "baseline": (baseline.measure, "Beside a driver that works as KernelBot's reference does", baseline.__doc__.split(": ", 1)[1]),
-    "jit": (jit.measure, "Submissions that are compiled while they run", jit.__doc__.split(": ", 1)[1]),
+              "New code each time, through a server, with the parts of *What Kettle adds to a submission*. *run* is the task's "
+              "own work."),
+    "baseline": (baseline.measure, "Compared with a KernelBot-style driver",
+                 "A task that computes next to nothing, in Kettle and by a driver that does what KernelBot's reference "
+                 "implementation does: for each of test, benchmark and leaderboard, public and then secret, it runs the "
+                 "submission once and then the harness in a fresh interpreter, which starts a spawn pool of one process. The "
+                 "driver has no sandbox, queue or database. `vectoradd_cpp` is a shipped C++ task, which the driver compiles "
+                 "before each run. Driver and Kettle take turns."),
+    "jit": (jit.measure, "Submissions that are compiled while they run",
+            "In Kettle, and by a driver that starts a fresh interpreter for each run and keeps the compilers' caches between "
+            "runs. *first*: code that is new to both; *again*: the same code. `JIT_TASKS=FOLDER` adds the tasks in that folder "
+            "in the mode test, each with its correct solutions or its template."),
     "kinds": (kinds.measure, "Scores of warm and of cold runs",
-              "The milliseconds of timed submissions of shipped tasks, by turns in runs that begin as copies of a warm "
-              "interpreter and in runs that begin in a fresh one."),
-    "scores": (measure_scores, "Scores that repeat",
-               "Fresh processes of the harness of C++ boards with one kernel of matmul_cpp, by turns with one that does 1 % more "
-               "work; the score is the mean calibrated by the task's own calibrator, beside it the plain mean of the same "
-               "calls. A pair is a run of each; it is the wrong way round if the slower kernel does not score worse."),
+              "The times of submissions to shipped tasks, by turns in runs that start as a copy of a warm interpreter and in runs "
+              "that start a fresh one."),
+    "scores": (measure_scores, "How well scores repeat",
+               "Fresh processes of the C++ harness with one kernel of matmul_cpp, by turns with a kernel that does 1 % more work. "
+               "The score is the mean, calibrated by the task's own calibrator; the plain mean is that of the same calls. A pair "
+               "is one run of each kernel; its order is wrong if the slower kernel does not score worse."),
 }
 
 
@@ -87,7 +121,7 @@ def measure(name):
     section = Section(name, title, " ".join(about.split()))
     data = section.data
     data.update(when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), load=os.getloadavg()[0], machine=machine(),
-                seconds=SECONDS, failed=None)
+                seconds=SECONDS, nice=os.nice(0), failed=None)
     progress(f"{name}: {title}")
     start = time.monotonic()
     try:
@@ -119,8 +153,8 @@ def show(data):
 
 
 def page_section(data):
-    command = f"make bench SECTIONS={data['name']}"
-    lines = [f"## {data['title']}", "", data["about"], ""]
+    _, title, about = SECTIONS[data["name"]]
+    lines = [f"## {title}", "", about, ""]
     rows = list(table(data))
     if rows:
         lines += ["| " + " | ".join(HEAD) + " |", "|" + "---|" * 2 + "---:|" * (len(HEAD) - 2)]
@@ -133,42 +167,54 @@ def page_section(data):
     lines += [line for note in data["notes"] for line in (note, "")]
     if data["failed"]:
         lines += [f"It could not be measured: {data['failed']}", ""]
-    lines += [f"`{command}`, {data['when']}, KETTLE_BENCH_SECONDS={data['seconds']:g}, on {data['machine']}; load average "
-              f"{data['load']:.1f} when it began.", ""]
+    lines += [run_text(data), ""]
     return lines
+
+
+def run_text(data):
+    """Where the figures of a section come from."""
+    return (f"`make bench SECTIONS={data['name']}`, {data['when']}, KETTLE_BENCH_SECONDS={data['seconds']:g}, on {data['machine']}; "
+            f"load average {data['load']:.1f} when it began" + (f", nice {data['nice']}." if data.get("nice") else "."))
 
 
 def beside(data, name):
     """How many times as long KernelBot's way takes, where a row says what that is."""
     row = data["rows"][name]
-    other = data["rows"].get(row.get("beside"), {}).get("samples")
-    return number_text(statistics.median(other) / statistics.median(row["samples"])) if other else ""
+    other = data["rows"].get(row.get("beside"))
+    other = figures(other) if other else None
+    return number_text(other["median"] / figures(row)["median"]) if other else ""
 
 
 def page_targets(sections):
     """The targets beside the results, from all sections."""
-    rows = [[data["title"], *row[:3], row[4], beside(data, row[0])] for data in sections for row in table(data) if row[1]]
+    rows = [[SECTIONS[data["name"]][1], *row[:3], row[4], beside(data, row[0])] for data in sections for row in table(data) if row[1]]
     if not rows:
         return []
-    return ["## Targets", "", "| section | what | target | median | p99 | KernelBot over it |",
+    return ["## Targets", "", "| section | what | target | median | p99 | KernelBot-style driver / Kettle |",
             "|---|---|---|---:|---:|---:|",
             *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 
+def page_plots(sections):
+    """The pictures of plots.py, each with the run that it shows."""
+    lines = []
+    for name, (file, alt) in PICTURES.items():
+        if name in sections and not sections[name]["failed"]:
+            lines += [f"![{alt}](pictures/{file})", "", run_text(sections[name]), ""]
+    return ["## Plots", "", PLOTS, "", *lines] if lines else []
+
+
 def page_gpu():
-    """What came of tests/gpu/run on a machine with a GPU, as it is kept beside it; its headings are a level lower here."""
-    kept = pathlib.Path(__file__).resolve().parents[1] / "gpu" / "result.md"
-    lines = kept.read_text().strip().splitlines()[2:]
+    """The results of tests/gpu/run on a machine with a GPU, which are kept beside it; their headings are a level lower here."""
+    result = pathlib.Path(__file__).resolve().parents[1] / "gpu" / "result.md"
+    lines = result.read_text().strip().splitlines()[2:]
     return ["## On a GPU", "", *("#" + line if line.startswith("#") else line for line in lines), ""]
 
 
 def page(sections):
     """The page of the documentation."""
-    lines = ["# Benchmarks", "",
-             "`make bench` and `make update-benchmarks` write this page; do not edit it by hand. At a load average above 0.3 "
-             "other programs ran too, and the figures are worse than Kettle's own. *spread* is the distance of the quartiles in "
-             "per cent of the median; *target* is the project's goal, for the median unless it says p99. Raw samples are in "
-             "bench.json of the build folder.", ""]
+    lines = ["# Benchmarks", "", ABOUT, ""]
+    lines += page_plots(sections)
     measured = [sections[name] for name in SECTIONS if name in sections]
     lines += page_targets(measured)
     for data in measured:
@@ -177,19 +223,49 @@ def page(sections):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def stored(data):
+    """A section as it is stored with the page, without most of its samples."""
+    return {**{key: value for key, value in data.items() if key not in ("raw", "title", "about")},
+            "rows": {name: kept(row) for name, row in data["rows"].items()}}
+
+
+def read_sections(path):
+    try:
+        return json.loads(path.read_text())["sections"]
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+def write_results(path, sections):
+    """With a line for each row, so that a difference can be read."""
+    def members(value, indent, depth):
+        if depth == 0 or not isinstance(value, dict):
+            return json.dumps(value, ensure_ascii=False)
+        inner = (f"{indent} {json.dumps(key, ensure_ascii=False)}: {members(item, indent + ' ', depth - 1)}" for key, item in value.items())
+        return "{\n" + ",\n".join(inner) + f"\n{indent}}}"
+    path.write_text(members({"sections": sections}, "", 4) + "\n")
+
+
+def update(folder):
+    """Takes what was measured into the results that are kept, and writes the documentation's page from them."""
+    sections = {**read_sections(RESULTS), **{name: stored(data) for name, data in read_sections(folder / "bench.json").items()}}
+    write_results(RESULTS, {name: sections[name] for name in SECTIONS if name in sections})
+    PAGE.write_text(page(sections))
+    print(f"results: {RESULTS}; page: {PAGE}")
+
+
 def main():
     # What a section has started ends with it, also when the bench is told to stop.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    folder = pathlib.Path(os.environ.get("KETTLE_BENCH_FOLDER", BUILD))
+    if sys.argv[1:] == ["--update"]:
+        return update(folder)
     wanted = sys.argv[1:] or list(SECTIONS)
     unknown = [name for name in wanted if name not in SECTIONS]
     if unknown:
         sys.exit(f"bench: no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
-    folder = pathlib.Path(os.environ.get("KETTLE_BENCH_FOLDER", BUILD))
     path = folder / "bench.json"
-    try:
-        known = json.loads(path.read_text())["sections"]
-    except (OSError, ValueError, KeyError):
-        known = {}
+    known = read_sections(path)
     for name in wanted:
         known[name] = measure(name)
         show(known[name])

@@ -68,14 +68,14 @@ def measure(section):
             # The times of secret runs are nowhere.
             public = jobs_of(client, submit(client, [different(box, f"{number}.{i}.public") for i in range(JOBS)], "benchmark"))
             section.add("device in use", 100 * share(public), unit="%", target="80 %")
-            section.add("compiling, of one job", *[job["timing"]["build_ns"] * MS for job in queued])
-            section.add("run steps, of one job", *[job["timing"]["parts"]["run_ns"] * MS for job in queued])
+            section.add("compiling one job", *[job["timing"]["build_ns"] * MS for job in queued])
+            section.add("running one job", *[job["timing"]["parts"]["run_ns"] * MS for job in queued])
             section.add("score, in the queue", *[job["score"] * 1e6 for job in queued], unit="µs")
             section.add("score, one at a time", *[job["score"] * 1e6 for job in alone], unit="µs")
         client.close()
         stop_server(child)
     # Better is as wrong as worse.
     moved = 100 * abs(section.median("score, in the queue") / section.median("score, one at a time") - 1)
-    section.add("score moves by", moved, unit="%", target="0.5 %")
-    section.note(f"{JOBS} submissions of {BOARD} that differ, {seconds} s for each benchmark, on core {cores[-1]}; they are "
-                 f"compiled on the others.")
+    section.add("shift of the score", moved, unit="%", target="0.5 %")
+    section.note(f"{JOBS} different submissions of {BOARD}, {seconds} s for each benchmark, run on core {cores[-1]} and compiled "
+                 "on the other cores.")

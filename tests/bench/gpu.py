@@ -117,7 +117,7 @@ def kettle(section, name, board, folder, number):
         builder.close()
     section.add(f"{name}: first submission", first)
     section.add(f"{name}: second submission", second)
-    section.add(f"{name}: unchanged, again", again, target="100 ms")
+    section.add(f"{name}: same submission again", again, target="100 ms")
     compiled = sum(title.startswith("compile ") for title in started)
     section.add(f"{name}: sources compiled for a ranked submission", compiled, unit="", target="1")
     return second

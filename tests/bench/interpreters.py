@@ -68,7 +68,7 @@ def once(section, name, executor, step, target):
         return False
     first, stamps = int(outcome["stdout"]["text"].split()[-1]), outcome["stamps"]
     section.add(f"{name}: first line", (first - stamps["launched_ns"]) / 1e6, target=target)
-    section.add(f"{name}: gone again", (stamps["ended_ns"] - first) / 1e6, target=target and GONE)
+    section.add(f"{name}: sandbox removed", (stamps["ended_ns"] - first) / 1e6, target=target and GONE)
     return True
 
 

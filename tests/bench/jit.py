@@ -98,8 +98,8 @@ def wait_for_headers(section, box):
     start = time.perf_counter()
     poll(lambda: len([path for path in box.state.glob("shared/cache/*") if len(path.name) == KEY_LEN]) >= HEADERS, 180,
          "torch's precompiled headers")
-    section.note(f"torch's precompiled headers were there {time.perf_counter() - start:.0f} s after the first job that compiled an "
-                 "extension; until then such jobs go on without.")
+    section.note(f"torch's precompiled headers were ready {time.perf_counter() - start:.0f} s after the first job that compiled an "
+                 "extension; until then such jobs compile without them.")
 
 
 def compare_torch(section):
@@ -141,7 +141,7 @@ def compare_jax(section):
                     section.add(f"vectoradd_py, ranked: {name}", took * 1e3)
         stop_server(child)
     plain, jitted = (section.median(f"vectoradd_py, ranked: {name}") for name in ("plain", "jax_jit"))
-    section.note(f"vectoradd_py with jax.jit takes {(jitted - plain) / 1e3:+.2f} s beside torch (target: 0.5 s).")
+    section.note(f"vectoradd_py with jax.jit takes {(jitted - plain) / 1e3:+.2f} s compared with torch (target: 0.5 s).")
 
 
 def unpack(box, board, folder):

@@ -73,8 +73,8 @@ def compare(section, task, solution, more):
     spread = [100 * statistics.stdev(kind) / statistics.mean(kind) for kind in (cold, warm)]
     pairs = [100 * (b / a - 1) for a, b in zip(cold, warm)]
     error = statistics.stdev(pairs) / len(pairs) ** 0.5
-    text = (f"{name}: warm scores are {apart:+.2f} % from cold ones in {len(pairs)} pairs (mean of the pairs "
-            f"{statistics.mean(pairs):+.2f} %, standard error {error:.2f} %); scores of one kind spread by {spread[0]:.2f} % "
+    text = (f"{name}: warm scores differ by {apart:+.2f} % from cold ones in {len(pairs)} pairs (mean of the pairs "
+            f"{statistics.mean(pairs):+.2f} %, standard error {error:.2f} %); the scores of one kind have a CV of {spread[0]:.2f} % "
             f"(cold) and {spread[1]:.2f} % (warm).")
     progress(f"    {text}")
     section.note(text)
@@ -88,8 +88,8 @@ def measure(section):
             compare(section, task, solution, more)
         except (Cannot, AssertionError, OSError, subprocess.SubprocessError, statistics.StatisticsError) as error:
             section.note(f"{task} is left out: {str(error).strip()[-300:]}")
-    section.note("Ranked runs of a board are all of one kind, so no ranking depends on this difference: warm where the board's "
-                 "interpreter can be made warm, else cold. A copy that cannot be made is made from another warm process, not "
-                 "replaced by a fresh interpreter.")
+    section.note("All ranked runs of a board start in the same way, so no ranking depends on this difference: warm if the board's "
+                 "interpreter can be made warm, else cold. If a copy fails, another warm process makes one; no fresh interpreter "
+                 "takes its place.")
     if not section.data["rows"]:
         raise Cannot("no task in Python works here")

@@ -12,6 +12,7 @@ import time
 from kettle_test import BUILD, KETTLE, Scratch, poll, pythons
 
 SECONDS = float(os.environ.get("KETTLE_BENCH_SECONDS", "2"))
+KEPT = 100  # samples of a row that are stored with the page
 SUBMIT_LIMIT = 180  # seconds until a submission is given up
 TOOLS = BUILD / "tests" / "bench"
 
@@ -73,19 +74,40 @@ def number_text(value):
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.2f}"
 
 
+def figures(row):
+    """What a row's samples come to: n, median and, where there are enough, p95, p99 and the spread in per cent. None: it
+    has no samples. A row that was kept without all of its samples has its figures."""
+    samples = row["samples"]
+    if "figures" in row or not samples:
+        return row.get("figures")
+    median = statistics.median(samples)
+    found = {"n": len(samples), "median": median}
+    if len(samples) >= 5:
+        found["p95"] = quantile(samples, 0.95)
+        found["spread"] = 100 * (quantile(samples, 0.75) - quantile(samples, 0.25)) / median if median else None
+    if len(samples) >= 100:
+        found["p99"] = quantile(samples, 0.99)
+    return found
+
+
+def kept(row):
+    """A row as it is stored with the page: its figures, and of many samples some, at even distances in ascending order."""
+    samples = row["samples"]
+    if len(samples) > KEPT:
+        samples = [sorted(samples)[round(i * (len(samples) - 1) / (KEPT - 1))] for i in range(KEPT)]
+    rounded = {key: float(f"{value:.6g}") for key, value in (figures(row) or {}).items() if value is not None}
+    return {**row, "samples": samples, "figures": {**rounded, "n": figures(row)["n"]} if rounded else None}
+
+
 def table(data):
     """The rows of a section's data as cells: name, target, median, p95, p99, spread, n."""
     for name, row in data["rows"].items():
-        samples, unit = row["samples"], f" {row['unit']}" if row["unit"] else ""
-        if not samples:
+        found, unit = figures(row), f" {row['unit']}" if row["unit"] else ""
+        if not found:
             continue
-        median = statistics.median(samples)
-        spread = quantile(samples, 0.75) - quantile(samples, 0.25)
-        many = len(samples) >= 5
-        yield [name, row["target"] or "", number_text(median) + unit,
-               number_text(quantile(samples, 0.95)) + unit if many else "",
-               number_text(quantile(samples, 0.99)) + unit if len(samples) >= 100 else "",
-               f"{100 * spread / median:.0f} %" if many and median else "", str(len(samples))]
+        cells = [number_text(found[key]) + unit if key in found else "" for key in ("median", "p95", "p99")]
+        yield [name, row["target"] or "", *cells, f"{found['spread']:.0f} %" if found.get("spread") is not None else "",
+               str(found["n"])]
 
 
 HEAD = ["what", "target", "median", "p95", "p99", "spread", "n"]
@@ -152,20 +174,21 @@ class Box(Scratch):
         return took, self.timing(answer["id"])
 
 
+RANKED_REST = "secret runs and command line"
 PARTS = (("queue", ("earlier", "queue", "plan", "transfer")), ("build", ("build", "prepare")), ("start", ("wait", "start")),
          ("run", ("run",)), ("record", ("collect", "other", "record")))
 
 
-def split(section, name, took, job):
+def split(section, name, took, job, rest="command line"):
     """The five parts of a submission, and what its command line needed besides. Parts: those of `submission show
-    --timing`, some of them together."""
+    --timing`, some of them together. These leave out secret runs, which are in `rest`."""
     parts = job["timing"]["parts"]
     known = 0
     for part, keys in PARTS:
         ms = sum(parts.get(f"{key}_ns", 0) for key in keys) / 1e6
         known += ms
         section.add(f"{name}: {part}", ms)
-    section.add(f"{name}: command line", took * 1e3 - known)
+    section.add(f"{name}: {rest}", took * 1e3 - known)
     return parts["run_ns"] / 1e6
 
 
@@ -217,6 +240,6 @@ def stop_server(child):
     child.wait(60)
 
 
-__all__ = ["BUILD", "KETTLE", "SECONDS", "TOOLS", "Box", "Cannot", "Client", "HEAD", "Section", "interpreter", "machine",
-           "number_text", "plugins", "poll", "progress", "quantile", "rounds", "split", "start_server", "stop_server",
+__all__ = ["BUILD", "KETTLE", "SECONDS", "TOOLS", "Box", "Cannot", "Client", "HEAD", "RANKED_REST", "Section", "figures", "interpreter",
+           "kept", "machine", "number_text", "plugins", "poll", "progress", "quantile", "rounds", "split", "start_server", "stop_server",
            "table", "wants_warm"]

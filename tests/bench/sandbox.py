@@ -5,7 +5,7 @@ import subprocess
 
 from measure import TOOLS, Cannot, rounds
 
-KINDS = (("spare", "kettle", "5 ms, p99 15 ms"), ("cold", "kettle, nothing prepared", None), ("bubblewrap", "bubblewrap", None),
+KINDS = (("spare", "kettle", "5 ms, p99 15 ms"), ("cold", "kettle, nothing prepared ahead", None), ("bubblewrap", "bubblewrap", None),
          ("isolate", "isolate", None), ("nsjail", "nsjail", None), ("spawn", "no sandbox", None))
 
 

@@ -185,18 +185,26 @@ def measure(folder):
 def table(result):
     """The figures as a table in Markdown, which people read as well."""
     lines = [f"| {RUNS} fresh runs of a kernel, {result['seconds']:g} s each | calls a run | CV, score | CV, plain mean | "
-             "interval, ± | of those right, of 95 % | 1 % slower: seen as | pairs the wrong way round, score | plain mean |",
+             "interval, ± | intervals right, of 95 % | 1 % slower: seen as | pairs in the wrong order, score | plain mean |",
              "|---|---|---|---|---|---|---|---|---|"]
     for c in result["conditions"]:
         lines.append(f"| {c['condition']} | {c['calls']:.0f} | {c['score_cv']:.2f} % | {c['plain_cv']:.2f} % | "
                      f"{c['interval']:.2f} % | {c['covered']:.0f} % | {c['gap']:+.2f} % | {c['score_wrong']:.1f} % | {c['plain_wrong']:.1f} % |")
     c = result["compiler"]
     lines.append("")
-    lines.append(f"While a compiler works on the other core, the median of {c['runs']} runs moves by {c['score']:+.2f} % "
-                 f"(score) and {c['plain']:+.2f} % (plain mean). Of a kernel that is built otherwise than the calibrator "
-                 f"(`{UNLIKE.name}`) the scores have a CV of {result['unlike']['score']:.2f} %, the plain means of "
+    lines.append(f"With a compiler on the other core, the median of {c['runs']} runs moves by {c['score']:+.2f} % "
+                 f"(score) and {c['plain']:+.2f} % (plain mean). For a kernel that is unlike the calibrator "
+                 f"(`{UNLIKE.name}`), the CV of the scores is {result['unlike']['score']:.2f} %, that of the plain means "
                  f"{result['unlike']['plain']:.2f} %.")
     return "\n".join(lines)
+
+
+def plotted(result):
+    """The scores and plain means of both kernels in ms, by condition."""
+    conditions = zip((c["condition"] for c in result["conditions"]), (result["samples"][key] for key in ("quiet", "loaded")))
+    return {name: {kernel: {what: [round(value / 1e6, 6) for value in column(rows, key)]
+                            for what, key in (("score", "mean"), ("plain mean", "raw-mean"))}
+                   for kernel, rows in zip(("kernel", "slower"), pair)} for name, pair in conditions}
 
 
 def load_text(result):

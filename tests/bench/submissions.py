@@ -9,7 +9,8 @@ import time
 
 from kettle_test import TASKS
 
-from measure import SECONDS, Box, Cannot, Client, interpreter, plugins, poll, progress, rounds, split, start_server, stop_server
+from measure import (RANKED_REST, SECONDS, Box, Cannot, Client, interpreter, plugins, poll, progress, rounds, split,
+                     start_server, stop_server)
 
 IDLE_SECONDS = 1.5
 LONG_SECONDS = 30    # a ranked submission that takes longer is not repeated
@@ -30,7 +31,7 @@ def submit(section):
             for _ in range(rounds(20)):
                 took, job = box.submit(box.solution(), "b", "test")
                 run = job["timing"]["parts"]["run_ns"] / 1e6
-                section.add(f"{name}: beyond the program's run", took * 1e3 - run, target="150 ms")
+                section.add(f"{name}: overhead", took * 1e3 - run, target="150 ms")
                 split(section, name, took, job)
             if child:
                 stop_server(child)
@@ -61,7 +62,7 @@ def start(section):
         stop_server(start_server(box)[0])  # makes the database
         for _ in range(rounds(15)):
             child, seconds = start_server(box)
-            section.add("serve, from its start until it answers", seconds * 1e3, target="50 ms")
+            section.add("kettle serve until it answers", seconds * 1e3, target="50 ms")
             stop_server(child)
         for _ in range(rounds(15)):
             section.timed("kettle --version", lambda: box.run("--version"))
@@ -100,7 +101,7 @@ def jobs(section):
                 poll(lambda: all(row["done"] for row in client.call("submission.list", {"limit": number})), 120, "the others")
                 section.add(f"jobs a second, slots: {slots}", number / (time.perf_counter() - begun), unit="/s")
             parts = [box.timing(id)["timing"]["parts"]["run_ns"] / 1e6 for id in ids[-5:]]
-            section.note(f"With {slots} slot{'s' if slots > 1 else ''} the program of a job itself ran "
+            section.note(f"With {slots} slot{'s' if slots > 1 else ''}, the program of a job ran for "
                          f"{statistics.median(parts):.1f} ms.")
             client.close()
             stop_server(child)
@@ -185,7 +186,9 @@ def one_task(section, name, lang, seconds):
             took, job = box.submit(file, "b", "ranked")
             if job["state"] != "passed":
                 raise Cannot(f"it came out as {job['state']}: {job['error']}")
-            section.add(f"{name}: beyond its programs", took * 1e3 - split(section, name, took, job),
+            split(section, name, took, job, RANKED_REST)
+            whole, job = box.submit(box.write(file.name, f"{text}\n{mark} {number} again\n"), "b", "benchmark")
+            section.add(f"{name}: overhead", whole * 1e3 - job["timing"]["parts"]["run_ns"] / 1e6,
                         target="150 ms" if "torch" in modules else "400 ms" if "numpy" in modules else None)
             if took > LONG_SECONDS:
                 break
@@ -196,6 +199,7 @@ def tasks(section):
     """A ranked submission of every shipped task for CPUs, its code new each time."""
     seconds = round(min(SECONDS / 8, 1.0), 3)
     section.note(f"Benchmarks were timed for {seconds} s each; the default is 2 s, and 6 s in ranked runs.")
+    section.note("*overhead* is that of a submission in the mode benchmark, since the times of a job leave out its secret runs.")
     end = time.monotonic() + BUDGET_SECONDS
     for name, lang in shipped():
         try:

@@ -16,16 +16,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	AUTO_JSON json_t *value = NULL, *lines = NULL, *scalar = NULL;
+	AUTO_JSON json_t *value = NULL, *places = NULL, *scalar = NULL;
 	struct kettle_error err = {0};
-	int rc = yaml_parse("fuzz", (const char *)data, size, &value, &lines, &err);
+	int rc = yaml_parse("fuzz", (const char *)data, size, &value, &places, &err);
 	if ((rc == 0) != (value != NULL) || (rc && (err.code != rc || strncmp(err.message, "fuzz:", 5) != 0)))
 		abort();
 	const char *pointer;
-	json_t *line;
-	json_object_foreach(lines, pointer, line) {
-		if (strlen(pointer) > YAML_MAX_POINTER || yaml_line(lines, pointer) < 1)
+	json_t *place, *number;
+	json_object_foreach(places, pointer, place) {
+		size_t i;
+		if (strlen(pointer) > YAML_MAX_POINTER || json_array_size(place) != 4)
 			abort();
+		json_array_foreach(place, i, number) {
+			if (json_integer_value(number) < 1)
+				abort();
+		}
 	}
 	AUTO_FREE char *text = malloc(size + 1);
 	if (!text)

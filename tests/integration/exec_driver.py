@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "lib"))
 import cgroups  # noqa: E402
 import known_tools  # noqa: E402
 import pythons  # noqa: E402
+from sanitizers import sanitizer  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "kettle-exec")
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.

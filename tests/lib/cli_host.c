@@ -143,12 +143,15 @@ host_subscribe(const struct kettle_host *const_host, const json_t *actor, const 
 	return 0;
 }
 
-static void
-host_unsubscribe(const struct kettle_host *host, uint64_t id)
+static int
+host_unsubscribe(const struct kettle_host *host, uint64_t id, kettle_fn ended, void *arg)
 {
 	(void)id;
 	of(host)->event_fn = NULL;
 	of(host)->unsubscribed = true;
+	if (ended)
+		ended(arg);
+	return 0;
 }
 
 void

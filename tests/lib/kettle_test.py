@@ -26,14 +26,6 @@ EXEC = BUILD / "kettle-exec"
 TASKS = SOURCE / "tasks"
 
 
-def sanitizer():
-    """Which sanitizer the build has: '', 'address,undefined' or 'thread'."""
-    for line in (BUILD / "config.log").read_text(errors="replace").splitlines():
-        if line.startswith("SANITIZE_FLAGS="):
-            return line.split("-fsanitize=")[1].split()[0].strip("'") if "-fsanitize=" in line else ""
-    return ""
-
-
 def has_failpoints():
     return "#define KETTLE_FAILPOINTS 1" in (BUILD / "config.h").read_text()
 
@@ -108,8 +100,9 @@ class Scratch:
         self.config.write_text(
             f"languages: {{cpp: {{}}}}\nrunners: {{local: {{state: {self.state}{other_exec()}}}}}\n"
             f"devices: {devices}\n{extra}")
-        if EXEC_SETTINGS:  # where kettle-exec looks, unless a test gives it a file of its own
-            self.write(".config/kettle/exec.yml", json.dumps(EXEC_SETTINGS))
+        # Where kettle-exec looks, unless a test gives it a file of its own. Root's locks are the whole machine's: a test would
+        # wait for the devices of all others.
+        self.write(".config/kettle/exec.yml", json.dumps({"locks": str(self.root / "kettle" / "locks"), **EXEC_SETTINGS}))
         self.children = []
 
     def own_state(self):

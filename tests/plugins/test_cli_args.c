@@ -126,8 +126,8 @@ test_refusals(void **state)
 	REFUSED("--limit takes a whole number, not `99999999999999999999`.", "leaderboard", "show", "b", "--limit",
 		"99999999999999999999");
 	REFUSED("ID takes the number of a submission, not `abc`.", "submission", "show", "abc");
-	REFUSED("--mine is a switch: true or false, not `maybe`.", "leaderboard", "show", "b", "--mine=maybe");
-	REFUSED("`kettle submit` takes no further argument `g`.", "submit", "f", "g");
+	REFUSED("--mine must be true or false, not `maybe`.", "leaderboard", "show", "b", "--mine=maybe");
+	REFUSED("`kettle submit` takes no further arguments, but got `g`.", "submit", "f", "g");
 	REFUSED("The value of --leaderboard is not valid UTF-8.", "submit", "f", "--leaderboard", "\xff");
 }
 

@@ -118,17 +118,17 @@ test_update(void **arg)
 	assert_string_equal(state->out,
 		"Remark: Odd.\n"
 		"Updated leaderboard vectoradd: task, deadline and code.\n"
-		"Scores so far count no more (12 places): the rankings begin anew with submission 31.\n"
-		"1 job is queued or running, and ends on the version before.\n");
+		"Earlier scores no longer count (12 places): the rankings start again with submission 31.\n"
+		"1 job is queued or running, and uses the previous version.\n");
 	cli_host_answer(&state->host, "leaderboard.update",
 		json_pack("{s:[s], s:s, s:i, s:{s:s}}", "changes", "task", "scores", "kept", "open", 2, "leaderboard", "name",
 			"vectoradd"));
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 0);
-	HAS(state->out, "Scores so far still count.\n2 jobs are queued or running, and end on the version before.\n");
+	HAS(state->out, "Earlier scores still count.\n2 jobs are queued or running, and use the previous version.\n");
 	cli_host_answer(&state->host, "leaderboard.update",
 		json_pack("{s:[], s:{s:s}}", "changes", "leaderboard", "name", "vectoradd"));
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 0);
-	assert_string_equal(state->out, "Leaderboard vectoradd is already like that.\n");
+	assert_string_equal(state->out, "Leaderboard vectoradd already has these settings.\n");
 	cli_host_refuse(&state->host, "leaderboard.update", KETTLE_ECONFLICT, "It would; say `force` if that is meant.");
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 2);
 	assert_string_equal(state->err, "kettle: It would; say `--force` if that is meant.\n");
@@ -314,7 +314,7 @@ test_limits(void **arg)
 		&state->host, "leaderboard.rate_limit", json_pack("{s:s, s:[]}", "leaderboard", "vectoradd", "limits"));
 	assert_int_equal(RUN(state, "leaderboard", "rate-limit", "vectoradd", "--remove"), 0);
 	assert_string_equal(called(state), "leaderboard.rate_limit");
-	assert_string_equal(state->out, "Leaderboard vectoradd has no such rate limit any more.\n");
+	assert_string_equal(state->out, "Leaderboard vectoradd no longer has this rate limit.\n");
 }
 
 static void
@@ -325,7 +325,7 @@ test_invites(void **arg)
 		json_pack("{s:[s, s], s:[s, s]}", "leaderboards", "a", "b", "codes", "abc", "def"));
 	assert_int_equal(RUN(state, "invite", "create", "a", "b", "--count", "2"), 0);
 	assert_string_equal(
-		state->out, "Each of these opens a and b to one user, by `kettle leaderboard join CODE`:\nabc\ndef\n");
+		state->out, "Each code opens a and b to one user, with `kettle leaderboard join CODE`:\nabc\ndef\n");
 	cli_host_answer(&state->host, "invite.list",
 		json_pack("{s:i, s:[{s:s, s:s, s:s, s:s, s:[s]}, {s:s, s:n, s:n, s:s, s:[s, s]}]}", "count", 5, "invites",
 			"code", "abc", "user_name", "alice", "claimed_at", "2026-07-02T10:00:00.000Z", "created_at",
@@ -341,7 +341,7 @@ test_invites(void **arg)
 	assert_string_equal(state->out, "Revoked the invite: alice no longer sees a, unless another invite allows it.\n");
 	cli_host_answer(&state->host, "leaderboard.join", json_pack("{s:s, s:[s]}", "status", "ok", "leaderboards", "a"));
 	assert_int_equal(RUN(state, "leaderboard", "join", "abc"), 0);
-	assert_string_equal(state->out, "You may see a now.\n");
+	assert_string_equal(state->out, "You can now see a.\n");
 }
 
 static void
@@ -359,7 +359,7 @@ test_code(void **arg)
 			"python3", "3.11.2", "packages", "python3", "numpy", "1.24.2", "name", "H100", "units", "tools", "nvcc",
 			"13.0"));
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
-	HAS(state->out, "  The code of others is open here: kettle submission show ID --code\n");
+	HAS(state->out, "  You may read the code of other users: kettle submission show ID --code\n");
 	const json_t *asked = json_array_get(state->host.calls, json_array_size(state->host.calls) - 1);
 	assert_true(json_is_true(json_object_get(json_object_get(asked, "args"), "known")));
 	/* The tools of its devices, and of no others. */

@@ -149,9 +149,8 @@ test_create_refused(void **arg)
 	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where"), 2);
 	assert_int_equal(json_array_size(state->host.calls), 1);
 	HAS(state->err, "    T4\n      g++ x\n      x: error: ");
-	HAS(state->err,
-		"kettle: No submission could pass on T4, so nothing is changed; with --no-try it is done all the same. "
-		"It is at fault.\n");
+	HAS(state->err, "kettle: No submission could pass on T4, so nothing was changed; to do it anyway, use --no-try. "
+					"It is at fault.\n");
 	assert_null(strchr(state->err, '\033'));
 }
 
@@ -199,7 +198,7 @@ test_submit(void **arg)
 		"  ✓ ranked run  12.35 µs\n"
 		"    case                mean      best     worst  runs\n"
 		"    size: 9  12.35 ± 0.10 µs  12.00 µs  14.00 µs   100\n"
-		"    uncalibrated: the device has not been measured for this leaderboard, so its times vary more\n"
+		"    uncalibrated: the device is not calibrated for this leaderboard, so its times vary more\n"
 		"  ✓ secret ranked run  12.00 µs\n"
 		"  score 12.35 ± 0.10 µs, rank 1 of 3\n"
 		"\n"
@@ -574,9 +573,9 @@ test_calibrate(void **arg)
 	assert_json(state->host.filter, "{\"task_run\":true}");
 	assert_string_equal(state->out, "CPU.0: calibrated\n"
 									"  remark: py: no python\n"
-									"  cpu-c-1  101.0 µs  (+1.00 % against before)\n"
-									"  Earlier scores stay as they are until their submissions are run again.\n"
-									"CPU.1: is calibrated already; --force does it again\n"
+									"  cpu-c-1  101.0 µs  (+1.00 % from the last calibration)\n"
+									"  Earlier scores stay as they are until their submissions are rerun.\n"
+									"CPU.1: is already calibrated; --force measures it again\n"
 									"  cpu-c-1  99.00 µs\n"
 									"  leaderboard matmul: 1 calibrator of its own\n"
 									"GPU.0: it does not answer\n");
@@ -600,7 +599,7 @@ test_queue_place(void **arg)
 	assert_json(called(state, 0, "queue.place"), "{\"job\":[70,71,72,73]}");
 	assert_string_equal(state->out, "Job 70 on CPU: next, of 1 that waits.\n"
 									"Job 71 on H100: 2 before it, of 5 that wait. No unit is in order.\n"
-									"Job 72 on H100 waits beside the queue. It needs 2 devices.\n"
+									"Job 72 on H100 waits outside of the queue. It needs 2 devices.\n"
 									"Job 73 is not queued.\n");
 }
 
@@ -655,8 +654,8 @@ test_help(void **arg)
 		{"leaderboard", "create", "--help", NULL}, {"help", "leaderboard", "create", NULL}};
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		assert_int_equal(RUN(state, forms[i][0], forms[i][1], forms[i][2]), 0);
-		HAS(state->out, "usage: kettle leaderboard create NAME --task PATH [--deadline WHEN] [--device DEVICE]…"
-						" [--lang LANG] [--no-try]\n\n"
+		HAS(state->out, "usage: kettle leaderboard create NAME --task PATH [--deadline WHEN]\n"
+						"                                 [--device DEVICE]… [--lang LANG] [--no-try]\n\n"
 						"makes a leaderboard of a task\n\n"
 						"The devices of the task are taken where none is named.\n\n"
 						"Arguments\n"
@@ -671,6 +670,14 @@ test_help(void **arg)
 	assert_int_equal(RUN(state, "leaderboard", "--help"), 0);
 	HAS(state->out, "usage: kettle leaderboard COMMAND [ARGUMENT…]\n\nCommands\n  leaderboard create NAME\n");
 	assert_null(strstr(state->out, "submission"));
+	static const char *const own[][3] = {
+		{"completion", "--help"}, {"completion", "bash", "-h"}, {"help", "completion"}};
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		assert_int_equal(RUN(state, own[i][0], own[i][1], own[i][2]), 0);
+		HAS(state->out, "usage: kettle completion bash|zsh|fish\n\n");
+	}
+	assert_int_equal(RUN(state, "serve", "--help"), 0);
+	HAS(state->out, "usage: kettle serve\n");
 	assert_int_equal(RUN(state, "help", "leaderbord"), 2);
 	assert_int_equal(RUN(state, "help", "--manual"), 0);
 	HAS(state->out, ".SH COMMANDS\n.TP\n.B kettle leaderboard create NAME \\-\\-task PATH [");
@@ -682,10 +689,10 @@ test_local(void **arg)
 	struct state *state = *arg;
 	cli_host_answer(&state->host, "task.check",
 		json_pack("{s:[{s:s, s:b, s:s, s:i, s:i, s:[s]}, {s:s, s:b, s:s}], s:b}", "tasks", "path", "a", "ok", 1, "lang",
-			"cpp", "tests", 3, "benchmarks", 1, "remarks", "Odd.", "path", "b", "ok", 0, "error", "b/task.yml:3: wrong",
-			"ok", 0));
+			"cpp", "tests", 3, "benchmarks", 1, "remarks", "Odd.", "path", "b", "ok", 0, "error",
+			"b/task.yml:3:1: wrong", "ok", 0));
 	assert_int_equal(RUN(state, "task", "check", "a", "b"), 2);
-	assert_string_equal(state->out, "a: ok (cpp, 3 tests, 1 benchmark)\n  remark: Odd.\nb: b/task.yml:3: wrong\n");
+	assert_string_equal(state->out, "a: ok (cpp, 3 tests, 1 benchmark)\n  remark: Odd.\nb/task.yml:3:1: wrong\n");
 	assert_json(called(state, 0, "task.check"), "{\"path\":[\"a\",\"b\"]}");
 	cli_host_answer(&state->host, "plugin.test",
 		json_pack("{s:[{s:s, s:b}, {s:s, s:b, s:s}], s:b}", "tests", "name", "loads", "passed", 1, "name", "stops",

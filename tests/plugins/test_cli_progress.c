@@ -112,7 +112,7 @@ test_lines(void **state)
 						   "2\n"
 						   "CPU: ✓ ranked benchmark 1/1  size: 9  12.35 ± 0.10 µs\n"
 						   "CPU: running secret run\n"
-						   "CPU: ✗ secret run: stopped at its limit\n"
+						   "CPU: ✗ secret run: reached its limit\n"
 						   "CPU: ✗ failed\n");
 }
 

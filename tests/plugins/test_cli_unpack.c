@@ -76,6 +76,7 @@ test_unpacks(void **state)
 	json_t *none = NULL;
 	make_zip((const struct entry[]){{"manifest.json", "other", 0}, {NULL, NULL, 0}});
 	assert_int_equal(unpack_zip(folder, ZIP, &none, &err), KETTLE_ECONFLICT);
+	assert_non_null(strstr(err.message, "already exists and is not overwritten"));
 	assert_null(none);
 	AUTO_FREE char *same = contents_of("CPU/profile-0/manifest.json");
 	assert_string_equal(same, "{}");

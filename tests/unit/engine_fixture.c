@@ -83,6 +83,8 @@ add_task(const struct kettle_job *job, const json_t *plan)
 	*task = (struct task){.plan = json_deep_copy(plan)};
 	(void)snprintf(task->ref, sizeof(task->ref), "%s", job->ref);
 	(void)snprintf(task->unit, sizeof(task->unit), "%s", json_string_value(json_object_get(job->unit, "unit")));
+	(void)snprintf(task->name, sizeof(task->name), "%s", job->name);
+	(void)snprintf(task->plan_hash, sizeof(task->plan_hash), "%s", job->plan_hash ? job->plan_hash : "");
 	task->units = 1 + json_array_size(json_object_get(job->unit, "more"));
 	return task;
 }
@@ -167,6 +169,11 @@ fake_submit(void *self, const struct kettle_job *job, const json_t *plan, struct
 	(void)self;
 	const char *unit = json_string_value(json_object_get(job->unit, "unit"));
 	fake.submits++;
+	if (fake.odd) {
+		int odd = fake.odd;
+		fake.odd = 0;
+		return odd;
+	}
 	if (fake.on_submit == REFUSES || (fake.refuses && strcmp(unit, fake.refuses) == 0))
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The fake is not in the mood.");
 	(void)add_task(job, plan);
@@ -209,12 +216,25 @@ fake_recover(void *self, const struct kettle_job *job, const char *handle, struc
 	return 0;
 }
 
+static void
+fake_detach(void *self, const char *ref)
+{
+	(void)self;
+	fake.detaches++;
+	for (size_t i = fake.count; i-- > 0;)
+		if (strcmp(fake.tasks[i].ref, ref) == 0) {
+			json_decref(fake.tasks[i].plan);
+			fake.tasks[i] = fake.tasks[--fake.count];
+		}
+}
+
 static const struct kettle_runner fake_ops = {
 	.size = sizeof(struct kettle_runner),
 	.capacity = fake_capacity,
 	.submit = fake_submit,
 	.cancel = fake_cancel,
 	.recover = fake_recover,
+	.detach = fake_detach,
 	.describe = fake_describe,
 	.same_machine = fake_same_machine,
 	.heartbeat = fake_heartbeat,

@@ -14,7 +14,7 @@
 enum manner { WAITS, AT_ONCE, REFUSES, NEVER };
 
 struct task {
-	char ref[INFLIGHT_REF_SIZE], unit[96], handle[32];
+	char ref[INFLIGHT_REF_SIZE], unit[96], handle[32], name[80], plan_hash[65];
 	json_t *plan;
 	bool cancelled, recovered;
 	size_t units; /* that it got at once */
@@ -24,9 +24,10 @@ struct task {
 struct fake {
 	enum manner on_submit, on_cancel, on_recover;
 	bool cancel_ends_all;
+	int odd;             /* what submit returns without a sentence, for once; 0: nothing */
 	const char *refuses; /* label of the one unit that refuses */
 	struct task tasks[WORLD_TASKS_MAX];
-	size_t count, submits, cancels, recovers;
+	size_t count, submits, cancels, recovers, detaches;
 	unsigned slots, prefetch;
 	bool same_machine;       /* all units are one machine's */
 	json_t *facts;           /* what its machines say; NULL: nothing */

@@ -44,11 +44,11 @@ find_execconfig_file(const char *path)
 }
 
 static int
-check_section(const json_t *section, const char *name, const json_t *lines, struct kettle_error *err)
+check_section(const json_t *section, const char *name, const json_t *places, struct kettle_error *err)
 {
 	AUTO_JSON json_t *schema = NULL;
 	int rc = schema_load(exec_schema_text, &schema, err);
-	return rc == 0 ? schema_check(schema, section, name, lines, err) : rc;
+	return rc == 0 ? schema_check(schema, section, name, places, err) : rc;
 }
 
 static int
@@ -56,15 +56,15 @@ read_execconfig_file(struct execconfig *config, struct kettle_error *err)
 {
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	AUTO_JSON json_t *lines = NULL;
+	AUTO_JSON json_t *places = NULL;
 	int rc = file_read(config->file, YAML_MAX_BYTES, &text, &size, err);
 	if (rc == 0)
-		rc = yaml_parse(config->file, text, size, &config->root, &lines, err);
+		rc = yaml_parse(config->file, text, size, &config->root, &places, err);
 	if (rc == 0 && json_is_null(config->root)) {
 		json_decref(config->root);
 		config->root = json_object();
 	}
-	return rc == 0 ? check_section(config->root, config->file, lines, err) : rc;
+	return rc == 0 ? check_section(config->root, config->file, places, err) : rc;
 }
 
 /* Applies --settings, whose keys are those of the file. */

@@ -11,12 +11,18 @@
 extern "C" {
 #endif
 
+#define KETTLE_EVENTS_OPEN 64 /* events that are handed to one frontend before it has dealt with the first of them */
+
 struct kettle_frontend {
 	uint32_t size;
 	/*
-	 * A stored event, in order, over restarts (the core keeps a cursor for each frontend); only while `kettle serve` runs.
-	 * After a crash the last page may be repeated: a frontend that must not act twice stores the event's `seq`.
-	 * NULL: not interested.
+	 * A stored event, in order, over restarts; only while `kettle serve` runs. Borrowed for the call. The frontend says
+	 * host->event_done with the event's `seq` when it has dealt with it, in this call or later, in any order: for example
+	 * when its message has arrived. Up to KETTLE_EVENTS_OPEN events are open at once; then the next comes when the oldest of
+	 * them is done. After a restart, a crash too, every event comes again from the oldest on that was not done when the
+	 * engine ended (or whose event_done was not yet stored), in order, also those after it that were done: a frontend that
+	 * must not act twice keeps their `seq` in its state. A frontend that is new begins with the next event. NULL: not
+	 * interested.
 	 */
 	void (*event)(void *self, const json_t *event);
 	/*

@@ -20,6 +20,11 @@ extern "C" {
  * with _take in its name is stolen (also if the call fails). Arguments of callbacks are borrowed.
  *
  * Errors. 0, or a negative kettle_errno with the sentence in *err.
+ *
+ * Callbacks. A function that returns an error calls nothing, and has not kept `arg`. Otherwise each done, after and ended is
+ * called exactly once, never before the function returns, and `arg` is not used any more when it has returned: it may be
+ * freed there. Each of them may be NULL: then the end is not reported, and an error is logged. What was begun and has not
+ * ended when the engine closes is answered with KETTLE_ECANCELED, before destroy is called.
  */
 struct kettle_host;
 struct kettle_timer;   /* opaque; the host owns it until timer_stop */
@@ -49,6 +54,61 @@ struct kettle_spawn {
 	void *arg;
 };
 
+/* One header of an answer: the name in lower case, the value as it was received, without the blanks around it. */
+struct kettle_http_header {
+	const char *name, *value;
+};
+
+/* The answer to an HTTP request; borrowed for the callback. */
+struct kettle_http_answer {
+	uint32_t size;                            /* sizeof(struct kettle_http_answer) of the host */
+	int status;                               /* 200 to 599; 404 is an answer like any other */
+	const char *url;                          /* that gave it, after redirects */
+	const struct kettle_http_header *headers; /* in the order of the answer; a name may come several times */
+	size_t headers_count;
+	const void *body;   /* with a NUL behind it; NULL: it is in the request's answer_file */
+	uint64_t body_size; /* bytes of the body, decoded where the server compressed it; the headers are the server's */
+};
+
+/* The end of a request: err->code is 0 and answer is set, or err says what failed and answer is NULL. Both are borrowed. */
+typedef void (*kettle_http_fn)(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer);
+
+/*
+ * An HTTP request. Everything is copied by the call, files are opened after it. 0 or NULL in a member gives its default.
+ *
+ * A request whose method changes things (POST, PATCH and unknown ones) is sent once: `retries`, which is for the caller to
+ * set, says that it may be sent again. A failed connection and the statuses 408, 429, 500, 502, 503 and 504 are tried
+ * again, after what the server's Retry-After says, or else after a random time that doubles with each attempt (0 to 0.5 s,
+ * 0 to 1 s, … 30 s). A wait that would go beyond total_ms is not begun: the last answer or error is the result.
+ *
+ * A redirect to another host, port or scheme takes along no header but Accept, Accept-Language, Content-Type, Range and
+ * User-Agent, so no Authorization or other credentials; one from https to http is refused. 303 becomes a GET, and so do
+ * 301 and 302 after a POST; all others keep method and body.
+ */
+struct kettle_http_request {
+	uint32_t size;      /* sizeof(struct kettle_http_request) */
+	const char *method; /* default "GET" */
+	const char *url;    /* http:// or https://, in ASCII, without user and password */
+	const char *const
+		*headers; /* NULL-terminated "Name: value"; those of the connection (Host, Content-Length, …) are the host's */
+	const void *body; /* at most 8 MiB */
+	size_t body_size;
+	const char *body_file; /* instead of body: a regular file that is sent as it is read */
+	const char
+		*answer_file; /* created for the body of an answer with a status of 2xx, with mode 0600; it must not exist, and
+								is removed again if there is no such answer. Bodies of other statuses come in memory */
+	size_t max_headers; /* bytes of all headers; default 64 KiB. There may be 256 of them */
+	uint64_t
+		max_body; /* bytes, decoded; default 16 MiB, with answer_file 1 GiB. Beside a file: at most 1 MiB in memory */
+	uint32_t connect_ms;     /* for name, connection and TLS; default 10,000 */
+	uint32_t total_ms;       /* for all of it, with redirects and retries; default 60,000 */
+	uint32_t max_redirects;  /* default 0: a redirect is an answer */
+	uint32_t retries;        /* further attempts; default 0 */
+	const char *unix_socket; /* the path of a socket to connect to, in place of the URL's host and port */
+	kettle_http_fn done;     /* exactly once, never before http returns; NULL is allowed */
+	void *arg;
+};
+
 /*
  * The table. New members are appended: a plugin checks `size` before it uses one that is newer than the oldest version
  * that it supports. None of them is NULL.
@@ -62,12 +122,13 @@ struct kettle_host {
 	/* Writes one line. [any] */
 	void (*log)(const struct kettle_host *, enum kettle_log_level, const char *format, ...)
 		__attribute__((format(printf, 3, 4)));
-	/* Runs fn(arg) on the loop thread, in the order of the posts of one thread. [any] */
+	/* Runs fn(arg) on the loop thread, in the order of the posts of one thread. KETTLE_ECANCELED: the engine has closed. [any] */
 	int (*post)(const struct kettle_host *, kettle_fn fn, void *arg);
 	/* Runs work(arg), which may block, on a thread of the pool, then after(arg) on the loop thread. */
 	int (*work)(const struct kettle_host *, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);
 
-	/* Calls fn after delay_ms, then every repeat_ms (0: once; the timer then frees itself after fn). */
+	/* Calls fn after delay_ms, then every repeat_ms (0: once; the timer then frees itself after fn). arg is used until
+	 * timer_stop, or until fn of a timer that fires once has returned. */
 	int (*timer_start)(const struct kettle_host *, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 		struct kettle_timer **ret_timer, struct kettle_error *err);
 	/* Stops and frees; NULL is allowed. fn is not called any more. */
@@ -84,12 +145,19 @@ struct kettle_host {
 	void (*process_kill)(const struct kettle_host *, struct kettle_process *, int signal);
 
 	/*
-	 * The plugin's durable key-value store. Keys are at most 200 bytes, values any JSON up to 1 MiB;
-	 * value NULL in settings_put removes. done comes after the commit.
+	 * The plugin's durable key-value store. A key has 1 to 200 bytes of UTF-8, a value is any JSON up to 1 MiB; value NULL in
+	 * state_put removes. done comes after the commit. A key or value that is too large: KETTLE_ETOOBIG. The result of
+	 * state_get is the value, or JSON null.
 	 */
-	int (*settings_get)(const struct kettle_host *, const char *key, kettle_answer done, void *arg);
-	int (*settings_put)(
-		const struct kettle_host *, const char *key, const json_t *value, kettle_answer done, void *arg);
+	int (*state_get)(const struct kettle_host *, const char *key, kettle_answer done, void *arg);
+	int (*state_put)(const struct kettle_host *, const char *key, const json_t *value, kettle_answer done, void *arg);
+	/*
+	 * A page of the keys that begin with prefix (NULL: all) and come after `after` (NULL: from the first), in the order of
+	 * their bytes: {"items": [{"key", "value"}], "more": whether there are further ones}; at most limit of them (0: 1000,
+	 * which is the most), and about 4 MiB.
+	 */
+	int (*state_list)(const struct kettle_host *, const char *prefix, const char *after, unsigned limit,
+		kettle_answer done, void *arg);
 
 	/*
 	 * Calls a command of the core (see commands) on behalf of an actor:
@@ -107,8 +175,14 @@ struct kettle_host {
 	 */
 	int (*subscribe)(const struct kettle_host *, const json_t *actor, const json_t *filter, int64_t after,
 		kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err);
-	void (*unsubscribe)(
-		const struct kettle_host *, uint64_t id); /* [any]; fn may still come once from another thread's view */
+	/*
+	 * Ends a subscription. Called on the loop thread it holds at once: fn is not called any more. Called on another one, fn
+	 * may still be called until ended(ended_arg) is. KETTLE_ECANCELED: the engine has closed, and fn is not called any more.
+	 * The arg of subscribe may be freed as soon as fn is not called any more. [any]
+	 */
+	int (*unsubscribe)(const struct kettle_host *, uint64_t id, kettle_fn ended, void *ended_arg);
+	/* For frontends; see frontend.h: the event with this number is dealt with. KETTLE_ECANCELED: the engine has closed. [any] */
+	int (*event_done)(const struct kettle_host *, int64_t seq);
 
 	/* For runners; see runner.h. `job` is the reference that submit was given. */
 	void (*job_event)(const struct kettle_host *, const char *job, const json_t *event);
@@ -116,7 +190,38 @@ struct kettle_host {
 	int (*job_handle)(const struct kettle_host *, const char *job, const char *handle, kettle_answer done, void *arg);
 	/* The one completion of an accepted job; a second one, or one of an unknown job, is logged and dropped. */
 	void (*job_done)(const struct kettle_host *, const char *job, json_t *completion_take);
+
+	/*
+	 * Since 1.3. Sends an HTTP request; names, TLS and files are dealt with on a thread of the host. Up to 64 of a plugin are under way at a
+	 * time, further ones wait for their turn, which does not count as their time. A status of 4xx or 5xx is no error; a
+	 * failure names the server and says what happened, and never holds a header or a query. ret_id may be NULL.
+	 * EINVAL: the request is malformed; ETOOBIG: its body is, or too many wait; EUNAVAIL: this host has no HTTP.
+	 * done gets EUNAVAIL: no answer (no connection, no valid certificate, no time left); EIO: the answer breaks off, is no
+	 * HTTP or redirects without an end, or a file cannot be read or written; ETOOBIG: the answer is over a limit;
+	 * ENOENT, EACCES, ECONFLICT: body_file is missing, may not be read, answer_file exists.
+	 */
+	int (*http)(
+		const struct kettle_host *, const struct kettle_http_request *, uint64_t *ret_id, struct kettle_error *err);
+	/*
+	 * Ends a request: its done is not called any more, so arg may be freed. Any other number is ignored, also one of another plugin.
+	 * What a plugin has not ended when it is destroyed is ended by the host.
+	 */
+	void (*http_cancel)(const struct kettle_host *, uint64_t id);
 };
+
+/* The value of the first header of that name, which is in lower case; NULL: the answer has none. Borrowed. [any] */
+__attribute__((unused)) static const char *
+kettle_http_header(const struct kettle_http_answer *answer, const char *name)
+{
+	for (size_t i = 0; i < answer->headers_count; i++) {
+		const char *a = answer->headers[i].name, *b = name;
+		while (*a && *a == *b)
+			a++, b++;
+		if (*a == *b)
+			return answer->headers[i].value;
+	}
+	return NULL;
+}
 
 #ifdef __cplusplus
 }

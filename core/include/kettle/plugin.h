@@ -19,7 +19,7 @@ extern "C" {
 
 #define KETTLE_PLUGIN_MAGIC 0x4c54544bu /* "KTTL" in little-endian memory */
 #define KETTLE_ABI_MAJOR 1
-#define KETTLE_ABI_MINOR 2
+#define KETTLE_ABI_MINOR 3
 
 enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEND = 3 };
 

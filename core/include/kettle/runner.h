@@ -21,6 +21,11 @@ struct kettle_job {
 	uint64_t deadline_ms; /* the scheduler's limit for build and run together; the scheduler enforces it */
 	const char *spool;    /* a folder of this machine, which the runner makes if needed and in which it stores the
 						   artifacts of steps as STEP/NAME before it completes the job; NULL: none are kept */
+	const char
+		*name; /* for what the job is called on a remote side: "kettle-1f0c9a3e-12.1", another one in each database */
+	/* SHA-256 of the plan's JSON (compact, keys sorted), 64 digits: for a runner that must know later which plan an outcome
+	 * belongs to. recover gets the one that was stored with the handle. NULL: the runner has no recover. */
+	const char *plan_hash;
 };
 
 /*
@@ -28,7 +33,12 @@ struct kettle_job {
  *
  * For every job that submit or recover accepted (returned 0) the runner calls host->job_done exactly once, also after
  * cancel and also when it stops, with a completion. "lost" means that the machine failed and the job may be tried again
- * elsewhere. In between it passes the reports of kettle-exec to host->job_event. Both are in event.schema.json.
+ * elsewhere; with "gone" the remote side just knows nothing of the job, and its unit does not pause. In between the
+ * runner passes the reports of kettle-exec to host->job_event. Both are in event.schema.json.
+ *
+ * Time. The engine gives a job until its plan's limits have passed, first those of building, then those of running. A runner
+ * whose jobs queue on a remote side says {"event": "waiting"} at once, in recover too: then no clock runs until {"event":
+ * "started"}, which begins that of building.
  */
 struct kettle_runner {
 	uint32_t size;
@@ -36,12 +46,20 @@ struct kettle_runner {
 	int (*capacity)(
 		void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
 	int (*submit)(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err);
+	/* Ends the job, which must complete within 30 s; else its unit is disabled. */
 	void (*cancel)(void *self, const char *ref);
 	/*
-	 * After a restart of the engine: the job ran with this handle. 0: it still runs and completes as after submit.
-	 * KETTLE_ENOENT: it is lost; the core runs it again as the next attempt. NULL: always so.
+	 * After a restart of the engine, or after detach: the job ran with this handle, which this runner stored by
+	 * host->job_handle. 0: it still runs and completes as after submit; where that turns out to be wrong it completes as
+	 * "lost". KETTLE_ENOENT: it is lost; the core runs it again as the next attempt. NULL: always so.
 	 */
 	int (*recover)(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err);
+	/*
+	 * The engine stops, or a reload has removed the job's unit: the runner forgets the job, which goes on on the remote side,
+	 * and completes it no more. It is called only for jobs whose handle is stored, and they are found again by recover.
+	 * NULL: such jobs are cancelled and run again.
+	 */
+	void (*detach)(void *self, const char *ref);
 	/* What the unit's machine is: greeting of its kettle-exec (versions, protections, tools), requested once. Calls
 	 * done once. With `brief` (true) in the section it does not wait for the versions of tools. */
 	int (*describe)(void *self, const json_t *unit,

@@ -24,7 +24,7 @@ struct kettle_fake; /* opaque; all functions are called on one thread, that of i
 /* A host for a plugin named `name` (copied). EIO. */
 KETTLE_TESTING_API int kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_error *err);
 /*
- * Ends what the plugin left (timers, children, subscriptions) and closes the loop. 0 if nothing was left, else
+ * Ends what the plugin left (timers, children, subscriptions, HTTP requests) and closes the loop. 0 if nothing was left, else
  * KETTLE_EINTERNAL with a sentence that says what. NULL is allowed.
  */
 KETTLE_TESTING_API int kettle_fake_free(struct kettle_fake *fake, struct kettle_error *err);
@@ -54,10 +54,18 @@ KETTLE_TESTING_API int kettle_fake_commands(struct kettle_fake *fake, const json
  */
 KETTLE_TESTING_API int kettle_fake_event(struct kettle_fake *fake, const json_t *event);
 
+/*
+ * Requests of host->http are sent. Before the first one this sets what the engine's configuration would say (http.proxy,
+ * http.ca_file), so that a test can speak TLS with a server of its own. Copied; NULL: none.
+ */
+KETTLE_TESTING_API void kettle_fake_http(struct kettle_fake *fake, const char *proxy, const char *ca_file);
+
 /* The log: [{"level": "error", "message"}]. Borrowed; only while no other thread logs. */
 KETTLE_TESTING_API const json_t *kettle_fake_log(struct kettle_fake *fake);
 /* The plugin's state: key → value. Borrowed; may be changed. */
 KETTLE_TESTING_API json_t *kettle_fake_state(struct kettle_fake *fake);
+/* The numbers of the events that the plugin said to have dealt with (event_done), in that order. Borrowed. */
+KETTLE_TESTING_API const json_t *kettle_fake_events_done(struct kettle_fake *fake);
 /* The reports of a runner: job → {"events": […], "handle": text or null, "completions": […]}. Borrowed. */
 KETTLE_TESTING_API const json_t *kettle_fake_jobs(struct kettle_fake *fake);
 

@@ -92,6 +92,8 @@ void plot_answer(struct run *run, const json_t *result);
 #define SAVE_MAX_FILES 2000
 /* Writes a new file. ECONFLICT: it exists; EACCES, EINVAL (no such folder), EIO. */
 int save_file(const char *path, const void *data, size_t size, struct kettle_error *err);
+/* The error of a file that could not be created; number: its errno. ECONFLICT and EACCES, EINVAL, EIO as save_file. */
+int save_fail(const char *path, int number, struct kettle_error *err);
 /*
  * Makes a new folder and fills it: files is an object of relative path → contents ({"text"} or
  * {"base64"}). On an error the folder is removed again. ECONFLICT: it exists; EINVAL: a path that

@@ -26,8 +26,8 @@
 #include "cli/text/template.h"
 
 const struct args_option artifacts_options[] = {
-	{"output", 'o', "DIR", "the folder that they are written to; default: submission-ID"},
-	{"list", 0, NULL, "lists the files and fetches none"},
+	{"output", 'o', "DIR", "the folder to write the files to; default: submission-ID"},
+	{"list", 0, NULL, "only list the files"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -85,8 +85,12 @@ write_part(struct artifacts *artifacts, const char *dir, const char *below, cons
 	AUTO_FD int fd = save_open_below(dir, below, artifacts->part ? 0 : O_CREAT | O_EXCL);
 	if (fd >= 0 && !artifacts->part)
 		artifacts->part = xstrdup(below);
+	if (fd < 0 && errno == EEXIST) {
+		AUTO_FREE char *path = path_join(dir, below);
+		return save_fail(path, errno, err);
+	}
 	if (fd < 0 || lseek(fd, (off_t)artifacts->size, SEEK_SET) < 0 || write_all(fd, data, *ret_size) < 0)
-		return kettle_fail(err, errno == EEXIST || errno == ENOTDIR || errno == ELOOP ? KETTLE_ECONFLICT : KETTLE_EIO,
+		return kettle_fail(err, errno == ENOTDIR || errno == ELOOP ? KETTLE_ECONFLICT : KETTLE_EIO,
 			"`%s/%s` cannot be written: %s.", dir, below, strerror(errno));
 	return 0;
 }

@@ -16,12 +16,12 @@
 #define INDENT 4 /* of the lines below a step, columns */
 
 const struct args_option board_task_folder_options[] = {
-	{"output", 'o', "DIR", "writes the files into this folder, which must not exist"},
+	{"output", 'o', "DIR", "write the files to this folder, which must not exist"},
 	{NULL, 0, NULL, NULL},
 };
 
 const struct args_option board_task_file_options[] = {
-	{"output", 'o', "FILE", "writes it to this file, which must not exist"},
+	{"output", 'o', "FILE", "write to this file, which must not exist"},
 	{NULL, 0, NULL, NULL},
 };
 

@@ -11,14 +11,14 @@
 #include "cli/text/template.h"
 
 const struct args_option competition_options[] = {
-	{"set", 0, "NAME", "only the set of this name, or of the file of this name"},
+	{"set", 0, "NAME", "only the set with this name or file name"},
 	{NULL, 0, NULL, NULL},
 };
 
 /* "  create vectoradd: devices CPU; deadline 2026-12-31" */
-static const char step_template[] =
-	"{action=update?  change {*name}: {changes}|  create {*name} on {devices:and}; deadline {deadline?{deadline}|none}}"
-	"{differs?; the task runs differently: {differs}{scores=left?; {ranked} places in the rankings are given up}}\n";
+static const char step_template[] = "{action=update?  change {*name}: {changes}|  create {*name} on {devices:and}; "
+									"deadline {deadline?{deadline}|none}}{differs?; the task runs differently: "
+									"{differs}{scores=left?; {ranked} places in the rankings are lost}}\n";
 
 /* Prints what is skipped or wrong, and why. */
 static void
@@ -56,7 +56,7 @@ competition_render(struct run *run, const json_t *result)
 {
 	static const char *const lists[][2] = {{"created", "created"}, {"updated", "changed"}, {"unchanged", "unchanged"},
 		{"skipped", "skipped"}, {"errors", "wrong"}};
-	const char *between = member_true(result, "dry_run") ? "Dry run, nothing is changed. It would be: " : "";
+	const char *between = member_true(result, "dry_run") ? "Dry run: nothing was changed. It would be: " : "";
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		size_t count = json_array_size(json_object_get(result, lists[i][0]));
 		if (count == 0)
@@ -64,7 +64,7 @@ competition_render(struct run *run, const json_t *result)
 		fprintf(run->term.out, "%s%zu %s", between, count, lists[i][1]);
 		between = ", ";
 	}
-	fputs(strcmp(between, ", ") == 0 ? ".\n" : "There are no problems in the file.\n", run->term.out);
+	fputs(strcmp(between, ", ") == 0 ? ".\n" : "The file names no problems.\n", run->term.out);
 }
 
 static void

@@ -17,7 +17,7 @@
 #include "cli/text/template.h"
 
 const struct args_option export_options[] = {
-	{"output", 'o', "FILE", "writes the lines to this file, which it replaces"},
+	{"output", 'o', "FILE", "write the lines to this file, which is replaced if it exists"},
 	{NULL, 0, NULL, NULL},
 };
 

@@ -12,7 +12,7 @@
 #include "base/json_access.h"
 
 const struct args_option plot_options[] = {
-	{"output", 'o', "FILE", "writes it to this file, NAME.svg or NAME.png, which must not exist"},
+	{"output", 'o', "FILE", "write to this file, NAME.svg or NAME.png, which must not exist"},
 	{NULL, 0, NULL, NULL},
 };
 

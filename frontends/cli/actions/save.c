@@ -21,7 +21,7 @@
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define A_FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-static int
+int
 save_fail(const char *path, int number, struct kettle_error *err)
 {
 	if (number == EEXIST)

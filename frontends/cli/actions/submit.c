@@ -13,13 +13,13 @@
 #include "cli/run/follow.h"
 
 const struct args_option submit_options[] = {
-	{"output", 'o', "FILE", "writes the report (with --json the document) to this file as well"},
-	{"file-name", 0, "NAME", "what the submission is called when FILE is - (standard input)"},
+	{"output", 'o', "FILE", "also write the report (with --json: the document) to this file"},
+	{"file-name", 0, "NAME", "the file name of the submission if FILE is - (standard input)"},
 	{NULL, 0, NULL, NULL},
 };
 
 const struct args_option task_run_options[] = {
-	{"output", 'o', "FILE", "writes the report (with --json the document) to this file as well"},
+	{"output", 'o', "FILE", "also write the report (with --json: the document) to this file"},
 	{NULL, 0, NULL, NULL},
 };
 

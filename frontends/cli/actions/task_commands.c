@@ -15,11 +15,19 @@
 #include "cli/text/template.h"
 
 const struct args_option task_pack_options[] = {
-	{"output", 'o', "FILE", "the zip, which must not exist; default: NAME.zip here"},
+	{"output", 'o', "FILE", "the zip to write, which must not exist; default: NAME.zip in the current folder"},
 	{NULL, 0, NULL, NULL},
 };
 
 /* ---- check ---- */
+
+/* Whether the error begins with the path of the task, so that a terminal or an editor finds the place. */
+static bool
+names_path(const json_t *entry)
+{
+	const char *path = member_text(entry, "path");
+	return *path && strncmp(member_text(entry, "error"), path, strlen(path)) == 0;
+}
 
 void
 task_check_render(struct run *run, const json_t *result)
@@ -31,7 +39,10 @@ task_check_render(struct run *run, const json_t *result)
 		bool ok = member_true(entry, "ok");
 		if (ok && run->quiet)
 			continue;
-		template_put(term, "{problem?  {*problem} in }{path}: {ok?|{!error}}", entry, NULL);
+		if (!member_string(entry, "problem") && names_path(entry))
+			template_put(term, "{!error}", entry, NULL);
+		else
+			template_put(term, "{problem?  {*problem} in }{path}: {ok?|{!error}}", entry, NULL);
 		if (ok) {
 			term_put(term, STYLE_GREEN, "ok");
 			template_put(term,
@@ -73,7 +84,7 @@ put_solution(const struct term *term, const json_t *solution)
 						   : "? ");
 	template_put(term, "{name}: ", solution, NULL);
 	if (json_is_false(ok))
-		template_put(term, "expected {expected?`{expected:word}`|that it does not pass}, got ", solution, NULL);
+		template_put(term, "expected {expected?`{expected:word}`|a failure}, got ", solution, NULL);
 	template_put(term, "{found=compile?a compile error|{found:word}}{score?, {score:seconds}}", solution, NULL);
 	if (json_is_null(ok))
 		fputs(", undecided in this mode", term->out);

@@ -20,17 +20,10 @@
 #include "base/file.h"
 #include "base/io.h"
 #include "base/xalloc.h"
+#include "base/zip_cleanup.h"
 
 #define CHUNK 65536
 #define UNIX_MODE_SHIFT 16 /* of the mode in the external attributes */
-
-static void
-end_zip(zip_t **zip)
-{
-	if (*zip)
-		zip_discard(*zip);
-}
-#define AUTO_ZIP __attribute__((cleanup(end_zip)))
 
 static void
 end_entry(zip_file_t **entry)
@@ -129,8 +122,10 @@ unpack_entry(
 		return kettle_fail(err, KETTLE_EINVAL, "The zip is damaged.");
 	AUTO_FREE char *below = path_join(folder, stat.name), *path = path_join(dir, below);
 	AUTO_FD int fd = save_open_below(dir, below, O_CREAT | O_EXCL);
+	if (fd < 0 && errno == EEXIST)
+		return save_fail(path, errno, err);
 	if (fd < 0)
-		return kettle_fail(err, errno == EEXIST || errno == ENOTDIR || errno == ELOOP ? KETTLE_ECONFLICT : KETTLE_EIO,
+		return kettle_fail(err, errno == ENOTDIR || errno == ELOOP ? KETTLE_ECONFLICT : KETTLE_EIO,
 			"`%s` cannot be written: %s.", path, strerror(errno));
 	int rc = copy_entry(zip, index, stat.size, fd, path, err);
 	if (rc < 0)

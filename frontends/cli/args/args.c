@@ -20,13 +20,13 @@
 const struct args_option args_globals[] = {
 	{"config", 0, "FILE", "the configuration (KETTLE_CONFIG; default: the user's, then the system's, if they exist)"},
 	{"db", 0, "FILE", "the database (KETTLE_DB); commands that only read do not create it"},
-	{"user", 0, "NAME", "acts as this user on a local database (KETTLE_USER; default: the login name)"},
-	{"json", 0, NULL, "one JSON document on standard output and nothing else (KETTLE_JSON)"},
-	{"quiet", 0, NULL, "nothing but the last line, and why something failed (KETTLE_QUIET)"},
-	{"log-format", 0, "text|json|journal", "how the log is written (KETTLE_LOG_FORMAT)"},
-	{"log-level", 0, "error|warning|info|debug", "what the log leaves out (KETTLE_LOG_LEVEL)"},
-	{"help", 'h', NULL, "this help, also of a command"},
-	{"version", 0, NULL, "the version"},
+	{"user", 0, "NAME", "act as this user on a local database (KETTLE_USER; default: the login name)"},
+	{"json", 0, NULL, "print one JSON document on standard output and nothing else (KETTLE_JSON)"},
+	{"quiet", 0, NULL, "print only the last line, and why something failed (KETTLE_QUIET)"},
+	{"log-format", 0, "text|json|journal", "the format of the log (KETTLE_LOG_FORMAT)"},
+	{"log-level", 0, "error|warning|info|debug", "the least important messages that are logged (KETTLE_LOG_LEVEL)"},
+	{"help", 'h', NULL, "show help, also for a command"},
+	{"version", 0, NULL, "show the version"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -156,7 +156,7 @@ args_following(const json_t *table, int words, const char *const *argv)
 	json_array_foreach(table, i, command) {
 		const char *rest;
 		char word[ARGS_NAME_SIZE];
-		if (!starts_with(command, words, argv, &rest))
+		if (member_true(command, "hidden") || !starts_with(command, words, argv, &rest))
 			continue;
 		option_name(rest + (*rest == '.'), word);
 		word[strcspn(word, ".")] = '\0';
@@ -287,7 +287,7 @@ set_flag(struct parser *p, const char *shown, const char *text, json_t **ret_val
 {
 	bool yes = !text || strcmp(text, "true") == 0 || strcmp(text, "yes") == 0;
 	if (!yes && strcmp(text, "false") != 0 && strcmp(text, "no") != 0)
-		return kettle_fail(p->err, KETTLE_EINVAL, "%s is a switch: true or false, not `%s`.", shown, text);
+		return kettle_fail(p->err, KETTLE_EINVAL, "%s must be true or false, not `%s`.", shown, text);
 	*ret_value = json_boolean(yes);
 	return 0;
 }
@@ -415,7 +415,7 @@ positional(struct parser *p, const char *word)
 		p->positionals += !row.repeated;
 		return set_value(p, &row, row.meta, word);
 	}
-	return kettle_fail(p->err, KETTLE_EINVAL, "`kettle %s` takes no further argument `%s`.", p->words, word);
+	return kettle_fail(p->err, KETTLE_EINVAL, "`kettle %s` takes no further arguments, but got `%s`.", p->words, word);
 }
 
 static int

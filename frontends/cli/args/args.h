@@ -95,7 +95,7 @@ bool args_place(const json_t *command, size_t before, struct args_row *ret_row);
 /* The command as it is typed: "leaderboard create". */
 void args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE]);
 
-/* The words that may follow the first ones: an object with them as keys. New reference. */
+/* The words that may follow the first ones, hidden commands left out: an object with them as keys. New reference. */
 json_t *args_following(const json_t *table, int words, const char *const *argv);
 
 #endif

@@ -21,9 +21,9 @@
 #define HELP_INDENT 2
 
 const struct help_own help_own_commands[] = {
-	{"serve", "runs the engine and its frontends until SIGTERM"},
-	{"completion bash|zsh|fish", "prints what makes a shell complete command lines of kettle"},
-	{"help [COMMAND]", "this list, or one command"},
+	{"serve", "run the engine and its frontends until SIGTERM"},
+	{"completion bash|zsh|fish", "print the completion script of a shell"},
+	{"help [COMMAND]", "show the list of commands, or the help of one command"},
 	{NULL, NULL},
 };
 
@@ -96,27 +96,40 @@ usage_argument(FILE *out, const struct args_row *row)
 	fputs(row->repeated ? "…" : "", out);
 }
 
-/* The command with its arguments, "kettle leaderboard show NAME [--mine]". */
+/* The command with its arguments, "kettle leaderboard show NAME [--mine]", in lines of this width; column: of the cursor. */
 static void
-put_synopsis(FILE *out, const json_t *command, const struct args_ui *ui)
+put_synopsis(FILE *out, const json_t *command, const struct args_ui *ui, size_t column, size_t width)
 {
 	char words[ARGS_NAME_SIZE];
 	struct args_row row;
 	args_command_words(command, words);
 	fprintf(out, "kettle %s", words);
+	size_t at = column + strlen("kettle ") + strlen(words), indent = at > width / 2 ? column : at;
 	/* Positional arguments first, as users type them. */
 	for (int options = 0; options < 2; options++)
-		for (size_t i = 0; args_row(command, ui->own, i, &row); i++)
-			if (row.positional == !options)
-				usage_argument(out, &row);
+		for (size_t i = 0; args_row(command, ui->own, i, &row); i++) {
+			if (row.positional == options)
+				continue;
+			AUTO_FREE char *text = NULL;
+			size_t size = 0;
+			FILE *memory = term_memory(&text, &size);
+			usage_argument(memory, &row);
+			fclose(memory);
+			if (at + term_width(text) > width) {
+				fprintf(out, "\n%*s", (int)indent, "");
+				at = indent;
+			}
+			fputs(text, out);
+			at += term_width(text);
+		}
 }
 
 void
-help_usage(FILE *out, const json_t *command, const struct args_ui *ui)
+help_usage(const struct term *term, const json_t *command, const struct args_ui *ui)
 {
-	fputs("usage: ", out);
-	put_synopsis(out, command, ui);
-	fputc('\n', out);
+	fputs("usage: ", term->out);
+	put_synopsis(term->out, command, ui, strlen("usage: "), line_width(term));
+	fputc('\n', term->out);
 }
 
 /* "NAME" of a positional argument, "-o, --output FILE" of an option. */
@@ -170,7 +183,7 @@ list_rows(
 void
 help_command(const struct term *term, const json_t *command, const struct args_ui *ui)
 {
-	help_usage(term->out, command, ui);
+	help_usage(term, command, ui);
 	fputc('\n', term->out);
 	wrap(term, member_text(command, "help"), 0);
 	if (*member_text(command, "details")) {
@@ -182,6 +195,21 @@ help_command(const struct term *term, const json_t *command, const struct args_u
 	if (member_string(command, "example"))
 		fprintf(term->out, "\nExample: %s\n", member_text(command, "example"));
 	fputs("\n`kettle help` lists the global options.\n", term->out);
+}
+
+bool
+help_own(const struct term *term, const char *name)
+{
+	for (const struct help_own *own = help_own_commands; own->usage; own++) {
+		size_t len = strlen(name);
+		if (len == 0 || strcspn(own->usage, " ") != len || strncmp(own->usage, name, len) != 0)
+			continue;
+		fprintf(term->out, "usage: kettle %s\n\n", own->usage);
+		wrap(term, own->help, 0);
+		fputs("\n`kettle help` lists the global options.\n", term->out);
+		return true;
+	}
+	return false;
 }
 
 /* A command in a list: its words, its required arguments and its line of help. */
@@ -219,9 +247,11 @@ help_all(const struct term *term, const json_t *table)
 	for (const struct help_own *own = help_own_commands; own->usage; own++)
 		definition(term, own->usage, own->help);
 	list_rows(term, NULL, args_globals, false, "Global options");
-	fputs("\n`kettle help COMMAND` shows its details. Exit status: 0 passed, 1 the submission failed, 2 usage, "
-		  "3 the engine failed.\n",
-		term->out);
+	fputc('\n', term->out);
+	wrap(term,
+		"`kettle help COMMAND` shows its details. Exit status: 0 passed, 1 the submission failed, 2 usage, "
+		"3 the engine failed.",
+		0);
 }
 
 void
@@ -254,6 +284,8 @@ roff(FILE *out, const char *text)
 			fputs("\\e", out);
 		else if (c == '-')
 			fputs("\\-", out);
+		else if (c == 0x2026) /* troff has none for a terminal of ASCII */
+			fputs("\\&...", out);
 		else if (c >= 0x80)
 			fprintf(out, "\\[u%04X]", (unsigned)c);
 		else
@@ -278,7 +310,7 @@ manual_command(FILE *out, const json_t *command, const struct args_ui *ui)
 	size_t size = 0;
 	struct args_row row;
 	FILE *memory = term_memory(&usage, &size);
-	put_synopsis(memory, command, ui);
+	put_synopsis(memory, command, ui, 0, SIZE_MAX);
 	fclose(memory);
 	fputs(".TP\n.B ", out);
 	roff(out, usage);
@@ -330,25 +362,25 @@ help_manual(FILE *out, const json_t *table, const struct args_ui *uis)
 static const char reference_head[] =
 	"# Commands\n"
 	"\n"
-	"All commands of Kettle, generated from the core's command table by `make update-manual`. Every frontend\n"
-	"offers this table: on the command line `leaderboard.create` is `kettle leaderboard create`, and `--json`\n"
-	"prints the answer as it is described here. The core checks rights, limits and deadlines, for every\n"
-	"frontend alike.\n"
+	"This page lists all commands of Kettle. `make update-manual` generates it from the core's command table.\n"
+	"Every frontend offers the same commands: on the command line, `leaderboard.create` is\n"
+	"`kettle leaderboard create`, and `--json` prints the answer as described here. The core checks rights,\n"
+	"limits and deadlines for all frontends.\n"
 	"\n"
-	"**Rights.** `anybody`: every user; objects that belong to a user or are closed have further checks.\n"
+	"**Rights.** `anybody`: every user; commands on objects that belong to a user or are closed check more.\n"
 	"`creator`: users who may create leaderboards; for an existing leaderboard, its creator and admins.\n"
-	"`admin`: admins. A banned user may read and not write.\n"
+	"`admin`: admins. A banned user may read but not change anything.\n"
 	"\n"
-	"**Kinds.** `read`: reads committed state. `write`: answers after its commit, with an event where\n"
+	"**Kinds.** `read`: reads committed state. `write`: answers after its commit, and emits an event if\n"
 	"something has changed. `engine`: runs in the process that holds the database. `local`: runs in the\n"
 	"calling process, without a database, and so not over a network.\n"
 	"\n"
-	"**Types.** `board`, `device`: a name, without case. `id`: a number. `when`: a date (its end, UTC), a date\n"
-	"and time, `+30d`, `+12h`, `+90m`, or `none`. `file`: `{\"name\", \"base64\"}`, on the command line a\n"
-	"path. `task`: a task as `task.read` answers it, on the command line a path. `path`: a path on the machine\n"
-	"of the caller. A repeated argument is a list.\n"
+	"**Types.** `board`, `device`: a name; upper and lower case are the same. `id`: a number. `when`: a date\n"
+	"(its end, UTC), a date and time, `+30d`, `+12h`, `+90m`, or `none`. `file`: `{\"name\", \"base64\"}`; on the\n"
+	"command line, a path. `task`: a task as `task.read` answers it; on the command line, a path. `path`: a path\n"
+	"on the caller's machine. A repeated argument is a list.\n"
 	"\n"
-	"An error is `{\"error\": {\"code\", \"message\"}}`, the message one sentence.\n";
+	"An error is `{\"error\": {\"code\", \"message\"}}`. The message is for people: one sentence, rarely two.\n";
 
 /* Text inside a cell of a table. */
 static void
@@ -412,7 +444,7 @@ put_usage(FILE *out, const json_t *command, const struct args_ui *ui)
 		return;
 	}
 	fputs("\n```\n", out);
-	put_synopsis(out, command, ui);
+	put_synopsis(out, command, ui, 0, SIZE_MAX);
 	fputs("\n```\n", out);
 	for (const struct args_option *o = ui->own; o && o->name; o++) {
 		fputs(o == ui->own ? "\nOnly on the command line: " : "; ", out);

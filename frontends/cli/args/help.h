@@ -19,8 +19,10 @@ void help_all(const struct term *term, const json_t *table);
 void help_group(const struct term *term, const json_t *table, int words, const char *const *argv);
 /* One command: usage, what it does, arguments, options. */
 void help_command(const struct term *term, const json_t *command, const struct args_ui *ui);
-/* Its usage line only. */
-void help_usage(FILE *out, const json_t *command, const struct args_ui *ui);
+/* One that is not in the table. false: there is no such command, and nothing is printed. */
+bool help_own(const struct term *term, const char *name);
+/* The usage of a command only. */
+void help_usage(const struct term *term, const json_t *command, const struct args_ui *ui);
 /* The COMMANDS and GLOBAL OPTIONS sections of kettle(1), in the macros of man(7). */
 void help_manual(FILE *out, const json_t *table, const struct args_ui *uis);
 /* docs/commands.md: every command, hidden ones too, with its arguments, right, kind and answer. */

@@ -46,7 +46,7 @@ render_board_show(struct run *run, const json_t *result)
 			NULL);
 		term_block(term->out, member_text(board, "description"), 2, BOARD_DESCRIPTION_LINES);
 		if (member_true(result, "code_open") && !member_is(board, "code", "owner"))
-			fputs("  The code of others is open here: kettle submission show ID --code\n", term->out);
+			fputs("  You may read the code of other users: kettle submission show ID --code\n", term->out);
 	}
 	json_array_foreach(json_object_get(result, "rankings"), i, page)
 		run_view(run, page);
@@ -66,9 +66,9 @@ devices_listed(struct run *run, const json_t *result)
 }
 
 const struct args_option render_board_show_options[] = {
-	{"format", 0, "table|json|csv", "how to print the rankings; json is --json; default: table"},
-	{"trend", 0, NULL, "how the best scores became better over time instead; with your own where mine is given"},
-	{"of", 0, "USER", "of a trend: also that of this user"},
+	{"format", 0, "table|json|csv", "how to print the rankings; json is the same as --json; default: table"},
+	{"trend", 0, NULL, "show instead how the best scores improved over time; with --mine, also your own"},
+	{"of", 0, "USER", "with --trend: also for this user"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -130,8 +130,8 @@ render_board_show_start(struct run *run)
 		 other = member_true(values, "practice") || json_object_get(values, "offset");
 	if ((of && !trend) || (trend && other)) {
 		(void)kettle_fail(&err, KETTLE_EINVAL,
-			trend ? "--trend shows what counts, all of it: it takes neither --practice nor --offset."
-				  : "--of names a user for --trend.");
+			trend ? "--trend cannot be used with --practice or --offset: it shows everything that counts."
+				  : "--of requires --trend.");
 		run_fail(run, &err);
 		return;
 	}

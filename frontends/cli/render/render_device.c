@@ -30,6 +30,8 @@ list_versions(const json_t *versions, const json_t *packages)
 	const char *name;
 	json_object_foreach((json_t *)versions, name, version) {
 		const json_t *inside = json_object_get(packages, name);
+		if (json_string_length(version) == 0)
+			continue; /* a program of the system, such as sh, that says none */
 		json_array_append_new(list, json_pack("{s:s, s:O, s:o*}", "name", name, "version", version, "packages",
 										inside ? list_versions(inside, NULL) : NULL));
 	}
@@ -49,8 +51,8 @@ render_device_tools(const struct term *term, const json_t *device)
 		AUTO_JSON json_t *shown = json_pack("{s:O, s:o, s:O*}", "name", json_object_get(device, "name"), "tools",
 			list_versions(tools, json_object_get(unit, "packages")), "remarks", json_object_get(device, "remarks"));
 		template_put(term,
-			"\n{name} has {tools@{name} {version}{packages? ({packages@{name} {version}})}}{remarks@@; {}}\n", shown,
-			NULL);
+			"\n{name} has {tools@{name}{version? {version}}{packages? ({packages@{name} {version}})}}{remarks@@; {}}\n",
+			shown, NULL);
 		return;
 	}
 }
@@ -175,7 +177,7 @@ render_queue_positions(struct run *run, const json_t *result)
 		if (!position)
 			template_put(term, "Job {} is not queued.\n", job, NULL);
 		else if (!json_is_integer(json_object_get(position, "place")))
-			template_put(term, "Job {job} on {device} waits beside the queue.{waits? {waits}}\n", position, NULL);
+			template_put(term, "Job {job} on {device} waits outside of the queue.{waits? {waits}}\n", position, NULL);
 		else
 			template_put(term,
 				"Job {job} on {device}: {place?{place} before it|next}, of {length} that wait{place?|{length#s}}."
@@ -196,7 +198,7 @@ put_calibrator(const struct term *term, const char *name, double ns, double befo
 	term_sanitize(term->out, name, 0);
 	fprintf(term->out, "  %s", text);
 	if (isfinite(before) && before > 0)
-		fprintf(term->out, "  (%+.2f %% against before)", 100 * (ns / before - 1));
+		fprintf(term->out, "  (%+.2f %% from the last calibration)", 100 * (ns / before - 1));
 	fputc('\n', term->out);
 }
 
@@ -207,8 +209,8 @@ put_unit(const struct term *term, const json_t *unit)
 	size_t i;
 	json_t *before = json_object_get(unit, "before"), *ns, *board;
 	template_put(term,
-		"{*unit}: {state=failed?{!error}|{state=already?is calibrated already; --force does it again|calibrated}}\n"
-		"{remarks@@  remark: {}\n}",
+		"{*unit}: {state=failed?{!error}|{state=already?is already calibrated; --force measures it "
+		"again|calibrated}}\n{remarks@@  remark: {}\n}",
 		unit, NULL);
 	json_object_foreach(json_object_get(unit, "names"), name, ns)
 		put_calibrator(term, name, json_number_value(ns), member_number(before, name));
@@ -218,7 +220,7 @@ put_unit(const struct term *term, const json_t *unit)
 		fprintf(term->out, "%zu calibrator%s of its own\n", count, count == 1 ? "" : "s");
 	}
 	if (json_is_object(before))
-		fputs("  Earlier scores stay as they are until their submissions are run again.\n", term->out);
+		fputs("  Earlier scores stay as they are until their submissions are rerun.\n", term->out);
 }
 
 void

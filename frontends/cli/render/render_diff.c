@@ -118,7 +118,7 @@ render_submission_diff(struct run *run, const json_t *result)
 	if (!*member_text(result, "diff"))
 		fputs("The code is the same.\n", term->out);
 	if (member_true(result, "truncated"))
-		fputs("The difference is longer; this is its beginning.\n", term->out);
+		fputs("The difference is longer; only its beginning is shown.\n", term->out);
 	if (run->quiet)
 		return;
 	json_array_foreach(json_object_get(result, "devices"), i, device)
@@ -126,6 +126,6 @@ render_submission_diff(struct run *run, const json_t *result)
 	if (json_array_size(json_object_get(result, "devices")) == 0)
 		fputs("\nTimes of different leaderboards are not compared.\n", term->out);
 	else if (!member_true(result, "cases_shown"))
-		fputs("\nThe times of the cases are for the users who submitted them and for the leaderboard's creator.\n",
+		fputs("\nOnly the users who submitted them and the leaderboard's creator can see the times of the cases.\n",
 			term->out);
 }

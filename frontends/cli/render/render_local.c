@@ -87,13 +87,14 @@ render_config_check(struct run *run, const json_t *result)
 	const struct term *term = &run->term;
 	size_t i;
 	const json_t *toolkit;
-	template_put(term, "{warnings@@warning: {}\n}{faults@@error: {}\n}", result, NULL);
-	if (run->quiet)
+	struct term errors = *term;
+	errors.out = stderr;
+	template_put(&errors, "{warnings@@warning: {}\n}{faults@@error: {}\n}", result, NULL);
+	if (run->quiet || !member_true(result, "ok"))
 		return;
 	template_put(term,
-		"{ok?{file?The configuration is valid: {file}|There is no configuration file; these values apply:}"
-		"|The configuration does not fit this machine{file?: {file}}}\n",
-		result, NULL);
+		"{file?The configuration is valid: {file}|There is no configuration file; these values apply:}\n", result,
+		NULL);
 	run_print_json(term, json_object_get(result, "config"));
 	json_array_foreach(json_object_get(result, "toolkits"), i, toolkit)
 		put_toolkit(term, toolkit);

@@ -210,8 +210,8 @@ report_benchmarks(const struct term *term, const json_t *result)
 	if (json_array_size(rows) > 0)
 		TABLE_PRINT(term, columns, rows, 4);
 	if (uncalibrated)
-		fputs("    uncalibrated: the device has not been measured for this leaderboard, so its times vary more\n",
-			term->out);
+		fputs(
+			"    uncalibrated: the device is not calibrated for this leaderboard, so its times vary more\n", term->out);
 	report_compiled(term, result, count);
 	report_wide(term, result, count);
 	for (json_int_t i = 0; i < count; i++) {
@@ -273,7 +273,7 @@ report_throttle(const struct term *term, const json_t *device)
 	if (json_array_size(json_object_get(device, "throttled")) == 0)
 		return;
 	fputs("      ", term->out);
-	term_put(term, STYLE_YELLOW, repeated ? "the device was throttled this time too" : "the device was throttled");
+	term_put(term, STYLE_YELLOW, repeated ? "the device was throttled again" : "the device was throttled");
 	template_put(term, " ({throttled})\n", device, NULL);
 }
 
@@ -291,7 +291,7 @@ report_jit(const struct term *term, json_t *jit)
 	}
 	if (member_int(jit, "compile_ns") >= REPORT_COMPILE_NS)
 		template_put(
-			term, "; at work for {compile_ns:ns}, from {first_ns:ns} to {last_ns:ns} after the start", jit, NULL);
+			term, "; active for {compile_ns:ns}, from {first_ns:ns} to {last_ns:ns} after the start", jit, NULL);
 	template_put(term, "{files?\n}", jit, NULL);
 	term_block(term->out, member_text(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
 }
@@ -355,7 +355,7 @@ report_rerun(const struct term *term, const json_t *job)
 		fputs("  this is a rerun: the earlier verdict counts until it ends\n", term->out);
 	if (!failed)
 		return;
-	fputs("  the rerun came to no verdict, so this one stays:\n", term->out);
+	fputs("  the rerun has no verdict, so this one stays:\n", term->out);
 	term_block(term->out, member_text(failed, "error"), 4, REPORT_OUTPUT_LINES);
 }
 
@@ -426,12 +426,13 @@ summary(struct run *run, const char *title, const json_t *jobs)
 	fputc('\n', term->out);
 }
 
-/* The jobs with the path of the submission that the user typed, so that places in it can be opened. New reference. */
+/* The jobs with places in the submission under the path that the user typed, else its own name. New reference. */
 static json_t *
 with_paths(const struct run *run, const json_t *result, json_t *jobs)
 {
 	const char *source = member_string(result, "source");
 	const char *path = run->file ? run->file : member_string(run->args.values, "file");
+	path = path ? path : member_string(result, "file_name");
 	return source && path ? source_path_put_all(jobs, source, path) : json_incref(jobs);
 }
 
@@ -470,7 +471,7 @@ static const struct part {
 } parts[] = {
 	{"earlier_ns", "earlier", "attempts without a verdict"},
 	{"queue_ns", "queue", "until a unit of the device was free"},
-	{"plan_ns", "plan", "marked as running, and planned"},
+	{"plan_ns", "plan", "planned and marked as running"},
 	{"transfer_ns", "transfer", "to the machine and back"},
 	{"build_ns", "build", "compiled, or found in the cache"},
 	{"prepare_ns", "prepare", "prepare steps"},
@@ -557,8 +558,8 @@ show_timing(struct run *run, const json_t *submission)
 /* ---- submission show and task run ---- */
 
 const struct args_option render_submission_options[] = {
-	{"code", 0, NULL, "the code that was submitted, and nothing else"},
-	{"timing", 0, NULL, "where the time went from acceptance to verdict, and nothing else"},
+	{"code", 0, NULL, "print only the submitted code"},
+	{"timing", 0, NULL, "print only where the time went, from acceptance to verdict"},
 	{NULL, 0, NULL, NULL},
 };
 

@@ -18,6 +18,7 @@
 
 #define NS_PER_S 1e9
 #define SPARKLINE_WIDTH 32
+#define SPARKLINE_LEAST 8
 
 static int64_t
 time_of(const json_t *point)
@@ -36,15 +37,15 @@ height_of(double score, double lowest, double highest)
 
 /* The best score over time, from the first point to the last, as bars of equal time. */
 static void
-put_sparkline(const struct term *term, const json_t *points)
+put_sparkline(const struct term *term, const json_t *points, unsigned width)
 {
 	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	size_t count = json_array_size(points), at = 0;
 	const json_t *first = json_array_get(points, 0), *last = json_array_get(points, count - 1);
 	double highest = value_number(first, "score"), lowest = value_number(last, "score");
 	int64_t begin = time_of(first), end = time_of(last);
-	for (int64_t i = 0; i < SPARKLINE_WIDTH; i++) {
-		int64_t until = begin + (end - begin) * i / (SPARKLINE_WIDTH - 1);
+	for (int64_t i = 0; i < width; i++) {
+		int64_t until = begin + (end - begin) * i / (width - 1);
 		while (at + 1 < count && time_of(json_array_get(points, at + 1)) <= until)
 			at++;
 		double height = height_of(value_number(json_array_get(points, at), "score"), lowest, highest);
@@ -80,13 +81,16 @@ put_series(struct run *run, const json_t *series)
 		COLUMN_RIGHT("change", "{change}"), COLUMN_CUT("user", "{user_name}"), COLUMN_RIGHT("id", "{submission_id}")};
 	const json_t *points = json_object_get(series, "points");
 	AUTO_JSON json_t *rows = trend_rows(points);
+	AUTO_FREE char *name = template_text("  {user_name?{user_name}|best of all users}  ", series, NULL);
+	unsigned used = (unsigned)term_width(name), columns_left = run->term.width > used ? run->term.width - used : 0;
+	unsigned width = run->term.width == 0 || columns_left > SPARKLINE_WIDTH ? SPARKLINE_WIDTH : columns_left;
 	template_put(&run->term, "  {user_name?{*user_name}|best of all users}", series, NULL);
 	if (json_array_size(points) == 0) {
 		fputs("  no ranked run\n", run->term.out);
 		return;
 	}
 	fputs("  ", run->term.out);
-	put_sparkline(&run->term, points);
+	put_sparkline(&run->term, points, width > SPARKLINE_LEAST ? width : SPARKLINE_LEAST);
 	fputc('\n', run->term.out);
 	if ((size_t)member_int(series, "count") > json_array_size(points))
 		fprintf(run->term.out, "    the last %zu of %lld improvements\n", json_array_size(points),

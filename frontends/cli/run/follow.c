@@ -182,7 +182,7 @@ follow_end(struct run *run)
 {
 	struct follow *follow = run->work;
 	if (follow->subscribed)
-		run->host->unsubscribe(run->host, follow->subscription);
+		(void)run->host->unsubscribe(run->host, follow->subscription, NULL, NULL);
 	run->host->timer_stop(run->host, follow->tick);
 	run->host->timer_stop(run->host, follow->check);
 	run->host->timer_stop(run->host, follow->position);

@@ -506,7 +506,7 @@ task_tried(struct run *run, const json_t *result)
 			continue;
 		run_print_log(stderr, one);
 		kettle_fail(&err, KETTLE_EINVAL,
-			"No submission could pass on %s, so nothing is changed; with --no-try it is done all the same. %s",
+			"No submission could pass on %s, so nothing was changed; to do it anyway, use --no-try. %s",
 			member_text(one, "device"), member_text(one, "error"));
 		run_fail(run, &err);
 		return;
@@ -557,7 +557,8 @@ load_next(struct run *run)
 	struct kettle_error err = {0};
 	if (path && strcmp(row.type, "file") == 0 && strcmp(path, "-") == 0 && !args_text(&run->args, "file-name")) {
 		kettle_fail(&err, KETTLE_EINVAL,
-			"What comes from standard input needs a name with the ending of its language: add --file-name NAME.");
+			"What comes from standard input needs a file name with the extension of its language: add --file-name "
+			"NAME.");
 		run_fail(run, &err);
 	} else if (path && strcmp(row.type, "file") == 0) {
 		read_input(run, path, RUN_MAX_FILE, false, file_loaded);
@@ -604,7 +605,7 @@ late_globals(struct run *run, struct kettle_error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(of_main); i++)
 		if (json_object_get(run->args.own, of_main[i]))
 			return kettle_fail(
-				err, KETTLE_EINVAL, "--%s belongs before the command: kettle --%s …", of_main[i], of_main[i]);
+				err, KETTLE_EINVAL, "--%s goes before the command: kettle --%s …", of_main[i], of_main[i]);
 	run->json = run->json || args_flag(&run->args, "json");
 	run->quiet = run->quiet || args_flag(&run->args, "quiet");
 	return 0;
@@ -626,8 +627,10 @@ run_start(const struct kettle_host *host, const json_t *globals, const json_t *c
 	rc = rc ? rc : late_globals(run, &err);
 	if (rc) {
 		run_print_error(&run->term, run->json, &err);
+		struct term to_stderr = run->term;
+		to_stderr.out = stderr;
 		if (!run->json)
-			help_usage(stderr, command, ui);
+			help_usage(&to_stderr, command, ui);
 		run_finish(run, RUN_USAGE);
 	} else if (args_flag(&run->args, "help")) {
 		help_command(&run->term, command, ui);

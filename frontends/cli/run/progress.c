@@ -332,7 +332,7 @@ on_outcome(struct progress *progress, struct device *device, const struct event 
 	if (strcmp(state, "passed") == 0 || strcmp(state, "skipped") == 0 || strcmp(state, "cancelled") == 0)
 		return;
 	snprintf(text, sizeof(text), "%s: %s", step_label(event->step, event->secret),
-		strcmp(state, "limit") == 0 ? "stopped at its limit" : state);
+		strcmp(state, "limit") == 0 ? "reached its limit" : state);
 	print_line(progress, device, STYLE_RED, "✗", text);
 }
 

@@ -35,6 +35,13 @@ line_follows(const char *at, size_t *ret_skip, bool *ret_python)
 	return false;
 }
 
+/* "s.cpp: In function ‘f’:", a line of a compiler of its own. */
+static bool
+scope_follows(const char *text, const char *begin, const char *at)
+{
+	return (begin == text || begin[-1] == '\n') && (strncmp(at, ": In ", 5) == 0 || strncmp(at, ": At ", 5) == 0);
+}
+
 /* Writes the place whose line begins here; returns what is behind it. */
 static const char *
 put_place(struct buf *out, const char *path, const char *at)
@@ -65,12 +72,16 @@ source_path_put(const char *text, const char *name, const char *path)
 			begin -= folder;
 		bool whole = begin == text || !is_name(begin[-1]);
 		at = found + len;
-		if (!whole || !line_follows(at, &skip, &python)) {
+		bool scope = whole && scope_follows(text, begin, at);
+		if (!scope && (!whole || !line_follows(at, &skip, &python))) {
 			buf_add(&out, text, (size_t)(at - text));
 			continue;
 		}
 		buf_add(&out, text, (size_t)(begin - text));
-		at = put_place(&out, path, at);
+		if (scope)
+			buf_adds(&out, path);
+		else
+			at = put_place(&out, path, at);
 	}
 	buf_adds(&out, text);
 	return buf_take(&out);

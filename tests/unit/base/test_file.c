@@ -134,7 +134,7 @@ test_mkdirs(void **state)
 	assert_true(exists(b));
 	assert_int_equal(file_mkdirs(file, 0700, &err), KETTLE_ECONFLICT);
 	assert_int_equal(file_mkdirs(below, 0700, &err), KETTLE_ECONFLICT);
-	assert_non_null(strstr(err.message, "a file is in the way"));
+	assert_non_null(strstr(err.message, "a file has that name"));
 }
 
 static void

@@ -59,8 +59,8 @@ test_block(void **state)
 	expect("#!POPCORNS leaderboard a\n#!POP CORN a\n# popcorn-like\nx = \"#!POPCORN gpus a\"", "{}");
 }
 
-#define ALMOST "this is not read as a directive, which begins with `#!POPCORN` or `//!POPCORN`."
-#define BELOW "directives are read in the comments at the top of the file only; move this one there."
+#define ALMOST "this is not a directive: a directive begins with `#!POPCORN` or `//!POPCORN`."
+#define BELOW "directives are read only in the comments at the top of the file; move this one there."
 
 static void
 test_remarks(void **state)
@@ -81,14 +81,14 @@ test_mistakes(void **state)
 {
 	(void)state;
 	expect("#!POPCORN",
-		"Line 1: a directive is missing after `!POPCORN`; a header may say `leaderboard NAME` and `gpus "
+		"Line 1: a directive is missing after `!POPCORN`; a header can contain `leaderboard NAME` and `gpus "
 		"NAME …`.");
 	expect("#\n#!POPCORN leaderbord a", "Line 2: unknown directive `leaderbord`; did you mean `leaderboard`?");
 	expect("#!POPCORN deadline now",
-		"Line 1: unknown directive `deadline`; a header may say `leaderboard NAME` and `gpus NAME …`.");
-	expect("#!POPCORN leaderboard", "Line 1: `leaderboard` needs the name of a leaderboard behind it.");
+		"Line 1: unknown directive `deadline`; a header can contain `leaderboard NAME` and `gpus NAME …`.");
+	expect("#!POPCORN leaderboard", "Line 1: `leaderboard` must be followed by the name of a leaderboard.");
 	expect("#!POPCORN leaderboard a b", "Line 1: `leaderboard` takes one name, but `b` follows `a`.");
-	expect("#!POPCORN gpus", "Line 1: `gpus` needs the name of at least one device behind it.");
+	expect("#!POPCORN gpus", "Line 1: `gpus` must be followed by the name of at least one device.");
 	expect("#!POPCORN leaderboard a\n//!POPCORN leaderboard a",
 		"Line 2: `leaderboard` is given a second time in the header; give it once.");
 	expect("#!POPCORN gpus a\n#!POPCORN gpu b", "Line 2: `gpu` is given a second time in the header; give it once.");
@@ -103,13 +103,13 @@ test_hostile(void **state)
 	expect("#!POPCORN leaderboard \x1b[31m", "Line 1: a line with `!POPCORN` must be UTF-8 text without control "
 											 "characters.");
 	expect("#!POPCORN leaderboard b\xe2\x80\x8board", "Line 1: a line with `!POPCORN` holds the invisible character "
-													  "U+200B; type the line anew.");
+													  "U+200B; retype the line.");
 	static char code[4096];
 	size_t len = (size_t)snprintf(code, sizeof(code), "#!POPCORN gpus ");
 	memset(code + len, 'a', 200);
-	expect(code, "Line 1: a name in the header is at most 100 bytes long.");
+	expect(code, "Line 1: a name in the header must be at most 100 bytes long.");
 	memset(code + len, 'a', 2000);
-	expect(code, "Line 1: a line with `!POPCORN` is at most 1000 bytes long.");
+	expect(code, "Line 1: a line with `!POPCORN` must be at most 1000 bytes long.");
 	AUTO_FREE char *nul = parse("#!POPCORN gpus a\0b", 18);
 	assert_string_equal(nul, "Line 1: a line with `!POPCORN` must be UTF-8 text without control characters.");
 	char many[400] = "#!POPCORN gpus";

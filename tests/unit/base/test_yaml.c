@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* YAML becomes JSON: types, lines, limits, and everything that is refused. */
+/* YAML becomes JSON: types, places, limits, and everything that is refused. */
 #include <config.h>
 
 #include "base/yaml.h"
@@ -30,12 +30,12 @@ static void
 refused_bytes(const char *text, size_t size, int code, const char *part)
 {
 	struct kettle_error err = {0};
-	json_t *value = NULL, *lines = NULL;
-	int rc = yaml_parse("f.yml", text, size, &value, &lines, &err);
+	json_t *value = NULL, *places = NULL;
+	int rc = yaml_parse("f.yml", text, size, &value, &places, &err);
 	if (rc != code || !strstr(err.message, part))
 		fail_msg("%d \"%s\", not %d and \"%s\"", rc, err.message, code, part);
 	assert_null(value);
-	assert_null(lines);
+	assert_null(places);
 }
 
 static void
@@ -93,9 +93,9 @@ test_aliases(void **state)
 	becomes("- &x {p: 1}\n- &y {p: 2, q: 3}\n- {<<: [*x, *y], r: 4}\n",
 		"[{\"p\":1},{\"p\":2,\"q\":3},{\"r\":4,\"p\":1,\"q\":3}]");
 	becomes("{'<<': 1}", "{\"<<\":1}");
-	refused("a: *x\n", "f.yml:1: the alias `*x` stands for nothing");
-	refused("a: &x [1, *x]\n", "stands for nothing that is complete");
-	refused("a: &x {b: *x}\n", "stands for nothing that is complete");
+	refused("a: *x\n", "f.yml:1:4: the alias `*x` refers to no anchor");
+	refused("a: &x [1, *x]\n", "refers to no anchor that is complete");
+	refused("a: &x {b: *x}\n", "refers to no anchor that is complete");
 	refused("a: {<<: 5}\n", "needs a map");
 	refused("a: {<<: [1]}\n", "needs a map");
 }
@@ -104,25 +104,32 @@ static void
 test_refused(void **state)
 {
 	(void)state;
-	refused("a: 1\nb: 2\na: 3\n", "f.yml:3: the key `a` is given twice.");
+	refused("a: 1\nb: 2\na: 3\n", "f.yml:3:1: the key `a` is given twice.");
 	refused("a: 9223372036854775808\n", "does not fit in 64 bits");
 	refused("a: -99999999999999999999999\n", "does not fit in 64 bits");
 	refused("a: .inf\n", "is not finite");
 	refused("a: -.INF\n", "is not finite");
 	refused("a: .nan\n", "is not finite");
 	refused("a: 1e999\n", "is not finite");
-	refused("\n\na: [1, 2\nb: 3\n", "f.yml:4: this is not YAML");
-	refused("a:\n\tb: 1\n", "f.yml:2: this is not YAML");
-	refused("a: 'open\n", "this is not YAML");
+	refused("\n\na: [1, 2\nb: 3\n", "f.yml:4:2: this is not YAML");
+	refused("a:\n\tb: 1\n", "f.yml:2:1: this is not YAML: a tab cannot indent a line; use spaces.");
+	refused("a: 1\nb: 'open\nc: 2\n",
+		"f.yml:4:1: this is not YAML: while scanning a quoted scalar that begins at line 2, found unexpected end of "
+		"stream.");
+	refused(
+		"a:\n  - {b: @C}\n", "f.yml:2:9: this is not YAML: a value cannot begin with `@`; put the value in quotes.");
+	refused("a: \xc3\xa4\nb: `c`\n",
+		"f.yml:2:4: this is not YAML: a value cannot begin with ```; put the value in quotes.");
+	refused("a: \xc3\xa4\x01\n", "f.yml:1:5: this is not YAML: control characters are not allowed.");
 	refused("? [a]\n: b\n", "a key must be a string");
 	refused("? {a: 1}\n: b\n", "a key must be a string");
-	refused("a: 1\n---\nb: 2\n", "f.yml:2: a second document begins");
+	refused("a: 1\n---\nb: 2\n", "f.yml:2:1: a second document begins");
 	refused("a: !!binary aGk=\n", "the tag tag:yaml.org,2002:binary is not understood");
 	refused("a: !!set {x}\n", "is not understood");
 	refused("&k a: 1\n", "neither an anchor nor a tag");
 	refused("a: \"x\\0y\"\n", "holds a NUL");
 	refused("\"x\\0y\": 1\n", "a key holds a NUL");
-	refused_bytes("a: 1\nb: \xff\n", 10, KETTLE_EINVAL, "f.yml:2: the file is not UTF-8 text");
+	refused_bytes("a: 1\nb: \xff\n", 10, KETTLE_EINVAL, "f.yml:2:4: the file is not UTF-8 text");
 	refused_bytes("a\0b", 3, KETTLE_EINVAL, "not UTF-8 text");
 	refused_bytes("\xff\xfe"
 				  "a\0",
@@ -177,21 +184,21 @@ test_alias_bombs(void **state)
 			buf_printf(&bomb, "*%c,", c - 1);
 		buf_adds(&bomb, "]\n");
 	}
-	refused_bytes(bomb.data, bomb.len, KETTLE_ETOOBIG, "aliases counted as what they stand for");
+	refused_bytes(bomb.data, bomb.len, KETTLE_ETOOBIG, "with aliases expanded");
 	AUTO_FREE char *list = repeat("- &a [", "1,", 1000, "]\n"), *large = repeat(list, "- *a\n", 200000, "");
-	refused_bytes(large, strlen(large), KETTLE_ETOOBIG, "aliases counted as what they stand for");
+	refused_bytes(large, strlen(large), KETTLE_ETOOBIG, "with aliases expanded");
 	/* Few values, but a long one; and as a key. */
 	AUTO_FREE char *text = repeat("- &a ", "x", 500000, "\n"), *texts = repeat(text, "- *a\n", 1000, "");
-	refused_bytes(texts, strlen(texts), KETTLE_ETOOBIG, "aliases stand for more than 8 MiB of text together");
+	refused_bytes(texts, strlen(texts), KETTLE_ETOOBIG, "aliases expand to more than 8 MiB of text");
 	AUTO_FREE char *name = repeat("- &a {", "k", YAML_MAX_KEY, ": 1}\n"), *names = repeat(name, "- *a\n", 30000, "");
-	refused_bytes(names, strlen(names), KETTLE_ETOOBIG, "aliases stand for more than 8 MiB of text together");
+	refused_bytes(names, strlen(names), KETTLE_ETOOBIG, "aliases expand to more than 8 MiB of text");
 	/* A chain of depth: each alias one level further down. */
 	AUTO_BUF struct buf chain = {0};
 	buf_adds(&chain, "- &a0 [1]\n");
 	for (int i = 1; i < 100; i++)
 		buf_printf(&chain, "- &a%d [*a%d]\n", i, i - 1);
 	refused_bytes(chain.data, chain.len, KETTLE_ETOOBIG, "deeper than 64 levels");
-	/* Long keys around many values: the lines must not become gigabytes. */
+	/* Long keys around many values: the places must not become gigabytes. */
 	AUTO_BUF struct buf keys = {0};
 	for (int i = 0; i < 60; i++) {
 		AUTO_FREE char *key = repeat("{", "k", YAML_MAX_KEY, ": ");
@@ -200,28 +207,47 @@ test_alias_bombs(void **state)
 	AUTO_FREE char *values = repeat("[", "1,", 90000, "1]"), *end = repeat("", "}", 60, "");
 	buf_adds(&keys, values);
 	buf_adds(&keys, end);
-	AUTO_JSON json_t *value = NULL, *lines = NULL;
-	assert_int_equal(yaml_parse("f", keys.data, keys.len, &value, &lines, NULL), 0);
-	assert_true(json_object_size(lines) < 100);
+	AUTO_JSON json_t *value = NULL, *places = NULL;
+	assert_int_equal(yaml_parse("f", keys.data, keys.len, &value, &places, NULL), 0);
+	assert_true(json_object_size(places) < 100);
 }
 
 static void
-test_lines(void **state)
+is_at(const json_t *places, const char *pointer, const char *value, const char *key)
+{
+	AUTO_BUF struct buf found = {0}, found_key = {0};
+	yaml_add_place(&found, "f", places, pointer);
+	yaml_add_key_place(&found_key, "f", places, pointer);
+	assert_string_equal(found.data, value);
+	assert_string_equal(found_key.data, key);
+}
+
+static void
+test_places(void **state)
 {
 	(void)state;
-	const char text[] = "# head\na: 1\nb:\n  c:\n    - x\n    - {y: 2,\n       \"z/~\": 3}\n";
-	AUTO_JSON json_t *value = NULL, *lines = NULL;
-	assert_int_equal(yaml_parse("f", text, strlen(text), &value, &lines, NULL), 0);
-	assert_int_equal(yaml_line(lines, ""), 2);
-	assert_int_equal(yaml_line(lines, "/a"), 2);
-	assert_int_equal(yaml_line(lines, "/b"), 3);
-	assert_int_equal(yaml_line(lines, "/b/c"), 4);
-	assert_int_equal(yaml_line(lines, "/b/c/0"), 5);
-	assert_int_equal(yaml_line(lines, "/b/c/1/y"), 6);
-	assert_int_equal(yaml_line(lines, "/b/c/1/z~1~0"), 7);
-	assert_int_equal(yaml_line(lines, "/b/c/1/none"), 6);
-	assert_int_equal(yaml_line(lines, "/none"), 2);
-	assert_int_equal(yaml_line(NULL, "/a"), 0);
+	const char text[] =
+		"\xef\xbb\xbf# head\na: \"\xc3\xa4\"\nb:\n  c:\n    - x\n    - {y: 2,\n       \"z/~\": 3}\nd: {\xc3\xa4: "
+		"1, o: 2}\ne:\n  5\n";
+	AUTO_JSON json_t *value = NULL, *places = NULL;
+	struct kettle_error err = {.code = KETTLE_ENOENT, .message = "gone."};
+	assert_int_equal(yaml_parse("f", text, strlen(text), &value, &places, NULL), 0);
+	is_at(places, "", "f:2:1: ", "f:2:1: ");
+	is_at(places, "/a", "f:2:4: ", "f:2:1: ");
+	is_at(places, "/b", "f:3:1: ", "f:3:1: ");
+	is_at(places, "/b/c", "f:4:3: ", "f:4:3: ");
+	is_at(places, "/b/c/0", "f:5:7: ", "f:5:7: ");
+	is_at(places, "/b/c/1", "f:6:7: ", "f:6:7: ");
+	is_at(places, "/b/c/1/y", "f:6:11: ", "f:6:8: ");
+	is_at(places, "/b/c/1/z~1~0", "f:7:15: ", "f:7:8: ");
+	is_at(places, "/b/c/1/none", "f:6:7: ", "f:6:7: ");
+	is_at(places, "/d", "f:8:4: ", "f:8:1: ");
+	is_at(places, "/d/o", "f:8:14: ", "f:8:11: ");
+	is_at(places, "/e", "f:10:3: ", "f:9:1: ");
+	is_at(places, "/none", "f:2:1: ", "f:2:1: ");
+	is_at(NULL, "/a", "f: ", "f: ");
+	assert_int_equal(yaml_fail_at("f", places, "/d/o", &err), KETTLE_ENOENT);
+	assert_string_equal(err.message, "f:8:14: gone.");
 }
 
 static void
@@ -269,7 +295,7 @@ main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_alias_bombs),
-		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_places),
 	};
 	return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);
 }

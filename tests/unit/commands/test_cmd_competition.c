@@ -27,7 +27,8 @@ expect_file(const char *yaml, const char *sentence)
 	struct kettle_error err = {0};
 	if (competition_read_all(languages, path, NULL, &sets, &err) == 0)
 		fail_msg("no error, but wanted: %s", sentence);
-	assert_string_equal(err.message, sentence);
+	AUTO_FREE char *whole = path_join(scratch, sentence);
+	assert_string_equal(err.message, whole);
 	scratch_remove(scratch);
 }
 
@@ -35,21 +36,22 @@ static void
 test_bad_files(void **state)
 {
 	(void)state;
-	expect_file("name: x\nproblms: []\n", "set.yaml:2: unknown key `problms`; did you mean `problems`?");
+	expect_file("name: x\nproblms: []\n", "set.yaml:2:1: unknown key `problms`; did you mean `problems`?");
 	expect_file("name: x\nproblems:\n  - {directry: a, name: a}\n",
-		"set.yaml:3: unknown key `directry` in `problems[0]`; did you mean `directory`?");
-	expect_file("problems: []\n", "set.yaml:1: the top level lacks the key `name`.");
+		"set.yaml:3:6: unknown key `directry` in `problems[0]`; did you mean `directory`?");
+	expect_file("problems: []\n", "set.yaml:1:1: the top level lacks the key `name`.");
 	expect_file("name: x\nproblems:\n  - {directory: a, name: a}\n  - {directory: b, name: A}\n",
-		"set.yaml:4: two problems are called `A`; each needs a name of its own.");
+		"set.yaml:4:26: two problems are called `A`; each needs a name of its own.");
 	expect_file("name: x\nproblems:\n  - directory: a\n    name: a\n    deadline: 2026-02-30\n",
-		"set.yaml:5: The deadline \"2026-02-30\" names a day that does not exist.");
-	expect_file("name: x\ndeadline: +30d\nproblems: []\n", "set.yaml:2: The deadline \"+30d\" would move with every "
-														   "reading: write a date (2026-07-31), with a time in UTC "
-														   "if "
-														   "need be (2026-07-31 18:00).");
+		"set.yaml:5:15: The deadline \"2026-02-30\" names a day that does not exist.");
+	expect_file("name: x\ndeadline: +30d\nproblems: []\n",
+		"set.yaml:2:11: The deadline \"+30d\" would change with every "
+		"sync: write a date (2026-07-31), with a time in UTC "
+		"if "
+		"need be (2026-07-31 18:00).");
 	expect_file("files: []\nlang: py\nproblems: []\n",
 		"set.yaml: this is a task, not a competition; its file must be called task.yml.");
-	expect_file("name: [\n", "set.yaml:2: this is not YAML: while parsing a flow node, did not find expected node "
+	expect_file("name: [\n", "set.yaml:2:1: this is not YAML: while parsing a flow node, did not find expected node "
 							 "content.");
 }
 
@@ -106,7 +108,8 @@ test_fixture(void **state)
 		assert_int_equal(json_array_size(json_object_get(problem, "gpus")), all[i].gpus);
 	}
 	const json_t *missing = json_array_get(problems, ARRAY_SIZE(all));
-	assert_string_equal(commands_text(missing, "error"), "winter.yaml:23: there is no folder `set/nowhere`.");
+	const char *error = strstr(commands_text(missing, "error"), "/winter.yaml");
+	assert_string_equal(error, "/winter.yaml:23:16: there is no folder `set/nowhere`.");
 	AUTO_JSON json_t *none = NULL;
 	struct kettle_error err = {0};
 	AUTO_FREE char *folder = path_join(getenv("top_srcdir"), "tests/fixtures/tasks");
@@ -135,7 +138,7 @@ test_links(void **state)
 	static const char *const sentences[] = {
 		"the folder `folder` is a link that leads elsewhere; name the folder itself, by ../ if need be.",
 		"there is no folder `file.py`.",
-		"elsewhere/task.yml:1: the top level must be a map, not the string \"secret\"."};
+		"elsewhere/task.yml:1:1: the top level must be a map, not the string \"secret\"."};
 	AUTO_JSON json_t *sets = NULL;
 	assert_int_equal(competition_read_all(languages, path, NULL, &sets, NULL), 0);
 	const json_t *problems = json_object_get(json_array_get(sets, 0), "problems");
@@ -239,7 +242,7 @@ test_sync_others(void **state)
 	commands_board(&c, "mine", NULL);
 	const json_t *result = sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), NULL, "000100");
 	assert_string_equal(commands_text(result, "skipped.0.reason"),
-		"there is already a leaderboard `mine` that no set has made; say `force` to take it over");
+		"there is already a leaderboard `mine` that no set created; say `force` to take it over");
 	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), "force", "010000");
 	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), NULL, "001000");
 	/* Another user's board is refused. */
@@ -264,10 +267,10 @@ test_sync_faults(void **state)
 			problem("far", NULL, json_pack("[s]", "H10"), NULL), problem("yml", NULL, NULL, "testz: 1\n"), "name",
 			"unread", "error", "set.yaml:9: there is no folder `x`.", "name", "unsent"),
 		NULL, "100060");
-	static const char *const sentences[] = {"Two problems have this name; the first one counts.",
-		"`tasks` cannot be the name of a leaderboard: the word has a meaning in addresses.",
+	static const char *const sentences[] = {"Two problems have this name; the first one is used.",
+		"`tasks` cannot be the name of a leaderboard: the word is reserved for addresses.",
 		"The configuration has no device `H10`; there is CPU and H100; did you mean `H100`?",
-		"tiny/task.yml:12: unknown key `testz`; did you mean `tests`?", "set.yaml:9: there is no folder `x`.",
+		"tiny/task.yml:12:1: unknown key `testz`; did you mean `tests`?", "set.yaml:9: there is no folder `x`.",
 		"Its task was not sent."};
 	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)
 		assert_string_equal(

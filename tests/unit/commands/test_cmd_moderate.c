@@ -261,7 +261,7 @@ test_rerun_comes_to_nothing(void **state)
 	}
 	commands_must(&c, "owner", "submission.rerun", ID(id));
 	/* Its owner cannot keep the old result that way. */
-	commands_refused(&c, "alice", "submission.cancel", ID(id), KETTLE_EACCES, "being run again");
+	commands_refused(&c, "alice", "submission.cancel", ID(id), KETTLE_EACCES, "being rerun");
 	commands_must(&c, "owner", "submission.cancel", ID(id));
 	assert_int_equal(rank_of("alice"), 1);
 	assert_string_equal(commands_text(show("alice", id), "jobs.0.rerun_failed.state"), "cancelled");

@@ -94,13 +94,20 @@ test_names(void **state)
 	refused(args("vectorad", NULL, "k.cpp", "x\n"), KETTLE_ENOENT,
 		"no leaderboard `vectorad`; did you mean `vectoradd_cpp`?");
 	refused(args("zzz", NULL, "k.cpp", "x\n"), KETTLE_ENOENT, "There is no leaderboard `zzz`.");
-	refused(args(NULL, NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "No leaderboard is named");
+	refused(args(NULL, NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "No leaderboard is named: add --leaderboard NAME");
+	refused(args(NULL, NULL, "k.cpp", "// !POPCORN leaderboard both\n"), KETTLE_EINVAL,
+		"top of the file. Line 1: this is not read as a directive");
 	refused(args("vectoradd_cpp", NULL, "k\xe2\x80\xaeppc.py", "x\n"), KETTLE_EINVAL,
 		"The name of the file holds the invisible character U+202E; rename it.");
 	refused(args("both", NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "choose from H100 and CPU");
 	refused(args("both", "H10", "k.cpp", "x\n"), KETTLE_EINVAL, "did you mean `H100`");
 	refused(args("vectoradd_cpp", "H100", "k.cpp", "x\n"), KETTLE_EINVAL, "no device `H100`; there is CPU");
 	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN gpus A100\n"), KETTLE_EINVAL, "no device `A100`");
+	char note[502] = "";
+	memset(note, 'n', sizeof(note) - 1);
+	json_t *noted = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
+	(void)json_object_set_new(noted, "note", json_string(note));
+	refused(noted, KETTLE_EINVAL, "A note has at most 500 characters.");
 	json_t *bad = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
 	(void)json_object_set_new(bad, "mode", json_string("rankd"));
 	refused(bad, KETTLE_EINVAL, "`mode` must be one of ranked, test, benchmark, profile");

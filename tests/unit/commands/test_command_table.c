@@ -129,6 +129,7 @@ test_check(void **state)
 	assert_true(json_equal(found, checked));
 	assert_ptr_equal(command_find(commands, "eval_code"), command_find(commands, "harness.show"));
 	assert_ptr_equal(command_find(commands, "admin.stop"), command_find(commands, "admin.pause"));
+	assert_ptr_equal(command_find(commands, "user.join"), command_find(commands, "user.merge"));
 	refused("leaderboard.show", json_pack("{s:s, s:i}", "nam", "x", "limit", 3), "did you mean `name`?");
 	refused("leaderboard.show", json_pack("{}"), "`name` is missing");
 	refused("leaderboard.show", json_pack("[]"), "must be an object");
@@ -247,11 +248,12 @@ test_create(void **state)
 	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.created"), "data.name"), "Vec.1");
 #define REFUSED(name, code, says) commands_refused(&c, "owner", "leaderboard.create", CREATE(name), code, says)
 	REFUSED("vec.1", KETTLE_ECONFLICT, "already exists");
-	REFUSED(".x", KETTLE_EINVAL, "cannot be the name");
-	REFUSED("a b", KETTLE_EINVAL, "cannot be the name");
-	REFUSED("Admin", KETTLE_EINVAL, "has a meaning in addresses");
-	REFUSED("gpus", KETTLE_EINVAL, "has a meaning in addresses");
-	REFUSED("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", KETTLE_EINVAL, "cannot be the name");
+	REFUSED(".x", KETTLE_EINVAL, "not a valid leaderboard name");
+	REFUSED("a b", KETTLE_EINVAL, "not a valid leaderboard name");
+	REFUSED("Admin", KETTLE_EINVAL, "is reserved for addresses");
+	REFUSED("gpus", KETTLE_EINVAL, "is reserved for addresses");
+	REFUSED("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", KETTLE_EINVAL,
+		"not a valid leaderboard name");
 	commands_refused(&c, "owner", "leaderboard.create",
 		json_pack("{s:s, s:o, s:[s]}", "name", "x", "task", commands_task(NULL), "device", "H10"), KETTLE_EINVAL,
 		"did you mean `H100`");

@@ -54,17 +54,16 @@ load(struct fixture *f, const char *text)
 	return config_load(&request, &f->config, &f->err);
 }
 
-/* Loading fails with a message that begins with FILE:LINE and holds `part`. */
+/* Loading fails with a message that begins with FILE:LINE:COLUMN and holds `part`. */
 static void
 refuse(struct fixture *f, const char *text, int line, const char *part)
 {
-	char head[20];
-	(void)snprintf(head, sizeof(head), "k.yml:%d: ", line);
 	assert_int_equal(load(f, text), KETTLE_EINVAL);
 	const char *found = strstr(f->err.message, "k.yml");
 	assert_non_null(found);
-	if (line)
-		assert_memory_equal(found, head, strlen(head));
+	int at_line = 0, at_column = 0;
+	if (line && (sscanf(found, "k.yml:%d:%d: ", &at_line, &at_column) != 2 || at_line != line || at_column < 1))
+		fail_msg("\"%s\" is not about line %d", f->err.message, line);
 	if (!strstr(f->err.message, part))
 		fail_msg("\"%s\" lacks \"%s\"", f->err.message, part);
 }
@@ -147,7 +146,9 @@ test_paths(void **state)
 	struct fixture *f = *state;
 	(void)setenv("HOME", "/home/somebody", 1);
 	assert_int_equal(
-		load(f, "database: data/k.db\nplugin_path: [~/p, /q, r]\nsandbox: {read: venv}\nbuild: {cores: 3}\n"), 0);
+		load(f, "database: data/k.db\nplugin_path: [~/p, /q, r]\nsandbox: {read: venv}\nbuild: {cores: 3}\n"
+				"http: {proxy: \"http://[::1]:3128\", ca_file: ca.pem}\n"),
+		0);
 	AUTO_FREE char *real = realpath(f->dir, NULL), *database = path_join(real, "data/k.db");
 	AUTO_FREE char *r = path_join(real, "r"), *venv = path_join(real, "venv");
 	const json_t *root = f->config->root, *folders = json_object_get(root, "plugin_path");
@@ -158,6 +159,9 @@ test_paths(void **state)
 	const json_t *read = json_object_get(json_object_get(root, "sandbox"), "read");
 	assert_string_equal(json_string_value(json_array_get(read, 0)), venv);
 	assert_at(f, "build", "{\"cores\": \"3\", \"jobs\": 2}");
+	AUTO_FREE char *ca = path_join(real, "ca.pem");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(root, "http"), "ca_file")), ca);
+	assert_at(f, "http/proxy", "\"http://[::1]:3128\"");
 }
 
 static void
@@ -216,11 +220,11 @@ test_mistakes(void **state)
 	refuse(f, "devices:\n  CPU:\n    slots: 0\n", 3, "not 0.");
 	refuse(f, "devices:\n  CPU:\n    slts: 1\n", 3, "unknown key `slts` in `devices.CPU`; did you mean `slots`?");
 	refuse(f, "devices:\n  CPU: {cores: a-b}\n", 2, "devices.CPU.cores must match");
-	refuse(f, "devices:\n  CPU: {}\n  cpu: {}\n", 3, "case does not count");
+	refuse(f, "devices:\n  CPU: {}\n  cpu: {}\n", 3, "not case-sensitive");
 	refuse(f, "devices:\n  a b: {}\n", 2, "has a name that does not match");
 	refuse(f, "runners: {local: {}}\ndevices:\n  CPU: {runner: locl}\n", 3, "did you mean `local`?");
 	refuse(f, "devices:\n  X: {runner: slurm}\n", 2, "add `slurm: {}` there");
-	refuse(f, "devices:\n  X: {gpu: 1, units: [{}, {}]}\n", 2, "`gpu` must be said for each");
+	refuse(f, "devices:\n  X: {gpu: 1, units: [{}, {}]}\n", 2, "`gpu` must be given in each");
 	refuse(f, "devices:\n  X: {units: []}\n", 2, "at least 1 element");
 	refuse(f, "languages: [py]\n", 1, "languages must be a map");
 	refuse(f, "languages: {Py: {}}\n", 1, "has a name");
@@ -267,7 +271,7 @@ refuse_plugin(struct fixture *f, const char *section, const char *part)
 	json_t *got = NULL;
 	assert_int_not_equal(plugin(f, section, &got), 0);
 	assert_null(got);
-	if (!strstr(f->err.message, "k.yml:3: ") || !strstr(f->err.message, part))
+	if (!strstr(f->err.message, "k.yml:3:") || !strstr(f->err.message, part))
 		fail_msg("\"%s\" lacks \"%s\"", f->err.message, part);
 }
 
@@ -314,9 +318,9 @@ test_secrets(void **state)
 	assert_int_equal(chmod(path, 0644), 0);
 	assert_int_equal(plugin(f, "{repo: a, token_file: token}", &of_file), 0);
 	assert_int_equal(json_array_size(f->config->warnings), 1);
-	assert_non_null(strstr(json_string_value(json_array_get(f->config->warnings, 0)), "everybody may read"));
+	assert_non_null(strstr(json_string_value(json_array_get(f->config->warnings, 0)), "all users can read"));
 	refuse_plugin(f, "{repo: a, token_file: none}", "cannot be read");
-	refuse_plugin(f, "{repo: a, token_file: token, token_env: KETTLE_TEST_TOKEN}", "one too many");
+	refuse_plugin(f, "{repo: a, token_file: token, token_env: KETTLE_TEST_TOKEN}", "exclude each other");
 	free(scratch_write(f->dir, "token", "\n"));
 	refuse_plugin(f, "{repo: a, token_file: token}", "is empty");
 }

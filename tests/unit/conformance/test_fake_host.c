@@ -59,12 +59,18 @@ has_answer(void *arg)
 }
 
 static void
-wait_answer(struct fixture *f)
+wait_answer_of(struct kettle_fake *fake, struct fixture *f)
 {
 	assert_int_equal(f->answers, 0); /* never before the call returned */
-	assert_int_equal(kettle_fake_run(f->fake, has_answer, f, 10000), 0);
+	assert_int_equal(kettle_fake_run(fake, has_answer, f, 10000), 0);
 	assert_int_equal(f->answers, 1);
 	f->answers = 0;
+}
+
+static void
+wait_answer(struct fixture *f)
+{
+	wait_answer_of(f->fake, f);
 }
 
 static int
@@ -102,21 +108,73 @@ test_state_and_log(void **state)
 {
 	struct fixture *f = *state;
 	AUTO_JSON json_t *value = json_pack("[i]", 5);
-	assert_int_equal(f->host->settings_put(f->host, "k", value, on_answer, f), 0);
+	assert_int_equal(f->host->state_put(f->host, "k", value, on_answer, f), 0);
 	wait_answer(f);
-	assert_int_equal(f->host->settings_get(f->host, "k", on_answer, f), 0);
+	assert_int_equal(f->host->state_get(f->host, "k", on_answer, f), 0);
 	wait_answer(f);
 	assert_string_equal(f->text, "[5]");
-	assert_int_equal(f->host->settings_put(f->host, "k", NULL, on_answer, f), 0);
+	assert_int_equal(f->host->state_put(f->host, "k", NULL, on_answer, f), 0);
 	wait_answer(f);
 	assert_int_equal(json_object_size(kettle_fake_state(f->fake)), 0);
-	assert_int_equal(f->host->settings_get(f->host, "k", on_answer, f), 0);
+	assert_int_equal(f->host->state_get(f->host, "k", on_answer, f), 0);
 	wait_answer(f);
 	assert_string_equal(f->text, "null");
+	assert_int_equal(f->host->state_put(f->host, "m.2", value, NULL, NULL), 0);
+	assert_int_equal(f->host->state_put(f->host, "m.1", value, NULL, NULL), 0);
+	assert_int_equal(f->host->state_put(f->host, "n", value, NULL, NULL), 0);
+	assert_int_equal(f->host->state_list(f->host, "m.", NULL, 1, on_answer, f), 0);
+	wait_answer(f);
+	assert_string_equal(f->text, "{\"items\": [{\"key\": \"m.1\", \"value\": [5]}], \"more\": true}");
+	assert_int_equal(f->host->state_list(f->host, "m.", "m.1", 0, on_answer, f), 0);
+	wait_answer(f);
+	assert_string_equal(f->text, "{\"items\": [{\"key\": \"m.2\", \"value\": [5]}], \"more\": false}");
 	f->host->log(f->host, KETTLE_LOG_WARNING, "%d bottles", 99);
 	const json_t *entry = json_array_get(kettle_fake_log(f->fake), 0);
 	assert_string_equal(json_string_value(json_object_get(entry, "level")), "warning");
 	assert_string_equal(json_string_value(json_object_get(entry, "message")), "99 bottles");
+}
+
+static void
+on_http(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
+{
+	struct fixture *f = arg;
+	f->answers++;
+	f->code = err->code;
+	(void)snprintf(f->text, sizeof(f->text), "%s", answer ? "an answer" : err->message);
+}
+
+/* Requests are really sent; one that is left is named at the end. */
+static void
+test_http(void **state)
+{
+	struct fixture *f = *state;
+	struct kettle_http_request request = {
+		.size = sizeof(request), .url = "http://127.0.0.1:1/", .done = on_http, .arg = f};
+	if (!KETTLE_HAVE_HTTP) {
+		assert_int_equal(f->host->http(f->host, &request, NULL, &f->err), KETTLE_EUNAVAIL);
+		assert_non_null(strstr(f->err.message, "libcurl4-openssl-dev"));
+		return;
+	}
+	uint64_t id = 0;
+	f->host->http_cancel(f->host, 1);
+	assert_int_equal(f->host->http(f->host, &request, &id, &f->err), 0);
+	wait_answer(f);
+	assert_int_equal(f->code, KETTLE_EUNAVAIL);
+	assert_non_null(strstr(f->text, "127.0.0.1:1 cannot be reached"));
+	assert_int_equal(f->host->http(f->host, &request, &id, &f->err), 0);
+	f->host->http_cancel(f->host, id);
+	struct kettle_fake *other = NULL;
+	assert_int_equal(kettle_fake_new("other", &other, &f->err), 0);
+	const struct kettle_host *host = kettle_fake_host(other);
+	kettle_fake_http(other, "http://127.0.0.1:2", NULL);
+	request.url = "http://far.example/";
+	assert_int_equal(host->http(host, &request, NULL, &f->err), 0);
+	wait_answer_of(other, f);
+	assert_non_null(strstr(f->text, "through http.proxy"));
+	assert_int_equal(host->http(host, &request, NULL, &f->err), 0);
+	assert_int_equal(kettle_fake_free(other, &f->err), KETTLE_EINTERNAL);
+	assert_string_equal(f->err.message, "The plugin left behind: 1 HTTP request(s).");
+	assert_int_equal(f->answers, 0);
 }
 
 static void
@@ -139,11 +197,13 @@ test_events(void **state)
 	assert_int_equal(f->events, 1);
 	assert_int_equal(kettle_fake_event(f->fake, other), 0);
 	assert_int_equal(f->events, 1);
-	f->host->unsubscribe(f->host, two);
+	(void)f->host->unsubscribe(f->host, two, NULL, NULL);
 	assert_int_equal(kettle_fake_event(f->fake, mine), 0);
 	assert_int_equal(f->events, 4);
-	f->host->unsubscribe(f->host, one);
-	f->host->unsubscribe(f->host, 12345);
+	(void)f->host->unsubscribe(f->host, one, NULL, NULL);
+	(void)f->host->unsubscribe(f->host, 12345, NULL, NULL);
+	assert_int_equal(f->host->event_done(f->host, 2), 0);
+	assert_int_equal(json_integer_value(json_array_get(kettle_fake_events_done(f->fake), 0)), 2);
 }
 
 static void
@@ -194,6 +254,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_calls),
 		TEST(test_state_and_log),
+		TEST(test_http),
 		TEST(test_events),
 		TEST(test_jobs),
 		cmocka_unit_test(test_what_is_left),

@@ -196,7 +196,14 @@ test_phases(void **state)
 	assert_true(known->deadline_ms > 0);
 	fake_say(0, json_pack("{s:s}", "event", "waiting"));
 	assert_int_equal(known->deadline_ms, 0);
+	/* It waited in the queue of a remote side: the clock of builds begins. */
+	fake_say(0, json_pack("{s:s}", "event", "started"));
+	assert_int_equal(known->phase, PHASE_BUILDING);
+	assert_true(known->deadline_ms > 0);
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
 	fake_say(0, json_pack("{s:s}", "event", "device"));
+	fake_say(0, json_pack("{s:s}", "event", "started"));
+	assert_int_equal(known->phase, PHASE_RUNNING);
 	fake_say(0, json_pack("{s:s}", "event", "device"));
 	assert_true(known->deadline_ms > 0);
 	assert_int_equal(world_unit(0)->running, 1);
@@ -224,6 +231,23 @@ test_refused(void **state)
 	int64_t next = world_submit();
 	until(world_job_is(next, "passed"));
 	assert_int_equal(world_unit(0)->losses, 0);
+}
+
+/* An answer that says nothing is an attempt that failed. */
+static void
+test_odd_answers(void **state)
+{
+	(void)state;
+	const int odd[] = {7, KETTLE_EIO};
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+		fake.odd = odd[i];
+		int64_t job = world_submit();
+		until(fake.count == 1);
+		assert_int_equal(world_number("attempt", job), 2);
+		assert_int_equal(world_number("spared", job), 0);
+		fake_end(0, "done");
+		until(world_job_is(job, "passed"));
+	}
 }
 
 static void
@@ -256,6 +280,23 @@ test_lost(void **state)
 	until(world_job_is(job, "error"));
 	until(world.engine->in_flight == 0);
 	assert_int_equal(fixture_events(&world.c.f, "submission.done"), 1);
+}
+
+/* The remote side knows nothing of it: an attempt less, and the unit does not pause. */
+static void
+test_gone(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	for (int attempt = 1; attempt <= 3; attempt++) {
+		until(fake.count == 1);
+		assert_int_equal(world_unit(0)->losses, 0);
+		assert_int_equal(world_unit(0)->pause_until_ms, 0);
+		fake_end_with(0, json_pack("{s:s, s:b, s:s}", "status", "lost", "gone", 1, "error", "there is no such job"));
+	}
+	until(world_job_is(job, "error"));
+	assert_non_null(strstr(world_text("error", job), "there is no such job"));
+	until(world.engine->in_flight == 0);
 }
 
 /* A submission may claim that the machine has failed: the job is tried again, and the unit keeps its health. */
@@ -566,8 +607,10 @@ main(void)
 		TEST(test_progress),
 		TEST(test_phases),
 		TEST(test_refused),
+		TEST(test_odd_answers),
 		TEST(test_other_unit_takes_over),
 		TEST(test_lost),
+		TEST(test_gone),
 		TEST(test_says_lost),
 		TEST(test_aside),
 		TEST(test_no_plan),

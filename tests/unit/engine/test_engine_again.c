@@ -39,7 +39,7 @@ orphan(bool with_handle)
 	fixture_sql(&world.c.f, sql);
 	world_stop(0);
 	fixture_sql(&world.c.f, "UPDATE jobs SET state = 'running', attempt = s.attempt, spared = 0, unit = s.unit, "
-							"unit_key = s.unit_key, handle = s.handle FROM "
+							"unit_key = s.unit_key, handle = s.handle, runner = s.runner, plan_hash = s.plan_hash FROM "
 							"saved s WHERE jobs.id = s.id");
 	memset(&fake, 0, sizeof(fake));
 	fake.slots = fake.prefetch = 1;
@@ -174,6 +174,105 @@ test_recover_used_up(void **state)
 	assert_non_null(strstr(world_text("error", job), "The engine ended 10 times"));
 	until(world.engine->in_flight == 0);
 	assert_int_equal(fake.submits, 0);
+}
+
+/* A handle goes to the runner that stored it: the unit is another runner's now. */
+static void
+test_recover_other_runner(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	assert_string_equal(world_text("runner", job), "fake");
+	fixture_sql(&world.c.f, "UPDATE jobs SET runner = 'other'");
+	fake.on_submit = AT_ONCE;
+	world_start(world_devices(1, NULL));
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fake.recovers, 0);
+	assert_int_equal(world_number("attempt", job), 2);
+}
+
+/* ---- a stop is not a cancel ---- */
+
+/* A job that runs on a remote side; its handle is stored. */
+static int64_t
+begin_remote(void)
+{
+	int answer = 0;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	assert_int_equal(
+		world.host.table.job_handle(&world.host.table, fake_task(0)->ref, "remote-7", answered, &answer), 0);
+	until(answer == 1);
+	return job;
+}
+
+static void
+must_be_recovered(int64_t job)
+{
+	until(fake.count == 1);
+	assert_true(fake_task(0)->recovered);
+	assert_string_equal(fake_task(0)->handle, "remote-7");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(world_number("attempt", job), 1);
+	assert_int_equal(fake.submits, 1);
+	assert_int_equal(fake.cancels, 0);
+}
+
+/* It is not waited for either. */
+static void
+test_detach_at_stop(void **state)
+{
+	(void)state;
+	int64_t job = begin_remote();
+	char name[80], plan_hash[65];
+	(void)snprintf(name, sizeof(name), "%s", fake_task(0)->name);
+	(void)snprintf(plan_hash, sizeof(plan_hash), "%s", fake_task(0)->plan_hash);
+	assert_int_equal(strlen(plan_hash), 64);
+	assert_int_equal(strncmp(name, "kettle-", 7), 0);
+	assert_int_equal(strcspn(name + 7, "-"), 8);
+	assert_string_equal(name + 16, fake_task(0)->ref);
+	world_stop(60000);
+	assert_int_equal(fake.detaches, 1);
+	assert_int_equal(fake.count, 0);
+	assert_true(world_job_is(job, "running"));
+	world_start(world_devices(1, NULL));
+	until(fake.count == 1);
+	assert_string_equal(fake_task(0)->name, name);
+	assert_string_equal(fake_task(0)->plan_hash, plan_hash);
+	must_be_recovered(job);
+}
+
+/* Without a handle it could not be found again: it is handed back. */
+static void
+test_no_detach_without_handle(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	world_stop(0);
+	assert_int_equal(fake.detaches, 0);
+	assert_int_equal(fake.cancels, 1);
+	assert_true(world_job_is(job, "queued"));
+}
+
+static void reload(json_t *devices_take, int status);
+
+/* Its unit is removed: the job goes on, and is found again when the unit is back. */
+static void
+test_detach_at_reload(void **state)
+{
+	(void)state;
+	int64_t job = begin_remote();
+	reload(json_pack("{s:{s:[{s:s, s:i}]}}", "CPU", "units", "runner", "fake", "number", 7), 0);
+	until(fake.detaches == 1 && world.engine->loaded);
+	reload(json_pack("{s:{s:[{s:s, s:i}]}}", "CPU", "units", "runner", "fake", "number", 8), 0);
+	until(world.engine->loaded);
+	assert_true(world_job_is(job, "running"));
+	assert_null(engine_job_find(world.engine, job));
+	assert_int_equal(fake.recovers, 0);
+	reload(world_devices(1, NULL), 0);
+	must_be_recovered(job);
 }
 
 /* ---- handles ---- */
@@ -434,6 +533,10 @@ main(void)
 		TEST(test_recover_no_operation),
 		TEST(test_recover_cancelled),
 		TEST(test_recover_used_up),
+		TEST(test_recover_other_runner),
+		TEST(test_detach_at_stop),
+		TEST(test_no_detach_without_handle),
+		TEST(test_detach_at_reload),
 		TEST(test_handle_of_cancelled),
 		TEST(test_killed_after_handle),
 		TEST(test_reload_keeps_units),

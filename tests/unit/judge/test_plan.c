@@ -81,6 +81,31 @@ test_secret(void **state)
 	assert_null(strstr(test_text, "1618033988"));
 }
 
+/* What a profiler lacks is refused before there is a job, unless the GPUs that decide about it are not known yet. */
+static void
+test_profilers(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *capture = json_pack("{s:i}", "launches", 3), *cpp = read_task("tasks/vectoradd_cpp");
+	AUTO_JSON json_t *py = read_task("tests/fixtures/tasks/set/sort_py");
+	const struct {
+		const json_t *bundle;
+		const char *device, *lacks;
+	} cases[] = {
+		{cpp, "{\"name\": \"CPU\"}", "On `CPU`, perf has no `--launches` (ncu and rocprofv3 have it)"},
+		{py, "{\"name\": \"CPU\"}", "On `CPU`, the harness makes the profile itself"},
+		{py, "{\"name\": \"G\", \"gpu\": 0}", NULL},
+		{py, "{\"name\": \"G\", \"gpu\": 0, \"facts\": {\"gpu\": {\"vendor\": \"other\"}}}", "On `G`, the harness"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *device = json_loads(cases[i].device, 0, NULL);
+		struct kettle_error err = {0};
+		int rc = plan_check_capture(languages, cases[i].bundle, "int x;\n", device, capture, &err);
+		if (rc != (cases[i].lacks ? KETTLE_EINVAL : 0) || (cases[i].lacks && !strstr(err.message, cases[i].lacks)))
+			fail_msg("case %zu: %d, %s", i, rc, err.message);
+	}
+}
+
 /* Steps that compile a file of the task's alone are told from those that the submission has a part in. */
 static void
 test_task_only(void **state)
@@ -282,6 +307,7 @@ main(void)
 		cmocka_unit_test(test_every_plan),
 		cmocka_unit_test(test_task_only),
 		cmocka_unit_test(test_secret),
+		cmocka_unit_test(test_profilers),
 		cmocka_unit_test(test_not_loaded),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_allowed),

@@ -143,12 +143,12 @@ test_capture(void **state)
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(run, "run"), "index")), 1);
 	AUTO_JSON json_t *wanted = json_pack("{s:s, s:i}", "kernel", "regex:^add", "skip", 3);
 	assert_true(json_equal(json_object_get(run, "capture"), wanted));
-	assert_int_equal(capture_fits("ncu", wanted, &err), 0);
-	assert_int_equal(capture_fits("rocprofv3", wanted, &err), 0);
-	assert_int_equal(capture_fits("perf", wanted, &err), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "perf has no `--kernel`"));
-	assert_int_equal(capture_fits(NULL, wanted, &err), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "profiles this board on this device itself"));
+	assert_int_equal(capture_fits("ncu", "X", wanted, &err), 0);
+	assert_int_equal(capture_fits("rocprofv3", "X", wanted, &err), 0);
+	assert_int_equal(capture_fits("perf", "CPU", wanted, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "On `CPU`, perf has no `--kernel` (ncu and rocprofv3 have it)"));
+	assert_int_equal(capture_fits(NULL, "CPU", wanted, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "the harness makes the profile itself"));
 	json_decref(capture);
 	/* A list alone is nothing that a profiler must know. */
 	AUTO_JSON json_t *list = json_pack("{s:[i, i]}", "benchmark", 1, 0);

@@ -130,7 +130,7 @@ test_every_change(void **state)
 	assert_false(kept());
 	commands_must(&c, "alice", "submission.delete", ID(first));
 	assert_false(kept());
-	commands_must(&c, "owner", "user.join", json_pack("{s:s, s:s}", "name", "bob", "into", "alice"));
+	commands_must(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "bob", "into", "alice"));
 	assert_false(kept());
 	fixture_sql(&c.f, "UPDATE users SET name = 'lovelace' WHERE name = 'alice'");
 	assert_false(kept());

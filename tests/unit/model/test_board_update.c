@@ -193,7 +193,7 @@ test_task_that_runs_differently(void **state)
 {
 	(void)state;
 	refused("owner", json_pack("{s:o}", "task", other_task()), KETTLE_ECONFLICT,
-		"runs differently (eval.cpp), so what was submitted so far");
+		"runs differently (eval.cpp), so earlier submissions");
 	ranked("alice", 1.0);
 	int64_t last = ranked("bob", 2.0);
 	refused("owner", json_pack("{s:o}", "task", other_task()), KETTLE_ECONFLICT, "runs differently (eval.cpp)");
@@ -229,7 +229,7 @@ test_differences_are_named(void **state)
 	size[6] = '3';
 	(void)json_object_set_new(task, "yml", json_string(yml));
 	refused("owner", json_pack("{s:o}", "task", task), KETTLE_ECONFLICT, "tests, ranking_by and test_timeout");
-	assert_non_null(strstr(c.err.message, "what was submitted so far"));
+	assert_non_null(strstr(c.err.message, "earlier submissions"));
 }
 
 /* ---- while something is open ---- */

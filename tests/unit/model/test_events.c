@@ -164,17 +164,17 @@ state_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	(void)arg;
 	AUTO_JSON json_t *value = json_pack("{s:[i]}", "a", 1), *read = NULL, *none = NULL, *other = NULL;
-	int code = settings_put(db, "discord", "k", value, err);
+	int code = settings_state_put(db, "discord", "k", value, err);
 	if (code == 0)
-		code = settings_put(db, "discord", "k", value, err);
+		code = settings_state_put(db, "discord", "k", value, err);
 	if (code == 0)
-		code = settings_get(db, "discord", "k", &read, err);
+		code = settings_state_get(db, "discord", "k", &read, err);
 	if (code == 0)
-		code = settings_get(db, "web", "k", &other, err);
+		code = settings_state_get(db, "web", "k", &other, err);
 	if (code == 0)
-		code = settings_put(db, "discord", "k", NULL, err);
+		code = settings_state_put(db, "discord", "k", NULL, err);
 	if (code == 0)
-		code = settings_get(db, "discord", "k", &none, err);
+		code = settings_state_get(db, "discord", "k", &none, err);
 	if (code == 0 && (!json_equal(read, value) || !json_is_null(other) || !json_is_null(none)))
 		return kettle_fail(err, KETTLE_EINTERNAL, "a value differs");
 	return code;
@@ -187,9 +187,9 @@ state_limits_op(struct db *db, void *arg, struct kettle_error *err)
 	AUTO_JSON json_t *value = json_string(big);
 	memset(key, 'k', 201);
 	key[201] = '\0';
-	if (settings_put(db, "p", "k", value, NULL) != KETTLE_ETOOBIG ||
-		settings_put(db, "p", "", value, NULL) != KETTLE_EINVAL ||
-		settings_put(db, "p", key, value, NULL) != KETTLE_EINVAL)
+	if (settings_state_put(db, "p", "k", value, NULL) != KETTLE_ETOOBIG ||
+		settings_state_put(db, "p", "", value, NULL) != KETTLE_EINVAL ||
+		settings_state_put(db, "p", key, value, NULL) != KETTLE_EINVAL)
 		return kettle_fail(err, KETTLE_EINTERNAL, "a limit does not hold");
 	return 0;
 }

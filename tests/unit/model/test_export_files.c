@@ -70,7 +70,7 @@ test_rights(void **state)
 	assert_int_equal(json_array_size(commands_at(export("dave:admin", true, 0), "submissions")), 1);
 	set_board("deadline", "2020-01-01");
 	export("owner", false, 0);
-	refused("bob", false, KETTLE_EACCES, "does not open the code of others");
+	refused("bob", false, KETTLE_EACCES, "does not show the code of other users");
 	set_board("code", "ended");
 	assert_int_equal(json_array_size(commands_at(export("bob", false, 0), "submissions")), 1);
 	set_board("deadline", "+1d");

@@ -67,7 +67,8 @@ static int
 handle_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
-	return jobs_set_handle(db, call->job, call->attempt, call->text, err);
+	const struct job_handle handle = {call->text, "far", "5e1f"};
+	return jobs_set_handle(db, call->job, call->attempt, &handle, err);
 }
 
 static int
@@ -218,7 +219,7 @@ test_claims(void **state)
 	assert_false(call.queued);
 	assert_int_equal(
 		fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE submission = 1 AND state = 'error' AND claimed = 8 AND "
-						  "disbelieved AND error LIKE 'It says that the GPU failed. Runs of yours%'"),
+						  "disbelieved AND error LIKE 'It says that the GPU failed. Your runs%'"),
 		1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* People: listed, banned at whatever moment, given roles, joined. */
+/* People: listed, banned at whatever moment, given roles, merged. */
 #include <config.h>
 
 #include "unit/command_fixture.h"
@@ -133,7 +133,7 @@ test_ban(void **state)
 	assert_string_equal(ranking(), "alice 1, bob 2");
 	assert_int_equal(fixture_events(&c.f, "user.unbanned"), 1);
 	commands_refused(&c, "owner", "user.unban", NAME("alice"), KETTLE_ECONFLICT, "not banned");
-	static const char *const names[] = {"user.ban", "user.unban", "user.role", "user.join"};
+	static const char *const names[] = {"user.ban", "user.unban", "user.role", "user.merge"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_t *args = i == 0 ? BAN("bob", "x") : i == 2 ? ROLE("bob", "user") : NAME("bob");
 		if (i == 3)
@@ -228,7 +228,7 @@ test_link(void **state)
 	commands_refused(&c, "discord7", "user.link", CODE(code, 1), KETTLE_ECONFLICT, "is your own");
 	/* First whom it would be. */
 	commands_must(&c, "alice", "user.link", CODE(code, 0));
-	assert_true(json_is_false(commands_at(c.result, "joined")));
+	assert_true(json_is_false(commands_at(c.result, "merged")));
 	assert_string_equal(commands_text(c.result, "from.user_name"), "discord7");
 	assert_string_equal(ranking(), "discord7 1, bob 2, alice 3");
 	/* As somebody types it who reads it from a screen. */
@@ -237,7 +237,7 @@ test_link(void **state)
 	for (char *p = typed; *p; p++)
 		*p = (char)(*p == '-' ? ' ' : *p == '0' ? 'o' : *p == '1' ? 'l' : tolower((unsigned char)*p));
 	commands_must(&c, "alice", "user.link", json_pack("{s:s, s:b}", "code", typed, "confirm", 1));
-	assert_true(json_is_true(commands_at(c.result, "joined")));
+	assert_true(json_is_true(commands_at(c.result, "merged")));
 	assert_string_equal(ranking(), "alice 1, bob 2");
 	assert_int_equal(fixture_int(&c.f, "SELECT ranked FROM leaderboard_devices"), 2);
 	commands_refused(&c, "bob", "user.link", CODE(code, 1), KETTLE_ENOENT, "no such code");
@@ -245,12 +245,12 @@ test_link(void **state)
 	commands_must(&c, "discord7", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "user_name"), "alice");
 	assert_int_equal(commands_number(c.result, "submissions"), 2);
-	assert_string_equal(commands_text(c.result, "joined.0"), "discord7");
+	assert_string_equal(commands_text(c.result, "merged.0"), "discord7");
 	commands_must(&c, "owner", "user.show", NAME("discord7"));
 	assert_string_equal(commands_text(c.result, "user_name"), "alice");
 	commands_must(&c, "discord7", "submission.show", json_pack("{s:I}", "id", (json_int_t)mine));
 	commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)theirs));
-	assert_string_equal(commands_text(fixture_event(&c.f, "user.joined"), "data.name"), "discord7");
+	assert_string_equal(commands_text(fixture_event(&c.f, "user.merged"), "data.name"), "discord7");
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "user.list", json_object())), 3);
 	/* Who is called so from now on is somebody else. */
 	commands_submit(&c, "DISCORD7", "board", "test");
@@ -274,8 +274,8 @@ test_codes(void **state)
 	AUTO_JSON json_t *third = make_code("alice");
 	commands_must(&c, "owner", "user.ban", BAN("alice", "x"));
 	commands_refused(&c, "bob", "user.link", CODE(third, 1), KETTLE_EACCES, "is banned");
-	commands_refused(&c, "owner", "user.join", json_pack("{s:s, s:s}", "name", "owner", "into", "alice"), KETTLE_EACCES,
-		"is banned");
+	commands_refused(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "owner", "into", "alice"),
+		KETTLE_EACCES, "is banned");
 }
 
 /* What two have moves to one, with a job that runs meanwhile, and no right is lost. */
@@ -295,7 +295,7 @@ test_join(void **state)
 	fixture_sql(&c.f,
 		"INSERT INTO access (leaderboard, user, granted_at) SELECT 1, id, 1 FROM users WHERE name LIKE 'ada%';"
 		"INSERT INTO rate_spent SELECT 1, id, 1, 1, 'CPU', 'test' FROM users WHERE name LIKE 'ada%'");
-	commands_must(&c, "owner", "user.join", json_pack("{s:s, s:s}", "name", "ada-cli", "into", "ada"));
+	commands_must(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "ada-cli", "into", "ada"));
 	assert_int_equal(fixture_write(&c.f, finish_op, &attempt, &err), 0);
 	assert_string_equal(ranking(), "ada 1");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM access"), 1);
@@ -304,10 +304,10 @@ test_join(void **state)
 	commands_must(&c, "ada", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "role"), "creator");
 	commands_must(&c, "ada", "leaderboard.delete", NAME("hers"));
-	commands_refused(&c, "owner", "user.join", json_pack("{s:s, s:s}", "name", "ada-cli", "into", "ada"),
+	commands_refused(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "ada-cli", "into", "ada"),
 		KETTLE_ECONFLICT, "Both are `ada`");
 	/* The owner as well: an admin is left. */
-	commands_must(&c, "owner", "user.join", json_pack("{s:s, s:s}", "name", "owner", "into", "ada-cli"));
+	commands_must(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "owner", "into", "ada-cli"));
 	commands_must(&c, "ada", "user.list", json_object());
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE merged_into = (SELECT id FROM users WHERE "
 									   "name = 'ada')"),

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <cmocka.h>
+#include <kettle/testing.h>
 
 #include "base/cleanup.h"
 #include "plugin/instance.h"
@@ -255,7 +256,7 @@ test_stop_order(void **state)
 		list[i] = &instances[i];
 	}
 	int done = 0;
-	instances_stop(list, ARRAY_SIZE(list), count_done, &done);
+	instances_stop(list, ARRAY_SIZE(list), 0, count_done, &done);
 	assert_string_equal(order.data, "f2 f1 ");
 	probes[1].done(probes[1].arg);
 	probes[1].done(probes[1].arg); /* logged */
@@ -268,8 +269,46 @@ test_stop_order(void **state)
 	probes[0].done(probes[0].arg); /* logged */
 	assert_int_equal(done, 1);
 	assert_false(instances[0].started);
-	instances_stop(list, ARRAY_SIZE(list), count_done, &done);
+	instances_stop(list, ARRAY_SIZE(list), 0, count_done, &done);
 	assert_int_equal(done, 2);
+}
+
+static int
+is_done(void *arg)
+{
+	return *(int *)arg == 1;
+}
+
+/* One of them never stops: the others go on, and it is left as it is, also when it calls back later. */
+static void
+test_stop_overdue(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_BUF struct buf order = {0};
+	struct kettle_fake *fake = NULL;
+	assert_int_equal(kettle_fake_new("f", &fake, &f->err), 0);
+	const struct kettle_plugin runner = {.kind = KETTLE_RUNNER, .name = "r", .stop = probe_stop};
+	const struct kettle_plugin frontend = {.kind = KETTLE_FRONTEND, .name = "f", .stop = probe_stop};
+	struct probe probes[] = {{.name = "r"}, {.name = "hangs", .later = true}, {.name = "f"}};
+	const struct kettle_plugin *plugins[] = {&runner, &frontend, &frontend};
+	struct instance instances[ARRAY_SIZE(probes)], *list[ARRAY_SIZE(probes)];
+	for (size_t i = 0; i < ARRAY_SIZE(probes); i++) {
+		probes[i].order = &order;
+		instances[i] = (struct instance){
+			.plugin = plugins[i], .host = kettle_fake_host(fake), .self = &probes[i], .created = true, .started = true};
+		list[i] = &instances[i];
+	}
+	int done = 0;
+	instances_stop(list, ARRAY_SIZE(list), 50, count_done, &done);
+	assert_int_equal(done, 0);
+	assert_int_equal(kettle_fake_run(fake, is_done, &done, 30000), 0);
+	assert_string_equal(order.data, "f hangs r ");
+	assert_true(instances[1].hung && !instances[0].hung && !instances[2].hung);
+	instance_destroy(&instances[1]); /* not: it has no destroy to call */
+	assert_true(instances[1].created);
+	probes[1].done(probes[1].arg); /* logged */
+	assert_int_equal(done, 1);
+	assert_int_equal(kettle_fake_free(fake, &f->err), 0);
 }
 
 int
@@ -284,6 +323,7 @@ main(void)
 		TEST(test_older_minor),
 		TEST(test_failures),
 		TEST(test_stop_order),
+		TEST(test_stop_overdue),
 	};
 	return cmocka_run_group_tests_name("loader", tests, NULL, NULL);
 }

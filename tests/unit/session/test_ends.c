@@ -402,9 +402,9 @@ test_server_ends(void **state)
 		cores_ask(0, "ada", "submit", cores_file("board"), &answers[0]);
 		cores_ask(0, "owner", "leaderboard.delete", board(), &answers[1]);
 		cores_ask(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "ada", "role", "creator"), &answers[2]);
-		core_unsubscribe(core, id[0]);
+		(void)core_unsubscribe(core, id[0], NULL, NULL);
 		turn(turns);
-		core_unsubscribe(core, id[1]);
+		(void)core_unsubscribe(core, id[1], NULL, NULL);
 		leave_before_runner(0);
 		round_end();
 		for (size_t i = 0; i < ARRAY_SIZE(answers); i++)

@@ -31,7 +31,7 @@ on_event(void *arg, const json_t *event)
 	}
 	json_array_append(ear->kinds, json_object_get(event, "kind"));
 	if (ear->ends)
-		core_unsubscribe(cores.core[ear->place], *ear->ends);
+		(void)core_unsubscribe(cores.core[ear->place], *ear->ends, NULL, NULL);
 }
 
 /* A new ear of somebody for a filter (NULL: all). */
@@ -54,7 +54,7 @@ free_ear(struct ear **ear)
 	if (!*ear)
 		return;
 	if (cores.core[(*ear)->place])
-		core_unsubscribe(cores.core[(*ear)->place], (*ear)->id);
+		(void)core_unsubscribe(cores.core[(*ear)->place], (*ear)->id, NULL, NULL);
 	json_decref((*ear)->kinds);
 	free(*ear);
 }
@@ -211,7 +211,7 @@ test_end_unread(void **state)
 	EAR first = listen_as(0, "ada", NULL, 0);
 	EAR second = listen_as(0, "ada", NULL, 0);
 	until(cores.core[0]->read_timer != NULL);
-	core_unsubscribe(cores.core[0], first->id);
+	(void)core_unsubscribe(cores.core[0], first->id, NULL, NULL);
 	cores_close(0);
 	assert_int_equal(first->count + second->count, 0);
 }
@@ -390,7 +390,7 @@ test_unsubscribe(void **state)
 {
 	(void)state;
 	EAR reading = listen_as(0, "ada", NULL, 0);
-	core_unsubscribe(cores.core[0], reading->id);
+	(void)core_unsubscribe(cores.core[0], reading->id, NULL, NULL);
 	EAR first = listen_as(0, "ada", NULL, -1);
 	EAR second = listen_as(0, "ada", NULL, -1);
 	EAR third = listen_as(0, "ada", NULL, -1);
@@ -404,7 +404,7 @@ test_unsubscribe(void **state)
 	assert_int_equal(first->count, 0);
 	assert_int_equal(second->count, 2);
 	assert_int_equal(third->count, 1);
-	core_unsubscribe(cores.core[0], 4711);
+	(void)core_unsubscribe(cores.core[0], 4711, NULL, NULL);
 	EAR past = listen_as(0, "ada", NULL, 0);
 	past->ends = &past->id; /* in the middle of a page */
 	settle();
@@ -423,7 +423,7 @@ test_over_owners(void **state)
 	submit(1, "ada", "board");
 	until(heard(ada, "submission.accepted") == 1);
 	settle();
-	core_unsubscribe(cores.core[1], gone->id);
+	(void)core_unsubscribe(cores.core[1], gone->id, NULL, NULL);
 	size_t before = gone->count;
 	cores_close(0);
 	submit(1, "ada", "board");

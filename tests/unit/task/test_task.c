@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "lib/languages.h"
 #include "unit/scratch.h"
 
@@ -225,8 +226,8 @@ test_bad_bundles(void **state)
 	AUTO_FREE char *huge = calloc(1, TASK_MAX_BYTES + 2);
 	memset(huge, 'x', TASK_MAX_BYTES + 1);
 	json_object_set_new(files, "reference.cuh", json_pack("{s:s}", "text", huge));
-	expect_bundle(bundle, KETTLE_ETOOBIG,
-		"grayscale_cu/task.yml: the task's files are over the 32 MiB that they may have together.");
+	expect_bundle(
+		bundle, KETTLE_ETOOBIG, "grayscale_cu/task.yml: the task's files together exceed the limit of 32 MiB.");
 	json_object_set_new(files, "reference.cuh", json_pack("{s:s}", "text", ""));
 	json_object_del(bundle, "templates");
 	expect_bundle(bundle, KETTLE_ENOENT, "grayscale_cu/task.yml: the template for CUDA is missing.");
@@ -265,7 +266,11 @@ expect_folder(const char *dir, const char *sentence)
 		json_decref(bundle);
 		fail_msg("no error, but wanted: %s", sentence);
 	}
-	assert_string_equal(err.message, sentence);
+	/* A fault of task.yml begins with its path, of which the sentence has what is behind the scratch folder. */
+	size_t len = strlen(dir) - strlen("task");
+	bool in_task = strncmp(sentence, "task/", strlen("task/")) == 0;
+	assert_true(!in_task || strncmp(err.message, dir, len) == 0);
+	assert_string_equal(err.message + (in_task ? len : 0), sentence);
 }
 
 struct bad_yml {
@@ -273,79 +278,80 @@ struct bad_yml {
 };
 
 static const struct bad_yml bad_keys[] = {
-	{FILES LANG CASES "testz: 1\n", "task/task.yml:6: unknown key `testz`; did you mean `tests`?"},
+	{FILES LANG CASES "testz: 1\n", "task/task.yml:6:1: unknown key `testz`; did you mean `tests`?"},
 	{FILES "lang: cuu\n" CASES,
-		"task/task.yml:2: There is no language `cuu` (did you mean `cu`?); this Kettle has cpp, cu, py."},
+		"task/task.yml:2:7: There is no language `cuu` (did you mean `cu`?); this Kettle has cpp, cu, py."},
 	{FILES "lang: py\nconfig: {mian: e.py}\n" CASES,
-		"task/task.yml:3: unknown key `mian` in `config`; did you mean `main`?"},
-	{FILES "lang: py\n" CASES, "task/task.yml:1: config lacks the key `main`."},
-	{FILES LANG "tests: []\nbenchmarks: [{n: 1}]\n", "task/task.yml:4: tests must have at least 1 element, not 0."},
-	{FILES LANG "tests: [{n: 1}]\n", "task/task.yml:1: the top level lacks the key `benchmarks`."},
-	{FILES LANG "tests: {n: 1}\nbenchmarks: [{n: 1}]\n", "task/task.yml:4: tests must be a list, not a map with `n`."},
+		"task/task.yml:3:10: unknown key `mian` in `config`; did you mean `main`?"},
+	{FILES "lang: py\n" CASES, "task/task.yml:1:1: config lacks the key `main`."},
+	{FILES LANG "tests: []\nbenchmarks: [{n: 1}]\n", "task/task.yml:4:8: tests must have at least 1 element, not 0."},
+	{FILES LANG "tests: [{n: 1}]\n", "task/task.yml:1:1: the top level lacks the key `benchmarks`."},
+	{FILES LANG "tests: {n: 1}\nbenchmarks: [{n: 1}]\n",
+		"task/task.yml:4:8: tests must be a list, not a map with `n`."},
 	{FILES LANG "tests: [{n: 1.5}]\nbenchmarks: [{n: 1}]\n",
-		"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+		"task/task.yml:4:13: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
 		"list, "
 		"not 1.5."},
 	{FILES LANG "tests:\n  - {n: 1}\n  - {n: a; b}\nbenchmarks: [{n: 1}]\n",
-		"task/task.yml:6: tests[1].n must match the pattern ^[A-Za-z0-9_]+$; the string \"a; b\" does not."},
+		"task/task.yml:6:9: tests[1].n must match the pattern ^[A-Za-z0-9_]+$; the string \"a; b\" does not."},
 	{FILES LANG "tests: [{n: [1, x]}]\nbenchmarks: [{n: 1}]\n",
-		"task/task.yml:4: tests[0].n[1] must be an integer, not the string \"x\"."},
+		"task/task.yml:4:17: tests[0].n[1] must be an integer, not the string \"x\"."},
 	{FILES LANG "tests: [{n: {a: 1}}]\nbenchmarks: [{n: 1}]\n",
-		"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+		"task/task.yml:4:13: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
 		"list, "
 		"not a map with `a`."},
 	{FILES LANG "tests: [{n: }]\nbenchmarks: [{n: 1}]\n",
-		"task/task.yml:4: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
+		"task/task.yml:4:13: tests[0].n must be an integer, a string of at most 200 characters, true or false or a "
 		"list, "
 		"not empty."},
 	{FILES LANG "tests: [{a-b: 1}]\nbenchmarks: [{n: 1}]\n",
-		"task/task.yml:4: tests[0].a-b has a name that does not match the pattern ^[A-Za-z_][A-Za-z0-9_]{0,63}$."},
+		"task/task.yml:4:10: tests[0].a-b has a name that does not match the pattern ^[A-Za-z_][A-Za-z0-9_]{0,63}$."},
 	{FILES LANG CASES "ranking_by: first\n",
-		"task/task.yml:6: ranking_by must be one of \"last\", \"mean\" or \"geom\", not the string \"first\"."},
+		"task/task.yml:6:13: ranking_by must be one of \"last\", \"mean\" or \"geom\", not the string \"first\"."},
 	{FILES LANG CASES "test_timeout: 0\n",
-		"task/task.yml:6: test_timeout must be a number above 0 and at most 86400, not 0."},
+		"task/task.yml:6:15: test_timeout must be a number above 0 and at most 86400, not 0."},
 	{FILES LANG CASES "jit_cache: never\n",
-		"task/task.yml:6: jit_cache must be one of true, false, \"yes\" or \"no\", not the string \"never\"."},
+		"task/task.yml:6:12: jit_cache must be one of true, false, \"yes\" or \"no\", not the string \"never\"."},
 	{FILES LANG CASES "multi_gpu: true\n",
-		"task/task.yml:4: tests[0] needs a `world_size` from 1 to 64, because the task says `multi_gpu: true`."},
+		"task/task.yml:4:9: tests[0] needs a `world_size` from 1 to 64, because the task says `multi_gpu: true`."},
 	{FILES LANG "multi_gpu: true\ntests: [{world_size: 2}]\nbenchmarks:\n  - world_size: 2\n  - world_size: 65\n",
-		"task/task.yml:8: benchmarks[1] needs a `world_size` from 1 to 64, because the task says `multi_gpu: "
+		"task/task.yml:8:17: benchmarks[1] needs a `world_size` from 1 to 64, because the task says `multi_gpu: "
 		"true`."},
-	{FILES LANG CASES "templates:\n  Python: none.py\n", "task/task.yml:7: the file `none.py` does not exist."},
+	{FILES LANG CASES "templates:\n  Python: none.py\n", "task/task.yml:7:11: the file `none.py` does not exist."},
 	{"files: [{name: s.cpp, source: \"@SUBMISSION@\"}]\nlang: c++\nconfig:\n  sources: [s.cpp, eval.cpp]\n" CASES,
-		"task/task.yml:3: The task's config lists `eval.cpp` in `sources`, but no entry of its `files` has that "
+		"task/task.yml:3:1: The task's config lists `eval.cpp` in `sources`, but no entry of its `files` has that "
 		"name."},
-	{"files: &a [*a]\n", "task/task.yml:1: the alias `*a` stands for nothing that is complete before it."},
+	{"files: &a [*a]\n", "task/task.yml:1:12: the alias `*a` refers to no anchor that is complete before it."},
 	{"", "task/task.yml: the top level must be a map, not empty."},
 };
 
 static const struct bad_yml bad_files[] = {
-	{FILES FILES LANG CASES, "task/task.yml:2: the key `files` is given twice."},
+	{FILES FILES LANG CASES, "task/task.yml:2:1: the key `files` is given twice."},
 	{"files: [{name: e.py, source: e.py}]\n" LANG CASES,
-		"task/task.yml:1: no entry of `files` has the source @SUBMISSION@; one must, as the place of the submitted "
+		"task/task.yml:1:8: no entry of `files` has the source @SUBMISSION@; one entry must have it, for the submitted "
 		"file."},
 	{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: t.py, source: \"@SUBMISSION@\"}\n" LANG CASES,
-		"task/task.yml:3: both `s.py` and `t.py` have the source @SUBMISSION@; a submission is one file."},
+		"task/task.yml:3:26: both `s.py` and `t.py` have the source @SUBMISSION@; a submission is one file."},
 	{"files:\n  - {name: s.py, source: \"@SUBMISSION@\"}\n  - {name: s.py, source: e.py}\n" LANG CASES,
-		"task/task.yml:3: the name `s.py` occurs twice in `files`; every file needs a name of its own."},
+		"task/task.yml:3:12: the name `s.py` occurs twice in `files`; every file needs a name of its own."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: s/e.py, source: e.py}\n" LANG CASES,
-		"task/task.yml:3: `s` and `s/e.py` in `files` cannot be both a file and a folder."},
+		"task/task.yml:3:12: `s` and `s/e.py` in `files` cannot be both a file and a folder."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: out/e.py, source: e.py}\n" LANG CASES,
-		"task/task.yml:3: the name `out/e.py` is taken: `out` is the folder that a step writes to; choose another "
+		"task/task.yml:3:12: the name `out/e.py` is taken: `out` is the folder that a step writes to; choose another "
 		"one."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: a/../e.py, source: e.py}\n" LANG CASES,
-		"task/task.yml:3: The path \"a/../e.py\" does not stay inside its folder; it must be relative, without "
+		"task/task.yml:3:12: The path \"a/../e.py\" does not stay inside its folder; it must be relative, without "
 		"empty "
 		"parts, \".\" and \"..\"."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: /etc/passwd}\n" LANG CASES,
-		"task/task.yml:3: the source `/etc/passwd` is absolute; it must be relative to the task's folder."},
+		"task/task.yml:3:26: the source `/etc/passwd` is absolute; it must be relative to the task's folder."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: ../../../../../e.py}\n" LANG CASES,
-		"task/task.yml:3: the source `../../../../../e.py` leaves the task's folder by 5 levels; it may by at most "
+		"task/task.yml:3:26: the source `../../../../../e.py` leaves the task's folder by 5 levels; it may by at most "
 		"4."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: e.py, mode: 1}\n" LANG CASES,
-		"task/task.yml:3: unknown key `mode` in `files[1]`; known keys are `name` and `source`."},
+		"task/task.yml:3:32: unknown key `mode` in `files[1]`; known keys are `name` and `source`."},
 	{"files:\n  - {name: s, source: \"@SUBMISSION@\"}\n  - {name: e.py, source: missing.py}\n" LANG CASES,
-		"task/task.yml:3: the file `missing.py` does not exist."},
+		"task/task.yml:3:26: the file `missing.py` does not exist."},
 };
 
 static void
@@ -390,11 +396,11 @@ test_aliases(void **state)
 	json_t *bundle = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(task_read(languages, dir, &bundle, &err), KETTLE_ETOOBIG);
-	assert_non_null(strstr(err.message, "task/task.yml:"));
+	assert_non_null(strstr(err.message, "/task/task.yml:"));
 	while (yml.len <= 1u << 20)
 		buf_adds(&yml, "# filler filler filler filler filler filler filler filler filler filler filler filler\n");
 	free(scratch_write(dir, "task.yml", yml.data));
-	expect_folder(dir, "task/task.yml: it is larger than the 1 MiB that it may have.");
+	expect_folder(dir, "task/task.yml: it exceeds the limit of 1 MiB.");
 	scratch_remove(scratch);
 }
 
@@ -405,16 +411,16 @@ test_bad_folders(void **state)
 {
 	(void)state;
 	char *scratch = scratch_make();
-	AUTO_FREE char *real = realpath(scratch, NULL), *file = scratch_write(scratch, "a.txt", "x");
+	AUTO_FREE char *file = scratch_write(scratch, "a.txt", "x");
 	AUTO_BUF struct buf sentence = {0};
-	buf_printf(&sentence, "The folder `%s` has no task.yml.", real);
+	buf_printf(&sentence, "The folder `%s` has no task.yml.", scratch);
 	expect_folder(scratch, sentence.data);
 	expect_folder(file,
 		"`a.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a language that this "
 		"Kettle has: cpp, cu, py.");
 	expect_folder("/nonexistent/task", "The task `/nonexistent/task` cannot be read: No such file or directory.");
 	AUTO_FREE char *dir = make_task(scratch, "\xff\xfe");
-	expect_folder(dir, "task/task.yml: it is not UTF-8 text.");
+	expect_folder(dir, "task/task.yml:1:1: the file is not UTF-8 text.");
 	scratch_remove(scratch);
 }
 
@@ -429,22 +435,41 @@ test_special_files(void **state)
 	json_t *bundle = NULL;
 
 	assert_int_equal(unlink(source) || mkfifo(source, 0600), 0);
-	expect_folder(dir, "task/task.yml:1: `e.py` is a device, a FIFO or a socket, not a regular file.");
+	expect_folder(dir, "task/task.yml:1:68: `e.py` is a device, a FIFO or a socket, not a regular file.");
 	assert_int_equal(unlink(source) || mkdir(source, 0700), 0);
-	expect_folder(dir, "task/task.yml:1: `e.py` is a folder, not a regular file.");
+	expect_folder(dir, "task/task.yml:1:68: `e.py` is a folder, not a regular file.");
 	assert_int_equal(rmdir(source) || symlink("e.py", source), 0);
-	expect_folder(dir, "task/task.yml:1: the file `e.py` is a link that leads in a circle.");
+	expect_folder(dir, "task/task.yml:1:68: the file `e.py` is a circular link.");
 	assert_int_equal(unlink(source) || symlink("../other.py", source), 0);
 	expect_folder(dir,
-		"task/task.yml:1: the file `e.py` is a link out of the task; name the file itself as the source, "
+		"task/task.yml:1:68: the file `e.py` is a link out of the task; name the file itself as the source, "
 		"by ../ if need be.");
 	assert_int_equal(unlink(source) || symlink("/dev/zero", source), 0);
 	expect_folder(dir,
-		"task/task.yml:1: the file `e.py` is a link out of the task; name the file itself as the source, "
+		"task/task.yml:1:68: the file `e.py` is a link out of the task; name the file itself as the source, "
 		"by ../ if need be.");
 	assert_int_equal(unlink(source) || symlink("inner.py", source), 0);
 	assert_int_equal(task_read(languages, dir, &bundle, NULL), 0);
 	json_decref(bundle);
+	scratch_remove(scratch);
+}
+
+/* A workload for the leaders is kept, and changes no score. */
+static void
+test_validation(void **state)
+{
+	(void)state;
+	char *scratch = scratch_make();
+	AUTO_JSON json_t *plain = NULL, *with = NULL;
+	AUTO_FREE char *dir = make_task(scratch, FILES LANG CASES);
+	assert_int_equal(task_read(languages, dir, &plain, NULL), 0);
+	free(scratch_write(dir, "task.yml", FILES LANG CASES "validation: {version: \"1\", script: v.py, top_k: 3}\n"));
+	assert_int_equal(task_read(languages, dir, &with, NULL), 0);
+	const json_t *validation = json_object_get(json_object_get(with, "task"), "validation");
+	assert_string_equal(member_string(validation, "script"), "v.py");
+	assert_string_equal(member_string(plain, "hash"), member_string(with, "hash"));
+	free(scratch_write(dir, "task.yml", FILES LANG CASES "validation: v.py\n"));
+	expect_folder(dir, "task/task.yml:6:13: validation must be a map, not the string \"v.py\".");
 	scratch_remove(scratch);
 }
 
@@ -464,7 +489,7 @@ test_reach(void **state)
 	json_decref(bundle);
 	assert_int_equal(unlink(source) || symlink("/etc/passwd", source), 0);
 	expect_folder(dir,
-		"task/task.yml:1: the file `e.py` is a link out of the task; name the file itself as the source, "
+		"task/task.yml:1:68: the file `e.py` is a link out of the task; name the file itself as the source, "
 		"by ../ if need be.");
 	scratch_remove(scratch);
 }
@@ -518,8 +543,7 @@ test_too_big(void **state)
 	char *scratch = scratch_make();
 	AUTO_FREE char *dir = make_task(scratch, FILES LANG CASES), *source = path_join(dir, "e.py");
 	assert_int_equal(truncate(source, (off_t)TASK_MAX_BYTES + 1), 0);
-	expect_folder(
-		dir, "task/task.yml:1: with `e.py` the task's files are over the 32 MiB that they may have together.");
+	expect_folder(dir, "task/task.yml:1:68: with `e.py` the task's files together exceed the limit of 32 MiB.");
 	scratch_remove(scratch);
 }
 
@@ -555,6 +579,7 @@ main(void)
 		cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_bad_folders),
 		cmocka_unit_test(test_special_files),
+		cmocka_unit_test(test_validation),
 		cmocka_unit_test(test_reach),
 		cmocka_unit_test(test_changing_link),
 		cmocka_unit_test(test_too_big),

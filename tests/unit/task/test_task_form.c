@@ -58,8 +58,8 @@ static void
 expect_zip(json_t *files_take, const char *sentence)
 {
 	char *scratch = scratch_make();
-	AUTO_FREE char *path = zip(scratch, "", files_take);
-	expect(path, NULL, sentence);
+	AUTO_FREE char *path = zip(scratch, "", files_take), *whole = path_join(scratch, sentence);
+	expect(path, NULL, whole);
 	scratch_remove(scratch);
 }
 
@@ -111,9 +111,10 @@ test_no_task(void **state)
 		"`a/b/task.yml`).");
 	expect_zip(json_pack("{s:s, s:s}", "a/task.yml", YML, "b/task.yml", YML),
 		"x.zip: it holds 2 tasks (`a`, `b`); a task's archive holds one.");
-	expect_zip(json_pack("{s:s}", "task.yml", YML), "x/task.yml:1: the file `e.py` does not exist in the archive.");
+	expect_zip(
+		json_pack("{s:s}", "task.yml", YML), "x.zip: task.yml:1:68: the file `e.py` does not exist in the archive.");
 	expect_zip(json_pack("{s:s, s:s}", "task.yml", YML, "e.py/x", "x"),
-		"x/task.yml:1: `e.py` is a folder, not a regular file.");
+		"x.zip: task.yml:1:68: `e.py` is a folder, not a regular file.");
 	char *scratch = scratch_make();
 	AUTO_FREE char *path = zip(scratch, "", json_pack("{s:s}", "set.yaml", "problems: []\n"));
 	AUTO_BUF struct buf sentence = {0};
@@ -130,8 +131,8 @@ test_leaves_archive(void **state)
 	expect_zip(json_pack("{s:s}", "task.yml",
 				   "files: [{name: s.py, source: \"@SUBMISSION@\"}, {name: e.py, source: ../e.py}]\nlang: py\nconfig: "
 				   "{main: e.py}\ntests: [{n: 1, seed: 1}]\nbenchmarks: [{n: 2, seed: 2}]\n"),
-		"x/task.yml:1: the source `../e.py` leads out of the archive; `kettle task pack` writes one that stands for "
-		"itself.");
+		"x.zip: task.yml:1:68: the source `../e.py` is outside of the archive; `kettle task pack` writes a "
+		"self-contained one.");
 }
 
 /* ---- hostile archives ---- */
@@ -300,7 +301,7 @@ test_limits(void **state)
 		json_object_set_new(many, name, json_pack("{s:s}", "text", ""));
 	}
 	assert_int_equal(task_archive_write("", many, &more, &size, NULL), 0);
-	expect_archive(more, size, KETTLE_ETOOBIG, "more than the 5000 entries");
+	expect_archive(more, size, KETTLE_ETOOBIG, "exceeds the limit of 5000 entries");
 	memset(zeros, 'x', (8u << 20) - 1);
 	json_object_set_new(large, "zeros", json_pack("{s:s}", "text", zeros));
 	assert_int_equal(task_archive_write("", large, &bomb, &size, NULL), 0);
@@ -381,9 +382,8 @@ test_bad_single(void **state)
 		binary);
 	expect(binary, "cpp", sentence.data);
 	AUTO_JSON json_t *bundle = must_read(scratch, "python");
-	const char *name = json_string_value(json_object_get(bundle, "name"));
 	AUTO_BUF struct buf other = {0};
-	buf_printf(&other, "%s/task.yml says `lang: py`, but the requested language is cpp.", name);
+	buf_printf(&other, "%s/task.yml: the task's language is py, not cpp as requested.", scratch);
 	expect(scratch, "cpp", other.data);
 	expect("/dev/null", NULL, "`/dev/null` is a device, a FIFO or a socket, not a task.");
 	scratch_remove(scratch);

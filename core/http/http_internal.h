@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of core/http share. */
+#ifndef KETTLE_HTTP_HTTP_INTERNAL_H
+#define KETTLE_HTTP_HTTP_INTERNAL_H
+
+#include "http/http.h"
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/* What came back; built by the thread, read by the loop. */
+struct http_answer {
+	int status;
+	char *url;
+	struct buf head; /* "name NUL value NUL" of each header */
+	size_t headers_count;
+	struct buf body;
+	uint64_t body_size;
+	bool in_file; /* the body belongs into answer_file */
+	bool kept;    /* ... and is there */
+};
+
+/*
+ * One request. The loop makes it and frees it; in between, from http_thread_give until http_thread_take, it is the thread's,
+ * but for the members that are the loop's.
+ */
+struct http_request {
+	struct http_request *next; /* in a queue */
+	/* The loop's. done NULL: cancelled, or the caller wants none. */
+	uint64_t id;
+	struct http_owner *owner;
+	struct http_request *sibling, **link; /* among those of its owner */
+	kettle_http_fn done;
+	void *arg;
+	/* What is wanted; never changes. */
+	char *method, *url, *body_file, *answer_file, *unix_socket;
+	char **headers;
+	size_t headers_count;
+	void *body;
+	size_t body_size, max_headers;
+	uint64_t max_body;
+	uint32_t connect_ms, total_ms, max_redirects, retries;
+	/* Atomic: the loop wants no answer any more. */
+	int cancelled;
+	/* The thread's. */
+	struct transfer *transfer;
+	struct http_request *later, **before; /* among those under way */
+	struct kettle_error err;
+	struct http_answer answer;
+};
+
+/* http_request.c */
+/* A copy of what is wanted, with its defaults, checked as far as that needs no library. EINVAL, ETOOBIG. */
+int http_request_new(
+	const struct kettle_http_request *wanted, struct http_request **ret_request, struct kettle_error *err);
+void http_request_free(struct http_request *request);
+/* Whether a header ("Name: value", or a line of an answer) has that name, without case. */
+bool http_header_is(const char *line, const char *name);
+/* Whether repeating a method changes nothing more (RFC 9110, 9.2.2). */
+bool http_method_repeatable(const char *method);
+
+/* http_thread.c */
+struct http_thread;
+/*
+ * Starts the thread. finished(arg) is called on it when there is something to take and there was not before. The settings
+ * are borrowed until http_thread_join. EUNAVAIL.
+ */
+int http_thread_start(const struct http_settings *settings, void (*finished)(void *arg), void *arg,
+	struct http_thread **ret_thread, struct kettle_error *err);
+/* Hands a request over. [any] */
+void http_thread_give(struct http_thread *thread, struct http_request *request);
+/* Looks for cancelled requests. [any] */
+void http_thread_wake(struct http_thread *thread);
+/* The requests that have ended, linked by `next`; NULL: none. [any] */
+struct http_request *http_thread_take(struct http_thread *thread);
+/* Ends what is under way, joins the thread and frees it. What was given to it and not taken is the caller's again. */
+void http_thread_join(struct http_thread *thread);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* One request on the thread: its hops, from the first attempt to the answer. */
+#ifndef KETTLE_HTTP_TRANSFER_H
+#define KETTLE_HTTP_TRANSFER_H
+
+#if KETTLE_HAVE_HTTP
+#include "http/curl_library.h"
+#include "http/http_internal.h"
+
+/* What all transfers of a thread share. */
+struct transfer_context {
+	const struct curl_library *curl;
+	CURLM *multi;
+	const struct http_settings *settings;
+	CURL *spare[HTTP_OPEN_MAX]; /* handles to be used again */
+	size_t spares;
+};
+
+/* What a callback of the library found, beside the library's own code. */
+enum transfer_fault {
+	TRANSFER_FINE,
+	TRANSFER_HEADERS,   /* too many or too long */
+	TRANSFER_BODY,      /* too long */
+	TRANSFER_WRITE,     /* the answer_file cannot be written; errno is kept */
+	TRANSFER_READ,      /* the body_file cannot be read; errno is kept, 0: it became shorter */
+	TRANSFER_ENOUGH,    /* of the body of a redirect: nothing is wrong */
+	TRANSFER_CANCELLED, /* the loop wants no answer any more */
+};
+
+struct transfer {
+	struct transfer_context *context;
+	struct http_request *request;
+	CURL *easy;
+	bool under_way; /* the library has it */
+	struct curl_slist *headers;
+	CURLU *url;                 /* of this hop */
+	char *scheme, *host, *port; /* of url */
+	char *location;             /* of a redirect */
+	char *retry_after;
+	uint64_t deadline_ns, due_ns; /* due: when the next attempt begins; 0: it is under way */
+	uint32_t attempts, redirects;
+	bool foreign, bodiless; /* it has left its origin; it has become a GET */
+	bool in_body, redirecting;
+	size_t header_bytes, headers_count;
+	uint64_t limit; /* of the body */
+	int body_fd, answer_fd;
+	uint64_t body_size, body_at;
+	enum transfer_fault fault;
+	int fault_errno;
+	char text[CURL_ERROR_SIZE];
+};
+
+/* Begins; on a failure the request's err says why and there is no transfer. */
+int transfer_start(struct transfer_context *context, struct http_request *request);
+/*
+ * The library has ended what was under way. True: the request has ended, with err or an answer. False: it goes on, at once or at
+ * due_ns (transfer_again).
+ */
+bool transfer_ended(struct transfer *transfer, CURLcode code);
+/* Begins the next attempt. True: it could not, and the request has ended. */
+bool transfer_again(struct transfer *transfer);
+/* Ends what is under way and frees it; the file of an answer goes unless there is an answer in it. */
+void transfer_free(struct transfer *transfer);
+
+/* transfer_io.c: the library's callbacks; arg: the transfer. */
+size_t transfer_on_header(char *line, size_t one, size_t size, void *arg);
+size_t transfer_on_body(char *data, size_t one, size_t size, void *arg);
+size_t transfer_on_read(char *into, size_t one, size_t size, void *arg);
+int transfer_on_seek(void *arg, curl_off_t offset, int origin);
+/* Forgets what has come of an answer, before another one comes. */
+void transfer_forget_answer(struct transfer *transfer);
+
+/* transfer_error.c */
+/* "HOST", or "HOST:PORT" where the port is not the scheme's. New. */
+char *transfer_server(const struct transfer *transfer);
+/* Sets the request's err: what has failed, by the code of the library and the fault of a callback. Returns its code. */
+int transfer_fail(struct transfer *transfer, CURLcode code);
+/* Whether another attempt may help. */
+bool transfer_may_help(CURLcode code);
+#endif
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* The host that the engine gives to plugins: state, events of a frontend, the ends of subscriptions. */
+#include <config.h>
+
+#include "unit/core_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "session/plugin_host.h"
+
+static struct core_host host;
+static const struct kettle_host *table = &host.table;
+
+/* Answers of state_get, state_put and state_list. */
+static struct answer heard;
+
+static void
+on_state(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct answer *answer = arg;
+	answer->count++;
+	answer->err = *err;
+	json_decref(answer->result);
+	answer->result = json_deep_copy(result);
+}
+
+static const json_t *
+state_answer(int rc)
+{
+	assert_int_equal(rc, 0);
+	int before = heard.count;
+	until(heard.count > before);
+	assert_int_equal(heard.err.code, 0);
+	return heard.result;
+}
+
+static const json_t *
+list(const char *prefix, const char *after, unsigned limit)
+{
+	return state_answer(table->state_list(table, prefix, after, limit, on_state, &heard));
+}
+
+/* The keys of a page, with a + where there are more. */
+static const char *
+keys_of(const json_t *page)
+{
+	static char text[200];
+	size_t i;
+	json_t *item;
+	text[0] = '\0';
+	json_array_foreach(json_object_get(page, "items"), i, item)
+		strcat(strcat(text, json_string_value(json_object_get(item, "key"))), " ");
+	if (json_is_true(json_object_get(page, "more")))
+		strcat(text, "+");
+	return text;
+}
+
+static int
+setup(void **state)
+{
+	memset(&heard, 0, sizeof(heard));
+	int rc = cores_setup(state);
+	host_init(&host, cores.io, cores.core[0], "discord");
+	return rc;
+}
+
+static int
+teardown(void **state)
+{
+	answer_clear(&heard);
+	return cores_teardown(state);
+}
+
+static void
+test_state(void **state)
+{
+	static const char *const keys[] = {"a", "message.1", "message.10", "message.2", "message\xc3\xa4", "messagf", "z"};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		AUTO_JSON json_t *value = json_pack("{s:i}", "n", (int)i);
+		/* Without a done: the reads below come after it. */
+		assert_int_equal(table->state_put(table, keys[i], value, NULL, NULL), 0);
+	}
+	AUTO_JSON json_t *third = json_pack("{s:i}", "n", 3);
+	assert_true(json_equal(state_answer(table->state_get(table, "message.2", on_state, &heard)), third));
+	assert_string_equal(keys_of(list("message", NULL, 0)), "message.1 message.10 message.2 message\xc3\xa4 ");
+	assert_true(json_equal(json_object_get(json_array_get(json_object_get(heard.result, "items"), 2), "value"), third));
+	assert_string_equal(keys_of(list("message", NULL, 2)), "message.1 message.10 +");
+	assert_string_equal(keys_of(list("message", "message.10", 2)), "message.2 message\xc3\xa4 ");
+	assert_string_equal(keys_of(list(NULL, "messagf", 1)), "z ");
+	assert_string_equal(keys_of(list("none", NULL, 0)), "");
+	(void)state_answer(table->state_put(table, "message.1", NULL, on_state, &heard));
+	assert_string_equal(keys_of(list("message.1", "", 0)), "message.10 ");
+	host_init(&host, cores.io, cores.core[0], "web");
+	assert_string_equal(keys_of(list("", NULL, 0)), "");
+}
+
+/* A page of large values ends before its limit. */
+static void
+test_state_pages(void **state)
+{
+	(void)state;
+	AUTO_FREE char *text = calloc(1, 1000001);
+	memset(text, 'x', 1000000);
+	AUTO_JSON json_t *value = json_string(text);
+	char key[8];
+	for (int i = 0; i < 6; i++) {
+		(void)snprintf(key, sizeof(key), "%d", i);
+		assert_int_equal(table->state_put(table, key, value, NULL, NULL), 0);
+	}
+	assert_string_equal(keys_of(list(NULL, NULL, 0)), "0 1 2 3 +");
+	assert_string_equal(keys_of(list(NULL, "3", 0)), "4 5 ");
+}
+
+static void
+test_state_limits(void **state)
+{
+	(void)state;
+	char key[202];
+	memset(key, 'k', 201);
+	key[201] = '\0';
+	assert_int_equal(table->state_get(table, key, on_state, &heard), KETTLE_ETOOBIG);
+	assert_int_equal(table->state_list(table, key, NULL, 0, on_state, &heard), KETTLE_ETOOBIG);
+	assert_int_equal(table->state_list(table, NULL, key, 0, on_state, &heard), KETTLE_ETOOBIG);
+	assert_int_equal(table->state_list(table, "\xff", NULL, 0, on_state, &heard), 0);
+	until(heard.count == 1);
+	assert_int_equal(heard.err.code, KETTLE_EINVAL);
+	/* Nothing waits for its error. */
+	assert_int_equal(table->state_get(table, "", NULL, NULL), 0);
+	(void)state_answer(table->state_get(table, "k", on_state, &heard));
+}
+
+/* ---- events ---- */
+
+struct frontend {
+	size_t count;
+	int64_t seq[1000];
+	bool at_once; /* deals with each event while it is handed over */
+};
+static struct frontend chat;
+
+static void
+on_event(void *self, const json_t *event)
+{
+	struct frontend *frontend = self;
+	int64_t seq = json_integer_value(json_object_get(event, "seq"));
+	assert_true(frontend->count < ARRAY_SIZE(frontend->seq));
+	frontend->seq[frontend->count++] = seq;
+	if (frontend->at_once)
+		assert_int_equal(table->event_done(table, seq), 0);
+}
+
+/* The process dies, or ends, and another one starts with the frontend. */
+static void
+restart(void)
+{
+	static const struct kettle_frontend ops = {.size = sizeof(ops), .event = on_event};
+	static const struct kettle_plugin plugin = {.name = "chat", .frontend = &ops};
+	static struct core_plugin loaded = {.plugin = &plugin, .self = &chat, .host = &host};
+	cores_close(0);
+	chat = (struct frontend){.at_once = chat.at_once};
+	struct core *core = cores_make(0, true);
+	core->plugins = &loaded;
+	core->plugins_count = 1;
+	host_init(&host, cores.io, core, "chat");
+	/* Attached, and the first page is read. */
+	(void)cores_must(0, "owner", "leaderboard.list", NULL);
+}
+
+static void
+settle(void)
+{
+	for (int i = 0; i < 10; i++)
+		cores_turn();
+}
+
+static int
+events_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	int rc = 0;
+	for (int i = 0; i < *(int *)arg && rc == 0; i++)
+		rc = db_event(db, "admin.accepting", 'a', 0, 0, 0, NULL, err);
+	return rc;
+}
+
+static void
+on_written(void *arg, const struct kettle_error *err)
+{
+	assert_null(err);
+	*(int *)arg = 0;
+}
+
+static void
+write_events(int count)
+{
+	store_write(cores.core[0]->store, events_op, on_written, &count);
+	until(count == 0);
+}
+
+static int
+cursor_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	return db_int(db, arg, err, "SELECT seq FROM cursors WHERE consumer = 'plugin:chat'", NULL);
+}
+
+static int64_t
+stored_cursor(void)
+{
+	int64_t cursor = -1;
+	store_read(cores.core[0]->store, cursor_op, NULL, &cursor);
+	settle();
+	return cursor;
+}
+
+/* Only what is dealt with moves the cursor; the rest comes again, in order. */
+static void
+test_events(void **state)
+{
+	(void)state;
+	chat.at_once = false;
+	restart();
+	settle();
+	write_events(5);
+	until(chat.count == 5);
+	int64_t first = chat.seq[0];
+	/* The oldest is open: what was done after it comes again. */
+	assert_int_equal(table->event_done(table, first + 1), 0);
+	settle();
+	assert_int_equal(stored_cursor(), first - 1);
+	restart();
+	until(chat.count == 5);
+	assert_int_equal(chat.seq[0], first);
+	for (int64_t seq = first + 2; seq >= first; seq--)
+		assert_int_equal(table->event_done(table, seq), 0);
+	until(stored_cursor() == first + 2);
+	/* Done again, or never handed over: nothing happens. */
+	assert_int_equal(table->event_done(table, first), 0);
+	assert_int_equal(table->event_done(table, first + 1000), 0);
+	restart();
+	until(chat.count == 2);
+	assert_int_equal(chat.seq[0], first + 3);
+	assert_int_equal(chat.seq[1], first + 4);
+}
+
+/* No more than a window is open; an event that is done lets the next one in. */
+static void
+test_event_window(void **state)
+{
+	(void)state;
+	chat.at_once = false;
+	restart();
+	settle();
+	write_events(500);
+	until(chat.count == KETTLE_EVENTS_OPEN);
+	settle();
+	assert_int_equal(chat.count, KETTLE_EVENTS_OPEN);
+	assert_int_equal(table->event_done(table, chat.seq[1]), 0);
+	settle();
+	assert_int_equal(chat.count, KETTLE_EVENTS_OPEN);
+	assert_int_equal(table->event_done(table, chat.seq[0]), 0);
+	until(chat.count == KETTLE_EVENTS_OPEN + 2);
+	/* Dealt with while they are handed over: all pages come. */
+	chat.at_once = true;
+	for (size_t i = 2, open = chat.count; i < open; i++)
+		assert_int_equal(table->event_done(table, chat.seq[i]), 0);
+	until(chat.count == 500);
+	for (size_t i = 1; i < chat.count; i++)
+		assert_int_equal(chat.seq[i], chat.seq[i - 1] + 1);
+	until(stored_cursor() == chat.seq[499]);
+	restart();
+	settle();
+	assert_int_equal(chat.count, 0);
+}
+
+/* ---- subscriptions ---- */
+
+struct listener {
+	uint64_t id;
+	size_t heard;
+	int ended;
+};
+
+static void
+on_heard(void *arg, const json_t *event)
+{
+	struct listener *listener = arg;
+	assert_int_equal(listener->ended, 0);
+	listener->heard += json_object_get(event, "seq") != NULL; /* progress names no board */
+}
+
+static void
+on_ended(void *arg)
+{
+	((struct listener *)arg)->ended++;
+}
+
+static void
+subscribe(struct listener *listener, json_t *filter_take)
+{
+	AUTO_JSON json_t *actor = cores_actor("owner"), *filter = filter_take;
+	*listener = (struct listener){0};
+	assert_int_equal(table->subscribe(table, actor, filter, -1, on_heard, listener, &listener->id, NULL), 0);
+}
+
+static void
+unsubscribe_elsewhere(void *arg)
+{
+	struct listener *listener = arg;
+	assert_int_equal(table->unsubscribe(table, listener->id, on_ended, listener), 0);
+}
+
+/* Its end is said once, later, also of one that has ended and of one that never was. */
+static void
+test_unsubscribe_ends(void **state)
+{
+	(void)state;
+	struct listener here, elsewhere, unknown = {.id = 4711};
+	uv_thread_t thread;
+	subscribe(&here, NULL);
+	subscribe(&elsewhere, NULL);
+	settle();
+	assert_int_equal(table->unsubscribe(table, here.id, on_ended, &here), 0);
+	assert_int_equal(here.ended, 0);
+	assert_int_equal(uv_thread_create(&thread, unsubscribe_elsewhere, &elsewhere), 0);
+	assert_int_equal(uv_thread_join(&thread), 0);
+	assert_int_equal(table->unsubscribe(table, unknown.id, on_ended, &unknown), 0);
+	write_events(1);
+	until(here.ended && elsewhere.ended && unknown.ended);
+	assert_int_equal(table->unsubscribe(table, here.id, NULL, NULL), 0);
+	settle();
+	assert_int_equal(here.ended + elsewhere.ended + unknown.ended, 3);
+	assert_int_equal(here.heard, 0);
+}
+
+static bool
+all_live(void)
+{
+	bool live = true;
+	for (size_t i = 0; i < SUBSCRIPTION_BUCKETS; i++)
+		for (const struct subscription *s = cores.core[0]->subscriptions.by_id[i]; s; s = s->next_by_id)
+			live = live && s->live;
+	return live;
+}
+
+/* Each of many hears of its own submission or board alone. */
+static void
+test_many_subscriptions(void **state)
+{
+	(void)state;
+	enum { MANY = 3000 };
+	AUTO_FREE struct listener *listeners = calloc(MANY, sizeof(*listeners));
+	struct listener board, other, all;
+	int64_t id = commands_number(cores_must(0, "ada", "submit", cores_file("board")), "id");
+	for (size_t i = 0; i < MANY; i++)
+		subscribe(&listeners[i], json_pack("{s:I}", "submission", (json_int_t)(id + (int64_t)i)));
+	subscribe(&board, json_pack("{s:s}", "leaderboard", "BoArD"));
+	subscribe(&other, json_pack("{s:s}", "leaderboard", "other"));
+	subscribe(&all, NULL);
+	until(all_live());
+	(void)cores_must(0, "ada", "submit", cores_file("board"));
+	until(listeners[1].heard > 0);
+	settle();
+	assert_int_equal(listeners[0].heard + listeners[1].heard, board.heard);
+	assert_int_equal(board.heard, all.heard);
+	assert_int_equal(other.heard, 0);
+	for (size_t i = 2; i < MANY; i++)
+		assert_int_equal(listeners[i].heard, 0);
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(table->unsubscribe(table, listeners[i].id, NULL, NULL), 0);
+	assert_int_equal(cores.core[0]->subscriptions.count, 3);
+	(void)table->unsubscribe(table, board.id, NULL, NULL);
+	(void)table->unsubscribe(table, other.id, NULL, NULL);
+	(void)table->unsubscribe(table, all.id, NULL, NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_state),
+		TEST(test_state_pages),
+		TEST(test_state_limits),
+		TEST(test_events),
+		TEST(test_event_window),
+		TEST(test_unsubscribe_ends),
+		TEST(test_many_subscriptions),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
