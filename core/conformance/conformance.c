@@ -39,13 +39,13 @@ static const struct {
 } checks[] = {
 	{"it loads", check_loads},
 	{"it exports kettle_plugin and nothing else", conformance_symbols},
-	{"it says what it is", conformance_facts},
-	{"its options are explained; wrong and unknown ones are refused", conformance_options},
-	{"destroy takes NULL and what was never configured", conformance_create_only},
-	{"it lives three times: create, configure, start, stop, destroy", conformance_life},
+	{"it describes itself", conformance_facts},
+	{"its options have help; invalid and unknown ones are refused", conformance_options},
+	{"destroy accepts NULL and an unconfigured instance", conformance_create_only},
+	{"it runs three times: create, configure, start, stop, destroy", conformance_life},
 	{"two instances run at once", conformance_two_instances},
 	{"it leaves no descriptor, thread, child or timer behind", conformance_leaks},
-	{"a language's names are sane", conformance_texts},
+	{"a language's names are valid", conformance_texts},
 	{"a language plans each of its skeletons", conformance_skeletons},
 };
 
@@ -119,11 +119,11 @@ static void
 describe_end(int status, bool in_time, char *message, size_t cap)
 {
 	if (!in_time)
-		(void)snprintf(message, cap, "It hangs: the check was not over after %d s.", CONFORMANCE_CHECK_MS / 1000);
+		(void)snprintf(message, cap, "It hangs: the check did not finish within %d s.", CONFORMANCE_CHECK_MS / 1000);
 	else if (WIFSIGNALED(status))
 		(void)snprintf(message, cap, "It crashes: signal %d (%s).", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		(void)snprintf(message, cap, "It ends the process that loaded it, with status %d.", WEXITSTATUS(status));
+		(void)snprintf(message, cap, "It exits the process that loaded it, with status %d.", WEXITSTATUS(status));
 }
 
 static json_t *
@@ -142,14 +142,14 @@ fork_check(const struct conformance_setup *setup, size_t i, json_t **ret_result,
 	int ends[2], status = 0;
 	char report[REPORT_MAX] = "";
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return kettle_fail(err, KETTLE_EIO, "No pipe can be made: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "Could not create a pipe: %s.", strerror(errno));
 	pid_t child = fork();
 	if (child == 0)
 		be_child(setup, checks[i].check, ends[1]);
 	close(ends[1]);
 	if (child < 0) {
 		close(ends[0]);
-		return kettle_fail(err, KETTLE_EIO, "No process can be made: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "Could not create a process: %s.", strerror(errno));
 	}
 	(void)setpgid(child, child);
 	bool in_time = read_report(ends[0], report, sizeof(report));

@@ -143,7 +143,7 @@ check_skeleton(const struct languages *languages, const struct kettle_plugin *pl
 	AUTO_JSON json_t *given = bundle_of(plugin, skeleton), *bundle = NULL;
 	struct kettle_error why = {0};
 	if (task_check_bundle(languages, given, &bundle, &why) != 0)
-		return kettle_fail(err, KETTLE_EINVAL, "No task can be made around %s: %s", skeleton->file_name, why.message);
+		return kettle_fail(err, KETTLE_EINVAL, "Could not create a task from %s: %s", skeleton->file_name, why.message);
 	for (size_t i = 0; i < ARRAY_SIZE(modes) && rc == 0; i++)
 		rc = plan_mode(languages, bundle, skeleton, modes[i], err);
 	return rc;

@@ -138,7 +138,7 @@ read_symbols(const char *file, json_t **ret_names, struct kettle_error *err)
 			good = add_symbols(&image, &header, &section, names);
 	}
 	if (!good)
-		return kettle_fail(err, KETTLE_EINVAL, "%s is not a shared library that can be read.", file);
+		return kettle_fail(err, KETTLE_EINVAL, "%s cannot be read as a shared library.", file);
 	*ret_names = STEAL(names);
 	return 0;
 }
@@ -219,10 +219,10 @@ conformance_options(struct subject *subject, struct kettle_error *err)
 			return kettle_fail(err, KETTLE_EINVAL, "The help of `%s` is not UTF-8 text.", option.key);
 		json_t *wrong = wrong_value(option.type);
 		if (wrong && !is_refused(&table, json_pack("{s:o}", option.key, wrong)))
-			return kettle_fail(err, KETTLE_EINVAL, "A wrong value of `%s` is taken.", option.key);
+			return kettle_fail(err, KETTLE_EINVAL, "An invalid value of `%s` is accepted.", option.key);
 	}
 	if (!is_refused(&table, json_pack("{s:b}", "an_option_that_does_not_exist", 1)))
-		return life_fail(err, "An unknown option is taken.");
+		return life_fail(err, "An unknown option is accepted.");
 	return 0;
 }
 

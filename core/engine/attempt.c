@@ -246,9 +246,9 @@ submit(struct engine_job *job, const struct job_material *material)
 		if (rc > 0)
 			log_write(KETTLE_LOG_WARNING, name, "submit returned %d, which is neither 0 nor an error code", rc);
 		if (rc < 0 && !err.message[0])
-			log_write(KETTLE_LOG_WARNING, name, "submit returned the error %d without a sentence", rc);
+			log_write(KETTLE_LOG_WARNING, name, "submit returned the error %d without a message", rc);
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
-		attempt_end_retry(job, err.message[0] ? err.message : "the runner refused it and did not say why", true);
+		attempt_end_retry(job, err.message[0] ? err.message : "the runner refused it without a reason", true);
 		return;
 	}
 	failpoint("engine.submitted");
@@ -281,7 +281,7 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 		attempt_end_drop(job);
 		return;
 	}
-	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be started yet and is tried again: %s", (long long)job->id,
+	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be started yet and will be retried: %s", (long long)job->id,
 		err->message);
 	job->engine->pause_until_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;
 	attempt_end_queue(job);
@@ -300,7 +300,7 @@ attempt_go_on(void *arg, const char *late)
 	else if (late)
 		attempt_end_retry(job, late, true);
 	else if (job->unit->disabled[0])
-		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its unit is another one than it was, and is disabled");
+		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its unit was replaced by another one and is disabled");
 	else
 		submit(job, &op->material);
 	job_write_free(op);
@@ -425,7 +425,8 @@ engine_job_detach(struct engine_job *job)
 		return false;
 	char ref[INFLIGHT_REF_SIZE];
 	memcpy(ref, job->inflight.ref, sizeof(ref));
-	log_write(KETTLE_LOG_INFO, "engine", "job %s goes on without the engine; `%s` finds it again", ref, runner->name);
+	log_write(
+		KETTLE_LOG_INFO, "engine", "job %s continues without the engine; `%s` attaches to it again", ref, runner->name);
 	inflight_remove(job->engine->setup.inflight, &job->inflight);
 	attempt_end_drop(job);
 	runner->ops->detach(runner->self, ref);

@@ -208,7 +208,7 @@ on_kept(void *arg)
 {
 	struct artifact_transfer *transfer = arg;
 	if (transfer->err.code < 0)
-		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not all of its files are kept: %s", transfer->attempt,
+		log_write(KETTLE_LOG_WARNING, "engine", "job %s: not all of its files were stored: %s", transfer->attempt,
 			transfer->err.message);
 	attempt_finish(transfer->job, transfer->verdict, false);
 	free(transfer);

@@ -239,7 +239,7 @@ engine_unit_lost(const struct engine_job *job, const char *why, bool proven)
 	unit->losses += proven;
 	unit->pause_until_ms =
 		uv_now(job->engine->setup.loop) + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
-	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost job %lld of submission %lld, which is tried again: %s",
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost job %lld of submission %lld, which will be retried: %s",
 		unit->label, (long long)job->id, (long long)job->submission, why);
 }
 

@@ -221,8 +221,8 @@ on_loaded(void *arg, const struct kettle_error *err)
 	if (load->done)
 		load->done(load->arg, err);
 	else if (err)
-		log_write(KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded and are loaded again soon: %s",
-			err->message);
+		log_write(
+			KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded and will be retried soon: %s", err->message);
 	engine_schedule(engine);
 	json_decref(load->jobs);
 	json_decref(load->units);

@@ -73,7 +73,7 @@ json_t *engine_devices(const struct engine *engine);
 json_t *engine_units(const struct engine *engine, const char *name);
 /* Disables a unit of engine_units for an operator, or enables it; the caller stores what must last. */
 void engine_unit_set(struct engine *engine, const json_t *unit, bool disabled, const char *reason);
-/* err->code 0: the unit is in order. unit: NULL where it is not configured any more. */
+/* err->code 0: the unit is in order. unit: NULL where it is no longer configured. */
 typedef void (*engine_test_done)(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err);
 /* Asks the machine of a unit of engine_units whether it is in order; done once, unless this fails. The engine does not end meanwhile. */
 int engine_unit_test(

@@ -77,13 +77,13 @@ on_heartbeat(void *arg, const struct kettle_error *err)
 		return;
 	if (waited_ms > ENGINE_HEARTBEAT_LATE_MS)
 		log_write(KETTLE_LOG_WARNING, "engine",
-			"the kettle-exec of unit %s answered a heartbeat after %llu ms; look at the load and the disks of its "
+			"the kettle-exec of unit %s answered a heartbeat after %llu ms; check the load and the disks of its "
 			"machine",
 			unit->label, (unsigned long long)waited_ms);
 	if (!unit->silent)
 		return;
-	unit_health_ready(engine, unit, "its kettle-exec answers again");
-	unit_health_remember(engine, unit, false, "its kettle-exec answers again");
+	unit_health_ready(engine, unit, "its kettle-exec responds again");
+	unit_health_remember(engine, unit, false, "its kettle-exec responds again");
 }
 
 static void

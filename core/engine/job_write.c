@@ -53,7 +53,7 @@ job_write_defer(struct job_write *op, const struct kettle_error *err)
 	struct engine_job *job = op->job;
 	if (!job_write_may_pass(err) || job->engine->stopping)
 		return false;
-	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be written to the database yet and is tried again: %s",
+	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be written to the database yet and will be retried: %s",
 		(long long)job->id, err->message);
 	job->again = op;
 	job->again_at_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;

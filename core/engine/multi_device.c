@@ -84,10 +84,10 @@ multi_device_refuse(struct engine_job *job, size_t need, struct kettle_error *er
 	size_t all = count_devices(job->unit, true);
 	if (all < need)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The task needs %zu devices at once, and `%s` has %zu on one machine; ask the operator of this Kettle.",
+			"The task needs %zu devices at once, but `%s` has %zu on one machine; ask the operator of this Kettle.",
 			need, job->device->name, all);
 	(void)kettle_fail(err, KETTLE_EUNAVAIL,
-		"It needs %zu devices at once, and of the %zu of `%s` only %zu are available.", need, all, job->device->name,
+		"It needs %zu devices at once, but of the %zu of `%s` only %zu are available.", need, all, job->device->name,
 		count_devices(job->unit, false));
 	job->needs = need;
 	job->waits = xstrdup(err->message);

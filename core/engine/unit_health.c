@@ -110,9 +110,9 @@ take_state(struct engine *engine, struct unit *unit, const json_t *row)
 		return;
 	/* The kettle-exec that did not answer ended with its engine. */
 	if (reason && strncmp(reason, ENGINE_SILENT, strlen(ENGINE_SILENT)) == 0)
-		unit_health_remember(engine, unit, false, "its kettle-exec was started anew");
+		unit_health_remember(engine, unit, false, "its kettle-exec was restarted");
 	else
-		unit_health_disabled(engine, unit, reason ? reason : "no reason is known",
+		unit_health_disabled(engine, unit, reason ? reason : "the reason is unknown",
 			reason && strncmp(reason, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0);
 }
 
@@ -224,10 +224,10 @@ give_up(struct describe_request *request, bool stopping)
 {
 	struct kettle_error err = {0};
 	if (stopping)
-		(void)kettle_fail(&err, KETTLE_ECANCELED, "The engine stopped before the machine had said what it is.");
+		(void)kettle_fail(&err, KETTLE_ECANCELED, "The engine stopped before the machine had described itself.");
 	else
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
-			"The machine did not say within %d s what it is; its kettle-exec may hang.", ENGINE_DESCRIBE_MS / 1000);
+			"The machine did not describe itself within %d s; its kettle-exec may hang.", ENGINE_DESCRIBE_MS / 1000);
 	close_request(request);
 	request->on_answer(request, &err, NULL, true);
 }
@@ -266,7 +266,7 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 	struct unit *unit = engine_unit_find(engine, test->device, test->key);
 	(void)late;
 	if (why.code == 0 && !unit)
-		(void)kettle_fail(&why, KETTLE_ENOENT, "It is not configured any more.");
+		(void)kettle_fail(&why, KETTLE_ENOENT, "It is no longer configured.");
 	else if (why.code == 0)
 		why.code = unit_check_gpus(unit->config, greeting, &why);
 	if (unit)
@@ -282,7 +282,7 @@ unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done
 {
 	if (!unit->runner->ops->describe)
 		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "The runner `%s` cannot say how its machines are.", unit->runner->name);
+			err, KETTLE_EUNAVAIL, "The runner `%s` cannot report the state of its machines.", unit->runner->name);
 	if (unit->testing)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is already being tested.", unit->label);
 	struct unit_test *test = xcalloc(1, sizeof(*test));
@@ -389,7 +389,7 @@ on_identified(void *arg, const struct kettle_error *err)
 		take_state(wait->engine, unit, wait->row);
 		/* It was disabled when the engine loaded what is remembered, and no job has run there since. */
 		if (wait->request.idle && unit->disabled[0] && strcmp(member_text(wait->row, "state"), "ready") == 0)
-			unit_health_ready(wait->engine, unit, "the unit that is disabled is another one");
+			unit_health_ready(wait->engine, unit, "the disabled unit is a different one");
 	}
 	end_facts(wait, NULL);
 	free(wait);
@@ -491,6 +491,6 @@ engine_unit_test(
 {
 	struct unit *unit = find_listed(engine, listed);
 	if (!unit)
-		return kettle_fail(err, KETTLE_ENOENT, "Unit `%s` is not configured any more.", member_text(listed, "unit"));
+		return kettle_fail(err, KETTLE_ENOENT, "Unit `%s` is no longer configured.", member_text(listed, "unit"));
 	return unit_health_test(engine, unit, done, arg, err);
 }

@@ -19,15 +19,15 @@
 
 /* Options: long name, argument for people or NULL, letter, help. */
 #define OPTIONS(X) \
-	X("serve", NULL, 's', "take run and cancel lines on standard input until it ends") \
-	X("doctor", NULL, 'd', "say what this machine offers, what is missing, how to get it") \
-	X("json", NULL, 'j', "with --doctor: as JSON") \
-	X("config", "FILE", 'c', "exec.yml (default: ~/.config/kettle/exec.yml, then the system's)") \
-	X("settings", "JSON", 'e', "what exec.yml could say; each key takes the place of the file's") \
-	X("state", "DIR", 't', "folder of build cache and spool") \
-	X("level", "LEVEL", 'l', "the least protection to accept: full, reduced, off") \
-	X("version", NULL, 'v', "print the version") \
-	X("help", NULL, 'h', "print this")
+	X("serve", NULL, 's', "read requests as JSON lines from standard input") \
+	X("doctor", NULL, 'd', "check this machine: what it offers, what is missing and how to install it") \
+	X("json", NULL, 'j', "with --doctor: print the report as JSON") \
+	X("config", "FILE", 'c', "configuration file (default: ~/.config/kettle/exec.yml, then the system's)") \
+	X("settings", "JSON", 'e', "settings in the format of exec.yml; each key overrides the file's") \
+	X("state", "DIR", 't', "folder for the build cache and the spool") \
+	X("level", "LEVEL", 'l', "minimum sandbox level: full, reduced or off") \
+	X("version", NULL, 'v', "print the version and exit") \
+	X("help", NULL, 'h', "print this help and exit")
 
 static const struct option long_options[] = {
 #define X(name, argument, letter, help) {name, argument ? required_argument : no_argument, NULL, letter},
@@ -47,12 +47,13 @@ print_help(FILE *file)
 #undef X
 	};
 	(void)fprintf(file, "Usage: kettle-exec [OPTION]... PLAN.json | --serve | --doctor [--json]\n"
-						"Carries out plans in sandboxes; PLAN.json may be - for standard input.\n\n");
+						"Runs plans in sandboxes. PLAN.json may be - for standard input.\n\n");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		(void)fprintf(file, "  --%s%s%-*s %s\n", lines[i].name, lines[i].argument ? " " : "",
 			(int)(16 - strlen(lines[i].name) - (lines[i].argument != NULL)), lines[i].argument ? lines[i].argument : "",
 			lines[i].help);
-	(void)fprintf(file, "\nExit status: 0 all steps passed, 1 a step did not, 2 usage, 3 this machine could not.\n"
+	(void)fprintf(file, "\nExit status: 0 if all steps passed, 1 if a step failed, 2 for a usage error, 3 if this "
+						"machine could not run the plan.\n"
 						"See kettle-exec(1).\n");
 }
 
@@ -127,13 +128,13 @@ main(int argc, char **argv)
 			print_help(stdout);
 			return EXEC_PASSED;
 		default:
-			return usage("The options are not understood.");
+			return usage("Invalid options.");
 		}
 	}
 	if (serve + doctor + (argc - optind) != 1)
-		return usage("It takes one PLAN.json, or --serve, or --doctor.");
+		return usage("Exactly one of PLAN.json, --serve and --doctor is required.");
 	if (json && !doctor)
-		return usage("--json goes with --doctor alone.");
+		return usage("--json requires --doctor.");
 	if (doctor)
 		return doctor_run(&options, json);
 	return serve ? serve_lines(&options) : serve_plan(&options, argv[optind]);

@@ -16,7 +16,7 @@ facts_open(const char *path, const struct facts_symbol *symbols, size_t count, s
 		return kettle_fail(err, KETTLE_ENOENT, "The library `%s` is not installed.", path);
 	if (!library)
 		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "The library `%s` cannot be loaded: %s.", path, why ? why : "no reason is given");
+			err, KETTLE_EUNAVAIL, "The library `%s` cannot be loaded: %s.", path, why ? why : "unknown reason");
 	for (size_t i = 0; i < count; i++) {
 		void *address = dlsym(library, symbols[i].name);
 		if (!address && !symbols[i].optional)

@@ -31,14 +31,14 @@ static void
 print_help(void)
 {
 	(void)printf("Usage: kettle-gpu [OPTION]...\n"
-				 "Prints what the makers' libraries say of this machine's GPUs, as JSON.\n\n"
+				 "Prints this machine's GPUs, as the vendors' libraries report them, as JSON.\n\n"
 				 "  --nvml PATH        NVIDIA's library (default: " NVML_LIBRARY ")\n"
 				 "  --rocm-smi PATH    AMD's library (default: " ROCM_LIBRARY ")\n"
 				 "  --topology DIR     AMD's compute nodes (default: " ROCM_TOPOLOGY ")\n"
-				 "  --version          print the version\n"
-				 "  --help             print this\n\n"
-				 "The environment variables KETTLE_NVML and KETTLE_ROCM_SMI take the place of the defaults.\n"
-				 "Exit status: 0 it was read, 2 usage, 3 a driver is there and does not answer.\n"
+				 "  --version          print the version and exit\n"
+				 "  --help             print this help and exit\n\n"
+				 "The environment variables KETTLE_NVML and KETTLE_ROCM_SMI override the defaults.\n"
+				 "Exit status: 0 on success, 2 for a usage error, 3 if a driver is installed but does not respond.\n"
 				 "See kettle-gpu(1).\n");
 }
 
@@ -88,7 +88,7 @@ main(int argc, char **argv)
 		}
 	}
 	if (optind < argc) {
-		(void)fprintf(stderr, "kettle-gpu: it takes no arguments.\nTry `kettle-gpu --help`.\n");
+		(void)fprintf(stderr, "kettle-gpu: no arguments are allowed.\nTry `kettle-gpu --help`.\n");
 		return EXIT_USAGE;
 	}
 	struct kettle_error error = {0};

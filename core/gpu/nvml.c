@@ -116,8 +116,8 @@ static const struct {
 static int
 nvml_fail(int code, const char *what, struct kettle_error *err)
 {
-	return kettle_fail(err, KETTLE_EUNAVAIL, "NVIDIA's driver does not answer (%s): %s.", what,
-		nvml.error ? nvml.error(code) : "no reason is given");
+	return kettle_fail(err, KETTLE_EUNAVAIL, "The NVIDIA driver does not respond (%s): %s.", what,
+		nvml.error ? nvml.error(code) : "unknown reason");
 }
 
 static void

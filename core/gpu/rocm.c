@@ -194,11 +194,11 @@ rocm_read(const char *library, const char *topology, json_t *gpus, struct kettle
 		return rc;
 	int code = smi.init(0);
 	if (code != 0)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "AMD's driver does not answer: rsmi_init gives %d.", code);
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The AMD driver does not respond: rsmi_init returned %d.", code);
 	code = smi.count(&count);
 	if (code != 0)
-		rc =
-			kettle_fail(err, KETTLE_EUNAVAIL, "AMD's driver does not answer: rsmi_num_monitor_devices gives %d.", code);
+		rc = kettle_fail(
+			err, KETTLE_EUNAVAIL, "The AMD driver does not respond: rsmi_num_monitor_devices returned %d.", code);
 	for (uint32_t i = 0; rc == 0 && i < count && i < FACTS_GPUS_MAX; i++)
 		read_gpu(i, topology, gpus);
 	(void)smi.shutdown();

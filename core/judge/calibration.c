@@ -226,8 +226,8 @@ calibration_set_task(json_t *calibration, const char *hash, json_t *names, struc
 {
 	json_t *tasks = json_object_get(calibration, "tasks");
 	if (json_object_size(tasks) >= CALIBRATION_TASKS_MAX && !json_object_get(tasks, hash))
-		return kettle_fail(err, KETTLE_ETOOBIG, "The times of %d tasks are kept for this unit, and no more can be.",
-			CALIBRATION_TASKS_MAX);
+		return kettle_fail(err, KETTLE_ETOOBIG,
+			"The calibration times of %d tasks are stored for this unit, which is the maximum.", CALIBRATION_TASKS_MAX);
 	if (!json_is_object(tasks))
 		json_object_set_new(calibration, "tasks", tasks = json_object());
 	json_object_set(tasks, hash, names);

@@ -47,7 +47,7 @@ check_values(const json_t *launches, struct kettle_error *err)
 		return 0;
 	if (kernel)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The name of a kernel has 1 to 1024 characters, no control characters among them, and does not begin with "
+			"A kernel name must have 1 to 1024 characters, none of them a control character, and must not begin with "
 			"`-`.");
 	return kettle_fail(err, KETTLE_EINVAL, "%s", why.message);
 }
@@ -100,11 +100,10 @@ capture_read(const json_t *args, const char *mode, const json_t *task, json_t **
 		return 0;
 	if (strcmp(mode, "profile") != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Benchmarks, kernels and launches are chosen for a profile alone: add `--mode profile`, or leave the "
-			"choice out.");
+			"Benchmarks, kernels and launches can be selected only for a profile: add `--mode profile`, or remove "
+			"these options.");
 	if (member_string(capture, "kernel_base") && !member_string(capture, "kernel"))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "`--kernel-base` says what `--kernel` is compared with: name a kernel, too.");
+		return kettle_fail(err, KETTLE_EINVAL, "`--kernel-base` requires `--kernel`.");
 	if (task && (rc = capture_check(capture, task, err)) < 0)
 		return rc;
 	*ret_capture = STEAL(capture);
@@ -143,7 +142,7 @@ list_profilers(unsigned bit, struct buf *text)
 int
 capture_fits(const char *profiler, const char *device, const json_t *capture, struct kettle_error *err)
 {
-	const char *name = profiler ? profiler : "the harness makes the profile itself and", *why = "";
+	const char *name = profiler ? profiler : "the harness profiles itself and", *why = "";
 	unsigned can = 0;
 	for (size_t i = 0; profiler && i < ARRAY_SIZE(profilers); i++)
 		if (strcmp(profilers[i].profiler, profiler) == 0) {
@@ -155,7 +154,7 @@ capture_fits(const char *profiler, const char *device, const json_t *capture, st
 			continue;
 		AUTO_BUF struct buf have = {0};
 		list_profilers(members[i].bit, &have);
-		return kettle_fail(err, KETTLE_EINVAL, "On `%s`, %s has no `%s` (%s have it)%s.", device, name,
+		return kettle_fail(err, KETTLE_EINVAL, "On `%s`, %s does not support `%s` (%s can)%s.", device, name,
 			members[i].option, have.data ? have.data : "", why);
 	}
 	return 0;

@@ -142,7 +142,7 @@ check_needs(const struct plan *plan, size_t index, struct kettle_error *err)
 	json_t *need;
 	json_array_foreach(json_object_get(step->json, "needs"), i, need)
 		if (!find_plan_step(plan, index, json_string_value(need)))
-			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is not a step before it.", step->id,
+			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is not an earlier step.", step->id,
 				json_string_value(need));
 	return 0;
 }
@@ -162,7 +162,7 @@ check_input(const struct plan *plan, size_t index, const char *path, const json_
 	const struct plan_step *earlier = from ? find_plan_step(plan, index, from) : NULL;
 	if (from && (!earlier || !list_has_text(json_object_get(earlier->json, "outputs"), output)))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"the step `%s` takes `%s` from `%s`, which is not an output of a step before it.", id, output, from);
+			"the step `%s` takes `%s` from `%s`, which is not an output of an earlier step.", id, output, from);
 	return 0;
 }
 
@@ -196,11 +196,11 @@ check_kind(const struct plan_step *step, const struct plan *runs, struct kettle_
 {
 	bool run = member_is(step->json, "kind", "run");
 	if (run && !find_plan_step(runs, runs->count, step->id))
-		return kettle_fail(err, KETTLE_EINVAL, "the run step `%s` is none of the job's.", step->id);
+		return kettle_fail(err, KETTLE_EINVAL, "the run step `%s` is not part of the job.", step->id);
 	for (size_t i = 0; !run && i < ARRAY_SIZE(run_keys); i++)
 		if (json_object_get(step->json, run_keys[i]))
 			return kettle_fail(
-				err, KETTLE_EINVAL, "the step `%s` is not a run, and yet it has `%s`.", step->id, run_keys[i]);
+				err, KETTLE_EINVAL, "the step `%s` has `%s`, which only run steps may have.", step->id, run_keys[i]);
 	return 0;
 }
 
@@ -407,8 +407,8 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 	else
 		rc = check_plan(plan, runs, &inner);
 	if (rc)
-		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made a plan that cannot be carried out: %s",
-			language->name, inner.message);
+		return kettle_fail(
+			err, KETTLE_EINTERNAL, "The language %s made an invalid plan: %s", language->name, inner.message);
 	remove_jit_caches(request.task, plan);
 	mark_ranges(files, request.submission, plan);
 	*ret_plan = plan_read(STEAL(plan));
@@ -430,8 +430,7 @@ find_plan_language(const struct languages *languages, const json_t *bundle, cons
 	if (*ret_language && member_string(bundle, "submission"))
 		return 0;
 	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"The task is in the language `%s`, which this Kettle does not have; its plugin is not loaded.",
-		lang ? lang : "");
+		"The language `%s` of the task is not loaded; check `languages` in the configuration.", lang ? lang : "");
 }
 
 int
@@ -444,7 +443,7 @@ plan_make_probe(const struct languages *languages, const json_t *bundle, const j
 	if (rc)
 		return rc;
 	if (!language->ops->probe)
-		return kettle_fail(err, KETTLE_ENOENT, "The language %s probes no machines.", language->name);
+		return kettle_fail(err, KETTLE_ENOENT, "The language %s does not probe machines.", language->name);
 	rc = complete_plan(language, language->ops->probe, bundle, "", "test", device, runs, ret_plan, err);
 	for (size_t i = 0; rc == 0 && i < (*ret_plan)->count; i++)
 		(*ret_plan)->steps[i].task_only = true; /* there is no submission */

@@ -40,8 +40,8 @@ check_count(const struct plan_step *step, const json_t *result, struct kettle_er
 		return kettle_fail(err, KETTLE_EINVAL, "its report lacks `%s`, which its harness always gives.", key);
 	if (!reported || strcmp(reported, expected) == 0)
 		return 0;
-	return kettle_fail(err, KETTLE_EINVAL,
-		"its harness reported another number of %ss than it was given: %.20s, not %s.", noun, reported, expected);
+	return kettle_fail(
+		err, KETTLE_EINVAL, "its harness reported %.20s %ss, but was given %s.", reported, noun, expected);
 }
 
 /* Whether the report has the number of tests, or anything about one of them: so have all in KernelBot's form. */
@@ -67,7 +67,7 @@ check_status(const struct plan_step *step, const json_t *result, struct kettle_e
 		const char *status = result_value(result, noun, i, "status");
 		if (status && strcmp(status, "pass") != 0)
 			return kettle_fail(
-				err, KETTLE_EINVAL, "its harness reported `check: pass` and yet a failure of %s %zu.", noun, i + 1);
+				err, KETTLE_EINVAL, "its harness reported `check: pass` but also a failure of %s %zu.", noun, i + 1);
 		if (!status && needed)
 			return fail_missing(noun, "status", i, err);
 	}

@@ -278,8 +278,7 @@ add_mode(const struct run_steps_builder *builder, const char *mode, const char *
 	else if (strcmp(mode, "profile") == 0)
 		add_profiles(builder);
 	else
-		return kettle_fail(
-			err, KETTLE_EINVAL, "No mode `%.40s`; a submission is test, benchmark, profile or ranked.", mode);
+		return kettle_fail(err, KETTLE_EINVAL, "Unknown mode `%.40s`; use test, benchmark, profile or ranked.", mode);
 	return 0;
 }
 

@@ -177,7 +177,7 @@ score_read(const json_t *result, size_t count, const char *ranking_by, const str
 	}
 	struct score score = {.value = average(geometric, sum, n)};
 	if (count == 0 || !isfinite(score.value) || score.value <= 0)
-		return kettle_fail(err, KETTLE_EINVAL, "the times that its harness reported make no score.");
+		return kettle_fail(err, KETTLE_EINVAL, "the times that its harness reported do not give a score.");
 	/* Errors of different benchmarks have nothing to do with each other: they add up in squares. */
 	if (known) {
 		score.low = fmin(average(geometric, sum - sqrt(below), n), score.value);
@@ -209,6 +209,6 @@ score_check_time(const json_t *result, size_t count, double wall_ns, struct kett
 	if (wall_ns <= 0 || claimed <= wall_ns * CLOCKS_DIFFER)
 		return 0;
 	return kettle_fail(err, KETTLE_EINVAL,
-		"its harness reported calls that took %.3g s together, but the whole run took %.3g s.", claimed / NS_PER_S,
+		"its harness reported calls that took %.3g s in total, but the whole run took %.3g s.", claimed / NS_PER_S,
 		wall_ns / NS_PER_S);
 }

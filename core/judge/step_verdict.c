@@ -259,8 +259,8 @@ read_protocol_exit(const struct reader *reader, json_int_t status)
 	} exits[] = {
 		{VERDICT_EXIT_GPU, machine,
 			"%s ended because the GPU's programming interface reported an error (exit status 110)%s"},
-		{VERDICT_EXIT_CASE, task_author, "The harness of %s met a fault of the task (exit status 113)%s"},
-		{VERDICT_EXIT_USAGE, task_author, "The harness of %s does not understand how it is called (exit status 2)%s"},
+		{VERDICT_EXIT_CASE, task_author, "The harness of %s reported an error in the task (exit status 113)%s"},
+		{VERDICT_EXIT_USAGE, task_author, "The harness of %s rejected its arguments (exit status 2)%s"},
 	};
 	AUTO_BUF struct buf end = {0};
 	if (status == VERDICT_EXIT_CASE)
@@ -287,7 +287,7 @@ read_exit(const struct reader *reader, json_int_t status)
 		return;
 	AUTO_BUF struct buf end = {0};
 	if (run && status == VERDICT_EXIT_FAILED && member_is(reader->outcome->result, "check", "pass")) {
-		FAIL(reader, "%s is void: its harness reported `check: pass` and yet that a test failed.", reader->name);
+		FAIL(reader, "%s is void: its harness reported `check: pass` but also a failed test.", reader->name);
 	} else if (run && status == VERDICT_EXIT_FAILED) {
 		fail_cases(reader);
 	} else {
@@ -331,11 +331,11 @@ read_condition(const struct reader *reader)
 	if (error && !reader->step->secret)
 		FAIL(reader, "%s is void: %.400s", reader->name, error);
 	else if (error)
-		FAIL(reader, "%s is void: what it reported is malformed.", reader->name);
+		FAIL(reader, "%s is void: its report is malformed.", reader->name);
 	else if (member_string(reader->outcome->result, "check"))
 		fail_cases(reader);
 	else
-		FAIL(reader, "%s ended with exit status 0, but its harness never reported whether the results are right.",
+		FAIL(reader, "%s ended with exit status 0, but its harness never reported whether the results are correct.",
 			reader->name);
 }
 
@@ -348,13 +348,12 @@ read_passed_run(const struct reader *reader)
 	if (!reader->step->run)
 		return;
 	if (report_check(reader->step, reader->outcome->result, &inner)) {
-		FAIL(reader, "%s is void: %s", reader->name,
-			reader->step->secret ? "what it reported is malformed." : inner.message);
+		FAIL(reader, "%s is void: %s", reader->name, reader->step->secret ? "its report is malformed." : inner.message);
 		return;
 	}
 	const char *trouble = member_string(reader->outcome->result, "profile.trouble");
 	if (member_is(reader->outcome->result, "profile.caught", "none")) {
-		FAIL(reader, "%s caught no launch of a kernel. %.700s", reader->name, trouble ? trouble : "");
+		FAIL(reader, "%s captured no kernel launch. %.700s", reader->name, trouble ? trouble : "");
 		return;
 	}
 	if (strcmp(mode, "benchmark") != 0 && strcmp(mode, "leaderboard") != 0)
@@ -372,7 +371,7 @@ read_passed_run(const struct reader *reader)
 		reader->ret->claimed = true;
 	} else if (rc)
 		FAIL(reader, "%s is void: %s", reader->name,
-			reader->step->secret ? "the times that its harness reported make no score." : inner.message);
+			reader->step->secret ? "the times that its harness reported do not give a score." : inner.message);
 	else if (strcmp(mode, "leaderboard") == 0)
 		reader->ret->score = score;
 }
@@ -385,10 +384,10 @@ read_error(const struct reader *reader)
 	const char *missing = reader->outcome->missing, *error = reader->outcome->error;
 	struct kettle_error *why = read_as(reader, VERDICT_ERROR, machine, !missing);
 	if (missing)
-		kettle_fail(why, KETTLE_EUNAVAIL, "The board's machine lacks `%.100s`.", missing);
+		kettle_fail(why, KETTLE_EUNAVAIL, "The machine lacks `%.100s`.", missing);
 	else
 		kettle_fail(why, KETTLE_EUNAVAIL, "The machine could not run %s: %.500s", reader->name,
-			error ? error : "it did not say why.");
+			error ? error : "no reason was given.");
 }
 
 /* What the core itself makes of the outcome. */
@@ -398,7 +397,7 @@ read_outcome(const struct reader *reader)
 	const struct outcome *outcome = reader->outcome;
 	if (!outcome)
 		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL,
-			"The machine did not say what became of %s.", reader->name);
+			"The machine did not report the result of %s.", reader->name);
 	else if (outcome->state == OUTCOME_SKIPPED)
 		reader->ret->state = VERDICT_SKIPPED;
 	else if (outcome->state == OUTCOME_LIMIT)
@@ -406,14 +405,14 @@ read_outcome(const struct reader *reader)
 	else if (outcome->state != OUTCOME_PASSED && outcome->state != OUTCOME_FAILED)
 		read_error(reader);
 	else if (outcome->signal.value > 0)
-		FAIL(reader, "%s was ended by signal %lld (%s).", reader->name, (long long)outcome->signal.value,
+		FAIL(reader, "%s was terminated by signal %lld (%s).", reader->name, (long long)outcome->signal.value,
 			signal_meaning(outcome->signal.value));
 	else if (!exit_passes(reader))
 		read_exit(reader, outcome->exit.given ? outcome->exit.value : -1);
 	else if (!result_passes(reader) || outcome->result_error)
 		read_condition(reader);
 	else if (outcome->state == OUTCOME_FAILED)
-		FAIL(reader, "%s failed: %.400s", reader->name, outcome->error ? outcome->error : "it left no output.");
+		FAIL(reader, "%s failed: %.400s", reader->name, outcome->error ? outcome->error : "it printed nothing.");
 	else
 		reader->ret->state = VERDICT_PASSED;
 }
@@ -488,7 +487,7 @@ blame_task(const struct reader *reader)
 		return;
 	if (is_killed(reader->outcome)) {
 		kettle_fail(read_as(reader, VERDICT_ERROR, machine, true), KETTLE_EUNAVAIL,
-			"The machine killed %s, as it does when its memory is used up.", reader->name);
+			"The machine killed %s, probably because it ran out of memory.", reader->name);
 		return;
 	}
 	if (inner.message[0] == 'T')

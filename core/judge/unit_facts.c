@@ -62,10 +62,10 @@ missing(const json_t *greeting, const char *gpu)
 	const json_t *errors = json_object_get(greeting, "gpu_errors");
 	const char *why = member_string(json_array_get(errors, 0), "error");
 	if (why)
-		return json_sprintf("GPU %s is not there: %s", gpu, why);
+		return json_sprintf("GPU %s was not found: %s", gpu, why);
 	if (json_array_size(json_object_get(greeting, "gpus")) == 0)
 		return NULL;
-	return json_sprintf("GPU %s is not there.", gpu);
+	return json_sprintf("GPU %s was not found.", gpu);
 }
 
 json_t *
@@ -130,7 +130,7 @@ unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_err
 		return kettle_fail(err, KETTLE_EUNAVAIL, "%s", error);
 	json_array_foreach(json_object_get(facts, "gpus"), i, gpu)
 		if (member_true(gpu, "occupied"))
-			return kettle_fail(err, KETTLE_EUNAVAIL, "%lld MiB of the memory of its GPU %lld are in use.",
+			return kettle_fail(err, KETTLE_EUNAVAIL, "%lld MiB of memory are in use on its GPU %lld.",
 				(long long)(member_int(gpu, "used") >> 20), (long long)member_int(gpu, "index"));
 	return 0;
 }

@@ -40,7 +40,7 @@ cut_middle(const char *text, size_t len, size_t most)
 	size_t head = character_start(text, most / 2);
 	size_t tail = character_start(text, len - most / 2);
 	return json_sprintf(
-		"%.*s\n[… %zu bytes left out: %zu are kept …]\n%s", (int)head, text, tail - head, most, text + tail);
+		"%.*s\n[… %zu bytes omitted; %zu are kept …]\n%s", (int)head, text, tail - head, most, text + tail);
 }
 
 /* stdout or stderr of an outcome as one string. */
@@ -54,7 +54,7 @@ keep_output(struct verdict_builder *builder, const struct outcome_output *output
 	builder->left -= cut ? most : output->len;
 	if (output->cut <= 0)
 		return STEAL(kept);
-	return json_sprintf("%s\n[… %" JSON_INTEGER_FORMAT " bytes more were cut: a step may print %zu …]\n",
+	return json_sprintf("%s\n[… %" JSON_INTEGER_FORMAT " more bytes were cut; a step may print %zu …]\n",
 		json_string_value(kept), output->cut, output->len);
 }
 
@@ -200,7 +200,7 @@ read_status(struct verdict_builder *builder)
 		fail_job(builder, false, error ? error : "It was cancelled.");
 		break;
 	case COMPLETION_LOST:
-		fail_job(builder, true, error ? error : "The machine was lost while it worked on this.");
+		fail_job(builder, true, error ? error : "The machine failed during this job.");
 		break;
 	}
 }
@@ -217,7 +217,7 @@ check_complete(struct verdict_builder *builder)
 		ran = ran || verdict->entries[i].step.run;
 	verdict->state = VERDICT_PASSED;
 	if (!ran || !complete)
-		fail_job(builder, true, "The machine did not carry out every step of the job.");
+		fail_job(builder, true, "The machine did not run every step of the job.");
 }
 
 /* The public runs passed, so the sentence must say that a secret one failed. */
@@ -230,7 +230,7 @@ mention_secret(struct verdict_builder *builder)
 	if (inner.message[0] == 'T')
 		inner.message[0] = 't';
 	kettle_fail(
-		&builder->verdict->why, inner.code, "It passed the public runs, but not the secret ones: %s", inner.message);
+		&builder->verdict->why, inner.code, "It passed the public runs but failed the secret ones: %s", inner.message);
 }
 
 struct verdict *

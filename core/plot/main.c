@@ -78,7 +78,7 @@ main(int argc, char **argv)
 		return EXIT_DRAWN;
 	}
 	if (argc != 1)
-		return fail(EXIT_USAGE, "It takes no arguments, but a request on standard input.");
+		return fail(EXIT_USAGE, "No arguments are allowed; a request is read from standard input.");
 	(void)setrlimit(RLIMIT_CPU, &cpu);
 	json_t *request = read_request(&reason);
 	if (!request)

@@ -18,7 +18,7 @@ read_point(const json_t *json, int64_t before, struct plot_point *ret_point, str
 	const json_t *time = json_array_get(json, 0), *score = json_array_get(json, 1);
 	struct plot_point point = {json_integer_value(time), json_number_value(score)};
 	if (!json_is_integer(time) || point.time < before || point.time > TIME_MAX)
-		return kettle_fail(err, KETTLE_EINVAL, "A point has no time, or one before that of the last point.");
+		return kettle_fail(err, KETTLE_EINVAL, "A point has no time, or a time before that of the previous point.");
 	if (!json_is_number(score) || !isnormal(point.score) || point.score < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "A point has no score above zero.");
 	*ret_point = point;

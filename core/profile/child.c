@@ -53,7 +53,7 @@ static int
 make_pipe(int ends[2], struct kettle_error *err)
 {
 	return pipe2(ends, O_CLOEXEC) == 0 ? 0
-									   : kettle_fail(err, KETTLE_EIO, "A pipe could not be made: %s.", strerror(errno));
+									   : kettle_fail(err, KETTLE_EIO, "Could not create a pipe: %s.", strerror(errno));
 }
 
 int
@@ -233,7 +233,7 @@ child_start(
 	const int harness[2] = {to_profile[1], to_harness[0]};
 	pid_t pid = fork();
 	if (pid < 0)
-		return kettle_fail(err, KETTLE_EIO, "No process could be made: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "Could not create a process: %s.", strerror(errno));
 	if (pid == 0)
 		become(child, errors[1], harness);
 	close_end(&errors[1]);
@@ -334,15 +334,14 @@ child_read(const char *const *argv, unsigned seconds, child_take take, void *arg
 		rc = take_all(output[0], time_monotonic_ns() + seconds * UINT64_C(1000000000), take, arg, &late);
 	close(output[0]);
 	if (pid < 0)
-		return kettle_fail(err, KETTLE_EIO, "No process could be made: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "Could not create a process: %s.", strerror(errno));
 	if (late || rc != 0)
 		(void)kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (late)
-		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "`%s` took longer than %u s to read what was recorded.", argv[0], seconds);
+		return kettle_fail(err, KETTLE_EUNAVAIL, "`%s` took longer than %u s to read the recording.", argv[0], seconds);
 	if (rc == 0 && status != 0)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "`%s` could not read what was recorded.", argv[0]);
+		return kettle_fail(err, KETTLE_EUNAVAIL, "`%s` could not read the recording.", argv[0]);
 	return rc;
 }

@@ -61,6 +61,6 @@ counters_text(char *data, size_t size, struct buf *out, struct kettle_error *err
 		report_word(&missing, name, REPORT_MAX_WORD);
 	}
 	if (missing.len > 0)
-		buf_printf(out, "  not counted by this machine: %s\n", missing.data);
-	return count > 0 ? 0 : kettle_fail(err, KETTLE_EINVAL, "What `perf stat` wrote has no counters in it.");
+		buf_printf(out, "  not supported by this machine: %s\n", missing.data);
+	return count > 0 ? 0 : kettle_fail(err, KETTLE_EINVAL, "The output of `perf stat` has no counters.");
 }

@@ -127,7 +127,7 @@ details_names(char *data, size_t size, struct kernel_names *list, struct kettle_
 	struct csv_row row;
 	struct page page = {0};
 	if (!find_header(&csv, &page) || page.columns[KERNEL] < 0)
-		return kettle_fail(err, KETTLE_EINVAL, "What Nsight Compute wrote names no kernels.");
+		return kettle_fail(err, KETTLE_EINVAL, "The output of Nsight Compute names no kernels.");
 	while (csv_next(&csv, &row))
 		if (*csv_field(&row, page.columns[KERNEL]))
 			kernel_names_add(list, csv_field(&row, page.columns[KERNEL]));
@@ -142,7 +142,8 @@ details_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
 	struct page page = {.out = out};
 	if (!find_header(&csv, &page))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"What Nsight Compute wrote is not a report: a details page has the columns `ID`, `Section Name`, `Metric "
+			"The output of Nsight Compute is not a report: a details page has the columns `ID`, `Section Name`, "
+			"`Metric "
 			"Name` and `Metric Value`.");
 	while (csv_next(&csv, &row))
 		add_row(&page, &row);
@@ -150,7 +151,6 @@ details_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
 		buf_printf(out, "(%zu more lines are in the report itself)\n", page.left_out);
 	if (page.launches == 0)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Nsight Compute's report has none of the sections on the speed of light, the pipes and the states of "
-			"warps.");
+			"Nsight Compute's report has none of the sections Speed Of Light, Compute Workload and Warp State.");
 	return 0;
 }

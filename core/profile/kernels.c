@@ -68,7 +68,8 @@ kernels_add(struct kernels *kernels, struct kernel_match *match, struct kernel_n
 		end = any ? csv_column(&row, "End_Timestamp") : -1;
 	if (name < 0 || start < 0 || end < 0)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"What rocprofv3 wrote is not a trace of kernels: that has the columns `Kernel_Name`, `Start_Timestamp` and "
+			"The output of rocprofv3 is not a kernel trace: a kernel trace has the columns `Kernel_Name`, "
+			"`Start_Timestamp` and "
 			"`End_Timestamp`.");
 	while (csv_next(&csv, &row)) {
 		const char *kernel = csv_field(&row, name);

@@ -39,16 +39,16 @@ static const struct profiler {
 	int (*run)(struct profile *profile, struct kettle_error *err);
 } profilers[] = {
 	{"perf",
-		"This machine has no `perf`, so there are neither counters nor a flame graph: install it there (Debian: the "
-		"package linux-perf), or name it in exec.yml's `tools`.",
+		"This machine has no `perf`, so there are neither counters nor a flame graph: install it (Debian package "
+		"linux-perf), or set its path under `tools` in exec.yml.",
 		perf_profile},
 	{"ncu",
-		"This machine has no Nsight Compute (`ncu`), so there is no report of the kernels: install it there (it comes "
-		"with the CUDA toolkit), or name it in exec.yml's `tools`.",
+		"This machine has no Nsight Compute (`ncu`), so there is no report of the kernels: install it (it comes with "
+		"the CUDA toolkit), or set its path under `tools` in exec.yml.",
 		ncu_profile},
 	{"rocprofv3",
-		"This machine has no `rocprofv3`, so there is no trace of the kernels: install it there (it comes with ROCm, "
-		"from 6.2 on), or name it in exec.yml's `tools`.",
+		"This machine has no `rocprofv3`, so there is no trace of the kernels: install it (it comes with ROCm 6.2 and "
+		"later), or set its path under `tools` in exec.yml.",
 		rocprof_profile},
 };
 
@@ -176,6 +176,6 @@ main(int argc, char **argv)
 		/* No handler of exit is needed, and a checker for leaks could not work in the sandbox. */
 		if (strcmp(argv[1], profilers[i].name) == 0)
 			_exit(profile_run(&profilers[i], argv + 2));
-	(void)dprintf(2, "usage: kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL [OPTION]... [--] PROGRAM [ARGUMENT]...\n");
+	(void)dprintf(2, "Usage: kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL [OPTION]... [--] PROGRAM [ARGUMENT]...\n");
 	return EXIT_USAGE;
 }

@@ -61,8 +61,7 @@ kernel_match_init(struct kernel_match *match, const struct profile_capture *capt
 	if (!kernel || strncmp(kernel, REGEX, strlen(REGEX)) != 0)
 		return 0;
 	if (regcomp(&match->regex, kernel + strlen(REGEX), REG_EXTENDED | REG_NOSUB) != 0)
-		return kettle_fail(
-			err, KETTLE_EINVAL, "The kernels cannot be chosen: the expression is not a regular expression.");
+		return kettle_fail(err, KETTLE_EINVAL, "The kernel filter is not a valid regular expression.");
 	match->compiled = true;
 	return 0;
 }

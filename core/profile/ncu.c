@@ -123,10 +123,10 @@ explain_none(struct profile *profile)
 	kernel_names_free(&names);
 	profile->empty = true;
 	profile_set_problem(profile,
-		"Nsight Compute made no report: it saw no launch of %s%.100s%s%s%s. Kernels of the whole program: %s.",
+		"Nsight Compute wrote no report: it saw no launch of %s%.100s%s%s%s. Kernels of the whole program: %s.",
 		kernel ? "`" : "a kernel", kernel ? kernel : "", kernel ? "`" : "",
 		has_range(profile) ? " in the NVTX range `custom_kernel`, which the harness opens around the call" : "",
-		profile->capture.skip ? ", after those that are passed over" : "", seen.data);
+		profile->capture.skip ? ", after the skipped ones" : "", seen.data);
 }
 
 /* Why there is no report, out of what ncu wrote. */
@@ -139,12 +139,12 @@ explain(struct profile *profile, const char *path)
 		log = xstrdup("");
 	const char *error = !strstr(log, "ERR_NVGPUCTRPERM") ? find_error(log) : NULL;
 	if (strstr(log, "ERR_NVGPUCTRPERM"))
-		profile_set_problem(profile,
-			"Nsight Compute may not read the counters of this machine's GPU (ERR_NVGPUCTRPERM): its owner writes "
-			"`options nvidia NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and loads the "
-			"driver anew.");
+		profile_set_problem(
+			profile, "Nsight Compute is not permitted to read the counters of this machine's GPU (ERR_NVGPUCTRPERM). "
+					 "To permit it, the machine's operator writes `options nvidia "
+					 "NVreg_RestrictProfilingToAdminUsers=0` to a file in /etc/modprobe.d and reloads the driver.");
 	else if (error)
-		profile_set_problem(profile, "Nsight Compute made no report: %.*s", MAX_SHOWN, error);
+		profile_set_problem(profile, "Nsight Compute wrote no report: %.*s", MAX_SHOWN, error);
 	else if (profile->status == 0) /* else it is the program that says why */
 		explain_none(profile);
 }
@@ -228,7 +228,7 @@ ncu_profile(struct profile *profile, struct kettle_error *err)
 	bool there = access(REPORT_FILE, F_OK) == 0;
 	(void)unlink(REPORT_FILE);
 	if (there)
-		profile_set_problem(profile, "What Nsight Compute left is not a report, and is not kept.");
+		profile_set_problem(profile, "The file that Nsight Compute wrote is not a report and was not stored.");
 	else
 		explain(profile, log);
 	return 0;

@@ -70,8 +70,9 @@ is_usable(struct profile *profile)
 	read_paranoid(paranoid);
 	if (error == EACCES || error == EPERM)
 		profile_set_problem(profile,
-			"perf may not be used on this machine (kernel.perf_event_paranoid is %s, 2 allows it): its owner says "
-			"`sysctl kernel.perf_event_paranoid=2`, and in a container allows the system call perf_event_open.",
+			"perf is not permitted on this machine (kernel.perf_event_paranoid is %s). To permit it, the machine's "
+			"operator runs `sysctl kernel.perf_event_paranoid=2` and, in a container, allows the system call "
+			"perf_event_open.",
 			paranoid[0] ? paranoid : "unknown");
 	else
 		profile_set_problem(profile,
@@ -124,7 +125,7 @@ add_counters(struct profile *profile, const char *counted)
 	buf_adds(&profile->report, "perf stat\n");
 	if (file_read(counted, MAX_COUNTED, &text, &size, &err) < 0 ||
 		counters_text(text, size, &profile->report, &err) < 0)
-		profile_set_problem(profile, "There are no counters: %s", err.message);
+		profile_set_problem(profile, "No counters: %s", err.message);
 }
 
 /* The C++ library reads its own names, where the machine has it. A pointer to a function is copied as dlsym gave it. */
@@ -161,9 +162,9 @@ read_samples(const struct profile *profile, const char *recorded, struct perf_re
 		stacks_end(&reader->stacks);
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
-			err, rc, "what perf recorded is not a report: it has lines of more than %d bytes.", STACKS_MAX_LINE);
+			err, rc, "the recording of perf is not valid: it has lines of more than %d bytes.", STACKS_MAX_LINE);
 	if (rc == 0 && reader->stacks.root.samples == 0)
-		return kettle_fail(err, KETTLE_ENOENT, "perf took no sample: the calls are too short for it.");
+		return kettle_fail(err, KETTLE_ENOENT, "perf recorded no samples: the calls are too short.");
 	return rc;
 }
 
@@ -186,7 +187,7 @@ add_samples(struct profile *profile, const char *recorded)
 	struct kettle_error err = {0};
 	struct perf_reader reader = {.lines = {.max = STACKS_MAX_LINE}};
 	if (read_samples(profile, recorded, &reader, &err) < 0)
-		profile_set_problem(profile, "There is no flame graph: %s", err.message);
+		profile_set_problem(profile, "No flame graph: %s", err.message);
 	else
 		perf_draw(profile, &reader.stacks);
 	line_free(&reader.lines);

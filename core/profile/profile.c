@@ -68,7 +68,7 @@ profile_under(struct profile *profile, struct child *child, const char *name, st
 		return rc;
 	const char *line = last_line(child->tail);
 	profile_set_problem(
-		profile, "%s did not start the program: %.*s", name, LINE_MAX_SHOWN, *line ? line : "it did not say why.");
+		profile, "%s did not start the program: %.*s", name, LINE_MAX_SHOWN, *line ? line : "no reason was given.");
 	return profile_plain(profile, err);
 }
 

@@ -86,7 +86,7 @@ struct profile {
 	int channel;          /* the number of the result channel; 0: none */
 	struct profile_capture capture;
 	int status;         /* of the harness, as waitpid gives it */
-	bool empty;         /* it caught no launch of a kernel; the trouble says which there were */
+	bool empty;         /* it captured no kernel launch; the trouble says which there were */
 	struct buf report;  /* text for people */
 	struct buf trouble; /* one sentence: what the machine could not do, and how to fix it */
 };

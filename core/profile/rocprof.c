@@ -66,9 +66,10 @@ add_trace(const char *path, int to, uint64_t *used, struct kettle_error *err)
 	struct stat st;
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-		return kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is not a trace: it is empty, or no file.");
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The output of rocprofv3 is not a trace: it is empty or not a regular file.");
 	if ((uint64_t)st.st_size > MAX_TRACE_BYTES - *used)
-		return kettle_fail(err, KETTLE_ETOOBIG, "The traces are larger than the %llu MiB that are kept.",
+		return kettle_fail(err, KETTLE_ETOOBIG, "The traces exceed the limit of %llu MiB.",
 			(unsigned long long)(MAX_TRACE_BYTES >> 20));
 	size_t size = (size_t)st.st_size;
 	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -76,7 +77,7 @@ add_trace(const char *path, int to, uint64_t *used, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EIO, "A trace could not be read: %s.", strerror(errno));
 	int rc = 0;
 	if (!is_trace(data, size))
-		rc = kettle_fail(err, KETTLE_EINVAL, "What rocprofv3 wrote is not a trace: it is not made of packets.");
+		rc = kettle_fail(err, KETTLE_EINVAL, "The output of rocprofv3 is not a trace: it does not consist of packets.");
 	else if (write_all(to, data, size) != 0)
 		rc = kettle_fail(err, KETTLE_EIO, "The trace could not be written: %s.", strerror(errno));
 	(void)munmap(data, size);
@@ -112,9 +113,9 @@ take_trace(struct rocprof_output *found, const char *path)
 	if (found->trace < 0)
 		found->trace = open(PROFILE_OUT "/" TRACE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (found->trace < 0)
-		profile_set_problem(found->profile, "The trace could not be kept.");
+		profile_set_problem(found->profile, "The trace could not be stored.");
 	else if (add_trace(path, found->trace, &found->used, &err) < 0)
-		profile_set_problem(found->profile, "Not every trace is kept: %s", err.message);
+		profile_set_problem(found->profile, "Not all traces were stored: %s", err.message);
 }
 
 static void
@@ -176,12 +177,12 @@ explain_none(struct profile *profile, const struct rocprof_output *found)
 	kernel_names_text(&found->names, &names);
 	profile->empty = true;
 	if (found->names.count > 0)
-		profile_set_problem(profile, "No launch of a kernel that is asked for: rocprofv3 saw %s.", names.data);
+		profile_set_problem(profile, "No launch of a requested kernel: rocprofv3 saw %s.", names.data);
 	else
 		profile_set_problem(profile, "%s",
 			found->tables > 0 || found->used > 0
-				? "rocprofv3 saw no launch of a kernel."
-				: "rocprofv3 left no trace: it saw no launch of a kernel, or could not write one.");
+				? "rocprofv3 saw no kernel launch."
+				: "rocprofv3 wrote no trace: it saw no kernel launch, or could not write the trace.");
 }
 
 static void
@@ -204,7 +205,7 @@ read_traces(struct profile *profile, const char *folder)
 	else if (profile->status == 0 && profile->trouble.len == 0) /* else it is the program that says why */
 		explain_none(profile, &found);
 	if (found.kernels.count > 0 && (found.match.name || found.match.skip || found.match.launches))
-		buf_adds(&profile->report, "(the launches that are asked for; the trace has all)\n");
+		buf_adds(&profile->report, "(the requested launches; the trace has all)\n");
 	kernels_free(&found.kernels);
 	kernel_names_free(&found.names);
 	kernel_match_free(&found.match);

@@ -422,7 +422,7 @@ sandbox_cgroup_root(struct kettle_error *reason)
 	}
 	if (any)
 		return buf_take(&text);
-	kettle_fail(reason, KETTLE_EUNAVAIL, "No cgroup can be made on this machine; %s. Limits are polled instead.",
+	kettle_fail(reason, KETTLE_EUNAVAIL, "No cgroup can be created on this machine; %s. Limits are polled instead.",
 		SANDBOX_HOW_CGROUP);
 	return NULL;
 }
@@ -510,7 +510,7 @@ make_run(const char *parent, const char *name, char **ret_path, int *ret_dir, st
 	AUTO_BUF struct buf path = {0};
 	buf_printf(&path, "%s/%s", parent, name);
 	if (mkdir(path.data, 0755))
-		return kettle_fail(err, KETTLE_EUNAVAIL, "The cgroup `%s` cannot be made: %s.", path.data, strerror(errno));
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The cgroup `%s` cannot be created: %s.", path.data, strerror(errno));
 	*ret_dir = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*ret_path = buf_take(&path);
 	if (*ret_dir < 0)

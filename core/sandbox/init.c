@@ -149,7 +149,7 @@ become_root(struct sandbox_plan *plan)
 	if (!plan->root_owner || geteuid() == 0)
 		return 0;
 	if (syscall(SYS_setresgid, 0, 0, 0) || syscall(SYS_setresuid, 0, 0, 0))
-		return sandbox_plan_failed(plan, "become the owner's user", NULL);
+		return sandbox_plan_failed(plan, "switch to the owner's user", NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return 0;
 }
@@ -207,7 +207,7 @@ start_payload(struct init *self)
 	if (plan->protections & SANDBOX_LANDLOCK) {
 		ruleset = sandbox_landlock_ruleset(plan, self->zygote != NULL);
 		if (ruleset < 0)
-			return sandbox_plan_failed(plan, "make the Landlock rules", NULL);
+			return sandbox_plan_failed(plan, "create the Landlock rules", NULL);
 	}
 	if (self->zygote)
 		self->payload = sandbox_payload_resume(plan, self->fds, ruleset, self->zygote, &self->parked);
@@ -221,7 +221,7 @@ start_payload(struct init *self)
 		close(self->fds[i]);
 	/* Only now, since starting the payload needs more of them. Changing them clears the death signal. */
 	if (plan->protections & SANDBOX_USER && drop_capabilities())
-		return sandbox_plan_failed(plan, "give up capabilities", NULL);
+		return sandbox_plan_failed(plan, "drop capabilities", NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return 0;
 }
@@ -251,7 +251,7 @@ set_up_base(struct init *self, const int *procs)
 		return -1;
 	/* Its root is the cgroup of this moment: made by the clone, it would show where the run is among others (v1). */
 	if (plan->protections & SANDBOX_CGROUPNS && unshare(CLONE_NEWCGROUP))
-		return sandbox_plan_failed(plan, "make a cgroup namespace", NULL);
+		return sandbox_plan_failed(plan, "create a cgroup namespace", NULL);
 	self->autogroup = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	/* Not before the ids are mapped: an ordinary owner could not open the map files. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -241,7 +241,7 @@ enter(struct payload *payload)
 	if (namespaces && drop_ids(plan))
 		return "change the user";
 	if (namespaces && drop_capabilities())
-		return "give up capabilities";
+		return "drop capabilities";
 	/* A filter that records needs it too. */
 	if ((plan->protections & SANDBOX_NNP || plan->record) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return "set no_new_privs";
@@ -358,7 +358,7 @@ sandbox_payload_park(
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return sandbox_plan_failed(plan, "make a socket", NULL);
+		return sandbox_plan_failed(plan, "create a socket", NULL);
 	/* Not a raw clone, so that the handlers of pthread_atfork run. */
 	pid_t pid = fork();
 	if (pid == 0)

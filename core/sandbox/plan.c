@@ -172,8 +172,8 @@ copy_strings(struct sandbox_plan *plan, const char *const *strings, size_t more,
 		bytes += strlen(strings[count]) + 1 + PLAN_ALIGN;
 		if (count >= PLAN_STRINGS_MAX || bytes > SANDBOX_TEXT_MAX / 2)
 			return kettle_fail(err, KETTLE_ETOOBIG,
-				"The arguments or the environment of the program are too big; at most %d strings of together %d bytes "
-				"are allowed.",
+				"The arguments or the environment of the program are too large; at most %d strings of %d bytes in "
+				"total are allowed.",
 				PLAN_STRINGS_MAX, SANDBOX_TEXT_MAX / 2);
 	}
 	char **copy = sandbox_plan_alloc(plan, (count + more + 1) * sizeof(*copy));

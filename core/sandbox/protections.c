@@ -82,8 +82,8 @@ sandbox_level_check(unsigned protections, enum sandbox_level least, struct kettl
 			how = table[i].how;
 		}
 	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"This machine offers a sandbox of level %s, and %s is demanded; missing: %s. What helps: %s. Or set the "
-		"device's sandbox to %s%s.",
+		"This machine supports sandbox level %s, but %s is required; missing: %s. To enable it: %s. Or set the "
+		"device's `sandbox` to %s%s.",
 		level_names[present], level_names[least], names.data ? names.data : "nothing", how, level_names[present],
 		present == SANDBOX_LEVEL_OFF ? ", which gives submitted code the rights of the engine" : "");
 }

@@ -65,7 +65,7 @@
 #elif defined(__aarch64__)
 #define SECCOMP_NATIVE AUDIT_ARCH_AARCH64
 #else
-#error "The sandbox knows the system calls of x86_64 and aarch64 only."
+#error "The sandbox supports only x86_64 and aarch64."
 #endif
 
 static const char *const allowed[] = {
@@ -413,7 +413,7 @@ sandbox_seccomp_build(unsigned kind, struct sock_fprog *ret_program, struct kett
 	if (kind & SANDBOX_FILTER_COUNTS)
 		emit_named(program, &counting);
 	if (emit_ranges(program, actions) || program->len >= BPF_MAXINSNS)
-		return kettle_fail(err, KETTLE_EINTERNAL, "The list of system calls cannot be made into a program.");
+		return kettle_fail(err, KETTLE_EINTERNAL, "The list of system calls cannot be compiled to a filter.");
 	*ret_program = (struct sock_fprog){
 		.len = program->len, .filter = xmemdup(program->code, program->len * sizeof(*program->code))};
 	return 0;

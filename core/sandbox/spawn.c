@@ -104,7 +104,7 @@ clone_self(struct sandbox_child *child, int theirs, struct kettle_error *err)
 		child->has_cgroup && cgroup < 0 ? child->cgroup.procs : no_procs, NULL, &child->pidfd);
 	if (child->pid < 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The sandbox cannot be started, because namespaces cannot be made: %s.", strerror(errno));
+			"The sandbox cannot be started, because namespaces cannot be created: %s.", strerror(errno));
 	return 0;
 }
 
@@ -169,7 +169,7 @@ clone_init(
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The sandbox cannot be started, because user ids cannot be mapped: %s.", strerror(errno));
 	if (send_message(child, SANDBOX_MAPPED, 0))
-		return kettle_fail(err, KETTLE_EIO, "The sandbox ended before it began: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "The sandbox exited before it started: %s.", strerror(errno));
 	return 0;
 }
 

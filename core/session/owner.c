@@ -54,7 +54,7 @@ engine_started(void *arg, const struct kettle_error *err)
 	(void)arg;
 	if (err)
 		log_write(
-			KETTLE_LOG_ERROR, "core", "the open jobs could not be loaded and are loaded again soon: %s", err->message);
+			KETTLE_LOG_ERROR, "core", "the open jobs could not be loaded and will be retried soon: %s", err->message);
 }
 
 /* The store, the engine, the socket, the feed. */

@@ -208,8 +208,7 @@ fail_unclaimed(const struct languages *languages, const char *name, struct kettl
 	}
 	AUTO_FREE char *names = language_names(languages);
 	return kettle_fail(err, KETTLE_EINVAL,
-		"`%s` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a language that this "
-		"Kettle has: %s.",
+		"`%s` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a loaded language: %s.",
 		name, names);
 }
 

@@ -214,7 +214,7 @@ struct Sweep {
 	{
 		void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (mapped == MAP_FAILED)
-			throw std::runtime_error("no memory to flush the cache with");
+			throw std::runtime_error("no memory to flush the cache");
 		madvise(mapped, bytes, MADV_HUGEPAGE);
 		memory = static_cast<volatile unsigned char *>(mapped);
 	}
@@ -521,14 +521,14 @@ profile_of(const Case &c, std::string &ret_error)
 	busy = std::min(busy, static_cast<double>(harness.cores));
 	std::ostringstream text;
 	text << "case               " << c.text() << "\n"
-		 << "calls              " << use.calls << ", of which the mean is\n"
+		 << "calls              " << use.calls << ", mean of all\n"
 		 << "wall time          " << use.ns / calls / 1e6 << " ms\n"
 		 << "CPU time, user     " << use.user / calls * 1e3 << " ms\n"
 		 << "CPU time, kernel   " << use.kernel / calls * 1e3 << " ms\n"
 		 << "cores in use       " << busy << " of " << harness.cores << "\n"
 		 << "page faults        " << use.faults / calls << "\n"
 		 << "waited (switches)  " << use.waits / calls << "\n"
-		 << "was interrupted    " << use.interrupted / calls << "\n"
+		 << "interrupts         " << use.interrupted / calls << "\n"
 		 << "peak memory        " << use.peak / 1024 << " MiB (whole process)\n";
 	return text.str();
 }

@@ -319,9 +319,9 @@ find_device()
 	int count = 0;
 	GPU(Error_t) code = GPU(GetDeviceCount)(&count);
 	if (code != GPU(Success))
-		throw MachineFault(GpuError(code, "no " GPU_RUNTIME "-capable device can be used").what());
+		throw MachineFault(GpuError(code, "no " GPU_RUNTIME "-capable device is usable").what());
 	if (count == 0)
-		throw MachineFault("no " GPU_RUNTIME "-capable device is there");
+		throw MachineFault("no " GPU_RUNTIME "-capable device was found");
 	code = GPU(SetDevice)(0);
 	code = code == GPU(Success) ? GPU(Free)(nullptr) : code;
 	if (code != GPU(Success))
@@ -396,8 +396,8 @@ struct Bench {
 
 	Bench()
 	{
-		gpu_check(GPU(EventCreate)(&start), "no event can be made");
-		gpu_check(GPU(EventCreate)(&end), "no event can be made");
+		gpu_check(GPU(EventCreate)(&start), "cannot create an event");
+		gpu_check(GPU(EventCreate)(&end), "cannot create an event");
 	}
 };
 
@@ -445,9 +445,9 @@ run_calibrators(Call &call, size_t times)
 	uint64_t random = chance().bits();
 	for (size_t i = 0; i < 2; i++) {
 		Kind kind = (random & 1) == i ? TILE : READ;
-		gpu_check(GPU(EventRecord)(bench().start, nullptr), "the device takes no event");
+		gpu_check(GPU(EventRecord)(bench().start, nullptr), "the device does not record events");
 		launch_calibrator(kind, times);
-		gpu_check(GPU(EventRecord)(bench().end, nullptr), "the device takes no event");
+		gpu_check(GPU(EventRecord)(bench().end, nullptr), "the device does not record events");
 		gpu_check(GPU(EventSynchronize)(bench().end), "the calibrators failed");
 		call.calibrators[kind] = std::max(elapsed_ns(), 1.0) / static_cast<double>(times);
 	}
@@ -534,7 +534,7 @@ run_timed(const input_t &input, output_t &output, Call &call)
 {
 	try {
 		double start_ns = now_ns();
-		gpu_check(GPU(EventRecord)(bench().start, nullptr), "the device takes no event");
+		gpu_check(GPU(EventRecord)(bench().start, nullptr), "the device does not record events");
 		SUBMISSION(input, output);
 		call.ns = wait_for_device(start_ns);
 	} catch (const GpuError &) {
@@ -632,7 +632,7 @@ profile_of(const Case &c, std::string &ret_error)
 		 << "cores              " << bench().cores << "\n"
 		 << "cache              " << (bench().cache >> 10) << " KiB\n"
 		 << "device memory      " << ((all_bytes - free_bytes) >> 20) << " of " << (all_bytes >> 20)
-		 << " MiB in use, the harness's included\n";
+		 << " MiB in use, including the harness's\n";
 	return text.str();
 }
 } // namespace

@@ -129,7 +129,7 @@ def is_word(text):
 def parse_integer(text):
     digits = text[1:] if text[:1] in ("-", "+") else text
     if not (digits.isascii() and digits.isdigit()):
-        raise BadCase(f"`{text}` is not a value of a case: use an integer, True, False, [1, 2] or a word")
+        raise BadCase(f"`{text}` is not a valid value: use an integer, True, False, [1, 2] or a word")
     return int(text)
 
 
@@ -151,7 +151,7 @@ def parse_case(line):
         if not colon:
             raise BadCase(f"`{pair.strip()}` in a case is not of the form `key: value`")
         if not is_word(key):
-            raise BadCase(f"`{key}` is not a key of a case: use letters, digits and _")
+            raise BadCase(f"`{key}` is not a valid key: use letters, digits and _")
         if key in case:
             raise BadCase(f"`{key}` occurs twice in the case `{line.strip()}`")
         case[key] = parse_value(value)
@@ -290,7 +290,7 @@ class Worker:
             import utils
             self.end()  # the worker's word alone is the submission's, too, and what that left behind may hold the device
             if end_children() and utils.device_fails():
-                raise NoDevice("torch finds no device that can be used, though the run was given one")
+                raise NoDevice("torch finds no usable device, although the run was given one")
             raise WorkerFailed(INTRUDED)
         if answer[1:2] == ["task"]:
             raise Accusation(answer[-1])
@@ -332,8 +332,8 @@ class Worker:
         self.pid = 0
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
-            return f"the submission was ended by signal {number} ({SIGNALS.get(number, 'see signal(7)')})"
-        return f"the submission left with status {os.WEXITSTATUS(status)} before its results were checked"
+            return f"the submission was terminated by signal {number} ({SIGNALS.get(number, 'see signal(7)')})"
+        return f"the submission exited with status {os.WEXITSTATUS(status)} before its results were checked"
 
 
 def moved(fd):
@@ -355,11 +355,11 @@ def checked_times(text, least, most, elapsed):
     """The times that the worker reports, if they are plausible."""
     times = [int(item) for item in text.split(",") if item.isascii() and item.isdigit() and len(item) <= 15]
     if len(times) != text.count(",") + 1 or not all(times):
-        raise WorkerFailed("the worker reports a time that is none")
+        raise WorkerFailed("the worker reports an invalid time")
     if not least <= len(times) <= most:
-        raise WorkerFailed(f"the worker reports {len(times)} times where {least} to {most} are due")
+        raise WorkerFailed(f"the worker reports {len(times)} times instead of {least} to {most}")
     if sum(times) > elapsed:
-        raise WorkerFailed("the worker reports more time than has passed")
+        raise WorkerFailed("the worker reports more time than has elapsed")
     return times
 
 
@@ -375,13 +375,13 @@ def run_case(worker, mode, case, settings):
     if (mode, kind, len(fields)) == ("profile", "report", 1) and WORD.union("+*=").issuperset(fields[0]):
         return "", {"report": fields[0]}
     if mode not in settings or kind != "times" or len(fields) < 5 or len(fields) != 4 + len(fields[0].split(" ")):
-        raise WorkerFailed("the worker's answer is none")
+        raise WorkerFailed("the worker's answer is malformed")
     names, samples, disturbed, *beats, compiled = fields
     samples = checked_times(samples, *settings[mode], elapsed)
     count = len(samples)
     beats = {name: checked_times(times, count, count, elapsed) for name, times in zip(names.split(" "), beats)}
     if len(disturbed) != count or not (compiled.isascii() and compiled.isdigit() and len(compiled) < 10):
-        raise WorkerFailed("the worker's answer is none")
+        raise WorkerFailed("the worker's answer is malformed")
     references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
     keys = score_of(samples, beats, [flag != "0" for flag in disturbed], references)
     return "", {**keys, "compiled": compiled} if int(compiled) else keys
@@ -487,7 +487,7 @@ def verdict_of(result):
     if right is True:
         return ""
     if right is False:
-        return on_one_line(str(reason)) or "the output is not right"
+        return on_one_line(str(reason)) or "the output is not correct"
     raise BadCase(f"check_implementation returned {on_one_line(repr(result)[:200])}; it must return '', True or "
                   "(True, _), or else a sentence, False or (False, sentence)")
 

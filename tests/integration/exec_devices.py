@@ -92,7 +92,7 @@ def doctor(folder):
     contains(answer.stdout, "GPU 0: NVIDIA Stand-in, 81920 MiB (GPU-00000000-0000-0000-0000-000000000000)")
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **fake(folder, (0, ALWAYS, "init", -1, 9))),
                             timeout=PATIENCE)
-    contains(answer.stdout, "NVIDIA's driver does not answer (nvmlInit): Driver Not Loaded.")
+    contains(answer.stdout, "The NVIDIA driver does not respond (nvmlInit): Driver Not Loaded.")
 
 
 def record(folder):
@@ -152,7 +152,7 @@ def dirty(folder):
             equal(x.one(device_step(), unit={"gpu": 1})["state"], "passed")
         x.run("k", [device_step()], unit={"gpu": 0})
         done = x.done("k")
-        wanted = "GPU 0 is not free: 9000 MiB of its memory are in use (processes 77), where it is 500 MiB when nothing runs."
+        wanted = "GPU 0 is not free: 9000 MiB of its memory are in use (processes 77); when idle it is 500 MiB."
         equal(done["device"]["faults"], {"0": wanted})
         equal((done["status"], done["outcomes"][0]["state"], done["outcomes"][0]["error"]), ("done", "error", wanted))
 
@@ -188,7 +188,7 @@ def several(folder):
         unit = {"name": "d", "gpu": 0, "more": [{"name": "d", "gpu": 1}]}
         contains(x.one(device_step(script, device=2), unit=unit)["stdout"]["text"], one + "," + other)
         x.run("k", [device_step(device=3)], unit=unit)
-        contains(x.done("k")["error"], "needs 3 devices at once, and unit `d` has 2")
+        contains(x.done("k")["error"], "needs 3 devices at once, but unit `d` has 2")
         for bad, wanted in (({"gpu": []}, "empty list"), ({"gpu": [{}]}, "string or an integer"), ({"more": 1}, "list of units"),
                             ({"gpu": list(range(65))}, "more than 64")):
             x.run("bad", [device_step()], unit=bad)

@@ -183,7 +183,7 @@ def full_disk(folder):
             equal((outcomes["a"]["state"], outcomes["a"]["jit"]["kept"]), ("passed", False))
             equal(seen(outcomes["c"])[-1], "small x")
         equal(len(told(x)), 1)
-        contains(told(x)[0], "What compilers leave in a run cannot be kept for later ones: A file could not be written: No space left")
+        contains(told(x)[0], "What compilers write during a run cannot be cached for later runs: A file could not be written: No space left")
 
 
 def read_only(folder):

@@ -36,7 +36,7 @@ BAD_PLANS = [
     ([step(argv=["/opt/../bin/true"])], "must be the name of a tool"),
     ([step(argv=["./../x"])], "must stay below"),
     ([step(referee={"argv": ["true"]})], "no solver"),
-    ([step(solver={"argv": ["true"]})], "they come together"),
+    ([step(solver={"argv": ["true"]})], "both are required"),
     ([step(referee={"argv": ["true"]}, solver={"argv": ["true"]})], "has `argv`, but its referee"),
     ([{"id": "a", "kind": "run"}], "no `argv`"),
     ([step(share=4096)], "share"),
@@ -103,7 +103,7 @@ def bad_lines(folder):
             x.send_bytes(b"x" * (65 << 20))
         except BrokenPipeError:
             pass
-        contains(x.until(event="error")["error"], "longer than the 64 MiB")
+        contains(x.until(event="error")["error"], "exceeds the limit of 64 MiB")
         equal(x.process.wait(PATIENCE), 0)
 
 
@@ -432,7 +432,7 @@ def doctor(folder):
         other = subprocess.run([PROGRAM, *mode, "--state", os.fsencode(folder) + b"/\xff"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         equal(other.stdout, "")
         equal(other.returncode, 2)
-        contains(other.stderr, "is not UTF-8 text: give another one with --state")
+        contains(other.stderr, "is not UTF-8 text: set another one with --state")
     with open(os.path.join(folder, "bad.yml"), "w") as file:
         file.write("level: full\nstat: /x\n")
     answer = subprocess.run(command + ["--config", os.path.join(folder, "bad.yml")], stderr=subprocess.PIPE, text=True)
@@ -520,7 +520,7 @@ def undying(folder):
         try:
             x.send(op="cancel", job="stuck")
             lost = x.until(job="stuck", status="lost")
-            contains(json.dumps(lost), "were killed and are not dead after 10 s: the device must be disabled")
+            contains(json.dumps(lost), "were killed but still exist after 10 s: the device must be disabled")
             # What needs nothing of that device goes on meanwhile.
             equal(x.one(shell("echo fine"))["stdout"]["text"], "fine\n")
         finally:

@@ -102,7 +102,7 @@ def failing(folder):
             equal(len(warnings(server)), 1 if sentence else 0)
             if sentence:
                 contains(warnings(server)[0], sentence)
-                contains(warnings(server)[0], "The recipe `helion` of warm processes failed, so steps begin without it")
+                contains(warnings(server)[0], "The recipe `helion` of warm processes failed, so steps start without it")
     with Exec(folder) as server:
         outcome = run(server, "print('x')\n", ["kettles.own", "helion"])
         equal((outcome["stdout"]["text"], outcome.get("warm")), ("x\n", True))
@@ -126,7 +126,7 @@ def others(folder):
                 outcome = run(server, look, ["triton", "helion", "cupy"], place, preload=preload)
                 equal((outcome["stdout"]["text"], outcome["state"], outcome.get("warm"), warnings(server)[1:]), ("['cupy', 'triton']\n", "passed", True, []))
             equal(len(warnings(server)), 1)
-            contains(warnings(server)[0], "The recipe `helion` of warm processes failed, so steps begin without it: ")
+            contains(warnings(server)[0], "The recipe `helion` of warm processes failed, so steps start without it: ")
             contains(warnings(server)[0], sentence)
             poll(lambda: not processes_with(marker), "the end of what the recipe started")
 
@@ -276,13 +276,13 @@ def doctor(folder):
     equal(sorted([*warm["recipes"], *warm["absent"], *failed]), sorted(known["RECIPES"]))
     assert 1 << 20 < warm["memory"] < warm["budget"], warm
     people = ask(named)
-    contains(people, "its runs can begin warm: ")
+    contains(people, "warm start: yes, ")
     contains(people, "ready for triton, jax, numba, cupy")
-    contains(people, "The recipe `helion` of warm processes failed, so steps begin without it: the interpreter ended: ValueError: not today")
+    contains(people, "The recipe `helion` of warm processes failed, so steps start without it: the interpreter ended: ValueError: not today")
     # One that is found in PATH is not made to wait for.
     equal({(one["state"], one["tried"]) for one in json.loads(ask({}, "--json"))["warm"].values()}, {("ready", False)})
     contains(ask({**named, "warm": {"processes": 0}}), "`warm: {processes: 0}` of exec.yml turns warm interpreters off")
-    contains(ask({**named, "warm": {"memory": 1 << 20}}), "it has more memory than `warm: memory`")
+    contains(ask({**named, "warm": {"memory": 1 << 20}}), "it exceeds the memory that `warm: memory`")
     equal(spools(os.path.join(folder, "state")), [])
 
 

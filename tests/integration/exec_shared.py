@@ -173,7 +173,7 @@ def off(folder):
                 contains(outcome(x, shared(), user())["stdout"]["text"], "No such file")
             equal((len(errors(x)), files(x)), (said, []))
             if said:
-                contains(errors(x)[0], "MiB free, and headers that are precompiled for all need")
+                contains(errors(x)[0], "MiB free, but shared precompiled headers need")
     plan = os.path.join(folder, "plan.json")
     with open(plan, "w") as file:
         json.dump({"version": 1, "steps": [shared(), user()]}, file)

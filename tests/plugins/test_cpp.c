@@ -110,8 +110,7 @@ test_refuses(void **state)
 			"The task's config lists `t.h` in `sources`, but a source in C or C++ ends in .cpp, .cc, .cxx or .c."},
 		{"s.cpp", "{\"sources\": [\"s.cpp\", \"s.cpp\"]}", "The task's config lists `s.cpp` twice in `sources`."},
 		{"s.h t.txt", NULL, "The task has nothing to compile: none of its files ends in .cpp, .cc, .cxx or .c."},
-		{"s.cpp program", NULL,
-			"The task has a file `program`, which is the name that the built program gets; name it otherwise."},
+		{"s.cpp program", NULL, "The task has a file `program`, which is the name of the built program; rename it."},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
@@ -162,7 +161,7 @@ test_explains(void **state)
 	static const char unloaded[] =
 		"./program: error while loading shared libraries: libfftw3.so.3: cannot open shared object file: No such file "
 		"or directory\n";
-	static const char lacks[] = "The board's machine lacks the library `fftw3`: install its development package.";
+	static const char lacks[] = "The machine lacks the library `fftw3`: install its development package.";
 	static const struct {
 		const char *kind, *text, *sentence;
 		bool task_only;

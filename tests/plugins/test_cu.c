@@ -139,23 +139,22 @@ test_targets(void **state)
 		int code;
 	} bad[] = {
 		{"{\"name\": \"CPU\"}",
-			"The task needs a CUDA device, and `CPU` is not known to be one: say its `sm` in the configuration of the "
+			"The task needs a CUDA device, and `CPU` is not known to be one: set `sm` in the configuration of the "
 			"device.",
 			KETTLE_EUNAVAIL},
 		{"{\"name\": \"A1000\"}",
-			"The task needs a CUDA device, and `A1000` is not known to be one: say its `sm` in the configuration of "
+			"The task needs a CUDA device, and `A1000` is not known to be one: set `sm` in the configuration of "
 			"the "
 			"device.",
 			KETTLE_EUNAVAIL},
 		{"{\"name\": \"H100\", \"sm\": \"native\"}",
-			"The device `H100` says `sm: native`, but nothing is known of its GPU: say what it is, or have its unit "
-			"name a "
-			"`gpu` of this machine.",
+			"The device `H100` has `sm: native`, but its GPU is unknown: set the architecture, or set `gpu` of its "
+			"unit to a GPU of this machine.",
 			KETTLE_EUNAVAIL},
 		{"{\"name\": \"H100\", \"sm\": \"hopper\"}",
-			"The device `H100` says `sm: hopper`, which is not an architecture.", KETTLE_EINVAL},
+			"The device `H100` has `sm: hopper`, which is not an architecture.", KETTLE_EINVAL},
 		{"{\"name\": \"H100\", \"sm\": \"90a -x\"}",
-			"The device `H100` says `sm: 90a -x`, which is not an architecture.", KETTLE_EINVAL},
+			"The device `H100` has `sm: 90a -x`, which is not an architecture.", KETTLE_EINVAL},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
@@ -271,34 +270,33 @@ static const struct {
 } explained[] = {
 	{build, "failed", "1", "12.4.131", "nvcc fatal   : Unsupported gpu architecture 'compute_103a'\n", "error",
 		"machine",
-		"The board's machine has CUDA 12.4, which does not know the device's architecture sm_103a; the first that "
+		"The machine has CUDA 12.4, which does not support the device's architecture sm_103a; the first that "
 		"does is "
 		"CUDA 12.9."},
 	{old, "failed", "1", "13.0.88", "nvcc fatal   : Unsupported gpu architecture 'compute_70'\n", "error", "machine",
-		"The board's machine has CUDA 13.0, which does not know the device's architecture sm_70; the last that "
+		"The machine has CUDA 13.0, which does not support the device's architecture sm_70; the last that "
 		"does is "
 		"CUDA 12.9."},
 	{build, "failed", "1", "13.0.88", "nvcc fatal   : Unknown option '-foo'\n", "error", "task",
-		"The compiler does not take what task and configuration tell it: nvcc fatal   : Unknown option '-foo'"},
+		"The compiler rejects the options of the task or the configuration: nvcc fatal   : Unknown option '-foo'"},
 	{build, "failed", "1", "12.0.1",
 		"x\n/usr/include/crt/host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later "
 		"than 12 "
 		"are not supported!\n",
 		"error", "machine",
-		"The board's machine cannot compile: /usr/include/crt/host_config.h:132:2: error: #error -- unsupported "
+		"The machine cannot compile: /usr/include/crt/host_config.h:132:2: error: #error -- unsupported "
 		"GNU "
 		"version! gcc versions later than 12 are not supported!"},
 	{build, "failed", "1", "13.0.88", "/usr/bin/ld: cannot find -lcublas: No such file or directory\n", "error",
 		"machine",
-		"The board's machine lacks the library `cublas`: install its development package, or name the folder where "
-		"it "
-		"lies in the device's `library_dirs`."},
+		"The machine lacks the library `cublas`: install its development package, or add its folder to the device's "
+		"`library_dirs`."},
 	{build, "failed", "1", "13.0.88", "cc1plus: error: /opt/cuda/include/cccl: Permission denied\n", "error", "machine",
-		"The board's machine cannot compile: cc1plus: error: /opt/cuda/include/cccl: Permission denied"},
+		"The machine cannot compile: cc1plus: error: /opt/cuda/include/cccl: Permission denied"},
 	{build, "failed", "1", "13.0.88", "s.cu(3): error: identifier \"foo\" is undefined\n", NULL, NULL, NULL},
 	{mixed, "failed", "1", "12.4.131", "nvcc fatal   : Unsupported gpu architecture 'compute_103a'\n", "error",
 		"machine",
-		"The board's machine has CUDA 12.4, which does not know the device's architecture sm_103a; the first that "
+		"The machine has CUDA 12.4, which does not support the device's architecture sm_103a; the first that "
 		"does is CUDA 12.9."},
 	{mixed, "failed", "1", "13.0.88", "s.cu(1): error: #error Unsupported gpu architecture\n", NULL, NULL, NULL},
 	{mixed_old, "failed", "1", "12.4.131", "s.cu(1): error: #error Unsupported gpu architecture\n", NULL, NULL, NULL},
@@ -349,7 +347,7 @@ test_explains(void **state)
 	AUTO_JSON json_t *missing = json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "nvcc", "error",
 		"This machine has no `nvcc`: it is not there.");
 	plans_explained(build, missing, "error", "machine",
-		"The board's machine lacks the CUDA toolkit. This machine has no `nvcc`: it is not there.");
+		"The machine lacks the CUDA toolkit. This machine has no `nvcc`: it is not there.");
 }
 
 /* The outcome of a step on a machine whose toolkit lacks cuBLAS and NVRTC. New. */
@@ -366,7 +364,7 @@ outcome_without_parts(const char *text)
 }
 
 #define LACKS(name, file) \
-	"The board's machine lacks " name ": its CUDA toolkit in /opt/cuda has no `" file "`. To get it: do so."
+	"The machine lacks " name ": its CUDA toolkit in /opt/cuda has no `" file "`. To get it: do so."
 
 /*
  * A file of a part that the machine's toolkit lacks is the machine's fault where the task needs it; the sentence tells how to
@@ -387,15 +385,15 @@ test_lacks(void **state)
 		{"/usr/bin/ld: cannot find -lcublasXt: No such file or directory\n", "machine", NULL,
 			LACKS("cuBLAS", "cublasXt")},
 		{"/usr/bin/ld: cannot find -lown: No such file or directory\n", "machine", NULL,
-			"The board's machine lacks the library `own`: install its development package, or name the folder where it "
-			"lies in the device's `library_dirs`."},
+			"The machine lacks the library `own`: install its development package, or add its folder to the device's "
+			"`library_dirs`."},
 		{"rtc: the toolkit has no nvrtc\n", "machine", NULL,
-			"The board's machine cannot compile: rtc: the toolkit has no nvrtc"},
+			"The machine cannot compile: rtc: the toolkit has no nvrtc"},
 		{"s.cu:1:10: fatal error: own.h: No such file or directory\n", NULL, NULL, NULL},
 		{"s.cu:1:10: fatal error: curand.h: No such file or directory\n", NULL, NULL, NULL}, /* which is there */
 		{"/usr/bin/ld: cannot find -lcurand: No such file or directory\n", "machine", NULL,
-			"The board's machine lacks the library `curand`: install its development package, or name the folder where "
-			"it lies in the device's `library_dirs`."},
+			"The machine lacks the library `curand`: install its development package, or add its folder to the "
+			"device's `library_dirs`."},
 	};
 	static const char *const steps[] = {
 		"{\"kind\": \"build\", \"task_only\": true, \"argv\": [\"g++\"]}",

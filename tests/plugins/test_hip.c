@@ -89,10 +89,10 @@ test_targets(void **state)
 		assert_string_equal(plans_word(made, "compile-0", 1), wanted.data);
 	}
 	plans_refused("s.hip", NULL, "{\"name\": \"H100\"}", KETTLE_EUNAVAIL,
-		"The task needs a GPU of AMD's, and `H100` is not known to be one: say its `gfx` in the configuration of the "
+		"The task needs a GPU of AMD's, and `H100` is not known to be one: set `gfx` in the configuration of the "
 		"device.");
 	plans_refused("s.hip", NULL, "{\"name\": \"MI300\", \"gfx\": \"gfx942 -x\"}", KETTLE_EINVAL,
-		"The device `MI300` says `gfx: gfx942 -x`, which is not an architecture.");
+		"The device `MI300` has `gfx: gfx942 -x`, which is not an architecture.");
 	plans_refused("s.hip t.h", "{\"sources\": [\"t.h\"]}", "{\"name\": \"MI300\"}", KETTLE_EINVAL,
 		"The task's config lists `t.h` in `sources`, but a source in HIP ends in .hip, .cu, .cpp, .cc, .cxx or .c.");
 }
@@ -111,11 +111,12 @@ test_explains(void **state)
 		const char *text, *means, *blame, *sentence;
 	} cases[] = {
 		{build, 1, "clang: error: invalid target ID 'gfx942'; format is a processor name\n", "error", "machine",
-			"The board's machine has ROCm 5.2, which does not know the device's architecture gfx942; the first that "
+			"The machine has ROCm 5.2, which does not support the device's architecture gfx942; the first that "
 			"does is "
 			"ROCm 6.0."},
 		{build, 1, "clang: error: unknown argument: '-foo'\n", "error", "task",
-			"The compiler does not take what task and configuration tell it: clang: error: unknown argument: '-foo'"},
+			"The compiler rejects the options of the task or the configuration: clang: error: unknown argument: "
+			"'-foo'"},
 		{build, 1, "s.hip:3:28: error: use of undeclared identifier 'b'\n", NULL, NULL, NULL},
 		{mixed, 1, "s.hip:1:2: error: invalid target ID\n", NULL, NULL, NULL},
 		{mixed, 1, "s.hip:1:2: error: unknown argument\n", NULL, NULL, NULL},
@@ -138,7 +139,7 @@ test_explains(void **state)
 	AUTO_JSON json_t *missing =
 		json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "hipcc", "error", "This machine has no `hipcc`.");
 	plans_explained(
-		build, missing, "error", "machine", "The board's machine lacks ROCm's compiler. This machine has no `hipcc`.");
+		build, missing, "error", "machine", "The machine lacks ROCm's compiler. This machine has no `hipcc`.");
 }
 
 /* A submission of device code alone is compiled by a library, and nothing else depends on it. */

@@ -206,7 +206,7 @@ test_refuses(void **state)
 		{{"s.py t.py", NULL, NULL, NULL},
 			"The task's config names `eval.py` as `main`, but no entry of its `files` has that name."},
 		{{"s.py eval.py .kettle/x", NULL, NULL, NULL},
-			"The task has a file `.kettle/x`, and the folder `.kettle` is Kettle's own; name it otherwise."},
+			"The task has a file `.kettle/x`, and the folder `.kettle` is reserved by Kettle; rename it."},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -64,7 +64,7 @@ expect(struct given given, const char *state, const char *blame, const char *mes
 static void
 test_modules(void **state)
 {
-	static const char sentence[] = "The board's machine lacks `torch`; it has numpy 1.24.2, scipy 1.10.";
+	static const char sentence[] = "The machine lacks `torch`; it has numpy 1.24.2, scipy 1.10.";
 	(void)state;
 	expect((struct given){.text = POOL("ModuleNotFoundError: No module named 'torch'")}, "failed", "participant",
 		sentence);
@@ -126,8 +126,7 @@ test_crashes(void **state)
 		"A process of the test run crashed: Segmentation fault (submission.py line 9 in custom_kernel).");
 	expect((struct given){.text = crash, .state = "limit", .limit = "wall"}, "timed_out", "participant",
 		"A process of the test run crashed: Segmentation fault (submission.py line 9 in custom_kernel). The run waited "
-		"for "
-		"it until its time was over.");
+		"for it until the time limit.");
 	assert_null(explain((struct given){.text = "", .state = "limit", .limit = "wall"}));
 	assert_null(explain((struct given){.text = crash, .state = "limit", .limit = "memory"}));
 }
@@ -142,8 +141,7 @@ test_compilation(void **state)
 	expect((struct given){.kind = "prepare",
 			   .text = "/usr/include/torch/x.h:1:10: fatal error: pybind11/pybind11.h: No such file or directory\n"},
 		"failed", "participant",
-		"The submission's extension does not compile: it needs the header `pybind11/pybind11.h`, which the board's "
-		"machine "
+		"The submission's extension does not compile: it needs the header `pybind11/pybind11.h`, which the machine "
 		"lacks.");
 	expect((struct given){.kind = "prepare",
 			   .text = "/job/out/cache/main.cpp:1:10: fatal error: my.h: No such file or directory\n"},
@@ -188,7 +186,7 @@ test_much(void **state)
 		"{s:s, s:i, s:{s:s}, s:O}", "state", "failed", "exit", 112, "stderr", "text", text.data, "result", result);
 	AUTO_JSON json_t *verdict = NULL;
 	assert_int_equal(explain_outcome(NULL, step, outcome, &verdict, NULL), 0);
-	assert_string_equal(json_string_value(json_object_get(verdict, "message")), "The board's machine lacks `torch`.");
+	assert_string_equal(json_string_value(json_object_get(verdict, "message")), "The machine lacks `torch`.");
 }
 
 int

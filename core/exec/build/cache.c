@@ -188,7 +188,7 @@ cache_replace(const struct cache *cache, const char *key, const char *owner, con
 	if (rc == 0)
 		rc = write_entry(files, owner, NULL, nothing, scratch, err);
 	if (rc == 0 && exchange(scratch, entry) != 0)
-		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
+		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be created: %s.", entry, strerror(errno));
 	return rc;
 }
 
@@ -203,7 +203,7 @@ cache_put(const struct cache *cache, const char *key, const char *owner, const s
 	if (rc == 0)
 		rc = write_entry(files, owner, reads, more, scratch, err);
 	if (rc == 0 && rename(scratch, entry) != 0 && errno != ENOTEMPTY && errno != EEXIST)
-		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be made: %s.", entry, strerror(errno));
+		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be created: %s.", entry, strerror(errno));
 	/* It is still there only if it was not renamed. */
 	(void)file_remove_tree(scratch, NULL);
 	return rc;

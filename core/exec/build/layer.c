@@ -105,8 +105,8 @@ static int
 too_much(const struct taker *taker)
 {
 	return kettle_fail(taker->err, KETTLE_ETOOBIG,
-		"What compilers left in this run is not kept for later ones: "
-		"together with what is kept it is more than %u files or %llu MiB.",
+		"What compilers wrote during this run is not cached for later runs: with what is cached already, it exceeds %u "
+		"files or %llu MiB.",
 		LAYER_MAX_FILES, (unsigned long long)(LAYER_MAX_BYTES >> 20));
 }
 
@@ -117,7 +117,7 @@ make_place(const char *path, bool folder, mode_t mode, struct kettle_error *err)
 	/* Whatever the umask says. */
 	if (fd >= 0 && chmod(path, mode) == 0)
 		return fd;
-	int rc = kettle_fail(err, KETTLE_EIO, "`%s` could not be made: %s.", path, strerror(errno));
+	int rc = kettle_fail(err, KETTLE_EIO, "`%s` could not be created: %s.", path, strerror(errno));
 	if (fd >= 0 && !folder)
 		close(fd);
 	return rc;

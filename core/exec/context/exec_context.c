@@ -25,8 +25,8 @@ open_folders(struct exec_context *exec, struct kettle_error *err)
 	struct kettle_error why = {0};
 	int rc = file_mkdirs(config->state, 0700, &why);
 	if (rc != 0)
-		rc = kettle_fail(err, rc, "The folder for builds and runs cannot be made: %s Set HOME, or `state` in exec.yml.",
-			why.message);
+		rc = kettle_fail(err, rc,
+			"The folder for builds and runs cannot be created: %s Set HOME, or `state` in exec.yml.", why.message);
 	if (rc == 0)
 		rc = cache_open(&exec->cache, config->state, config->cache_max_bytes, config->cache_max_user_bytes,
 			config->cache_max_age_days, err);
@@ -47,7 +47,7 @@ exec_context_take_gpus(struct exec_context *exec, json_t *reading_take)
 	json_decref(exec->gpus);
 	exec->gpus = reading_take;
 	if (!exec->gpus)
-		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", "kettle-gpu gave no answer in time.");
+		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", "kettle-gpu did not respond in time.");
 }
 
 /* A driver that does not answer does not prevent the start: the greeting and each job that needs it report it. */

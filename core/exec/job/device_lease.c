@@ -67,7 +67,7 @@ device_lease_open(struct job *job, struct kettle_error *err)
 		lease->need = job->steps[i].plan->device > lease->need ? job->steps[i].plan->device : lease->need;
 	/* A slot without a GPU stands for its whole machine, whose devices the program counts itself. */
 	if (lease->need > unit->count && unit->devices[0].gpu)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "The job needs %zu devices at once, and unit `%s` has %zu.",
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The job needs %zu devices at once, but unit `%s` has %zu.",
 			lease->need, unit->name, unit->count);
 	lease->need = lease->need < unit->count ? lease->need : unit->count;
 	if (lease->need == 0)

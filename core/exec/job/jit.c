@@ -260,6 +260,6 @@ jit_tell(struct exec_context *exec, const char *trouble)
 	if (!trouble || exec->told_jit)
 		return;
 	exec->told_jit = true;
-	AUTO_FREE char *text = xasprintf("What compilers leave in a run cannot be kept for later ones: %s", trouble);
+	AUTO_FREE char *text = xasprintf("What compilers write during a run cannot be cached for later runs: %s", trouble);
 	exec_context_emit(exec, json_pack("{s:s, s:o}", "event", "error", "error", json_lines_text(text)));
 }

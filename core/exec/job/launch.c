@@ -481,14 +481,14 @@ static int
 make_joint(const struct step *step, struct referee_link *link, struct kettle_error *err)
 {
 	if (step->count > 1 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link->peer) != 0)
-		return kettle_fail(err, KETTLE_EIO, "A socket pair could not be made: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "Could not create a socket pair: %s.", strerror(errno));
 	if (step->plan->share == 0)
 		return 0;
 	link->shm = memfd_create("kettle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	/* Neither process may shrink it while the other has it mapped. */
 	if (link->shm < 0 || ftruncate(link->shm, (off_t)step->plan->share) != 0 ||
 		fcntl(link->shm, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-		return kettle_fail(err, KETTLE_EIO, "Shared memory could not be made: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "Could not create shared memory: %s.", strerror(errno));
 	return 0;
 }
 
@@ -504,7 +504,7 @@ launch_secret(struct step *step, struct kettle_error *err)
 	json_object_foreach(step->plan->secret, name, value)
 		buf_printf(&lines, "%s=%s\n", name, json_string_value(value));
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return kettle_fail(err, KETTLE_EIO, "A pipe could not be made: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "Could not create a pipe: %s.", strerror(errno));
 	step->secret = ends[0];
 	/* A plan is checked for what fits into a pipe. */
 	int rc = write_all(ends[1], lines.data, lines.len);

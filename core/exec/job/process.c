@@ -259,7 +259,7 @@ open_drain(struct process *process, uv_loop_t *loop, enum process_stream stream,
 	drain->fd = fd;
 	int rc = uv_poll_init(loop, &drain->poll, fd);
 	if (rc != 0)
-		return kettle_fail(&process->error, KETTLE_EIO, "An output could not be followed: %s.", uv_strerror(rc));
+		return kettle_fail(&process->error, KETTLE_EIO, "Could not watch an output: %s.", uv_strerror(rc));
 	drain->polled = true;
 	process->handles++;
 	drain->poll.data = drain;
@@ -285,7 +285,7 @@ open_streams(struct process *process, uv_loop_t *loop, int theirs[PROCESS_STREAM
 		int rc = stream == PROCESS_RESULT ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
 										  : pipe2(ends, O_CLOEXEC);
 		if (rc != 0)
-			return kettle_fail(&process->error, KETTLE_EIO, "An output could not be made: %s.", strerror(errno));
+			return kettle_fail(&process->error, KETTLE_EIO, "Could not create an output: %s.", strerror(errno));
 		if (stream == PROCESS_RESULT)
 			set_channel(ends[0]);
 		theirs[stream] = ends[1];
@@ -335,7 +335,7 @@ follow(struct process *process, uv_loop_t *loop, uint64_t wall_ns)
 	int rc = uv_poll_init(loop, &process->pid, sandbox_pidfd(process->sandbox));
 	if (rc != 0) {
 		sandbox_free(STEAL(process->sandbox));
-		return kettle_fail(&process->error, KETTLE_EIO, "A process could not be followed: %s.", uv_strerror(rc));
+		return kettle_fail(&process->error, KETTLE_EIO, "Could not watch a process: %s.", uv_strerror(rc));
 	}
 	process->handles++;
 	process->pid.data = process;

@@ -39,7 +39,7 @@ read_cores(const struct exec_context *exec, const json_t *object, const char *na
 	for (size_t i = 0; rc == 0 && i < cores->count; i++)
 		if (!cores_has(&exec->all, cores->list[i]))
 			rc = kettle_fail(err, KETTLE_EUNAVAIL,
-				"Unit `%s` runs on the cores %s, but this machine gives kettle-exec no core %d (it has %zu).", name,
+				"Unit `%s` runs on the cores %s, but core %d is not available to kettle-exec (%zu cores are).", name,
 				text, cores->list[i], exec->all.count);
 	return rc;
 }

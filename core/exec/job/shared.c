@@ -92,10 +92,10 @@ has_room(struct exec_context *exec)
 	uint64_t needed = exec->config.cache_shared_bytes + SHARED_KEEP_FREE;
 	uint64_t free = statvfs(exec->shared.dir, &st) == 0 ? (uint64_t)st.f_bavail * st.f_frsize : 0;
 	if (free < needed && !exec->told_room)
-		emit_error(exec,
-			xasprintf("`%s` has %llu MiB free, and headers that are precompiled for all need %llu: submissions compile "
-					  "without them. Free some, or set `cache: {shared_bytes: 0}` in exec.yml.",
-				exec->config.state, (unsigned long long)(free >> 20), (unsigned long long)(needed >> 20)));
+		emit_error(
+			exec, xasprintf("`%s` has %llu MiB free, but shared precompiled headers need %llu, so submissions are "
+							"compiled without them. Free some space, or set `cache: {shared_bytes: 0}` in exec.yml.",
+					  exec->config.state, (unsigned long long)(free >> 20), (unsigned long long)(needed >> 20)));
 	exec->told_room = exec->told_room || free < needed;
 	return free >= needed;
 }
@@ -168,7 +168,7 @@ shared_tell(const struct job *job)
 			continue;
 		note_tries(step, TRIES_MAX);
 		AUTO_FREE char *reason = find_reason(step);
-		emit_error(job->exec, xasprintf("Jobs go on without what the step \"%s\" would make for all of them: %s",
+		emit_error(job->exec, xasprintf("Jobs continue without the shared output of the step \"%s\": %s",
 								  step->plan->title ? step->plan->title : step->plan->id, reason));
 	}
 }

@@ -374,7 +374,7 @@ process_lost(void *arg)
 	struct step *step = process->step;
 	char why[512];
 	(void)snprintf(why, sizeof(why),
-		"Processes of step `%.64s` were killed and are not dead after %d s: the device must be disabled until they "
+		"Processes of step `%.64s` were killed but still exist after %d s: the device must be disabled until they "
 		"are "
 		"gone (init of the sandbox is process %ld).",
 		step->plan->id, PROCESS_LOST_MS / 1000, (long)sandbox_pid(process->process.sandbox));

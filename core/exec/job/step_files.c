@@ -38,7 +38,7 @@ read_contents(const struct job *job, const struct plan_contents *contents, char 
 			continue;
 		sha256_hex(data, *ret_size, hex);
 		if (strcmp(hex, contents->blob) != 0)
-			return kettle_fail(err, KETTLE_EIO, "The blob `%s` is damaged: its bytes have another SHA-256.", path);
+			return kettle_fail(err, KETTLE_EIO, "The blob `%s` is damaged: its SHA-256 does not match.", path);
 		*ret_data = STEAL(data);
 		return 0;
 	}
@@ -299,7 +299,7 @@ collect_step_outputs(
 	if (names->count == 0 || (out < 0 && missing_ok))
 		return 0;
 	if (out < 0)
-		rc = kettle_fail(&error, KETTLE_EIO, "The sandbox did not hand out its output folder.");
+		rc = kettle_fail(&error, KETTLE_EIO, "The sandbox did not provide its output folder.");
 	if (rc == 0)
 		rc = file_mkdirs(to, 0755, &error);
 	if (rc == 0)

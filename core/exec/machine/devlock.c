@@ -33,7 +33,7 @@ devlock_open(struct devlock_table *table, uv_loop_t *loop, const char *dir, stru
 	*table = (struct devlock_table){.loop = loop, .dir = dir};
 	int rc = uv_timer_init(loop, &table->timer);
 	if (rc != 0)
-		return kettle_fail(err, KETTLE_EINTERNAL, "A timer could not be made: %s.", uv_strerror(rc));
+		return kettle_fail(err, KETTLE_EINTERNAL, "Could not create a timer: %s.", uv_strerror(rc));
 	table->timer.data = table;
 	table->open = true;
 	return 0;

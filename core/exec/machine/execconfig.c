@@ -152,16 +152,15 @@ take_folders(struct execconfig *config, const char *state, struct kettle_error *
 		config->state =
 			root ? xstrdup("/var/lib/kettle/exec") : xdg_path("XDG_STATE_HOME", ".local/state", "kettle/exec");
 	if (!config->state)
-		return kettle_fail(
-			err, KETTLE_EINVAL, "There is no folder for the build cache: set HOME, or give --state DIR.");
+		return kettle_fail(err, KETTLE_EINVAL, "No folder is set for the build cache: set HOME, or use --state DIR.");
 	if (locks)
 		config->locks = xstrdup(locks);
 	else
 		config->locks = root ? xstrdup("/run/kettle/locks") : xdg_path("XDG_RUNTIME_DIR", NULL, "kettle/locks");
 	if (!config->locks)
 		config->locks = path_join(config->state, "locks");
-	int rc = check_text_path(config->state, "give another one with --state, or as `state` in exec.yml", err);
-	return rc == 0 ? check_text_path(config->locks, "give another one as `locks` in exec.yml", err) : rc;
+	int rc = check_text_path(config->state, "set another one with --state, or with `state` in exec.yml", err);
+	return rc == 0 ? check_text_path(config->locks, "set another one with `locks` in exec.yml", err) : rc;
 }
 
 int

@@ -50,10 +50,11 @@ read_output(struct command *command, const char *path, json_t **ret_reading, str
 	json_decref(reading);
 	if (access(path, X_OK) != 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The GPUs cannot be looked at: `%s` is missing or cannot be run; `gpu.helper` of exec.yml names another.",
+			"Could not query the GPUs: `%s` is missing or cannot be run; set another program with `gpu.helper` in "
+			"exec.yml.",
 			path);
 	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"The GPUs cannot be looked at: `%s` gave no answer within %d s; the driver may hang.", path,
+		"Could not query the GPUs: `%s` did not respond within %d s; the driver may hang.", path,
 		COMMAND_TIMEOUT_MS / 1000);
 }
 
@@ -119,8 +120,8 @@ gpu_missing(const json_t *reading, const char *gpu, struct kettle_error *err)
 	const json_t *error = json_array_get(json_object_get(reading, "errors"), 0);
 	const char *why = member_string(error, "error");
 	if (why)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "GPU %s is not there: %s", gpu, why);
-	return kettle_fail(err, KETTLE_EUNAVAIL, "GPU %s is not there; this machine's drivers know of %zu.", gpu,
+		return kettle_fail(err, KETTLE_EUNAVAIL, "GPU %s was not found: %s", gpu, why);
+	return kettle_fail(err, KETTLE_EUNAVAIL, "GPU %s was not found; this machine's drivers report %zu.", gpu,
 		json_array_size(json_object_get(reading, "gpus")));
 }
 

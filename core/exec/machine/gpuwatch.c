@@ -38,7 +38,7 @@ is_occupied(const struct gpuwatch *watch, const struct gpu *gpu, const char *nam
 	json_array_foreach(gpu->processes, i, process)
 		buf_printf(&by, "%s%lld", i ? ", " : " (processes ", (long long)member_int(process, "pid"));
 	(void)kettle_fail(ret_why, KETTLE_EUNAVAIL,
-		"GPU %s is not free: %lld MiB of its memory are in use%s%s, where it is %lld MiB when nothing runs.", name,
+		"GPU %s is not free: %lld MiB of its memory are in use%s%s; when idle it is %lld MiB.", name,
 		(long long)gpu->used >> 20, by.data ? by.data : "", by.data ? ")" : "",
 		(long long)json_integer_value(idle) >> 20);
 	return true;

@@ -92,7 +92,7 @@ make_own(struct spool *spool, const char *root, struct kettle_error *err)
 	AUTO_FREE char *name = xasprintf("%s/%ld-%08x", root, (long)getpid(), random);
 	AUTO_FREE char *lock = path_join(name, "lock");
 	if (mkdir(name, 0700) != 0 || (spool->lock = open_locked(lock, false)) < 0)
-		return kettle_fail(err, KETTLE_EIO, "The spool `%s` could not be made: %s.", name, strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "The spool `%s` could not be created: %s.", name, strerror(errno));
 	spread_folders(name);
 	spool->dir = STEAL(name);
 	return 0;
@@ -120,7 +120,7 @@ spool_make(struct spool *spool, const char *prefix, char **ret_dir, struct kettl
 {
 	AUTO_FREE char *name = xasprintf("%s/%s%u", spool->dir, prefix, ++spool->next);
 	if (mkdir(name, 0700) != 0)
-		return kettle_fail(err, KETTLE_EIO, "The folder `%s` could not be made: %s.", name, strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "The folder `%s` could not be created: %s.", name, strerror(errno));
 	*ret_dir = STEAL(name);
 	return 0;
 }

@@ -284,7 +284,7 @@ static const struct {
 	{WITH_REFEREE, "argv", "its referee and solver have one each"},
 	{WITH_REFEREE, "inputs", "its referee and solver have their own"},
 	{WITH_REFEREE, "env", "its referee and solver have their own"},
-	{WITHOUT_REFEREE, "solver", "no `referee`: they come together"},
+	{WITHOUT_REFEREE, "solver", "no `referee`: both are required"},
 	{WITHOUT_REFEREE, "share", "no `referee` and `solver` to share it"},
 	{WITHOUT_RESULT, "unique", "no `result` channel that it could be about"},
 	{WITHOUT_SECRET, "secret_fd", "no `secret` to hand over"},
@@ -303,7 +303,7 @@ check_combinations(struct reader *reader, const json_t *object)
 					   (step->result ? 0 : WITHOUT_RESULT) | (step->secret ? 0 : WITHOUT_SECRET) |
 					   (step->cache ? WITH_CACHE : 0) | (step->profile ? WITH_PROFILE : WITHOUT_PROFILE);
 	if (referee && !json_object_get(object, "solver"))
-		return REFUSE(reader, " has a referee and no solver: they come together.");
+		return REFUSE(reader, " has a referee but no solver: both are required.");
 	if (!referee && !json_object_get(object, "argv"))
 		return REFUSE(reader, " has no `argv`: nothing to run.");
 	/* A profiler has more rights than others: it is for the one kind of step that counts for nothing and knows no secret. */

@@ -86,7 +86,7 @@ result_store(struct result *result, const char *key, const char *value, size_t s
 			void_result(result, "The result channel has a second value for `%s`.", key);
 	} else if (json_object_size(result->values) >= RESULT_MAX_KEYS) {
 		result->over = true;
-		void_result(result, "The result channel has more different keys than are allowed%s.", "");
+		void_result(result, "The result channel has more distinct keys than are allowed%s.", "");
 		return;
 	}
 	json_object_set_new(result->values, key, json_stringn(value, size));
@@ -116,7 +116,7 @@ take_line(struct result *result, const char *line, size_t len)
 		size--;
 	AUTO_BUF struct buf clean = {0};
 	if (utf8_sanitize(value, size, &clean) > 0 && !utf8_valid(value, size))
-		void_result(result, "The result channel has bytes in the value of `%s` that are no UTF-8 text.", key);
+		void_result(result, "On the result channel, the value of `%s` is not UTF-8 text.", key);
 	result_store(result, key, clean.len ? clean.data : "", clean.len);
 }
 
@@ -126,7 +126,7 @@ result_add(struct result *result, const char *data, size_t size)
 	result->bytes += size;
 	if (result->bytes > result->max && !result->over) {
 		result->over = true;
-		void_result(result, "The result channel is over its limit%s.", "");
+		void_result(result, "The result channel exceeded its limit%s.", "");
 	}
 	while (size > 0 && !result->over) {
 		const char *newline = memchr(data, '\n', size);

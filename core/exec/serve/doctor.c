@@ -110,19 +110,20 @@ ncu_trouble(void)
 	if (!strstr(text, "RmProfilingAdminOnly: 1"))
 		return NULL;
 	return json_string("The driver lets only root read the GPU's counters: write `options nvidia "
-					   "NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and load it anew.");
+					   "NVreg_RestrictProfilingToAdminUsers=0` to a file in /etc/modprobe.d and reload the driver.");
 }
 
 static const struct {
 	const char *name, *purpose, *how;
 	json_t *(*trouble)(void); /* NULL: nothing forbids it */
 } known_profilers[] = {
-	{"perf", "boards in C and C++", "Install it (Debian: the package linux-perf), or name it in exec.yml's `tools`.",
+	{"perf", "tasks in C and C++", "Install it (Debian package linux-perf), or set its path under `tools` in exec.yml.",
 		perf_trouble},
 	{"ncu", "CUDA, and Python on NVIDIA's GPUs",
-		"Install Nsight Compute (it comes with the CUDA toolkit), or name it in exec.yml's `tools`.", ncu_trouble},
+		"Install Nsight Compute (it comes with the CUDA toolkit), or set its path under `tools` in exec.yml.",
+		ncu_trouble},
 	{"rocprofv3", "HIP, and Python on AMD's GPUs",
-		"Install it (it comes with ROCm, from 6.2 on), or name it in exec.yml's `tools`.", NULL},
+		"Install it (it comes with ROCm 6.2 and later), or set its path under `tools` in exec.yml.", NULL},
 };
 
 /*
@@ -249,7 +250,7 @@ print_protections(const json_t *report)
 		/* Once for all that lack the same thing. */
 		const char *how = member_text(protection, "how");
 		if (!present && strcmp(how, member_text(json_array_get(protections, i + 1), "how")) != 0)
-			(void)printf("  %-8s %-14s to get it: %s\n", "", "", how);
+			(void)printf("  %-8s %-14s to enable: %s\n", "", "", how);
 	}
 	const json_t *cgroups = json_object_get(report, "cgroups");
 	if (!member_true(cgroups, "present"))
@@ -295,9 +296,9 @@ print_warm(const json_t *warm)
 	const json_t *error;
 	size_t i;
 	if (member_is(warm, "state", "ready")) {
-		(void)printf("  %-8s %-14s   its runs can begin warm: %lld of %lld MiB", "", "",
+		(void)printf("  %-8s %-14s   warm start: yes, %lld of %lld MiB", "", "",
 			(long long)(member_int(warm, "memory") >> 20), (long long)(member_int(warm, "budget") >> 20));
-		print_names(", ready for ", json_object_get(warm, "recipes"));
+		print_names(", prepared for ", json_object_get(warm, "recipes"));
 		print_names("; not installed: ", json_object_get(warm, "absent"));
 		(void)printf("\n");
 	}
@@ -314,7 +315,7 @@ print_parts(const json_t *parts)
 	json_array_foreach(parts, i, part) {
 		bool present = member_true(part, "present");
 		(void)printf("  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", member_text(part, "name"),
-			present ? "" : "; to get it: ", present ? "" : member_text(part, "how"));
+			present ? "" : "; to install: ", present ? "" : member_text(part, "how"));
 	}
 }
 
@@ -330,7 +331,7 @@ print_profilers(const json_t *profilers)
 		(void)printf(
 			"  %-8s %-14s %s\n", word, member_text(profiler, "name"), path[0] ? path : member_text(profiler, "for"));
 		if (how[0])
-			(void)printf("  %-8s %-14s to get it: %s\n", "", "", how);
+			(void)printf("  %-8s %-14s to enable: %s\n", "", "", how);
 	}
 }
 
@@ -352,7 +353,7 @@ print_report(const json_t *report)
 			json_is_null(value) ? "" : json_string_value(value), path[0] ? "  " : "", path);
 		const char *cold = member_text(json_object_get(report, "cold"), name);
 		if (cold[0])
-			(void)printf("  %-8s %-14s   its runs begin cold: %s\n", "", "", cold);
+			(void)printf("  %-8s %-14s   warm start: no. %s\n", "", "", cold);
 		print_warm(json_object_get(json_object_get(report, "warm"), name));
 		print_packages(json_object_get(json_object_get(report, "packages"), name));
 		print_parts(json_object_get(json_object_get(report, "parts"), name));
@@ -362,7 +363,7 @@ print_report(const json_t *report)
 	json_array_foreach(json_object_get(report, "devices"), i, value)
 		(void)printf("  %-8s %s\n", member_true(value, "usable") ? "yes" : "NO RIGHT", member_text(value, "path"));
 	if (json_array_size(json_object_get(report, "devices")) == 0)
-		(void)printf("  no GPU: only the CPU\n");
+		(void)printf("  no GPU, only the CPU\n");
 	print_gpus(json_object_get(report, "gpus"));
 	(void)printf("\nFolders\n");
 	print_folder(report, "state", "state");

@@ -279,7 +279,7 @@ take_object(struct serve *serve, json_t *line_take)
 	else if (member_is(line_take, "op", "tools"))
 		take_tools(serve, line_take);
 	else if (!member_is(line_take, "op", "cancel"))
-		emit_error(serve, "The line's `op` is none of run, cancel, hello, tools and heartbeat.");
+		emit_error(serve, "`op` must be run, cancel, hello, tools or heartbeat.");
 	else if (!ref)
 		emit_error(serve, "The line has no `job`.");
 	else if (job)
@@ -315,7 +315,7 @@ take_bytes(struct serve *serve, const char *data, size_t size)
 {
 	int rc = line_add(&serve->lines, data, size, take_line, serve);
 	if (rc == KETTLE_ETOOBIG)
-		emit_error(serve, "A line is longer than the 64 MiB that are allowed; nothing after it can be read.");
+		emit_error(serve, "A line exceeds the limit of 64 MiB; the rest of the input cannot be read.");
 	return rc == 0;
 }
 
@@ -351,7 +351,7 @@ open_serve(struct serve *serve, const struct exec_options *options)
 	struct kettle_error error = {0};
 	int rc = uv_loop_init(&serve->loop);
 	if (rc != 0) {
-		(void)fprintf(stderr, "kettle-exec: the event loop could not be made: %s\n", uv_strerror(rc));
+		(void)fprintf(stderr, "kettle-exec: the event loop could not be created: %s\n", uv_strerror(rc));
 		return EXEC_UNABLE;
 	}
 	json_lines_open(&serve->out, &serve->loop, 1, on_broken, serve);
@@ -438,7 +438,7 @@ read_stdin(struct buf *text, struct kettle_error *err)
 		if (n > 0)
 			buf_add(text, chunk, (size_t)n);
 		if (text->len > SERVE_MAX_LINE)
-			return kettle_fail(err, KETTLE_ETOOBIG, "The plan is larger than the 64 MiB that are allowed.");
+			return kettle_fail(err, KETTLE_ETOOBIG, "The plan exceeds the limit of 64 MiB.");
 	}
 	return n == 0 ? 0 : kettle_fail(err, KETTLE_EIO, "Standard input cannot be read: %s.", strerror(errno));
 }
@@ -456,7 +456,7 @@ read_plan(const char *path, json_t **ret_line, struct kettle_error *err)
 	AUTO_JSON json_t *plan = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &why);
 	if (!json_is_object(plan))
 		return kettle_fail(err, KETTLE_EINVAL, "%s:%d: this is not a JSON object: %s.", path, plan ? 1 : why.line,
-			plan ? "it is another value" : why.text);
+			plan ? "it is a different JSON value" : why.text);
 	json_t *line = json_object_get(plan, "plan") ? json_incref(plan) : json_pack("{s:O}", "plan", plan);
 	if (!json_object_get(line, "job"))
 		json_object_set_new(line, "job", json_string("plan"));

@@ -127,12 +127,12 @@ check_owners(const char *path, struct kettle_error *err)
 {
 	char real[PATH_MAX];
 	if (find_real(path, real) != 0)
-		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be looked at: %s.", path, strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "`%s` could not be checked: %s.", path, strerror(errno));
 	for (bool above = false;; above = true) {
 		struct stat st;
 		const char *at = real[0] ? real : "/";
 		if (stat(at, &st) != 0)
-			return kettle_fail(err, KETTLE_EIO, "`%s` cannot be looked at: %s.", at, strerror(errno));
+			return kettle_fail(err, KETTLE_EIO, "`%s` could not be checked: %s.", at, strerror(errno));
 		if (st.st_uid != 0 && st.st_uid != geteuid())
 			return kettle_fail(err, KETTLE_EACCES,
 				"`%s` belongs to user %u, who could put code into `%s`: `chown` it to root or to kettle-exec's user.",

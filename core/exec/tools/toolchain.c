@@ -362,9 +362,8 @@ fail_toolchain_path(const char *name, struct kettle_error *err)
 	const char *there = packaged ? packaged : name;
 	if (access(there, F_OK) == 0)
 		return kettle_fail(err, KETTLE_ENOENT,
-			"This machine has `%s`, which is not a program that can be started: it is not executable, or lies on a "
-			"file "
-			"system that is mounted noexec.",
+			"This machine has `%s`, which cannot be started: it is not executable, or is on a file system that is "
+			"mounted noexec.",
 			there);
 	if (packages)
 		return kettle_fail(err, KETTLE_ENOENT,
@@ -374,8 +373,7 @@ fail_toolchain_path(const char *name, struct kettle_error *err)
 	if (prefix)
 		return kettle_fail(
 			err, KETTLE_ENOENT, "This machine has no `%s`, nor Python packages of CUDA in %s.", name, prefix);
-	return kettle_fail(
-		err, KETTLE_ENOENT, "This machine has no `%s`, or it is not a program that can be started.", name);
+	return kettle_fail(err, KETTLE_ENOENT, "This machine has no `%s`, or it cannot be executed.", name);
 }
 
 /* The path of a tool and the packages that belong to it (or NULL), new; or why there is none. */
@@ -388,8 +386,7 @@ locate(
 	AUTO_FREE char *packages = NULL;
 	if (given && !is_executable(given))
 		return kettle_fail(err, KETTLE_ENOENT,
-			"This machine has no `%s`: exec.yml says that it is %s, which is not a program that can be started.", name,
-			given);
+			"This machine has no `%s`: exec.yml sets it to %s, which cannot be executed.", name, given);
 	if (given || name[0] != '/')
 		path = find_by_name(toolchain, name);
 	else if (is_executable(name))
@@ -439,7 +436,7 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 	if (rc != 0)
 		return rc;
 	if (!entry)
-		return kettle_fail(err, KETTLE_ENOENT, "`%s` has gone.", name);
+		return kettle_fail(err, KETTLE_ENOENT, "`%s` no longer exists.", name);
 	if ((known = known_tool(toolchain, name))) {
 		/* Another thread was faster. */
 		entry_free(entry);
@@ -507,7 +504,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 	json_t *facts = NULL;
 	probe(toolchain, &tool, 1, &facts);
 	if (!facts)
-		return kettle_fail(err, KETTLE_EIO, "`%s` has gone.", entry->tool.path);
+		return kettle_fail(err, KETTLE_EIO, "`%s` no longer exists.", entry->tool.path);
 	toolchain_learn(toolchain, entry, facts);
 	return 0;
 }

@@ -177,9 +177,9 @@ describe_how(const struct part *part, const char *version)
 	int major = 0, minor = 0;
 	bool known = sscanf(version, "%d.%d", &major, &minor) == 2;
 	if (part->package && known)
-		buf_printf(&how, "install %s-%d-%d out of NVIDIA's repository", part->package, major, minor);
+		buf_printf(&how, "install %s-%d-%d from NVIDIA's repository", part->package, major, minor);
 	else if (part->package)
-		buf_printf(&how, "install %s out of AMD's repository", part->package);
+		buf_printf(&how, "install %s from AMD's repository", part->package);
 	if (part->wheel && part->package && known && major < 13)
 		buf_printf(&how, ", or `pip install %s-cu%d` into", part->wheel, major);
 	else if (part->wheel && part->package)
@@ -189,7 +189,7 @@ describe_how(const struct part *part, const char *version)
 	if (part->wheel)
 		buf_adds(&how, " the environment that the language's `toolkit` names");
 	if (!part->package)
-		buf_printf(&how, "%sname its folder of headers in `include_dirs` of the device",
+		buf_printf(&how, "%sadd its folder of headers to the device's `include_dirs`",
 			part->wheel ? ", or " : "no package has it, so ");
 	return json_string(how.data);
 }

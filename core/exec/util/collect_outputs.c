@@ -110,7 +110,7 @@ create_file(const char *path, int mode, struct kettle_error *err)
 		return rc;
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return kettle_fail(err, KETTLE_EIO, "`%s` could not be made: %s.", path, strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "`%s` could not be created: %s.", path, strerror(errno));
 	/* The mode as given, whatever the umask says. */
 	if (fchmod(fd, (mode_t)mode) != 0) {
 		close(fd);
@@ -128,8 +128,8 @@ refuse_kind(struct collector *collector, const char *path, const struct stat *st
 					   : S_ISSOCK(st->st_mode) ? "a socket"
 					   : S_ISREG(st->st_mode)  ? "a file with several names (a hard link)"
 											   : "a device";
-	return kettle_fail(collector->err, KETTLE_EINVAL,
-		"`out/%s` is %s; what a step leaves must be regular files and folders.", path, kind);
+	return kettle_fail(
+		collector->err, KETTLE_EINVAL, "`out/%s` is %s; a step may leave only regular files and folders.", path, kind);
 }
 
 /* Build tools compare the times of files. A failure to set them is ignored. */
@@ -150,7 +150,7 @@ collect_file(struct collector *collector, int fd, const char *path, const struct
 		return to;
 	int rc = sha256_copy(fd, to, collector->left, &file.size, file.sha256, collector->err);
 	if (rc == KETTLE_ETOOBIG)
-		return kettle_fail(collector->err, rc, "The files below out/ are larger than the limit of the step allows.");
+		return kettle_fail(collector->err, rc, "The files below out/ exceed the limit of the step.");
 	if (rc != 0)
 		return rc;
 	keep_times(to, st);
@@ -199,7 +199,8 @@ outputs_collect(struct collector *collector, int dir, const char *name, const ch
 		return kettle_fail(
 			collector->err, KETTLE_ETOOBIG, "There are more than %d files below out/.", OUTPUT_MAX_FILES);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return kettle_fail(collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output and is not there.", path);
+		return kettle_fail(
+			collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output but does not exist.", path);
 	/* Checked before the open: opening a FIFO would block, and opening a device may have effects. */
 	if (!S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
 		return refuse_kind(collector, path, &st);
@@ -226,7 +227,7 @@ open_parent(struct collector *collector, int from, const char *name, const char 
 			return kettle_fail(collector->err, KETTLE_EINVAL, "`%s` in out/%s is not a folder.", part, name);
 		if (next < 0)
 			return kettle_fail(
-				collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output and is not there.", name);
+				collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output but does not exist.", name);
 		dir = next;
 		at = slash + 1;
 	}

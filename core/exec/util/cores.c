@@ -77,7 +77,7 @@ cores_parse(const char *text, struct cores *ret_cores, struct kettle_error *err)
 		return 0;
 	}
 	cores_free(&cores);
-	return kettle_fail(err, KETTLE_EINVAL, "`%.100s` is not a list of cores; `1` and `2-3,6` are.", text);
+	return kettle_fail(err, KETTLE_EINVAL, "`%.100s` is not a list of cores; examples: `1`, `2-3,6`.", text);
 }
 
 int

@@ -184,7 +184,7 @@ make_private(struct warm_process *process, struct kettle_error *err)
 		made = mkdir(path, 0700) == 0;
 	}
 	if (!made)
-		return kettle_fail(err, KETTLE_EIO, "No folder could be made for its imports: %s.", strerror(errno));
+		return kettle_fail(err, KETTLE_EIO, "No folder could be created for its imports: %s.", strerror(errno));
 	process->private = STEAL(folder);
 	return 0;
 }

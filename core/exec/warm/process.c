@@ -163,10 +163,10 @@ warm_fail(struct warm_process *process, const char *why)
 	bool cooks = process->order.recipes.count > 0;
 	const char *recipe = current_recipe(process), *line = last_line(&process->printed);
 	AUTO_FREE char *text =
-		recipe ? xasprintf("The recipe `%s` of warm processes failed, so steps begin without it: %s: %.500s", recipe,
+		recipe ? xasprintf("The recipe `%s` of warm processes failed, so steps start without it: %s: %.500s", recipe,
 					 why, line)
-			   : xasprintf("A warm process could not be made, so its steps begin %s: %s: %.500s",
-					 cooks ? "without what its recipes do" : "cold", why, line);
+			   : xasprintf("Could not create a warm process, so its steps start %s: %s: %.500s",
+					 cooks ? "without its recipes" : "cold", why, line);
 	if (recipe)
 		warm_refuse(process, recipe);
 	warm_tell_once(process->pool, recipe ? process->order.path : process->key, text);
@@ -265,10 +265,10 @@ stamp_done(void *arg)
 		close(STEAL_FD(process->cache_fd));
 	if (process->state == STARTING && process->trouble) {
 		buf_printf(&process->printed, "%s", process->trouble);
-		warm_fail(process, "what its recipes compiled cannot be kept");
+		warm_fail(process, "what its recipes compiled cannot be stored");
 	} else if (process->state == STARTING && !warm_make_room_for(process)) {
 		buf_printf(&process->printed, "%llu MiB", (unsigned long long)(process->bytes >> 20));
-		warm_fail(process, "it has more memory than `warm: memory` of exec.yml lets all of them have");
+		warm_fail(process, "it exceeds the memory that `warm: memory` of exec.yml allows for all of them");
 	} else if (process->state == STARTING) {
 		process->sandbox = sandbox_warm_new(process->socket_fd);
 		move(process);
@@ -333,7 +333,7 @@ take_message(struct warm_process *process)
 		return false;
 	take_output(process);
 	if ((!ready && !absent && strcmp(text, NEXT) != 0) || process->printed.len > 0) {
-		warm_fail(process, "what it imports prints, which its copies would not");
+		warm_fail(process, "an import prints text, which its copies would not print");
 	} else if (ready) {
 		(void)uv_timer_stop(&process->patience);
 		process->lines = xstrdup(text + strlen(READY));

@@ -262,8 +262,9 @@ complain(struct warm *warm)
 		return;
 	warm_tell_once(warm, "",
 		warm->module
-			? "What runs in Python start begins cold, since this installation of Kettle has no kettle/warm/python."
-			: "Runs in Python begin cold, since this installation of Kettle has no kettle/warm/python.so.");
+			? "Processes that Python runs start have no warm start, because this installation of Kettle has no "
+			  "kettle/warm/python."
+			: "Python runs have no warm start, because this installation of Kettle has no kettle/warm/python.so.");
 }
 
 /* The process for these parts, at work or to be started; NULL: none can be had. *ret_failed: one has failed lately. */

@@ -278,8 +278,8 @@ wanted_step(const struct kettle_compiled_builder *builder)
 		kettle_args_add(link, k ? "--no-demangle" : "--warn-unresolved-symbols");
 	}
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:[O], s:b}", "id", WANTED, "kind", "build", "title",
-		"find what the task lacks", "needs", needs, "argv", script_argv(find_wanted, link), "inputs", inputs, "outputs",
-		WANTED, "toolchain", json_array_get(link, 0), "cache", 1);
+		"find the task's undefined symbols", "needs", needs, "argv", script_argv(find_wanted, link), "inputs", inputs,
+		"outputs", WANTED, "toolchain", json_array_get(link, 0), "cache", 1);
 }
 
 static json_t *
@@ -293,7 +293,7 @@ apart_step(const struct kettle_compiled_builder *builder)
 	while (strcmp(json_string_value(json_array_get(builder->sources, index)), builder->request->submission) != 0)
 		index++;
 	return json_pack("{s:s, s:s, s:s, s:[o, s], s:o, s:{s:o, s:o}, s:[O], s:b}", "id", "apart", "kind", "build",
-		"title", "set the submission apart", "needs", json_sprintf("compile-%zu", index), WANTED, "argv",
+		"title", "isolate the submission", "needs", json_sprintf("compile-%zu", index), WANTED, "argv",
 		script_argv(set_apart, arguments), "inputs", json_string_value(object),
 		output_of(json_sprintf("compile-%zu", index), json_string_value(output)), WANTED,
 		output_of(json_string(WANTED), WANTED), "outputs", output, "cache", 1);
@@ -429,8 +429,7 @@ find_sources(struct kettle_compiled_builder *builder, struct kettle_error *err)
 			json_array_size(builder->sources), KETTLE_COMPILED_MAX_SOURCES);
 	if (rc == 0 && json_object_get(builder->request->files, KETTLE_COMPILED_PROGRAM))
 		rc = kettle_fail(err, KETTLE_EINVAL,
-			"The task has a file `" KETTLE_COMPILED_PROGRAM
-			"`, which is the name that the built program gets; name it otherwise.");
+			"The task has a file `" KETTLE_COMPILED_PROGRAM "`, which is the name of the built program; rename it.");
 	return rc;
 }
 
@@ -690,8 +689,7 @@ kettle_compiled_single(const struct kettle_compiled_single *single, const char *
 		"last");
 	*ret_task = json_pack("{s:o, s:o, s:{s:{s:s, s:o}}, s:[s]}", "task", task, "files", files, "templates",
 		single->template_name, "file_name", single->submission, "text", starter, "remarks",
-		"On a board of a single file the submission is compiled together with the harness and may replace its "
-		"functions; "
-		"where that matters, make a folder whose task.yml names them as sources of their own.");
+		"In a task of a single file, the submission is compiled together with the harness and may replace its "
+		"functions; to prevent that, make a task folder whose task.yml lists them as separate sources.");
 	return 0;
 }

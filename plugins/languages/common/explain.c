@@ -121,7 +121,7 @@ kettle_explain_is_task_only(const json_t *step)
 }
 
 /*
- * "The board's machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: …" own: it is the
+ * "The machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: …" own: it is the
  * submission alone that wants it.
  */
 static int
@@ -129,9 +129,8 @@ explain_part(const char *product, const json_t *outcome, const json_t *part, con
 	json_t **ret_result, struct kettle_error *err)
 {
 	return kettle_explain(own ? "failed" : "error", own ? "participant" : "machine", false, ret_result, err,
-		"The board's machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.",
-		kettle_json_text(part, "name"), product, kettle_json_text(json_object_get(outcome, "toolkit"), "home"), what,
-		kettle_json_text(part, "how"));
+		"The machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.", kettle_json_text(part, "name"),
+		product, kettle_json_text(json_object_get(outcome, "toolkit"), "home"), what, kettle_json_text(part, "how"));
 }
 
 static bool
@@ -221,6 +220,6 @@ kettle_explain_library(
 	if (!kettle_explain_is_task_only(step))
 		return kettle_explain_nothing(err);
 	return kettle_explain("error", "machine", false, ret_result, err,
-		"The board's machine lacks the library `%s`: install its development package%s.", name,
-		product ? ", or name the folder where it lies in the device's `library_dirs`" : "");
+		"The machine lacks the library `%s`: install its development package%s.", name,
+		product ? ", or add its folder to the device's `library_dirs`" : "");
 }

@@ -50,12 +50,11 @@ fail_no_target(const struct kettle_gpu_vendor *vendor, const char *name, bool na
 {
 	if (native)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The device `%.64s` says `%s: native`, but nothing is known of its GPU: say what it is, or have its unit "
-			"name "
-			"a `gpu` of this machine.",
+			"The device `%.64s` has `%s: native`, but its GPU is unknown: set the architecture, or set `gpu` of its "
+			"unit to a GPU of this machine.",
 			name, vendor->key);
 	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"The task needs %s, and `%.64s` is not known to be one: say its `%s` in the configuration of the device.",
+		"The task needs %s, and `%.64s` is not known to be one: set `%s` in the configuration of the device.",
 		vendor->device, name, vendor->key);
 }
 
@@ -68,7 +67,7 @@ find_target(const struct kettle_gpu_vendor *vendor, const json_t *unit, char ret
 	const char *known = target_of_name(vendor, name);
 	bool native = strcmp(set, "native") == 0;
 	if (set[0] && !native && !vendor->read_target(set, false, ret_target))
-		return kettle_fail(err, KETTLE_EINVAL, "The device `%.64s` says `%s: %.64s`, which is not an architecture.",
+		return kettle_fail(err, KETTLE_EINVAL, "The device `%.64s` has `%s: %.64s`, which is not an architecture.",
 			name, vendor->key, set);
 	if ((set[0] && !native) || vendor->read_target(fact, true, ret_target))
 		return 0;
@@ -258,9 +257,8 @@ explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const
 	bool early = since->target && number > 0 && number < strtod(since->first, NULL);
 	if (!late && !early && !kettle_explain_is_task_only(step))
 		return kettle_explain_nothing(err);
-	kettle_sentence_add(&sentence,
-		"The board's machine has %s %.*s, which does not know the device's architecture %s%s", vendor->product,
-		version[0] ? short_version(version) : 1, version[0] ? version : "?", vendor->prefix, target);
+	kettle_sentence_add(&sentence, "The machine has %s %.*s, which does not support the device's architecture %s%s",
+		vendor->product, version[0] ? short_version(version) : 1, version[0] ? version : "?", vendor->prefix, target);
 	/* The table may be wrong: it is quoted only where it agrees with the compiler. */
 	if (late)
 		kettle_sentence_add(&sentence, "; the last that does is %s %s", vendor->product, since->last);
@@ -286,11 +284,11 @@ explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const 
 	if (!kettle_explain_is_task_only(step))
 		return kettle_explain_nothing(err);
 	if ((found = find_any(text, vendor->bad_machine)))
-		return kettle_explain("error", "machine", false, ret_result, err, "The board's machine cannot compile: %s",
+		return kettle_explain("error", "machine", false, ret_result, err, "The machine cannot compile: %s",
 			line_around(text, found).text);
 	if ((found = find_any(text, vendor->bad_option)))
 		return kettle_explain("error", "task", false, ret_result, err,
-			"The compiler does not take what task and configuration tell it: %s", line_around(text, found).text);
+			"The compiler rejects the options of the task or the configuration: %s", line_around(text, found).text);
 	return kettle_explain_nothing(err);
 }
 
@@ -314,7 +312,7 @@ explain_run(const struct kettle_gpu_vendor *vendor, const json_t *step, const js
 		return kettle_explain_nothing(err);
 	if (claimed && (found = find_any(text, vendor->no_device)))
 		return kettle_explain("error", "machine", true, ret_result, err,
-			"The task needs %s, and %s has none that works: %s", vendor->device, device, line_around(text, found).text);
+			"The task needs %s, but %s has none that works: %s", vendor->device, device, line_around(text, found).text);
 	if (claimed && (found = find_any(text, vendor->wrong_target)))
 		return kettle_explain("error", "machine", false, ret_result, err,
 			"The program was built for another GPU than the unit of %s has, or for a newer driver; its `%s` may be "
@@ -334,8 +332,8 @@ kettle_gpu_interpret(
 	const struct kettle_gpu_vendor *vendor = (const struct kettle_gpu_vendor *)language->rules;
 	if (kettle_json_is(outcome, "state", "error") &&
 		kettle_json_is(outcome, "missing", kettle_json_text(language->options, vendor->compiler)))
-		return kettle_explain("error", "machine", false, ret_result, err, "The board's machine lacks %s. %s",
-			vendor->toolkit, kettle_json_text(outcome, "error"));
+		return kettle_explain("error", "machine", false, ret_result, err, "The machine lacks %s. %s", vendor->toolkit,
+			kettle_json_text(outcome, "error"));
 	if (!kettle_json_is(outcome, "state", "failed"))
 		return kettle_explain_nothing(err);
 	if (kettle_json_is(step, "kind", "run"))
@@ -371,7 +369,7 @@ kettle_gpu_single_file(
 		.template_name = vendor->template_name,
 		.reference = "reference.cuh",
 		.submission = "train.cuh",
-		.measured = ", the way to the device and back included",
+		.measured = ", including the transfer to the device and back",
 		.harness = files,
 		.harness_count = ARRAY_SIZE(files)};
 	(void)size;

@@ -191,7 +191,7 @@ explain_module(
 {
 	bool task = trace->error.len && !trace->inner;
 	return kettle_explain(task ? "error" : "failed", task ? "machine" : "participant", false, ret_result, err,
-		"The board's machine lacks `%.*s`%s.", (int)module.len, module.start,
+		"The machine lacks `%.*s`%s.", (int)module.len, module.start,
 		listed_packages(json_object_get(outcome, "packages")).text);
 }
 
@@ -247,8 +247,8 @@ explain_bytecode(
 		return kettle_explain("error", "task", false, ret_result, err, "The task is at fault, not the submission: %s",
 			quoted(broken).text);
 	return kettle_explain("error", "machine", false, ret_result, err,
-		"The board's machine has no Python 3.9 or newer as `%.200s`: %s", program ? program : "python3",
-		line.len ? quoted(line).text : "it says nothing and fails.");
+		"The machine has no Python 3.9 or newer as `%.200s`: %s", program ? program : "python3",
+		line.len ? quoted(line).text : "it fails without output.");
 }
 
 /* ---- what went wrong in the submission ---- */
@@ -310,7 +310,7 @@ explain_crash(
 	return kettle_explain(waited ? "timed_out" : "failed", "participant", false, ret_result, err,
 		"A process of the %s run crashed: %s%s%s", kettle_json_text(json_object_get(step, "run"), "mode"),
 		quoted(crash->error).text, listed_frames(crash, step).text,
-		waited ? " The run waited for it until its time was over." : "");
+		waited ? " The run waited for it until the time limit." : "");
 }
 
 /*
@@ -348,7 +348,7 @@ explain_compilation(const char *text, json_t **ret_result, struct kettle_error *
 		struct span line = line_at(found), header;
 		if (find_header(line, &header))
 			return kettle_explain("failed", "participant", false, ret_result, err,
-				"The submission's extension does not compile: it needs the header `%.*s`, which the board's machine "
+				"The submission's extension does not compile: it needs the header `%.*s`, which the machine "
 				"lacks.",
 				(int)header.len, header.start);
 		return kettle_explain("failed", "participant", false, ret_result, err,

@@ -71,7 +71,7 @@ static const struct kettle_option options[] = {
 	{.key = "interpret",
 		.type = KETTLE_OPTION_BOOL,
 		.default_value = "false",
-		.help = "Whether Triton's kernels run in its interpreter, on the CPU, to try boards without a GPU; such scores "
+		.help = "Whether Triton's kernels run in its interpreter, on the CPU, to try tasks without a GPU; such scores "
 				"mean nothing for a GPU."},
 	{.key = "warm",
 		.type = KETTLE_OPTION_BOOL,
@@ -390,7 +390,7 @@ check_files(const struct plan_builder *builder, struct kettle_error *err)
 	json_object_foreach((json_t *)builder->request->files, name, contents)
 		if (strncmp(name, FOLDER "/", strlen(FOLDER "/")) == 0)
 			return kettle_fail(err, KETTLE_EINVAL,
-				"The task has a file `%.200s`, and the folder `" FOLDER "` is Kettle's own; name it otherwise.", name);
+				"The task has a file `%.200s`, and the folder `" FOLDER "` is reserved by Kettle; rename it.", name);
 	return 0;
 }
 

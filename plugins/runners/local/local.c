@@ -61,21 +61,20 @@ struct local {
 static const struct kettle_option options[] = {
 	{.key = "exec",
 		.type = KETTLE_OPTION_PATH,
-		.help = "The kettle-exec to start; the one beside the program by default."},
-	{.key = "config", .type = KETTLE_OPTION_PATH, .help = "Its exec.yml; its own default place by default."},
-	{.key = "state", .type = KETTLE_OPTION_PATH, .help = "The folder of its build cache and spool."},
+		.help = "The kettle-exec to start; default: the one beside the program."},
+	{.key = "config", .type = KETTLE_OPTION_PATH, .help = "The exec.yml that it reads; default: its own."},
+	{.key = "state", .type = KETTLE_OPTION_PATH, .help = "The folder for its build cache and spool."},
 	{.key = "build",
 		.type = KETTLE_OPTION_ANY,
-		.help = "Cores and number of parallel build steps, {cores, jobs}; the section `build` of the configuration by "
-				"default."},
+		.help = "Cores and number of parallel build steps, {cores, jobs}; default: the section `build` of the "
+				"configuration."},
 	{.key = "sandbox",
 		.type = KETTLE_OPTION_ANY,
-		.help = "What the sandbox may read besides the system, {read, level}; the section `sandbox` by default."},
+		.help = "What the sandbox may read besides the system, {read, level}; default: the section `sandbox`."},
 	{.key = "report",
 		.type = KETTLE_OPTION_STRINGS,
-		.help =
-			"Tools whose versions and packages this machine says, besides the well-known; those of the languages by "
-			"default."},
+		.help = "Tools whose versions and packages this machine reports, besides the well-known ones; default: those "
+				"of the languages."},
 };
 
 static int
@@ -220,9 +219,9 @@ on_ended(void *arg, int status, int signal_number)
 	struct kettle_error err = {0};
 	bool worked = local->facts && local->jobs;
 	if (signal_number)
-		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec was ended by signal %d.", signal_number);
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec was terminated by signal %d.", signal_number);
 	else
-		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec ended with status %d%s%s", status,
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec exited with status %d%s%s", status,
 			local->complaint[0] ? ": " : ".", local->complaint);
 	local->process = NULL;
 	json_decref(local->facts);
@@ -286,7 +285,7 @@ send_line(struct local *local, json_t *message_take, struct kettle_error *err)
 	AUTO_FREE char *text = json_dumps(message_take, JSON_COMPACT);
 	json_decref(message_take);
 	if (!text)
-		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is not UTF-8, so kettle-exec cannot be given it.");
+		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is not UTF-8, so it cannot be passed to kettle-exec.");
 	size_t size = strlen(text);
 	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
 	return local->host->process_write(local->host, local->process, text, size + 1, err);
@@ -299,7 +298,7 @@ capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_pref
 	json_int_t slots = json_object_get(unit, "slots") ? member_int(unit, "slots") : 1;
 	json_int_t prefetch = json_object_get(unit, "prefetch") ? member_int(unit, "prefetch") : 1;
 	if (slots < 1 || slots > 1024 || prefetch < 0 || prefetch > 1024)
-		return kettle_fail(err, KETTLE_EINVAL, "A unit has 1 to 1024 slots and prefetches 0 to 1024 jobs.");
+		return kettle_fail(err, KETTLE_EINVAL, "A unit must have 1 to 1024 slots and prefetch 0 to 1024 jobs.");
 	*ret_slots = (unsigned)slots;
 	*ret_prefetch = (unsigned)prefetch;
 	return 0;

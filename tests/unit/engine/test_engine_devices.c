@@ -64,7 +64,7 @@ test_too_few_units(void **state)
 	need_devices(3);
 	int64_t job = world_submit();
 	until(world_job_is(job, "error"));
-	assert_non_null(strstr(world_text("error", job), "needs 3 devices at once, and `CPU` has 2"));
+	assert_non_null(strstr(world_text("error", job), "needs 3 devices at once, but `CPU` has 2"));
 	assert_int_equal(fake.submits, 0);
 	until(world.engine->in_flight == 0);
 }
@@ -328,7 +328,7 @@ test_silent_for_ever(void **state)
 		lose_patience(attempt);
 	until(world_job_is(job, "error") && world.engine->in_flight == 0);
 	assert_non_null(strstr(world_text("error", job), "failed 3 times"));
-	assert_non_null(strstr(world_text("error", job), "did not say within 60 s what it is"));
+	assert_non_null(strstr(world_text("error", job), "did not describe itself within 60 s"));
 	assert_int_equal(fake.submits, 0);
 }
 

@@ -38,7 +38,7 @@ test_find(void **state)
 	assert_null(gpu_find(NULL, "0").json);
 	struct kettle_error err = {0};
 	assert_int_equal(gpu_missing(reading, "9", &err), KETTLE_EUNAVAIL);
-	assert_string_equal(err.message, "GPU 9 is not there; this machine's drivers know of 4.");
+	assert_string_equal(err.message, "GPU 9 was not found; this machine's drivers report 4.");
 }
 
 static void
@@ -143,7 +143,7 @@ test_helper(void **state)
 	assert_non_null(strstr(err.message, "is missing or cannot be run"));
 	config.gpu_helper = "/bin/true";
 	assert_int_equal(gpu_read(&config, &reading, &err), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, "gave no answer"));
+	assert_non_null(strstr(err.message, "did not respond"));
 	assert_null(reading);
 }
 

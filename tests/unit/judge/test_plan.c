@@ -92,8 +92,8 @@ test_profilers(void **state)
 		const json_t *bundle;
 		const char *device, *lacks;
 	} cases[] = {
-		{cpp, "{\"name\": \"CPU\"}", "On `CPU`, perf has no `--launches` (ncu and rocprofv3 have it)"},
-		{py, "{\"name\": \"CPU\"}", "On `CPU`, the harness makes the profile itself"},
+		{cpp, "{\"name\": \"CPU\"}", "On `CPU`, perf does not support `--launches` (ncu and rocprofv3 can)"},
+		{py, "{\"name\": \"CPU\"}", "On `CPU`, the harness profiles itself"},
 		{py, "{\"name\": \"G\", \"gpu\": 0}", NULL},
 		{py, "{\"name\": \"G\", \"gpu\": 0, \"facts\": {\"gpu\": {\"vendor\": \"other\"}}}", "On `G`, the harness"},
 	};
@@ -116,8 +116,8 @@ test_task_only(void **state)
 		bool task_only;
 	} steps[] = {{"tasks/vectoradd_cpp", "compile eval.cpp", true},
 		{"tasks/vectoradd_cpp", "compile submission.cpp", false}, {"tasks/vectoradd_cpp", "link", false},
-		{"tasks/vectoradd_cpp", "find what the task lacks", true},
-		{"tasks/vectoradd_cpp", "set the submission apart", false}, {"tasks/vectoradd_cpp", "test", false},
+		{"tasks/vectoradd_cpp", "find the task's undefined symbols", true},
+		{"tasks/vectoradd_cpp", "isolate the submission", false}, {"tasks/vectoradd_cpp", "test", false},
 		{"tests/fixtures/tasks/set/sort_py", "test", false}};
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		AUTO_JSON json_t *bundle = read_task(steps[i].task), *device = json_pack("{s:s}", "name", "CPU");
@@ -154,7 +154,7 @@ test_not_loaded(void **state)
 	struct kettle_error err = {0};
 	assert_int_equal(plan_make(&none, bundle, "", "test", device, NULL, NULL, &plan, &err), KETTLE_EUNAVAIL);
 	assert_string_equal(
-		err.message, "The task is in the language `cpp`, which this Kettle does not have; its plugin is not loaded.");
+		err.message, "The language `cpp` of the task is not loaded; check `languages` in the configuration.");
 }
 
 /* ---- mistakes of a language ---- */
@@ -217,18 +217,18 @@ test_mistakes(void **state)
 		{mistake_version, "plan: version must be 1, not 2."},
 		{mistake_key, "plan: unknown key `argw` in `steps[0]`; did you mean `argv`?"},
 		{mistake_id, "two steps have the id `test`."},
-		{mistake_needs, "the step `test` needs `benchmark`, which is not a step before it."},
+		{mistake_needs, "the step `test` needs `benchmark`, which is not an earlier step."},
 		{mistake_file, "the step `test` takes the file `none.py`, which the plan does not have."},
-		{mistake_output, "the step `benchmark` takes `x` from `test`, which is not an output of a step before it."},
+		{mistake_output, "the step `benchmark` takes `x` from `test`, which is not an output of an earlier step."},
 		{mistake_path, "the input `../a` of the step `test` is not a path inside its folder."},
 		{mistake_escape, "`../a` in the outputs of the step `b` is not a path inside its folder."},
 		{mistake_no_argv, "the step `test` must have either `argv` or both `referee` and `solver`."},
 		{mistake_half, "the step `test` must have either `argv` or both `referee` and `solver`."},
 		{mistake_missing, "the run `secret-leaderboard` is missing."},
-		{mistake_extra, "the run step `more` is none of the job's."},
+		{mistake_extra, "the run step `more` is not part of the job."},
 		{mistake_pass, "it changed `pass` of the run `test`."},
 		{mistake_no_pass, "it changed `pass` of the run `test`."},
-		{mistake_leak, "the step `b` is not a run, and yet it has `secret`."},
+		{mistake_leak, "the step `b` has `secret`, which only run steps may have."},
 		{mistake_secret, "it changed `secret` of the run `test`."},
 		{mistake_limits, "it changed `limits` of the run `test`."},
 		{mistake_env, "it changed `env` of the run `test`."},
@@ -240,7 +240,7 @@ test_mistakes(void **state)
 		json_t *plan = NULL;
 		struct kettle_error err = {0};
 		AUTO_BUF struct buf sentence = {0};
-		buf_printf(&sentence, "The language py made a plan that cannot be carried out: %s", mistakes[i].sentence);
+		buf_printf(&sentence, "The language py made an invalid plan: %s", mistakes[i].sentence);
 		py_hooks.plan = mistakes[i].plan;
 		int rc = make_plan(bundle, "ranked", &plan, &err);
 		py_hooks.plan = NULL;

@@ -146,9 +146,9 @@ test_capture(void **state)
 	assert_int_equal(capture_fits("ncu", "X", wanted, &err), 0);
 	assert_int_equal(capture_fits("rocprofv3", "X", wanted, &err), 0);
 	assert_int_equal(capture_fits("perf", "CPU", wanted, &err), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "On `CPU`, perf has no `--kernel` (ncu and rocprofv3 have it)"));
+	assert_non_null(strstr(err.message, "On `CPU`, perf does not support `--kernel` (ncu and rocprofv3 can)"));
 	assert_int_equal(capture_fits(NULL, "CPU", wanted, &err), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "the harness makes the profile itself"));
+	assert_non_null(strstr(err.message, "the harness profiles itself"));
 	json_decref(capture);
 	/* A list alone is nothing that a profiler must know. */
 	AUTO_JSON json_t *list = json_pack("{s:[i, i]}", "benchmark", 1, 0);
@@ -169,9 +169,9 @@ test_capture_refuses(void **state)
 		{"ranked", "{'benchmark': [0]}", "add `--mode profile`"},
 		{"test", "{'launches': 3}", "add `--mode profile`"},
 		{"profile", "{'benchmark': [0, 2]}", "no benchmark 2: it has 2, numbered from 0"},
-		{"profile", "{'kernel': ''}", "The name of a kernel"},
-		{"profile", "{'kernel': '-o'}", "The name of a kernel"},
-		{"profile", "{'kernel': 'a\\nb'}", "The name of a kernel"},
+		{"profile", "{'kernel': ''}", "A kernel name"},
+		{"profile", "{'kernel': '-o'}", "A kernel name"},
+		{"profile", "{'kernel': 'a\\nb'}", "A kernel name"},
 		{"profile", "{'kernel_base': 'mangled'}", "name a kernel"},
 		{"profile", "{'launches': 0}", "launches"},
 		{"profile", "{'launches': 100000}", "launches"},
@@ -240,7 +240,7 @@ test_refuses(void **state)
 {
 	(void)state;
 	static const char no_seed[] = "A ranked job needs a secret seed: a decimal number below 2^31.";
-	expect_failure("rank", NULL, "No mode `rank`; a submission is test, benchmark, profile or ranked.");
+	expect_failure("rank", NULL, "Unknown mode `rank`; use test, benchmark, profile or ranked.");
 	expect_failure("ranked", NULL, no_seed);
 	expect_failure("ranked", "", no_seed);
 	expect_failure("ranked", "2147483648", no_seed);

@@ -285,8 +285,8 @@ test_bad_times(void **state)
 	AUTO_JOB struct job secret = make_job("ranked", "mean");
 	change_result(&secret, "secret-leaderboard", "benchmark.0.mean", "0");
 	expect(&secret, "failed",
-		"It passed the public runs, but not the secret ones: the secret leaderboard run is void: the times that its "
-		"harness reported make no score.",
+		"It passed the public runs but failed the secret ones: the secret leaderboard run is void: the times that its "
+		"harness reported do not give a score.",
 		"participant", false);
 }
 
@@ -324,7 +324,7 @@ test_impossible_reports(void **state)
 	AUTO_JOB struct job job = make_job("ranked", "mean");
 	change_result(&job, "leaderboard", "benchmark.0.runs", "30");
 	expect(&job, "failed",
-		"The leaderboard run is void: its harness reported calls that took 0.03 s together, but the whole run took "
+		"The leaderboard run is void: its harness reported calls that took 0.03 s in total, but the whole run took "
 		"7e-09 s.",
 		"participant", false);
 }
@@ -344,7 +344,7 @@ test_failed_test(void **state)
 		false);
 	assert_int_equal(json_array_size(json_object_get(job.verdict, "runs")), 1);
 	change_result(&job, "test", "check", "pass");
-	expect(&job, "failed", "The test run is void: its harness reported `check: pass` and yet that a test failed.",
+	expect(&job, "failed", "The test run is void: its harness reported `check: pass` but also a failed test.",
 		"participant", false);
 }
 
@@ -363,10 +363,10 @@ test_exits(void **state)
 			"The test run ended because the GPU's programming interface reported an error (exit status 110).",
 			"machine", true},
 		{113, "task", "error",
-			"The harness of the test run met a fault of the task (exit status 113): ImportError: no module named x",
+			"The harness of the test run reported an error in the task (exit status 113): ImportError: no module named "
+			"x",
 			"task", false},
-		{2, "task", "error", "The harness of the test run does not understand how it is called (exit status 2).",
-			"task", false},
+		{2, "task", "error", "The harness of the test run rejected its arguments (exit status 2).", "task", false},
 		/* A submission can end with any status: without the harness's word it means nothing. */
 		{110, NULL, "failed", ENDED("110"), "participant", false},
 		{110, "task", "failed", ENDED("110"), "participant", false},
@@ -378,7 +378,7 @@ test_exits(void **state)
 		{112, NULL, "failed", "The harness of the test run reported a failure.", "participant", false},
 		{1, "machine", "failed", ENDED("1"), "participant", false},
 		{0, NULL, "failed",
-			"The test run ended with exit status 0, but its harness never reported whether the results are right.",
+			"The test run ended with exit status 0, but its harness never reported whether the results are correct.",
 			"participant", false},
 	};
 	(void)state;
@@ -438,7 +438,7 @@ test_limits(void **state)
 	}
 	AUTO_JOB struct job job = make_job("test", "mean");
 	change(&job, "test", json_pack("{s:s, s:n, s:i}", "state", "failed", "exit", "signal", 11));
-	expect(&job, "failed", "The test run was ended by signal 11 (invalid memory access).", "participant", false);
+	expect(&job, "failed", "The test run was terminated by signal 11 (invalid memory access).", "participant", false);
 }
 
 static void
@@ -478,7 +478,7 @@ test_task_only_killed(void **state)
 		job.task_only = true;
 		change(&job, "compile-0", how);
 		expect(&job, "error",
-			"The machine killed the step `compile submission.cpp`, as it does when its memory is used up.", "machine",
+			"The machine killed the step `compile submission.cpp`, probably because it ran out of memory.", "machine",
 			true);
 		/* Where a submission has a part in it, it may have brought that about. */
 		job.task_only = false;
@@ -557,12 +557,11 @@ test_contradictions(void **state)
 	(void)state;
 	AUTO_JOB struct job job = make_job("test", "mean");
 	change_result(&job, "test", "test-count", "1");
-	expect(&job, "failed",
-		"The test run is void: its harness reported another number of tests than it was given: 1, not 2.",
-		"participant", false);
+	expect(
+		&job, "failed", "The test run is void: its harness reported 1 tests, but was given 2.", "participant", false);
 	change_result(&job, "test", "test-count", NULL);
 	change_result(&job, "test", "test.1.status", "fail");
-	expect(&job, "failed", "The test run is void: its harness reported `check: pass` and yet a failure of test 2.",
+	expect(&job, "failed", "The test run is void: its harness reported `check: pass` but also a failure of test 2.",
 		"participant", false);
 	change_result(&job, "test", "test.1.status", NULL);
 	expect(&job, "failed", "The test run is void: its report lacks `status` of test 2, which its harness always gives.",
@@ -595,13 +594,13 @@ test_machine(void **state)
 	AUTO_JOB struct job job = make_job("ranked", "mean");
 	change(
 		&job, "compile-0", json_pack("{s:s, s:s, s:s}", "state", "error", "error", "no such tool", "missing", "g++"));
-	expect(&job, "error", "The board's machine lacks `g++`.", "machine", false);
+	expect(&job, "error", "The machine lacks `g++`.", "machine", false);
 	json_object_del(outcome_of(&job, "compile-0"), "missing");
 	json_object_set_new(outcome_of(&job, "compile-0"), "error", json_string("The disk is full."));
 	expect(&job, "error", "The machine could not run the step `compile submission.cpp`: The disk is full.", "machine",
 		true);
 	json_object_set_new(job.completion, "status", json_string("lost"));
-	expect(&job, "error", "The machine was lost while it worked on this.", "machine", true);
+	expect(&job, "error", "The machine failed during this job.", "machine", true);
 	json_object_set_new(job.completion, "error", json_string("The network went away."));
 	expect(&job, "error", "The network went away.", "machine", true);
 	json_object_set_new(job.completion, "status", json_string("cancelled"));
@@ -615,13 +614,14 @@ test_incomplete(void **state)
 	(void)state;
 	AUTO_JOB struct job job = make_job("ranked", "mean");
 	json_array_remove(json_object_get(job.completion, "outcomes"), 6);
-	expect(&job, "error", "The machine did not say what became of the secret leaderboard run.", "machine", true);
+	expect(&job, "error", "The machine did not report the result of the secret leaderboard run.", "machine", true);
 	json_object_set_new(job.completion, "outcomes", json_integer(7));
 	json_object_set_new(job.completion, "system", json_string("none"));
-	expect(&job, "error", "The machine did not say what became of the step `compile submission.cpp`.", "machine", true);
+	expect(
+		&job, "error", "The machine did not report the result of the step `compile submission.cpp`.", "machine", true);
 	AUTO_JOB struct job skipped = make_job("test", "mean");
 	json_object_set_new(outcome_of(&skipped, "test"), "state", json_string("skipped"));
-	expect(&skipped, "error", "The machine did not carry out every step of the job.", "machine", true);
+	expect(&skipped, "error", "The machine did not run every step of the job.", "machine", true);
 }
 
 /* An outcome whose members are of all the wrong types. */
@@ -655,7 +655,7 @@ test_secret(void **state)
 			"dropped", "SEKRET", "result", "check", "fail", "test.0.status", "fail", "test.0.spec", "SEKRET",
 			"test.0.error", "SEKRET", "artifacts", "name", "SEKRET", "sha256", "SEKRET"));
 	expect(&job, "failed",
-		"It passed the public runs, but not the secret ones: the harness of the secret test run reported a failure.",
+		"It passed the public runs but failed the secret ones: the harness of the secret test run reported a failure.",
 		"participant", false);
 	AUTO_FREE char *text = json_dumps(job.verdict, 0);
 	assert_null(strstr(text, "SEKRET"));
@@ -680,7 +680,8 @@ test_secret_timeout(void **state)
 	AUTO_JOB struct job job = make_job("ranked", "mean");
 	change(&job, "secret-leaderboard", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
 	expect(&job, "timed_out",
-		"It passed the public runs, but not the secret ones: the secret leaderboard run exceeded its time limit of 30 "
+		"It passed the public runs but failed the secret ones: the secret leaderboard run exceeded its time limit of "
+		"30 "
 		"s "
 		"(`ranked_timeout` of the task).",
 		"participant", false);
@@ -704,8 +705,8 @@ test_bounds(void **state)
 	expect(&job, "passed", "", "", false);
 	const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 0);
 	assert_true(strlen(text_at(run, "stdout")) < VERDICT_MAX_TEXT + 200);
-	assert_non_null(strstr(text_at(run, "stdout"), "12 bytes more were cut"));
-	assert_non_null(strstr(text_at(run, "stdout"), "bytes left out"));
+	assert_non_null(strstr(text_at(run, "stdout"), "12 more bytes were cut"));
+	assert_non_null(strstr(text_at(run, "stdout"), "bytes omitted"));
 	assert_string_equal(text_at(json_object_get(run, "result"), "kettle.left-out"), "1");
 	assert_int_equal(json_object_size(json_object_get(job.verdict, "system")), 0);
 }
@@ -732,8 +733,8 @@ says_module(const json_t *step, const json_t *outcome)
 	(void)step;
 	if (strcmp(text_at(outcome, "state"), "passed") == 0)
 		return json_pack("{s:b, s:s}", "passed", 1, "state", "passed");
-	return json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", "error", "message",
-		"The board's machine lacks torch.", "blame", "machine", "retry", 0);
+	return json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", "error", "message", "The machine lacks torch.",
+		"blame", "machine", "retry", 0);
 }
 
 static json_t *
@@ -751,12 +752,12 @@ test_interpret(void **state)
 	py_hooks.interpret = says_module;
 	expect(&job, "passed", "", "", false);
 	change(&job, "test", json_pack("{s:s, s:i}", "state", "failed", "exit", 1));
-	expect(&job, "error", "The board's machine lacks torch.", "machine", false);
+	expect(&job, "error", "The machine lacks torch.", "machine", false);
 	/* A harness that reports such faults itself has not said so: the words are the submission's. */
 	job.complete = true;
 	expect(&job, "failed", "The test run failed with exit status 1.", "participant", false);
 	change(&job, "test", json_pack("{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 1, "result", "fault", "task"));
-	expect(&job, "error", "The board's machine lacks torch.", "machine", false);
+	expect(&job, "error", "The machine lacks torch.", "machine", false);
 	job.complete = false;
 	py_hooks.interpret = says_passed;
 	make(&job);

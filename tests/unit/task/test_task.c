@@ -279,8 +279,8 @@ struct bad_yml {
 
 static const struct bad_yml bad_keys[] = {
 	{FILES LANG CASES "testz: 1\n", "task/task.yml:6:1: unknown key `testz`; did you mean `tests`?"},
-	{FILES "lang: cuu\n" CASES,
-		"task/task.yml:2:7: There is no language `cuu` (did you mean `cu`?); this Kettle has cpp, cu, py."},
+	{FILES "lang: cuu\n" CASES, "task/task.yml:2:7: There is no language `cuu` (did you mean `cu`?); loaded languages: "
+								"cpp, cu, py (`languages` in the configuration)."},
 	{FILES "lang: py\nconfig: {mian: e.py}\n" CASES,
 		"task/task.yml:3:10: unknown key `mian` in `config`; did you mean `main`?"},
 	{FILES "lang: py\n" CASES, "task/task.yml:1:1: config lacks the key `main`."},
@@ -415,9 +415,8 @@ test_bad_folders(void **state)
 	AUTO_BUF struct buf sentence = {0};
 	buf_printf(&sentence, "The folder `%s` has no task.yml.", scratch);
 	expect_folder(scratch, sentence.data);
-	expect_folder(file,
-		"`a.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a language that this "
-		"Kettle has: cpp, cu, py.");
+	expect_folder(file, "`a.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a "
+						"loaded language: cpp, cu, py.");
 	expect_folder("/nonexistent/task", "The task `/nonexistent/task` cannot be read: No such file or directory.");
 	AUTO_FREE char *dir = make_task(scratch, "\xff\xfe");
 	expect_folder(dir, "task/task.yml:1:1: the file is not UTF-8 text.");

@@ -324,16 +324,18 @@ test_single(void **state)
 	AUTO_FREE char *cuda = scratch_write(scratch, "double.cuh", REFERENCE);
 	AUTO_FREE char *text = scratch_write(scratch, "double.txt", REFERENCE);
 	expect(cpp, NULL,
-		"`double it.cpp` makes a CUDA board, for which the language cu is not loaded; for a host C++ board say --lang "
+		"`double it.cpp` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, use --lang "
 		"cpp.");
 	expect(cuda, NULL,
-		"`double.cuh` makes a CUDA board, for which the language cu is not loaded; for a host C++ board say --lang "
+		"`double.cuh` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, use --lang "
 		"cpp.");
-	expect(cpp, "cp", "There is no language `cp` (did you mean `cpp`?); this Kettle has cpp, cu, py.");
+	expect(cpp, "cp",
+		"There is no language `cp` (did you mean `cpp`?); loaded languages: cpp, cu, py (`languages` in the "
+		"configuration).");
 	expect(cpp, "cu", "The language cu has no tasks of a single reference file; make a folder with a task.yml.");
 	expect(text, NULL,
-		"`double.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a language that "
-		"this Kettle has: cpp, cu, py.");
+		"`double.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a loaded "
+		"language: cpp, cu, py.");
 	AUTO_JSON json_t *bundle = must_read(cpp, "C++");
 	const json_t *task = json_object_get(bundle, "task");
 	assert_string_equal(json_string_value(json_object_get(bundle, "name")), "task"); /* for want of a plain name */
@@ -355,7 +357,7 @@ test_single_fixtures(void **state)
 		AUTO_BUF struct buf path = {0}, sentence = {0};
 		buf_printf(&path, "%s/tests/fixtures/tasks/single/double.%s", getenv("top_srcdir"), endings[i]);
 		buf_printf(&sentence,
-			"`double.%s` makes a CUDA board, for which the language cu is not loaded; for a host C++ board say --lang "
+			"`double.%s` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, use --lang "
 			"cpp.",
 			endings[i]);
 		expect(path.data, NULL, sentence.data);
