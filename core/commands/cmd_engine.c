@@ -30,7 +30,8 @@ struct device_listing {
 	void *arg;
 	unsigned pending; /* machines, and the loop over them itself */
 	bool known, answered;
-	bool whole; /* with what only admins may see */
+	bool paused; /* no submissions are accepted; the store's thread writes it, then it is the loop's */
+	bool whole;  /* with what only admins may see */
 	struct kettle_timer *timer;
 };
 
@@ -131,7 +132,10 @@ static int
 read_stored(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct device_listing *listing = arg;
-	return settings_units(db, &listing->reading, err);
+	AUTO_JSON json_t *accepting = NULL;
+	int rc = settings_setting_get(db, "accepting", &accepting, err);
+	listing->paused = json_is_false(accepting);
+	return rc < 0 ? rc : settings_units(db, &listing->reading, err);
 }
 
 /* Answers that come later go into a list that is not shown. */
@@ -236,8 +240,12 @@ static void
 on_device_list_stored(void *arg, const struct kettle_error *err)
 {
 	struct device_listing *listing = arg;
+	size_t i;
+	json_t *device;
 	(void)err;
 	listing->stored = STEAL(listing->reading);
+	json_array_foreach(listing->paused ? listing->devices : NULL, i, device)
+		(void)json_object_set_new(device, "paused", json_true());
 	if (listing->known) {
 		answer_once(listing);
 		if (listing->core->setup.stays && !listing->core->closing)

@@ -119,7 +119,7 @@ const struct command commands[] = {
 			{FLAG("force"), .help = "also if the new task runs differently, so that earlier scores no longer count"}),
 		.run = cmd_board_update,
 		.example = "kettle leaderboard update vectoradd --deadline +7d --code-visibility ended",
-		.view = {.sentence = "{changes?Updated leaderboard {*leaderboard.name}: {changes:and}.|Leaderboard "
+		.view = {.sentence = "{changes?Updated leaderboard {*leaderboard.name}: {changes:words}.|Leaderboard "
 							 "{*leaderboard.name} already has these settings.}{changes=task?\n{scores=left?Earlier "
 							 "scores no longer count ({ranked} place{ranked#|s}): the rankings start again with "
 							 "submission {counts_from}.|Earlier scores still count.}{open?\n{open} job{open# is|s are} "
@@ -128,7 +128,7 @@ const struct command commands[] = {
 			"Settings that you do not give stay as they are. Scores stay if only descriptions or templates of the task "
 			"change. If its files, configuration, tests or benchmarks change, the rankings start again, which needs "
 			"--force. Queued and running jobs use the version of the task for which they were submitted.",
-		.answer = "`{\"changes\": [what became another], \"differs\": [files and keys of the task], \"scores\": "
+		.answer = "`{\"changes\": [the settings that changed], \"differs\": [files and keys of the task], \"scores\": "
 				  "\"kept\" or \"left\", \"ranked\": places in the rankings before, \"open\": jobs, \"counts_from\": "
 				  "id, \"leaderboard\", \"remarks\"}`."},
 	{"leaderboard.list", "list the leaderboards", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
@@ -538,7 +538,8 @@ const struct command commands[] = {
 		ARGUMENTS({FLAG("known"), .help = "show what is known of the machines, without waiting for their answer"}),
 		.engine = cmd_device_list,
 		.answer =
-			"`[{\"name\", \"queued\", \"waits\": why no job, or not every job, is served, \"remarks\": what must be "
+			"`[{\"name\", \"queued\", \"paused\": true while no submissions are accepted, \"waits\": why no job, or "
+			"not every job, is served, \"remarks\": what must be "
 			"known of "
 			"a language to read scores, \"units\": [{\"unit\", \"runner\", \"state\", \"slots\", \"running\", "
 			"\"level\", \"machine\", \"tools\", \"protections\", \"gpu\": {\"vendor\", \"index\", \"name\", \"uuid\", "

@@ -159,7 +159,7 @@ board_update_compare(struct update *update, struct kettle_error *err)
 	if (differs(update, "visibility", change->visibility))
 		note(update->changes, "visibility");
 	if (differs(update, "code", change->code))
-		note(update->changes, "code");
+		note(update->changes, "code_visibility");
 	if (differs(update, "jit_cache", change->jit_cache))
 		note(update->changes, "jit_cache");
 	if (differs(update, "after_deadline", change->after_deadline))

@@ -16,7 +16,7 @@
  *
  * kind                   scope data
  * leaderboard.created    p     {"name", "devices": [name], "deadline": ISO or null}
- * leaderboard.updated    p     {"name", "changes": what became another, "scores": "kept" or "left" (the rankings began anew),
+ * leaderboard.updated    p     {"name", "changes": the settings that changed, "scores": "kept" or "left" (the rankings started again),
  *                              "deadline": ISO or null, "devices": [name], "visibility"}
  * leaderboard.limited    p     {"name", "category" (null: both), "device" (null: all together), "per_hour" (null: removed)}
  * leaderboard.joined     u     {"name"}

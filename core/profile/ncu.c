@@ -139,10 +139,10 @@ explain(struct profile *profile, const char *path)
 		log = xstrdup("");
 	const char *error = !strstr(log, "ERR_NVGPUCTRPERM") ? find_error(log) : NULL;
 	if (strstr(log, "ERR_NVGPUCTRPERM"))
-		profile_set_problem(
-			profile, "Nsight Compute is not permitted to read the counters of this machine's GPU (ERR_NVGPUCTRPERM). "
-					 "To permit it, the machine's operator writes `options nvidia "
-					 "NVreg_RestrictProfilingToAdminUsers=0` to a file in /etc/modprobe.d and reloads the driver.");
+		profile_set_problem(profile,
+			"Nsight Compute is not permitted to read the counters of this machine's GPU (ERR_NVGPUCTRPERM). "
+			"To permit it, the machine's operator writes `options nvidia "
+			"NVreg_RestrictProfilingToAdminUsers=0` to a file in /etc/modprobe.d and reloads the driver.");
 	else if (error)
 		profile_set_problem(profile, "Nsight Compute wrote no report: %.*s", MAX_SHOWN, error);
 	else if (profile->status == 0) /* else it is the program that says why */

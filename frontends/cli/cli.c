@@ -162,7 +162,7 @@ answer_at_once(const struct line *line, const json_t **ret_command, int *ret_wor
 	}
 	if (*ret_words > 0)
 		return group_alone(line, *ret_words);
-	kettle_fail(&err, KETTLE_EINVAL, "There is no global option `%s`; `kettle help` lists them.", line->argv[0]);
+	args_unknown_global(line->argv[0], &err);
 	return usage(line, &err);
 }
 

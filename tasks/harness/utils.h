@@ -140,9 +140,9 @@ class Case
 			throw BadCase("`" + pair + "` in a case is not of the form `key: value`");
 		std::string key = trimmed(pair.substr(0, colon)), value = trimmed(pair.substr(colon + 1));
 		if (!is_word(key))
-			throw BadCase("`" + key + "` is not a key of a case: use letters, digits and _");
+			throw BadCase("`" + key + "` is not a valid key: use letters, digits and _");
 		if (value.empty() || (value.front() != '[' && !is_word(value.front() == '-' ? value.substr(1) : value)))
-			throw BadCase("`" + value + "` is not a value of a case: use an integer, True, False, [1, 2] or a word");
+			throw BadCase("`" + value + "` is not a valid value: use an integer, True, False, [1, 2] or a word");
 		if (!values_.emplace(key, value).second)
 			throw BadCase("`" + key + "` occurs twice in the case `" + text_ + "`");
 	}

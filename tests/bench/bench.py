@@ -62,22 +62,22 @@ SECTIONS = {
     "sandbox": (sandbox.measure, "Sandbox",
                 "The time to run a static `true` in a sandbox, from the call to its end. Kettle's has every protection that the "
                 "machine offers; bubblewrap runs with `--unshare-all`, isolate and nsjail with their defaults."),
-    "python": (interpreters.measure, "Python until the first line of user code",
+    "python": (interpreters.measure, "Start of Python runs",
                "In the full sandbox. *first line*: from the start of a run to the first line after its imports. *sandbox "
                "removed*: from there until the sandbox is gone and its outputs are stored. *cold*: a fresh interpreter; "
                "*warm*: a copy of an interpreter that has the modules imported; *one ready*: that copy was made before the run. "
                "*spawn pool*: from the creation of a `multiprocessing` pool of one process to its first result, in a run that "
                "has imported the same modules."),
-    "submit": (submissions.submit, "What Kettle adds to a submission",
+    "submit": (submissions.submit, "Overhead of a submission",
                "An unchanged C++ submission in the mode test, from the start of `kettle submit` to its end. *overhead* is all "
                "but the run of the program. *queue*: from acceptance until the runner has the job, with the transfers; *build*: "
                "taken from the cache; *start*: folders and sandboxes; *record*: outputs stored, sandboxes removed, the verdict "
                "written to disk; *command line*: what `kettle submit` does before acceptance and after the verdict."),
     "start": (submissions.start, "Start and memory", "`kettle serve` with all plugins and an empty database."),
-    "accept": (accept.measure, "Submissions accepted",
+    "accept": (accept.measure, "Submission rate",
                "Submissions over the server's socket. Each is on disk before it is answered; commits that arrive together share "
                "a sync."),
-    "board": (board.measure, "Leaderboards",
+    "board": (board.measure, "Leaderboard requests",
               "The time to answer a request for the first page (100 places), one request after the other, while verdicts with "
               "their runs are stored as fast as the disk allows. One user for every ten submissions."),
     "http": (outgoing.measure, "Outgoing HTTP",
@@ -87,13 +87,13 @@ SECTIONS = {
              "busy machine a stall is the time that other programs ran; the CPU of the same time tells them apart."),
     "jobs": (submissions.jobs, "Jobs per second",
              "Unchanged C++ submissions in the mode test that are queued together, from the first call to the last verdict."),
-    "queue": (busy.measure, "Submissions in a queue",
+    "queue": (busy.measure, "Queue",
               "Four different C++ submissions are queued for one device. It keeps one core for its runs; the other cores compile."),
     "gpu": (gpu.measure, "Compiling for a GPU",
-            "The time to compile a submission of a CUDA board, beside one nvcc command that compiles harness and submission. This "
-            "needs no GPU: a kettle-exec carries out the board's plans without their runs."),
+            "The time to compile a submission of a CUDA task, compared with one nvcc command that compiles harness and submission. This "
+            "needs no GPU: a kettle-exec executes the task's plans without their runs."),
     "tasks": (submissions.tasks, "Ranked submissions of the shipped tasks",
-              "New code each time, through a server, with the parts of *What Kettle adds to a submission*. *run* is the task's "
+              "New code each time, through a server, with the parts of *Overhead of a submission*. *run* is the task's "
               "own work."),
     "baseline": (baseline.measure, "Compared with a KernelBot-style driver",
                  "A task that computes next to nothing, in Kettle and by a driver that does what KernelBot's reference "
@@ -101,14 +101,14 @@ SECTIONS = {
                  "submission once and then the harness in a fresh interpreter, which starts a spawn pool of one process. The "
                  "driver has no sandbox, queue or database. `vectoradd_cpp` is a shipped C++ task, which the driver compiles "
                  "before each run. Driver and Kettle take turns."),
-    "jit": (jit.measure, "Submissions that are compiled while they run",
+    "jit": (jit.measure, "Compilation at run time",
             "In Kettle, and by a driver that starts a fresh interpreter for each run and keeps the compilers' caches between "
             "runs. *first*: code that is new to both; *again*: the same code. `JIT_TASKS=FOLDER` adds the tasks in that folder "
             "in the mode test, each with its correct solutions or its template."),
-    "kinds": (kinds.measure, "Scores of warm and of cold runs",
+    "kinds": (kinds.measure, "Scores of warm and cold runs",
               "The times of submissions to shipped tasks, by turns in runs that start as a copy of a warm interpreter and in runs "
               "that start a fresh one."),
-    "scores": (measure_scores, "How well scores repeat",
+    "scores": (measure_scores, "Reproducibility of scores",
                "Fresh processes of the C++ harness with one kernel of matmul_cpp, by turns with a kernel that does 1 % more work. "
                "The score is the mean, calibrated by the task's own calibrator; the plain mean is that of the same calls. A pair "
                "is one run of each kernel; its order is wrong if the slower kernel does not score worse."),
@@ -132,7 +132,7 @@ def measure(name):
         progress(traceback.format_exc())
         data["failed"] = f"{type(error).__name__}: {str(error).strip()[-500:]}"
     data["took"] = round(time.monotonic() - start, 1)
-    progress(f"  {data['took']:.0f} s" + (f"; it could not be measured: {data['failed']}" if data["failed"] else ""))
+    progress(f"  {data['took']:.0f} s" + (f"; measurement failed: {data['failed']}" if data["failed"] else ""))
     return data
 
 
@@ -149,7 +149,7 @@ def show(data):
     for text in ([data["table"]] if "table" in data else []) + data["notes"]:
         print(f"  {text}")
     if data["failed"]:
-        print(f"  It could not be measured: {data['failed']}")
+        print(f"  The measurement failed: {data['failed']}")
 
 
 def page_section(data):
@@ -166,7 +166,7 @@ def page_section(data):
         lines += [""]
     lines += [line for note in data["notes"] for line in (note, "")]
     if data["failed"]:
-        lines += [f"It could not be measured: {data['failed']}", ""]
+        lines += [f"The measurement failed: {data['failed']}", ""]
     lines += [run_text(data), ""]
     return lines
 
@@ -174,7 +174,7 @@ def page_section(data):
 def run_text(data):
     """Where the figures of a section come from."""
     return (f"`make bench SECTIONS={data['name']}`, {data['when']}, KETTLE_BENCH_SECONDS={data['seconds']:g}, on {data['machine']}; "
-            f"load average {data['load']:.1f} when it began" + (f", nice {data['nice']}." if data.get("nice") else "."))
+            f"load average {data['load']:.1f} at the start" + (f", nice {data['nice']}." if data.get("nice") else "."))
 
 
 def beside(data, name):

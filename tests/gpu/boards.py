@@ -161,7 +161,7 @@ def judge(engine, section, work, rows, remark=""):
                  work.says if work.expected != "passed" else ""))
 
 
-COLUMNS = ("solution", "mode", "must be", "is", "score", "built in", "runs took", "said", "because")
+COLUMNS = ("solution", "mode", "expected", "result", "score", "build time", "run time", "message", "reason")
 
 
 def make_boards(engine, section, tasks):

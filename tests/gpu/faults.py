@@ -147,4 +147,4 @@ def look(here, section, share):
                 section.test(what, False, trouble, **{**engine.explain(), **trouble.evidence})
         if end - time.monotonic() > 10:
             faults.many(end - time.monotonic() - 5)
-        section.table(("fault", "came to", "in", "said", "next job in", "memory after", "the driver said"), faults.rows)
+        section.table(("fault", "result", "time", "message", "next job after", "memory after", "driver message"), faults.rows)

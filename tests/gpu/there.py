@@ -88,7 +88,7 @@ class Here:
     def sandbox_of(self, user):
         """kettle-exec --doctor in a line; the whole is in the first section's facts."""
         report = self.doctors.get(user) or {}
-        return "level %s; lacks %s; %s" % (report.get("level"), ", ".join(
+        return "level %s; missing: %s; %s" % (report.get("level"), ", ".join(
             one["name"] for one in report.get("protections") or [] if not one["present"]) or "nothing",
             (report.get("cgroups") or {}).get("reason") or "cgroups present")
 
@@ -304,7 +304,7 @@ def tool_rows(here):
         toolkit = os.path.dirname(os.path.dirname(os.path.realpath(here.nvcc)))
         parts = ("include/cublas_v2.h", "lib64/libcublas.so", "lib64/libnvrtc.so", "include/nvtx3/nvToolsExt.h", "include/cccl",
                  "include/thrust", "lib64/libcudart_static.a", "lib64/stubs/libcuda.so")
-        yield "toolkit", "%s has %s; lacks %s" % (
+        yield "toolkit", "%s has %s; missing: %s" % (
             toolkit, ", ".join(part for part in parts if os.path.exists(os.path.join(toolkit, part))) or "nothing",
             ", ".join(part for part in parts if not os.path.exists(os.path.join(toolkit, part))) or "nothing")
 
@@ -344,7 +344,7 @@ def look(here, section, whole):
         if here.user is None:
             section.skip("another user's engine", here.user_why)
     users = [None] + ([here.user] if here.user is not None else [])
-    section.table(("user", "level reached", "level used", "lacks", "to get it", "cgroups"),
+    section.table(("user", "sandbox level", "level used", "missing", "how to enable it", "cgroups"),
                   list(sandbox_rows(here, section, users)), "The sandbox")
     if whole:
         look_further(here, section)

@@ -199,7 +199,7 @@ def read_only(folder):
                 outcomes = x.outcomes("j", jobs)
                 equal((seen(outcomes["a"]), seen(outcomes["b"])), ([], ["triton/one x"]))
             equal(len(told(x)), 1)
-            contains(told(x)[0], "could not be made")
+            contains(told(x)[0], "could not be created")
 
     if os.geteuid() != 0:
         works()

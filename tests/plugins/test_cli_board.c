@@ -111,13 +111,14 @@ test_update(void **arg)
 {
 	struct state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.update",
-		json_pack("{s:[s, s, s], s:s, s:i, s:i, s:i, s:{s:s}, s:[s]}", "changes", "task", "deadline", "code", "scores",
-			"left", "ranked", 12, "open", 1, "counts_from", 31, "leaderboard", "name", "vectoradd", "remarks", "Odd."));
+		json_pack("{s:[s, s, s], s:s, s:i, s:i, s:i, s:{s:s}, s:[s]}", "changes", "task", "deadline", "code_visibility",
+			"scores", "left", "ranked", 12, "open", 1, "counts_from", 31, "leaderboard", "name", "vectoradd", "remarks",
+			"Odd."));
 	assert_int_equal(
 		RUN(state, "leaderboard", "update", "vectoradd", "--deadline", "none", "--code-visibility", "ended"), 0);
 	assert_string_equal(state->out,
 		"Remark: Odd.\n"
-		"Updated leaderboard vectoradd: task, deadline and code.\n"
+		"Updated leaderboard vectoradd: task, deadline and code visibility.\n"
 		"Earlier scores no longer count (12 places): the rankings start again with submission 31.\n"
 		"1 job is queued or running, and uses the previous version.\n");
 	cli_host_answer(&state->host, "leaderboard.update",
@@ -351,6 +352,12 @@ test_code(void **arg)
 	cli_host_answer(&state->host, "submission.show", json_pack("{s:s}", "code", "int x;\n"));
 	assert_int_equal(RUN(state, "submission", "show", "7", "--code"), 0);
 	assert_string_equal(state->out, "int x;\n");
+	cli_host_answer(&state->host, "submission.show",
+		json_pack("{s:s, s:[{s:s, s:{s:{s:I}}}]}", "code", "int x;\n", "jobs", "device", "CPU", "timing", "parts",
+			"run_ns", (json_int_t)5000000));
+	assert_int_equal(RUN(state, "submission", "show", "7", "--timing", "--code"), 0);
+	HAS(state->out, "int x;\n\n");
+	HAS(state->out, "CPU");
 	cli_host_answer(&state->host, "leaderboard.show",
 		json_pack("{s:{s:s, s:s, s:s}, s:[{s:s}], s:b}", "leaderboard", "name", "vectoradd", "code", "always",
 			"description", "Adds.", "rankings", "device", "CPU", "code_open", 1));

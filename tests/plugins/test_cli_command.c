@@ -642,7 +642,9 @@ test_usage(void **arg)
 	HAS(state->err,
 		"kettle: `kettle leaderboard create` needs NAME and --task PATH.\nusage: kettle leaderboard create NAME");
 	assert_int_equal(RUN(state, "--frobnicate"), 2);
-	HAS(state->err, "There is no global option `--frobnicate`");
+	HAS(state->err, "There is no global option `--frobnicate`; `kettle help` lists them.");
+	assert_int_equal(RUN(state, "--jsn", "leaderboard", "list"), 2);
+	HAS(state->err, "There is no global option `--jsn`; did you mean `--json`?");
 	assert_int_equal(json_array_size(state->host.calls), 0);
 }
 
@@ -700,11 +702,13 @@ test_local(void **arg)
 	assert_int_equal(RUN(state, "plugin", "test", "x.so"), 1);
 	assert_string_equal(state->out, "1..2\nok 1 - loads\nnot ok 2 - stops\n# it hangs\n# 1 of 2 passed\n");
 	cli_host_answer(&state->host, "device.list",
-		json_pack("[{s:s, s:i, s:[{s:s, s:s, s:s, s:i, s:i, s:s}]}]", "name", "CPU", "queued", 2, "units", "unit",
-			"CPU/0", "runner", "local", "state", "running", "slots", 1, "running", 1, "level", "full"));
+		json_pack("[{s:s, s:i, s:b, s:[{s:s, s:s, s:s, s:i, s:i, s:s}]}]", "name", "CPU", "queued", 2, "paused", 1,
+			"units", "unit", "CPU/0", "runner", "local", "state", "running", "slots", 1, "running", 1, "level",
+			"full"));
 	assert_int_equal(RUN(state, "device", "list"), 0);
 	assert_string_equal(state->out, "device  unit   runner  state    slots  queued  protections  calibrated\n"
-									"CPU     CPU/0  local   running    1/1       2  full         no\n");
+									"CPU     CPU/0  local   running    1/1       2  full         no\n"
+									"Warning: submissions are paused; `kettle admin resume` accepts them again.\n");
 	cli_host_answer(&state->host, "plugin.info",
 		json_pack("{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:i, s:i, s:s}, {s:s, s:s, s:i}]}", "name", "local", "summary",
 			"here", "kind", "runner", "options", "key", "jobs", "type", "int", "default", "2", "min", 1, "max", 64,

@@ -329,7 +329,7 @@ test_explains(void **state)
 	}
 	/* Of a run, the harness itself says that it is the machine. */
 	static const char *const claimed[][2] = {
-		{"CUDA error: no CUDA-capable device is detected", "The task needs a CUDA device, and H100 has none that "
+		{"CUDA error: no CUDA-capable device is detected", "The task needs a CUDA device, but H100 has none that "
 														   "works: CUDA error: no CUDA-capable device is detected"},
 		{"no kernel image is available for execution on the device",
 			"The program was built for another GPU than the unit of H100 has, or for a newer driver; its `sm` may be "

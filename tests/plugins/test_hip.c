@@ -135,7 +135,7 @@ test_explains(void **state)
 	AUTO_JSON json_t *claimed = json_pack("{s:s, s:i, s:{s:s}, s:{s:s}}", "state", "failed", "exit", 110, "stderr",
 		"text", "HIP error: hipErrorNoDevice\n", "result", "fault", "machine");
 	plans_explained(run, claimed, "error", "machine",
-		"The task needs a GPU of AMD's, and MI300 has none that works: HIP error: hipErrorNoDevice");
+		"The task needs a GPU of AMD's, but MI300 has none that works: HIP error: hipErrorNoDevice");
 	AUTO_JSON json_t *missing =
 		json_pack("{s:s, s:s, s:s}", "state", "error", "missing", "hipcc", "error", "This machine has no `hipcc`.");
 	plans_explained(

@@ -14,6 +14,7 @@
 #include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/number.h"
+#include "base/xalloc.h"
 
 #define ARGS_MAX_WORDS 3 /* of a command's name */
 
@@ -349,18 +350,36 @@ args_option(const json_t *command, const struct args_option *own, const char *na
 	return false;
 }
 
+static void
+add_options(const json_t *command, const struct args_option *own, json_t *names)
+{
+	char dashed[ARGS_NAME_SIZE + 2];
+	struct args_row row;
+	for (size_t i = 0; args_row(command, own, i, &row); i++) {
+		snprintf(dashed, sizeof(dashed), "--%s", row.option);
+		if (!row.positional)
+			json_object_set_new(names, dashed, json_true());
+	}
+}
+
+int
+args_unknown_global(const char *word, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = json_object();
+	AUTO_FREE char *shown = xstrndup(word, strcspn(word, "="));
+	add_options(NULL, args_globals, names);
+	const char *near = nearest_key(shown, names);
+	if (near)
+		return kettle_fail(err, KETTLE_EINVAL, "There is no global option `%s`; did you mean `%s`?", shown, near);
+	return kettle_fail(err, KETTLE_EINVAL, "There is no global option `%s`; `kettle help` lists them.", shown);
+}
+
 static int
 unknown_option(struct parser *p, const char *shown)
 {
 	AUTO_JSON json_t *names = json_object();
-	char dashed[ARGS_NAME_SIZE + 2];
-	struct args_row row;
-	for (int global = 0; global < 2; global++)
-		for (size_t i = 0; args_row(global ? NULL : p->command, global ? args_globals : p->own, i, &row); i++) {
-			snprintf(dashed, sizeof(dashed), "--%s", row.option);
-			if (!row.positional)
-				json_object_set_new(names, dashed, json_true());
-		}
+	add_options(p->command, p->own, names);
+	add_options(NULL, args_globals, names);
 	const char *near = nearest_key(shown, names);
 	if (near)
 		return kettle_fail(

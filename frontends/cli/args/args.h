@@ -44,6 +44,9 @@ const struct args_ui *args_ui(const struct args_ui *uis, const json_t *command);
 /* The global options, which main takes; those that may stand behind a command as well are understood there. */
 extern const struct args_option args_globals[];
 
+/* The error of an unknown option before the command, with the nearest global option. Returns EINVAL. */
+int args_unknown_global(const char *word, struct kettle_error *err);
+
 /*
  * Finds the command that the first words name: "leaderboard create" is leaderboard.create. *ret_command is borrowed
  * from the table. *ret_words counts the words used. *ret_command is NULL with 0 returned where the words name a group

@@ -127,6 +127,8 @@ render_device_list(struct run *run, const json_t *result)
 		fputs("There is no device.\n", term->out);
 	else
 		TABLE_PRINT(term, columns, rows, 0);
+	if (member_true(json_array_get(result, 0), "paused"))
+		warn(term, "submissions are paused; `kettle admin resume` accepts them again.\n", json_array_get(result, 0));
 	json_array_foreach(result, i, device)
 		if (*member_text(device, "waits"))
 			warn(term, "{queued} job{queued# waits for a slot|s wait for slots} of {name}. {waits}\n", device);

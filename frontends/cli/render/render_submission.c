@@ -566,11 +566,14 @@ const struct args_option render_submission_options[] = {
 void
 render_submission_show(struct run *run, const json_t *result)
 {
-	if (args_flag(&run->args, "timing"))
-		show_timing(run, result);
-	else if (args_flag(&run->args, "code"))
+	bool code = args_flag(&run->args, "code"), timing = args_flag(&run->args, "timing");
+	if (code)
 		term_code(&run->term, member_text(result, "code"));
-	else
+	if (code && timing)
+		fputc('\n', run->term.out);
+	if (timing)
+		show_timing(run, result);
+	if (!code && !timing)
 		render_submission_report(run, result);
 }
 

@@ -86,15 +86,21 @@ put_plain(const struct scope *scope, const json_t *value)
 		term_sanitize(scope->term->out, json_string_value(value), 0);
 }
 
-/* "A, B" or "A, B and C" of an array. */
+/* "A, B" or "A, B and C" of an array. words: as words for people ("code visibility"). */
 static void
-put_list(const struct scope *scope, const json_t *list, const char *last)
+put_list(const struct scope *scope, const json_t *list, const char *last, bool words)
 {
 	size_t i, count = json_array_size(list);
 	const json_t *value;
 	json_array_foreach(list, i, value) {
 		fputs(i == 0 ? "" : i + 1 < count ? ", " : last, scope->term->out);
-		put_plain(scope, value);
+		char text[FORMAT_SIZE];
+		if (words)
+			format_word(json_string_value(value) ? json_string_value(value) : "", text);
+		if (words)
+			term_sanitize(scope->term->out, text, 0);
+		else
+			put_plain(scope, value);
 	}
 }
 
@@ -147,7 +153,7 @@ put_value(const struct scope *scope, const json_t *value, const char *format, si
 	else if (IS("line"))
 		put_first_line(scope, string);
 	else if (json_is_array(value))
-		put_list(scope, value, IS("and") ? " and " : ", ");
+		put_list(scope, value, IS("and") || IS("words") ? " and " : ", ", IS("words"));
 	else
 		put_plain(scope, value);
 #undef IS

@@ -114,8 +114,8 @@ refuses_what_is_no_file(void **state)
 		{"file/x", "not a folder", KETTLE_EINVAL},
 		{"hard", "hard link", KETTLE_EINVAL},
 		{"fifo", "FIFO", KETTLE_EINVAL},
-		{"absent", "not there", KETTLE_ENOENT},
-		{"absent/x", "not there", KETTLE_ENOENT},
+		{"absent", "does not exist", KETTLE_ENOENT},
+		{"absent/x", "does not exist", KETTLE_ENOENT},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(collect(&place, cases[i].name, 100, false), cases[i].code);

@@ -169,7 +169,7 @@ refuses_bad_files(void **state)
 	(void)state;
 	static const struct {
 		const char *text, *why;
-	} cases[] = {{"tool: {}\n", ":1: "}, {"level: full\nlevels: x\n", ":2: "}, {"build: {jobs: 0}\n", "jobs"},
+	} cases[] = {{"tool: {}\n", ":1:1: "}, {"level: full\nlevels: x\n", ":2:1: "}, {"build: {jobs: 0}\n", "jobs"},
 		{"build: {cores: \"x\"}\n", "list of cores"}, {"state: here\n", "state"}, {"level: iron\n", "level"},
 		{"read: /opt\n", "read"}, {"- a\n", ""}, {"a: b: c\n", ""}};
 	char *dir = scratch_make();

@@ -365,7 +365,7 @@ says_what_the_machine_lacks(void **state)
 	free(place->to);
 	place->to = path_join(place->dir, "missing/to");
 	assert_int_equal(take(place), KETTLE_EIO);
-	assert_non_null(strstr(place->err.message, "could not be made"));
+	assert_non_null(strstr(place->err.message, "could not be created"));
 }
 
 #define PLACE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

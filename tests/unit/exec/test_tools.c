@@ -348,7 +348,7 @@ refuses_packages(struct toolchain *toolchain, const char *dir)
 	put(dir, "off/lib/python3.11/site-packages/nvidia/cu13/include/cuda.h", "", 0644);
 	put(dir, "off/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc", "", 0644);
 	assert_null(packaged(toolchain, dir, "off", &err));
-	assert_non_null(strstr(err.message, "/nvidia/cu13/bin/nvcc`, which is not a program that can be started"));
+	assert_non_null(strstr(err.message, "/nvidia/cu13/bin/nvcc`, which cannot be started"));
 }
 
 /* A library that was added, and a part that was removed, without which nothing can be compiled. */

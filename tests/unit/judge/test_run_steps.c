@@ -172,7 +172,7 @@ test_capture_refuses(void **state)
 		{"profile", "{'kernel': ''}", "A kernel name"},
 		{"profile", "{'kernel': '-o'}", "A kernel name"},
 		{"profile", "{'kernel': 'a\\nb'}", "A kernel name"},
-		{"profile", "{'kernel_base': 'mangled'}", "name a kernel"},
+		{"profile", "{'kernel_base': 'mangled'}", "`--kernel-base` requires `--kernel`"},
 		{"profile", "{'launches': 0}", "launches"},
 		{"profile", "{'launches': 100000}", "launches"},
 		{"profile", "{'skip': -1}", "skip"},

@@ -104,6 +104,7 @@ test_settings(void **state)
 		update("owner", json_pack("{s:s, s:s, s:s, s:s, s:s}", "deadline", "2030-01-02", "visibility", "closed", "code",
 							"ended", "jit_cache", "no", "description", "Better."));
 	assert_int_equal(json_array_size(commands_at(result, "changes")), 5);
+	assert_string_equal(json_string_value(json_array_get(commands_at(result, "changes"), 2)), "code_visibility");
 	assert_string_equal(commands_text(result, "leaderboard.jit_cache"), "no");
 	assert_string_equal(commands_text(result, "leaderboard.deadline"), "2030-01-02T23:59:59.999Z");
 	assert_string_equal(commands_text(result, "leaderboard.visibility"), "closed");
