@@ -89,7 +89,7 @@ def absent(folder):
 
 def failing(folder):
     """A recipe that fails, prints, leaves threads or is unknown is said once, and runs begin with an interpreter without it"""
-    wanted = {"raise ValueError('not today')\n": "ValueError: not today", "print('hello')\n": "what it imports prints",
+    wanted = {"raise ValueError('not today')\n": "ValueError: not today", "print('hello')\n": "an import prints text",
               "import missing_part\nimport os\n": "", "import helion.missing_part\n": "No module named 'helion.missing_part'",
               "import threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()\n": "leaves 1 thread behind",
               "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n": "it printed nothing"}
@@ -117,7 +117,7 @@ def others(folder):
     look = "import sys\nprint([name for name in ('cupy', 'helion', 'triton') if name in sys.modules])\n"
     marker = "kettle-hangs-%d-%s" % (os.getpid(), os.path.basename(folder))
     wanted = {"import os, subprocess\nsubprocess.run(['sh', '-c', 'while :; do sleep 1; done', '%s'])\n" % marker: "it took longer than 5 s",
-              "print('hello')\n": "what it imports prints", "raise ValueError('not today')\n": "ValueError: not today"}
+              "print('hello')\n": "an import prints text", "raise ValueError('not today')\n": "ValueError: not today"}
     for number, (source, sentence) in enumerate(wanted.items()):
         place = packages(os.path.join(folder, str(number)), {**TRITON, "helion/__init__.py": source, "cupy/__init__.py": ""})
         with Exec(folder, config={"read": [place], "warm": {"recipe_seconds": 5}}) as server:
@@ -277,7 +277,7 @@ def doctor(folder):
     assert 1 << 20 < warm["memory"] < warm["budget"], warm
     people = ask(named)
     contains(people, "warm start: yes, ")
-    contains(people, "ready for triton, jax, numba, cupy")
+    contains(people, "prepared for triton, jax, numba, cupy")
     contains(people, "The recipe `helion` of warm processes failed, so steps start without it: the interpreter ended: ValueError: not today")
     # One that is found in PATH is not made to wait for.
     equal({(one["state"], one["tried"]) for one in json.loads(ask({}, "--json"))["warm"].values()}, {("ready", False)})

@@ -143,7 +143,7 @@ def outputs(folder):
     """Declared outputs: missing ones, links, FIFOs and sockets make the step fail"""
     with Exec(folder) as x:
         for script, wanted in (
-                ("true", "is not there"),
+                ("true", "does not exist"),
                 ("ln -s /etc/passwd out/x", "symbolic link"),
                 ("mkdir out/x; ln -s /etc out/x/etc", "symbolic link"),
                 ("mkfifo out/x", "FIFO"),
@@ -435,7 +435,7 @@ def pinned(folder):
         x.run("far", steps, unit={"cores": "1000"})
         done = x.done("far")
         equal(done["status"], "lost")
-        contains(done["error"], "no core 1000")
+        contains(done["error"], "core 1000 is not available")
 
 
 def tools(folder):

@@ -300,7 +300,7 @@ def failures(folder):
     with open(os.path.join(broken, "kettle_needs.py"), "w") as file:
         file.write("import kettle_missing\n")
     wanted = {"kettle_needs": "No module named 'kettle_missing'", "kettle_fails": "ValueError: not today",
-              "kettle_prints": "what it imports prints", "kettle_threads": "importing `kettle_threads` leaves 1 thread behind", "kettle_dies": "it printed nothing",
+              "kettle_prints": "an import prints text", "kettle_threads": "importing `kettle_threads` leaves 1 thread behind", "kettle_dies": "it printed nothing",
               "kettle_shares": "importing `kettle_shares` makes memory that all copies would share",
               "numpy kettle_threads": "importing `kettle_threads` leaves 1 thread behind"}
     with Exec(folder, config={"read": [broken]}) as server:
