@@ -50,7 +50,7 @@ for kettle_python in ${kettle_given:-/usr/bin/python3 python3}; do
   test -z "$PYTHON" || break
 done
 AC_MSG_RESULT([${PYTHON:-none}])
-AS_IF([test -z "$PYTHON" && test -n "$kettle_given"], [AC_MSG_ERROR([PYTHON is "$kettle_given", which is no Python 3.9 or newer])])
+AS_IF([test -z "$PYTHON" && test -n "$kettle_given"], [AC_MSG_ERROR([PYTHON is "$kettle_given", which is not Python 3.9 or newer])])
 ])
 
 # The extension that makes Python a warm process, on the stable ABI: the headers of one Python serve all.
@@ -61,7 +61,7 @@ AS_CASE([$enable_warm],
   [no], [kettle_missing="disabled by --disable-warm"],
   [yes|auto], [AS_IF([test "$build_py" != yes], [kettle_missing="the plugin py is not built"],
     [PKG_CHECK_MODULES([PYTHON], [python3 >= 3.9], [], [kettle_missing="install python3-dev"])])],
-  [AC_MSG_ERROR([--enable-warm takes auto, yes or no, not "$enable_warm"])])
+  [AC_MSG_ERROR([--enable-warm must be auto, yes or no, not "$enable_warm"])])
 AS_IF([test -n "$kettle_missing" && test "$enable_warm" = yes], [AC_MSG_ERROR([warm processes cannot be built: $kettle_missing])])
 AS_IF([test -z "$kettle_missing"],
   [build_warm=yes
@@ -81,7 +81,7 @@ kettle_missing=
 AS_CASE([$enable_plot],
   [no], [kettle_missing="disabled by --disable-plot"],
   [yes|auto], [PKG_CHECK_MODULES([CAIRO], [cairo >= 1.14 cairo-svg cairo-png], [], [kettle_missing="install libcairo2-dev"])],
-  [AC_MSG_ERROR([--enable-plot takes auto, yes or no, not "$enable_plot"])])
+  [AC_MSG_ERROR([--enable-plot must be auto, yes or no, not "$enable_plot"])])
 AS_IF([test -n "$kettle_missing" && test "$enable_plot" = yes], [AC_MSG_ERROR([kettle-plot cannot be built: $kettle_missing])])
 AS_IF([test -z "$kettle_missing"], [build_plot=yes], [build_plot="no ($kettle_missing)"])
 AM_CONDITIONAL([BUILD_PLOT], [test -z "$kettle_missing"])
@@ -94,7 +94,7 @@ kettle_missing=
 AS_CASE([$enable_http],
   [no], [kettle_missing="disabled by --disable-http"],
   [yes|auto], [PKG_CHECK_MODULES([LIBCURL], [libcurl >= 7.87], [], [kettle_missing="install libcurl4-openssl-dev"])],
-  [AC_MSG_ERROR([--enable-http takes auto, yes or no, not "$enable_http"])])
+  [AC_MSG_ERROR([--enable-http must be auto, yes or no, not "$enable_http"])])
 AS_IF([test -n "$kettle_missing" && test "$enable_http" = yes], [AC_MSG_ERROR([outgoing HTTP cannot be built: $kettle_missing])])
 have_http=0
 AS_IF([test -z "$kettle_missing"], [build_http=yes have_http=1], [build_http="no ($kettle_missing)"])
@@ -135,7 +135,7 @@ kettle_missing=
 AS_CASE([$enable_$1],
   [no], [kettle_missing="disabled by --disable-$1"],
   [yes|auto], [$4],
-  [AC_MSG_ERROR([--enable-$1 takes auto, yes or no, not "$enable_$1"])])
+  [AC_MSG_ERROR([--enable-$1 must be auto, yes or no, not "$enable_$1"])])
 AS_IF([test -n "$kettle_missing" && test "$enable_$1" = yes], [AC_MSG_ERROR([the $2 plugin $1 cannot be built: $kettle_missing])])
 AS_IF([test -z "$kettle_missing"], [build_$1=yes], [build_$1=no])
 AM_CONDITIONAL([BUILD_]m4_toupper([$1]), [test "$build_$1" = yes])
@@ -151,7 +151,7 @@ echo "$PACKAGE_NAME $PACKAGE_VERSION will be built for $prefix with $CC."
 echo "$kettle_summary" | $AWK -F'|' 'NF > 1 {
   gsub(/^ +/, "", @S|@1)
   printf "  %-8s %-9s %-4s %s%s\n", @S|@1, @S|@2, @S|@3, @S|@4, (@S|@5 != "" ? " (" @S|@5 ")" : "") }'
-echo "  warm Python        $build_warm${kettle_headers:+ (with the headers of Python $kettle_headers, for every one from 3.9 on)}"
+echo "  warm Python        $build_warm${kettle_headers:+ (with the headers of Python $kettle_headers, for Python 3.9 and newer)}"
 echo "  plots              $build_plot"
 echo "  outgoing HTTP      $build_http"
 echo "  unit tests         $have_cmocka $(test "$have_cmocka" = yes || echo "(install libcmocka-dev)")"

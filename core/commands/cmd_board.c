@@ -318,7 +318,8 @@ cmd_board_delete(const struct command_call *call, json_t **ret_result, struct ke
 			call->db, &submissions, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board.id);
 	if (rc == 0 && submissions && !member_true(call->args, "force"))
 		rc = kettle_fail(err, KETTLE_ECONFLICT,
-			"The leaderboard `%s` has %lld submission%s, which would be deleted with it; say `force` if that is meant.",
+			"The leaderboard `%s` has %lld submission%s, which would be deleted with it; use `force` to delete it "
+			"anyway.",
 			board.name, (long long)submissions, submissions == 1 ? "" : "s");
 	if (rc == 0)
 		rc = record_deleted(call->db, call->actor, &board, submissions, err);

@@ -162,10 +162,9 @@ reason_of_scores(const struct board *board, const json_t *plan)
 	AUTO_FREE char *what = board_join(names);
 	const char *more = json_array_size(differs) > DIFFERS_SHOWN ? " and more" : "";
 	if (ranked == 0)
-		return json_sprintf(
-			"its task runs differently now (%s%s); say `force` if that is meant", what ? what : "", more);
+		return json_sprintf("its task runs differently now (%s%s); use `force` to confirm", what ? what : "", more);
 	return json_sprintf("its task runs differently now (%s%s): the %lld place%s in the rankings of `%s` would be lost; "
-						"say `force` if that is meant",
+						"use `force` to confirm",
 		what ? what : "", more, ranked, ranked == 1 ? "" : "s", board->name);
 }
 
@@ -183,9 +182,9 @@ check_set(struct sync *sync, const struct board *board, bool *ret_joins, struct 
 		return 1;
 	json_t *reason =
 		set ? json_sprintf(
-				  "the leaderboard `%s` belongs to the set `%s`; say `force` to take it over", board->name, set)
+				  "the leaderboard `%s` belongs to the set `%s`; use `force` to take it over", board->name, set)
 			: json_sprintf(
-				  "there is already a leaderboard `%s` that no set created; say `force` to take it over", board->name);
+				  "there is already a leaderboard `%s` that no set created; use `force` to take it over", board->name);
 	return skip(sync, board->name, reason);
 }
 

@@ -204,7 +204,7 @@ check_tools(const struct config_check *check, const json_t *found)
 	if (lacks.len)
 		(void)json_array_append_new(check->warnings,
 			json_sprintf(
-				"This machine lacks %s, which languages use by default; boards that need them cannot run on it.",
+				"This machine lacks %s, which languages use by default; tasks that need them cannot run on it.",
 				lacks.data));
 }
 

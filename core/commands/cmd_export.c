@@ -17,7 +17,7 @@ export_check(
 		return board_check_owner(actor, board, err);
 	if (active && owns)
 		return kettle_fail(err, KETTLE_ECONFLICT,
-			"The leaderboard `%s` is active, and the export has the code of all users: say `private` if participants "
+			"The leaderboard `%s` is active, and the export has the code of all users: use `private` if participants "
 			"will not see it.",
 			board->name);
 	if (active)

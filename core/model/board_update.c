@@ -203,11 +203,11 @@ board_update_refuse(const struct update *update, struct kettle_error *err)
 	if (update->ranked == 0)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"The new task of `%s` runs differently (%s), so earlier submissions could not be compared with later ones; "
-			"say `force` if that is meant.",
+			"use `force` to confirm.",
 			update->board->name, what ? what : "");
 	return kettle_fail(err, KETTLE_ECONFLICT,
 		"The new task runs differently (%s), so earlier scores could not be compared with later ones: the %lld place%s "
-		"in the rankings of `%s` would be lost; say `force` if that is meant.",
+		"in the rankings of `%s` would be lost; use `force` to confirm.",
 		what ? what : "", (long long)update->ranked, update->ranked == 1 ? "" : "s", update->board->name);
 }
 

@@ -27,7 +27,7 @@ make_lock_file_folder(const char *path, struct kettle_error *err)
 	int rc = file_mkdirs(folder, 0700, &why);
 	if (rc < 0)
 		return kettle_fail(
-			err, rc, "The folder of the database cannot be made: %s Give --db FILE, or set HOME.", why.message);
+			err, rc, "The folder of the database cannot be created: %s Use --db FILE, or set HOME.", why.message);
 	return 0;
 }
 

@@ -130,9 +130,9 @@ test_update(void **arg)
 		json_pack("{s:[], s:{s:s}}", "changes", "leaderboard", "name", "vectoradd"));
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 0);
 	assert_string_equal(state->out, "Leaderboard vectoradd already has these settings.\n");
-	cli_host_refuse(&state->host, "leaderboard.update", KETTLE_ECONFLICT, "It would; say `force` if that is meant.");
+	cli_host_refuse(&state->host, "leaderboard.update", KETTLE_ECONFLICT, "It would; use `force` to confirm.");
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 2);
-	assert_string_equal(state->err, "kettle: It would; say `--force` if that is meant.\n");
+	assert_string_equal(state->err, "kettle: It would; use `--force` to confirm.\n");
 }
 
 /* ---- the task ---- */

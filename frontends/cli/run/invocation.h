@@ -92,7 +92,7 @@ void run_print_log(FILE *out, const json_t *tried);
 /* Prints an error: on standard error, or as the one document on term. */
 void run_print_error(const struct term *term, bool json, const struct kettle_error *err);
 /*
- * The core's messages name arguments as the table does ("`limit` must be …", "say `force`"); this replaces the name by
+ * The core's messages name arguments as the table does ("`limit` must be …", "use `force`"); this replaces the name by
  * that of the option, --limit and --force.
  */
 void run_name_options(const struct run *run, struct kettle_error *err);

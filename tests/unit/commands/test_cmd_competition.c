@@ -225,7 +225,7 @@ test_sync_task(void **state)
 		NULL, "100100");
 	assert_string_equal(commands_text(result, "skipped.0.name"), "a");
 	assert_string_equal(commands_text(result, "skipped.0.reason"),
-		"its task runs differently now (ranked_timeout); say `force` if that is meant");
+		"its task runs differently now (ranked_timeout); use `force` to confirm");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tasks"), 1);
 	result = sync_is(&c, json_pack("[o]", problem("a", NULL, NULL, "ranked_timeout: 9\n")), "force", "010001");
 	assert_string_equal(commands_text(result, "plan.0.scores"), "left");
@@ -242,7 +242,7 @@ test_sync_others(void **state)
 	commands_board(&c, "mine", NULL);
 	const json_t *result = sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), NULL, "000100");
 	assert_string_equal(commands_text(result, "skipped.0.reason"),
-		"there is already a leaderboard `mine` that no set created; say `force` to take it over");
+		"there is already a leaderboard `mine` that no set created; use `force` to take it over");
 	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), "force", "010000");
 	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), NULL, "001000");
 	/* Another user's board is refused. */

@@ -62,7 +62,7 @@ test_rights(void **state)
 {
 	(void)state;
 	ranked("alice", 1.0);
-	refused("owner", false, KETTLE_ECONFLICT, "say `private`");
+	refused("owner", false, KETTLE_ECONFLICT, "use `private`");
 	refused("bob", false, KETTLE_ECONFLICT, "once its deadline has passed");
 	refused("bob", true, KETTLE_EACCES, "belongs to another user");
 	refused("carol:creator", true, KETTLE_EACCES, "belongs to another user");
