@@ -414,9 +414,9 @@ test_export(void **arg)
 	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", below(state, "x.jsonl")), 2);
 	assert_file(state, "x.jsonl", lines);
 	assert_int_equal(count_files(state), 1);
-	cli_host_refuse(&state->host, "leaderboard.export", KETTLE_ECONFLICT, "It is active: say `private` if so.");
+	cli_host_refuse(&state->host, "leaderboard.export", KETTLE_ECONFLICT, "It is active: use `private` if so.");
 	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd"), 2);
-	assert_string_equal(state->err, "kettle: It is active: say `--private` if so.\n");
+	assert_string_equal(state->err, "kettle: It is active: use `--private` if so.\n");
 	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", "/nowhere/x"), 2);
 	HAS(state->err, "`/nowhere/x` cannot be written");
 	cli_host_answer(&state->host, "leaderboard.export", page(1, 0, 0));

@@ -610,9 +610,9 @@ test_errors(void **arg)
 	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_EIO, "The disk is\nfull.");
 	assert_int_equal(RUN(state, "leaderboard", "list"), 3);
 	assert_string_equal(state->err, "kettle: The disk is\nfull.\n");
-	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ECONFLICT, "It has 2 submissions; say `force`.");
+	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ECONFLICT, "It has 2 submissions; use `force`.");
 	assert_int_equal(RUN(state, "leaderboard", "delete", "force", "--yes"), 2);
-	assert_string_equal(state->err, "kettle: It has 2 submissions; say `--force`.\n");
+	assert_string_equal(state->err, "kettle: It has 2 submissions; use `--force`.\n");
 	cli_host_refuse(&state->host, "submit", KETTLE_EINVAL, "`no_wait` must be true or false.");
 	assert_int_equal(RUN(state, "submit", state->file), 2);
 	assert_string_equal(state->err, "kettle: `--no-wait` must be true or false.\n");

@@ -334,9 +334,9 @@ run_name_options(const struct run *run, struct kettle_error *err)
 	for (size_t i = 0; args_row(run->command, NULL, i, &row); i++) {
 		if (row.positional)
 			continue;
-		snprintf(word, sizeof(word), "say `%s`", row.name);
+		snprintf(word, sizeof(word), "use `%s`", row.name);
 		char *at = strstr(err->message, word);
-		at = at ? at + strlen("say ") : NULL;
+		at = at ? at + strlen("use ") : NULL;
 		snprintf(word, sizeof(word), "`%s`", row.name);
 		if (!at && strncmp(err->message, word, strlen(word)) == 0)
 			at = err->message;
