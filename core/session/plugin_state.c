@@ -87,15 +87,14 @@ state_begin(void *arg)
 	core_attach(access->host->core, state_attached, access);
 }
 
+/* Takes what the request points to. */
 static int
 begin(struct state_access request, const char *key)
 {
-	if (strlen(key) > STATE_KEY_MAX)
-		return KETTLE_ETOOBIG;
 	struct state_access *access = xmalloc(sizeof(*access));
 	*access = request;
 	access->key = xstrdup(key);
-	int rc = loop_post(access->host->io, state_begin, access);
+	int rc = strlen(key) > STATE_KEY_MAX ? KETTLE_ETOOBIG : loop_post(access->host->io, state_begin, access);
 	if (rc < 0)
 		free_access(access);
 	return rc;
