@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What `make portable` does: pack.sh STAGE NAME ARCHIVE makes the folder NAME of what was installed in STAGE, of which bin/ is
-# linked to find libraries in lib/kettle/shared, and packs it. In the environment: srcdir, and files, which are copied from there.
+# linked to find libraries in lib/kettle/shared, and packs it; NAME-http.tar.xz, to be unpacked over it, has libcurl. In the
+# environment: srcdir, and files, which are copied from there.
 set -eu
 stage=$1 name=$2 archive=$3
 most=5000000 # bytes that it may have
@@ -17,19 +18,28 @@ mv "$name/bin" "$name/libexec"
 mkdir "$name/bin" "$name/lib/kettle/shared"
 objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
 
-# The libraries, but for the C library's; RPATH has found those that were there already.
+# libraries FOLDER OBJECT...: copies the libraries of the objects to FOLDER, but for the C library's and those that are in
+# $name, with the licences.
+libraries() {
+	folder=$1
+	shift
+	ldd "$@" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
+		case ${library##*/} in
+		libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.*) continue ;;
+		esac
+		[ ! -e "$name/lib/kettle/shared/${library##*/}" ] || continue
+		cp -L "$library" "$folder/lib/kettle/shared/"
+		package=$(dpkg-query -S "$(readlink -f "$library")" 2>/dev/null | sed 's/:.*//; q' || true)
+		if [ -n "$package" ] && [ -f "/usr/share/doc/$package/copyright" ]; then
+			mkdir -p "$folder/share/doc/kettle/libraries"
+			cp "/usr/share/doc/$package/copyright" "$folder/share/doc/kettle/libraries/$package"
+		fi
+	done
+}
+
+# RPATH has found those that were there already.
 # shellcheck disable=SC2086
-ldd $objects 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
-	case ${library##*/} in
-	libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.*) continue ;;
-	esac
-	cp -L "$library" "$name/lib/kettle/shared/"
-	package=$(dpkg-query -S "$(readlink -f "$library")" 2>/dev/null | sed 's/:.*//; q' || true)
-	if [ -n "$package" ] && [ -f "/usr/share/doc/$package/copyright" ]; then
-		mkdir -p "$name/share/doc/kettle/libraries"
-		cp "/usr/share/doc/$package/copyright" "$name/share/doc/kettle/libraries/$package"
-	fi
-done
+libraries "$name" $objects
 chmod 644 "$name"/lib/kettle/shared/*
 objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
 # shellcheck disable=SC2086
@@ -50,10 +60,13 @@ sed "s/@VERSION@/$(pkg-config --modversion jansson)/" >"$name/lib/pkgconfig/jans
 	Libs: -L${pcfiledir}/.. -ljansson
 END
 
-# What they need of the C library, as the linker wrote it down.
+# glibc_of OBJECT...: sets minor to what they need of the C library, as the linker wrote it down.
+glibc_of() {
+	minor=$(objdump -T "$@" 2>/dev/null | sed -n 's/.*(GLIBC_2\.\([0-9]*\)[.0-9]*).*/\1/p; s/.* GLIBC_2\.\([0-9]*\)[.0-9]* .*/\1/p' | sort -n | tail -n 1)
+	[ "$minor" -le $glibc_wanted ] || fail "what was built here needs the GNU C library 2.$minor; build it on a system with 2.$glibc_wanted, or one whose libraries need no more."
+}
 # shellcheck disable=SC2086
-minor=$(objdump -T $objects 2>/dev/null | sed -n 's/.*(GLIBC_2\.\([0-9]*\)[.0-9]*).*/\1/p; s/.* GLIBC_2\.\([0-9]*\)[.0-9]* .*/\1/p' | sort -n | tail -n 1)
-[ "$minor" -le $glibc_wanted ] || fail "what was built here needs the GNU C library 2.$minor; build it on a system with 2.$glibc_wanted, or one whose libraries ask for no more."
+glibc_of $objects
 loader=$(readelf -l "$name/libexec/kettle" | sed -n 's/.*program interpreter: \(.*\)]/\1/p')
 shared=$(cd "$name" && echo lib/kettle/shared/*)
 for program in "$name"/libexec/*; do
@@ -68,8 +81,26 @@ for file in $files; do
 	cp "$srcdir/$file" "$name/$file"
 done
 
-rm -f "$archive"
-tar --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | xz -9 >"$archive"
-size=$(stat -c %s "$archive")
-[ "$size" -le $most ] || fail "$archive has $size bytes, more than the $most that it may have; $name shows of what."
-echo "$archive: $size bytes, for the GNU C library from 2.$minor on"
+# packed FOLDER ARCHIVE: packs what FOLDER has.
+packed() {
+	rm -f "$2"
+	tar -C "$1" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | xz -9 >"$2"
+	size=$(stat -c %s "$2")
+	[ "$size" -le $most ] || fail "$2 has $size bytes, more than the $most that it may have."
+	echo "$2: $size bytes, for the GNU C library from 2.$minor on"
+}
+packed . "$archive"
+
+# libcurl and its libraries take more than all the rest, and only plugins that talk to a service need them.
+curl=$(${CC:-cc} -print-file-name=libcurl.so.4)
+if [ -f "$curl" ]; then
+	rm -rf "$name-http"
+	mkdir -p "$name-http/$name/lib/kettle/shared"
+	cp -L "$curl" "$name-http/$name/lib/kettle/shared/"
+	libraries "$name-http/$name" "$curl"
+	chmod 644 "$name-http/$name"/lib/kettle/shared/*
+	strip --strip-unneeded "$name-http/$name"/lib/kettle/shared/*
+	glibc_of "$name-http/$name"/lib/kettle/shared/*
+	packed "$name-http" "${archive%.tar.xz}-http.tar.xz"
+	rm -rf "$name-http"
+fi

@@ -105,12 +105,28 @@ on_timeout(CURLM *multi, long ms, void *arg)
 	return 0;
 }
 
+/* The file of the configuration, or of the library, or, where that is another distribution's, of this system. */
+static const char *
+find_certificates(const struct transfer_context *context)
+{
+	static const char *const systems[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+		"/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+	const char *own = context->curl->version_info(CURLVERSION_NOW)->cainfo;
+	if (context->settings->ca_file)
+		return context->settings->ca_file;
+	for (size_t i = 0; own && access(own, R_OK) != 0 && i < ARRAY_SIZE(systems); i++)
+		if (access(systems[i], R_OK) == 0)
+			return systems[i];
+	return own;
+}
+
 static void
 load(struct http_thread *thread)
 {
 	struct transfer_context *context = &thread->context;
 	if (curl_library_load(&context->curl, &thread->broken) < 0)
 		return;
+	context->certificates = find_certificates(context);
 	context->multi = context->curl->multi_init();
 	if (!context->multi)
 		xalloc_fail();

@@ -174,9 +174,7 @@ set_connection(struct transfer *transfer)
 {
 	const struct http_settings *settings = transfer->context->settings;
 	const struct http_request *request = transfer->request;
-	const char *bundle = settings->ca_file;
-	if (!bundle)
-		bundle = transfer->context->curl->version_info(CURLVERSION_NOW)->cainfo;
+	const char *bundle = transfer->context->certificates;
 	/* A folder of certificates beside the file would be trusted too, and keep the library from remembering the file. */
 	if (bundle) {
 		set_text(transfer, CURLOPT_CAINFO, bundle);

@@ -30,6 +30,7 @@ fi
 files=$(mktemp -d)
 trap 'rm -rf "$files"' EXIT
 cp "$archive" "$here/inside.sh" "$files/"
+cp "${archive%.tar.xz}-http.tar.xz" "$files/http.tar.xz"
 # The plugin that the manual prints.
 awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside { print }' "$here/../../docs/plugins.md" >"$files/fortran.c"
 
