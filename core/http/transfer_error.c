@@ -97,8 +97,9 @@ fail_time(const struct transfer *transfer, const char *server)
 	const struct http_request *request = transfer->request;
 	struct kettle_error *err = &transfer->request->err;
 	bool over = time_monotonic_ns() + UINT64_C(1000000) >= transfer->deadline_ns;
+	/* CONNECT_TIME comes only after TLS where the library tries several addresses at once. */
 	const char *phase = info_offset(transfer, CURLINFO_PRETRANSFER_TIME_T) ? "answer completely"
-						: info_offset(transfer, CURLINFO_CONNECT_TIME_T)   ? "agree on TLS"
+						: info_long(transfer, CURLINFO_PRIMARY_PORT)       ? "agree on TLS"
 																		   : "accept a connection";
 	return kettle_fail(err, KETTLE_EUNAVAIL, "%s did not %s within %u ms.", server, phase,
 		over ? request->total_ms : request->connect_ms);

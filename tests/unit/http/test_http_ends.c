@@ -29,6 +29,9 @@ test_time_outs(void **state)
 	/* A server that takes no connection, and one whose other side is no TLS and says nothing. */
 	struct kettle_http_request full = REQUEST(.url = address("full", "/?secret"), .connect_ms = 200);
 	expect_error(f, &full, "did not accept a connection within 200 ms");
+	struct kettle_http_request mute =
+		REQUEST(.url = address_at("https", "127.0.0.1", "mute", "/?secret"), .connect_ms = 200);
+	expect_error(f, &mute, "did not agree on TLS within 200 ms");
 	struct kettle_http_request refused = REQUEST(.url = "http://127.0.0.1:1/?secret");
 	expect_error(f, &refused, "127.0.0.1:1 cannot be reached: Connection refused");
 	struct kettle_http_request unknown = REQUEST(.url = "http://nowhere.invalid/?secret");
