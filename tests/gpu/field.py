@@ -34,7 +34,7 @@ def works_of(here, section, task, board, brought):
 
 def checked(engine, section, task):
     """Whether Kettle takes it for a task; its language as Kettle says it."""
-    done = engine.run("--json", "task", "check", str(task.folder), limit=20)
+    done = engine.run("--json", "task", "check", str(task.folder), limit=60)
     try:
         answer = json.loads(done.stdout)["tasks"][0]
     except (ValueError, LookupError):
