@@ -107,7 +107,7 @@ static int
 times_fail(const char *text, struct kettle_error *err)
 {
 	return kettle_fail(err, KETTLE_EINVAL,
-		"The deadline \"%.40s\" is not understood: write a date (2026-07-31), a date and time in UTC (2026-07-31 "
+		"The time \"%.40s\" is not understood: write a date (2026-07-31), a date and time in UTC (2026-07-31 "
 		"18:00) "
 		"or a time from now (+30d, +12h, +90m).",
 		text);
@@ -124,7 +124,7 @@ parse_relative(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_
 	if (unit == 0)
 		return times_fail(text, err);
 	if (count > MOST_MS / unit)
-		return kettle_fail(err, KETTLE_EINVAL, "The deadline \"%.40s\" is more than a hundred years away.", text);
+		return kettle_fail(err, KETTLE_EINVAL, "The time \"%.40s\" is more than a hundred years away.", text);
 	*ret_ms = now_ms + count * unit;
 	return 0;
 }
@@ -139,8 +139,9 @@ seconds_of(struct tm *tm)
 	return same && seconds >= 0 ? (int64_t)seconds : -1;
 }
 
-int
-time_parse_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err)
+/* day_ms: what is added to a date without a time. */
+static int
+parse(const char *text, int64_t now_ms, int64_t day_ms, int64_t *ret_ms, struct kettle_error *err)
 {
 	if (*text == '+')
 		return parse_relative(text, now_ms, ret_ms, err);
@@ -153,10 +154,22 @@ time_parse_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct ke
 		return times_fail(text, err);
 	int64_t seconds = seconds_of(&tm);
 	if (seconds < 0)
-		return kettle_fail(err, KETTLE_EINVAL, "The deadline \"%.40s\" names a day that does not exist.", text);
-	/* 0 stands for no deadline. */
-	if (seconds == 0 && !whole_day)
-		return kettle_fail(err, KETTLE_EINVAL, "The deadline \"%.40s\" must be later than 1970-01-01.", text);
-	*ret_ms = whole_day ? seconds * 1000 + DAY_MS - 1 : seconds * 1000;
+		return kettle_fail(err, KETTLE_EINVAL, "The time \"%.40s\" names a day that does not exist.", text);
+	/* 0 stands for none. */
+	if (seconds == 0 && (!whole_day || day_ms == 0))
+		return kettle_fail(err, KETTLE_EINVAL, "The time \"%.40s\" must be later than 1970-01-01.", text);
+	*ret_ms = seconds * 1000 + (whole_day ? day_ms : 0);
 	return 0;
+}
+
+int
+time_parse_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err)
+{
+	return parse(text, now_ms, DAY_MS - 1, ret_ms, err);
+}
+
+int
+time_parse_opening(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err)
+{
+	return parse(text, now_ms, 0, ret_ms, err);
 }

@@ -17,5 +17,7 @@ uint64_t time_monotonic_ns(void);
  * too), "+30d", "+12h", "+90m" from now (at most a hundred years). EINVAL: anything else, and dates that do not exist.
  */
 int time_parse_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
+/* The same of a time at which something begins: a date is its beginning, 00:00 UTC. */
+int time_parse_opening(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
 
 #endif

@@ -21,9 +21,19 @@
 /* Words that a route of KernelBot's API or of a page has in the place of a board's name. */
 static const char *const reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
 	"docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join", "leaderboard",
-	"leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json", "problems", "queue",
-	"ready", "robots.txt", "runner_queue", "runs", "settings", "static", "stats", "submission", "submission_count",
-	"submissions", "submit", "task", "tasks", "template", "token", "tokens", "user", "users", "well-known", NULL};
+	"leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json", "problems", "profile",
+	"queue", "ready", "robots.txt", "runner_queue", "runs", "settings", "static", "stats", "submission",
+	"submission_count", "submissions", "submit", "task", "tasks", "template", "token", "tokens", "user", "users",
+	"well-known", NULL};
+
+static bool
+is_reserved(const char *name)
+{
+	size_t i = 0;
+	while (reserved[i] && strcasecmp(reserved[i], name) != 0)
+		i++;
+	return reserved[i] != NULL;
+}
 
 static int
 check_board_name(const char *name, struct kettle_error *err)
@@ -36,10 +46,9 @@ check_board_name(const char *name, struct kettle_error *err)
 			"`%.80s` is not a valid leaderboard name: a name has 1 to %d letters, digits, `.`, `_` and `-` and begins "
 			"with a letter or digit.",
 			name, BOARD_NAME_MAX);
-	for (size_t i = 0; reserved[i]; i++)
-		if (strcasecmp(reserved[i], name) == 0)
-			return kettle_fail(err, KETTLE_EINVAL,
-				"`%s` cannot be the name of a leaderboard: the word is reserved for addresses.", name);
+	if (is_reserved(name))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`%s` cannot be the name of a leaderboard: the word is reserved for addresses.", name);
 	return 0;
 }
 
@@ -74,7 +83,7 @@ struct new_board {
 	const char *name, *visibility, *code, *jit_cache, *after_deadline;
 	json_t *bundle, *devices;
 	char *description;
-	int64_t deadline_at; /* 0: none */
+	int64_t deadline_at, opens_at; /* 0: none */
 	int64_t id;
 };
 
@@ -95,9 +104,10 @@ insert_board(struct db *db, const struct actor *actor, struct new_board *board, 
 	if (rc == 0)
 		rc = db_exec(db, err,
 			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, visibility, "
-			"code, jit_cache, after_deadline) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8, ?9, ?10)",
-			"ssiiiissss", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
-			board->visibility, board->code, board->jit_cache, board->after_deadline);
+			"code, jit_cache, after_deadline, opens_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8, ?9, "
+			"?10, nullif(?11, 0))",
+			"ssiiiissssi", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
+			board->visibility, board->code, board->jit_cache, board->after_deadline, board->opens_at);
 	board->id = db_last_id(db);
 	return rc < 0 ? rc : add_devices(db, board->id, board->devices, err);
 }
@@ -116,7 +126,7 @@ static int
 check_new(
 	struct db *db, const struct command_env *env, const json_t *args, struct new_board *board, struct kettle_error *err)
 {
-	const char *deadline = member_string(args, "deadline");
+	const char *deadline = member_string(args, "deadline"), *opens = member_string(args, "opens");
 	const char *description = member_string(args, "description");
 	int64_t taken = 0;
 	board->name = member_string(args, "name");
@@ -132,6 +142,10 @@ check_new(
 			"The leaderboard `%s` already exists: delete it first, or choose another name.", board->name);
 	if (rc == 0 && deadline)
 		rc = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
+	if (rc == 0 && opens)
+		rc = board_opening(opens, db->now_ms, &board->opens_at, err);
+	if (rc == 0)
+		rc = board_check_times(board->opens_at, board->deadline_at, err);
 	if (rc == 0)
 		rc = task_check_bundle(env->languages, json_object_get(args, "task"), &board->bundle, err);
 	if (rc < 0)
@@ -143,13 +157,16 @@ check_new(
 	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);
 }
 
-/* The remarks on the task and the deadline. New reference. */
+/* The remarks on the name, the task and the deadline. New reference. */
 static json_t *
-remarks_of(const struct db *db, const json_t *bundle, int64_t deadline_at)
+remarks_of(const struct db *db, const char *name, const json_t *bundle, int64_t deadline_at)
 {
 	json_t *remarks = json_copy(json_object_get(bundle, "remarks"));
 	if (!remarks)
 		remarks = json_array();
+	if (is_reserved(name))
+		(void)json_array_append_new(
+			remarks, json_sprintf("The name `%s` is reserved for addresses: no page on the web can have it.", name));
 	if (deadline_at && deadline_at <= db->now_ms)
 		(void)json_array_append_new(remarks, json_string("The deadline has already passed."));
 	return remarks;
@@ -180,7 +197,7 @@ cmd_board_create(const struct command_call *call, json_t **ret_result, struct ke
 		rc = record_created(call->db, call->actor, &board, object, err);
 	if (rc < 0)
 		return rc;
-	(void)json_object_set_new(object, "remarks", remarks_of(call->db, board.bundle, board.deadline_at));
+	(void)json_object_set_new(object, "remarks", remarks_of(call->db, board.name, board.bundle, board.deadline_at));
 	*ret_result = STEAL(object);
 	return 0;
 }
@@ -192,7 +209,7 @@ static int
 read_change(struct db *db, const struct command_env *env, const json_t *args, struct board_change *change,
 	json_t **ret_bundle, json_t **ret_devices, struct kettle_error *err)
 {
-	const char *deadline = member_string(args, "deadline");
+	const char *deadline = member_string(args, "deadline"), *opens = member_string(args, "opens");
 	const json_t *devices = json_object_get(args, "device"), *task = json_object_get(args, "task");
 	change->description = member_string(args, "description");
 	change->visibility = member_string(args, "visibility");
@@ -201,13 +218,17 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 	change->after_deadline = member_string(args, "after_deadline");
 	change->force = member_true(args, "force");
 	change->set_deadline = deadline != NULL;
-	bool any = deadline || devices || task || change->description || change->visibility || change->code ||
+	change->set_opens = opens != NULL;
+	bool any = deadline || opens || devices || task || change->description || change->visibility || change->code ||
 			   change->jit_cache || change->after_deadline;
 	if (!any)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Nothing to change: give a deadline, devices, a visibility, a code visibility, `jit_cache`, "
+			"Nothing to change: give a deadline, an opening time, devices, a visibility, a code visibility, "
+			"`jit_cache`, "
 			"`after_deadline`, a description or a task.");
 	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
+	if (rc == 0 && opens)
+		rc = board_opening(opens, db->now_ms, &change->opens_at, err);
 	if (rc == 0 && devices)
 		rc = board_pick_devices(env, devices, ret_devices, err);
 	if (rc == 0 && task)
@@ -233,7 +254,7 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 	if (rc < 0)
 		return rc;
 	(void)json_object_set(result, "leaderboard", object);
-	(void)json_object_set_new(result, "remarks", remarks_of(call->db, change.bundle, change.deadline_at));
+	(void)json_object_set_new(result, "remarks", remarks_of(call->db, board.name, change.bundle, change.deadline_at));
 	*ret_result = STEAL(result);
 	return 0;
 }
@@ -265,8 +286,8 @@ show_other(struct db *db, int64_t user, bool practice, const struct board *board
 	}
 	if (rc < 0)
 		return rc;
-	*ret_result =
-		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)request->open);
+	*ret_result = json_pack("{s:O, s:O, s:b, s:I}", "leaderboard", object, "rankings", rankings, "code_open",
+		(int)request->open, "version", (json_int_t)board->version);
 	return 0;
 }
 

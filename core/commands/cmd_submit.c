@@ -47,7 +47,7 @@ struct submit_request {
 	char *note;      /* NULL: none */
 	json_t *capture; /* of a profile; NULL: none */
 	int64_t id;
-	bool practice; /* the deadline has passed */
+	bool practice; /* the board is not open yet, or its deadline has passed */
 };
 
 static void
@@ -332,7 +332,12 @@ static int
 check_deadline(struct submit_request *submit, struct kettle_error *err)
 {
 	char text[TIME_TEXT_SIZE];
-	if (!submit->board.deadline_at || submit->db->now_ms <= submit->board.deadline_at)
+	bool late = member_true(submit->args, "late");
+	if (late && submit->actor->role < RIGHT_ADMIN)
+		return kettle_fail(err, KETTLE_EACCES, "Only admins of the engine may submit after the deadline with `late`.");
+	if (submit->board.unopened)
+		submit->practice = true;
+	if (!board_ended(&submit->board, submit->db->now_ms) || late)
 		return 0;
 	if (submit->board.practice) {
 		submit->practice = true;

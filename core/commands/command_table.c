@@ -17,6 +17,9 @@ static const char *const yes_or_no[] = {"yes", "no", NULL};
 static const char *const completed[] = {"board", "device", "submission", NULL};
 static const char *const kernel_bases[] = {"function", "demangled", "mangled", NULL};
 static const char *const after_deadline[] = {"closed", "practice", NULL};
+#define OPENS_HELP \
+	"when it opens; before that, only its creator and admins see it. A date (its beginning in UTC), a date and time, " \
+	"+30d, +12h, +90m, or none"
 #define AFTER_DEADLINE_HELP \
 	"what happens to submissions after the deadline: refused (closed), or run but not ranked (practice)"
 
@@ -79,6 +82,7 @@ const struct command commands[] = {
 				.help = "the task: a folder with task.yml, a zip of one, or a single reference file"},
 			{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
 				.help = "a date (its end in UTC), a date and time, +30d, +12h, +90m, or none; default: none"},
+			{"opens", ARGUMENT_WHEN, .meta = "WHEN", .help = OPENS_HELP "; default: none"},
 			{DEVICES, .help = "a device to rank on; default: those that the task names, or the only configured one"},
 			{"description", ARGUMENT_STRING, .meta = "TEXT",
 				.help = "what participants read; default: the task's description"},
@@ -94,7 +98,7 @@ const struct command commands[] = {
 		.run = cmd_board_create,
 		.example = "kettle leaderboard create vectoradd --task tasks/vectoradd_cpp --deadline +30d --device CPU",
 		.view = {.sentence = "Created leaderboard {*name} on {gpu_types:and}; deadline " DEADLINE
-							 "{deadline?, {deadline:until}}.{tried@@\n{device}: {said}}"},
+							 "{deadline?, {deadline:until}}{opens?; opens {opens:time}}.{tried@@\n{device}: {said}}"},
 		.details = "The task is stored with the leaderboard; later changes to its folder have no effect. Each device "
 				   "has its own ranking. On the command line, the task's template first runs the tests, once on each "
 				   "free device. The template may fail; a task whose own files fail is refused.",
@@ -104,6 +108,7 @@ const struct command commands[] = {
 		ARGUMENTS({BOARD_NAME},
 			{"deadline", ARGUMENT_WHEN, .meta = "WHEN",
 				.help = "a date (its end in UTC), a date and time, or +30d, +12h, +90m; `none` removes it"},
+			{"opens", ARGUMENT_WHEN, .meta = "WHEN", .help = OPENS_HELP},
 			{DEVICES, .help = "a device to rank on; the devices that you give replace the current ones, and a removed "
 							  "device keeps its scores in case it returns"},
 			{"visibility", ARGUMENT_CHOICE, .choices = visibilities,
@@ -138,10 +143,10 @@ const struct command commands[] = {
 					 SPARE_COLUMN(4, "access", "{visibility=closed?closed}"),
 					 SPARE_COLUMN_CUT(1, "description", "{description:line}")),
 			.empty = "There is no leaderboard; `kettle leaderboard create NAME --task PATH` creates one."},
-		.answer =
-			"`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
-			"\"visibility\", \"code\", \"jit_cache\", \"after_deadline\", \"creator\", \"created\", \"ended\"}]`, by "
-			"name."},
+		.answer = "`[{\"id\", \"name\", \"description\", \"task\", \"deadline\", \"gpu_types\": [device], "
+				  "\"visibility\", \"code\", \"jit_cache\", \"after_deadline\", \"creator\", \"created\", \"opens\", "
+				  "\"ended\", "
+				  "\"version\"}]`, by name. The version grows with every change of what `leaderboard.show` answers."},
 	{"leaderboard.show", "show a leaderboard and its rankings", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "only the ranking of this device; default: all"},
 			{FLAG("mine"), .help = "your own runs instead of each user's best one"},
@@ -163,9 +168,9 @@ const struct command commands[] = {
 		.answer = "`{\"leaderboard\", \"rankings\": [{\"device\", \"count\", \"entries\": [{\"rank\", \"user_id\", "
 				  "\"user_name\", \"submission_id\", \"submission_name\", \"submission_time\", \"submission_score\": "
 				  "seconds, \"low\", \"high\", \"close\": whether the gap to the entry above is within the error, "
-				  "\"close\": whether the gap to the entry above is within the error, \"gpu_type\", "
+				  "\"gpu_type\", "
 				  "\"leaderboard_name\"}]}], "
-				  "\"code_open\"}`; on the command "
+				  "\"code_open\", \"version\": grows with every change of this answer}`; on the command "
 				  "line with --json all entries in one array."},
 	{"leaderboard.trend", "show the best scores over time", .right = RIGHT_ANYBODY, .kind = COMMAND_READ, .slow = true,
 		ARGUMENTS({BOARD_NAME}, {DEVICE, .help = "only for this device; default: all"},
@@ -307,17 +312,18 @@ const struct command commands[] = {
 				.help =
 					"a device to run on; default: what the file's header says, or the only device of the leaderboard"},
 			{"note", ARGUMENT_STRING, .meta = "TEXT", .help = "a note to yourself, of at most 500 characters"}, CAPTURE,
-			{NO_WAIT}),
+			{FLAG("late"), .help = "for admins: also after the deadline, in the ranking"}, {NO_WAIT}),
 		.run = cmd_submit, .add = add_submit_stays,
 		.example = "kettle submit submission.cpp --leaderboard vectoradd --mode ranked",
 		.details = "A ranked submission runs the tests, the benchmarks and the ranked benchmarks, then the same again "
 				   "with a secret seed; it counts if everything passes.",
-		.answer =
-			"`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
-			"number of the event, \"stays\": whether a server goes on with it, \"practice\": true after the deadline, "
-			"\"remarks\": about directives that were not "
-			"read}`; on the command line, which "
-			"waits, what `submission.show` answers."},
+		.answer = "`{\"id\", \"leaderboard\", \"mode\", \"devices\", \"jobs\": [{\"job\", \"device\"}], \"seq\": "
+				  "number of the event, \"stays\": whether a server goes on with it, \"practice\": whether it is "
+				  "outside of the "
+				  "ranking, after the deadline or before the leaderboard opens, "
+				  "\"remarks\": about directives that were not "
+				  "read}`; on the command line, which "
+				  "waits, what `submission.show` answers."},
 	{"submission.list", "list submissions, newest first", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({"leaderboard", ARGUMENT_BOARD, .positional = true, .meta = "NAME",
 					  .help = "only those on this leaderboard"},

@@ -12,7 +12,7 @@ struct transfer_context {
 	const struct curl_library *curl;
 	CURLM *multi;
 	const struct http_settings *settings;
-	const char *certificates; /* file of the certificates that are trusted, or NULL: what the library has built in */
+	const char *certificates;   /* file of the certificates that are trusted, or NULL: what the library has built in */
 	CURL *spare[HTTP_OPEN_MAX]; /* handles to be used again */
 	size_t spares;
 };

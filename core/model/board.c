@@ -16,8 +16,8 @@
 
 /* ?2: admin, ?3: user */
 #define MAY_SEE \
-	"(?2 OR b.visibility = 'public' OR b.creator = ?3 OR EXISTS (SELECT 1 FROM access a WHERE a.leaderboard = b.id " \
-	"AND a.user = ?3)) "
+	"(?2 OR b.creator = ?3 OR NOT " DB_UNOPENED " AND (b.visibility = 'public' OR EXISTS (SELECT 1 FROM access a " \
+	"WHERE a.leaderboard = b.id AND a.user = ?3))) "
 
 static int64_t
 is_admin(const struct actor *actor)
@@ -54,6 +54,7 @@ read_board(void *arg, sqlite3_stmt *row)
 	board->version = sqlite3_column_int64(row, 7);
 	board->own = sqlite3_column_int64(row, 8);
 	board->practice = sqlite3_column_int(row, 9);
+	board->unopened = sqlite3_column_int(row, 10);
 	return 1;
 }
 
@@ -85,8 +86,8 @@ board_find(
 	struct board board = {0};
 	int rc = db_query(db, err, read_board, &board,
 		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own, "
-		"b.after_deadline = 'practice' FROM leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name "
-		"= ?",
+		"b.after_deadline = 'practice', " DB_UNOPENED " FROM leaderboards b JOIN board_versions v ON v.leaderboard = "
+		"b.id WHERE b.name = ?",
 		"s", name);
 	if (rc == 1)
 		*ret_board = board;
@@ -117,6 +118,8 @@ int
 board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err)
 {
 	int64_t sees = 0;
+	if (board->unopened && !board_owns(actor, board))
+		return fail_board_unknown(db, actor, board->name, err);
 	if (!board->closed)
 		return 0;
 	int rc = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " MAY_SEE "AND b.id = ?1", "iii",
@@ -163,6 +166,28 @@ board_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_
 }
 
 int
+board_opening(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err)
+{
+	if (strcasecmp(text, "none") != 0)
+		return time_parse_opening(text, now_ms, ret_ms, err);
+	*ret_ms = 0;
+	return 0;
+}
+
+int
+board_check_times(int64_t opens_at, int64_t deadline_at, struct kettle_error *err)
+{
+	char opens[TIME_TEXT_SIZE], deadline[TIME_TEXT_SIZE];
+	if (!opens_at || !deadline_at || opens_at < deadline_at)
+		return 0;
+	time_text(opens_at, opens);
+	time_text(deadline_at, deadline);
+	return kettle_fail(err, KETTLE_EINVAL,
+		"The leaderboard would open on %.10s %.5s UTC, which is not before its deadline, %.10s %.5s UTC.", opens,
+		opens + 11, deadline, deadline + 11);
+}
+
+int
 board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err)
 {
 	if (board_owns(actor, board))
@@ -184,6 +209,8 @@ board_find_owned(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
 	int rc = board_find(db, actor, name, ret_board, err);
+	if (rc == 0 && ret_board->unopened && !board_owns(actor, ret_board))
+		return fail_board_unknown(db, actor, name, err);
 	return rc < 0 ? rc : board_check_owner(actor, ret_board, err);
 }
 
@@ -306,27 +333,30 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 	return 0;
 }
 
-#define OBJECT \
+/* WITH: further columns. */
+#define OBJECT(with) \
 	"SELECT b.id, b.name, b.description, json_extract(t.bundle_json, '$.task') AS task_json, b.deadline_at AS " \
 	"deadline_iso, (SELECT json_group_array(device) FROM (SELECT device FROM leaderboard_devices d WHERE " \
 	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, b.jit_cache, " \
-	"b.after_deadline, " \
-	"u.name AS creator, " \
-	"b.created_at AS created_iso, coalesce(b.deadline_at < ?1, 0) AS ended_bool FROM leaderboards b JOIN tasks t ON " \
+	"b.after_deadline, u.name AS creator, b.created_at AS created_iso, b.opens_at AS opens_iso, " \
+	"coalesce(b.deadline_at < ?1, 0) AS ended_bool" with " FROM leaderboards b JOIN tasks t ON " \
 	"t.id = b.task JOIN users u ON u.id = b.creator "
 
 int
 board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err)
 {
-	return db_object(db, ret_object, err, OBJECT "WHERE b.id = ?2", "ii", db->now_ms, leaderboard);
+	return db_object(db, ret_object, err, OBJECT("") "WHERE b.id = ?2", "ii", db->now_ms, leaderboard);
 }
 
 int
 board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err)
 {
 	return db_array(db, ret_boards, err,
-		OBJECT "WHERE " MAY_SEE "AND (?4 OR b.deadline_at IS NULL OR b.deadline_at >= ?1) ORDER BY b.name", "iiii",
-		db->now_ms, is_admin(actor), user_of(actor), (int64_t)all);
+		OBJECT(", (SELECT version FROM board_versions WHERE leaderboard = b.id) AS version") "WHERE " MAY_SEE
+																							 "AND (?4 OR b.deadline_at "
+																							 "IS NULL OR b.deadline_at "
+																							 ">= ?1) ORDER BY b.name",
+		"iiii", db->now_ms, is_admin(actor), user_of(actor), (int64_t)all);
 }
 
 int

@@ -20,6 +20,7 @@ struct board {
 	int64_t own;         /* of that, without the rankings */
 	char name[BOARD_NAME_MAX + 1];
 	bool closed;   /* for those with access alone */
+	bool unopened; /* its opening time is still to come: for its creator and admins alone */
 	bool practice; /* submissions after its deadline are run, outside of its rankings; else they are refused */
 	enum board_code code;
 };
@@ -35,7 +36,8 @@ int board_find_owned(
 /* The language of its task; "": it names none. */
 int board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
-/* EACCES: it is closed and the actor is neither its creator nor an admin nor has joined it. */
+/* EACCES: it is closed and the actor is neither its creator nor an admin nor has joined it. ENOENT, as if there were none: it is
+ * not open yet, and the actor is neither its creator nor an admin. */
 int board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err);
 /* EACCES: the actor is neither its creator nor an admin. */
 int board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err);
@@ -47,6 +49,10 @@ bool board_ended(const struct board *board, int64_t now_ms);
 bool board_code_open(const struct board *board, int64_t now_ms);
 /* A deadline as people write it (times.h), or "none": 0. EINVAL. */
 int board_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
+/* The same of an opening time. */
+int board_opening(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
+/* EINVAL: both are set (not 0), and it would not open before its deadline. */
+int board_check_times(int64_t opens_at, int64_t deadline_at, struct kettle_error *err);
 /* Its devices in their order, as an array of names. New reference. */
 int board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err);
 /* The same, or of them the one that is the word without case; word may be NULL. EINVAL: it has none of that name. */
@@ -73,7 +79,7 @@ json_t *board_configured(const struct command_env *env);
 char *board_join(const json_t *names);
 /*
  * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code",
- * "jit_cache", "after_deadline", "creator", "created", "ended"}.
+ * "jit_cache", "after_deadline", "creator", "created", "opens", "ended"}.
  */
 int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err);
 /*
@@ -82,7 +88,8 @@ int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct
  */
 int board_names(struct db *db, const struct actor *actor, const char *prefix, int64_t limit, json_t **ret_boards,
 	struct kettle_error *err);
-/* Those that the actor may see, by name; all: the ended ones too. */
+/* Those that the actor may see, by name, each with "version", which grows with every change of what the board shows; all: the
+ * ended ones too. */
 int board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err);
 
 #endif

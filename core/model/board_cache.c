@@ -159,8 +159,8 @@ read_answer(struct db *db, const struct board *board, const char *word, struct c
 		rc = read_pages(db, answer, devices, before, rankings, err);
 	if (rc < 0)
 		return rc;
-	answer->result =
-		json_pack("{s:O, s:O, s:b}", "leaderboard", object, "rankings", rankings, "code_open", (int)answer->open);
+	answer->result = json_pack("{s:O, s:O, s:b, s:I}", "leaderboard", object, "rankings", rankings, "code_open",
+		(int)answer->open, "version", (json_int_t)answer->version);
 	return 0;
 }
 

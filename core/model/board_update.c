@@ -55,8 +55,7 @@ board_update_load(struct update *update, struct kettle_error *err)
 	update->differs = json_array();
 	int rc = db_object(update->db, &update->row, err,
 		"SELECT b.description, b.visibility, b.code, b.jit_cache, b.after_deadline, coalesce(b.deadline_at, 0) AS "
-		"deadline_at, "
-		"b.counts_from, b.task, "
+		"deadline_at, coalesce(b.opens_at, 0) AS opens_at, b.counts_from, b.task, "
 		"t.run_hash, t.content_hash, json_extract(t.bundle_json, '$.task.description') AS task_description, (SELECT "
 		"count(*) FROM best WHERE leaderboard = b.id) AS ranked, (SELECT count(*) FROM submissions s JOIN jobs j ON "
 		"j.submission = s.id WHERE s.leaderboard = b.id AND j.done_at IS NULL) AS open FROM leaderboards b JOIN tasks "
@@ -164,6 +163,8 @@ board_update_compare(struct update *update, struct kettle_error *err)
 		note(update->changes, "jit_cache");
 	if (differs(update, "after_deadline", change->after_deadline))
 		note(update->changes, "after_deadline");
+	if (change->set_opens && change->opens_at != member_int(update->row, "opens_at"))
+		note(update->changes, "opens");
 	if (differs(update, "description", update->description))
 		note(update->changes, "description");
 	return 0;
@@ -259,20 +260,22 @@ store_devices(struct update *update, struct kettle_error *err)
 	return rc;
 }
 
-/* What the board says of itself. A deadline in the future takes back that the end was announced. */
+/* What the board says of itself. A deadline or an opening time in the future takes back that it was announced, and a new task
+ * that the old one's fault was. */
 static int
 store_row(struct update *update, struct kettle_error *err)
 {
 	const struct board_change *change = update->change;
 	int64_t deadline = change->set_deadline ? change->deadline_at : member_int(update->row, "deadline_at");
+	int64_t opens = change->set_opens ? change->opens_at : member_int(update->row, "opens_at");
 	return db_exec(update->db, err,
 		"UPDATE boards SET description = ?1, visibility = coalesce(?2, visibility), code = coalesce(?3, code), "
 		"jit_cache = coalesce(?7, jit_cache), after_deadline = coalesce(?8, after_deadline), deadline_at = nullif(?4, "
-		"0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN "
-		"NULL ELSE ended_at END, updated_at = "
-		"?5 WHERE id = ?6",
-		"sssiiiss", update->description, change->visibility, change->code, deadline, update->db->now_ms,
-		update->board->id, change->jit_cache, change->after_deadline);
+		"0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN NULL ELSE ended_at END, opens_at = nullif(?9, 0), opened_at = "
+		"CASE WHEN ?9 > ?5 THEN NULL ELSE opened_at END, fault_at = CASE WHEN ?10 THEN NULL ELSE fault_at END, "
+		"updated_at = ?5 WHERE id = ?6",
+		"sssiiissii", update->description, change->visibility, change->code, deadline, update->db->now_ms,
+		update->board->id, change->jit_cache, change->after_deadline, opens, (int64_t)update->new_task);
 }
 
 static int
@@ -308,6 +311,9 @@ board_update(struct db *db, const struct actor *actor, const struct board *board
 {
 	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
 	int rc = board_update_compare(&update, err);
+	if (rc == 0 && (change->set_deadline || change->set_opens))
+		rc = board_check_times(change->set_opens ? change->opens_at : member_int(update.row, "opens_at"),
+			change->set_deadline ? change->deadline_at : member_int(update.row, "deadline_at"), err);
 	if (rc == 0 && update.leaves_scores && !change->force)
 		rc = board_update_refuse(&update, err);
 	if (rc == 0 && json_array_size(update.changes) > 0)

@@ -11,15 +11,16 @@ struct board_change {
 	const json_t *devices; /* as board_pick_devices returns them, at least one */
 	const char *description;
 	const char *visibility, *code, *jit_cache, *after_deadline; /* as the schema has them */
-	bool set_deadline;
-	int64_t deadline_at; /* ms since 1970; 0: none */
-	bool force;          /* also what leaves the scores so far behind */
+	bool set_deadline, set_opens;
+	int64_t deadline_at, opens_at; /* ms since 1970; 0: none */
+	bool force;                    /* also what leaves the scores so far behind */
 };
 
 /*
  * What a change does:
  *   {"changes": what becomes another, of "task", "deadline", "devices", "visibility", "code", "jit_cache",
- *    "after_deadline", "description", in this order, "differs": the files and keys of the task on which a run depends that become others, "scores": "kept" or
+ *    "after_deadline", "opens", "description", in this order, "differs": the files and keys of the task on which a run
+ *    depends that become others, "scores": "kept" or
  *    "left" (they count no more: the rankings begin anew), "ranked": how many places the rankings have, "open": how many
  *    jobs are queued or running; they end on the version of the task on which they were submitted}
  * A board whose description was its task's gets the new task's. Only what a run depends on (task.h) leaves scores
@@ -29,7 +30,7 @@ int board_update_plan(struct db *db, const struct board *board, const struct boa
 	struct kettle_error *err);
 /*
  * Does it, in the transaction at hand, with the event leaderboard.updated where anything changed. ECONFLICT: it would
- * leave scores behind, and force is not set; the sentence says what differs. *ret_plan is board_update_plan's answer,
+ * leave scores behind, and force is not set; EINVAL: it would open after its deadline; the sentence says what differs. *ret_plan is board_update_plan's answer,
  * with "counts_from": the number from which submissions count. Does not check that the actor may.
  */
 int board_update(struct db *db, const struct actor *actor, const struct board *board, const struct board_change *change,

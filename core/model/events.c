@@ -39,12 +39,14 @@ add_event(void *arg, sqlite3_stmt *row)
 	return json_array_append_new(arg, db_event_object(row)) < 0 ? KETTLE_EIO : 0;
 }
 
-/* A board that has gone is as visible as it was; one that is there as it is now. */
+/* A board that has gone is as visible as it was; one that is there as it is now, and its creator's alone until it opens. */
 #define VISIBLE \
-	"(?1 OR user IS ?2 AND scope <> 'a' OR scope = 'p' AND CASE coalesce((SELECT visibility FROM leaderboards WHERE " \
-	"id = events.leaderboard), CASE WHEN closed THEN 'closed' ELSE 'public' END) WHEN 'public' THEN 1 ELSE EXISTS " \
-	"(SELECT 1 FROM access WHERE access.leaderboard = events.leaderboard AND access.user = ?2) OR EXISTS (SELECT 1 " \
-	"FROM leaderboards WHERE id = events.leaderboard AND creator = ?2) END) "
+	"(?1 OR user IS ?2 AND scope <> 'a' OR scope = 'p' AND (CASE coalesce((SELECT iif(" DB_UNOPENED ", 'unopened', " \
+	"visibility) FROM leaderboards WHERE id = events.leaderboard), iif(closed, 'closed', 'public')) WHEN 'public' " \
+	"THEN " \
+	"1 WHEN 'closed' THEN EXISTS (SELECT 1 FROM access WHERE access.leaderboard = events.leaderboard AND access.user " \
+	"= " \
+	"?2) ELSE 0 END OR EXISTS (SELECT 1 FROM leaderboards WHERE id = events.leaderboard AND creator = ?2))) "
 #define SELECT "SELECT " DB_EVENT_COLUMNS " FROM events WHERE "
 #define REST " AND " VISIBLE "ORDER BY seq LIMIT ?4"
 

@@ -20,8 +20,13 @@
  *                              "deadline": ISO or null, "devices": [name], "visibility"}
  * leaderboard.limited    p     {"name", "category" (null: both), "device" (null: all together), "per_hour" (null: removed)}
  * leaderboard.joined     u     {"name"}
- * leaderboard.faulty     u     {"job", "device", "mode", "error"}: a job ended by a fault of the task; the user is the
- *                              board's creator, not the submission's owner
+ * leaderboard.opened     p     {"name", "deadline": ISO or null}: its opening time has come, once
+ * leaderboard.ended      p     {"name", "deadline", "devices": [{"device", "podium": as below}]}: its deadline has passed and its
+ *                              last ranked submission is done, once
+ * leaderboard.podium     p     {"device", "came": [row], "went": [row], "before": [row], "podium": [row]}: the first three have
+ *                              changed, or their places; a row is {"rank", "user", "user_name", "submission", "score"}
+ * leaderboard.fault      u     {"job", "device", "mode", "error"}: a job ended by a fault of the task, the first one since
+ *                              a job passed or the task changed; the user is the board's creator, not the submission's owner
  * leaderboard.deleted    p     {"name", "submissions": how many, "jobs": [{"job", "device", "submission"}] that were open}
  * submission.accepted    u     {"mode", "file_name", "jobs": [{"job", "device"}]}
  * submission.cancelled   u     {"jobs": [{"job", "device", "attempt"}] that were open}; submission.done follows
@@ -35,10 +40,7 @@
  * job.requeued           u     {"job", "device", "attempt", "spared", "reason"}
  * job.done               u     {"job", "device", "mode", "state", "score", "low", "high", "error", "rank", "of",
  *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of theirs}
- * rank.changed           p     {"device", "before": rank or null, "after": rank or null, "score", "previous_score", "job",
- *                              "displaced": {"user", "user_name", "score", "rank"} or null: who held the place on the
- *                              podium, "podium": [{"rank", "user", "user_name", "submission", "score"}] or null when the
- *                              first three are as before}
+ * rank.changed           p     {"device", "before": rank or null, "after": rank or null, "score", "previous_score", "job"}
  * invite.created         a     {"leaderboards": [name], "count"}; codes are in no event
  * invite.revoked         a     {"leaderboards": [name], "was_claimed"}; the user is who had claimed it
  * device.disabled           a     {"device", "unit", "reason"}: nothing runs there until it is brought back

@@ -24,7 +24,8 @@ static const struct table {
 } tables[] = {
 	{"leaderboards",
 		"SELECT b.id, b.name, b.description, u.name AS creator, b.created_at AS created_iso, b.deadline_at AS "
-		"deadline_iso, b.visibility, b.code, b.jit_cache, b.after_deadline, (SELECT json_group_array(device) FROM "
+		"deadline_iso, b.visibility, b.code, b.jit_cache, b.after_deadline, b.opens_at AS opens_iso, (SELECT "
+		"json_group_array(device) FROM "
 		"leaderboard_devices d "
 		"WHERE "
 		"d.leaderboard = b.id) AS devices_json, t.name AS task, t.content_hash AS task_hash FROM leaderboards b JOIN "

@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "model/artifact.h"
 #include "model/blobs.h"
+#include "model/board_life.h"
 #include "model/ranking.h"
 #include "model/settings.h"
 
@@ -288,16 +289,13 @@ end_rerun(struct db *db, const struct job *job, enum verdict_state state, struct
 static int
 tell_creator(struct db *db, const struct job *job, const struct verdict *verdict, struct kettle_error *err)
 {
-	int64_t creator = 0;
+	if (verdict->state == VERDICT_PASSED)
+		return board_life_works(db, job->leaderboard, err);
 	if (!verdict->blame || strcmp(verdict->blame, "task") != 0)
 		return 0;
-	int rc = db_int(
-		db, &creator, err, "SELECT coalesce((SELECT creator FROM boards WHERE id = ?), 0)", "i", job->leaderboard);
-	if (rc < 0 || creator == 0)
-		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:I, s:s, s:s, s:s?}", "job", (json_int_t)job->id, "device", job->device,
 		"mode", job->mode, "error", verdict_message(&verdict->why));
-	return db_event(db, "leaderboard.faulty", 'u', job->leaderboard, job->submission, creator, data, err);
+	return board_life_fault(db, job->leaderboard, job->submission, data, err);
 }
 
 /* Whatever ends a job: its row, the ranking, the events, the submission. */

@@ -72,7 +72,7 @@ int jobs_requeue(struct db *db, int64_t job, int64_t attempt, enum requeue_cause
 	bool *ret_queued, struct kettle_error *err);
 /*
  * running → ended, with this verdict. In the same transaction: runs, artifacts, best table, submission's state,
- * events job.done, rank.changed, leaderboard.faulty (a fault of the task), submission.done (when it was the last). A rerun
+ * events job.done, rank.changed, leaderboard.podium, leaderboard.fault, submission.done (when it was the last). A rerun
  * takes the place of the job before it.
  * Of a secret run mode, passed and score are stored and nothing else. ECONFLICT: not its attempt any more; nothing is
  * stored.

@@ -119,29 +119,53 @@ ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 }
 
 /* The first three, by the order of a page; with ties there may be more of one rank, but never more than three rows. */
-static int
-podium(struct db *db, const struct entry *entry, json_t **ret_podium, struct kettle_error *err)
+int
+ranking_podium(struct db *db, int64_t leaderboard, const char *device, json_t **ret_podium, struct kettle_error *err)
 {
 	return db_array(db, ret_podium, err,
 		"SELECT rank() OVER (ORDER BY score) AS rank, user, user_name, submission, score FROM (SELECT best.user AS "
 		"user, name AS user_name, submission, score FROM best JOIN users ON users.id = best.user WHERE leaderboard = ? "
 		"AND device = ? ORDER BY score, submission LIMIT ?) ORDER BY score, submission",
-		"isi", entry->leaderboard, entry->device, (int64_t)RANKING_PODIUM);
+		"isi", leaderboard, device, (int64_t)RANKING_PODIUM);
 }
 
-/* Who was on the podium at the rank that is taken now; borrowed. */
+/* The rows of a podium whose users are not on the other one. New reference. */
 static json_t *
-holder(const json_t *before, const struct entry *entry, const struct ranking_change *change)
+only_on(const json_t *podium, const json_t *other)
 {
-	size_t i;
-	json_t *row;
-	if (change->after.rank == 0 || change->after.rank > RANKING_PODIUM || change->after.rank == change->before.rank)
-		return NULL;
-	json_array_foreach(before, i, row) {
-		if (member_int(row, "rank") == change->after.rank && member_int(row, "user") != entry->user)
-			return row;
+	json_t *rows = json_array(), *row, *on_other;
+	size_t i, j;
+	json_array_foreach(podium, i, row) {
+		bool there = false;
+		json_array_foreach(other, j, on_other)
+			there = there || member_int(on_other, "user") == member_int(row, "user");
+		if (!there)
+			(void)json_array_append(rows, row);
 	}
-	return NULL;
+	return rows;
+}
+
+/* Whether the same users have the same ranks on both. */
+static bool
+same_places(const json_t *before, const json_t *after)
+{
+	size_t count = json_array_size(after);
+	bool same = json_array_size(before) == count;
+	for (size_t i = 0; i < count && same; i++) {
+		const json_t *was = json_array_get(before, i), *is = json_array_get(after, i);
+		same = member_int(was, "user") == member_int(is, "user") && member_int(was, "rank") == member_int(is, "rank");
+	}
+	return same;
+}
+
+static int
+write_podium(struct db *db, const struct entry *entry, json_t *before, json_t *after, struct kettle_error *err)
+{
+	if (same_places(before, after))
+		return 0;
+	AUTO_JSON json_t *data = json_pack("{s:s, s:o, s:o, s:O, s:O}", "device", entry->device, "came",
+		only_on(after, before), "went", only_on(before, after), "before", before, "podium", after);
+	return db_event(db, "leaderboard.podium", 'p', entry->leaderboard, 0, 0, data, err);
 }
 
 static json_t *
@@ -157,18 +181,16 @@ score_or_null(const struct ranking_position *position)
 }
 
 static int
-write_event(struct db *db, const struct entry *entry, const struct ranking_change *change, const json_t *before,
-	json_t *after, struct kettle_error *err)
+write_event(struct db *db, const struct entry *entry, const struct ranking_change *change, struct kettle_error *err)
 {
-	bool same = (!before && !after) || json_equal(before, after);
-	if (same && change->before.rank == change->after.rank)
+	bool score = change->before.rank && change->after.rank && change->before.score != change->after.score &&
+				 change->after.rank <= RANKING_PODIUM;
+	if (!score && change->before.rank == change->after.rank)
 		return 0;
 	const struct ranking_position *position = change->after.rank ? &change->after : &change->before;
-	json_t *displaced = holder(before, entry, change);
-	AUTO_JSON json_t *data = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:O?, s:O?}", "device", entry->device, "before",
+	AUTO_JSON json_t *data = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I}", "device", entry->device, "before",
 		rank_or_null(&change->before), "after", rank_or_null(&change->after), "score", score_or_null(&change->after),
-		"previous_score", score_or_null(&change->before), "job", (json_int_t)position->job, "displaced", displaced,
-		"podium", same ? NULL : after);
+		"previous_score", score_or_null(&change->before), "job", (json_int_t)position->job);
 	return db_event(db, "rank.changed", 'p', entry->leaderboard, position->submission, entry->user, data, err);
 }
 
@@ -212,14 +234,16 @@ apply(struct db *db, const struct entry *entry, struct ranking_change *change, s
 	bool touches = false;
 	int rc = touches_podium(db, entry, change, &touches, err);
 	if (rc == 0 && touches)
-		rc = podium(db, entry, &before, err);
+		rc = ranking_podium(db, entry->leaderboard, entry->device, &before, err);
 	if (rc == 0)
 		rc = store_entry(db, entry, err);
 	if (rc == 0)
 		rc = ranking_of(db, entry->leaderboard, entry->device, entry->user, &change->after, err);
 	if (rc == 0 && touches)
-		rc = podium(db, entry, &after, err);
-	return rc < 0 ? rc : write_event(db, entry, change, before, after, err);
+		rc = ranking_podium(db, entry->leaderboard, entry->device, &after, err);
+	if (rc == 0)
+		rc = write_event(db, entry, change, err);
+	return rc < 0 || !touches ? rc : write_podium(db, entry, before, after, err);
 }
 
 int

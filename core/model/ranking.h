@@ -28,7 +28,8 @@ struct ranking_change {
 
 /*
  * A job has passed: takes it as its user's best if it is better than what there is and counts. Writes rank.changed
- * where the rank or the podium changed. ret_change may be NULL.
+ * where the rank changed, or the score of one of the first three, and leaderboard.podium where their places did. ret_change may
+ * be NULL.
  */
 int ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, struct kettle_error *err);
 /* Recomputes a user's (0: every user's) entry of a board's device (NULL: all), with rank.changed where it moved. */
@@ -41,6 +42,12 @@ int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err
 /* A user's place; all 0 without one. */
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_position *ret_position, struct kettle_error *err);
+/*
+ * [{"rank", "user", "user_name", "submission", "score"}]: the first three, by the order of a page; with ties there may be
+ * more of one rank, but never more than three rows. New reference.
+ */
+int ranking_podium(
+	struct db *db, int64_t leaderboard, const char *device, json_t **ret_podium, struct kettle_error *err);
 /*
  * A page of one user alone, as ranking_page.h says it without "close": all of their runs that count or could, best
  * first; only the one in the ranking has a rank. New reference.

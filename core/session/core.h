@@ -97,7 +97,8 @@ struct core {
 	struct store *store;
 	struct engine *engine;
 	struct server *server;
-	struct event_feed *feed; /* a server's: events for its frontends */
+	struct event_feed *feed;         /* a server's: events for its frontends */
+	struct board_clock *board_clock; /* a server's: when leaderboards open and end */
 	struct client *client;
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */

@@ -87,6 +87,16 @@ int event_feed_done(const struct core_host *host, int64_t seq);
 /* After the store has closed, and with it what was under way. NULL is allowed. */
 void event_feed_free(struct event_feed *feed);
 
+/* board_clock.c */
+/* Tells from now on when leaderboards open and end. */
+struct board_clock *board_clock_start(struct core *core);
+/* A stored event. NULL is allowed, also below. */
+void board_clock_event(struct board_clock *clock, const struct event *event);
+/* Nothing more begins. */
+void board_clock_stop(struct board_clock *clock);
+/* After the store has closed, and with it what was under way. */
+void board_clock_free(struct board_clock *clock);
+
 /* server.c */
 int server_listen(struct core *core, struct server **ret_server, struct kettle_error *err);
 /* Answers what it took, sends "bye" to all connections, and closes: clients keep the calls that it did not take. */

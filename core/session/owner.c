@@ -31,6 +31,7 @@ on_events(void *arg, const json_t *events)
 		const struct event read = event_read(event);
 		if (core->engine)
 			engine_event(core->engine, &read);
+		board_clock_event(core->board_clock, &read);
 		core_publish(core, event);
 		submission = submission || strcmp(read.kind, "submission.deleted") == 0;
 		board = board || strcmp(read.kind, "leaderboard.deleted") == 0;
@@ -113,8 +114,10 @@ owner_start(struct core *core, struct kettle_error *err)
 	};
 	spool_sweep_wake(maintenance);
 	board_purge_wake(maintenance);
-	if (core->setup.stays)
+	if (core->setup.stays) {
 		garbage_collector_start(maintenance);
+		core->board_clock = board_clock_start(core);
+	}
 	return 0;
 }
 
@@ -133,6 +136,7 @@ store_closed(void *arg)
 	struct core *core = arg;
 	subscriptions_stop(core);
 	event_feed_free(STEAL(core->feed));
+	board_clock_free(STEAL(core->board_clock));
 	close(STEAL_FD(core->lock_fd));
 	core->ended = true;
 	maintenance_wait(&core->maintenance, maintenance_idle, core);
@@ -156,6 +160,7 @@ engine_stopped(void *arg)
 	core->maintenance.closing = true;
 	engine_free(STEAL(core->engine));
 	event_feed_stop(core->feed);
+	board_clock_stop(core->board_clock);
 	garbage_collector_stop(&core->maintenance);
 	server_close(core->server, server_closed, core);
 }

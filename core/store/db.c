@@ -457,7 +457,8 @@ db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64
 	const char text[2] = {scope, '\0'};
 	const int64_t ids[3] = {leaderboard, submission, user};
 	int rc = db_query(db, err, read_names, &names,
-		"SELECT coalesce((SELECT visibility = 'closed' FROM leaderboards WHERE id = ?1), 0), (SELECT name FROM "
+		"SELECT coalesce((SELECT visibility = 'closed' OR " DB_UNOPENED
+		" FROM leaderboards WHERE id = ?1), 0), (SELECT name FROM "
 		"leaderboards WHERE id = ?1), (SELECT name FROM users WHERE id = ?2)",
 		"ii", leaderboard, user);
 	if (rc > 0)

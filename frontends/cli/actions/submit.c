@@ -29,7 +29,7 @@ say_accepted(const struct term *term, int64_t id, const json_t *result)
 	size_t i;
 	const json_t *remark;
 	fprintf(term->out, "Accepted submission %lld%s.\n", (long long)id,
-		member_true(result, "practice") ? " as practice: the deadline has passed, so it is not ranked" : "");
+		member_true(result, "practice") ? " as practice, outside of the ranking" : "");
 	json_array_foreach(json_object_get(result, "remarks"), i, remark) {
 		term_put(term, STYLE_YELLOW, "Remark: ");
 		term_sanitize(term->out, json_string_value(remark), 0);

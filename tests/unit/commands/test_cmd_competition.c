@@ -43,7 +43,7 @@ test_bad_files(void **state)
 	expect_file("name: x\nproblems:\n  - {directory: a, name: a}\n  - {directory: b, name: A}\n",
 		"set.yaml:4:26: two problems are called `A`; each needs a name of its own.");
 	expect_file("name: x\nproblems:\n  - directory: a\n    name: a\n    deadline: 2026-02-30\n",
-		"set.yaml:5:15: The deadline \"2026-02-30\" names a day that does not exist.");
+		"set.yaml:5:15: The time \"2026-02-30\" names a day that does not exist.");
 	expect_file("name: x\ndeadline: +30d\nproblems: []\n",
 		"set.yaml:2:11: The deadline \"+30d\" would change with every "
 		"sync: write a date (2026-07-31), with a time in UTC "

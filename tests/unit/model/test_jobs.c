@@ -233,8 +233,8 @@ test_faulty(void **state)
 		json_pack("{s:s, s:s, s:s}", "state", "error", "blame", "task", "error", "The task is at fault: no.");
 	call.json = verdict;
 	assert_int_equal(fixture_write(&c.f, finish_op, &call, NULL), 0);
-	const json_t *event = fixture_event(&c.f, "leaderboard.faulty");
-	assert_int_equal(fixture_events(&c.f, "leaderboard.faulty"), 1);
+	const json_t *event = fixture_event(&c.f, "leaderboard.fault");
+	assert_int_equal(fixture_events(&c.f, "leaderboard.fault"), 1);
 	assert_string_equal(commands_text(event, "user_name"), "owner");
 	assert_string_equal(commands_text(event, "leaderboard_name"), "board");
 	assert_string_equal(commands_text(event, "scope"), "u");
@@ -257,7 +257,7 @@ test_finish_once(void **state)
 	conflict(finish_op, &call);
 	conflict(requeue_op, &call);
 	assert_int_equal(fixture_events(&c.f, "job.done"), 1);
-	assert_int_equal(fixture_events(&c.f, "leaderboard.faulty"), 0);
+	assert_int_equal(fixture_events(&c.f, "leaderboard.fault"), 0);
 	assert_int_equal(fixture_events(&c.f, "submission.done"), 1);
 	const json_t *data = commands_at(fixture_event(&c.f, "job.done"), "data");
 	assert_int_equal(commands_number(data, "rank"), 1);

@@ -168,7 +168,13 @@ test_events(void **state)
 	assert_int_equal(json_integer_value(json_object_get(event, "user")), 14);
 	assert_int_equal(json_integer_value(json_object_get(data, "before")), 5);
 	assert_int_equal(json_integer_value(json_object_get(data, "after")), 2);
-	assert_string_equal(json_string_value(json_object_get(json_object_get(data, "displaced"), "user_name")), "user11");
+	assert_int_equal(fixture_events(&f, "leaderboard.podium"), 4);
+	data = json_object_get(fixture_event(&f, "leaderboard.podium"), "data");
+	const json_t *came = json_object_get(data, "came"), *went = json_object_get(data, "went");
+	assert_int_equal(json_array_size(came), 1);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(came, 0), "user_name")), "user14");
+	assert_int_equal(json_array_size(went), 1);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(went, 0), "user_name")), "user12");
 	assert_int_equal(json_array_size(json_object_get(data, "podium")), 3);
 	/* Worse than what one has: no event, and job.done says that it is not the best. */
 	size_t count = fixture_events(&f, "rank.changed");
@@ -182,6 +188,12 @@ test_events(void **state)
 	assert_int_equal(fixture_events(&f, "rank.changed"), count + 1);
 	submit(&f, 12, 2.5);
 	assert_int_equal(fixture_events(&f, "rank.changed"), count + 1);
+	assert_int_equal(fixture_events(&f, "leaderboard.podium"), 4);
+	/* Two change their places: none comes, none goes. */
+	submit(&f, 14, 0.1);
+	assert_int_equal(fixture_events(&f, "leaderboard.podium"), 5);
+	data = json_object_get(fixture_event(&f, "leaderboard.podium"), "data");
+	assert_int_equal(json_array_size(json_object_get(data, "came")), 0);
 	fixture_close(&f);
 }
 

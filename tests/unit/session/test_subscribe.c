@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 
@@ -469,6 +470,31 @@ test_after_the_end(void **state)
 	cores_close(0);
 }
 
+/* A server says by itself when a board opens and ends, also what came while there was none. */
+static void
+test_board_clock(void **state)
+{
+	char opens[32];
+	time_t soon = time(NULL) + 2;
+	struct tm tm;
+	(void)state;
+	(void)strftime(opens, sizeof(opens), "%Y-%m-%d %H:%M:%S", gmtime_r(&soon, &tm));
+	(void)cores_must(
+		0, "root:admin", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "deadline", "2020-01-01"));
+	cores_close(0);
+	cores_make(0, true);
+	EAR ear = listen_as(0, "ada", NULL, 0);
+	(void)cores_must(0, "ada", "leaderboard.list", json_object());
+	until(heard(ear, "leaderboard.ended") == 1);
+	(void)cores_must(0, "root:admin", "leaderboard.update",
+		json_pack("{s:s, s:s, s:s}", "name", "board", "deadline", "none", "opens", opens));
+	assert_int_equal(heard(ear, "leaderboard.opened"), 0);
+	until(heard(ear, "leaderboard.opened") == 1);
+	(void)cores_must(0, "root:admin", "leaderboard.update",
+		json_pack("{s:s, s:s, s:s}", "name", "board", "deadline", "2020-01-01", "opens", "none"));
+	until(heard(ear, "leaderboard.ended") == 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cores_setup, cores_teardown)
 
 int
@@ -490,6 +516,7 @@ main(void)
 		TEST(test_over_owners),
 		TEST(test_other_thread),
 		TEST(test_after_the_end),
+		TEST(test_board_clock),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
