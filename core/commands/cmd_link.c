@@ -7,50 +7,14 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
+#include "commands/link_code.h"
 #include "model/user.h"
-
-#include <ctype.h>
-#include <string.h>
-
-/* No I, L, O and U: these are confused with other letters. */
-static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/* ---- the code ---- */
-
-static void
-draw_code(char code[LINK_CODE_LETTERS + 1])
-{
-	unsigned char bytes[LINK_CODE_LETTERS];
-	random_bytes(bytes, sizeof(bytes));
-	for (size_t i = 0; i < LINK_CODE_LETTERS; i++)
-		code[i] = letters[bytes[i] % (sizeof(letters) - 1)];
-	code[LINK_CODE_LETTERS] = '\0';
-}
-
-/* The code without case, blanks and dashes. False: it is none. */
-static bool
-read_code(const char *typed, char code[LINK_CODE_LETTERS + 1])
-{
-	size_t len = 0;
-	for (; *typed; typed++) {
-		char letter = (char)toupper((unsigned char)*typed);
-		letter = letter == 'O' ? '0' : letter == 'I' || letter == 'L' ? '1' : letter;
-		if (letter == ' ' || letter == '-')
-			continue;
-		if (!strchr(letters, letter) || len == LINK_CODE_LETTERS)
-			return false;
-		code[len++] = letter;
-	}
-	code[len] = '\0';
-	return len == LINK_CODE_LETTERS;
-}
 
 static int
 make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct kettle_error *err)
 {
-	char code[LINK_CODE_LETTERS + 1], hash[65], expires[TIME_TEXT_SIZE];
-	draw_code(code);
-	sha256_hex(code, LINK_CODE_LETTERS, hash);
+	char code[LINK_CODE_TEXT], hash[65], expires[TIME_TEXT_SIZE];
+	link_code_draw(code, hash);
 	time_text(db->now_ms + LINK_CODE_MS, expires);
 	int rc = db_exec(db, err, "DELETE FROM tokens WHERE kind = 'link' AND user = ?", "i", actor->user);
 	if (rc == 0)
@@ -61,8 +25,7 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 	if (rc == 0)
 		rc = db_event(db, "user.code", 'u', 0, 0, actor->user, data, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:o, s:s}", "code",
-			json_sprintf("%.*s-%s", LINK_CODE_LETTERS / 2, code, code + LINK_CODE_LETTERS / 2), "expires", expires);
+		*ret_result = json_pack("{s:s, s:s}", "code", code, "expires", expires);
 	return rc;
 }
 
@@ -88,15 +51,13 @@ static int
 take_code(struct db *db, const struct actor *actor, const char *typed, bool confirmed, json_t **ret_result,
 	struct kettle_error *err)
 {
-	char code[LINK_CODE_LETTERS + 1], hash[65];
+	char hash[65];
 	struct user from, into;
 	int64_t user = 0;
 	int rc = KETTLE_ENOENT;
-	if (read_code(typed, code)) {
-		sha256_hex(code, LINK_CODE_LETTERS, hash);
+	if (link_code_read(typed, hash))
 		rc = db_int(db, &user, err, "SELECT user FROM tokens WHERE hash = ? AND kind = 'link' AND expires_at > ?", "si",
 			hash, db->now_ms);
-	}
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(
 			err, rc, "There is no such code: each works once, and for %d minutes.", LINK_CODE_MS / 60000);
@@ -125,7 +86,7 @@ cmd_user_merge(const struct command_call *call, json_t **ret_result, struct kett
 	struct user from, into;
 	int rc = user_find(call->db, member_string(call->args, "name"), &from, err);
 	if (rc == 0)
-		rc = user_find(call->db, member_string(call->args, "into"), &into, err);
+		rc = user_find_or_make(call->db, member_string(call->args, "into"), &into, err);
 	if (rc == 0 && from.id == into.id)
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "Both are `%s`.", into.name);
 	return rc < 0 ? rc : merge(call->db, &from, &into, true, ret_result, err);

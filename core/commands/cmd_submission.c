@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on submissions: list, show, cancel, delete, and the files that their jobs left. */
+/* Commands on submissions: list, count, show, cancel, and the files that their jobs left. */
 #include <config.h>
 
 #include "commands/cmd_submission_internal.h"
@@ -14,7 +14,7 @@
 #include "model/board.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
-#include "model/rate_limit.h"
+#include "model/user.h"
 
 #include <string.h>
 
@@ -74,6 +74,41 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 		rc = add_list_runs(call->db, rows, err);
 	if (rc == 0)
 		*ret_result = STEAL(rows);
+	return rc;
+}
+
+/* ---- count ---- */
+
+/* Everyone may count all submissions of a leaderboard that they see, and their own; those of another user only its creator. */
+int
+cmd_submission_count(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board = {0};
+	struct user user = {0};
+	int64_t count = 0;
+	const char *word = member_string(call->args, "user"), *name = member_string(call->args, "leaderboard");
+	int rc = board_find_visible(call->db, call->actor, name, &board, err);
+	if (rc == 0 && word && !board_owns(call->actor, &board)) {
+		/* Users who are neither learn nothing about others, not even whether they exist. */
+		struct kettle_error none = {0};
+		bool own = user_find(call->db, word, &user, &none) == 0 && user.id == call->actor->user;
+		rc = own ? 0
+				 : kettle_fail(err, KETTLE_EACCES,
+					   "Only the leaderboard's creator and admins may count the submissions of another user.");
+	} else if (rc == 0 && word) {
+		rc = user_find(call->db, word, &user, err);
+	}
+	if (rc == 0)
+		rc = db_int(call->db, &count, err,
+			"SELECT count(*) FROM submissions s WHERE s.leaderboard = ?1 AND (?2 = 0 OR s.user = ?2) AND (?3 IS NULL "
+			"OR "
+			"s.mode = iif(?3 = 'leaderboard', 'ranked', ?3)) AND (?4 IS NULL OR s.state = ?4) AND (?5 IS NULL OR "
+			"EXISTS "
+			"(SELECT 1 FROM jobs j WHERE j.submission = s.id AND j.device = ?5 AND NOT j.superseded))",
+			"iisss", board.id, user.id, member_string(call->args, "mode"), member_string(call->args, "state"),
+			member_string(call->args, "device"));
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:I}", "leaderboard", board.name, "count", (json_int_t)count);
 	return rc;
 }
 
@@ -500,7 +535,7 @@ cmd_submission_watch(const struct command_call *call, json_t **ret_result, struc
 	return rc;
 }
 
-/* ---- cancel and delete ---- */
+/* ---- cancel ---- */
 
 /* A user cannot keep an old result by cancelling a rerun. */
 static int
@@ -529,54 +564,6 @@ cmd_submission_cancel(const struct command_call *call, json_t **ret_result, stru
 		rc = jobs_cancel(call->db, member_int(row, "id"), &jobs, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:I, s:O}", "id", member_int(row, "id"), "jobs", jobs);
-	return rc;
-}
-
-static int
-record_deleted(struct db *db, const json_t *row, struct kettle_error *err)
-{
-	AUTO_JSON json_t *jobs = NULL;
-	int rc = jobs_of(db, member_int(row, "id"), &jobs, err);
-	if (rc < 0)
-		return rc;
-	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "mode", json_object_get(row, "mode"), "file_name",
-		json_object_get(row, "file_name"), "jobs", jobs);
-	return db_event(db, "submission.deleted", 'u', member_int(row, "leaderboard_id"), member_int(row, "id"),
-		member_int(row, "user"), data, err);
-}
-
-/* The jobs go first, so that the ranking is computed without them while it still knows what was there before. */
-static int
-remove_submission(struct db *db, const json_t *row, struct kettle_error *err)
-{
-	int64_t id = member_int(row, "id");
-	int rc = blobs_note_submission(db, id, err);
-	if (rc == 0)
-		rc = rate_limit_record_deleted(db, id, err);
-	if (rc == 0)
-		rc = db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", id);
-	if (rc == 0)
-		rc = ranking_recompute(db, member_int(row, "leaderboard_id"), NULL, member_int(row, "user"), err);
-	if (rc == 0)
-		rc = db_exec(db, err, "DELETE FROM submissions WHERE id = ?", "i", id);
-	return rc < 0 ? rc : blobs_collect(db, err);
-}
-
-int
-cmd_submission_delete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
-{
-	AUTO_JSON json_t *row = NULL;
-	int rc = submission_find(call, member_int(call->args, "id"), false, &row, err);
-	if (rc == 0 && json_is_string(json_object_get(row, "flagged")) && call->actor->role != RIGHT_ADMIN)
-		rc = kettle_fail(err, KETTLE_EACCES,
-			"Submission %lld was marked as a cheat: it stays as evidence, and only an admin may delete it.",
-			(long long)member_int(row, "id"));
-	if (rc == 0)
-		rc = record_deleted(call->db, row, err);
-	if (rc == 0)
-		rc = remove_submission(call->db, row, err);
-	if (rc == 0)
-		*ret_result = json_pack("{s:I, s:s}", "id", member_int(row, "id"), "status", "ok");
 	return rc;
 }
 

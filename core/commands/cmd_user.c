@@ -54,9 +54,8 @@ cmd_user_show(const struct command_call *call, json_t **ret_result, struct kettl
 
 /* ---- ban ---- */
 
-/* Cancels all jobs of the user that are queued or running. */
-static int
-cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err)
+int
+cmd_user_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err)
 {
 	AUTO_JSON json_t *open = NULL;
 	int rc = db_array(db, &open, err,
@@ -96,7 +95,7 @@ set_ban(struct db *db, int64_t user, const char *reason, json_t *cancelled, stru
 						  reason, user)
 					: db_exec(db, err, "UPDATE users SET banned_at = NULL, ban_reason = NULL WHERE id = ?", "i", user);
 	if (rc == 0 && reason)
-		rc = cancel_all(db, user, cancelled, err);
+		rc = cmd_user_cancel_all(db, user, cancelled, err);
 	return rc < 0 ? rc : ranking_recompute_user(db, user, err);
 }
 
@@ -115,7 +114,7 @@ cmd_user_ban(const struct command_call *call, json_t **ret_result, struct kettle
 	struct user user;
 	AUTO_FREE char *reason = sanitize_line(member_string(call->args, "reason"), USER_REASON_MAX);
 	AUTO_JSON json_t *cancelled = json_array();
-	int rc = user_find(call->db, member_string(call->args, "name"), &user, err);
+	int rc = user_find_or_make(call->db, member_string(call->args, "name"), &user, err);
 	if (rc == 0)
 		rc = check_ban(call->actor, &user, reason, err);
 	if (rc == 0)
@@ -164,7 +163,7 @@ cmd_user_role(const struct command_call *call, json_t **ret_result, struct kettl
 	static const char *const names[] = {[RIGHT_ANYBODY] = "user", [RIGHT_CREATOR] = "creator", [RIGHT_ADMIN] = "admin"};
 	struct user user;
 	const char *role = member_string(call->args, "role");
-	int rc = user_find(call->db, member_string(call->args, "name"), &user, err);
+	int rc = user_find_or_make(call->db, member_string(call->args, "name"), &user, err);
 	if (rc == 0)
 		rc = check_role(call->db, &user, actor_role(role), err);
 	if (rc == 0)

@@ -2,76 +2,8 @@
 /* The command table itself: every command with its arguments, right and kind. */
 #include <config.h>
 
+#include "commands/command_parts.h"
 #include "commands/handlers.h"
-#include "judge/capture.h"
-
-static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
-static const char *const roles[] = {"user", "creator", "admin", NULL};
-static const char *const formats[] = {"jsonl", "csv", NULL};
-static const char *const plan_modes[] = {"ranked", "test", "benchmark", "profile", NULL};
-static const char *const rate_categories[] = {"test", "leaderboard", NULL};
-static const char *const visibilities[] = {"public", "closed", NULL};
-static const char *const code_settings[] = {"owner", "ended", "always", NULL};
-static const char *const pictures[] = {"svg", "png", NULL};
-static const char *const yes_or_no[] = {"yes", "no", NULL};
-static const char *const completed[] = {"board", "device", "submission", NULL};
-static const char *const kernel_bases[] = {"function", "demangled", "mangled", NULL};
-static const char *const after_deadline[] = {"closed", "practice", NULL};
-#define OPENS_HELP \
-	"when it opens; before that, only its creator and admins see it. A date (its beginning in UTC), a date and time, " \
-	"+30d, +12h, +90m, or none"
-#define AFTER_DEADLINE_HELP \
-	"what happens to submissions after the deadline: refused (closed), or run but not ranked (practice)"
-
-/* The first members of an argument, or all of them. */
-#define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
-#define FLAG(name) name, ARGUMENT_BOOL, .default_value = "false"
-/* Other clients say `--gpu` for a device. */
-#define DEVICE "device", ARGUMENT_DEVICE, .also = "gpu", .meta = "DEVICE"
-#define DEVICES DEVICE, .repeated = true
-#define BOARD "leaderboard", ARGUMENT_BOARD, .meta = "NAME"
-#define BOARD_NAME POSITIONAL("name", BOARD), .meta = "NAME", .help = "the leaderboard"
-#define USER_HELP "the user's name, or #NUMBER"
-#define USER_NAME POSITIONAL("name", USER), .meta = "NAME", .help = USER_HELP
-#define SUBMISSION_ID POSITIONAL("id", ID), .meta = "ID", .help = "the number of the submission"
-#define INVITE_CODE POSITIONAL("code", STRING), .meta = "CODE", .help = "the code of the invite"
-#define UNITS \
-	POSITIONAL("unit", STRING), .repeated = true, .meta = "UNIT", \
-								.help = "a unit (`H100.1`), or a device: all its units"
-#define RUN_MODE \
-	"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked", \
-							 .help = "what to run; leaderboard is an alias of ranked"
-/* What a profile looks at, see judge/capture.h. */
-#define CAPTURE \
-	{"benchmark", ARGUMENT_INT, .repeated = true, .max = INT32_MAX, .meta = "N", \
-		.help = "for a profile: the index of a benchmark of the task, from 0; default: all"}, \
-		{"kernel", ARGUMENT_STRING, .meta = "NAME", \
-			.help = "for a profile: only kernels with this name, or with names that match regex:EXPRESSION"}, \
-		{"kernel_base", ARGUMENT_CHOICE, .choices = kernel_bases, \
-			.help = "what the name is compared with; default: function, the name without namespace and arguments"}, \
-		{"launches", ARGUMENT_INT, .min = 1, .max = CAPTURE_MAX_LAUNCHES, .meta = "N", \
-			.help = "for a profile: show at most N kernel launches; default: 10 with Nsight Compute, otherwise all"}, \
-	{ \
-		"skip", ARGUMENT_INT, .max = CAPTURE_MAX_SKIP, .meta = "N", .help = "for a profile: skip the first N launches" \
-	}
-#define NO_WAIT FLAG("no_wait"), .help = "do not wait for the result; the running `kettle serve` judges the submission"
-#define LIMIT(initial, most) \
-	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "show at most N"
-#define OFFSET "offset", ARGUMENT_INT, .default_value = "0", .max = INT32_MAX, .meta = "N", .help = "skip the first N"
-#define TASK_LANG \
-	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language of a single reference file, if its name fits several"
-
-#define JIT_CACHE_HELP \
-	"no: each run starts with empty compiler caches, whatever the task says; yes: unless the task says no"
-
-/* Parts of views. */
-#define DEADLINE "{deadline?{deadline:time}|none}"
-#define IDENTITIES "{identities@{provider} {name}}"
-#define MERGED \
-	"{from@{*user_name} (" IDENTITIES \
-	"{role=user?|; {role}}; {submissions} submission{submissions#|s})} is merged into {*into.user_name}."
-#define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin resume`.}"
-#define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"
 
 const struct command commands[] = {
 	{"leaderboard.create", "create a leaderboard from a task", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
@@ -341,6 +273,15 @@ const struct command commands[] = {
 		.answer =
 			"`[{\"id\", \"leaderboard_name\", \"file_name\", \"submission_time\", \"done\", \"mode\", \"state\", "
 			"\"practice\", \"note\", \"user_name\", \"flagged\", \"runs\": [{\"gpu_type\", \"score\", \"state\"}]}]`."},
+	{"submission.count", "count the submissions to a leaderboard", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS({POSITIONAL("leaderboard", BOARD), .meta = "NAME", .help = "the leaderboard"},
+			{"user", ARGUMENT_USER, .meta = "NAME", .help = "only those of this user: " USER_HELP},
+			{"mode", ARGUMENT_CHOICE, .choices = modes, .help = "only those in this mode"},
+			{"state", ARGUMENT_CHOICE, .choices = states, .help = "only those in this state"},
+			{DEVICE, .help = "only those to this device"}),
+		.run = cmd_submission_count, .view = {.sentence = "{count}"},
+		.details = "Only the leaderboard's creator and admins may count the submissions of another user.",
+		.answer = "`{\"leaderboard\", \"count\"}`."},
 	{"submission.show", "show one of your submissions with its report", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_show, .add = add_submission_places,
 		.details = "For ranked submissions of other users, it shows code and score if the leaderboard allows that.",
@@ -406,6 +347,16 @@ const struct command commands[] = {
 		ARGUMENTS({SUBMISSION_ID}), .run = cmd_submission_delete, .view = {.sentence = "Deleted submission {args.id}."},
 		.details = "It leaves the ranking; your next best run takes its place. It still counts for rate limits.",
 		.answer = "`{\"id\", \"status\": \"ok\"}`."},
+	{"submission.delete_all", "delete all submissions of a user to a leaderboard", .right = RIGHT_CREATOR,
+		.kind = COMMAND_WRITE,
+		ARGUMENTS({POSITIONAL("leaderboard", BOARD), .meta = "NAME", .help = "the leaderboard"},
+			{POSITIONAL("user", USER), .meta = "USER", .help = USER_HELP}),
+		.run = cmd_submission_delete_all, .example = "kettle submission delete-all vectoradd mallory",
+		.view = {.sentence = "Deleted {submissions} submission{submissions#|s} of {*user_name} from {*leaderboard}."},
+		.details =
+			"Running jobs are cancelled, and the rankings follow. Only an admin may delete submissions that were "
+			"marked as cheats.",
+		.answer = "`{\"leaderboard\", \"user_name\", \"submissions\", \"jobs\", \"runs\"}`: how many went."},
 	{"submission.rerun", "run a submission again", .right = RIGHT_CREATOR, .kind = COMMAND_WRITE,
 		ARGUMENTS(
 			{SUBMISSION_ID}, {DEVICES, .help = "a device to run on; default: all that it was submitted to"}, {NO_WAIT}),
@@ -468,6 +419,82 @@ const struct command commands[] = {
 		.run = cmd_user_role, .example = "kettle user role ada creator",
 		.view = {.sentence = "{*user_name} is now {role}."}, .details = "The last admin cannot lose this role.",
 		.answer = "`{\"user_id\", \"user_name\", \"role\", \"was\"}`."},
+	{"user.export", "export what is stored about you", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS({"name", ARGUMENT_USER, .positional = true, .meta = "NAME", .help = USER_HELP "; default: yourself"},
+			{"after", ARGUMENT_INT, .default_value = "0", .min = 0, .max = EXPORT_MAX_ID, .meta = "ID",
+				.help = "only submissions with higher numbers"}),
+		.run = cmd_user_export, .example = "kettle user export -o me.jsonl",
+		.details = "Writes a line with the user (identities, names of tokens, leaderboards, ranks), then one for each "
+				   "submission, with code, note and scores. Only admins may export other users.",
+		.answer =
+			"a page: `{\"user_name\", \"user\": as in `user.show`, with \"tokens\", \"created_leaderboards\", "
+			"\"joined_leaderboards\", on the first page, \"total\", \"submissions\": [{\"id\", \"leaderboard\", "
+			"\"mode\", \"file_name\", \"submission_time\", \"state\", \"practice\", \"note\", \"flag_reason\", "
+			"\"sha256\", \"code\", \"devices\"}], \"next\": what `after` gets the next page, or null}`. The command "
+			"line asks for all pages, as `leaderboard.export` does."},
+	{"user.delete", "remove what says who a user is", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS({"name", ARGUMENT_USER, .positional = true, .meta = "NAME", .help = USER_HELP "; default: yourself"}),
+		.run = cmd_user_delete, .view = {.sentence = "Deleted {*was}: what stays belongs to {*user_name}."},
+		.details =
+			"The name becomes `deleted-NUMBER`. Identities, tokens, memberships of closed leaderboards, notes on "
+			"submissions and the role are removed, and open jobs are cancelled. Submissions with their code, "
+			"rankings and leaderboards stay under the new name. Events of other users may have the name until they "
+			"expire. The same account is a new user afterwards. Only admins may delete other users; this cannot "
+			"be undone.",
+		.answer = "`{\"user_id\", \"was\": the name, \"user_name\": the new one, \"cancelled\": [submission]}`."},
+	{"token.create", "create a token, with which a program acts as you", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS({POSITIONAL("name", STRING), .meta = "NAME", .help = "what it is for"},
+			{"expires", ARGUMENT_WHEN, .meta = "WHEN",
+				.help = "a date (its end in UTC), a date and time, +30d, +12h, +90m, or none; default: none"}),
+		.run = cmd_token_create, .example = "kettle token create laptop --expires +90d",
+		.view = {.sentence =
+					 "{args.quiet?{token}|The token {*name}{expires?, which expires {expires:time}}:\n{*token}\nIt "
+					 "is not shown again. Any program that has it can act as you.}"},
+		.details = "For frontends that take tokens, such as the HTTP API. Kettle stores only a hash of it.",
+		.answer = "`{\"name\", \"token\", \"expires\": time or null}`."},
+	{"token.list", "list your tokens and logins", .right = RIGHT_ANYBODY, .kind = COMMAND_READ,
+		ARGUMENTS({"user", ARGUMENT_USER, .meta = "NAME", .help = "for admins: those of this user"}),
+		.run = cmd_token_list,
+		.view = {COLUMNS(COLUMN_CUT("name", "{name}"), COLUMN("kind", "{kind}"), COLUMN("created", "{created:time}"),
+					 SPARE_COLUMN(2, "used", "{used?{used:time}|never}"),
+					 SPARE_COLUMN(1, "expires", "{expires?{expires:time}|never}")),
+			.empty = "There is no token."},
+		.answer = "`[{\"name\", \"kind\": \"token\" or \"session\" (a confirmed login), \"created\", \"used\": to the "
+				  "minute, or null, \"expires\"}]`, the oldest first."},
+	{"token.revoke", "revoke a token or a login", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS({POSITIONAL("name", STRING), .meta = "NAME", .help = "its name"},
+			{"user", ARGUMENT_USER, .meta = "NAME", .help = "for admins: one of this user"}),
+		.run = cmd_token_revoke, .view = {.sentence = "Revoked {*name}."}, .details = "Logins of that name end, too.",
+		.answer = "`{\"name\", \"revoked\": how many}`."},
+	{"token.check", "find the user of a token", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE, .internal = true,
+		ARGUMENTS({POSITIONAL("token", STRING), .help = "as the client sent it"}), .run = cmd_token_check,
+		.answer = "`{\"kind\", \"name\", \"user_id\", \"user_name\", \"role\", \"actor\": {\"provider\", \"subject\", "
+				  "\"name\"}}`, the actor for further calls."},
+	{"login.begin", "begin a login that a user confirms elsewhere", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		.internal = true,
+		ARGUMENTS({POSITIONAL("name", STRING), .help = "what logs in; the user who confirms reads it"},
+			{POSITIONAL("address", STRING), .help = "where it comes from: the logins of an address are limited"}),
+		.run = cmd_login_begin,
+		.answer = "`{\"name\", \"token\": for `token.check`, valid once it is confirmed, \"code\": for "
+				  "`login.confirm`, \"expires\"}`."},
+	{"login.confirm", "confirm a login with its code", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		ARGUMENTS({POSITIONAL("code", STRING), .meta = "CODE", .help = "the code that the login shows"},
+			{FLAG("confirm"), .help = "confirm without a prompt"}),
+		.run = cmd_login_confirm,
+		.view = {.sentence =
+					 "{confirmed?{*name} is logged in as {*user_name}.|{*name} wants to log in as {*user_name}; it "
+					 "began {begun:time}. Add --confirm if that was you.}"},
+		.details =
+			"A page or program that you log in to shows a code, valid for ten minutes. Enter only codes of logins "
+			"that you began yourself: what you confirm acts as you, until `kettle token revoke`.",
+		.answer = "`{\"name\", \"begun\", \"confirmed\", \"user_name\"}`; it is confirmed only with `confirm`."},
+	{"identity.add", "add an account of another service to a user", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
+		.internal = true,
+		ARGUMENTS({POSITIONAL("user", USER), .help = USER_HELP},
+			{POSITIONAL("provider", STRING), .help = "the service, such as github"},
+			{POSITIONAL("subject", STRING), .help = "the account's identifier there"},
+			{"name", ARGUMENT_STRING, .help = "the account's name there"}),
+		.run = cmd_identity_add, .answer = "`{\"user_id\", \"user_name\", \"added\": whether it is new}`."},
 	{"user.link", "merge two of your users into one", .right = RIGHT_ANYBODY, .kind = COMMAND_WRITE,
 		ARGUMENTS({"code", ARGUMENT_STRING, .positional = true, .meta = "CODE",
 					  .help = "the other user's code; default: create a code"},

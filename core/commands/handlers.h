@@ -180,6 +180,13 @@ command_run_fn cmd_submission_cancel;
 /* submission.delete {id}, by its owner and admins (one that is marked as a cheat: by admins): {"id", "status": "ok"}.
  */
 command_run_fn cmd_submission_delete;
+/*
+ * submission.delete_all {leaderboard, user}, for the board's creator and admins: in one transaction. Events as of each.
+ * {"leaderboard", "user_name", "submissions", "jobs", "runs"}: how many went. EACCES: one is marked as a cheat.
+ */
+command_run_fn cmd_submission_delete_all;
+/* submission.count {leaderboard, user?, mode?, state?, device?}: {"leaderboard", "count"}. EACCES: another user's. */
+command_run_fn cmd_submission_count;
 
 /*
  * submission.download {id}, for its owner, the board's creator and admins: [{"artifact": id, "job", "device", "step",
@@ -262,11 +269,54 @@ command_run_fn cmd_user_ban;
 command_run_fn cmd_user_unban;
 /* user.role {name, role}: {"user_id", "user_name", "role", "was"}. Event user.role. ECONFLICT: the last admin, or banned. */
 command_run_fn cmd_user_role;
+/* Cancels all jobs of the user that are queued or running; adds the numbers of their submissions. */
+int cmd_user_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err);
+
+/* ---- cmd_user_data.c: what is stored about a user ---- */
+
+/*
+ * user.export {name?, after}: oneself, for admins everybody; a page: {"user_name", "user": user_object in full with "tokens",
+ * "created_leaderboards", "joined_leaderboards" (only with after 0, else null), "total", "submissions": with code, note and
+ * devices, "next": as in leaderboard.export}.
+ */
+command_run_fn cmd_user_export;
+/*
+ * user.delete {name?}: user_delete; what they have open is cancelled. {"user_id", "was", "user_name", "cancelled"}. EACCES:
+ * another user, or banned; ECONFLICT: the only admin.
+ */
+command_run_fn cmd_user_delete;
+
+/* ---- cmd_token.c: tokens and logins. Store's thread ---- */
+
+#define TOKEN_NAME_MAX 100             /* characters */
+#define TOKENS_MAX 20                  /* of one user */
+#define TOKEN_USED_MS 60000            /* how exact used_at is */
+#define SESSION_MS INT64_C(7776000000) /* how long a confirmed login holds: 90 days */
+#define LOGIN_MS 600000                /* how long a login may wait to be confirmed */
+#define LOGINS_OF_ADDRESS 10           /* that wait, from one address */
+#define LOGINS_MAX 1000                /* that wait, in all */
+
+/* token.create {name, expires?}: {"name", "token", "expires"}: the token is shown here alone. ECONFLICT, ETOOBIG. */
+command_run_fn cmd_token_create;
+/* token.list {user?}: [{"name", "kind": "token" or "session", "created", "used", "expires"}]. */
+command_run_fn cmd_token_list;
+/* token.revoke {name, user?}: {"name", "revoked": how many}. ENOENT. */
+command_run_fn cmd_token_revoke;
+/*
+ * token.check {token}: {"kind", "name", "user_id", "user_name", "role", "actor": for host->call}. EACCES: not valid; EUNAVAIL:
+ * its login is not confirmed yet.
+ */
+command_run_fn cmd_token_check;
+/* identity.add {user, provider, subject, name?}: {"user_id", "user_name", "added"}. ECONFLICT: it is another user's. */
+command_run_fn cmd_identity_add;
+/* login.begin {name, address}: {"name", "token", "code", "expires"}. ERATE: too many wait. */
+command_run_fn cmd_login_begin;
+/* login.confirm {code, confirm}: {"name", "begun", "confirmed", "user_name"}. ENOENT: no such code. */
+command_run_fn cmd_login_confirm;
 
 /* ---- cmd_link.c: merges two users into one. Store's thread ---- */
 
-#define LINK_CODE_LETTERS 10 /* of 32: 50 bits */
-#define LINK_CODE_MS 600000  /* how long a code holds */
+#define LINK_CODE_MS 600000 /* how long a code holds */
 
 /*
  * user.link {code?, confirm}. Without a code: {"code", "expires"}; codes are stored as hashes, work once, and a new one

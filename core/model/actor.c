@@ -51,8 +51,8 @@ outside_name(const json_t *actor)
 }
 
 /* The first of NAME, NAME-2, NAME-3, … that is free. */
-static int
-free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err)
+int
+actor_free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err)
 {
 	for (int i = 1; i <= SUFFIX_MAX; i++) {
 		int64_t taken = 0;
@@ -72,7 +72,7 @@ make_user(struct db *db, const json_t *actor, const char *outside, struct kettle
 {
 	const char *provider = member_string(actor, "provider");
 	char name[ACTOR_NAME_MAX * 4 + 16];
-	int rc = free_name(db, outside, name, sizeof(name), err);
+	int rc = actor_free_name(db, outside, name, sizeof(name), err);
 	if (rc == 0)
 		rc = db_exec(db, err, "INSERT INTO users (name, created_at) VALUES (?, ?)", "si", name, db->now_ms);
 	int64_t user = db_last_id(db);
@@ -111,6 +111,30 @@ find_or_make(struct db *db, const json_t *actor, bool make, json_t **ret_row, st
 	return 0;
 }
 
+int
+actor_check_identity(const char *provider, const char *subject, struct kettle_error *err)
+{
+	if (sound(provider, ACTOR_PROVIDER_MAX) && sound(subject, ACTOR_SUBJECT_MAX))
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"An actor has a provider of at most %d and a subject of at most %d bytes, without control characters.",
+		ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
+}
+
+int
+actor_make(struct db *db, const char *provider, const char *subject, const char *name, int64_t *ret_user,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *actor = json_pack("{s:s?, s:s?, s:s?}", "provider", provider, "subject", subject, "name", name);
+	AUTO_JSON json_t *row = NULL;
+	int rc = actor_check_identity(provider, subject, err);
+	if (rc == 0)
+		rc = find_or_make(db, actor, true, &row, err);
+	if (rc == 0)
+		*ret_user = member_int(row, "id");
+	return rc;
+}
+
 static int
 check_right(const struct access *access, const struct actor *actor, struct kettle_error *err)
 {
@@ -128,13 +152,10 @@ int
 actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err)
 {
-	if (!sound(member_string(actor, "provider"), ACTOR_PROVIDER_MAX) ||
-		!sound(member_string(actor, "subject"), ACTOR_SUBJECT_MAX))
-		return kettle_fail(err, KETTLE_EINVAL,
-			"An actor has a provider of at most %d and a subject of at most %d bytes, without control characters.",
-			ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
 	json_t *row = NULL;
-	int rc = find_or_make(db, actor, access && access->writes, &row, err);
+	int rc = actor_check_identity(member_string(actor, "provider"), member_string(actor, "subject"), err);
+	if (rc == 0)
+		rc = find_or_make(db, actor, access && access->writes, &row, err);
 	if (rc < 0)
 		return rc;
 	json_decref(db->actor);

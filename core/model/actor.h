@@ -19,6 +19,16 @@
  */
 int actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err);
+/* EINVAL: an actor cannot have these, for example since they are too long. [any] */
+int actor_check_identity(const char *provider, const char *subject, struct kettle_error *err);
+/*
+ * The user of an identity, made if there is none yet; the name is what a frontend calls them, or NULL. EINVAL: not an
+ * identity.
+ */
+int actor_make(struct db *db, const char *provider, const char *subject, const char *name, int64_t *ret_user,
+	struct kettle_error *err);
+/* The first of NAME, NAME-2, NAME-3, … that is no user's. */
+int actor_free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err);
 /* The role that is stored or vouched for under this name; RIGHT_ANYBODY for "user" and any other name. [any] */
 enum access_right actor_role(const char *name);
 

@@ -53,6 +53,49 @@ fail_user_unknown(struct db *db, const char *word, struct kettle_error *err)
 	"SELECT u.id, u.name, u.role, u.banned_at FROM users named JOIN users u ON u.id = coalesce(named.merged_into, " \
 	"named.id) WHERE "
 
+/* The parts of "PROVIDER:SUBJECT", as db_query takes them. False: it is none. */
+static bool
+read_identity(const char *word, char provider[ACTOR_PROVIDER_MAX + 1], const char **ret_subject)
+{
+	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	if (len == 0 || len > ACTOR_PROVIDER_MAX || word[len] != ':' || !word[len + 1])
+		return false;
+	memcpy(provider, word, len);
+	provider[len] = '\0';
+	*ret_subject = word + len + 1;
+	return true;
+}
+
+static int
+find_identity(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err)
+{
+	char provider[ACTOR_PROVIDER_MAX + 1];
+	const char *subject;
+	if (!read_identity(word, provider, &subject))
+		return 0;
+	return db_query(db, err, read_user, ret_user,
+		"SELECT u.id, u.name, u.role, u.banned_at FROM identities i JOIN users u ON u.id = i.user WHERE i.provider = ? "
+		"AND i.subject = ?",
+		"ss", provider, subject);
+}
+
+int
+user_find_or_make(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err)
+{
+	char provider[ACTOR_PROVIDER_MAX + 1];
+	const char *subject;
+	int64_t id = 0;
+	struct kettle_error unknown = {0};
+	int rc = user_find(db, word, ret_user, &unknown);
+	if (rc == 0 || rc != KETTLE_ENOENT || !read_identity(word, provider, &subject)) {
+		if (rc < 0 && err)
+			*err = unknown;
+		return rc;
+	}
+	rc = actor_make(db, provider, subject, NULL, &id, err);
+	return rc < 0 ? rc : user_get(db, id, ret_user, err);
+}
+
 int
 user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err)
 {
@@ -62,6 +105,8 @@ user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_
 		(void)number_parse_integer(word + 1, &number);
 	int rc = number ? db_query(db, err, read_user, &user, FIND "named.id = ?", "i", (int64_t)number)
 					: db_query(db, err, read_user, &user, FIND "named.name = ?", "s", word);
+	if (rc == 0)
+		rc = find_identity(db, word, &user, err);
 	if (rc == 0)
 		return fail_user_unknown(db, word, err);
 	if (rc == 1)
@@ -142,6 +187,48 @@ user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct ke
 	if (rc == 0)
 		*ret_object = STEAL(object);
 	return rc;
+}
+
+/* ---- deleted ---- */
+
+/* Its name, and those that lead to it. */
+static int
+rename_deleted(struct db *db, int64_t id, char ret_name[USER_NAME_SIZE], struct kettle_error *err)
+{
+	AUTO_JSON json_t *merged = NULL;
+	char wanted[40], name[USER_NAME_SIZE];
+	int rc = db_array(
+		db, &merged, err, "SELECT id FROM users WHERE id = ?1 OR merged_into = ?1 ORDER BY id <> ?1, id", "i", id);
+	for (size_t i = 0; i < json_array_size(merged) && rc == 0; i++) {
+		json_int_t one = member_int(json_array_get(merged, i), "id");
+		(void)snprintf(wanted, sizeof(wanted), "deleted-%lld", (long long)one);
+		rc = actor_free_name(db, wanted, name, sizeof(name), err);
+		if (rc == 0)
+			rc = db_exec(db, err, "UPDATE users SET name = ? WHERE id = ?", "si", name, (int64_t)one);
+		if (rc == 0)
+			rc = db_exec(db, err, "UPDATE events SET user_name = ? WHERE user = ?", "si", name, (int64_t)one);
+		if (i == 0)
+			memcpy(ret_name, name, sizeof(name));
+	}
+	return rc;
+}
+
+int
+user_delete(struct db *db, const struct user *user, char ret_name[USER_NAME_SIZE], struct kettle_error *err)
+{
+	static const char *const sql[] = {
+		"DELETE FROM identities WHERE user = ?",
+		"DELETE FROM tokens WHERE user = ?",
+		"DELETE FROM access WHERE user = ?",
+		"UPDATE submissions SET note = NULL WHERE user = ? AND note IS NOT NULL",
+		/* Their data has the name. */
+		"DELETE FROM events WHERE user = ? AND kind IN ('user.created', 'user.merged')",
+		"UPDATE users SET role = 'user', ban_reason = iif(banned_at IS NULL, NULL, '') WHERE id = ?",
+	};
+	int rc = rename_deleted(db, user->id, ret_name, err);
+	for (size_t i = 0; i < ARRAY_SIZE(sql) && rc == 0; i++)
+		rc = db_exec(db, err, sql[i], "i", user->id);
+	return rc < 0 ? rc : db_event(db, "user.deleted", 'a', 0, 0, user->id, NULL, err);
 }
 
 /* ---- merged ---- */

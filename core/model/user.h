@@ -16,10 +16,12 @@ struct user {
 };
 
 /*
- * By name without case, or by number as "#12", which is never a name; a user who was merged into another is
- * that one. ENOENT names the nearest.
+ * By name without case, by number as "#12", which is never a name, or by identity as "discord:123" where that is no name; a
+ * user who was merged into another is that one. ENOENT names the nearest.
  */
 int user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err);
+/* The same; an identity ("discord:123") of which there is no user yet makes one. For commands that write. */
+int user_find_or_make(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err);
 int user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_error *err);
 /* How many admins there are besides this one, of those that may do anything. */
 int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kettle_error *err);
@@ -30,6 +32,13 @@ int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kett
  * "merged": names of those who were merged into it, "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
  */
 int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct kettle_error *err);
+
+/*
+ * Removes what says who a user is: the name (it becomes "deleted-NUMBER", as do those that were merged into it), identities,
+ * tokens, access, notes on submissions and the role. Submissions, rankings and boards stay, under the new name. Event
+ * user.deleted. *ret_name: the new name.
+ */
+int user_delete(struct db *db, const struct user *user, char ret_name[USER_NAME_SIZE], struct kettle_error *err);
 
 /*
  * Merges `from` into `into`: identities, submissions, boards, access and what else it has; the higher role; rankings are

@@ -24,7 +24,7 @@
 struct board_clock {
 	struct core *core;
 	struct kettle_timer *timer;
-	struct board_life life;
+	struct board_life life; /* of the last write */
 	bool writing, again, stopped;
 };
 
@@ -93,10 +93,10 @@ board_clock_event(struct board_clock *clock, const struct event *event)
 {
 	if (!clock)
 		return;
-	if (strcmp(event->kind, "leaderboard.created") == 0 || strcmp(event->kind, "leaderboard.updated") == 0)
-		tick(clock);
-	else if (clock->life.waiting &&
-			 (strcmp(event->kind, "submission.done") == 0 || strcmp(event->kind, "submission.deleted") == 0))
+	bool submission = strcmp(event->kind, "submission.done") == 0 || strcmp(event->kind, "submission.deleted") == 0;
+	bool board = strcmp(event->kind, "leaderboard.created") == 0 || strcmp(event->kind, "leaderboard.updated") == 0;
+	/* While a write is under way, `life` is the store's thread's. */
+	if (board || (submission && (clock->writing || clock->life.waiting)))
 		tick(clock);
 }
 

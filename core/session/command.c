@@ -27,7 +27,7 @@ command_actor(const struct command *command, struct db *db, const json_t *actor,
 {
 	struct access required = {
 		.right = command->right,
-		.writes = command->kind == COMMAND_WRITE,
+		.writes = command->kind == COMMAND_WRITE && !command->internal,
 		.late_ban = command->late_ban,
 	};
 	return actor_resolve(db, actor, &required, ret_actor, err);
@@ -330,11 +330,12 @@ command_data(const struct command *table)
 		json_t *args = json_array();
 		for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
 			json_array_append_new(args, argument_data(argument));
-		json_array_append_new(data,
-			json_pack("{s:s, s:s*, s:s, s:s?, s:s?, s:s?, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "also",
-				command->also, "help", command->help, "details", command->details, "answer", command->answer, "example",
-				command->example, "hidden", command->hidden, "view", view_data(&command->view), "right",
-				right_names[command->right], "kind", kind_names[command->kind], "args", args));
+		json_array_append_new(
+			data, json_pack("{s:s, s:s*, s:s, s:s?, s:s?, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name", command->name,
+					  "also", command->also, "help", command->help, "details", command->details, "answer",
+					  command->answer, "example", command->example, "hidden", command->hidden || command->internal,
+					  "internal", command->internal, "view", view_data(&command->view), "right",
+					  right_names[command->right], "kind", kind_names[command->kind], "args", args));
 	}
 	return data;
 }

@@ -125,8 +125,11 @@ struct command {
 	const char *answer;  /* the shape of its answer, a line or two of Markdown for docs/commands.md */
 	const char *example; /* a command line, or NULL */
 	bool hidden;         /* frontends use it for others and do not list it */
-	const char *also;    /* another name for it, which is taken and listed nowhere; or NULL */
-	struct view view;    /* empty: a frontend draws the answer itself */
+	bool
+		internal; /* for plugins in the engine's process: hidden, refused to clients of its socket, and a frontend lets no
+					  network call it. Its actor, the frontend itself, does not become a user */
+	const char *also; /* another name for it, which is taken and listed nowhere; or NULL */
+	struct view view; /* empty: a frontend draws the answer itself */
 	enum access_right right;
 	enum command_kind kind;
 	bool slow;     /* READ: on a connection of its own, so that no other command waits for it */
@@ -150,7 +153,7 @@ int command_actor(const struct command *command, struct db *db, const json_t *ac
  */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
 /* A whole table as data for frontends:
- * [{"name","also"?,"help","details","answer","right","kind","example","hidden","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","also"?,"type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
+ * [{"name","also"?,"help","details","answer","right","kind","example","hidden","internal","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","also"?,"type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_data(const struct command *table);
 #endif

@@ -175,6 +175,8 @@ take_call(struct connection *connection, const json_t *message, size_t size)
 		(void)kettle_fail(&err, KETTLE_EINVAL, "The command has no actor.");
 	} else if (command && command->kind == COMMAND_LOCAL) {
 		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the calling process, not in the engine.", name);
+	} else if (command && command->internal) {
+		(void)kettle_fail(&err, KETTLE_EACCES, "`%s` is for the plugins of the engine.", name);
 	} else {
 		struct answer *answer = xmalloc(sizeof(*answer));
 		*answer = (struct answer){connection, id, size};

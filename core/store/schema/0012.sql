@@ -7,6 +7,6 @@ ALTER TABLE boards ADD COLUMN opened_at INTEGER;
 ALTER TABLE boards ADD COLUMN fault_at INTEGER;
 CREATE INDEX boards_to_open ON boards (opens_at) WHERE opens_at IS NOT NULL AND opened_at IS NULL;
 CREATE INDEX boards_to_end ON boards (deadline_at) WHERE deadline_at IS NOT NULL AND ended_at IS NULL;
--- What ended long ago is not announced.
-UPDATE boards SET ended_at = deadline_at WHERE ended_at IS NULL AND deadline_at < unixepoch() * 1000;
+-- What ended more than a day ago is not announced.
+UPDATE boards SET ended_at = deadline_at WHERE ended_at IS NULL AND deadline_at < (unixepoch() - 86400) * 1000;
 UPDATE events SET kind = 'leaderboard.fault' WHERE kind = 'leaderboard.faulty';

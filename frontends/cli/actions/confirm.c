@@ -2,6 +2,7 @@
 /* Commands that cannot be undone: on a terminal the user types a name first; deleting without a terminal wants --yes. */
 #include <config.h>
 
+#include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
@@ -42,7 +43,9 @@ const struct args_option confirm_options[] = {
 void
 confirm_delete(struct run *run)
 {
-	AUTO_FREE char *id = template_text("{id}{name}", run->args.values, NULL);
+	/* Of what the command has: a submission, a user's submissions, a leaderboard or a user, the last of whom may be oneself. */
+	AUTO_FREE char *given = template_text("{id}{user}{name}", run->args.values, NULL);
+	const char *id = *given ? given : run->user, *command = member_text(run->command, "name");
 	struct kettle_error err = {0};
 	if (args_flag(&run->args, "yes")) {
 		run_command(run);
@@ -54,7 +57,11 @@ confirm_delete(struct run *run)
 		run_fail(run, &err);
 		return;
 	}
-	template_put(&run->term, "This deletes the {id?submission|leaderboard} and everything that belongs to it. ",
+	template_put(&run->term,
+		strcmp(command, "user.delete") == 0 ? "This removes who the user is; it cannot be undone. "
+											: "This deletes {id?the submission|{user?all submissions of the user to "
+											  "{leaderboard}|the leaderboard}} and "
+											  "everything that belongs to {user?them|it}. ",
 		run->args.values, NULL);
 	prompt_name(run, id, "nothing is deleted");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kettle leaderboard export`: pages of submissions, written as they come. */
+/* `kettle leaderboard export` and `user export`: pages of submissions, written as they come. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -26,7 +26,7 @@ struct export
 	FILE *out;        /* owned where there is a path */
 	const char *path; /* of -o, or NULL; borrowed from the run */
 	char *beside;     /* the file written until it is whole; NULL: path itself, which is no file (/dev/null) */
-	json_int_t count, total;
+	json_int_t count, total, lines;
 	bool progress; /* shown as a line on standard error */
 };
 
@@ -97,18 +97,29 @@ export_end(struct run *run)
 /* ---- writing ---- */
 
 static void
-write_page(struct run *run, const json_t *submissions)
+write_line(const struct run *run, const json_t *line)
 {
 	struct export *export = run->work;
 	bool array = run->json && !export->path, tty = !export->path && run->term.tty;
+	if (array)
+		fputs(export->lines == 0 ? "[\n" : ",\n", export->out);
+	json_dumpf(line, export->out, JSON_COMPACT | (tty ? JSON_ENSURE_ASCII : 0));
+	if (!array)
+		fputc('\n', export->out);
+	export->lines++;
+}
+
+/* A user comes before the submissions. */
+static void
+write_page(struct run *run, const json_t *result)
+{
+	struct export *export = run->work;
 	size_t i;
 	const json_t *submission;
-	json_array_foreach(submissions, i, submission) {
-		if (array)
-			fputs(export->count == 0 ? "[\n" : ",\n", export->out);
-		json_dumpf(submission, export->out, JSON_COMPACT | (tty ? JSON_ENSURE_ASCII : 0));
-		if (!array)
-			fputc('\n', export->out);
+	if (json_is_object(json_object_get(result, "user")))
+		write_line(run, json_object_get(result, "user"));
+	json_array_foreach(json_object_get(result, "submissions"), i, submission) {
+		write_line(run, submission);
 		export->count++;
 	}
 	if (!export->progress || export->total < 1 || export->count == 0)
@@ -135,12 +146,11 @@ export_finish(struct run *run, const json_t *result)
 {
 	struct export *export = run->work;
 	struct kettle_error err = {0};
-	json_int_t count = export->count;
 	clear_progress(export);
 	export->progress = false;
 	if (!export->path) {
 		if (run->json)
-			fputs(count == 0 ? "[]\n" : "\n]\n", export->out);
+			fputs(export->lines == 0 ? "[]\n" : "\n]\n", export->out);
 		run_finish(run, RUN_OK);
 		return;
 	}
@@ -149,9 +159,16 @@ export_finish(struct run *run, const json_t *result)
 		return;
 	}
 	run_finish_facts(run,
-		json_pack("{s:s, s:s, s:I}", "file", export->path, "leaderboard", member_text(result, "leaderboard"),
-			"submissions", count),
-		"Wrote {submissions} submission{submissions#|s} of {*leaderboard} to {*file}.\n");
+		json_pack("{s:s, s:O*, s:O*, s:I}", "file", export->path, "leaderboard", json_object_get(result, "leaderboard"),
+			"user_name", json_object_get(result, "user_name"), "submissions", export->count),
+		"Wrote {submissions} submission{submissions#|s} of {*leaderboard}{*user_name} to {*file}.\n");
+}
+
+/* A leaderboard that is active, or what is stored about a user. */
+static bool
+exports_private(const struct run *run)
+{
+	return member_true(run->args.values, "private") || strcmp(member_text(run->command, "name"), "user.export") == 0;
 }
 
 static void next_page(struct run *run, json_int_t after);
@@ -163,7 +180,7 @@ page_answered(struct run *run, const json_t *result)
 	struct kettle_error why = {0};
 	if (json_is_integer(json_object_get(result, "total")))
 		export->total = member_int(result, "total");
-	write_page(run, json_object_get(result, "submissions"));
+	write_page(run, result);
 	errno = 0;
 	if (fflush(export->out) != 0 || ferror(export->out)) {
 		fail_write(export->path ? export->path : "standard output", errno, &why);
@@ -185,7 +202,7 @@ next_page(struct run *run, json_int_t after)
 	AUTO_JSON json_t *args = json_copy(run->args.values);
 	if (after > 0)
 		json_object_set_new(args, "after", json_integer(after));
-	run_call(run, "leaderboard.export", args, page_answered);
+	run_call(run, member_text(run->command, "name"), args, page_answered);
 }
 
 void
@@ -200,7 +217,7 @@ export_start(struct run *run)
 	export->progress = isatty(STDERR_FILENO) && !run->quiet && (export->path || !run->term.tty);
 	if (export->path) {
 		export->out = NULL;
-		if (open_file(export, member_true(run->args.values, "private"), &err) < 0) {
+		if (open_file(export, exports_private(run), &err) < 0) {
 			run_fail(run, &err);
 			return;
 		}

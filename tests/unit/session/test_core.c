@@ -77,6 +77,11 @@ test_sentences(void **state)
 		assert_int_equal(cores_run(place, "ada", "submit", json_incref(args)), KETTLE_EUNAVAIL);
 		assert_says(&cores_answer.err, "kettle serve");
 	}
+	/* What is for the engine's own plugins no client may call. */
+	for (size_t place = 0; place < 2; place++) {
+		assert_int_equal(cores_run(place, "ada", "token.check", json_pack("{s:s}", "token", "x")), KETTLE_EACCES);
+		assert_says(&cores_answer.err, place == 0 ? "not valid" : "for the plugins of the engine");
+	}
 }
 
 /* ---- handing over ---- */

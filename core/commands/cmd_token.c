@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tokens: by which programs and pages act as a user. Stored are their hashes alone.
+ *
+ * A login: a program or page that knows no user begins one and keeps the token; it shows the code, with which a user
+ * confirms elsewhere (in the chat, on a command line) that the token is theirs. From then on the token checks as that user.
+ */
+#include <config.h>
+
+#include "commands/handlers.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/sanitize_text.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "commands/link_code.h"
+#include "model/actor.h"
+#include "model/board.h"
+#include "model/user.h"
+
+#include <string.h>
+
+#define TOKEN_BYTES 32
+#define TOKEN_PREFIX "ktl_"
+
+/* A token of 256 random bits, in letters, digits, - and _, and its hash. */
+static char *
+draw_token(char hash[65])
+{
+	unsigned char bytes[TOKEN_BYTES];
+	random_bytes(bytes, sizeof(bytes));
+	AUTO_FREE char *base64 = base64_encode(bytes, sizeof(bytes));
+	for (char *at = base64; *at; at++)
+		*at = *at == '+' ? '-' : *at == '/' ? '_' : *at == '=' ? '\0' : *at;
+	char *token = xasprintf(TOKEN_PREFIX "%s", base64);
+	sha256_hex(token, strlen(token), hash);
+	return token;
+}
+
+static json_t *
+time_or_null(int64_t ms)
+{
+	char text[TIME_TEXT_SIZE];
+	time_text(ms, text);
+	return ms ? json_string(text) : json_null();
+}
+
+/* ---- a user's own ---- */
+
+static int
+read_name(const json_t *args, char **ret_name, struct kettle_error *err)
+{
+	const char *given = member_text(args, "name");
+	AUTO_FREE char *name = sanitize_line(given, TOKEN_NAME_MAX);
+	if (!*name || strcmp(name, given) != 0)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The name of a token has 1 to %d characters, without control characters.", TOKEN_NAME_MAX);
+	*ret_name = STEAL(name);
+	return 0;
+}
+
+static int
+check_new(struct db *db, int64_t user, const char *name, int64_t expires_at, struct kettle_error *err)
+{
+	int64_t same = 0, all = 0;
+	int rc = db_int(
+		db, &same, err, "SELECT count(*) FROM tokens WHERE user = ? AND kind = 'token' AND name = ?", "is", user, name);
+	if (rc == 0)
+		rc = db_int(db, &all, err, "SELECT count(*) FROM tokens WHERE user = ? AND kind = 'token'", "i", user);
+	if (rc == 0 && same)
+		return kettle_fail(
+			err, KETTLE_ECONFLICT, "You already have a token `%s`: revoke it, or choose another name.", name);
+	if (rc == 0 && all >= TOKENS_MAX)
+		return kettle_fail(err, KETTLE_ETOOBIG, "You have %d tokens, which is the limit: revoke one.", TOKENS_MAX);
+	if (rc == 0 && expires_at && expires_at <= db->now_ms)
+		return kettle_fail(err, KETTLE_EINVAL, "The token would already have expired.");
+	return rc;
+}
+
+int
+cmd_token_create(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct db *db = call->db;
+	AUTO_FREE char *name = NULL;
+	char hash[65];
+	int64_t expires_at = 0, user = call->actor->user;
+	const char *expires = member_string(call->args, "expires");
+	int rc = read_name(call->args, &name, err);
+	if (rc == 0 && expires)
+		rc = board_deadline(expires, db->now_ms, &expires_at, err);
+	if (rc == 0)
+		rc = check_new(db, user, name, expires_at, err);
+	if (rc < 0)
+		return rc;
+	AUTO_FREE char *token = draw_token(hash);
+	rc = db_exec(db, err,
+		"INSERT INTO tokens (hash, kind, user, name, created_at, expires_at) VALUES (?, 'token', ?, ?, ?, nullif(?, "
+		"0))",
+		"sisii", hash, user, name, db->now_ms, expires_at);
+	AUTO_JSON json_t *data = json_pack("{s:s, s:o}", "name", name, "expires", time_or_null(expires_at));
+	if (rc == 0)
+		rc = db_event(db, "user.token", 'u', 0, 0, user, data, err);
+	if (rc == 0)
+		*ret_result =
+			json_pack("{s:s, s:s, s:O}", "name", name, "token", token, "expires", json_object_get(data, "expires"));
+	return rc;
+}
+
+/* The actor, or, for admins, the user who is named. */
+static int
+whose(const struct command_call *call, int64_t *ret_user, struct kettle_error *err)
+{
+	const char *word = member_string(call->args, "user");
+	struct user user = {.id = call->actor->user};
+	if (word && call->actor->role < RIGHT_ADMIN)
+		return kettle_fail(
+			err, KETTLE_EACCES, "Only admins may see and revoke the tokens of others; leave out the user.");
+	int rc = word ? user_find(call->db, word, &user, err) : 0;
+	if (rc == 0)
+		*ret_user = user.id;
+	return rc;
+}
+
+int
+cmd_token_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	int64_t user = 0;
+	int rc = whose(call, &user, err);
+	return rc < 0 ? rc
+				  : db_array(call->db, ret_result, err,
+						"SELECT name, kind, created_at AS created_iso, used_at AS used_iso, expires_at AS expires_iso "
+						"FROM tokens WHERE user = ? AND kind IN ('token', 'session') ORDER BY created_at, name",
+						"i", user);
+}
+
+int
+cmd_token_revoke(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	int64_t user = 0;
+	const char *name = member_string(call->args, "name");
+	int rc = whose(call, &user, err);
+	if (rc == 0)
+		rc = db_exec(call->db, err, "DELETE FROM tokens WHERE user = ? AND kind IN ('token', 'session') AND name = ?",
+			"is", user, name);
+	int64_t count = db_changes(call->db);
+	if (rc == 0 && count == 0)
+		return kettle_fail(err, KETTLE_ENOENT, "There is no token `%.100s`; `kettle token list` shows all.", name);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:I}", "name", name, "revoked", (json_int_t)count);
+	return rc;
+}
+
+/* ---- for frontends ---- */
+
+/* That it was used: at most once a minute, so that most checks write nothing. */
+static int
+note_use(struct db *db, const json_t *row, const char *hash, struct kettle_error *err)
+{
+	if (member_int(row, "used_at") > db->now_ms - TOKEN_USED_MS)
+		return 0;
+	return db_exec(db, err, "UPDATE tokens SET used_at = ? WHERE hash = ?", "is", db->now_ms, hash);
+}
+
+int
+cmd_token_check(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	char hash[65];
+	const char *token = member_string(call->args, "token");
+	AUTO_JSON json_t *row = NULL;
+	sha256_hex(token, strlen(token), hash);
+	int rc = db_object(call->db, &row, err,
+		"SELECT t.kind, t.name, coalesce(t.used_at, 0) AS used_at, u.id, u.name AS user_name, u.role, i.provider, "
+		"i.subject FROM tokens t LEFT JOIN users u ON u.id = t.user LEFT JOIN identities i ON i.user = u.id WHERE "
+		"t.hash = ? AND t.kind IN ('token', 'session', 'pending') AND (t.expires_at IS NULL OR t.expires_at > ?) "
+		"ORDER BY i.created_at, i.provider LIMIT 1",
+		"si", hash, call->db->now_ms);
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, KETTLE_EACCES, "The token is not valid: it is unknown, revoked or has expired.");
+	if (rc == 0 && strcmp(member_text(row, "kind"), "pending") == 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "This login is not confirmed yet.");
+	if (rc == 0)
+		rc = note_use(call->db, row, hash, err);
+	if (rc < 0)
+		return rc;
+	*ret_result = json_pack("{s:s, s:O, s:o, s:O, s:O, s:{s:O, s:O, s:O}}", "kind", member_text(row, "kind"), "name",
+		json_object_get(row, "name"), "user_id", json_sprintf("%lld", (long long)member_int(row, "id")), "user_name",
+		json_object_get(row, "user_name"), "role", json_object_get(row, "role"), "actor", "provider",
+		json_object_get(row, "provider"), "subject", json_object_get(row, "subject"), "name",
+		json_object_get(row, "user_name"));
+	return 0;
+}
+
+int
+cmd_identity_add(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct user user;
+	int64_t other = 0;
+	const char *provider = member_string(call->args, "provider"), *subject = member_string(call->args, "subject");
+	AUTO_FREE char *name = sanitize_line(member_text(call->args, "name"), ACTOR_NAME_MAX);
+	int rc = user_find(call->db, member_string(call->args, "user"), &user, err);
+	if (rc == 0)
+		rc = db_int(call->db, &other, err,
+			"SELECT coalesce((SELECT user FROM identities WHERE provider = ? AND subject = ?), 0)", "ss", provider,
+			subject);
+	if (rc == 0 && other && other != user.id)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"This account of %s already belongs to another user: merge the two with `kettle user link`.", provider);
+	if (rc == 0 && !other)
+		rc = actor_check_identity(provider, subject, err);
+	if (rc == 0 && !other)
+		rc = db_exec(call->db, err,
+			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES (?, ?, ?, ?, ?)", "ssisi",
+			provider, subject, user.id, *name ? name : subject, call->db->now_ms);
+	if (rc == 0)
+		*ret_result = json_pack("{s:o, s:s, s:b}", "user_id", json_sprintf("%lld", (long long)user.id), "user_name",
+			user.name, "added", !other);
+	return rc;
+}
+
+/* ---- logins ---- */
+
+static int
+check_pending(struct db *db, const char *address, struct kettle_error *err)
+{
+	int64_t here = 0, all = 0;
+	int rc =
+		db_exec(db, err, "DELETE FROM tokens WHERE kind IN ('pending', 'login') AND expires_at <= ?", "i", db->now_ms);
+	if (rc == 0)
+		rc = db_int(db, &here, err, "SELECT count(*) FROM tokens WHERE address = ? AND kind = 'pending'", "s", address);
+	if (rc == 0)
+		rc = db_int(db, &all, err, "SELECT count(*) FROM tokens WHERE address IS NOT NULL AND kind = 'pending'", NULL);
+	if (rc == 0 && (here >= LOGINS_OF_ADDRESS || all >= LOGINS_MAX)) {
+		(void)kettle_fail(
+			err, KETTLE_ERATE, "Too many logins wait to be confirmed: try again in %d minutes.", LOGIN_MS / 60000);
+		if (err)
+			err->retry_s = LOGIN_MS / 1000;
+		return KETTLE_ERATE;
+	}
+	return rc;
+}
+
+/* The token waits as `pending`; the code, as `login`, says which one it confirms. */
+int
+cmd_login_begin(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct db *db = call->db;
+	const char *address = member_string(call->args, "address");
+	AUTO_FREE char *name = NULL;
+	char hash[65], code[LINK_CODE_TEXT], code_hash[65];
+	int rc = read_name(call->args, &name, err);
+	if (rc == 0)
+		rc = check_pending(db, address, err);
+	if (rc < 0)
+		return rc;
+	AUTO_FREE char *token = draw_token(hash);
+	link_code_draw(code, code_hash);
+	AUTO_JSON json_t *data = json_pack("{s:s}", "token", hash);
+	rc = db_exec(db, err,
+		"INSERT INTO tokens (hash, kind, name, address, created_at, expires_at) VALUES (?, 'pending', ?, ?, ?, ?)",
+		"sssii", hash, name, address, db->now_ms, db->now_ms + LOGIN_MS);
+	if (rc == 0)
+		rc = db_exec(db, err,
+			"INSERT INTO tokens (hash, kind, name, data_json, created_at, expires_at) VALUES (?, 'login', ?, ?, ?, ?)",
+			"ssjii", code_hash, name, data, db->now_ms, db->now_ms + LOGIN_MS);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:s, s:s, s:o}", "name", name, "token", token, "code", code, "expires",
+			time_or_null(db->now_ms + LOGIN_MS));
+	return rc;
+}
+
+/* From now on it is the user's session. */
+static int
+confirm(const struct command_call *call, const json_t *row, const char *code_hash, struct kettle_error *err)
+{
+	struct db *db = call->db;
+	int64_t user = call->actor->user;
+	int rc = db_exec(db, err,
+		"UPDATE tokens SET kind = 'session', user = ?, address = NULL, expires_at = ? WHERE hash = ? AND kind = "
+		"'pending'",
+		"iis", user, db->now_ms + SESSION_MS, member_text(json_object_get(row, "data"), "token"));
+	if (rc == 0 && db_changes(db) == 0)
+		return kettle_fail(err, KETTLE_ENOENT, "This login has ended: begin it again.");
+	if (rc == 0)
+		rc = db_exec(db, err, "DELETE FROM tokens WHERE hash = ?", "s", code_hash);
+	AUTO_JSON json_t *data = json_pack("{s:O}", "name", json_object_get(row, "name"));
+	return rc < 0 ? rc : db_event(db, "user.login", 'u', 0, 0, user, data, err);
+}
+
+int
+cmd_login_confirm(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	char hash[65];
+	AUTO_JSON json_t *row = NULL;
+	bool confirmed = member_true(call->args, "confirm");
+	int rc = KETTLE_ENOENT;
+	if (link_code_read(member_string(call->args, "code"), hash))
+		rc = db_object(call->db, &row, err,
+			"SELECT name, created_at AS begun_iso, data_json FROM tokens WHERE hash = ? AND kind = 'login' AND "
+			"expires_at > ?",
+			"si", hash, call->db->now_ms);
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, rc, "There is no such code: each works once, and for %d minutes.", LOGIN_MS / 60000);
+	if (rc == 0 && confirmed)
+		rc = confirm(call, row, hash, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:O, s:O, s:b, s:s}", "name", json_object_get(row, "name"), "begun",
+			json_object_get(row, "begun"), "confirmed", confirmed, "user_name", call->actor->name);
+	return rc;
+}

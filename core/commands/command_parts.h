@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What rows of the command table have in common: choices, arguments, parts of help and of views. */
+#ifndef KETTLE_COMMANDS_COMMAND_PARTS_H
+#define KETTLE_COMMANDS_COMMAND_PARTS_H
+
+#include "judge/capture.h"
+#include "session/command.h"
+
+static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
+static const char *const states[] = {"queued", "running", "passed", "failed", "timed_out", "error", "cancelled", NULL};
+static const char *const roles[] = {"user", "creator", "admin", NULL};
+static const char *const formats[] = {"jsonl", "csv", NULL};
+static const char *const plan_modes[] = {"ranked", "test", "benchmark", "profile", NULL};
+static const char *const rate_categories[] = {"test", "leaderboard", NULL};
+static const char *const visibilities[] = {"public", "closed", NULL};
+static const char *const code_settings[] = {"owner", "ended", "always", NULL};
+static const char *const pictures[] = {"svg", "png", NULL};
+static const char *const yes_or_no[] = {"yes", "no", NULL};
+static const char *const completed[] = {"board", "device", "submission", NULL};
+static const char *const kernel_bases[] = {"function", "demangled", "mangled", NULL};
+static const char *const after_deadline[] = {"closed", "practice", NULL};
+#define OPENS_HELP \
+	"when it opens; before that, only its creator and admins see it. A date (its beginning in UTC), a date and time, " \
+	"+30d, +12h, +90m, or none"
+#define AFTER_DEADLINE_HELP \
+	"what happens to submissions after the deadline: refused (closed), or run but not ranked (practice)"
+
+/* The first members of an argument, or all of them. */
+#define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
+#define FLAG(name) name, ARGUMENT_BOOL, .default_value = "false"
+/* Other clients say `--gpu` for a device. */
+#define DEVICE "device", ARGUMENT_DEVICE, .also = "gpu", .meta = "DEVICE"
+#define DEVICES DEVICE, .repeated = true
+#define BOARD "leaderboard", ARGUMENT_BOARD, .meta = "NAME"
+#define BOARD_NAME POSITIONAL("name", BOARD), .meta = "NAME", .help = "the leaderboard"
+#define USER_HELP "the user's name, #NUMBER, or PROVIDER:SUBJECT such as discord:123"
+#define USER_NAME POSITIONAL("name", USER), .meta = "NAME", .help = USER_HELP
+#define SUBMISSION_ID POSITIONAL("id", ID), .meta = "ID", .help = "the number of the submission"
+#define INVITE_CODE POSITIONAL("code", STRING), .meta = "CODE", .help = "the code of the invite"
+#define UNITS \
+	POSITIONAL("unit", STRING), .repeated = true, .meta = "UNIT", \
+								.help = "a unit (`H100.1`), or a device: all its units"
+#define RUN_MODE \
+	"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked", \
+							 .help = "what to run; leaderboard is an alias of ranked"
+/* What a profile looks at, see judge/capture.h. */
+#define CAPTURE \
+	{"benchmark", ARGUMENT_INT, .repeated = true, .max = INT32_MAX, .meta = "N", \
+		.help = "for a profile: the index of a benchmark of the task, from 0; default: all"}, \
+		{"kernel", ARGUMENT_STRING, .meta = "NAME", \
+			.help = "for a profile: only kernels with this name, or with names that match regex:EXPRESSION"}, \
+		{"kernel_base", ARGUMENT_CHOICE, .choices = kernel_bases, \
+			.help = "what the name is compared with; default: function, the name without namespace and arguments"}, \
+		{"launches", ARGUMENT_INT, .min = 1, .max = CAPTURE_MAX_LAUNCHES, .meta = "N", \
+			.help = "for a profile: show at most N kernel launches; default: 10 with Nsight Compute, otherwise all"}, \
+	{ \
+		"skip", ARGUMENT_INT, .max = CAPTURE_MAX_SKIP, .meta = "N", .help = "for a profile: skip the first N launches" \
+	}
+#define NO_WAIT FLAG("no_wait"), .help = "do not wait for the result; the running `kettle serve` judges the submission"
+#define LIMIT(initial, most) \
+	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "show at most N"
+#define OFFSET "offset", ARGUMENT_INT, .default_value = "0", .max = INT32_MAX, .meta = "N", .help = "skip the first N"
+#define TASK_LANG \
+	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language of a single reference file, if its name fits several"
+
+#define JIT_CACHE_HELP \
+	"no: each run starts with empty compiler caches, whatever the task says; yes: unless the task says no"
+
+/* Parts of views. */
+#define DEADLINE "{deadline?{deadline:time}|none}"
+#define IDENTITIES "{identities@{provider} {name}}"
+#define MERGED \
+	"{from@{*user_name} (" IDENTITIES \
+	"{role=user?|; {role}}; {submissions} submission{submissions#|s})} is merged into {*into.user_name}."
+#define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin resume`.}"
+#define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* Tokens, logins, and users by identity; what is stored about a user. */
+#include <config.h>
+
+#include "unit/command_fixture.h"
+
+#include "base/cleanup.h"
+
+#include <string.h>
+
+static struct commands_fixture c;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	commands_open(&c);
+	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	commands_close(&c);
+	return 0;
+}
+
+static json_t *
+named(const char *key, const char *value)
+{
+	return json_pack("{s:s}", key, value);
+}
+
+static char *
+text_of(const json_t *value, const char *path)
+{
+	return strdup(commands_text(value, path));
+}
+
+static const json_t *
+check(const char *token)
+{
+	return commands_must(&c, "web", "token.check", named("token", token));
+}
+
+static void
+invalid(const char *token, int code, const char *says)
+{
+	commands_refused(&c, "web", "token.check", named("token", token), code, says);
+}
+
+static void
+test_token(void **state)
+{
+	(void)state;
+	AUTO_FREE char *token = text_of(commands_must(&c, "alice", "token.create", named("name", "laptop")), "token");
+	assert_int_equal(strlen(token), 4 + 43);
+	/* The database has only its hash. */
+	AUTO_FREE char *sql = NULL;
+	assert_true(
+		asprintf(&sql, "SELECT count(*) FROM tokens WHERE hash = '%s' OR data_json LIKE '%%%s%%'", token, token) > 0);
+	assert_int_equal(fixture_int(&c.f, sql), 0);
+	const json_t *found = check(token);
+	assert_string_equal(commands_text(found, "user_name"), "alice");
+	assert_string_equal(commands_text(found, "kind"), "token");
+	assert_string_equal(commands_text(found, "actor.provider"), "cli");
+	assert_string_equal(commands_text(found, "actor.subject"), "alice");
+	/* Who checks does not become a user, and the use is noted once a minute. */
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE name = 'web'"), 0);
+	assert_true(fixture_int(&c.f, "SELECT used_at FROM tokens") > 0);
+	fixture_sql(&c.f, "UPDATE tokens SET used_at = used_at - 1000");
+	int64_t used = fixture_int(&c.f, "SELECT used_at FROM tokens");
+	(void)check(token);
+	assert_int_equal(fixture_int(&c.f, "SELECT used_at FROM tokens"), used);
+	fixture_sql(&c.f, "UPDATE tokens SET used_at = used_at - 100000");
+	(void)check(token);
+	assert_true(fixture_int(&c.f, "SELECT used_at FROM tokens") >= used);
+
+	commands_refused(
+		&c, "alice", "token.create", named("name", "laptop"), KETTLE_ECONFLICT, "already have a token `laptop`");
+	commands_refused(&c, "alice", "token.create", named("name", ""), KETTLE_EINVAL, "1 to 100 characters");
+	commands_refused(&c, "alice", "token.create", json_pack("{s:s, s:s}", "name", "old", "expires", "2020-01-01"),
+		KETTLE_EINVAL, "already have expired");
+	const json_t *list = commands_must(&c, "alice", "token.list", json_object());
+	assert_int_equal(json_array_size(list), 1);
+	assert_string_equal(commands_text(list, "0.name"), "laptop");
+	assert_null(json_object_get(json_array_get(list, 0), "token"));
+	assert_null(json_object_get(json_array_get(list, 0), "hash"));
+	commands_refused(&c, "bob", "token.list", named("user", "alice"), KETTLE_EACCES, "Only admins");
+	commands_refused(&c, "bob", "token.revoke", named("name", "laptop"), KETTLE_ENOENT, "no token `laptop`");
+	commands_refused(&c, "bob", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "user", "alice"),
+		KETTLE_EACCES, "Only admins");
+	(void)commands_must(&c, "dave:admin", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "user", "alice"));
+	invalid(token, KETTLE_EACCES, "unknown, revoked or has expired");
+	invalid("", KETTLE_EACCES, "unknown");
+}
+
+static void
+test_token_limits(void **state)
+{
+	(void)state;
+	char name[20];
+	for (int i = 0; i < TOKENS_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "t%d", i);
+		(void)commands_must(&c, "alice", "token.create", named("name", name));
+	}
+	commands_refused(&c, "alice", "token.create", named("name", "more"), KETTLE_ETOOBIG, "revoke one");
+	AUTO_FREE char *token = text_of(
+		commands_must(&c, "bob", "token.create", json_pack("{s:s, s:s}", "name", "short", "expires", "+1h")), "token");
+	(void)check(token);
+	fixture_sql(&c.f, "UPDATE tokens SET expires_at = 5 WHERE name = 'short'");
+	invalid(token, KETTLE_EACCES, "expired");
+	(void)commands_must(&c, "mallory", "token.create", named("name", "x"));
+	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "mallory", "reason", "no"));
+	commands_refused(&c, "mallory", "token.create", named("name", "y"), KETTLE_EACCES, "You are banned: no");
+}
+
+static json_t *
+login(const char *address)
+{
+	return json_pack("{s:s, s:s}", "name", "popcorn-cli", "address", address);
+}
+
+static void
+test_login(void **state)
+{
+	(void)state;
+	const json_t *begun = commands_must(&c, "web", "login.begin", login("192.0.2.1"));
+	AUTO_FREE char *token = text_of(begun, "token"), *code = text_of(begun, "code");
+	assert_string_not_equal(token, code);
+	invalid(token, KETTLE_EUNAVAIL, "not confirmed yet");
+	/* The code is no credential. */
+	invalid(code, KETTLE_EACCES, "unknown");
+	commands_refused(
+		&c, "alice", "login.confirm", named("code", "AAAAA-AAAAA"), KETTLE_ENOENT, "There is no such code");
+	const json_t *shown = commands_must(&c, "alice", "login.confirm", named("code", code));
+	assert_string_equal(commands_text(shown, "name"), "popcorn-cli");
+	assert_false(json_is_true(commands_at(shown, "confirmed")));
+	invalid(token, KETTLE_EUNAVAIL, "not confirmed yet");
+	(void)commands_must(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1));
+	assert_string_equal(commands_text(check(token), "user_name"), "alice");
+	assert_string_equal(commands_text(check(token), "kind"), "session");
+	/* It works once. */
+	commands_refused(&c, "bob", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1), KETTLE_ENOENT,
+		"There is no such code");
+	assert_int_equal(fixture_events(&c.f, "user.login"), 1);
+	(void)commands_must(&c, "alice", "token.revoke", named("name", "popcorn-cli"));
+	invalid(token, KETTLE_EACCES, "revoked");
+}
+
+static void
+test_logins_end(void **state)
+{
+	(void)state;
+	for (int i = 0; i < LOGINS_OF_ADDRESS; i++)
+		(void)commands_must(&c, "web", "login.begin", login("192.0.2.1"));
+	commands_refused(&c, "web", "login.begin", login("192.0.2.1"), KETTLE_ERATE, "Too many logins wait");
+	assert_int_equal(c.err.retry_s, LOGIN_MS / 1000);
+	AUTO_FREE char *code = text_of(commands_must(&c, "web", "login.begin", login("192.0.2.2")), "code");
+	fixture_sql(&c.f, "UPDATE tokens SET expires_at = 5");
+	commands_refused(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1), KETTLE_ENOENT,
+		"There is no such code");
+	(void)commands_must(&c, "web", "login.begin", login("192.0.2.1"));
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tokens"), 2);
+}
+
+static void
+test_identity(void **state)
+{
+	(void)state;
+	(void)commands_must(&c, "alice", "token.list", json_object());
+	(void)commands_must(&c, "alice", "token.create", named("name", "a"));
+	json_t *args =
+		json_pack("{s:s, s:s, s:s, s:s}", "user", "alice", "provider", "github", "subject", "77", "name", "al");
+	const json_t *added = commands_at(commands_must(&c, "web", "identity.add", json_incref(args)), "added");
+	assert_true(json_is_true(added));
+	added = commands_at(commands_must(&c, "web", "identity.add", json_incref(args)), "added");
+	assert_true(json_is_false(added));
+	(void)json_object_set_new(args, "user", json_string("owner"));
+	commands_refused(&c, "web", "identity.add", args, KETTLE_ECONFLICT, "belongs to another user");
+	/* By identity, where a user is taken; one who never wrote becomes a user in what writes alone. */
+	const json_t *shown = commands_must(&c, "dave:admin", "user.show", named("name", "github:77"));
+	assert_string_equal(commands_text(shown, "user_name"), "alice");
+	commands_refused(
+		&c, "dave:admin", "user.show", named("name", "discord:123"), KETTLE_ENOENT, "no user `discord:123`");
+	commands_refused(&c, "dave:admin", "user.show", named("name", "discord:"), KETTLE_ENOENT, "no user");
+	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "discord:123", "reason", "spam"));
+	shown = commands_must(&c, "dave:admin", "user.show", named("name", "discord:123"));
+	assert_string_equal(commands_text(shown, "ban_reason"), "spam");
+	assert_string_equal(commands_text(shown, "identities.0.provider"), "discord");
+	(void)commands_must(&c, "dave:admin", "user.role", json_pack("{s:s, s:s}", "name", "github:78", "role", "creator"));
+	commands_refused(&c, "dave:admin", "user.role", json_pack("{s:s, s:s}", "name", "nobody", "role", "creator"),
+		KETTLE_ENOENT, "no user `nobody`");
+}
+
+static void
+finish(double score)
+{
+	commands_finish(&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"),
+		json_pack("{s:s, s:f, s:[]}", "state", "passed", "score", score, "runs"));
+}
+
+static int64_t
+count(const char *who, const char *key, const char *value)
+{
+	json_t *args = json_pack("{s:s}", "leaderboard", "board");
+	if (key)
+		(void)json_object_set_new(args, key, json_string(value));
+	return commands_number(commands_must(&c, who, "submission.count", args), "count");
+}
+
+static void
+test_count(void **state)
+{
+	(void)state;
+	commands_submit(&c, "alice", "board", "ranked");
+	finish(1.0);
+	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "bob", "board", "ranked");
+	assert_int_equal(count("carol", NULL, NULL), 3);
+	assert_int_equal(count("carol", "mode", "leaderboard"), 2);
+	assert_int_equal(count("carol", "state", "passed"), 1);
+	assert_int_equal(count("alice", "user", "alice"), 2);
+	assert_int_equal(count("owner", "user", "bob"), 1);
+	assert_int_equal(count("carol", "device", "H100"), 0);
+	json_t *args = json_pack("{s:s, s:s}", "leaderboard", "board", "user", "bob");
+	commands_refused(
+		&c, "alice", "submission.count", json_incref(args), KETTLE_EACCES, "Only the leaderboard's creator");
+	(void)json_object_set_new(args, "user", json_string("nobody"));
+	commands_refused(&c, "alice", "submission.count", args, KETTLE_EACCES, "Only the leaderboard's creator");
+}
+
+static void
+test_delete_all(void **state)
+{
+	(void)state;
+	json_t *args = json_pack("{s:s, s:s}", "leaderboard", "board", "user", "alice");
+	commands_submit(&c, "alice", "board", "ranked");
+	finish(1.0);
+	commands_submit(&c, "alice", "board", "ranked");
+	commands_submit(&c, "bob", "board", "ranked");
+	finish(2.0);
+	commands_refused(
+		&c, "bob", "submission.delete_all", json_incref(args), KETTLE_EACCES, "for creators of leaderboards");
+	commands_refused(
+		&c, "carol:creator", "submission.delete_all", json_incref(args), KETTLE_EACCES, "belongs to another");
+	fixture_sql(&c.f, "UPDATE users SET role = 'creator' WHERE name = 'owner'");
+	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = 5, flag_reason = 'x' WHERE id = 1");
+	commands_refused(&c, "owner", "submission.delete_all", json_incref(args), KETTLE_EACCES, "only an admin");
+	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = NULL");
+	const json_t *gone = commands_must(&c, "owner", "submission.delete_all", args);
+	assert_int_equal(commands_number(gone, "submissions"), 2);
+	assert_int_equal(commands_number(gone, "jobs"), 2);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs"), 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM best"), 1);
+	assert_int_equal(fixture_events(&c.f, "submission.deleted"), 2);
+	const json_t *shown = commands_must(&c, "bob", "leaderboard.show", named("name", "board"));
+	assert_string_equal(commands_text(shown, "rankings.0.entries.0.user_name"), "bob");
+}
+
+static void
+test_user_data(void **state)
+{
+	(void)state;
+	json_t *args = json_pack("{s:s, s:s, s:s, s:o, s:s}", "leaderboard", "board", "mode", "ranked", "device", "CPU",
+		"file", commands_file("a.cpp", "int secret_name;\n"), "note", "mine");
+	(void)commands_must(&c, "alice", "submit", args);
+	finish(1.0);
+	(void)commands_must(&c, "alice", "token.create", named("name", "laptop"));
+	const json_t *page = commands_must(&c, "alice", "user.export", json_object());
+	assert_string_equal(commands_text(page, "user.user_name"), "alice");
+	assert_string_equal(commands_text(page, "user.tokens.0.name"), "laptop");
+	assert_string_equal(commands_text(page, "submissions.0.code"), "int secret_name;\n");
+	assert_string_equal(commands_text(page, "submissions.0.note"), "mine");
+	assert_string_equal(commands_text(page, "submissions.0.devices.0.state"), "passed");
+	assert_true(json_is_null(commands_at(page, "next")));
+	page = commands_must(&c, "alice", "user.export", json_pack("{s:i}", "after", 1));
+	assert_true(json_is_null(commands_at(page, "user")) && json_array_size(commands_at(page, "submissions")) == 0);
+	commands_refused(&c, "bob", "user.export", named("name", "alice"), KETTLE_EACCES, "Only admins may export");
+	commands_refused(&c, "stranger", "user.export", json_object(), KETTLE_ENOENT, "not a user here yet");
+}
+
+static void
+test_user_delete(void **state)
+{
+	(void)state;
+	commands_submit(&c, "alice", "board", "ranked");
+	finish(1.0);
+	commands_submit(&c, "alice", "board", "ranked");
+	(void)commands_must(&c, "alice", "token.create", named("name", "laptop"));
+	commands_refused(&c, "bob", "user.delete", named("name", "alice"), KETTLE_EACCES, "Only admins may delete");
+	int64_t id = fixture_int(&c.f, "SELECT id FROM users WHERE name = 'alice'");
+	const json_t *gone = commands_must(&c, "alice", "user.delete", json_object());
+	char name[40];
+	(void)snprintf(name, sizeof(name), "deleted-%lld", (long long)id);
+	assert_string_equal(commands_text(gone, "user_name"), name);
+	assert_int_equal(json_array_size(commands_at(gone, "cancelled")), 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tokens"), 0);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM identities WHERE subject = 'alice'"), 0);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM events WHERE user_name = 'alice'"), 0);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 2);
+	const json_t *shown = commands_must(&c, "bob", "leaderboard.show", named("name", "board"));
+	assert_string_equal(commands_text(shown, "rankings.0.entries.0.user_name"), name);
+	/* The same account is a new user. */
+	commands_submit(&c, "alice", "board", "test");
+	assert_int_equal(fixture_int(&c.f, "SELECT id > 0 AND id <> (SELECT user FROM submissions WHERE id = 1) FROM users "
+									   "WHERE name = 'alice'"),
+		1);
+	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "alice", "reason", "no"));
+	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_EACCES, "banned");
+	fixture_sql(&c.f, "UPDATE users SET role = iif(name = 'owner', 'admin', 'user')");
+	commands_refused(&c, "dave:admin", "user.delete", named("name", "owner"), KETTLE_ECONFLICT, "the only admin");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_token),
+		TEST(test_token_limits),
+		TEST(test_login),
+		TEST(test_logins_end),
+		TEST(test_identity),
+		TEST(test_count),
+		TEST(test_delete_all),
+		TEST(test_user_data),
+		TEST(test_user_delete),
+	};
+	return cmocka_run_group_tests_name("cmd_token", tests, NULL, NULL);
+}
