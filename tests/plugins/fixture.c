@@ -17,7 +17,7 @@
 #define FIX_MAJOR KETTLE_ABI_MAJOR
 #endif
 #ifndef FIX_MINOR
-#define FIX_MINOR KETTLE_ABI_MINOR
+#define FIX_MINOR KETTLE_PLUGIN_ABI_MINOR
 #endif
 #ifndef FIX_SIZE
 #define FIX_SIZE sizeof(struct kettle_plugin)

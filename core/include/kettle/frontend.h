@@ -4,6 +4,7 @@
 #define KETTLE_FRONTEND_H
 
 #include <jansson.h>
+#include <kettle/abi.h>
 #include <kettle/error.h>
 #include <stdint.h>
 

@@ -4,6 +4,7 @@
 #define KETTLE_HOST_H
 
 #include <jansson.h>
+#include <kettle/abi.h>
 #include <kettle/error.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -192,8 +193,8 @@ struct kettle_host {
 	void (*job_done)(const struct kettle_host *, const char *job, json_t *completion_take);
 
 	/*
-	 * Since 1.3. Sends an HTTP request; names, TLS and files are dealt with on a thread of the host. Up to 64 of a plugin are under way at a
-	 * time, further ones wait for their turn, which does not count as their time. A status of 4xx or 5xx is no error; a
+	 * Sends an HTTP request; names, TLS and files are dealt with on a thread of the host. Up to 64 of a plugin are under way
+	 * at a time, further ones wait for their turn, which does not count as their time. A status of 4xx or 5xx is no error; a
 	 * failure names the server and says what happened, and never holds a header or a query. ret_id may be NULL.
 	 * EINVAL: the request is malformed; ETOOBIG: its body is, or too many wait; EUNAVAIL: this host has no HTTP.
 	 * done gets EUNAVAIL: no answer (no connection, no valid certificate, no time left); EIO: the answer breaks off, is no

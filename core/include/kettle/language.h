@@ -4,6 +4,7 @@
 #define KETTLE_LANGUAGE_H
 
 #include <jansson.h>
+#include <kettle/abi.h>
 #include <kettle/error.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,6 +3,7 @@
 #ifndef KETTLE_OPTION_H
 #define KETTLE_OPTION_H
 
+#include <kettle/abi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
 #define KETTLE_PLUGIN_H
 
 #include <jansson.h>
+#include <kettle/abi.h>
 #include <kettle/error.h>
 #include <kettle/frontend.h>
 #include <kettle/host.h>
@@ -18,14 +19,13 @@ extern "C" {
 #endif
 
 #define KETTLE_PLUGIN_MAGIC 0x4c54544bu /* "KTTL" in little-endian memory */
-#define KETTLE_ABI_MAJOR 1
-#define KETTLE_ABI_MINOR 3
 
 enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEND = 3 };
 
 /*
  * A plugin exports exactly one symbol, `kettle_plugin`. The first six members never change, so that any host can report
- * why it refuses a plugin. New members are appended; those that an older minor lacks read as NULL.
+ * why it refuses a plugin. New members are appended; those that an older minor lacks read as NULL. A plugin that defines
+ * KETTLE_PLUGIN_ABI_MINOR before it includes this header is built for that minor (abi.h).
  *
  * Life: load → check → create (no I/O) → configure → start → stop → destroy. Runners start first, then languages,
  * then frontends; they stop in reverse order. A failure is returned, never fatal: main decides. A plugin has no
@@ -37,10 +37,20 @@ enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEN
  *
  * Memory: a function of jansson never fails for lack of memory, which ends Kettle's process. Memory that a plugin allocates
  * itself may be checked, with KETTLE_ENOMEM as the answer.
+ *
+ * jansson is a part of this ABI: json_incref, json_decref, json_typeof and the macros that test or loop over a type are
+ * inlined, so a plugin contains what they know of json_t: its first members are the type and the reference count, and the
+ * count is changed atomically, as jansson does since 2.11. A jansson that changes that (another soname) needs
+ * plugins and Kettle to be built again. A json_t may be shared by threads only while none of them changes its contents.
+ *
+ * Misbehaviour. Kettle logs with the plugin's name, and goes on, where an operation or a callback of a plugin holds the loop
+ * for more than 100 ms (at most once a minute for each plugin), an operation returns a positive number (which counts as
+ * KETTLE_EINTERNAL) or a negative one without a sentence (Kettle says which operation failed), and where stop has not
+ * called done after 30 s (the plugin is left as it is). Only a function that never returns can hang Kettle.
  */
 struct kettle_plugin {
 	uint32_t magic;                /* KETTLE_PLUGIN_MAGIC */
-	uint16_t abi_major, abi_minor; /* KETTLE_ABI_MAJOR, KETTLE_ABI_MINOR at the time of its build */
+	uint16_t abi_major, abi_minor; /* KETTLE_ABI_MAJOR, KETTLE_PLUGIN_ABI_MINOR at the time of its build */
 	uint32_t size;                 /* sizeof(struct kettle_plugin) at the time of its build */
 	uint32_t kind;                 /* enum kettle_plugin_kind */
 	const char *name;              /* [a-z][a-z0-9_]{0,31}: its section of the configuration */
@@ -69,7 +79,7 @@ struct kettle_plugin {
 
 /* The first members of every definition: the frozen ones except the name. */
 #define KETTLE_PLUGIN_HEAD(kind_) \
-	.magic = KETTLE_PLUGIN_MAGIC, .abi_major = KETTLE_ABI_MAJOR, .abi_minor = KETTLE_ABI_MINOR, \
+	.magic = KETTLE_PLUGIN_MAGIC, .abi_major = KETTLE_ABI_MAJOR, .abi_minor = KETTLE_PLUGIN_ABI_MINOR, \
 	.size = sizeof(struct kettle_plugin), .kind = (kind_)
 
 /* Put this before the definition: it is the only symbol to export. */

@@ -4,6 +4,7 @@
 #define KETTLE_RUNNER_H
 
 #include <jansson.h>
+#include <kettle/abi.h>
 #include <kettle/error.h>
 #include <stdint.h>
 
@@ -68,14 +69,14 @@ struct kettle_runner {
 	 * those of the others under `more`. NULL: never, and a job uses one unit. */
 	int (*same_machine)(void *self, const json_t *unit, const json_t *other);
 	/*
-	 * Since 1.1. Asks the kettle-exec of the unit's machine for a sign of life, and calls done once: when it has answered,
+	 * Asks the kettle-exec of the unit's machine for a sign of life, and calls done once: when it has answered,
 	 * or with an error when it has ended or the runner stops. The runner sets no limit of its own: the engine knows how
 	 * long it waits, and quarantines a unit that is silent. NULL: the engine does not ask.
 	 */
 	int (*heartbeat)(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 		struct kettle_error *err);
 	/*
-	 * Since 1.2. A reload has configured languages anew. From now on the machines report the versions of these tools (an array
+	 * A reload has configured languages anew. From now on the machines report the versions of these tools (an array
 	 * of names and paths: the languages', or the runner's own option `report` where the configuration has it), and keep no
 	 * interpreter warm for an earlier configuration. Jobs that run go on. NULL: nothing depends on it.
 	 */

@@ -102,6 +102,7 @@ test_refusals(void **state)
 	refuse(f, "fix_magic", 0, KETTLE_EINVAL, "is not a Kettle plugin: its magic number is 0x12345678");
 	refuse(f, "fix_major", 0, KETTLE_EVERSION, "was built for ABI 2.");
 	refuse(f, "fix_minor", 0, KETTLE_EVERSION, "was built for the newer ABI 1.9; this Kettle takes 1.");
+	refuse(f, "fix_later", 0, KETTLE_EVERSION, "was built for the newer ABI 1.");
 	refuse(f, "fix_size", 0, KETTLE_EINVAL, "it states that its description has 100000 bytes");
 	refuse(f, "fix_symbol", 0, KETTLE_EINVAL, "it has no symbol `kettle_plugin`");
 	refuse(f, "fix_kind", 0, KETTLE_EINVAL, "9 is not a kind of plugin");
@@ -162,6 +163,16 @@ test_files_that_are_none(void **state)
 	const struct loaded_plugin *loaded = NULL;
 	assert_int_equal(loader_open(f->loader, 0, NULL, second, &loaded, &f->err), KETTLE_ECONFLICT);
 	assert_int_equal(loader_open(f->loader, 0, NULL, "/no/such/file.so", &loaded, &f->err), KETTLE_ENOENT);
+}
+
+/* Built with later headers, for this version of them. */
+static void
+test_asks_for_older(void **state)
+{
+	struct fixture *f = *state;
+	const struct kettle_plugin *plugin = &load(f, "fix_asks")->plugin;
+	assert_int_equal(plugin->abi_minor, KETTLE_ABI_MINOR);
+	assert_int_equal(plugin->size, sizeof(*plugin));
 }
 
 /* A host of a later minor: what the older plugin's structures lack reads as NULL. */
@@ -320,6 +331,7 @@ main(void)
 		TEST(test_refusals),
 		TEST(test_not_found),
 		TEST(test_files_that_are_none),
+		TEST(test_asks_for_older),
 		TEST(test_older_minor),
 		TEST(test_failures),
 		TEST(test_stop_order),
