@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "loop/watch.h"
 
 struct http_owner {
 	struct http_owner *next;
@@ -150,7 +151,9 @@ call_done(struct http_request *request)
 		.body_size = from->body_size,
 	};
 	kettle_http_fn done = STEAL(request->done);
+	const struct watch watch = watch_begin();
 	done(request->arg, &request->err, request->err.code ? NULL : &answer);
+	watch_end_callback(&watch, (void (*)(void))done, "the `done` of a request");
 	free(headers);
 }
 

@@ -24,6 +24,7 @@
 #include "base/line.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "loop/watch.h"
 
 struct post {
 	struct post *next;
@@ -109,7 +110,7 @@ run_posts(struct loop_services *io)
 	uv_mutex_unlock(&io->lock);
 	while (post) {
 		struct post *next = post->next;
-		post->fn(post->arg);
+		watch_call(post->fn, post->arg, "a posted function");
 		free(post);
 		post = next;
 	}
@@ -141,6 +142,7 @@ loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *er
 		return kettle_fail(err, KETTLE_EIO, "The event loop cannot be set up: %s.", uv_strerror(rc));
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
+	watch_thread();
 	io->wake.data = io;
 	io->open = 1;
 	*ret_io = STEAL(io);
@@ -187,8 +189,7 @@ after_work(uv_work_t *request, int status)
 	(void)status; /* never cancelled */
 	struct work *work = request->data;
 	struct loop_services *io = work->io;
-	if (work->after)
-		work->after(work->arg);
+	watch_call(work->after, work->arg, "the `after` of its work");
 	free(work);
 	loop_release(io);
 }
@@ -224,7 +225,7 @@ static void
 on_timer(uv_timer_t *handle)
 {
 	struct kettle_timer *timer = handle->data;
-	timer->fn(timer->arg);
+	watch_call(timer->fn, timer->arg, "a timer");
 	if (uv_timer_get_repeat(handle) == 0)
 		loop_timer_stop(timer->io, timer);
 }
@@ -316,8 +317,11 @@ check_end(struct kettle_process *process)
 		!process->out[OUTPUT_STDERR].ended)
 		return;
 	process->reported = true;
-	if (process->on_exit)
+	if (process->on_exit) {
+		const struct watch watch = watch_begin();
 		process->on_exit(process->arg, process->status, process->signal);
+		watch_end_callback(&watch, (void (*)(void))process->on_exit, "the `on_exit` of a child");
+	}
 	close_parts(process);
 }
 
@@ -325,8 +329,11 @@ static int
 on_loop_line(void *arg, char *line, size_t len)
 {
 	struct stream *stream = arg;
-	if (stream->on_line)
-		stream->on_line(stream->process->arg, line, len);
+	if (!stream->on_line)
+		return 0;
+	const struct watch watch = watch_begin();
+	stream->on_line(stream->process->arg, line, len);
+	watch_end_callback(&watch, (void (*)(void))stream->on_line, "a line of a child");
 	return 0;
 }
 

@@ -8,17 +8,15 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "loop/watch.h"
+#include "plugin/guard.h"
 #include "plugin/loader.h"
 
 static int
 instance_fail(const struct instance *instance, const char *what, int code, const struct kettle_error *why,
 	struct kettle_error *err)
 {
-	bool known = false;
-#define X(name, value, wire, text) known = known || code == KETTLE_##name;
-	KETTLE_ERRORS(X)
-#undef X
-	return kettle_fail(err, known ? code : KETTLE_EINTERNAL, "The %s `%s` cannot %s: %s",
+	return kettle_fail(err, guard_is_code(code) ? code : KETTLE_EINTERNAL, "The %s `%s` cannot %s: %s",
 		loader_kind_name(instance->plugin->kind), instance->plugin->name, what,
 		why->message[0] ? why->message : "it does not say why.");
 }
@@ -29,7 +27,9 @@ instance_create(struct instance *instance, const struct kettle_plugin *plugin, c
 {
 	struct kettle_error why = {0};
 	*instance = (struct instance){.plugin = plugin, .host = host};
+	const struct watch watch = watch_begin();
 	int rc = plugin->create(host, &instance->self, &why);
+	watch_end(&watch, plugin->name, "`create`");
 	if (rc)
 		return instance_fail(instance, "be created", rc, &why, err);
 	instance->created = true;
@@ -40,7 +40,9 @@ int
 instance_configure(struct instance *instance, const json_t *options, struct kettle_error *err)
 {
 	struct kettle_error why = {0};
+	const struct watch watch = watch_begin();
 	int rc = instance->plugin->configure(instance->self, options, &why);
+	watch_end(&watch, instance->plugin->name, "`configure`");
 	return rc ? instance_fail(instance, "be configured", rc, &why, err) : 0;
 }
 
@@ -48,7 +50,9 @@ int
 instance_start(struct instance *instance, struct kettle_error *err)
 {
 	struct kettle_error why = {0};
+	const struct watch watch = watch_begin();
 	int rc = instance->plugin->start ? instance->plugin->start(instance->self, &why) : 0;
+	watch_end(&watch, instance->plugin->name, "`start`");
 	if (rc)
 		return instance_fail(instance, "start", rc, &why, err);
 	instance->started = true;
@@ -138,10 +142,13 @@ instance_stop(struct instance *instance)
 {
 	instance->stop_called = true;
 	instance->stopping->waiting++;
-	if (instance->plugin->stop)
-		instance->plugin->stop(instance->self, on_stopped, instance);
-	else
+	if (!instance->plugin->stop) {
 		on_stopped(instance);
+		return;
+	}
+	const struct watch watch = watch_begin();
+	instance->plugin->stop(instance->self, on_stopped, instance);
+	watch_end(&watch, instance->plugin->name, "`stop`");
 }
 
 /* Time is up for those that were told to stop. */

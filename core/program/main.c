@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "commands/handlers.h"
 #include "config/configuration.h"
+#include "loop/watch.h"
 #include "program/global_options.h"
 #include "program/plugin_set.h"
 #include "session/core.h"
@@ -99,6 +100,8 @@ setup_log(struct app *app, struct kettle_error *err)
 		rc = log_format_parse(format_text, &format, err);
 	if (rc == 0)
 		log_setup(format, level);
+	/* A command line may well wait, such as for a pager that reads what it prints. */
+	watch_settings.level = app->serve ? KETTLE_LOG_WARNING : KETTLE_LOG_INFO;
 	return rc;
 }
 

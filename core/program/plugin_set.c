@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
+#include "plugin/guard.h"
 #include "plugin/instance.h"
 #include "plugin/loader.h"
 #include "session/plugin_host.h"
@@ -19,6 +20,7 @@
 struct slot {
 	struct core_host host;
 	struct instance instance;
+	struct guard guard; /* what the core calls */
 	const struct loaded_plugin *loaded;
 	json_t *report; /* the runner's own option of that name; NULL: the languages say it */
 	bool in_force;
@@ -53,9 +55,9 @@ static json_t *
 language_tools(const struct plugin_set *set)
 {
 	json_t *all = json_array();
-	for (const struct slot *slot = set->slots; slot; slot = slot->next) {
-		const struct kettle_language *language = slot->in_force ? slot->loaded->plugin.language : NULL;
-		json_t *tools = language && language->tools ? language->tools(slot->instance.self) : NULL;
+	for (struct slot *slot = set->slots; slot; slot = slot->next) {
+		const struct kettle_language *language = slot->in_force ? slot->guard.plugin.language : NULL;
+		json_t *tools = language && language->tools ? language->tools(&slot->guard) : NULL;
 		if (tools)
 			(void)json_array_extend(all, tools);
 		json_decref(tools);
@@ -120,6 +122,7 @@ configure(
 	struct option_table table = loader_options(plugin);
 	host_init(&slot->host, set->core->setup.io, set->core, name);
 	int rc = instance_create(&slot->instance, plugin, &slot->host.table, err);
+	guard_init(&slot->guard, plugin, slot->instance.self);
 	if (rc == 0)
 		rc = config_plugin(config, loader_kind_section(plugin->kind), name, &table, &options, err);
 	if (rc < 0)
@@ -192,11 +195,10 @@ publish(struct plugin_set *set, struct slot *const *slots, size_t count)
 	published->plugins = xcalloc(count, sizeof(*published->plugins));
 	for (size_t i = 0; i < count; i++) {
 		struct slot *slot = slots[i];
-		const struct kettle_plugin *plugin = &slot->loaded->plugin;
-		published->plugins[i] = (struct core_plugin){plugin, slot->instance.self, &slot->host, slot->loaded->file};
+		const struct kettle_plugin *plugin = &slot->guard.plugin;
+		published->plugins[i] = (struct core_plugin){plugin, &slot->guard, &slot->host, slot->loaded->file};
 		if (plugin->language)
-			languages->items[languages->count++] =
-				(struct language){plugin->name, plugin->language, slot->instance.self};
+			languages->items[languages->count++] = (struct language){plugin->name, plugin->language, &slot->guard};
 	}
 	published->earlier = set->published;
 	set->published = published;
@@ -211,10 +213,10 @@ publish_runners(struct plugin_set *set)
 {
 	struct core *core = set->core;
 	core->runners = xcalloc(set->count, sizeof(*core->runners));
-	for (const struct slot *slot = set->slots; slot; slot = slot->next) {
-		const struct kettle_plugin *plugin = &slot->loaded->plugin;
+	for (struct slot *slot = set->slots; slot; slot = slot->next) {
+		const struct kettle_plugin *plugin = &slot->guard.plugin;
 		if (plugin->runner)
-			core->runners[core->runners_count++] = (struct runner){plugin->name, plugin->runner, slot->instance.self};
+			core->runners[core->runners_count++] = (struct runner){plugin->name, plugin->runner, &slot->guard};
 	}
 }
 
@@ -330,11 +332,10 @@ static void
 tell_runners(const struct plugin_set *set)
 {
 	AUTO_JSON json_t *tools = language_tools(set);
-	for (const struct slot *slot = set->slots; slot; slot = slot->next) {
+	for (struct slot *slot = set->slots; slot; slot = slot->next) {
 		struct kettle_error err = {0};
-		const struct kettle_runner *runner = slot->loaded->plugin.runner;
-		if (runner && runner->tools &&
-			runner->tools(slot->instance.self, slot->report ? slot->report : tools, &err) < 0)
+		const struct kettle_runner *runner = slot->guard.plugin.runner;
+		if (runner && runner->tools && runner->tools(&slot->guard, slot->report ? slot->report : tools, &err) < 0)
 			log_write(
 				KETTLE_LOG_WARNING, slot->loaded->plugin.name, "the new tools cannot be reported: %s", err.message);
 	}

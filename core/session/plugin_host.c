@@ -6,7 +6,11 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/xalloc.h"
+#include "loop/watch.h"
 #include "session/core_internal.h"
+
+#include <stdlib.h>
 
 static void
 host_log(const struct kettle_host *table, enum kettle_log_level level, const char *format, ...)
@@ -68,11 +72,44 @@ host_process_kill(const struct kettle_host *table, struct kettle_process *proces
 	loop_process_kill(host_of(table)->io, process, signal);
 }
 
+/* An answer that a plugin waits for. Whatever answers calls it once, so that the time of the plugin is taken here alone. */
+struct watched_answer {
+	const struct core_host *host;
+	const char *what;
+	kettle_answer done;
+	void *arg;
+};
+
+static void
+answer_watched(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct watched_answer *answer = arg;
+	const struct watch watch = watch_begin();
+	answer->done(answer->arg, err, result);
+	watch_end(&watch, answer->host->name, answer->what);
+	free(answer);
+}
+
+static struct watched_answer *
+watch_answer(const struct kettle_host *table, const char *what, kettle_answer done, void *arg)
+{
+	struct watched_answer *answer = xmalloc(sizeof(*answer));
+	*answer = (struct watched_answer){host_of(table), what, done, arg};
+	return answer;
+}
+
 static int
 host_call(const struct kettle_host *table, const json_t *actor, const char *command, const json_t *args,
 	kettle_answer done, void *arg)
 {
-	return core_call(host_of(table)->core, actor, command, args, done, arg);
+	struct core *core = host_of(table)->core;
+	if (!done)
+		return core_call(core, actor, command, args, NULL, NULL);
+	struct watched_answer *answer = watch_answer(table, "the answer to a call", done, arg);
+	int rc = core_call(core, actor, command, args, answer_watched, answer);
+	if (rc < 0)
+		free(answer);
+	return rc;
 }
 
 static const json_t *
@@ -114,7 +151,10 @@ host_job_handle(const struct kettle_host *table, const char *ref, const char *ha
 	struct inflight_job *job = inflight_find(&host_of(table)->core->inflight, ref);
 	if (!job)
 		return KETTLE_ENOENT;
-	job->handle(job, handle, done, arg);
+	if (done)
+		job->handle(job, handle, answer_watched, watch_answer(table, "the answer to a handle", done, arg));
+	else
+		job->handle(job, handle, NULL, NULL);
 	return 0;
 }
 

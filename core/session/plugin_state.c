@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "loop/watch.h"
 #include "model/settings.h"
 
 #include <stdlib.h>
@@ -59,9 +60,11 @@ state_done(void *arg, const struct kettle_error *err)
 {
 	struct state_access *access = arg;
 	struct kettle_error none = {0};
-	if (access->done)
+	const struct watch watch = watch_begin();
+	if (access->done) {
 		access->done(access->arg, err ? err : &none, err ? NULL : access->value);
-	else if (err)
+		watch_end(&watch, access->host->name, "the answer of its state");
+	} else if (err)
 		log_write(
 			KETTLE_LOG_WARNING, access->host->name, "cannot access the state `%s`: %s", access->key, err->message);
 	free_access(access);

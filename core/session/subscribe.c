@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "loop/watch.h"
 #include "model/actor.h"
 #include "model/events.h"
 
@@ -143,7 +144,9 @@ deliver(struct subscription *subscription, const json_t *event)
 	if (number > 0)
 		subscription->last = number;
 	subscription->busy++;
+	const struct watch watch = watch_begin();
 	subscription->fn(subscription->arg, event);
+	watch_end_callback(&watch, (void (*)(void))subscription->fn, "an event of a subscription");
 	subscribe_release(subscription);
 }
 

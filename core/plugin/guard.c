@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the core and the operations of a plugin. */
+#include <config.h>
+
+#include "plugin/guard.h"
+
+#include <stdbool.h>
+
+#include "base/log.h"
+#include "loop/watch.h"
+#include "plugin/loader.h"
+
+/*
+ * Each operation has its function below and its line in guard_init: where an operation is added, and a size differs, both
+ * are to be added here. Without them the core would read the operation as NULL.
+ */
+_Static_assert(sizeof(struct kettle_language) == 21 * sizeof(void *), "An operation of languages has no guard.");
+_Static_assert(sizeof(struct kettle_runner) == 10 * sizeof(void *), "An operation of runners has no guard.");
+_Static_assert(sizeof(struct kettle_frontend) == 3 * sizeof(void *), "An operation of frontends has no guard.");
+
+bool
+guard_is_code(int rc)
+{
+	bool known = rc == 0;
+#define X(name, value, wire, text) known = known || rc == KETTLE_##name;
+	KETTLE_ERRORS(X)
+#undef X
+	return known;
+}
+
+/* The end of an operation that answers a code; `none` is the one that says all without a sentence, or 0. */
+static int
+guard_answer(const struct guard *guard, const struct watch *watch, const char *operation, int none, int rc,
+	struct kettle_error *why, struct kettle_error *err)
+{
+	static const char no_code[] = "code", no_sentence[] = "sentence";
+	const char *name = guard->plugin.name, *kind = loader_kind_name(guard->plugin.kind);
+	watch_end(watch, name, operation);
+	if (rc == 0)
+		return 0;
+	if (!guard_is_code(rc) && watch_is_due(name, no_code))
+		log_write(KETTLE_LOG_WARNING, name,
+			"%s returned %d, which is neither 0 nor a code of kettle/error.h: it counts as an error.", operation, rc);
+	if (!why->message[0] && rc != none && watch_is_due(name, no_sentence))
+		log_write(KETTLE_LOG_WARNING, name, "%s failed without a sentence that says why.", operation);
+	if (!guard_is_code(rc))
+		rc = KETTLE_EINTERNAL;
+	if (!why->message[0])
+		return kettle_fail(err, rc, "The %s `%s` failed in %s and does not say why.", kind, name, operation);
+	(void)kettle_fail(err, rc, "%s", why->message);
+	if (err)
+		err->retry_s = why->retry_s;
+	return rc;
+}
+
+#define BEGIN \
+	const struct guard *guard = self; \
+	struct kettle_error why = {0}; \
+	const struct watch watch = watch_begin()
+#define ANSWER(operation, rc) guard_answer(guard, &watch, "`" operation "`", 0, rc, &why, err)
+/* For an operation that answers ENOENT where there is nothing. */
+#define ANSWER_OR_NONE(operation, rc) guard_answer(guard, &watch, "`" operation "`", KETTLE_ENOENT, rc, &why, err)
+
+/* ---- languages ---- */
+
+static int
+guard_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("plan", guard->inner->language->plan(guard->self, request, ret_plan, &why));
+}
+
+static int
+guard_interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("interpret", guard->inner->language->interpret(guard->self, step, outcome, ret_result, &why));
+}
+
+static int
+guard_single_file(
+	void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("single_file", guard->inner->language->single_file(guard->self, name, text, size, ret_task, &why));
+}
+
+static json_t *
+guard_language_tools(void *self)
+{
+	const struct guard *guard = self;
+	const struct watch watch = watch_begin();
+	json_t *tools = guard->inner->language->tools(guard->self);
+	watch_end(&watch, guard->plugin.name, "`tools`");
+	return tools;
+}
+
+static int
+guard_probe(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER_OR_NONE("probe", guard->inner->language->probe(guard->self, request, ret_plan, &why));
+}
+
+static const char *
+guard_remark(void *self)
+{
+	const struct guard *guard = self;
+	const struct watch watch = watch_begin();
+	const char *remark = guard->inner->language->remark(guard->self);
+	watch_end(&watch, guard->plugin.name, "`remark`");
+	return remark;
+}
+
+/* ---- runners ---- */
+
+static int
+guard_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("capacity", guard->inner->runner->capacity(guard->self, unit, ret_slots, ret_prefetch, &why));
+}
+
+static int
+guard_submit(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("submit", guard->inner->runner->submit(guard->self, job, plan, &why));
+}
+
+static void
+guard_cancel(void *self, const char *ref)
+{
+	const struct guard *guard = self;
+	const struct watch watch = watch_begin();
+	guard->inner->runner->cancel(guard->self, ref);
+	watch_end(&watch, guard->plugin.name, "`cancel`");
+}
+
+static int
+guard_recover(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER_OR_NONE("recover", guard->inner->runner->recover(guard->self, job, handle, &why));
+}
+
+static void
+guard_detach(void *self, const char *ref)
+{
+	const struct guard *guard = self;
+	const struct watch watch = watch_begin();
+	guard->inner->runner->detach(guard->self, ref);
+	watch_end(&watch, guard->plugin.name, "`detach`");
+}
+
+static int
+guard_describe(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *facts),
+	void *arg, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("describe", guard->inner->runner->describe(guard->self, unit, done, arg, &why));
+}
+
+static int
+guard_same_machine(void *self, const json_t *unit, const json_t *other)
+{
+	const struct guard *guard = self;
+	const struct watch watch = watch_begin();
+	int same = guard->inner->runner->same_machine(guard->self, unit, other);
+	watch_end(&watch, guard->plugin.name, "`same_machine`");
+	return same;
+}
+
+static int
+guard_heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+	struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("heartbeat", guard->inner->runner->heartbeat(guard->self, unit, done, arg, &why));
+}
+
+static int
+guard_runner_tools(void *self, const json_t *tools, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("tools", guard->inner->runner->tools(guard->self, tools, &why));
+}
+
+/* ---- frontends ---- */
+
+static void
+guard_event(void *self, const json_t *event)
+{
+	const struct guard *guard = self;
+	const struct watch watch = watch_begin();
+	guard->inner->frontend->event(guard->self, event);
+	watch_end(&watch, guard->plugin.name, "`event`");
+}
+
+static int
+guard_run(void *self, int argc, const char *const *argv, const json_t *globals, void (*done)(void *arg, int status),
+	void *arg, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("run", guard->inner->frontend->run(guard->self, argc, argv, globals, done, arg, &why));
+}
+
+/* ---- the tables ---- */
+
+static struct kettle_language
+guard_language(const struct kettle_language *inner)
+{
+	struct kettle_language language = *inner;
+	language.plan = guard_plan;
+	language.interpret = inner->interpret ? guard_interpret : NULL;
+	language.single_file = inner->single_file ? guard_single_file : NULL;
+	language.tools = inner->tools ? guard_language_tools : NULL;
+	language.probe = inner->probe ? guard_probe : NULL;
+	language.remark = inner->remark ? guard_remark : NULL;
+	return language;
+}
+
+static struct kettle_runner
+guard_runner(const struct kettle_runner *inner)
+{
+	return (struct kettle_runner){
+		.size = sizeof(*inner),
+		.capacity = guard_capacity,
+		.submit = guard_submit,
+		.cancel = guard_cancel,
+		.recover = inner->recover ? guard_recover : NULL,
+		.detach = inner->detach ? guard_detach : NULL,
+		.describe = inner->describe ? guard_describe : NULL,
+		.same_machine = inner->same_machine ? guard_same_machine : NULL,
+		.heartbeat = inner->heartbeat ? guard_heartbeat : NULL,
+		.tools = inner->tools ? guard_runner_tools : NULL,
+	};
+}
+
+void
+guard_init(struct guard *guard, const struct kettle_plugin *plugin, void *self)
+{
+	*guard = (struct guard){.plugin = *plugin, .inner = plugin, .self = self};
+	if (plugin->language) {
+		guard->language = guard_language(plugin->language);
+		guard->plugin.language = &guard->language;
+	}
+	if (plugin->runner) {
+		guard->runner = guard_runner(plugin->runner);
+		guard->plugin.runner = &guard->runner;
+	}
+	if (plugin->frontend) {
+		guard->frontend = (struct kettle_frontend){
+			.size = sizeof(guard->frontend),
+			.event = plugin->frontend->event ? guard_event : NULL,
+			.run = plugin->frontend->run ? guard_run : NULL,
+		};
+		guard->plugin.frontend = &guard->frontend;
+	}
+}
