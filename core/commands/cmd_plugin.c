@@ -5,8 +5,10 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/json_access.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "commands/pool_call.h"
 #include "config/configuration.h"
 #include "config/option_table.h"
@@ -83,11 +85,44 @@ cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args
 	answer(arg, &err, NULL);
 }
 
+/* The section for a plugin, from a file of its own. */
+static int
+read_section(const char *file, json_t **ret_section, json_t **ret_places, struct kettle_error *err)
+{
+	AUTO_FREE char *text = NULL;
+	AUTO_JSON json_t *section = NULL, *places = NULL;
+	size_t size = 0;
+	int rc = file_read(file, YAML_MAX_BYTES, &text, &size, err);
+	if (rc == 0)
+		rc = yaml_parse(file, text, size, &section, &places, err);
+	if (rc < 0)
+		return rc;
+	if (!json_is_object(section))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"%s must hold the plugin's section, the options with their values, such as `url: https://example.org`.",
+			file);
+	*ret_section = STEAL(section);
+	*ret_places = STEAL(places);
+	return 0;
+}
+
 /* The checks run in a child each, which may take its time. */
 static int
 test_plugin(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const struct conformance_setup setup = {.file = member_string(call->args, "file")};
+	const char *file = member_string(call->args, "options");
+	AUTO_JSON json_t *section = NULL, *places = NULL;
+	AUTO_FREE char *real = NULL, *base = NULL;
+	int rc = file ? read_section(file, &section, &places, err) : 0;
+	if (rc < 0)
+		return rc;
+	real = file ? realpath(file, NULL) : NULL;
+	base = real ? path_above(real, 1) : NULL;
+	const struct conformance_setup setup = {.file = member_string(call->args, "file"),
+		.options = section,
+		.options_file = file,
+		.options_base = base,
+		.options_places = places};
 	return conformance_run(&setup, ret_result, err);
 }
 

@@ -724,8 +724,16 @@ const struct command commands[] = {
 		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", \"max\", "
 				  "\"help\"}]}`."},
 	{"plugin.test", "check whether a plugin conforms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
-		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"}), .engine = cmd_plugin_test,
-		.answer = "`{\"tests\": [{\"name\", \"passed\", \"message\"}], \"ok\"}`."},
+		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"},
+			{"options", ARGUMENT_PATH, .meta = "FILE",
+				.help = "a YAML file with its options, as in its section of the configuration"}),
+		.engine = cmd_plugin_test, .example = "kettle plugin test ./remote.so --options remote.yml",
+		.details =
+			"Each check runs in a process of its own, so a plugin that crashes or hangs fails the check. Checks that "
+			"start a plugin with required options are skipped without --options. Relative paths in FILE start "
+			"at its folder.",
+		.answer = "`{\"tests\": [{\"name\", \"passed\", \"skipped\", \"message\"}], \"ok\"}`: a check is passed, "
+				  "skipped with its reason, or failed."},
 	{"config.check", "check the configuration and show the values in effect", .right = RIGHT_ANYBODY,
 		.kind = COMMAND_LOCAL, .engine = cmd_config_check,
 		.details =

@@ -457,7 +457,7 @@ command_engine_fn cmd_plugin_list;
 /* plugin.info {name}: the same with "options": [{"key","type","required","default","min","max","choices","help"}], and
  * what its kind offers. */
 command_engine_fn cmd_plugin_info;
-/* plugin.test {file}: the conformance checks: {"tests": [{"name","passed","message"}], "ok"}. */
+/* plugin.test {file, options}: the conformance checks: {"tests": [{"name","passed","skipped","message"}], "ok"}. */
 command_engine_fn cmd_plugin_test;
 
 /* ---- cmd_config.c: the configuration. The caller's process, but for config.reload ---- */

@@ -16,13 +16,13 @@ struct subject {
 	const struct conformance_setup *setup;
 	const struct loaded_plugin *loaded;
 	json_t *options;
-	char why_not[200]; /* why options is NULL */
+	struct kettle_error why_not; /* why options is NULL */
 };
 
 /* 0, CONFORMANCE_SKIP, or an error whose sentence says what is wrong with the plugin. */
 typedef int (*conformance_check)(struct subject *subject, struct kettle_error *err);
 
-/* Whether a check that starts the plugin is skipped: it lacks options. */
+/* Whether a check that starts the plugin is skipped: it needs options and got no section. Fails with an invalid one. */
 int conformance_skip_without_options(const struct subject *subject, struct kettle_error *err);
 /* Frees the fake host (NULL is allowed) of a check that came to rc; what is left in it fails a check that had passed. */
 int conformance_end(struct kettle_fake *fake, int rc, struct kettle_error *err);

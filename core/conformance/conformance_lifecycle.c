@@ -300,7 +300,12 @@ live_once(struct subject *subject, struct kettle_error *err)
 int
 conformance_skip_without_options(const struct subject *subject, struct kettle_error *err)
 {
-	return subject->options ? 0 : kettle_fail(err, CONFORMANCE_SKIP, "%s", subject->why_not);
+	const char *why = subject->why_not.message;
+	if (subject->options)
+		return 0;
+	if (subject->setup->options)
+		return kettle_fail(err, KETTLE_EINVAL, "Its options are refused: %s", why);
+	return kettle_fail(err, CONFORMANCE_SKIP, "It needs options: name a file with its section by --options. %s", why);
 }
 
 int

@@ -86,6 +86,11 @@ fix_configure(void *self, const json_t *options, struct kettle_error *err)
 	(void)self;
 	if (json_integer_value(json_object_get(options, "count")) == 13)
 		return kettle_fail(err, KETTLE_EINVAL, "The number 13 brings bad luck.");
+#ifdef FIX_REQUIRED
+	const char *folder = json_string_value(json_object_get(options, "folder"));
+	if (!json_is_string(json_object_get(options, "url")) || (folder && folder[0] != '/'))
+		return kettle_fail(err, KETTLE_EINVAL, "`url` is missing, or `folder` is relative.");
+#endif
 #ifdef FIX_CONFIGURE_FAILS
 	return -77; /* no code of Kettle, and no sentence */
 #endif
@@ -199,6 +204,10 @@ fix_cancel(void *self, const char *ref)
 
 static const struct kettle_option options[] = {
 	{.key = "count", .type = KETTLE_OPTION_INT, .default_value = "3", .min = 1, .max = 99, .help = FIX_HELP},
+#ifdef FIX_REQUIRED
+	{.key = "url", .type = KETTLE_OPTION_STRING, .required = true, .help = "A server."},
+	{.key = "folder", .type = KETTLE_OPTION_PATH, .help = "A folder."},
+#endif
 };
 static const struct kettle_skeleton skeletons[] = {{"Fix", "submission.fix", "nothing\n"}};
 static const char *const aliases[] = {"fixture", NULL};
@@ -234,7 +243,7 @@ const struct kettle_plugin FIX_SYMBOL = {
 	.version = "1",
 	.summary = "a fixture",
 	.options = options,
-	.options_count = 1,
+	.options_count = sizeof(options) / sizeof(options[0]),
 	.option_size = sizeof(options[0]),
 	.create = FIX_CREATE,
 	.configure = FIX_CONFIGURE,

@@ -697,10 +697,13 @@ test_local(void **arg)
 	assert_string_equal(state->out, "a: ok (cpp, 3 tests, 1 benchmark)\n  remark: Odd.\nb/task.yml:3:1: wrong\n");
 	assert_json(called(state, 0, "task.check"), "{\"path\":[\"a\",\"b\"]}");
 	cli_host_answer(&state->host, "plugin.test",
-		json_pack("{s:[{s:s, s:b}, {s:s, s:b, s:s}], s:b}", "tests", "name", "loads", "passed", 1, "name", "stops",
-			"passed", 0, "message", "it hangs", "ok", 0));
+		json_pack("{s:[{s:s, s:b}, {s:s, s:b, s:b, s:s}, {s:s, s:b, s:s}], s:b}", "tests", "name", "loads", "passed", 1,
+			"name", "plans", "passed", 0, "skipped", 1, "message", "No language.", "name", "stops", "passed", 0,
+			"message", "it hangs", "ok", 0));
 	assert_int_equal(RUN(state, "plugin", "test", "x.so"), 1);
-	assert_string_equal(state->out, "1..2\nok 1 - loads\nnot ok 2 - stops\n# it hangs\n# 1 of 2 passed\n");
+	assert_string_equal(state->out,
+		"1..3\nok 1 - loads\nok 2 - plans # SKIP No language.\nnot ok 3 - stops\n# it hangs\n"
+		"# 1 of 3 passed, 1 skipped\n");
 	cli_host_answer(&state->host, "device.list",
 		json_pack("[{s:s, s:i, s:b, s:[{s:s, s:s, s:s, s:i, s:i, s:s}]}]", "name", "CPU", "queued", 2, "paused", 1,
 			"units", "unit", "CPU/0", "runner", "local", "state", "running", "slots", 1, "running", 1, "level",

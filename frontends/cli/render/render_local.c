@@ -41,29 +41,33 @@ render_plugin_test_status(const json_t *result)
 	size_t i;
 	const json_t *test;
 	json_array_foreach(json_object_get(result, "tests"), i, test)
-		if (!member_true(test, "passed"))
+		if (!member_true(test, "passed") && !member_true(test, "skipped"))
 			return RUN_FAILED;
 	return RUN_OK;
 }
 
-/* The Test Anything Protocol, and a line with the count. */
+/* The Test Anything Protocol, which writes a skipped test as "ok N - NAME # SKIP REASON", and a line with the counts. */
 void
 render_plugin_test(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
 	const json_t *tests = json_object_get(result, "tests"), *test;
-	size_t i, passed = 0;
+	size_t i, passed = 0, skipped = 0;
 	if (!run->quiet)
 		fprintf(term->out, "1..%zu\n", json_array_size(tests));
 	json_array_foreach(tests, i, test) {
-		bool ok = member_true(test, "passed");
+		bool ok = member_true(test, "passed"), skip = member_true(test, "skipped");
 		passed += ok;
-		if (run->quiet && ok)
+		skipped += skip;
+		if (run->quiet && (ok || skip))
 			continue;
-		fprintf(term->out, "%s %zu - ", ok ? "ok" : "not ok", i + 1);
-		template_put(term, "{name}\n{message?# {message}\n}", test, NULL);
+		fprintf(term->out, "%s %zu - ", ok || skip ? "ok" : "not ok", i + 1);
+		template_put(term, skip ? "{name} # SKIP {message}\n" : "{name}\n{message?# {message}\n}", test, NULL);
 	}
-	fprintf(term->out, "# %zu of %zu passed\n", passed, json_array_size(tests));
+	fprintf(term->out, "# %zu of %zu passed", passed, json_array_size(tests));
+	if (skipped)
+		fprintf(term->out, ", %zu skipped", skipped);
+	fputc('\n', term->out);
 }
 
 /* "nvcc (local) has CUDA's runtime, cuBLAS", and a line for each missing part. */

@@ -15,18 +15,25 @@
 #include "base/file.h"
 
 static json_t *
-run(const char *name)
+run_with(const char *name, const json_t *options)
 {
 	const char *build = getenv("top_builddir");
 	AUTO_FREE char *folder = path_join(build ? build : ".", "tests/plugins/.libs"), *file = NULL;
 	if (asprintf(&file, "%s/%s.so", folder, name) < 0)
 		abort();
-	const struct conformance_setup setup = {.file = file, .stop_ms = 300};
+	const struct conformance_setup setup = {
+		.file = file, .stop_ms = 300, .options = options, .options_file = "needs.yml", .options_base = "/tmp"};
 	struct kettle_error err = {0};
 	json_t *results = NULL;
 	if (conformance_run(&setup, &results, &err) != 0)
 		fail_msg("%s", err.message);
 	return results;
+}
+
+static json_t *
+run(const char *name)
+{
+	return run_with(name, NULL);
 }
 
 /* Whether all passed; what did not is printed. */
@@ -36,7 +43,7 @@ is_ok(const json_t *results)
 	size_t i;
 	json_t *test;
 	json_array_foreach(json_object_get(results, "tests"), i, test) {
-		if (!json_is_true(json_object_get(test, "passed")))
+		if (!json_is_true(json_object_get(test, "passed")) && !json_is_true(json_object_get(test, "skipped")))
 			print_message("# %s: %s\n", json_string_value(json_object_get(test, "name")),
 				json_string_value(json_object_get(test, "message")));
 	}
@@ -90,12 +97,54 @@ test_wrong_ones(void **state)
 	expect("fix_plan", "steps[0].");
 }
 
+/* The numbers of checks that passed and that were skipped. */
+static void
+count(const json_t *results, int *ret_passed, int *ret_skipped)
+{
+	size_t i;
+	json_t *test;
+	*ret_passed = *ret_skipped = 0;
+	json_array_foreach(json_object_get(results, "tests"), i, test) {
+		*ret_passed += json_is_true(json_object_get(test, "passed"));
+		*ret_skipped += json_is_true(json_object_get(test, "skipped"));
+	}
+}
+
+/* What could not run is neither passed nor failed; with its options the plugin is started. */
+static void
+test_options(void **state)
+{
+	(void)state;
+	int passed, skipped;
+	AUTO_JSON json_t *none = run("fix_needs");
+	assert_true(is_ok(none));
+	count(none, &passed, &skipped);
+	assert_int_equal(skipped, 5); /* three that start it, two for languages */
+	assert_int_equal(passed, 5);
+	const json_t *life = json_array_get(json_object_get(none, "tests"), 5);
+	assert_string_equal(json_string_value(json_object_get(life, "message")),
+		"It needs options: name a file with its section by --options. needs.yml: the top level lacks the key `url`.");
+	AUTO_JSON json_t *options = json_pack("{s:s, s:s}", "url", "https://example.org", "folder", "here");
+	AUTO_JSON json_t *all = run_with("fix_needs", options);
+	assert_true(is_ok(all));
+	count(all, &passed, &skipped);
+	assert_int_equal(skipped, 2);
+	assert_int_equal(passed, 8);
+	AUTO_JSON json_t *wrong = json_pack("{s:s, s:i}", "url", "https://example.org", "cuont", 3);
+	AUTO_JSON json_t *refused = run_with("fix_needs", wrong);
+	assert_false(is_ok(refused));
+	AUTO_FREE char *text = json_dumps(refused, 0);
+	assert_non_null(strstr(text, "Its options are refused: "));
+	assert_non_null(strstr(text, "did you mean `count`?"));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good_ones),
 		cmocka_unit_test(test_wrong_ones),
+		cmocka_unit_test(test_options),
 	};
 	return cmocka_run_group_tests_name("conformance", tests, NULL, NULL);
 }
