@@ -117,6 +117,13 @@ def short_body(out, request):
     answer(out, 200, b"x" * 10, [("Content-Length", "100")], length=False)
 
 
+def wrong_length(out, request):
+    """/length/N: says so, whatever its body has; what follows "hi" looks like the next answer."""
+    next_one = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+    answer(out, 200, b"hi" + next_one, [("Content-Length", request.path.split("/")[2])], length=False)
+    return True
+
+
 def announced_body(out, request):
     answer(out, 200, b"x" * 10, [("Content-Length", "1000000000000")], length=False)
     wait_for_end(out)
@@ -197,7 +204,7 @@ def second(out, request):
 
 
 PATHS = {"seen": seen, "status": status, "bytes": some_bytes, "gzip": zipped, "bomb": bomb, "headers": endless_headers,
-         "endless": endless_body, "short": short_body, "announced": announced_body, "chunks": bad_chunks, "bad-gzip": bad_gzip,
+         "endless": endless_body, "short": short_body, "length": wrong_length, "announced": announced_body, "chunks": bad_chunks, "bad-gzip": bad_gzip,
          "garbage": garbage, "silent": silent, "half": half, "redirect": redirect, "big-redirect": big_redirect, "circle": circle, "retry": retry,
          "hang-up": hang_up, "second": second}
 

@@ -253,6 +253,13 @@ test_limits(void **state)
 	expect_get_error(f, address("http", "/garbage"), KETTLE_EIO, "not HTTP");
 	expect_get_error(f, address("http", "/bad-gzip"), KETTLE_EIO, "damaged");
 	expect_get_error(f, address("http", "/chunks"), KETTLE_EIO, "127.0.0.1");
+	expect_get_error(f, address("http", "/length/-5"), KETTLE_EIO, "127.0.0.1");
+	expect_get_error(f, address("http", "/length/ten"), KETTLE_EIO, "127.0.0.1");
+	/* What comes after the body is not the next answer. */
+	get(f, address("http", "/length/2"), &o);
+	assert_string_equal(o.body.data, "hi");
+	get(f, address("http", "/bytes/4"), &o);
+	assert_string_equal(o.body.data, "xxxx");
 }
 
 /* ---- redirects ---- */

@@ -93,8 +93,18 @@ test_state(void **state)
 	assert_string_equal(keys_of(list("none", NULL, 0)), "");
 	(void)state_answer(table->state_put(table, "message.1", NULL, on_state, &heard));
 	assert_string_equal(keys_of(list("message.1", "", 0)), "message.10 ");
+	/* Another plugin neither sees a key of this one, nor changes nor removes it, nor lists it. */
 	host_init(&host, cores.io, cores.core[0], "web");
 	assert_string_equal(keys_of(list("", NULL, 0)), "");
+	assert_true(json_is_null(state_answer(table->state_get(table, "message.2", on_state, &heard))));
+	(void)state_answer(table->state_put(table, "message.2", third, on_state, &heard));
+	(void)state_answer(table->state_put(table, "a", NULL, on_state, &heard));
+	host_init(&host, cores.io, cores.core[0], "discord");
+	assert_string_equal(keys_of(list("a", NULL, 1)), "a ");
+	AUTO_JSON json_t *fourth = json_pack("{s:i}", "n", 4);
+	(void)state_answer(table->state_put(table, "message.2", fourth, on_state, &heard));
+	host_init(&host, cores.io, cores.core[0], "web");
+	assert_true(json_equal(state_answer(table->state_get(table, "message.2", on_state, &heard)), third));
 }
 
 /* A page of large values ends before its limit. */
