@@ -5,6 +5,7 @@
 #include "commands/local_job.h"
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "judge/unit_facts.h"
@@ -102,8 +103,12 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 	memcpy(job->ref, ref, sizeof(ref));
 	job->handle = drop_handle;
 	(void)inflight_add(&core->inflight, job); /* the reference is new */
+	uint32_t bits;
+	char name[INFLIGHT_REF_SIZE + 20]; /* of no database, so that only chance keeps it apart from others */
+	random_bytes(&bits, sizeof(bits));
+	(void)snprintf(name, sizeof(name), "kettle-%08x-%s", bits, ref);
 	struct kettle_job request = {
-		.size = sizeof(request), .ref = ref, .device = member_text(unit, "name"), .unit = held_unit};
+		.size = sizeof(request), .ref = ref, .device = member_text(unit, "name"), .unit = held_unit, .name = name};
 	int rc = runner->ops->submit(runner->self, &request, held_plan, err);
 	if (rc >= 0 || inflight_find(&core->inflight, ref) != job)
 		return 0;

@@ -78,23 +78,40 @@ struct watched_answer {
 	const char *what;
 	kettle_answer done;
 	void *arg;
+	bool asking, answered; /* the plugin's call has not returned: the answer waits for that */
+	struct kettle_error err;
+	json_t *result;
 };
 
 static void
 answer_watched(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct watched_answer *answer = arg;
+	if (answer->asking) {
+		answer->answered = true;
+		answer->err = *err;
+		answer->result = json_incref(result);
+		return;
+	}
 	const struct watch watch = watch_begin();
 	answer->done(answer->arg, err, result);
 	watch_end(&watch, answer->host->name, answer->what);
+	json_decref(answer->result);
 	free(answer);
+}
+
+static void
+answer_later(void *arg)
+{
+	struct watched_answer *answer = arg;
+	answer_watched(answer, &answer->err, answer->result);
 }
 
 static struct watched_answer *
 watch_answer(const struct kettle_host *table, const char *what, kettle_answer done, void *arg)
 {
 	struct watched_answer *answer = xmalloc(sizeof(*answer));
-	*answer = (struct watched_answer){host_of(table), what, done, arg};
+	*answer = (struct watched_answer){.host = host_of(table), .what = what, .done = done, .arg = arg};
 	return answer;
 }
 
@@ -151,10 +168,16 @@ host_job_handle(const struct kettle_host *table, const char *ref, const char *ha
 	struct inflight_job *job = inflight_find(&host_of(table)->core->inflight, ref);
 	if (!job)
 		return KETTLE_ENOENT;
-	if (done)
-		job->handle(job, handle, answer_watched, watch_answer(table, "the answer to a handle", done, arg));
-	else
+	if (!done) {
 		job->handle(job, handle, NULL, NULL);
+		return 0;
+	}
+	struct watched_answer *answer = watch_answer(table, "the answer to a handle", done, arg);
+	answer->asking = true;
+	job->handle(job, handle, answer_watched, answer);
+	answer->asking = false;
+	if (answer->answered && loop_post(host_of(table)->io, answer_later, answer) < 0)
+		answer_later(answer);
 	return 0;
 }
 

@@ -25,7 +25,8 @@ struct kettle_job {
 	const char
 		*name; /* for what the job is called on a remote side: "kettle-1f0c9a3e-12.1", another one in each database */
 	/* SHA-256 of the plan's JSON (compact, keys sorted), 64 digits: for a runner that must know later which plan an outcome
-	 * belongs to. recover gets the one that was stored with the handle. NULL: the runner has no recover. */
+	 * belongs to. recover gets the one that was stored with the handle. NULL: the runner has no recover, or the
+	 * job is not found again after a restart, such as that of `task run`. */
 	const char *plan_hash;
 };
 

@@ -385,6 +385,30 @@ test_many_subscriptions(void **state)
 	(void)table->unsubscribe(table, all.id, NULL, NULL);
 }
 
+static void
+answer_at_once(struct inflight_job *job, const char *handle, kettle_answer answer, void *arg)
+{
+	const struct kettle_error none = {0};
+	(void)job;
+	assert_string_equal(handle, "h");
+	answer(arg, &none, json_true());
+}
+
+/* The answer never comes before job_handle has returned, also where nothing is stored. */
+static void
+test_handle(void **state)
+{
+	(void)state;
+	struct inflight_job job = {.ref = "run-1.1", .handle = answer_at_once};
+	assert_int_equal(inflight_add(&cores.core[0]->inflight, &job), 0);
+	assert_int_equal(table->job_handle(table, "run-1.1", "h", on_state, &heard), 0);
+	assert_int_equal(heard.count, 0);
+	until(heard.count == 1);
+	assert_true(json_is_true(heard.result));
+	inflight_remove(&cores.core[0]->inflight, &job);
+	assert_int_equal(table->job_handle(table, "run-1.1", "h", on_state, &heard), KETTLE_ENOENT);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -398,6 +422,7 @@ main(void)
 		TEST(test_event_window),
 		TEST(test_unsubscribe_ends),
 		TEST(test_many_subscriptions),
+		TEST(test_handle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
