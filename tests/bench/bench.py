@@ -23,6 +23,7 @@ import accept  # noqa: E402
 import baseline  # noqa: E402
 import board  # noqa: E402
 import busy  # noqa: E402
+import events  # noqa: E402
 import gpu  # noqa: E402
 import interpreters  # noqa: E402
 import jit  # noqa: E402
@@ -85,6 +86,8 @@ SECTIONS = {
              "sending process takes for one. *each of the first 64*: libcurl is loaded, connections are opened, with their "
              "handshakes. `curl --parallel` includes its start and handshakes, 64 threads of Python's http.client do not. On a "
              "busy machine a stall is the time that other programs ran; the CPU of the same time tells them apart."),
+    "events": (events.measure, "Events",
+               "The time of the loop for one event, in a process with 5,000 subscriptions to a board."),
     "jobs": (submissions.jobs, "Jobs per second",
              "Unchanged C++ submissions in the mode test that are queued together, from the first call to the last verdict."),
     "queue": (busy.measure, "Queue",

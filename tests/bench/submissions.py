@@ -70,7 +70,7 @@ def start(section):
         child, _ = start_server(box)
         time.sleep(IDLE_SECONDS)  # nothing to poll for: this is what idling is
         whole, own = memory(child.pid)
-        section.add("resident memory, idle", whole, unit="MB", target="15 MB")
+        section.add("resident memory, idle", whole, unit="MB", target="13 MB")
         section.add("proportional memory, idle", own, unit="MB")
         box.board("b")
         for _ in range(5):

@@ -9,6 +9,7 @@
 #include <kettle/plugin.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifndef FIX_MAGIC
 #define FIX_MAGIC KETTLE_PLUGIN_MAGIC
@@ -113,6 +114,9 @@ fix_start(void *self, struct kettle_error *err)
 #ifdef FIX_START_FAILS
 	return kettle_fail(err, KETTLE_EIO, "The door is locked.");
 #endif
+#ifdef FIX_BLOCKS
+	(void)nanosleep(&(struct timespec){.tv_nsec = 150000000}, NULL);
+#endif
 #ifdef FIX_LEAKS
 	(void)open("/dev/null", O_RDONLY | O_CLOEXEC);
 #endif
@@ -192,6 +196,10 @@ fix_submit(void *self, const struct kettle_job *job, const json_t *plan, struct 
 	(void)self;
 	(void)job;
 	(void)plan;
+#ifdef FIX_POSITIVE
+	(void)err;
+	return 7;
+#endif
 	return kettle_fail(err, KETTLE_EUNAVAIL, "This runner runs nothing.");
 }
 
