@@ -54,7 +54,7 @@ store_units(struct db *db, void *arg, struct kettle_error *err)
 	int rc = 0;
 	json_array_foreach(c->changed, i, unit)
 		if (rc == 0)
-			rc = settings_unit_set(db, unit, c->disabled, err);
+			rc = settings_unit_set(db, unit, c->disabled, true, err);
 	return rc;
 }
 

@@ -300,7 +300,7 @@ attempt_go_on(void *arg, const char *late)
 	else if (late)
 		attempt_end_retry(job, late, true);
 	else if (job->unit->disabled[0])
-		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its unit was replaced by another one and is disabled");
+		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its unit turned out to be disabled");
 	else
 		submit(job, &op->material);
 	job_write_free(op);
@@ -466,7 +466,7 @@ engine_job_overdue(struct engine_job *job)
 		job->deadline_ms = uv_now(job->engine->setup.loop) + ENGINE_HEARTBEAT_LATE_MS;
 		return;
 	}
-	engine_unit_disable(job->unit, "a job that was cancelled did not end");
+	unit_health_give_up(job->engine, job->unit, "a job that was cancelled did not end");
 	engine_job_abandon(job, "the runner did not answer");
 }
 

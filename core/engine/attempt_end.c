@@ -299,7 +299,7 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 	failpoint("engine.completed");
 	unit_health_judge(job, completion);
 	if (completion->disabled)
-		engine_unit_disable(job->unit, completion->disabled);
+		unit_health_give_up(job->engine, job->unit, completion->disabled);
 	if (job->stop == STOP_CANCEL) {
 		attempt_end_drop(job);
 	} else if (completion->status == COMPLETION_DONE) {

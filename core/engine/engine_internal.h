@@ -67,6 +67,7 @@ struct unit {
 	unsigned faults;     /* of its GPUs, in a row */
 	json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
 	bool facts_lack;     /* a GPU of it did not answer then, so the next job asks again */
+	bool facts_asked;    /* once: other units of its device need not ask for it */
 	unsigned requests;   /* open requests; it is not freed before their answers */
 	struct unit *next;
 };
@@ -288,6 +289,8 @@ struct unit *engine_unit_find(const struct engine *engine, const char *device, c
 json_t *engine_units_configured(const struct engine *engine);
 /* What lasts of it, in the database and as an event. */
 void unit_health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason);
+/* Disables it for a reason that goes with this engine: nothing tests it, and the next one does not know of it. */
+void unit_health_give_up(struct engine *engine, struct unit *unit, const char *why);
 /* In memory; the caller stores what must last. */
 void unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
 void unit_health_ready(struct engine *engine, struct unit *unit, const char *why);
@@ -297,8 +300,9 @@ void unit_health_load(struct engine *engine, const json_t *rows);
 void unit_health_judge(struct engine_job *job, const struct completion *completion);
 void unit_health_tick(struct engine *engine);
 /*
- * Asks for the facts of a unit with a GPU that are not known yet, or not of all its GPUs. True: done comes, perhaps already; the unit must
- * stay. late: a sentence, where the machine did not answer in time; NULL: go on.
+ * Asks for the facts of a unit that are not known yet, or not of all its GPUs. True: done comes, perhaps already; the unit must
+ * stay. late: a sentence, where the machine did not answer in time; NULL: go on. A unit of another model than its device's is
+ * disabled then. The other units of the device are asked once, too; no job waits for them.
  */
 bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);

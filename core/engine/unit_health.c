@@ -29,14 +29,15 @@
 
 struct note {
 	json_t *data; /* {"device", "unit", "key", "reason"} */
-	bool disabled;
+	bool disabled, passing;
 };
 
 static int
 note_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct note *note = arg;
-	return settings_unit_set(db, note->data, note->disabled, err);
+	return note->passing ? settings_unit_tell(db, note->data, err)
+						 : settings_unit_set(db, note->data, note->disabled, false, err);
 }
 
 static void
@@ -50,14 +51,21 @@ on_noted(void *arg, const struct kettle_error *err)
 	free(note);
 }
 
-void
-unit_health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
+static void
+take_note(struct engine *engine, const struct unit *unit, bool disabled, bool passing, const char *reason)
 {
 	struct note *note = xcalloc(1, sizeof(*note));
 	note->disabled = disabled;
+	note->passing = passing;
 	note->data = json_pack(
 		"{s:s, s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "key", unit->key, "reason", reason);
 	store_write(engine->setup.store, note_op, on_noted, note);
+}
+
+void
+unit_health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
+{
+	take_note(engine, unit, disabled, false, reason);
 }
 
 /* ---- disabled and enabled ---- */
@@ -69,6 +77,13 @@ unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, 
 	unit->quarantined = !by_hand;
 	unit->silent = false;
 	unit->test_at_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
+}
+
+void
+unit_health_give_up(struct engine *engine, struct unit *unit, const char *why)
+{
+	engine_unit_disable(unit, why);
+	take_note(engine, unit, true, true, unit->disabled);
 }
 
 void
@@ -123,6 +138,8 @@ ignore_facts(void *arg, const char *late)
 	(void)late;
 }
 
+static bool fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
+
 void
 unit_health_load(struct engine *engine, const json_t *rows)
 {
@@ -134,8 +151,8 @@ unit_health_load(struct engine *engine, const json_t *rows)
 			continue;
 		take_state(engine, unit, row);
 		/* No job asks for its facts, which may say that it is another one. */
-		if (unit->disabled[0] && !unit->requests && !engine->stopping)
-			(void)unit_health_fetch_facts(engine, unit, ignore_facts, NULL);
+		if (unit->disabled[0] && !unit->requests && !engine->stopping && json_array_size(unit->gpus) > 0)
+			(void)fetch_facts(engine, unit, ignore_facts, NULL);
 	}
 }
 
@@ -247,6 +264,51 @@ check_requests(struct engine *engine)
 	}
 }
 
+/* ---- the model of a device ---- */
+
+/*
+ * Scores on different models cannot be compared: the first unit of the device that says what it is decides, since the order of
+ * the configuration is that of preference. EINVAL: the unit of these facts is another model.
+ */
+static int
+check_model(const struct unit *unit, const json_t *facts, struct kettle_error *err)
+{
+	AUTO_FREE char *model = unit_model(facts);
+	int rc = unit_check_architecture(unit->config, facts, err);
+	for (const struct unit *first = unit->device->units; rc == 0 && model && first != unit; first = first->next) {
+		AUTO_FREE char *wanted = first->removed ? NULL : unit_model(first->facts);
+		if (!first->removed && !first->facts && first->requests)
+			return 0; /* its answer decides */
+		if (wanted && strcmp(wanted, model) == 0)
+			return 0;
+		if (wanted)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"It is another model than unit %s: %s, not %s. Units of different models belong to different devices.",
+				first->label, model, wanted);
+	}
+	return rc;
+}
+
+static void
+check_models(struct engine *engine, const struct device *device)
+{
+	for (struct unit *unit = device->units; unit; unit = unit->next) {
+		struct kettle_error why = {0};
+		if (unit->removed || unit->disabled[0] || !unit->facts || check_model(unit, unit->facts, &why) == 0)
+			continue;
+		unit_health_disabled(engine, unit, why.message, false);
+		unit_health_remember(engine, unit, true, unit->disabled);
+	}
+}
+
+/* What is enabled again may have been replaced: the next job asks what it is. */
+static void
+forget_facts(struct unit *unit)
+{
+	json_decref(STEAL(unit->facts));
+	free(STEAL(unit->identity));
+}
+
 /* ---- tests ---- */
 
 struct unit_test {
@@ -265,10 +327,12 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 	struct kettle_error why = *err;
 	struct unit *unit = engine_unit_find(engine, test->device, test->key);
 	(void)late;
-	if (why.code == 0 && !unit)
+	if (why.code == 0 && !unit) {
 		(void)kettle_fail(&why, KETTLE_ENOENT, "It is no longer configured.");
-	else if (why.code == 0)
-		why.code = unit_check_gpus(unit->config, greeting, &why);
+	} else if (why.code == 0 && (why.code = unit_check_gpus(unit->config, greeting, &why)) == 0) {
+		AUTO_JSON json_t *facts = unit_facts_lasting(unit->config, greeting);
+		why.code = check_model(unit, facts, &why);
+	}
 	if (unit)
 		unit->testing = false;
 	engine->in_flight--;
@@ -314,6 +378,7 @@ quarantined(void *arg, struct engine *engine, struct unit *unit, const struct ke
 	unit->test_at_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
 	if (err->code != 0)
 		return;
+	forget_facts(unit);
 	unit_health_ready(engine, unit, "it passed its test");
 	unit_health_remember(engine, unit, false, "it passed its test");
 }
@@ -356,6 +421,7 @@ end_facts(struct facts_request *wait, const char *late)
 		json_decref(unit->facts);
 		unit->facts = STEAL(wait->facts);
 		unit->facts_lack = wait->lack;
+		check_models(wait->engine, unit->device);
 	}
 	wait->done(wait->arg, late);
 	json_decref(wait->facts);
@@ -425,12 +491,12 @@ on_known(struct describe_request *request, const struct kettle_error *err, json_
 		end_facts(wait, late ? err->message : NULL);
 }
 
-bool
-unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
+static bool
+fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
 {
 	struct kettle_error err = {0};
-	const struct kettle_runner *ops = unit->runner->ops;
-	if ((unit->facts && !unit->facts_lack) || json_array_size(unit->gpus) == 0 || !ops->describe)
+	unit->facts_asked = true;
+	if ((unit->facts && !unit->facts_lack) || !unit->runner->ops->describe)
 		return false;
 	struct facts_request *wait = xcalloc(1, sizeof(*wait));
 	*wait = (struct facts_request){.request = {.on_answer = on_known, .idle = done == ignore_facts},
@@ -446,6 +512,20 @@ unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(v
 	engine->in_flight--;
 	free(wait);
 	return false;
+}
+
+bool
+unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
+{
+	bool comes = false;
+	/* In their order: the first one says what the others must be. */
+	for (struct unit *one = unit->device->units; one; one = one->next) {
+		if (one == unit)
+			comes = fetch_facts(engine, unit, done, arg);
+		else if (!one->facts_asked && !one->removed)
+			(void)fetch_facts(engine, one, ignore_facts, NULL);
+	}
+	return comes;
 }
 
 /* ---- for commands ---- */
@@ -481,8 +561,10 @@ engine_unit_set(struct engine *engine, const json_t *listed, bool disabled, cons
 	struct unit *unit = find_listed(engine, listed);
 	if (unit && disabled)
 		unit_health_disabled(engine, unit, reason, true);
-	else if (unit)
-		unit_health_ready(engine, unit, reason);
+	if (!unit || disabled)
+		return;
+	forget_facts(unit);
+	unit_health_ready(engine, unit, reason);
 }
 
 int

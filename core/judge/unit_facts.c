@@ -5,6 +5,7 @@
 #include "judge/unit_facts.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -133,6 +134,56 @@ unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_err
 			return kettle_fail(err, KETTLE_EUNAVAIL, "%lld MiB of memory are in use on its GPU %lld.",
 				(long long)(member_int(gpu, "used") >> 20), (long long)member_int(gpu, "index"));
 	return 0;
+}
+
+char *
+unit_model(const json_t *facts)
+{
+	const json_t *gpus = json_object_get(facts, "gpus");
+	AUTO_BUF struct buf text = {0};
+	size_t i, k;
+	json_t *gpu;
+	json_array_foreach(gpus, i, gpu) {
+		const char *name = member_text(gpu, "name");
+		bool known = !*name;
+		for (k = 0; k < i; k++)
+			known = known || member_is(json_array_get(gpus, k), "name", name);
+		if (!known)
+			buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", name);
+	}
+	if (json_array_size(gpus) == 0)
+		buf_adds(&text, member_text(json_object_get(facts, "machine"), "cpu"));
+	return text.len > 0 ? buf_take(&text) : NULL;
+}
+
+/* Code for one major version of the compute capability does not run on another, nor code for one gfx on another. */
+static int
+check_gpu_architecture(const json_t *section, const json_t *gpu, struct kettle_error *err)
+{
+	const char *sm = member_text(section, "sm"), *gfx = member_text(section, "gfx");
+	const char *compute = member_text(gpu, "compute"), *found = member_text(gpu, "gfx");
+	if (*sm && *compute && strtol(sm, NULL, 10) / 10 != strtol(compute, NULL, 10))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Its GPU %lld has the compute capability %s, but `sm` of the device is %s.",
+			(long long)member_int(gpu, "index"), compute, sm);
+	size_t len = strcspn(found, ":");
+	if (*found && strncmp(gfx, "gfx", 3) == 0 && !strchr(gfx, '-') &&
+		(strncmp(gfx, found, len) != 0 || (gfx[len] != '\0' && gfx[len] != ':')))
+		return kettle_fail(err, KETTLE_EINVAL, "Its GPU %lld is a %.*s, but `gfx` of the device is %s.",
+			(long long)member_int(gpu, "index"), (int)len, found, gfx);
+	return 0;
+}
+
+int
+unit_check_architecture(const json_t *section, const json_t *facts, struct kettle_error *err)
+{
+	size_t i;
+	json_t *gpu;
+	int rc = 0;
+	json_array_foreach(json_object_get(facts, "gpus"), i, gpu)
+		if (rc == 0)
+			rc = check_gpu_architecture(section, gpu, err);
+	return rc;
 }
 
 /* ---- what a unit is ---- */

@@ -18,6 +18,10 @@ json_t *unit_facts(const json_t *section, const json_t *greeting);
 json_t *unit_facts_lasting(const json_t *section, const json_t *greeting);
 /* Whether the unit's GPUs are there and nothing uses their memory; EUNAVAIL with a sentence. [any] */
 int unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_error *err);
+/* The model of the unit of these facts: the names of its GPUs, each once, or its CPU. New string; NULL: not known. [any] */
+char *unit_model(const json_t *facts);
+/* Whether the GPUs of these facts can run what is built for the section's `sm` or `gfx`; EINVAL with a sentence. [any] */
+int unit_check_architecture(const json_t *section, const json_t *facts, struct kettle_error *err);
 /* The section to describe without waiting for tools. New reference. [any] */
 json_t *unit_brief(const json_t *section);
 /*

@@ -43,10 +43,13 @@
  * rank.changed           p     {"device", "before": rank or null, "after": rank or null, "score", "previous_score", "job"}
  * invite.created         a     {"leaderboards": [name], "count"}; codes are in no event
  * invite.revoked         a     {"leaderboards": [name], "was_claimed"}; the user is who had claimed it
- * device.disabled           a     {"device", "unit", "reason"}: nothing runs there until it is brought back
+ * device.disabled        a     {"device", "unit", "reason"}: an operator has disabled the unit: nothing runs there until an
+ *                              operator enables it
  * device.calibrated      a     {"device", "unit", "names": {NAME: ns}, "leaderboard": the one whose task's own they are,
  *                              "missing": [the shipped tasks that are not measured yet], where there are such}
- * device.ready           a     {"device", "unit", "reason"}: it is brought back
+ * device.ready           a     {"device", "unit", "reason"}: an operator has enabled it
+ * unit.quarantined       a     {"device", "unit", "reason"}: the engine has disabled it for a fault
+ * unit.returned          a     {"device", "unit", "reason"}: the engine found it in order again
  * user.created           a     {"name", "provider"}
  * user.banned            u     {"reason", "cancelled": [submission]}
  * user.unbanned          u     none

@@ -281,12 +281,19 @@ settings_unit_calibration(
 	return 0;
 }
 
-int
-settings_unit_set(struct db *db, const json_t *unit, bool disabled, struct kettle_error *err)
+static int
+unit_event(struct db *db, const char *kind, const json_t *unit, struct kettle_error *err)
 {
-	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
 	AUTO_JSON json_t *data = json_copy((json_t *)unit);
 	(void)json_object_del(data, "key");
+	return db_event(db, kind, 'a', 0, 0, 0, data, err);
+}
+
+int
+settings_unit_set(struct db *db, const json_t *unit, bool disabled, bool by_hand, struct kettle_error *err)
+{
+	static const char *const kinds[2][2] = {{"unit.returned", "unit.quarantined"}, {"device.ready", "device.disabled"}};
+	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
 	int rc = make_unit_row(db, device, key, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
@@ -294,7 +301,13 @@ settings_unit_set(struct db *db, const json_t *unit, bool disabled, struct kettl
 			"?6",
 			"ssisss", disabled ? "disabled" : "ready", disabled ? member_string(unit, "reason") : NULL, db->now_ms,
 			member_string(unit, "unit"), device, key);
-	return rc < 0 ? rc : db_event(db, disabled ? "device.disabled" : "device.ready", 'a', 0, 0, 0, data, err);
+	return rc < 0 ? rc : unit_event(db, kinds[by_hand][disabled], unit, err);
+}
+
+int
+settings_unit_tell(struct db *db, const json_t *unit, struct kettle_error *err)
+{
+	return unit_event(db, "unit.quarantined", unit, err);
 }
 
 int

@@ -50,8 +50,13 @@ int settings_units_match(struct db *db, const json_t *units, json_t **ret_rows, 
  */
 int settings_unit_identify(struct db *db, const char *device, const char *key, const char *identity, json_t **ret_row,
 	struct kettle_error *err);
-/* unit: {"device", "unit": its label, "key", "reason"}. Event device.disabled or device.ready. */
-int settings_unit_set(struct db *db, const json_t *unit, bool disabled, struct kettle_error *err);
+/*
+ * unit: {"device", "unit": its label, "key", "reason"}. by_hand: an operator did it, event device.disabled or device.ready;
+ * else the engine, event unit.quarantined or unit.returned.
+ */
+int settings_unit_set(struct db *db, const json_t *unit, bool disabled, bool by_hand, struct kettle_error *err);
+/* The event unit.quarantined of such a unit alone: the next engine does not remember it. */
+int settings_unit_tell(struct db *db, const json_t *unit, struct kettle_error *err);
 /* The calibration (calibration.h) of one unit; JSON null when it has none. New reference. */
 int settings_unit_calibration(
 	struct db *db, const char *device, const char *key, json_t **ret_calibration, struct kettle_error *err);

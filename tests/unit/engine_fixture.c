@@ -104,7 +104,6 @@ fake_describe(void *self, const json_t *unit, void (*done)(void *arg, const stru
 {
 	struct kettle_error none = {0};
 	(void)self;
-	(void)unit;
 	if (!fake.facts)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The fake says nothing.");
 	fake.describes++;
@@ -112,7 +111,9 @@ fake_describe(void *self, const json_t *unit, void (*done)(void *arg, const stru
 		assert_true(fake.asked < WORLD_TASKS_MAX);
 		fake.inquiries[fake.asked++] = (struct inquiry){done, arg};
 	} else {
-		done(arg, &none, fake.facts);
+		/* Of that unit alone, or of all. */
+		json_t *own = json_object_get(fake.facts, json_string_value(json_object_get(unit, "unit")));
+		done(arg, &none, own ? own : fake.facts);
 	}
 	return 0;
 }

@@ -30,7 +30,7 @@ struct fake {
 	size_t count, submits, cancels, recovers, detaches;
 	unsigned slots, prefetch;
 	bool same_machine;       /* all units are one machine's */
-	json_t *facts;           /* what its machines say; NULL: nothing */
+	json_t *facts;           /* what its machines say, or {label: what that unit's says}; NULL: nothing */
 	enum manner on_describe; /* NEVER: when fake_describe_end says so */
 	size_t describes, asked;
 	bool beats; /* it answers heartbeats at once */

@@ -332,6 +332,7 @@ test_aside(void **state)
 	AUTO_JSON json_t *list = engine_devices(world.engine);
 	assert_string_equal(commands_text(list, "0.units.0.state"), "disabled");
 	assert_string_equal(commands_text(list, "0.units.0.reason"), "the GPU hangs");
+	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 }
 
 /* No plan, no start: the sentence is the verdict. */
@@ -419,6 +420,7 @@ test_cancel_never_ends(void **state)
 	engine_job_find(world.engine, job)->deadline_ms = 1;
 	until(!engine_job_find(world.engine, job));
 	assert_true(world_unit(0)->disabled[0]);
+	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	assert_int_equal(world_unit(0)->active, 0);
 	int64_t next = world_submit();
 	assert_int_equal(engine_job_find(world.engine, next)->state, JOB_QUEUED);

@@ -183,7 +183,7 @@ test_faults(void **state)
 		until(world_job_is(job, "passed"));
 	}
 	assert_string_equal(world_unit(0)->disabled, "2 times in a row: dirty again");
-	until(fixture_events(&world.c.f, "device.disabled") == 1);
+	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	/* The next engine knows it; a trial that fails changes nothing, one that passes brings it back. */
 	world_stop(0);
 	world_start(STEAL(copy));
@@ -198,7 +198,7 @@ test_faults(void **state)
 	until(fake.count == 1);
 	assert_false(world_unit(0)->disabled[0]);
 	end_with_fault(NULL);
-	until(world_job_is(job, "passed") && fixture_events(&world.c.f, "device.ready") == 1);
+	until(world_job_is(job, "passed") && fixture_events(&world.c.f, "unit.returned") == 1);
 }
 
 /* What an operator disables is not tried. */
@@ -385,7 +385,7 @@ test_silent_kettle_exec(void **state)
 	until(world_unit(0)->disabled[0]);
 	assert_true(world_unit(0)->silent && world_unit(0)->quarantined);
 	assert_non_null(strstr(world_unit(0)->disabled, "not answered for 30 s"));
-	until(fixture_events(&world.c.f, "device.disabled") == 1);
+	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	/* Its job is cancelled there and goes on elsewhere; what the hung one still says of it counts for nothing. */
 	until(fake.count == 2);
 	assert_true(fake_task(0)->cancelled);
@@ -405,7 +405,7 @@ test_silent_kettle_exec(void **state)
 	fake.heartbeat.arg = arg;
 	fake_heartbeat_end(false);
 	assert_false(world_unit(0)->disabled[0] || world_unit(0)->silent);
-	until(fixture_events(&world.c.f, "device.ready") == 1);
+	until(fixture_events(&world.c.f, "unit.returned") == 1);
 }
 
 /* The unit comes back with the kettle-exec that follows one that ended; its job was tried again there. */
@@ -440,7 +440,7 @@ test_hung_before(void **state)
 							"'CPU.0', 'disabled', '" ENGINE_SILENT " for 30 s', 1)");
 	world_start(world_devices(1, NULL));
 	assert_false(world_unit(0)->disabled[0]);
-	until(fixture_events(&world.c.f, "device.ready") == 1);
+	until(fixture_events(&world.c.f, "unit.returned") == 1);
 	fake.beats = false;
 	fake.on_cancel = WAITS;
 	int64_t job = world_submit();

@@ -5,7 +5,10 @@
 #include "unit/engine_fixture.h"
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "model/settings.h"
+
+#include <string.h>
 
 static struct kettle_error err;
 
@@ -38,7 +41,7 @@ reload(const char *units)
 static int
 set_op(struct db *db, void *arg, struct kettle_error *ret_err)
 {
-	return settings_unit_set(db, arg, true, ret_err);
+	return settings_unit_set(db, arg, true, true, ret_err);
 }
 
 /* As device.disable does. */
@@ -171,6 +174,82 @@ test_said_before_known(void **state)
 		1);
 }
 
+static json_t *
+cpu(const char *name)
+{
+	return json_pack("{s:{s:s}}", "machine", "cpu", name);
+}
+
+/* All units of a device are one model: that of the first. A unit that is another gets no job, with a GPU or without. */
+static void
+test_other_model(void **state)
+{
+	(void)state;
+	fake.facts = json_pack("{s:o, s:o, s:o}", "CPU.0", cpu("Zen 4"), "CPU.1", cpu("Zen 3"), "CPU.2", cpu("Zen 4"));
+	restart("[{\"cores\": \"0\"}, {\"cores\": \"1\"}, {\"cores\": \"2\"}]");
+	assert_int_equal(fake.describes, 0);
+	/* The first job asks all of them, and waits only for its own. */
+	pass_job();
+	assert_int_equal(fake.describes, 3);
+	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
+	assert_true(world_unit(1)->disabled[0] && world_unit(1)->quarantined);
+	assert_non_null(strstr(world_unit(1)->disabled, "another model than unit CPU.0: Zen 3, not Zen 4"));
+	assert_false(world_unit(0)->disabled[0] || world_unit(2)->disabled[0]);
+	/* The next engine remembers it, and its test fails until the machine is what the others are. */
+	restart("[{\"cores\": \"0\"}, {\"cores\": \"1\"}, {\"cores\": \"2\"}]");
+	pass_job();
+	size_t before = fake.describes;
+	world_unit(1)->test_at_ms = 0;
+	until(fake.describes == before + 1 && world_unit(1)->test_at_ms > 0);
+	assert_true(world_unit(1)->disabled[0]);
+	(void)json_object_set_new(fake.facts, "CPU.1", cpu("Zen 4"));
+	world_unit(1)->test_at_ms = 0;
+	until(fixture_events(&world.c.f, "unit.returned") == 1);
+	assert_false(world_unit(1)->disabled[0]);
+	/* An operator's word holds until the machine is asked again. */
+	(void)json_object_set_new(fake.facts, "CPU.2", cpu("Zen 2"));
+	world_set("CPU.2", false, ENGINE_BY_HAND);
+	world_set("CPU.0", true, ENGINE_BY_HAND);
+	world_set("CPU.1", true, ENGINE_BY_HAND);
+	int64_t job = world_submit();
+	until(world_unit(2)->disabled[0] && world.engine->in_flight == 0);
+	assert_true(world_job_is(job, "queued"));
+	assert_int_equal(world_number("attempt - spared", job), 0);
+}
+
+/* A GPU that cannot run what is built for its device is refused, even where it is the only one. */
+static void
+test_other_architecture(void **state)
+{
+	static const struct {
+		const char *unit, *gpu, *why;
+	} tries[] = {
+		{"{\"gpu\": 0, \"sm\": \"90a\"}", "{\"index\": 0, \"compute\": \"8.0\"}",
+			"capability 8.0, but `sm` of the device is 90a"},
+		{"{\"gpu\": 0, \"sm\": \"100a\"}", "{\"index\": 0, \"compute\": \"10.3\"}", NULL},
+		{"{\"gpu\": 0, \"gfx\": \"gfx942\"}", "{\"index\": 0, \"gfx\": \"gfx90a:xnack-\"}",
+			"a gfx90a, but `gfx` of the device is gfx942"},
+		{"{\"gpu\": 0, \"gfx\": \"gfx942\"}", "{\"index\": 0, \"gfx\": \"gfx942:xnack-\"}", NULL},
+		{"{\"gpu\": 0, \"gfx\": \"gfx9-generic\"}", "{\"index\": 0, \"gfx\": \"gfx942\"}", NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(tries); i++) {
+		AUTO_FREE char *units = xasprintf("[%s]", tries[i].unit);
+		json_decref(fake.facts);
+		fake.facts = json_pack("{s:[o]}", "gpus", json_loads(tries[i].gpu, 0, NULL));
+		fixture_sql(&world.c.f, "DELETE FROM device_units");
+		restart(units);
+		if (!tries[i].why) {
+			pass_job();
+			continue;
+		}
+		int64_t job = world_submit();
+		until(world_unit(0)->disabled[0] && world.engine->in_flight == 0);
+		assert_non_null(strstr(world_unit(0)->disabled, tries[i].why));
+		world_cancel(job);
+	}
+}
+
 /* Rows of before the sixth version have labels: they are the units' that have them at the first load. */
 static void
 test_old_rows(void **state)
@@ -200,6 +279,8 @@ main(void)
 		TEST(test_reload_moves),
 		TEST(test_uuid),
 		TEST(test_said_before_known),
+		TEST(test_other_model),
+		TEST(test_other_architecture),
 		TEST(test_old_rows),
 	};
 	return cmocka_run_group_tests_name("what units are", tests, NULL, NULL);
