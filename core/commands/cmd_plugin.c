@@ -57,6 +57,8 @@ answer_info(const struct core_plugin *plugin, kettle_answer answer, void *arg)
 	struct option_table table = loader_options(plugin->plugin);
 	const struct kettle_language *language = plugin->plugin->language;
 	(void)json_object_set_new(result, "options", option_table_json(&table));
+	if (loader_unit_options(plugin->plugin, &table))
+		(void)json_object_set_new(result, "unit_options", option_table_json(&table));
 	if (language)
 		(void)json_object_update_new(
 			result, json_pack("{s:o, s:o, s:o}", "aliases", strings(language->aliases), "extensions",

@@ -71,6 +71,12 @@ void config_add_fault(json_t *faults, const char *sentence);
  */
 int config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
 	json_t **ret_options, struct kettle_error *err);
+/*
+ * Checks `options` of all units of a runner against its table, and makes paths absolute there; nothing else is filled in. 0 where
+ * faults are collected; EINVAL.
+ */
+int config_unit_options(
+	const struct config *config, const char *runner, const struct option_table *table, struct kettle_error *err);
 /* The device of that name, without case; its entry under devices. ENOENT names the nearest one. Borrowed. */
 int config_device(const struct config *config, const char *name, const json_t **ret_device, struct kettle_error *err);
 

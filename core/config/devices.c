@@ -248,6 +248,68 @@ count_slots(const json_t *devices)
 				unit, "runner_slots", json_integer(runner_slots(devices, member_string(unit, "runner"))));
 }
 
+/* Where the options of a unit are in the file: its own, or those that its device says for all units. New string. */
+static char *
+options_pointer(const struct config *config, const char *device, size_t unit)
+{
+	AUTO_BUF struct buf pointer = {0};
+	buf_adds(&pointer, "/devices");
+	pointer_add_key(&pointer, device);
+	AUTO_FREE char *units = xasprintf("%s/units", pointer.data);
+	AUTO_FREE char *own = xasprintf("%s/%zu/options", units, unit);
+	buf_adds(&pointer, "/options");
+	bool several = json_object_get(config->places, units) != NULL;
+	bool shared = !json_object_get(config->places, own) && json_object_get(config->places, pointer.data);
+	return several && !shared ? STEAL(own) : buf_take(&pointer);
+}
+
+static int
+read_unit_options(const struct config *config, const struct option_table *table, const char *pointer, json_t *unit,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *faults = config->faults ? json_array() : NULL, *options = NULL;
+	const struct option_section where = {
+		.name = CONFIG_NAME(config),
+		.places = config->places,
+		.pointer = pointer,
+		.base = config->base,
+		.as_given = true,
+		.faults = faults,
+	};
+	struct kettle_error why = {0};
+	int rc = option_table_read(table, json_object_get(unit, "options"), &where, &options, &why);
+	size_t i;
+	json_t *fault;
+	if (rc == 0 && json_object_size(options) > 0)
+		(void)json_object_set(unit, "options", options);
+	if (rc == 0 || !faults)
+		return rc == 0 ? 0 : kettle_fail(err, rc, "%s", why.message);
+	if (*why.message)
+		(void)json_array_append_new(faults, json_string(why.message));
+	/* Units may have their device's options, with the same faults. */
+	json_array_foreach(faults, i, fault)
+		if (!list_has_text(config->faults, json_string_value(fault)))
+			config_add_fault(config->faults, json_string_value(fault));
+	return 0;
+}
+
+int
+config_unit_options(
+	const struct config *config, const char *runner, const struct option_table *table, struct kettle_error *err)
+{
+	const char *name;
+	json_t *device, *unit;
+	size_t i;
+	int rc = 0;
+	json_object_foreach(json_object_get(config->root, "devices"), name, device)
+		json_array_foreach(json_object_get(device, "units"), i, unit) {
+			AUTO_FREE char *pointer = options_pointer(config, name, i);
+			if (rc == 0 && member_is(unit, "runner", runner))
+				rc = read_unit_options(config, table, pointer, unit, err);
+		}
+	return rc;
+}
+
 int
 config_devices(struct config *config, struct kettle_error *err)
 {

@@ -373,13 +373,13 @@ option_table_read(const struct option_table *table, const json_t *section, const
 	int rc = option_table_schema(table, &schema, err);
 	if (rc == 0)
 		rc = check_section(schema, options, in, err);
-	if (rc == 0 && json_array_size(in->faults) == 0)
+	if (rc == 0 && !in->as_given && json_array_size(in->faults) == 0)
 		rc = schema_defaults(schema, options, err);
 	for (size_t i = 0; i < table->count && rc == 0; i++) {
 		struct kettle_option option;
 		option_table_get(table, i, &option);
 		rc = finish_option(&option, in, options, err);
-		if (rc == 0 && option.type == KETTLE_OPTION_STRING)
+		if (rc == 0 && !in->as_given && option.type == KETTLE_OPTION_STRING)
 			rc = resolve_secret(table, option.key, in, options, err);
 		if (rc < 0 && in->faults) {
 			(void)json_array_append_new(in->faults, json_string(err->message));

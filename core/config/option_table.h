@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <kettle/error.h>
 #include <kettle/option.h>
+#include <stdbool.h>
 
 #include "base/buf.h"
 
@@ -26,6 +27,7 @@ struct option_section {
 	const char *pointer;  /* of the section: "/runners/local" */
 	const char *base;     /* folder that relative paths start from; NULL: they stay as they are */
 	json_t *warnings;     /* array that takes sentences, or NULL */
+	bool as_given;        /* defaults are not filled in, nor secrets */
 	json_t *faults;       /* array that takes the sentence of each fault, or NULL: the first one is the error */
 };
 

@@ -208,22 +208,31 @@ is_refused(const struct option_table *table, json_t *section_take)
 	return option_table_read(table, section, &where, &options, NULL) != 0;
 }
 
-int
-conformance_options(struct subject *subject, struct kettle_error *err)
+static int
+try_options(const struct option_table *table, struct kettle_error *err)
 {
-	const struct option_table table = loader_options(&subject->loaded->plugin);
-	for (size_t i = 0; i < table.count; i++) {
+	for (size_t i = 0; i < table->count; i++) {
 		struct kettle_option option;
-		option_table_get(&table, i, &option);
+		option_table_get(table, i, &option);
 		if (!utf8_valid(option.help, strlen(option.help)))
 			return kettle_fail(err, KETTLE_EINVAL, "The help of `%s` is not UTF-8 text.", option.key);
 		json_t *wrong = wrong_value(option.type);
-		if (wrong && !is_refused(&table, json_pack("{s:o}", option.key, wrong)))
+		if (wrong && !is_refused(table, json_pack("{s:o}", option.key, wrong)))
 			return kettle_fail(err, KETTLE_EINVAL, "An invalid value of `%s` is accepted.", option.key);
 	}
-	if (!is_refused(&table, json_pack("{s:b}", "an_option_that_does_not_exist", 1)))
+	if (!is_refused(table, json_pack("{s:b}", "an_option_that_does_not_exist", 1)))
 		return life_fail(err, "An unknown option is accepted.");
 	return 0;
+}
+
+int
+conformance_options(struct subject *subject, struct kettle_error *err)
+{
+	struct option_table table = loader_options(&subject->loaded->plugin);
+	int rc = try_options(&table, err);
+	if (rc == 0 && loader_unit_options(&subject->loaded->plugin, &table))
+		rc = try_options(&table, err);
+	return rc;
 }
 
 int

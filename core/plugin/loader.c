@@ -22,7 +22,8 @@
 #define SYMBOL "kettle_plugin"
 #define SUFFIX ".so"
 #define NAME_MAX_BYTES 32
-#define TABLE_MAX 1000 /* entries of a plugin's tables */
+#define TABLE_MAX 1000       /* entries of a plugin's tables */
+#define UNIT_OPTIONS_MINOR 4 /* of the ABI: the first one with options of units */
 
 /* Bytes that never change between versions: everything up to the name, and the name. */
 #define HEAD_SIZE (offsetof(struct kettle_plugin, name) + sizeof(const char *))
@@ -33,7 +34,7 @@ struct entry {
 	struct kettle_language language;
 	struct kettle_runner runner;
 	struct kettle_frontend frontend;
-	struct kettle_option *options;
+	struct kettle_option *options, *unit_options;
 	struct kettle_skeleton *skeletons;
 	struct kettle_harness_file *harness;
 };
@@ -245,7 +246,17 @@ take_runner(struct entry *entry, const char *file, struct kettle_error *err)
 									   : "runner.cancel",
 			file, err);
 	entry->loaded.plugin.runner = runner;
-	return 0;
+	rc = copy_table(runner->unit_options, runner->unit_options_count, runner->unit_option_size,
+		sizeof(*runner->unit_options), "options of units", file, (void **)&entry->unit_options, err);
+	if (rc)
+		return rc;
+	runner->unit_options = entry->unit_options;
+	runner->unit_option_size = sizeof(*entry->unit_options);
+	struct option_table table;
+	struct kettle_error why = {0};
+	(void)loader_unit_options(&entry->loaded.plugin, &table);
+	rc = option_table_check(&table, &why);
+	return rc ? kettle_fail(err, KETTLE_EINVAL, "%s: its options of units: %s", file, why.message) : 0;
 }
 
 static int
@@ -325,6 +336,7 @@ free_entry(struct entry *entry)
 	if (entry->library)
 		(void)dlclose(entry->library);
 	free(entry->options);
+	free(entry->unit_options);
 	free(entry->skeletons);
 	free(entry->harness);
 	free((char *)entry->loaded.file);
@@ -504,4 +516,14 @@ struct option_table
 loader_options(const struct kettle_plugin *plugin)
 {
 	return (struct option_table){plugin->options, plugin->options_count, plugin->option_size};
+}
+
+bool
+loader_unit_options(const struct kettle_plugin *plugin, struct option_table *ret_table)
+{
+	const struct kettle_runner *runner = plugin->runner;
+	*ret_table = (struct option_table){0};
+	if (runner)
+		*ret_table = (struct option_table){runner->unit_options, runner->unit_options_count, runner->unit_option_size};
+	return runner && (plugin->abi_minor >= UNIT_OPTIONS_MINOR || ret_table->count > 0);
 }

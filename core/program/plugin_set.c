@@ -113,6 +113,14 @@ fail_in_section(const struct config *config, uint32_t kind, const char *name, co
 	return kettle_fail(err, why->code, "%s", text.data);
 }
 
+/* The units of a runner. */
+static int
+check_units(const struct config *config, const struct kettle_plugin *plugin, struct kettle_error *err)
+{
+	struct option_table table;
+	return loader_unit_options(plugin, &table) ? config_unit_options(config, plugin->name, &table, err) : 0;
+}
+
 static int
 configure(
 	struct plugin_set *set, const struct config *config, const char *name, struct slot *slot, struct kettle_error *err)
@@ -131,7 +139,7 @@ configure(
 	inherit(config, set, plugin, options);
 	struct kettle_error why = {0};
 	rc = instance_configure(&slot->instance, options, &why);
-	return rc < 0 ? fail_in_section(config, plugin->kind, name, &why, err) : rc;
+	return rc < 0 ? fail_in_section(config, plugin->kind, name, &why, err) : check_units(config, plugin, err);
 }
 
 static void
@@ -298,10 +306,13 @@ prepare(
 		}
 		change->slots[change->count++] = slot;
 	}
-	for (struct slot *slot = set->slots; slot; slot = slot->next)
-		if (slot->in_force && !slot->loaded->plugin.language)
-			change->slots[change->count++] = slot;
-	return 0;
+	for (struct slot *slot = set->slots; slot && rc == 0; slot = slot->next) {
+		if (!slot->in_force || slot->loaded->plugin.language)
+			continue;
+		change->slots[change->count++] = slot;
+		rc = check_units(fresh, &slot->loaded->plugin, err);
+	}
+	return rc;
 }
 
 int

@@ -35,6 +35,9 @@
 #ifndef FIX_HELP
 #define FIX_HELP "A number."
 #endif
+#ifndef FIX_UNIT_HELP
+#define FIX_UNIT_HELP "A repository."
+#endif
 #ifndef FIX_SCHEMA
 #define FIX_SCHEMA "{\"type\": \"object\"}"
 #endif
@@ -233,11 +236,16 @@ __attribute__((unused)) static const struct kettle_language language = {
 	.plan = FIX_PLAN,
 };
 
+__attribute__((unused)) static const struct kettle_option unit_options[] = {
+	{.key = "repo", .type = KETTLE_OPTION_STRING, .help = FIX_UNIT_HELP},
+};
+
 __attribute__((unused)) static const struct kettle_runner runner = {
 	.size = sizeof(struct kettle_runner),
 	.capacity = fix_capacity,
 	.submit = fix_submit,
 	.cancel = fix_cancel,
+	KETTLE_UNIT_OPTIONS(unit_options),
 };
 
 extern KETTLE_EXPORT const struct kettle_plugin FIX_SYMBOL;

@@ -9,18 +9,11 @@
 #include "cli/text/table.h"
 #include "cli/text/template.h"
 
-void
-render_plugin_info(struct run *run, const json_t *result)
+static void
+put_options(const struct term *term, const json_t *options)
 {
-	const struct term *term = &run->term;
 	size_t i;
-	const json_t *option, *options = json_object_get(result, "options");
-	template_put(term,
-		"{*name}  {summary}\n{kind?  kind     {kind}\n}{version?  version  {version}\n}{state?  state    {state}\n}"
-		"{file?  file     {file}\n}{error?  error    {error}\n}",
-		result, NULL);
-	if (json_array_size(options) == 0)
-		fputs("  It has no options.\n", term->out);
+	const json_t *option;
 	json_array_foreach(options, i, option) {
 		bool min = json_is_number(json_object_get(option, "min")), max = json_is_number(json_object_get(option, "max"));
 		template_put(term, "\n  {*key}  {type}", option, NULL);
@@ -33,6 +26,23 @@ render_plugin_info(struct run *run, const json_t *result)
 		template_put(term, "{required?, required}{default?, default {default}}\n", option, NULL);
 		term_block(term->out, member_text(option, "help"), 6, 0);
 	}
+}
+
+void
+render_plugin_info(struct run *run, const json_t *result)
+{
+	const struct term *term = &run->term;
+	const json_t *options = json_object_get(result, "options"), *units = json_object_get(result, "unit_options");
+	template_put(term,
+		"{*name}  {summary}\n{kind?  kind     {kind}\n}{version?  version  {version}\n}{state?  state    {state}\n}"
+		"{file?  file     {file}\n}{error?  error    {error}\n}",
+		result, NULL);
+	if (json_array_size(options) == 0)
+		fputs("  It has no options.\n", term->out);
+	put_options(term, options);
+	if (json_array_size(units) > 0)
+		fputs("\nOptions of its units, under `options` in `devices`:\n", term->out);
+	put_options(term, units);
 }
 
 int

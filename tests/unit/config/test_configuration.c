@@ -300,6 +300,62 @@ test_plugin_sections(void **state)
 }
 
 static void
+refuse_units(struct fixture *f, const char *devices, int line, const char *part)
+{
+	AUTO_FREE char *text = NULL, *place = NULL;
+	assert_true(asprintf(&text, "runners: {x: {}}\ndevices:\n%s", devices) > 0);
+	assert_true(asprintf(&place, "k.yml:%d:", line) > 0);
+	assert_int_equal(load(f, text), 0);
+	assert_int_equal(config_unit_options(f->config, "x", &table, &f->err), KETTLE_EINVAL);
+	if (!strstr(f->err.message, place) || !strstr(f->err.message, part))
+		fail_msg("\"%s\" lacks \"%s\" or \"%s\"", f->err.message, place, part);
+}
+
+/* Options of units are checked like those of plugins, and stay as the file has them but for lists and paths. */
+static void
+test_unit_options(void **state)
+{
+	struct fixture *f = *state;
+	static const struct option_table none = {0};
+	(void)unsetenv("NO_SUCH_VARIABLE");
+	assert_int_equal(
+		load(f, "runners: {local: {}, x: {}}\ndevices:\n  A: {runner: x, options: {repo: a/b, labels: one, "
+				"folder: f, token_env: NO_SUCH_VARIABLE}}\n  B: {runner: local, options: {free: 1}}\n"),
+		0);
+	assert_int_equal(config_unit_options(f->config, "x", &table, &f->err), 0);
+	AUTO_FREE char *wanted = NULL;
+	assert_true(asprintf(&wanted,
+					"{\"folder\": \"%s/f\", \"labels\": [\"one\"], \"repo\": \"a/b\", \"token_env\": "
+					"\"NO_SUCH_VARIABLE\"}",
+					f->config->base) > 0);
+	assert_at(f, "devices/A/units/0/options", wanted);
+	assert_at(f, "devices/B/units/0/options", "{\"free\": 1}");
+	refuse_units(f, "  A: {runner: x, options: {repoo: a}}\n", 3,
+		"unknown key `repoo` in `devices.A.options`; did you mean `repo`?");
+	refuse_units(f, "  A: {runner: x, options: {repo: a, count: 10}}\n", 3,
+		"devices.A.options.count must be an integer from 1 to 9");
+	refuse_units(f, "  A: {runner: x}\n", 3, "devices.A.options lacks the key `repo`");
+	refuse_units(f, "  A:\n    options: {repo: a}\n    runner: x\n    units:\n      - {}\n      - {options: {}}\n", 8,
+		"devices.A.units[1].options lacks the key `repo`");
+	refuse_units(f, "  A:\n    runner: x\n    units: [{}, {}]\n    options: {repo: a, clour: red}\n", 6,
+		"in `devices.A.options`; did you mean `colour`?");
+	/* A runner without a table. */
+	assert_int_equal(load(f, "runners: {x: {}}\ndevices: {A: {runner: x}, B: {runner: x, options: {y: 1}}}\n"), 0);
+	assert_int_equal(config_unit_options(f->config, "x", &none, &f->err), KETTLE_EINVAL);
+	assert_non_null(strstr(f->err.message, "unknown key `y` in `devices.B.options`"));
+	assert_at(f, "devices/A/units/0/options", "absent");
+	/* All faults are collected, those of a device's units once. */
+	AUTO_FREE char *path = scratch_write(f->dir, "k.yml",
+		"runners: {x: {}}\ndevices:\n  A: {runner: x, units: [{}, {}], "
+		"options: {repo: a, count: 0, z: 1}}\n");
+	const struct config_request request = {.file = path, .collects = true};
+	config_free(STEAL(f->config));
+	assert_int_equal(config_load(&request, &f->config, &f->err), 0);
+	assert_int_equal(config_unit_options(f->config, "x", &table, &f->err), 0);
+	assert_int_equal(json_array_size(f->config->faults), 2);
+}
+
+static void
 test_secrets(void **state)
 {
 	struct fixture *f = *state;
@@ -404,6 +460,7 @@ main(void)
 		TEST(test_devices),
 		TEST(test_mistakes),
 		TEST(test_plugin_sections),
+		TEST(test_unit_options),
 		TEST(test_secrets),
 		TEST(test_option_tables),
 		TEST(test_reload),

@@ -95,6 +95,27 @@ test_good(void **state)
 	refuse(f, "fix_good", 0, KETTLE_ECONFLICT, "a plugin `fix_good` is already loaded, from ");
 }
 
+/* The options of a runner's units; a runner that is older than those has none that are checked. */
+static void
+test_unit_options(void **state)
+{
+	struct fixture *f = *state;
+	struct kettle_plugin plugin = load(f, "fix_runner")->plugin;
+	struct option_table table;
+	assert_true(loader_unit_options(&plugin, &table));
+	assert_int_equal(table.count, 1);
+	assert_string_equal(table.options[0].key, "repo");
+	struct kettle_runner bare = *plugin.runner;
+	bare.unit_options = NULL;
+	bare.unit_options_count = 0;
+	plugin.runner = &bare;
+	assert_true(loader_unit_options(&plugin, &table));
+	assert_int_equal(table.count, 0);
+	plugin.abi_minor = 3;
+	assert_false(loader_unit_options(&plugin, &table));
+	assert_false(loader_unit_options(&load(f, "fix_good")->plugin, &table));
+}
+
 static void
 test_refusals(void **state)
 {
@@ -112,6 +133,7 @@ test_refusals(void **state)
 	refuse(f, "fix_nodestroy", 0, KETTLE_EINVAL, "it lacks the operation `destroy`");
 	refuse(f, "fix_noplan", 0, KETTLE_EINVAL, "it lacks the operation `language.plan`");
 	refuse(f, "fix_noops", 0, KETTLE_EINVAL, "a language must set `language`");
+	refuse(f, "fix_nounithelp", 0, KETTLE_EINVAL, "its options of units: The option `repo` has no help");
 	refuse(f, "fix_nohelp", 0, KETTLE_EINVAL, "The option `count` has no help");
 	refuse(f, "fix_schema", 0, KETTLE_EINVAL, "did you mean `type`?");
 	refuse(f, "fix_badname", 0, KETTLE_EINVAL, "its name is not of the form");
@@ -328,6 +350,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_good),
+		TEST(test_unit_options),
 		TEST(test_refusals),
 		TEST(test_not_found),
 		TEST(test_files_that_are_none),
