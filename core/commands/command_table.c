@@ -602,6 +602,16 @@ const struct command commands[] = {
 				  "\"names\": {calibrator: ns}, \"spreads\": {calibrator: what 95 % of runs are within, as part of the "
 				  "score}, \"before\", \"at\", \"boards\": [{\"leaderboard\", \"names\": those of its task}], measured "
 				  "now, \"error\", \"remarks\"}]}`."},
+	{"device.doctor", "examine the machine of a unit or device", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS({POSITIONAL("name", STRING), .meta = "UNIT",
+			.help = "a unit (`H100.1`), or a device: the machines of all its units"}),
+		.engine = cmd_device_doctor, .example = "kettle device doctor H100.1",
+		.details =
+			"Runs `kettle-exec --doctor` where the unit's jobs run, through its runner: what the machine offers, what "
+			"is missing and how to install it.",
+		.answer = "`{\"machines\": [{\"units\": [unit], \"runner\", \"report\": of kettle-exec --doctor --json, "
+				  "\"text\": the "
+				  "same for people, \"error\": why there is none}]}`."},
 	{"device.disable", "disable units", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
 		ARGUMENTS({UNITS}, {"reason", ARGUMENT_STRING, .meta = "TEXT", .help = "the reason, shown to users who wait"}),
 		.engine = cmd_device_disable, .example = "kettle device disable H100.1 --reason 'a fan is broken'",
@@ -618,6 +628,31 @@ const struct command commands[] = {
 				   "free again; it checks that every minute.",
 		.answer =
 			"`{\"units\": [{\"device\", \"unit\", \"state\": \"ready\" or \"failed\", \"reason\", \"error\"}]}`."},
+	{"runner.init", "write what the remote side of a runner needs", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
+		ARGUMENTS({POSITIONAL("name", STRING), .meta = "RUNNER", .help = "a runner of the configuration"},
+			{"dir", ARGUMENT_PATH, .positional = true, .default_value = ".", .meta = "DIR",
+				.help = "where to write it; default: the current folder"},
+			{"option", ARGUMENT_STRING, .repeated = true, .meta = "NAME=TEXT",
+				.help = "something that the runner must know, as its manual page says"},
+			{FLAG("force"), .help = "also replace files that exist"}),
+		.engine = cmd_runner_init, .example = "kettle runner init remote deploy --option queue=gpu",
+		.view = {.sentence = "{runner}:{files@@\n  {state:word} {path}}{next@@\n{}}"},
+		.details = "For example a workflow file or a job script. A runner that needs nothing on a remote side, such as "
+				   "`local`, says so. Needs no database.",
+		.answer =
+			"`{\"runner\", \"files\": [{\"path\", \"state\": \"created\", \"replaced\" or \"unchanged\"}], \"next\": "
+			"[what to do now]}`."},
+	{"runner.status", "show the jobs on the remote side of a runner", .right = RIGHT_ADMIN, .kind = COMMAND_ENGINE,
+		ARGUMENTS({POSITIONAL("name", STRING), .meta = "RUNNER", .help = "a runner of the configuration"}),
+		.engine = cmd_runner_status, .example = "kettle runner status remote",
+		.view = {.sentence = "{text}",
+			.list = "jobs",
+			COLUMNS(COLUMN("job", "{job}"), COLUMN("state", "{state:word}"), SPARE_COLUMN(1, "since", "{since:time}"),
+				COLUMN_CUT("where", "{where}")),
+			.empty = "Nothing of this engine is in the queue of {*runner}."},
+		.details = "A runner without a queue of its own, such as `local`, says so.",
+		.answer = "`{\"runner\", \"jobs\": [{\"job\": JOB.ATTEMPT, \"state\": \"waiting\" or \"running\", \"since\", "
+				  "\"where\": a name or URL there}], \"text\"}`."},
 	{"task.read", "read a task into one document", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("path", PATH), .meta = "PATH", .help = "a task"}, {TASK_LANG},
 			{FLAG("probe"), .help = "fail if a device of this machine lacks what the task needs"},
@@ -722,7 +757,7 @@ const struct command commands[] = {
 	{"plugin.info", "show the options of a plugin", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("name", STRING), .meta = "NAME", .help = "a loaded plugin"}), .engine = cmd_plugin_info,
 		.answer = "`{\"name\", \"kind\", \"summary\", \"options\": [{\"key\", \"type\", \"default\", \"min\", \"max\", "
-				  "\"help\"}]}`."},
+				  "\"help\"}], \"unit_options\": the same of a runner's units}`."},
 	{"plugin.test", "check whether a plugin conforms", .right = RIGHT_ANYBODY, .kind = COMMAND_LOCAL,
 		ARGUMENTS({POSITIONAL("file", PATH), .meta = "FILE", .help = "a plugin, NAME.so"},
 			{"options", ARGUMENT_PATH, .meta = "FILE",

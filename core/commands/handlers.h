@@ -394,6 +394,22 @@ command_engine_fn cmd_device_enable;
  */
 command_engine_fn cmd_device_calibrate;
 
+/* ---- cmd_runner.c: what runners say of their machines and remote sides ---- */
+
+/*
+ * device.doctor {name: a unit's or a device's}: {"machines": [{"units": [label], "runner", "report": kettle-exec --doctor's,
+ * "text": the same for people, "error"}]}; "error" in place of the report where the runner cannot say. ENOENT; ETOOBIG: too
+ * many machines. Loop thread of the owner.
+ */
+command_engine_fn cmd_device_doctor;
+/*
+ * runner.init {name, dir, option: ["NAME=TEXT"…], force}: {"runner", "files": [{"path", "state"}], "next": [sentence]}. ENOENT: no
+ * such runner; EUNAVAIL: it has nothing to write. The caller's process.
+ */
+command_engine_fn cmd_runner_init;
+/* runner.status {name}: {"runner", "jobs": [{"job", "state", "since", "where"}], "text"?}. ENOENT, EUNAVAIL. Loop thread of the owner. */
+command_engine_fn cmd_runner_status;
+
 /* ---- cmd_harness.c: harnesses of languages ---- */
 
 #define HARNESS_MAX_FILE (1u << 20) /* bytes */

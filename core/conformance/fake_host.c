@@ -135,6 +135,14 @@ fake_http(const struct kettle_host *host, const struct kettle_http_request *requ
 	return http_send(fake->http, host, request, ret_id, err);
 }
 
+/* In the log alone: each call, so that a test sees them. */
+static void
+fake_credential(const struct kettle_host *host, const char *error)
+{
+	host->log(host, error ? KETTLE_LOG_ERROR : KETTLE_LOG_INFO, "credential %s%s", error ? "refused: " : "taken",
+		error ? error : "");
+}
+
 static void
 fake_http_cancel(const struct kettle_host *host, uint64_t id)
 {
@@ -417,6 +425,7 @@ make_table(const char *name)
 		.job_done = fake_job_done,
 		.http = fake_http,
 		.http_cancel = fake_http_cancel,
+		.credential = fake_credential,
 	};
 }
 

@@ -50,6 +50,7 @@
  * device.ready           a     {"device", "unit", "reason"}: an operator has enabled it
  * unit.quarantined       a     {"device", "unit", "reason"}: the engine has disabled it for a fault
  * unit.returned          a     {"device", "unit", "reason"}: the engine found it in order again
+ * runner.credential_failed  a  {"runner", "error"}: the remote side refuses its credential; once until it is taken again
  * user.created           a     {"name", "provider"}
  * user.banned            u     {"reason", "cancelled": [submission]}
  * user.unbanned          u     none

@@ -253,6 +253,7 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.job_done = host_job_done,
 				.http = host_http,
 				.http_cancel = host_http_cancel,
+				.credential = host_credential,
 			},
 		.io = io,
 		.core = core,

@@ -11,6 +11,7 @@ struct core_host {
 	struct loop_services *io;
 	struct core *core;
 	char name[40];
+	bool refused, told; /* the credential of a runner; told: as an event */
 };
 
 /* Fills in a host for the plugin `name`. */
@@ -30,5 +31,6 @@ int host_state_put(
 	const struct kettle_host *table, const char *key, const json_t *value, kettle_answer done, void *arg);
 int host_state_list(const struct kettle_host *table, const char *prefix, const char *after, unsigned limit,
 	kettle_answer done, void *arg);
+void host_credential(const struct kettle_host *table, const char *error);
 
 #endif

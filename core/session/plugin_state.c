@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The state that plugins keep over restarts (host.h: state_get, state_put, state_list), in the process that owns the database. */
+/* What plugins store (host.h: state_get, state_put, state_list, credential), in the process that owns the database. */
 #include <config.h>
 
 #include "session/plugin_host.h"
 
+#include "base/cleanup.h"
 #include "base/log.h"
+#include "base/sanitize_text.h"
 #include "base/xalloc.h"
 #include "loop/watch.h"
 #include "model/settings.h"
@@ -128,4 +130,52 @@ host_state_list(const struct kettle_host *table, const char *prefix, const char 
 	struct state_access access = {.host = host_of(table), .op = list_op, .limit = limit, .done = done, .arg = arg};
 	access.after = xstrdup(after ? after : "");
 	return begin(access, prefix ? prefix : "");
+}
+
+/* ---- a credential that is refused ---- */
+
+#define CREDENTIAL_ERROR_MAX 500 /* characters */
+
+struct credential_note {
+	struct core_host *host;
+	json_t *data;
+};
+
+static int
+credential_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct credential_note *note = arg;
+	return db_event(db, "runner.credential_failed", 'a', 0, 0, 0, note->data, err);
+}
+
+/* What could not be stored is tried again when the runner says it again. */
+static void
+credential_noted(void *arg, const struct kettle_error *err)
+{
+	struct credential_note *note = arg;
+	if (err)
+		note->host->told = false;
+	json_decref(note->data);
+	free(note);
+}
+
+void
+host_credential(const struct kettle_host *table, const char *error)
+{
+	struct core_host *host = host_of(table);
+	struct core *core = host->core;
+	AUTO_FREE char *line = error ? sanitize_line(error, CREDENTIAL_ERROR_MAX) : NULL;
+	if (!error && host->refused)
+		log_write(KETTLE_LOG_INFO, host->name, "the remote side takes the credential again");
+	if (line && !host->refused)
+		log_write(KETTLE_LOG_ERROR, host->name, "the remote side refuses the credential: %s", line);
+	host->refused = error != NULL;
+	host->told = host->told && error;
+	/* A process that does not own the database has no events; the owner's runner has its own say. */
+	if (!error || host->told || !core || !core->store || core->closing)
+		return;
+	host->told = true;
+	struct credential_note *note = xmalloc(sizeof(*note));
+	*note = (struct credential_note){host, json_pack("{s:s, s:s}", "runner", host->name, "error", line ? line : "")};
+	store_write(core->store, credential_op, credential_noted, note);
 }

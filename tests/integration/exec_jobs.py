@@ -426,6 +426,7 @@ def doctor(folder):
     equal([one["name"] for one in report["profilers"]], ["perf", "ncu", "rocprofv3"])
     for profiler in report["profilers"]:
         assert bool(profiler["how"]) != profiler["permitted"] and (profiler["path"] or not profiler["permitted"]), profiler
+    equal(report["text"].split("\n\n")[1], people.stdout.split("\n\n")[1])
     for wanted in ("Sandbox: level " + report["level"], "Tools", "Folders", "hipcc", "Profilers", "rocprofv3"):
         contains(people.stdout, wanted)
     for mode in (["--doctor", "--json"], ["--doctor"], ["--serve"]):

@@ -359,6 +359,33 @@ test_describe_silence(void **state)
 	kettle_plugin.start(self, &err);
 }
 
+/* ---- kettle-exec --doctor ---- */
+
+/* Each request starts one of its own, beside the kettle-exec that serves; its status does not matter if it reports. */
+static void
+test_doctor(void **state)
+{
+	(void)state;
+	struct facts good = {0}, none = {0}, killed = {0};
+	play("[ \"$1 $2\" = '--doctor --json' ] && printf '{\\n\"version\": \"11\"\\n}\\n'; exit 1");
+	assert_int_equal(ops->doctor(self, NULL, described, &good, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &good, PATIENCE_MS), 0);
+	assert_int_equal(good.code, 0);
+	assert_string_equal(good.version, "11");
+	play("echo no report; echo 'kettle-exec: the moon is full' >&2; exit 2");
+	assert_int_equal(ops->doctor(self, NULL, described, &none, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &none, PATIENCE_MS), 0);
+	assert_int_equal(none.code, KETTLE_EUNAVAIL);
+	/* One that hangs ends with the runner. */
+	play("exec sleep 1000");
+	assert_int_equal(ops->doctor(self, NULL, described, &killed, &err), 0);
+	stop();
+	assert_true(killed.answers == 1 && killed.code == KETTLE_EUNAVAIL);
+	assert_true(ops->doctor(self, NULL, described, &killed, &err) < 0);
+	assert_int_equal(killed.answers, 1);
+	kettle_plugin.start(self, &err);
+}
+
 /* ---- heartbeats ---- */
 
 static void
@@ -492,6 +519,7 @@ main(void)
 		TEST(test_describe_brief),
 		TEST(test_describe_fails),
 		TEST(test_describe_silence),
+		TEST(test_doctor),
 		TEST(test_capacity),
 		TEST(test_settings),
 		TEST(test_unused),

@@ -207,15 +207,15 @@ look_at_gpus(const struct execconfig *config)
 }
 
 static void
-print_gpus(const json_t *gpus)
+print_gpus(FILE *out, const json_t *gpus)
 {
 	const json_t *gpu;
 	size_t i;
 	json_array_foreach(json_object_get(gpus, "gpus"), i, gpu)
-		(void)printf("  %-8s GPU %lld: %s, %lld MiB (%s)\n", "yes", (long long)member_int(gpu, "index"),
+		(void)fprintf(out, "  %-8s GPU %lld: %s, %lld MiB (%s)\n", "yes", (long long)member_int(gpu, "index"),
 			member_text(gpu, "name"), (long long)(member_int(gpu, "memory") >> 20), member_text(gpu, "uuid"));
 	json_array_foreach(json_object_get(gpus, "errors"), i, gpu)
-		(void)printf("  %-8s %s\n", "NO", member_text(gpu, "error"));
+		(void)fprintf(out, "  %-8s %s\n", "NO", member_text(gpu, "error"));
 }
 
 static json_t *
@@ -238,138 +238,154 @@ examine(const struct execconfig *config)
 }
 
 static void
-print_protections(const json_t *report)
+print_protections(FILE *out, const json_t *report)
 {
 	const json_t *protections = json_object_get(report, "protections"), *protection;
 	size_t i;
-	(void)printf("Sandbox: level %s\n", member_text(report, "level"));
+	(void)fprintf(out, "Sandbox: level %s\n", member_text(report, "level"));
 	json_array_foreach(protections, i, protection) {
 		bool present = member_true(protection, "present");
-		(void)printf("  %-8s %-14s %s\n", present ? "yes" : "MISSING", member_text(protection, "name"),
+		(void)fprintf(out, "  %-8s %-14s %s\n", present ? "yes" : "MISSING", member_text(protection, "name"),
 			member_text(protection, "meaning"));
 		/* Once for all that lack the same thing. */
 		const char *how = member_text(protection, "how");
 		if (!present && strcmp(how, member_text(json_array_get(protections, i + 1), "how")) != 0)
-			(void)printf("  %-8s %-14s to enable: %s\n", "", "", how);
+			(void)fprintf(out, "  %-8s %-14s to enable: %s\n", "", "", how);
 	}
 	const json_t *cgroups = json_object_get(report, "cgroups");
 	if (!member_true(cgroups, "present"))
-		(void)printf("  no cgroups: %s\n", member_text(cgroups, "reason"));
+		(void)fprintf(out, "  no cgroups: %s\n", member_text(cgroups, "reason"));
 }
 
 static void
-print_folder(const json_t *report, const char *key, const char *title)
+print_folder(FILE *out, const json_t *report, const char *key, const char *title)
 {
 	const json_t *folder = json_object_get(report, key);
 	if (member_true(folder, "writable"))
-		(void)printf("  %-8s %-14s %s (%lld MiB free)\n", "yes", title, member_text(folder, "path"),
+		(void)fprintf(out, "  %-8s %-14s %s (%lld MiB free)\n", "yes", title, member_text(folder, "path"),
 			(long long)(member_int(folder, "free") >> 20));
 	else
-		(void)printf(
-			"  %-8s %-14s %s: %s\n", "MISSING", title, member_text(folder, "path"), member_text(folder, "error"));
+		(void)fprintf(
+			out, "  %-8s %-14s %s: %s\n", "MISSING", title, member_text(folder, "path"), member_text(folder, "error"));
 }
 
 /* What an interpreter can import, below its line. */
 static void
-print_packages(const json_t *packages)
+print_packages(FILE *out, const json_t *packages)
 {
 	const char *name;
 	json_t *version;
 	json_object_foreach((json_t *)packages, name, version)
-		(void)printf("  %-8s %-14s   %s %s\n", "", "", name, json_string_value(version));
+		(void)fprintf(out, "  %-8s %-14s   %s %s\n", "", "", name, json_string_value(version));
 }
 
 /* "torch.compile, jax" */
 static void
-print_names(const char *before, const json_t *names)
+print_names(FILE *out, const char *before, const json_t *names)
 {
 	const json_t *name;
 	size_t i;
 	json_array_foreach(names, i, name)
-		(void)printf("%s%s", i ? ", " : before, json_string_value(name));
+		(void)fprintf(out, "%s%s", i ? ", " : before, json_string_value(name));
 }
 
 /* Whether its runs begin warm, below its line. */
 static void
-print_warm(const json_t *warm)
+print_warm(FILE *out, const json_t *warm)
 {
 	const json_t *error;
 	size_t i;
 	if (member_is(warm, "state", "ready")) {
-		(void)printf("  %-8s %-14s   warm start: yes, %lld of %lld MiB", "", "",
+		(void)fprintf(out, "  %-8s %-14s   warm start: yes, %lld of %lld MiB", "", "",
 			(long long)(member_int(warm, "memory") >> 20), (long long)(member_int(warm, "budget") >> 20));
-		print_names(", prepared for ", json_object_get(warm, "recipes"));
-		print_names("; not installed: ", json_object_get(warm, "absent"));
-		(void)printf("\n");
+		print_names(out, ", prepared for ", json_object_get(warm, "recipes"));
+		print_names(out, "; not installed: ", json_object_get(warm, "absent"));
+		(void)fprintf(out, "\n");
 	}
 	json_array_foreach(json_object_get(warm, "errors"), i, error)
-		(void)printf("  %-8s %-14s   %s\n", "", "", json_string_value(error));
+		(void)fprintf(out, "  %-8s %-14s   %s\n", "", "", json_string_value(error));
 }
 
 /* What a toolkit has, and how to get what it lacks, below its line. */
 static void
-print_parts(const json_t *parts)
+print_parts(FILE *out, const json_t *parts)
 {
 	const json_t *part;
 	size_t i;
 	json_array_foreach(parts, i, part) {
 		bool present = member_true(part, "present");
-		(void)printf("  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", member_text(part, "name"),
+		(void)fprintf(out, "  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", member_text(part, "name"),
 			present ? "" : "; to install: ", present ? "" : member_text(part, "how"));
 	}
 }
 
 static void
-print_profilers(const json_t *profilers)
+print_profilers(FILE *out, const json_t *profilers)
 {
 	const json_t *profiler;
 	size_t i;
-	(void)printf("\nProfilers\n");
+	(void)fprintf(out, "\nProfilers\n");
 	json_array_foreach(profilers, i, profiler) {
 		const char *path = member_text(profiler, "path"), *how = member_text(profiler, "how");
 		const char *word = member_true(profiler, "permitted") ? "yes" : path[0] ? "NO RIGHT" : "no";
-		(void)printf(
-			"  %-8s %-14s %s\n", word, member_text(profiler, "name"), path[0] ? path : member_text(profiler, "for"));
+		(void)fprintf(out, "  %-8s %-14s %s\n", word, member_text(profiler, "name"),
+			path[0] ? path : member_text(profiler, "for"));
 		if (how[0])
-			(void)printf("  %-8s %-14s to enable: %s\n", "", "", how);
+			(void)fprintf(out, "  %-8s %-14s to enable: %s\n", "", "", how);
 	}
 }
 
 static void
-print_report(const json_t *report)
+print_report(FILE *out, const json_t *report)
 {
 	const json_t *machine = json_object_get(report, "machine");
 	const char *name;
 	json_t *value;
 	size_t i;
-	(void)printf("kettle-exec %s on %s: %s, %lld cores, %lld MiB, Linux %s\n\n", member_text(report, "version"),
+	(void)fprintf(out, "kettle-exec %s on %s: %s, %lld cores, %lld MiB, Linux %s\n\n", member_text(report, "version"),
 		member_text(machine, "host"), member_text(machine, "cpu"), (long long)member_int(machine, "cores"),
 		(long long)(member_int(machine, "memory") >> 20), member_text(machine, "kernel"));
-	print_protections(report);
-	(void)printf("\nTools\n");
+	print_protections(out, report);
+	(void)fprintf(out, "\nTools\n");
 	json_object_foreach(json_object_get(report, "tools"), name, value) {
 		const char *path = member_text(json_object_get(report, "paths"), name);
-		(void)printf("  %-8s %-14s %s%s%s\n", json_is_null(value) ? "no" : "yes", name,
+		(void)fprintf(out, "  %-8s %-14s %s%s%s\n", json_is_null(value) ? "no" : "yes", name,
 			json_is_null(value) ? "" : json_string_value(value), path[0] ? "  " : "", path);
 		const char *cold = member_text(json_object_get(report, "cold"), name);
 		if (cold[0])
-			(void)printf("  %-8s %-14s   warm start: no. %s\n", "", "", cold);
-		print_warm(json_object_get(json_object_get(report, "warm"), name));
-		print_packages(json_object_get(json_object_get(report, "packages"), name));
-		print_parts(json_object_get(json_object_get(report, "parts"), name));
+			(void)fprintf(out, "  %-8s %-14s   warm start: no. %s\n", "", "", cold);
+		print_warm(out, json_object_get(json_object_get(report, "warm"), name));
+		print_packages(out, json_object_get(json_object_get(report, "packages"), name));
+		print_parts(out, json_object_get(json_object_get(report, "parts"), name));
 	}
-	print_profilers(json_object_get(report, "profilers"));
-	(void)printf("\nDevices\n");
+	print_profilers(out, json_object_get(report, "profilers"));
+	(void)fprintf(out, "\nDevices\n");
 	json_array_foreach(json_object_get(report, "devices"), i, value)
-		(void)printf("  %-8s %s\n", member_true(value, "usable") ? "yes" : "NO RIGHT", member_text(value, "path"));
+		(void)fprintf(
+			out, "  %-8s %s\n", member_true(value, "usable") ? "yes" : "NO RIGHT", member_text(value, "path"));
 	if (json_array_size(json_object_get(report, "devices")) == 0)
-		(void)printf("  no GPU, only the CPU\n");
-	print_gpus(json_object_get(report, "gpus"));
-	(void)printf("\nFolders\n");
-	print_folder(report, "state", "state");
-	print_folder(report, "locks", "locks");
-	(void)printf(
-		"\nConfiguration: %s\n", member_text(report, "config")[0] ? member_text(report, "config") : "defaults");
+		(void)fprintf(out, "  no GPU, only the CPU\n");
+	print_gpus(out, json_object_get(report, "gpus"));
+	(void)fprintf(out, "\nFolders\n");
+	print_folder(out, report, "state", "state");
+	print_folder(out, report, "locks", "locks");
+	(void)fprintf(
+		out, "\nConfiguration: %s\n", member_text(report, "config")[0] ? member_text(report, "config") : "defaults");
+}
+
+/* What people read, for those who get the report from far away. */
+static void
+add_text(json_t *report)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	if (out) {
+		print_report(out, report);
+		(void)fclose(out);
+	}
+	(void)json_object_set_new(report, "text", json_string(text ? text : ""));
+	free(text);
 }
 
 int
@@ -384,11 +400,13 @@ doctor_run(const struct exec_options *options, bool json)
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
 		return EXEC_USAGE;
 	}
+	if (json)
+		add_text(report);
 	/* There is no report where a path is not UTF-8 text. */
 	AUTO_FREE char *text = json ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	if (json)
 		(void)printf("%s\n", text ? text : "{}");
 	else
-		print_report(report);
+		print_report(stdout, report);
 	return strcmp(member_text(report, "level"), "full") == 0 ? EXEC_PASSED : EXEC_FAILED;
 }

@@ -208,6 +208,13 @@ struct kettle_host {
 	 * What a plugin has not ended when it is destroyed is ended by the host.
 	 */
 	void (*http_cancel)(const struct kettle_host *, uint64_t id);
+	/*
+	 * Since 1.4. For runners: whether the remote side takes their credential. error: what it said, a sentence without the
+	 * credential itself; NULL: it took it. A runner may call this with every answer of the remote side: the first refusal
+	 * is logged and becomes the event runner.credential_failed, which admins get; the next one does only after the
+	 * credential was taken again.
+	 */
+	void (*credential)(const struct kettle_host *, const char *error);
 };
 
 /* The value of the first header of that name, which is in lower case; NULL: the answer has none. Borrowed. [any] */

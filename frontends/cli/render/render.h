@@ -44,6 +44,8 @@ void render_queue_positions(struct run *run, const json_t *result);
 /* No member: a line with the tools and packages of a device, a row of device.list; nothing where they are not known. */
 void render_device_tools(const struct term *term, const json_t *device);
 void render_device_calibrated(struct run *run, const json_t *result);
+void render_device_doctor(struct run *run, const json_t *result);
+int render_device_doctor_status(const json_t *result); /* RUN_ENGINE where a machine gave no report */
 /* RUN_ENGINE where a unit could not be calibrated, or enabled. */
 int render_device_status(const json_t *result);
 

@@ -244,3 +244,29 @@ render_device_status(const json_t *result)
 			return RUN_ENGINE;
 	return RUN_OK;
 }
+
+/* ---- device doctor ---- */
+
+void
+render_device_doctor(struct run *run, const json_t *result)
+{
+	size_t i;
+	const json_t *machine;
+	json_array_foreach(json_object_get(result, "machines"), i, machine) {
+		const char *text = member_text(machine, "text");
+		template_put(&run->term, "{*units:and} ({runner}){error?: {!error}}\n", machine, NULL);
+		if (*text)
+			term_block(run->term.out, text, 0, 0);
+	}
+}
+
+int
+render_device_doctor_status(const json_t *result)
+{
+	size_t i;
+	const json_t *machine;
+	json_array_foreach(json_object_get(result, "machines"), i, machine)
+		if (json_object_get(machine, "error"))
+			return RUN_ENGINE;
+	return RUN_OK;
+}

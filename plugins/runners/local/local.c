@@ -17,11 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 
 #define MAX_LINE (64u << 20)
+#define MAX_REPORT (4u << 20) /* of kettle-exec --doctor */
+#define DOCTOR_LIMIT_MS 120000
 #define STOP_LIMIT_MS 15000
 #define COMPLAINT_MAX 400 /* bytes kept of the last line of kettle-exec's standard error */
 
@@ -35,6 +38,18 @@ struct describe_request {
 	void *arg;
 	bool brief; /* without tools */
 	struct describe_request *next;
+};
+
+/* A kettle-exec --doctor that runs. */
+struct doctor_request {
+	struct local *local;
+	void (*done)(void *arg, const struct kettle_error *err, json_t *report);
+	void *arg;
+	struct kettle_process *process;
+	struct kettle_timer *limit;
+	struct buf text;
+	bool too_long;
+	struct doctor_request *next;
 };
 
 struct heartbeat_request {
@@ -52,6 +67,7 @@ struct local {
 	struct job *jobs;
 	struct describe_request *requests;
 	struct heartbeat_request *heartbeats; /* of all units: one message serves them all */
+	struct doctor_request *doctors;
 	struct kettle_timer *stop_timer;
 	bool ended; /* stop was called: no further kettle-exec is started */
 	kettle_fn stopped;
@@ -117,6 +133,14 @@ find_exec(void)
 	const char *slash = size > 0 ? memrchr(path, '/', (size_t)size) : NULL;
 	AUTO_FREE char *file = xasprintf("%.*s/kettle-exec", slash ? (int)(slash - path) : 0, path);
 	return slash && access(file, X_OK) == 0 ? STEAL(file) : xstrdup("kettle-exec");
+}
+
+/* The one that the option names, else find_exec's. New. */
+static char *
+exec_file(const struct local *local)
+{
+	const char *named = member_string(local->options, "exec");
+	return named ? xstrdup(named) : find_exec();
 }
 
 static void
@@ -212,6 +236,17 @@ on_complaint(void *arg, const char *line, size_t len)
 
 static int ensure_process(struct local *local, struct kettle_error *err);
 
+/* The stop is complete when no child is left. */
+static void
+finish_stop(struct local *local)
+{
+	if (!local->stopped || local->process || local->doctors)
+		return;
+	kettle_fn stopped = STEAL(local->stopped);
+	local->host->timer_stop(local->host, STEAL(local->stop_timer));
+	stopped(local->stopped_arg);
+}
+
 static void
 on_ended(void *arg, int status, int signal_number)
 {
@@ -233,9 +268,7 @@ on_ended(void *arg, int status, int signal_number)
 	while (local->jobs)
 		complete(local, local->jobs, json_pack("{s:s, s:s}", "status", "lost", "error", err.message));
 	if (local->stopped) {
-		local->host->timer_stop(local->host, local->stop_timer);
-		local->stop_timer = NULL;
-		local->stopped(local->stopped_arg);
+		finish_stop(local);
 	} else if (worked && ensure_process(local, &err) < 0) {
 		/* The successor removes what the dead one left behind. */
 		local->host->log(local->host, KETTLE_LOG_ERROR, "%s", err.message);
@@ -261,8 +294,8 @@ ensure_process(struct local *local, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
 	if (local->process)
 		return 0;
-	const char *named = member_string(local->options, "exec"), *config = member_string(local->options, "config");
-	AUTO_FREE char *file = named ? xstrdup(named) : find_exec();
+	const char *config = member_string(local->options, "config");
+	AUTO_FREE char *file = exec_file(local);
 	AUTO_FREE char *text = settings(local);
 	const char *argv[] = {file, "--serve", "--settings", text, config ? "--config" : NULL, config, NULL};
 	local->complaint[0] = '\0';
@@ -383,6 +416,95 @@ tools(void *self, const json_t *tools, struct kettle_error *err)
 	return send_line(local, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);
 }
 
+/* ---- kettle-exec --doctor ---- */
+
+static void
+on_doctor_line(void *arg, const char *line, size_t len)
+{
+	struct doctor_request *doctor = arg;
+	doctor->too_long = doctor->too_long || len >= MAX_REPORT - doctor->text.len;
+	if (!doctor->too_long)
+		buf_printf(&doctor->text, "%s\n", line);
+}
+
+static void
+on_doctor_complaint(void *arg, const char *line, size_t len)
+{
+	const struct doctor_request *doctor = arg;
+	on_complaint(doctor->local, line, len);
+}
+
+static void
+on_doctor_ended(void *arg, int status, int signal_number)
+{
+	struct doctor_request *doctor = arg, **link = &doctor->local->doctors;
+	struct local *local = doctor->local;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *report =
+		doctor->too_long ? NULL : json_loadb(doctor->text.len ? doctor->text.data : "", doctor->text.len, 0, NULL);
+	while (*link != doctor)
+		link = &(*link)->next;
+	*link = doctor->next;
+	if (signal_number)
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec --doctor was terminated by signal %d%s.", signal_number,
+			local->ended     ? ", since the runner stops"
+			: !doctor->limit ? ", since it took longer than two minutes"
+							 : "");
+	else if (!json_is_object(report))
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec --doctor exited with status %d and without a report%s%s",
+			status, local->complaint[0] ? ": " : ".", local->complaint);
+	local->host->timer_stop(local->host, doctor->limit);
+	doctor->done(doctor->arg, &err, err.code ? NULL : report);
+	buf_free(&doctor->text);
+	free(doctor);
+	finish_stop(local);
+}
+
+static void
+on_doctor_late(void *arg)
+{
+	struct doctor_request *doctor = arg;
+	doctor->limit = NULL;
+	doctor->local->host->process_kill(doctor->local->host, doctor->process, SIGKILL);
+}
+
+static int
+doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
+	void *arg, struct kettle_error *err)
+{
+	struct local *local = self;
+	(void)unit;
+	if (local->ended)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
+	const char *config = member_string(local->options, "config");
+	AUTO_FREE char *file = exec_file(local), *text = settings(local);
+	const char *argv[] = {file, "--doctor", "--json", "--settings", text, config ? "--config" : NULL, config, NULL};
+	struct doctor_request *request = xcalloc(1, sizeof(*request));
+	*request = (struct doctor_request){.local = local, .done = done, .arg = arg};
+	struct kettle_spawn spawn = {
+		.size = sizeof(spawn),
+		.file = file,
+		.argv = argv,
+		.max_line = MAX_REPORT,
+		.on_stdout = on_doctor_line,
+		.on_stderr = on_doctor_complaint,
+		.on_exit = on_doctor_ended,
+		.arg = request,
+	};
+	int rc = local->host->timer_start(local->host, DOCTOR_LIMIT_MS, 0, on_doctor_late, request, &request->limit, err);
+	if (rc == 0)
+		rc = local->host->spawn(local->host, &spawn, &request->process, err);
+	if (rc < 0) {
+		local->host->timer_stop(local->host, request->limit);
+		free(request);
+		return rc;
+	}
+	local->host->process_close_stdin(local->host, request->process);
+	request->next = local->doctors;
+	local->doctors = request;
+	return 0;
+}
+
 static int
 same_machine(void *self, const json_t *unit, const json_t *other)
 {
@@ -415,12 +537,16 @@ stop(void *self, kettle_fn done, void *arg)
 	struct local *local = self;
 	struct kettle_error err = {0};
 	local->ended = true;
-	if (!local->process) {
+	if (!local->process && !local->doctors) {
 		done(arg);
 		return;
 	}
 	local->stopped = done;
 	local->stopped_arg = arg;
+	for (struct doctor_request *doctor = local->doctors; doctor; doctor = doctor->next)
+		local->host->process_kill(local->host, doctor->process, SIGKILL);
+	if (!local->process)
+		return;
 	local->host->process_close_stdin(local->host, local->process);
 	if (local->host->timer_start(local->host, STOP_LIMIT_MS, 0, kill_process, local, &local->stop_timer, &err) < 0)
 		kill_process(local);
@@ -435,6 +561,7 @@ static const struct kettle_runner runner = {
 	.same_machine = same_machine,
 	.heartbeat = heartbeat,
 	.tools = tools,
+	.doctor = doctor,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

@@ -222,6 +222,17 @@ test_jobs(void **state)
 }
 
 static void
+test_credential(void **state)
+{
+	struct fixture *f = *state;
+	f->host->credential(f->host, "The token is bad.");
+	f->host->credential(f->host, NULL);
+	AUTO_FREE char *log = json_dumps(kettle_fake_log(f->fake), 0);
+	assert_non_null(strstr(log, "credential refused: The token is bad."));
+	assert_non_null(strstr(log, "credential taken"));
+}
+
+static void
 nothing(void *arg)
 {
 	(void)arg;
@@ -257,6 +268,7 @@ main(void)
 		TEST(test_http),
 		TEST(test_events),
 		TEST(test_jobs),
+		TEST(test_credential),
 		cmocka_unit_test(test_what_is_left),
 	};
 	return cmocka_run_group_tests_name("fakehost", tests, NULL, NULL);

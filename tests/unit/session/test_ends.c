@@ -88,6 +88,8 @@ static const struct kettle_runner held_ops = {
 	.submit = held_submit,
 	.cancel = held_cancel,
 	.describe = held_describe,
+	.doctor = held_describe,
+	.init = held_describe,
 };
 
 /* Answers what it still has. */
@@ -293,6 +295,18 @@ a_device(void)
 	return json_pack("{s:[s]}", "device", "CPU");
 }
 
+static json_t *
+a_name(void)
+{
+	return json_pack("{s:s}", "name", "CPU");
+}
+
+static json_t *
+a_runner(void)
+{
+	return json_pack("{s:s}", "name", "keep");
+}
+
 /* What ends in each of the places where something can wait. */
 static const struct {
 	const char *command;
@@ -302,6 +316,7 @@ static const struct {
 	{"device.list", no_arguments, false},
 	{"device.enable", unit, false},
 	{"device.calibrate", a_device, false},
+	{"device.doctor", a_name, false},
 	{"submit", a_file, false},
 	{"admin.gc", no_arguments, false},
 	{"admin.stats", no_arguments, false},
@@ -309,6 +324,7 @@ static const struct {
 	{"admin.backup", new_path, true},
 	{"admin.export", new_path, true},
 	{"config.check", no_arguments, true},
+	{"runner.init", a_runner, true},
 	{"task.read", task_path, true},
 	{"task.check", task_paths, true},
 	{"task.run", task_file, true},

@@ -57,6 +57,12 @@ keys_of(const json_t *page)
 	return text;
 }
 
+static void
+keep_event(void *arg, const json_t *event)
+{
+	(void)json_array_append_new(arg, json_deep_copy(event));
+}
+
 static int
 setup(void **state)
 {
@@ -411,11 +417,44 @@ test_handle(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* The first refusal is an event for admins, and then one of each time that it worked in between. */
+static void
+test_credential(void **state)
+{
+	(void)state;
+	uint64_t id = 0, other = 0;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *admin = cores_actor("owner"), *user = cores_actor("ada"), *filter = json_object();
+	AUTO_JSON json_t *seen = json_array(), *nothing = json_array();
+	cores_must(0, "ada", "leaderboard.list", json_object());
+	assert_int_equal(core_subscribe(cores.core[0], admin, filter, -1, keep_event, seen, &id, &err), 0);
+	assert_int_equal(core_subscribe(cores.core[0], user, filter, -1, keep_event, nothing, &other, &err), 0);
+	cores_must(0, "owner", "admin.pause", json_object());
+	until(json_array_size(seen) == 1);
+	table->credential(table, NULL);
+	table->credential(table, "The token\nhas expired.");
+	table->credential(table, "The token has expired.");
+	until(json_array_size(seen) == 2);
+	const json_t *event = json_array_get(seen, 1);
+	assert_string_equal(commands_text(event, "kind"), "runner.credential_failed");
+	assert_string_equal(commands_text(event, "data.runner"), "discord");
+	assert_string_equal(commands_text(event, "data.error"), "The token has expired.");
+	table->credential(table, NULL);
+	table->credential(table, "It has expired again.");
+	until(json_array_size(seen) == 3);
+	cores_must(0, "owner", "admin.resume", json_object());
+	until(json_array_size(seen) == 4);
+	assert_int_equal(json_array_size(nothing), 0);
+	assert_int_equal(core_unsubscribe(cores.core[0], id, NULL, NULL), 0);
+	assert_int_equal(core_unsubscribe(cores.core[0], other, NULL, NULL), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_state),
+		TEST(test_credential),
 		TEST(test_state_pages),
 		TEST(test_state_limits),
 		TEST(test_events),

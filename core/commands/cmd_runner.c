@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that ask runners: what their machines offer, what their remote sides need, what waits there. */
+/*
+ * Theory of operation. A runner answers when it can, at the latest when it stops, which is after the core has closed. So
+ * an inquiry ends before its runner answers where its caller goes away, the engine stops, or INQUIRY_LIMIT_MS have passed;
+ * what comes later is dropped. The core is held until the inquiry has ended, and not longer.
+ */
+#include <config.h>
+
+#include "commands/handlers.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/nearest.h"
+#include "base/sanitize_text.h"
+#include "base/xalloc.h"
+#include "commands/local_job.h"
+#include "session/core.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define INQUIRY_LIMIT_MS 180000
+#define INQUIRY_WATCH_MS 200 /* until it is noticed that nothing waits for it any more */
+#define MACHINES_MAX 32      /* of one device.doctor */
+#define LISTED_MAX 1000      /* jobs or files of a runner's answer */
+
+struct inquiry {
+	struct core *core; /* until it has ended */
+	uint64_t caller;
+	json_t *places; /* objects that take "answer", or "error" */
+	unsigned pending;
+	struct kettle_timer *watch;
+	uint64_t waited_ms;
+	bool ended;
+	struct kettle_error err; /* the last one */
+	/* What the command answers, a new reference; NULL: err. */
+	json_t *(*conclude)(struct inquiry *inquiry);
+	kettle_answer answer;
+	void *arg;
+};
+
+/* What one runner answers. */
+struct inquiry_request {
+	struct inquiry *inquiry;
+	json_t *place;
+};
+
+static void
+inquiry_end(struct inquiry *inquiry)
+{
+	struct core *core = STEAL(inquiry->core);
+	inquiry->ended = true;
+	loop_timer_stop(core->setup.io, STEAL(inquiry->watch));
+	AUTO_JSON json_t *result = inquiry->conclude(inquiry);
+	struct kettle_error none = {0};
+	inquiry->answer(inquiry->arg, result ? &none : &inquiry->err, result);
+	core_release(core);
+}
+
+/* One of the requests has ended, or the command itself has begun all of them. */
+static void
+inquiry_release(struct inquiry *inquiry)
+{
+	if (--inquiry->pending > 0)
+		return;
+	if (!inquiry->ended)
+		inquiry_end(inquiry);
+	json_decref(inquiry->places);
+	free(inquiry);
+}
+
+static void
+on_asked(void *arg, const struct kettle_error *err, json_t *answer)
+{
+	struct inquiry_request *request = arg;
+	struct inquiry *inquiry = request->inquiry;
+	struct kettle_error why = *err;
+	if (why.code == 0 && !json_is_object(answer))
+		(void)kettle_fail(&why, KETTLE_EINTERNAL, "Its runner answered with something that is not an object.");
+	if (why.code < 0) {
+		inquiry->err = inquiry->ended ? inquiry->err : why;
+		(void)json_object_set_new(request->place, "error", json_string(why.message));
+	} else {
+		(void)json_object_set(request->place, "answer", answer);
+	}
+	if (!inquiry->ended)
+		(void)json_object_del(request->place, "waits");
+	json_decref(request->place);
+	free(request);
+	inquiry_release(inquiry);
+}
+
+/* Gives up on what has not been answered. */
+static void
+on_watch(void *arg)
+{
+	struct inquiry *inquiry = arg;
+	bool stops = inquiry->core->closing || !core_has_caller(inquiry->core, inquiry->caller);
+	size_t i;
+	json_t *place;
+	inquiry->waited_ms += INQUIRY_WATCH_MS;
+	if (!stops && inquiry->waited_ms < INQUIRY_LIMIT_MS)
+		return;
+	if (stops)
+		(void)kettle_fail(&inquiry->err, KETTLE_ECANCELED, "The runner had not answered when this ended.");
+	else
+		(void)kettle_fail(
+			&inquiry->err, KETTLE_EUNAVAIL, "The runner did not answer within %d s.", INQUIRY_LIMIT_MS / 1000);
+	json_array_foreach(inquiry->places, i, place)
+		if (json_object_get(place, "waits"))
+			(void)json_object_set_new(place, "error", json_string(inquiry->err.message));
+	inquiry_end(inquiry);
+}
+
+static struct inquiry *
+inquiry_begin(struct core *core, const struct actor *actor, json_t *(*conclude)(struct inquiry *inquiry),
+	kettle_answer answer, void *arg)
+{
+	struct inquiry *inquiry = xcalloc(1, sizeof(*inquiry));
+	*inquiry = (struct inquiry){.core = core,
+		.caller = actor->caller,
+		.places = json_array(),
+		.pending = 1,
+		.conclude = conclude,
+		.answer = answer,
+		.arg = arg};
+	core_hold(core);
+	(void)loop_timer_start(
+		core->setup.io, INQUIRY_WATCH_MS, INQUIRY_WATCH_MS, on_watch, inquiry, &inquiry->watch, NULL);
+	return inquiry;
+}
+
+/* For what a runner is asked now; the place is one of inquiry->places, and is stolen. */
+static struct inquiry_request *
+inquiry_request(struct inquiry *inquiry, json_t *place_take)
+{
+	struct inquiry_request *request = xmalloc(sizeof(*request));
+	*request = (struct inquiry_request){inquiry, place_take};
+	(void)json_object_set_new(place_take, "waits", json_true());
+	(void)json_array_append(inquiry->places, place_take);
+	inquiry->pending++;
+	return request;
+}
+
+/* The runner took the request, or answers at once why it did not. */
+static void
+inquiry_taken(struct inquiry_request *request, int rc, struct kettle_error *err)
+{
+	if (rc >= 0)
+		return;
+	if (!err->message[0])
+		(void)kettle_fail(err, rc, "The runner refused it without a reason.");
+	err->code = rc;
+	on_asked(request, err, NULL);
+}
+
+/* ---- device.doctor ---- */
+
+static json_t *
+conclude_doctor(struct inquiry *inquiry)
+{
+	json_t *machines = json_array(), *place;
+	size_t i;
+	json_array_foreach(inquiry->places, i, place) {
+		AUTO_JSON json_t *report = json_copy(json_object_get(place, "answer"));
+		json_t *text = json_object_get(report, "text");
+		json_t *machine = json_pack("{s:O, s:O, s:O*, s:O*}", "units", json_object_get(place, "units"), "runner",
+			json_object_get(place, "runner"), "text", json_is_string(text) ? text : NULL, "error",
+			json_object_get(place, "error"));
+		if (text)
+			(void)json_object_del(report, "text");
+		if (report)
+			(void)json_object_set(machine, "report", report);
+		(void)json_array_append_new(machines, machine);
+	}
+	return json_pack("{s:o}", "machines", machines);
+}
+
+/* Adds the unit to a machine that it belongs to, or as a machine of its own. */
+static void
+add_machine(const struct core *core, json_t *machines, const json_t *unit)
+{
+	const json_t *config = json_object_get(unit, "config");
+	const struct runner *runner = local_job_runner(core, config);
+	size_t i;
+	json_t *machine;
+	json_array_foreach(machines, i, machine) {
+		const json_t *other = json_object_get(machine, "config");
+		if (runner && local_job_runner(core, other) == runner && runner->ops->same_machine &&
+			runner->ops->same_machine(runner->self, other, config)) {
+			(void)json_array_append(json_object_get(machine, "units"), json_object_get(unit, "unit"));
+			return;
+		}
+	}
+	(void)json_array_append_new(machines, json_pack("{s:[O], s:O, s:O}", "units", json_object_get(unit, "unit"),
+											  "runner", json_object_get(unit, "runner"), "config", config));
+}
+
+/* The machines of the units that have the name, or whose device has it: [{"units", "runner", "config"}]. */
+static int
+choose_machines(const struct core *core, const char *name, json_t **ret_machines, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = engine_devices(core->engine), *machines = json_array();
+	size_t i, k;
+	json_t *device, *unit;
+	json_array_foreach(devices, i, device)
+		json_array_foreach(json_object_get(device, "units"), k, unit) {
+			bool named =
+				strcasecmp(member_text(device, "name"), name) == 0 || strcasecmp(member_text(unit, "unit"), name) == 0;
+			if (named && !member_is(unit, "state", "removed"))
+				add_machine(core, machines, unit);
+		}
+	if (json_array_size(machines) == 0)
+		return kettle_fail(
+			err, KETTLE_ENOENT, "There is no unit and no device `%s` here; `kettle device list` shows them.", name);
+	if (json_array_size(machines) > MACHINES_MAX)
+		return kettle_fail(err, KETTLE_ETOOBIG,
+			"The units of `%s` are on %zu machines, more than the %d that can be examined at once; name a unit.", name,
+			json_array_size(machines), MACHINES_MAX);
+	*ret_machines = STEAL(machines);
+	return 0;
+}
+
+static void
+ask_doctor(struct inquiry *inquiry, const struct core *core, const json_t *machine)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *config = json_incref(json_object_get(machine, "config"));
+	const struct runner *runner = local_job_runner(core, config);
+	struct inquiry_request *request =
+		inquiry_request(inquiry, json_pack("{s:O, s:O}", "units", json_object_get(machine, "units"), "runner",
+									 json_object_get(machine, "runner")));
+	int rc = !runner || !runner->ops->doctor ? kettle_fail(&err, KETTLE_EUNAVAIL,
+												   "The runner `%s` cannot run `kettle-exec --doctor` on its machines.",
+												   member_text(machine, "runner"))
+											 : runner->ops->doctor(runner->self, config, on_asked, request, &err);
+	inquiry_taken(request, rc, &err);
+}
+
+void
+cmd_device_doctor(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *machines = NULL;
+	size_t i;
+	json_t *machine;
+	if (choose_machines(core, member_text(args, "name"), &machines, &err) < 0) {
+		answer(arg, &err, NULL);
+		return;
+	}
+	struct inquiry *inquiry = inquiry_begin(core, actor, conclude_doctor, answer, arg);
+	json_array_foreach(machines, i, machine)
+		ask_doctor(inquiry, core, machine);
+	inquiry_release(inquiry);
+}
+
+/* ---- one runner ---- */
+
+/* The runner of this name; NULL with ENOENT, which names the nearest one. */
+static const struct runner *
+find_runner(const struct core *core, const char *name, struct kettle_error *err)
+{
+	AUTO_JSON json_t *names = json_object();
+	for (size_t i = 0; i < core->runners_count; i++) {
+		if (strcmp(core->runners[i].name, name) == 0)
+			return &core->runners[i];
+		(void)json_object_set_new(names, core->runners[i].name, json_null());
+	}
+	const char *near = nearest_key(name, names);
+	(void)kettle_fail(err, KETTLE_ENOENT, "There is no runner `%s` here%s%s%s", name, near ? "; did you mean `" : ".",
+		near ? near : "", near ? "`?" : "");
+	return NULL;
+}
+
+/* The first rows of a list of the runner's, each with these members that are text; NULL: of texts. New reference. */
+static json_t *
+copy_rows(const json_t *list, const char *const *members)
+{
+	json_t *rows = json_array(), *one;
+	size_t i;
+	json_array_foreach(list, i, one) {
+		if (i == LISTED_MAX)
+			break;
+		json_t *row = members ? json_object() : NULL;
+		for (const char *const *member = members; member && *member; member++)
+			if (member_string(one, *member))
+				(void)json_object_set(row, *member, json_object_get(one, *member));
+		if (row)
+			(void)json_array_append_new(rows, row);
+		else if (json_is_string(one))
+			(void)json_array_append(rows, one);
+	}
+	return rows;
+}
+
+static json_t *
+conclude_init(struct inquiry *inquiry)
+{
+	static const char *const members[] = {"path", "state", NULL};
+	const json_t *place = json_array_get(inquiry->places, 0), *answer = json_object_get(place, "answer");
+	return answer ? json_pack("{s:O, s:o, s:o}", "runner", json_object_get(place, "runner"), "files",
+						copy_rows(json_object_get(answer, "files"), members), "next",
+						copy_rows(json_object_get(answer, "next"), NULL))
+				  : NULL;
+}
+
+static json_t *
+conclude_status(struct inquiry *inquiry)
+{
+	static const char *const members[] = {"job", "state", "since", "where", NULL};
+	const json_t *place = json_array_get(inquiry->places, 0), *answer = json_object_get(place, "answer");
+	json_t *text = json_object_get(answer, "text");
+	return answer ? json_pack("{s:O, s:o, s:O*}", "runner", json_object_get(place, "runner"), "jobs",
+						copy_rows(json_object_get(answer, "jobs"), members), "text", json_is_string(text) ? text : NULL)
+				  : NULL;
+}
+
+/* {"NAME": text} of the arguments NAME=TEXT. New reference in *ret_options. */
+static int
+split_options(const json_t *given, json_t **ret_options, struct kettle_error *err)
+{
+	AUTO_JSON json_t *options = json_object();
+	size_t i;
+	json_t *one;
+	json_array_foreach((json_t *)given, i, one) {
+		const char *text = json_string_value(one), *equals = strchr(text, '=');
+		AUTO_FREE char *name = xasprintf("%.*s", equals ? (int)(equals - text) : 0, text);
+		if (!*name)
+			return kettle_fail(err, KETTLE_EINVAL, "`%s` is not an option of the form NAME=TEXT.", text);
+		if (json_object_get(options, name))
+			return kettle_fail(err, KETTLE_EINVAL, "The option `%s` is given twice.", name);
+		(void)json_object_set_new(options, name, json_string(equals + 1));
+	}
+	*ret_options = STEAL(options);
+	return 0;
+}
+
+/* What init gets. New reference in *ret_args. */
+static int
+init_args(const json_t *args, json_t **ret_args, struct kettle_error *err)
+{
+	AUTO_JSON json_t *options = NULL;
+	const char *folder = member_text(args, "dir");
+	char here[PATH_MAX];
+	int rc = split_options(json_object_get(args, "option"), &options, err);
+	if (rc < 0)
+		return rc;
+	if (!getcwd(here, sizeof(here)))
+		return kettle_fail(err, KETTLE_EIO, "The current folder cannot be found.");
+	AUTO_FREE char *path = folder[0] == '/' ? xstrdup(folder) : xasprintf("%s/%s", here, folder);
+	*ret_args = json_pack("{s:s, s:O, s:b}", "folder", path, "options", options, "force", member_true(args, "force"));
+	return *ret_args ? 0 : kettle_fail(err, KETTLE_EINVAL, "The path of the folder is not UTF-8 text.");
+}
+
+void
+cmd_runner_init(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *request_args = NULL;
+	const char *name = member_text(args, "name");
+	const struct runner *runner = find_runner(core, name, &err);
+	if (runner && !runner->ops->init)
+		(void)kettle_fail(
+			&err, KETTLE_EUNAVAIL, "The runner `%s` has nothing to set up: it needs no files on a remote side.", name);
+	if (err.code < 0 || init_args(args, &request_args, &err) < 0) {
+		answer(arg, &err, NULL);
+		return;
+	}
+	struct inquiry *inquiry = inquiry_begin(core, actor, conclude_init, answer, arg);
+	struct inquiry_request *request = inquiry_request(inquiry, json_pack("{s:s}", "runner", name));
+	inquiry_taken(request, runner->ops->init(runner->self, request_args, on_asked, request, &err), &err);
+	inquiry_release(inquiry);
+}
+
+void
+cmd_runner_status(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	const char *name = member_text(args, "name");
+	const struct runner *runner = find_runner(core, name, &err);
+	if (runner && !runner->ops->status)
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
+			"The runner `%s` has no queue of its own; `kettle device list` shows the queues of devices.", name);
+	if (err.code < 0) {
+		answer(arg, &err, NULL);
+		return;
+	}
+	struct inquiry *inquiry = inquiry_begin(core, actor, conclude_status, answer, arg);
+	struct inquiry_request *request = inquiry_request(inquiry, json_pack("{s:s}", "runner", name));
+	inquiry_taken(request, runner->ops->status(runner->self, on_asked, request, &err), &err);
+	inquiry_release(inquiry);
+}
