@@ -50,6 +50,9 @@
  * device.ready           a     {"device", "unit", "reason"}: an operator has enabled it
  * unit.quarantined       a     {"device", "unit", "reason"}: the engine has disabled it for a fault
  * unit.returned          a     {"device", "unit", "reason"}: the engine found it in order again
+ * storage.full           a     {"since": ISO, "error"}: the disk of the database is full. It comes at once without "seq" to those who
+ *                              listen, and is stored together with storage.ok, since nothing can be before
+ * storage.ok             a     {"since": ISO}: changes can be stored again
  * runner.credential_failed  a  {"runner", "error"}: the remote side refuses its credential; once until it is taken again
  * user.created           a     {"name", "provider"}
  * user.banned            u     {"reason", "cancelled": [submission]}

@@ -112,8 +112,13 @@ struct core {
 	} ending;
 	bool ended;
 	bool unwritable; /* a server's: the last change failed by the disk, which the log says */
-	unsigned works;  /* core_work under way, and what core_hold counts */
-	unsigned plots;  /* being drawn */
+	struct {
+		json_t *data; /* {"since", "error"}; NULL: it is not full */
+		struct kettle_timer *timer;
+		bool trying;
+	} storage;      /* a server's disk, see storage_watch.c */
+	unsigned works; /* core_work under way, and what core_hold counts */
+	unsigned plots; /* being drawn */
 	/* core_attach, for the files below attach.c. */
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */

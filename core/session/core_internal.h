@@ -77,6 +77,12 @@ void core_ended(struct core *core);
 /* Closes them as core->ending says; again: with less grace than before. */
 void owner_close(struct core *core, bool again);
 
+/* storage_watch.c */
+/* A write failed since the disk is full; arg: the core. */
+void storage_watch_full(void *arg, const struct kettle_error *why);
+/* The disk has room again, or the core closes. */
+void storage_watch_stop(struct core *core);
+
 /* event_feed.c */
 /* Begins for every frontend of core->plugins that takes events; NULL when there is none. */
 struct event_feed *event_feed_start(struct core *core);

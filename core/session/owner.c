@@ -65,6 +65,7 @@ open_parts(struct core *core, struct kettle_error *err)
 	int rc = store_open(core->setup.loop, core->setup.database, core->setup.owner, on_events, core, &core->store, err);
 	if (rc < 0)
 		return rc;
+	store_watch_full(core->store, storage_watch_full, core);
 	struct engine_setup setup = {
 		.loop = core->setup.loop,
 		.io = core->setup.io,
@@ -161,6 +162,7 @@ engine_stopped(void *arg)
 	engine_free(STEAL(core->engine));
 	event_feed_stop(core->feed);
 	board_clock_stop(core->board_clock);
+	storage_watch_stop(core);
 	garbage_collector_stop(&core->maintenance);
 	server_close(core->server, server_closed, core);
 }

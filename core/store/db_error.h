@@ -5,6 +5,7 @@
 
 #include <kettle/error.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 
 /* The path behind a connection, for messages; valid as long as it. */
 const char *db_error_path(sqlite3 *handle);
@@ -13,5 +14,7 @@ const char *db_error_path(sqlite3 *handle);
  * that would be broken: ECONFLICT; the rest: EINTERNAL. `doing` completes "… failed while …".
  */
 int db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err);
+/* Whether this is what db_error_fail says of a disk that is full. */
+bool db_error_is_full(const struct kettle_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "store/db.h"
+#include "store/db_error.h"
 #include "store/db_file.h"
 
 #include <string.h>
@@ -49,6 +50,8 @@ struct store {
 	uv_async_t async;
 	store_events on_events;
 	void *events_arg;
+	void (*on_full)(void *arg, const struct kettle_error *why);
+	void *full_arg;
 	uv_mutex_t mutex; /* guards answers and finished */
 	struct answer *answers, **answers_tail;
 	bool finished; /* the writer has closed both connections */
@@ -95,10 +98,12 @@ ops_move(struct ops *from, struct ops *to)
 
 /* Answers and frees. On the loop thread. */
 static void
-ops_answer(struct ops *ops)
+ops_answer(const struct store *store, struct ops *ops)
 {
 	struct op *op;
 	while ((op = ops_pop(ops))) {
+		if (op->writes && store->on_full && db_error_is_full(&op->err))
+			store->on_full(store->full_arg, &op->err);
 		if (op->done)
 			op->done(op->arg, op->err.code ? &op->err : NULL);
 		free(op);
@@ -324,7 +329,7 @@ on_store_closed(uv_handle_t *handle)
 	struct store *store = handle->data;
 	void (*closed)(void *arg) = store->closed;
 	void *arg = store->closed_arg;
-	ops_answer(&store->late);
+	ops_answer(store, &store->late);
 	lane_free(&store->reader);
 	lane_free(&store->writer);
 	uv_mutex_destroy(&store->mutex);
@@ -338,7 +343,7 @@ deliver(struct store *store, struct answer *answer)
 {
 	if (answer->events && store->on_events)
 		store->on_events(store->events_arg, answer->events);
-	ops_answer(&answer->ops);
+	ops_answer(store, &answer->ops);
 	json_decref(answer->events);
 	free(answer);
 }
@@ -358,7 +363,7 @@ on_async(uv_async_t *async)
 		deliver(store, answer);
 	}
 	if (store->closing)
-		ops_answer(&store->late);
+		ops_answer(store, &store->late);
 	if (finished) {
 		(void)uv_thread_join(&store->writer.thread);
 		uv_close((uv_handle_t *)async, on_store_closed);
@@ -468,6 +473,13 @@ queue(struct db_thread *thread_of, bool writes, enum when when, store_op run, st
 	ops_add(when == WHEN_LATER ? &thread_of->later : &thread_of->queue, op);
 	uv_cond_signal(&thread_of->wake);
 	uv_mutex_unlock(&thread_of->mutex);
+}
+
+void
+store_watch_full(struct store *store, void (*full)(void *arg, const struct kettle_error *why), void *arg)
+{
+	store->on_full = full;
+	store->full_arg = arg;
 }
 
 void

@@ -46,6 +46,8 @@ typedef void (*store_events)(void *arg, const json_t *events);
  */
 int store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on_events, void *events_arg,
 	struct store **ret_store, struct kettle_error *err);
+/* Calls full(arg, why) on the loop thread for each write that failed since the disk is full, before it is answered. */
+void store_watch_full(struct store *store, void (*full)(void *arg, const struct kettle_error *why), void *arg);
 /*
  * Queue; never block; called on the loop thread. done may be NULL. Writes and reads keep their order: a read sees the
  * writes queued before it, and answers with them. After store_close began they answer ECANCELED, never before they

@@ -209,7 +209,7 @@ struct kettle_host {
 	 */
 	void (*http_cancel)(const struct kettle_host *, uint64_t id);
 	/*
-	 * Since 1.4. For runners: whether the remote side takes their credential. error: what it said, a sentence without the
+	 * For runners: whether the remote side takes their credential. error: what it said, a sentence without the
 	 * credential itself; NULL: it took it. A runner may call this with every answer of the remote side: the first refusal
 	 * is logged and becomes the event runner.credential_failed, which admins get; the next one does only after the
 	 * credential was taken again.

@@ -85,7 +85,7 @@ struct kettle_runner {
 	 */
 	int (*tools)(void *self, const json_t *tools, struct kettle_error *err);
 	/*
-	 * Since 1.4. What a unit of this runner may say under `options` in the configuration; all other keys of a unit are the
+	 * What a unit of this runner may say under `options` in the configuration; all other keys of a unit are the
 	 * core's. It is checked as the options of a plugin are, so an unknown key is refused with the nearest known one. The
 	 * runner gets `options` of the unit as the file has it, with lists and absolute paths: defaults are not filled in, since
 	 * what the file says names the unit in the database, and NAME_env and NAME_file do not become secrets, since units are
@@ -94,13 +94,13 @@ struct kettle_runner {
 	const struct kettle_option *unit_options;
 	size_t unit_options_count, unit_option_size; /* element size: sizeof(struct kettle_option) */
 	/*
-	 * Since 1.4. What `kettle-exec --doctor --json` says on the unit's machine. Calls done once: with that document, or with
+	 * What `kettle-exec --doctor --json` says on the unit's machine. Calls done once: with that document, or with
 	 * an error; also when the runner stops. NULL: `kettle device doctor` says that the runner cannot.
 	 */
 	int (*doctor)(void *self, const json_t *unit,
 		void (*done)(void *arg, const struct kettle_error *err, json_t *report), void *arg, struct kettle_error *err);
 	/*
-	 * Since 1.4. Writes what the remote side needs (a workflow, a job script) for `kettle runner init`. args: {"folder": an
+	 * Writes what the remote side needs (a workflow, a job script) for `kettle runner init`. args: {"folder": an
 	 * absolute path that need not exist, "options": {NAME: text}, "force": whether files that exist may be replaced}. Calls
 	 * done once: {"files": [{"path", "state": "created", "replaced" or "unchanged"}], "next": [sentence]}, what the operator
 	 * does now. It runs in the operator's process, without the engine. NULL: it says that the runner needs nothing.
@@ -108,7 +108,7 @@ struct kettle_runner {
 	int (*init)(void *self, const json_t *args, void (*done)(void *arg, const struct kettle_error *err, json_t *result),
 		void *arg, struct kettle_error *err);
 	/*
-	 * Since 1.4. The queue of the remote side, for `kettle runner status`. Calls done once: {"jobs": [{"job": the reference,
+	 * The queue of the remote side, for `kettle runner status`. Calls done once: {"jobs": [{"job": the reference,
 	 * "state": "waiting" or "running", "since": time, "where": a name or URL there}], "text": more about it}; each but "jobs"
 	 * and "job" may be missing. NULL: it says that the runner cannot.
 	 */
