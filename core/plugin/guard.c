@@ -15,7 +15,7 @@
  * are to be added here. Without them the core would read the operation as NULL.
  */
 _Static_assert(sizeof(struct kettle_language) == 21 * sizeof(void *), "An operation of languages has no guard.");
-_Static_assert(sizeof(struct kettle_runner) == 10 * sizeof(void *), "An operation of runners has no guard.");
+_Static_assert(sizeof(struct kettle_runner) == 16 * sizeof(void *), "An operation of runners has no guard.");
 _Static_assert(sizeof(struct kettle_frontend) == 3 * sizeof(void *), "An operation of frontends has no guard.");
 
 bool
@@ -186,6 +186,30 @@ guard_runner_tools(void *self, const json_t *tools, struct kettle_error *err)
 	return ANSWER("tools", guard->inner->runner->tools(guard->self, tools, &why));
 }
 
+static int
+guard_doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
+	void *arg, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("doctor", guard->inner->runner->doctor(guard->self, unit, done, arg, &why));
+}
+
+static int
+guard_init_remote(void *self, const json_t *args,
+	void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("init", guard->inner->runner->init(guard->self, args, done, arg, &why));
+}
+
+static int
+guard_status(void *self, void (*done)(void *arg, const struct kettle_error *err, json_t *status), void *arg,
+	struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("status", guard->inner->runner->status(guard->self, done, arg, &why));
+}
+
 /* ---- frontends ---- */
 
 static void
@@ -234,6 +258,12 @@ guard_runner(const struct kettle_runner *inner)
 		.same_machine = inner->same_machine ? guard_same_machine : NULL,
 		.heartbeat = inner->heartbeat ? guard_heartbeat : NULL,
 		.tools = inner->tools ? guard_runner_tools : NULL,
+		.unit_options = inner->unit_options,
+		.unit_options_count = inner->unit_options_count,
+		.unit_option_size = inner->unit_option_size,
+		.doctor = inner->doctor ? guard_doctor : NULL,
+		.init = inner->init ? guard_init_remote : NULL,
+		.status = inner->status ? guard_status : NULL,
 	};
 }
 

@@ -22,8 +22,7 @@
 #define SYMBOL "kettle_plugin"
 #define SUFFIX ".so"
 #define NAME_MAX_BYTES 32
-#define TABLE_MAX 1000       /* entries of a plugin's tables */
-#define UNIT_OPTIONS_MINOR 4 /* of the ABI: the first one with options of units */
+#define TABLE_MAX 1000 /* entries of a plugin's tables */
 
 /* Bytes that never change between versions: everything up to the name, and the name. */
 #define HEAD_SIZE (offsetof(struct kettle_plugin, name) + sizeof(const char *))
@@ -525,5 +524,5 @@ loader_unit_options(const struct kettle_plugin *plugin, struct option_table *ret
 	*ret_table = (struct option_table){0};
 	if (runner)
 		*ret_table = (struct option_table){runner->unit_options, runner->unit_options_count, runner->unit_option_size};
-	return runner && (plugin->abi_minor >= UNIT_OPTIONS_MINOR || ret_table->count > 0);
+	return runner != NULL;
 }

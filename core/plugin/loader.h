@@ -55,7 +55,7 @@ const struct loaded_plugin *loader_at(const struct loader *loader, size_t i);
 
 /* The option table of a plugin. [any] */
 struct option_table loader_options(const struct kettle_plugin *plugin);
-/* That of the units of a runner. False: the runner is older than such tables. [any] */
+/* That of the units of a runner. False: it is no runner. [any] */
 bool loader_unit_options(const struct kettle_plugin *plugin, struct option_table *ret_table);
 
 #endif

@@ -89,7 +89,7 @@ struct kettle_runner {
 	 * core's. It is checked as the options of a plugin are, so an unknown key is refused with the nearest known one. The
 	 * runner gets `options` of the unit as the file has it, with lists and absolute paths: defaults are not filled in, since
 	 * what the file says names the unit in the database, and NAME_env and NAME_file do not become secrets, since units are
-	 * shown. No table: a unit has no options. Those of a runner that was built for an older minor are not checked.
+	 * shown. No table: a unit has no options.
 	 */
 	const struct kettle_option *unit_options;
 	size_t unit_options_count, unit_option_size; /* element size: sizeof(struct kettle_option) */

@@ -111,8 +111,6 @@ test_unit_options(void **state)
 	plugin.runner = &bare;
 	assert_true(loader_unit_options(&plugin, &table));
 	assert_int_equal(table.count, 0);
-	plugin.abi_minor = 3;
-	assert_false(loader_unit_options(&plugin, &table));
 	assert_false(loader_unit_options(&load(f, "fix_good")->plugin, &table));
 }
 
