@@ -25,6 +25,7 @@ static const char sets_schema[] =
 	"50, \"items\": {\"type\": \"object\", \"required\": [\"name\", \"problems\"], \"properties\": {"
 	"\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 100},"
 	"\"file\": {\"type\": \"string\", \"maxLength\": 200},"
+	"\"standings\": {\"type\": \"boolean\"},"
 	"\"problems\": {\"type\": \"array\", \"maxItems\": 200, \"items\": {\"type\": \"object\", \"required\": "
 	"[\"name\"], \"properties\": {"
 	"\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 64},"
@@ -39,10 +40,11 @@ struct sync {
 	const struct command_env *env;
 	const struct actor *actor;
 	bool force, dry;
-	const char *set;    /* the one at hand */
-	json_t *names;      /* of all problems so far */
-	json_t *result;     /* the answer; borrowed by the lists' names */
-	const json_t *file; /* of the set, or NULL */
+	const char *set;         /* the one at hand */
+	json_t *names;           /* of all problems so far */
+	json_t *result;          /* the answer; borrowed by the lists' names */
+	const json_t *file;      /* of the set, or NULL */
+	const json_t *standings; /* whether the set has some, or NULL */
 };
 
 /* Whether an error is the problem's, and not the database's or the machine's. */
@@ -83,8 +85,8 @@ report_problem(struct sync *sync, const char *name, int rc, const struct kettle_
 static int
 mark(struct sync *sync, const char *name, const json_t *problem, struct kettle_error *err)
 {
-	AUTO_JSON json_t *source =
-		json_pack("{s:O*, s:O*}", "file", sync->file, "directory", json_object_get(problem, "directory"));
+	AUTO_JSON json_t *source = json_pack("{s:O*, s:O*, s:O*}", "file", sync->file, "directory",
+		json_object_get(problem, "directory"), "standings", sync->standings);
 	return db_exec(sync->db, err, "UPDATE boards SET problem_set = ?, source_json = ? WHERE name = ?", "sjs", sync->set,
 		source, name);
 }
@@ -299,6 +301,7 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 	int rc = 0;
 	sync->set = member_string(set, "name");
 	sync->file = json_object_get(set, "file");
+	sync->standings = json_object_get(set, "standings");
 	json_array_foreach(json_object_get(set, "problems"), i, problem)
 		if (rc == 0)
 			rc = sync_problem(sync, problem, err);

@@ -131,6 +131,10 @@ command_run_fn cmd_board_export;
  * there are scores, which would be left behind. Who may: of a board its creator and admins. dry_run: nothing is written.
  */
 command_run_fn cmd_competition_sync;
+/* competition.list {}: standings_competitions. */
+command_run_fn cmd_competition_list;
+/* competition.show {name, limit, offset}: {"name", "leaderboards": standings_boards, "count", "standings": as standings_page, or null}. */
+command_run_fn cmd_competition_show;
 
 /* ---- cmd_submit.c: accepts a submission. Store's thread ---- */
 

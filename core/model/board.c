@@ -14,20 +14,14 @@
 /* Boards among which the nearest name is looked for. */
 #define NEAREST_MAX 1000
 
-/* ?2: admin, ?3: user */
-#define MAY_SEE \
-	"(?2 OR b.creator = ?3 OR NOT " DB_UNOPENED " AND (b.visibility = 'public' OR EXISTS (SELECT 1 FROM access a " \
-	"WHERE a.leaderboard = b.id AND a.user = ?3))) "
-
-static int64_t
-is_admin(const struct actor *actor)
+int64_t
+board_sees_all(const struct actor *actor)
 {
 	return actor->role == RIGHT_ADMIN;
 }
 
-/* -1 for an actor without a user: it matches no row. */
-static int64_t
-user_of(const struct actor *actor)
+int64_t
+board_user(const struct actor *actor)
 {
 	return actor->user > 0 ? actor->user : -1;
 }
@@ -69,8 +63,8 @@ static int
 fail_board_unknown(struct db *db, const struct actor *actor, const char *name, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_object();
-	int rc = db_query(db, err, add_board_name, names, "SELECT name FROM leaderboards b WHERE " MAY_SEE "LIMIT ?1",
-		"iii", (int64_t)NEAREST_MAX, is_admin(actor), user_of(actor));
+	int rc = db_query(db, err, add_board_name, names, "SELECT name FROM leaderboards b WHERE " BOARD_MAY_SEE "LIMIT ?1",
+		"iii", (int64_t)NEAREST_MAX, board_sees_all(actor), board_user(actor));
 	if (rc < 0)
 		return rc;
 	const char *near = nearest_key(name, names);
@@ -122,8 +116,8 @@ board_check_access(struct db *db, const struct actor *actor, const struct board 
 		return fail_board_unknown(db, actor, board->name, err);
 	if (!board->closed)
 		return 0;
-	int rc = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " MAY_SEE "AND b.id = ?1", "iii",
-		board->id, is_admin(actor), user_of(actor));
+	int rc = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " BOARD_MAY_SEE "AND b.id = ?1", "iii",
+		board->id, board_sees_all(actor), board_user(actor));
 	if (rc == 0 && !sees)
 		return kettle_fail(err, KETTLE_EACCES,
 			"The leaderboard `%s` is closed and you have not joined it: ask for an invite.", board->name);
@@ -352,11 +346,11 @@ int
 board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err)
 {
 	return db_array(db, ret_boards, err,
-		OBJECT(", (SELECT version FROM board_versions WHERE leaderboard = b.id) AS version") "WHERE " MAY_SEE
+		OBJECT(", (SELECT version FROM board_versions WHERE leaderboard = b.id) AS version") "WHERE " BOARD_MAY_SEE
 																							 "AND (?4 OR b.deadline_at "
 																							 "IS NULL OR b.deadline_at "
 																							 ">= ?1) ORDER BY b.name",
-		"iiii", db->now_ms, is_admin(actor), user_of(actor), (int64_t)all);
+		"iiii", db->now_ms, board_sees_all(actor), board_user(actor), (int64_t)all);
 }
 
 int
@@ -366,8 +360,8 @@ board_names(struct db *db, const struct actor *actor, const char *prefix, int64_
 	return db_array(db, ret_boards, err,
 		"SELECT b.name AS value, (SELECT group_concat(device, ', ') FROM (SELECT device FROM leaderboard_devices WHERE "
 		"leaderboard = b.id ORDER BY position)) || iif(b.deadline_at < ?1, '; ended', '') AS about FROM leaderboards b "
-		"WHERE " MAY_SEE
+		"WHERE " BOARD_MAY_SEE
 		"AND substr(b.name, 1, length(?4)) = ?4 COLLATE NOCASE ORDER BY ifnull(b.deadline_at < ?1, 0), "
 		"b.name LIMIT ?5",
-		"iiisi", db->now_ms, is_admin(actor), user_of(actor), prefix, limit);
+		"iiisi", db->now_ms, board_sees_all(actor), board_user(actor), prefix, limit);
 }

@@ -25,6 +25,14 @@ struct board {
 	enum board_code code;
 };
 
+/* In SQL on a row of leaderboards b: whether the actor may see it. ?2: board_sees_all, ?3: board_user of the actor. */
+#define BOARD_MAY_SEE \
+	"(?2 OR b.creator = ?3 OR NOT " DB_UNOPENED " AND (b.visibility = 'public' OR EXISTS (SELECT 1 FROM access a " \
+	"WHERE a.leaderboard = b.id AND a.user = ?3))) "
+int64_t board_sees_all(const struct actor *actor);
+/* -1 for an actor without a user: it matches no row. */
+int64_t board_user(const struct actor *actor);
+
 /* By name without case. ENOENT names the nearest that the actor may see. Does not check that the actor may see it. */
 int board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);

@@ -191,8 +191,9 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 	for (size_t i = 0; i < json_array_size(json_object_get(reader.root, "problems")); i++)
 		json_array_append_new(problems, read_problem(&reader, i));
 	const char *description = member_string(reader.root, "description");
-	*ret_set = json_pack("{s:O, s:s, s:s, s:o?, s:O}", "name", json_object_get(reader.root, "name"), "file", file,
-		"description", description ? description : "", "deadline", deadline_of(reader.root), "problems", problems);
+	*ret_set = json_pack("{s:O, s:s, s:s, s:O*, s:o?, s:O}", "name", json_object_get(reader.root, "name"), "file", file,
+		"description", description ? description : "", "standings", json_object_get(reader.root, "standings"),
+		"deadline", deadline_of(reader.root), "problems", problems);
 	return 0;
 }
 
