@@ -36,12 +36,13 @@ struct reader {
 	int64_t read;      /* number of the last event that was read */
 	int64_t cursor;    /* of the last one that is dealt with, and all before it */
 	int64_t stored;    /* the cursor in the database */
-	int64_t storing;   /* the one that is being stored */
+	int64_t storing;   /* the last one that was given to the store */
 	json_t *events;    /* the page that was read; `next` of it are handed over */
 	size_t next;
 	struct open_event open[KETTLE_EVENTS_OPEN]; /* in order of seq */
 	size_t open_count;
-	bool known, reading, more, handing, moving;
+	unsigned moving; /* writes of the cursor that are under way */
+	bool known, reading, more, handing;
 };
 
 struct event_feed {
@@ -69,11 +70,16 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 	return rc;
 }
 
+struct cursor_move {
+	struct reader *reader;
+	int64_t to;
+};
+
 static int
 move_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct reader *reader = arg;
-	return events_cursor_set(db, reader->consumer, reader->storing, err);
+	const struct cursor_move *move = arg;
+	return events_cursor_set(db, move->reader->consumer, move->to, err);
 }
 
 static void move_cursor(struct reader *reader);
@@ -81,10 +87,13 @@ static void move_cursor(struct reader *reader);
 static void
 on_moved(void *arg, const struct kettle_error *err)
 {
-	struct reader *reader = arg;
-	reader->moving = false;
+	struct cursor_move *move = arg;
+	struct reader *reader = move->reader;
+	reader->moving--;
+	if (!err && move->to > reader->stored)
+		reader->stored = move->to;
+	free(move);
 	if (!err) {
-		reader->stored = reader->storing;
 		move_cursor(reader);
 	} else if (err->code != KETTLE_ECANCELED) {
 		/* The next event that is dealt with stores it. */
@@ -93,15 +102,19 @@ on_moved(void *arg, const struct kettle_error *err)
 	}
 }
 
-/* Stores how far the frontend is, one write after the other. */
+/* Stores how far the frontend is: one write after the other, so that many events take few. The last one waits for none. */
 static void
 move_cursor(struct reader *reader)
 {
-	if (reader->moving || reader->cursor <= reader->stored || !reader->feed->core->store)
+	const struct event_feed *feed = reader->feed;
+	int64_t known = reader->moving ? reader->storing : reader->stored;
+	if (reader->cursor <= known || (reader->moving && !feed->stopped) || !feed->core->store)
 		return;
-	reader->moving = true;
+	struct cursor_move *move = xmalloc(sizeof(*move));
+	*move = (struct cursor_move){reader, reader->cursor};
+	reader->moving++;
 	reader->storing = reader->cursor;
-	store_write(reader->feed->core->store, move_op, on_moved, reader);
+	store_write(feed->core->store, move_op, on_moved, move);
 }
 
 /* Hands over what is read, and reads on where that is all. */
@@ -254,8 +267,11 @@ event_feed_wake(struct event_feed *feed)
 void
 event_feed_stop(struct event_feed *feed)
 {
-	if (feed)
-		feed->stopped = true;
+	if (!feed)
+		return;
+	feed->stopped = true;
+	for (size_t i = 0; i < feed->count; i++)
+		move_cursor(&feed->readers[i]);
 }
 
 void
