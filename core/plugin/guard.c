@@ -5,8 +5,10 @@
 #include "plugin/guard.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "loop/watch.h"
 #include "plugin/loader.h"
 
@@ -28,16 +30,13 @@ guard_is_code(int rc)
 	return known;
 }
 
-/* The end of an operation that answers a code; `none` is the one that says all without a sentence, or 0. */
+/* An error as the core takes it; `none` is the code that says all without a sentence, or 0. Returns err's code. */
 static int
-guard_answer(const struct guard *guard, const struct watch *watch, const char *operation, int none, int rc,
-	struct kettle_error *why, struct kettle_error *err)
+guard_fail(const struct guard *guard, const char *operation, int none, int rc, const struct kettle_error *why,
+	struct kettle_error *err)
 {
 	static const char no_code[] = "code", no_sentence[] = "sentence";
 	const char *name = guard->plugin.name, *kind = loader_kind_name(guard->plugin.kind);
-	watch_end(watch, name, operation);
-	if (rc == 0)
-		return 0;
 	if (!guard_is_code(rc) && watch_is_due(name, no_code))
 		log_write(KETTLE_LOG_WARNING, name,
 			"%s returned %d, which is neither 0 nor a code of kettle/error.h: it counts as an error.", operation, rc);
@@ -51,6 +50,15 @@ guard_answer(const struct guard *guard, const struct watch *watch, const char *o
 	if (err)
 		err->retry_s = why->retry_s;
 	return rc;
+}
+
+/* The end of an operation that answers a code. */
+static int
+guard_answer(const struct guard *guard, const struct watch *watch, const char *operation, int none, int rc,
+	const struct kettle_error *why, struct kettle_error *err)
+{
+	watch_end(watch, guard->plugin.name, operation);
+	return rc ? guard_fail(guard, operation, none, rc, why, err) : 0;
 }
 
 #define BEGIN \
@@ -153,12 +161,38 @@ guard_detach(void *self, const char *ref)
 	watch_end(&watch, guard->plugin.name, "`detach`");
 }
 
+/* An answer that comes later. */
+struct asked {
+	const struct guard *guard;
+	void (*described)(void *arg, const struct kettle_error *err, json_t *facts);
+	void (*alive)(void *arg, const struct kettle_error *err);
+	void *arg;
+};
+
+static void
+on_guard_described(void *arg, const struct kettle_error *err, json_t *facts)
+{
+	struct asked *asked = arg;
+	struct kettle_error mended;
+	if (err && err->code) {
+		(void)guard_fail(asked->guard, "`describe`", 0, err->code, err, &mended);
+		err = &mended;
+	}
+	asked->described(asked->arg, err, facts);
+	free(asked);
+}
+
 static int
 guard_describe(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *facts),
 	void *arg, struct kettle_error *err)
 {
 	BEGIN;
-	return ANSWER("describe", guard->inner->runner->describe(guard->self, unit, done, arg, &why));
+	struct asked *asked = xmalloc(sizeof(*asked));
+	*asked = (struct asked){.guard = guard, .described = done, .arg = arg};
+	int rc = ANSWER("describe", guard->inner->runner->describe(guard->self, unit, on_guard_described, asked, &why));
+	if (rc < 0)
+		free(asked);
+	return rc;
 }
 
 static int
@@ -171,12 +205,30 @@ guard_same_machine(void *self, const json_t *unit, const json_t *other)
 	return same;
 }
 
+static void
+on_guard_alive(void *arg, const struct kettle_error *err)
+{
+	struct asked *asked = arg;
+	struct kettle_error mended;
+	if (err && err->code) {
+		(void)guard_fail(asked->guard, "`heartbeat`", 0, err->code, err, &mended);
+		err = &mended;
+	}
+	asked->alive(asked->arg, err);
+	free(asked);
+}
+
 static int
 guard_heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 	struct kettle_error *err)
 {
 	BEGIN;
-	return ANSWER("heartbeat", guard->inner->runner->heartbeat(guard->self, unit, done, arg, &why));
+	struct asked *asked = xmalloc(sizeof(*asked));
+	*asked = (struct asked){.guard = guard, .alive = done, .arg = arg};
+	int rc = ANSWER("heartbeat", guard->inner->runner->heartbeat(guard->self, unit, on_guard_alive, asked, &why));
+	if (rc < 0)
+		free(asked);
+	return rc;
 }
 
 static int

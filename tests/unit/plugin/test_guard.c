@@ -19,7 +19,7 @@ static struct {
 	const char *sentence;
 	unsigned retry_s;
 	void *self;
-	int calls;
+	int calls, late; /* the code of an answer that comes later */
 } answer;
 
 static int
@@ -79,6 +79,28 @@ do_same_machine(void *self, const json_t *unit, const json_t *other)
 }
 
 static int
+do_describe(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *facts),
+	void *arg, struct kettle_error *err)
+{
+	struct kettle_error late = {.code = answer.late};
+	(void)unit;
+	if (answer.rc == 0)
+		done(arg, &late, NULL);
+	return answered(self, err);
+}
+
+static int
+do_heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+	struct kettle_error *err)
+{
+	struct kettle_error late = {.code = answer.late};
+	(void)unit;
+	if (answer.rc == 0)
+		done(arg, &late);
+	return answered(self, err);
+}
+
+static int
 do_run(void *self, int argc, const char *const *argv, const json_t *globals, void (*done)(void *arg, int status),
 	void *arg, struct kettle_error *err)
 {
@@ -92,6 +114,8 @@ static const struct kettle_runner runner = {.size = sizeof(runner),
 	.submit = do_submit,
 	.cancel = do_cancel,
 	.recover = do_recover,
+	.describe = do_describe,
+	.heartbeat = do_heartbeat,
 	.same_machine = do_same_machine};
 static const struct kettle_frontend frontend = {.size = sizeof(frontend), .run = do_run};
 
@@ -161,7 +185,7 @@ test_good(void **state)
 	assert_int_equal(slots, 2);
 	guard.plugin.runner->cancel(&guard, "1.1");
 	assert_int_equal(answer.calls, 2);
-	assert_null(guard.plugin.runner->describe);
+	assert_null(guard.plugin.runner->tools);
 	assert_null(guard.plugin.runner->detach);
 	assert_null(guard.plugin.language);
 	begin(KETTLE_RUNNER, 1, NULL);
@@ -215,6 +239,48 @@ test_no_sentence(void **state)
 	expect_logged("perl: `plan` returned -77,");
 }
 
+static void
+on_late(void *arg, const struct kettle_error *err)
+{
+	*(struct kettle_error *)arg = *err;
+}
+
+static void
+on_late_facts(void *arg, const struct kettle_error *err, json_t *facts)
+{
+	assert_null(facts);
+	*(struct kettle_error *)arg = *err;
+}
+
+/* The same of answers that come later. */
+static void
+test_late(void **state)
+{
+	(void)state;
+	struct kettle_error late = {0}, err = {0};
+	const struct kettle_runner *ops = &guard.runner;
+	begin(KETTLE_RUNNER, 0, NULL);
+	assert_int_equal(ops->heartbeat(&guard, NULL, on_late, &late, &err), 0);
+	assert_int_equal(late.code, 0);
+	expect_silence();
+	answer.late = 5;
+	assert_int_equal(ops->heartbeat(&guard, NULL, on_late, &late, &err), 0);
+	assert_int_equal(late.code, KETTLE_EINTERNAL);
+	assert_string_equal(late.message, "The runner `far` failed in `heartbeat` and does not say why.");
+	expect_logged("far: `heartbeat` returned 5,");
+	answer.late = KETTLE_EUNAVAIL;
+	assert_int_equal(ops->describe(&guard, NULL, on_late_facts, &late, &err), 0);
+	assert_int_equal(late.code, KETTLE_EUNAVAIL);
+	assert_string_equal(late.message, "The runner `far` failed in `describe` and does not say why.");
+	/* Refused at once: nothing comes later. */
+	begin(KETTLE_RUNNER, KETTLE_EUNAVAIL, "It is night.");
+	late = (struct kettle_error){0};
+	assert_int_equal(ops->describe(&guard, NULL, on_late_facts, &late, &err), KETTLE_EUNAVAIL);
+	assert_int_equal(ops->heartbeat(&guard, NULL, on_late, &late, &err), KETTLE_EUNAVAIL);
+	assert_int_equal(late.code, 0);
+	assert_string_equal(err.message, "It is night.");
+}
+
 /* One line of each kind and plugin, until the time has passed. */
 static void
 test_quiet(void **state)
@@ -237,6 +303,7 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	/* The last one first: no line on this plugin has come yet. */
-	const struct CMUnitTest tests[] = {TEST(test_quiet), TEST(test_good), TEST(test_positive), TEST(test_no_sentence)};
+	const struct CMUnitTest tests[] = {
+		TEST(test_quiet), TEST(test_good), TEST(test_positive), TEST(test_no_sentence), TEST(test_late)};
 	return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
 }
