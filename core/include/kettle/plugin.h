@@ -44,9 +44,10 @@ enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEN
  * plugins and Kettle to be built again. A json_t may be shared by threads only while none of them changes its contents.
  *
  * Misbehaviour. Kettle logs with the plugin's name, and goes on, where an operation or a callback of a plugin holds the loop
- * for more than 100 ms (at most once a minute for each plugin), an operation returns a positive number (which counts as
- * KETTLE_EINTERNAL) or a negative one without a sentence (Kettle says which operation failed), and where stop has not
- * called done after 30 s (the plugin is left as it is). Only a function that never returns can hang Kettle.
+ * for more than 100 ms (at most one line a minute for each plugin: a warning under `kettle serve`, else of the level info),
+ * an operation returns a positive number (which counts as KETTLE_EINTERNAL) or a negative one without a sentence (Kettle
+ * says which operation failed), and where stop has not called done after 30 s (the plugin is left as it is). Only a
+ * function that never returns stops everything else.
  */
 struct kettle_plugin {
 	uint32_t magic;                /* KETTLE_PLUGIN_MAGIC */
