@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/json_access.h"
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "judge/unit_facts.h"
 
@@ -39,20 +40,39 @@ local_job_runner(const struct core *core, const json_t *unit)
 	return NULL;
 }
 
-/* A unit that is described. */
+uint64_t local_job_describe_ms = LOCAL_JOB_DESCRIBE_MS;
+
+/* A unit that is described. It stays until the runner answers. */
 struct describe_request {
 	json_t *unit;
-	void (*then)(void *arg);
+	const char *runner;
+	struct loop_services *io;
+	struct kettle_timer *limit;
+	void (*then)(void *arg); /* NULL: the limit has passed */
 	void *arg;
 };
+
+static void
+describe_overdue(void *arg)
+{
+	struct describe_request *request = arg;
+	request->limit = NULL;
+	log_write(KETTLE_LOG_WARNING, request->runner,
+		"The machine of %s has not described itself within %.3g s; the job is planned as it is configured.",
+		member_text(request->unit, "name"), (double)local_job_describe_ms / 1000);
+	STEAL(request->then)(request->arg);
+}
 
 static void
 on_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
 	struct describe_request *request = arg;
-	if (err->code == 0)
-		json_object_set_new(request->unit, "facts", unit_facts_lasting(request->unit, greeting));
-	request->then(request->arg);
+	if (request->then) {
+		loop_timer_stop(request->io, request->limit);
+		if (err->code == 0)
+			json_object_set_new(request->unit, "facts", unit_facts_lasting(request->unit, greeting));
+		request->then(request->arg);
+	}
 	json_decref(request->unit);
 	free(request);
 }
@@ -68,7 +88,9 @@ local_job_describe(const struct core *core, const json_t *task, json_t *unit, vo
 		return;
 	}
 	struct describe_request *request = xmalloc(sizeof(*request));
-	*request = (struct describe_request){json_incref(unit), then, arg};
+	*request = (struct describe_request){
+		.unit = json_incref(unit), .runner = runner->name, .io = core->setup.io, .then = then, .arg = arg};
+	(void)loop_timer_start(request->io, local_job_describe_ms, 0, describe_overdue, request, &request->limit, NULL);
 	AUTO_JSON json_t *section = unit_brief(unit);
 	int rc = runner->ops->describe(runner->self, section, on_described, request, &err);
 	if (rc < 0) {

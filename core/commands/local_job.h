@@ -10,9 +10,12 @@
 json_t *local_job_unit(const struct core *core, const char *device);
 /* The unit's runner; NULL: it is not loaded. */
 const struct runner *local_job_runner(const struct core *core, const json_t *unit);
+#define LOCAL_JOB_DESCRIBE_MS 60000
+extern uint64_t local_job_describe_ms; /* LOCAL_JOB_DESCRIBE_MS, except in tests */
 /*
  * Stores what the runner says of the unit as the unit's "facts", then calls then(arg), perhaps before this returns. A unit
- * without a GPU is described only if the task sets `memory`. One that cannot be described is planned as it is configured.
+ * without a GPU is described only if the task sets `memory`. One that cannot be described, or not within
+ * local_job_describe_ms, is planned as it is configured.
  */
 void local_job_describe(const struct core *core, const json_t *task, json_t *unit, void (*then)(void *arg), void *arg);
 /*

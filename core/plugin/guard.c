@@ -164,21 +164,40 @@ guard_detach(void *self, const char *ref)
 /* An answer that comes later. */
 struct asked {
 	const struct guard *guard;
-	void (*described)(void *arg, const struct kettle_error *err, json_t *facts);
+	const char *operation;
+	void (*answered)(void *arg, const struct kettle_error *err, json_t *result);
 	void (*alive)(void *arg, const struct kettle_error *err);
 	void *arg;
 };
 
+static struct asked *
+asked_new(const struct guard *guard, const char *operation,
+	void (*answered)(void *arg, const struct kettle_error *err, json_t *result), void *arg)
+{
+	struct asked *asked = xmalloc(sizeof(*asked));
+	*asked = (struct asked){.guard = guard, .operation = operation, .answered = answered, .arg = arg};
+	return asked;
+}
+
+/* Without an answer that comes later. */
+static int
+asked_begun(struct asked *asked, int rc)
+{
+	if (rc < 0)
+		free(asked);
+	return rc;
+}
+
 static void
-on_guard_described(void *arg, const struct kettle_error *err, json_t *facts)
+on_guard_answered(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct asked *asked = arg;
 	struct kettle_error mended;
 	if (err && err->code) {
-		(void)guard_fail(asked->guard, "`describe`", 0, err->code, err, &mended);
+		(void)guard_fail(asked->guard, asked->operation, 0, err->code, err, &mended);
 		err = &mended;
 	}
-	asked->described(asked->arg, err, facts);
+	asked->answered(asked->arg, err, result);
 	free(asked);
 }
 
@@ -187,12 +206,9 @@ guard_describe(void *self, const json_t *unit, void (*done)(void *arg, const str
 	void *arg, struct kettle_error *err)
 {
 	BEGIN;
-	struct asked *asked = xmalloc(sizeof(*asked));
-	*asked = (struct asked){.guard = guard, .described = done, .arg = arg};
-	int rc = ANSWER("describe", guard->inner->runner->describe(guard->self, unit, on_guard_described, asked, &why));
-	if (rc < 0)
-		free(asked);
-	return rc;
+	struct asked *asked = asked_new(guard, "`describe`", done, arg);
+	return asked_begun(
+		asked, ANSWER("describe", guard->inner->runner->describe(guard->self, unit, on_guard_answered, asked, &why)));
 }
 
 static int
@@ -211,7 +227,7 @@ on_guard_alive(void *arg, const struct kettle_error *err)
 	struct asked *asked = arg;
 	struct kettle_error mended;
 	if (err && err->code) {
-		(void)guard_fail(asked->guard, "`heartbeat`", 0, err->code, err, &mended);
+		(void)guard_fail(asked->guard, asked->operation, 0, err->code, err, &mended);
 		err = &mended;
 	}
 	asked->alive(asked->arg, err);
@@ -223,12 +239,10 @@ guard_heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const st
 	struct kettle_error *err)
 {
 	BEGIN;
-	struct asked *asked = xmalloc(sizeof(*asked));
-	*asked = (struct asked){.guard = guard, .alive = done, .arg = arg};
-	int rc = ANSWER("heartbeat", guard->inner->runner->heartbeat(guard->self, unit, on_guard_alive, asked, &why));
-	if (rc < 0)
-		free(asked);
-	return rc;
+	struct asked *asked = asked_new(guard, "`heartbeat`", NULL, arg);
+	asked->alive = done;
+	return asked_begun(
+		asked, ANSWER("heartbeat", guard->inner->runner->heartbeat(guard->self, unit, on_guard_alive, asked, &why)));
 }
 
 static int
@@ -243,7 +257,9 @@ guard_doctor(void *self, const json_t *unit, void (*done)(void *arg, const struc
 	void *arg, struct kettle_error *err)
 {
 	BEGIN;
-	return ANSWER("doctor", guard->inner->runner->doctor(guard->self, unit, done, arg, &why));
+	struct asked *asked = asked_new(guard, "`doctor`", done, arg);
+	return asked_begun(
+		asked, ANSWER("doctor", guard->inner->runner->doctor(guard->self, unit, on_guard_answered, asked, &why)));
 }
 
 static int
@@ -251,7 +267,9 @@ guard_init_remote(void *self, const json_t *args,
 	void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg, struct kettle_error *err)
 {
 	BEGIN;
-	return ANSWER("init", guard->inner->runner->init(guard->self, args, done, arg, &why));
+	struct asked *asked = asked_new(guard, "`init`", done, arg);
+	return asked_begun(
+		asked, ANSWER("init", guard->inner->runner->init(guard->self, args, on_guard_answered, asked, &why)));
 }
 
 static int
@@ -259,7 +277,9 @@ guard_status(void *self, void (*done)(void *arg, const struct kettle_error *err,
 	struct kettle_error *err)
 {
 	BEGIN;
-	return ANSWER("status", guard->inner->runner->status(guard->self, done, arg, &why));
+	struct asked *asked = asked_new(guard, "`status`", done, arg);
+	return asked_begun(
+		asked, ANSWER("status", guard->inner->runner->status(guard->self, on_guard_answered, asked, &why)));
 }
 
 /* ---- frontends ---- */
