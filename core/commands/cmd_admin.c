@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "model/board.h"
 #include "model/settings.h"
+#include "model/verify.h"
 
 #define STATS_DAY_MS 86400000
 
@@ -109,5 +110,22 @@ cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct ket
 		rc = add_devices(call->db, stats, after, board.id, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:b, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats);
+	return rc;
+}
+
+/* ---- is it in order ---- */
+
+int
+cmd_admin_verify(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_JSON json_t *checks = NULL;
+	int rc = verify_database(call->db, call->env->spool, &checks, err);
+	size_t i;
+	json_t *check;
+	bool ok = rc == 0;
+	json_array_foreach(checks, i, check)
+		ok = ok && json_array_size(json_object_get(check, "violations")) == 0;
+	if (rc == 0)
+		*ret_result = json_pack("{s:b, s:O}", "ok", ok, "checks", checks);
 	return rc;
 }

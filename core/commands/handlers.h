@@ -345,6 +345,8 @@ command_run_fn cmd_admin_pause;
  * attempt; times in seconds; a delay is from queued to the beginning of a run.
  */
 command_run_fn cmd_admin_stats;
+/* admin.verify: {"ok", "checks": what verify_database (model/verify.h) finds}. */
+command_run_fn cmd_admin_verify;
 
 /* ---- cmd_backup.c: copies of a database in files. The caller's process ---- */
 

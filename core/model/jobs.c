@@ -188,8 +188,8 @@ jobs_set_handle(struct db *db, int64_t id, int64_t attempt, const struct job_han
 
 /* ---- the end of a job ---- */
 
-/* The states in which a job may end, the worst first: a fault of the code tells more than one of a machine. */
-static const char *const end_states[] = {"failed", "timed_out", "error", "cancelled", "passed"};
+#define STATE(state) state,
+static const char *const end_states[] = {JOBS_END_STATES(STATE)};
 
 static const char *
 worst_state(const json_t *jobs)

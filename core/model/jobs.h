@@ -17,6 +17,9 @@
 #define JOB_MAX_ATTEMPTS 3  /* that failed with their machine */
 #define JOB_MAX_ORPHANED 10 /* that ended with the engine's process: a job that ends it must not do so for ever */
 
+/* The states in which a job may end, the worst first: a fault of the code tells more than one of a machine. */
+#define JOBS_END_STATES(X) X("failed") X("timed_out") X("error") X("cancelled") X("passed")
+
 /* The secret of one job's ranked runs: 31 bits. [any] */
 int64_t jobs_seed(void);
 

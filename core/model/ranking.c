@@ -409,6 +409,53 @@ ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, in
 	return rc;
 }
 
+struct bucket_check {
+	db_row row;
+	void *arg;
+};
+
+/* Sentence, score, bucket. */
+static int
+check_bucket(void *arg, sqlite3_stmt *row)
+{
+	const struct bucket_check *check = arg;
+	bool good = bucket_of(sqlite3_column_double(row, 1)) == sqlite3_column_int64(row, 2);
+	return good ? 0 : check->row(check->arg, row);
+}
+
+int
+ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *err)
+{
+	struct bucket_check check = {row, arg};
+	int rc = db_query(db, err, row, arg,
+		"WITH e AS MATERIALIZED (SELECT * FROM (SELECT s.leaderboard, j.device, s.user, s.id, j.id AS job, j.score, "
+		"j.low, j.high"
+		", s.created_at, s.file_name, u.name, b.name AS board, row_number() OVER (PARTITION BY s.leaderboard, "
+		"j.device, "
+		"s.user ORDER BY j.score, s.id) AS place " JOINS "WHERE " COUNTS
+		") WHERE place = 1) SELECT printf('%s on %s: %s %s.', e.board, e.device, e.name, CASE WHEN best.user IS NULL "
+		"THEN "
+		"printf('is not ranked, but submission %d counts', e.id) ELSE printf('is ranked with submission %d and %.9g s, "
+		"but "
+		"the best run is that of submission %d with %.9g s', best.submission, best.score, e.id, e.score) END) FROM e "
+		"LEFT "
+		"JOIN best ON best.leaderboard = e.leaderboard AND best.device = e.device AND best.user = e.user WHERE "
+		"(best.submission, best.job, best.score, best.low, best.high, best.created_at, best.file_name, best.user_name) "
+		"IS "
+		"NOT (e.id, e.job, e.score, e.low, e.high, e.created_at, e.file_name, e.name) UNION ALL SELECT printf('%s on "
+		"%s: %s is ranked with submission %d, but has no run that counts.', b.name, best.device, best.user_name, "
+		"best.submission) FROM best JOIN leaderboards b ON b.id = best.leaderboard LEFT JOIN e ON e.leaderboard = "
+		"best.leaderboard AND e.device = best.device AND e.user = best.user WHERE e.user IS NULL",
+		NULL);
+	if (rc == 0)
+		rc = db_query(db, err, check_bucket, &check,
+			"SELECT printf('%s on %s: the score of %s is in bucket %d, which is not its own.', b.name, best.device, "
+			"best.user_name, best.bucket), best.score, best.bucket FROM best JOIN leaderboards b ON b.id = "
+			"best.leaderboard",
+			NULL);
+	return rc < 0 ? rc : 0;
+}
+
 int
 ranking_trend(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, json_t **ret_trend,
 	struct kettle_error *err)

@@ -61,6 +61,11 @@ int ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int6
 int ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
 	int64_t offset, json_t **ret_page, struct kettle_error *err);
 /*
+ * Compares `best` with what the runs say, for all boards, and changes nothing: calls row for each entry that is wrong, with a
+ * sentence in its first column.
+ */
+int ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *err);
+/*
  * How the best score of a device became better: each run that counts and was better than all of those submitted before
  * it, of one user (0: of all). {"count", "points": [{"submission_id", "user_id", "user_name", "time", "score"}]}, the
  * last `limit` of them in the order of time, which is that of their submission. Reads all runs of the device. New reference.

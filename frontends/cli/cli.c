@@ -57,6 +57,7 @@ const struct args_ui cli_uis[] = {
 	{"user.export", .own = export_options, .start = export_start},
 	{"user.link", .start = confirm_link},
 	{"admin.stats", .render = render_admin_stats},
+	{"admin.verify", .not_ok = RUN_FAILED},
 	{"admin.backup", .start = follow_command},
 	{"admin.export", .start = follow_command},
 	{"admin.gc", .render = render_admin_freed},

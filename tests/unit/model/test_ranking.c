@@ -9,6 +9,7 @@
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/ranking_page.h"
+#include "model/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -384,6 +385,18 @@ must(struct fixture *f, store_op op, void *arg)
 		fail_msg("%s", err.message);
 }
 
+/* What an operator may ask for says the same. */
+static int
+verify(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)arg;
+	AUTO_JSON json_t *checks = NULL;
+	int rc = verify_database(db, "/nonexistent", &checks, err);
+	for (size_t i = 0; i < json_array_size(checks); i++)
+		assert_int_equal(json_array_size(json_object_get(json_array_get(checks, i), "violations")), 0);
+	return rc;
+}
+
 static void
 test_random(void **state)
 {
@@ -420,6 +433,7 @@ test_random(void **state)
 		must(&f, check, "CPU");
 		must(&f, check, "H100");
 	}
+	must(&f, verify, NULL);
 	fixture_close(&f);
 }
 
