@@ -44,11 +44,27 @@
 static void next_unit(struct calibration_run *c);
 static void next_run(struct calibration_run *c);
 
-static void
-calibrate_end(struct calibration_run *c)
+struct calibration_run *
+calibrate_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
-	c->answer(c->arg, &c->err, result);
+	struct calibration_run *c = xmalloc(sizeof(*c));
+	*c = (struct calibration_run){.core = core,
+		.languages = core->languages,
+		.caller = actor->caller,
+		.args = json_deep_copy(args),
+		.units = json_array(),
+		.tasks = json_array(),
+		.results = json_array(),
+		.mode = "benchmark",
+		.kind = "calibrate",
+		.answer = answer,
+		.arg = arg};
+	return c;
+}
+
+void
+calibrate_free(struct calibration_run *c)
+{
 	json_decref(c->args);
 	json_decref(c->units);
 	json_decref(c->tasks);
@@ -64,11 +80,19 @@ calibrate_end(struct calibration_run *c)
 	free(c);
 }
 
+static void
+calibrate_end(struct calibration_run *c)
+{
+	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
+	c->answer(c->arg, &c->err, result);
+	calibrate_free(c);
+}
+
 /* ---- the tasks ---- */
 
 /* A folder whose language is not loaded is skipped silently: no board here is in that language. */
-static void
-load_task(struct calibration_run *c, const char *folder, const char *name)
+void
+calibrate_load_task(struct calibration_run *c, const char *folder, const char *name)
 {
 	AUTO_FREE char *path = path_join(folder, name);
 	AUTO_JSON json_t *bundle = NULL;
@@ -95,7 +119,7 @@ calibrate_load(void *arg)
 	struct dirent **entries = NULL;
 	int count = folder ? scandir(folder, &entries, NULL, by_name) : -1;
 	for (int i = 0; i < count; i++) {
-		load_task(c, folder, entries[i]->d_name);
+		calibrate_load_task(c, folder, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
@@ -362,11 +386,8 @@ read_stored(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
-calibrate_begin(void *arg, const struct kettle_error *err)
+calibrate_begin(struct calibration_run *c)
 {
-	struct calibration_run *c = arg;
-	if (err)
-		c->err = *err;
 	if (c->err.code < 0)
 		calibrate_end(c);
 	else
@@ -374,13 +395,22 @@ calibrate_begin(void *arg, const struct kettle_error *err)
 }
 
 static void
+on_stored_read(void *arg, const struct kettle_error *err)
+{
+	struct calibration_run *c = arg;
+	if (err)
+		c->err = *err;
+	c->begun(c);
+}
+
+static void
 on_loaded(void *arg)
 {
 	struct calibration_run *c = arg;
 	if (c->err.code < 0 || c->core->closing)
-		calibrate_begin(c, NULL);
+		c->begun(c);
 	else
-		store_read(c->core->store, read_stored, calibrate_begin, c);
+		store_read(c->core->store, read_stored, on_stored_read, c);
 }
 
 static bool
@@ -422,19 +452,17 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 }
 
 void
+calibrate_prepare(struct calibration_run *c, void (*load)(void *arg), void (*begun)(struct calibration_run *c))
+{
+	c->begun = begun;
+	if (calibrate_choose(c, &c->err) < 0 || core_work(c->core, load, on_loaded, c, &c->err) < 0)
+		begun(c);
+}
+
+void
 cmd_device_calibrate(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct calibration_run *c = xmalloc(sizeof(*c));
-	*c = (struct calibration_run){.core = core,
-		.languages = core->languages,
-		.caller = actor->caller,
-		.args = json_deep_copy(args),
-		.units = json_array(),
-		.tasks = json_array(),
-		.results = json_array(),
-		.boards_ended = boards_ended,
-		.answer = answer,
-		.arg = arg};
-	if (calibrate_choose(c, &c->err) < 0 || core_work(core, calibrate_load, on_loaded, c, &c->err) < 0)
-		calibrate_end(c);
+	struct calibration_run *c = calibrate_new(core, actor, args, answer, arg);
+	c->boards_ended = boards_ended;
+	calibrate_prepare(c, calibrate_load, calibrate_begin);
 }

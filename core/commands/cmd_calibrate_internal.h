@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of device.calibrate share. Loop thread, but for what runs on the store's or the pool's. */
+/* What the files of device.calibrate share, and device.verify with them. Loop thread, but for what runs on the store's or the pool's. */
 #ifndef KETTLE_COMMANDS_CMD_CALIBRATE_INTERNAL_H
 #define KETTLE_COMMANDS_CMD_CALIBRATE_INTERNAL_H
 
@@ -42,14 +42,34 @@ struct calibration_run {
 	struct calibration_boards boards;
 	/* The unit's boards are done with, or the engine stops. error: a sentence, which becomes a remark, or NULL. */
 	void (*boards_ended)(struct calibration_run *c, const char *error);
+	const char *mode, *kind; /* of its runs; of their references */
+	uint64_t limit_ms;       /* of a run; 0: none */
+	/* What progress says of the run at hand. New reference. */
+	json_t *(*position)(const struct calibration_run *c);
 	struct plan *plan; /* of the run at hand */
+	bool planned;      /* the run at hand could be planned */
 	struct kettle_timer *watch;
+	uint64_t watched_ms;
 	const json_t *bundle;
 	calibrate_done ran;
+	void (*begun)(struct calibration_run *c); /* of calibrate_prepare */
 	struct kettle_error err;
 	kettle_answer answer;
 	void *arg;
 };
+
+/* cmd_calibrate.c */
+/* A new one, with the modes of device.calibrate. */
+struct calibration_run *calibrate_new(
+	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+void calibrate_free(struct calibration_run *c);
+/*
+ * Chooses the units of the devices that the arguments name, runs load(c) in the pool, which reads the tasks, then reads what
+ * is stored of units. begun(c) once, perhaps at once: with an error in c->err, or all of them.
+ */
+void calibrate_prepare(struct calibration_run *c, void (*load)(void *arg), void (*begun)(struct calibration_run *c));
+/* Reads a task of the folder into c->tasks, unless its language is not loaded or it has no template. In the pool. */
+void calibrate_load_task(struct calibration_run *c, const char *folder, const char *name);
 
 /* cmd_calibrate_run.c */
 /* The unit at hand: as the engine describes it, with "device". */
@@ -60,9 +80,12 @@ const json_t *calibrate_row(const struct calibration_run *c);
 void calibrate_remark(struct calibration_run *c, const char *what, const char *why);
 /* Whether nothing more is begun: the engine stops, or the caller has gone. */
 bool calibrate_stopped(const struct calibration_run *c);
-/* Plans a benchmark of the task (borrowed until it is over) for the unit and gives it to its runner, which may end it
+/* Plans a run of the task (borrowed until it is over) for the unit and gives it to its runner, which may end it
  * before this returns: nothing of c is touched after that. A negative code: ran is not called. */
 int calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ran, struct kettle_error *err);
+
+/* Of a calibrate_run that returned an error: whether the plan was made, so that the runner refused it. */
+bool calibrate_is_planned(const struct calibration_run *c);
 
 /* cmd_calibrate_keep.c */
 /* The calibration that was stored of the unit at the beginning, or NULL. */

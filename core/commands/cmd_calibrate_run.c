@@ -79,7 +79,7 @@ on_calibrate_event(struct inflight_job *job, const json_t *event)
 	if (member_is(event, "event", "waiting"))
 		shown = json_pack("{s:s}", "event", "waiting");
 	else if (member_is(event, "event", "step"))
-		shown = position(c);
+		shown = c->position ? c->position(c) : position(c);
 	if (shown)
 		local_job_progress(c->core, c->caller, member_text(calibrate_unit(c), "unit"), shown);
 }
@@ -95,7 +95,8 @@ static void
 on_watch(void *arg)
 {
 	struct calibration_run *c = arg;
-	if (!calibrate_stopped(c))
+	c->watched_ms += WATCH_MS;
+	if (!calibrate_stopped(c) && (!c->limit_ms || c->watched_ms < c->limit_ms))
 		return;
 	const struct runner *runner = local_job_runner(c->core, json_object_get(calibrate_unit(c), "config"));
 	char ref[INFLIGHT_REF_SIZE];
@@ -126,9 +127,15 @@ planned_unit(const struct calibration_run *c)
 {
 	json_t *device = json_copy(json_object_get(calibrate_unit(c), "config"));
 	json_t *facts = json_object_get(calibrate_row(c), "facts");
-	if (device && json_is_object(facts))
+	if (device && json_is_object(facts) && !json_object_get(device, "facts"))
 		(void)json_object_set(device, "facts", facts);
 	return device;
+}
+
+bool
+calibrate_is_planned(const struct calibration_run *c)
+{
+	return c->planned;
 }
 
 int
@@ -138,11 +145,13 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	c->bundle = bundle;
 	c->ran = ran;
 	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};
-	int rc = plan_make(c->languages, bundle, task_template(bundle), "benchmark", planned, NULL, NULL, &c->plan, err);
+	c->watched_ms = 0;
+	int rc = plan_make(c->languages, bundle, task_template(bundle), c->mode, planned, NULL, NULL, &c->plan, err);
+	c->planned = rc == 0;
 	if (rc == 0)
 		rc = loop_timer_start(c->core->setup.io, WATCH_MS, WATCH_MS, on_watch, c, &c->watch, err);
 	if (rc == 0)
-		rc = local_job_start(c->core, &c->job, "calibrate", device, c->plan, err);
+		rc = local_job_start(c->core, &c->job, c->kind, device, c->plan, err);
 	if (rc < 0) {
 		stop_watch(c);
 		plan_free(STEAL(c->plan));

@@ -400,6 +400,15 @@ command_engine_fn cmd_device_enable;
  */
 command_engine_fn cmd_device_calibrate;
 
+/* ---- cmd_device_verify.c: whether units run known submissions. Loop thread of the owner ---- */
+
+/*
+ * device.verify {device?: [name…]}: {"units": [{"device", "unit", "state": "passed" or "failed", "error"?, "tasks": [{"name",
+ * "state": "passed", "failed" or "skipped", "error"?}]}]}. Its progress is {"event": "measuring", …}, as device.calibrate's. It
+ * ends with ECANCELED when its caller goes away.
+ */
+command_engine_fn cmd_device_verify;
+
 /* ---- cmd_runner.c: what runners say of their machines and remote sides ---- */
 
 /*

@@ -74,6 +74,7 @@ const struct args_ui cli_uis[] = {
 	{"device.list", .render = render_device_list},
 	{"device.calibrate", .start = follow_command, .render = render_device_calibrated, .status = render_device_status},
 	{"device.doctor", .render = render_device_doctor, .status = render_device_doctor_status},
+	{"device.verify", .start = follow_command, .status = render_device_status},
 	{"device.enable", .status = render_device_status},
 	{"queue.place", .render = render_queue_positions},
 	{"config.check", .render = render_config_check, .not_ok = RUN_USAGE},

@@ -46,7 +46,7 @@ void render_device_tools(const struct term *term, const json_t *device);
 void render_device_calibrated(struct run *run, const json_t *result);
 void render_device_doctor(struct run *run, const json_t *result);
 int render_device_doctor_status(const json_t *result); /* RUN_ENGINE where a machine gave no report */
-/* RUN_ENGINE where a unit could not be calibrated, or enabled. */
+/* RUN_ENGINE where a unit could not be calibrated, verified or enabled. */
 int render_device_status(const json_t *result);
 
 /* ---- render_admin.c: statistics, and what was freed ---- */

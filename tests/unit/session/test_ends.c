@@ -316,6 +316,7 @@ static const struct {
 	{"device.list", no_arguments, false},
 	{"device.enable", unit, false},
 	{"device.calibrate", a_device, false},
+	{"device.verify", a_device, false},
 	{"device.doctor", a_name, false},
 	{"submit", a_file, false},
 	{"admin.gc", no_arguments, false},
