@@ -212,6 +212,8 @@ fake_recover(void *self, const struct kettle_job *job, const char *handle, struc
 	struct task *task = add_task(job, known ? known->plan->json : plan);
 	task->recovered = true;
 	(void)snprintf(task->handle, sizeof(task->handle), "%s", handle);
+	if (fake.recover_queued)
+		fake_say(fake.count - 1, json_pack("{s:s}", "event", "waiting"));
 	if (fake.on_recover == AT_ONCE)
 		fake_end(fake.count - 1, "done");
 	return 0;

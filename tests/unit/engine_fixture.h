@@ -24,6 +24,7 @@ struct task {
 struct fake {
 	enum manner on_submit, on_cancel, on_recover;
 	bool cancel_ends_all;
+	bool recover_queued; /* what is recovered still queues on the remote side, which recover says */
 	int odd;             /* what submit returns without a sentence, for once; 0: nothing */
 	const char *refuses; /* label of the one unit that refuses */
 	struct task tasks[WORLD_TASKS_MAX];

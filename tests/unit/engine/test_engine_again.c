@@ -62,6 +62,26 @@ test_recover(void **state)
 	assert_int_equal(fake.submits, 0);
 }
 
+/* No clock runs for a job that is found in a remote queue, from recover itself on; that of builds begins when it starts. */
+static void
+test_recover_queued(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	fake.recover_queued = true;
+	world_start(world_devices(1, NULL));
+	until(fake.count == 1);
+	const struct engine_job *known = engine_job_find(world.engine, job);
+	assert_int_equal(known->deadline_ms, 0);
+	assert_int_equal(known->phase, PHASE_WAITING);
+	fake_say(0, json_pack("{s:s}", "event", "started"));
+	assert_int_equal(known->phase, PHASE_BUILDING);
+	assert_true(known->deadline_ms > 0);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(world_number("attempt", job), 1);
+}
+
 static void
 test_recover_at_once(void **state)
 {
@@ -525,6 +545,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_recover),
+		TEST(test_recover_queued),
 		TEST(test_recover_at_once),
 		TEST(test_recover_finds_nothing),
 		TEST(test_recover_without_handle),
