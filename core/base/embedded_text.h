@@ -18,5 +18,6 @@ extern const char schema_0009[];        /* core/store/schema/0009.sql */
 extern const char schema_0010[];        /* core/store/schema/0010.sql */
 extern const char schema_0011[];        /* core/store/schema/0011.sql */
 extern const char schema_0012[];        /* core/store/schema/0012.sql */
+extern const char schema_0013[];        /* core/store/schema/0013.sql */
 
 #endif

@@ -7,10 +7,16 @@
 #include <errno.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/xalloc.h"
+
 #define HASH_SIZE 32
+#define TOKEN_BYTES 32
 #define CHUNK 65536
 
 static void
@@ -70,4 +76,17 @@ random_bytes(void *data, size_t size)
 		at += got;
 		size -= (size_t)got;
 	}
+}
+
+char *
+random_token(const char *prefix, char ret_hash[65])
+{
+	unsigned char bytes[TOKEN_BYTES];
+	random_bytes(bytes, sizeof(bytes));
+	AUTO_FREE char *base64 = base64_encode(bytes, sizeof(bytes));
+	for (char *at = base64; *at; at++)
+		*at = *at == '+' ? '-' : *at == '/' ? '_' : *at == '=' ? '\0' : *at;
+	char *token = xasprintf("%s%s", prefix, base64);
+	sha256_hex(token, strlen(token), ret_hash);
+	return token;
 }

@@ -9,6 +9,8 @@
 void sha256_hex(const void *data, size_t size, char ret_hex[65]);
 /* The same of what a descriptor still has to read. -1 with errno: it cannot be read. [blocks] */
 int sha256_fd(int fd, char ret_hex[65]);
+/* A token of 256 random bits, in letters, digits, - and _, behind a prefix. New string; its SHA-256, by which it is stored. */
+char *random_token(const char *prefix, char ret_hash[65]);
 /* Bytes of a cryptographic random source. Never fails: aborts where the kernel has none. */
 void random_bytes(void *data, size_t size);
 

@@ -21,22 +21,7 @@
 
 #include <string.h>
 
-#define TOKEN_BYTES 32
 #define TOKEN_PREFIX "ktl_"
-
-/* A token of 256 random bits, in letters, digits, - and _, and its hash. */
-static char *
-draw_token(char hash[65])
-{
-	unsigned char bytes[TOKEN_BYTES];
-	random_bytes(bytes, sizeof(bytes));
-	AUTO_FREE char *base64 = base64_encode(bytes, sizeof(bytes));
-	for (char *at = base64; *at; at++)
-		*at = *at == '+' ? '-' : *at == '/' ? '_' : *at == '=' ? '\0' : *at;
-	char *token = xasprintf(TOKEN_PREFIX "%s", base64);
-	sha256_hex(token, strlen(token), hash);
-	return token;
-}
 
 static json_t *
 time_or_null(int64_t ms)
@@ -93,7 +78,7 @@ cmd_token_create(const struct command_call *call, json_t **ret_result, struct ke
 		rc = check_new(db, user, name, expires_at, err);
 	if (rc < 0)
 		return rc;
-	AUTO_FREE char *token = draw_token(hash);
+	AUTO_FREE char *token = random_token(TOKEN_PREFIX, hash);
 	rc = db_exec(db, err,
 		"INSERT INTO tokens (hash, kind, user, name, created_at, expires_at) VALUES (?, 'token', ?, ?, ?, nullif(?, "
 		"0))",
@@ -253,7 +238,7 @@ cmd_login_begin(const struct command_call *call, json_t **ret_result, struct ket
 		rc = check_pending(db, address, err);
 	if (rc < 0)
 		return rc;
-	AUTO_FREE char *token = draw_token(hash);
+	AUTO_FREE char *token = random_token(TOKEN_PREFIX, hash);
 	link_code_draw(code, code_hash);
 	AUTO_JSON json_t *data = json_pack("{s:s}", "token", hash);
 	rc = db_exec(db, err,

@@ -318,6 +318,11 @@ command_run_fn cmd_login_begin;
 /* login.confirm {code, confirm}: {"name", "begun", "confirmed", "user_name"}. ENOENT: no such code. */
 command_run_fn cmd_login_confirm;
 
+/* ---- cmd_publish.c: one-time links that plugins publish. Store's thread ---- */
+
+/* link.take {token}: {"path"}. ENOENT: used, expired or never made. */
+command_run_fn cmd_link_take;
+
 /* ---- cmd_link.c: merges two users into one. Store's thread ---- */
 
 #define LINK_CODE_MS 600000 /* how long a code holds */

@@ -17,11 +17,14 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/hash.h"
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "http/http.h"
 #include "loop/loop_services.h"
+#include "model/links.h"
 #include "model/settings.h"
 
 #define CLOSE_MS 10000 /* how long what is left may take to end */
@@ -42,6 +45,8 @@ struct kettle_fake {
 	struct http *http;
 	char *proxy, *ca_file;
 	uv_mutex_t lock; /* of log */
+	char *link_base;
+	json_t *links;
 	json_t *log, *state, *jobs, *commands, *events, *events_done;
 	kettle_fake_call_fn answer;
 	void *answer_arg;
@@ -276,6 +281,43 @@ fake_state_list(const struct kettle_host *host, const char *prefix, const char *
 	return post_answer(answer);
 }
 
+/* ---- links ---- */
+
+static int
+fake_link_base(const struct kettle_host *host, const char *base, struct kettle_error *err)
+{
+	int rc = base ? link_check_base(base, err) : 0;
+	if (rc < 0)
+		return rc;
+	free(of(host)->link_base);
+	of(host)->link_base = base ? xstrdup(base) : NULL;
+	return 0;
+}
+
+static int
+fake_publish(const struct kettle_host *host, const struct kettle_blob *blob, uint32_t ttl_s, kettle_answer done,
+	void *arg, struct kettle_error *err)
+{
+	struct kettle_fake *fake = of(host);
+	char hash[65], expires[TIME_TEXT_SIZE];
+	int rc = link_check(blob, ttl_s, err);
+	if (rc < 0)
+		return rc;
+	struct answer *answer = new_answer(fake, done, arg);
+	if (!fake->link_base) {
+		(void)kettle_fail(&answer->err, KETTLE_EUNAVAIL, "No frontend serves links.");
+		return post_answer(answer);
+	}
+	AUTO_FREE char *token = random_token("", hash);
+	time_text(time_now_ms() + (int64_t)ttl_s * 1000, expires);
+	answer->result = json_pack("{s:o, s:s}", "url", json_sprintf("%s%s", fake->link_base, token), "expires", expires);
+	json_t *link = blob->data ? contents_json(blob->data, blob->data_size) : json_pack("{s:s}", "file", blob->file);
+	json_object_set_new(link, "ttl", json_integer(ttl_s));
+	json_object_set(link, "url", json_object_get(answer->result, "url"));
+	json_array_append_new(fake->links, link);
+	return post_answer(answer);
+}
+
 /* ---- events ---- */
 
 static bool
@@ -425,6 +467,8 @@ make_table(const char *name)
 		.job_done = fake_job_done,
 		.http = fake_http,
 		.http_cancel = fake_http_cancel,
+		.publish = fake_publish,
+		.link_base = fake_link_base,
 		.credential = fake_credential,
 	};
 }
@@ -434,6 +478,7 @@ free_fake(struct kettle_fake *fake)
 {
 	while (fake->subscriptions)
 		drop_subscription(fake, fake->subscriptions->id);
+	json_decref(fake->links);
 	json_decref(fake->log);
 	json_decref(fake->state);
 	json_decref(fake->jobs);
@@ -444,6 +489,7 @@ free_fake(struct kettle_fake *fake)
 	free(fake->name);
 	free(fake->proxy);
 	free(fake->ca_file);
+	free(fake->link_base);
 	free(fake);
 }
 
@@ -455,6 +501,7 @@ kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_e
 		xalloc_fail();
 	fake->name = xstrdup(name);
 	fake->host = make_table(fake->name);
+	fake->links = json_array();
 	fake->log = json_array();
 	fake->state = json_object();
 	fake->jobs = json_object();
@@ -620,4 +667,10 @@ const json_t *
 kettle_fake_jobs(struct kettle_fake *fake)
 {
 	return fake->jobs;
+}
+
+const json_t *
+kettle_fake_links(struct kettle_fake *fake)
+{
+	return fake->links;
 }

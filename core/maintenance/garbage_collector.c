@@ -13,7 +13,9 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/log.h"
+#include "base/times.h"
 #include "base/xalloc.h"
+#include "model/links.h"
 #include "store/db_file.h"
 
 #include <stdlib.h>
@@ -49,7 +51,7 @@ gc_finish(struct garbage_collector *gc)
 	maintenance_ended(m);
 }
 
-/* ---- the log, in the pool ---- */
+/* ---- the files of links, and the log, in the pool ---- */
 
 static int64_t
 log_size(const char *database)
@@ -60,10 +62,12 @@ log_size(const char *database)
 }
 
 static void
-empty_log(void *arg)
+clean_files(void *arg)
 {
 	struct garbage_collector *gc = arg;
 	const char *database = gc->m->database;
+	AUTO_FREE char *links = link_folder(database);
+	link_sweep(links, time_now_ms());
 	int64_t before = log_size(database);
 	sqlite3 *handle = NULL;
 	if (db_file_open_reader(database, &handle, &gc->err) < 0)
@@ -78,7 +82,7 @@ empty_log(void *arg)
 }
 
 static void
-log_emptied(void *arg)
+files_cleaned(void *arg)
 {
 	gc_finish(arg);
 }
@@ -90,7 +94,7 @@ swept(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes)
 	gc->folders = folders;
 	gc->folder_bytes = bytes;
 	gc->err = *err;
-	if (err->code < 0 || loop_work(gc->m->io, empty_log, log_emptied, gc, &gc->err) < 0)
+	if (err->code < 0 || loop_work(gc->m->io, clean_files, files_cleaned, gc, &gc->err) < 0)
 		gc_finish(gc);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Everything that is deleted later than the command, event or time that made it unused. garbage_collector.c, board_purge.c
  * and spool_sweep.c say when, on the loop thread of the database's owner; retention.c, board_delete.c and model's
- * artifact.c delete, a small part in each transaction, so that no other write waits for long.
+ * artifact.c and links.c delete, a small part in each transaction, so that no other write waits for long.
  *
  *   what                                  unused since                       removed by             when
  *   rows of a leaderboard, and of its     leaderboard.delete hid it          purge (board_delete)   at once, and after a start
@@ -11,6 +11,7 @@
  *                                         or the submission was deleted                             and within gc
  *   artifacts, logs, events               they are older than configured     gc (retention)         admin.gc; at a server
  *   codes, counts of rate limits          they expired                       gc (retention)         once a day
+ *   one-time links and their files        they expired                       gc (retention, links)  also when one is made
  *   contents, versions of tasks           no row refers to them              gc (retention)
  *   free pages, the write-ahead log       the above                          gc
  *

@@ -130,6 +130,8 @@ drop_tokens(struct db *db, struct retention *retention, struct kettle_error *err
 	int rc = db_exec(db, err, "DELETE FROM tokens WHERE expires_at IS NOT NULL AND expires_at < ?", "i", db->now_ms);
 	if (rc == 0)
 		retention->tokens += db_changes(db);
+	if (rc == 0)
+		rc = db_exec(db, err, "DELETE FROM links WHERE expires_at < ?", "i", db->now_ms);
 	return rc < 0 ? rc : db_exec(db, err, "DELETE FROM rate_spent WHERE at <= ?", "i", db->now_ms - RATE_WINDOW_MS);
 }
 

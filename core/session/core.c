@@ -40,6 +40,7 @@ core_free(struct core *core)
 	json_decref(core->retired);
 	json_decref(core->commands);
 	free(core->spool);
+	free(core->links.base);
 	free(core);
 }
 

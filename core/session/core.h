@@ -28,6 +28,7 @@ enum core_role { CORE_DETACHED, CORE_ATTACHING, CORE_OWNER, CORE_CLIENT };
 
 struct config;
 struct attach;
+struct core_host;
 struct event_feed;
 struct server;
 struct client;
@@ -102,6 +103,10 @@ struct core {
 	struct client *client;
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */
+	struct {
+		char *base; /* URL of the frontend that serves links, or NULL; see publish.c */
+		const struct core_host *host;
+	} links;
 	struct maintenance maintenance;
 	struct {
 		void (*closed)(void *arg); /* NULL: core_close was not called yet */

@@ -217,7 +217,10 @@ host_http_cancel(const struct kettle_host *table, uint64_t id)
 void
 host_end(struct core_host *host)
 {
-	if (host->core && host->core->setup.http)
+	if (!host->core)
+		return;
+	(void)host_link_base(&host->table, NULL, NULL);
+	if (host->core->setup.http)
 		http_cancel_all(host->core->setup.http, &host->table);
 }
 
@@ -253,6 +256,8 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.job_done = host_job_done,
 				.http = host_http,
 				.http_cancel = host_http_cancel,
+				.publish = host_publish,
+				.link_base = host_link_base,
 				.credential = host_credential,
 			},
 		.io = io,

@@ -16,7 +16,7 @@ struct core_host {
 
 /* Fills in a host for the plugin `name`. */
 void host_init(struct core_host *host, struct loop_services *io, struct core *core, const char *name);
-/* Ends what its plugin left: HTTP requests. Before destroy; a host that was not filled in is allowed. */
+/* Ends what its plugin left: HTTP requests, the links that it serves. Before destroy; a host that was not filled in is allowed. */
 void host_end(struct core_host *host);
 
 static inline struct core_host *
@@ -32,5 +32,10 @@ int host_state_put(
 int host_state_list(const struct kettle_host *table, const char *prefix, const char *after, unsigned limit,
 	kettle_answer done, void *arg);
 void host_credential(const struct kettle_host *table, const char *error);
+
+/* publish.c: likewise. */
+int host_publish(const struct kettle_host *table, const struct kettle_blob *blob, uint32_t ttl_s, kettle_answer done,
+	void *arg, struct kettle_error *err);
+int host_link_base(const struct kettle_host *table, const char *base, struct kettle_error *err);
 
 #endif

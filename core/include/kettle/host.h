@@ -110,6 +110,16 @@ struct kettle_http_request {
 	void *arg;
 };
 
+#define KETTLE_LINK_TTL_MAX 604800 /* seconds of the longest life of a link */
+
+/* Bytes to publish; copied, the file after the call. */
+struct kettle_blob {
+	uint32_t size; /* sizeof(struct kettle_blob) */
+	const void *data;
+	size_t data_size;
+	const char *file; /* in place of data: the absolute path of a regular file */
+};
+
 /*
  * The table. New members are appended: a plugin checks `size` before it uses one that is newer than the oldest version
  * that it supports. None of them is NULL.
@@ -215,6 +225,22 @@ struct kettle_host {
 	 * credential was taken again.
 	 */
 	void (*credential)(const struct kettle_host *, const char *error);
+
+	/*
+	 * Makes a link, from which the blob can be fetched once, until ttl_s seconds (1 to KETTLE_LINK_TTL_MAX) have passed. Who
+	 * has its URL gets the blob, so it is a secret; Kettle stores only a hash of it. A frontend serves links, and frontends
+	 * start last. EINVAL, ETOOBIG: the blob or ttl_s is wrong, data is over 8 MiB.
+	 * done gets {"url", "expires"} after the commit, or EUNAVAIL: no frontend serves links; ENOENT, EACCES, EINVAL: file is
+	 * missing, may not be read, is no regular file; ETOOBIG: it is over 1 GiB, or 10,000 links are open; EIO.
+	 */
+	int (*publish)(const struct kettle_host *, const struct kettle_blob *blob, uint32_t ttl_s, kettle_answer done,
+		void *arg, struct kettle_error *err);
+	/*
+	 * For frontends that serve links: from now on links are `base` with a token (43 letters, digits, - and _) behind it. For
+	 * a GET of one the frontend calls the command link.take with the token, sends the file that it answers, and removes
+	 * it. NULL: it serves no longer, as after destroy. Of several frontends the last one that said a base counts. EINVAL.
+	 */
+	int (*link_base)(const struct kettle_host *, const char *base, struct kettle_error *err);
 };
 
 /* The value of the first header of that name, which is in lower case; NULL: the answer has none. Borrowed. [any] */

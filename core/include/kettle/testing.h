@@ -68,6 +68,11 @@ KETTLE_TESTING_API json_t *kettle_fake_state(struct kettle_fake *fake);
 KETTLE_TESTING_API const json_t *kettle_fake_events_done(struct kettle_fake *fake);
 /* The reports of a runner: job → {"events": […], "handle": text or null, "completions": […]}. Borrowed. */
 KETTLE_TESTING_API const json_t *kettle_fake_jobs(struct kettle_fake *fake);
+/*
+ * What was published, after link_base was called, by the plugin or by the test with kettle_fake_host: [{"url", "ttl", and
+ * "text" or "base64", or "file"}]. Borrowed. Files are not read.
+ */
+KETTLE_TESTING_API const json_t *kettle_fake_links(struct kettle_fake *fake);
 
 #ifdef __cplusplus
 }

@@ -134,6 +134,33 @@ test_state_and_log(void **state)
 	assert_string_equal(json_string_value(json_object_get(entry, "message")), "99 bottles");
 }
 
+/* The engine's rule, with the links in memory. */
+static void
+test_links(void **state)
+{
+	struct fixture *f = *state;
+	struct kettle_blob blob = {.size = sizeof(blob), .data = "a plan", .data_size = 6};
+	assert_int_equal(f->host->publish(f->host, &blob, 60, on_answer, f, &f->err), 0);
+	wait_answer(f);
+	assert_int_equal(f->code, KETTLE_EUNAVAIL);
+	assert_int_equal(f->host->link_base(f->host, "ftp://x/", &f->err), KETTLE_EINVAL);
+	assert_int_equal(f->host->link_base(f->host, "http://127.0.0.1/l/", &f->err), 0);
+	assert_int_equal(f->host->publish(f->host, &blob, 0, on_answer, f, &f->err), KETTLE_EINVAL);
+	assert_int_equal(f->host->publish(f->host, &blob, 60, on_answer, f, &f->err), 0);
+	wait_answer(f);
+	assert_int_equal(f->code, 0);
+	const json_t *link = json_array_get(kettle_fake_links(f->fake), 0);
+	const char *url = json_string_value(json_object_get(link, "url"));
+	assert_int_equal(strlen(url), strlen("http://127.0.0.1/l/") + 43);
+	assert_non_null(strstr(f->text, url));
+	assert_string_equal(json_string_value(json_object_get(link, "text")), "a plan");
+	assert_int_equal(json_integer_value(json_object_get(link, "ttl")), 60);
+	assert_int_equal(f->host->link_base(f->host, NULL, &f->err), 0);
+	assert_int_equal(f->host->publish(f->host, &blob, 60, on_answer, f, &f->err), 0);
+	wait_answer(f);
+	assert_int_equal(f->code, KETTLE_EUNAVAIL);
+}
+
 static void
 on_http(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
 {
@@ -265,6 +292,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_calls),
 		TEST(test_state_and_log),
+		TEST(test_links),
 		TEST(test_http),
 		TEST(test_events),
 		TEST(test_jobs),

@@ -171,8 +171,11 @@ test_events_and_tokens(void **state)
 	step(RETENTION_EVENTS, &month);
 	commands_submit(&c, "alice", "board", "test");
 	assert_int_equal(fixture_int(&c.f, "SELECT max(seq) FROM events"), last + 1);
+	fixture_sql(&c.f, "INSERT INTO links VALUES ('old', 1), ('open', 1e15)");
 	step(RETENTION_TOKENS, &month);
 	assert_int_equal(month.tokens, 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM links WHERE hash = 'open'"), 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM links"), 1);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM rate_spent"), 1);
 }
 

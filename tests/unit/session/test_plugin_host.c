@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The host that the engine gives to plugins: state, events of a frontend, the ends of subscriptions. */
+/* The host that the engine gives to plugins: state, links, events of a frontend, the ends of subscriptions. */
 #include <config.h>
 
 #include "unit/core_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "model/links.h"
 #include "session/plugin_host.h"
 
 static struct core_host host;
@@ -146,6 +151,182 @@ test_state_limits(void **state)
 	/* Nothing waits for its error. */
 	assert_int_equal(table->state_get(table, "", NULL, NULL), 0);
 	(void)state_answer(table->state_get(table, "k", on_state, &heard));
+}
+
+/* ---- links ---- */
+
+/* Publishes what must be accepted and waits; the code of the answer. */
+static int
+publish(struct kettle_blob blob, uint32_t ttl_s)
+{
+	int before = heard.count;
+	blob.size = sizeof(blob);
+	assert_int_equal(table->publish(table, &blob, ttl_s, on_state, &heard, NULL), 0);
+	assert_int_equal(heard.count, before);
+	until(heard.count > before);
+	return heard.err.code;
+}
+
+static void
+serve(const char *base)
+{
+	assert_int_equal(table->link_base(table, base, NULL), 0);
+}
+
+/* The token of the link that was published last. */
+static const char *
+token(void)
+{
+	const char *url = json_string_value(json_object_get(heard.result, "url"));
+	assert_int_equal(strncmp(url, "https://k.example/l/", 20), 0);
+	assert_int_equal(strlen(url), 20 + 43);
+	return url + 20;
+}
+
+static int
+take(const char *text)
+{
+	return cores_run(0, "web", "link.take", json_pack("{s:s}", "token", text));
+}
+
+/* The contents of the file that was taken, and that it is private; it is removed, as a frontend does. */
+static void
+assert_taken(const char *contents)
+{
+	char *data = NULL;
+	size_t size = 0;
+	struct stat status;
+	const char *path = commands_text(cores_answer.result, "path");
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(file_read(path, 100, &data, &size, NULL), 0);
+	assert_string_equal(data, contents);
+	assert_int_equal(unlink(path), 0);
+	free(data);
+}
+
+static size_t
+files_of_links(void)
+{
+	AUTO_FREE char *folder = link_folder(cores.path);
+	AUTO_DIR DIR *dir = opendir(folder);
+	size_t count = 0;
+	for (const struct dirent *entry; dir && (entry = readdir(dir));)
+		count += entry->d_name[0] != '.';
+	return count;
+}
+
+static int
+end_links_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)arg;
+	return db_exec(db, err, "UPDATE links SET expires_at = ?", "i", db->now_ms);
+}
+
+static int
+fill_links_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)arg;
+	return db_exec(db, err,
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO links SELECT i, ? "
+		"FROM n",
+		"ii", (int64_t)LINKS_MAX, db->now_ms + 60000);
+}
+
+/* Once, while it is open; whatever else is asked for has the same answer. */
+static void
+test_link(void **state)
+{
+	(void)state;
+	const struct kettle_blob blob = {.data = "a plan", .data_size = 6};
+	assert_int_equal(publish(blob, 60), KETTLE_EUNAVAIL);
+	assert_says(&heard.err, "frontend");
+	serve("https://k.example/l/");
+	assert_int_equal(publish(blob, 60), 0);
+	assert_non_null(json_object_get(heard.result, "expires"));
+	AUTO_FREE char *first = strdup(token()), *file = NULL;
+	assert_int_equal(take("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"), KETTLE_ENOENT);
+	AUTO_FREE char *says = strdup(cores_answer.err.message);
+	assert_int_equal(take(first), 0);
+	assert_null(strstr(commands_text(cores_answer.result, "path"), first));
+	assert_taken("a plan");
+	assert_int_equal(take(first), KETTLE_ENOENT);
+	assert_string_equal(cores_answer.err.message, says);
+	/* Its end: of the row, and, later, of the file. */
+	file = xasprintf("%s/file", cores.dir);
+	assert_int_equal(file_write(file, "from a file", 11, 0600, NULL), 0);
+	assert_int_equal(publish((struct kettle_blob){.file = file}, 60), 0);
+	AUTO_FREE char *second = strdup(token());
+	store_write(cores.core[0]->store, end_links_op, NULL, NULL);
+	assert_int_equal(take(second), KETTLE_ENOENT);
+	assert_string_equal(cores_answer.err.message, says);
+	AUTO_FREE char *folder = link_folder(cores.path);
+	link_sweep(folder, time_now_ms() + 59000 + LINK_SENDING_MS);
+	assert_int_equal(files_of_links(), 1);
+	link_sweep(folder, time_now_ms() + 62000 + LINK_SENDING_MS);
+	assert_int_equal(files_of_links(), 0);
+	assert_int_equal(publish((struct kettle_blob){.file = file}, 60), 0);
+	assert_int_equal(take(token()), 0);
+	assert_taken("from a file");
+	/* No other process may. */
+	cores_make(1, false);
+	assert_int_equal(cores_run(1, "web", "link.take", json_pack("{s:s}", "token", first)), KETTLE_EACCES);
+	assert_says(&cores_answer.err, "for the plugins");
+}
+
+/* A frontend that is gone serves nothing, and does not take along the links of another. */
+static void
+test_link_base(void **state)
+{
+	(void)state;
+	struct core_host other;
+	const struct kettle_blob blob = {.data = "", .data_size = 0};
+	host_init(&other, cores.io, cores.core[0], "other");
+	assert_int_equal(table->link_base(table, "ftp://k.example/", NULL), KETTLE_EINVAL);
+	assert_int_equal(table->link_base(table, "https://k.example/a b", NULL), KETTLE_EINVAL);
+	assert_int_equal(other.table.link_base(&other.table, "https://other.example/", NULL), 0);
+	serve("https://k.example/l/");
+	host_end(&other);
+	assert_int_equal(publish(blob, 1), 0);
+	assert_int_equal(take(token()), 0);
+	assert_taken("");
+	host_end(&host);
+	assert_int_equal(publish(blob, 1), KETTLE_EUNAVAIL);
+}
+
+static void
+test_link_refused(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	struct kettle_blob blob = {.size = sizeof(blob)};
+	serve("https://k.example/l/");
+	assert_int_equal(table->publish(table, &blob, 60, on_state, &heard, &err), KETTLE_EINVAL);
+	blob.file = "relative";
+	assert_int_equal(table->publish(table, &blob, 60, on_state, &heard, &err), KETTLE_EINVAL);
+	assert_says(&err, "absolute");
+	blob = (struct kettle_blob){.size = sizeof(blob), .data = "", .data_size = LINK_DATA_MAX + 1};
+	assert_int_equal(table->publish(table, &blob, 60, on_state, &heard, &err), KETTLE_ETOOBIG);
+	blob.data_size = 0;
+	assert_int_equal(table->publish(table, &blob, 0, on_state, &heard, &err), KETTLE_EINVAL);
+	assert_int_equal(table->publish(table, &blob, KETTLE_LINK_TTL_MAX + 1, on_state, &heard, &err), KETTLE_EINVAL);
+	blob.size = 0;
+	assert_int_equal(table->publish(table, &blob, 60, on_state, &heard, &err), KETTLE_EINVAL);
+	assert_int_equal(heard.count, 0);
+	AUTO_FREE char *large = xasprintf("%s/large", cores.dir), *fifo = xasprintf("%s/fifo", cores.dir);
+	assert_int_equal(publish((struct kettle_blob){.file = large}, 60), KETTLE_ENOENT);
+	assert_int_equal(publish((struct kettle_blob){.file = cores.dir}, 60), KETTLE_EINVAL);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(publish((struct kettle_blob){.file = fifo}, 60), KETTLE_EINVAL);
+	assert_says(&heard.err, "regular");
+	assert_int_equal(files_of_links(), 0);
+	/* As many as may be open. */
+	store_write(cores.core[0]->store, fill_links_op, NULL, NULL);
+	blob = (struct kettle_blob){.data = "", .data_size = 0};
+	assert_int_equal(publish(blob, 60), KETTLE_ETOOBIG);
+	assert_says(&heard.err, "10000");
+	store_write(cores.core[0]->store, end_links_op, NULL, NULL);
+	assert_int_equal(publish(blob, 60), 0);
 }
 
 /* ---- events ---- */
@@ -457,6 +638,9 @@ main(void)
 		TEST(test_credential),
 		TEST(test_state_pages),
 		TEST(test_state_limits),
+		TEST(test_link),
+		TEST(test_link_base),
+		TEST(test_link_refused),
 		TEST(test_events),
 		TEST(test_event_window),
 		TEST(test_unsubscribe_ends),

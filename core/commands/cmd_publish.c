@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* One-time links: the frontend that serves them takes the file. */
+#include <config.h>
+
+#include "commands/handlers.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "model/links.h"
+
+int
+cmd_link_take(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	char hash[65];
+	int rc = link_take(call->db, member_string(call->args, "token"), hash, err);
+	if (rc < 0)
+		return rc;
+	AUTO_FREE char *folder = link_folder(sqlite3_db_filename(call->db->handle, "main"));
+	*ret_result = json_pack("{s:o}", "path", json_sprintf("%s/%s", folder, hash));
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* One-time links: a row with the hash of the token, and the bytes in a file beside the database, with that hash as its name. */
+#ifndef KETTLE_MODEL_LINKS_H
+#define KETTLE_MODEL_LINKS_H
+
+#include "store/db.h"
+
+#include <kettle/host.h>
+
+#define LINKS_MAX 10000                    /* links that are open at a time */
+#define LINK_DATA_MAX (8u << 20)           /* bytes of a blob from memory */
+#define LINK_FILE_MAX (INT64_C(1) << 30)   /* ... and from a file */
+#define LINK_TTL_MAX_S KETTLE_LINK_TTL_MAX /* the longest life of a link */
+#define LINK_BASE_MAX 1000                 /* bytes of the URL in front of the token */
+#define LINK_SENDING_MS INT64_C(3600000)   /* after its link's end a file is kept for the frontend that sends it */
+
+/* Whether host->publish takes it; shared with the fake host. EINVAL, ETOOBIG. [any] */
+int link_check(const struct kettle_blob *blob, uint32_t ttl_s, struct kettle_error *err);
+/* Whether host->link_base takes it: http:// or https://, in printable ASCII. EINVAL. [any] */
+int link_check_base(const char *base, struct kettle_error *err);
+/* The folder with the files. New string. [any] */
+char *link_folder(const char *database);
+/*
+ * Writes the file of a link: data of that size, or a copy of the regular file at `from`. Its time of modification is the
+ * link's end. On failure there is none. EINVAL, ENOENT, EACCES, ETOOBIG, EIO. [any, blocks]
+ */
+int link_write(const char *folder, const char hash[65], const void *data, size_t size, const char *from,
+	int64_t expires_at, struct kettle_error *err);
+/* Removes the files whose links ended more than LINK_SENDING_MS ago. [any, blocks] */
+void link_sweep(const char *folder, int64_t now_ms);
+
+/* On the store's thread. */
+
+/* ETOOBIG: LINKS_MAX are open. */
+int link_add(struct db *db, const char *hash, int64_t expires_at, struct kettle_error *err);
+/* The link of a token is used up: *ret_hash is the name of its file. ENOENT: used, expired or never made. */
+int link_take(struct db *db, const char *token, char ret_hash[65], struct kettle_error *err);
+
+#endif
