@@ -4,7 +4,6 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
 #include "base/json_access.h"
 #include "model/links.h"
 
@@ -15,7 +14,6 @@ cmd_link_take(const struct command_call *call, json_t **ret_result, struct kettl
 	int rc = link_take(call->db, member_string(call->args, "token"), hash, err);
 	if (rc < 0)
 		return rc;
-	AUTO_FREE char *folder = link_folder(sqlite3_db_filename(call->db->handle, "main"));
-	*ret_result = json_pack("{s:o}", "path", json_sprintf("%s/%s", folder, hash));
+	*ret_result = json_pack("{s:o}", "path", json_sprintf("%s/%s", call->env->links, hash));
 	return 0;
 }

@@ -37,6 +37,7 @@ struct command_env {
 	const json_t *devices; /* name → {"units": […]}, as configured */
 	int64_t submission_bytes;
 	const char *spool; /* where jobs leave files; see artifact.h */
+	const char *links; /* where the files of one-time links are; see links.h */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "model/artifact.h"
+#include "model/links.h"
 
 #include <stdlib.h>
 
@@ -27,6 +28,7 @@ core_new(const struct core_setup *setup)
 	};
 	core->spool = artifact_spool(setup->database);
 	core->env.spool = core->spool;
+	core->env.links = core->links.folder = link_folder(setup->database);
 	return core;
 }
 
@@ -40,6 +42,7 @@ core_free(struct core *core)
 	json_decref(core->retired);
 	json_decref(core->commands);
 	free(core->spool);
+	free(core->links.folder);
 	free(core->links.base);
 	free(core);
 }

@@ -104,6 +104,7 @@ struct core {
 	int lock_fd;
 	char *spool; /* where jobs leave files; see artifact.h */
 	struct {
+		char *folder;
 		char *base; /* URL of the frontend that serves links, or NULL; see publish.c */
 		const struct core_host *host;
 	} links;

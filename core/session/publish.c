@@ -24,7 +24,7 @@
 /* One blob on its way. */
 struct publication {
 	struct core_host *host;
-	char *folder, *url;
+	char *url;
 	void *data;
 	size_t size;
 	char *file; /* instead of data */
@@ -39,7 +39,6 @@ struct publication {
 static void
 free_publication(struct publication *p)
 {
-	free(p->folder);
 	free(p->url);
 	free(p->data);
 	free(p->file);
@@ -85,8 +84,8 @@ write_blob(void *arg)
 	struct publication *p = arg;
 	int64_t now = time_now_ms();
 	p->expires_at = now + (int64_t)p->ttl_s * 1000;
-	link_sweep(p->folder, now);
-	(void)link_write(p->folder, p->hash, p->data, p->size, p->file, p->expires_at, &p->err);
+	link_sweep(p->host->core->links.folder, now);
+	(void)link_write(p->host->core->links.folder, p->hash, p->data, p->size, p->file, p->expires_at, &p->err);
 }
 
 static void
@@ -118,7 +117,6 @@ publish_attached(void *arg, const struct kettle_error *err)
 			"No frontend serves links: `kettle serve` needs one that is reachable from where the link is fetched.");
 	else {
 		AUTO_FREE char *token = random_token("", p->hash);
-		p->folder = link_folder(core->setup.database);
 		p->url = xasprintf("%s%s", core->links.base, token);
 		if (core_work(core, write_blob, blob_written, p, &p->err) < 0)
 			publish_done(p, &p->err);
