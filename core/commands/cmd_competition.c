@@ -40,6 +40,7 @@ struct sync {
 	const struct command_env *env;
 	const struct actor *actor;
 	bool force, dry;
+	const char *visibility;  /* of boards that it creates */
 	const char *set;         /* the one at hand */
 	json_t *names;           /* of all problems so far */
 	json_t *result;          /* the answer; borrowed by the lists' names */
@@ -94,20 +95,20 @@ mark(struct sync *sync, const char *name, const json_t *problem, struct kettle_e
 /* ---- a new board ---- */
 
 static json_t *
-new_arguments(const json_t *problem)
+new_arguments(const struct sync *sync, const json_t *problem)
 {
 	json_t *deadline = json_object_get(problem, "deadline"), *gpus = json_object_get(problem, "gpus");
 	bool dated = json_is_string(deadline) && json_string_length(deadline);
 	return json_pack("{s:O, s:O, s:O*, s:O*, s:s, s:s, s:s, s:s}", "name", json_object_get(problem, "name"), "task",
 		json_object_get(problem, "bundle"), "deadline", dated ? deadline : NULL, "device",
-		json_array_size(gpus) ? gpus : NULL, "visibility", "public", "code_visibility", "owner", "jit_cache", "yes",
-		"after_deadline", "closed");
+		json_array_size(gpus) ? gpus : NULL, "visibility", sync->visibility, "code_visibility", "owner", "jit_cache",
+		"yes", "after_deadline", "closed");
 }
 
 static int
 create(struct sync *sync, const char *name, const json_t *problem, struct kettle_error *err)
 {
-	AUTO_JSON json_t *args = new_arguments(problem), *devices = NULL, *made = NULL;
+	AUTO_JSON json_t *args = new_arguments(sync, problem), *devices = NULL, *made = NULL;
 	struct kettle_error why = {0};
 	int rc = cmd_board_create_check(sync->db, sync->env, args, &devices, &why);
 	if (rc < 0)
@@ -322,6 +323,7 @@ cmd_competition_sync(const struct command_call *call, json_t **ret_result, struc
 		.actor = call->actor,
 		.force = member_true(call->args, "force"),
 		.dry = dry,
+		.visibility = member_string(call->args, "visibility"),
 		.names = names,
 		.result = result,
 	};

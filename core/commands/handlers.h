@@ -120,7 +120,7 @@ command_run_fn cmd_board_export;
 /* ---- cmd_competition.c: leaderboards from a competition file. Store's threads ---- */
 
 /*
- * competition.sync {problems: {"sets": competition.h's}, force, dry_run}: makes every problem's leaderboard, or changes
+ * competition.sync {problems: {"sets": competition.h's}, visibility, force, dry_run}: makes every problem's leaderboard, or changes
  * its task, deadline and devices (board_update.h) to what the file says, all in one transaction: an error of the
  * database undoes everything, while a problem with an error, or that may not be changed, is listed and the others are applied.
  *   {"created": [name], "updated": [name], "unchanged": [name], "skipped": [{"name", "reason"}], "errors": [{"name",
@@ -131,6 +131,11 @@ command_run_fn cmd_board_export;
  * there are scores, which would be left behind. Who may: of a board its creator and admins. dry_run: nothing is written.
  */
 command_run_fn cmd_competition_sync;
+/*
+ * competition.fetch {repository?, branch?, folder?, set?}: {"sets": competition.h's, "source"}. ENGINE; loop thread. ENOENT: the
+ * server has no such archive; EUNAVAIL: it cannot be reached; EINVAL, ETOOBIG: what is there cannot be read.
+ */
+command_engine_fn cmd_competition_fetch;
 /* competition.list {}: standings_competitions. */
 command_run_fn cmd_competition_list;
 /* competition.show {name, limit, offset}: {"name", "leaderboards": standings_boards, "count", "standings": as standings_page, or null}. */

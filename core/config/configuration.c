@@ -280,15 +280,16 @@ set_sandbox(struct config *config)
 		json_object_set_new(build, "cores", json_sprintf("%lld", json_integer_value(cores)));
 }
 
+/* A path that may be absent becomes absolute. */
 static void
-set_http(struct config *config)
+set_path(const struct config *config, const char *section, const char *key)
 {
-	json_t *http = json_object_get(config->root, "http");
-	const char *file = member_string(http, "ca_file");
+	json_t *object = json_object_get(config->root, section);
+	const char *file = member_string(object, key);
 	if (!file)
 		return;
 	AUTO_FREE char *path = option_table_path(file, config->base);
-	json_object_set_new(http, "ca_file", json_string(path));
+	json_object_set_new(object, key, json_string(path));
 }
 
 /* Leaves of the file what a process needs that asks another one. */
@@ -326,8 +327,10 @@ config_read(struct config *config, const struct config_request *request, struct 
 		set_plugins(config);
 	if (rc == 0)
 		set_sandbox(config);
-	if (rc == 0)
-		set_http(config);
+	if (rc == 0) {
+		set_path(config, "http", "ca_file");
+		set_path(config, "competitions", "root");
+	}
 	return rc ? rc : config_devices(config, err);
 }
 

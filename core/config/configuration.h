@@ -28,6 +28,7 @@
  *   retention     {"artifact_days", "log_days", "event_days"}; 0: for ever
  *   engine        {"shutdown_grace" (s)}
  *   http          {"proxy", "ca_file" (absolute path); both may be absent}
+ *   competitions  {"root" (absolute path); may be absent}
  *   log           {"level", "format" ("auto", "text", "json", "journal")}
  * It is read-only but for config_adopt.
  */

@@ -14,7 +14,7 @@ static const char *const plain_sections[] = {"log", "limits", "retention", "engi
 /* Sections of plugins that take a restart. */
 static const char *const plugin_sections[] = {"runners", "frontends"};
 /* The other keys, which all take a restart. */
-static const char *const fixed_keys[] = {"database", "plugin_path", "build", "sandbox", "http"};
+static const char *const fixed_keys[] = {"database", "plugin_path", "build", "sandbox", "http", "competitions"};
 
 struct difference {
 	const struct config *config, *fresh;

@@ -36,6 +36,7 @@ struct task_archive {
 	char *label;
 	struct file *files; /* by path */
 	size_t count, room, total, most;
+	bool leaves_out; /* what is neither a file nor a folder */
 };
 
 /* ---- reading ---- */
@@ -181,7 +182,10 @@ take_entry(struct task_archive *archive, zip_t *zip, zip_uint64_t index, struct 
 		return 0;
 	if (facts.valid & ZIP_STAT_ENCRYPTION_METHOD && facts.encryption_method != ZIP_EM_NONE)
 		return fail_entry(archive, name, "is encrypted; send the archive without a password", err);
-	if (type != 0 && type != S_IFREG && type != S_IFDIR)
+	bool special = type != 0 && type != S_IFREG && type != S_IFDIR;
+	if (special && archive->leaves_out)
+		return 0;
+	if (special)
 		return fail_entry(archive, name, type == S_IFLNK ? LINK : SPECIAL, err);
 	size_t len = strlen(name);
 	bool folder = type == S_IFDIR || (len > 1 && name[len - 1] == '/');
@@ -260,12 +264,13 @@ free_archive(struct task_archive **archive)
 	task_archive_free(*archive);
 }
 
-int
-task_archive_read(
-	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err)
+static int
+unpack(const char *label, const void *data, size_t size, bool leaves_out, struct task_archive **ret_archive,
+	struct kettle_error *err)
 {
 	__attribute__((cleanup(free_archive))) struct task_archive *archive = xcalloc(1, sizeof(*archive));
 	archive->label = xstrdup(label);
+	archive->leaves_out = leaves_out;
 	if (size > TASK_ARCHIVE_MAX_PACKED)
 		return kettle_fail(
 			err, KETTLE_ETOOBIG, "%s: the archive exceeds the limit of %u MiB.", label, TASK_ARCHIVE_MAX_PACKED >> 20);
@@ -281,6 +286,20 @@ task_archive_read(
 	if (rc == 0)
 		*ret_archive = STEAL(archive);
 	return rc;
+}
+
+int
+task_archive_read(
+	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err)
+{
+	return unpack(label, data, size, false, ret_archive, err);
+}
+
+int
+task_archive_read_repository(
+	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err)
+{
+	return unpack(label, data, size, true, ret_archive, err);
 }
 
 void

@@ -25,6 +25,9 @@ struct task_archive;
  */
 int task_archive_read(
 	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err);
+/* The same of a repository, in which links and special files are left out: whatever needs one lacks it. [any] */
+int task_archive_read_repository(
+	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err);
 void task_archive_free(struct task_archive *archive);
 
 /* What it is called in messages. */

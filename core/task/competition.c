@@ -10,9 +10,11 @@
 
 #include "base/cleanup.h"
 #include "base/embedded_text.h"
+#include "base/file.h"
 #include "base/json_access.h"
 #include "base/schema.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "task/task_form.h"
 #include "task/folder.h"
@@ -226,28 +228,25 @@ keep_one(json_t *sets, const char *name, struct kettle_error *err)
 		near ? near : "", near ? "`?" : ".");
 }
 
-int
-competition_read_all(
-	const struct languages *languages, const char *path, const char *set, json_t **ret_sets, struct kettle_error *err)
+/* The files of a folder, or the one of them that is called so; path: for messages. */
+static int
+read_files(const struct languages *languages, const struct source_dir *source_dir, const json_t *files,
+	const char *path, const char *set, json_t **ret_sets, struct kettle_error *err)
 {
-	AUTO_TASK_FORM struct task_form form = {0};
 	AUTO_JSON json_t *sets = json_array();
 	size_t i;
 	json_t *file;
-	int rc = task_form_open(path, &form, err);
-	if (rc)
-		return rc;
-	if (form.kind != TASK_FORM_COMPETITION)
+	if (json_array_size(files) == 0)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "`%s` holds no competition file (a YAML file with `name` and `problems`).", path);
-	json_array_foreach(form.competitions, i, file) {
+	json_array_foreach((json_t *)files, i, file) {
 		json_t *one = NULL;
-		rc = competition_read(languages, &form.source_dir, json_string_value(file), &one, err);
+		int rc = competition_read(languages, source_dir, json_string_value(file), &one, err);
 		if (rc)
 			return rc;
 		json_array_append_new(sets, one);
 	}
-	rc = set ? keep_one(sets, set, err) : 0;
+	int rc = set ? keep_one(sets, set, err) : 0;
 	if (rc == 0 && json_dumpb(sets, NULL, 0, JSON_COMPACT) > COMPETITION_MAX_BYTES)
 		return kettle_fail(err, KETTLE_ETOOBIG,
 			"The tasks of `%s` are over the %u MiB that one sync may carry; sync its sets one by one.", path,
@@ -255,4 +254,52 @@ competition_read_all(
 	if (rc == 0)
 		*ret_sets = STEAL(sets);
 	return rc;
+}
+
+int
+competition_read_all(
+	const struct languages *languages, const char *path, const char *set, json_t **ret_sets, struct kettle_error *err)
+{
+	AUTO_TASK_FORM struct task_form form = {0};
+	int rc = task_form_open(path, &form, err);
+	return rc ? rc : read_files(languages, &form.source_dir, form.competitions, path, set, ret_sets, err);
+}
+
+int
+competition_read_folder(const struct languages *languages, const struct source_dir *source_dir, const char *set,
+	json_t **ret_sets, struct kettle_error *err)
+{
+	AUTO_JSON json_t *files = task_form_competitions(source_dir);
+	return read_files(languages, source_dir, files, source_dir->shown, set, ret_sets, err);
+}
+
+/* The one folder at the top of an archive, or "". New string. */
+static char *
+top_of(const struct task_archive *archive)
+{
+	const char *first = task_archive_path(archive, 0), *slash = strchr(first, '/');
+	size_t len = slash ? (size_t)(slash - first) + 1 : 0;
+	for (size_t i = 0; i < task_archive_count(archive); i++)
+		if (strncmp(task_archive_path(archive, i), first, len) != 0)
+			return xstrdup("");
+	return xstrndup(first, len ? len - 1 : 0);
+}
+
+int
+competition_read_repository(const struct languages *languages, const struct task_archive *archive, const char *folder,
+	const char *set, json_t **ret_sets, struct kettle_error *err)
+{
+	AUTO_FREE char *top = top_of(archive);
+	AUTO_SOURCE_DIR struct source_dir whole = source_dir_archived(archive, top), below = {0};
+	if (!folder && source_dir_below(&whole, COMPETITION_FOLDER, &below, NULL) == 0) {
+		AUTO_JSON json_t *files = task_form_competitions(&whole);
+		if (json_array_size(files) == 0)
+			return competition_read_folder(languages, &below, set, ret_sets, err);
+	}
+	if (!folder)
+		return competition_read_folder(languages, &whole, set, ret_sets, err);
+	int rc = path_check_inside(folder, err);
+	if (rc == 0)
+		rc = source_dir_below(&whole, folder, &below, err);
+	return rc ? rc : competition_read_folder(languages, &below, set, ret_sets, err);
 }

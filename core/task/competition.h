@@ -28,6 +28,16 @@ int competition_read(const struct languages *languages, const struct source_dir 
  */
 int competition_read_all(
 	const struct languages *languages, const char *path, const char *set, json_t **ret_sets, struct kettle_error *err);
+/* The same of a folder; `shown` of it is what messages call it. [any] */
+int competition_read_folder(const struct languages *languages, const struct source_dir *source_dir, const char *set,
+	json_t **ret_sets, struct kettle_error *err);
+#define COMPETITION_FOLDER "problems" /* where a repository has its competition files, unless they are at its top */
+/*
+ * The same of the archive of a repository, in which one folder at the top does not count. folder: where its competition files are;
+ * NULL: at the top, else in COMPETITION_FOLDER. ENOENT: there is no such folder. [any]
+ */
+int competition_read_repository(const struct languages *languages, const struct task_archive *archive,
+	const char *folder, const char *set, json_t **ret_sets, struct kettle_error *err);
 /* A deadline as such a file has it, in ms since 1970; NULL and empty text: 0. EINVAL. [any] */
 int competition_deadline(const char *text, int64_t *ret_ms, struct kettle_error *err);
 

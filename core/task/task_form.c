@@ -66,8 +66,8 @@ is_competition(const char *text, size_t size)
 	return strstr(text, "problems:") != NULL;
 }
 
-static json_t *
-find_competitions(const struct source_dir *source_dir)
+json_t *
+task_form_competitions(const struct source_dir *source_dir)
 {
 	AUTO_JSON json_t *all = source_dir_list(source_dir, "");
 	json_t *names = json_array(), *name;
@@ -132,7 +132,7 @@ place_archived(struct task_form *form, const char *path, struct kettle_error *er
 	const char *top = json_string_value(json_array_get(tops, 0));
 	form->source_dir = source_dir_archived(form->archive, "");
 	if (!at_top)
-		form->competitions = find_competitions(&form->source_dir);
+		form->competitions = task_form_competitions(&form->source_dir);
 	form->kind = !at_top && json_array_size(form->competitions) ? TASK_FORM_COMPETITION : TASK_FORM_ARCHIVE;
 	if (form->kind == TASK_FORM_ARCHIVE && !at_top) {
 		if (json_array_size(tops) != 1)
@@ -178,7 +178,7 @@ open_folder_or_set(struct task_form *form, const char *path, struct kettle_error
 	int rc = open_folder(form, path, err);
 	if (rc || source_dir_has(&form->source_dir, YML_NAME))
 		return rc;
-	form->competitions = find_competitions(&form->source_dir);
+	form->competitions = task_form_competitions(&form->source_dir);
 	if (json_array_size(form->competitions))
 		form->kind = TASK_FORM_COMPETITION;
 	return 0;

@@ -31,6 +31,8 @@ struct task_form {
  * what was looked for), ETOOBIG. [any]
  */
 int task_form_open(const char *path, struct task_form *ret_form, struct kettle_error *err);
+/* The names of the competition files in a folder, [] where there is none. New reference. Blocking. [any] */
+json_t *task_form_competitions(const struct source_dir *source_dir);
 void task_form_free(struct task_form *form);
 #define AUTO_TASK_FORM __attribute__((cleanup(task_form_free)))
 

@@ -83,6 +83,12 @@ def some_bytes(out, request):
     return True
 
 
+def some_file(out, request):
+    """/file/NAME: a file of the folder"""
+    answer(out, 200, (pathlib.Path(sys.argv[1]) / request.path.split("/")[2]).read_bytes())
+    return True
+
+
 def zipped(out, request):
     answer(out, 200, gzip.compress(b"hello " * 1000), [("Content-Encoding", "gzip")])
     return True
@@ -203,7 +209,7 @@ def second(out, request):
     return True
 
 
-PATHS = {"seen": seen, "status": status, "bytes": some_bytes, "gzip": zipped, "bomb": bomb, "headers": endless_headers,
+PATHS = {"seen": seen, "status": status, "bytes": some_bytes, "file": some_file, "gzip": zipped, "bomb": bomb, "headers": endless_headers,
          "endless": endless_body, "short": short_body, "length": wrong_length, "announced": announced_body, "chunks": bad_chunks, "bad-gzip": bad_gzip,
          "garbage": garbage, "silent": silent, "half": half, "redirect": redirect, "big-redirect": big_redirect, "circle": circle, "retry": retry,
          "hang-up": hang_up, "second": second}

@@ -12,6 +12,7 @@
 
 const struct args_option competition_options[] = {
 	{"set", 0, "NAME", "only the set with this name or file name"},
+	{"branch", 0, "NAME", "of a repository on GitHub: the branch; default: the repository's own"},
 	{NULL, 0, NULL, NULL},
 };
 

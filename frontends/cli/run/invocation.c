@@ -548,6 +548,19 @@ load_task(struct run *run)
 		read_task(run, devices);
 }
 
+/* A competition of this machine, or of a repository, which the engine fetches. */
+static void
+load_problems(struct run *run, const char *path)
+{
+	bool fetched = strncmp(path, "https://", 8) == 0;
+	AUTO_JSON json_t *args =
+		json_pack("{s:s, s:s*}", fetched ? "repository" : "path", path, "set", args_text(&run->args, "set"));
+	const char *branch = args_text(&run->args, "branch");
+	if (fetched && branch)
+		json_object_set_new(args, "branch", json_string(branch));
+	run_call(run, fetched ? "competition.fetch" : "competition.read", args, task_loaded);
+}
+
 /* Reads the files and tasks that the arguments name, one after the other, then starts the command. */
 static void
 load_next(struct run *run)
@@ -563,8 +576,7 @@ load_next(struct run *run)
 	} else if (path && strcmp(row.type, "file") == 0) {
 		read_input(run, path, RUN_MAX_FILE, false, file_loaded);
 	} else if (path && strcmp(row.type, "problems") == 0) {
-		AUTO_JSON json_t *args = json_pack("{s:s, s:s*}", "path", path, "set", args_text(&run->args, "set"));
-		run_call(run, "competition.read", args, task_loaded);
+		load_problems(run, path);
 	} else if (path) {
 		load_task(run);
 	} else if (run->ui->report && open_report(run, &err)) {

@@ -245,6 +245,14 @@ test_sync_others(void **state)
 		"there is already a leaderboard `mine` that no set created; use `force` to take it over");
 	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), "force", "010000");
 	sync_is(&c, json_pack("[o]", problem("mine", NULL, NULL, NULL)), NULL, "001000");
+	/* Those that a sync creates are closed where it says so. */
+	AUTO_JSON json_t *closed = json_pack("{s:o, s:s}", "problems",
+		sets(json_pack("[o]", problem("secret", NULL, json_pack("[s]", "CPU"), NULL))), "visibility", "closed");
+	(void)commands_must(&c, "owner", "competition.sync", json_incref(closed));
+	assert_string_equal(
+		commands_text(commands_must(&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "secret")),
+			"leaderboard.visibility"),
+		"closed");
 	/* Another user's board is refused. */
 	AUTO_JSON json_t *theirs =
 		json_pack("{s:o, s:b}", "problems", sets(json_pack("[o]", problem("mine", NULL, NULL, NULL))), "force", 1);

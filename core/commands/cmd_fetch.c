@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * competition.fetch: the tasks of a repository, or of a folder below the configured one.
+ *
+ * Theory of operation. The archive is downloaded into a file by the host's HTTP, which bounds its bytes and the time; then a
+ * thread of the pool unpacks it in memory and reads it as competition.read does. Nothing of it is executed, nor written
+ * anywhere. The file is in the folder of one-time links, whose sweep removes what a crash left. A timer ends
+ * the download when the engine stops or the caller has gone.
+ */
+#include <config.h>
+
+#include "commands/handlers.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "commands/repository.h"
+#include "config/configuration.h"
+#include "session/core.h"
+#include "task/competition.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FETCH_TOTAL_MS 120000
+#define FETCH_REDIRECTS 5
+#define FETCH_RETRIES 2
+#define FETCH_WATCH_MS 200
+
+struct fetch {
+	struct core *core;
+	const struct languages *languages; /* as they were when it began */
+	uint64_t caller, request;
+	struct kettle_timer *watch;
+	char *url, *label; /* of the archive */
+	char *file;        /* the archive; NULL: the folder below root is read */
+	char *root;
+	json_t *args, *sets;
+	struct kettle_error err;
+	kettle_answer answer;
+	void *arg;
+};
+
+/* Answers and frees. */
+static void
+end_fetch(void *arg)
+{
+	struct fetch *fetch = arg;
+	struct core *core = fetch->core;
+	bool failed = fetch->err.code < 0;
+	AUTO_JSON json_t *result = failed ? NULL
+									  : json_pack("{s:O, s:s}", "sets", fetch->sets, "source",
+											fetch->url ? fetch->url : member_text(fetch->args, "folder"));
+	loop_timer_stop(core->setup.io, STEAL(fetch->watch));
+	fetch->answer(fetch->arg, &fetch->err, result);
+	json_decref(fetch->args);
+	json_decref(fetch->sets);
+	free(fetch->url);
+	free(fetch->label);
+	free(fetch->file);
+	free(fetch->root);
+	free(fetch);
+	core_release(core);
+}
+
+/* ---- in the pool ---- */
+
+static void
+read_archive(struct fetch *fetch)
+{
+	struct task_archive *archive = NULL;
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	int rc = file_read(fetch->file, TASK_ARCHIVE_MAX_PACKED, &data, &size, &fetch->err);
+	(void)unlink(fetch->file);
+	if (rc == 0)
+		rc = task_archive_read_repository(fetch->label, data, size, &archive, &fetch->err);
+	if (rc == 0)
+		(void)competition_read_repository(fetch->languages, archive, member_string(fetch->args, "folder"),
+			member_string(fetch->args, "set"), &fetch->sets, &fetch->err);
+	task_archive_free(archive);
+}
+
+static void
+read_folder(struct fetch *fetch)
+{
+	const char *folder = member_string(fetch->args, "folder");
+	AUTO_SOURCE_DIR struct source_dir root = {0}, below = {0};
+	int rc = path_check_inside(folder, &fetch->err);
+	if (rc == 0)
+		rc = source_dir_folder(fetch->root, &root, &fetch->err);
+	if (rc < 0)
+		return;
+	/* Messages name the folder as it was given: where the root is does not matter to the caller. */
+	free(root.shown);
+	root.shown = xstrdup(".");
+	rc = source_dir_below(&root, folder, &below, &fetch->err);
+	if (rc == 0)
+		(void)competition_read_folder(
+			fetch->languages, &below, member_string(fetch->args, "set"), &fetch->sets, &fetch->err);
+}
+
+static void
+read_fetched(void *arg)
+{
+	struct fetch *fetch = arg;
+	if (fetch->file)
+		read_archive(fetch);
+	else
+		read_folder(fetch);
+}
+
+static void
+start_reading(struct fetch *fetch)
+{
+	struct kettle_error err = {0};
+	loop_timer_stop(fetch->core->setup.io, STEAL(fetch->watch));
+	/* A local error: once the work has begun, fetch->err belongs to the other thread. */
+	if (core_work(fetch->core, read_fetched, end_fetch, fetch, &err) == 0)
+		return;
+	fetch->err = err;
+	end_fetch(fetch);
+}
+
+/* ---- the download ---- */
+
+static void
+on_archive(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
+{
+	struct fetch *fetch = arg;
+	if (err->code < 0)
+		fetch->err = *err;
+	else if (answer->status == 404)
+		(void)kettle_fail(&fetch->err, KETTLE_ENOENT,
+			"There is no archive at %s: correct the repository or the branch; private ones cannot be fetched.",
+			fetch->url);
+	else if (answer->body)
+		(void)kettle_fail(&fetch->err, KETTLE_EUNAVAIL, "%s was answered with status %d instead of an archive.",
+			fetch->url, answer->status);
+	if (fetch->err.code < 0)
+		end_fetch(fetch);
+	else
+		start_reading(fetch);
+}
+
+static void
+on_watch(void *arg)
+{
+	struct fetch *fetch = arg;
+	struct core *core = fetch->core;
+	if (!core->closing && !__atomic_load_n(&core->leaving, __ATOMIC_RELAXED) && core_has_caller(core, fetch->caller))
+		return;
+	http_cancel(core->setup.http, core, fetch->request);
+	(void)kettle_fail(&fetch->err, KETTLE_ECANCELED, "The archive had not arrived when this ended.");
+	end_fetch(fetch);
+}
+
+static int
+start_download(struct fetch *fetch, struct kettle_error *err)
+{
+	struct core *core = fetch->core;
+	const struct kettle_http_request request = {
+		.size = sizeof(request),
+		.url = fetch->url,
+		.answer_file = fetch->file,
+		.max_body = TASK_ARCHIVE_MAX_PACKED,
+		.total_ms = FETCH_TOTAL_MS,
+		.max_redirects = FETCH_REDIRECTS,
+		.retries = FETCH_RETRIES,
+		.done = on_archive,
+		.arg = fetch,
+	};
+	if (!core->setup.http)
+		return kettle_fail(err, KETTLE_ECANCELED, "The engine is stopping.");
+	if (mkdir(core->links.folder, 0700) != 0 && errno != EEXIST)
+		return kettle_fail(err, KETTLE_EIO, "The folder `%s` cannot be made: %s.", core->links.folder, strerror(errno));
+	int rc = http_send(core->setup.http, core, &request, &fetch->request, err);
+	if (rc < 0)
+		return rc;
+	/* Without it the download ends by itself, within its time. */
+	(void)loop_timer_start(core->setup.io, FETCH_WATCH_MS, FETCH_WATCH_MS, on_watch, fetch, &fetch->watch, NULL);
+	return 0;
+}
+
+/* ---- the command ---- */
+
+/* What is read: an archive with its file, or a folder. */
+static int
+choose_source(struct fetch *fetch, struct kettle_error *err)
+{
+	const char *repository = member_string(fetch->args, "repository"), *branch = member_string(fetch->args, "branch");
+	const struct config *config = fetch->core->config;
+	const char *root = config ? member_string(json_object_get(config->root, "competitions"), "root") : NULL;
+	char hash[65];
+	if (repository) {
+		AUTO_FREE char *token = random_token("", hash);
+		fetch->file = xasprintf("%s/%s", fetch->core->links.folder, hash);
+		return repository_archive(repository, branch, &fetch->url, &fetch->label, err);
+	}
+	if (!member_string(fetch->args, "folder"))
+		return kettle_fail(err, KETTLE_EINVAL, "Name a repository, or a folder below `competitions.root`.");
+	if (branch)
+		return kettle_fail(err, KETTLE_EINVAL, "A folder has no branch: leave it out, or name a repository.");
+	if (!root)
+		return kettle_fail(err, KETTLE_EACCES,
+			"No folder of the engine's machine may be read: the configuration has no `competitions.root`.");
+	fetch->root = xstrdup(root);
+	return 0;
+}
+
+void
+cmd_competition_fetch(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct fetch *fetch = xcalloc(1, sizeof(*fetch));
+	*fetch = (struct fetch){.core = core,
+		.languages = core->languages,
+		.caller = actor->caller,
+		.args = json_deep_copy(args),
+		.answer = answer,
+		.arg = arg};
+	core_hold(core);
+	int rc = choose_source(fetch, &fetch->err);
+	if (rc == 0 && fetch->file)
+		rc = start_download(fetch, &fetch->err);
+	if (rc < 0)
+		end_fetch(fetch);
+	else if (!fetch->file)
+		start_reading(fetch);
+}
