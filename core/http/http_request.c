@@ -63,14 +63,14 @@ check_url(const char *url, struct kettle_error *err)
 	for (const char *at = url; *at; at++)
 		if (*at <= ' ' || *at > '~')
 			return kettle_fail(err, KETTLE_EINVAL,
-				"The URL of an HTTP request holds a blank, a control character or one outside of ASCII: write it as "
+				"The URL of an HTTP request has a space, a control character or one outside of ASCII: write it as "
 				"%%XX.");
 	size_t length = strcspn(host, "/?#");
 	if (length == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The URL of an HTTP request names no host.");
 	if (memchr(host, '@', length) || memchr(host, '\\', length))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The URL of an HTTP request holds a user or a password: send them in the header Authorization.");
+			"The URL of an HTTP request contains a user or a password: send them in the header Authorization.");
 	return 0;
 }
 
@@ -96,7 +96,7 @@ check_header(const char *line, struct kettle_error *err)
 	for (const char *at = line + length; *at; at++)
 		if ((*at > 0 && *at < ' ' && *at != '\t') || *at == 0x7f)
 			return kettle_fail(err, KETTLE_EINVAL,
-				"The header %.*s of an HTTP request holds a line break or another control character.",
+				"The header %.*s of an HTTP request contains a line break or another control character.",
 				(int)(length < 64 ? length : 64), line);
 	if (is_reserved(line))
 		return kettle_fail(err, KETTLE_EINVAL,

@@ -73,10 +73,10 @@ fail_fault(const struct transfer *transfer, const char *server)
 	switch (transfer->fault) {
 	case TRANSFER_HEADERS:
 		return kettle_fail(err, KETTLE_ETOOBIG,
-			"The answer of %s has more than %zu bytes of headers, or more than %d headers.", server,
+			"The response from %s has more than %zu bytes of headers, or more than %d headers.", server,
 			request->max_headers, HTTP_HEADERS_MAX);
 	case TRANSFER_BODY:
-		return kettle_fail(err, KETTLE_ETOOBIG, "The answer of %s is larger than %llu bytes.", server,
+		return kettle_fail(err, KETTLE_ETOOBIG, "The response from %s is larger than %llu bytes.", server,
 			(unsigned long long)transfer->limit);
 	case TRANSFER_WRITE:
 		return fail_file(transfer, request->answer_file, "written");
@@ -128,7 +128,7 @@ fail_connection(struct transfer *transfer, const char *server, CURLcode code)
 	const char *socket = transfer->request->unix_socket;
 	if (proxy && (proxy < 200 || proxy > 299))
 		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "The proxy answered %ld to the wish for a connection to %s.", proxy, server);
+			err, KETTLE_EUNAVAIL, "The proxy refused the connection to %s with status %ld.", server, proxy);
 	switch ((int)code) {
 	case CURLE_COULDNT_RESOLVE_HOST:
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The name %s cannot be resolved.", transfer->host);
@@ -140,10 +140,10 @@ fail_connection(struct transfer *transfer, const char *server, CURLcode code)
 			errno_text(transfer, "no connection"));
 	case CURLE_GOT_NOTHING:
 	case CURLE_SEND_FAIL_REWIND:
-		return kettle_fail(err, KETTLE_EUNAVAIL, "%s closed the connection without an answer.", server);
+		return kettle_fail(err, KETTLE_EUNAVAIL, "%s closed the connection without a response.", server);
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
-		return kettle_fail(err, transfer->in_body ? KETTLE_EIO : KETTLE_EUNAVAIL, "The connection to %s broke off: %s.",
+		return kettle_fail(err, transfer->in_body ? KETTLE_EIO : KETTLE_EUNAVAIL, "The connection to %s was lost: %s.",
 			server, errno_text(transfer, transfer->context->curl->easy_strerror(code)));
 	}
 	return 0;
@@ -167,15 +167,15 @@ transfer_fail(struct transfer *transfer, CURLcode code)
 	case CURLE_SSL_CONNECT_ERROR:
 		return fail_tls(transfer, server, code);
 	case CURLE_PARTIAL_FILE:
-		return kettle_fail(err, KETTLE_EIO, "The answer of %s ended before it was complete.", server);
+		return kettle_fail(err, KETTLE_EIO, "The response from %s ended before it was complete.", server);
 	case CURLE_BAD_CONTENT_ENCODING:
-		return kettle_fail(err, KETTLE_EIO, "The compressed answer of %s is damaged.", server);
+		return kettle_fail(err, KETTLE_EIO, "The compressed response from %s is damaged.", server);
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_UNSUPPORTED_PROTOCOL:
-		return kettle_fail(err, KETTLE_EIO, "The answer of %s is not HTTP.", server);
+		return kettle_fail(err, KETTLE_EIO, "The response from %s is not HTTP.", server);
 	}
 	return kettle_fail(
-		err, KETTLE_EIO, "The exchange with %s failed: %s.", server, transfer->context->curl->easy_strerror(code));
+		err, KETTLE_EIO, "The request to %s failed: %s.", server, transfer->context->curl->easy_strerror(code));
 }
 
 bool

@@ -166,7 +166,7 @@ host_credential(const struct kettle_host *table, const char *error)
 	struct core *core = host->core;
 	AUTO_FREE char *line = error ? sanitize_line(error, CREDENTIAL_ERROR_MAX) : NULL;
 	if (!error && host->refused)
-		log_write(KETTLE_LOG_INFO, host->name, "the remote side takes the credential again");
+		log_write(KETTLE_LOG_INFO, host->name, "the remote side accepts the credential again");
 	if (line && !host->refused)
 		log_write(KETTLE_LOG_ERROR, host->name, "the remote side refuses the credential: %s", line);
 	host->refused = error != NULL;

@@ -392,7 +392,7 @@ test_proxy(void **state)
 	AUTO_JSON json_t *tunnel = body_json(&log);
 	assert_int_equal(member_int(tunnel, "count"), 1);
 	assert_null(sent_header(json_object_get(tunnel, "last"), "authorization"));
-	expect_get_error(f, "https://denied.test/", KETTLE_EUNAVAIL, "The proxy answered 403");
+	expect_get_error(f, "https://denied.test/", KETTLE_EUNAVAIL, "with status 403");
 	fixture_restart(f, "http://127.0.0.1:1", ca);
 	expect_get_error(f, "http://far.test/", KETTLE_EUNAVAIL, "through http.proxy");
 }
@@ -478,7 +478,7 @@ test_sent_once(void **state)
 		AUTO_JSON json_t *after = server_saw(f, "/second");
 		assert_int_equal(member_int(after, "count"), member_int(before, "count") + 1);
 		if (i)
-			assert_non_null(strstr(o.sentence, "closed the connection without an answer"));
+			assert_non_null(strstr(o.sentence, "closed the connection without a response"));
 		else
 			assert_string_equal(o.body.data, "first");
 	}
