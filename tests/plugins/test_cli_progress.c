@@ -126,6 +126,19 @@ test_silent(void **state)
 	assert_shown(&fixture, "");
 }
 
+/* What is hidden is cleared at once: the next message goes to standard error. */
+static void
+test_hide(void **state)
+{
+	struct fixture fixture;
+	(void)state;
+	begin(&fixture, 40, false);
+	progress_queued(fixture.progress, "CPU", 0, -1, "");
+	progress_hide(fixture.progress);
+	assert_string_equal(fixture.data, "[0:00] CPU: queued, next\r\033[K");
+	assert_shown(&fixture, "[0:00] CPU: queued, next\r\033[K");
+}
+
 static void
 test_live(void **state)
 {
@@ -173,6 +186,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_hide),
 		cmocka_unit_test(test_live),
 		cmocka_unit_test(test_garbage),
 	};

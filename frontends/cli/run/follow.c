@@ -89,7 +89,8 @@ static void
 on_tick(void *arg)
 {
 	struct follow *follow = arg;
-	progress_tick(follow->progress);
+	if (!follow->leaving)
+		progress_tick(follow->progress);
 }
 
 static void

@@ -68,8 +68,10 @@ live(const struct progress *progress)
 void
 progress_hide(struct progress *progress)
 {
-	if (progress->drawn)
+	if (progress->drawn) {
 		fputs("\r\033[K", progress->term->out);
+		fflush(progress->term->out); /* what follows may go to standard error */
+	}
 	free(STEAL(progress->drawn));
 }
 
