@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion of kettle for bash: the program says what may stand in the place of the word at the cursor.
+# Completion of kettle for bash: the program lists what can complete the word at the cursor.
 _kettle()
 {
 	local word about lead='' glued='' files='' index

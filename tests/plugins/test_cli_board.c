@@ -315,7 +315,7 @@ test_limits(void **arg)
 		&state->host, "leaderboard.rate_limit", json_pack("{s:s, s:[]}", "leaderboard", "vectoradd", "limits"));
 	assert_int_equal(RUN(state, "leaderboard", "rate-limit", "vectoradd", "--remove"), 0);
 	assert_string_equal(called(state), "leaderboard.rate_limit");
-	assert_string_equal(state->out, "Leaderboard vectoradd no longer has this rate limit.\n");
+	assert_string_equal(state->out, "Leaderboard vectoradd no longer has rate limits.\n");
 }
 
 static void

@@ -489,8 +489,8 @@ test_delete(void **arg)
 	cli_host_answer(&state->host, "leaderboard.delete", json_pack("{s:s, s:i}", "name", "vectoradd", "submissions", 2));
 	/* With --force as well. */
 	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd", "--force"), 2);
-	assert_string_equal(
-		state->err, "kettle: Not deleted: there is no terminal to confirm on. Add --yes to delete `vectoradd`.\n");
+	assert_string_equal(state->err,
+		"kettle: Nothing is deleted: there is no terminal to confirm on; add --yes to delete without confirmation.\n");
 	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd", "--yes"), 0);
 	assert_string_equal(state->out, "Deleted leaderboard vectoradd and its 2 submissions.\n");
 	const char *const argv[] = {"leaderboard", "delete", "vectoradd", NULL};

@@ -52,8 +52,8 @@ confirm_delete(struct run *run)
 		return;
 	}
 	if (!run->term.ask || run->json) {
-		kettle_fail(
-			&err, KETTLE_EINVAL, "Not deleted: there is no terminal to confirm on. Add --yes to delete `%s`.", id);
+		kettle_fail(&err, KETTLE_EINVAL,
+			"Nothing is deleted: there is no terminal to confirm on; add --yes to delete without confirmation.");
 		run_fail(run, &err);
 		return;
 	}
