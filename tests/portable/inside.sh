@@ -30,7 +30,8 @@ now() { python 'import time; print(time.monotonic())'; }
 
 unpacking=$(now)
 mkdir "some where"
-tar -C "some where" -xf "$files"/kettle-*.tar.xz 2>/dev/null || python3 -W ignore -m tarfile -e "$files"/kettle-*.tar.xz "some where" || exit 1
+unpack() { tar -C "some where" -xf "$1" 2>/dev/null || python3 -W ignore -m tarfile -e "$1" "some where"; }
+unpack "$files"/kettle-*.tar.xz || exit 1
 folder=$(echo "$HOME/some where"/kettle-*)
 chmod -R a-w "$folder"
 unpacked=$(now)
@@ -73,6 +74,13 @@ plugin() {
 	gcc -std=gnu11 -shared -fPIC -fvisibility=hidden -Wl,-z,defs -o fortran.so "$files/fortran.c" -I"$folder/include" -L"$folder/lib" -lkettle-language -ljansson &&
 		kettle plugin test ./fortran.so
 }
+# outgoing WORDS: what a request says that gets no answer; libcurl is neither of this system nor in the first archive.
+outgoing() {
+	! kettle competition fetch https://127.0.0.1:1/x.zip >said.http 2>&1 && cat said.http && grep -q "$1" said.http
+}
+with_libcurl() {
+	chmod -R u+w "$folder" && unpack "$files/http.tar.xz" && outgoing "cannot be reached: Connection refused"
+}
 # level LEVEL: what the machine offers.
 level() { kettle-exec --doctor; kettle-exec --doctor --json | grep -q "^  \"level\": \"$1\""; }
 # refused LEVEL: with the configuration as it is nothing is run without the sandbox.
@@ -83,9 +91,9 @@ refused() {
 
 warm=true
 if [ "$kind" = root ]; then
-	plan=6
+	plan=8
 else
-	plan=7
+	plan=9
 fi
 echo "1..$plan"
 if [ "$kind" = chroot ]; then
@@ -103,4 +111,6 @@ check "every part is found in the folder" all_inside
 check "others are ranked, and a wrong one is not" others
 check "a board in Python runs ($([ $warm = true ] && echo warm || echo cold))" numpy_board $warm
 check "a plugin is compiled against its headers, and keeps the rules" plugin
+check "without libcurl a request says what is missing" outgoing "libcurl cannot be loaded"
+check "the second archive brings libcurl" with_libcurl
 exit $failed
