@@ -30,6 +30,7 @@
 #define FETCH_REDIRECTS 5
 #define FETCH_RETRIES 2
 #define FETCH_WATCH_MS 200
+#define FETCH_AT_ONCE 4 /* each takes up to 64 MiB packed and 128 MiB unpacked */
 
 struct fetch {
 	struct core *core;
@@ -56,6 +57,7 @@ end_fetch(void *arg)
 									  : json_pack("{s:O, s:s}", "sets", fetch->sets, "source",
 											fetch->url ? fetch->url : member_text(fetch->args, "folder"));
 	loop_timer_stop(core->setup.io, STEAL(fetch->watch));
+	core->fetches--;
 	fetch->answer(fetch->arg, &fetch->err, result);
 	json_decref(fetch->args);
 	json_decref(fetch->sets);
@@ -223,7 +225,11 @@ cmd_competition_fetch(struct core *core, const struct actor *actor, const json_t
 		.answer = answer,
 		.arg = arg};
 	core_hold(core);
-	int rc = choose_source(fetch, &fetch->err);
+	core->fetches++;
+	int rc = core->fetches <= FETCH_AT_ONCE
+				 ? choose_source(fetch, &fetch->err)
+				 : kettle_fail(&fetch->err, KETTLE_EUNAVAIL, "%d competitions are being fetched already; try again.",
+					   FETCH_AT_ONCE);
 	if (rc == 0 && fetch->file)
 		rc = start_download(fetch, &fetch->err);
 	if (rc < 0)

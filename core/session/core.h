@@ -122,9 +122,10 @@ struct core {
 		json_t *data; /* {"since", "error"}; NULL: it is not full */
 		struct kettle_timer *timer;
 		bool trying;
-	} storage;      /* a server's disk, see storage_watch.c */
-	unsigned works; /* core_work under way, and what core_hold counts */
-	unsigned plots; /* being drawn */
+	} storage;        /* a server's disk, see storage_watch.c */
+	unsigned works;   /* core_work under way, and what core_hold counts */
+	unsigned plots;   /* being drawn */
+	unsigned fetches; /* of competition.fetch, under way */
 	/* core_attach, for the files below attach.c. */
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */

@@ -241,12 +241,16 @@ test_ends(void **state)
 	cores_close(1);
 	until(http_left(http) == 0);
 	answer_clear(&answer);
-	cores_ask(0, "owner", "competition.fetch", of("silent"), &answer);
-	until(http_left(http) == 1);
+	struct answer answers[4] = {{0}};
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
+		cores_ask(0, "owner", "competition.fetch", of("silent"), &answers[i]);
+	until(http_left(http) == ARRAY_SIZE(answers));
+	refused(of("silent"), KETTLE_EUNAVAIL, "try again");
 	cores_close(0);
-	assert_int_equal(answer.count, 1);
-	assert_int_equal(answer.err.code, KETTLE_ECANCELED);
-	answer_clear(&answer);
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		assert_int_equal(answers[i].count, 1);
+		assert_int_equal(answers[i].err.code, KETTLE_ECANCELED);
+	}
 }
 
 static void
