@@ -314,7 +314,9 @@ call_route(struct call *call)
 	} else if (core->setup.peeks) {
 		peek(call);
 	} else if (core->role == CORE_DETACHED && call->command->served && !is_served(core)) {
-		call_fail(call, KETTLE_EUNAVAIL, "No `kettle serve` is running on the database %s.", core->setup.database);
+		call_fail(call, KETTLE_EUNAVAIL,
+			"No `kettle serve` is running on the database %s: start it, or name another database.",
+			core->setup.database);
 	} else if (core->role == CORE_DETACHED && is_missing(call)) {
 		call_fail(call, KETTLE_ENOENT,
 			"There is no database %s, and %s does not create one: correct the path, or write to it first.",

@@ -57,7 +57,7 @@ competition_render(struct run *run, const json_t *result)
 {
 	static const char *const lists[][2] = {{"created", "created"}, {"updated", "changed"}, {"unchanged", "unchanged"},
 		{"skipped", "skipped"}, {"errors", "wrong"}};
-	const char *between = member_true(result, "dry_run") ? "Dry run: nothing was changed. It would be: " : "";
+	const char *between = member_true(result, "dry_run") ? "Dry run: nothing was changed; without --dry-run: " : "";
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		size_t count = json_array_size(json_object_get(result, lists[i][0]));
 		if (count == 0)

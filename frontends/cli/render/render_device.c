@@ -124,7 +124,7 @@ render_device_list(struct run *run, const json_t *result)
 	size_t i, j;
 	json_t *device, *row, *gpu, *warm;
 	if (json_array_size(rows) == 0)
-		fputs("There is no device.\n", term->out);
+		fputs("There are no devices.\n", term->out);
 	else
 		TABLE_PRINT(term, columns, rows, 0);
 	if (member_true(json_array_get(result, 0), "paused"))
