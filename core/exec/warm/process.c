@@ -361,9 +361,12 @@ is_refused(struct warm_process *process)
 	char byte;
 	if (process->state != STARTING || process->report_fd < 0 || read(process->report_fd, &byte, 1) != 1)
 		return false;
-	warm_tell_once(process->pool, process->key,
-		"An interpreter imports with the rights of kettle-exec: this machine lets no ordinary user make namespaces, or "
-		"the interpreter or its PYTHONPATH is below a folder that is closed to others.");
+	AUTO_FREE char *text =
+		xasprintf("`%s` imports with the rights of kettle-exec: either this machine lets no ordinary user make "
+				  "namespaces, or others "
+				  "may not enter a folder of the interpreter or of its PYTHONPATH, which `chmod o+rx` permits.",
+			process->order.path);
+	warm_tell_once(process->pool, process->key, text);
 	strings_add(&process->pool->entitled, process->key);
 	warm_end(process, ENDING);
 	warm_tell(process, NULL, true);
