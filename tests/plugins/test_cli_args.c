@@ -148,6 +148,8 @@ test_find(void **state)
 	assert_string_equal(err.message, "There is no command `submission shwo`; did you mean `submission show`?");
 	assert_int_equal(args_find(*state, 1, WORDS("srve"), &command, &words, &err), KETTLE_EINVAL);
 	assert_string_equal(err.message, "There is no command `srve`; did you mean `serve`?");
+	assert_int_equal(args_find(*state, 2, WORDS("serve", "x"), &command, &words, &err), KETTLE_EINVAL);
+	assert_string_equal(err.message, "`kettle serve` takes no further arguments, but got `x`.");
 	/* A command that only one group has is found without its group. */
 	assert_int_equal(args_find(*state, 1, WORDS("create"), &command, &words, &err), KETTLE_EINVAL);
 	assert_string_equal(err.message, "There is no command `create`; did you mean `leaderboard create`?");

@@ -252,6 +252,8 @@ args_find(const json_t *table, int argc, const char *const *argv, const json_t *
 			*ret_words = words + 1;
 			return 0;
 		}
+		if (!group && argc > 1 && strcmp(argv[0], "serve") == 0) /* main takes it only alone */
+			return kettle_fail(err, KETTLE_EINVAL, "`kettle serve` takes no further arguments, but got `%s`.", argv[1]);
 		if (!group)
 			return no_command(table, words, argv, err);
 		words++;
