@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "judge/unit_facts.h"
+#include "loop/loop_services.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,94 @@ local_job_describe(const struct core *core, const json_t *task, json_t *unit, vo
 	}
 }
 
+/* ---- the time of a job ---- */
+
+uint64_t local_job_slack_ms = LOCAL_JOB_SLACK_MS, local_job_cancel_ms = LOCAL_JOB_CANCEL_MS;
+
+/* Stands between a job and its caller. It goes with the job's completion. */
+struct job_limit {
+	struct core *core;
+	const struct runner *runner;
+	struct inflight_job *job;
+	uint64_t total_ms;
+	struct kettle_timer *timer; /* NULL: the job waits on the remote side */
+	bool cancelled;
+	void (*event)(struct inflight_job *job, const json_t *event);
+	void (*done)(struct inflight_job *job, const struct completion *completion);
+};
+
+/* The caller has the job to itself again. */
+static void
+limit_free(struct job_limit *limit)
+{
+	loop_timer_stop(limit->core->setup.io, limit->timer);
+	limit->job->event = limit->event;
+	limit->job->done = limit->done;
+	limit->job->limit = NULL;
+	free(limit);
+}
+
+static void
+limited_done(struct inflight_job *job, const struct completion *completion)
+{
+	limit_free(job->limit);
+	job->done(job, completion);
+}
+
+static void
+job_overdue(void *arg)
+{
+	struct job_limit *limit = arg;
+	struct core *core = limit->core;
+	struct inflight_job *job = limit->job;
+	limit->timer = NULL;
+	if (!limit->cancelled) {
+		limit->cancelled = true;
+		log_write(KETTLE_LOG_WARNING, limit->runner->name, "job %s exceeded its limit of %.3g s and is cancelled.",
+			job->ref, (double)limit->total_ms / 1000);
+		(void)loop_timer_start(core->setup.io, local_job_cancel_ms, 0, job_overdue, limit, &limit->timer, NULL);
+		/* It may complete the job. */
+		limit->runner->ops->cancel(limit->runner->self, job->ref);
+		return;
+	}
+	const struct completion lost = {.status = COMPLETION_LOST,
+		.error = "The runner has neither completed the job within its time nor cancelled it."};
+	inflight_remove(&core->inflight, job);
+	limited_done(job, &lost);
+}
+
+static void
+limit_begin(struct job_limit *limit)
+{
+	loop_timer_stop(limit->core->setup.io, STEAL(limit->timer));
+	(void)loop_timer_start(limit->core->setup.io, limit->total_ms, 0, job_overdue, limit, &limit->timer, NULL);
+}
+
+/* As the engine counts (runner.h): no clock runs while the job queues on a remote side. */
+static void
+limited_event(struct inflight_job *job, const json_t *event)
+{
+	struct job_limit *limit = job->limit;
+	if (!limit->cancelled && member_is(event, "event", "waiting"))
+		loop_timer_stop(limit->core->setup.io, STEAL(limit->timer));
+	else if (!limit->cancelled && !limit->timer)
+		limit_begin(limit);
+	limit->event(job, event);
+}
+
+static void
+limit_job(struct core *core, const struct runner *runner, struct inflight_job *job, const struct plan *plan)
+{
+	struct job_limit *limit = xmalloc(sizeof(*limit));
+	*limit = (struct job_limit){.core = core, .runner = runner, .job = job, .event = job->event, .done = job->done};
+	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
+	limit->total_ms = (uint64_t)((plan_wall_s(plan, false) + 2 * plan_wall_s(plan, true)) * 1000) + local_job_slack_ms;
+	job->limit = limit;
+	job->event = limited_event;
+	job->done = limited_done;
+	limit_begin(limit);
+}
+
 /* Nothing outlives this process that could be recovered. */
 static void
 drop_handle(struct inflight_job *job, const char *handle, kettle_answer answer, void *arg)
@@ -131,10 +220,12 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 	(void)snprintf(name, sizeof(name), "kettle-%08x-%s", bits, ref);
 	struct kettle_job request = {
 		.size = sizeof(request), .ref = ref, .device = member_text(unit, "name"), .unit = held_unit, .name = name};
+	limit_job(core, runner, job, plan);
 	int rc = runner->ops->submit(runner->self, &request, held_plan, err);
 	if (rc >= 0 || inflight_find(&core->inflight, ref) != job)
 		return 0;
 	inflight_remove(&core->inflight, job);
+	limit_free(job->limit);
 	return rc;
 }
 

@@ -18,9 +18,13 @@ extern uint64_t local_job_describe_ms; /* LOCAL_JOB_DESCRIBE_MS, except in tests
  * local_job_describe_ms, is planned as it is configured.
  */
 void local_job_describe(const struct core *core, const json_t *task, json_t *unit, void (*then)(void *arg), void *arg);
+#define LOCAL_JOB_SLACK_MS 120000                        /* beside the wall limits of the steps */
+#define LOCAL_JOB_CANCEL_MS 30000                        /* what a runner has to complete a cancelled job */
+extern uint64_t local_job_slack_ms, local_job_cancel_ms; /* those, except in tests */
 /*
  * Gives the plan to the unit's runner. Of job, `event` and `done` are set by the caller, the rest here; its reference
- * begins with `kind`, which is also the owner of what it leaves in caches. The runner may complete the job before this
+ * begins with `kind`, which is also the owner of what it leaves in caches. A job that exceeds the sum of its steps' limits is
+ * cancelled, and lost where the runner does not complete it then. The runner may complete the job before this
  * returns. A negative code: `done` was not called, and will not be. EINVAL: the runner is not loaded.
  */
 int local_job_start(struct core *core, struct inflight_job *job, const char *kind, json_t *unit,

@@ -32,12 +32,7 @@ enter_unit(struct engine_job *job, struct unit *unit)
 static uint64_t
 budget_ms(const struct engine_job *job, bool running)
 {
-	double seconds = 0;
-	for (size_t i = 0; i < job->plan->count; i++) {
-		const struct plan_step *step = &job->plan->steps[i];
-		if (step->run == running)
-			seconds += step->wall_s > 0 ? step->wall_s : ENGINE_WALL_S;
-	}
+	double seconds = plan_wall_s(job->plan, running);
 	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
 	if (running && job->unit && json_array_size(job->unit->gpus) > 0)
 		seconds *= 2;

@@ -13,8 +13,6 @@
 
 /* Time a runner gets, beyond the limits of the steps, to build, transfer and answer. */
 #define ENGINE_SLACK_MS 120000
-/* What a step without a limit of its own counts for. */
-#define ENGINE_WALL_S 180
 /* Time a cancelled job gets to complete before its unit is disabled. */
 #define ENGINE_CANCEL_MS 30000
 /* Time a runner gets to say what a unit's machine is. */

@@ -18,6 +18,7 @@ struct inflight_job {
 	void (*handle)(struct inflight_job *job, const char *handle, kettle_answer answer, void *arg);
 	/* The completion; the job is no longer registered when this is called. Borrowed. */
 	void (*done)(struct inflight_job *job, const struct completion *completion);
+	void *limit; /* of local_job.c */
 };
 
 /* The registry; zero-initialise. Every job in it is the owner's. */

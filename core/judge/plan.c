@@ -73,6 +73,16 @@ plan_free(struct plan *plan)
 	free(plan);
 }
 
+double
+plan_wall_s(const struct plan *plan, bool running)
+{
+	double seconds = 0;
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->steps[i].run == running)
+			seconds += plan->steps[i].wall_s > 0 ? plan->steps[i].wall_s : PLAN_WALL_S;
+	return seconds;
+}
+
 bool
 plan_is_secret(const struct plan *plan, const char *id)
 {

@@ -47,6 +47,9 @@ cleanup_plan(struct plan **plan)
 	plan_free(*plan);
 }
 #define AUTO_PLAN __attribute__((cleanup(cleanup_plan)))
+#define PLAN_WALL_S 180 /* of a step that states no wall limit */
+/* The seconds that all run steps may take, or all others: the sum of their wall limits. [any] */
+double plan_wall_s(const struct plan *plan, bool running);
 /* Whether nothing of the step of this id may be shown; true for a step that the plan does not have. [any] */
 bool plan_is_secret(const struct plan *plan, const char *id);
 /*

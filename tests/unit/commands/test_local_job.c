@@ -16,7 +16,10 @@ static struct {
 	void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
 	void *arg;
 	char name[100];
-	bool hashed;
+	bool hashed, accepts;
+	int cancelled, events;
+	enum completion_status status;
+	char error[200];
 } seen;
 
 static int
@@ -35,10 +38,17 @@ submit(void *self, const struct kettle_job *job, const json_t *plan, struct kett
 	(void)self, (void)plan;
 	(void)snprintf(seen.name, sizeof(seen.name), "%s", job->name ? job->name : "none");
 	seen.hashed = job->plan_hash != NULL;
-	return kettle_fail(err, KETTLE_EUNAVAIL, "It takes no job.");
+	return seen.accepts ? 0 : kettle_fail(err, KETTLE_EUNAVAIL, "It takes no job.");
 }
 
-static const struct kettle_runner ops = {.size = sizeof(ops), .describe = describe, .submit = submit};
+static void
+cancel(void *self, const char *ref)
+{
+	(void)self, (void)ref;
+	seen.cancelled++;
+}
+
+static const struct kettle_runner ops = {.size = sizeof(ops), .describe = describe, .submit = submit, .cancel = cancel};
 static struct runner runner = {"keep", &ops, NULL};
 
 static int
@@ -54,6 +64,8 @@ static int
 teardown(void **state)
 {
 	local_job_describe_ms = LOCAL_JOB_DESCRIBE_MS;
+	local_job_slack_ms = LOCAL_JOB_SLACK_MS;
+	local_job_cancel_ms = LOCAL_JOB_CANCEL_MS;
 	return cores_teardown(state);
 }
 
@@ -104,10 +116,65 @@ test_name(void **state)
 	json_decref(plan.json);
 }
 
+static void
+on_event(struct inflight_job *job, const json_t *event)
+{
+	(void)job, (void)event;
+	seen.events++;
+}
+
+static void
+on_done(struct inflight_job *job, const struct completion *completion)
+{
+	(void)job;
+	seen.status = completion->status;
+	(void)snprintf(seen.error, sizeof(seen.error), "%s", completion->error ? completion->error : "none");
+}
+
+/* A runner that keeps a job for ever does not keep the command. */
+static void
+test_overdue(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *unit = local_job_unit(cores.core[0], NULL), *waiting = json_pack("{s:s}", "event", "waiting"),
+					 *started = json_pack("{s:s}", "event", "started");
+	const struct plan plan = {.json = json_pack("{s:i, s:[]}", "version", 1, "steps")};
+	struct inflight_job job = {.event = on_event, .done = on_done};
+	seen.accepts = true;
+	local_job_slack_ms = local_job_cancel_ms = 1;
+	assert_int_equal(local_job_start(cores.core[0], &job, "run", unit, &plan, &err), 0);
+	/* Nothing counts while it queues far away. */
+	job.event(&job, waiting);
+	for (int i = 0; i < 5; i++)
+		cores_turn();
+	assert_int_equal(seen.cancelled, 0);
+	job.event(&job, started);
+	until(*seen.error);
+	assert_int_equal(seen.cancelled, 1);
+	assert_int_equal(seen.events, 2);
+	assert_int_equal(seen.status, COMPLETION_LOST);
+	assert_non_null(strstr(seen.error, "neither completed the job within its time nor cancelled it"));
+	assert_null(inflight_find(&cores.core[0]->inflight, job.ref));
+	/* The caller's own again. */
+	assert_ptr_equal(job.done, on_done);
+	assert_ptr_equal(job.event, on_event);
+	/* In its time it ends as it does. */
+	local_job_slack_ms = 60000;
+	seen.error[0] = '\0';
+	assert_int_equal(local_job_start(cores.core[0], &job, "run", unit, &plan, &err), 0);
+	const struct completion done = {.status = COMPLETION_CANCELLED};
+	inflight_remove(&cores.core[0]->inflight, &job);
+	job.done(&job, &done);
+	assert_string_equal(seen.error, "none");
+	assert_int_equal(seen.cancelled, 1);
+	json_decref(plan.json);
+}
+
 int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(test_describe), TEST(test_name)};
+	const struct CMUnitTest tests[] = {TEST(test_describe), TEST(test_name), TEST(test_overdue)};
 	return cmocka_run_group_tests_name("local_job", tests, NULL, NULL);
 }
