@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joining users: by a short-lived code that one shows and the other types, or by an admin. */
+/* Merging users: by a short-lived code that one shows and the other types, or by an admin. */
 #include <config.h>
 
 #include "commands/handlers.h"

@@ -135,7 +135,7 @@ inquiry_begin(struct core *core, const struct actor *actor, json_t *(*conclude)(
 	return inquiry;
 }
 
-/* For what a runner is asked now; the place is one of inquiry->places, and is stolen. */
+/* A request to a runner; its place is one of inquiry->places, and is stolen. */
 static struct inquiry_request *
 inquiry_request(struct inquiry *inquiry, json_t *place_take)
 {

@@ -300,7 +300,7 @@ void unit_health_tick(struct engine *engine);
 /*
  * Asks for the facts of a unit that are not known yet, or not of all its GPUs. True: done comes, perhaps already; the unit must
  * stay. late: a sentence, where the machine did not answer in time; NULL: go on. A unit of another model than its device's is
- * disabled then. The other units of the device are asked once, too; no job waits for them.
+ * disabled then. The other units of the device are described once, too; no job waits for them.
  */
 bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);

@@ -58,7 +58,7 @@
  * user.banned            u     {"reason", "cancelled": [submission]}
  * user.unbanned          u     none
  * user.role              u     {"role", "was"}
- * user.code              u     {"expires"}: a code was made that joins this user into the one who types it
+ * user.code              u     {"expires"}: a code was made that merges this user into the one who types it
  * user.deleted           a     none: who they were is removed; the user's name is the new one
  * user.token             u     {"name", "expires": time or null}: a token was made
  * user.login             u     {"name"}: what has logged in as the user

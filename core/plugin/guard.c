@@ -162,7 +162,7 @@ guard_detach(void *self, const char *ref)
 }
 
 /* An answer that comes later. */
-struct asked {
+struct pending {
 	const struct guard *guard;
 	const char *operation;
 	void (*answered)(void *arg, const struct kettle_error *err, json_t *result);
@@ -170,35 +170,35 @@ struct asked {
 	void *arg;
 };
 
-static struct asked *
-asked_new(const struct guard *guard, const char *operation,
+static struct pending *
+pending_new(const struct guard *guard, const char *operation,
 	void (*answered)(void *arg, const struct kettle_error *err, json_t *result), void *arg)
 {
-	struct asked *asked = xmalloc(sizeof(*asked));
-	*asked = (struct asked){.guard = guard, .operation = operation, .answered = answered, .arg = arg};
-	return asked;
+	struct pending *pending = xmalloc(sizeof(*pending));
+	*pending = (struct pending){.guard = guard, .operation = operation, .answered = answered, .arg = arg};
+	return pending;
 }
 
-/* Without an answer that comes later. */
+/* Frees it if the operation has failed: then no answer comes. */
 static int
-asked_begun(struct asked *asked, int rc)
+pending_begun(struct pending *pending, int rc)
 {
 	if (rc < 0)
-		free(asked);
+		free(pending);
 	return rc;
 }
 
 static void
 on_guard_answered(void *arg, const struct kettle_error *err, json_t *result)
 {
-	struct asked *asked = arg;
+	struct pending *pending = arg;
 	struct kettle_error mended;
 	if (err && err->code) {
-		(void)guard_fail(asked->guard, asked->operation, 0, err->code, err, &mended);
+		(void)guard_fail(pending->guard, pending->operation, 0, err->code, err, &mended);
 		err = &mended;
 	}
-	asked->answered(asked->arg, err, result);
-	free(asked);
+	pending->answered(pending->arg, err, result);
+	free(pending);
 }
 
 static int
@@ -206,9 +206,9 @@ guard_describe(void *self, const json_t *unit, void (*done)(void *arg, const str
 	void *arg, struct kettle_error *err)
 {
 	BEGIN;
-	struct asked *asked = asked_new(guard, "`describe`", done, arg);
-	return asked_begun(
-		asked, ANSWER("describe", guard->inner->runner->describe(guard->self, unit, on_guard_answered, asked, &why)));
+	struct pending *pending = pending_new(guard, "`describe`", done, arg);
+	return pending_begun(pending,
+		ANSWER("describe", guard->inner->runner->describe(guard->self, unit, on_guard_answered, pending, &why)));
 }
 
 static int
@@ -224,14 +224,14 @@ guard_same_machine(void *self, const json_t *unit, const json_t *other)
 static void
 on_guard_alive(void *arg, const struct kettle_error *err)
 {
-	struct asked *asked = arg;
+	struct pending *pending = arg;
 	struct kettle_error mended;
 	if (err && err->code) {
-		(void)guard_fail(asked->guard, asked->operation, 0, err->code, err, &mended);
+		(void)guard_fail(pending->guard, pending->operation, 0, err->code, err, &mended);
 		err = &mended;
 	}
-	asked->alive(asked->arg, err);
-	free(asked);
+	pending->alive(pending->arg, err);
+	free(pending);
 }
 
 static int
@@ -239,10 +239,10 @@ guard_heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const st
 	struct kettle_error *err)
 {
 	BEGIN;
-	struct asked *asked = asked_new(guard, "`heartbeat`", NULL, arg);
-	asked->alive = done;
-	return asked_begun(
-		asked, ANSWER("heartbeat", guard->inner->runner->heartbeat(guard->self, unit, on_guard_alive, asked, &why)));
+	struct pending *pending = pending_new(guard, "`heartbeat`", NULL, arg);
+	pending->alive = done;
+	return pending_begun(pending,
+		ANSWER("heartbeat", guard->inner->runner->heartbeat(guard->self, unit, on_guard_alive, pending, &why)));
 }
 
 static int
@@ -257,9 +257,9 @@ guard_doctor(void *self, const json_t *unit, void (*done)(void *arg, const struc
 	void *arg, struct kettle_error *err)
 {
 	BEGIN;
-	struct asked *asked = asked_new(guard, "`doctor`", done, arg);
-	return asked_begun(
-		asked, ANSWER("doctor", guard->inner->runner->doctor(guard->self, unit, on_guard_answered, asked, &why)));
+	struct pending *pending = pending_new(guard, "`doctor`", done, arg);
+	return pending_begun(
+		pending, ANSWER("doctor", guard->inner->runner->doctor(guard->self, unit, on_guard_answered, pending, &why)));
 }
 
 static int
@@ -267,9 +267,9 @@ guard_init_remote(void *self, const json_t *args,
 	void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg, struct kettle_error *err)
 {
 	BEGIN;
-	struct asked *asked = asked_new(guard, "`init`", done, arg);
-	return asked_begun(
-		asked, ANSWER("init", guard->inner->runner->init(guard->self, args, on_guard_answered, asked, &why)));
+	struct pending *pending = pending_new(guard, "`init`", done, arg);
+	return pending_begun(
+		pending, ANSWER("init", guard->inner->runner->init(guard->self, args, on_guard_answered, pending, &why)));
 }
 
 static int
@@ -277,9 +277,9 @@ guard_status(void *self, void (*done)(void *arg, const struct kettle_error *err,
 	struct kettle_error *err)
 {
 	BEGIN;
-	struct asked *asked = asked_new(guard, "`status`", done, arg);
-	return asked_begun(
-		asked, ANSWER("status", guard->inner->runner->status(guard->self, on_guard_answered, asked, &why)));
+	struct pending *pending = pending_new(guard, "`status`", done, arg);
+	return pending_begun(
+		pending, ANSWER("status", guard->inner->runner->status(guard->self, on_guard_answered, pending, &why)));
 }
 
 /* ---- frontends ---- */
