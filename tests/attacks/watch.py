@@ -110,11 +110,12 @@ def memory_of_others():
 
 
 def mounts():
-    """Of an ordinary user nothing can mount anything where others see it."""
+    """Mounts by number and device, with their lines: the path in a line changes when a folder above it gets another name. Of an
+    ordinary user nothing can mount anything where others see it."""
     if not APART:
-        return set()
+        return {}
     with open("/proc/self/mountinfo") as file:
-        return {line.split(" ", 2)[2] for line in file}
+        return {(line.split(" ")[0], line.split(" ")[2]): line for line in file}
 
 
 def system_v(keys):
@@ -268,10 +269,11 @@ class Watch:
         if self.bait.canary_state() != self.bait.canary_is:
             found.append(f"the canary has changed: {self.bait.canary_state()}")
         found += [f"the {name} socket was reached" for name in self.bait.reached()]
-        for what, now in (("mounts", mounts()), ("IPC objects", system_v(self.bait.keys))):
-            more = now - self.before[what]
+        new_mounts = [line for key, line in mounts().items() if key not in self.before["mounts"]]
+        new_objects = sorted(system_v(self.bait.keys) - self.before["IPC objects"])
+        for what, more in (("mounts", new_mounts), ("IPC objects", new_objects)):
             if more:
-                found.append(f"{what} are left: {sorted(more)[:3]}")
+                found.append(f"{what} are left: {more[:3]}")
         groups = cgroups.left(self.bait.owners())
         if groups:
             found.append(f"cgroups are left: {groups[:3]}")

@@ -20,7 +20,8 @@ if [ ! -d "$root" ]; then
 	echo "# a root of Debian $release, made once ($root)" >&2
 	mkdir -p "$dir"
 	rm -rf "$root.new"
-	debootstrap --variant=minbase --include=python3,python3-numpy,g++ "$release" "$root.new" "$mirror" >"$dir/debootstrap.log" 2>&1 ||
+	# In mounts of its own: what it mounts is seen by nothing else, and gone with it.
+	unshare --mount debootstrap --variant=minbase --include=python3,python3-numpy,g++ "$release" "$root.new" "$mirror" >"$dir/debootstrap.log" 2>&1 ||
 		{ tail -n 20 "$dir/debootstrap.log" >&2; fail "debootstrap failed"; }
 	chroot "$root.new" useradd --home-dir /home/guest guest
 	rm -rf "$root.new"/var/cache/apt/archives/*.deb "$root.new"/var/lib/apt/lists/*
