@@ -26,7 +26,8 @@
 #define FILE_NAME_MAX 120 /* bytes: a file system's names are limited in bytes */
 
 /* A submission that is being checked. */
-#define SUBMIT_NOTE_MAX 500 /* characters */
+#define SUBMIT_NOTE_MAX 500    /* characters */
+#define SUBMIT_REQUEST_MAX 100 /* bytes */
 
 struct submit_request {
 	struct db *db;
@@ -44,8 +45,9 @@ struct submit_request {
 	json_t *of_board; /* all devices of the board */
 	json_t *devices;  /* those it goes to */
 	json_t *jobs;
-	char *note;      /* NULL: none */
-	json_t *capture; /* of a profile; NULL: none */
+	char *note;          /* NULL: none */
+	const char *request; /* the caller's identifier; NULL: none */
+	json_t *capture;     /* of a profile; NULL: none */
 	int64_t id;
 	bool practice; /* the board is not open yet, or its deadline has passed */
 };
@@ -349,6 +351,15 @@ check_deadline(struct submit_request *submit, struct kettle_error *err)
 }
 
 static int
+read_request(struct submit_request *submit, struct kettle_error *err)
+{
+	submit->request = member_string(submit->args, "request");
+	return !submit->request || (*submit->request && strlen(submit->request) <= SUBMIT_REQUEST_MAX)
+			   ? 0
+			   : kettle_fail(err, KETTLE_EINVAL, "`request` has 1 to %d bytes.", SUBMIT_REQUEST_MAX);
+}
+
+static int
 check_all(struct submit_request *submit, struct kettle_error *err)
 {
 	read_submit_file(submit);
@@ -402,16 +413,16 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 	if (rc == 0)
 		rc = db_exec(db, err,
 			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at, practice, note, "
-			"capture) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"iiissiiisj", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
-			code_blob, db->now_ms, (int64_t)submit->practice, submit->note, submit->capture);
+			"capture, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			"iiissiiisjs", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
+			code_blob, db->now_ms, (int64_t)submit->practice, submit->note, submit->capture, submit->request);
 	submit->id = db_last_id(db);
 	if (rc == 0)
 		rc = add_jobs(submit, err);
 	if (rc < 0)
 		return rc;
-	AUTO_JSON json_t *data =
-		json_pack("{s:s, s:s, s:O}", "mode", submit->mode, "file_name", submit->file_name, "jobs", submit->jobs);
+	AUTO_JSON json_t *data = json_pack("{s:s, s:s, s:O, s:s*}", "mode", submit->mode, "file_name", submit->file_name,
+		"jobs", submit->jobs, "request", submit->request);
 	return db_event(db, "submission.accepted", 'u', submit->board.id, submit->id, submit->actor->user, data, err);
 }
 
@@ -419,6 +430,36 @@ void
 add_submit_stays(const struct core *core, json_t *result)
 {
 	(void)json_object_set_new(result, "stays", json_boolean(core->setup.stays));
+}
+
+/* The answer that the same request was given before; *ret_result stays NULL where there was none. */
+static int
+answer_again(const struct submit_request *submit, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_JSON json_t *found = NULL, *jobs = NULL, *devices = json_array();
+	int rc = db_array(submit->db, &found, err,
+		"SELECT s.id, l.name AS leaderboard, s.mode, s.practice AS practice_bool, coalesce((SELECT seq FROM events "
+		"WHERE "
+		"submission = s.id AND kind = 'submission.accepted'), (SELECT max(seq) FROM events)) AS seq FROM submissions s "
+		"JOIN leaderboards l ON l.id = s.leaderboard WHERE s.user = ? AND s.request = ?",
+		"is", submit->actor->user, submit->request);
+	json_t *answer = json_array_get(found, 0), *job;
+	if (rc < 0 || !answer)
+		return rc;
+	rc = db_array(submit->db, &jobs, err,
+		"SELECT id AS job, device FROM jobs WHERE submission = ? AND superseded >= 0 ORDER BY id", "i",
+		(int64_t)member_int(answer, "id"));
+	if (rc < 0)
+		return rc;
+	size_t i;
+	json_array_foreach(jobs, i, job)
+		(void)json_array_append(devices, json_object_get(job, "device"));
+	json_object_set(answer, "jobs", jobs);
+	json_object_set(answer, "devices", devices);
+	if (!member_true(answer, "practice"))
+		(void)json_object_del(answer, "practice");
+	*ret_result = json_incref(answer);
+	return 0;
 }
 
 int
@@ -433,9 +474,17 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 		/* KernelBot's word for it. */
 		.mode = strcmp(mode, "leaderboard") == 0 ? "ranked" : mode,
 	};
+	json_t *again = NULL;
 	int rc = read_note(&submit, err);
 	if (rc == 0)
-		rc = check_all(&submit, err);
+		rc = read_request(&submit, err);
+	if (rc == 0 && submit.request)
+		rc = answer_again(&submit, &again, err);
+	if (again)
+		*ret_result = again;
+	if (rc < 0 || again)
+		return rc;
+	rc = check_all(&submit, err);
 	if (rc == 0)
 		rc = submit_store(&submit, err);
 	if (rc < 0)

@@ -87,6 +87,36 @@ test_content_is_stored_once(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM blobs") - before, 1);
 }
 
+static json_t *
+requested(const char *request, const char *mode)
+{
+	json_t *made = args("both", NULL, "k.cpp", "//!POPCORN gpus cpu h100\n");
+	(void)json_object_set_new(made, "request", json_string(request));
+	(void)json_object_set_new(made, "mode", json_string(mode));
+	return made;
+}
+
+/* The same request of a user is the same submission, whatever else it says. */
+static void
+test_request(void **state)
+{
+	(void)state;
+	char longer[102] = "";
+	memset(longer, 'r', sizeof(longer) - 1);
+	AUTO_JSON json_t *first = json_deep_copy(commands_must(&c, "alice", "submit", requested("discord:1", "test")));
+	assert_string_equal(commands_text(fixture_event(&c.f, "submission.accepted"), "data.request"), "discord:1");
+	const json_t *again = commands_must(&c, "alice", "submit", requested("discord:1", "ranked"));
+	assert_true(json_equal(again, first));
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM events WHERE kind = 'submission.accepted'"), 1);
+	again = commands_must(&c, "alice", "submit", requested("discord:2", "test"));
+	assert_int_not_equal(commands_number(again, "id"), commands_number(first, "id"));
+	again = commands_must(&c, "bob", "submit", requested("discord:1", "test"));
+	assert_int_not_equal(commands_number(again, "id"), commands_number(first, "id"));
+	refused(requested("", "test"), KETTLE_EINVAL, "`request` has 1 to 100 bytes.");
+	refused(requested(longer, "test"), KETTLE_EINVAL, "`request` has 1 to 100 bytes.");
+}
+
 static void
 test_names(void **state)
 {
@@ -268,6 +298,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_content_is_stored_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_request, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_header, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_device_not_configured, setup, teardown),
