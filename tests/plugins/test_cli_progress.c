@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/run/run_internal.h"
+#include "common/progress.h"
 
 struct fixture {
 	char *data;

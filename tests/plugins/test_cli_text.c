@@ -13,12 +13,12 @@
 
 #include "base/cleanup.h"
 #include "cli/actions/actions.h"
-#include "cli/text/condense.h"
-#include "cli/text/format.h"
-#include "cli/text/source_path.h"
-#include "cli/text/table.h"
-#include "cli/text/template.h"
-#include "cli/text/term.h"
+#include "common/condense.h"
+#include "common/format.h"
+#include "common/source_path.h"
+#include "common/table.h"
+#include "common/template.h"
+#include "common/term.h"
 
 static void
 assert_cleaned(const char *text, size_t max, const char *expected)

@@ -23,7 +23,7 @@
 #include "base/io.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "cli/text/template.h"
+#include "common/template.h"
 
 const struct args_option artifacts_options[] = {
 	{"output", 'o', "DIR", "the folder to write the files to; default: submission-ID"},

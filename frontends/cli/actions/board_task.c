@@ -10,8 +10,8 @@
 #include "base/contents.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "cli/text/table.h"
-#include "cli/text/template.h"
+#include "common/table.h"
+#include "common/template.h"
 
 #define INDENT 4 /* of the lines below a step, columns */
 

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "cli/text/template.h"
+#include "common/template.h"
 
 const struct args_option competition_options[] = {
 	{"set", 0, "NAME", "only the set with this name or file name"},

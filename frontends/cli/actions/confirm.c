@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "cli/actions/actions.h"
-#include "cli/text/template.h"
+#include "common/template.h"
 
 static void
 on_typed(struct run *run, const char *typed, size_t size)

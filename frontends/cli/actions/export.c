@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "cli/text/template.h"
+#include "common/template.h"
 
 const struct args_option export_options[] = {
 	{"output", 'o', "FILE", "write the lines to this file, which is replaced if it exists"},

@@ -12,7 +12,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "cli/run/follow.h"
-#include "cli/text/template.h"
+#include "common/template.h"
 
 const struct args_option task_pack_options[] = {
 	{"output", 'o', "FILE", "the zip to write, which must not exist; default: NAME.zip in the current folder"},

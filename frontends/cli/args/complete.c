@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "cli/args/help.h"
-#include "cli/text/term.h"
+#include "common/term.h"
 
 #define ABOUT_WIDTH 60 /* columns of what a value is */
 

@@ -4,7 +4,7 @@
 #define KETTLE_CLI_ARGS_HELP_H
 
 #include "cli/args/args.h"
-#include "cli/text/term.h"
+#include "common/term.h"
 
 /* Commands that are not in the table, until a NULL usage. */
 struct help_own {

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "cli/text/table.h"
+#include "common/table.h"
 
 /* The statistics of one device: the members "NAME.DEVICE". */
 static json_t *

@@ -11,7 +11,7 @@
 #include "base/csv.h"
 #include "base/json_access.h"
 #include "base/text.h"
-#include "cli/text/template.h"
+#include "common/template.h"
 
 #define BOARD_DESCRIPTION_LINES 12
 

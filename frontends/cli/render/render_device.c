@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "cli/text/format.h"
-#include "cli/text/table.h"
-#include "cli/text/template.h"
+#include "common/format.h"
+#include "common/table.h"
+#include "common/template.h"
 
 /* ---- device list ---- */
 

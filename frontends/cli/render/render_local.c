@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "cli/text/table.h"
-#include "cli/text/template.h"
+#include "common/table.h"
+#include "common/template.h"
 
 static void
 put_options(const struct term *term, const json_t *options)

@@ -11,10 +11,10 @@
 #include "base/csv.h"
 #include "base/json_access.h"
 #include "base/text.h"
-#include "cli/text/format.h"
-#include "cli/text/table.h"
-#include "cli/text/template.h"
-#include "cli/text/value.h"
+#include "common/format.h"
+#include "common/table.h"
+#include "common/template.h"
+#include "common/value.h"
 
 #define NS_PER_S 1e9
 #define SPARKLINE_WIDTH 32

@@ -18,6 +18,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "cli/run/run_internal.h"
+#include "common/progress.h"
 
 #define FOLLOW_TICK_MS 1000
 #define FOLLOW_POSITION_MS 2000

@@ -26,8 +26,8 @@
 #include "cli/args/help.h"
 #include "cli/run/follow.h"
 #include "cli/run/run_internal.h"
-#include "cli/text/template.h"
-#include "cli/text/view.h"
+#include "common/template.h"
+#include "common/view.h"
 
 #define RUN_MAX_LINE 4096
 #define RUN_MAX_FILE (32u << 20) /* bytes of a file that is an argument */

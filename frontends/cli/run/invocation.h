@@ -4,7 +4,7 @@
 #define KETTLE_CLI_RUN_INVOCATION_H
 
 #include "cli/args/args.h"
-#include "cli/text/term.h"
+#include "common/term.h"
 
 #include <kettle/host.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Text tables: columns aligned by display width, cut to the terminal. */
-#ifndef KETTLE_CLI_TEXT_TABLE_H
-#define KETTLE_CLI_TEXT_TABLE_H
+#ifndef KETTLE_FRONTENDS_COMMON_TABLE_H
+#define KETTLE_FRONTENDS_COMMON_TABLE_H
 
 #include "base/view_column.h"
-#include "cli/text/term.h"
+#include "common/term.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 /* Values of answers: numbers, captured output, the cases of a result. */
 #include <config.h>
 
-#include "cli/text/value.h"
+#include "common/value.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Templates as the views of the command table have them, filled in from an answer; session/command.h describes them. */
 #include <config.h>
 
-#include "cli/text/template.h"
+#include "common/template.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
-#include "cli/text/format.h"
-#include "cli/text/value.h"
+#include "common/format.h"
+#include "common/value.h"
 
 struct scope {
 	const struct term *term;

@@ -2,12 +2,12 @@
 /* Prints answers by the views of the command table: a sentence, a table, a line for each row. */
 #include <config.h>
 
-#include "cli/text/view.h"
+#include "common/view.h"
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "cli/text/table.h"
-#include "cli/text/template.h"
+#include "common/table.h"
+#include "common/template.h"
 
 #define VIEW_INDENT 2 /* of a table below a sentence */
 

@@ -2,7 +2,7 @@
 /* Places in a submission, as compilers and interpreters name them in a sandbox, with the path that the user knows. Pure. */
 #include <config.h>
 
-#include "cli/text/source_path.h"
+#include "common/source_path.h"
 
 #include <ctype.h>
 #include <stdbool.h>

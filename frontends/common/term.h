@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The terminal: its size and colours, and text from outside made safe to print. */
-#ifndef KETTLE_CLI_TEXT_TERM_H
-#define KETTLE_CLI_TEXT_TERM_H
+#ifndef KETTLE_FRONTENDS_COMMON_TERM_H
+#define KETTLE_FRONTENDS_COMMON_TERM_H
 
 #include <stdbool.h>
 #include <stddef.h>

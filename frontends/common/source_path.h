@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Places in a submission, as compilers and interpreters name them in a sandbox, with the path that the user knows. Pure. */
-#ifndef KETTLE_CLI_TEXT_SOURCE_PATH_H
-#define KETTLE_CLI_TEXT_SOURCE_PATH_H
+#ifndef KETTLE_FRONTENDS_COMMON_SOURCE_PATH_H
+#define KETTLE_FRONTENDS_COMMON_SOURCE_PATH_H
 
 #include <jansson.h>
 

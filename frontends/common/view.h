@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints answers by the views of the command table: a sentence, a table, a line for each row. */
-#ifndef KETTLE_CLI_TEXT_VIEW_H
-#define KETTLE_CLI_TEXT_VIEW_H
+#ifndef KETTLE_FRONTENDS_COMMON_VIEW_H
+#define KETTLE_FRONTENDS_COMMON_VIEW_H
 
-#include "cli/text/term.h"
+#include "common/term.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 /* What a program printed, without what is in it twice. Pure. */
 #include <config.h>
 
-#include "cli/text/condense.h"
+#include "common/condense.h"
 
 #include <stdbool.h>
 #include <string.h>

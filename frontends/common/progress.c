@@ -2,7 +2,7 @@
 /* The progress of a submission: finished lines, and below them one live line on a terminal. */
 #include <config.h>
 
-#include "cli/run/run_internal.h"
+#include "common/progress.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "cli/text/format.h"
-#include "cli/text/value.h"
+#include "common/format.h"
+#include "common/value.h"
 
 #define PROGRESS_STATE_SIZE 160
 #define PROGRESS_NAME_SIZE 72
@@ -75,25 +75,31 @@ progress_hide(struct progress *progress)
 	free(STEAL(progress->drawn));
 }
 
-static char *
-live_text(struct progress *progress)
+char *
+progress_text(const struct progress *progress, const char *between)
 {
 	char *text = NULL;
 	size_t size = 0, shown = 0;
-	struct timespec now;
 	FILE *out = term_memory(&text, &size);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	long seconds = (long)(now.tv_sec - progress->start.tv_sec);
-	fprintf(out, "[%ld:%02ld] ", seconds / 60, seconds % 60);
 	for (size_t i = 0; i < progress->count; i++) {
 		const struct device *device = &progress->devices[i];
 		if (device->state[0])
-			fprintf(out, "%s%s: %s", shown++ ? " · " : "", device->name, device->state);
+			fprintf(out, "%s%s: %s", shown++ ? between : "", device->name, device->state);
 	}
 	fclose(out);
 	if (shown == 0)
 		free(STEAL(text));
 	return text;
+}
+
+static char *
+live_text(const struct progress *progress)
+{
+	struct timespec now;
+	AUTO_FREE char *text = progress_text(progress, " · ");
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	long seconds = (long)(now.tv_sec - progress->start.tv_sec);
+	return text ? xasprintf("[%ld:%02ld] %s", seconds / 60, seconds % 60, text) : NULL;
 }
 
 void
@@ -292,6 +298,9 @@ test_done(struct progress *progress, struct device *device, const json_t *result
 	struct value_case test = value_case(result, "test", index);
 	bool passed = strcmp(test.status, "pass") == 0;
 	count_text(result, "test-count", index, count);
+	snprintf(text, sizeof(text), "running test %s", count);
+	if (progress->silent)
+		set_state(progress, device, text);
 	snprintf(text, sizeof(text), "test %s  %s", count, test.spec);
 	print_line(progress, device, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗", text);
 }
@@ -305,9 +314,11 @@ benchmark_done(
 	bool failed = *benchmark.error || strcmp(benchmark.status, "fail") == 0;
 	count_text(result, "benchmark-count", index, count);
 	format_ns_error(benchmark.mean, benchmark.off, time);
-	snprintf(text, sizeof(text), "%s %s  %s  %s",
-		strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked benchmark" : "benchmark", count,
-		benchmark.spec, failed ? benchmark.error : time);
+	const char *what = strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked benchmark" : "benchmark";
+	snprintf(text, sizeof(text), "running %s %s", what, count);
+	if (progress->silent)
+		set_state(progress, device, text);
+	snprintf(text, sizeof(text), "%s %s  %s  %s", what, count, benchmark.spec, failed ? benchmark.error : time);
 	print_line(progress, device, failed ? STYLE_RED : STYLE_GREEN, failed ? "✗" : "✓", text);
 }
 

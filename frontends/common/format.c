@@ -2,7 +2,7 @@
 /* Numbers and times as text. */
 #include <config.h>
 
-#include "cli/text/format.h"
+#include "common/format.h"
 
 #include <math.h>
 #include <stdio.h>

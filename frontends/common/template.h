@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Templates as the views of the command table have them, filled in from an answer; session/command.h describes them. */
-#ifndef KETTLE_CLI_TEXT_TEMPLATE_H
-#define KETTLE_CLI_TEXT_TEMPLATE_H
+#ifndef KETTLE_FRONTENDS_COMMON_TEMPLATE_H
+#define KETTLE_FRONTENDS_COMMON_TEMPLATE_H
 
-#include "cli/text/term.h"
+#include "common/term.h"
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers and times as text. */
-#ifndef KETTLE_CLI_TEXT_FORMAT_H
-#define KETTLE_CLI_TEXT_FORMAT_H
+#ifndef KETTLE_FRONTENDS_COMMON_FORMAT_H
+#define KETTLE_FRONTENDS_COMMON_FORMAT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of answers: numbers, captured output, the cases of a result. Members may be absent. */
-#ifndef KETTLE_CLI_TEXT_VALUE_H
-#define KETTLE_CLI_TEXT_VALUE_H
+#ifndef KETTLE_FRONTENDS_COMMON_VALUE_H
+#define KETTLE_FRONTENDS_COMMON_VALUE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* The terminal: its size and colours, and text from outside made safe to print. */
 #include <config.h>
 
-#include "cli/text/term.h"
+#include "common/term.h"
 
 #include <stdlib.h>
 #include <string.h>

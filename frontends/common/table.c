@@ -2,13 +2,13 @@
 /* Text tables: columns aligned by display width, cut to the terminal. */
 #include <config.h>
 
-#include "cli/text/table.h"
+#include "common/table.h"
 
 #include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "cli/text/template.h"
+#include "common/template.h"
 
 #define TABLE_GAP 2
 #define TABLE_LEAST 10 /* columns of a cell that is cut */

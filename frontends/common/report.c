@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes what became of a submission: each device with its compilers, tests, benchmarks and logs. */
+#include <config.h>
+
+#include "common/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "common/condense.h"
+#include "common/format.h"
+#include "common/table.h"
+#include "common/template.h"
+#include "common/value.h"
+
+#define REPORT_LOG_LINES 200
+#define REPORT_OUTPUT_LINES 40
+#define REPORT_FOLDER_WIDTH 40
+#define REPORT_COMPILE_NS 1000000 /* compilers that worked for less are not told of */
+#define REPORT_WIDE 0.1           /* a standard error is said to be wide beyond so much of its mean */
+#define REPORT_FEW_RUNS 10        /* ... and to come of few calls below so many */
+#define REPORT_PROFILE_LINES 600  /* of a profiler: launches with all their sections */
+
+static enum term_style
+style_of(const char *state)
+{
+	if (strcmp(state, "passed") == 0)
+		return STYLE_GREEN;
+	return strcmp(state, "queued") == 0 || strcmp(state, "running") == 0 ? STYLE_YELLOW : STYLE_RED;
+}
+
+static void
+put_state(const struct term *term, const char *state)
+{
+	char word[FORMAT_SIZE];
+	format_word(state, word);
+	term_put(term, style_of(state), word);
+}
+
+static void
+mark_line(const struct term *term, bool passed, unsigned indent, const char *text)
+{
+	fprintf(term->out, "%*s", (int)indent, "");
+	term_put(term, passed ? STYLE_GREEN : STYLE_RED, passed ? "✓" : "✗");
+	fputc(' ', term->out);
+	term_sanitize(term->out, text, 0);
+	fputc('\n', term->out);
+}
+
+/* The output of the compiler for steps that failed. */
+static void
+report_compilation(const struct term *term, const json_t *job)
+{
+	size_t i;
+	const json_t *step;
+	json_array_foreach(json_object_get(job, "compilation"), i, step) {
+		if (member_true(step, "passed"))
+			continue;
+		const char *title = member_text(step, "title"), *output = value_log(step, "stdout"),
+				   *errors = value_log(step, "stderr"), *message = member_text(step, "message");
+		mark_line(term, false, 2, *title ? title : member_text(step, "step"));
+		template_put(term, "{command?    $ {command}\n}", step, NULL);
+		/* The message is only a part of the compiler's own output. */
+		if (strcmp(member_text(step, "state"), "failed") != 0 || !(*output || *errors))
+			term_block(term->out, message, 4, REPORT_LOG_LINES);
+		term_block(term->out, output, 4, REPORT_LOG_LINES);
+		term_block(term->out, errors, 4, REPORT_LOG_LINES);
+	}
+}
+
+/* Why a test did not pass; of several that fail alike only the first says it. */
+static void
+report_why(const struct term *term, const json_t *result, json_int_t i)
+{
+	struct value_case test = value_case(result, "test", i);
+	for (json_int_t before = 0; before < i && (*test.error || *test.message); before++) {
+		struct value_case other = value_case(result, "test", before);
+		if (strcmp(other.error, test.error) != 0 || strcmp(other.message, test.message) != 0)
+			continue;
+		fprintf(term->out, "        as test %" JSON_INTEGER_FORMAT "\n", before + 1);
+		return;
+	}
+	term_block(term->out, test.error, 8, REPORT_OUTPUT_LINES);
+	term_block(term->out, test.message, 8, REPORT_OUTPUT_LINES);
+}
+
+static void
+report_tests(const struct term *term, const json_t *result)
+{
+	json_int_t count = value_case_count(result, "test");
+	for (json_int_t i = 0; i < count; i++) {
+		struct value_case test = value_case(result, "test", i);
+		if (!*test.status && !*test.spec)
+			break; /* it ended before this one */
+		mark_line(term, strcmp(test.status, "pass") == 0, 4, test.spec);
+		if (!*test.status)
+			fputs("        it did not finish\n", term->out);
+		report_why(term, result, i);
+	}
+}
+
+/* The members "benchmark.I.NAME" of a result as one object. */
+static json_t *
+benchmark_row(const json_t *result, json_int_t i)
+{
+	static const char *const names[] = {"spec", "raw-mean", "std", "best", "worst", "runs"};
+	json_t *row = json_object();
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+		json_object_set_new(row, names[k], json_string(value_case_text(result, "benchmark", i, names[k])));
+	return row;
+}
+
+/* Notes which benchmarks have a compiler's work in their times. */
+static void
+report_compiled(const struct term *term, const json_t *result, json_int_t count)
+{
+	for (json_int_t i = 0; i < count; i++) {
+		if (!*value_case_text(result, "benchmark", i, "compiled"))
+			continue;
+		fputs("    ", term->out);
+		term_put(term, STYLE_YELLOW, "compiled while measured");
+		fputs("; call it once for each shape before: ", term->out);
+		term_sanitize(term->out, value_case_text(result, "benchmark", i, "spec"), 0);
+		fputc('\n', term->out);
+	}
+}
+
+/* Says of means that are not known well why, and what would help. */
+static void
+report_wide(const struct term *term, const json_t *result, json_int_t count)
+{
+	for (json_int_t i = 0; i < count; i++) {
+		struct value_case benchmark = value_case(result, "benchmark", i);
+		double best = value_of_case(result, "benchmark", i, "best"),
+			   runs = value_of_case(result, "benchmark", i, "runs");
+		double worst = value_of_case(result, "benchmark", i, "worst");
+		char shortest[FORMAT_SIZE], longest[FORMAT_SIZE];
+		if (!(benchmark.off > REPORT_WIDE * benchmark.mean))
+			continue;
+		fputs("    ", term->out);
+		term_put(term, STYLE_YELLOW, "wide interval");
+		format_ns(best, shortest);
+		format_ns(worst, longest);
+		if (runs < REPORT_FEW_RUNS)
+			fprintf(term->out, " of only %.0f calls: no more of them fitted into the time of a benchmark: ", runs);
+		else
+			fprintf(term->out,
+				": its calls took from %s to %s. Do what is needed once, such as compiling, in a first call for each "
+				"shape; if it stays, something else uses the device: ",
+				shortest, longest);
+		term_sanitize(term->out, benchmark.spec, 0);
+		fputc('\n', term->out);
+	}
+}
+
+static void
+report_benchmarks(const struct term *term, const json_t *result)
+{
+	static const struct view_column columns[] = {COLUMN_CUT("case", "{spec}"), COLUMN_RIGHT("mean", "{shown}"),
+		SPARE_COLUMN_RIGHT(6, "ratio", "{quotient}"), SPARE_COLUMN_RIGHT(4, "raw mean", "{raw-mean?{raw-mean:ns}}"),
+		SPARE_COLUMN_RIGHT(5, "std", "{std?{std:ns}}"), SPARE_COLUMN_RIGHT(3, "best", "{best?{best:ns}}"),
+		SPARE_COLUMN_RIGHT(2, "worst", "{worst?{worst:ns}}"), SPARE_COLUMN_RIGHT(1, "runs", "{runs}")};
+	AUTO_JSON json_t *rows = json_array();
+	json_int_t count = value_case_count(result, "benchmark");
+	bool uncalibrated = false;
+	for (json_int_t i = 0; i < count; i++) {
+		char mean[FORMAT_SIZE], ratio[FORMAT_SIZE] = "";
+		struct value_case benchmark = value_case(result, "benchmark", i);
+		if (!isfinite(benchmark.mean))
+			continue;
+		uncalibrated = uncalibrated || benchmark.uncalibrated;
+		format_ns_error(benchmark.mean, benchmark.off, mean);
+		if (isfinite(benchmark.ratio))
+			snprintf(ratio, sizeof(ratio), "%.4g", benchmark.ratio);
+		json_t *row = benchmark_row(result, i);
+		json_object_set_new(row, "shown", json_string(mean));
+		json_object_set_new(row, "quotient", json_string(ratio));
+		json_array_append_new(rows, row);
+	}
+	if (json_array_size(rows) > 0)
+		TABLE_PRINT(term, columns, rows, 4);
+	if (uncalibrated)
+		fputs(
+			"    uncalibrated: the device is not calibrated for this leaderboard, so its times vary more\n", term->out);
+	report_compiled(term, result, count);
+	report_wide(term, result, count);
+	for (json_int_t i = 0; i < count; i++) {
+		struct value_case benchmark = value_case(result, "benchmark", i);
+		if (strcmp(benchmark.status, "fail") != 0)
+			continue;
+		mark_line(term, false, 4, benchmark.spec);
+		term_block(term->out, benchmark.error, 8, REPORT_OUTPUT_LINES);
+	}
+}
+
+/* Decodes text in base64 with `*` for `/`; new string, NULL where it is empty or none. */
+static char *
+decode_report(const char *text)
+{
+	AUTO_FREE char *coded = xstrdup(text);
+	void *report = NULL;
+	size_t size = 0;
+	for (char *star = coded; (star = strchr(star, '*'));)
+		*star = '/';
+	if (!*coded || base64_decode(coded, strlen(coded), &report, &size) < 0)
+		return NULL;
+	return report;
+}
+
+/* The harness's own report of each benchmark, and that of the profiler. */
+static void
+report_profiles(const struct term *term, const json_t *result)
+{
+	json_int_t count = value_case_count(result, "benchmark");
+	for (json_int_t i = 0; i < count; i++) {
+		struct value_case benchmark = value_case(result, "benchmark", i);
+		AUTO_FREE char *text = decode_report(benchmark.report);
+		if (!text)
+			continue;
+		mark_line(term, true, 4, benchmark.spec);
+		term_block(term->out, text, 6, REPORT_LOG_LINES);
+	}
+	AUTO_FREE char *report = decode_report(member_text(result, "profile.report"));
+	if (member_is(result, "profile.caught", "none"))
+		return; /* the run's own message says it */
+	if (*member_text(result, "profile.trouble")) {
+		mark_line(term, false, 4, member_text(result, "profile.tool"));
+		term_block(term->out, member_text(result, "profile.trouble"), 6, REPORT_OUTPUT_LINES);
+	} else if (report) {
+		mark_line(term, true, 4, member_text(result, "profile.tool"));
+	}
+	if (report)
+		term_block(term->out, report, 6, REPORT_PROFILE_LINES);
+}
+
+/* Notes that the device was slowed down during the run. */
+static void
+report_throttle(const struct term *term, const json_t *device)
+{
+	bool repeated = member_true(device, "repeated");
+	if (repeated)
+		template_put(term, "      the device was throttled ({throttled_before}), so it was run again\n", device, NULL);
+	if (json_array_size(json_object_get(device, "throttled")) == 0)
+		return;
+	fputs("      ", term->out);
+	term_put(term, STYLE_YELLOW, repeated ? "the device was throttled again" : "the device was throttled");
+	template_put(term, " ({throttled})\n", device, NULL);
+}
+
+/* Notes what compilers left of it, for later runs or not. */
+static void
+report_jit(const struct term *term, json_t *jit)
+{
+	const char *folder, *between = ": ";
+	json_t *count;
+	template_put(term, "{files?      compilers left {files} new {files#file|files}, {bytes:bytes}}", jit, NULL);
+	json_object_foreach(json_object_get(jit, "folders"), folder, count) {
+		fprintf(term->out, "%s%" JSON_INTEGER_FORMAT " in ", between, json_integer_value(count));
+		term_sanitize(term->out, folder, REPORT_FOLDER_WIDTH);
+		between = ", ";
+	}
+	if (member_int(jit, "compile_ns") >= REPORT_COMPILE_NS)
+		template_put(
+			term, "; active for {compile_ns:ns}, from {first_ns:ns} to {last_ns:ns} after the start", jit, NULL);
+	template_put(term, "{files?\n}", jit, NULL);
+	term_block(term->out, member_text(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
+}
+
+static void
+report_run(const struct term *term, const json_t *run)
+{
+	const json_t *result = json_object_get(run, "result");
+	bool passed = member_true(run, "passed");
+	if (strcmp(member_text(run, "state"), "skipped") == 0)
+		return;
+	const json_t *index = member_is(run, "mode", "profile") ? json_object_get(run, "index") : NULL;
+	AUTO_FREE char *name =
+		template_text("{secret?secret }{mode=leaderboard?ranked run|{mode}}{score?  {score:seconds}}", run, NULL);
+	AUTO_FREE char *title = index ? xasprintf("%s.%lld", name, (long long)json_integer_value(index)) : STEAL(name);
+	mark_line(term, passed, 2, title);
+	report_throttle(term, json_object_get(run, "device"));
+	report_jit(term, json_object_get(run, "jit"));
+	term_block(term->out, member_text(run, "message"), 6, REPORT_OUTPUT_LINES);
+	report_tests(term, result);
+	report_benchmarks(term, result);
+	report_profiles(term, result);
+	if (passed)
+		return;
+	AUTO_FREE char *errors = condense_tracebacks(value_log(run, "stderr"));
+	term_block(term->out, value_log(run, "stdout"), 6, REPORT_OUTPUT_LINES);
+	term_block(term->out, errors, 6, REPORT_OUTPUT_LINES);
+}
+
+/* ", score 12.3 ± 0.1 µs, rank 1 of 3" of a job; nothing where it has no score. */
+static void
+put_score(const struct term *term, const json_t *job, const char *before, const char *after)
+{
+	if (!isfinite(value_number(job, "score")))
+		return;
+	fputs(before, term->out);
+	template_put(term, "{score:score}{rank.rank?, rank {rank.rank} of {rank.of}}", job, NULL);
+	fputs(after, term->out);
+}
+
+/* Whether a step of the job has the same message, so that it is not printed twice. */
+static bool
+is_repeated(const json_t *job, const json_t *runs, const char *message)
+{
+	size_t i;
+	const json_t *step;
+	json_array_foreach(json_object_get(job, "compilation"), i, step)
+		if (!member_true(step, "passed") && strcmp(member_text(step, "message"), message) == 0)
+			return true;
+	json_array_foreach(runs, i, step)
+		if (strcmp(member_text(step, "message"), message) == 0)
+			return true;
+	return false;
+}
+
+static void
+report_rerun(const struct term *term, const json_t *job)
+{
+	const json_t *failed = json_object_get(job, "rerun_failed");
+	if (member_true(job, "rerun") && !*member_text(job, "ended"))
+		fputs("  this is a rerun: the earlier verdict counts until it ends\n", term->out);
+	if (!failed)
+		return;
+	fputs("  the rerun has no verdict, so this one stays:\n", term->out);
+	term_block(term->out, member_text(failed, "error"), 4, REPORT_OUTPUT_LINES);
+}
+
+/* "  queue: 3 before it, begins in about 2 minutes" */
+static void
+report_place(const struct term *term, const json_t *job)
+{
+	char begins[FORMAT_SIZE];
+	if (!json_is_integer(json_object_get(job, "place")))
+		return;
+	template_put(term, "  queue: {place?{place} before it|next}", job, NULL);
+	if (member_int(job, "wait_s") > 0) {
+		format_wait(member_int(job, "wait_s"), begins);
+		fprintf(term->out, ", begins %s", begins);
+	}
+	fputc('\n', term->out);
+}
+
+void
+report_job(const struct term *term, const json_t *job, const char *device)
+{
+	const char *state = member_text(job, "state"), *error = member_text(job, "error");
+	const json_t *runs = json_object_get(job, "runs");
+	size_t i;
+	const json_t *one;
+	fputc('\n', term->out);
+	term_put(term, STYLE_BOLD, device);
+	fputs("  ", term->out);
+	put_state(term, state);
+	fputc('\n', term->out);
+	report_rerun(term, job);
+	if (!is_repeated(job, runs, error))
+		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
+	report_place(term, job);
+	term_block(term->out, member_text(job, "waits"), 2, REPORT_OUTPUT_LINES);
+	report_compilation(term, job);
+	json_array_foreach(runs, i, one)
+		report_run(term, one);
+	put_score(term, job, "  score ", "\n");
+}
+
+void
+report_summary(const struct term *term, const char *title, const json_t *jobs)
+{
+	size_t i;
+	const json_t *job;
+	term_put(term, STYLE_BOLD, title);
+	json_array_foreach(jobs, i, job) {
+		const char *state = member_text(job, "state");
+		template_put(term, i > 0 ? "; {device} " : ": {device} ", job, NULL);
+		put_state(term, state);
+		put_score(term, job, ", ", "");
+	}
+	fputc('\n', term->out);
+}
+
+void
+report_head(const struct term *term, const json_t *submission)
+{
+	template_put(term,
+		"Submission {id}{leaderboard_name? · {leaderboard_name}}{mode? · {mode}}{practice? · practice}{file_name? "
+		"· {file_name}}"
+		"{user_name? · {user_name}} · {submission_time:time}\n",
+		submission, NULL);
+	template_put(term, "{note?Note: {note}\n}", submission, NULL);
+	if (member_string(submission, "flagged")) {
+		term_put(term, STYLE_RED, "Marked as a cheat. ");
+		template_put(term, "{flagged}\n", submission, NULL);
+	}
+}
