@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Text that users supply, made harmless in a message. */
+#include <config.h>
+
+#include "discord/text/escape.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "common/term.h"
+#include "base/sanitize_text.h"
+#include "base/utf8.h"
+#include "discord/text/split.h"
+
+#define MARKS_MAX 2 /* combining marks on one character; a name of several scripts needs no more */
+#define FENCE_MAX 2 /* backticks in a row that end no code block */
+#define LANGUAGE_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+-#"
+#define LANGUAGE_MAX 20
+
+/*
+ * A backslash takes the meaning from any ASCII punctuation. Dots and slashes too: Discord looks for invitations, such as
+ * discord.gg/x, and links in the text as it was sent, whatever it shows.
+ */
+static bool
+has_meaning(char c)
+{
+	return c != '\0' && strchr("\\`*_~|<>#@:[]()+-./", c) != NULL;
+}
+
+/* The text at `at` if it is shown: its bytes, else 0. marks: combining marks so far on the character before. */
+static size_t
+shown(const char *at, size_t size, bool first, unsigned *marks)
+{
+	size_t len = utf8_length(at, size);
+	bool mark = term_char_width(utf8_code_point(at, len)) == 0;
+	*marks = mark ? *marks + 1 : 0;
+	return mark && (first || *marks > MARKS_MAX) ? 0 : len;
+}
+
+static char *
+clean(const char *text, size_t max, bool escaped)
+{
+	AUTO_BUF struct buf out = {0};
+	/* Every character that is shown has one unit at least, so no more of them than max + 1 can be needed, but marks can. */
+	AUTO_FREE char *line = sanitize_line(text, SIZE_MAX);
+	size_t size = strlen(line), units = 0, fits = 0; /* fits: bytes of out that leave a unit for the "…" */
+	unsigned marks = 0;
+	for (size_t at = 0; at < size;) {
+		size_t len = shown(line + at, size - at, out.len == 0, &marks);
+		if (len == 0) {
+			at += utf8_length(line + at, size - at);
+			continue;
+		}
+		bool quoted = escaped && has_meaning(line[at]);
+		units += (len == 4 ? 2 : 1) + (quoted ? 1 : 0);
+		if (units > max) {
+			out.len = fits;
+			buf_adds(&out, "…");
+			break;
+		}
+		if (quoted)
+			buf_adds(&out, "\\");
+		buf_add(&out, line + at, len);
+		if (units < max)
+			fits = out.len;
+		at += len;
+	}
+	return buf_take(&out);
+}
+
+char *
+escape_plain(const char *text, size_t max)
+{
+	return clean(text, max, false);
+}
+
+char *
+escape_markdown(const char *text, size_t max)
+{
+	return clean(text, max, true);
+}
+
+void
+escape_code_block(struct buf *out, const char *language, const char *text)
+{
+	/* What is invisible goes first: without it, backticks may be neighbours. */
+	AUTO_FREE char *lines = sanitize_text(text, SIZE_MAX);
+	bool tag = language && strlen(language) <= LANGUAGE_MAX && language[strspn(language, LANGUAGE_CHARACTERS)] == '\0';
+	unsigned row = 0;
+	buf_printf(out, SPLIT_FENCE "%s\n", tag ? language : "");
+	for (const char *at = lines; *at; at++) {
+		row = *at == '`' ? row + 1 : 0;
+		if (row > FENCE_MAX) {
+			buf_adds(out, " ");
+			row = 1;
+		}
+		buf_add(out, at, 1);
+	}
+	buf_adds(out, *lines ? "\n" SPLIT_FENCE : " \n" SPLIT_FENCE);
+}
