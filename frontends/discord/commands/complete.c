@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Completes names while they are typed: those that begin with the text first, then those that contain it. */
+#include <config.h>
+
+#include "discord/commands/complete.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "discord/interaction/boards.h"
+
+#define CHOICES_MAX 25
+#define CHOICE_BYTES_MAX 100
+
+static const char *
+typed(const struct interaction *interaction)
+{
+	const char *text = interaction_text(interaction, interaction->focused);
+	return text ? text : "";
+}
+
+static void
+add_choice(json_t *choices, const char *name, const char *value)
+{
+	if (*value && strlen(value) <= CHOICE_BYTES_MAX && strlen(name) <= CHOICE_BYTES_MAX &&
+		json_array_size(choices) < CHOICES_MAX)
+		(void)json_array_append_new(choices, json_pack("{s:s, s:s}", "name", name, "value", value));
+}
+
+/* The names that fit what was typed, each behind `before`, which stays as it is. */
+static json_t *
+fitting(const json_t *names, const char *before, const char *text)
+{
+	json_t *choices = json_array();
+	size_t i, len = strlen(text);
+	const json_t *name;
+	for (int begins = 1; begins >= 0; begins--)
+		json_array_foreach(names, i, name) {
+			const char *word = json_string_value(name);
+			bool first = strncasecmp(word, text, len) == 0;
+			if (first != (bool)begins || !strcasestr(word, text))
+				continue;
+			AUTO_FREE char *value = xasprintf("%s%s", before, word);
+			add_choice(choices, value, value);
+		}
+	return choices;
+}
+
+static void
+complete_board(struct interaction *interaction, const json_t *boards, void *arg)
+{
+	size_t i;
+	const json_t *board;
+	AUTO_JSON json_t *names = json_array();
+	(void)arg;
+	json_array_foreach(boards, i, board)
+		(void)json_array_append(names, json_object_get(board, "name"));
+	interaction_choices(interaction, fitting(names, "", typed(interaction)));
+}
+
+/* The devices of the board that was chosen, else of all boards; those before the last comma are there already. */
+static void
+complete_device(struct interaction *interaction, const json_t *boards, void *arg)
+{
+	const char *chosen = interaction_text(interaction, "leaderboard_name"), *text = typed(interaction);
+	const char *comma = strrchr(text, ','), *last = comma ? comma + 1 : text;
+	AUTO_JSON json_t *names = json_array();
+	size_t i, j;
+	const json_t *board;
+	json_t *device;
+	(void)arg;
+	last += strspn(last, " ");
+	AUTO_FREE char *before = xstrndup(text, (size_t)(last - text));
+	json_array_foreach(boards, i, board) {
+		if (chosen && strcasecmp(member_text(board, "name"), chosen) != 0)
+			continue;
+		json_array_foreach(json_object_get(board, "gpu_types"), j, device)
+			if (!list_has_text(names, json_string_value(device)) && !strcasestr(before, json_string_value(device)))
+				(void)json_array_append(names, device);
+	}
+	interaction_choices(interaction, fitting(names, before, last));
+}
+
+static void
+complete_template(struct interaction *interaction, const json_t *result, void *arg)
+{
+	size_t i;
+	const json_t *template;
+	AUTO_JSON json_t *names = json_array();
+	(void)arg;
+	json_array_foreach(json_object_get(result, "templates"), i, template)
+		(void)json_array_append(names, json_object_get(template, "language"));
+	interaction_choices(interaction, fitting(names, "", typed(interaction)));
+}
+
+static void
+complete_language(struct interaction *interaction)
+{
+	const char *board = interaction_text(interaction, "leaderboard_name");
+	if (board && *board) {
+		interaction_call(
+			interaction, "leaderboard.template", json_pack("{s:s}", "name", board), complete_template, NULL, NULL);
+		return;
+	}
+	/* The names under which people look for them; the languages' own aliases are taken, too. */
+	AUTO_JSON json_t *names = json_pack("[s, s, s, s]", "python", "cuda", "hip", "cpp");
+	interaction_choices(interaction, fitting(names, "", typed(interaction)));
+}
+
+void
+complete(struct interaction *interaction, const struct command *command)
+{
+	const struct option *option = command ? command->options : NULL;
+	while (option && option->name && (!interaction->focused || strcmp(option->name, interaction->focused) != 0))
+		option++;
+	switch (option && option->name ? option->completes : COMPLETES_NOTHING) {
+	case COMPLETES_NOTHING:
+		interaction_choices(interaction, json_array());
+		break;
+	case COMPLETES_BOARD:
+		boards_get(interaction, complete_board, NULL, NULL);
+		break;
+	case COMPLETES_DEVICE:
+		boards_get(interaction, complete_device, NULL, NULL);
+		break;
+	case COMPLETES_LANGUAGE:
+		complete_language(interaction);
+		break;
+	}
+}

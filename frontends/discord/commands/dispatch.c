@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds what an interaction is for, and starts it. */
+#include <config.h>
+
+#include "discord/commands/dispatch.h"
+
+#include <string.h>
+
+#include "discord/commands/complete.h"
+#include "discord/commands/table.h"
+
+static const struct command *
+find_command(const char *path)
+{
+	for (const struct command *command = discord_commands; command->path; command++)
+		if (strcmp(command->path, path) == 0)
+			return command;
+	return NULL;
+}
+
+static void
+run_command(struct interaction *interaction)
+{
+	const struct command *command = find_command(interaction->command);
+	if (!command) {
+		interaction_say(interaction, "This command has changed; try it again in a minute, or see `/leaderboard help`.");
+		return;
+	}
+	if (!command->at_once)
+		interaction_defer(interaction, command->open);
+	command->run(interaction);
+}
+
+static void
+run_verb(struct interaction *interaction)
+{
+	const char *colon = strchr(interaction->custom_id, ':');
+	size_t len = colon ? (size_t)(colon - interaction->custom_id) : strlen(interaction->custom_id);
+	for (const struct verb *verb = discord_verbs; verb->name; verb++) {
+		if (strlen(verb->name) != len || strncmp(verb->name, interaction->custom_id, len) != 0)
+			continue;
+		verb->run(interaction, colon ? colon + 1 : "");
+		return;
+	}
+	interaction_say(interaction, "This button is of an earlier version of the bot; use the command again.");
+}
+
+void
+dispatch_interaction(struct bot *bot, const json_t *data)
+{
+	struct interaction *interaction;
+	interaction_read(bot, data, &interaction);
+	if (!interaction)
+		return;
+	switch (interaction->kind) {
+	case INTERACTION_PING:
+		break;
+	case INTERACTION_COMMAND:
+		run_command(interaction);
+		break;
+	case INTERACTION_COMPONENT:
+	case INTERACTION_FORM:
+		run_verb(interaction);
+		break;
+	case INTERACTION_COMPLETION:
+		complete(interaction, find_command(interaction->command));
+		break;
+	}
+	interaction_unref(interaction);
+}

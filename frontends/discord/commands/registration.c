@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells Discord which commands there are, where they are not those that it knows. */
+#include <config.h>
+
+#include "discord/commands/registration.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "discord/commands/table.h"
+#include "discord/interaction/send.h"
+
+enum { TYPE_SUBCOMMAND = 1, TYPE_GROUP = 2 };
+
+static const struct {
+	const char *path, *help;
+} groups[] = {
+	{"leaderboard", "Leaderboards, and what you submit to them"},
+	{"leaderboard submit", "Submit a file to a leaderboard"},
+	{"admin", "For those who run the competitions"},
+};
+
+static const char *
+group_help(const char *path, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		if (strlen(groups[i].path) == len && strncmp(groups[i].path, path, len) == 0)
+			return groups[i].help;
+	return "";
+}
+
+static json_t *
+option_json(const struct option *option)
+{
+	json_t *json =
+		json_pack("{s:i, s:s, s:s}", "type", (int)option->kind, "name", option->name, "description", option->help);
+	if (option->required)
+		json_object_set_new(json, "required", json_true());
+	if (option->completes != COMPLETES_NOTHING)
+		json_object_set_new(json, "autocomplete", json_true());
+	for (const char *const *choice = option->choices; choice && *choice; choice++) {
+		json_t *choices = json_object_get(json, "choices");
+		if (!choices)
+			json_object_set_new(json, "choices", choices = json_array());
+		(void)json_array_append_new(choices, json_pack("{s:s, s:s}", "name", *choice, "value", *choice));
+	}
+	return json;
+}
+
+/* The object with this name among options or commands; made where it is not there. Borrowed. */
+static json_t *
+named(json_t *list, const char *path, size_t begin, size_t len, int type)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach(list, i, item)
+		if (strlen(member_text(item, "name")) == len && strncmp(member_text(item, "name"), path + begin, len) == 0)
+			return item;
+	item = json_pack(
+		"{s:i, s:s%, s:s}", "type", type, "name", path + begin, len, "description", group_help(path, begin + len));
+	(void)json_array_append_new(list, item);
+	return item;
+}
+
+static json_t *
+options_of(json_t *object)
+{
+	json_t *options = json_object_get(object, "options");
+	if (!options)
+		json_object_set_new(object, "options", options = json_array());
+	return options;
+}
+
+/* Adds a row: "a b c" is the command a, in it the group b, in it the subcommand c. */
+static void
+add_command(json_t *commands, const struct command *command)
+{
+	json_t *list = commands, *object = NULL;
+	size_t begin = 0;
+	int depth = 0, words = 1;
+	for (const char *at = command->path; (at = strchr(at, ' ')); at++)
+		words++;
+	for (;; depth++) {
+		size_t len = strcspn(command->path + begin, " ");
+		/* Discord's command of the first level is of type 1 as well. */
+		int type = depth == 0 || depth == words - 1 ? TYPE_SUBCOMMAND : TYPE_GROUP;
+		object = named(list, command->path, begin, len, type);
+		begin += len;
+		if (!command->path[begin])
+			break;
+		begin++;
+		list = options_of(object);
+	}
+	json_object_set_new(object, "description", json_string(command->help));
+	for (const struct option *option = command->options; option && option->name; option++)
+		(void)json_array_append_new(options_of(object), option_json(option));
+}
+
+json_t *
+registration_commands(void)
+{
+	json_t *commands = json_array();
+	for (const struct command *command = discord_commands; command->path; command++)
+		add_command(commands, command);
+	return commands;
+}
+
+/* ---- whether Discord knows them already ---- */
+
+static bool
+is_default(const json_t *value)
+{
+	return !value || json_is_null(value) || json_is_false(value) ||
+		   (json_is_array(value) && json_array_size(value) == 0);
+}
+
+static bool same(const json_t *ours, const json_t *theirs);
+
+static bool
+same_lists(const json_t *ours, const json_t *theirs)
+{
+	size_t i;
+	const json_t *item;
+	if (json_array_size(ours) != json_array_size(theirs))
+		return false;
+	json_array_foreach(ours, i, item)
+		if (!same(item, json_array_get(theirs, i)))
+			return false;
+	return true;
+}
+
+/* Discord adds members of its own, and leaves out those that have their default. */
+static bool
+same(const json_t *ours, const json_t *theirs)
+{
+	static const char *const plain[] = {"type", "name", "description", "required", "autocomplete", "value"};
+	if (!json_is_object(theirs))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
+		const json_t *a = json_object_get(ours, plain[i]), *b = json_object_get(theirs, plain[i]);
+		if (!(is_default(a) && is_default(b)) && !json_equal(a, b))
+			return false;
+	}
+	return same_lists(json_object_get(ours, "options"), json_object_get(theirs, "options")) &&
+		   same_lists(json_object_get(ours, "choices"), json_object_get(theirs, "choices"));
+}
+
+/* Discord answers commands in an order of its own. */
+static bool
+same_commands(const json_t *ours, const json_t *theirs)
+{
+	size_t i, j;
+	const json_t *mine, *other;
+	if (json_array_size(ours) != json_array_size(theirs))
+		return false;
+	json_array_foreach(ours, i, mine) {
+		bool found = false;
+		json_array_foreach(theirs, j, other)
+			found = found || same(mine, other);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+struct update {
+	struct bot *bot;
+	void (*done)(void *arg, const char *text);
+	void *arg;
+};
+
+static char *
+commands_path(const struct bot *bot)
+{
+	return xasprintf("/applications/%s/guilds/%s/commands", bot->application, bot->settings.guild);
+}
+
+static void
+finish(struct update *update, const struct rest_answer *answer, const char *text)
+{
+	AUTO_FREE char *failed =
+		answer->err->code ? xasprintf("The commands cannot be registered: %s", answer->err->message) : NULL;
+	update->done(update->arg, failed ? failed : text);
+	free(update);
+}
+
+static void
+on_put(void *arg, const struct rest_answer *answer)
+{
+	finish(arg, answer, "The commands are registered.");
+}
+
+static void
+on_known(void *arg, const struct rest_answer *answer)
+{
+	struct update *update = arg;
+	AUTO_JSON json_t *commands = registration_commands();
+	if (answer->err->code || same_commands(commands, answer->body)) {
+		finish(update, answer, "The commands are registered already.");
+		return;
+	}
+	AUTO_FREE char *path = commands_path(update->bot);
+	send_request(update->bot, "PUT", path, STEAL(commands), on_put, update);
+}
+
+void
+registration_update(struct bot *bot, void (*done)(void *arg, const char *text), void *arg)
+{
+	struct update *update = xcalloc(1, sizeof(*update));
+	AUTO_FREE char *path = commands_path(bot);
+	*update = (struct update){bot, done, arg};
+	send_request(bot, "GET", path, NULL, on_known, update);
+}

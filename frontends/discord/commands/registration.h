@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells Discord which commands there are. */
+#ifndef KETTLE_DISCORD_COMMANDS_REGISTRATION_H
+#define KETTLE_DISCORD_COMMANDS_REGISTRATION_H
+
+#include <jansson.h>
+#include <kettle/host.h>
+
+#include "discord/interaction/bot.h"
+
+/* The commands of table.c as Discord takes them. New reference. */
+json_t *registration_commands(void);
+/*
+ * Registers them in the guild, if those that are there differ. done(arg, text) says what happened in a sentence (borrowed),
+ * exactly once. Loop thread; the application's id must be known.
+ */
+void registration_update(struct bot *bot, void (*done)(void *arg, const char *text), void *arg);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The leaderboards that a user may see, kept in memory. */
+#include <config.h>
+
+#include "discord/interaction/boards.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+
+#define BOARDS_USERS_MAX 1000
+#define BOARDS_FRESH_MS 60000 /* what no event tells of, such as a role in the guild, is seen after so long */
+
+static json_int_t
+now_ms(void)
+{
+	return (json_int_t)(time_monotonic_ns() / 1000000);
+}
+
+/* An admin, a creator and a user may see different boards with one account: roles change in the guild. */
+static void
+key_of(const struct interaction *interaction, char ret_key[SNOWFLAKE_SIZE + 16])
+{
+	snprintf(ret_key, SNOWFLAKE_SIZE + 16, "%s %s", interaction->user, member_text(interaction->actor, "role"));
+}
+
+struct wanted {
+	interaction_fn fn;
+	kettle_fn end;
+	void *arg;
+	unsigned long generation;
+};
+
+static void
+free_wanted(void *arg)
+{
+	struct wanted *wanted = arg;
+	if (wanted->end)
+		wanted->end(wanted->arg);
+	free(wanted);
+}
+
+static void
+on_boards(struct interaction *interaction, const json_t *result, void *arg)
+{
+	struct wanted *wanted = arg;
+	struct bot *bot = interaction->bot;
+	char key[SNOWFLAKE_SIZE + 16];
+	key_of(interaction, key);
+	if (json_object_size(bot->boards) >= BOARDS_USERS_MAX)
+		(void)json_object_clear(bot->boards);
+	if (wanted->generation == bot->boards_generation)
+		json_object_set_new(bot->boards, key, json_pack("{s:I, s:O}", "read", now_ms(), "boards", result));
+	wanted->fn(interaction, result, wanted->arg);
+}
+
+void
+boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, void *arg)
+{
+	char key[SNOWFLAKE_SIZE + 16];
+	key_of(interaction, key);
+	const json_t *known = json_object_get(interaction->bot->boards, key);
+	if (known && now_ms() - member_int(known, "read") < BOARDS_FRESH_MS) {
+		AUTO_JSON json_t *boards = json_incref(json_object_get(known, "boards"));
+		fn(interaction, boards, arg);
+		if (end)
+			end(arg);
+		return;
+	}
+	struct wanted *wanted = xmalloc(sizeof(*wanted));
+	*wanted = (struct wanted){fn, end, arg, interaction->bot->boards_generation};
+	interaction_call(interaction, "leaderboard.list", json_object(), on_boards, free_wanted, wanted);
+}
+
+const json_t *
+boards_find(const json_t *boards, const char *name)
+{
+	size_t i;
+	const json_t *board;
+	json_array_foreach(boards, i, board)
+		if (strcasecmp(member_text(board, "name"), name) == 0)
+			return board;
+	return NULL;
+}
+
+void
+boards_forget(struct bot *bot)
+{
+	bot->boards_generation++;
+	(void)json_object_clear(bot->boards);
+}

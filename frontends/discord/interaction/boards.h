@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The leaderboards that a user may see, kept in memory, so that names complete at once. Loop thread. */
+#ifndef KETTLE_DISCORD_BOARDS_H
+#define KETTLE_DISCORD_BOARDS_H
+
+#include <jansson.h>
+
+#include "discord/interaction/interaction.h"
+
+/*
+ * fn gets the active boards that the interaction's user may see, as leaderboard.list answers them; at once if they are known.
+ * end and arg as of interaction_call.
+ */
+void boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, void *arg);
+/* The board of that name among them, without case; NULL: there is none. Borrowed. */
+const json_t *boards_find(const json_t *boards, const char *name);
+/* Something about a board, or about who may see it, has changed. */
+void boards_forget(struct bot *bot);
+
+#endif

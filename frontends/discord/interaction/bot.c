@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The guild's roles and members as the engine knows them. */
+#include <config.h>
+
+#include "discord/interaction/bot.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json_access.h"
+
+#define SEEN_MAX 2000        /* interactions that are known to have come */
+#define ADMINISTRATOR 0x8ULL /* the permission that includes all others */
+
+void
+bot_take_roles(struct bot *bot, const json_t *roles)
+{
+	size_t i;
+	const json_t *role;
+	for (int which = 0; which < BOT_ROLES; which++) {
+		const char *wanted = bot->settings.roles[which];
+		bot->roles[which][0] = '\0';
+		json_array_foreach(roles, i, role)
+			if (wanted &&
+				(strcmp(member_text(role, "id"), wanted) == 0 || strcasecmp(member_text(role, "name"), wanted) == 0))
+				(void)snowflake_copy(bot->roles[which], member_text(role, "id"));
+	}
+}
+
+/* Permissions come as the text of a number. */
+static bool
+is_administrator(const json_t *member)
+{
+	return (strtoull(member_text(member, "permissions"), NULL, 10) & ADMINISTRATOR) != 0;
+}
+
+static bool
+has_role(const struct bot *bot, const json_t *member, enum bot_role role)
+{
+	return bot->roles[role][0] && list_has_text(json_object_get(member, "roles"), bot->roles[role]);
+}
+
+json_t *
+bot_actor(const struct bot *bot, const json_t *member)
+{
+	const json_t *user = json_object_get(member, "user");
+	const char *names[] = {member_string(member, "nick"), member_string(user, "global_name"),
+		member_string(user, "username"), member_text(user, "id")};
+	const char *name = names[0];
+	for (size_t i = 1; !name || !*name; i++)
+		name = names[i];
+	const char *role = is_administrator(member) || has_role(bot, member, BOT_ADMIN) ? "admin"
+					   : has_role(bot, member, BOT_CREATOR)                         ? "creator"
+																					: NULL;
+	return json_pack(
+		"{s:s, s:s, s:s, s:s*}", "provider", "discord", "subject", member_text(user, "id"), "name", name, "role", role);
+}
+
+json_t *
+bot_own_actor(void)
+{
+	return json_pack(
+		"{s:s, s:s, s:s, s:s}", "provider", "discord", "subject", "bot", "name", "the Discord bot", "role", "admin");
+}
+
+bool
+bot_is_new(struct bot *bot, const char *id)
+{
+	if (list_has_text(bot->seen, id))
+		return false;
+	if (json_array_size(bot->seen) < SEEN_MAX)
+		(void)json_array_append_new(bot->seen, json_string(id));
+	else
+		(void)json_array_set_new(bot->seen, bot->seen_next, json_string(id));
+	bot->seen_next = (bot->seen_next + 1) % SEEN_MAX;
+	return true;
+}

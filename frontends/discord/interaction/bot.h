@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What all conversations of the bot share: the engine, Discord's REST, the settings, the guild. Loop thread. */
+#ifndef KETTLE_DISCORD_BOT_H
+#define KETTLE_DISCORD_BOT_H
+
+#include <jansson.h>
+#include <kettle/host.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "discord/text/snowflake.h"
+
+struct rest;
+struct interaction;
+
+/* Roles of the guild that mean something to Kettle. */
+enum bot_role { BOT_ADMIN, BOT_CREATOR, BOT_PARTICIPANTS, BOT_ROLES };
+
+/* The options, read. Texts are the bot's. */
+struct bot_settings {
+	char guild[SNOWFLAKE_SIZE];
+	char submissions[SNOWFLAKE_SIZE]; /* channels; "": none */
+	char announcements[SNOWFLAKE_SIZE];
+	char forum[SNOWFLAKE_SIZE];
+	char operators[SNOWFLAKE_SIZE];
+	char *roles[BOT_ROLES];       /* names or ids; NULL: none */
+	uint64_t max_script, max_zip; /* bytes of an attachment */
+};
+
+struct bot {
+	const struct kettle_host *host;
+	struct rest *rest;
+	struct bot_settings settings;
+	char application[SNOWFLAKE_SIZE];      /* "": not known yet */
+	char user[SNOWFLAKE_SIZE];             /* the bot's own account */
+	char roles[BOT_ROLES][SNOWFLAKE_SIZE]; /* "": the guild has none */
+	int64_t started_ms; /* wall clock: what happened before may have been dealt with by an earlier process */
+	json_t *boards;     /* of boards.c */
+	unsigned long boards_generation;
+	json_t *seen; /* ids of interactions that have come, a ring */
+	size_t seen_next;
+	void *flows; /* what flows/ keeps */
+};
+
+/* The guild's roles are known, or have changed: an array of Discord's role objects. */
+void bot_take_roles(struct bot *bot, const json_t *roles);
+/* The actor that a member of the guild is: {"provider": "discord", "subject", "name", "role"?}. New reference. */
+json_t *bot_actor(const struct bot *bot, const json_t *member);
+/* The bot itself, for what it reads to tell others; it has an admin's rights. New reference. */
+json_t *bot_own_actor(void);
+/* Whether this snowflake of an interaction or component has not come before; it is remembered. */
+bool bot_is_new(struct bot *bot, const char *id);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/* One interaction of a user with the bot. */
+#include <config.h>
+
+#include "discord/interaction/interaction.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/times.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "discord/interaction/send.h"
+#include "discord/render/message.h"
+#include "discord/text/escape.h"
+
+#define ERROR_MAX 1900    /* UTF-16 units of an error's sentence */
+#define FORM_TITLE_MAX 45 /* UTF-16 units */
+#define FORM_LABEL_MAX 45
+#define CHOICES_MAX 25
+
+enum callback {
+	CALLBACK_MESSAGE = 4,
+	CALLBACK_DEFER,
+	CALLBACK_DEFER_UPDATE,
+	CALLBACK_UPDATE,
+	CALLBACK_CHOICES,
+	CALLBACK_FORM,
+};
+
+enum option_type { OPTION_SUBCOMMAND = 1, OPTION_GROUP, OPTION_ATTACHMENT = 11 };
+
+/* ---- reading ---- */
+
+static void
+add_word(struct interaction *interaction, const char *word)
+{
+	size_t len = strlen(interaction->command);
+	snprintf(interaction->command + len, sizeof(interaction->command) - len, "%s%s", len ? " " : "", word);
+}
+
+static void
+take_option(struct interaction *interaction, const json_t *option, const json_t *resolved)
+{
+	const char *name = member_text(option, "name");
+	json_t *value = json_object_get(option, "value");
+	if (member_int(option, "type") == OPTION_ATTACHMENT)
+		value = json_object_get(
+			json_object_get(resolved, "attachments"), json_string_value(value) ? json_string_value(value) : "");
+	if (value)
+		json_object_set(interaction->options, name, value);
+	if (member_true(option, "focused"))
+		interaction->focused = name;
+}
+
+/* The words of the command and its options, of which subcommands have more. */
+static void
+read_command(struct interaction *interaction, const json_t *data)
+{
+	const json_t *options = json_object_get(data, "options"), *option, *resolved = json_object_get(data, "resolved");
+	size_t i;
+	add_word(interaction, member_text(data, "name"));
+	for (int depth = 0; depth < 2; depth++) {
+		option = json_array_get(options, 0);
+		json_int_t type = member_int(option, "type");
+		if (type != OPTION_SUBCOMMAND && type != OPTION_GROUP)
+			break;
+		add_word(interaction, member_text(option, "name"));
+		options = json_object_get(option, "options");
+	}
+	json_array_foreach(options, i, option)
+		take_option(interaction, option, resolved);
+}
+
+/* The fields of a form lie in rows. */
+static void
+read_form(struct interaction *interaction, const json_t *data)
+{
+	size_t i, j;
+	const json_t *row, *field;
+	json_array_foreach(json_object_get(data, "components"), i, row)
+		json_array_foreach(json_object_get(row, "components"), j, field)
+			json_object_set(interaction->options, member_text(field, "custom_id"), json_object_get(field, "value"));
+}
+
+static void
+read_data(struct interaction *interaction)
+{
+	const json_t *data = json_object_get(interaction->data, "data");
+	interaction->custom_id = member_text(data, "custom_id");
+	if (interaction->kind == INTERACTION_COMMAND || interaction->kind == INTERACTION_COMPLETION)
+		read_command(interaction, data);
+	else if (interaction->kind == INTERACTION_FORM)
+		read_form(interaction, data);
+	else
+		interaction->values = json_object_get(data, "values");
+}
+
+static bool
+in_thread(const json_t *channel)
+{
+	json_int_t type = member_int(channel, "type");
+	return type >= 10 && type <= 12;
+}
+
+void
+interaction_read(struct bot *bot, const json_t *data, struct interaction **ret_interaction)
+{
+	*ret_interaction = NULL;
+	struct interaction *interaction = xcalloc(1, sizeof(*interaction));
+	const json_t *member = json_object_get(data, "member"), *channel = json_object_get(data, "channel");
+	const json_t *user = json_object_get(member ? member : data, "user");
+	const char *token = member_text(data, "token");
+	interaction->bot = bot;
+	interaction->references = 1;
+	interaction->kind = (enum interaction_kind)member_int(data, "type");
+	interaction->data = json_deep_copy(data);
+	interaction->options = json_object();
+	interaction->begun_ms = time_now_ms();
+	bool whole = snowflake_copy(interaction->id, member_text(data, "id")) &&
+				 snowflake_copy(interaction->user, member_text(user, "id")) && *token &&
+				 strlen(token) < sizeof(interaction->token) && interaction->kind >= INTERACTION_COMMAND &&
+				 interaction->kind <= INTERACTION_FORM;
+	(void)snowflake_copy(interaction->channel, member_text(data, "channel_id"));
+	if (in_thread(channel))
+		(void)snowflake_copy(interaction->parent, member_text(channel, "parent_id"));
+	if (!whole || !bot_is_new(bot, interaction->id)) {
+		interaction_unref(interaction);
+		return;
+	}
+	snprintf(interaction->token, sizeof(interaction->token), "%s", token);
+	if (!member || strcmp(member_text(data, "guild_id"), bot->settings.guild) != 0) {
+		interaction_say(interaction, "This bot works on one Discord server only, and not in direct messages.");
+		interaction_unref(interaction);
+		return;
+	}
+	interaction->actor = bot_actor(bot, member);
+	read_data(interaction);
+	*ret_interaction = interaction;
+}
+
+struct interaction *
+interaction_ref(struct interaction *interaction)
+{
+	interaction->references++;
+	return interaction;
+}
+
+void
+interaction_unref(struct interaction *interaction)
+{
+	if (!interaction || --interaction->references > 0)
+		return;
+	json_decref(interaction->actor);
+	json_decref(interaction->options);
+	json_decref(interaction->data);
+	free(interaction);
+}
+
+json_t *
+interaction_save(const struct interaction *interaction)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:I}", "id", interaction->id, "token", interaction->token,
+		"channel", interaction->channel, "parent", interaction->parent, "user", interaction->user, "actor",
+		interaction->actor, "begun", (json_int_t)interaction->begun_ms);
+}
+
+struct interaction *
+interaction_restore(struct bot *bot, const json_t *saved)
+{
+	struct interaction *interaction = xcalloc(1, sizeof(*interaction));
+	interaction->bot = bot;
+	interaction->references = 1;
+	interaction->kind = INTERACTION_COMMAND;
+	interaction->options = json_object();
+	interaction->actor = json_deep_copy(json_object_get(saved, "actor"));
+	interaction->begun_ms = member_int(saved, "begun");
+	interaction->deferred = true;
+	(void)snowflake_copy(interaction->channel, member_text(saved, "channel"));
+	(void)snowflake_copy(interaction->parent, member_text(saved, "parent"));
+	utf8_copy(interaction->token, sizeof(interaction->token), member_text(saved, "token"));
+	if (snowflake_copy(interaction->id, member_text(saved, "id")) &&
+		snowflake_copy(interaction->user, member_text(saved, "user")) && interaction->actor)
+		return interaction;
+	interaction_unref(interaction);
+	return NULL;
+}
+
+const char *
+interaction_text(const struct interaction *interaction, const char *option)
+{
+	return member_string(interaction->options, option);
+}
+
+json_int_t
+interaction_number(const struct interaction *interaction, const char *option, json_int_t otherwise)
+{
+	const json_t *value = json_object_get(interaction->options, option);
+	return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+bool
+interaction_flag(const struct interaction *interaction, const char *option)
+{
+	return member_true(interaction->options, option);
+}
+
+bool
+interaction_alive(const struct interaction *interaction)
+{
+	return time_now_ms() - interaction->begun_ms < INTERACTION_LIFE_MS;
+}
+
+/* ---- answering ---- */
+
+static void
+callback(struct interaction *interaction, enum callback type, json_t *data_take)
+{
+	AUTO_FREE char *path = xasprintf("/interactions/%s/%s/callback", interaction->id, interaction->token);
+	send_message(
+		interaction->bot, "POST", path, json_pack("{s:i, s:o*}", "type", (int)type, "data", data_take), NULL, NULL);
+}
+
+static void
+webhook(struct interaction *interaction, const char *method, const char *message, json_t *body_take)
+{
+	AUTO_FREE char *path = xasprintf("/webhooks/%s/%s%s", interaction->bot->application, interaction->token, message);
+	if (interaction_alive(interaction))
+		send_message(interaction->bot, method, path, body_take, NULL, NULL);
+	else
+		json_decref(body_take);
+}
+
+static json_t *
+private_message(json_t *message_take)
+{
+	json_object_set_new(message_take, "flags", json_integer(MESSAGE_EPHEMERAL));
+	return message_take;
+}
+
+void
+interaction_defer(struct interaction *interaction, bool open)
+{
+	if (interaction->deferred || interaction->answered)
+		return;
+	interaction->deferred = true;
+	callback(interaction, CALLBACK_DEFER, open ? NULL : json_pack("{s:i}", "flags", MESSAGE_EPHEMERAL));
+}
+
+void
+interaction_defer_update(struct interaction *interaction)
+{
+	if (interaction->deferred || interaction->answered)
+		return;
+	interaction->deferred = true;
+	callback(interaction, CALLBACK_DEFER_UPDATE, NULL);
+}
+
+void
+interaction_answer(struct interaction *interaction, json_t *message_take)
+{
+	bool first = !interaction->deferred && !interaction->answered;
+	interaction->answered = true;
+	if (!first) {
+		message_no_rows(message_take);
+		webhook(interaction, "PATCH", "/messages/@original", message_take);
+	} else if (interaction->kind == INTERACTION_COMPONENT) {
+		message_no_rows(message_take);
+		callback(interaction, CALLBACK_UPDATE, message_take);
+	} else {
+		callback(interaction, CALLBACK_MESSAGE, private_message(message_take));
+	}
+}
+
+void
+interaction_edit(struct interaction *interaction, json_t *message_take, rest_fn done, void *arg)
+{
+	AUTO_FREE char *path =
+		xasprintf("/webhooks/%s/%s/messages/@original", interaction->bot->application, interaction->token);
+	message_no_rows(message_take);
+	send_message(interaction->bot, "PATCH", path, message_take, done, arg);
+}
+
+void
+interaction_follow_up(struct interaction *interaction, json_t *message_take)
+{
+	webhook(interaction, "POST", "", private_message(message_take));
+}
+
+/* What says that something went wrong never takes the place of the message that a button is on. */
+static void
+say(struct interaction *interaction, json_t *message_take)
+{
+	if (interaction->kind == INTERACTION_COMPLETION)
+		json_decref(message_take);
+	else if (interaction->kind != INTERACTION_COMPONENT)
+		interaction_answer(interaction, message_take);
+	else if (interaction->deferred || interaction->answered)
+		interaction_follow_up(interaction, message_take);
+	else {
+		interaction->answered = true;
+		callback(interaction, CALLBACK_MESSAGE, private_message(message_take));
+	}
+}
+
+void
+interaction_say(struct interaction *interaction, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	va_start(args, format);
+	int len = vasprintf(&text, format, args);
+	va_end(args);
+	if (len < 0)
+		xalloc_fail();
+	say(interaction, message_new(text));
+	free(text);
+}
+
+void
+interaction_fail(struct interaction *interaction, const struct kettle_error *err)
+{
+	AUTO_FREE char *text = escape_markdown(err->message, ERROR_MAX);
+	if (interaction->kind == INTERACTION_COMPLETION)
+		interaction_choices(interaction, json_array());
+	else
+		interaction_say(interaction, "%s", text);
+}
+
+/* One field: a row with a text input. */
+static json_t *
+form_row(const json_t *field)
+{
+	AUTO_FREE char *label = escape_plain(member_text(field, "label"), FORM_LABEL_MAX);
+	return json_pack("{s:i, s:[{s:i, s:s, s:s, s:i, s:b, s:s*}]}", "type", 1, "components", "type", 4, "custom_id",
+		member_text(field, "name"), "label", label, "style", member_true(field, "long") ? 2 : 1, "required", 1,
+		"placeholder", member_string(field, "placeholder"));
+}
+
+void
+interaction_form(struct interaction *interaction, const char *custom_id, const char *title, json_t *fields_take)
+{
+	size_t i;
+	const json_t *field;
+	json_t *rows = json_array();
+	AUTO_FREE char *cut = escape_plain(title, FORM_TITLE_MAX);
+	json_array_foreach(fields_take, i, field)
+		(void)json_array_append_new(rows, form_row(field));
+	json_decref(fields_take);
+	interaction->answered = true;
+	callback(interaction, CALLBACK_FORM,
+		json_pack("{s:s, s:s, s:o}", "custom_id", custom_id, "title", cut, "components", rows));
+}
+
+void
+interaction_choices(struct interaction *interaction, json_t *choices_take)
+{
+	if (interaction->answered) {
+		json_decref(choices_take);
+		return;
+	}
+	while (json_array_size(choices_take) > CHOICES_MAX)
+		(void)json_array_remove(choices_take, json_array_size(choices_take) - 1);
+	interaction->answered = true;
+	callback(interaction, CALLBACK_CHOICES, json_pack("{s:o}", "choices", choices_take));
+}
+
+/* ---- calls of the core ---- */
+
+struct call {
+	struct interaction *interaction;
+	interaction_fn fn;
+	kettle_fn end;
+	void *arg;
+};
+
+static void
+on_answer(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct call *call = arg;
+	if (err->code < 0)
+		interaction_fail(call->interaction, err);
+	else if (call->fn)
+		call->fn(call->interaction, result, call->arg);
+	if (call->end)
+		call->end(call->arg);
+	interaction_unref(call->interaction);
+	free(call);
+}
+
+void
+interaction_call(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn,
+	kettle_fn end, void *arg)
+{
+	const struct kettle_host *host = interaction->bot->host;
+	struct call *call = xcalloc(1, sizeof(*call));
+	*call = (struct call){interaction_ref(interaction), fn, end, arg};
+	int rc = host->call(host, interaction->actor, command, args_take, on_answer, call);
+	json_decref(args_take);
+	if (rc == 0)
+		return;
+	const struct kettle_error closed = {.code = rc, .message = "Kettle is closing; try again in a minute."};
+	on_answer(call, &closed, NULL);
+}

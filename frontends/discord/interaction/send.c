@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Sends messages by Discord's REST. */
+#include <config.h>
+
+#include "discord/interaction/send.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/json_access.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "discord/text/snowflake.h"
+
+#define CLOCKS_DIFFER_MS 60000 /* Discord's clock may be behind this machine's by so much */
+
+/* ---- requests ---- */
+
+struct request {
+	struct bot *bot;
+	rest_fn done;
+	void *arg;
+};
+
+static void
+on_done(void *arg, const struct rest_answer *answer)
+{
+	struct request *request = arg;
+	const struct kettle_host *host = request->bot->host;
+	if (request->done)
+		request->done(request->arg, answer);
+	else if (answer->err->code && answer->err->code != KETTLE_ECANCELED)
+		host->log(host, KETTLE_LOG_WARNING, "A message could not be sent: %s", answer->err->message);
+	free(request);
+}
+
+/* Takes "files" out of a message. */
+static size_t
+take_files(json_t *message, struct rest_file files[REST_FILES_MAX])
+{
+	AUTO_JSON json_t *list = json_incref(json_object_get(message, "files"));
+	size_t i, count = 0;
+	const json_t *file;
+	json_array_foreach(list, i, file) {
+		char *data;
+		if (count == REST_FILES_MAX || contents_bytes(file, &data, &files[count].size, NULL) < 0)
+			continue;
+		files[count].name = member_text(file, "name");
+		files[count].content_type = NULL;
+		files[count++].data_take = data;
+	}
+	return count;
+}
+
+void
+send_message(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg)
+{
+	struct rest_file files[REST_FILES_MAX];
+	struct request *request = xcalloc(1, sizeof(*request));
+	struct kettle_error err = {0};
+	json_t *data = json_object_get(body_take, "data"), *message = data ? data : body_take;
+	/* Names of files stay borrowed until they are copied. */
+	AUTO_JSON json_t *list = json_incref(json_object_get(message, "files"));
+	size_t count = take_files(message, files);
+	(void)json_object_del(message, "files");
+	*request = (struct request){.bot = bot, .done = done, .arg = arg};
+	const struct rest_request sent = {.method = method,
+		.path = path,
+		.body_take = body_take,
+		.files = files,
+		.files_count = count,
+		.done = on_done,
+		.arg = request};
+	if (rest_send(bot->rest, &sent, &err) < 0)
+		on_done(request, &(struct rest_answer){.err = &err});
+}
+
+void
+send_request(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg)
+{
+	send_message(bot, method, path, body_take, done, arg);
+}
+
+/* ---- messages that must not come twice ---- */
+
+struct posting {
+	struct bot *bot;
+	char channel[SNOWFLAKE_SIZE];
+	int64_t since_ms;
+	json_t *message;
+	send_posted_fn done;
+	void *arg;
+};
+
+static void
+end_posting(struct posting *posting, const char *id)
+{
+	if (posting->done)
+		posting->done(posting->arg, id);
+	json_decref(posting->message);
+	free(posting);
+}
+
+static void
+on_posted(void *arg, const struct rest_answer *answer)
+{
+	struct posting *posting = arg;
+	const struct kettle_host *host = posting->bot->host;
+	if (answer->err->code && answer->err->code != KETTLE_ECANCELED)
+		host->log(host, KETTLE_LOG_WARNING, "A message could not be posted: %s", answer->err->message);
+	end_posting(posting, answer->err->code ? NULL : member_string(answer->body, "id"));
+}
+
+static void
+post(struct posting *posting)
+{
+	AUTO_FREE char *path = xasprintf("/channels/%s/messages", posting->channel);
+	send_message(posting->bot, "POST", path, json_deep_copy(posting->message), on_posted, posting);
+}
+
+/* Whether a message of the channel is the one that was to be posted: by the bot, since then, with the same text. */
+static bool
+is_posted(const struct posting *posting, const json_t *message)
+{
+	uint64_t id = 0;
+	const char *author = member_text(json_object_get(message, "author"), "id");
+	return snowflake_parse(member_text(message, "id"), &id) && strcmp(author, posting->bot->user) == 0 &&
+		   snowflake_time(id) >= posting->since_ms - CLOCKS_DIFFER_MS &&
+		   strcmp(member_text(message, "content"), member_text(posting->message, "content")) == 0;
+}
+
+static void
+on_recent(void *arg, const struct rest_answer *answer)
+{
+	struct posting *posting = arg;
+	size_t i;
+	const json_t *message;
+	json_array_foreach(answer->body, i, message) {
+		if (answer->err->code || !is_posted(posting, message))
+			continue;
+		end_posting(posting, member_string(message, "id"));
+		return;
+	}
+	post(posting);
+}
+
+void
+send_once(struct bot *bot, const char *channel, const char *key, int64_t since_ms, json_t *message_take,
+	send_posted_fn done, void *arg)
+{
+	char nonce[NONCE_SIZE];
+	struct posting *posting = xcalloc(1, sizeof(*posting));
+	snowflake_nonce(key, channel, nonce);
+	json_object_set_new(message_take, "nonce", json_string(nonce));
+	json_object_set_new(message_take, "enforce_nonce", json_true());
+	*posting = (struct posting){.bot = bot, .since_ms = since_ms, .message = message_take, .done = done, .arg = arg};
+	(void)snowflake_copy(posting->channel, channel);
+	if (since_ms >= bot->started_ms) {
+		post(posting);
+		return;
+	}
+	AUTO_FREE char *path = xasprintf("/channels/%s/messages?limit=100", channel);
+	send_request(bot, "GET", path, NULL, on_recent, posting);
+}

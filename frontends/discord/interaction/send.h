@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Sends messages: what render/message.h makes becomes a request of rest/. Loop thread. */
+#ifndef KETTLE_DISCORD_SEND_H
+#define KETTLE_DISCORD_SEND_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "discord/interaction/bot.h"
+#include "discord/rest/rest.h"
+
+/*
+ * Sends a request whose body is a message (a callback: has one in "data"), whose "files" become uploads. done may be NULL: a
+ * failure is then logged. It is called exactly once, at once where the request cannot be queued.
+ */
+void send_message(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
+/* The same without files; body_take may be NULL. */
+void send_request(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
+
+/* done(arg, id): the message that is there now, NULL: it could not be posted (logged). */
+typedef void (*send_posted_fn)(void *arg, const char *id);
+/*
+ * Posts a message in a channel exactly once for this key, over restarts: with a nonce made of key and channel, and where
+ * since_ms (wall clock: when what it tells of happened) is before the bot's start, the channel's recent messages are
+ * searched for it first.
+ */
+void send_once(struct bot *bot, const char *channel, const char *key, int64_t since_ms, json_t *message_take,
+	send_posted_fn done, void *arg);
+
+#endif
