@@ -11,7 +11,8 @@
 #include "discord/text/snowflake.h"
 
 struct rest;
-struct interaction;
+struct submit;
+struct lives;
 
 /* Roles of the guild that mean something to Kettle. */
 enum bot_role { BOT_ADMIN, BOT_CREATOR, BOT_PARTICIPANTS, BOT_ROLES };
@@ -34,12 +35,14 @@ struct bot {
 	char application[SNOWFLAKE_SIZE];      /* "": not known yet */
 	char user[SNOWFLAKE_SIZE];             /* the bot's own account */
 	char roles[BOT_ROLES][SNOWFLAKE_SIZE]; /* "": the guild has none */
+	bool stopping;      /* requests end with ECANCELED, and nothing they would have told counts as told */
 	int64_t started_ms; /* wall clock: what happened before may have been dealt with by an earlier process */
 	json_t *boards;     /* of boards.c */
 	unsigned long boards_generation;
 	json_t *seen; /* ids of interactions that have come, a ring */
 	size_t seen_next;
-	void *flows; /* what flows/ keeps */
+	struct submit *submit; /* what flows/ keeps, a member for each file */
+	struct lives *lives;
 };
 
 /* The guild's roles are known, or have changed: an array of Discord's role objects. */

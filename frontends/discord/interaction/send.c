@@ -95,10 +95,10 @@ struct posting {
 };
 
 static void
-end_posting(struct posting *posting, const char *id)
+end_posting(struct posting *posting, const struct kettle_error *err, const char *id)
 {
 	if (posting->done)
-		posting->done(posting->arg, id);
+		posting->done(posting->arg, err, id);
 	json_decref(posting->message);
 	free(posting);
 }
@@ -110,7 +110,7 @@ on_posted(void *arg, const struct rest_answer *answer)
 	const struct kettle_host *host = posting->bot->host;
 	if (answer->err->code && answer->err->code != KETTLE_ECANCELED)
 		host->log(host, KETTLE_LOG_WARNING, "A message could not be posted: %s", answer->err->message);
-	end_posting(posting, answer->err->code ? NULL : member_string(answer->body, "id"));
+	end_posting(posting, answer->err, answer->err->code ? NULL : member_string(answer->body, "id"));
 }
 
 static void
@@ -140,7 +140,7 @@ on_recent(void *arg, const struct rest_answer *answer)
 	json_array_foreach(answer->body, i, message) {
 		if (answer->err->code || !is_posted(posting, message))
 			continue;
-		end_posting(posting, member_string(message, "id"));
+		end_posting(posting, answer->err, member_string(message, "id"));
 		return;
 	}
 	post(posting);

@@ -17,8 +17,9 @@ void send_message(struct bot *bot, const char *method, const char *path, json_t 
 /* The same without files; body_take may be NULL. */
 void send_request(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
 
-/* done(arg, id): the message that is there now, NULL: it could not be posted (logged). */
-typedef void (*send_posted_fn)(void *arg, const char *id);
+/* The message that is there now, or err->code is not 0: EUNAVAIL: it may be tried again; ECANCELED: the bot stops; others:
+ * it cannot be posted there (logged). Borrowed. */
+typedef void (*send_posted_fn)(void *arg, const struct kettle_error *err, const char *id);
 /*
  * Posts a message in a channel exactly once for this key, over restarts: with a nonce made of key and channel, and where
  * since_ms (wall clock: when what it tells of happened) is before the bot's start, the channel's recent messages are
