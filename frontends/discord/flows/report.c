@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tells what became of a job: in a private thread the report, in a public one a ranked result.
+ *
+ *     job.done ─▶ submission.show ─▶ files ─▶ private thread ─▶ messages ─▶ public thread, its message ─▶ archived ─▶ told
+ *
+ * Each step is repeated by a later process without doing it twice: messages by send_once, threads by their name.
+ */
+#include <config.h>
+
+#include "discord/flows/live_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/failpoint.h"
+#include "base/json_access.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "common/format.h"
+#include "common/report.h"
+#include "common/source_path.h"
+#include "common/template.h"
+#include "discord/flows/thread.h"
+#include "discord/interaction/send.h"
+#include "discord/render/message.h"
+#include "discord/text/escape.h"
+#include "discord/text/split.h"
+
+#define MESSAGES_MAX 5            /* of a report; the rest of it is a file */
+#define FILES_MAX 4               /* that a job left, attached */
+#define FILE_BYTES_MAX (7u << 20) /* of them together: a request has at most 8 MiB */
+#define NAME_SHOWN_MAX 100        /* UTF-16 units */
+#define WHY_SHOWN_MAX 500         /* UTF-16 units */
+#define AGAIN_MS 30000            /* until a step is tried again that Discord could not serve */
+
+struct report {
+	struct live *live;
+	json_t *event;    /* job.done */
+	json_t *job;      /* of the record; borrowed from it */
+	json_t *messages; /* that are still to be posted */
+	json_t *files;    /* that the job left: those that are still to be fetched */
+	json_t *fetched;  /* files of the last message */
+	struct buf bytes; /* of the file that is being fetched */
+	size_t used;
+	unsigned posted;
+	char thread[SNOWFLAKE_SIZE];
+	char result[SNOWFLAKE_SIZE]; /* the public thread */
+};
+
+static void post_next(void *arg);
+static void post_result(void *arg);
+
+static const json_t *
+data_of(const struct report *report)
+{
+	return json_object_get(report->event, "data");
+}
+
+static void
+free_report(struct report *report)
+{
+	json_decref(report->event);
+	json_decref(report->messages);
+	json_decref(report->files);
+	json_decref(report->fetched);
+	buf_free(&report->bytes);
+	free(report);
+}
+
+/* What the process that stops did not tell, the next one tells. */
+static void
+leave(struct report *report)
+{
+	live_report_ended(report->live, 0);
+	free_report(report);
+}
+
+static void
+on_told(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct report *report = arg;
+	(void)result;
+	failpoint("discord.told");
+	/* Without the state an event that comes again is told again, and each message is found. */
+	live_report_ended(report->live, err->code ? 0 : member_int(report->event, "seq"));
+	free_report(report);
+}
+
+static void
+told(struct report *report)
+{
+	json_object_set_new(report->job, "told", json_true());
+	live_store(report->live, on_told, report);
+}
+
+/* Calls a step again later. */
+static void
+again(struct report *report, kettle_fn step)
+{
+	const struct kettle_host *host = report->live->bot->host;
+	if (report->live->bot->stopping || host->timer_start(host, AGAIN_MS, 0, step, report, NULL, NULL) < 0)
+		leave(report);
+}
+
+static int64_t
+since(const struct report *report)
+{
+	int64_t ms = 0;
+	(void)format_parse_time(member_text(report->event, "at"), &ms);
+	return ms;
+}
+
+/* ---- the public result ---- */
+
+static bool
+is_public(const struct report *report)
+{
+	const json_t *data = data_of(report), *record = report->live->record;
+	return member_is(data, "mode", "ranked") && member_is(data, "state", "passed") &&
+		   !member_true(report->event, "closed") && !member_true(record, "practice") && json_object_get(data, "rank");
+}
+
+static const char *
+medal(json_int_t rank)
+{
+	static const char *const medals[] = {"", "🥇 ", "🥈 ", "🥉 "};
+	return rank > 0 && rank < (json_int_t)ARRAY_SIZE(medals) ? medals[rank] : "";
+}
+
+/* ", a personal best (before: 1.4 ms)"; ", the first success" */
+static char *
+praise(const json_t *data)
+{
+	if (member_true(data, "first"))
+		return xstrdup(" · first success");
+	if (member_true(data, "best"))
+		return template_text(" · personal best{previous_score?, before {previous_score:seconds}}", data, NULL);
+	return xstrdup(" · not better than before");
+}
+
+static json_t *
+result_message(const struct report *report)
+{
+	const json_t *data = data_of(report), *record = report->live->record;
+	json_int_t rank = member_int(data, "rank");
+	bool best = member_true(data, "best");
+	AUTO_FREE char *user = escape_markdown(member_text(report->event, "user_name"), NAME_SHOWN_MAX);
+	AUTO_FREE char *board = escape_markdown(member_text(record, "board"), NAME_SHOWN_MAX);
+	AUTO_FREE char *device = escape_markdown(member_text(data, "device"), NAME_SHOWN_MAX);
+	AUTO_FREE char *score = template_text("{score:score}", data, NULL);
+	AUTO_FREE char *place = template_text("rank {rank} of {of}", data, NULL);
+	AUTO_FREE char *how = praise(data);
+	return message_printf(
+		"%s**%s** on **%s** · %s: **%s** · %s%s", best ? medal(rank) : "", user, board, device, score, place, how);
+}
+
+static void
+on_result_archived(void *arg, const struct rest_answer *answer)
+{
+	struct report *report = arg;
+	(void)answer;
+	if (report->live->bot->stopping)
+		leave(report);
+	else
+		told(report);
+}
+
+static void
+on_result_posted(void *arg, const struct kettle_error *err, const char *id)
+{
+	struct report *report = arg;
+	(void)id;
+	if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_ECANCELED)
+		again(report, post_result);
+	else {
+		failpoint("discord.result");
+		thread_archive(report->live->bot, report->result, on_result_archived, report);
+	}
+}
+
+static void
+on_result_thread(void *arg, const struct kettle_error *err, const char *thread)
+{
+	struct report *report = arg;
+	struct bot *bot = report->live->bot;
+	if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_ECANCELED) {
+		again(report, post_result);
+		return;
+	}
+	if (err->code) {
+		bot->host->log(bot->host, KETTLE_LOG_WARNING, "A ranked result has no thread: %s", err->message);
+		told(report);
+		return;
+	}
+	AUTO_FREE char *key = xasprintf("%lld:result", (long long)member_int(report->event, "seq"));
+	(void)snowflake_copy(report->result, thread);
+	send_once(bot, thread, key, since(report), result_message(report), on_result_posted, report);
+}
+
+static void
+post_result(void *arg)
+{
+	struct report *report = arg;
+	const json_t *data = data_of(report), *record = report->live->record;
+	if (!is_public(report)) {
+		told(report);
+		return;
+	}
+	AUTO_FREE char *score = template_text("{score:seconds}", data, NULL);
+	AUTO_FREE char *name =
+		xasprintf("%s: %s on %s, %s (%lld)", member_text(record, "board"), member_text(report->event, "user_name"),
+			member_text(data, "device"), score, (long long)member_int(data, "job"));
+	thread_find_or_make(report->live->bot, thread_channel(report->live->interaction), name, false, since(report),
+		on_result_thread, report);
+}
+
+/* ---- the private thread ---- */
+
+static void
+on_archived(void *arg, const struct rest_answer *answer)
+{
+	struct report *report = arg;
+	(void)answer;
+	if (report->live->bot->stopping)
+		leave(report);
+	else
+		post_result(report);
+}
+
+static void
+on_posted(void *arg, const struct kettle_error *err, const char *id)
+{
+	struct report *report = arg;
+	(void)id;
+	if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_ECANCELED) {
+		again(report, post_next);
+		return;
+	}
+	failpoint("discord.posted");
+	(void)json_array_remove(report->messages, 0);
+	report->posted++;
+	post_next(report);
+}
+
+static void
+post_next(void *arg)
+{
+	struct report *report = arg;
+	struct live *live = report->live;
+	json_t *message = json_array_get(report->messages, 0);
+	if (live->bot->stopping) {
+		leave(report);
+	} else if (!message) {
+		thread_archive(live->bot, report->thread, on_archived, report);
+	} else {
+		AUTO_FREE char *key = xasprintf("%lld:%u", (long long)member_int(report->event, "seq"), report->posted);
+		send_once(live->bot, report->thread, key, since(report), json_deep_copy(message), on_posted, report);
+	}
+}
+
+/* Without a thread the user gets the report below the command, while that still takes answers. */
+static void
+follow_up(struct report *report)
+{
+	size_t i;
+	json_t *message;
+	json_array_foreach(report->messages, i, message)
+		interaction_follow_up(report->live->interaction, json_deep_copy(message));
+	post_result(report);
+}
+
+static void
+on_report_thread(void *arg, const char *thread)
+{
+	struct report *report = arg;
+	if (report->live->bot->stopping) {
+		leave(report);
+		return;
+	}
+	live_changed(report->live);
+	if (!*thread) {
+		follow_up(report);
+		return;
+	}
+	(void)snowflake_copy(report->thread, thread);
+	post_next(report);
+}
+
+static void
+find_thread(void *arg)
+{
+	struct report *report = arg;
+	const struct kettle_host *host = report->live->bot->host;
+	/* The message that is being moved may be making it. */
+	if (report->live->moving && host->timer_start(host, 1000, 0, find_thread, report, NULL, NULL) == 0)
+		return;
+	report_thread(report->live, report->job, on_report_thread, report);
+}
+
+struct asked {
+	struct live *live;
+	json_t *job;
+	report_thread_fn done;
+	void *arg;
+};
+
+static void make_thread(void *arg);
+
+static void
+end_asked(struct asked *asked, const char *thread)
+{
+	asked->done(asked->arg, thread);
+	free(asked);
+}
+
+static void
+have_thread(struct asked *asked, const char *thread)
+{
+	json_object_set_new(asked->job, "thread", json_string(thread));
+	live_store(asked->live, NULL, NULL);
+	failpoint("discord.thread");
+	end_asked(asked, member_text(asked->job, "thread"));
+}
+
+/* Without a thread the report comes below the command. */
+static void
+have_none(struct asked *asked, const struct kettle_error *err)
+{
+	struct bot *bot = asked->live->bot;
+	bot->host->log(bot->host, KETTLE_LOG_WARNING, "A submission has no thread of its own: %s", err->message);
+	AUTO_FREE char *why = escape_markdown(err->message, WHY_SHOWN_MAX);
+	json_t *message = message_printf("There is no thread for the report, so it comes here. %s", why);
+	interaction_follow_up(asked->live->interaction, message);
+	have_thread(asked, "");
+}
+
+static void
+on_thread(void *arg, const struct kettle_error *err, const char *thread)
+{
+	struct asked *asked = arg;
+	struct bot *bot = asked->live->bot;
+	if (bot->stopping) {
+		end_asked(asked, "");
+	} else if (err->code == KETTLE_EUNAVAIL) {
+		if (bot->host->timer_start(bot->host, AGAIN_MS, 0, make_thread, asked, NULL, NULL) < 0)
+			end_asked(asked, "");
+	} else if (err->code) {
+		have_none(asked, err);
+	} else {
+		thread_add_user(bot, thread, asked->live->interaction->user, NULL, NULL);
+		have_thread(asked, thread);
+	}
+}
+
+static void
+make_thread(void *arg)
+{
+	const struct asked *asked = arg;
+	const struct live *live = asked->live;
+	AUTO_FREE char *name = xasprintf("#%lld %s on %s (%lld)", (long long)member_int(live->record, "id"),
+		member_text(live->record, "board"), member_text(asked->job, "device"),
+		(long long)member_int(asked->job, "job"));
+	thread_find_or_make(
+		live->bot, thread_channel(live->interaction), name, true, live->interaction->begun_ms, on_thread, arg);
+}
+
+void
+report_thread(struct live *live, json_t *job, report_thread_fn done, void *arg)
+{
+	struct asked *asked = xcalloc(1, sizeof(*asked));
+	*asked = (struct asked){live, job, done, arg};
+	if (json_object_get(job, "thread"))
+		end_asked(asked, member_text(job, "thread"));
+	else
+		make_thread(asked);
+}
+
+/* ---- what it says ---- */
+
+static char *
+report_text(const struct report *report, const json_t *show)
+{
+	char *text = NULL;
+	size_t size = 0, i;
+	const json_t *job;
+	FILE *out = term_memory(&text, &size);
+	const struct term term = {.out = out};
+	AUTO_JSON json_t *jobs =
+		source_path_put_all(json_object_get(show, "jobs"), member_text(show, "source"), member_text(show, "file_name"));
+	json_array_foreach(jobs, i, job)
+		if (member_int(job, "job") == member_int(report->job, "job"))
+			report_job(&term, job, member_text(job, "device"));
+	fclose(out);
+	return text;
+}
+
+/* The first message names the submission and its result; the rest of a long report is a file of the last one. */
+static void
+write_messages(struct report *report, const json_t *show)
+{
+	size_t i;
+	const json_t *part;
+	AUTO_FREE char *text = report_text(report, show), *rest = NULL;
+	AUTO_BUF struct buf markdown = {0};
+	AUTO_FREE char *board = escape_markdown(member_text(report->live->record, "board"), NAME_SHOWN_MAX);
+	buf_printf(&markdown, "**Submission %lld** to **%s**\n%s\n", (long long)member_int(report->live->record, "id"),
+		board, member_text(report->job, "line"));
+	escape_code_block(&markdown, NULL, text + strspn(text, "\n"));
+	AUTO_JSON json_t *parts = split_messages(markdown.data, MESSAGES_MAX, &rest);
+	json_array_foreach(parts, i, part)
+		(void)json_array_append_new(report->messages, message_new(json_string_value(part)));
+	json_t *last = json_array_get(report->messages, json_array_size(report->messages) - 1);
+	if (rest && last)
+		message_file(last, "report.txt", text);
+}
+
+/* ---- files that the job left ---- */
+
+static void fetch_part(struct report *report);
+
+static void
+end_files(struct report *report)
+{
+	json_t *last = json_array_get(report->messages, json_array_size(report->messages) - 1);
+	json_t *files = json_object_get(last, "files");
+	if (last && json_array_size(report->fetched) > 0 && files)
+		(void)json_array_extend(files, report->fetched);
+	else if (last && json_array_size(report->fetched) > 0)
+		json_object_set(last, "files", report->fetched);
+	find_thread(report);
+}
+
+static void
+next_file(struct report *report)
+{
+	buf_free(&report->bytes);
+	(void)json_array_remove(report->files, 0);
+	if (json_array_size(report->files) > 0 && json_array_size(report->fetched) < FILES_MAX)
+		fetch_part(report);
+	else
+		end_files(report);
+}
+
+static void
+on_part(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct report *report = arg;
+	void *data = NULL;
+	size_t size = 0;
+	const char *coded = member_text(result, "base64");
+	if (err->code || base64_decode(coded, strlen(coded), &data, &size) < 0 || size == 0 ||
+		report->used + size > FILE_BYTES_MAX) {
+		free(data);
+		next_file(report);
+		return;
+	}
+	buf_add(&report->bytes, data, size);
+	report->used += size;
+	free(data);
+	if ((json_int_t)report->bytes.len < member_int(result, "size")) {
+		fetch_part(report);
+		return;
+	}
+	json_t *file = contents_json(report->bytes.data, report->bytes.len);
+	json_object_set(file, "name", json_object_get(result, "name"));
+	(void)json_array_append_new(report->fetched, file);
+	next_file(report);
+}
+
+static void
+fetch_part(struct report *report)
+{
+	const struct live *live = report->live;
+	const struct kettle_host *host = live->bot->host;
+	const json_t *file = json_array_get(report->files, 0);
+	AUTO_JSON json_t *args =
+		json_pack("{s:O, s:I}", "artifact", json_object_get(file, "artifact"), "offset", (json_int_t)report->bytes.len);
+	if (host->call(host, live->interaction->actor, "submission.artifact", args, on_part, report) < 0)
+		end_files(report);
+}
+
+static void
+on_files(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct report *report = arg;
+	size_t i;
+	json_t *file;
+	(void)err;
+	json_array_foreach(result, i, file)
+		if (member_int(file, "job") == member_int(report->job, "job") &&
+			json_is_null(json_object_get(file, "expired")) && member_int(file, "size") <= (json_int_t)FILE_BYTES_MAX)
+			(void)json_array_append(report->files, file);
+	if (json_array_size(report->files) > 0)
+		fetch_part(report);
+	else
+		end_files(report);
+}
+
+static void
+on_shown(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct report *report = arg;
+	const struct kettle_host *host = report->live->bot->host;
+	if (err->code == KETTLE_ECANCELED) {
+		leave(report);
+		return;
+	}
+	if (err->code) {
+		/* It was deleted meanwhile, or the user has no access any more. */
+		told(report);
+		return;
+	}
+	write_messages(report, result);
+	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(report->live->record, "id"));
+	if (host->call(host, report->live->interaction->actor, "submission.download", args, on_files, report) < 0)
+		leave(report);
+}
+
+/* "✅ H100: passed, 1.23 ms, rank 2 of 10" */
+static void
+set_line(struct report *report)
+{
+	const json_t *data = data_of(report);
+	const char *state = member_text(data, "state");
+	AUTO_FREE char *device = escape_markdown(member_text(data, "device"), NAME_SHOWN_MAX);
+	AUTO_FREE char *text = template_text("{state:word}{score?, {score:score}}{rank?, rank {rank} of {of}}", data, NULL);
+	AUTO_FREE char *line = xasprintf("%s **%s**: %s", strcmp(state, "passed") == 0 ? "✅" : "❌", device, text);
+	json_object_set_new(report->job, "line", json_string(line));
+}
+
+void
+report_begin(struct live *live, const json_t *event)
+{
+	const struct kettle_host *host = live->bot->host;
+	struct report *report = xcalloc(1, sizeof(*report));
+	*report = (struct report){.live = live,
+		.event = json_deep_copy(event),
+		.job = live_job(live, member_int(json_object_get(event, "data"), "job")),
+		.messages = json_array(),
+		.files = json_array(),
+		.fetched = json_array()};
+	set_line(report);
+	live_changed(live);
+	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(live->record, "id"));
+	if (host->call(host, live->interaction->actor, "submission.show", args, on_shown, report) < 0)
+		leave(report);
+}

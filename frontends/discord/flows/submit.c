@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/* A submission, from the command to the engine's answer. */
+#include <config.h>
+
+#include "discord/flows/submit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/failpoint.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/popcorn_header.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "discord/flows/live.h"
+#include "discord/interaction/boards.h"
+#include "discord/render/message.h"
+#include "discord/rest/rest.h"
+#include "discord/text/escape.h"
+
+#define ASKS_MAX 1000         /* menus that wait; the oldest goes */
+#define ASK_LIFE_MS 900000    /* of a menu */
+#define NAME_SHOWN_MAX 100    /* UTF-16 units */
+#define REQUEST_PREFIX "req/" /* of the state's keys */
+#define ASK_PREFIX "ask/"
+
+/*
+ * One submission on its way. form: {"request", "mode", "board"?, "devices"?, "file": {"filename", "url", "size"}}, which is
+ * what the state has beside "interaction".
+ */
+struct attempt {
+	struct bot *bot;
+	struct interaction *interaction;
+	json_t *form;
+	char *code; /* in base64 */
+	bool again; /* of an earlier process */
+};
+
+struct submit {
+	struct bot *bot;
+	json_t *asks; /* request → form with "code" and "user", while a menu waits */
+	size_t restoring;
+	kettle_fn done;
+	void *arg;
+};
+
+/* ---- an attempt ---- */
+
+static struct attempt *
+attempt_new(struct interaction *interaction, json_t *form_take)
+{
+	struct attempt *attempt = xcalloc(1, sizeof(*attempt));
+	*attempt =
+		(struct attempt){.bot = interaction->bot, .interaction = interaction_ref(interaction), .form = form_take};
+	return attempt;
+}
+
+static void
+restored(struct submit *submit)
+{
+	if (--submit->restoring == 0 && submit->done)
+		submit->done(submit->arg);
+}
+
+static void
+attempt_free(void *arg)
+{
+	struct attempt *attempt = arg;
+	if (attempt->again)
+		restored(attempt->bot->submit);
+	interaction_unref(attempt->interaction);
+	json_decref(attempt->form);
+	free(attempt->code);
+	free(attempt);
+}
+
+static char *
+state_key(const char *prefix, const struct attempt *attempt)
+{
+	return xasprintf("%s%s", prefix, member_text(attempt->form, "request"));
+}
+
+static void
+forget(const struct attempt *attempt)
+{
+	const struct kettle_host *host = attempt->bot->host;
+	AUTO_FREE char *key = state_key(REQUEST_PREFIX, attempt);
+	(void)host->state_put(host, key, NULL, NULL, NULL);
+}
+
+/* ---- the engine is asked ---- */
+
+static void
+on_followed(void *arg)
+{
+	failpoint("discord.followed");
+	forget(arg);
+	attempt_free(arg);
+}
+
+static void
+on_submitted(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct attempt *attempt = arg;
+	if (err->code == KETTLE_ECANCELED) {
+		/* Kettle closes: the next process asks again. */
+		attempt_free(attempt);
+		return;
+	}
+	if (err->code) {
+		interaction_fail(attempt->interaction, err);
+		forget(attempt);
+		attempt_free(attempt);
+		return;
+	}
+	failpoint("discord.submitted");
+	lives_open(attempt->interaction, result, member_text(json_object_get(attempt->form, "file"), "filename"),
+		on_followed, attempt);
+}
+
+static void
+on_stored(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct attempt *attempt = arg;
+	const struct kettle_host *host = attempt->bot->host;
+	(void)result;
+	if (err->code) {
+		interaction_fail(attempt->interaction, err);
+		attempt_free(attempt);
+		return;
+	}
+	failpoint("discord.requested");
+	const json_t *form = attempt->form;
+	AUTO_FREE char *request = xasprintf("discord:%s", member_text(form, "request"));
+	AUTO_JSON json_t *args = json_pack("{s:{s:s, s:s}, s:s, s:s*, s:O*, s:b, s:s}", "file", "name",
+		member_text(json_object_get(form, "file"), "filename"), "base64", attempt->code, "mode",
+		member_text(form, "mode"), "leaderboard", member_string(form, "board"), "device",
+		json_object_get(form, "devices"), "no_wait", 1, "request", request);
+	if (host->call(host, attempt->interaction->actor, "submit", args, on_submitted, attempt) < 0)
+		attempt_free(attempt);
+}
+
+static void
+store(struct attempt *attempt)
+{
+	const struct kettle_host *host = attempt->bot->host;
+	AUTO_FREE char *key = state_key(REQUEST_PREFIX, attempt);
+	AUTO_JSON json_t *state = json_copy(attempt->form);
+	json_object_set_new(state, "interaction", interaction_save(attempt->interaction));
+	if (host->state_put(host, key, state, on_stored, attempt) < 0)
+		attempt_free(attempt);
+}
+
+/* ---- which devices ---- */
+
+static void
+ask(struct attempt *attempt, size_t offset)
+{
+	const json_t *form = attempt->form, *known = json_object_get(form, "known"), *device;
+	json_t *choices = json_array();
+	size_t i, count = json_array_size(known);
+	AUTO_FREE char *id = xasprintf("submit:%s", member_text(form, "request"));
+	AUTO_FREE char *board = escape_markdown(member_text(form, "board"), NAME_SHOWN_MAX);
+	json_t *message = message_printf("On which devices of **%s** shall it run? You may choose several.", board);
+	json_array_foreach(known, i, device)
+		if (i >= offset && i < offset + MESSAGE_CHOICES_MAX)
+			(void)json_array_append_new(choices, json_pack("{s:O, s:O}", "label", device, "value", device));
+	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, choices);
+	message_pages(message, "submit", member_text(form, "request"), offset, MESSAGE_CHOICES_MAX, count);
+	interaction_answer(attempt->interaction, message);
+}
+
+/* The form of a menu, kept until something is chosen; of an earlier process without the code. */
+static void
+keep_ask(struct attempt *attempt)
+{
+	const struct kettle_host *host = attempt->bot->host;
+	struct submit *submit = attempt->bot->submit;
+	AUTO_FREE char *key = state_key(ASK_PREFIX, attempt);
+	json_object_set_new(attempt->form, "user", json_string(attempt->interaction->user));
+	json_object_set_new(attempt->form, "begun", json_integer(attempt->interaction->begun_ms));
+	(void)host->state_put(host, key, attempt->form, NULL, NULL);
+	json_t *form = json_copy(attempt->form);
+	json_object_set_new(form, "code", json_string(attempt->code));
+	json_object_set_new(submit->asks, member_text(attempt->form, "request"), form);
+	if (json_object_size(submit->asks) <= ASKS_MAX)
+		return;
+	const char *oldest = json_object_iter_key(json_object_iter(submit->asks));
+	AUTO_FREE char *old = xasprintf(ASK_PREFIX "%s", oldest);
+	(void)host->state_put(host, old, NULL, NULL, NULL);
+	(void)json_object_del(submit->asks, oldest);
+}
+
+static void
+on_boards(struct interaction *interaction, const json_t *boards, void *arg)
+{
+	struct attempt *attempt = arg;
+	const json_t *board = boards_find(boards, member_text(attempt->form, "board"));
+	json_t *known = json_object_get(board, "gpu_types");
+	(void)interaction;
+	if (json_array_size(known) < 2)
+		return;
+	json_object_set(attempt->form, "board", json_object_get(board, "name"));
+	json_object_set(attempt->form, "known", known);
+	keep_ask(attempt);
+	ask(attempt, 0);
+}
+
+static void
+after_boards(void *arg)
+{
+	struct attempt *attempt = arg;
+	/* Asked, or told that it failed. */
+	if (attempt->interaction->answered)
+		attempt_free(attempt);
+	else
+		store(attempt);
+}
+
+/* "H100, A100" as a list; NULL: nothing was given. New reference. */
+static json_t *
+listed_devices(const char *text)
+{
+	json_t *devices = json_array();
+	for (const char *at = text ? text : ""; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+		const char *begin = at + strspn(at, " ");
+		size_t len = strcspn(begin, ",");
+		while (len > 0 && begin[len - 1] == ' ')
+			len--;
+		if (len > 0 && begin < at + strcspn(at, ",") + 1)
+			(void)json_array_append_new(devices, json_stringn(begin, len));
+	}
+	if (json_array_size(devices) > 0)
+		return devices;
+	json_decref(devices);
+	return NULL;
+}
+
+/* What the file's header says counts where the command did not say it; a header with a fault is the engine's to refuse. */
+static void
+choose(struct attempt *attempt, const void *code, size_t size)
+{
+	AUTO_JSON json_t *header = NULL;
+	const json_t *form = attempt->form;
+	(void)popcorn_header_parse(code, size, &header, NULL);
+	const char *board = member_string(form, "board");
+	json_t *named = json_object_get(header, "leaderboard");
+	if (!board && named)
+		json_object_set(attempt->form, "board", named);
+	if (json_object_get(form, "devices") || json_object_get(header, "gpus") || !member_string(form, "board"))
+		store(attempt);
+	else
+		boards_get(attempt->interaction, on_boards, after_boards, attempt);
+}
+
+/* ---- the attachment ---- */
+
+static void
+on_file(void *arg, const struct kettle_error *err, const void *data, size_t size)
+{
+	struct attempt *attempt = arg;
+	if (err->code) {
+		interaction_fail(attempt->interaction, err);
+		if (err->code != KETTLE_ECANCELED)
+			forget(attempt);
+		attempt_free(attempt);
+		return;
+	}
+	attempt->code = base64_encode(data, size);
+	if (attempt->again || json_object_get(attempt->form, "chosen"))
+		store(attempt);
+	else
+		choose(attempt, data, size);
+}
+
+static void
+fetch(struct attempt *attempt)
+{
+	struct bot *bot = attempt->bot;
+	struct kettle_error err = {0};
+	const char *url = member_text(json_object_get(attempt->form, "file"), "url");
+	if (rest_download(bot->rest, url, bot->settings.max_script, on_file, attempt, &err) < 0)
+		on_file(attempt, &err, NULL, 0);
+}
+
+static bool
+in_channel(const struct interaction *interaction, const char *channel)
+{
+	return !*channel || strcmp(interaction->channel, channel) == 0 || strcmp(interaction->parent, channel) == 0;
+}
+
+void
+submit_begin(struct interaction *interaction)
+{
+	const struct bot_settings *settings = &interaction->bot->settings;
+	const json_t *script = json_object_get(interaction->options, "script");
+	const char *mode = strrchr(interaction->command, ' ') + 1;
+	if (!in_channel(interaction, settings->submissions)) {
+		interaction_say(interaction, "Submit in <#%s>.", settings->submissions);
+		return;
+	}
+	if (member_int(script, "size") > (json_int_t)settings->max_script) {
+		interaction_say(interaction, "The file has %lld bytes; the limit is %llu.",
+			(long long)member_int(script, "size"), (unsigned long long)settings->max_script);
+		return;
+	}
+	AUTO_JSON json_t *devices = listed_devices(interaction_text(interaction, "gpu"));
+	json_t *form = json_pack("{s:s, s:s, s:s*, s:O*, s:{s:s, s:s, s:I}}", "request", interaction->id, "mode", mode,
+		"board", interaction_text(interaction, "leaderboard_name"), "devices", devices, "file", "filename",
+		member_text(script, "filename"), "url", member_text(script, "url"), "size", member_int(script, "size"));
+	fetch(attempt_new(interaction, form));
+}
+
+/* ---- the menu ---- */
+
+static void
+take_choice(struct interaction *interaction, json_t *kept, const char *request)
+{
+	const struct kettle_host *host = interaction->bot->host;
+	AUTO_FREE char *key = xasprintf(ASK_PREFIX "%s", request);
+	const char *code = member_string(kept, "code");
+	json_t *form = json_copy(kept);
+	json_object_set(form, "devices", interaction->values);
+	json_object_set_new(form, "chosen", json_true());
+	(void)json_object_del(form, "code");
+	(void)json_object_del(form, "known");
+	interaction_defer_update(interaction);
+	interaction_answer(interaction, message_new("Submitting…"));
+	struct attempt *attempt = attempt_new(interaction, form);
+	attempt->code = code ? xstrdup(code) : NULL;
+	(void)host->state_put(host, key, NULL, NULL, NULL);
+	(void)json_object_del(interaction->bot->submit->asks, request);
+	if (attempt->code)
+		store(attempt);
+	else
+		fetch(attempt);
+}
+
+void
+submit_chosen(struct interaction *interaction, const char *arguments)
+{
+	/* A menu has the request alone, its pages "OFFSET:REQUEST". */
+	const char *colon = strchr(arguments, ':'), *request = colon ? colon + 1 : arguments;
+	json_t *kept = json_object_get(interaction->bot->submit->asks, request);
+	if (!kept || interaction->begun_ms - member_int(kept, "begun") > ASK_LIFE_MS) {
+		interaction_say(interaction, "This menu is no longer valid; submit again.");
+	} else if (strcmp(member_text(kept, "user"), interaction->user) != 0) {
+		interaction_say(interaction, "This menu is another user's.");
+	} else if (colon) {
+		struct attempt *attempt = attempt_new(interaction, json_copy(kept));
+		ask(attempt, (size_t)strtoul(arguments, NULL, 10));
+		attempt_free(attempt);
+	} else if (json_array_size(interaction->values) > 0) {
+		take_choice(interaction, kept, request);
+	}
+}
+
+/* ---- what an earlier process left ---- */
+
+static void
+restore_request(struct submit *submit, const json_t *state)
+{
+	struct interaction *interaction = interaction_restore(submit->bot, json_object_get(state, "interaction"));
+	if (!interaction)
+		return;
+	struct attempt *attempt = attempt_new(interaction, json_deep_copy(state));
+	attempt->again = true;
+	(void)json_object_del(attempt->form, "interaction");
+	submit->restoring++;
+	fetch(attempt);
+	interaction_unref(interaction);
+}
+
+static void
+on_requests(void *arg, const struct kettle_error *err, json_t *page)
+{
+	struct submit *submit = arg;
+	size_t i;
+	const json_t *item;
+	(void)err;
+	json_array_foreach(json_object_get(page, "items"), i, item)
+		restore_request(submit, json_object_get(item, "value"));
+	restored(submit);
+}
+
+static void
+on_asks(void *arg, const struct kettle_error *err, json_t *page)
+{
+	struct submit *submit = arg;
+	const struct kettle_host *host = submit->bot->host;
+	size_t i;
+	const json_t *item;
+	(void)err;
+	json_array_foreach(json_object_get(page, "items"), i, item) {
+		const char *key = member_text(item, "key");
+		json_t *form = json_object_get(item, "value");
+		if (time_now_ms() - member_int(form, "begun") < ASK_LIFE_MS)
+			json_object_set(submit->asks, key + strlen(ASK_PREFIX), form);
+		else
+			(void)host->state_put(host, key, NULL, NULL, NULL);
+	}
+	if (host->state_list(host, REQUEST_PREFIX, NULL, 0, on_requests, submit) < 0)
+		restored(submit);
+}
+
+struct submit *
+submit_new(struct bot *bot, kettle_fn done, void *arg)
+{
+	const struct kettle_host *host = bot->host;
+	struct submit *submit = xcalloc(1, sizeof(*submit));
+	*submit = (struct submit){.bot = bot, .asks = json_object(), .restoring = 1, .done = done, .arg = arg};
+	if (host->state_list(host, ASK_PREFIX, NULL, 0, on_asks, submit) < 0)
+		restored(submit);
+	return submit;
+}
+
+void
+submit_free(struct submit *submit)
+{
+	if (!submit)
+		return;
+	json_decref(submit->asks);
+	free(submit);
+}
