@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Discord's limits: buckets, which Discord names in its answers, the requests of a second, and invalid answers. Times are
+ * milliseconds of one monotonic clock.
+ */
+#ifndef KETTLE_DISCORD_REST_LIMITS_H
+#define KETTLE_DISCORD_REST_LIMITS_H
+
+#include "discord/rest/route.h"
+
+#include <kettle/host.h>
+#include <stdint.h>
+
+struct limits;
+struct bucket; /* valid while a request that it counts is under way */
+
+#define LIMITS_ANSWER UINT64_MAX /* the next answer decides, not the time */
+
+/* per_second, invalid_max: see rest_rules. wait_max_ms: the longest wait that is believed. */
+struct limits *limits_new(unsigned per_second, unsigned invalid_max, unsigned wait_max_ms);
+void limits_free(struct limits *limits);
+/* How long all requests with the bot's token wait: for the second, for a pause, for invalid answers to be forgotten. 0: not. */
+uint64_t limits_overall(struct limits *limits, uint64_t now);
+/* How long a request of this route waits for its bucket. 0: not; LIMITS_ANSWER. */
+uint64_t limits_wait(struct limits *limits, const struct route *route, uint64_t now);
+/* Counts a request that is sent now. The bucket goes to limits_answered, once; NULL: it has none. */
+struct bucket *limits_sent(struct limits *limits, const struct route *route, uint64_t now);
+/* Learns from an answer; NULL: there was none. */
+void limits_answered(struct limits *limits, struct bucket *sent, const struct route *route,
+	const struct kettle_http_answer *answer, uint64_t now);
+/* A 429: nothing of this route, or nothing with the bot's token, for wait_ms. */
+void limits_block(struct limits *limits, const struct route *route, bool global, uint64_t wait_ms, uint64_t now);
+/* Counts an answer that Discord calls invalid. true: it is the one that begins a pause. */
+bool limits_invalid(struct limits *limits, uint64_t now);
+
+#endif

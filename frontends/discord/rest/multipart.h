@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* A message with files as one body (multipart/form-data). */
+#ifndef KETTLE_DISCORD_REST_MULTIPART_H
+#define KETTLE_DISCORD_REST_MULTIPART_H
+
+#include "discord/rest/rest.h"
+
+#include "base/buf.h"
+
+#define MULTIPART_NAME_MAX 100 /* bytes of a file's name */
+
+/* A file's name as Discord takes it: ASCII letters, digits, ".", "-" and "_". New string. */
+char *multipart_name(const char *name);
+/*
+ * The body: payload is the JSON of the message, as payload_json; the files are files[0], files[1], …. Returns the content
+ * type with the boundary, which occurs nowhere else in the body; new string.
+ */
+char *multipart_make(const char *payload, const struct rest_file *files, size_t count, struct buf *out);
+
+#endif
