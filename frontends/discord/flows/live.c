@@ -514,11 +514,24 @@ lives_new(struct bot *bot, kettle_fn done, void *arg)
 }
 
 void
+lives_stop(struct lives *lives)
+{
+	if (!lives)
+		return;
+	const struct kettle_host *host = lives->bot->host;
+	host->timer_stop(host, STEAL(lives->timer));
+	for (size_t i = 0; i < lives->count; i++)
+		if (lives->list[i]->subscribed) {
+			(void)host->unsubscribe(host, lives->list[i]->subscription, NULL, NULL);
+			lives->list[i]->subscribed = false;
+		}
+}
+
+void
 lives_free(struct lives *lives)
 {
 	if (!lives)
 		return;
-	lives->bot->host->timer_stop(lives->bot->host, lives->timer);
 	for (size_t i = 0; i < lives->count; i++)
 		live_free(lives->list[i]);
 	free(lives->list);

@@ -16,7 +16,9 @@ struct lives;
 
 /* done(arg): the submissions that an earlier process followed are followed again. */
 struct lives *lives_new(struct bot *bot, kettle_fn done, void *arg);
-/* NULL is allowed. After rest_free. */
+/* Ends what goes on by itself. NULL is allowed. */
+void lives_stop(struct lives *lives);
+/* NULL is allowed. After lives_stop, when no answer can come any more. */
 void lives_free(struct lives *lives);
 
 /*

@@ -25,6 +25,7 @@
 #include "common/source_path.h"
 #include "common/template.h"
 #include "discord/flows/thread.h"
+#include "discord/interaction/later.h"
 #include "discord/interaction/send.h"
 #include "discord/render/message.h"
 #include "discord/text/escape.h"
@@ -35,7 +36,8 @@
 #define FILE_BYTES_MAX (7u << 20) /* of them together: a request has at most 8 MiB */
 #define NAME_SHOWN_MAX 100        /* UTF-16 units */
 #define WHY_SHOWN_MAX 500         /* UTF-16 units */
-#define AGAIN_MS 30000            /* until a step is tried again that Discord could not serve */
+#define MOVING_MS 1000
+#define AGAIN_MS 30000 /* until a step is tried again that Discord could not serve */
 
 struct report {
 	struct live *live;
@@ -101,9 +103,10 @@ told(struct report *report)
 static void
 again(struct report *report, kettle_fn step)
 {
-	const struct kettle_host *host = report->live->bot->host;
-	if (report->live->bot->stopping || host->timer_start(host, AGAIN_MS, 0, step, report, NULL, NULL) < 0)
+	if (report->live->bot->stopping)
 		leave(report);
+	else
+		later_call(report->live->bot, AGAIN_MS, step, report);
 }
 
 static int64_t
@@ -294,11 +297,13 @@ static void
 find_thread(void *arg)
 {
 	struct report *report = arg;
-	const struct kettle_host *host = report->live->bot->host;
-	/* The message that is being moved may be making it. */
-	if (report->live->moving && host->timer_start(host, 1000, 0, find_thread, report, NULL, NULL) == 0)
-		return;
-	report_thread(report->live, report->job, on_report_thread, report);
+	struct live *live = report->live;
+	if (live->bot->stopping)
+		leave(report);
+	else if (live->moving) /* which may be making it */
+		later_call(live->bot, MOVING_MS, find_thread, report);
+	else
+		report_thread(live, report->job, on_report_thread, report);
 }
 
 struct asked {
@@ -346,8 +351,7 @@ on_thread(void *arg, const struct kettle_error *err, const char *thread)
 	if (bot->stopping) {
 		end_asked(asked, "");
 	} else if (err->code == KETTLE_EUNAVAIL) {
-		if (bot->host->timer_start(bot->host, AGAIN_MS, 0, make_thread, asked, NULL, NULL) < 0)
-			end_asked(asked, "");
+		later_call(bot, AGAIN_MS, make_thread, asked);
 	} else if (err->code) {
 		have_none(asked, err);
 	} else {

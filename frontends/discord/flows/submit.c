@@ -283,7 +283,9 @@ fetch(struct attempt *attempt)
 	struct bot *bot = attempt->bot;
 	struct kettle_error err = {0};
 	const char *url = member_text(json_object_get(attempt->form, "file"), "url");
-	if (rest_download(bot->rest, url, bot->settings.max_script, on_file, attempt, &err) < 0)
+	if (bot->stopping)
+		kettle_fail(&err, KETTLE_ECANCELED, "The bot stops.");
+	if (bot->stopping || rest_download(bot->rest, url, bot->settings.max_script, on_file, attempt, &err) < 0)
 		on_file(attempt, &err, NULL, 0);
 }
 

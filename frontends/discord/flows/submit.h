@@ -19,7 +19,7 @@ struct submit; /* what the flow remembers */
 
 /* done(arg): what an earlier process left was asked again, and live.h has its submissions. */
 struct submit *submit_new(struct bot *bot, kettle_fn done, void *arg);
-/* NULL is allowed. After rest_free, so that nothing is under way. */
+/* NULL is allowed. When no answer can come any more. */
 void submit_free(struct submit *submit);
 
 /* /leaderboard submit MODE. */

@@ -13,6 +13,8 @@
 struct rest;
 struct submit;
 struct lives;
+struct later;
+struct announce;
 
 /* Roles of the guild that mean something to Kettle. */
 enum bot_role { BOT_ADMIN, BOT_CREATOR, BOT_PARTICIPANTS, BOT_ROLES };
@@ -24,7 +26,7 @@ struct bot_settings {
 	char announcements[SNOWFLAKE_SIZE];
 	char forum[SNOWFLAKE_SIZE];
 	char operators[SNOWFLAKE_SIZE];
-	char *roles[BOT_ROLES];       /* names or ids; NULL: none */
+	const char *roles[BOT_ROLES]; /* names or ids; NULL: none */
 	uint64_t max_script, max_zip; /* bytes of an attachment */
 };
 
@@ -43,6 +45,8 @@ struct bot {
 	size_t seen_next;
 	struct submit *submit; /* what flows/ keeps, a member for each file */
 	struct lives *lives;
+	struct announce *announce;
+	struct later *later;
 };
 
 /* The guild's roles are known, or have changed: an array of Discord's role objects. */

@@ -73,8 +73,15 @@ send_message(struct bot *bot, const char *method, const char *path, json_t *body
 		.files_count = count,
 		.done = on_done,
 		.arg = request};
-	if (rest_send(bot->rest, &sent, &err) < 0)
+	if (bot->stopping) {
+		json_decref(body_take);
+		for (size_t i = 0; i < count; i++)
+			free(files[i].data_take);
+		kettle_fail(&err, KETTLE_ECANCELED, "The bot stops.");
 		on_done(request, &(struct rest_answer){.err = &err});
+	} else if (rest_send(bot->rest, &sent, &err) < 0) {
+		on_done(request, &(struct rest_answer){.err = &err});
+	}
 }
 
 void

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plugin `discord`: a bot that runs competitions on a Discord server.
+ *
+ * Theory of operation. Everything happens on the engine's loop, but for the gateway's connection or the interactions
+ * endpoint, which have a thread of their own (gateway/). At its start the bot asks Discord who it is, which roles there are
+ * and which commands are registered; then it goes on with what an earlier process left (flows/), deals with the events that
+ * have come meanwhile, and only then lets interactions in. Whatever Discord cannot answer is asked again.
+ *
+ * What ends with the bot (requests, retries) is ended by its stop. Answers of the engine may come until destroy, so the
+ * bot of a start stays until then.
+ */
+#include <config.h>
+
+#include <kettle/plugin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "discord/commands/dispatch.h"
+#include "discord/commands/registration.h"
+#include "discord/flows/announce.h"
+#include "discord/flows/live.h"
+#include "discord/flows/submit.h"
+#include "discord/gateway/endpoint.h"
+#include "discord/gateway/gateway.h"
+#include "discord/interaction/bot.h"
+#include "discord/interaction/boards.h"
+#include "discord/interaction/later.h"
+#include "discord/interaction/send.h"
+#include "discord/rest/rest.h"
+
+#define INTENT_GUILDS 1
+#define AGAIN_MS 30000 /* until Discord is asked again for what the bot needs to begin */
+#define MIB (1024.0 * 1024)
+
+static const char *const ways[] = {"gateway", "endpoint", NULL};
+static const struct kettle_option options[] = {
+	{.key = "token_env", .type = KETTLE_OPTION_STRING, .help = "The environment variable with the bot's token."},
+	{.key = "token_file",
+		.type = KETTLE_OPTION_PATH,
+		.help = "The file with the bot's token, in place of `token_env`."},
+	{.key = "guild",
+		.type = KETTLE_OPTION_STRING,
+		.required = true,
+		.help = "The id of the Discord server that the bot works on."},
+	{.key = "submissions_channel",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The id of the only channel for submissions, where their threads are made; default: any channel."},
+	{.key = "announcements_channel",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The id of the channel for podium changes and final results; default: they are not announced."},
+	{.key = "forum",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The id of the forum channel where each public leaderboard has a post; default: new leaderboards are "
+				"announced in `announcements_channel`."},
+	{.key = "operators_channel",
+		.type = KETTLE_OPTION_STRING,
+		.help =
+			"The id of the channel that is told about units, disks and credentials that need somebody; default: none."},
+	{.key = "admin_role",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "Leaderboard Admin",
+		.help = "The name or id of the role whose members are admins of Kettle."},
+	{.key = "creator_role",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "Leaderboard Creator",
+		.help = "The name or id of the role whose members may create leaderboards."},
+	{.key = "participants_role",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The name or id of the role that is mentioned when a leaderboard opens; default: none."},
+	{.key = "interactions",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "gateway",
+		.choices = ways,
+		.help = "How Discord reaches the bot: by the connection that the bot opens (gateway), or by HTTPS requests to "
+				"`listen` (endpoint)."},
+	{.key = "listen",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "127.0.0.1:8480",
+		.help = "ADDRESS:PORT of the endpoint; a proxy in front of it, or `certificate`, does TLS."},
+	{.key = "public_key",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The application's public key, in hexadecimal, for the endpoint."},
+	{.key = "certificate",
+		.type = KETTLE_OPTION_PATH,
+		.help = "A PEM file with the endpoint's certificate and its chain."},
+	{.key = "private_key", .type = KETTLE_OPTION_PATH, .help = "A PEM file with the key of `certificate`."},
+	{.key = "max_script_mib",
+		.type = KETTLE_OPTION_NUMBER,
+		.default_value = "1",
+		.min = 0.001,
+		.max = 8,
+		.help = "The size of the largest submitted file, in MiB."},
+	{.key = "max_zip_mib",
+		.type = KETTLE_OPTION_NUMBER,
+		.default_value = "10",
+		.min = 0.001,
+		.max = 64,
+		.help = "The size of the largest zip of a task, in MiB."},
+	{.key = "attachment_hosts",
+		.type = KETTLE_OPTION_STRINGS,
+		.default_value = "[cdn.discordapp.com, media.discordapp.net]",
+		.help = "The hosts that attachments are fetched from."},
+	{.key = "api_url",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "https://discord.com/api/v10",
+		.help = "The address of Discord's API."},
+	{.key = "ca_file",
+		.type = KETTLE_OPTION_PATH,
+		.help = "A PEM file of certificates that the gateway must have, in place of the system's; for a proxy."},
+};
+
+struct discord {
+	const struct kettle_host *host;
+	json_t *options;
+	struct bot_settings settings; /* texts in it are borrowed from options */
+	struct run *run;              /* NULL: stopped */
+	struct run *earlier;          /* runs that were stopped */
+};
+
+/* From a start to its stop. */
+struct run {
+	struct discord *discord;
+	struct run *next;
+	struct bot bot;
+	struct gateway *gateway;
+	struct endpoint *endpoint;
+	json_t *events; /* that have come before the bot was ready */
+	bool ready;
+	bool fetching; /* the gateway waits for its address */
+	kettle_fn stopped;
+	void *stopped_arg;
+};
+
+static void ask_who(void *arg);
+
+static void
+log_line(const struct run *run, enum kettle_log_level level, const char *text)
+{
+	run->bot.host->log(run->bot.host, level, "%s", text);
+}
+
+/* ---- events of the engine ---- */
+
+static void
+deal_with(struct run *run, const json_t *event)
+{
+	static const char *const of_boards[] = {"leaderboard.", "user.", "invite."};
+	const char *kind = member_text(event, "kind");
+	for (size_t i = 0; i < ARRAY_SIZE(of_boards); i++)
+		if (strncmp(kind, of_boards[i], strlen(of_boards[i])) == 0)
+			boards_forget(&run->bot);
+	if (!lives_event(&run->bot, event) && !announce_event(&run->bot, event))
+		(void)run->bot.host->event_done(run->bot.host, member_int(event, "seq"));
+}
+
+static void
+take_event(void *self, const json_t *event)
+{
+	struct discord *discord = self;
+	struct run *run = discord->run;
+	if (run && run->ready)
+		deal_with(run, event);
+	else if (run)
+		(void)json_array_append_new(run->events, json_deep_copy(event));
+}
+
+/* ---- Discord's side ---- */
+
+static void
+refetch_roles(void *arg, const struct rest_answer *answer)
+{
+	struct run *run = arg;
+	if (answer->err->code == 0)
+		bot_take_roles(&run->bot, answer->body);
+}
+
+static void
+get_roles(struct run *run, rest_fn done)
+{
+	AUTO_FREE char *path = xasprintf("/guilds/%s/roles", run->bot.settings.guild);
+	send_request(&run->bot, "GET", path, NULL, done, run);
+}
+
+static void
+on_dispatch(void *arg, const char *name, json_t *data_take)
+{
+	struct run *run = arg;
+	if (run->bot.stopping)
+		(void)0;
+	else if (strcmp(name, "INTERACTION_CREATE") == 0)
+		dispatch_interaction(&run->bot, data_take);
+	else if (strncmp(name, "GUILD_ROLE_", strlen("GUILD_ROLE_")) == 0)
+		get_roles(run, refetch_roles);
+	json_decref(data_take);
+}
+
+static void
+on_gateway_url(void *arg, const struct rest_answer *answer)
+{
+	struct run *run = arg;
+	const json_t *limit = json_object_get(answer->body, "session_start_limit");
+	run->fetching = false;
+	if (!run->gateway || run->bot.stopping)
+		return;
+	if (answer->err->code)
+		gateway_fetch_failed(run->gateway, AGAIN_MS, answer->err->message);
+	else
+		gateway_fetched(run->gateway, member_text(answer->body, "url"), (unsigned)member_int(limit, "remaining"),
+			(uint64_t)member_int(limit, "reset_after"));
+}
+
+static void
+fetch_gateway(void *arg)
+{
+	struct run *run = arg;
+	if (run->fetching || run->bot.stopping)
+		return;
+	run->fetching = true;
+	send_request(&run->bot, "GET", "/gateway/bot", NULL, on_gateway_url, run);
+}
+
+static void
+on_gateway_state(void *arg, enum gateway_state state, const char *sentence)
+{
+	static const enum kettle_log_level levels[] = {
+		[GATEWAY_CONNECTED] = KETTLE_LOG_DEBUG,
+		[GATEWAY_READY] = KETTLE_LOG_INFO,
+		[GATEWAY_RESUMED] = KETTLE_LOG_INFO,
+		[GATEWAY_LOST] = KETTLE_LOG_WARNING,
+		[GATEWAY_FATAL] = KETTLE_LOG_ERROR,
+	};
+	log_line(arg, levels[state], sentence);
+}
+
+static int
+open_gateway(struct run *run, struct kettle_error *err)
+{
+	static const struct gateway_events events = {on_dispatch, fetch_gateway, on_gateway_state};
+	const json_t *section = run->discord->options;
+	const struct gateway_rules rules = {
+		.token = member_text(section, "token"), .intents = INTENT_GUILDS, .ca_file = member_string(section, "ca_file")};
+	return gateway_new(run->bot.host, &rules, &events, run, &run->gateway, err);
+}
+
+static void
+on_endpoint(void *arg, json_t *data_take)
+{
+	on_dispatch(arg, "INTERACTION_CREATE", data_take);
+}
+
+static int
+open_endpoint(struct run *run, struct kettle_error *err)
+{
+	const json_t *section = run->discord->options;
+	const struct endpoint_rules rules = {.listen = member_text(section, "listen"),
+		.public_key = member_text(section, "public_key"),
+		.certificate = member_string(section, "certificate"),
+		.private_key = member_string(section, "private_key")};
+	return endpoint_new(run->bot.host, &rules, on_endpoint, run, &run->endpoint, err);
+}
+
+/* ---- the beginning ---- */
+
+static void
+on_registered(void *arg, const char *text)
+{
+	log_line(arg, KETTLE_LOG_INFO, text);
+}
+
+/* What was left is followed again: from now on events and interactions are dealt with. */
+static void
+on_ready(void *arg)
+{
+	struct run *run = arg;
+	struct kettle_error err = {0};
+	size_t i;
+	const json_t *event;
+	if (run->bot.stopping)
+		return;
+	run->ready = true;
+	json_array_foreach(run->events, i, event)
+		deal_with(run, event);
+	(void)json_array_clear(run->events);
+	bool by_gateway = member_is(run->discord->options, "interactions", "gateway");
+	if ((by_gateway ? open_gateway(run, &err) : open_endpoint(run, &err)) < 0)
+		log_line(run, KETTLE_LOG_ERROR, err.message);
+}
+
+static void
+on_lives(void *arg)
+{
+	struct run *run = arg;
+	if (!run->bot.stopping)
+		run->bot.submit = submit_new(&run->bot, on_ready, run);
+}
+
+/* The answer is there: true; else the questions begin anew, later. */
+static bool
+known(struct run *run, const struct rest_answer *answer)
+{
+	if (answer->err->code == 0)
+		return true;
+	if (run->bot.stopping)
+		return false;
+	run->bot.host->log(run->bot.host, KETTLE_LOG_WARNING, "The bot cannot begin yet: %s", answer->err->message);
+	later_call(&run->bot, AGAIN_MS, ask_who, run);
+	return false;
+}
+
+static void
+on_roles(void *arg, const struct rest_answer *answer)
+{
+	struct run *run = arg;
+	if (!known(run, answer))
+		return;
+	bot_take_roles(&run->bot, answer->body);
+	registration_update(&run->bot, on_registered, run);
+	run->bot.announce = announce_new(&run->bot);
+	run->bot.lives = lives_new(&run->bot, on_lives, run);
+}
+
+static void
+on_application(void *arg, const struct rest_answer *answer)
+{
+	struct run *run = arg;
+	if (!known(run, answer))
+		return;
+	(void)snowflake_copy(run->bot.application, member_text(answer->body, "id"));
+	get_roles(run, on_roles);
+}
+
+static void
+on_user(void *arg, const struct rest_answer *answer)
+{
+	struct run *run = arg;
+	if (!known(run, answer))
+		return;
+	(void)snowflake_copy(run->bot.user, member_text(answer->body, "id"));
+	send_request(&run->bot, "GET", "/applications/@me", NULL, on_application, run);
+}
+
+static void
+ask_who(void *arg)
+{
+	struct run *run = arg;
+	if (!run->bot.stopping)
+		send_request(&run->bot, "GET", "/users/@me", NULL, on_user, run);
+}
+
+static int
+open_rest(struct run *run, struct kettle_error *err)
+{
+	const json_t *section = run->discord->options, *hosts = json_object_get(section, "attachment_hosts");
+	const char **cdn = xcalloc(json_array_size(hosts) + 1, sizeof(char *));
+	for (size_t i = 0; i < json_array_size(hosts); i++)
+		cdn[i] = json_string_value(json_array_get(hosts, i));
+	AUTO_FREE char *agent = xasprintf("DiscordBot (https://github.com/kettle, %s)", PACKAGE_VERSION);
+	const struct rest_rules rules = {.base = member_text(section, "api_url"),
+		.token = member_text(section, "token"),
+		.token_option = json_object_get(section, "token_file") ? "token_file" : "token_env",
+		.user_agent = agent,
+		.cdn = cdn};
+	int rc = rest_new(run->bot.host, &rules, &run->bot.rest, err);
+	free(cdn);
+	return rc;
+}
+
+/* ---- the life of the plugin ---- */
+
+static int
+start(void *self, struct kettle_error *err)
+{
+	struct discord *discord = self;
+	struct run *run = xcalloc(1, sizeof(*run));
+	run->discord = discord;
+	run->events = json_array();
+	run->bot = (struct bot){.host = discord->host,
+		.settings = discord->settings,
+		.started_ms = time_now_ms(),
+		.boards = json_object(),
+		.seen = json_array()};
+	int rc = open_rest(run, err);
+	if (rc < 0) {
+		json_decref(run->events);
+		json_decref(run->bot.boards);
+		json_decref(run->bot.seen);
+		free(run);
+		return rc;
+	}
+	run->bot.later = later_new(&run->bot);
+	discord->run = run;
+	ask_who(run);
+	return 0;
+}
+
+static void
+on_closed(void *arg)
+{
+	struct run *run = arg;
+	rest_free(STEAL(run->bot.rest));
+	later_stop(run->bot.later);
+	lives_stop(run->bot.lives);
+	announce_stop(run->bot.announce);
+	run->stopped(run->stopped_arg);
+}
+
+static void
+stop(void *self, kettle_fn done, void *arg)
+{
+	struct discord *discord = self;
+	struct run *run = STEAL(discord->run);
+	if (!run) {
+		done(arg);
+		return;
+	}
+	run->next = discord->earlier;
+	discord->earlier = run;
+	run->stopped = done;
+	run->stopped_arg = arg;
+	run->bot.stopping = true;
+	if (run->gateway)
+		gateway_stop(STEAL(run->gateway), on_closed, run);
+	else if (run->endpoint)
+		endpoint_stop(STEAL(run->endpoint), on_closed, run);
+	else
+		on_closed(run);
+}
+
+static void
+free_run(struct run *run)
+{
+	submit_free(run->bot.submit);
+	lives_free(run->bot.lives);
+	announce_free(run->bot.announce);
+	later_free(run->bot.later);
+	json_decref(run->bot.boards);
+	json_decref(run->bot.seen);
+	json_decref(run->events);
+	free(run);
+}
+
+static void
+destroy(void *self)
+{
+	struct discord *discord = self;
+	if (!discord)
+		return;
+	for (struct run *run; (run = discord->earlier);) {
+		discord->earlier = run->next;
+		free_run(run);
+	}
+	json_decref(discord->options);
+	free(discord);
+}
+
+static int
+create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
+{
+	struct discord *discord = xcalloc(1, sizeof(*discord));
+	(void)err;
+	discord->host = host;
+	*ret_self = discord;
+	return 0;
+}
+
+/* An option that is an id; without it "" is left. */
+static int
+read_id(const json_t *section, const char *key, char ret_id[SNOWFLAKE_SIZE], struct kettle_error *err)
+{
+	const char *text = member_string(section, key);
+	if (!text || snowflake_copy(ret_id, text))
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"`%s` must be an id, a number such as 1085213409217675345: in Discord turn on the developer mode and choose "
+		"\"Copy ID\".",
+		key);
+}
+
+static int
+check_way(const json_t *section, struct kettle_error *err)
+{
+	if (!member_string(section, "token"))
+		return kettle_fail(err, KETTLE_EINVAL, "The bot's token is missing: name it with `token_env` or `token_file`.");
+	if (member_is(section, "interactions", "endpoint") && !member_string(section, "public_key"))
+		return kettle_fail(err, KETTLE_EINVAL, "`public_key` is missing, which the endpoint needs.");
+	if (!member_string(section, "certificate") != !member_string(section, "private_key"))
+		return kettle_fail(err, KETTLE_EINVAL, "`certificate` and `private_key` belong together.");
+	return 0;
+}
+
+static int
+configure(void *self, const json_t *section, struct kettle_error *err)
+{
+	struct discord *discord = self;
+	struct bot_settings *settings = &discord->settings;
+	discord->options = json_deep_copy(section);
+	section = discord->options;
+	int rc = check_way(section, err);
+	if (rc == 0)
+		rc = read_id(section, "guild", settings->guild, err);
+	if (rc == 0)
+		rc = read_id(section, "submissions_channel", settings->submissions, err);
+	if (rc == 0)
+		rc = read_id(section, "announcements_channel", settings->announcements, err);
+	if (rc == 0)
+		rc = read_id(section, "forum", settings->forum, err);
+	if (rc == 0)
+		rc = read_id(section, "operators_channel", settings->operators, err);
+	settings->roles[BOT_ADMIN] = member_string(section, "admin_role");
+	settings->roles[BOT_CREATOR] = member_string(section, "creator_role");
+	settings->roles[BOT_PARTICIPANTS] = member_string(section, "participants_role");
+	settings->max_script = (uint64_t)(member_number(section, "max_script_mib") * MIB);
+	settings->max_zip = (uint64_t)(member_number(section, "max_zip_mib") * MIB);
+	return rc;
+}
+
+static const struct kettle_frontend frontend = {.size = sizeof(frontend), .event = take_event};
+
+const struct kettle_plugin kettle_plugin = {
+	KETTLE_PLUGIN_HEAD(KETTLE_FRONTEND),
+	.name = "discord",
+	.version = PACKAGE_VERSION,
+	.summary = "a bot for competitions on Discord",
+	KETTLE_PLUGIN_OPTIONS(options),
+	.create = create,
+	.configure = configure,
+	.start = start,
+	.stop = stop,
+	.destroy = destroy,
+	.frontend = &frontend,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What is tried again later. Loop thread. */
+#ifndef KETTLE_DISCORD_LATER_H
+#define KETTLE_DISCORD_LATER_H
+
+#include <stdint.h>
+
+#include "discord/interaction/bot.h"
+
+struct later;
+
+struct later *later_new(struct bot *bot);
+/* Calls everything that waits now: bot->stopping is set, so what is called ends. */
+void later_stop(struct later *later);
+void later_free(struct later *later); /* after later_stop; NULL is allowed */
+
+/* Calls fn(arg) once, about ms from now, or as soon as the bot stops. */
+void later_call(struct bot *bot, uint64_t ms, kettle_fn fn, void *arg);
+
+#endif
