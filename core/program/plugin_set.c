@@ -121,6 +121,16 @@ check_units(const struct config *config, const struct kettle_plugin *plugin, str
 	return loader_unit_options(plugin, &table) ? config_unit_options(config, plugin->name, &table, err) : 0;
 }
 
+/*
+ * A frontend that works only under `kettle serve` is started nowhere else. So its section is read there, and by `config check`:
+ * its secrets are the server's, and other users' command lines do without them.
+ */
+static bool
+is_idle(const struct plugin_set *set, const struct config *config, const struct kettle_plugin *plugin)
+{
+	return plugin->kind == KETTLE_FRONTEND && !plugin->frontend->run && !set->core->setup.stays && !config->faults;
+}
+
 static int
 configure(
 	struct plugin_set *set, const struct config *config, const char *name, struct slot *slot, struct kettle_error *err)
@@ -131,6 +141,8 @@ configure(
 	host_init(&slot->host, set->core->setup.io, set->core, name);
 	int rc = instance_create(&slot->instance, plugin, &slot->host.table, err);
 	guard_init(&slot->guard, plugin, slot->instance.self);
+	if (rc == 0 && is_idle(set, config, plugin))
+		return 0;
 	if (rc == 0)
 		rc = config_plugin(config, loader_kind_section(plugin->kind), name, &table, &options, err);
 	if (rc < 0)

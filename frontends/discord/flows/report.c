@@ -31,6 +31,7 @@
 #include "discord/text/escape.h"
 #include "discord/text/split.h"
 
+#define REPORT_WIDTH 76           /* columns, as a window of common size shows them */
 #define MESSAGES_MAX 5            /* of a report; the rest of it is a file */
 #define FILES_MAX 4               /* that a job left, attached */
 #define FILE_BYTES_MAX (7u << 20) /* of them together: a request has at most 8 MiB */
@@ -392,7 +393,7 @@ report_text(const struct report *report, const json_t *show)
 	size_t size = 0, i;
 	const json_t *job;
 	FILE *out = term_memory(&text, &size);
-	const struct term term = {.out = out};
+	const struct term term = {.out = out, .width = REPORT_WIDTH};
 	AUTO_JSON json_t *jobs =
 		source_path_put_all(json_object_get(show, "jobs"), member_text(show, "source"), member_text(show, "file_name"));
 	json_array_foreach(jobs, i, job)
