@@ -101,6 +101,14 @@ static const struct kettle_option options[] = {
 		.min = 0.001,
 		.max = 64,
 		.help = "The size of the largest zip of a task, in MiB."},
+	{.key = "answer_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "870",
+		.min = 1,
+		.max = 895,
+		.help = "The seconds for which answers to a command are sent as such; Discord takes them for 15 minutes. Later "
+				"ones "
+				"go to the submission's thread."},
 	{.key = "attachment_hosts",
 		.type = KETTLE_OPTION_STRINGS,
 		.default_value = "[cdn.discordapp.com, media.discordapp.net]",
@@ -516,6 +524,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	settings->roles[BOT_PARTICIPANTS] = member_string(section, "participants_role");
 	settings->max_script = (uint64_t)(member_number(section, "max_script_mib") * MIB);
 	settings->max_zip = (uint64_t)(member_number(section, "max_zip_mib") * MIB);
+	settings->life_ms = member_int(section, "answer_s") * 1000;
 	return rc;
 }
 

@@ -155,8 +155,9 @@ on_edited(void *arg, const struct rest_answer *answer)
 {
 	struct live *live = arg;
 	live->editing = false;
-	/* A message that the user has dismissed is gone. */
-	(void)answer;
+	/* Discord's token has ended before its time, or the user has dismissed the message. */
+	if (answer && answer->err->code == KETTLE_ENOENT && !json_object_get(live->record, "message"))
+		interaction_expire(live->interaction);
 	if (live->ended && !live->changed)
 		close_live(live);
 }

@@ -28,6 +28,7 @@ struct bot_settings {
 	char operators[SNOWFLAKE_SIZE];
 	const char *roles[BOT_ROLES]; /* names or ids; NULL: none */
 	uint64_t max_script, max_zip; /* bytes of an attachment */
+	int64_t life_ms;              /* for which an interaction takes answers */
 };
 
 struct bot {

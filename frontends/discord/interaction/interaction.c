@@ -211,7 +211,13 @@ interaction_flag(const struct interaction *interaction, const char *option)
 bool
 interaction_alive(const struct interaction *interaction)
 {
-	return time_now_ms() - interaction->begun_ms < INTERACTION_LIFE_MS;
+	return time_now_ms() - interaction->begun_ms < interaction->bot->settings.life_ms;
+}
+
+void
+interaction_expire(struct interaction *interaction)
+{
+	interaction->begun_ms -= interaction->bot->settings.life_ms;
 }
 
 /* ---- answering ---- */

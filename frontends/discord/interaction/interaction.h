@@ -20,7 +20,6 @@
 #include "discord/rest/rest.h"
 
 #define INTERACTION_TOKEN_MAX 512   /* bytes */
-#define INTERACTION_LIFE_MS 870000  /* of a token: 15 minutes, less half a minute */
 #define INTERACTION_COMMAND_MAX 100 /* "leaderboard submit ranked" */
 
 enum interaction_kind {
@@ -68,8 +67,9 @@ struct interaction *interaction_restore(struct bot *bot, const json_t *saved);
 const char *interaction_text(const struct interaction *interaction, const char *option);
 json_int_t interaction_number(const struct interaction *interaction, const char *option, json_int_t otherwise);
 bool interaction_flag(const struct interaction *interaction, const char *option);
-/* Whether the token still takes answers. */
+/* Whether the token still takes answers; and that it does not any more, as Discord has said. */
 bool interaction_alive(const struct interaction *interaction);
+void interaction_expire(struct interaction *interaction);
 
 /* "The bot is thinking…": the answer follows. open: everybody will see it, not only the user. */
 void interaction_defer(struct interaction *interaction, bool open);
