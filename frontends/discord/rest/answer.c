@@ -16,6 +16,7 @@
 #define FAULTS_MAX 5   /* tries that end with a fault */
 #define LIMITED_MAX 20 /* tries that end with a 429 */
 #define BACKOFF_MAX_MS 30000
+#define CALLBACK_LIFE_MS 3000  /* of an interaction without its first answer */
 #define LIMITED_DEFAULT_S 1    /* where a 429 names no time */
 #define ALREADY_ANSWERED 40060 /* Discord: the interaction has been acknowledged */
 #define DETAILS_MAX 300        /* bytes of what Discord says about wrong members */
@@ -78,7 +79,21 @@ finish(struct call *call, int status, const json_t *body)
 		done(arg, &answer);
 }
 
-/* Leaves a request at the head of its lane for another try. false: it has had all of them. */
+/*
+ * Leaves a request at the head of its lane for another try. false: it has had all of them. A callback that comes later than
+ * Discord waits for it would only be an invalid request.
+ */
+static bool
+try_after(struct call *call, uint64_t wait)
+{
+	uint64_t at = call_now() + wait;
+	if (call->route.class == ROUTE_CALLBACK && at > call->added + CALLBACK_LIFE_MS)
+		return false;
+	call->lane->not_before = at;
+	return true;
+}
+
+/* Another try after a fault. Half of the wait is by chance, so that many that failed together do not come back together. */
 static bool
 try_again(struct call *call)
 {
@@ -87,9 +102,7 @@ try_again(struct call *call)
 	uint64_t wait = (uint64_t)call->rest->rules.backoff_ms << (call->faults - 1), random;
 	wait = wait < BACKOFF_MAX_MS ? wait : BACKOFF_MAX_MS;
 	random_bytes(&random, sizeof(random));
-	/* Half of it by chance, so that many that failed together do not come back together. */
-	call->lane->not_before = call_now() + wait / 2 + random % (wait / 2 + 1);
-	return true;
+	return try_after(call, wait / 2 + random % (wait / 2 + 1));
 }
 
 /* A fault of the server or of the way to it. */
@@ -107,7 +120,7 @@ take_fault(struct call *call, const struct kettle_error *err, int status)
 	}
 	struct kettle_error failed = {0};
 	if (call->route.idempotent)
-		(void)kettle_fail(&failed, KETTLE_EUNAVAIL, "Discord did not carry out %s in %u tries: %s", call->route.name,
+		(void)kettle_fail(&failed, KETTLE_EUNAVAIL, "Discord did not carry out %s (tries: %u): %s", call->route.name,
 			call->faults, why);
 	else
 		(void)kettle_fail(&failed, KETTLE_EUNAVAIL,
@@ -135,8 +148,7 @@ take_limited(struct call *call, const struct kettle_http_answer *answer, const j
 	bool global = member_true(body, "global") || (all && strcmp(all, "true") == 0) || !json_is_object(body);
 	uint64_t now = call_now(), wait_ms = wait < most ? (uint64_t)wait : (uint64_t)most;
 	limits_block(rest->limits, &call->route, global, wait_ms, now);
-	call->lane->not_before = now + wait_ms;
-	if (wait <= most && ++call->limited < LIMITED_MAX) {
+	if (wait <= most && ++call->limited < LIMITED_MAX && try_after(call, wait_ms)) {
 		rest->host->log(rest->host, KETTLE_LOG_DEBUG, "Discord limits %s for %llu ms%s.", call->route.name,
 			(unsigned long long)wait_ms, global ? ", and all other requests" : "");
 		return;
@@ -148,7 +160,8 @@ take_limited(struct call *call, const struct kettle_http_answer *answer, const j
 		(void)kettle_fail(&err, KETTLE_ERATE, "Discord limits %s for %s, which is longer than Kettle waits.",
 			call->route.name, asked);
 	else
-		(void)kettle_fail(&err, KETTLE_ERATE, "Discord limited %s %u times in a row.", call->route.name, call->limited);
+		(void)kettle_fail(
+			&err, KETTLE_ERATE, "Discord limits %s again and again (tries: %u).", call->route.name, call->limited);
 	answer_error(call, &err);
 }
 

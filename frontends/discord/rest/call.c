@@ -86,6 +86,7 @@ call_add(struct rest *rest, struct call *call_take)
 {
 	struct lane **at = lane_at(rest, call_take->route.lane), *lane = *at;
 	call_take->rest = rest;
+	call_take->added = call_now();
 	if (!lane) {
 		lane = *at = xcalloc(1, sizeof(*lane));
 		lane->key = xstrdup(call_take->route.lane);
@@ -98,7 +99,7 @@ call_add(struct rest *rest, struct call *call_take)
 		lane_place(rest, lane);
 	rest->count++;
 	rest->bytes += call_take->size;
-	wake_at(rest, call_now(), call_now());
+	wake_at(rest, call_take->added, call_take->added);
 }
 
 void

@@ -26,6 +26,7 @@ struct call {
 	unsigned faults, limited; /* tries that ended with a fault, with a 429 */
 	bool under_way;
 	uint64_t http;         /* of host->http, while under way */
+	uint64_t added;        /* when it came */
 	uint64_t sent;         /* when */
 	struct bucket *bucket; /* while under way */
 	rest_fn done;

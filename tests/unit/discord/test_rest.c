@@ -363,7 +363,7 @@ test_faults(void **state)
 		server_step(&f->server, "PUT /api/x", 500, NULL, "");
 	send(f, 3, "PUT", "/x", NULL);
 	assert_int_equal(end(f, 3), 0);
-	assert_string_equal(f->results[3].text, "Discord did not carry out PUT /x in 5 tries: it answered 500");
+	assert_string_equal(f->results[3].text, "Discord did not carry out PUT /x (tries: 5): it answered 500");
 	send(f, 4, "PUT", "/x", NULL);
 	assert_int_equal(end(f, 4), 200);
 }
@@ -380,6 +380,8 @@ test_callback(void **state)
 	server_step(&f->server, "POST /api/interactions/6/", 400, NULL, acknowledged);
 	server_step(&f->server, "POST /api/interactions/7/", 401, NULL,
 		"{\"message\": \"Invalid Webhook Token\", \"code\": 50027}");
+	server_step(&f->server, "POST /api/interactions/8/", 429, NULL, "{\"retry_after\": 4, \"global\": false}");
+	send(f, 3, "POST", "/interactions/8/" USER_TOKEN "8/callback", json_pack("{si}", "type", 5));
 	send(f, 0, "POST", "/interactions/5/" USER_TOKEN "/callback", json_pack("{si}", "type", 5));
 	send(f, 1, "POST", "/interactions/6/" USER_TOKEN "6/callback", json_pack("{si}", "type", 5));
 	send(f, 2, "POST", "/interactions/7/" USER_TOKEN "7/callback", json_pack("{si}", "type", 5));
@@ -394,6 +396,9 @@ test_callback(void **state)
 	assert_int_equal(end(f, 2), 401);
 	assert_int_equal(f->results[2].code, KETTLE_EACCES);
 	assert_int_equal(f->refusals, 0);
+	/* One that would come after Discord has stopped waiting is not sent again. */
+	assert_int_equal(end(f, 3), 0);
+	assert_int_equal(f->results[3].code, KETTLE_ERATE);
 }
 
 static void
