@@ -13,8 +13,9 @@
 #include "base/xalloc.h"
 
 #define FENCE_SIZE 3
-#define OPENING_MAX 30           /* bytes of a line that opens a block, with its newline; a longer one is text */
-#define CLOSING (FENCE_SIZE + 1) /* units of a newline and the fence */
+#define OPENING_MAX 30                 /* bytes of a line that opens a block, with its newline; a longer one is text */
+#define CLOSING (FENCE_SIZE + 1)       /* units of a newline and the fence */
+#define ENOUGH (4 * (SPLIT_UNITS + 2)) /* bytes that have more units than a message, whatever they are */
 #define BLANK " \n" /* what an empty block gets: Discord shows it as a block only if there is something in it */
 
 struct split {
@@ -135,7 +136,8 @@ add_line(struct split *split, const char *line, size_t size)
 		bool inside = split->opening[0] != '\0';
 		size_t room = SPLIT_UNITS - (inside ? CLOSING : 0), left = split->units < room ? room - split->units : 0;
 		/* Its newline needs no room: it is taken off, or the fence that closes comes behind it. */
-		size_t part = size - taken, units = units_of(line + taken, part) - (line[size - 1] == '\n');
+		size_t part = size - taken, seen = part < ENOUGH ? part : ENOUGH;
+		size_t units = units_of(line + taken, seen) - (line[size - 1] == '\n');
 		if (split->units + units > room) {
 			bool own = inside ? !split->empty || split->opened > 0 : split->message.len > 0;
 			/* A line that a message of its own holds goes there; one that needs several begins where there is room. */
