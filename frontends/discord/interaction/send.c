@@ -94,37 +94,28 @@ send_request(struct bot *bot, const char *method, const char *path, json_t *body
 
 struct posting {
 	struct bot *bot;
+	enum send_mode mode;
 	char channel[SNOWFLAKE_SIZE];
 	int64_t since_ms;
 	json_t *message;
-	send_posted_fn done;
+	rest_fn done;
 	void *arg;
 };
 
 static void
-end_posting(struct posting *posting, const struct kettle_error *err, const char *id)
-{
-	if (posting->done)
-		posting->done(posting->arg, err, id);
-	json_decref(posting->message);
-	free(posting);
-}
-
-static void
-on_posted(void *arg, const struct rest_answer *answer)
+end_posting(void *arg, const struct rest_answer *answer)
 {
 	struct posting *posting = arg;
-	const struct kettle_host *host = posting->bot->host;
-	if (answer->err->code && answer->err->code != KETTLE_ECANCELED)
-		host->log(host, KETTLE_LOG_WARNING, "A message could not be posted: %s", answer->err->message);
-	end_posting(posting, answer->err, answer->err->code ? NULL : member_string(answer->body, "id"));
+	posting->done(posting->arg, answer);
+	json_decref(posting->message);
+	free(posting);
 }
 
 static void
 post(struct posting *posting)
 {
 	AUTO_FREE char *path = xasprintf("/channels/%s/messages", posting->channel);
-	send_message(posting->bot, "POST", path, json_deep_copy(posting->message), on_posted, posting);
+	send_message(posting->bot, "POST", path, json_deep_copy(posting->message), end_posting, posting);
 }
 
 /* Whether a message of the channel is the one that was to be posted: by the bot, since then, with the same text. */
@@ -138,36 +129,76 @@ is_posted(const struct posting *posting, const json_t *message)
 		   strcmp(member_text(message, "content"), member_text(posting->message, "content")) == 0;
 }
 
+/* A search that Discord could not answer now says nothing; one that it refuses would be refused again. */
 static void
 on_recent(void *arg, const struct rest_answer *answer)
 {
 	struct posting *posting = arg;
+	int code = answer->err->code;
 	size_t i;
 	const json_t *message;
-	json_array_foreach(answer->body, i, message) {
-		if (answer->err->code || !is_posted(posting, message))
-			continue;
-		end_posting(posting, answer->err, member_string(message, "id"));
+	if (code && (posting->mode == SEND_FIND || (code != KETTLE_EACCES && code != KETTLE_ENOENT))) {
+		end_posting(posting, answer);
 		return;
 	}
-	post(posting);
+	json_array_foreach(code ? NULL : answer->body, i, message) {
+		if (!is_posted(posting, message))
+			continue;
+		end_posting(posting, &(struct rest_answer){.err = answer->err, .status = answer->status, .body = message});
+		return;
+	}
+	if (posting->mode != SEND_FIND) {
+		post(posting);
+		return;
+	}
+	struct kettle_error err = {0};
+	(void)kettle_fail(&err, KETTLE_ENOENT, "The message is not in the channel.");
+	end_posting(posting, &(struct rest_answer){.err = &err});
 }
 
 void
-send_once(struct bot *bot, const char *channel, const char *key, int64_t since_ms, json_t *message_take,
-	send_posted_fn done, void *arg)
+send_once_answer(struct bot *bot, enum send_mode mode, const char *channel, const char *key, int64_t since_ms,
+	json_t *message_take, rest_fn done, void *arg)
 {
 	char nonce[NONCE_SIZE];
 	struct posting *posting = xcalloc(1, sizeof(*posting));
 	snowflake_nonce(key, channel, nonce);
 	json_object_set_new(message_take, "nonce", json_string(nonce));
 	json_object_set_new(message_take, "enforce_nonce", json_true());
-	*posting = (struct posting){.bot = bot, .since_ms = since_ms, .message = message_take, .done = done, .arg = arg};
+	*posting = (struct posting){
+		.bot = bot, .mode = mode, .since_ms = since_ms, .message = message_take, .done = done, .arg = arg};
 	(void)snowflake_copy(posting->channel, channel);
-	if (since_ms >= bot->started_ms) {
+	if (mode == SEND_ONCE && since_ms >= bot->started_ms) {
 		post(posting);
 		return;
 	}
 	AUTO_FREE char *path = xasprintf("/channels/%s/messages?limit=100", channel);
 	send_request(bot, "GET", path, NULL, on_recent, posting);
+}
+
+struct once {
+	struct bot *bot;
+	send_posted_fn done;
+	void *arg;
+};
+
+static void
+on_once(void *arg, const struct rest_answer *answer)
+{
+	struct once *once = arg;
+	const struct kettle_host *host = once->bot->host;
+	if (answer->err->code && answer->err->code != KETTLE_ECANCELED)
+		host->log(host, KETTLE_LOG_WARNING, "A message could not be posted: %s", answer->err->message);
+	if (once->done)
+		once->done(once->arg, answer->err, answer->err->code ? NULL : member_string(answer->body, "id"));
+	free(once);
+}
+
+void
+send_once(struct bot *bot, const char *channel, const char *key, int64_t since_ms, json_t *message_take,
+	send_posted_fn done, void *arg)
+{
+	struct once *once = xmalloc(sizeof(*once));
+	*once = (struct once){bot, done, arg};
+	send_once_answer(bot, SEND_ONCE, channel, key, since_ms, message_take, on_once, once);
 }

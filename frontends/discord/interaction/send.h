@@ -28,4 +28,16 @@ typedef void (*send_posted_fn)(void *arg, const struct kettle_error *err, const 
 void send_once(struct bot *bot, const char *channel, const char *key, int64_t since_ms, json_t *message_take,
 	send_posted_fn done, void *arg);
 
+enum send_mode {
+	SEND_ONCE,  /* as send_once */
+	SEND_AGAIN, /* an earlier try of this process may have posted it: the recent messages are searched first */
+	SEND_FIND,  /* it is searched, and not posted: KETTLE_ENOENT where it is not there */
+};
+/*
+ * The same for a caller that must know why it failed; nothing is logged. done gets the message, with its "id", or the error of
+ * posting or of searching; where the bot may not read the channel, the message is posted without a search.
+ */
+void send_once_answer(struct bot *bot, enum send_mode mode, const char *channel, const char *key, int64_t since_ms,
+	json_t *message_take, rest_fn done, void *arg);
+
 #endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One event that the bot tells of, as a chain of steps: each begins one request, and the next one is called with what came of
+ * it. Loop thread.
+ *
+ * A step that Discord or the engine cannot carry out now does not come back: the event begins anew after a while, and what it has
+ * posted is recognised. So a step is called with success or with a refusal that would come again. Every chain ends with
+ * announcement_end. Events of one leaderboard are dealt with one after the other.
+ */
+#ifndef KETTLE_DISCORD_ANNOUNCEMENT_H
+#define KETTLE_DISCORD_ANNOUNCEMENT_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "discord/interaction/bot.h"
+#include "discord/interaction/send.h"
+
+struct announcement;
+typedef void (*announcement_fn)(struct announcement *announcement);
+
+/* What the bot keeps of its announcements. */
+struct announce {
+	struct bot *bot;
+	struct announcement *first; /* those that have not ended, in the order of their events */
+	json_t *told;               /* numbers of the last events whose messages have arrived; NULL: not read yet */
+	bool started;
+	uint64_t subscription; /* 0: none */
+	char *full_since;      /* of the last full disk that was told of; NULL: none */
+};
+
+struct announcement {
+	struct announce *announce;
+	struct bot *bot;
+	struct announcement *next;
+	json_t *event;
+	const char *kind;  /* of the event */
+	const char *queue; /* the name of the leaderboard; "": none */
+	char *key;         /* what send_once knows its messages by */
+	json_int_t seq;    /* 0: the event is not stored */
+	int64_t at_ms;     /* wall clock: when it happened */
+	unsigned tries;    /* before this one */
+	bool running, posted;
+	announcement_fn begin, step;
+	/* What came of the last step. */
+	struct kettle_error err; /* code 0: success */
+	int64_t code;            /* Discord's own */
+	json_t *result;          /* what was answered, or NULL */
+	/* A message in several pieces. */
+	json_t *pieces;
+	size_t piece;
+	char channel[SNOWFLAKE_SIZE];
+	const char *part;
+	announcement_fn after_pieces;
+	/* What the flows keep. */
+	json_t *board;  /* as leaderboard.show has it */
+	json_t *post;   /* of board_post.c, as the state has it */
+	char *post_key; /* in the state */
+	json_t *post_edit;
+	announcement_fn after_post;
+	bool open; /* the board is public now */
+};
+
+/* Adds an event; it begins when announcement_start was called and those of its leaderboard before it have ended. */
+void announcement_add(struct announce *announce, const json_t *event, announcement_fn begin);
+/* Begins what may begin. */
+void announcement_start(struct announce *announce);
+/* The bot stops: forgets what waits; what is under way ends with its next answer. Nothing of it is dealt with. */
+void announcement_stop(struct announce *announce);
+
+/* Calls a command as the bot; args is stolen. */
+void announcement_call(struct announcement *a, const char *command, json_t *args_take, announcement_fn step);
+/* Reads, writes or (value NULL) removes a key of the state. */
+void announcement_get(struct announcement *a, const char *key, announcement_fn step);
+void announcement_put(struct announcement *a, const char *key, const json_t *value, announcement_fn step);
+/* Sends a request to Discord; body may be NULL and is stolen. */
+void announcement_request(
+	struct announcement *a, const char *method, const char *path, json_t *body_take, announcement_fn step);
+/* Posts one message, or finds it, by the event's key and this part of it, if it is not older than since_ms. */
+void announcement_send(struct announcement *a, enum send_mode mode, const char *channel, int64_t since_ms,
+	const char *part, json_t *message_take, announcement_fn step);
+/* Posts Markdown in as many messages as it needs; part must last. After a refusal the rest is left out. */
+void announcement_post(
+	struct announcement *a, const char *channel, const char *part, const char *markdown, announcement_fn step);
+/* Logs that the last step was refused, with what the operator must do: "a leaderboard's post" in "the channel of …". */
+void announcement_complain(const struct announcement *a, const char *what, const char *where);
+/* The event is dealt with. */
+void announcement_end(struct announcement *a);
+
+#endif

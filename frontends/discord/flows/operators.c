@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What operators and creators of leaderboards must know. */
+#include <config.h>
+
+#include "discord/flows/operators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "common/format.h"
+#include "discord/render/news.h"
+
+#define CANNOT_MESSAGE 50007 /* Discord's code: the user takes no direct messages */
+#define OPERATORS "the channel of the option `operators_channel`"
+
+static void
+on_told(struct announcement *a)
+{
+	if (a->err.code)
+		announcement_complain(a, "a message to the operators", OPERATORS);
+	announcement_end(a);
+}
+
+static void
+tell(struct announcement *a, const char *text)
+{
+	if (*a->bot->settings.operators)
+		announcement_post(a, a->bot->settings.operators, "operators", text, on_told);
+	else
+		announcement_end(a);
+}
+
+/*
+ * A full disk is told of at once, by an event without a number, and again by a stored one when there is room, perhaps hours
+ * later: both have the same key, the time since when it is full.
+ */
+static bool
+is_known_full(struct announcement *a)
+{
+	const char *since = member_text(json_object_get(a->event, "data"), "since");
+	struct announce *announce = a->announce;
+	free(a->key);
+	a->key = xasprintf("full:%s", since);
+	(void)format_parse_time(since, &a->at_ms);
+	if (announce->full_since && strcmp(announce->full_since, since) == 0 && a->tries == 0)
+		return true;
+	free(announce->full_since);
+	announce->full_since = xstrdup(since);
+	return false;
+}
+
+void
+operators_told(struct announcement *a)
+{
+	AUTO_FREE char *text = news_operators(a->event);
+	if (strcmp(a->kind, "storage.full") == 0 && is_known_full(a))
+		announcement_end(a);
+	else
+		tell(a, text);
+}
+
+/* ---- a board's own fault ---- */
+
+static void
+tell_fault(struct announcement *a)
+{
+	AUTO_FREE char *text = news_fault(a->event);
+	tell(a, text);
+}
+
+static void
+on_creator_told(struct announcement *a)
+{
+	const struct kettle_host *host = a->bot->host;
+	if (a->err.code && a->code == CANNOT_MESSAGE)
+		host->log(host, KETTLE_LOG_INFO, "The creator of `%s` takes no direct messages of the bot.",
+			member_text(a->event, "leaderboard_name"));
+	else if (a->err.code)
+		announcement_complain(a, "a direct message", "the channel of a leaderboard's creator");
+	tell_fault(a);
+}
+
+static void
+on_channel(struct announcement *a)
+{
+	AUTO_FREE char *text = news_fault(a->event);
+	char channel[SNOWFLAKE_SIZE];
+	if (a->err.code == 0 && snowflake_copy(channel, member_string(a->result, "id")))
+		announcement_post(a, channel, "creator", text, on_creator_told);
+	else
+		on_creator_told(a);
+}
+
+static void
+on_creator(struct announcement *a)
+{
+	size_t i;
+	const json_t *identity;
+	char id[SNOWFLAKE_SIZE] = "";
+	json_array_foreach(json_object_get(a->result, "identities"), i, identity)
+		if (!*id && member_is(identity, "provider", "discord"))
+			(void)snowflake_copy(id, member_string(identity, "subject"));
+	if (*id)
+		announcement_request(a, "POST", "/users/@me/channels", json_pack("{s:s}", "recipient_id", id), on_channel);
+	else
+		tell_fault(a);
+}
+
+void
+operators_fault(struct announcement *a)
+{
+	AUTO_FREE char *name = xasprintf("#%lld", (long long)member_int(a->event, "user"));
+	announcement_call(a, "user.show", json_pack("{s:s}", "name", name), on_creator);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* What the bot tells by itself, as Markdown. */
+#include <config.h>
+
+#include "discord/render/news.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/sanitize_text.h"
+#include "base/xalloc.h"
+#include "common/format.h"
+#include "discord/text/escape.h"
+#include "discord/text/timestamp.h"
+
+/* UTF-16 units, unless they are characters: together they fit into a message. */
+#define NAME_MAX_UNITS 130
+#define REASON_MAX_UNITS 1000
+#define DEVICES_MAX_UNITS 300
+#define LINE_MAX_UNITS 1200
+#define DESCRIPTION_MAX_CHARACTERS 600
+#define DESCRIPTION_MAX_LINES 20
+#define ERROR_MAX_CHARACTERS 500
+
+static void
+add_escaped(struct buf *out, const char *text, size_t max)
+{
+	AUTO_FREE char *safe = escape_markdown(text, max);
+	buf_adds(out, safe);
+}
+
+static void
+add_bold(struct buf *out, const char *text)
+{
+	buf_adds(out, "**");
+	add_escaped(out, text, NAME_MAX_UNITS);
+	buf_adds(out, "**");
+}
+
+/* ---- podiums ---- */
+
+static const char *
+medal_of(const json_t *row)
+{
+	static const char *const medals[] = {"🥇", "🥈", "🥉"};
+	json_int_t rank = member_int(row, "rank");
+	return rank >= 1 && rank <= (json_int_t)ARRAY_SIZE(medals) ? medals[rank - 1] : "🏅";
+}
+
+static const json_t *
+row_of_user(const json_t *podium, const json_t *user)
+{
+	size_t i;
+	const json_t *row;
+	json_array_foreach(podium, i, row)
+		if (json_equal(json_object_get(row, "user"), user))
+			return row;
+	return NULL;
+}
+
+static void
+add_row(struct buf *out, const char *before, const json_t *row)
+{
+	char score[FORMAT_SIZE];
+	format_ns(member_number(row, "score") * 1e9, score);
+	buf_adds(out, before);
+	add_bold(out, member_text(row, "user_name"));
+	buf_printf(out, " %s", score);
+}
+
+/* What has become of a row: new on the podium, from another place, with another score. */
+static void
+add_change(struct buf *out, const json_t *row, const json_t *was)
+{
+	char score[FORMAT_SIZE];
+	format_ns(member_number(was, "score") * 1e9, score);
+	bool moved = member_int(row, "rank") != member_int(was, "rank");
+	bool changed = member_number(row, "score") != member_number(was, "score");
+	if (!was)
+		buf_adds(out, ", new on the podium");
+	else if (moved && changed)
+		buf_printf(out, ", before %s with %s", medal_of(was), score);
+	else if (moved)
+		buf_printf(out, ", before %s", medal_of(was));
+	else if (changed)
+		buf_printf(out, ", before %s", score);
+}
+
+char *
+news_podium(const json_t *event)
+{
+	struct buf out = {0};
+	const json_t *data = json_object_get(event, "data"), *before = json_object_get(data, "before"), *row;
+	size_t i;
+	buf_adds(&out, "🏆 ");
+	add_bold(&out, member_text(event, "leaderboard_name"));
+	buf_adds(&out, ": the podium on ");
+	add_bold(&out, member_text(data, "device"));
+	buf_adds(&out, " has changed.");
+	json_array_foreach(json_object_get(data, "podium"), i, row) {
+		buf_printf(&out, "\n%s ", medal_of(row));
+		add_row(&out, "", row);
+		add_change(&out, row, row_of_user(before, json_object_get(row, "user")));
+	}
+	json_array_foreach(json_object_get(data, "went"), i, row)
+		add_row(&out, i == 0 ? "\nNo longer on it: " : ", ", row);
+	return buf_take(&out);
+}
+
+char *
+news_ended(const json_t *event)
+{
+	struct buf out = {0};
+	const json_t *device, *row;
+	size_t i, j;
+	buf_adds(&out, "🏁 ");
+	add_bold(&out, member_text(event, "leaderboard_name"));
+	buf_adds(&out, " has ended. The final podium:");
+	json_array_foreach(json_object_get(json_object_get(event, "data"), "devices"), i, device) {
+		const json_t *podium = json_object_get(device, "podium");
+		buf_adds(&out, "\n");
+		add_bold(&out, member_text(device, "device"));
+		if (json_array_size(podium) == 0)
+			buf_adds(&out, "\nno results");
+		json_array_foreach(podium, j, row) {
+			buf_printf(&out, "\n%s ", medal_of(row));
+			add_row(&out, "", row);
+		}
+	}
+	return buf_take(&out);
+}
+
+/* ---- leaderboards ---- */
+
+/* Lines stay lines; each is escaped by itself, since markup begins at the beginning of a line, too. */
+static void
+add_description(struct buf *out, const char *text)
+{
+	AUTO_FREE char *all = sanitize_text(text, strlen(text)), *cut = sanitize_text(text, DESCRIPTION_MAX_CHARACTERS);
+	bool whole = strlen(all) == strlen(cut);
+	char *rest = cut;
+	for (size_t lines = 0; rest && lines < DESCRIPTION_MAX_LINES; lines++) {
+		const char *line = strsep(&rest, "\n");
+		buf_adds(out, "\n");
+		add_escaped(out, line, LINE_MAX_UNITS);
+	}
+	if (!whole || rest)
+		buf_adds(out, " …");
+}
+
+static void
+add_deadline(struct buf *out, const json_t *board)
+{
+	char date[TIMESTAMP_SIZE], away[TIMESTAMP_SIZE];
+	const char *deadline = member_string(board, "deadline");
+	if (!deadline)
+		return;
+	timestamp_of(deadline, TIMESTAMP_DATE, date);
+	timestamp_of(deadline, TIMESTAMP_RELATIVE, away);
+	buf_printf(out, "\nDeadline: %s (%s)", date, away);
+}
+
+char *
+news_board(const json_t *board, const char *submissions)
+{
+	struct buf out = {0};
+	const char *description = member_text(board, "description");
+	const json_t *device;
+	size_t i;
+	AUTO_BUF struct buf devices = {0};
+	json_array_foreach(json_object_get(board, "gpu_types"), i, device)
+		buf_printf(&devices, "%s%s", i ? ", " : "", json_string_value(device));
+	add_bold(&out, member_text(board, "name"));
+	if (*description)
+		add_description(&out, description);
+	buf_adds(&out, "\n\nDevices: ");
+	add_escaped(&out, devices.len ? devices.data : "none", DEVICES_MAX_UNITS);
+	add_deadline(&out, board);
+	if (member_true(board, "ended"))
+		buf_adds(&out, "\n**This leaderboard has ended.**");
+	else
+		buf_printf(&out, "\nTake part with `/leaderboard submit ranked`%s%s%s.", *submissions ? " in <#" : "",
+			submissions, *submissions ? ">" : "");
+	return buf_take(&out);
+}
+
+char *
+news_board_gone(const char *name)
+{
+	struct buf out = {0};
+	buf_adds(&out, "The leaderboard ");
+	if (name)
+		add_bold(&out, name);
+	buf_adds(&out, name ? " has been deleted." : "of this post is not public any more.");
+	return buf_take(&out);
+}
+
+/* ---- for operators ---- */
+
+char *
+news_fault(const json_t *event)
+{
+	struct buf out = {0};
+	const json_t *data = json_object_get(event, "data");
+	AUTO_FREE char *error = sanitize_text(member_text(data, "error"), ERROR_MAX_CHARACTERS);
+	buf_adds(&out, "🔧 The task of ");
+	add_bold(&out, member_text(event, "leaderboard_name"));
+	buf_adds(&out, " has failed by its own fault on ");
+	add_bold(&out, member_text(data, "device"));
+	buf_printf(&out, ", with the submission %lld (", (long long)member_int(event, "submission"));
+	add_escaped(&out, member_text(data, "mode"), NAME_MAX_UNITS);
+	buf_adds(&out, "), and will fail for others until its task is corrected.\n");
+	escape_code_block(&out, NULL, error);
+	return buf_take(&out);
+}
+
+static void
+add_unit(struct buf *out, const json_t *data, const char *what)
+{
+	buf_adds(out, "The unit ");
+	add_bold(out, member_text(data, "unit"));
+	buf_adds(out, " of the device ");
+	add_bold(out, member_text(data, "device"));
+	buf_printf(out, " %s: ", what);
+	add_escaped(out, member_text(data, "reason"), REASON_MAX_UNITS);
+}
+
+static void
+add_storage(struct buf *out, const json_t *data, const char *what)
+{
+	char since[TIMESTAMP_SIZE];
+	timestamp_of(member_text(data, "since"), TIMESTAMP_DATE, since);
+	buf_printf(out, "%s %s", what, since);
+	if (member_string(data, "error")) {
+		buf_adds(out, ": ");
+		add_escaped(out, member_text(data, "error"), REASON_MAX_UNITS);
+	}
+}
+
+/* The time of the event makes each message one of its own, so that it is recognised after a crash. */
+char *
+news_operators(const json_t *event)
+{
+	struct buf out = {0};
+	char at[TIMESTAMP_SIZE];
+	const json_t *data = json_object_get(event, "data");
+	if (member_is(event, "kind", "unit.quarantined"))
+		add_unit(&out, data, "is out of service; it returns by itself when it works again");
+	else if (member_is(event, "kind", "unit.returned"))
+		add_unit(&out, data, "works again");
+	else if (member_is(event, "kind", "storage.full"))
+		add_storage(
+			&out, data, "🚨 The disk of the database is full, and nothing can be stored until there is room, since");
+	else if (member_is(event, "kind", "storage.ok"))
+		add_storage(&out, data, "The disk of the database has room again; nothing could be stored since");
+	else {
+		buf_adds(&out, "🔑 The runner ");
+		add_bold(&out, member_text(data, "runner"));
+		buf_adds(&out, " has no valid credential any more, so it gets no jobs done: ");
+		add_escaped(&out, member_text(data, "error"), REASON_MAX_UNITS);
+	}
+	if (!member_is(event, "kind", "storage.full")) {
+		timestamp_of(member_text(event, "at"), TIMESTAMP_DATE, at);
+		buf_printf(&out, "\n%s", at);
+	}
+	return buf_take(&out);
+}
