@@ -316,7 +316,8 @@ known(struct run *run, const struct rest_answer *answer)
 	if (run->bot.stopping)
 		return false;
 	run->bot.host->log(run->bot.host, KETTLE_LOG_WARNING, "The bot cannot begin yet: %s", answer->err->message);
-	later_call(&run->bot, AGAIN_MS, ask_who, run);
+	if (answer->err->code != KETTLE_EACCES) /* a refused token stays so */
+		later_call(&run->bot, AGAIN_MS, ask_who, run);
 	return false;
 }
 

@@ -18,6 +18,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "discord/flows/live_internal.h"
+#include "discord/flows/thread.h"
 #include "discord/interaction/send.h"
 #include "discord/render/message.h"
 #include "discord/text/escape.h"
@@ -257,6 +258,8 @@ close_live(struct live *live)
 	if (live->reports > 0 || live->editing || live->moving || live->changed)
 		return;
 	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%lld", (long long)live_id(live));
+	if (*member_text(live->record, "channel"))
+		thread_archive(live->bot, member_text(live->record, "channel"), NULL, NULL);
 	(void)host->state_put(host, key, NULL, NULL, NULL);
 	(void)host->event_done(host, live->ended);
 	remove_live(live);

@@ -38,7 +38,7 @@
 #define NAME_SHOWN_MAX 100        /* UTF-16 units */
 #define WHY_SHOWN_MAX 500         /* UTF-16 units */
 #define MOVING_MS 1000
-#define AGAIN_MS 30000 /* until a step is tried again that Discord could not serve */
+#define AGAIN_MS 10000 /* until a step is tried again that Discord could not serve */
 
 struct report {
 	struct live *live;
@@ -191,8 +191,8 @@ on_result_thread(void *arg, const struct kettle_error *err, const char *thread)
 {
 	struct report *report = arg;
 	struct bot *bot = report->live->bot;
-	if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_ECANCELED) {
-		again(report, post_result);
+	if (bot->stopping) {
+		leave(report);
 		return;
 	}
 	if (err->code) {
@@ -258,6 +258,9 @@ post_next(void *arg)
 	json_t *message = json_array_get(report->messages, 0);
 	if (live->bot->stopping) {
 		leave(report);
+	} else if (!message && member_is(live->record, "channel", report->thread)) {
+		/* The live message is in it and will be changed once more. */
+		post_result(report);
 	} else if (!message) {
 		thread_archive(live->bot, report->thread, on_archived, report);
 	} else {
@@ -314,8 +317,6 @@ struct asked {
 	void *arg;
 };
 
-static void make_thread(void *arg);
-
 static void
 end_asked(struct asked *asked, const char *thread)
 {
@@ -351,8 +352,6 @@ on_thread(void *arg, const struct kettle_error *err, const char *thread)
 	struct bot *bot = asked->live->bot;
 	if (bot->stopping) {
 		end_asked(asked, "");
-	} else if (err->code == KETTLE_EUNAVAIL) {
-		later_call(bot, AGAIN_MS, make_thread, asked);
 	} else if (err->code) {
 		have_none(asked, err);
 	} else {
@@ -362,15 +361,14 @@ on_thread(void *arg, const struct kettle_error *err, const char *thread)
 }
 
 static void
-make_thread(void *arg)
+make_thread(struct asked *asked)
 {
-	const struct asked *asked = arg;
 	const struct live *live = asked->live;
 	AUTO_FREE char *name = xasprintf("#%lld %s on %s (%lld)", (long long)member_int(live->record, "id"),
 		member_text(live->record, "board"), member_text(asked->job, "device"),
 		(long long)member_int(asked->job, "job"));
 	thread_find_or_make(
-		live->bot, thread_channel(live->interaction), name, true, live->interaction->begun_ms, on_thread, arg);
+		live->bot, thread_channel(live->interaction), name, true, live->interaction->begun_ms, on_thread, asked);
 }
 
 void

@@ -10,10 +10,12 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "discord/interaction/later.h"
 #include "discord/interaction/send.h"
 #include "discord/text/escape.h"
 
 #define THREAD_NAME_MAX 100     /* UTF-16 units */
+#define THREAD_AGAIN_MS 5000   /* until Discord is asked again for what it could not do */
 #define THREAD_ARCHIVE_MIN 1440 /* minutes without a message, after which Discord archives it */
 
 enum { PUBLIC_THREAD = 11, PRIVATE_THREAD = 12 };
@@ -44,12 +46,19 @@ end_making(struct making *making, const struct kettle_error *err, const char *th
 	free(making);
 }
 
+static void look(void *arg);
+
 static void
 on_made(void *arg, const struct rest_answer *answer)
 {
+	struct making *making = arg;
 	const char *id = member_string(answer->body, "id");
 	const struct kettle_error none = {.code = KETTLE_EIO, .message = "Discord's answer has no thread."};
-	end_making(arg, answer->err->code || id ? answer->err : &none, answer->err->code ? NULL : id);
+	/* It may be there all the same. */
+	if (answer->err->code == KETTLE_EUNAVAIL && !making->bot->stopping)
+		later_call(making->bot, THREAD_AGAIN_MS, look, making);
+	else
+		end_making(making, answer->err->code || id ? answer->err : &none, answer->err->code ? NULL : id);
 }
 
 static void
@@ -69,8 +78,11 @@ on_active(void *arg, const struct rest_answer *answer)
 	struct making *making = arg;
 	size_t i;
 	const json_t *thread;
-	if (answer->err->code == KETTLE_ECANCELED) {
-		end_making(making, answer->err, NULL);
+	if (answer->err->code) {
+		if (answer->err->code == KETTLE_EUNAVAIL && !making->bot->stopping)
+			later_call(making->bot, THREAD_AGAIN_MS, look, making);
+		else
+			end_making(making, answer->err, NULL);
 		return;
 	}
 	json_array_foreach(json_object_get(answer->body, "threads"), i, thread) {
@@ -84,6 +96,14 @@ on_active(void *arg, const struct rest_answer *answer)
 	make(making);
 }
 
+static void
+look(void *arg)
+{
+	struct making *making = arg;
+	AUTO_FREE char *path = xasprintf("/guilds/%s/threads/active", making->bot->settings.guild);
+	send_request(making->bot, "GET", path, NULL, on_active, making);
+}
+
 void
 thread_find_or_make(struct bot *bot, const char *channel, const char *name, bool is_private, int64_t since_ms,
 	thread_fn done, void *arg)
@@ -92,12 +112,10 @@ thread_find_or_make(struct bot *bot, const char *channel, const char *name, bool
 	*making = (struct making){
 		.bot = bot, .name = escape_plain(name, THREAD_NAME_MAX), .is_private = is_private, .done = done, .arg = arg};
 	(void)snowflake_copy(making->channel, channel);
-	if (since_ms >= bot->started_ms) {
+	if (since_ms >= bot->started_ms)
 		make(making);
-		return;
-	}
-	AUTO_FREE char *path = xasprintf("/guilds/%s/threads/active", bot->settings.guild);
-	send_request(bot, "GET", path, NULL, on_active, making);
+	else
+		look(making);
 }
 
 void

@@ -9,10 +9,10 @@
 /* The channel in which threads of a submission are made: that of the submissions, else where the command was given. Borrowed. */
 const char *thread_channel(const struct interaction *interaction);
 
-/* thread is its id, or err says why there is none (EUNAVAIL: it may be tried again; ECANCELED: the bot stops). Borrowed. */
+/* thread is its id, or err says why there is none, for good (ECANCELED: because the bot stops). Borrowed. */
 typedef void (*thread_fn)(void *arg, const struct kettle_error *err, const char *thread);
 /*
- * Makes a thread in the channel. name is made fit and must be of this one thread alone. Where since_ms is before the bot's
+ * Makes a thread in the channel, as soon as Discord can. name is made fit and must be of this one thread alone. Where since_ms is before the bot's
  * start, the bot's active threads of that name are looked for first.
  */
 void thread_find_or_make(struct bot *bot, const char *channel, const char *name, bool is_private, int64_t since_ms,

@@ -4,6 +4,7 @@
 
 #include "discord/render/message.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,11 @@ message_new(const char *content)
 	AUTO_FREE char *rest = NULL;
 	AUTO_JSON json_t *parts = split_messages(content, 1, &rest);
 	const char *first = json_string_value(json_array_get(parts, 0));
-	return json_pack("{s:s}", "content", first ? first : "");
+	size_t len = first ? strlen(first) : 0;
+	/* As Discord keeps it: a message that is looked for must be the same. */
+	while (len > 0 && isspace((unsigned char)first[len - 1]))
+		len--;
+	return json_pack("{s:s%}", "content", first ? first : "", len);
 }
 
 json_t *
