@@ -52,8 +52,8 @@ What there is
 
 The bot's behaviour
     GET log[?after=N] every request: {n, time, method, path, route, query, body, files, status, code, headers, invalid, ms}
-    GET invalid       those that a bot without fault never makes: 401, 403, 404, a 429 of a bucket whose headers it had been
-                      told; what a fault provoked does not count. counted: what Discord counts within 10 minutes
+    GET invalid       those that a bot without fault never makes: 401, 403, 404, a 429 of a bucket of which an answer had said
+                      0.25 s before that nothing remains; what a fault provoked does not count. counted: what Discord counts
     GET violations    [{rule, text, request}]: rules of Discord that were broken (form, gateway, heartbeat, user-agent, openapi, …);
                       rule "fake" is a request that made the fake fail
     GET gateway       {connections: [{opened, closed, heartbeats, received, resume_url}], open, sessions, identifies, resumes, remaining}

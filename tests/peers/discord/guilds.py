@@ -215,7 +215,7 @@ def get_application(call):
             "summary": "", "bot_public": False, "bot_require_code_grant": False, "verify_key": world.public_key, "flags": 0,
             "interactions_endpoint_url": world.application["interactions_endpoint_url"], "hook": True, "type": None, "team": None,
             "owner": {**next((user for user in world.users.values() if not user.bot), world.bot).json()}, "bot": world.bot.json(),
-            "integration_types_config": {"0": {}}, "approximate_guild_count": len(world.guilds), "redirect_uris": [],
+            "integration_types_config": {"0": {}}, "approximate_guild_count": len(world.guilds), "approximate_user_install_count": 0, "redirect_uris": [],
             "terms_of_service_url": None, "privacy_policy_url": None, "role_connections_verification_url": None,
             "cover_image": None, "rpc_origins": [], "tags": []}
 

@@ -36,6 +36,7 @@ class Interaction:
     created: float
     began: float = dataclasses.field(default_factory=time.monotonic)
     message: object = None  # of a component, or of the component whose modal this is
+    source: object = None  # of a modal: the interaction that it answered
     answer: int = None  # the type of the first answer
     first_ms: float = None
     original: object = None
@@ -46,6 +47,16 @@ class Interaction:
     problem: str = None
     expects: bool = True  # False: raw ones, for which no answer is a good answer, too
 
+    def metadata(self):
+        out = {"id": self.id, "type": self.kind, "user": self.user.json(), "authorizing_integration_owners": {"0": self.guild.id if self.guild else "0"}}
+        if self.kind == COMMAND:
+            out.update(name=self.data.get("name"), command_type=1)
+        elif self.kind == COMPONENT and self.message:
+            out["interacted_message_id"] = self.message.id
+        elif self.kind == MODAL and self.source:
+            out["triggering_interaction_metadata"] = self.source.metadata()
+        return out
+
 
 class Interactions:
     def __init__(self, world):
@@ -54,10 +65,11 @@ class Interactions:
         world.public_key = self.key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
         self.http, self.tasks, self.tokens = None, set(), {}
 
-    def begin(self, kind, user, guild, channel, data, message=None, raw=None):
+    def begin(self, kind, user, guild, channel, data, message=None, raw=None, source=None):
         """A new interaction; it is on its way to the bot when this returns. raw: what is to be different in its payload."""
         world = self.world
-        one = Interaction(world.new_id(), secrets.token_urlsafe(48), kind, user, guild, channel, data, world.clock.now(), message=message)
+        one = Interaction(world.new_id(), secrets.token_urlsafe(48), kind, user, guild, channel, data, world.clock.now(),
+                          message=message, source=source)
         world.interactions[one.id] = self.tokens[one.token] = one
         payload = {**self.payload(one), **(raw or {})}
         one.expects = raw is None
@@ -143,7 +155,9 @@ class Interactions:
             if status != 200 or not isinstance(body, dict) or body.get("type") != PONG:
                 return f"PING is answered {status} {body}."
             status, body = await self.signed(url, ping, spoil=True)
-            return None if status == 401 else f"A wrong signature is answered {status}."
+            if status != 401:
+                self.world.violate("endpoint", f"a wrong signature is answered {status}, not 401")
+            return None if 400 <= status < 500 else f"A wrong signature is answered {status}."
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
             return f"{type(error).__name__} {error}."
 
@@ -249,10 +263,10 @@ def callback(call, interaction, token):
     answer(call, one)
     if not call.flag("with_response"):
         return None
-    out = {"interaction": {"id": one.id, "type": one.kind, "response_message_id": one.original.id if one.original else None,
-                           "response_message_loading": one.deferred, "response_message_ephemeral": bool(one.original and one.original.ephemeral_for),
-                           "channel_id": one.channel.id, "guild_id": one.guild and one.guild.id}}
+    out = {"interaction": {"id": one.id, "type": one.kind}}
     if one.original:
+        out["interaction"].update(response_message_id=one.original.id, response_message_loading=one.deferred,
+                                  response_message_ephemeral=bool(one.original.ephemeral_for))
         out["resource"] = {"type": one.answer, "message": call.world.message_json(one.original)}
     return out
 

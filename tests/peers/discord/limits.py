@@ -15,18 +15,25 @@ BUCKETS = {("POST", "/channels/{channel}/messages"): (5, 5.0), ("PATCH", "/chann
            ("PATCH", "/webhooks/{webhook}/{token}/messages/{message}"): (5, 2.0)}
 DEFAULT = (20, 5.0)
 INVALID_WINDOW, BAN = 600, 3600
+UNDERWAY = 0.25  # seconds in which an answer reaches the bot
 
 
 class Bucket:
     def __init__(self, limit, seconds):
-        self.limit, self.seconds, self.used, self.until, self.told = limit, seconds, 0, 0.0, False
+        self.limit, self.seconds, self.used, self.until, self.empty = limit, seconds, 0, 0.0, None
 
     def take(self, now):
         """Whether one more request fits."""
         if now >= self.until:
-            self.used, self.until = 0, now + self.seconds
+            self.used, self.until, self.empty = 0, now + self.seconds, None
         self.used += 1
+        if self.used == self.limit:
+            self.empty = now
         return self.used <= self.limit
+
+    def told(self, now):
+        """Whether the bot knows that the bucket is empty: some time ago an answer said so."""
+        return self.empty is not None and now - self.empty > UNDERWAY
 
 
 class Limits:

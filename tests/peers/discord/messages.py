@@ -380,8 +380,13 @@ def get_thread_member(call, channel, user):
 
 @route("GET", "/channels/{channel}/thread-members")
 def list_thread_members(call, channel):
-    thread = thread_of(call, channel)
-    return 200, [call.world.thread_member_json(thread, one) for one in thread.members]
+    world, thread = call.world, thread_of(call, channel)
+    found = sorted((one for one in thread.members if int(one) > int(call.query.get("after", 0))), key=int)
+    out = [world.thread_member_json(thread, one) for one in found[:int(call.query.get("limit", 100))]]
+    if call.flag("with_member"):
+        members = world.guilds[thread.guild_id].members
+        out = [{**one, "member": members[one["user_id"]].json()} for one in out if one["user_id"] in members]
+    return 200, out
 
 
 @route("GET", "/channels/{channel}/threads/archived/public")

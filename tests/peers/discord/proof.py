@@ -18,6 +18,8 @@ def start(**settings):
     fake = client.Fake(sys.executable, integer_ids=True, heartbeat_interval_ms=500, heartbeat_grace_ms=20000,
                        identify_window_s=0.2, **settings)
     fake.ids = fake.post("guild", name="Proof", roles=[{"name": "Admin"}], members=MEMBERS, channels=CHANNELS)
+    # Small ones, which are full again soon.
+    fake.post("buckets", **{"POST /channels/{channel}/messages": [4, 0.5], "GET /channels/{channel}/messages": [4, 0.5]})
     return fake
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """REST: what every request goes through: faults, authorization, limits, the parts of a body, the log."""
 import asyncio
+import contextlib
 import email
 import hashlib
 import json
@@ -208,13 +209,11 @@ class Api:
             return None
         major = names.get("channel") or names.get("guild") or names.get("webhook", "") + names.get("token", "")
         bucket = self.limits.bucket(call.request.method, template, major)
-        known = bucket.told
         fits = bucket.take(now)
         headers.update(self.limits.headers(call.request.method, template, bucket, now))
-        bucket.told = True
         if fits:
             return None
-        call.note["told"] = known
+        call.note["told"] = bucket.told(now)
         wait = max(0.001, round(bucket.until - now, 3))
         status, body, more = self.injected({"retry_after": wait})
         return status, body, {**headers, **more}
@@ -268,7 +267,9 @@ def files_of(world):
             return web.Response(status=302, headers={"Location": fault[9:]})
         if not fault:
             return web.Response(body=file["data"], content_type=file["content_type"].partition(";")[0])
-        return await faulty(request, file, fault)
+        with contextlib.suppress(ConnectionError):  # the client has gone
+            return await faulty(request, file, fault)
+        return web.Response()
     return serve
 
 

@@ -193,7 +193,7 @@ class Users:
             raise Impossible(f"the form has no {', '.join(values)}")
         user = self.world.find_user(given.get("user", source.user.id))
         data = {"custom_id": source.modal["custom_id"], "components": rows}
-        return self.interactions.begin(interactions.MODAL, user, source.guild, source.channel, data, source.message, given.get("raw"))
+        return self.interactions.begin(interactions.MODAL, user, source.guild, source.channel, data, source.message, given.get("raw"), source)
 
     @staticmethod
     def check_field(row, one, value):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the fake Discord knows: users, guilds, channels, messages, files, the clock. Everything is in memory."""
+import base64
 import copy
 import dataclasses
 import datetime
@@ -145,13 +146,13 @@ class World:
         self.base, self.clock = base, Clock()
         self.settings = copy.deepcopy(SETTINGS)
         self.last_id = 0
-        self.token = f"fake.{secrets.token_urlsafe(24)}"
         self.users, self.guilds, self.channels, self.files = {}, {}, {}, {}
         self.commands, self.interactions = {}, {}
         self.violations, self.log = [], []
         self.nonces = {}
         self.bot = self.add_user("kettle", bot=True)
         self.application_id = self.bot.id
+        self.token = f"{base64.b64encode(self.bot.id.encode()).decode().rstrip('=')}.{secrets.token_urlsafe(4)}.{secrets.token_urlsafe(28)}"
         self.application = {"description": "", "interactions_endpoint_url": None}
         self.send_event = lambda *_: None  # the gateway puts itself here
         self.secret, self.public_key = secrets.token_hex(8), ""
@@ -257,7 +258,7 @@ class World:
             common.update(topic=channel.topic, position=channel.position, permission_overwrites=rules, nsfw=False)
             if channel.type == FORUM:
                 common.update(available_tags=channel.tags, default_reaction_emoji=None, default_sort_order=None,
-                              default_forum_layout=0, default_auto_archive_duration=None, template="")
+                              default_forum_layout=0, template="")
             if channel.type == VOICE:
                 common.update(bitrate=64000, user_limit=0, rtc_region=None)
             return common
@@ -349,9 +350,7 @@ class World:
         if message.thread_id and message.thread_id in self.channels:
             out["thread"] = self.channel_json(self.channels[message.thread_id])
         if message.interaction:
-            one = message.interaction
-            out.update(webhook_id=self.application_id, application_id=self.application_id, interaction_metadata={
-                "id": one.id, "type": one.kind, "user": one.user.json(), "authorizing_integration_owners": {}})
+            out.update(webhook_id=self.application_id, application_id=self.application_id, interaction_metadata=message.interaction.metadata())
         return out
 
     def place(self, channel):
