@@ -113,9 +113,10 @@ class Fake:
 
     # What there is
 
-    def messages(self, channel, viewer=None):
+    def messages(self, channel, viewer=None, system=False):
+        """system: with those that Discord itself writes, such as "added bob to the thread"."""
         found = self.get("messages", channel=channel, **({"viewer": viewer} if viewer else {}))
-        return found["messages"]
+        return [one for one in found["messages"] if system or one["type"] not in (1, 18)]
 
     def threads(self, parent=None):
         found = [one for one in self.get("channels")["channels"] if one["type"] in (11, 12) and not one["deleted"]]

@@ -19,7 +19,7 @@ class Control:
                       "command": self.users.command, "press": self.users.press, "select": self.users.select, "modal": self.users.modal,
                       "autocomplete": lambda given: self.users.command(given, given["focused"]), "interaction": self.users.raw,
                       "say": self.users.say, "batch": self.batch, "settings": self.set_settings, "clock": self.set_clock,
-                      "buckets": self.set_buckets, "faults": self.add_fault, "gateway": self.gateway_fault, "endpoint": self.set_endpoint,
+                      "buckets": self.set_buckets, "faults": self.add_fault, "gateway": self.gateway_fault, "endpoint": self.set_endpoint, "resend": self.resend,
                       "forget": self.forget}
         self.gets = {"messages": self.messages, "channels": self.channels, "commands": self.commands, "log": self.log,
                      "invalid": self.invalid, "violations": self.violations, "gateway": self.gateway_state, "faults": self.faults,
@@ -128,6 +128,9 @@ class Control:
         user.dms = given.get("dms", user.dms)
         if given.get("remove"):
             guild.members.pop(user.id, None)
+            if user is world.bot:  # it was thrown out
+                world.send_event("GUILD_DELETE", {"id": guild.id})
+                guild.has_bot = False
             return {"user": user.id}
         member = guild.members.get(user.id) or world.add_member(guild, user)
         if "roles" in given:
@@ -175,6 +178,7 @@ class Control:
 
     def set_clock(self, given):
         self.world.clock.ahead += given["advance_s"]
+        self.world.age()
         return {"now": self.world.clock.now()}
 
     def set_buckets(self, given):
@@ -193,6 +197,13 @@ class Control:
         if not problem or given.get("unchecked"):
             self.world.settings["endpoint"] = given["url"]
         return {"problem": problem}
+
+    async def resend(self, given):
+        """An interaction once more, signed anew, as somebody between Discord and the bot could."""
+        one = self.world.interactions[str(given["interaction"])]
+        url, body = given.get("url") or self.world.settings["endpoint"], {**self.interactions.payload(one), **given.get("raw", {})}
+        status, body = await self.interactions.signed(url, body, given.get("spoil", False), given.get("age_s", 0))
+        return {"status": status, "body": body}
 
     def forget(self, _given):
         """An empty log without violations, for the next scenario."""
@@ -261,9 +272,9 @@ class Control:
     def all_interactions(self, _query):
         return {"interactions": [self.interactions.json(one) for one in self.world.interactions.values()]}
 
-    def stats(self, _query):
-        """How fast first answers came, in ms, and how many did not come in time."""
-        found = [one for one in self.world.interactions.values() if one.expects]
+    def stats(self, query):
+        """How fast first answers came, in ms, and how many did not come in time; kind: of one type only."""
+        found = [one for one in self.world.interactions.values() if one.expects and str(one.kind) == query.get("kind", str(one.kind))]
         times = sorted(one.first_ms for one in found if one.first_ms is not None)
         at = (lambda part: times[min(len(times) - 1, int(len(times) * part))]) if times else lambda part: None
         return {"interactions": len(found), "answered": len(times), "failed": sum(1 for one in found if self.interactions.failed(one)),

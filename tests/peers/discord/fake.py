@@ -22,11 +22,11 @@ The server
                                    overwrites: [{role or user, allow: [], deny: []}]}]}
                       → {guild, owner, bot, roles: {name: id}, members: {name: id}, channels: {name: id}}
     POST channel      a channel as above and guild; with channel: change it (name, topic, overwrites, archived, locked, deleted)
-    POST member       {name, roles, nick, dms: false, remove: true}, a new one or a change
+    POST member       {name, roles, nick, dms: false, remove: true}, a new one or a change; the bot, kettle, can be removed, too
     POST role         {name, permissions, rename, delete: true}
 
-Users. Each answers {interaction: id}. channel is the first text channel if it is left out. unchecked: true does what no client
-would; raw: {…} is put over the payload.
+Users. Each answers {interaction: id}. channel is the first text channel if it is left out; dm:NAME is a direct one. unchecked:
+true does what no client would; raw: {…} is put over the payload.
     POST command      {user, channel, command: "leaderboard submit ranked", options: {name: value}}; a file is
                       {filename, content or base64, content_type, size: a lie, lies: {other fields}, keep_name: true, fault:
                       "missing"|"expired"|"cut"|"slow"|"endless"|"unsized"|"status:500"|"redirect:URL"}
@@ -40,11 +40,12 @@ would; raw: {…} is put over the payload.
     GET interactions/ID  {state: waiting|deferred|answered|failed, answer: type, first_ms, messages: [what is visible], choices,
                       modal, problem}; deferred: "thinking" is shown; failed: no first answer within first_answer_s
     GET interactions  all of them
-    GET stats         {interactions, answered, failed, p50, p99, most} of the first answers, in ms
+    GET stats[?kind=2]  {interactions, answered, failed, p50, p99, most} of the first answers, in ms
 
 What there is
     GET messages?channel=…[&viewer=…]  {visible, messages: [{…, ephemeral_for, loading, deleted, from_bot, history: [{time, content,
-                      embeds, components, attachments, flags}], pings: {users, roles, everyone}}]}; viewer: what that one sees
+                      embeds, components, attachments, flags}], pings: {users, roles, everyone}}]}; viewer: what that one sees;
+                      types 1 and 18 are Discord's own: who was added to a thread, which thread was made
     GET channels      with threads: members, number of messages, deleted, thread_metadata
     GET commands, members[?guild=], roles[?guild=]
     GET files/ID      the bytes of an attachment
@@ -69,9 +70,10 @@ Settings and faults
     GET faults        with hits; DELETE faults
     POST gateway      {do: "close", code} | drop | reconnect (op 7) | invalid_session, resumable | heartbeat_request (op 1) |
                       mute_acks, times | silence, on | refuse, times (connections) | forget_sessions | identify_remaining, remaining |
-                      text, text | bytes, hex | large, bytes | duplicate (the last event again); with after_events: n, after so many
-                      events
+                      text, text | bytes, hex | large, bytes | event, name, data | duplicate (the last event again); with after_events: n,
+                      after so many events
     POST endpoint     {url or null}: interactions go there as signed POSTs from now on, if it passes Discord's trial: {problem}
+    POST resend       {interaction, age_s, spoil: true, raw, url}: it goes to the endpoint once more: {status, body}
 """
 import argparse
 import asyncio

@@ -20,6 +20,18 @@ CLOSES = {4000: "Unknown error.", 4001: "Unknown opcode.", 4002: "Error while de
           4013: "Invalid intent(s).", 4014: "Disallowed intent(s)."}
 
 
+class NoTransport:
+    """Of a connection that is gone."""
+
+    def abort(self):
+        pass
+
+    close = abort
+
+
+NO_TRANSPORT = NoTransport()
+
+
 class Session:
     """What survives a connection."""
 
@@ -36,7 +48,7 @@ class Connection:
         self.gateway, self.world, self.socket, self.packer = gateway, gateway.world, socket, packer
         self.session = None
         self.sent = collections.deque()  # the times of what the client sent in the last minute
-        self.queue, self.closing = asyncio.Queue(), None
+        self.queue, self.closing = asyncio.Queue(), False
         self.note = {"opened": self.world.clock.now(), "heartbeats": [], "received": [], "closed": None}
         self.last_beat = asyncio.get_running_loop().time()
 
@@ -54,18 +66,14 @@ class Connection:
     def abort(self):
         """The connection is gone, without a word."""
         self.note["closed"] = self.note["closed"] or "aborted"
-        if self.socket._req and self.socket._req.transport:  # aiohttp has no public way to do this
-            self.socket._req.transport.abort()
+        self.transport().abort()
 
     async def write(self):
         while True:
             item = await self.queue.get()
             try:
-                if item is None:
-                    return
                 if isinstance(item, int):
-                    self.note["closed"] = self.note["closed"] or f"server {item}"
-                    await self.socket.close(code=item, message=CLOSES.get(item, "").encode())
+                    await self.say_goodbye(item)
                     return
                 if isinstance(item, bytes):
                     await self.socket.send_bytes(item)
@@ -75,6 +83,16 @@ class Connection:
                     await self.socket.send_str(item)
             except (ConnectionError, RuntimeError):
                 return
+
+    async def say_goodbye(self, code):
+        """Sends the code, and waits for the client's answer: data that comes meanwhile must not reset the connection."""
+        self.note["closed"], self.closing = self.note["closed"] or f"server {code}", True
+        await self.socket._writer.close(code, CLOSES.get(code, "").encode())  # aiohttp's close() may end the connection at once
+        await asyncio.sleep(2)
+        self.transport().close()
+
+    def transport(self):
+        return self.socket._req.transport or NO_TRANSPORT  # aiohttp has no public way to it
 
     async def watch(self):
         """Ends a connection whose client sends no heartbeats."""
@@ -262,7 +280,7 @@ class Gateway:
             self.refuse -= 1
             return web.Response(status=503, text="no gateway for you now")
         compress = request.query.get("compress")
-        socket = web.WebSocketResponse(max_msg_size=1 << 20, compress=False, autoclose=True, timeout=2)
+        socket = web.WebSocketResponse(max_msg_size=1 << 20, compress=False, timeout=2)
         await socket.prepare(request)
         one = Connection(self, socket, zlib.compressobj() if compress == "zlib-stream" else None)
         one.note["resume_url"] = request.path.startswith("/resume")
@@ -280,8 +298,9 @@ class Gateway:
         finally:
             self.gone(one, socket)
             watch.cancel()
-            one.queue.put_nowait(None)
-            await writer
+            writer.cancel()
+            if one.closing:
+                one.transport().close()
         return socket
 
     def gone(self, one, socket):
@@ -305,6 +324,9 @@ class Gateway:
             self.silent = fault.get("on", True)
         elif what == "refuse":
             self.refuse = fault.get("times", 1)
+        elif what == "event":
+            for session in self.sessions.values():
+                self.dispatch(session, fault["name"], fault["data"])
         elif what == "forget_sessions":
             self.sessions.clear()
         elif what == "identify_remaining":

@@ -114,9 +114,9 @@ class Interactions:
 
     # The endpoint
 
-    async def signed(self, url, body, spoil=False):
-        """(status, JSON or None) of a signed POST."""
-        raw, stamp = json.dumps(body).encode(), str(int(self.world.clock.now()))
+    async def signed(self, url, body, spoil=False, age_s=0):
+        """(status, JSON or None) of a signed POST. spoil: with a wrong signature; age_s: signed so many seconds ago."""
+        raw, stamp = json.dumps(body).encode(), str(int(self.world.clock.now() - age_s))
         sign = self.key.sign(stamp.encode() + raw)
         if spoil:
             sign = bytes(64)

@@ -38,7 +38,6 @@ def numbered(components):
             if one.get("type") in rules.SELECTS:
                 one.setdefault("min_values", 1)
                 one.setdefault("max_values", 1)
-            one.pop("disabled", None) if not one.get("disabled") else None
             out.append(one)
         return out
     return walk(components)
@@ -196,6 +195,8 @@ def edit_message(call, channel, message):
     found = world.find_message(place, message)
     not_archived(place)
     body = check_body(call, (state.SUPPRESS_EMBEDS, state.EPHEMERAL))
+    if found.kind in (state.RECIPIENT_ADDED, state.THREAD_CREATED):
+        raise state.Refusal(403, 50021, "Cannot execute action on a system message")
     if found.author is not world.bot:
         raise state.Refusal(403, 50005, "Cannot edit a message authored by another user")
     return world.message_json(change(call, place, found, body))
@@ -293,6 +294,8 @@ def create_thread(call, channel):
         raise state.Refusal(400, 50024, "Cannot execute action on this channel type")
     may(call, place, "CREATE_PRIVATE_THREADS" if kind == state.PRIVATE_THREAD else "CREATE_PUBLIC_THREADS")
     thread = world.add_thread(place, body["name"], kind, world.bot.id, body.get("auto_archive_duration"), bool(body.get("invitable", True)))
+    if kind == state.PUBLIC_THREAD:
+        world.system_message(place, state.THREAD_CREATED, thread.name)
     return 201, world.channel_json(thread)
 
 
@@ -353,7 +356,9 @@ def add_thread_member(call, channel, user):
     # Whom the parent channel is closed to cannot be added.
     if not permissions.has(permissions.in_channel(world, thread, user), "VIEW_CHANNEL"):
         raise state.Refusal(403, 50001, "Missing Access")
-    thread.members.setdefault(user, world.clock.iso())
+    if user not in thread.members:
+        thread.members[user] = world.clock.iso()
+        world.system_message(thread, state.RECIPIENT_ADDED, mentioned=[user])
     return None
 
 

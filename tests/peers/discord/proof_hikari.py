@@ -204,6 +204,8 @@ async def endpoint():
         assert (await control(FAKE.post, "endpoint", url=url))["problem"] is None
         found = await control(FAKE.ask, "bob", "ask")
         assert found["messages"][0]["content"] == "by POST" and found["messages"][0]["ephemeral"], found
+        for faults in ({"spoil": True}, {"url": url + "elsewhere"}):
+            assert (await control(FAKE.post, "resend", interaction=found["id"], **faults))["status"] in (400, 401, 404), faults
         await bot.close()
     problem = (await control(FAKE.post, "endpoint", url=url))["problem"]
     assert problem and "Error" in problem, problem

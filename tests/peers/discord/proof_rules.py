@@ -58,7 +58,7 @@ async def closed(socket):
     while True:
         frame = await socket.receive(timeout=60)
         if frame.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
-            return socket.close_code
+            return frame.data if frame.type == aiohttp.WSMsgType.CLOSE else socket.close_code
 
 
 async def close_codes():
@@ -134,7 +134,8 @@ async def replays():
     assert await again.receive_str() == "no json"
     await control(FAKE.post, "gateway", do="close", code=4009, after_events=1)
     await control(FAKE.post, "channel", name="c")
-    assert await closed(again) == 4009
+    code = await closed(again)
+    assert code == 4009, code
 
 
 LONG = {"description": "x" * 4096}
@@ -385,12 +386,33 @@ async def page():
     assert "hidden" not in other and "/ask" not in other and "late" in other
 
 
+async def passes():
+    """time archives threads; Discord itself writes who was added; the bot can be thrown out; commands come in direct messages"""
+    await control(FAKE.post, "role", name="kettle", permissions=permissions_of_bot())
+    thread = (await call("POST", f"/channels/{GENERAL}/threads", {"name": "long", "type": 12, "auto_archive_duration": 60}))[1]["id"]
+    await call("PUT", f"/channels/{thread}/thread-members/{BOB}")
+    written = (await call("GET", f"/channels/{thread}/messages"))[1]
+    assert [(one["type"], one["mentions"][0]["id"]) for one in written] == [(1, BOB)] and FAKE.messages(thread) == [], written
+    await refused(403, 50021, "PATCH", f"/channels/{thread}/messages/{written[0]['id']}", {"content": "x"})
+    for seconds, archived in ((3500, False), (200, True)):
+        await control(FAKE.post, "clock", advance_s=seconds)
+        assert (await call("GET", f"/channels/{thread}"))[1]["thread_metadata"]["archived"] is archived, seconds
+    one = await control(FAKE.post, "command", user="bob", command="ask", channel="dm:bob", options={"board": "b"}, unchecked=True)
+    assert FAKE.interaction(one["interaction"])["channel"] not in (GENERAL, BOARDS)
+    await control(FAKE.post, "member", name="kettle", remove=True)
+    await refused(403, 50001, "GET", f"/guilds/{FAKE.ids['guild']}")
+
+
+def permissions_of_bot():
+    return ["VIEW_CHANNEL", "SEND_MESSAGES", "SEND_MESSAGES_IN_THREADS", "CREATE_PRIVATE_THREADS", "READ_MESSAGE_HISTORY"]
+
+
 async def main():
     global HTTP
     HTTP = aiohttp.ClientSession()
     FAKE.post("role", name="@everyone", permissions=["VIEW_CHANNEL", "SEND_MESSAGES", "USE_APPLICATION_COMMANDS", "READ_MESSAGE_HISTORY"])
     await proof.go_through("rules", [close_codes, too_many, replays, forms, commands, client_side, answers, nonces, uploads, faults, described,
-                                     page, threads, bans])
+                                     page, threads, bans, passes])
     await HTTP.close()
     FAKE.close()
 

@@ -179,7 +179,17 @@ def attachment(world, identifier):
     return f'<div class="fi">📄 <b>{html.escape(file["filename"])}</b> <small>{file["size"]} bytes</small>{shown}</div>'
 
 
+def system_html(world, message):
+    name = message.author.name
+    text = f"{name} added {', '.join(world.users[one].name for one in message.mentioned)} to the thread."
+    if message.kind == state.THREAD_CREATED:
+        text = f"{name} started a thread: {message.content}"
+    return f'<div class="x" style="margin-left:52px">→ {html.escape(text)} {clock(message.created)}</div>'
+
+
 def message_html(world, channel, message):
+    if message.kind in (state.RECIPIENT_ADDED, state.THREAD_CREATED):
+        return system_html(world, message)
     markdown = Markdown(world, channel, message.pings)
     body = [f'<div class="c">{markdown.text(message.content)}</div>' if message.content else ""]
     if message.flags & state.LOADING:

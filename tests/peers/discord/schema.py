@@ -53,9 +53,13 @@ class Schema:
 
 
 def describe(error):
-    """The most telling one of an error's causes."""
-    best = jsonschema.exceptions.best_match([error])
-    return f"{'/'.join(map(str, best.absolute_path))}: {best.message[:300]}"
+    """Where and what; of several schemas of which none fits, that which the body was meant for: whose type fits, with fewest errors."""
+    while error.context:
+        branches = {}
+        for cause in error.context:
+            branches.setdefault(cause.relative_schema_path[0], []).append(cause)
+        error = min(branches.values(), key=lambda causes: (any(list(cause.relative_path) == ["type"] for cause in causes), len(causes)))[0]
+    return f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
 
 
 def load(path):

@@ -31,7 +31,8 @@ class Users:
 
     def find_command(self, words, guild, user, channel, unchecked):
         """(command, the options on the way to the last word, the options that this one takes)"""
-        registered = {**self.world.commands.get(None, {}), **self.world.commands.get(guild.id if guild else None, {})}
+        scopes = list(self.world.commands) if unchecked else [None, guild.id if guild else None]
+        registered = {key: one for scope in scopes for key, one in self.world.commands.get(scope, {}).items()}
         command = registered.get(f"1 {words[0]}")
         if not command:
             raise Impossible(f"there is no command /{words[0]}")

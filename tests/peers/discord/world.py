@@ -15,13 +15,14 @@ EPOCH_MS = 1420070400000
 TEXT, DM, VOICE, CATEGORY, ANNOUNCEMENT, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 0, 1, 2, 4, 5, 11, 12, 15
 TYPES = {"text": TEXT, "voice": VOICE, "category": CATEGORY, "announcement": ANNOUNCEMENT, "forum": FORUM}
 THREADS = (10, PUBLIC_THREAD, PRIVATE_THREAD)
+RECIPIENT_ADDED, THREAD_CREATED = 1, 18  # messages of Discord's own
 EPHEMERAL, LOADING, SUPPRESS_EMBEDS = 1 << 6, 1 << 7, 1 << 2
 SETTINGS = {
     "heartbeat_interval_ms": 41250, "heartbeat_grace_ms": 20000, "session_ttl_s": 180, "replay_events": 10000,
     "identify_limit": 1000, "max_concurrency": 1, "identify_window_s": 5, "gateway_sends": 120, "gateway_bytes": 4096,
     "privileged_intents": False, "first_answer_s": 3, "token_s": 900, "nonce_s": 180, "active_threads": 1000, "attachment_s": 86400,
     "file_bytes": 10 << 20, "request_bytes": 25 << 20, "global_limit": 50, "invalid_limit": 10000, "integer_ids": False,
-    "rate_limits": True, "latency_ms": 0, "endpoint": None, "upload_limit": 10}
+    "rate_limits": True, "latency_ms": 0, "endpoint": None, "system_messages": True, "upload_limit": 10}
 
 
 class Refusal(Exception):
@@ -125,6 +126,7 @@ class Message:
     thread_id: str = None
     reference: dict = None
     pings: dict = dataclasses.field(default_factory=dict)
+    mentioned: list = dataclasses.field(default_factory=list)  # whom a message of Discord's own is about
     history: list = dataclasses.field(default_factory=list)
 
 
@@ -147,7 +149,7 @@ class World:
         self.settings = copy.deepcopy(SETTINGS)
         self.last_id = 0
         self.users, self.guilds, self.channels, self.files = {}, {}, {}, {}
-        self.commands, self.interactions = {}, {}
+        self.commands, self.interactions, self.index = {}, {}, {}
         self.violations, self.log = [], []
         self.nonces = {}
         self.bot = self.add_user("kettle", bot=True)
@@ -176,6 +178,9 @@ class World:
         return found
 
     def find_channel(self, given):
+        """By identifier, by name, or "dm:NAME" for the direct channel of a user."""
+        if str(given).startswith("dm:"):
+            return self.direct_channel(self.find_user(given[3:]))
         found = self.channels.get(str(given)) or next(
             (one for one in reversed(self.channels.values()) if one.name == given and not one.deleted), None)
         if not found:
@@ -245,8 +250,7 @@ class World:
     # Channels
 
     def channel_json(self, channel, newly=False):
-        last = next(reversed([one.id for one in channel.messages.values() if not one.deleted and not one.ephemeral_for]), None) \
-            if channel.messages else None
+        last = next((one.id for one in reversed(channel.messages.values()) if not one.deleted and not one.ephemeral_for), None)
         common = {"id": channel.id, "type": channel.type, "last_message_id": last, "flags": channel.flags}
         if channel.type == DM:
             others = [self.users[one].json() for one in channel.recipients if one != self.bot.id]
@@ -287,6 +291,22 @@ class World:
         self.channels[thread.id] = thread
         self.send_event("THREAD_CREATE", self.channel_json(thread, True), thread)
         return thread
+
+    def system_message(self, channel, kind, content="", mentioned=()):
+        """What Discord itself writes in the name of the bot."""
+        if self.settings["system_messages"]:
+            message = self.add_message(channel, self.bot, kind=kind, content=content, mentioned=list(mentioned))
+            self.send_event("MESSAGE_CREATE", self.event_json(message, channel), channel)
+
+    def age(self):
+        """Archives threads in which nothing has happened for long."""
+        for guild in self.guilds.values():
+            for thread in self.active_threads(guild):
+                last = max([one.created for one in thread.messages.values()], default=0)
+                since = max(last, datetime.datetime.fromisoformat(thread.archive_time).timestamp())
+                if self.clock.now() - since > thread.auto_archive * 60:
+                    self.archive(thread, True)
+                    self.send_event("THREAD_UPDATE", self.channel_json(thread), thread)
 
     def archive(self, thread, archived):
         if archived == thread.archived:
@@ -338,7 +358,7 @@ class World:
         out = {"id": message.id, "channel_id": message.channel_id, "type": message.kind, "author": message.author.json(),
                "content": message.content, "timestamp": self.clock.iso(message.created),
                "edited_timestamp": message.edited and self.clock.iso(message.edited), "tts": False,
-               "mention_everyone": bool(pings.get("everyone")), "mentions": [self.users[one].json() for one in pings.get("users", [])],
+               "mention_everyone": bool(pings.get("everyone")), "mentions": [self.users[one].json() for one in [*pings.get("users", []), *message.mentioned]],
                "mention_roles": pings.get("roles", []), "embeds": [self.embed_json(one, names) for one in message.embeds],
                "attachments": [self.file_json(one, bool(message.ephemeral_for)) for one in message.attachments
                                if self.files[one]["filename"] not in shown],
@@ -377,6 +397,7 @@ class World:
     def add_message(self, channel, author, identifier=None, **more):
         message = Message(identifier or self.new_id(), channel.id, author, created=self.clock.now(), **more)
         channel.messages[message.id] = message
+        self.index[message.id] = channel, message
         self.remember(message)
         return message
 
@@ -387,10 +408,9 @@ class World:
         return message
 
     def any_message(self, identifier):
-        for channel in self.channels.values():
-            if identifier in channel.messages:
-                return channel, channel.messages[identifier]
-        raise KeyError(f"there is no message {identifier}")
+        if identifier not in self.index:
+            raise KeyError(f"there is no message {identifier}")
+        return self.index[identifier]
 
     def pings_of(self, channel, content, allowed):
         """Who is notified by a text: Discord takes everything for a mention that allowed_mentions does not exclude."""
