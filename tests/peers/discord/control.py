@@ -19,7 +19,8 @@ class Control:
                       "command": self.users.command, "press": self.users.press, "select": self.users.select, "modal": self.users.modal,
                       "autocomplete": lambda given: self.users.command(given, given["focused"]), "interaction": self.users.raw,
                       "say": self.users.say, "batch": self.batch, "settings": self.set_settings, "clock": self.set_clock,
-                      "buckets": self.set_buckets, "faults": self.add_fault, "gateway": self.gateway_fault, "endpoint": self.set_endpoint, "resend": self.resend,
+                      "buckets": self.set_buckets, "faults": self.add_fault, "gateway": self.gateway_fault,
+                      "endpoint": self.set_endpoint, "resend": self.resend,
                       "forget": self.forget}
         self.gets = {"messages": self.messages, "channels": self.channels, "commands": self.commands, "log": self.log,
                      "invalid": self.invalid, "violations": self.violations, "gateway": self.gateway_state, "faults": self.faults,
@@ -91,7 +92,8 @@ class Control:
                 target, kind = self.world.find_user(rule["user"]).id, 1
             else:
                 target, kind = self.world.find_role(guild, rule["role"]), 0
-            out.append({"id": target, "type": kind, "allow": permissions.mask(rule.get("allow", [])), "deny": permissions.mask(rule.get("deny", []))})
+            out.append({"id": target, "type": kind, "allow": permissions.mask(rule.get("allow", [])),
+                        "deny": permissions.mask(rule.get("deny", []))})
         return out
 
     def set_channel(self, given):
@@ -110,9 +112,10 @@ class Control:
             return {"channel": channel.id}
         guild = world.find_guild(given.get("guild"))
         parent = world.find_channel(given["parent"]).id if "parent" in given else None
-        tags = [{"id": world.new_id(), "name": name, "moderated": False, "emoji_id": None, "emoji_name": None} for name in given.get("tags", [])]
-        channel = world.add_channel(guild, given["name"], state.TYPES[given.get("type", "text")], topic=given.get("topic"), parent_id=parent,
-                                    overwrites=self.overwrites(guild, given.get("overwrites", [])), tags=tags)
+        tags = [{"id": world.new_id(), "name": name, "moderated": False, "emoji_id": None, "emoji_name": None}
+                for name in given.get("tags", [])]
+        channel = world.add_channel(guild, given["name"], state.TYPES[given.get("type", "text")], topic=given.get("topic"),
+                                    parent_id=parent, overwrites=self.overwrites(guild, given.get("overwrites", [])), tags=tags)
         if given.get("tag_required"):
             channel.flags |= 1 << 4
         world.send_event("CHANNEL_CREATE", world.channel_json(channel), channel)
@@ -153,7 +156,8 @@ class Control:
             known["name"] = given.get("rename", known["name"])
             world.send_event("GUILD_ROLE_UPDATE", {"guild_id": guild.id, "role": guild.role_json(known)})
             return {"role": known["id"]}
-        role = world.add_role(guild, given["name"], permissions.mask(given.get("permissions", [])), mentionable=given.get("mentionable", False))
+        role = world.add_role(guild, given["name"], permissions.mask(given.get("permissions", [])),
+                              mentionable=given.get("mentionable", False))
         world.send_event("GUILD_ROLE_CREATE", {"guild_id": guild.id, "role": guild.role_json(role)})
         return {"role": role["id"]}
 
@@ -230,12 +234,13 @@ class Control:
 
     def message(self, one):
         for_whom = one.ephemeral_for and self.world.users[one.ephemeral_for].name
-        return {**self.world.message_json(one), "ephemeral_for": for_whom, "loading": bool(one.flags & state.LOADING), "deleted": one.deleted,
-                "pings": one.pings, "history": one.history, "from_bot": one.author is self.world.bot}
+        return {**self.world.message_json(one), "ephemeral_for": for_whom, "loading": bool(one.flags & state.LOADING),
+                "deleted": one.deleted, "pings": one.pings, "history": one.history, "from_bot": one.author is self.world.bot}
 
     def channels(self, _query):
         world = self.world
-        return {"channels": [{**world.channel_json(one), "deleted": one.deleted, "members": [world.users[user].name for user in one.members],
+        return {"channels": [{**world.channel_json(one), "deleted": one.deleted,
+                              "members": [world.users[user].name for user in one.members],
                               "messages": sum(1 for message in one.messages.values() if not message.deleted)}
                              for one in world.channels.values()]}
 
@@ -263,7 +268,8 @@ class Control:
 
     def gateway_state(self, _query):
         gateway = self.gateway
-        return {"connections": gateway.notes, "open": len(gateway.connections), "sessions": [one.json() for one in gateway.sessions.values()],
+        return {"connections": gateway.notes, "open": len(gateway.connections),
+                "sessions": [one.json() for one in gateway.sessions.values()],
                 "identifies": list(gateway.identifies), "resumes": gateway.resumes, "remaining": gateway.remaining}
 
     def faults(self, _query):

@@ -128,9 +128,9 @@ async def run(options, parent):
     await site.start()
     port = site._server.sockets[0].getsockname()[1]  # aiohttp has no public way to learn it
     world.base = f"http://127.0.0.1:{port}"
-    print(json.dumps({"port": port, "url": world.base, "api": f"{world.base}{rest.API}", "gateway": one.url(), "control": f"{world.base}/control",
-                      "token": world.token, "application_id": world.application_id, "bot_id": world.bot.id, "public_key": world.public_key,
-                      "schema": description is not None, "pid": os.getpid()}), flush=True)
+    print(json.dumps({"port": port, "url": world.base, "api": f"{world.base}{rest.API}", "gateway": one.url(),
+                      "control": f"{world.base}/control", "token": world.token, "application_id": world.application_id,
+                      "bot_id": world.bot.id, "public_key": world.public_key, "schema": description is not None, "pid": os.getpid()}), flush=True)
     await wait_for_parent(parent)
     await api.interactions.shut()
     await runner.cleanup()

@@ -41,7 +41,8 @@ def create_role(call, guild):
     bits = int(body.get("permissions") or 0)
     if bits & ~permissions.in_guild(found, world.bot.id):
         raise state.Refusal(403, 50013, "Missing Permissions")
-    role = world.add_role(found, body.get("name", "new role"), bits, color=body.get("color") or 0, mentionable=bool(body.get("mentionable")))
+    role = world.add_role(found, body.get("name", "new role"), bits, color=body.get("color") or 0,
+                          mentionable=bool(body.get("mentionable")))
     world.send_event("GUILD_ROLE_CREATE", {"guild_id": found.id, "role": found.role_json(role)})
     return found.role_json(role)
 
@@ -215,7 +216,8 @@ def get_application(call):
             "summary": "", "bot_public": False, "bot_require_code_grant": False, "verify_key": world.public_key, "flags": 0,
             "interactions_endpoint_url": world.application["interactions_endpoint_url"], "hook": True, "type": None, "team": None,
             "owner": {**next((user for user in world.users.values() if not user.bot), world.bot).json()}, "bot": world.bot.json(),
-            "integration_types_config": {"0": {}}, "approximate_guild_count": len(world.guilds), "approximate_user_install_count": 0, "redirect_uris": [],
+            "integration_types_config": {"0": {}}, "approximate_guild_count": len(world.guilds),
+            "approximate_user_install_count": 0, "redirect_uris": [],
             "terms_of_service_url": None, "privacy_policy_url": None, "role_connections_verification_url": None,
             "cover_image": None, "rpc_origins": [], "tags": []}
 
@@ -230,7 +232,8 @@ async def edit_application(call):
         problem = await call.api.interactions.try_endpoint(body["interactions_endpoint_url"])
         if problem:
             raise state.Refusal(400, 50035, "Invalid Form Body", {"interactions_endpoint_url": {"_errors": [
-                {"code": "APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID", "message": f"The specified interactions endpoint URL could not be verified. {problem}"}]}})
+                {"code": "APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID",
+                 "message": f"The specified interactions endpoint URL could not be verified. {problem}"}]}})
     for name in ("description", "interactions_endpoint_url"):
         if name in body:
             world.application[name] = body[name]

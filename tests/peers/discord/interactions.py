@@ -48,7 +48,8 @@ class Interaction:
     expects: bool = True  # False: raw ones, for which no answer is a good answer, too
 
     def metadata(self):
-        out = {"id": self.id, "type": self.kind, "user": self.user.json(), "authorizing_integration_owners": {"0": self.guild.id if self.guild else "0"}}
+        out = {"id": self.id, "type": self.kind, "user": self.user.json(),
+               "authorizing_integration_owners": {"0": self.guild.id if self.guild else "0"}}
         if self.kind == COMMAND:
             out.update(name=self.data.get("name"), command_type=1)
         elif self.kind == COMPONENT and self.message:
@@ -83,15 +84,17 @@ class Interactions:
 
     def payload(self, one):
         world, channel = self.world, one.channel
+        bits = permissions.in_channel(world, channel, one.user.id)
         out = {"id": one.id, "application_id": world.application_id, "type": one.kind, "data": one.data, "token": one.token, "version": 1,
-               "channel_id": channel.id, "channel": {**world.channel_json(channel), "permissions": str(permissions.in_channel(world, channel, one.user.id))},
+               "channel_id": channel.id, "channel": {**world.channel_json(channel), "permissions": str(bits)},
                "locale": "en-US", "entitlements": [], "authorizing_integration_owners": {"0": one.guild.id if one.guild else "0"},
                "context": 0 if one.guild else 1, "attachment_size_limit": world.settings["file_bytes"],
                "app_permissions": str(permissions.in_channel(world, channel, world.bot.id))}
         if one.guild:
             member = one.guild.members[one.user.id].json()
-            member["permissions"] = str(permissions.in_channel(world, channel, one.user.id))
-            out.update(guild_id=one.guild.id, guild={"id": one.guild.id, "locale": "en-US", "features": []}, guild_locale="en-US", member=member)
+            member["permissions"] = str(bits)
+            out.update(guild_id=one.guild.id, guild={"id": one.guild.id, "locale": "en-US", "features": []}, guild_locale="en-US",
+                       member=member)
         else:
             out["user"] = one.user.json()
         if one.message:
@@ -173,8 +176,8 @@ class Interactions:
         for identifier in one.shown:
             channel, message = world.any_message(identifier)
             if not message.deleted:
-                found.append({**world.message_json(message), "ephemeral": bool(message.ephemeral_for), "loading": bool(message.flags & state.LOADING),
-                              "channel": channel.name})
+                found.append({**world.message_json(message), "ephemeral": bool(message.ephemeral_for),
+                              "loading": bool(message.flags & state.LOADING), "channel": channel.name})
         failed = self.failed(one)
         status = "failed" if failed else "waiting" if one.answer is None else "deferred" if one.deferred else "answered"
         return {"id": one.id, "token": one.token, "kind": one.kind, "user": one.user.name, "channel": one.channel.id, "state": status,

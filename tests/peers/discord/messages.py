@@ -417,7 +417,8 @@ def archived_threads(call, channel, kind, member=None):
              and (member is None or member in one.members)]
     shown.sort(key=lambda one: one.archive_time, reverse=True)
     if "before" in call.query:
-        shown = [one for one in shown if one.archive_time < call.query["before"] or one.id < call.query["before"] and "-" not in call.query["before"]]
+        before = call.query["before"]  # a time, or (of own private threads) an identifier
+        shown = [one for one in shown if (one.archive_time < before if "-" in before else int(one.id) < int(before))]
     limit = int(call.query.get("limit", 50))
     return {**thread_list(world, shown[:limit]), "has_more": len(shown) > limit}
 

@@ -65,7 +65,8 @@ BOT.tree.add_command(BOARDS)
 async def submit(interaction, script: discord.Attachment, board: str = "none", times: app_commands.Range[int, 1, 9] = 1):
     await interaction.response.defer(ephemeral=True, thinking=True)
     data = await script.read()
-    embed = discord.Embed(title="Submission", description=f"{len(data)} bytes", colour=0x112233).add_field(name="board", value=f"{board} {times}")
+    embed = discord.Embed(title="Submission", description=f"{len(data)} bytes", colour=0x112233)
+    embed.add_field(name="board", value=f"{board} {times}")
     await interaction.edit_original_response(content=data.decode(), embed=embed, view=Choice())
 
 
@@ -77,7 +78,8 @@ async def boards(_interaction, current):
 @BOT.tree.command(name="report", description="Sends files")
 async def report(interaction, user: discord.Member, private: bool = False):
     await interaction.response.send_message(f"for {user.mention}", ephemeral=private, file=discord.File(io.BytesIO(b"first"), "a.txt"))
-    extra = await interaction.followup.send("second", files=[discord.File(io.BytesIO(b"x" * n), f"{n}.bin") for n in (1, 2)], wait=True)
+    extra = await interaction.followup.send("second", wait=True,
+                                            files=[discord.File(io.BytesIO(b"x" * n), f"{n}.bin") for n in (1, 2)])
     await extra.edit(content="second, edited")
     gone = await interaction.followup.send("third", wait=True)
     await gone.delete()
@@ -191,14 +193,16 @@ async def messages():
     await sent.edit(content="edited", embeds=[discord.Embed(title="t")])
     assert (await place.fetch_message(sent.id)).edited_at and [one.content async for one in place.history(limit=1)] == ["edited"]
     stored = [one for one in FAKE.messages("general") if one["id"] == str(sent.id)][0]
-    assert [one["content"][:5] for one in stored["history"]] == ["hello", "edite"] and stored["pings"] == {"users": [], "roles": [], "everyone": False}
+    assert [one["content"][:5] for one in stored["history"]] == ["hello", "edite"]
+    assert stored["pings"] == {"users": [], "roles": [], "everyone": False}
     await sent.delete()
     await expect(10008, place.fetch_message(sent.id))
 
 
 async def threads():
     """makes private and public threads and posts, adds members, archives"""
-    private = await channel("general").create_thread(name="report", type=discord.ChannelType.private_thread, invitable=False, auto_archive_duration=60)
+    private = await channel("general").create_thread(name="report", type=discord.ChannelType.private_thread,
+                                                       invitable=False, auto_archive_duration=60)
     member = await guild().fetch_member(int(FAKE.ids["members"]["bob"]))
     await private.add_user(member)
     await private.send("the report")
@@ -285,8 +289,7 @@ async def expires():
 
 async def rules():
     """broke none of Discord's rules but those that it was to break"""
-    wrong = {one["text"] for one in FAKE.get("violations")["violations"] if one["rule"] in ("gateway", "heartbeat", "fake", "callback", "modal")}
-    assert not wrong, wrong
+    proof.unbroken(FAKE)
 
 
 async def stops():

@@ -232,7 +232,8 @@ async def answers():
         await refused(400, 50035, "POST", callback, {"type": kind, "data": {}}, "type")
     await refused(400, 50006, "POST", callback, {"type": 4, "data": {}})
     assert (await call("POST", callback, {"type": 5, "data": {"flags": 64}}))[0] == 204
-    assert FAKE.interaction(one)["state"] == "deferred" and FAKE.messages("general", "ada") == [] and FAKE.messages("general", "bob")[0]["loading"]
+    assert FAKE.interaction(one)["state"] == "deferred"
+    assert FAKE.messages("general", "ada") == [] and FAKE.messages("general", "bob")[0]["loading"]
     await refused(400, 40060, "POST", callback, {"type": 9, "data": {"title": "t", "custom_id": "c", "components": []}})
     status, filled = await call("POST", webhook, {"content": "filled"})
     assert status == 200 and filled["flags"] == 64 and FAKE.interaction(one)["state"] == "answered", filled
@@ -317,7 +318,8 @@ async def threads():
     await control(FAKE.post, "settings", active_threads=1000)
     await control(FAKE.post, "role", name="kettle", permissions=["VIEW_CHANNEL", "SEND_MESSAGES"])
     await control(FAKE.post, "role", name="@everyone", permissions=["VIEW_CHANNEL"])
-    for method, place, body in (("POST", path, {"name": "t", "type": 12}), ("POST", f"/channels/{GENERAL}/messages", {"embeds": [{"title": "t"}]}),
+    for method, place, body in (("POST", path, {"name": "t", "type": 12}), 
+                                ("POST", f"/channels/{GENERAL}/messages", {"embeds": [{"title": "t"}]}),
                                 ("POST", f"/guilds/{FAKE.ids['guild']}/channels", {"name": "x"})):
         await refused(403, 50013, method, place, body)
     await refused(403, 50001, "GET", f"/channels/{FAKE.ids['channels']['closed']}")
@@ -378,8 +380,9 @@ async def described():
 async def page():
     """the page shows what a user sees, and nothing that others see"""
     _, callback, _ = await interaction()
-    await call("POST", callback, {"type": 4, "data": {"content": "hidden **bold** <b> <@" + BOB + ">", "flags": 64, "components": [{"type": 1, "components": [BUTTON]}],
-                                                      "embeds": [{"title": "Ranking", "description": "```\n1  bob\n```"}]}})
+    await call("POST", callback, {"type": 4, "data": {
+        "content": f"hidden **bold** <b> <@{BOB}>", "flags": 64, "components": [{"type": 1, "components": [BUTTON]}],
+        "embeds": [{"title": "Ranking", "description": "```\n1  bob\n```"}]}})
     mine, other = FAKE.transcript(user="bob"), FAKE.transcript(user="ada")
     for part in ("hidden <b>bold</b> &lt;b&gt;", "@bob</span>", '<span class="bt s1">b</span>', "<pre title=\"\">1  bob</pre>", "/ask board:b"):
         assert part in mine, part
@@ -411,8 +414,8 @@ async def main():
     global HTTP
     HTTP = aiohttp.ClientSession()
     FAKE.post("role", name="@everyone", permissions=["VIEW_CHANNEL", "SEND_MESSAGES", "USE_APPLICATION_COMMANDS", "READ_MESSAGE_HISTORY"])
-    await proof.go_through("rules", [close_codes, too_many, replays, forms, commands, client_side, answers, nonces, uploads, faults, described,
-                                     page, threads, bans, passes])
+    await proof.go_through("rules", [close_codes, too_many, replays, forms, commands, client_side, answers, nonces, uploads, faults,
+                                     described, page, threads, bans, passes])
     await HTTP.close()
     FAKE.close()
 

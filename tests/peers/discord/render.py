@@ -23,7 +23,7 @@ blockquote{border-left:4px solid #4e5058;margin:0;padding-left:10px}.men{backgro
 .fs{display:flex;flex-wrap:wrap;gap:8px}.f{flex:1 0 100%}.f.i{flex:1 0 30%}.f b{display:block;font-size:14px}.em img{max-width:100%;margin-top:8px}
 .r{margin:6px 0;display:flex;flex-wrap:wrap;gap:8px}.bt{border-radius:4px;padding:5px 14px;background:#4e5058;color:#fff;font-size:14px}.bt.s1{background:#5865f2}.bt.s3{background:#248046}.bt.s4{background:#da373c}.bt.off{opacity:.45}
 .se{border:1px solid #1e1f22;background:#1e1f22;border-radius:4px;padding:7px 12px;min-width:280px;font-size:14px}.se ul{margin:4px 0 0;padding-left:18px;color:#b5bac1}
-.fi{background:#2b2d31;border:1px solid #1e1f22;border-radius:6px;padding:8px 12px;margin:6px 0;max-width:420px}.fo{background:#2b2d31;border-radius:6px;padding:10px 14px;margin:6px 0 6px 52px;max-width:440px}.no{color:#f23f43;margin:4px 0 4px 52px}
+.fi{background:#2b2d31;border:1px solid #1e1f22;border-radius:6px;padding:8px 12px;margin:6px 0;max-width:420px}.fo{background:#2b2d31;border-radius:6px;padding:10px 14px;margin:6px 0 6px 52px;max-width:440px}.side{margin-left:52px}.no{color:#f23f43;margin:4px 0 4px 52px}
 """
 TOKENS = re.compile(r"```(?:(?P<lang>[a-z0-9_+.#-]+)\n)?\n?(?P<block>.*?)\n?```|(?P<tick>`+)(?P<code>.+?)(?P=tick)(?!`)|\\(?P<esc>[^A-Za-z0-9\s])"
                     r"|<@!?(?P<user>\d+)>|<@&(?P<role>\d+)>|<#(?P<chan>\d+)>|(?P<every>@everyone|@here)|<t:(?P<time>-?\d+)(?::(?P<style>[tTdDfFR]))?>"
@@ -31,6 +31,7 @@ TOKENS = re.compile(r"```(?:(?P<lang>[a-z0-9_+.#-]+)\n)?\n?(?P<block>.*?)\n?```|
                     r"|(?P<mark>\*\*\*|\*\*|__|~~|\|\||\*|_)", re.S)
 MARKS = {"**": ("<b>", "</b>"), "***": ("<b><i>", "</i></b>"), "__": ("<u>", "</u>"), "~~": ("<s>", "</s>"), "*": ("<i>", "</i>"),
          "_": ("<i>", "</i>"), "||": ('<span class="sp" title="spoiler">', "</span>")}
+TIMES = {"t": "%H:%M", "T": "%H:%M:%S", "d": "%d/%m/%Y", "D": "%d %B %Y", "F": "%A, %d %B %Y %H:%M"}
 COMMAND, COMPONENT = 2, 3
 
 
@@ -44,8 +45,9 @@ class Markdown:
         for found in re.finditer(r"```(?:([A-Za-z0-9_+.#-]+)\n)?\n?(.*?)\n?```", source, re.S):
             out.append(self.lines(source[last:found.start()]))
             out.append(f"<pre title=\"{html.escape(found.group(1) or '')}\">{html.escape(found.group(2))}</pre>")
-            last = found.end()
+            last = found.end() + (source[found.end():found.end() + 1] == "\n")
         return "".join(out) + self.lines(source[last:])
+
 
     def lines(self, source):
         out = []
@@ -130,7 +132,7 @@ def moment(world, at, style):
             if abs(left) >= size or size == 1:
                 words = f"{count} {name}{'s' * (count != 1)}"
                 return f"in {words}" if left > 0 else f"{words} ago"
-    return when.strftime({"t": "%H:%M", "T": "%H:%M:%S", "d": "%d/%m/%Y", "D": "%d %B %Y", "F": "%A, %d %B %Y %H:%M"}.get(style, "%d %B %Y %H:%M"))
+    return when.strftime(TIMES.get(style, "%d %B %Y %H:%M"))
 
 
 def embed(markdown, world, message, one):
@@ -164,8 +166,9 @@ def component(one):
         emoji = (one.get("emoji") or {}).get("name", "")
         off = " off" if one.get("disabled") else ""
         return f'<span class="bt s{one.get("style", 2)}{off}">{html.escape(" ".join(filter(None, (emoji, one.get("label")))))}</span>'
-    options = "".join(f"<li>{'☑ ' if option.get('default') else ''}{html.escape(option['label'])}"
-                      f"{' — ' + html.escape(option['description']) if option.get('description') else ''}</li>" for option in one.get("options", []))
+    options = "".join(f"<li>{'☑ ' if option.get('default') else ''}"
+                      f"{html.escape(' — '.join(filter(None, (option['label'], option.get('description')))))}</li>"
+                      for option in one.get("options", []))
     off = " off" if one.get("disabled") else ""
     return f'<div class="se{off}">{html.escape(one.get("placeholder") or "Make a selection")} ▾<ul>{options}</ul></div>'
 
@@ -174,9 +177,13 @@ def attachment(world, identifier):
     file = world.files[identifier]
     if file["content_type"].startswith("image/") and len(file["data"]) < 1 << 20:
         return f"<div><img style='max-width:520px' alt='' src='{data_url(file)}'></div>"
-    start = html.escape(file["data"][:2000].decode("utf-8", "replace")) if file["content_type"].startswith("text/") or b"\0" not in file["data"][:500] else ""
-    shown = f"<details><summary>preview</summary><pre>{start}</pre></details>" if start else ""
+    start = b"" if b"\0" in file["data"][:500] else file["data"][:2000]
+    shown = f"<details><summary>preview</summary><pre>{html.escape(start.decode('utf-8', 'replace'))}</pre></details>" if start else ""
     return f'<div class="fi">📄 <b>{html.escape(file["filename"])}</b> <small>{file["size"]} bytes</small>{shown}</div>'
+
+
+def note(text, at):
+    return f'<div class="x side">{text} {clock(at)}</div>'
 
 
 def system_html(world, message):
@@ -184,7 +191,7 @@ def system_html(world, message):
     text = f"{name} added {', '.join(world.users[one].name for one in message.mentioned)} to the thread."
     if message.kind == state.THREAD_CREATED:
         text = f"{name} started a thread: {message.content}"
-    return f'<div class="x" style="margin-left:52px">→ {html.escape(text)} {clock(message.created)}</div>'
+    return note(f"→ {html.escape(text)}", message.created)
 
 
 def message_html(world, channel, message):
@@ -220,17 +227,18 @@ def action_html(world, one):
     who = html.escape(one.user.name)
     parts = []
     if one.kind == COMMAND:
-        parts.append(f'<div class="x" style="margin-left:52px">↱ {who} used <b>/{html.escape(command_words(world, one.data))}</b> {clock(one.created)}</div>')
+        parts.append(note(f"↱ {who} used <b>/{html.escape(command_words(world, one.data))}</b>", one.created))
     elif one.kind == COMPONENT:
         chosen = ", ".join(map(str, one.data.get("values", [])))
-        parts.append(f'<div class="x" style="margin-left:52px">↱ {who} {"chose " + html.escape(chosen) if chosen else "pressed " + html.escape(button_label(one))} {clock(one.created)}</div>')
+        parts.append(note(f"↱ {who} {html.escape('chose ' + chosen if chosen else 'pressed ' + button_label(one))}", one.created))
     elif one.kind == 5:
-        parts.append(f'<div class="x" style="margin-left:52px">↱ {who} submitted a form {clock(one.created)}</div>')
+        parts.append(note(f"↱ {who} submitted a form", one.created))
     if one.modal:
         fields = []
         for row in one.modal["components"]:
             field = row["components"][0] if row.get("type") == 1 else row.get("component", {})
-            fields.append(f"<div><b>{html.escape(field.get('label') or row.get('label') or '')}</b> <span class=x>{html.escape(field.get('placeholder') or field.get('value') or '')}</span></div>")
+            label, inside = field.get("label") or row.get("label") or "", field.get("placeholder") or field.get("value") or ""
+            fields.append(f"<div><b>{html.escape(label)}</b> <span class=x>{html.escape(inside)}</span></div>")
         parts.append(f'<div class="fo"><b>{html.escape(one.modal["title"])}</b>{"".join(fields)}</div>')
     if one.kind != 4 and one.answer is None and world.clock.now() - one.created > world.settings["first_answer_s"]:
         parts.append('<div class="no">The application did not respond</div>')
@@ -277,7 +285,8 @@ def title_of(world, channel):
     more += [f"in #{world.channels[channel.parent_id].name}"] if channel.is_thread else []
     more += ["archived"] * channel.archived + ["deleted"] * channel.deleted
     more += [", ".join(world.users[one].name for one in channel.members)] if channel.type == state.PRIVATE_THREAD else []
-    return f"<h2>{'🔒 ' if channel.type == state.PRIVATE_THREAD else '# '}{html.escape(name)} <small>{html.escape(' · '.join(more))}</small></h2>"
+    sign = "🔒" if channel.type == state.PRIVATE_THREAD else "#"
+    return f"<h2>{sign} {html.escape(name)} <small>{html.escape(' · '.join(more))}</small></h2>"
 
 
 def page(world, user, channels, title=None):

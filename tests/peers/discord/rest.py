@@ -71,7 +71,8 @@ class Call:
         if len(self.raw) > settings["request_bytes"]:
             raise self.too_large(f"a request of {len(self.raw)} bytes")
         try:
-            parts = forms.parts(self.raw, email.message_from_string(f"Content-Type: {self.request.headers['Content-Type']}").get_param("boundary"))
+            head = email.message_from_string(f"Content-Type: {self.request.headers['Content-Type']}")
+            parts = forms.parts(self.raw, head.get_param("boundary"))
         except forms.Broken as error:
             self.violate("form", f"a broken form: {error}")
             raise state.Refusal(400, 50035, "Invalid Form Body") from None

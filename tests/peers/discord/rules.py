@@ -112,7 +112,8 @@ def check_options(errors, path, options, depth):
         seen.add(option.get("name"))
         kinds.add("sub" if kind in (SUB, GROUP) else "value")
         if kind == GROUP and depth or kind == SUB and depth > 1 or kind not in range(1, 12):
-            errors.add(f"{here}.type", "APPLICATION_COMMAND_OPTIONS_TYPE_INVALID", "Sub-command and sub-command group options are invalid here")
+            errors.add(f"{here}.type", "APPLICATION_COMMAND_OPTIONS_TYPE_INVALID",
+                       "Sub-command and sub-command group options are invalid here")
         if kind in (SUB, GROUP):
             if kind == GROUP and not option.get("options"):
                 errors.add(f"{here}.options", "BASE_TYPE_REQUIRED", "This field is required")
@@ -302,7 +303,8 @@ def check_allowed_mentions(errors, allowed):
             if not is_id(str(one)):
                 errors.add(f"allowed_mentions.{name}", "NUMBER_TYPE_COERCE", f"Value \"{one}\" is not snowflake.")
         if allowed.get(name) and name in parse:
-            errors.add("allowed_mentions", "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", f"parse:[\"{name}\"] and {name}: [ids...] are mutually exclusive.")
+            errors.add("allowed_mentions", "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE",
+                       f"parse:[\"{name}\"] and {name}: [ids...] are mutually exclusive.")
 
 
 def check_attachments(errors, world, body, files):

@@ -118,7 +118,7 @@ class Users:
 
     def check_value(self, option, value):
         kind, name = option["type"], option["name"]
-        fits = {rules.STRING: str, rules.INTEGER: int, rules.BOOLEAN: bool, rules.NUMBER: (int, float), rules.ATTACHMENT: dict}.get(kind, str)
+        fits = {rules.INTEGER: int, rules.BOOLEAN: bool, rules.NUMBER: (int, float), rules.ATTACHMENT: dict}.get(kind, str)
         if not isinstance(value, fits) or kind == rules.INTEGER and isinstance(value, bool):
             raise Impossible(f"the option {name} takes no {value!r}")
         if option.get("choices") and value not in [one["value"] for one in option["choices"]]:
@@ -151,7 +151,8 @@ class Users:
 
     def press(self, given):
         user, channel, message, one = self.component(given, (rules.BUTTON,))
-        return self.use(given, user, channel, message, {"component_type": rules.BUTTON, "custom_id": one["custom_id"], "id": one.get("id", 1)})
+        data = {"component_type": rules.BUTTON, "custom_id": one["custom_id"], "id": one.get("id", 1)}
+        return self.use(given, user, channel, message, data)
 
     def select(self, given):
         user, channel, message, one = self.component(given, rules.SELECTS)
@@ -194,13 +195,15 @@ class Users:
             raise Impossible(f"the form has no {', '.join(values)}")
         user = self.world.find_user(given.get("user", source.user.id))
         data = {"custom_id": source.modal["custom_id"], "components": rows}
-        return self.interactions.begin(interactions.MODAL, user, source.guild, source.channel, data, source.message, given.get("raw"), source)
+        return self.interactions.begin(interactions.MODAL, user, source.guild, source.channel, data, source.message,
+                                       given.get("raw"), source)
 
     @staticmethod
     def check_field(row, one, value):
         if one["type"] == rules.INPUT:
-            least = one.get("min_length", 1 if one.get("required", True) else 0)
-            if (value or one.get("required", True)) and not max(least, int(one.get("required", True))) <= len(value) <= one.get("max_length", 4000):
+            required = one.get("required", True)
+            least = max(one.get("min_length") or 0, int(required))
+            if (value or required) and not least <= len(value) <= one.get("max_length", 4000):
                 raise Impossible(f"the field {one['custom_id']} takes no {value!r}")
 
     def raw(self, given):

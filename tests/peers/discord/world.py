@@ -358,7 +358,8 @@ class World:
         out = {"id": message.id, "channel_id": message.channel_id, "type": message.kind, "author": message.author.json(),
                "content": message.content, "timestamp": self.clock.iso(message.created),
                "edited_timestamp": message.edited and self.clock.iso(message.edited), "tts": False,
-               "mention_everyone": bool(pings.get("everyone")), "mentions": [self.users[one].json() for one in [*pings.get("users", []), *message.mentioned]],
+               "mention_everyone": bool(pings.get("everyone")),
+               "mentions": [self.users[one].json() for one in [*pings.get("users", []), *message.mentioned]],
                "mention_roles": pings.get("roles", []), "embeds": [self.embed_json(one, names) for one in message.embeds],
                "attachments": [self.file_json(one, bool(message.ephemeral_for)) for one in message.attachments
                                if self.files[one]["filename"] not in shown],
@@ -370,7 +371,8 @@ class World:
         if message.thread_id and message.thread_id in self.channels:
             out["thread"] = self.channel_json(self.channels[message.thread_id])
         if message.interaction:
-            out.update(webhook_id=self.application_id, application_id=self.application_id, interaction_metadata=message.interaction.metadata())
+            out.update(webhook_id=self.application_id, application_id=self.application_id,
+                       interaction_metadata=message.interaction.metadata())
         return out
 
     def place(self, channel):
