@@ -249,4 +249,3 @@ def get_gateway_bot(call):
 @route("GET", "/gateway", open=True)
 def get_gateway(call):
     return {"url": call.api.gateway.url()}
-

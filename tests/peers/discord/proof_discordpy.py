@@ -202,7 +202,7 @@ async def messages():
 async def threads():
     """makes private and public threads and posts, adds members, archives"""
     private = await channel("general").create_thread(name="report", type=discord.ChannelType.private_thread,
-                                                       invitable=False, auto_archive_duration=60)
+                                                      invitable=False, auto_archive_duration=60)
     member = await guild().fetch_member(int(FAKE.ids["members"]["bob"]))
     await private.add_user(member)
     await private.send("the report")

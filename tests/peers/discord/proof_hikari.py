@@ -96,7 +96,7 @@ async def commands():
             hikari.CommandOption(type=hikari.OptionType.ATTACHMENT, name="file", description="Its file", is_required=True)]))
     application = await BOT.rest.fetch_application()
     made = await BOT.rest.set_application_commands(application, [builder, BOT.rest.slash_command_builder("ask", "Asks")],
-                                                       int(FAKE.ids["guild"]))
+                                                      int(FAKE.ids["guild"]))
     assert [one.name for one in made] == ["task", "ask"] and made[0].options[0].options[0].autocomplete
     assert [one.name for one in await BOT.rest.fetch_application_commands(application, int(FAKE.ids["guild"]))] == ["task", "ask"]
     assert await control(FAKE.complete, "bob", "task new", "name", {"name": "be"}) == [{"name": "beta", "value": "beta"}]

@@ -318,7 +318,7 @@ async def threads():
     await control(FAKE.post, "settings", active_threads=1000)
     await control(FAKE.post, "role", name="kettle", permissions=["VIEW_CHANNEL", "SEND_MESSAGES"])
     await control(FAKE.post, "role", name="@everyone", permissions=["VIEW_CHANNEL"])
-    for method, place, body in (("POST", path, {"name": "t", "type": 12}), 
+    for method, place, body in (("POST", path, {"name": "t", "type": 12}),
                                 ("POST", f"/channels/{GENERAL}/messages", {"embeds": [{"title": "t"}]}),
                                 ("POST", f"/guilds/{FAKE.ids['guild']}/channels", {"name": "x"})):
         await refused(403, 50013, method, place, body)

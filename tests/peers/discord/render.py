@@ -12,20 +12,28 @@ STYLE = """
 body{background:#313338;color:#dbdee1;font:16px/1.4 "Noto Sans","Helvetica Neue",Helvetica,Arial,sans-serif;margin:0;padding:24px}
 h1{font-size:22px;margin:0 0 16px}h2{font-size:17px;margin:32px 0 8px;padding:8px 12px;background:#2b2d31;border-radius:6px}
 h2 small{color:#949ba4;font-weight:400}.m{display:flex;gap:14px;padding:6px 12px;border-radius:6px;max-width:860px}
-.m.e{background:#3b3f56}.m.d{opacity:.45}.a{flex:0 0 38px;height:38px;border-radius:50%;background:#5865f2;color:#fff;text-align:center;line-height:38px;font-weight:700}
-.b{min-width:0;flex:1}.n{font-weight:600;color:#f2f3f5}.n small{color:#949ba4;font-weight:400;margin-left:6px}.bot{background:#5865f2;color:#fff;border-radius:3px;font-size:11px;padding:1px 4px;margin-left:5px}
+.m.e{background:#3b3f56}.m.d{opacity:.45}
+.a{flex:0 0 38px;height:38px;border-radius:50%;background:#5865f2;color:#fff;text-align:center;line-height:38px;font-weight:700}
+.b{min-width:0;flex:1}.n{font-weight:600;color:#f2f3f5}.n small{color:#949ba4;font-weight:400;margin-left:6px}
+.bot{background:#5865f2;color:#fff;border-radius:3px;font-size:11px;padding:1px 4px;margin-left:5px}
 .c{overflow-wrap:anywhere;white-space:pre-wrap}.c h3,.c h4,.c h5{margin:6px 0}.x{color:#949ba4;font-size:13px}
 pre{background:#2b2d31;border:1px solid #1e1f22;border-radius:4px;padding:8px;margin:4px 0;overflow-x:auto;font:14px/1.3 "DejaVu Sans Mono",Consolas,monospace;white-space:pre}
 code{background:#2b2d31;border-radius:3px;padding:1px 4px;font:14px "DejaVu Sans Mono",Consolas,monospace}
-blockquote{border-left:4px solid #4e5058;margin:0;padding-left:10px}.men{background:#3c4270;color:#c9cdfb;border-radius:3px;padding:0 2px}.men.p{background:#a12d2f;color:#fff}
+blockquote{border-left:4px solid #4e5058;margin:0;padding-left:10px}
+.men{background:#3c4270;color:#c9cdfb;border-radius:3px;padding:0 2px}.men.p{background:#a12d2f;color:#fff}
 .sp{background:#1e1f22;border-radius:3px;padding:0 2px}.t{background:#3f4147;border-radius:3px;padding:0 2px}a{color:#00a8fc}
-.em{background:#2b2d31;border-left:4px solid #1e1f22;border-radius:4px;padding:10px 14px;margin:6px 0;max-width:520px}.em b.ti{display:block;color:#f2f3f5}
-.fs{display:flex;flex-wrap:wrap;gap:8px}.f{flex:1 0 100%}.f.i{flex:1 0 30%}.f b{display:block;font-size:14px}.em img{max-width:100%;margin-top:8px}
-.r{margin:6px 0;display:flex;flex-wrap:wrap;gap:8px}.bt{border-radius:4px;padding:5px 14px;background:#4e5058;color:#fff;font-size:14px}.bt.s1{background:#5865f2}.bt.s3{background:#248046}.bt.s4{background:#da373c}.bt.off{opacity:.45}
-.se{border:1px solid #1e1f22;background:#1e1f22;border-radius:4px;padding:7px 12px;min-width:280px;font-size:14px}.se ul{margin:4px 0 0;padding-left:18px;color:#b5bac1}
-.fi{background:#2b2d31;border:1px solid #1e1f22;border-radius:6px;padding:8px 12px;margin:6px 0;max-width:420px}.fo{background:#2b2d31;border-radius:6px;padding:10px 14px;margin:6px 0 6px 52px;max-width:440px}.side{margin-left:52px}.no{color:#f23f43;margin:4px 0 4px 52px}
+.em{background:#2b2d31;border-left:4px solid #1e1f22;border-radius:4px;padding:10px 14px;margin:6px 0;max-width:520px}
+.em b.ti{display:block;color:#f2f3f5}.fs{display:flex;flex-wrap:wrap;gap:8px}.f{flex:1 0 100%}.f.i{flex:1 0 30%}
+.f b{display:block;font-size:14px}.em img{max-width:100%;margin-top:8px}.r{margin:6px 0;display:flex;flex-wrap:wrap;gap:8px}
+.bt{border-radius:4px;padding:5px 14px;background:#4e5058;color:#fff;font-size:14px}.bt.s1{background:#5865f2}
+.bt.s3{background:#248046}.bt.s4{background:#da373c}.bt.off{opacity:.45}
+.se{border:1px solid #1e1f22;background:#1e1f22;border-radius:4px;padding:7px 12px;min-width:280px;font-size:14px}
+.se ul{margin:4px 0 0;padding-left:18px;color:#b5bac1}
+.fi{background:#2b2d31;border:1px solid #1e1f22;border-radius:6px;padding:8px 12px;margin:6px 0;max-width:420px}
+.fo{background:#2b2d31;border-radius:6px;padding:10px 14px;margin:6px 0 6px 52px;max-width:440px}.side{margin-left:52px}
+.no{color:#f23f43;margin:4px 0 4px 52px}
 """
-TOKENS = re.compile(r"```(?:(?P<lang>[a-z0-9_+.#-]+)\n)?\n?(?P<block>.*?)\n?```|(?P<tick>`+)(?P<code>.+?)(?P=tick)(?!`)|\\(?P<esc>[^A-Za-z0-9\s])"
+TOKENS = re.compile(r"(?P<tick>`+)(?P<code>.+?)(?P=tick)(?!`)|\\(?P<esc>[^A-Za-z0-9\s])"
                     r"|<@!?(?P<user>\d+)>|<@&(?P<role>\d+)>|<#(?P<chan>\d+)>|(?P<every>@everyone|@here)|<t:(?P<time>-?\d+)(?::(?P<style>[tTdDfFR]))?>"
                     r"|<a?:(?P<emoji>\w+):\d+>|\[(?P<text>[^\]\n]+)\]\(<?(?P<href>https?://[^\s)>]+)>?\)|<?(?P<url>https?://[^\s<>]+)>?"
                     r"|(?P<mark>\*\*\*|\*\*|__|~~|\|\||\*|_)", re.S)
@@ -47,7 +55,6 @@ class Markdown:
             out.append(f"<pre title=\"{html.escape(found.group(1) or '')}\">{html.escape(found.group(2))}</pre>")
             last = found.end() + (source[found.end():found.end() + 1] == "\n")
         return "".join(out) + self.lines(source[last:])
-
 
     def lines(self, source):
         out = []
