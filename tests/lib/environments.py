@@ -3,7 +3,7 @@
 """Virtual environments for the tests, made by pip: FOLDER/python with torch, Triton and JAX, FOLDER/cuda with NVIDIA's
 toolkit of nvcc's version, FOLDER/discord with what the fake Discord and its proof need.
 
-    environments.py FOLDER [--large-torch]
+    environments.py FOLDER [--large-torch | --only NAME]
 
 An environment is there as a whole, with the file complete.json, or not at all. A file is announced before it is
 downloaded; one that would go over the limit is not, and what is longer or unpacks to more than it should is stopped.
@@ -357,15 +357,17 @@ def remove_left(top):
 
 
 def main(arguments):
-    large = arguments[1:] == ["--large-torch"]
+    large, names = arguments[1:] == ["--large-torch"], list(PARTS)
+    if arguments[1:2] == ["--only"] and len(arguments) == 3 and arguments[2] in PARTS:
+        arguments, names = arguments[:1], arguments[2:]
     if len(arguments) != 1 + large or arguments[0].startswith("-"):
-        sys.exit("usage: environments.py FOLDER [--large-torch]")
+        sys.exit(f"usage: environments.py FOLDER [--large-torch | --only {'|'.join(PARTS)}]")
     top = pathlib.Path(arguments[0]).absolute()
     top.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     remove_left(top)
     budget = Budget(LARGE_DOWNLOADS, LARGE_UNPACKED) if large else Budget(DOWNLOADS, UNPACKED)
-    for name in PARTS:
+    for name in names:
         make(top / name, budget, large)
 
 

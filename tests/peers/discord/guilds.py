@@ -148,9 +148,17 @@ def command_json(call, command, guild, full=True):
     return out
 
 
+def plain(command):
+    """A command or an option as Discord keeps it: without what says nothing."""
+    out = {key: value for key, value in command.items() if value not in (None, False, []) or value == 0 and value is not False}
+    if "options" in out:
+        out["options"] = [plain(option) for option in out["options"]]
+    return out
+
+
 def store_command(call, body, guild, before=None):
     """Keeps a command; the version changes with it."""
-    own = {key: value for key, value in body.items() if value is not None and key not in ("id", "application_id", "guild_id", "version")}
+    own = {key: value for key, value in plain(body).items() if key not in ("id", "application_id", "guild_id", "version")}
     if before and {key: before[key] for key in before if key not in ("id", "version")} == own:
         return before
     if not before:

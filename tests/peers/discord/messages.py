@@ -59,10 +59,10 @@ def refuse_empty(call, content, embeds, files, components):
 
 
 def create(call, channel, body, **more):
-    """A new message from a checked body."""
+    """A new message from a checked body; Discord removes white space around a text."""
     world = call.world
-    content, embeds, components = body.get("content") or "", body.get("embeds") or [], body.get("components") or []
-    refuse_empty(call, content.strip(), embeds, call.files, components)
+    content, embeds, components = (body.get("content") or "").strip(), body.get("embeds") or [], body.get("components") or []
+    refuse_empty(call, content, embeds, call.files, components)
     files = take_files(call, channel.id, body)
     pings = world.pings_of(channel, content, body.get("allowed_mentions"))
     message = world.add_message(channel, world.bot, content=content, embeds=embeds, components=numbered(components),
@@ -75,13 +75,13 @@ def create(call, channel, body, **more):
 def change(call, channel, message, body):
     """Edits a message by a checked body: what it does not name stays."""
     world = call.world
-    content = message.content if "content" not in body else body["content"] or ""
+    content = message.content if "content" not in body else (body["content"] or "").strip()
     embeds = message.embeds if "embeds" not in body else body["embeds"] or []
     components = message.components if "components" not in body else numbered(body["components"] or [])
     kept = message.attachments
     listed = [str(one["id"]) for one in body.get("attachments") or []]
     left = kept if body.get("attachments") is None else [one for one in kept if one in listed]
-    refuse_empty(call, content.strip(), embeds, left or call.files, components)
+    refuse_empty(call, content, embeds, left or call.files, components)
     loading = message.flags & state.LOADING
     message.attachments = take_files(call, channel.id, body, kept)
     message.content, message.embeds, message.components = content, embeds, components
@@ -178,14 +178,21 @@ def list_messages(call, channel):
         shown = [one for one in shown if int(one.id) > int(call.query["after"])][:limit]
     elif "before" in call.query:
         shown = [one for one in shown if int(one.id) < int(call.query["before"])]
-    return 200, [world.message_json(one) for one in reversed(shown[-limit:])]
+    return 200, [fetched(world, one) for one in reversed(shown[-limit:])]
+
+
+def fetched(world, message):
+    """A message as it is read later: Discord does not keep its nonce."""
+    out = world.message_json(message)
+    out.pop("nonce", None)
+    return out
 
 
 @route("GET", "/channels/{channel}/messages/{message}")
 def get_message(call, channel, message):
     place = channel_of(call, channel)
     may(call, place, "READ_MESSAGE_HISTORY")
-    return call.world.message_json(call.world.find_message(place, message))
+    return fetched(call.world, call.world.find_message(place, message))
 
 
 @route("PATCH", "/channels/{channel}/messages/{message}")

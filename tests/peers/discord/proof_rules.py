@@ -14,7 +14,7 @@ BOB = FAKE.ids["members"]["bob"]
 TOKEN = {"Authorization": f"Bot {FAKE.token}", "User-Agent": "DiscordBot (https://example.org, 1)"}
 COMMANDS = [{"name": "ask", "description": "Asks", "options": [
     {"type": 3, "name": "board", "description": "Which", "required": True, "autocomplete": True},
-    {"type": 3, "name": "mode", "description": "How", "choices": [{"name": "Test", "value": "test"}]},
+    {"type": 3, "name": "mode", "description": "How", "required": False, "choices": [{"name": "Test", "value": "test"}]},
     {"type": 11, "name": "file", "description": "What"}]},
     {"name": "secret", "description": "For some", "default_member_permissions": "8"}]
 HTTP = None
@@ -195,6 +195,7 @@ async def commands():
         await refused(400, 50035, "PUT", path, [body], where)
     await refused(400, 50035, "PUT", path, [COMMANDS[1], COMMANDS[1]], "1")
     first = (await call("PUT", path, COMMANDS))[1]
+    assert "required" not in first[0]["options"][1] and first[0]["options"][0]["autocomplete"] is True, first
     assert (await call("PUT", path, COMMANDS))[1] == first == (await call("GET", path + "?with_localizations=true"))[1]
     await refused(403, 20012, "GET", "/applications/1/commands")
 
@@ -250,13 +251,16 @@ async def answers():
 
 
 async def nonces():
-    """an enforced nonce makes one message, for some minutes; mentions ping unless they are excluded"""
+    """an enforced nonce makes one message, for some minutes, and is not read later; texts are trimmed; mentions ping unless they are excluded"""
     body = {"content": f"<@{BOB}> @everyone", "nonce": "n", "enforce_nonce": True}
     first, again = [(await call("POST", f"/channels/{GENERAL}/messages", body))[1]["id"] for _ in range(2)]
     assert first == again
     await control(FAKE.post, "clock", advance_s=200)
     later = (await call("POST", f"/channels/{GENERAL}/messages", {**body, "allowed_mentions": {"parse": []}}))[1]["id"]
     assert later != first
+    trimmed = (await call("POST", f"/channels/{GENERAL}/messages", {"content": " x \n", "nonce": 5}))[1]
+    read = (await call("GET", f"/channels/{GENERAL}/messages?limit=1"))[1][0]
+    assert (trimmed["content"], trimmed["nonce"], read["content"], read.get("nonce")) == ("x", 5, "x", None), (trimmed, read)
     pings = {one["id"]: one["pings"] for one in FAKE.messages("general")}
     assert pings[first] == {"users": [BOB], "roles": [], "everyone": False} and pings[later]["users"] == [], pings
 
