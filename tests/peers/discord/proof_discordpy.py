@@ -9,7 +9,7 @@ from discord import app_commands
 
 import proof
 
-FAKE = proof.start()
+FAKE = proof.start(first_answer_s=20)
 control = proof.control
 
 

@@ -7,7 +7,7 @@ import hikari
 
 import proof
 
-FAKE = proof.start()
+FAKE = proof.start(first_answer_s=20)
 control = proof.control
 HIDDEN = hikari.MessageFlag.EPHEMERAL
 BOT = hikari.GatewayBot(FAKE.token, rest_url=FAKE.api, banner=None, logs="CRITICAL", suppress_optimization_warning=True,
