@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON from the network, bounded before it is parsed. */
+#include <config.h>
+
+#include "discord/gateway/bounded_json.h"
+
+#include <stdbool.h>
+
+/* Counts what stands outside strings; the parser says whether it is JSON at all. */
+static int
+check_bounds(const char *text, size_t len, struct kettle_error *err)
+{
+	bool quoted = false;
+	size_t values = 1, depth = 0;
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+		if (quoted && c == '\\') {
+			i++;
+		} else if (c == '"') {
+			quoted = !quoted;
+		} else if (!quoted) {
+			values += c == ',' || c == '[' || c == '{';
+			depth += c == '[' || c == '{';
+			depth -= depth > 0 && (c == ']' || c == '}');
+		}
+		if (values > BOUNDED_JSON_VALUES)
+			return kettle_fail(err, KETTLE_ETOOBIG, "it has more than %d values", BOUNDED_JSON_VALUES);
+		if (depth > BOUNDED_JSON_DEPTH)
+			return kettle_fail(err, KETTLE_ETOOBIG, "it has more than %d levels", BOUNDED_JSON_DEPTH);
+	}
+	return 0;
+}
+
+json_t *
+bounded_json_parse(const char *text, size_t len, struct kettle_error *err)
+{
+	json_error_t fault;
+	if (check_bounds(text, len, err) < 0)
+		return NULL;
+	json_t *object = json_loadb(text, len, 0, &fault);
+	if (json_is_object(object))
+		return object;
+	(void)kettle_fail(err, KETTLE_EINVAL, "it is %s", object ? "no JSON object" : "no valid JSON");
+	json_decref(object);
+	return NULL;
+}
