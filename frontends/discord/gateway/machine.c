@@ -63,7 +63,7 @@ struct machine {
 	unsigned intents;
 	const struct machine_actions *actions;
 	void *arg;
-	uint64_t random;
+	uint64_t random, retry_ms;
 	enum phase phase;
 	uint64_t due; /* the end of the phase's wait, or its deadline */
 	char *url, *session, *resume_url;
@@ -88,6 +88,7 @@ machine_new(const struct machine_rules *rules, const struct machine_actions *act
 	m->token = xstrdup(rules->token);
 	m->intents = rules->intents;
 	m->random = rules->random_seed;
+	m->retry_ms = rules->retry_ms ? rules->retry_ms : MACHINE_RETRY_MS;
 	m->actions = actions;
 	m->arg = arg;
 	m->due = m->heartbeat_due = MACHINE_NEVER;
@@ -139,7 +140,7 @@ drop_session(struct machine *m)
 static uint64_t
 back_off(struct machine *m)
 {
-	uint64_t window = m->failures < 6 ? UINT64_C(1000) << m->failures : MACHINE_DELAY_MAX_MS;
+	uint64_t window = m->failures < 6 ? m->retry_ms << m->failures : MACHINE_DELAY_MAX_MS;
 	window = window < MACHINE_DELAY_MAX_MS ? window : MACHINE_DELAY_MAX_MS;
 	uint64_t least = m->failures ? window / 2 : 0;
 	return least + random_below(m, window - least + 1);

@@ -21,6 +21,7 @@
 #define MACHINE_SEND_MAX 4096    /* bytes of a text that is sent: Discord's limit */
 #define MACHINE_SENDS_MINUTE 120 /* texts that are sent in a minute: Discord's limit */
 #define MACHINE_SPACING_MS 5000  /* from one IDENTIFY to the next: Discord's limit */
+#define MACHINE_RETRY_MS 1000    /* the first window of the back-off, which doubles */
 #define MACHINE_DELAY_MAX_MS 60000
 #define MACHINE_STABLE_MS 60000  /* a session that lives so long ends the back-off */
 #define MACHINE_CONNECT_MS 30000 /* until a connection is there */
@@ -43,6 +44,7 @@ struct machine_rules {
 	const char *token;    /* at most MACHINE_TOKEN_MAX bytes of printable ASCII; copied */
 	unsigned intents;     /* of IDENTIFY */
 	uint64_t random_seed; /* of jitter: any number, another one for each machine */
+	uint64_t retry_ms;    /* the first window of the back-off; 0: MACHINE_RETRY_MS */
 };
 
 struct machine_actions {
