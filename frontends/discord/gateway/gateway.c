@@ -43,7 +43,6 @@ struct gateway {
 	/* The thread's. */
 	char *ca_file;
 	size_t max_frame, frame_len;
-	SSL_CTX *tls;
 	struct lws_context *context; /* NULL: there is none, and nothing works */
 	struct machine *machine;
 	struct connection *connection;
@@ -253,18 +252,13 @@ prepare(void *arg, struct lws_context_creation_info *info, struct kettle_error *
 {
 	struct gateway *g = arg;
 	const char *file = find_certificates(g);
-	g->tls = SSL_CTX_new(TLS_client_method());
-	if (!g->tls || SSL_CTX_set_min_proto_version(g->tls, TLS1_2_VERSION) != 1)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "OpenSSL cannot be used for the gateway.");
-	/* The library sets its own check of the name and of the chain; this holds if it does not. */
-	SSL_CTX_set_verify(g->tls, SSL_VERIFY_PEER, NULL);
-	int good = file ? SSL_CTX_load_verify_locations(g->tls, file, NULL) : SSL_CTX_set_default_verify_paths(g->tls);
+	SSL_CTX *tls = info->provided_client_ssl_ctx;
+	int good = file ? SSL_CTX_load_verify_locations(tls, file, NULL) : SSL_CTX_set_default_verify_paths(tls);
 	if (good != 1)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The gateway cannot check certificates: %s cannot be read, or holds no certificate in PEM.",
 			file ? file : "the system's folder");
 	info->protocols = connection_protocols();
-	info->provided_client_ssl_ctx = g->tls;
 	return 0;
 }
 
@@ -290,7 +284,6 @@ ended(void *arg)
 	void *done_arg = g->done_arg;
 	connection_free(g->connection);
 	machine_free(g->machine);
-	SSL_CTX_free(g->tls);
 	free(g->ca_file);
 	free(g);
 	if (done)

@@ -11,6 +11,7 @@
 
 #include "discord/gateway/service.h"
 
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -33,7 +34,8 @@ struct service {
 	const struct service_events *events;
 	void *arg;
 	pthread_t thread;
-	bool quit; /* the thread's own */
+	bool quit;    /* the thread's own, like the next */
+	SSL_CTX *tls; /* of clients: the library leaks the one that it makes itself */
 	pthread_mutex_t lock;
 	pthread_cond_t queued; /* waited for without a context */
 	/* Under the lock. */
@@ -52,6 +54,14 @@ make_context(struct service *service, struct kettle_error *err)
 	info.http_proxy_address = "";
 	info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_NO_LWS_SYSTEM_STATES;
 	info.fd_limit_per_thread = 1024;
+	service->tls = SSL_CTX_new(TLS_client_method());
+	if (!service->tls || SSL_CTX_set_min_proto_version(service->tls, TLS1_2_VERSION) != 1) {
+		(void)kettle_fail(err, KETTLE_EUNAVAIL, "OpenSSL cannot be started.");
+		return NULL;
+	}
+	/* The library sets its own check of name and chain for each connection; this holds if it does not. */
+	SSL_CTX_set_verify(service->tls, SSL_VERIFY_PEER, NULL);
+	info.provided_client_ssl_ctx = service->tls;
 	if (service->events->prepare(service->arg, &info, err) < 0)
 		return NULL;
 	(void)pthread_mutex_lock(&library_lock);
@@ -90,6 +100,7 @@ finish(void *arg)
 {
 	struct service *service = arg;
 	(void)pthread_join(service->thread, NULL);
+	SSL_CTX_free(service->tls);
 	service->events->ended(service->arg);
 	(void)pthread_cond_destroy(&service->queued);
 	(void)pthread_mutex_destroy(&service->lock);

@@ -10,7 +10,8 @@
 struct service;
 
 struct service_events {
-	/* On the thread: fills in what the context needs. Not 0: the thread goes on without a context. */
+	/* On the thread: fills in what the context needs; provided_client_ssl_ctx is there and checks certificates, but knows
+	 * none yet. Not 0: the thread goes on without a context. */
 	int (*prepare)(void *arg, struct lws_context_creation_info *info, struct kettle_error *err);
 	/* On the thread, once, before any function of the queue. context NULL: there is none, and err says why. */
 	void (*begun)(void *arg, struct lws_context *context, const struct kettle_error *err);
