@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Signatures of Discord's HTTP interactions: Ed25519 over the timestamp and the raw body. */
+#ifndef KETTLE_DISCORD_SIGNATURE_H
+#define KETTLE_DISCORD_SIGNATURE_H
+
+#include <kettle/error.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct signature_key;
+
+/* hex: the application's public key, 64 digits. EINVAL. [any] */
+int signature_key_new(const char *hex, struct signature_key **ret_key, struct kettle_error *err);
+/* NULL is allowed. */
+void signature_key_free(struct signature_key *key);
+/*
+ * 0: `signature` (128 hexadecimal digits) is of this body at this time (`timestamp`, decimal seconds since 1970), and that
+ * is at most max_age_s away from now_s. EACCES else; all strings may be anything. [any]
+ */
+int signature_check(const struct signature_key *key, const char *signature, const char *timestamp, const void *body,
+	size_t size, int64_t now_s, int64_t max_age_s);
+
+#endif
