@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/file.h"
 #include "base/installed.h"
+#include "base/sanitize_text.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "commands/local_job.h"
@@ -24,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define SENT_NAME_MAX 200 /* characters */
 
 /* ---- what devices lack ---- */
 
@@ -270,6 +273,42 @@ cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, 
 {
 	(void)actor;
 	pool_call_start(core, args, task_read_one, probe_bundles, answer, arg);
+}
+
+/* Names of others' machines may have either slash. The sentences of errors hold the name. */
+static char *
+sent_name(const char *name)
+{
+	const char *base = name + strlen(name);
+	while (base > name && base[-1] != '/' && base[-1] != '\\')
+		base--;
+	return sanitize_line(base, SENT_NAME_MAX);
+}
+
+static int
+unpack_sent(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	const json_t *file = json_object_get(call->args, "file"), *base64 = json_object_get(file, "base64");
+	AUTO_FREE char *name = sent_name(member_string(file, "name"));
+	AUTO_FREE void *data = NULL;
+	size_t size = 0;
+	if (!*name)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The file has no name: its extension says whether it is a zip or a reference file.");
+	/* Four characters are three bytes: a file over the limit is not decoded. */
+	if (json_string_length(base64) / 4 * 3 > TASK_ARCHIVE_MAX_PACKED + 2)
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "`%s` exceeds the limit of %u MiB.", name, TASK_ARCHIVE_MAX_PACKED >> 20);
+	if (base64_decode(json_string_value(base64), json_string_length(base64), &data, &size) < 0)
+		return kettle_fail(err, KETTLE_EINVAL, "The contents of the file are not base64.");
+	return task_read_bytes(call->languages, name, data, size, member_string(call->args, "lang"), ret_result, err);
+}
+
+void
+cmd_task_unpack(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	(void)actor;
+	pool_call_start(core, args, unpack_sent, pool_call_answer, answer, arg);
 }
 
 static int

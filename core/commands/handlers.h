@@ -452,6 +452,8 @@ command_engine_fn cmd_harness_show;
  * (EUNAVAIL) where a device at hand lacks what it needs.
  */
 command_engine_fn cmd_task_read;
+/* task.unpack {file, lang?}: the same of a file that was sent. The owner's process. */
+command_engine_fn cmd_task_unpack;
 /*
  * task.check {path: […], lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
  * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too. A competition has an entry of its

@@ -257,28 +257,24 @@ task_check_bundle(
 	return check_bundle(languages, bundle, NULL, ret_bundle, err);
 }
 
-/* What the client would send of a path, whichever form it is. ret_label: of its task.yml; not set for a single file. */
+/* What the client would send of a task, whichever form it is. ret_label: of its task.yml; not set for a single file. */
 static int
-task_load(const struct languages *languages, const char *path, const char *lang, json_t **ret_raw, char **ret_label,
-	struct kettle_error *err)
+task_load(const struct languages *languages, const struct task_form *form, const char *path, const char *lang,
+	json_t **ret_raw, char **ret_label, struct kettle_error *err)
 {
-	AUTO_TASK_FORM struct task_form form = {0};
-	int rc = task_form_open(path, &form, err);
-	if (rc)
-		return rc;
-	switch (form.kind) {
+	switch (form->kind) {
 	case TASK_FORM_FOLDER:
 	case TASK_FORM_ARCHIVE:
-		*ret_label = source_dir_label(&form.source_dir, "task.yml");
-		return task_folder_load(languages, &form.source_dir, form.name, ret_raw, err);
+		*ret_label = source_dir_label(&form->source_dir, "task.yml");
+		return task_folder_load(languages, &form->source_dir, form->name, ret_raw, err);
 	case TASK_FORM_SINGLE:
-		return task_single_load(languages, form.name, form.text, form.size, lang, ret_raw, err);
+		return task_single_load(languages, form->name, form->text, form->size, lang, ret_raw, err);
 	case TASK_FORM_COMPETITION:
 		break;
 	}
 	return kettle_fail(err, KETTLE_EINVAL,
 		"`%s` holds a competition (%s), not one task; `kettle competition sync` makes its leaderboards.", path,
-		json_string_value(json_array_get(form.competitions, 0)));
+		json_string_value(json_array_get(form->competitions, 0)));
 }
 
 /* A requested language must be the task's. */
@@ -312,13 +308,13 @@ task_complete(const struct languages *languages, const json_t *raw, const char *
 	return 0;
 }
 
-int
-task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
-	struct kettle_error *err)
+static int
+read_form(const struct languages *languages, const struct task_form *form, const char *path, const char *lang,
+	json_t **ret_bundle, struct kettle_error *err)
 {
 	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
 	AUTO_FREE char *label = NULL;
-	int rc = task_load(languages, path, lang, &raw, &label, err);
+	int rc = task_load(languages, form, path, lang, &raw, &label, err);
 	if (rc == 0)
 		rc = task_complete(languages, raw, label, &bundle, err);
 	if (rc == 0)
@@ -326,6 +322,24 @@ task_read_as(const struct languages *languages, const char *path, const char *la
 	if (rc == 0)
 		*ret_bundle = STEAL(bundle);
 	return rc;
+}
+
+int
+task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	AUTO_TASK_FORM struct task_form form = {0};
+	int rc = task_form_open(path, &form, err);
+	return rc ? rc : read_form(languages, &form, path, lang, ret_bundle, err);
+}
+
+int
+task_read_bytes(const struct languages *languages, const char *name, const void *data, size_t size, const char *lang,
+	json_t **ret_bundle, struct kettle_error *err)
+{
+	AUTO_TASK_FORM struct task_form form = {0};
+	int rc = task_form_open_bytes(name, data, size, &form, err);
+	return rc ? rc : read_form(languages, &form, name, lang, ret_bundle, err);
 }
 
 int

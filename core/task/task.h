@@ -36,6 +36,9 @@ extern const char *const task_running_keys[];
  */
 int task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
 	struct kettle_error *err);
+/* The same of the bytes of a zip or of a single reference file, called `name`, which may come from anywhere. [any] */
+int task_read_bytes(const struct languages *languages, const char *name, const void *data, size_t size,
+	const char *lang, json_t **ret_bundle, struct kettle_error *err);
 /* The same with any language. */
 int task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err);
 /* The last step of reading: task_check_bundle, with the remarks that `raw` already has before its own. label: what

@@ -145,6 +145,13 @@ place_archived(struct task_form *form, const char *path, struct kettle_error *er
 }
 
 static int
+take_archive(struct task_form *form, const char *path, const void *data, size_t size, struct kettle_error *err)
+{
+	int rc = task_archive_read(path, data, size, &form->archive, err);
+	return rc ? rc : place_archived(form, path, err);
+}
+
+static int
 open_archive(struct task_form *form, const char *path, struct kettle_error *err)
 {
 	AUTO_FREE char *data = NULL;
@@ -153,9 +160,7 @@ open_archive(struct task_form *form, const char *path, struct kettle_error *err)
 	if (rc == KETTLE_ETOOBIG)
 		return kettle_fail(
 			err, rc, "%s: the archive exceeds the limit of %u MiB.", path, TASK_ARCHIVE_MAX_PACKED >> 20);
-	if (rc == 0)
-		rc = task_archive_read(path, data, size, &form->archive, err);
-	return rc ? rc : place_archived(form, path, err);
+	return rc ? rc : take_archive(form, path, data, size, err);
 }
 
 /* ---- folders and files ---- */
@@ -214,12 +219,18 @@ open_competition(struct task_form *form, const char *path, struct kettle_error *
 }
 
 static int
+fail_long_single(const char *path, struct kettle_error *err)
+{
+	return kettle_fail(
+		err, KETTLE_ETOOBIG, "`%s` exceeds the limit of %u MiB for a reference file.", path, YAML_MAX_BYTES >> 20);
+}
+
+static int
 open_single(struct task_form *form, const char *path, struct kettle_error *err)
 {
 	int rc = file_read(path, YAML_MAX_BYTES, &form->text, &form->size, err);
 	if (rc == KETTLE_ETOOBIG)
-		return kettle_fail(
-			err, rc, "`%s` exceeds the limit of %u MiB for a reference file.", path, YAML_MAX_BYTES >> 20);
+		return fail_long_single(path, err);
 	if (rc)
 		return rc;
 	if (!utf8_valid(form->text, form->size))
@@ -237,15 +248,36 @@ open_single(struct task_form *form, const char *path, struct kettle_error *err)
 	return 0;
 }
 
+static int
+take_single(struct task_form *form, const char *name, const char *data, size_t size, struct kettle_error *err)
+{
+	if (size > YAML_MAX_BYTES)
+		return fail_long_single(name, err);
+	if (!utf8_valid(data, size))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`%s` is neither a zip nor a reference file: it is not UTF-8 text.", name);
+	form->kind = TASK_FORM_SINGLE;
+	form->name = xstrdup(name);
+	form->text = xstrndup(data, size);
+	form->size = size;
+	return 0;
+}
+
+#define ZIP_HEAD 4
+
 /* Whether it begins as zips do, an empty one too. */
+static bool
+is_zip_head(const char head[ZIP_HEAD])
+{
+	return memcmp(head, "PK\3\4", ZIP_HEAD) == 0 || memcmp(head, "PK\5\6", ZIP_HEAD) == 0;
+}
+
 static bool
 begins_as_zip(const char *path)
 {
 	AUTO_FILE FILE *file = fopen(path, "re");
-	char head[4] = "";
-	if (!file || fread(head, 1, sizeof(head), file) != sizeof(head))
-		return false;
-	return memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0;
+	char head[ZIP_HEAD] = "";
+	return file && fread(head, 1, sizeof(head), file) == sizeof(head) && is_zip_head(head);
 }
 
 int
@@ -270,6 +302,20 @@ task_form_open(const char *path, struct task_form *ret_form, struct kettle_error
 		rc = open_competition(&form, path, err);
 	else
 		rc = open_single(&form, path, err);
+	if (rc)
+		return rc;
+	*ret_form = form;
+	form = (struct task_form){0};
+	return 0;
+}
+
+int
+task_form_open_bytes(
+	const char *name, const void *data, size_t size, struct task_form *ret_form, struct kettle_error *err)
+{
+	AUTO_TASK_FORM struct task_form form = {0};
+	bool zip = ends_in(name, ".zip") || (size >= ZIP_HEAD && is_zip_head(data));
+	int rc = zip ? take_archive(&form, name, data, size, err) : take_single(&form, name, data, size, err);
 	if (rc)
 		return rc;
 	*ret_form = form;

@@ -31,6 +31,12 @@ struct task_form {
  * what was looked for), ETOOBIG. [any]
  */
 int task_form_open(const char *path, struct task_form *ret_form, struct kettle_error *err);
+/*
+ * The same of the bytes of a file of that name, which may come from anywhere: a zip, or else a single reference file. Nothing
+ * of this machine is read. EINVAL, ETOOBIG. [any]
+ */
+int task_form_open_bytes(
+	const char *name, const void *data, size_t size, struct task_form *ret_form, struct kettle_error *err);
 /* The names of the competition files in a folder, [] where there is none. New reference. Blocking. [any] */
 json_t *task_form_competitions(const struct source_dir *source_dir);
 void task_form_free(struct task_form *form);
