@@ -23,6 +23,7 @@
 #include "discord/commands/dispatch.h"
 #include "discord/commands/registration.h"
 #include "discord/flows/announce.h"
+#include "discord/flows/create.h"
 #include "discord/flows/live.h"
 #include "discord/flows/submit.h"
 #include "discord/gateway/endpoint.h"
@@ -330,6 +331,7 @@ on_roles(void *arg, const struct rest_answer *answer)
 	bot_take_roles(&run->bot, answer->body);
 	registration_update(&run->bot, on_registered, run);
 	run->bot.announce = announce_new(&run->bot);
+	run->bot.creations = creations_new(&run->bot);
 	run->bot.lives = lives_new(&run->bot, on_lives, run);
 }
 
@@ -446,6 +448,7 @@ free_run(struct run *run)
 	submit_free(run->bot.submit);
 	lives_free(run->bot.lives);
 	announce_free(run->bot.announce);
+	creations_free(run->bot.creations);
 	later_free(run->bot.later);
 	json_decref(run->bot.boards);
 	json_decref(run->bot.seen);

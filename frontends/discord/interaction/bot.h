@@ -15,6 +15,7 @@ struct submit;
 struct lives;
 struct later;
 struct announce;
+struct creations;
 
 /* Roles of the guild that mean something to Kettle. */
 enum bot_role { BOT_ADMIN, BOT_CREATOR, BOT_PARTICIPANTS, BOT_ROLES };
@@ -49,6 +50,7 @@ struct bot {
 	struct lives *lives;
 	struct announce *announce;
 	struct later *later;
+	struct creations *creations;
 };
 
 /* The guild's roles are known, or have changed: an array of Discord's role objects. */

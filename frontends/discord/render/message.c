@@ -149,6 +149,17 @@ message_menu(
 			"min_values", (int)min, "max_values", (int)max, "options", choices_take));
 }
 
+json_t *
+message_names(const json_t *names, size_t offset)
+{
+	json_t *choices = json_array();
+	for (size_t i = offset; i < json_array_size(names) && i - offset < MESSAGE_CHOICES_MAX; i++) {
+		json_t *name = json_array_get(names, i);
+		(void)json_array_append_new(choices, json_pack("{s:O, s:O}", "label", name, "value", name));
+	}
+	return choices;
+}
+
 static void
 page_button(json_t *message, const char *label, const char *verb, const char *what, size_t offset)
 {

@@ -35,6 +35,8 @@ void message_button(json_t *message, enum message_style style, const char *label
  */
 void message_menu(
 	json_t *message, const char *custom_id, const char *placeholder, unsigned min, unsigned max, json_t *choices_take);
+/* Choices of a menu whose labels and values are these names, at most MESSAGE_CHOICES_MAX from offset on. New reference. */
+json_t *message_names(const json_t *names, size_t offset);
 /* Buttons for the page before and the one after, "VERB:OFFSET:WHAT"; none where there is only one page. */
 void message_pages(json_t *message, const char *verb, const char *what, size_t offset, size_t limit, size_t count);
 /* Nothing can be pressed any more: what an edit needs to remove the rows that a message had. */

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* A new leaderboard, from the command to the board. */
+#include <config.h>
+
+#include "discord/flows/create.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/json_access.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "discord/interaction/answer.h"
+#include "discord/interaction/boards.h"
+#include "discord/render/message.h"
+#include "discord/text/timestamp.h"
+
+#define PENDING_MAX 20         /* menus that wait, each with a task in memory; the oldest goes */
+#define PENDING_LIFE_MS 900000 /* of a menu */
+#define KEY_PREFIX "make/"     /* of the state's keys */
+
+struct creations {
+	struct bot *bot;
+	json_t *pending; /* id → form with "task" */
+};
+
+/*
+ * One board on its way. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "known"?: names of
+ * devices}.
+ */
+struct creation {
+	unsigned references;
+	struct interaction *interaction;
+	json_t *form, *task;
+	json_t *devices; /* that were chosen, or NULL */
+};
+
+static struct creation *
+creation_new(struct interaction *interaction, json_t *form_take)
+{
+	struct creation *creation = xcalloc(1, sizeof(*creation));
+	*creation = (struct creation){.references = 1, .interaction = interaction_ref(interaction), .form = form_take};
+	return creation;
+}
+
+static void
+creation_unref(void *arg)
+{
+	struct creation *creation = arg;
+	if (--creation->references > 0)
+		return;
+	interaction_unref(creation->interaction);
+	json_decref(creation->form);
+	json_decref(creation->task);
+	json_decref(creation->devices);
+	free(creation);
+}
+
+static void
+call(struct creation *creation, const char *command, json_t *args_take, interaction_fn fn)
+{
+	creation->references++;
+	interaction_call(creation->interaction, command, args_take, fn, creation_unref, creation);
+}
+
+/* ---- what waits ---- */
+
+static void
+forget(struct bot *bot, const char *id)
+{
+	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", id);
+	(void)bot->host->state_put(bot->host, key, NULL, NULL, NULL);
+	(void)json_object_del(bot->creations->pending, id);
+}
+
+static bool
+is_valid(const json_t *form)
+{
+	return time_now_ms() - member_int(form, "begun") < PENDING_LIFE_MS;
+}
+
+static void
+keep(const struct creation *creation)
+{
+	struct bot *bot = creation->interaction->bot;
+	json_t *pending = bot->creations->pending, *form = json_copy(creation->form);
+	const char *id = member_text(form, "id");
+	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", id);
+	(void)bot->host->state_put(bot->host, key, form, NULL, NULL);
+	(void)json_object_set(form, "task", creation->task);
+	(void)json_object_set_new(pending, id, form);
+	if (json_object_size(pending) > PENDING_MAX)
+		forget(bot, json_object_iter_key(json_object_iter(pending)));
+}
+
+/* ---- the board ---- */
+
+static void
+put_remarks(struct buf *out, const json_t *remarks)
+{
+	size_t i;
+	const json_t *remark;
+	json_array_foreach(remarks, i, remark) {
+		AUTO_FREE char *text = answer_text(json_string_value(remark));
+		buf_printf(out, "\nRemark: %s", text);
+	}
+}
+
+static void
+on_created(struct interaction *interaction, const json_t *board, void *arg)
+{
+	struct creation *creation = arg;
+	AUTO_BUF struct buf out = {0};
+	AUTO_FREE char *name = answer_bold(member_text(board, "name"));
+	size_t i;
+	const json_t *device;
+	char deadline[TIMESTAMP_SIZE];
+	forget(interaction->bot, member_text(creation->form, "id"));
+	boards_forget(interaction->bot);
+	buf_printf(&out, "Created leaderboard %s", name);
+	json_array_foreach(json_object_get(board, "gpu_types"), i, device) {
+		AUTO_FREE char *shown = answer_name(json_string_value(device));
+		buf_printf(&out, "%s%s", i ? ", " : " on ", shown);
+	}
+	timestamp_of(member_text(board, "deadline"), TIMESTAMP_DATE, deadline);
+	buf_printf(&out, "; %s%s.", member_string(board, "deadline") ? "it ends " : "it has no deadline",
+		member_string(board, "deadline") ? deadline : "");
+	put_remarks(&out, json_object_get(board, "remarks"));
+	interaction_answer(interaction, message_new(out.data));
+}
+
+static void
+make(struct creation *creation)
+{
+	const json_t *form = creation->form;
+	call(creation, "leaderboard.create",
+		json_pack("{s:O, s:O, s:O, s:O*}", "name", json_object_get(form, "name"), "deadline",
+			json_object_get(form, "deadline"), "task", creation->task, "device", creation->devices),
+		on_created);
+}
+
+/* ---- which devices ---- */
+
+static void
+ask(struct interaction *interaction, const json_t *form, size_t offset)
+{
+	const json_t *known = json_object_get(form, "known");
+	const char *id = member_text(form, "id");
+	AUTO_FREE char *verb = xasprintf("create:%s", id), *name = answer_bold(member_text(form, "name"));
+	json_t *message =
+		message_printf("On which devices shall %s rank? You may choose several; each has its own ranking.", name);
+	message_menu(message, verb, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(known, offset));
+	message_pages(message, "create", id, offset, MESSAGE_CHOICES_MAX, json_array_size(known));
+	interaction_answer(interaction, message);
+}
+
+static void
+on_devices(struct interaction *interaction, const json_t *devices, void *arg)
+{
+	struct creation *creation = arg;
+	size_t i;
+	const json_t *device;
+	json_t *known = json_array();
+	json_array_foreach(devices, i, device)
+		(void)json_array_append(known, json_object_get(device, "name"));
+	(void)json_object_set_new(creation->form, "known", known);
+	if (json_array_size(known) < 2) {
+		make(creation);
+		return;
+	}
+	keep(creation);
+	ask(interaction, creation->form, 0);
+}
+
+static void
+on_task(struct interaction *interaction, const json_t *task, void *arg)
+{
+	struct creation *creation = arg;
+	(void)interaction;
+	creation->task = json_incref((json_t *)task);
+	if (creation->devices || json_array_size(json_object_get(json_object_get(task, "task"), "gpus")) > 0)
+		make(creation);
+	else
+		call(creation, "device.list", json_pack("{s:b}", "known", 1), on_devices);
+}
+
+/* ---- the attachment ---- */
+
+static void
+on_file(void *arg, const struct kettle_error *err, const void *data, size_t size)
+{
+	struct creation *creation = arg;
+	if (err->code < 0) {
+		interaction_fail(creation->interaction, err);
+	} else {
+		AUTO_FREE char *base64 = base64_encode(data, size);
+		call(creation, "task.unpack",
+			json_pack("{s:{s:O, s:s}}", "file", "name",
+				json_object_get(json_object_get(creation->form, "file"), "filename"), "base64", base64),
+			on_task);
+	}
+	creation_unref(creation);
+}
+
+static void
+fetch(struct creation *creation_take)
+{
+	struct bot *bot = creation_take->interaction->bot;
+	struct kettle_error err = {0};
+	const char *url = member_text(json_object_get(creation_take->form, "file"), "url");
+	if (bot->stopping)
+		(void)kettle_fail(&err, KETTLE_ECANCELED, "The bot stops.");
+	if (err.code < 0 || rest_download(bot->rest, url, bot->settings.max_zip, on_file, creation_take, &err) < 0)
+		on_file(creation_take, &err, NULL, 0);
+}
+
+static bool
+ends_in(const char *name, const char *ending)
+{
+	size_t len = strlen(name), more = strlen(ending);
+	return len > more && strcasecmp(name + len - more, ending) == 0;
+}
+
+static bool
+is_reference(const char *name)
+{
+	return ends_in(name, ".py") || ends_in(name, ".cu") || ends_in(name, ".cuh") || ends_in(name, ".cpp");
+}
+
+/* Whether the options make a request; else the user has read why not. */
+static bool
+check(struct interaction *interaction, const json_t *zip, const json_t *reference)
+{
+	const json_t *file = zip ? zip : reference;
+	uint64_t limit = interaction->bot->settings.max_zip;
+	const char *deadline = interaction_text(interaction, "deadline");
+	struct kettle_error err = {0};
+	int64_t ms;
+	if (!zip == !reference)
+		interaction_say(interaction, "Attach either `task_zip` or `reference_code`.");
+	else if (zip && !ends_in(member_text(zip, "filename"), ".zip"))
+		interaction_say(interaction, "`task_zip` must be a .zip of the task's folder.");
+	else if (reference && !is_reference(member_text(reference, "filename")))
+		interaction_say(interaction, "`reference_code` must be a .py, .cu, .cuh or .cpp file.");
+	else if (member_int(file, "size") > (json_int_t)limit)
+		interaction_say(interaction, "The file has %lld bytes; the limit is %llu.", (long long)member_int(file, "size"),
+			(unsigned long long)limit);
+	else if (deadline && strcasecmp(deadline, "none") != 0 &&
+			 time_parse_deadline(deadline, time_now_ms(), &ms, &err) < 0)
+		interaction_fail(interaction, &err);
+	else
+		return true;
+	return false;
+}
+
+void
+create_begin(struct interaction *interaction)
+{
+	const json_t *zip = json_object_get(interaction->options, "task_zip");
+	const json_t *reference = json_object_get(interaction->options, "reference_code"), *file = zip ? zip : reference;
+	const char *name = interaction_text(interaction, "leaderboard_name");
+	const char *deadline = interaction_text(interaction, "deadline");
+	if (check(interaction, zip, reference))
+		fetch(
+			creation_new(interaction, json_pack("{s:s, s:s, s:I, s:s, s:s, s:{s:s, s:s}}", "id", interaction->id,
+										  "user", interaction->user, "begun", (json_int_t)interaction->begun_ms, "name",
+										  name ? name : "", "deadline", deadline ? deadline : "none", "file",
+										  "filename", member_text(file, "filename"), "url", member_text(file, "url"))));
+}
+
+/* ---- the menu ---- */
+
+struct choice {
+	struct interaction *interaction;
+	size_t offset;
+	bool page;
+};
+
+/* With what was kept; of an earlier process without the task. */
+static void
+take_choice(struct choice *choice, const json_t *form)
+{
+	struct interaction *interaction = choice->interaction;
+	if (!json_is_object(form) || !is_valid(form)) {
+		interaction_say(interaction, "This menu is no longer valid; use `/leaderboard create` again.");
+	} else if (!member_is(form, "user", interaction->user)) {
+		interaction_say(interaction, "This menu is another user's.");
+	} else if (choice->page) {
+		ask(interaction, form, choice->offset);
+	} else {
+		struct creation *creation = creation_new(interaction, json_copy((json_t *)form));
+		creation->devices = json_incref(interaction->values);
+		creation->task = json_incref(json_object_get(form, "task"));
+		(void)json_object_del(creation->form, "task");
+		if (creation->task) {
+			make(creation);
+			creation_unref(creation);
+		} else {
+			fetch(creation);
+		}
+	}
+	interaction_unref(interaction);
+	free(choice);
+}
+
+static void
+on_kept(void *arg, const struct kettle_error *err, json_t *form)
+{
+	struct choice *choice = arg;
+	if (err->code < 0) {
+		interaction_fail(choice->interaction, err);
+		interaction_unref(choice->interaction);
+		free(choice);
+		return;
+	}
+	take_choice(choice, form);
+}
+
+void
+create_chosen(struct interaction *interaction, const char *arguments)
+{
+	const struct bot *bot = interaction->bot;
+	struct choice *choice = xcalloc(1, sizeof(*choice));
+	const char *id = arguments;
+	choice->interaction = interaction_ref(interaction);
+	choice->page = answer_page(arguments, &choice->offset, &id);
+	const json_t *form = json_object_get(bot->creations->pending, id);
+	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", id);
+	interaction_defer_update(interaction);
+	if (form)
+		take_choice(choice, form);
+	else if (bot->host->state_get(bot->host, key, on_kept, choice) < 0)
+		take_choice(choice, NULL);
+}
+
+/* ---- life ---- */
+
+static void
+on_old(void *arg, const struct kettle_error *err, json_t *page)
+{
+	const struct bot *bot = arg;
+	size_t i;
+	const json_t *item;
+	(void)err;
+	json_array_foreach(json_object_get(page, "items"), i, item)
+		if (!is_valid(json_object_get(item, "value")))
+			(void)bot->host->state_put(bot->host, member_text(item, "key"), NULL, NULL, NULL);
+}
+
+struct creations *
+creations_new(struct bot *bot)
+{
+	struct creations *creations = xmalloc(sizeof(*creations));
+	*creations = (struct creations){bot, json_object()};
+	(void)bot->host->state_list(bot->host, KEY_PREFIX, NULL, 0, on_old, bot);
+	return creations;
+}
+
+void
+creations_free(struct creations *creations)
+{
+	if (!creations)
+		return;
+	json_decref(creations->pending);
+	free(creations);
+}

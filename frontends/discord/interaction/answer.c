@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls of the core whose answers need no more than the command table says of them. */
+#include <config.h>
+
+#include "discord/interaction/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/xalloc.h"
+#include "discord/render/message.h"
+#include "discord/render/plain.h"
+#include "discord/text/escape.h"
+
+#define SENTENCE_MAX 1900 /* UTF-16 units */
+#define OFFSET_MAX 1000000
+
+char *
+answer_name(const char *name)
+{
+	return escape_markdown(name, ANSWER_NAME_MAX);
+}
+
+char *
+answer_text(const char *text)
+{
+	return escape_markdown(text, SENTENCE_MAX);
+}
+
+char *
+answer_bold(const char *name)
+{
+	AUTO_FREE char *escaped = answer_name(name);
+	return xasprintf("**%s**", escaped);
+}
+
+bool
+answer_page(const char *arguments, size_t *ret_offset, const char **ret_what)
+{
+	const char *colon = strchr(arguments, ':');
+	AUTO_FREE char *number = colon ? xstrndup(arguments, (size_t)(colon - arguments)) : NULL;
+	long long offset = 0;
+	if (!number || !number_parse_integer(number, &offset) || offset < 0 || offset > OFFSET_MAX)
+		return false;
+	*ret_offset = (size_t)offset;
+	*ret_what = colon + 1;
+	return true;
+}
+
+/* The row of the command table. Borrowed. */
+static const json_t *
+find_row(const struct bot *bot, const char *name)
+{
+	size_t i;
+	const json_t *row;
+	json_array_foreach(bot->host->commands(bot->host), i, row)
+		if (member_is(row, "name", name))
+			return row;
+	return NULL;
+}
+
+/* ---- shown by its view ---- */
+
+struct shown {
+	char *command, *file_name;
+	json_t *args;
+};
+
+static void
+free_shown(void *arg)
+{
+	struct shown *shown = arg;
+	free(shown->command);
+	free(shown->file_name);
+	json_decref(shown->args);
+	free(shown);
+}
+
+static void
+show(struct interaction *interaction, const json_t *result, void *arg)
+{
+	struct shown *shown = arg;
+	const json_t *view = json_object_get(find_row(interaction->bot, shown->command), "view");
+	AUTO_FREE char *text = plain_view(view, result, shown->args);
+	if (strchr(text, '\n')) {
+		interaction_answer(interaction, message_block("", text, shown->file_name));
+		return;
+	}
+	AUTO_FREE char *sentence = answer_text(*text ? text : "Done.");
+	interaction_say(interaction, "%s", sentence);
+}
+
+void
+answer_call(struct interaction *interaction, const char *command, json_t *args_take, const char *file_name)
+{
+	struct shown *shown = xmalloc(sizeof(*shown));
+	*shown = (struct shown){xstrdup(command), xstrdup(file_name), json_incref(args_take)};
+	interaction_call(interaction, command, args_take, show, free_shown, shown);
+}
+
+/* ---- that may fail ---- */
+
+struct attempt {
+	struct interaction *interaction;
+	char *command;
+	interaction_fn fn;
+	void *arg;
+};
+
+static void
+on_tried(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct attempt *attempt = arg;
+	const struct kettle_host *host = attempt->interaction->bot->host;
+	if (err->code < 0)
+		host->log(host, KETTLE_LOG_DEBUG, "%s has no answer: %s", attempt->command, err->message);
+	attempt->fn(attempt->interaction, err->code < 0 ? NULL : result, attempt->arg);
+	interaction_unref(attempt->interaction);
+	free(attempt->command);
+	free(attempt);
+}
+
+void
+answer_try(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn, void *arg)
+{
+	const struct kettle_host *host = interaction->bot->host;
+	struct attempt *attempt = xmalloc(sizeof(*attempt));
+	*attempt = (struct attempt){interaction_ref(interaction), xstrdup(command), fn, arg};
+	int rc = host->call(host, interaction->actor, command, args_take, on_tried, attempt);
+	json_decref(args_take);
+	if (rc < 0)
+		on_tried(attempt, &(struct kettle_error){.code = rc, .message = "Kettle is closing."}, NULL);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls of the core whose answers need no more than the command table says of them. Loop thread. */
+#ifndef KETTLE_DISCORD_ANSWER_H
+#define KETTLE_DISCORD_ANSWER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "discord/interaction/interaction.h"
+
+#define ANSWER_NAME_MAX 80 /* UTF-16 units of a name in an answer */
+
+/* A name that somebody chose, for the middle of a message. New string. */
+char *answer_name(const char *name);
+/* A sentence from elsewhere, escaped. New string. */
+char *answer_text(const char *text);
+/* A name in bold. New string. */
+char *answer_bold(const char *name);
+
+/* What a button to another page carries, "OFFSET:WHAT". false: it is of another form. ret_what is borrowed. */
+bool answer_page(const char *arguments, size_t *ret_offset, const char **ret_what);
+
+/*
+ * Calls a command and shows its answer by the command table's view: a line as a sentence, more as a block of code, or as a
+ * file of this name where they are long.
+ */
+void answer_call(struct interaction *interaction, const char *command, json_t *args_take, const char *file_name);
+/* Calls a command that may fail: fn gets NULL then, and the log the reason at debug level. */
+void answer_try(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn, void *arg);
+
+#endif

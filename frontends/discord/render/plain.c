@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers of the core as lines of plain text. */
+#include <config.h>
+
+#include "discord/render/plain.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "common/report.h"
+#include "common/source_path.h"
+#include "common/table.h"
+#include "common/template.h"
+#include "common/view.h"
+
+struct plain {
+	char *text;
+	size_t size;
+	struct term term;
+};
+
+static void
+begin(struct plain *plain, unsigned width)
+{
+	plain->term = (struct term){.out = term_memory(&plain->text, &plain->size), .width = width};
+}
+
+static char *
+end(struct plain *plain)
+{
+	(void)fclose(plain->term.out);
+	while (plain->size > 0 && plain->text[plain->size - 1] == '\n')
+		plain->text[--plain->size] = '\0';
+	return plain->text;
+}
+
+char *
+plain_table(const struct view_column *columns, size_t count, const json_t *rows)
+{
+	struct plain plain;
+	const struct table table = {.columns = columns, .count = count};
+	begin(&plain, PLAIN_WIDTH);
+	table_print(&plain.term, &table, rows, NULL);
+	return end(&plain);
+}
+
+char *
+plain_view(const json_t *view, const json_t *answer, const json_t *args)
+{
+	struct plain plain;
+	begin(&plain, PLAIN_WIDTH);
+	view_print(&plain.term, view, answer, args, NULL);
+	return end(&plain);
+}
+
+/* The jobs, with places in the submission under the name of its file. New reference. */
+static json_t *
+jobs_of(const json_t *submission)
+{
+	const char *source = member_string(submission, "source"), *name = member_string(submission, "file_name");
+	json_t *jobs = json_object_get(submission, "jobs");
+	return source && name ? source_path_put_all(jobs, source, name) : json_incref(jobs);
+}
+
+char *
+plain_report(const json_t *submission)
+{
+	struct plain plain;
+	size_t i;
+	const json_t *job;
+	AUTO_JSON json_t *jobs = jobs_of(submission);
+	begin(&plain, 0);
+	report_head(&plain.term, submission);
+	json_array_foreach(jobs, i, job)
+		report_job(&plain.term, job, member_text(job, "device"));
+	return end(&plain);
+}
+
+char *
+plain_verdict(const json_t *submission)
+{
+	struct plain plain;
+	begin(&plain, 0);
+	AUTO_FREE char *title = template_text("Submission {id}{practice? (practice)}", submission, NULL);
+	report_summary(&plain.term, title, json_object_get(submission, "jobs"));
+	return end(&plain);
+}

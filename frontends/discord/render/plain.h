@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers of the core as lines of plain text, narrow enough for a block of code on a telephone. Loop thread. */
+#ifndef KETTLE_DISCORD_RENDER_PLAIN_H
+#define KETTLE_DISCORD_RENDER_PLAIN_H
+
+#include <jansson.h>
+
+#include "base/view_column.h"
+
+#define PLAIN_WIDTH 56 /* columns */
+
+/* A table of rows (common/table.h). New string. */
+char *plain_table(const struct view_column *columns, size_t count, const json_t *rows);
+/* What the command table's view makes of an answer; args: of the call. New string, without a newline at its end. */
+char *plain_view(const json_t *view, const json_t *answer, const json_t *args);
+/* The whole report of a submission, as submission.show answers it. New string. */
+char *plain_report(const json_t *submission);
+/* Its verdict on each device, in a line. New string. */
+char *plain_verdict(const json_t *submission);
+
+#endif
