@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/json_access.h"
 #include "discord/commands/complete.h"
 #include "discord/commands/table.h"
 
@@ -18,6 +19,20 @@ find_command(const char *path)
 	return NULL;
 }
 
+/* The core lets a board's creator, too, use some of what is below /admin; here it is for admins alone. */
+static bool
+may_run(struct interaction *interaction, const struct command *command)
+{
+	const char *role = interaction->bot->roles[BOT_ADMIN];
+	if (strncmp(command->path, "admin ", strlen("admin ")) != 0 || member_is(interaction->actor, "role", "admin"))
+		return true;
+	if (*role)
+		interaction_say(interaction, "Only <@&%s> and administrators of this server may use `/admin`.", role);
+	else
+		interaction_say(interaction, "Only administrators of this server may use `/admin`.");
+	return false;
+}
+
 static void
 run_command(struct interaction *interaction)
 {
@@ -26,6 +41,8 @@ run_command(struct interaction *interaction)
 		interaction_say(interaction, "This command has changed; try it again in a minute, or see `/leaderboard help`.");
 		return;
 	}
+	if (!may_run(interaction, command))
+		return;
 	if (!command->at_once)
 		interaction_defer(interaction, command->open);
 	command->run(interaction);

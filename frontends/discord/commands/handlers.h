@@ -7,49 +7,49 @@
 #include "discord/interaction/interaction.h"
 
 /* ---- cmd_board.c: boards and their rankings ---- */
-void cmd_board_list(struct interaction *interaction);
-void cmd_board_list_page(struct interaction *interaction, const char *arguments);
-void cmd_board_show(struct interaction *interaction);
-void cmd_board_show_devices(struct interaction *interaction, const char *arguments);
-void cmd_board_show_page(struct interaction *interaction, const char *arguments);
-void cmd_board_personal(struct interaction *interaction);
+void discord_board_list(struct interaction *interaction);
+void discord_board_list_page(struct interaction *interaction, const char *arguments);
+void discord_board_show(struct interaction *interaction);
+void discord_board_show_devices(struct interaction *interaction, const char *arguments);
+void discord_board_show_page(struct interaction *interaction, const char *arguments);
+void discord_board_personal(struct interaction *interaction);
 
 /* ---- cmd_files.c: what comes as files ---- */
-void cmd_files_task(struct interaction *interaction);
-void cmd_files_template(struct interaction *interaction);
-void cmd_files_harness(struct interaction *interaction);
+void discord_files_task(struct interaction *interaction);
+void discord_files_template(struct interaction *interaction);
+void discord_files_harness(struct interaction *interaction);
 
 /* ---- cmd_submission.c: one's submissions ---- */
-void cmd_submission_list(struct interaction *interaction);
-void cmd_submission_show(struct interaction *interaction);
-void cmd_submission_cancel(struct interaction *interaction, const char *arguments);
+void discord_submission_list(struct interaction *interaction);
+void discord_submission_show(struct interaction *interaction);
+void discord_submission_cancel(struct interaction *interaction, const char *arguments);
 
 /* ---- cmd_user.c: invites, accounts, help ---- */
-void cmd_user_join(struct interaction *interaction);
-void cmd_user_link(struct interaction *interaction);
-void cmd_user_link_confirm(struct interaction *interaction, const char *arguments);
-void cmd_user_help(struct interaction *interaction);
-void cmd_user_ping(struct interaction *interaction);
+void discord_user_join(struct interaction *interaction);
+void discord_user_link(struct interaction *interaction);
+void discord_user_link_confirm(struct interaction *interaction, const char *arguments);
+void discord_user_help(struct interaction *interaction);
+void discord_user_ping(struct interaction *interaction);
 
 /* ---- cmd_admin.c: the engine ---- */
-void cmd_admin_start(struct interaction *interaction);
-void cmd_admin_stop(struct interaction *interaction);
-void cmd_admin_stats(struct interaction *interaction);
-void cmd_admin_verify_runs(struct interaction *interaction);
-void cmd_admin_verify_db(struct interaction *interaction);
-void cmd_admin_resync(struct interaction *interaction);
+void discord_admin_start(struct interaction *interaction);
+void discord_admin_stop(struct interaction *interaction);
+void discord_admin_stats(struct interaction *interaction);
+void discord_admin_verify_runs(struct interaction *interaction);
+void discord_admin_verify_db(struct interaction *interaction);
+void discord_admin_resync(struct interaction *interaction);
 
 /* ---- cmd_moderate.c: users, submissions, boards of others ---- */
-void cmd_moderate_ban(struct interaction *interaction);
-void cmd_moderate_unban(struct interaction *interaction);
-void cmd_moderate_flag(struct interaction *interaction);
-void cmd_moderate_unflag(struct interaction *interaction);
-void cmd_moderate_delete(struct interaction *interaction);
-void cmd_moderate_delete_confirm(struct interaction *interaction, const char *arguments);
-void cmd_moderate_rerun(struct interaction *interaction);
-void cmd_moderate_update(struct interaction *interaction);
-void cmd_moderate_update_problems(struct interaction *interaction);
-void cmd_moderate_rate_limit(struct interaction *interaction);
-void cmd_moderate_invite(struct interaction *interaction);
+void discord_moderate_ban(struct interaction *interaction);
+void discord_moderate_unban(struct interaction *interaction);
+void discord_moderate_flag(struct interaction *interaction);
+void discord_moderate_unflag(struct interaction *interaction);
+void discord_moderate_delete(struct interaction *interaction);
+void discord_moderate_delete_confirm(struct interaction *interaction, const char *arguments);
+void discord_moderate_rerun(struct interaction *interaction);
+void discord_moderate_update(struct interaction *interaction);
+void discord_moderate_update_problems(struct interaction *interaction);
+void discord_moderate_rate_limit(struct interaction *interaction);
+void discord_moderate_invite(struct interaction *interaction);
 
 #endif

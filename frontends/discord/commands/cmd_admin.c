@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on the engine as a whole. */
+#include <config.h>
+
+#include "discord/commands/handlers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "common/template.h"
+#include "discord/commands/registration.h"
+#include "discord/interaction/answer.h"
+#include "discord/interaction/send.h"
+#include "discord/render/message.h"
+#include "discord/render/plain.h"
+
+/* ---- start and stop ---- */
+
+static void
+on_accepting(struct interaction *interaction, const json_t *result, void *arg)
+{
+	(void)arg;
+	interaction_say(interaction, member_true(result, "accepts_jobs")
+									 ? "Submissions are accepted."
+									 : "No submissions are accepted until `/admin start`; accepted ones still run.");
+}
+
+void
+discord_admin_start(struct interaction *interaction)
+{
+	interaction_call(interaction, "admin.resume", json_object(), on_accepting, NULL, NULL);
+}
+
+void
+discord_admin_stop(struct interaction *interaction)
+{
+	interaction_call(interaction, "admin.pause", json_object(), on_accepting, NULL, NULL);
+}
+
+/* ---- statistics ---- */
+
+/* The figures of one device: the members "NAME.DEVICE". */
+static json_t *
+device_figures(const json_t *stats, const char *device)
+{
+	static const char *const figures[] = {"num_run", "runs_passed", "runs_scored", "avg_delay", "total_runtime"};
+	json_t *row = json_pack("{s:s}", "device", device);
+	for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
+		AUTO_FREE char *key = xasprintf("%s.%s", figures[i], device);
+		(void)json_object_set(row, figures[i], json_object_get(stats, key));
+	}
+	return row;
+}
+
+static void
+on_stats(struct interaction *interaction, const json_t *result, void *arg)
+{
+	static const struct view_column columns[] = {COLUMN_CUT("device", "{device}"),
+		COLUMN_RIGHT("runs", "{num_run:count}"), SPARE_COLUMN_RIGHT(2, "passed", "{runs_passed:count}"),
+		SPARE_COLUMN_RIGHT(1, "scored", "{runs_scored:count}"), COLUMN_RIGHT("waited", "{avg_delay:seconds}"),
+		COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
+	static const char prefix[] = "num_run.";
+	AUTO_JSON json_t *rows = json_array();
+	json_t *stats = json_object_get(result, "stats"), *value;
+	const char *key;
+	(void)arg;
+	json_object_foreach(stats, key, value)
+		if (strncmp(key, prefix, strlen(prefix)) == 0)
+			(void)json_array_append_new(rows, device_figures(stats, key + strlen(prefix)));
+	AUTO_FREE char *sentence = template_text(
+		"{num_submissions:count} submission{num_submissions#|s} ({sub_waiting:count} of them open) of "
+		"{num_users:count} user{num_users#|s}, {num_unique_codes:count} different file{num_unique_codes#|s}.",
+		stats, NULL);
+	AUTO_FREE char *before =
+		xasprintf("%s%s", sentence, member_true(result, "accepts_jobs") ? "" : "\nNo submissions are accepted now.");
+	AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), rows);
+	interaction_answer(
+		interaction, json_array_size(rows) > 0 ? message_block(before, table, "statistics.txt") : message_new(before));
+}
+
+void
+discord_admin_stats(struct interaction *interaction)
+{
+	interaction_call(interaction, "admin.stats",
+		json_pack("{s:b, s:s*}", "last_day", (int)interaction_flag(interaction, "last_day_only"), "leaderboard",
+			interaction_text(interaction, "leaderboard_name")),
+		on_stats, NULL, NULL);
+}
+
+/* ---- verification ---- */
+
+void
+discord_admin_verify_runs(struct interaction *interaction)
+{
+	answer_call(interaction, "device.verify", json_object(), "verification.txt");
+}
+
+void
+discord_admin_verify_db(struct interaction *interaction)
+{
+	answer_call(interaction, "admin.verify", json_object(), "verification.txt");
+}
+
+/* ---- resync ---- */
+
+/*
+ * The commands are registered, then the guild's roles are read, then each configured one that is named and missing is created,
+ * one after the other.
+ */
+struct resync {
+	struct interaction *interaction;
+	struct buf said;
+	int next; /* enum bot_role */
+};
+
+static void create_next(struct resync *resync);
+
+static void
+end_resync(struct resync *resync)
+{
+	interaction_answer(resync->interaction, message_new(resync->said.data));
+	interaction_unref(resync->interaction);
+	buf_free(&resync->said);
+	free(resync);
+}
+
+/* A line that has a text from elsewhere in it. */
+static void
+say_line(struct resync *resync, const char *before, const char *text, const char *after)
+{
+	AUTO_FREE char *shown = answer_text(text);
+	buf_printf(&resync->said, "%s%s%s%s", resync->said.len ? "\n" : "", before, shown, after);
+}
+
+static void
+on_created(void *arg, const struct rest_answer *answer)
+{
+	struct resync *resync = arg;
+	struct bot *bot = resync->interaction->bot;
+	const char *name = bot->settings.roles[resync->next];
+	if (answer->err->code == 0) {
+		(void)snowflake_copy(bot->roles[resync->next], member_text(answer->body, "id"));
+		say_line(resync, "Created the role **", name, "**.");
+	} else {
+		say_line(resync, "A role cannot be created: ", answer->err->message, "");
+	}
+	resync->next++;
+	create_next(resync);
+}
+
+/* The roles that are there already need no word. An id is of a role that was there once: a new one would have another. */
+static void
+create_next(struct resync *resync)
+{
+	struct bot *bot = resync->interaction->bot;
+	for (; resync->next < BOT_ROLES; resync->next++) {
+		const char *name = bot->settings.roles[resync->next];
+		uint64_t id;
+		if (!name || bot->roles[resync->next][0])
+			continue;
+		if (snowflake_parse(name, &id)) {
+			say_line(resync, "The server has no role with the id ", name, "; the configuration names it.");
+			continue;
+		}
+		AUTO_FREE char *path = xasprintf("/guilds/%s/roles", bot->settings.guild);
+		send_request(bot, "POST", path,
+			json_pack("{s:s, s:s, s:b, s:b}", "name", name, "permissions", "0", "mentionable", 0, "hoist", 0),
+			on_created, resync);
+		return;
+	}
+	end_resync(resync);
+}
+
+static void
+on_roles(void *arg, const struct rest_answer *answer)
+{
+	struct resync *resync = arg;
+	if (answer->err->code) {
+		say_line(resync, "The roles cannot be read: ", answer->err->message, "");
+		end_resync(resync);
+		return;
+	}
+	bot_take_roles(resync->interaction->bot, answer->body);
+	create_next(resync);
+}
+
+static void
+on_registered(void *arg, const char *text)
+{
+	struct resync *resync = arg;
+	struct bot *bot = resync->interaction->bot;
+	AUTO_FREE char *path = xasprintf("/guilds/%s/roles", bot->settings.guild);
+	say_line(resync, "", text, "");
+	send_request(bot, "GET", path, NULL, on_roles, resync);
+}
+
+void
+discord_admin_resync(struct interaction *interaction)
+{
+	struct resync *resync = xcalloc(1, sizeof(*resync));
+	resync->interaction = interaction_ref(interaction);
+	registration_update(interaction->bot, on_registered, resync);
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on boards and their rankings. */
+#include <config.h>
+
+#include "discord/commands/handlers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "common/format.h"
+#include "common/template.h"
+#include "discord/interaction/answer.h"
+#include "discord/interaction/boards.h"
+#include "discord/render/message.h"
+#include "discord/render/plain.h"
+#include "discord/text/timestamp.h"
+
+#define PAGE 10         /* boards or places on a page */
+#define PERSONAL_MAX 20 /* runs of each device */
+#define DEVICES_SHOWN_MAX 5
+#define OUTDATED "This button is of an earlier version of the bot; use the command again."
+
+/* ---- list ---- */
+
+struct list {
+	size_t offset;
+	bool all;
+};
+
+/* " · ends <t:1:R>" */
+static void
+put_times(struct buf *out, const json_t *board)
+{
+	char text[TIMESTAMP_SIZE];
+	int64_t opens = 0;
+	if (format_parse_time(member_text(board, "opens"), &opens) && opens > time_now_ms()) {
+		timestamp_text(opens, TIMESTAMP_RELATIVE, text);
+		buf_printf(out, " · opens %s", text);
+	}
+	if (!member_string(board, "deadline")) {
+		buf_adds(out, " · no deadline");
+		return;
+	}
+	timestamp_of(member_text(board, "deadline"), TIMESTAMP_RELATIVE, text);
+	buf_printf(out, " · %s %s", member_true(board, "ended") ? "ended" : "ends", text);
+}
+
+static void
+put_devices(struct buf *out, const json_t *devices)
+{
+	size_t i;
+	const json_t *device;
+	json_array_foreach(devices, i, device) {
+		AUTO_FREE char *name = answer_name(json_string_value(device));
+		if (i < DEVICES_SHOWN_MAX)
+			buf_printf(out, "%s%s", i ? ", " : " · ", name);
+	}
+	if (i > DEVICES_SHOWN_MAX)
+		buf_printf(out, " and %zu more", i - DEVICES_SHOWN_MAX);
+}
+
+static void
+put_board(struct buf *out, const json_t *board)
+{
+	AUTO_FREE char *name = answer_bold(member_text(board, "name"));
+	buf_adds(out, name);
+	put_times(out, board);
+	put_devices(out, json_object_get(board, "gpu_types"));
+	buf_adds(out, member_is(board, "visibility", "closed") ? " · closed\n" : "\n");
+}
+
+static void
+on_list(struct interaction *interaction, const json_t *boards, void *arg)
+{
+	const struct list *list = arg;
+	size_t count = json_array_size(boards);
+	AUTO_BUF struct buf out = {0};
+	/* A board that was on the last page may have gone. */
+	size_t offset = list->offset < count ? list->offset : 0;
+	for (size_t i = offset; i < count && i < offset + PAGE; i++)
+		put_board(&out, json_array_get(boards, i));
+	if (count == 0)
+		buf_adds(&out, list->all ? "There are no leaderboards."
+								 : "There are no active leaderboards; with `all`, this command shows ended ones, too.");
+	json_t *message = message_new(out.data);
+	message_pages(message, "list", list->all ? "all" : "", offset, PAGE, count);
+	interaction_answer(interaction, message);
+}
+
+static void
+show_list(struct interaction *interaction, size_t offset, bool all)
+{
+	struct list *list = xmalloc(sizeof(*list));
+	*list = (struct list){offset, all};
+	if (all)
+		interaction_call(interaction, "leaderboard.list", json_pack("{s:b}", "all", 1), on_list, free, list);
+	else
+		boards_get(interaction, on_list, free, list);
+}
+
+void
+discord_board_list(struct interaction *interaction)
+{
+	show_list(interaction, 0, interaction_flag(interaction, "all"));
+}
+
+void
+discord_board_list_page(struct interaction *interaction, const char *arguments)
+{
+	size_t offset;
+	const char *what;
+	if (!answer_page(arguments, &offset, &what)) {
+		interaction_say(interaction, OUTDATED);
+		return;
+	}
+	interaction_defer_update(interaction);
+	show_list(interaction, offset, strcmp(what, "all") == 0);
+}
+
+/* ---- show ---- */
+
+enum views_kind {
+	VIEWS_FIRST,  /* of the command: the only ranking, or the menu of several */
+	VIEWS_MENU,   /* another page of the menu */
+	VIEWS_CHOSEN, /* what was chosen, below the menu */
+	VIEWS_PAGE,   /* another page of a ranking */
+};
+
+/*
+ * Rankings of a board that are shown one after the other: the rankings are read, then where the user is in them, then for
+ * each the picture.
+ */
+struct views {
+	unsigned references;
+	enum views_kind kind;
+	size_t offset;
+	size_t place;          /* of a page: which of the board's devices */
+	const json_t *chosen;  /* names; the interaction's */
+	json_t *answer, *mine; /* of leaderboard.show */
+	json_t *shown;         /* places of those that are shown */
+	size_t next;           /* in shown */
+};
+
+static void next_view(struct interaction *interaction, struct views *views);
+
+static struct views *
+views_ref(struct views *views)
+{
+	views->references++;
+	return views;
+}
+
+static void
+views_unref(void *arg)
+{
+	struct views *views = arg;
+	if (--views->references > 0)
+		return;
+	json_decref(views->answer);
+	json_decref(views->mine);
+	json_decref(views->shown);
+	free(views);
+}
+
+static const json_t *
+board_of(const struct views *views)
+{
+	return json_object_get(views->answer, "leaderboard");
+}
+
+static const json_t *
+ranking_at(const json_t *answer, size_t place)
+{
+	return json_array_get(json_object_get(answer, "rankings"), place);
+}
+
+static size_t
+place_at_hand(const struct views *views)
+{
+	return (size_t)json_integer_value(json_array_get(views->shown, views->next));
+}
+
+/* The best run of the user, with a rank where it is in the ranking; NULL: none. Borrowed. */
+static const json_t *
+own_entry(const struct views *views)
+{
+	return json_array_get(json_object_get(ranking_at(views->mine, place_at_hand(views)), "entries"), 0);
+}
+
+/* The places with the user's own marked. New reference. */
+static json_t *
+marked_rows(const json_t *ranking, const json_t *own)
+{
+	json_t *rows = json_array();
+	size_t i;
+	json_t *entry;
+	json_array_foreach(json_object_get(ranking, "entries"), i, entry) {
+		json_t *row = json_copy(entry);
+		if (own && json_equal(json_object_get(entry, "user_id"), json_object_get(own, "user_id")))
+			(void)json_object_set_new(row, "own", json_true());
+		(void)json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+/* What is above the table. */
+static char *
+ranking_head(const struct views *views, const json_t *ranking, const json_t *own)
+{
+	AUTO_BUF struct buf out = {0};
+	AUTO_FREE char *board = answer_bold(member_text(board_of(views), "name"));
+	AUTO_FREE char *device = answer_name(member_text(ranking, "device"));
+	long long count = member_int(ranking, "count");
+	buf_printf(&out, "%s · %s · %lld ranked", board, device, count);
+	put_times(&out, board_of(views));
+	if (json_is_integer(json_object_get(own, "rank"))) {
+		AUTO_FREE char *place = template_text("\nYou have rank {rank} with {submission_score:score}.", own, NULL);
+		buf_adds(&out, place);
+	}
+	return buf_take(&out);
+}
+
+static json_t *
+ranking_message(const struct views *views, const char *picture)
+{
+	static const struct view_column columns[] = {COLUMN("", "{own?→}"), COLUMN_RIGHT("rank", "{close?≈ }{rank}"),
+		COLUMN_CUT("user", "{user_name?{user_name}|{user_id}}"), COLUMN_RIGHT("score", "{submission_score:score}"),
+		SPARE_COLUMN_RIGHT(1, "id", "{submission_id}")};
+	const json_t *ranking = ranking_at(views->answer, place_at_hand(views)), *own = own_entry(views);
+	const char *name = member_text(board_of(views), "name");
+	AUTO_JSON json_t *rows = marked_rows(ranking, own);
+	AUTO_FREE char *head = ranking_head(views, ranking, own);
+	AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), rows);
+	json_t *message = json_array_size(rows) > 0 ? message_block(head, table, "ranking.txt")
+												: message_printf("%s\nNo user is ranked %s.", head,
+													  member_int(ranking, "count") > 0 ? "on this page" : "here yet");
+	AUTO_FREE char *what = xasprintf("%s/%zu", name, place_at_hand(views));
+	message_pages(message, "page", what, views->offset, PAGE, (size_t)member_int(ranking, "count"));
+	AUTO_FREE char *file = xasprintf("%s.png", name);
+	if (picture)
+		message_file_base64(message, file, picture);
+	return message;
+}
+
+static void
+send_view(struct interaction *interaction, struct views *views, const char *picture)
+{
+	json_t *message = ranking_message(views, picture);
+	if (views->kind == VIEWS_CHOSEN)
+		interaction_follow_up(interaction, message);
+	else
+		interaction_answer(interaction, message);
+	views->next++;
+	next_view(interaction, views);
+}
+
+static void
+on_plot(struct interaction *interaction, const json_t *result, void *arg)
+{
+	send_view(interaction, arg, member_string(result, "base64"));
+	views_unref(arg);
+}
+
+/* The picture comes with the first page, and stays with the message when its page changes. */
+static void
+next_view(struct interaction *interaction, struct views *views)
+{
+	if (views->next >= json_array_size(views->shown))
+		return;
+	const json_t *ranking = ranking_at(views->answer, place_at_hand(views));
+	if (views->kind == VIEWS_PAGE || member_int(ranking, "count") == 0)
+		send_view(interaction, views, NULL);
+	else
+		answer_try(interaction, "leaderboard.plot",
+			json_pack("{s:s, s:s, s:s}", "name", member_text(board_of(views), "name"), "device",
+				member_text(ranking, "device"), "format", "png"),
+			on_plot, views_ref(views));
+}
+
+static void
+on_mine(struct interaction *interaction, const json_t *result, void *arg)
+{
+	struct views *views = arg;
+	views->mine = json_incref((json_t *)result);
+	next_view(interaction, views);
+	views_unref(views);
+}
+
+/* The places of what is to be shown. */
+static void
+choose_places(struct views *views)
+{
+	size_t i;
+	const json_t *ranking;
+	views->shown = json_array();
+	json_array_foreach(json_object_get(views->answer, "rankings"), i, ranking) {
+		bool wanted = views->kind == VIEWS_CHOSEN ? list_has_text(views->chosen, member_text(ranking, "device"))
+												  : i == views->place;
+		if (wanted)
+			(void)json_array_append_new(views->shown, json_integer((json_int_t)i));
+	}
+}
+
+static void
+ask_devices(struct interaction *interaction, const json_t *board, size_t offset)
+{
+	const json_t *devices = json_object_get(board, "gpu_types");
+	const char *name = member_text(board, "name");
+	AUTO_FREE char *id = xasprintf("show:%s", name), *shown = answer_bold(name);
+	AUTO_BUF struct buf times = {0};
+	put_times(&times, board);
+	json_t *message = message_printf("%s%s\nChoose the devices whose rankings you want to see.", shown, times.data);
+	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(devices, offset));
+	message_pages(message, "show", name, offset, MESSAGE_CHOICES_MAX, json_array_size(devices));
+	interaction_answer(interaction, message);
+}
+
+static void
+on_rankings(struct interaction *interaction, const json_t *result, void *arg)
+{
+	struct views *views = arg;
+	views->answer = json_incref((json_t *)result);
+	const json_t *board = board_of(views);
+	size_t count = json_array_size(json_object_get(board, "gpu_types"));
+	if (views->kind == VIEWS_MENU || (views->kind == VIEWS_FIRST && count > 1)) {
+		ask_devices(interaction, board, views->offset < count ? views->offset : 0);
+		return;
+	}
+	choose_places(views);
+	if (json_array_size(views->shown) == 0)
+		interaction_say(interaction, "The leaderboard no longer has this device; use the command again.");
+	else
+		answer_try(interaction, "leaderboard.show",
+			json_pack("{s:s, s:b, s:i}", "name", member_text(board, "name"), "mine", 1, "limit", 1), on_mine,
+			views_ref(views));
+}
+
+static void
+start_views(struct interaction *interaction, struct views views, const char *board)
+{
+	struct views *started = xmalloc(sizeof(*started));
+	*started = views;
+	started->references = 1;
+	size_t offset = views.kind == VIEWS_PAGE ? views.offset : 0;
+	interaction_call(interaction, "leaderboard.show",
+		json_pack("{s:s, s:i, s:I}", "name", board, "limit", PAGE, "offset", (json_int_t)offset), on_rankings,
+		views_unref, started);
+}
+
+void
+discord_board_show(struct interaction *interaction)
+{
+	start_views(interaction, (struct views){.kind = VIEWS_FIRST}, interaction_text(interaction, "leaderboard_name"));
+}
+
+/* The menu has the board's name alone, the buttons to its pages "OFFSET:NAME". */
+void
+discord_board_show_devices(struct interaction *interaction, const char *arguments)
+{
+	struct views views = {.kind = VIEWS_CHOSEN, .chosen = interaction->values};
+	const char *board = arguments;
+	if (answer_page(arguments, &views.offset, &board))
+		views.kind = VIEWS_MENU;
+	else if (json_array_size(interaction->values) == 0) {
+		interaction_say(interaction, OUTDATED);
+		return;
+	}
+	interaction_defer_update(interaction);
+	start_views(interaction, views, board);
+}
+
+/* "OFFSET:NAME/PLACE" */
+void
+discord_board_show_page(struct interaction *interaction, const char *arguments)
+{
+	struct views views = {.kind = VIEWS_PAGE};
+	const char *what = "";
+	long long place = 0;
+	bool paged = answer_page(arguments, &views.offset, &what);
+	const char *slash = strchr(what, '/');
+	if (!paged || !slash || !number_parse_integer(slash + 1, &place) || place < 0) {
+		interaction_say(interaction, OUTDATED);
+		return;
+	}
+	AUTO_FREE char *board = xstrndup(what, (size_t)(slash - what));
+	views.place = (size_t)place;
+	interaction_defer_update(interaction);
+	start_views(interaction, views, board);
+}
+
+/* ---- show-personal ---- */
+
+static void
+on_personal(struct interaction *interaction, const json_t *result, void *arg)
+{
+	static const struct view_column columns[] = {COLUMN_RIGHT("rank", "{rank?{rank}|–}"),
+		COLUMN_RIGHT("id", "{submission_id}"), COLUMN_RIGHT("score", "{submission_score:score}"),
+		SPARE_COLUMN(2, "when", "{submission_time:time}"), SPARE_COLUMN_CUT(1, "file", "{submission_name}")};
+	AUTO_BUF struct buf out = {0};
+	AUTO_FREE char *board = answer_bold(member_text(json_object_get(result, "leaderboard"), "name"));
+	size_t i;
+	const json_t *ranking;
+	(void)arg;
+	json_array_foreach(json_object_get(result, "rankings"), i, ranking) {
+		const json_t *entries = json_object_get(ranking, "entries");
+		size_t more = (size_t)member_int(ranking, "count") - json_array_size(entries);
+		AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), entries);
+		if (json_array_size(entries) == 0)
+			continue;
+		buf_printf(&out, "%s%s\n%s\n", out.len ? "\n" : "", member_text(ranking, "device"), table);
+		if (more > 0)
+			buf_printf(&out, "and %zu more\n", more);
+	}
+	if (out.len == 0) {
+		interaction_say(interaction, "You have no ranked submission to %s.", board);
+		return;
+	}
+	AUTO_FREE char *head = xasprintf("Your ranked submissions to %s, the best first:", board);
+	interaction_answer(interaction, message_block(head, out.data, "submissions.txt"));
+}
+
+void
+discord_board_personal(struct interaction *interaction)
+{
+	interaction_call(interaction, "leaderboard.show",
+		json_pack("{s:s*, s:b, s:i}", "name", interaction_text(interaction, "leaderboard_name"), "mine", 1, "limit",
+			PERSONAL_MAX),
+		on_personal, NULL, NULL);
+}

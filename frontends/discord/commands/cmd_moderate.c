@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on users, and on boards and submissions of others. */
+#include <config.h>
+
+#include "discord/commands/handlers.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/xalloc.h"
+#include "discord/interaction/answer.h"
+#include "discord/interaction/boards.h"
+#include "discord/render/message.h"
+
+#define NAMES_SHOWN_MAX 20
+
+static json_t *
+id_of(const struct interaction *interaction)
+{
+	return json_pack("{s:I}", "id", interaction_number(interaction, "submission_id", 0));
+}
+
+/* ---- users ---- */
+
+/* {"name": "discord:ID", "reason"?} */
+static json_t *
+user_of(const struct interaction *interaction)
+{
+	const char *user = interaction_text(interaction, "user");
+	AUTO_FREE char *name = xasprintf("discord:%s", user ? user : "");
+	return json_pack("{s:s, s:s*}", "name", name, "reason", interaction_text(interaction, "reason"));
+}
+
+void
+discord_moderate_ban(struct interaction *interaction)
+{
+	answer_call(interaction, "user.ban", user_of(interaction), "ban.txt");
+}
+
+void
+discord_moderate_unban(struct interaction *interaction)
+{
+	answer_call(interaction, "user.unban", user_of(interaction), "unban.txt");
+}
+
+/* ---- submissions ---- */
+
+void
+discord_moderate_flag(struct interaction *interaction)
+{
+	json_t *args = id_of(interaction);
+	const char *reason = interaction_text(interaction, "reason");
+	if (reason)
+		(void)json_object_set_new(args, "reason", json_string(reason));
+	answer_call(interaction, "submission.flag", args, "flag.txt");
+}
+
+void
+discord_moderate_unflag(struct interaction *interaction)
+{
+	answer_call(interaction, "submission.unflag", id_of(interaction), "unflag.txt");
+}
+
+static void
+on_doomed(struct interaction *interaction, const json_t *submission, void *arg)
+{
+	long long number = member_int(submission, "id");
+	AUTO_FREE char *id = xasprintf("drop:%lld", number),
+				   *board = answer_bold(member_text(submission, "leaderboard_name"));
+	AUTO_FREE char *user = answer_bold(member_text(submission, "user_name"));
+	(void)arg;
+	json_t *message = message_printf("Delete submission %lld of %s to %s? This cannot be undone.", number, user, board);
+	message_button(message, MESSAGE_DANGER, "Delete", id);
+	message_button(message, MESSAGE_SECONDARY, "Keep", "drop:keep");
+	interaction_answer(interaction, message);
+}
+
+void
+discord_moderate_delete(struct interaction *interaction)
+{
+	interaction_call(interaction, "submission.show", id_of(interaction), on_doomed, NULL, NULL);
+}
+
+static void
+on_dropped(struct interaction *interaction, const json_t *result, void *arg)
+{
+	(void)arg;
+	interaction_answer(interaction, message_printf("Deleted submission %lld.", (long long)member_int(result, "id")));
+}
+
+void
+discord_moderate_delete_confirm(struct interaction *interaction, const char *arguments)
+{
+	long long id = 0;
+	interaction_defer_update(interaction);
+	if (strcmp(arguments, "keep") == 0) {
+		interaction_answer(interaction, message_new("Nothing was deleted."));
+		return;
+	}
+	(void)number_parse_integer(arguments, &id);
+	interaction_call(
+		interaction, "submission.delete", json_pack("{s:I}", "id", (json_int_t)id), on_dropped, NULL, NULL);
+}
+
+static void
+on_rerun(struct interaction *interaction, const json_t *result, void *arg)
+{
+	AUTO_BUF struct buf out = {0};
+	size_t i;
+	const json_t *device;
+	(void)arg;
+	json_array_foreach(json_object_get(result, "devices"), i, device) {
+		AUTO_FREE char *name = answer_name(json_string_value(device));
+		buf_printf(&out, "%s%s", i ? ", " : " on ", name);
+	}
+	interaction_say(interaction, "Submission %lld runs again%s; its verdict counts until the new one is there.",
+		(long long)member_int(result, "id"), out.len ? out.data : "");
+}
+
+void
+discord_moderate_rerun(struct interaction *interaction)
+{
+	json_t *args = id_of(interaction);
+	(void)json_object_set_new(args, "no_wait", json_true());
+	interaction_call(interaction, "submission.rerun", args, on_rerun, NULL, NULL);
+}
+
+/* ---- boards ---- */
+
+void
+discord_moderate_update(struct interaction *interaction)
+{
+	const char *deadline = interaction_text(interaction, "deadline");
+	const char *visibility = interaction_text(interaction, "visibility"), *code = interaction_text(interaction, "code");
+	if (!deadline && !visibility && !code) {
+		interaction_say(interaction, "Nothing to change: give a deadline, a visibility or who may read the code.");
+		return;
+	}
+	boards_forget(interaction->bot);
+	answer_call(interaction, "leaderboard.update",
+		json_pack("{s:s*, s:s*, s:s*, s:s*}", "name", interaction_text(interaction, "leaderboard_name"), "deadline",
+			deadline, "visibility", visibility, "code_visibility", code),
+		"update.txt");
+}
+
+void
+discord_moderate_rate_limit(struct interaction *interaction)
+{
+	answer_call(interaction, "leaderboard.rate_limit",
+		json_pack("{s:s*, s:s*, s:I}", "name", interaction_text(interaction, "leaderboard_name"), "category",
+			interaction_text(interaction, "category"), "per_hour", interaction_number(interaction, "per_hour", -1)),
+		"limits.txt");
+}
+
+static void
+on_invites(struct interaction *interaction, const json_t *result, void *arg)
+{
+	AUTO_BUF struct buf out = {0};
+	size_t i;
+	const json_t *code;
+	AUTO_FREE char *board = answer_bold(json_string_value(json_array_get(json_object_get(result, "leaderboards"), 0)));
+	(void)arg;
+	json_array_foreach(json_object_get(result, "codes"), i, code)
+		buf_printf(&out, "%s%s", i ? "\n" : "", json_string_value(code));
+	AUTO_FREE char *before = xasprintf("Each code opens %s to one user, with `/leaderboard join`:", board);
+	interaction_answer(interaction, message_block(before, out.len ? out.data : "", "invites.txt"));
+}
+
+void
+discord_moderate_invite(struct interaction *interaction)
+{
+	interaction_call(interaction, "invite.create",
+		json_pack("{s:[s*], s:I}", "name", interaction_text(interaction, "leaderboard_name"), "count",
+			interaction_number(interaction, "count", 1)),
+		on_invites, NULL, NULL);
+}
+
+/* ---- competitions ---- */
+
+/* "Created: a, b" */
+static void
+put_names(struct buf *out, const char *title, const json_t *names)
+{
+	size_t i;
+	const json_t *name;
+	if (json_array_size(names) == 0)
+		return;
+	buf_printf(out, "%s: ", title);
+	json_array_foreach(names, i, name) {
+		AUTO_FREE char *shown = answer_name(json_string_value(name));
+		if (i < NAMES_SHOWN_MAX)
+			buf_printf(out, "%s%s", i ? ", " : "", shown);
+	}
+	buf_printf(out, "%s\n", i > NAMES_SHOWN_MAX ? " and others" : "");
+}
+
+/* Plain lines, "name: why". */
+static void
+put_reasons(struct buf *out, const char *title, const json_t *list, const char *key)
+{
+	size_t i;
+	const json_t *entry;
+	json_array_foreach(list, i, entry)
+		buf_printf(out, "%s %s: %s\n", title, member_text(entry, "name"), member_text(entry, key));
+}
+
+static void
+on_synced(struct interaction *interaction, const json_t *result, void *arg)
+{
+	AUTO_BUF struct buf names = {0}, reasons = {0};
+	(void)arg;
+	boards_forget(interaction->bot);
+	put_names(&names, "Created", json_object_get(result, "created"));
+	put_names(&names, "Updated", json_object_get(result, "updated"));
+	put_names(&names, "Unchanged", json_object_get(result, "unchanged"));
+	put_names(&names, "No longer in the repository, and left as they are", json_object_get(result, "absent"));
+	put_reasons(&reasons, "skipped", json_object_get(result, "skipped"), "reason");
+	put_reasons(&reasons, "error", json_object_get(result, "errors"), "error");
+	if (names.len == 0 && reasons.len == 0)
+		buf_adds(&names, "There is no leaderboard in it.");
+	interaction_answer(interaction, reasons.len
+										? message_block(names.len ? names.data : "", reasons.data, "problems.txt")
+										: message_new(names.data));
+}
+
+static void
+on_fetched(struct interaction *interaction, const json_t *result, void *arg)
+{
+	bool closed = interaction_flag(interaction, "closed");
+	(void)arg;
+	interaction_call(interaction, "competition.sync",
+		json_pack("{s:{s:O}, s:b, s:s}", "problems", "sets", json_object_get(result, "sets"), "force",
+			(int)interaction_flag(interaction, "force"), "visibility", closed ? "closed" : "public"),
+		on_synced, NULL, NULL);
+}
+
+void
+discord_moderate_update_problems(struct interaction *interaction)
+{
+	const char *repository = interaction_text(interaction, "repository");
+	if (!repository) {
+		interaction_say(interaction, "Name a repository: OWNER/NAME on GitHub, or the https:// URL of a zip.");
+		return;
+	}
+	interaction_call(interaction, "competition.fetch",
+		json_pack("{s:s, s:s*, s:s*}", "repository", repository, "branch", interaction_text(interaction, "branch"),
+			"set", interaction_text(interaction, "problem_set")),
+		on_fetched, NULL, NULL);
+}

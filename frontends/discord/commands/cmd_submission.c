@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands on one's submissions. */
+#include <config.h>
+
+#include "discord/commands/handlers.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/xalloc.h"
+#include "discord/interaction/answer.h"
+#include "discord/render/message.h"
+#include "discord/render/plain.h"
+#include "discord/text/escape.h"
+#include "discord/text/split.h"
+
+#define LIST_MAX 20      /* submissions */
+#define CANCEL_MAX 5     /* buttons */
+#define VERDICT_MAX 1500 /* UTF-16 units */
+
+/* ---- submissions ---- */
+
+static bool
+is_open(const json_t *submission)
+{
+	return member_is(submission, "state", "queued") || member_is(submission, "state", "running");
+}
+
+static void
+on_list(struct interaction *interaction, const json_t *submissions, void *arg)
+{
+	static const struct view_column columns[] = {COLUMN_RIGHT("id", "{id}"),
+		COLUMN_CUT("leaderboard", "{leaderboard_name}"), SPARE_COLUMN(2, "mode", "{practice?practice|{mode}}"),
+		COLUMN_CUT("state", "{flagged?marked as a cheat|{state:word}}"),
+		COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state:word}}}"),
+		SPARE_COLUMN_CUT(1, "file", "{file_name}")};
+	size_t i, buttons = 0;
+	const json_t *submission;
+	(void)arg;
+	if (json_array_size(submissions) == 0) {
+		interaction_say(interaction, "You have no submissions; `/leaderboard submit` makes one.");
+		return;
+	}
+	AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), submissions);
+	json_t *message = message_block(
+		json_array_size(submissions) == LIST_MAX ? "Your newest submissions:" : "Your submissions, the newest first:",
+		table, "submissions.txt");
+	json_array_foreach(submissions, i, submission) {
+		if (!is_open(submission) || buttons == CANCEL_MAX)
+			continue;
+		AUTO_FREE char *id = xasprintf("cancel:%lld", (long long)member_int(submission, "id"));
+		AUTO_FREE char *label = xasprintf("Cancel %lld", (long long)member_int(submission, "id"));
+		message_button(message, MESSAGE_DANGER, label, id);
+		buttons++;
+	}
+	interaction_answer(interaction, message);
+}
+
+void
+discord_submission_list(struct interaction *interaction)
+{
+	interaction_call(interaction, "submission.list",
+		json_pack("{s:s*, s:i}", "leaderboard", interaction_text(interaction, "leaderboard_name"), "limit", LIST_MAX),
+		on_list, NULL, NULL);
+}
+
+/* ---- get-submission ---- */
+
+static void
+on_submission(struct interaction *interaction, const json_t *submission, void *arg)
+{
+	AUTO_FREE char *verdict = plain_verdict(submission), *report = plain_report(submission);
+	AUTO_FREE char *shown = escape_markdown(verdict, VERDICT_MAX),
+				   *board = answer_bold(member_text(submission, "leaderboard_name"));
+	const char *code = member_string(submission, "code");
+	(void)arg;
+	json_t *message = message_printf("%s\n%s", board, shown);
+	message_file(message, "report.txt", report);
+	if (code)
+		message_file(message, member_text(submission, "file_name"), code);
+	interaction_answer(interaction, message);
+}
+
+void
+discord_submission_show(struct interaction *interaction)
+{
+	interaction_call(interaction, "submission.show",
+		json_pack("{s:I}", "id", interaction_number(interaction, "submission_id", 0)), on_submission, NULL, NULL);
+}
+
+/* ---- the button ---- */
+
+static void
+on_cancelled(struct interaction *interaction, const json_t *result, void *arg)
+{
+	(void)arg;
+	interaction_say(interaction, "Submission %lld is cancelled.", (long long)member_int(result, "id"));
+}
+
+void
+discord_submission_cancel(struct interaction *interaction, const char *arguments)
+{
+	long long id = 0;
+	(void)number_parse_integer(arguments, &id);
+	interaction_defer_update(interaction);
+	interaction_call(
+		interaction, "submission.cancel", json_pack("{s:I}", "id", (json_int_t)id), on_cancelled, NULL, NULL);
+}

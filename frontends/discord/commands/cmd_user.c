@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands for everybody: invites, accounts, help, ping. */
+#include <config.h>
+
+#include "discord/commands/handlers.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "discord/commands/table.h"
+#include "discord/interaction/answer.h"
+#include "discord/interaction/boards.h"
+#include "discord/render/message.h"
+#include "discord/text/timestamp.h"
+
+#define CODE_MAX 80 /* bytes of a code, which a button must carry */
+
+/* ---- join ---- */
+
+static void
+on_joined(struct interaction *interaction, const json_t *result, void *arg)
+{
+	AUTO_BUF struct buf out = {0};
+	size_t i;
+	const json_t *board;
+	(void)arg;
+	boards_forget(interaction->bot);
+	json_array_foreach(json_object_get(result, "leaderboards"), i, board) {
+		AUTO_FREE char *name = answer_bold(json_string_value(board));
+		buf_printf(&out, "%s%s", i ? ", " : "You can now see ", name);
+	}
+	interaction_say(interaction, "%s.", out.len ? out.data : "The invite opens no leaderboard any more");
+}
+
+void
+discord_user_join(struct interaction *interaction)
+{
+	interaction_call(interaction, "leaderboard.join",
+		json_pack("{s:s*}", "code", interaction_text(interaction, "code")), on_joined, NULL, NULL);
+}
+
+/* ---- link ---- */
+
+/* "**ada** (3 submissions; known as github ada)" */
+static char *
+describe_user(const json_t *user)
+{
+	AUTO_BUF struct buf out = {0};
+	AUTO_FREE char *name = answer_bold(member_text(user, "user_name"));
+	long long submissions = member_int(user, "submissions");
+	size_t i;
+	const json_t *identity;
+	buf_printf(&out, "%s (%lld submission%s", name, submissions, submissions == 1 ? "" : "s");
+	json_array_foreach(json_object_get(user, "identities"), i, identity) {
+		AUTO_FREE char *provider = answer_name(member_text(identity, "provider"));
+		AUTO_FREE char *known = answer_name(member_text(identity, "name"));
+		buf_printf(&out, "%s%s %s", i ? ", " : "; known as ", provider, known);
+	}
+	buf_adds(&out, ")");
+	return buf_take(&out);
+}
+
+static void
+on_code(struct interaction *interaction, const json_t *result, void *arg)
+{
+	char expires[TIMESTAMP_SIZE];
+	const char *code = member_text(result, "code");
+	(void)arg;
+	timestamp_of(member_text(result, "expires"), TIMESTAMP_RELATIVE, expires);
+	interaction_say(interaction,
+		"Your code is `%s`; it expires %s and works once.\nEnter it as your other user: on the command line with "
+		"`kettle "
+		"user link %s`, or wherever else you use this competition. Your user here is then merged into that one, with "
+		"its "
+		"submissions.\nDo not show the code to anyone else.",
+		code, expires, code);
+}
+
+static void
+on_link(struct interaction *interaction, const json_t *result, void *arg)
+{
+	const char *code = interaction_text(interaction, "code");
+	AUTO_FREE char *from = describe_user(json_object_get(result, "from"));
+	AUTO_FREE char *into = describe_user(json_object_get(result, "into"));
+	AUTO_FREE char *id = xasprintf("link:%s", code);
+	(void)arg;
+	json_t *message = message_printf("This merges the user %s into your user %s. It cannot be undone.", from, into);
+	message_button(message, MESSAGE_DANGER, "Merge", id);
+	interaction_answer(interaction, message);
+}
+
+void
+discord_user_link(struct interaction *interaction)
+{
+	const char *code = interaction_text(interaction, "code");
+	if (code && (strlen(code) > CODE_MAX || code[strcspn(code, "`:")]))
+		interaction_say(interaction, "This is not a code: a code has ten letters and digits.");
+	else
+		interaction_call(
+			interaction, "user.link", json_pack("{s:s*}", "code", code), code ? on_link : on_code, NULL, NULL);
+}
+
+static void
+on_merged(struct interaction *interaction, const json_t *result, void *arg)
+{
+	AUTO_FREE char *from = answer_bold(member_text(json_object_get(result, "from"), "user_name"));
+	AUTO_FREE char *into = answer_bold(member_text(json_object_get(result, "into"), "user_name"));
+	(void)arg;
+	boards_forget(interaction->bot);
+	interaction_answer(interaction, message_printf("%s is now part of your user %s.", from, into));
+}
+
+void
+discord_user_link_confirm(struct interaction *interaction, const char *arguments)
+{
+	interaction_defer_update(interaction);
+	interaction_call(
+		interaction, "user.link", json_pack("{s:s, s:b}", "code", arguments, "confirm", 1), on_merged, NULL, NULL);
+}
+
+/* ---- help ---- */
+
+/* The commands whose first word is the prefix; "": those of one word. */
+static void
+add_group(json_t *embeds, const char *title, const char *prefix)
+{
+	AUTO_BUF struct buf out = {0};
+	for (const struct command *command = discord_commands; command->path; command++) {
+		const char *space = strchr(command->path, ' ');
+		size_t len = space ? (size_t)(space - command->path) : 0;
+		if (len == strlen(prefix) && strncmp(command->path, prefix, len) == 0)
+			buf_printf(&out, "%s`/%s` %s", out.len ? "\n" : "", command->path, command->help);
+	}
+	(void)json_array_append_new(embeds, json_pack("{s:s, s:s}", "title", title, "description", out.data));
+}
+
+void
+discord_user_help(struct interaction *interaction)
+{
+	json_t *embeds = json_array();
+	add_group(embeds, "Leaderboards", "leaderboard");
+	if (member_is(interaction->actor, "role", "admin"))
+		add_group(embeds, "For admins", "admin");
+	add_group(embeds, "Other commands", "");
+	json_t *message =
+		message_new("Begin with `/leaderboard list`, get a file to start from with `/leaderboard template`, "
+					"and submit it with `/leaderboard submit test`.");
+	(void)json_object_set_new(message, "embeds", embeds);
+	interaction_answer(interaction, message);
+}
+
+/* ---- ping ---- */
+
+void
+discord_user_ping(struct interaction *interaction)
+{
+	uint64_t id = 0;
+	int64_t latency = rest_latency(interaction->bot->rest);
+	(void)snowflake_parse(interaction->id, &id);
+	int64_t way = time_now_ms() - snowflake_time(id);
+	AUTO_FREE char *known = xasprintf("Discord answers the bot within %lld ms", (long long)latency);
+	/* The clocks of Discord and of this machine may differ. */
+	interaction_say(interaction, "Pong: your command was here after %lld ms. %s.", (long long)(way > 0 ? way : 0),
+		latency >= 0 ? known : "The bot has asked Discord nothing yet");
+}
