@@ -218,6 +218,38 @@ fetch(struct creation *creation_take)
 		on_file(creation_take, &err, NULL, 0);
 }
 
+/* Whether somebody's role lets him create boards; what others attach is not fetched. */
+static bool
+may_create(const json_t *user)
+{
+	return member_is(user, "role", "admin") || member_is(user, "role", "creator");
+}
+
+static void
+refuse(struct interaction *interaction)
+{
+	const struct bot *bot = interaction->bot;
+	const char *admin = bot->roles[BOT_ADMIN], *creator = bot->roles[BOT_CREATOR];
+	if (*admin && *creator)
+		interaction_say(interaction, "Only <@&%s>, <@&%s> and administrators of this server may create leaderboards.",
+			creator, admin);
+	else
+		interaction_say(interaction, "Only creators and admins may create leaderboards.");
+}
+
+/* The role that the engine itself gave, where Discord's says nothing; user: NULL of one whom it does not know. */
+static void
+on_user(struct interaction *interaction, const json_t *user, void *arg)
+{
+	struct creation *creation = arg;
+	if (may_create(user)) {
+		fetch(creation);
+		return;
+	}
+	refuse(interaction);
+	creation_unref(creation);
+}
+
 static bool
 ends_in(const char *name, const char *ending)
 {
@@ -264,12 +296,16 @@ create_begin(struct interaction *interaction)
 	const json_t *reference = json_object_get(interaction->options, "reference_code"), *file = zip ? zip : reference;
 	const char *name = interaction_text(interaction, "leaderboard_name");
 	const char *deadline = interaction_text(interaction, "deadline");
-	if (check(interaction, zip, reference))
-		fetch(
-			creation_new(interaction, json_pack("{s:s, s:s, s:I, s:s, s:s, s:{s:s, s:s}}", "id", interaction->id,
-										  "user", interaction->user, "begun", (json_int_t)interaction->begun_ms, "name",
-										  name ? name : "", "deadline", deadline ? deadline : "none", "file",
-										  "filename", member_text(file, "filename"), "url", member_text(file, "url"))));
+	if (!check(interaction, zip, reference))
+		return;
+	struct creation *creation = creation_new(interaction,
+		json_pack("{s:s, s:s, s:I, s:s, s:s, s:{s:s, s:s}}", "id", interaction->id, "user", interaction->user, "begun",
+			(json_int_t)interaction->begun_ms, "name", name ? name : "", "deadline", deadline ? deadline : "none",
+			"file", "filename", member_text(file, "filename"), "url", member_text(file, "url")));
+	if (may_create(interaction->actor))
+		fetch(creation);
+	else
+		answer_try(interaction, "user.show", json_object(), on_user, creation);
 }
 
 /* ---- the menu ---- */

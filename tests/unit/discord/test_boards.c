@@ -167,6 +167,22 @@ test_refusals(void **state)
 		"t\\.zip\\: task\\.yml\\:1\\:3\\: \\`a\\*\\` is no key\\.");
 }
 
+/* Nothing is fetched for who may not create boards; the engine may say more of a user than Discord. */
+static void
+test_creators(void **state)
+{
+	struct bot_fixture *f = *state;
+	prepare(f, json_pack("[s]", "CPU"));
+	f->role = NULL;
+	static const char *const refused = "Only <@&51>, <@&50> and administrators of this server may create leaderboards.";
+	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), refused);
+	fixture_answer(f, "user.show", json_pack("{s:s}", "role", "user"));
+	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), refused);
+	assert_int_equal(server_seen(&f->server, "GET"), 0);
+	fixture_answer(f, "user.show", json_pack("{s:s}", "role", "creator"));
+	assert_created(f, fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), NULL);
+}
+
 /* ---- deleting ---- */
 
 static void
@@ -248,7 +264,15 @@ test_delete_menu(void **state)
 	fixture_has(fixture_pressed(f, "delete:x", NULL), "earlier version");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+static int
+creator_setup(void **state)
+{
+	(void)fixture_setup(state);
+	((struct bot_fixture *)*state)->role = "51";
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, creator_setup, fixture_teardown)
 
 int
 main(void)
@@ -259,6 +283,7 @@ main(void)
 		TEST(test_restart),
 		TEST(test_many),
 		TEST(test_refusals),
+		TEST(test_creators),
 		TEST(test_form),
 		TEST(test_bad_names),
 		TEST(test_delete_menu),
