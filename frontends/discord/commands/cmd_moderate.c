@@ -11,6 +11,7 @@
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/xalloc.h"
+#include "common/template.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
 #include "discord/render/message.h"
@@ -34,16 +35,44 @@ user_of(const struct interaction *interaction)
 	return json_pack("{s:s, s:s*}", "name", name, "reason", interaction_text(interaction, "reason"));
 }
 
+/* The engine's name of somebody who has not used it yet is a number. */
+static char *
+describe_user(const struct interaction *interaction, const json_t *result)
+{
+	char id[SNOWFLAKE_SIZE];
+	AUTO_FREE char *name = answer_bold(member_text(result, "user_name"));
+	(void)snowflake_copy(id, interaction_text(interaction, "user"));
+	return xasprintf("%s (<@%s>)", name, id);
+}
+
+static void
+on_banned(struct interaction *interaction, const json_t *result, void *arg)
+{
+	AUTO_FREE char *user = describe_user(interaction, result);
+	AUTO_FREE char *cancelled =
+		template_text("{cancelled?; cancelled {cancelled:count} submission{cancelled#|s}}", result, NULL);
+	(void)arg;
+	interaction_say(interaction, "Banned %s%s.", user, cancelled);
+}
+
 void
 discord_moderate_ban(struct interaction *interaction)
 {
-	answer_call(interaction, "user.ban", user_of(interaction), "ban.txt");
+	interaction_call(interaction, "user.ban", user_of(interaction), on_banned, NULL, NULL);
+}
+
+static void
+on_unbanned(struct interaction *interaction, const json_t *result, void *arg)
+{
+	AUTO_FREE char *user = describe_user(interaction, result);
+	(void)arg;
+	interaction_say(interaction, "%s is no longer banned.", user);
 }
 
 void
 discord_moderate_unban(struct interaction *interaction)
 {
-	answer_call(interaction, "user.unban", user_of(interaction), "unban.txt");
+	interaction_call(interaction, "user.unban", user_of(interaction), on_unbanned, NULL, NULL);
 }
 
 /* ---- submissions ---- */

@@ -27,6 +27,8 @@ on_call(void *arg, const json_t *actor, const char *command, const json_t *args,
 	const json_t *answer = json_object_get(f->answers, command);
 	(void)json_array_append_new(
 		f->calls, json_pack("{s:s, s:O, s:O}", "command", command, "args", args, "actor", actor));
+	if (f->engine)
+		return f->engine(actor, command, args, ret_result, err);
 	if (!answer)
 		return kettle_fail(err, KETTLE_ENOENT, "The test has no answer to %s.", command);
 	if (json_object_get(answer, "fails"))

@@ -25,6 +25,9 @@ struct bot_fixture {
 	char *base;
 	struct bot bot;
 	struct kettle_error err;
+	/* Asks an engine, as kettle_fake_call_fn; NULL: the answers are those of `answers`. */
+	int (*engine)(
+		const json_t *actor, const char *command, const json_t *args, json_t **ret_result, struct kettle_error *err);
 	json_t *answers;  /* command → what it answers, or {"fails": code, "message"} */
 	json_t *calls;    /* [{"command", "args", "actor"}] so far */
 	json_t *messages; /* that Discord got, see fixture_messages */
