@@ -15,7 +15,7 @@
 #include "discord/interaction/bot.h"
 #include "unit/discord/rest_server.h"
 
-#define FIXTURE_WAIT_MS 30000
+#define FIXTURE_WAIT_MS 15000
 #define FIXTURE_ADA "77"
 #define FIXTURE_BOB "78"
 
