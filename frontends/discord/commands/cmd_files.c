@@ -102,7 +102,7 @@ on_template(struct interaction *interaction, const json_t *result, void *arg)
 	size_t i;
 	const json_t *template;
 	(void)arg;
-	buf_printf(&line, "To start from on %s:", board);
+	buf_printf(&line, "Templates for %s:", board);
 	json_array_foreach(json_object_get(result, "templates"), i, template) {
 		AUTO_FREE char *language = answer_name(member_text(template, "language"));
 		if (i < REST_FILES_MAX)

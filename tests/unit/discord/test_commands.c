@@ -274,7 +274,7 @@ test_template(void **state)
 	const json_t *message =
 		fixture_run(f, "leaderboard template", json_pack("{s:s, s:s}", "leaderboard_name", "x", "lang", "Python"));
 	fixture_called(f, 0, "leaderboard.template", json_pack("{s:s, s:s}", "name", "x", "lang", "Python"));
-	fixture_says(message, "To start from on **x**: Python, Triton");
+	fixture_says(message, "Templates for **x**: Python, Triton");
 	fixture_has_file(f, message, "submission.py", text);
 	fixture_has_file(f, message, "triton.py", "t");
 }

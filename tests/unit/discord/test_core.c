@@ -73,7 +73,7 @@ test_boards(void **state)
 	fixture_says(message, "The task of **board**; what you submit is its file submission\\.cpp.");
 	fixture_has_file(f, message, "eval.cpp", "int main;\n");
 	message = fixture_run(f, "leaderboard template", on_board());
-	fixture_has(message, "To start from on **board**: ");
+	fixture_has(message, "Templates for **board**: ");
 	const json_t *answer = cores_must(0, "alice", "leaderboard.template", json_pack("{s:s}", "name", "board"));
 	const json_t *template = json_array_get(json_object_get(answer, "templates"), 0);
 	fixture_has_file(f, message, member_text(template, "file_name"), member_text(template, "text"));
