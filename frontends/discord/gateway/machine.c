@@ -24,6 +24,8 @@
 #define MINUTE_MS 60000
 #define SENDS_OWN 20 /* of a minute's texts: kept for those that the server does not ask for */
 #define SENDS_RETRY_MS 1000
+#define FAILURES_LIVE \
+	1 /* that count after a session that went on: a RESUME costs no IDENTIFY, of which there are few */
 #define CLOSE_RESUME 4000 /* any code but 1000 and 1001, which end the session */
 #define CLOSE_FOR_GOOD 1000
 #define INTERVAL_LEAST_MS 10
@@ -547,6 +549,8 @@ machine_closed(struct machine *m, uint64_t now, int code, const char *why)
 		drop_session(m);
 	if (m->live_since && now - m->live_since >= MACHINE_STABLE_MS)
 		m->failures = 0;
+	else if (m->live_since && m->session && m->failures > FAILURES_LIVE)
+		m->failures = FAILURES_LIVE;
 	uint64_t least = m->least_delay;
 	m->least_delay = 0;
 	try_again(m, now, least, clause);
