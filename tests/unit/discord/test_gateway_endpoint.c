@@ -8,6 +8,7 @@
 #include <kettle/testing.h>
 #include <netinet/in.h>
 #include <openssl/evp.h>
+#include <openssl/ssl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +26,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/gateway/signature.h"
+#include "unit/scratch.h"
 
 #define PATIENCE_MS 60000
 #define STEP_MS 5
@@ -39,7 +41,10 @@ struct fixture {
 	json_int_t last_id;
 	int stopped;
 	unsigned request_s;
+	const char *certificate;
 };
+
+static char *folder; /* of the certificates */
 
 static void
 on_interaction(void *arg, json_t *data_take)
@@ -128,7 +133,8 @@ teardown(void **state)
 static int
 start(struct fixture *f, const char *listen_at)
 {
-	const struct endpoint_rules rules = {.listen = listen_at, .public_key = f->public_key, .request_s = f->request_s};
+	const struct endpoint_rules rules = {
+		.listen = listen_at, .public_key = f->public_key, .request_s = f->request_s, .certificate = f->certificate};
 	int rc = endpoint_new(kettle_fake_host(f->fake), &rules, on_interaction, f, &f->endpoint, NULL);
 	for (unsigned ms = 0; rc == 0 && endpoint_port(f->endpoint) == 0 && ms < PATIENCE_MS; ms += STEP_MS)
 		(void)kettle_fake_run(f->fake, NULL, NULL, STEP_MS);
@@ -319,12 +325,18 @@ refuses_other_requests(void **state)
 		{"POST / HTTP/1.1\r\nHost: x\r\n" SIGNED "Content-Length: 1048577\r\n\r\n", 413},
 		{"POST / HTTP/1.1\r\nHost: x\r\n" SIGNED "Content-Length: 99999999999999999999\r\n\r\n", 400},
 		{"nonsense\r\n\r\n", 0},
+		{"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+		 "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+			0},
+		{"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+		 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+			0},
 	};
 	assert_int_equal(start(f, "127.0.0.1:0"), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int status = request(f, cases[i].head, "", 0);
 		/* 0: whatever the library says, as long as it is no success. */
-		if (cases[i].status ? status != cases[i].status : status >= 200 && status < 300)
+		if (cases[i].status ? status != cases[i].status : status > 0 && status < 300)
 			fail_msg("%s: %d", cases[i].head, status);
 	}
 	/* A head without an end. */
@@ -368,6 +380,53 @@ bounds_connections(void **state)
 	(void)close(fd);
 }
 
+/* Without a proxy, with a certificate of its own; HTTP/2 is not offered. */
+static void
+serves_tls(void **state)
+{
+	struct fixture *f = *state;
+	const unsigned char wanted[] = "\x02h2\x08http/1.1", *chosen = NULL;
+	unsigned chosen_size = 0;
+	char answer[200] = "";
+	AUTO_FREE char *pem = path_join(folder, "tls.pem");
+	f->certificate = pem;
+	assert_int_equal(start(f, "127.0.0.1:0"), 0);
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	SSL *tls = SSL_new(context);
+	int fd = open_connection(f);
+	const char *head = "POST / HTTP/1.1\r\nHost: x\r\n" SIGNED "Content-Length: 2\r\n\r\n{}";
+	assert_int_equal(SSL_set_alpn_protos(tls, wanted, sizeof(wanted) - 1), 0);
+	assert_int_equal(SSL_set_fd(tls, fd), 1);
+	assert_int_equal(SSL_connect(tls), 1);
+	SSL_get0_alpn_selected(tls, &chosen, &chosen_size);
+	assert_int_equal(chosen_size, 8);
+	assert_memory_equal(chosen, "http/1.1", 8);
+	assert_int_equal(SSL_write(tls, head, (int)strlen(head)), strlen(head));
+	assert_true(SSL_read(tls, answer, sizeof(answer) - 1) > 0);
+	assert_int_equal(strncmp(answer, "HTTP/1.1 401", 12), 0);
+	SSL_free(tls);
+	SSL_CTX_free(context);
+	(void)close(fd);
+}
+
+static int
+world_setup(void **state)
+{
+	const char *build = getenv("top_builddir");
+	(void)state;
+	folder = scratch_make();
+	AUTO_FREE char *command = xasprintf("%s/tests/peers/certificates %s", build ? build : ".", folder);
+	return system(command);
+}
+
+static int
+world_teardown(void **state)
+{
+	(void)state;
+	scratch_remove(folder);
+	return 0;
+}
+
 static void
 refuses_rules(void **state)
 {
@@ -404,7 +463,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(takes_interactions, setup, teardown),
 		cmocka_unit_test_setup_teardown(refuses_other_requests, setup, teardown),
 		cmocka_unit_test_setup_teardown(bounds_connections, setup, teardown),
+		cmocka_unit_test_setup_teardown(serves_tls, setup, teardown),
 		cmocka_unit_test_setup_teardown(refuses_rules, setup, teardown),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, world_setup, world_teardown);
 }
