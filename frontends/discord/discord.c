@@ -22,6 +22,7 @@
 #include "base/xalloc.h"
 #include "discord/commands/dispatch.h"
 #include "discord/commands/registration.h"
+#include "discord/commands/table.h"
 #include "discord/flows/announce.h"
 #include "discord/flows/create.h"
 #include "discord/flows/live.h"
@@ -391,6 +392,7 @@ start(void *self, struct kettle_error *err)
 	run->discord = discord;
 	run->events = json_array();
 	run->bot = (struct bot){.host = discord->host,
+		.commands = discord_commands,
 		.settings = discord->settings,
 		.started_ms = time_now_ms(),
 		.boards = json_object(),

@@ -126,10 +126,10 @@ discord_user_link_confirm(struct interaction *interaction, const char *arguments
 
 /* The commands whose first word is the prefix; "": those of one word. */
 static void
-add_group(json_t *embeds, const char *title, const char *prefix)
+add_group(json_t *embeds, const struct bot_command *commands, const char *title, const char *prefix)
 {
 	AUTO_BUF struct buf out = {0};
-	for (const struct command *command = discord_commands; command->path; command++) {
+	for (const struct bot_command *command = commands; command->path; command++) {
 		const char *space = strchr(command->path, ' ');
 		size_t len = space ? (size_t)(space - command->path) : 0;
 		if (len == strlen(prefix) && strncmp(command->path, prefix, len) == 0)
@@ -142,10 +142,11 @@ void
 discord_user_help(struct interaction *interaction)
 {
 	json_t *embeds = json_array();
-	add_group(embeds, "Leaderboards", "leaderboard");
+	const struct bot_command *commands = interaction->bot->commands;
+	add_group(embeds, commands, "Leaderboards", "leaderboard");
 	if (member_is(interaction->actor, "role", "admin"))
-		add_group(embeds, "For admins", "admin");
-	add_group(embeds, "Other commands", "");
+		add_group(embeds, commands, "For admins", "admin");
+	add_group(embeds, commands, "Other commands", "");
 	json_t *message =
 		message_new("Begin with `/leaderboard list`, get a file to start from with `/leaderboard template`, "
 					"and submit it with `/leaderboard submit test`.");

@@ -111,7 +111,7 @@ complete_language(struct interaction *interaction)
 }
 
 void
-complete(struct interaction *interaction, const struct command *command)
+complete(struct interaction *interaction, const struct bot_command *command)
 {
 	const struct option *option = command ? command->options : NULL;
 	while (option && option->name && (!interaction->focused || strcmp(option->name, interaction->focused) != 0))

@@ -6,6 +6,6 @@
 #include "discord/commands/table.h"
 
 /* Answers a completion of an option of the command; NULL: the command is not known. Loop thread. */
-void complete(struct interaction *interaction, const struct command *command);
+void complete(struct interaction *interaction, const struct bot_command *command);
 
 #endif

@@ -10,10 +10,10 @@
 #include "discord/commands/complete.h"
 #include "discord/commands/table.h"
 
-static const struct command *
+static const struct bot_command *
 find_command(const char *path)
 {
-	for (const struct command *command = discord_commands; command->path; command++)
+	for (const struct bot_command *command = discord_commands; command->path; command++)
 		if (strcmp(command->path, path) == 0)
 			return command;
 	return NULL;
@@ -21,7 +21,7 @@ find_command(const char *path)
 
 /* The core lets a board's creator, too, use some of what is below /admin; here it is for admins alone. */
 static bool
-may_run(struct interaction *interaction, const struct command *command)
+may_run(struct interaction *interaction, const struct bot_command *command)
 {
 	const char *role = interaction->bot->roles[BOT_ADMIN];
 	if (strncmp(command->path, "admin ", strlen("admin ")) != 0 || member_is(interaction->actor, "role", "admin"))
@@ -36,7 +36,7 @@ may_run(struct interaction *interaction, const struct command *command)
 static void
 run_command(struct interaction *interaction)
 {
-	const struct command *command = find_command(interaction->command);
+	const struct bot_command *command = find_command(interaction->command);
 	if (!command) {
 		interaction_say(interaction, "This command has changed; try it again in a minute, or see `/leaderboard help`.");
 		return;

@@ -76,7 +76,7 @@ options_of(json_t *object)
 
 /* Adds a row: "a b c" is the command a, in it the group b, in it the subcommand c. */
 static void
-add_command(json_t *commands, const struct command *command)
+add_command(json_t *commands, const struct bot_command *command)
 {
 	json_t *list = commands, *object = NULL;
 	size_t begin = 0;
@@ -100,10 +100,10 @@ add_command(json_t *commands, const struct command *command)
 }
 
 json_t *
-registration_commands(void)
+registration_commands(const struct bot_command *rows)
 {
 	json_t *commands = json_array();
-	for (const struct command *command = discord_commands; command->path; command++)
+	for (const struct bot_command *command = rows; command->path; command++)
 		add_command(commands, command);
 	return commands;
 }
@@ -197,7 +197,7 @@ static void
 on_known(void *arg, const struct rest_answer *answer)
 {
 	struct update *update = arg;
-	AUTO_JSON json_t *commands = registration_commands();
+	AUTO_JSON json_t *commands = registration_commands(update->bot->commands);
 	if (answer->err->code || same_commands(commands, answer->body)) {
 		finish(update, answer, "The commands are registered already.");
 		return;

@@ -8,10 +8,10 @@
 
 #include "discord/interaction/bot.h"
 
-/* The commands of table.c as Discord takes them. New reference. */
-json_t *registration_commands(void);
+/* The rows of a table (commands/table.h) as Discord takes them. New reference. */
+json_t *registration_commands(const struct bot_command *rows);
 /*
- * Registers them in the guild, if those that are there differ. done(arg, text) says what happened in a sentence (borrowed),
+ * Registers the bot's commands in the guild, if those that are there differ. done(arg, text) says what happened in a sentence (borrowed),
  * exactly once. Loop thread; the application's id must be known.
  */
 void registration_update(struct bot *bot, void (*done)(void *arg, const char *text), void *arg);

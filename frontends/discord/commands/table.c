@@ -40,7 +40,7 @@ static const char *const categories[] = {"test", "leaderboard", NULL};
 			.run = submit_begin \
 	}
 
-const struct command discord_commands[] = {
+const struct bot_command discord_commands[] = {
 	{"leaderboard create", "Create a leaderboard from a task",
 		OPTIONS({TEXT("leaderboard_name", "Letters, digits, . _ and -"), .required = true},
 			{TEXT("deadline", DEADLINE), .required = true}, {ATTACHED("task_zip", "A zip of the task's folder")},

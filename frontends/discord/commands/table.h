@@ -30,7 +30,7 @@ struct option {
 	const char *const *choices; /* NULL-terminated, or NULL */
 };
 
-struct command {
+struct bot_command {
 	const char *path;             /* "leaderboard submit test" */
 	const char *help;             /* 1 to 100 characters */
 	const struct option *options; /* ends with a NULL name; or NULL */
@@ -45,7 +45,7 @@ struct verb {
 	void (*run)(struct interaction *interaction, const char *arguments); /* what follows the colon, or "" */
 };
 
-extern const struct command discord_commands[]; /* ends with a NULL path */
-extern const struct verb discord_verbs[];       /* ends with a NULL name */
+extern const struct bot_command discord_commands[]; /* ends with a NULL path */
+extern const struct verb discord_verbs[];           /* ends with a NULL name */
 
 #endif

@@ -15,7 +15,7 @@
 #include "discord/text/escape.h"
 
 #define THREAD_NAME_MAX 100     /* UTF-16 units */
-#define THREAD_AGAIN_MS 5000   /* until Discord is asked again for what it could not do */
+#define THREAD_AGAIN_MS 5000    /* until Discord is asked again for what it could not do */
 #define THREAD_ARCHIVE_MIN 1440 /* minutes without a message, after which Discord archives it */
 
 enum { PUBLIC_THREAD = 11, PRIVATE_THREAD = 12 };

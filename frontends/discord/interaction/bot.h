@@ -11,6 +11,7 @@
 #include "discord/text/snowflake.h"
 
 struct rest;
+struct bot_command;
 struct submit;
 struct lives;
 struct later;
@@ -37,6 +38,7 @@ struct bot {
 	const struct kettle_host *host;
 	struct rest *rest;
 	struct bot_settings settings;
+	const struct bot_command *commands;    /* of commands/table.c */
 	char application[SNOWFLAKE_SIZE];      /* "": not known yet */
 	char user[SNOWFLAKE_SIZE];             /* the bot's own account */
 	char roles[BOT_ROLES][SNOWFLAKE_SIZE]; /* "": the guild has none */

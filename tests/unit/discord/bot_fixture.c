@@ -12,6 +12,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "commands/handlers.h"
+#include "discord/commands/table.h"
 #include "discord/commands/dispatch.h"
 #include "discord/flows/create.h"
 #include "discord/rest/rest.h"
@@ -48,6 +49,7 @@ begin_bot(struct bot_fixture *f)
 		.cdn = cdn,
 		.backoff_ms = 1};
 	f->bot = (struct bot){.host = kettle_fake_host(f->fake),
+		.commands = discord_commands,
 		.settings = {.guild = GUILD,
 			.roles = {[BOT_ADMIN] = "Leaderboard Admin", [BOT_CREATOR] = "Leaderboard Creator"},
 			.max_script = 1u << 20,

@@ -26,7 +26,7 @@ test_refused(void **state)
 	struct bot_fixture *f = *state;
 	static const char *const roles[] = {NULL, "51", "52"};
 	for (size_t i = 0; i < ARRAY_SIZE(roles); i++)
-		for (const struct command *command = discord_commands; command->path; command++) {
+		for (const struct bot_command *command = discord_commands; command->path; command++) {
 			if (strncmp(command->path, "admin ", 6) != 0 || (i > 0 && strcmp(command->path, "admin rate-limit") != 0))
 				continue;
 			f->role = roles[i];

@@ -65,7 +65,7 @@ static void
 test_table(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *registered = registration_commands();
+	AUTO_JSON json_t *registered = registration_commands(discord_commands);
 	size_t i;
 	const json_t *command;
 	json_array_foreach(registered, i, command) {
@@ -73,7 +73,7 @@ test_table(void **state)
 		assert_in_range(strlen(member_text(command, "description")), 1, DISCORD_TEXT);
 		assert_in_range(assert_options(json_object_get(command, "options")), 0, DISCORD_COMMAND_BYTES);
 	}
-	for (const struct command *row = discord_commands; row->path; row++)
+	for (const struct bot_command *row = discord_commands; row->path; row++)
 		assert_non_null(row->run);
 	for (const struct verb *verb = discord_verbs; verb->name; verb++)
 		assert_non_null(verb->run);
