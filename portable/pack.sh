@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What `make portable` does: pack.sh STAGE NAME ARCHIVE makes the folder NAME of what was installed in STAGE, of which bin/ is
-# linked to find libraries in lib/kettle/shared, and packs it; NAME-http.tar.xz, to be unpacked over it, has libcurl. In the
-# environment: srcdir, and files, which are copied from there.
+# linked to find libraries in lib/kettle/shared, and packs it; NAME-http.tar.xz, to be unpacked over it, has libcurl
+# and the plugins that need it. In the environment: srcdir, and files, which are copied from there.
 set -eu
 stage=$1 name=$2 archive=$3
 most=5000000 # bytes that it may have
@@ -16,6 +16,12 @@ rm -rf "$name/lib/systemd" "$name/share/kettle/apparmor.d"
 rm -f "$name"/lib/*.la "$name"/lib/libkettle-testing.* "$name/lib/pkgconfig/kettle-testing.pc" "$name/include/kettle/testing.h"
 mv "$name/bin" "$name/libexec"
 mkdir "$name/bin" "$name/lib/kettle/shared"
+# What talks to a service goes into the second archive, with its libraries.
+rm -rf "$name-http"
+mkdir -p "$name-http/$name/lib/kettle/plugins"
+for plugin in discord; do
+	[ ! -f "$name/lib/kettle/plugins/$plugin.so" ] || mv "$name/lib/kettle/plugins/$plugin.so" "$name-http/$name/lib/kettle/plugins/"
+done
 objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
 
 # libraries FOLDER OBJECT...: copies the libraries of the objects to FOLDER, but for the C library's and those that are in
@@ -94,13 +100,16 @@ packed . "$archive"
 # libcurl and its libraries take more than all the rest, and only plugins that talk to a service need them.
 curl=$(${CC:-cc} -print-file-name=libcurl.so.4)
 if [ -f "$curl" ]; then
-	rm -rf "$name-http"
 	mkdir -p "$name-http/$name/lib/kettle/shared"
 	cp -L "$curl" "$name-http/$name/lib/kettle/shared/"
-	libraries "$name-http/$name" "$curl"
+	services=$(find "$name-http/$name/lib/kettle/plugins" -name '*.so')
+	# shellcheck disable=SC2086
+	libraries "$name-http/$name" "$curl" $services
 	chmod 644 "$name-http/$name"/lib/kettle/shared/*
-	strip --strip-unneeded "$name-http/$name"/lib/kettle/shared/*
-	glibc_of "$name-http/$name"/lib/kettle/shared/*
+	# shellcheck disable=SC2086
+	strip --strip-unneeded "$name-http/$name"/lib/kettle/shared/* $services
+	# shellcheck disable=SC2086
+	glibc_of "$name-http/$name"/lib/kettle/shared/* $services
 	packed "$name-http" "${archive%.tar.xz}-http.tar.xz"
-	rm -rf "$name-http"
 fi
+rm -rf "$name-http"

@@ -22,6 +22,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/certificates.h"
 #include "base/cleanup.h"
 #include "base/times.h"
 #include "base/xalloc.h"
@@ -109,15 +110,11 @@ on_timeout(CURLM *multi, long ms, void *arg)
 static const char *
 find_certificates(const struct transfer_context *context)
 {
-	static const char *const systems[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-		"/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
 	const char *own = context->curl->version_info(CURLVERSION_NOW)->cainfo;
 	if (context->settings->ca_file)
 		return context->settings->ca_file;
-	for (size_t i = 0; own && access(own, R_OK) != 0 && i < ARRAY_SIZE(systems); i++)
-		if (access(systems[i], R_OK) == 0)
-			return systems[i];
-	return own;
+	const char *systems = own && access(own, R_OK) != 0 ? certificates_of_system() : NULL;
+	return systems ? systems : own;
 }
 
 static void

@@ -79,7 +79,8 @@ outgoing() {
 	! kettle competition fetch https://127.0.0.1:1/x.zip >said.http 2>&1 && cat said.http && grep -q "$1" said.http
 }
 with_libcurl() {
-	chmod -R u+w "$folder" && unpack "$files/http.tar.xz" && outgoing "cannot be reached: Connection refused"
+	chmod -R u+w "$folder" && unpack "$files/http.tar.xz" && outgoing "cannot be reached: Connection refused" &&
+		kettle plugin test "$folder/lib/kettle/plugins/discord.so"
 }
 # level LEVEL: what the machine offers.
 level() { kettle-exec --doctor; kettle-exec --doctor --json | grep -q "^  \"level\": \"$1\""; }

@@ -364,7 +364,7 @@ static void
 make_thread(struct asked *asked)
 {
 	const struct live *live = asked->live;
-	AUTO_FREE char *name = xasprintf("#%lld %s on %s (%lld)", (long long)member_int(live->record, "id"),
+	AUTO_FREE char *name = xasprintf("Submission %lld: %s on %s (%lld)", (long long)member_int(live->record, "id"),
 		member_text(live->record, "board"), member_text(asked->job, "device"),
 		(long long)member_int(asked->job, "job"));
 	thread_find_or_make(

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/certificates.h"
 #include "base/cleanup.h"
 #include "base/times.h"
 #include "base/xalloc.h"
@@ -236,22 +236,11 @@ static const struct connection_events connection_events = {
 	.opened = on_opened, .text = on_text, .refused = on_refused, .closed = on_closed};
 
 /* The file of the configuration, or that of this system. */
-static const char *
-find_certificates(const struct gateway *g)
-{
-	static const char *const systems[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-		"/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
-	for (size_t i = 0; !g->ca_file && i < ARRAY_SIZE(systems); i++)
-		if (access(systems[i], R_OK) == 0)
-			return systems[i];
-	return g->ca_file;
-}
-
 static int
 prepare(void *arg, struct lws_context_creation_info *info, struct kettle_error *err)
 {
 	struct gateway *g = arg;
-	const char *file = find_certificates(g);
+	const char *file = g->ca_file ? g->ca_file : certificates_of_system();
 	SSL_CTX *tls = info->provided_client_ssl_ctx;
 	int good = file ? SSL_CTX_load_verify_locations(tls, file, NULL) : SSL_CTX_set_default_verify_paths(tls);
 	if (good != 1)
