@@ -24,8 +24,10 @@
 #include "discord/text/escape.h"
 
 #define TICK_MS 1000
-#define PLACE_TICKS 3         /* so many ticks between two questions for the places of those that wait */
-#define NAME_SHOWN_MAX 100    /* UTF-16 units */
+#define PLACE_TICKS 3      /* so many ticks between two questions for the places of those that wait */
+#define NAME_SHOWN_MAX 100 /* UTF-16 units */
+#define REMARKS_MAX 3
+#define REMARK_SHOWN_MAX 200  /* UTF-16 units */
 #define STATES_SHOWN_MAX 1200 /* UTF-16 units */
 #define KEY_PREFIX "sub/"
 
@@ -125,6 +127,19 @@ add_jobs(const struct live *live, struct buf *text)
 	}
 }
 
+/* What the engine remarked on the file when it took it. */
+static void
+add_remarks(const struct live *live, struct buf *text)
+{
+	size_t i;
+	const json_t *remark;
+	json_array_foreach(json_object_get(live->record, "remarks"), i, remark) {
+		AUTO_FREE char *shown = escape_markdown(json_string_value(remark), REMARK_SHOWN_MAX);
+		if (i < REMARKS_MAX)
+			buf_printf(text, "\n⚠️ %s", shown);
+	}
+}
+
 static json_t *
 live_message(const struct live *live)
 {
@@ -133,6 +148,7 @@ live_message(const struct live *live)
 	AUTO_FREE char *file = escape_markdown(member_text(live->record, "file_name"), NAME_SHOWN_MAX);
 	buf_printf(&text, "**Submission %lld** to **%s** · %s%s · %s", (long long)live_id(live), board,
 		member_text(live->record, "mode"), member_true(live->record, "practice") ? " (practice)" : "", file);
+	add_remarks(live, &text);
 	add_jobs(live, &text);
 	json_t *message = message_new(text.data);
 	if (is_open(live)) {
@@ -405,6 +421,9 @@ lives_open(
 			"id", json_object_get(submission, "id"), "board", json_object_get(submission, "leaderboard"), "mode",
 			json_object_get(submission, "mode"), "file_name", file_name, "practice",
 			member_true(submission, "practice"), "jobs", json_deep_copy(json_object_get(submission, "jobs")));
+		json_t *remarks = json_object_get(submission, "remarks");
+		if (remarks)
+			json_object_set(record, "remarks", remarks);
 		live = add_live(lives, interaction, record);
 		edit(live);
 	}

@@ -314,8 +314,10 @@ begun(void *arg, struct lws_context *context, const struct kettle_error *err)
 {
 	struct endpoint *e = arg;
 	struct lws_vhost *vhost = context ? lws_get_vhost_by_name(context, "default") : NULL;
+	int port = vhost ? lws_get_vhost_listen_port(vhost) : 0;
+	__atomic_store_n(&e->port, port, __ATOMIC_RELEASE);
 	if (vhost)
-		__atomic_store_n(&e->port, lws_get_vhost_listen_port(vhost), __ATOMIC_RELEASE);
+		e->host->log(e->host, KETTLE_LOG_INFO, "Interactions are taken on %s, port %d.", e->address, port);
 	else
 		e->host->log(e->host, KETTLE_LOG_ERROR, "%s", err->message);
 }

@@ -448,7 +448,8 @@ refuses_rules(void **state)
 		rule.public_key = f->public_key;
 		assert_int_equal(endpoint_new(kettle_fake_host(f->fake), &rule, on_interaction, f, &f->endpoint, NULL), 0);
 		stop_endpoint(f);
-		const char *line = member_text(json_array_get(kettle_fake_log(f->fake), i), "message");
+		const char *line =
+			member_text(json_array_get(kettle_fake_log(f->fake), i + 1), "message"); /* after that it listens */
 		if (!strstr(line, reasons[i]))
 			fail_msg("%s", line);
 	}
