@@ -31,9 +31,9 @@ def needed():
 
 
 class Bot:
-    """The fake, a guild on it, and a scratch Kettle whose server has the bot. options: of the plugin."""
+    """The fake, a guild on it, and a scratch Kettle whose server has the bot. frontends: YAML of those beside it; options: of the plugin."""
 
-    def __init__(self, scratch, settings=None, **options):
+    def __init__(self, scratch, settings=None, frontends="  cli: {}\n", **options):
         self.scratch = scratch
         self.fake = client.Fake(needed(), **{"heartbeat_interval_ms": 500, "heartbeat_grace_ms": 20000, "identify_window_s": 0.2,
                                              **(settings or {})})
@@ -45,7 +45,7 @@ class Bot:
                    "forum": channels["boards"], "operators_channel": channels["operators"], "participants_role": "Participants",
                    "attachment_hosts": ["127.0.0.1"], **options}
         lines = "".join(f"    {key}: {kt.json.dumps(value)}\n" for key, value in section.items() if value is not None)
-        scratch.config.write_text(scratch.config.read_text() + f"frontends:\n  cli: {{}}\n  discord:\n{lines}")
+        scratch.config.write_text(scratch.config.read_text() + f"frontends:\n{frontends}  discord:\n{lines}")
         self.server = None
 
     def start(self, env=None):
