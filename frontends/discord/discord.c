@@ -32,6 +32,7 @@
 #include "discord/interaction/bot.h"
 #include "discord/interaction/boards.h"
 #include "discord/interaction/later.h"
+#include "discord/interaction/places.h"
 #include "discord/interaction/send.h"
 #include "discord/rest/rest.h"
 
@@ -277,9 +278,9 @@ open_endpoint(struct run *run, struct kettle_error *err)
 /* ---- the beginning ---- */
 
 static void
-on_registered(void *arg, const char *text)
+on_registered(void *arg, bool failed, const char *text)
 {
-	log_line(arg, KETTLE_LOG_INFO, text);
+	log_line(arg, failed ? KETTLE_LOG_WARNING : KETTLE_LOG_INFO, text);
 }
 
 /* What was left is followed again: from now on events and interactions are dealt with. */
@@ -309,27 +310,43 @@ on_lives(void *arg)
 		run->bot.submit = submit_new(&run->bot, on_ready, run);
 }
 
-/* The answer is there: true; else the questions begin anew, later. */
+/* The answer is there: true; else the questions begin anew, later. A refused token stays so, and has its own line. */
 static bool
 known(struct run *run, const struct rest_answer *answer)
 {
 	if (answer->err->code == 0)
 		return true;
-	if (run->bot.stopping)
+	if (run->bot.stopping || answer->status == 401 || (answer->err->code == KETTLE_EACCES && answer->status == 0))
 		return false;
-	run->bot.host->log(run->bot.host, KETTLE_LOG_WARNING, "The bot cannot begin yet: %s", answer->err->message);
-	if (answer->err->code != KETTLE_EACCES) /* a refused token stays so */
-		later_call(&run->bot, AGAIN_MS, ask_who, run);
+	run->bot.host->log(
+		run->bot.host, KETTLE_LOG_WARNING, "The bot cannot begin yet, and tries again: %s", answer->err->message);
+	later_call(&run->bot, AGAIN_MS, ask_who, run);
 	return false;
+}
+
+/* Discord knows the bot, but not as a member of this server. */
+static bool
+is_member(struct run *run, const struct rest_answer *answer)
+{
+	if (answer->status != 403 && answer->status != 404)
+		return known(run, answer);
+	struct kettle_error err = {0};
+	(void)kettle_fail(&err, answer->err->code,
+		"The bot is not on the server %s that the option `guild` names: invite it, as docs/discord.md says, or correct "
+		"the option.",
+		run->bot.settings.guild);
+	const struct rest_answer why = {.err = &err, .status = answer->status};
+	return known(run, &why);
 }
 
 static void
 on_roles(void *arg, const struct rest_answer *answer)
 {
 	struct run *run = arg;
-	if (!known(run, answer))
+	if (!is_member(run, answer))
 		return;
 	bot_take_roles(&run->bot, answer->body);
+	places_check(&run->bot);
 	registration_update(&run->bot, on_registered, run);
 	run->bot.announce = announce_new(&run->bot);
 	run->bot.creations = creations_new(&run->bot);

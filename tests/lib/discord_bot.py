@@ -15,6 +15,7 @@ CHANNELS = [{"name": "lobby"}, {"name": "submissions"}, {"name": "announcements"
 MEMBERS = [{"name": "ada", "roles": ["Leaderboard Admin"]}, {"name": "carl", "roles": ["Leaderboard Creator"]},
            {"name": "alice"}, {"name": "bob"}, {"name": "eve", "dms": False}]
 ROLES = [{"name": "Leaderboard Admin"}, {"name": "Leaderboard Creator"}, {"name": "Participants"}]
+MEMBER = ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY", "USE_APPLICATION_COMMANDS", "SEND_MESSAGES_IN_THREADS", "ATTACH_FILES"]
 # The least that works; docs/discord.md has the same list.
 PERMISSIONS = ["VIEW_CHANNEL", "SEND_MESSAGES", "SEND_MESSAGES_IN_THREADS", "CREATE_PUBLIC_THREADS", "CREATE_PRIVATE_THREADS",
                "MANAGE_THREADS", "ATTACH_FILES", "READ_MESSAGE_HISTORY", "MANAGE_ROLES"]
@@ -31,14 +32,19 @@ def needed():
 
 
 class Bot:
-    """The fake, a guild on it, and a scratch Kettle whose server has the bot. frontends: YAML of those beside it; options: of the plugin."""
+    """The fake, a guild on it, and a scratch Kettle whose server has the bot. frontends: YAML of those beside it; strict: nobody may anything
+    but by a role, so that the bot has PERMISSIONS alone; options: of the plugin."""
 
-    def __init__(self, scratch, settings=None, frontends="  cli: {}\n", **options):
+    def __init__(self, scratch, settings=None, frontends="  cli: {}\n", strict=False, **options):
         self.scratch = scratch
         self.fake = client.Fake(needed(), **{"heartbeat_interval_ms": 500, "heartbeat_grace_ms": 20000, "identify_window_s": 0.2,
                                              **(settings or {})})
-        self.ids = self.fake.post("guild", name="Kernels", owner="olga", members=[*MEMBERS, {"name": "olga"}], roles=ROLES,
-                                  channels=CHANNELS, bot_permissions=PERMISSIONS)
+        guild = {"members": [*MEMBERS, {"name": "olga"}], "roles": ROLES}
+        if strict:
+            guild["roles"] = [*ROLES, {"name": "Member", "permissions": MEMBER}]
+            guild["members"] = [{**one, "roles": [*one.get("roles", []), "Member"]} for one in guild["members"]]
+            guild["everyone"] = []
+        self.ids = self.fake.post("guild", name="Kernels", owner="olga", channels=CHANNELS, bot_permissions=PERMISSIONS, **guild)
         channels = self.ids["channels"]
         section = {"token_env": "DISCORD_TOKEN", "api_url": self.fake.api, "guild": self.ids["guild"],
                    "submissions_channel": channels["submissions"], "announcements_channel": channels["announcements"],

@@ -189,9 +189,10 @@ on_roles(void *arg, const struct rest_answer *answer)
 }
 
 static void
-on_registered(void *arg, const char *text)
+on_registered(void *arg, bool failed, const char *text)
 {
 	struct resync *resync = arg;
+	(void)failed;
 	struct bot *bot = resync->interaction->bot;
 	AUTO_FREE char *path = xasprintf("/guilds/%s/roles", bot->settings.guild);
 	say_line(resync, "", text, "");

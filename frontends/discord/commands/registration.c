@@ -168,7 +168,7 @@ same_commands(const json_t *ours, const json_t *theirs)
 
 struct update {
 	struct bot *bot;
-	void (*done)(void *arg, const char *text);
+	void (*done)(void *arg, bool failed, const char *text);
 	void *arg;
 };
 
@@ -183,7 +183,7 @@ finish(struct update *update, const struct rest_answer *answer, const char *text
 {
 	AUTO_FREE char *failed =
 		answer->err->code ? xasprintf("The commands cannot be registered: %s", answer->err->message) : NULL;
-	update->done(update->arg, failed ? failed : text);
+	update->done(update->arg, failed, failed ? failed : text);
 	free(update);
 }
 
@@ -207,7 +207,7 @@ on_known(void *arg, const struct rest_answer *answer)
 }
 
 void
-registration_update(struct bot *bot, void (*done)(void *arg, const char *text), void *arg)
+registration_update(struct bot *bot, void (*done)(void *arg, bool failed, const char *text), void *arg)
 {
 	struct update *update = xcalloc(1, sizeof(*update));
 	AUTO_FREE char *path = commands_path(bot);

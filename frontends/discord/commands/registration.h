@@ -11,9 +11,9 @@
 /* The rows of a table (commands/table.h) as Discord takes them. New reference. */
 json_t *registration_commands(const struct bot_command *rows);
 /*
- * Registers the bot's commands in the guild, if those that are there differ. done(arg, text) says what happened in a sentence (borrowed),
- * exactly once. Loop thread; the application's id must be known.
+ * Registers the bot's commands in the guild, if those that are there differ. done(arg, failed, text) says what happened in a
+ * sentence (borrowed), exactly once. Loop thread; the application's id must be known.
  */
-void registration_update(struct bot *bot, void (*done)(void *arg, const char *text), void *arg);
+void registration_update(struct bot *bot, void (*done)(void *arg, bool failed, const char *text), void *arg);
 
 #endif

@@ -19,7 +19,9 @@
 #define CALLBACK_LIFE_MS 3000  /* of an interaction without its first answer */
 #define LIMITED_DEFAULT_S 1    /* where a 429 names no time */
 #define ALREADY_ANSWERED 40060 /* Discord: the interaction has been acknowledged */
-#define DETAILS_MAX 300        /* bytes of what Discord says about wrong members */
+#define MISSING_ACCESS 50001   /* Discord: the bot does not see it, or is no member of the server */
+#define MISSING_PERMISSIONS 50013
+#define DETAILS_MAX 300 /* bytes of what Discord says about wrong members */
 
 /* The code of a status that is no success. */
 static int
@@ -58,6 +60,17 @@ answer_error(struct call *call, const struct kettle_error *err)
 		got(arg, err, NULL, 0);
 }
 
+/* What an operator can do about a refusal. */
+static const char *
+advice_of(json_int_t code)
+{
+	if (code == MISSING_ACCESS)
+		return " Invite the bot to the server, and let its role view the channel.";
+	return code == MISSING_PERMISSIONS
+			   ? " Give the bot's role the permissions of docs/discord.md, in this channel, too."
+			   : "";
+}
+
 /* The end of a request that Discord answered. */
 static void
 finish(struct call *call, int status, const json_t *body)
@@ -68,8 +81,10 @@ finish(struct call *call, int status, const json_t *body)
 	if (status < 200 || status > 299) {
 		AUTO_FREE char *wrong = details ? json_dumps(details, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 		const char *said = member_text(body, "message");
-		(void)kettle_fail(&err, code_of(status), "Discord answered %s with %d%s%.200s%s%.*s", call->route.name, status,
-			*said ? ": " : "", said, wrong ? ": " : "", DETAILS_MAX, wrong ? wrong : "");
+		size_t len = strlen(said);
+		(void)kettle_fail(&err, code_of(status), "Discord answered %s with %d%s%.200s%s%.*s%s%s", call->route.name,
+			status, *said ? ": " : "", said, wrong ? ": " : "", DETAILS_MAX, wrong ? wrong : "",
+			!wrong && len > 0 && said[len - 1] == '.' ? "" : ".", advice_of(code));
 	}
 	struct rest_answer answer = {.err = &err, .status = status, .body = body, .code = code};
 	rest_fn done = call->done;

@@ -31,6 +31,7 @@ blockquote{border-left:4px solid #4e5058;margin:0;padding-left:10px}
 .se ul{margin:4px 0 0;padding-left:18px;color:#b5bac1}
 .fi{background:#2b2d31;border:1px solid #1e1f22;border-radius:6px;padding:8px 12px;margin:6px 0;max-width:420px}
 .fo{background:#2b2d31;border-radius:6px;padding:10px 14px;margin:6px 0 6px 52px;max-width:440px}.side{margin-left:52px}
+hr{border:0;border-top:1px solid #4e5058;margin:4px 0}
 .no{color:#f23f43;margin:4px 0 4px 52px}
 """
 TOKENS = re.compile(r"(?P<tick>`+)(?P<code>.+?)(?P=tick)(?!`)|\\(?P<esc>[^A-Za-z0-9\s])"
@@ -201,11 +202,18 @@ def system_html(world, message):
     return note(f"→ {html.escape(text)}", message.created)
 
 
+def earlier_html(markdown, message):
+    """What an edited message said before, to be opened."""
+    texts = [one["content"] for one in message.history[:-1] if one["content"]]
+    shown = "".join(f'<div class="c">{markdown.text(text)}</div><hr>' for text in texts)
+    return f'<details class="x"><summary>before it was edited</summary>{shown}</details>' if shown else ""
+
+
 def message_html(world, channel, message):
     if message.kind in (state.RECIPIENT_ADDED, state.THREAD_CREATED):
         return system_html(world, message)
     markdown = Markdown(world, channel, message.pings)
-    body = [f'<div class="c">{markdown.text(message.content)}</div>' if message.content else ""]
+    body = [earlier_html(markdown, message), f'<div class="c">{markdown.text(message.content)}</div>' if message.content else ""]
     if message.flags & state.LOADING:
         body.append(f'<div class="x">⋯ {html.escape(message.author.name)} is thinking…</div>')
     shown = str(message.embeds)

@@ -416,7 +416,9 @@ test_errors(void **state)
 	send(f, 2, "POST", "/channels/3/messages", message(""));
 	assert_int_equal(end(f, 0), 403);
 	assert_int_equal(f->results[0].discord, 50013);
-	assert_string_equal(f->results[0].text, "Discord answered PATCH /channels/:id with 403: Missing Permissions");
+	assert_string_equal(f->results[0].text,
+		"Discord answered PATCH /channels/:id with 403: Missing Permissions. Give the bot's role the permissions of "
+		"docs/discord.md, in this channel, too.");
 	assert_int_equal(end(f, 1), 404);
 	assert_int_equal(f->results[1].code, KETTLE_ENOENT);
 	assert_int_equal(end(f, 2), 400);
