@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers of the core as lines of plain text, narrow enough for a block of code on a telephone. Loop thread. */
+/* Answers of the core as lines of plain text, narrow enough for a block of code in a small window. Loop thread. */
 #ifndef KETTLE_DISCORD_RENDER_PLAIN_H
 #define KETTLE_DISCORD_RENDER_PLAIN_H
 
@@ -7,7 +7,7 @@
 
 #include "base/view_column.h"
 
-#define PLAIN_WIDTH 56 /* columns */
+#define PLAIN_WIDTH 64 /* columns */
 
 /* A table of rows (common/table.h). New string. */
 char *plain_table(const struct view_column *columns, size_t count, const json_t *rows);

@@ -3,6 +3,7 @@
 import base64
 import datetime
 import html
+import mimetypes
 import re
 
 import permissions
@@ -165,8 +166,13 @@ def embed(markdown, world, message, one):
     return f'<div class="em" style="border-left-color:{color}">{"".join(parts)}</div>'
 
 
+def kind_of(file):
+    """Discord goes by the name of a file, too."""
+    return mimetypes.guess_type(file["filename"])[0] or file["content_type"].partition(";")[0]
+
+
 def data_url(file):
-    return f"data:{file['content_type'].partition(';')[0]};base64,{base64.b64encode(file['data']).decode()}"
+    return f"data:{kind_of(file)};base64,{base64.b64encode(file['data']).decode()}"
 
 
 def component(one):
@@ -183,7 +189,7 @@ def component(one):
 
 def attachment(world, identifier):
     file = world.files[identifier]
-    if file["content_type"].startswith("image/") and len(file["data"]) < 1 << 20:
+    if kind_of(file).startswith("image/") and len(file["data"]) < 1 << 20:
         return f"<div><img style='max-width:520px' alt='' src='{data_url(file)}'></div>"
     start = b"" if b"\0" in file["data"][:500] else file["data"][:2000]
     shown = f"<details><summary>preview</summary><pre>{html.escape(start.decode('utf-8', 'replace'))}</pre></details>" if start else ""
