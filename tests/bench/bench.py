@@ -23,6 +23,7 @@ import accept  # noqa: E402
 import baseline  # noqa: E402
 import board  # noqa: E402
 import busy  # noqa: E402
+import chat  # noqa: E402
 import events  # noqa: E402
 import gpu  # noqa: E402
 import interpreters  # noqa: E402
@@ -88,6 +89,12 @@ SECTIONS = {
              "busy machine a stall is the time that other programs ran; the CPU of the same time tells them apart."),
     "events": (events.measure, "Events",
                "The time of the loop for one event, in a process with 5,000 subscriptions to a board."),
+    "discord": (chat.measure, "Discord",
+                "The bot on the fake Discord (`tests/peers/discord`), a program in Python that runs on the same cores. *first answer*: "
+                "from the command to the deferral, as the fake sees it; *all accepted*: until each user sees that the bot has the "
+                "file. Kettle has stored each submission by then; the bot of discord.py, on which KernelBot is built, has only read "
+                "it. *completion*: the names of leaderboards while a user types, one after the other. *longest wait for the loop*: "
+                "for a client of the socket that connects every 2 ms; on busy cores most of it is the time that other programs ran."),
     "jobs": (submissions.jobs, "Jobs per second",
              "Unchanged C++ submissions in the mode test that are queued together, from the first call to the last verdict."),
     "queue": (busy.measure, "Queue",
