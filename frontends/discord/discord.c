@@ -201,11 +201,12 @@ static void
 on_dispatch(void *arg, const char *name, json_t *data_take)
 {
 	struct run *run = arg;
+	/* A new session has not told of what changed before it. */
 	if (run->bot.stopping)
 		(void)0;
 	else if (strcmp(name, "INTERACTION_CREATE") == 0)
 		dispatch_interaction(&run->bot, data_take);
-	else if (strncmp(name, "GUILD_ROLE_", strlen("GUILD_ROLE_")) == 0)
+	else if (strncmp(name, "GUILD_ROLE_", strlen("GUILD_ROLE_")) == 0 || strcmp(name, "READY") == 0)
 		get_roles(run, refetch_roles);
 	json_decref(data_take);
 }

@@ -13,6 +13,19 @@
 #define SEEN_MAX 2000        /* interactions that are known to have come */
 #define ADMINISTRATOR 0x8ULL /* the permission that includes all others */
 
+/* Whether a role is older than another one. "": there is no other one. */
+static bool
+is_older(const char *id, const char *than)
+{
+	uint64_t number = 0, other = UINT64_MAX;
+	(void)snowflake_parse(than, &other);
+	return snowflake_parse(id, &number) && number < other;
+}
+
+/*
+ * Who may manage roles may make another one of the same name, even where the one that is meant is out of his reach: of several
+ * the oldest counts.
+ */
 void
 bot_take_roles(struct bot *bot, const json_t *roles)
 {
@@ -20,11 +33,16 @@ bot_take_roles(struct bot *bot, const json_t *roles)
 	const json_t *role;
 	for (int which = 0; which < BOT_ROLES; which++) {
 		const char *wanted = bot->settings.roles[which];
+		uint64_t number;
+		bool by_id = snowflake_parse(wanted, &number);
 		bot->roles[which][0] = '\0';
-		json_array_foreach(roles, i, role)
-			if (wanted &&
-				(strcmp(member_text(role, "id"), wanted) == 0 || strcasecmp(member_text(role, "name"), wanted) == 0))
-				(void)snowflake_copy(bot->roles[which], member_text(role, "id"));
+		json_array_foreach(roles, i, role) {
+			const char *id = member_text(role, "id");
+			bool named =
+				wanted && (by_id ? strcmp(id, wanted) == 0 : strcasecmp(member_text(role, "name"), wanted) == 0);
+			if (named && is_older(id, bot->roles[which]))
+				(void)snowflake_copy(bot->roles[which], id);
+		}
 	}
 }
 
@@ -32,7 +50,8 @@ bot_take_roles(struct bot *bot, const json_t *roles)
 static bool
 is_administrator(const json_t *member)
 {
-	return (strtoull(member_text(member, "permissions"), NULL, 10) & ADMINISTRATOR) != 0;
+	uint64_t permissions = 0;
+	return snowflake_parse(member_text(member, "permissions"), &permissions) && (permissions & ADMINISTRATOR) != 0;
 }
 
 static bool

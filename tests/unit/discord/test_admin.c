@@ -125,6 +125,25 @@ test_resync(void **state)
 	fixture_has(fixture_run(f, "admin resync", NULL), "The roles cannot be read: ");
 }
 
+/* Who may manage roles cannot make himself an admin by a role of the same name. */
+static void
+test_same_name(void **state)
+{
+	struct bot_fixture *f = *state;
+	AUTO_JSON json_t *roles =
+		json_loads("[{\"id\": \"60\", \"name\": \"Leaderboard Admin\"}, {\"id\": \"7\", \"name\": \"leaderboard "
+				   "admin\"}, {\"id\": \"100\", \"name\": \"Leaderboard Admin\"}, {\"id\": 3, \"name\": "
+				   "\"Leaderboard Admin\"}, {\"id\": \"61\", \"name\": \"60\"}]",
+			0, NULL);
+	f->bot.settings.roles[BOT_CREATOR] = "60";
+	bot_take_roles(&f->bot, roles);
+	assert_string_equal(f->bot.roles[BOT_ADMIN], "7");
+	assert_string_equal(f->bot.roles[BOT_CREATOR], "60"); /* an id is no name */
+	bot_take_roles(&f->bot, NULL);
+	assert_string_equal(f->bot.roles[BOT_ADMIN], "");
+	f->bot.settings.roles[BOT_CREATOR] = "Leaderboard Creator";
+}
+
 /* ---- users and submissions ---- */
 
 static void
@@ -286,6 +305,7 @@ main(void)
 		TEST(test_stats),
 		TEST(test_verify),
 		TEST(test_resync),
+		TEST(test_same_name),
 		TEST(test_ban),
 		TEST(test_flag),
 		TEST(test_drop),
