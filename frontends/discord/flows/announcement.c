@@ -175,14 +175,6 @@ try_later(struct announcement *a)
 	later_call(a->bot, wait_ms, on_retry, a);
 }
 
-/* A refused token (401, and from then on what is not even sent) may be replaced; the event waits for that. */
-static bool
-may_pass(const struct kettle_error *err, int status)
-{
-	return err->code == KETTLE_EUNAVAIL || err->code == KETTLE_ERATE || err->code == KETTLE_EIO || status == 401 ||
-		   (err->code == KETTLE_EACCES && status == 0);
-}
-
 static void
 go_on(struct announcement *a, const struct kettle_error *err, bool later, int64_t code, const json_t *result)
 {
@@ -214,7 +206,7 @@ on_rest(void *arg, const struct rest_answer *answer)
 {
 	struct announcement *a = arg;
 	struct announce *announce = a->announce;
-	go_on(a, answer->err, may_pass(answer->err, answer->status), answer->code, answer->body);
+	go_on(a, answer->err, send_may_pass(answer), answer->code, answer->body);
 	start_ready(announce);
 }
 

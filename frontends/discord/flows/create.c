@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
+#include "discord/interaction/stored.h"
 #include "discord/render/message.h"
 #include "discord/text/timestamp.h"
 
@@ -150,6 +151,7 @@ ask(struct interaction *interaction, const json_t *form, size_t offset)
 {
 	const json_t *known = json_object_get(form, "known");
 	const char *id = member_text(form, "id");
+	offset = offset < json_array_size(known) ? offset : 0;
 	AUTO_FREE char *verb = xasprintf("create:%s", id), *name = answer_bold(member_text(form, "name"));
 	json_t *message =
 		message_printf("On which devices shall %s rank? You may choose several; each has its own ranking.", name);
@@ -376,15 +378,11 @@ create_chosen(struct interaction *interaction, const char *arguments)
 /* ---- life ---- */
 
 static void
-on_old(void *arg, const struct kettle_error *err, json_t *page)
+on_old(void *arg, const char *key, json_t *form)
 {
 	const struct bot *bot = arg;
-	size_t i;
-	const json_t *item;
-	(void)err;
-	json_array_foreach(json_object_get(page, "items"), i, item)
-		if (!is_valid(json_object_get(item, "value")))
-			(void)bot->host->state_put(bot->host, member_text(item, "key"), NULL, NULL, NULL);
+	if (!is_valid(form))
+		(void)bot->host->state_put(bot->host, key, NULL, NULL, NULL);
 }
 
 struct creations *
@@ -392,7 +390,7 @@ creations_new(struct bot *bot)
 {
 	struct creations *creations = xmalloc(sizeof(*creations));
 	*creations = (struct creations){bot, json_object()};
-	(void)bot->host->state_list(bot->host, KEY_PREFIX, NULL, 0, on_old, bot);
+	stored_each(bot, KEY_PREFIX, on_old, NULL, bot);
 	return creations;
 }
 

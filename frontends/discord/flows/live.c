@@ -20,6 +20,7 @@
 #include "discord/flows/live_internal.h"
 #include "discord/flows/thread.h"
 #include "discord/interaction/send.h"
+#include "discord/interaction/stored.h"
 #include "discord/render/message.h"
 #include "discord/text/escape.h"
 
@@ -172,6 +173,12 @@ on_edited(void *arg, const struct rest_answer *answer)
 {
 	struct live *live = arg;
 	live->editing = false;
+	if (answer && (live->bot->stopping || send_may_pass(answer))) {
+		/* The last state must arrive: by the timer's next try, or by the next process. */
+		free(STEAL(live->last));
+		live->changed = true;
+		return;
+	}
 	/* Discord's token has ended before its time, or the user has dismissed the message. */
 	if (answer && answer->err->code == KETTLE_ENOENT && !json_object_get(live->record, "message"))
 		interaction_expire(live->interaction);
@@ -194,8 +201,8 @@ static void
 on_moved(void *arg, const struct kettle_error *err, const char *id)
 {
 	struct live *live = arg;
-	if (live->bot->stopping)
-		live->moving = false;
+	if (live->bot->stopping || err->code == KETTLE_EUNAVAIL)
+		live->moving = false; /* the timer or the next process tries it again */
 	else
 		moved(live, err->code ? "" : id);
 }
@@ -204,13 +211,17 @@ static void
 on_thread(void *arg, const char *thread)
 {
 	struct live *live = arg;
+	if (live->bot->stopping) {
+		live->moving = false;
+		return;
+	}
 	if (!*thread) {
 		moved(live, "");
 		return;
 	}
 	AUTO_FREE char *key = xasprintf("live:%lld", (long long)live_id(live));
 	json_object_set_new(live->record, "channel", json_string(thread));
-	send_once(live->bot, thread, key, live->interaction->begun_ms, live_message(live), on_moved, live);
+	send_once(live->bot, SEND_ONCE, thread, key, live->interaction->begun_ms, live_message(live), on_moved, live);
 }
 
 /* The first job that has not ended lends its thread. */
@@ -504,23 +515,24 @@ on_state(void *arg, const struct kettle_error *err, json_t *result)
 }
 
 static void
-on_records(void *arg, const struct kettle_error *err, json_t *page)
+on_record(void *arg, const char *key, json_t *record)
 {
 	struct lives *lives = arg;
-	size_t i;
-	const json_t *item;
-	(void)err;
-	json_array_foreach(json_object_get(page, "items"), i, item) {
-		const json_t *record = json_object_get(item, "value");
-		struct interaction *interaction = interaction_restore(lives->bot, json_object_get(record, "interaction"));
-		if (interaction) {
-			const struct kettle_host *host = lives->bot->host;
-			AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(record, "id"));
-			(void)add_live(lives, interaction, json_deep_copy(record));
-			(void)host->call(host, interaction->actor, "submission.show", args, on_state, lives);
-		}
-		interaction_unref(interaction);
-	}
+	const struct kettle_host *host = lives->bot->host;
+	struct interaction *interaction = interaction_restore(lives->bot, json_object_get(record, "interaction"));
+	(void)key;
+	if (!interaction)
+		return;
+	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(record, "id"));
+	(void)add_live(lives, interaction, json_deep_copy(record));
+	(void)host->call(host, interaction->actor, "submission.show", args, on_state, lives);
+	interaction_unref(interaction);
+}
+
+static void
+on_records(void *arg)
+{
+	struct lives *lives = arg;
 	lives->done(lives->arg);
 }
 
@@ -531,8 +543,7 @@ lives_new(struct bot *bot, kettle_fn done, void *arg)
 	struct lives *lives = xcalloc(1, sizeof(*lives));
 	*lives = (struct lives){.bot = bot, .done = done, .arg = arg};
 	(void)host->timer_start(host, TICK_MS, TICK_MS, on_tick, lives, &lives->timer, NULL);
-	if (host->state_list(host, KEY_PREFIX, NULL, 0, on_records, lives) < 0)
-		done(arg);
+	stored_each(bot, KEY_PREFIX, on_record, on_records, lives);
 	return lives;
 }
 

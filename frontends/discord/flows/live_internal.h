@@ -8,8 +8,8 @@
 
 /*
  * A followed submission. record, which is the state's: {"interaction", "id", "board", "mode", "file_name", "jobs": [{"job",
- * "device", "thread"?: id, or "" where there is none, "line"?: how it ended, "told"?: true when all of it was told}],
- * "message"?: of the live message after the token's end}.
+ * "device", "thread"?: id, or "" where there is none, "line"?: how it ended, "result"?: the public thread, "told"?: true when
+ * all of it was told}], "message"?: of the live message after the token's end}.
  */
 struct live {
 	struct bot *bot;

@@ -50,8 +50,8 @@ struct report {
 	struct buf bytes; /* of the file that is being fetched */
 	size_t used;
 	unsigned posted;
+	bool again; /* a try has failed, and may have arrived */
 	char thread[SNOWFLAKE_SIZE];
-	char result[SNOWFLAKE_SIZE]; /* the public thread */
 };
 
 static void post_next(void *arg);
@@ -104,10 +104,12 @@ told(struct report *report)
 static void
 again(struct report *report, kettle_fn step)
 {
-	if (report->live->bot->stopping)
+	if (report->live->bot->stopping) {
 		leave(report);
-	else
+	} else {
+		report->again = true;
 		later_call(report->live->bot, AGAIN_MS, step, report);
+	}
 }
 
 static int64_t
@@ -116,6 +118,15 @@ since(const struct report *report)
 	int64_t ms = 0;
 	(void)format_parse_time(member_text(report->event, "at"), &ms);
 	return ms;
+}
+
+/* After an outage that was longer than Discord keeps nonces, what was posted is searched. */
+static void
+send(struct report *report, const char *thread, const char *part, json_t *message_take, send_posted_fn done)
+{
+	AUTO_FREE char *key = xasprintf("%lld:%s", (long long)member_int(report->event, "seq"), part);
+	send_once(report->live->bot, report->again ? SEND_AGAIN : SEND_ONCE, thread, key, since(report), message_take, done,
+		report);
 }
 
 /* ---- the public result ---- */
@@ -167,6 +178,7 @@ on_result_archived(void *arg, const struct rest_answer *answer)
 {
 	struct report *report = arg;
 	(void)answer;
+	failpoint("discord.archived");
 	if (report->live->bot->stopping)
 		leave(report);
 	else
@@ -182,8 +194,16 @@ on_result_posted(void *arg, const struct kettle_error *err, const char *id)
 		again(report, post_result);
 	else {
 		failpoint("discord.result");
-		thread_archive(report->live->bot, report->result, on_result_archived, report);
+		thread_archive(report->live->bot, member_text(report->job, "result"), on_result_archived, report);
 	}
+}
+
+static void
+on_result_stored(void *arg, const struct kettle_error *err, json_t *result)
+{
+	(void)err;
+	(void)result;
+	post_result(arg);
 }
 
 static void
@@ -200,9 +220,9 @@ on_result_thread(void *arg, const struct kettle_error *err, const char *thread)
 		told(report);
 		return;
 	}
-	AUTO_FREE char *key = xasprintf("%lld:result", (long long)member_int(report->event, "seq"));
-	(void)snowflake_copy(report->result, thread);
-	send_once(bot, thread, key, since(report), result_message(report), on_result_posted, report);
+	/* From now on it need not be found again, which an archived one is not. */
+	json_object_set_new(report->job, "result", json_string(thread));
+	live_store(report->live, on_result_stored, report);
 }
 
 static void
@@ -210,8 +230,17 @@ post_result(void *arg)
 {
 	struct report *report = arg;
 	const json_t *data = data_of(report), *record = report->live->record;
+	const char *thread = member_string(report->job, "result");
+	if (report->live->bot->stopping) {
+		leave(report);
+		return;
+	}
 	if (!is_public(report)) {
 		told(report);
+		return;
+	}
+	if (thread) {
+		send(report, thread, "result", result_message(report), on_result_posted);
 		return;
 	}
 	AUTO_FREE char *score = template_text("{score:seconds}", data, NULL);
@@ -264,8 +293,8 @@ post_next(void *arg)
 	} else if (!message) {
 		thread_archive(live->bot, report->thread, on_archived, report);
 	} else {
-		AUTO_FREE char *key = xasprintf("%lld:%u", (long long)member_int(report->event, "seq"), report->posted);
-		send_once(live->bot, report->thread, key, since(report), json_deep_copy(message), on_posted, report);
+		AUTO_FREE char *part = xasprintf("%u", report->posted);
+		send(report, report->thread, part, json_deep_copy(message), on_posted);
 	}
 }
 
@@ -313,6 +342,7 @@ find_thread(void *arg)
 struct asked {
 	struct live *live;
 	json_t *job;
+	char thread[SNOWFLAKE_SIZE];
 	report_thread_fn done;
 	void *arg;
 };
@@ -325,12 +355,21 @@ end_asked(struct asked *asked, const char *thread)
 }
 
 static void
+on_thread_stored(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct asked *asked = arg;
+	(void)err;
+	(void)result;
+	failpoint("discord.thread");
+	end_asked(asked, member_text(asked->job, "thread"));
+}
+
+/* It is stored before anything is posted in it: an archived one would not be found again. */
+static void
 have_thread(struct asked *asked, const char *thread)
 {
 	json_object_set_new(asked->job, "thread", json_string(thread));
-	live_store(asked->live, NULL, NULL);
-	failpoint("discord.thread");
-	end_asked(asked, member_text(asked->job, "thread"));
+	live_store(asked->live, on_thread_stored, asked);
 }
 
 /* Without a thread the report comes below the command. */
@@ -345,6 +384,23 @@ have_none(struct asked *asked, const struct kettle_error *err)
 	have_thread(asked, "");
 }
 
+/* One who has left the server is not let in; the thread is there for when he comes back. */
+static void
+on_added(void *arg, const struct rest_answer *answer)
+{
+	struct asked *asked = arg;
+	const struct bot *bot = asked->live->bot;
+	if (bot->stopping) {
+		end_asked(asked, "");
+		return;
+	}
+	if (answer->err->code)
+		bot->host->log(bot->host, KETTLE_LOG_WARNING, "A user cannot be added to the thread of a submission: %s",
+			answer->err->message);
+	have_thread(asked, asked->thread);
+}
+
+/* Only with its user in it is it a thread that need not be found again. */
 static void
 on_thread(void *arg, const struct kettle_error *err, const char *thread)
 {
@@ -355,8 +411,9 @@ on_thread(void *arg, const struct kettle_error *err, const char *thread)
 	} else if (err->code) {
 		have_none(asked, err);
 	} else {
-		thread_add_user(bot, thread, asked->live->interaction->user, NULL, NULL);
-		have_thread(asked, thread);
+		(void)snowflake_copy(asked->thread, thread);
+		failpoint("discord.unjoined");
+		thread_add_user(bot, thread, asked->live->interaction->user, on_added, asked);
 	}
 }
 
@@ -375,7 +432,7 @@ void
 report_thread(struct live *live, json_t *job, report_thread_fn done, void *arg)
 {
 	struct asked *asked = xcalloc(1, sizeof(*asked));
-	*asked = (struct asked){live, job, done, arg};
+	*asked = (struct asked){.live = live, .job = job, .done = done, .arg = arg};
 	if (json_object_get(job, "thread"))
 		end_asked(asked, member_text(job, "thread"));
 	else

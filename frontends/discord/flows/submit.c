@@ -17,12 +17,17 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/flows/live.h"
+#include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
+#include "discord/interaction/stored.h"
 #include "discord/render/message.h"
 #include "discord/rest/rest.h"
 #include "discord/text/escape.h"
 
-#define ASKS_MAX 1000         /* menus that wait; the oldest goes */
+#define ASKS_MAX 1000   /* menus that wait; the oldest goes */
+#define ASKS_USER_MAX 5 /* of one user */
+#define ASKS_CODE_MAX \
+	(64 << 20)                /* bytes of their code in memory; that of the oldest is fetched again when it is needed */
 #define ASK_LIFE_MS 900000    /* of a menu */
 #define NAME_SHOWN_MAX 100    /* UTF-16 units */
 #define REQUEST_PREFIX "req/" /* of the state's keys */
@@ -163,6 +168,7 @@ ask(struct attempt *attempt, size_t offset)
 	const json_t *form = attempt->form, *known = json_object_get(form, "known"), *device;
 	json_t *choices = json_array();
 	size_t i, count = json_array_size(known);
+	offset = offset < count ? offset : 0;
 	AUTO_FREE char *id = xasprintf("submit:%s", member_text(form, "request"));
 	AUTO_FREE char *board = escape_markdown(member_text(form, "board"), NAME_SHOWN_MAX);
 	json_t *message = message_printf("On which devices of **%s** shall it run? You may choose several.", board);
@@ -172,6 +178,39 @@ ask(struct attempt *attempt, size_t offset)
 	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, choices);
 	message_pages(message, "submit", member_text(form, "request"), offset, MESSAGE_CHOICES_MAX, count);
 	interaction_answer(attempt->interaction, message);
+}
+
+static void
+drop_ask(struct submit *submit, const char *request)
+{
+	const struct kettle_host *host = submit->bot->host;
+	AUTO_FREE char *key = xasprintf(ASK_PREFIX "%s", request);
+	(void)host->state_put(host, key, NULL, NULL, NULL);
+	(void)json_object_del(submit->asks, request);
+}
+
+/* Whoever asks and asks takes neither the memory nor the menus of others. The first ones are the oldest. */
+static void
+bound_asks(struct submit *submit, const char *user)
+{
+	size_t own = 0, bytes = 0;
+	const char *request;
+	json_t *form;
+	void *next;
+	json_object_foreach(submit->asks, request, form) {
+		own += member_is(form, "user", user);
+		bytes += json_string_length(json_object_get(form, "code"));
+	}
+	json_object_foreach_safe(submit->asks, next, request, form) {
+		size_t size = json_string_length(json_object_get(form, "code"));
+		bool too_many = own > ASKS_USER_MAX && member_is(form, "user", user);
+		if (bytes > ASKS_CODE_MAX && size > 0)
+			(void)json_object_del(form, "code");
+		bytes -= bytes > ASKS_CODE_MAX ? size : 0;
+		own -= too_many;
+		if (too_many || json_object_size(submit->asks) > ASKS_MAX)
+			drop_ask(submit, request);
+	}
 }
 
 /* The form of a menu, kept until something is chosen; of an earlier process without the code. */
@@ -187,12 +226,7 @@ keep_ask(struct attempt *attempt)
 	json_t *form = json_copy(attempt->form);
 	json_object_set_new(form, "code", json_string(attempt->code));
 	json_object_set_new(submit->asks, member_text(attempt->form, "request"), form);
-	if (json_object_size(submit->asks) <= ASKS_MAX)
-		return;
-	const char *oldest = json_object_iter_key(json_object_iter(submit->asks));
-	AUTO_FREE char *old = xasprintf(ASK_PREFIX "%s", oldest);
-	(void)host->state_put(host, old, NULL, NULL, NULL);
-	(void)json_object_del(submit->asks, oldest);
+	bound_asks(submit, attempt->interaction->user);
 }
 
 static void
@@ -346,17 +380,19 @@ void
 submit_chosen(struct interaction *interaction, const char *arguments)
 {
 	/* A menu has the request alone, its pages "OFFSET:REQUEST". */
-	const char *colon = strchr(arguments, ':'), *request = colon ? colon + 1 : arguments;
+	const char *request = arguments;
+	size_t offset = 0;
+	bool page = answer_page(arguments, &offset, &request);
 	json_t *kept = json_object_get(interaction->bot->submit->asks, request);
 	if (!kept || interaction->begun_ms - member_int(kept, "begun") > ASK_LIFE_MS) {
 		interaction_say(interaction, "This menu is no longer valid; submit again.");
 	} else if (strcmp(member_text(kept, "user"), interaction->user) != 0) {
 		interaction_say(interaction, "This menu is another user's.");
-	} else if (colon) {
+	} else if (page || json_array_size(interaction->values) == 0) {
 		struct attempt *attempt = attempt_new(interaction, json_copy(kept));
-		ask(attempt, (size_t)strtoul(arguments, NULL, 10));
+		ask(attempt, offset);
 		attempt_free(attempt);
-	} else if (json_array_size(interaction->values) > 0) {
+	} else {
 		take_choice(interaction, kept, request);
 	}
 }
@@ -364,8 +400,10 @@ submit_chosen(struct interaction *interaction, const char *arguments)
 /* ---- what an earlier process left ---- */
 
 static void
-restore_request(struct submit *submit, const json_t *state)
+on_request(void *arg, const char *key, json_t *state)
 {
+	struct submit *submit = arg;
+	(void)key;
 	struct interaction *interaction = interaction_restore(submit->bot, json_object_get(state, "interaction"));
 	if (!interaction)
 		return;
@@ -378,45 +416,35 @@ restore_request(struct submit *submit, const json_t *state)
 }
 
 static void
-on_requests(void *arg, const struct kettle_error *err, json_t *page)
+on_requests(void *arg)
 {
-	struct submit *submit = arg;
-	size_t i;
-	const json_t *item;
-	(void)err;
-	json_array_foreach(json_object_get(page, "items"), i, item)
-		restore_request(submit, json_object_get(item, "value"));
-	restored(submit);
+	restored(arg);
 }
 
 static void
-on_asks(void *arg, const struct kettle_error *err, json_t *page)
+on_ask(void *arg, const char *key, json_t *form)
 {
 	struct submit *submit = arg;
 	const struct kettle_host *host = submit->bot->host;
-	size_t i;
-	const json_t *item;
-	(void)err;
-	json_array_foreach(json_object_get(page, "items"), i, item) {
-		const char *key = member_text(item, "key");
-		json_t *form = json_object_get(item, "value");
-		if (time_now_ms() - member_int(form, "begun") < ASK_LIFE_MS)
-			json_object_set(submit->asks, key + strlen(ASK_PREFIX), form);
-		else
-			(void)host->state_put(host, key, NULL, NULL, NULL);
-	}
-	if (host->state_list(host, REQUEST_PREFIX, NULL, 0, on_requests, submit) < 0)
-		restored(submit);
+	if (time_now_ms() - member_int(form, "begun") < ASK_LIFE_MS)
+		json_object_set(submit->asks, key + strlen(ASK_PREFIX), form);
+	else
+		(void)host->state_put(host, key, NULL, NULL, NULL);
+}
+
+static void
+on_asks(void *arg)
+{
+	struct submit *submit = arg;
+	stored_each(submit->bot, REQUEST_PREFIX, on_request, on_requests, submit);
 }
 
 struct submit *
 submit_new(struct bot *bot, kettle_fn done, void *arg)
 {
-	const struct kettle_host *host = bot->host;
 	struct submit *submit = xcalloc(1, sizeof(*submit));
 	*submit = (struct submit){.bot = bot, .asks = json_object(), .restoring = 1, .done = done, .arg = arg};
-	if (host->state_list(host, ASK_PREFIX, NULL, 0, on_asks, submit) < 0)
-		restored(submit);
+	stored_each(bot, ASK_PREFIX, on_ask, on_asks, submit);
 	return submit;
 }
 

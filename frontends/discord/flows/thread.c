@@ -46,6 +46,12 @@ end_making(struct making *making, const struct kettle_error *err, const char *th
 	free(making);
 }
 
+static int
+type_of(const struct making *making)
+{
+	return making->is_private ? PRIVATE_THREAD : PUBLIC_THREAD;
+}
+
 static void look(void *arg);
 
 static void
@@ -55,7 +61,7 @@ on_made(void *arg, const struct rest_answer *answer)
 	const char *id = member_string(answer->body, "id");
 	const struct kettle_error none = {.code = KETTLE_EIO, .message = "Discord's answer has no thread."};
 	/* It may be there all the same. */
-	if (answer->err->code == KETTLE_EUNAVAIL && !making->bot->stopping)
+	if (send_may_pass(answer) && !making->bot->stopping)
 		later_call(making->bot, THREAD_AGAIN_MS, look, making);
 	else
 		end_making(making, answer->err->code || id ? answer->err : &none, answer->err->code ? NULL : id);
@@ -65,8 +71,8 @@ static void
 make(struct making *making)
 {
 	AUTO_FREE char *path = xasprintf("/channels/%s/threads", making->channel);
-	json_t *body = json_pack("{s:s, s:i, s:i}", "name", making->name, "type",
-		making->is_private ? PRIVATE_THREAD : PUBLIC_THREAD, "auto_archive_duration", THREAD_ARCHIVE_MIN);
+	json_t *body = json_pack(
+		"{s:s, s:i, s:i}", "name", making->name, "type", type_of(making), "auto_archive_duration", THREAD_ARCHIVE_MIN);
 	if (making->is_private)
 		json_object_set_new(body, "invitable", json_false());
 	send_request(making->bot, "POST", path, body, on_made, making);
@@ -79,15 +85,15 @@ on_active(void *arg, const struct rest_answer *answer)
 	size_t i;
 	const json_t *thread;
 	if (answer->err->code) {
-		if (answer->err->code == KETTLE_EUNAVAIL && !making->bot->stopping)
+		if (send_may_pass(answer) && !making->bot->stopping)
 			later_call(making->bot, THREAD_AGAIN_MS, look, making);
 		else
 			end_making(making, answer->err, NULL);
 		return;
 	}
 	json_array_foreach(json_object_get(answer->body, "threads"), i, thread) {
-		if (!member_is(thread, "name", making->name) || !member_is(thread, "owner_id", making->bot->user) ||
-			!member_is(thread, "parent_id", making->channel))
+		if (member_int(thread, "type") != type_of(making) || !member_is(thread, "name", making->name) ||
+			!member_is(thread, "owner_id", making->bot->user) || !member_is(thread, "parent_id", making->channel))
 			continue;
 		const struct kettle_error found = {0};
 		end_making(making, &found, member_text(thread, "id"));

@@ -90,6 +90,14 @@ send_request(struct bot *bot, const char *method, const char *path, json_t *body
 	send_message(bot, method, path, body_take, done, arg);
 }
 
+bool
+send_may_pass(const struct rest_answer *answer)
+{
+	int code = answer->err->code;
+	return code == KETTLE_EUNAVAIL || code == KETTLE_ERATE || code == KETTLE_EIO || answer->status == 401 ||
+		   (code == KETTLE_EACCES && answer->status == 0);
+}
+
 /* ---- messages that must not come twice ---- */
 
 struct posting {
@@ -187,18 +195,22 @@ on_once(void *arg, const struct rest_answer *answer)
 {
 	struct once *once = arg;
 	const struct kettle_host *host = once->bot->host;
-	if (answer->err->code && answer->err->code != KETTLE_ECANCELED)
-		host->log(host, KETTLE_LOG_WARNING, "A message could not be posted: %s", answer->err->message);
+	struct kettle_error err = *answer->err;
+	if (err.code && send_may_pass(answer))
+		err.code = KETTLE_EUNAVAIL;
+	if (err.code && err.code != KETTLE_ECANCELED)
+		host->log(host, err.code == KETTLE_EUNAVAIL ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
+			"A message could not be posted: %s", err.message);
 	if (once->done)
-		once->done(once->arg, answer->err, answer->err->code ? NULL : member_string(answer->body, "id"));
+		once->done(once->arg, &err, err.code ? NULL : member_string(answer->body, "id"));
 	free(once);
 }
 
 void
-send_once(struct bot *bot, const char *channel, const char *key, int64_t since_ms, json_t *message_take,
-	send_posted_fn done, void *arg)
+send_once(struct bot *bot, enum send_mode mode, const char *channel, const char *key, int64_t since_ms,
+	json_t *message_take, send_posted_fn done, void *arg)
 {
 	struct once *once = xmalloc(sizeof(*once));
 	*once = (struct once){bot, done, arg};
-	send_once_answer(bot, SEND_ONCE, channel, key, since_ms, message_take, on_once, once);
+	send_once_answer(bot, mode, channel, key, since_ms, message_take, on_once, once);
 }
