@@ -36,6 +36,8 @@
 #define FILES_MAX 4               /* that a job left, attached */
 #define FILE_BYTES_MAX (7u << 20) /* of them together: a request has at most 8 MiB */
 #define NAME_SHOWN_MAX 100        /* UTF-16 units */
+#define NAME_PART_MAX 25          /* UTF-16 units of a board and of a user in a thread's name */
+#define DEVICE_PART_MAX 15        /* ... and of a device */
 #define WHY_SHOWN_MAX 500         /* UTF-16 units */
 #define MOVING_MS 1000
 #define AGAIN_MS 10000 /* until a step is tried again that Discord could not serve */
@@ -244,9 +246,12 @@ post_result(void *arg)
 		return;
 	}
 	AUTO_FREE char *score = template_text("{score:seconds}", data, NULL);
+	/* Short enough for the number at the end, which tells threads apart. */
+	AUTO_FREE char *board = escape_plain(member_text(record, "board"), NAME_PART_MAX);
+	AUTO_FREE char *user = escape_plain(member_text(report->event, "user_name"), NAME_PART_MAX);
+	AUTO_FREE char *device = escape_plain(member_text(data, "device"), DEVICE_PART_MAX);
 	AUTO_FREE char *name =
-		xasprintf("%s: %s on %s, %s (%lld)", member_text(record, "board"), member_text(report->event, "user_name"),
-			member_text(data, "device"), score, (long long)member_int(data, "job"));
+		xasprintf("%s: %s on %s, %s (%lld)", board, user, device, score, (long long)member_int(data, "job"));
 	thread_find_or_make(report->live->bot, thread_channel(report->live->interaction), name, false, since(report),
 		on_result_thread, report);
 }
@@ -421,9 +426,9 @@ static void
 make_thread(struct asked *asked)
 {
 	const struct live *live = asked->live;
-	AUTO_FREE char *name = xasprintf("Submission %lld: %s on %s (%lld)", (long long)member_int(live->record, "id"),
-		member_text(live->record, "board"), member_text(asked->job, "device"),
-		(long long)member_int(asked->job, "job"));
+	AUTO_FREE char *name = xasprintf("Submission %lld.%lld: %s on %s", (long long)member_int(live->record, "id"),
+		(long long)member_int(asked->job, "job"), member_text(live->record, "board"),
+		member_text(asked->job, "device")); /* a long one is cut at its end: the numbers tell threads apart */
 	thread_find_or_make(
 		live->bot, thread_channel(live->interaction), name, true, live->interaction->begun_ms, on_thread, asked);
 }
