@@ -125,7 +125,7 @@ def kettle(section, python):
         child = box.serve({"DISCORD_TOKEN": fake.token})
         ready(fake, child, child.log.read_text)
         time.sleep(IDLE_SECONDS)  # nothing to poll for: this is what idling is
-        section.add("memory, idle: Kettle", memory(child.pid)[0], unit="MB", target="20 MB")
+        section.add("memory, idle: Kettle", memory(child.pid)[0], unit="MB")
         type_names(section, fake, "Kettle", target="p99 200 ms", beside="completion: discord.py")
         with Looks(f"{box.database}.sock") as looks:
             submit(section, fake, "Kettle", content, target="p99 500 ms",
