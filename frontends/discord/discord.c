@@ -37,7 +37,8 @@
 #include "discord/rest/rest.h"
 
 #define INTENT_GUILDS 1
-#define AGAIN_MS 30000 /* until Discord is asked again for what the bot needs to begin */
+#define AGAIN_MS 30000           /* until Discord is asked again for what the bot needs to begin */
+#define REGISTER_AGAIN_MS 300000 /* until commands are registered again that Discord did not take */
 #define MIB (1024.0 * 1024)
 
 static const char *const ways[] = {"gateway", "endpoint", NULL};
@@ -278,10 +279,23 @@ open_endpoint(struct run *run, struct kettle_error *err)
 
 /* ---- the beginning ---- */
 
+static void on_registered(void *arg, bool failed, const char *text);
+
+static void
+register_commands(void *arg)
+{
+	struct run *run = arg;
+	if (!run->bot.stopping)
+		registration_update(&run->bot, on_registered, run);
+}
+
 static void
 on_registered(void *arg, bool failed, const char *text)
 {
-	log_line(arg, failed ? KETTLE_LOG_WARNING : KETTLE_LOG_INFO, text);
+	struct run *run = arg;
+	log_line(run, failed ? KETTLE_LOG_WARNING : KETTLE_LOG_INFO, text);
+	if (failed && !run->bot.stopping)
+		later_call(&run->bot, REGISTER_AGAIN_MS, register_commands, run);
 }
 
 /* What was left is followed again: from now on events and interactions are dealt with. */
@@ -298,6 +312,7 @@ on_ready(void *arg)
 	json_array_foreach(run->events, i, event)
 		deal_with(run, event);
 	(void)json_array_clear(run->events);
+	announce_boards(&run->bot);
 	bool by_gateway = member_is(run->discord->options, "interactions", "gateway");
 	if ((by_gateway ? open_gateway(run, &err) : open_endpoint(run, &err)) < 0)
 		log_line(run, KETTLE_LOG_ERROR, err.message);
@@ -348,7 +363,7 @@ on_roles(void *arg, const struct rest_answer *answer)
 		return;
 	bot_take_roles(&run->bot, answer->body);
 	places_check(&run->bot);
-	registration_update(&run->bot, on_registered, run);
+	register_commands(run);
 	run->bot.announce = announce_new(&run->bot);
 	run->bot.creations = creations_new(&run->bot);
 	run->bot.lives = lives_new(&run->bot, on_lives, run);
@@ -389,7 +404,7 @@ open_rest(struct run *run, struct kettle_error *err)
 	const char **cdn = xcalloc(json_array_size(hosts) + 1, sizeof(char *));
 	for (size_t i = 0; i < json_array_size(hosts); i++)
 		cdn[i] = json_string_value(json_array_get(hosts, i));
-	AUTO_FREE char *agent = xasprintf("DiscordBot (https://github.com/kettle, %s)", PACKAGE_VERSION);
+	AUTO_FREE char *agent = xasprintf("DiscordBot (kettle, %s)", PACKAGE_VERSION);
 	const struct rest_rules rules = {.base = member_text(section, "api_url"),
 		.token = member_text(section, "token"),
 		.token_option = json_object_get(section, "token_file") ? "token_file" : "token_env",

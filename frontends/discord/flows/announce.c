@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/flows/announcement.h"
 #include "discord/flows/board_news.h"
@@ -66,6 +67,32 @@ announce_new(struct bot *bot)
 		host->subscribe(host, actor, filter, -1, on_live, announce, &announce->subscription, &err) < 0)
 		host->log(host, KETTLE_LOG_WARNING, "A full disk cannot be told of at once: %s", err.message);
 	return announce;
+}
+
+static void
+on_boards(void *arg, const struct kettle_error *err, json_t *boards)
+{
+	struct announce *announce = arg;
+	char now[TIME_TEXT_SIZE];
+	size_t i;
+	const json_t *board;
+	time_text(time_now_ms(), now);
+	json_array_foreach(boards, i, board) {
+		if (err->code || announce->bot->stopping)
+			return;
+		AUTO_JSON json_t *event = json_pack("{s:s, s:s, s:O, s:O}", "kind", "leaderboard.updated", "at", now,
+			"leaderboard", json_object_get(board, "id"), "leaderboard_name", json_object_get(board, "name"));
+		announcement_add(announce, event, board_news_changed);
+	}
+}
+
+void
+announce_boards(struct bot *bot)
+{
+	const struct kettle_host *host = bot->host;
+	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_object();
+	if (*bot->settings.forum)
+		(void)host->call(host, actor, "leaderboard.list", args, on_boards, bot->announce);
 }
 
 void

@@ -18,6 +18,8 @@ struct announce;
 struct announce *announce_new(struct bot *bot);
 /* Takes a stored event, which is borrowed, and says event_done itself, perhaps in this call. false: the event is not of its kinds. */
 bool announce_event(struct bot *bot, const json_t *event);
+/* Active public boards that have no post in the forum yet get one, such as those that are older than the bot. */
+void announce_boards(struct bot *bot);
 /* The bot is stopping, its requests have ended: what was not dealt with comes again after a restart. NULL is allowed. */
 void announce_stop(struct announce *announce);
 /* When no answer of the engine is to come any more. NULL is allowed. */

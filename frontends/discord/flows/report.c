@@ -148,7 +148,7 @@ medal(json_int_t rank)
 	return rank > 0 && rank < (json_int_t)ARRAY_SIZE(medals) ? medals[rank] : "";
 }
 
-/* ", a personal best (before: 1.4 ms)"; ", the first success" */
+/* " · personal best, before 1.4 ms", " · first success" */
 static char *
 praise(const json_t *data)
 {
