@@ -398,7 +398,7 @@ go_live(struct machine *m, uint64_t now, enum gateway_state state, const char *s
 }
 
 static void
-take_dispatch(struct machine *m, uint64_t now, const json_t *frame)
+take_dispatch(struct machine *m, uint64_t now, json_t *frame)
 {
 	const char *name = member_string(frame, "t");
 	json_int_t seq = member_int(frame, "s");
@@ -424,7 +424,10 @@ take_dispatch(struct machine *m, uint64_t now, const json_t *frame)
 		go_live(m, now, GATEWAY_RESUMED, "Discord's gateway has resumed the session.");
 	else if (m->phase == PHASE_RESUMING)
 		m->due = now + MACHINE_REPLAY_MS;
-	m->actions->dispatch(m->arg, name, json_incref(data));
+	/* Out of the frame, which stays with this thread: what another one reads and frees is its alone. */
+	(void)json_incref(data);
+	(void)json_object_del(frame, "d");
+	m->actions->dispatch(m->arg, name, data);
 }
 
 void
