@@ -108,27 +108,19 @@ board_language(
 	return rc < 0 ? rc : 0;
 }
 
-static int
-sees_board(
-	struct db *db, const struct actor *actor, const struct board *board, bool *ret_sees, struct kettle_error *err)
-{
-	int64_t sees = !board->unopened || board_owns(actor, board);
-	int rc = 0;
-	if (sees && board->closed)
-		rc = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " BOARD_MAY_SEE "AND b.id = ?1", "iii",
-			board->id, board_sees_all(actor), board_user(actor));
-	if (rc == 0)
-		*ret_sees = sees != 0;
-	return rc;
-}
-
 int
 board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err)
 {
-	bool sees = false;
-	int rc = sees_board(db, actor, board, &sees, err);
-	if (rc == 0 && !sees)
+	int64_t sees = 0;
+	if (board->unopened && !board_owns(actor, board))
 		return fail_board_unknown(db, actor, board->name, err);
+	if (!board->closed)
+		return 0;
+	int rc = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " BOARD_MAY_SEE "AND b.id = ?1", "iii",
+		board->id, board_sees_all(actor), board_user(actor));
+	if (rc == 0 && !sees)
+		return kettle_fail(err, KETTLE_EACCES,
+			"The leaderboard `%s` is closed and you have not joined it: ask for an invite.", board->name);
 	return rc;
 }
 
@@ -202,24 +194,17 @@ int
 board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
-	struct board board;
-	bool sees = false;
-	int rc = board_find(db, actor, name, &board, err);
-	if (rc == 0)
-		rc = sees_board(db, actor, &board, &sees, err);
-	/* By the name as it was given: how a board spells its own is not told either. */
-	if (rc == 0 && !sees)
-		rc = fail_board_unknown(db, actor, name, err);
-	if (rc == 0)
-		*ret_board = board;
-	return rc;
+	int rc = board_find(db, actor, name, ret_board, err);
+	return rc < 0 ? rc : board_check_access(db, actor, ret_board, err);
 }
 
 int
 board_find_owned(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
-	int rc = board_find_visible(db, actor, name, ret_board, err);
+	int rc = board_find(db, actor, name, ret_board, err);
+	if (rc == 0 && ret_board->unopened && !board_owns(actor, ret_board))
+		return fail_board_unknown(db, actor, name, err);
 	return rc < 0 ? rc : board_check_owner(actor, ret_board, err);
 }
 

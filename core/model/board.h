@@ -44,8 +44,8 @@ int board_find_owned(
 /* The language of its task; "": it names none. */
 int board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
-/* ENOENT, as if there were none: it is closed and the actor has not joined it, or it is not open yet, and the actor is neither its
- * creator nor an admin. */
+/* EACCES: it is closed and the actor is neither its creator nor an admin nor has joined it. ENOENT, as if there were none: it is
+ * not open yet, and the actor is neither its creator nor an admin. */
 int board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err);
 /* EACCES: the actor is neither its creator nor an admin. */
 int board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err);

@@ -139,8 +139,8 @@ test_closed(void **state)
 	board_with(NULL, NULL, json_pack("{s:s}", "visibility", "closed"));
 	static const char *const names[] = {"leaderboard.task", "leaderboard.template"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		commands_refused(&c, "alice", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT,
-			"There is no leaderboard `board`.");
+		commands_refused(
+			&c, "alice", names[i], json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "you have not joined it");
 	commands_must(&c, "owner", "leaderboard.task", json_pack("{s:s}", "name", "board"));
 }
 
