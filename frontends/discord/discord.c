@@ -63,8 +63,8 @@ static const struct kettle_option options[] = {
 				"announced in `announcements_channel`."},
 	{.key = "operators_channel",
 		.type = KETTLE_OPTION_STRING,
-		.help =
-			"The id of the channel that is told about units, disks and credentials that need somebody; default: none."},
+		.help = "The id of the channel that is told about units, disks and credentials that need attention; default: "
+				"none."},
 	{.key = "admin_role",
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "Leaderboard Admin",
