@@ -5,7 +5,7 @@
  * Theory of operation. Everything happens on the engine's loop, but for the gateway's connection or the interactions
  * endpoint, which have a thread of their own (gateway/). At its start the bot asks Discord who it is, which roles there are
  * and which commands are registered; then it goes on with what an earlier process left (flows/), deals with the events that
- * have come meanwhile, and only then lets interactions in. Whatever Discord cannot answer is asked again.
+ * have come meanwhile, and only then lets interactions in. Requests that fail are repeated.
  *
  * What ends with the bot (requests, retries) is ended by its stop. Answers of the engine may come until destroy, so the
  * bot of a start stays until then.
@@ -37,7 +37,7 @@
 #include "discord/rest/rest.h"
 
 #define INTENT_GUILDS 1
-#define AGAIN_MS 30000           /* until Discord is asked again for what the bot needs to begin */
+#define AGAIN_MS 30000           /* until the first requests are repeated, without which the bot cannot begin */
 #define REGISTER_AGAIN_MS 300000 /* until commands are registered again that Discord did not take */
 #define MIB (1024.0 * 1024)
 
@@ -257,7 +257,9 @@ open_gateway(struct run *run, struct kettle_error *err)
 	const json_t *section = run->discord->options;
 	const struct gateway_rules rules = {
 		.token = member_text(section, "token"), .intents = INTENT_GUILDS, .ca_file = member_string(section, "ca_file")};
-	return gateway_new(run->bot.host, &rules, &events, run, &run->gateway, err);
+	int rc = gateway_new(run->bot.host, &rules, &events, run, &run->gateway, err);
+	run->bot.gateway = run->gateway;
+	return rc;
 }
 
 static void
@@ -469,6 +471,7 @@ stop(void *self, kettle_fn done, void *arg)
 	run->stopped = done;
 	run->stopped_arg = arg;
 	run->bot.stopping = true;
+	run->bot.gateway = NULL;
 	if (run->gateway)
 		gateway_stop(STEAL(run->gateway), on_closed, run);
 	else if (run->endpoint)

@@ -35,7 +35,7 @@ user_of(const struct interaction *interaction)
 	return json_pack("{s:s, s:s*}", "name", name, "reason", interaction_text(interaction, "reason"));
 }
 
-/* The engine's name of somebody who has not used it yet is a number. */
+/* The engine names a user who has not used it yet by a number. */
 static char *
 describe_user(const struct interaction *interaction, const json_t *result)
 {

@@ -12,6 +12,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/commands/table.h"
+#include "discord/gateway/gateway.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
 #include "discord/render/message.h"
@@ -163,8 +164,10 @@ discord_user_ping(struct interaction *interaction)
 	int64_t latency = rest_latency(interaction->bot->rest);
 	(void)snowflake_parse(interaction->id, &id);
 	int64_t way = time_now_ms() - snowflake_time(id);
+	unsigned beat = interaction->bot->gateway ? gateway_latency_ms(interaction->bot->gateway) : 0;
 	AUTO_FREE char *known = xasprintf("Discord answers the bot within %lld ms", (long long)latency);
+	AUTO_FREE char *heartbeat = beat ? xasprintf(" The gateway answers heartbeats within %u ms.", beat) : xstrdup("");
 	/* The clocks of Discord and of this machine may differ. */
-	interaction_say(interaction, "Pong: your command was here after %lld ms. %s.", (long long)(way > 0 ? way : 0),
-		latency >= 0 ? known : "The bot has asked Discord nothing yet");
+	interaction_say(interaction, "Pong: your command was here after %lld ms. %s.%s", (long long)(way > 0 ? way : 0),
+		latency >= 0 ? known : "The bot has sent Discord no request yet", heartbeat);
 }

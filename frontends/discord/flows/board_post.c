@@ -92,7 +92,7 @@ on_changed(struct announcement *a)
 	announcement_put(a, a->post_key, a->post, end);
 }
 
-/* true: the last step was refused, and that is dealt with. A post that somebody has removed is no fault. */
+/* true: the last step was refused, and that is dealt with. A post that a moderator has removed is no fault. */
 static bool
 is_refused(struct announcement *a)
 {

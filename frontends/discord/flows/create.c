@@ -220,7 +220,7 @@ fetch(struct creation *creation_take)
 		on_file(creation_take, &err, NULL, 0);
 }
 
-/* Whether somebody's role lets him create boards; what others attach is not fetched. */
+/* Whether the user's role allows to create boards; what others attach is not fetched. */
 static bool
 may_create(const json_t *user)
 {

@@ -189,7 +189,7 @@ drop_ask(struct submit *submit, const char *request)
 	(void)json_object_del(submit->asks, request);
 }
 
-/* Whoever asks and asks takes neither the memory nor the menus of others. The first ones are the oldest. */
+/* A user with many menus takes neither the memory nor the menus of others. The first ones are the oldest. */
 static void
 bound_asks(struct submit *submit, const char *user)
 {

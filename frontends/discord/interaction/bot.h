@@ -15,6 +15,7 @@ struct bot_command;
 struct submit;
 struct lives;
 struct later;
+struct gateway;
 struct announce;
 struct creations;
 
@@ -52,6 +53,7 @@ struct bot {
 	struct lives *lives;
 	struct announce *announce;
 	struct later *later;
+	struct gateway *gateway; /* NULL: there is none, as with the endpoint */
 	struct creations *creations;
 };
 

@@ -436,7 +436,7 @@ static void
 test_ping(void **state)
 {
 	struct bot_fixture *f = *state;
-	fixture_has(fixture_run(f, "ping", NULL), "The bot has asked Discord nothing yet.");
+	fixture_has(fixture_run(f, "ping", NULL), "The bot has sent Discord no request yet.");
 	assert_int_equal(kettle_fake_run(f->fake, has_latency, &f->bot, FIXTURE_WAIT_MS), 0);
 	fixture_has(fixture_run(f, "ping", NULL), "Discord answers the bot within ");
 	assert_int_equal(json_array_size(f->calls), 0);
