@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sealed envelopes: how a plan travels to kettle-exec, and its result back, through what strangers can read.
+ *
+ * An envelope: the magic "KTLE1\n", a byte for the kind, a length of two bytes (big-endian) and the job's name, the 32 bytes
+ * of the plan's hash, a nonce of 12 random bytes, then by AES-256-GCM what zlib made of the content, and a tag of 16 bytes.
+ * The tag also covers all that comes before the ciphertext. The key is the attempt's, derived from the unit's by
+ * HKDF-SHA256 without a salt, with the job's name as its info. The text form is standard base64 of all that. All [any].
+ */
+#ifndef KETTLE_SEALED_SEALED_H
+#define KETTLE_SEALED_SEALED_H
+
+#include <kettle/error.h>
+#include <stddef.h>
+
+#define SEALED_KEY_SIZE 32
+#define SEALED_MAX_JOB 128            /* bytes of a job's name: letters, digits, ".", "_", "-" */
+#define SEALED_MAX_CONTENT (1u << 30) /* bytes of what one envelope takes */
+
+/* The direction; a plan's envelope cannot come back as a result. */
+enum sealed_kind {
+	SEALED_PLAN = 1,   /* to kettle-exec: {"unit", "plan"} as JSON */
+	SEALED_RESULT = 2, /* from it: see result_package.h */
+};
+
+/* What an envelope is bound to. */
+struct sealed_scope {
+	const char *job;       /* database, job and attempt: "kettle-1f0c9a3e-12.1" */
+	const char *plan_hash; /* 64 lower-case hexadecimal digits */
+};
+
+/*
+ * The unit's key from its text: 44 characters of base64, white space around them allowed. EINVAL; the sentence repeats
+ * nothing of the text. Wipe the key with explicit_bzero when it is done with.
+ */
+int sealed_key_parse(const char *text, unsigned char ret_key[SEALED_KEY_SIZE], struct kettle_error *err);
+/* The key of one attempt. */
+void sealed_key_derive(
+	const unsigned char key[SEALED_KEY_SIZE], const char *job, unsigned char ret_attempt_key[SEALED_KEY_SIZE]);
+/* Seals bytes under a nonce of its own; new bytes. EINVAL (no such job or hash), ETOOBIG. */
+int sealed_seal(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind kind,
+	const struct sealed_scope *scope, const void *data, size_t size, char **ret_data, size_t *ret_size,
+	struct kettle_error *err);
+/*
+ * What an envelope in either form says that it is, before anything proves it. The job's name is a new string. EINVAL: it is
+ * no envelope; EVERSION: it is one of another version.
+ */
+int sealed_read_scope(const void *data, size_t size, enum sealed_kind *ret_kind, char **ret_job, char ret_plan_hash[65],
+	struct kettle_error *err);
+/*
+ * The content of an envelope in either form; new bytes with a NUL behind them, at most max_size of them. EINVAL: it is
+ * no envelope; EVERSION; ECONFLICT: it is of another kind, job, attempt or plan; EACCES: it is not what was sealed with
+ * this key; ETOOBIG.
+ */
+int sealed_open(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind kind,
+	const struct sealed_scope *scope, const void *data, size_t size, size_t max_size, char **ret_data, size_t *ret_size,
+	struct kettle_error *err);
+/* The text form of an envelope; new string. */
+char *sealed_to_text(const void *data, size_t size);
+
+#endif

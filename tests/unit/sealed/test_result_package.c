@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* The content of a sealed result: packed and read back, and refused where anything of it is not as it must be. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/xalloc.h"
+#include "sealed/result_package.h"
+#include "unit/scratch.h"
+
+#define MAX 100000
+#define ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" /* SHA-256 of "abc" */
+#define HEAD "{\"protocol\":1,\"version\":\"0.1.0\",\"completion\":{\"status\":\"done\"},\"files\":["
+#define ENTRY(path, size, sha256) "{\"path\":\"" path "\",\"size\":" size ",\"sha256\":\"" sha256 "\"}"
+
+static int
+setup(void **state)
+{
+	*state = scratch_make();
+	return *state ? 0 : -1;
+}
+
+static int
+teardown(void **state)
+{
+	scratch_remove(*state);
+	return 0;
+}
+
+/* A completion with two artifacts, which it puts into the folder. New reference. */
+static json_t *
+make_job(const char *spool)
+{
+	AUTO_FREE char *folder = path_join(spool, "run/deep");
+	assert_int_equal(file_mkdirs(folder, 0700, NULL), 0);
+	free(scratch_write(spool, "run/deep/abc", "abc"));
+	free(scratch_write(spool, "run/empty", ""));
+	char empty[65];
+	sha256_hex("", 0, empty);
+	return json_pack("{s:s, s:s, s:[{s:s, s:[{s:s, s:i, s:s}, {s:s, s:i, s:s}]}, {s:s}]}", "event", "done", "status",
+		"done", "outcomes", "step", "run", "artifacts", "name", "deep/abc", "size", 3, "sha256", ABC, "name", "empty",
+		"size", 0, "sha256", empty, "step", "other");
+}
+
+static void
+test_round_trip(void **state)
+{
+	AUTO_FREE char *from = path_join(*state, "from"), *to = path_join(*state, "to"), *data = NULL, *run = NULL,
+				   *text = NULL;
+	assert_int_equal(mkdir(from, 0700), 0);
+	AUTO_JSON json_t *completion = make_job(from);
+	AUTO_JSON json_t *read = NULL;
+	size_t size = 0, len = 0;
+	struct kettle_error err = {0};
+	if (result_package_write(completion, from, "run 7", MAX, &data, &size, &err) ||
+		result_package_read(data, size, to, &read, &run, &err))
+		fail_msg("%s", err.message);
+	assert_true(json_equal(completion, read));
+	assert_string_equal(run, "run 7");
+	AUTO_FREE char *path = path_join(to, "run/deep/abc"), *empty = path_join(to, "run/empty");
+	assert_int_equal(file_read(path, 10, &text, &len, NULL), 0);
+	assert_string_equal(text, "abc");
+	struct stat st;
+	assert_int_equal(stat(empty, &st), 0);
+	assert_int_equal(st.st_mode, S_IFREG | 0600);
+	/* A second time into the same folder: never over a file that is there. */
+	AUTO_JSON json_t *again = NULL;
+	AUTO_FREE char *none = NULL;
+	assert_int_equal(result_package_read(data, size, to, &again, &none, NULL), KETTLE_EIO);
+	assert_int_equal(result_package_read(data, size, NULL, &again, &none, NULL), 0);
+}
+
+static void
+test_without_run(void **state)
+{
+	AUTO_JSON json_t *completion = json_pack("{s:s}", "status", "lost"), *read = NULL;
+	AUTO_FREE char *data = NULL, *run = NULL;
+	size_t size = 0;
+	assert_int_equal(result_package_write(completion, *state, NULL, MAX, &data, &size, NULL), 0);
+	assert_int_equal(result_package_read(data, size, *state, &read, &run, NULL), 0);
+	assert_null(run);
+	assert_true(json_equal(completion, read));
+}
+
+static void
+test_write_refuses(void **state)
+{
+	static const struct {
+		const char *step, *name, *sha256;
+		json_int_t size;
+		size_t max;
+		int code;
+	} cases[] = {
+		{"run", "deep/abc", ABC, 3, MAX, 0},
+		{"run", "deep/abc", ABC, 4, MAX, KETTLE_EIO},
+		{"run", "empty", ABC, 0, MAX, KETTLE_EIO},
+		{"run", "missing", ABC, 3, MAX, KETTLE_ENOENT},
+		{"run", "../run/deep/abc", ABC, 3, MAX, KETTLE_EINVAL},
+		{"run", "deep/abc", ABC, 3, 2, KETTLE_ETOOBIG},
+		{"run", "deep/abc", ABC, 3, 100, KETTLE_ETOOBIG},
+		{"", "etc/passwd", ABC, 3, MAX, KETTLE_EINVAL},
+	};
+	json_decref(make_job(*state));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *completion = json_pack("{s:[{s:s, s:[{s:s, s:I, s:s}]}]}", "outcomes", "step", cases[i].step,
+			"artifacts", "name", cases[i].name, "size", cases[i].size, "sha256", cases[i].sha256);
+		AUTO_FREE char *data = NULL;
+		size_t size = 0;
+		struct kettle_error err = {0};
+		assert_int_equal(
+			result_package_write(completion, *state, NULL, cases[i].max, &data, &size, &err), cases[i].code);
+		assert_int_equal(err.code, cases[i].code);
+	}
+}
+
+/* What came from the other side, and why it is refused. */
+static void
+test_read_refuses(void **state)
+{
+	static const struct {
+		const char *text, *words;
+		int code;
+	} cases[] = {
+		{HEAD ENTRY("run/abc", "3", ABC) "]}\nabc", NULL, 0},
+		{HEAD "]}\n", NULL, 0},
+		{"", "no end", KETTLE_EINVAL},
+		{HEAD "]}", "no end", KETTLE_EINVAL},
+		{"\n", "JSON object", KETTLE_EINVAL},
+		{"[]\n", "JSON object", KETTLE_EINVAL},
+		{"{\"protocol\":1}\n", "`version`", KETTLE_EINVAL},
+		{"{\"protocol\":2,\"version\":\"9.9\\u001b[1m\"}\n",
+			"kettle-exec 9.9\xef\xbf\xbd[1m in format 2, and Kettle " PACKAGE_VERSION, KETTLE_EVERSION},
+		{"{\"protocol\":1,\"version\":\"1\",\"files\":[]}\n", "`completion`", KETTLE_EINVAL},
+		{"{\"protocol\":1,\"version\":\"1\",\"completion\":{}}\n", "`files`", KETTLE_EINVAL},
+		{"{\"protocol\":1,\"version\":\"1\",\"run\":7,\"completion\":{},\"files\":[]}\n", "`run`", KETTLE_EINVAL},
+		{HEAD "],\"protocol\":1}\n", "JSON object", KETTLE_EINVAL},
+		{HEAD "]}\nx", "follow", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "3", ABC) "]}\nabcd", "follow", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "3", ABC) "]}\nab", "longer", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "3", ABC) "]}\nabd", "digest", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "-1", ABC) "]}\nabc", "longer", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "9223372036854775807", ABC) "]}\nabc", "longer", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "\"3\"", ABC) "]}\nabc", "longer", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "3", "") "]}\nabc", "digest", KETTLE_EINVAL},
+		{HEAD ENTRY("abc", "3", ABC) "]}\nabc", "STEP/NAME", KETTLE_EINVAL},
+		{HEAD ENTRY("/run/abc", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
+		{HEAD ENTRY("../abc", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
+		{HEAD ENTRY("run/../../abc", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
+		{HEAD ENTRY("run/./abc", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
+		{HEAD ENTRY("run/", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
+		{HEAD ENTRY("run/a\\nb", "3", ABC) "]}\nabc", "not allowed", KETTLE_EINVAL},
+		{HEAD "{\"size\":3}]}\nabc", "empty", KETTLE_EINVAL},
+		{HEAD "7]}\n", "empty", KETTLE_EINVAL},
+		/* Two of one name, and one below another: found when they are written. */
+		{HEAD ENTRY("run/abc", "3", ABC) "," ENTRY("run/abc", "3", ABC) "]}\nabcabc", "exists", KETTLE_EIO},
+		{HEAD ENTRY("run/abc", "3", ABC) "," ENTRY("run/abc/x", "3", ABC) "]}\nabcabc", "a file has that name",
+			KETTLE_ECONFLICT},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *spool = xasprintf("%s/%zu", (const char *)*state, i), *run = NULL;
+		AUTO_JSON json_t *completion = NULL;
+		struct kettle_error err = {0};
+		size_t size = strlen(cases[i].text);
+		/* Without a NUL behind it. */
+		AUTO_FREE char *data = xmalloc(size);
+		memcpy(data, cases[i].text, size);
+		int rc = result_package_read(data, size, spool, &completion, &run, &err);
+		if (rc != cases[i].code || (rc && !strstr(err.message, cases[i].words)))
+			fail_msg("%s: %d, %s", cases[i].text, rc, err.message);
+		assert_true((rc == 0) == (completion != NULL));
+		/* Nothing is written before all of it is checked. */
+		if (rc && rc != KETTLE_EIO && rc != KETTLE_ECONFLICT)
+			assert_int_not_equal(access(spool, F_OK), 0);
+	}
+}
+
+/* A link that is there already leads nothing out of the folder. */
+static void
+test_links(void **state)
+{
+	static const char text[] = HEAD ENTRY("run/abc", "3", ABC) "]}\nabc";
+	AUTO_FREE char *spool = path_join(*state, "spool/run"), *path = path_join(spool, "abc"),
+				   *to = path_join(*state, "to");
+	AUTO_FREE char *folder = path_join(*state, "spool"), *run = NULL;
+	AUTO_JSON json_t *completion = NULL;
+	assert_int_equal(file_mkdirs(spool, 0700, NULL), 0);
+	assert_int_equal(symlink(to, path), 0);
+	assert_int_equal(result_package_read(text, strlen(text), folder, &completion, &run, NULL), KETTLE_EIO);
+	assert_int_not_equal(access(to, F_OK), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_without_run, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_write_refuses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_read_refuses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_links, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
