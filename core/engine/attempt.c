@@ -50,7 +50,10 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 	job->phase = phase;
 	switch (phase) {
 	case PHASE_BUILDING:
+		/* A remote side need not say when the build has ended. */
 		job->deadline_ms = now + budget_ms(job, false);
+		if (job->unit->runner->ops->recover)
+			job->deadline_ms += budget_ms(job, true);
 		break;
 	case PHASE_WAITING:
 		job->deadline_ms = 0;

@@ -43,7 +43,8 @@ struct kettle_job {
  *
  * Time. The engine gives a job until its plan's limits have passed, first those of building, then those of running. A runner
  * whose jobs queue on a remote side says {"event": "waiting"} at once, in recover too: then no clock runs until {"event":
- * "started"}, which begins that of building.
+ * "started"}, which begins that of building. A runner with `recover` need not say when a job's runs begin ({"event": "device"}):
+ * until it does, its jobs have both limits together.
  */
 struct kettle_runner {
 	uint32_t size;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The archive of kettle-exec (`make portable-exec`), which remote machines get and know by its digest. */
+#ifndef KETTLE_RUNNERS_COMMON_EXEC_ARCHIVE_H
+#define KETTLE_RUNNERS_COMMON_EXEC_ARCHIVE_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <kettle/option.h>
+#include <stddef.h>
+
+#define EXEC_ARCHIVE_NAME "kettle-exec.tar.xz"
+#define EXEC_ARCHIVE_MAX (16u << 20) /* bytes */
+
+/* The option of each runner that brings it to machines. */
+#define EXEC_ARCHIVE_OPTION \
+	{ \
+		.key = "exec_archive", .type = KETTLE_OPTION_PATH, \
+		.help = "The archive that `make portable-exec` packs; default: share/kettle/kettle-exec.tar.xz of the " \
+				"installation." \
+	}
+
+/* The path of the archive: the section's option `exec_archive`, else the installed one; it may not exist. New string. */
+char *exec_archive_path(const json_t *section);
+/*
+ * Reads it: new bytes and their SHA-256. ENOENT: there is none, and the sentence says how it is made; EACCES, EIO, ETOOBIG;
+ * EINVAL: it is no xz archive. [any, blocks]
+ */
+int exec_archive_read(
+	const char *path, char **ret_data, size_t *ret_size, char ret_digest[65], struct kettle_error *err);
+
+#endif

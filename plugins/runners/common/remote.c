@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs on a remote side that outlives the engine. */
+/*
+ * Theory of operation. A job is PACKING until a thread of the pool has sealed its plan and the database has its handle; only
+ * then ops->send is called, so that a crash at any moment leaves a job that is either not sent or found again by its name.
+ * A thread of the pool opens the result (decrypts, decompresses, checks, writes artifacts) and the loop completes the job.
+ * A job that has ended is taken out of the table at once and freed when no answer refers to it any more.
+ */
+#include <config.h>
+
+#include "runners/common/remote.h"
+
+#include <search.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json_access.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "sealed/result_package.h"
+
+#define MAX_SLOTS 10000
+
+/* ---- the table ---- */
+
+static int
+compare_refs(const void *a, const void *b)
+{
+	return strcmp(((const struct remote_job *)a)->ref, ((const struct remote_job *)b)->ref);
+}
+
+struct remote_job *
+remote_find(const struct remote *remote, const char *ref)
+{
+	struct remote_job wanted = {.ref = (char *)ref};
+	void *node = tfind(&wanted, (void *const *)&remote->by_ref, compare_refs);
+	return node ? *(struct remote_job **)node : NULL;
+}
+
+static struct remote_job *
+add(struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase)
+{
+	struct remote_job *job = xcalloc(1, sizeof(*job));
+	job->remote = remote;
+	job->ref = xstrdup(description->ref);
+	job->name = xstrdup(description->name);
+	job->device = xstrdup(description->device);
+	job->spool = description->spool ? xstrdup(description->spool) : NULL;
+	job->deadline_ms = description->deadline_ms;
+	job->unit = json_deep_copy(description->unit);
+	job->phase = phase;
+	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", plan_hash);
+	sealed_key_derive(remote->key, job->name, job->key);
+	job->next = remote->jobs;
+	remote->jobs = job;
+	remote->count++;
+	if (!tsearch(job, &remote->by_ref, compare_refs))
+		abort(); /* out of memory */
+	return job;
+}
+
+static void
+free_job(struct remote_job *job)
+{
+	explicit_bzero(job->key, sizeof(job->key));
+	json_decref(job->unit);
+	json_decref(job->handle);
+	free(job->ref);
+	free(job->name);
+	free(job->device);
+	free(job->spool);
+	free(job->envelope);
+	free(job->run);
+	free(job);
+}
+
+static void
+finish_stop(struct remote *remote)
+{
+	if (!remote->stopped || remote->jobs)
+		return;
+	kettle_fn stopped = STEAL(remote->stopped);
+	remote->host->timer_stop(remote->host, STEAL(remote->stop_timer));
+	stopped(remote->stopped_arg);
+}
+
+/* An answer has come, and the job may be gone afterwards. */
+static void
+unbusy(struct remote_job *job)
+{
+	struct remote *remote = job->remote;
+	if (--job->busy > 0 || job->phase != REMOTE_ENDED)
+		return;
+	for (struct remote_job **link = &remote->jobs; *link; link = &(*link)->next)
+		if (*link == job) {
+			*link = job->next;
+			break;
+		}
+	free_job(job);
+	finish_stop(remote);
+}
+
+/* The job leaves the table; completion NULL: it was detached. */
+static void
+end(struct remote_job *job, json_t *completion_take)
+{
+	struct remote *remote = job->remote;
+	if (job->phase == REMOTE_ENDED) {
+		json_decref(completion_take);
+		return;
+	}
+	job->busy++;
+	job->phase = REMOTE_ENDED;
+	remote->host->timer_stop(remote->host, STEAL(job->limit));
+	(void)tdelete(job, &remote->by_ref, compare_refs);
+	remote->count--;
+	remote->ops->release(job);
+	free(STEAL(job->envelope));
+	if (completion_take)
+		remote->host->job_done(remote->host, job->ref, completion_take);
+	unbusy(job);
+}
+
+static void
+end_cancelled(struct remote_job *job)
+{
+	end(job, json_pack("{s:s}", "status", "cancelled"));
+}
+
+static void
+report(struct remote_job *job, const char *name)
+{
+	AUTO_JSON json_t *event = json_pack("{s:s, s:s}", "event", name, "job", job->ref);
+	job->remote->host->job_event(job->remote->host, job->ref, event);
+}
+
+/* ---- the plugin's life ---- */
+
+void
+remote_init(
+	struct remote *remote, const struct kettle_host *host, const struct remote_ops *ops, const char *side, void *self)
+{
+	*remote = (struct remote){.host = host, .ops = ops, .side = side, .self = self};
+}
+
+int
+remote_configure(struct remote *remote, const json_t *section, struct kettle_error *err)
+{
+	const char *key = member_string(section, "key");
+	remote->has_key = key != NULL;
+	return key ? sealed_key_parse(key, remote->key, err) : 0;
+}
+
+void
+remote_start(struct remote *remote)
+{
+	remote->stopping = false;
+	remote->stopped = NULL;
+}
+
+/* Ends all that is left: what the remote side does with it has no reader any more. */
+static void
+on_stop_late(void *arg)
+{
+	struct remote *remote = arg;
+	remote->stop_timer = NULL;
+	struct remote_job *job = remote->jobs;
+	while (job) {
+		if (job->phase == REMOTE_ENDED) {
+			job = job->next;
+		} else {
+			end_cancelled(job);
+			job = remote->jobs;
+		}
+	}
+}
+
+void
+remote_stop(struct remote *remote, kettle_fn done, void *arg)
+{
+	struct kettle_error err = {0};
+	remote->stopping = true;
+	remote->stopped = done;
+	remote->stopped_arg = arg;
+	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
+		job->busy++; /* the cancel may end it, and others with it */
+		remote_cancel(remote, job->ref);
+		next = job->next;
+		unbusy(job);
+	}
+	if (remote->stopped && remote->jobs &&
+		remote->host->timer_start(remote->host, REMOTE_STOP_MS, 0, on_stop_late, remote, &remote->stop_timer, &err) < 0)
+		on_stop_late(remote);
+	finish_stop(remote);
+}
+
+void
+remote_close(struct remote *remote)
+{
+	explicit_bzero(remote->key, sizeof(remote->key));
+}
+
+/* ---- sending ---- */
+
+/* The sealing of one plan, on a thread of the pool. */
+struct packing {
+	struct remote_job *job;
+	char *text, *envelope;
+	size_t size, envelope_size;
+	struct kettle_error err;
+};
+
+static void
+pack(void *arg)
+{
+	struct packing *packing = arg;
+	const struct remote_job *job = packing->job;
+	const struct sealed_scope scope = {job->name, job->plan_hash};
+	(void)sealed_seal(job->key, SEALED_PLAN, &scope, packing->text, packing->size, &packing->envelope,
+		&packing->envelope_size, &packing->err);
+	explicit_bzero(packing->text, packing->size);
+}
+
+static void
+on_stored(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct remote_job *job = arg;
+	(void)result;
+	if (job->phase != REMOTE_PACKING) {
+		if (err->code < 0 && job->phase != REMOTE_ENDED && err->code != KETTLE_ECANCELED)
+			job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
+				"the handle of job %s could not be stored: %s", job->ref, err->message);
+	} else if (job->cancelled) {
+		end_cancelled(job);
+	} else if (err->code < 0) {
+		remote_lost(job, REMOTE_UNSTARTED, "Its handle could not be stored: %s", err->message);
+	} else {
+		job->phase = REMOTE_SENDING;
+		job->remote->ops->send(job);
+	}
+	unbusy(job);
+}
+
+void
+remote_store(struct remote_job *job)
+{
+	const struct kettle_host *host = job->remote->host;
+	if (job->phase == REMOTE_ENDED)
+		return;
+	AUTO_FREE char *text = json_dumps(job->handle, JSON_COMPACT);
+	job->busy++;
+	if (host->job_handle(host, job->ref, text, on_stored, job) == 0)
+		return;
+	const struct kettle_error err = {.code = KETTLE_EUNAVAIL, .message = "the engine does not know the job."};
+	on_stored(job, &err, NULL);
+}
+
+static void
+on_packed(void *arg)
+{
+	struct packing *packing = arg;
+	struct remote_job *job = packing->job;
+	if (job->phase == REMOTE_PACKING && job->cancelled) {
+		end_cancelled(job);
+	} else if (job->phase == REMOTE_PACKING && packing->err.code < 0) {
+		remote_lost(job, REMOTE_BROKE, "Its plan could not be sealed: %s", packing->err.message);
+	} else if (job->phase == REMOTE_PACKING) {
+		job->envelope = STEAL(packing->envelope);
+		job->envelope_size = packing->envelope_size;
+		remote_store(job);
+	}
+	free(packing->envelope);
+	free(packing->text);
+	free(packing);
+	unbusy(job);
+}
+
+/* The hash that recover would get. */
+static void
+hash_plan(const json_t *plan, char ret_hash[65])
+{
+	AUTO_FREE char *text = json_dumps(plan, JSON_COMPACT | JSON_SORT_KEYS);
+	sha256_hex(text, strlen(text), ret_hash);
+}
+
+int
+remote_submit(struct remote *remote, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
+{
+	char hash[65];
+	if (remote->stopping)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s is stopping.", remote->side);
+	if (!remote->has_key)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The runner for %s has no key to seal plans with: name one with `key_env` or `key_file`.", remote->side);
+	if (description->plan_hash)
+		(void)snprintf(hash, sizeof(hash), "%s", description->plan_hash);
+	else
+		hash_plan(plan, hash);
+	AUTO_JSON json_t *content = json_pack("{s:O, s:O}", "unit", description->unit, "plan", plan);
+	struct packing *packing = xcalloc(1, sizeof(*packing));
+	packing->text = json_dumps(content, JSON_COMPACT);
+	packing->size = strlen(packing->text);
+	struct remote_job *job = packing->job = add(remote, description, hash, REMOTE_PACKING);
+	job->handle = json_pack("{s:s}", "name", job->name);
+	job->busy = 1;
+	int rc = remote->host->work(remote->host, pack, on_packed, packing, err);
+	if (rc < 0) {
+		free(packing->text);
+		free(packing);
+		end(job, NULL);
+		unbusy(job);
+		return rc;
+	}
+	report(job, "waiting"); /* may lead to a cancel */
+	return 0;
+}
+
+int
+remote_recover(
+	struct remote *remote, const struct kettle_job *description, const char *handle, struct kettle_error *err)
+{
+	AUTO_JSON json_t *stored = json_loads(handle, 0, NULL);
+	if (!remote->has_key)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s has no key any more.", remote->side);
+	if (!member_is(stored, "name", description->name) || !description->plan_hash ||
+		strlen(description->plan_hash) != 64)
+		return kettle_fail(err, KETTLE_ENOENT, "Its handle is not one of this runner and database.");
+	struct remote_job *job = add(remote, description, description->plan_hash, REMOTE_AWAY);
+	job->handle = STEAL(stored);
+	job->busy++;
+	report(job, "waiting");
+	if (job->phase == REMOTE_AWAY)
+		remote->ops->find(job);
+	unbusy(job);
+	return 0;
+}
+
+/* ---- ending ---- */
+
+static void
+on_cancel_late(void *arg)
+{
+	struct remote_job *job = arg;
+	job->limit = NULL;
+	job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
+		"job %s is given up: %s did not say in time that it has ended there", job->ref, job->remote->side);
+	end_cancelled(job);
+}
+
+void
+remote_cancel(struct remote *remote, const char *ref)
+{
+	struct remote_job *job = remote_find(remote, ref);
+	struct kettle_error err = {0};
+	if (!job || job->cancelled)
+		return;
+	job->cancelled = true;
+	job->busy++;
+	if (remote->host->timer_start(remote->host, REMOTE_CANCEL_MS, 0, on_cancel_late, job, &job->limit, &err) < 0)
+		end_cancelled(job);
+	/* While it is packed or opened, the end of that completes it. */
+	if (job->phase == REMOTE_SENDING || job->phase == REMOTE_AWAY)
+		remote->ops->cancel(job);
+	unbusy(job);
+}
+
+void
+remote_detach(struct remote *remote, const char *ref)
+{
+	struct remote_job *job = remote_find(remote, ref);
+	if (job) {
+		job->detached = true;
+		end(job, NULL);
+	}
+}
+
+int
+remote_capacity(const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
+{
+	json_int_t slots = json_object_get(unit, "slots") ? member_int(unit, "slots") : 1;
+	json_int_t prefetch = json_object_get(unit, "prefetch") ? member_int(unit, "prefetch") : 0;
+	if (slots < 1 || slots > MAX_SLOTS || prefetch < 0 || prefetch > MAX_SLOTS)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "A unit must have 1 to %d slots and prefetch 0 to %d jobs.", MAX_SLOTS, MAX_SLOTS);
+	*ret_slots = (unsigned)slots;
+	*ret_prefetch = (unsigned)prefetch;
+	return 0;
+}
+
+/* ---- what the remote side says ---- */
+
+void
+remote_sent(struct remote_job *job)
+{
+	if (job->phase != REMOTE_SENDING)
+		return;
+	job->phase = REMOTE_AWAY;
+	free(STEAL(job->envelope));
+}
+
+void
+remote_running(struct remote_job *job)
+{
+	if (job->phase == REMOTE_ENDED || job->running)
+		return;
+	job->running = true;
+	report(job, "started");
+}
+
+void
+remote_progress(struct remote_job *job, const json_t *event)
+{
+	const char *name = member_string(event, "event"), *step = member_string(event, "step"),
+			   *state = member_string(event, "state");
+	if (job->phase == REMOTE_ENDED || !name)
+		return;
+	job->busy++;
+	if (strcmp(name, "started") == 0) {
+		remote_running(job);
+	} else if (job->running && (strcmp(name, "waiting") == 0 || strcmp(name, "device") == 0)) {
+		report(job, name);
+	} else if (job->running && strcmp(name, "step") == 0 && step && state) {
+		AUTO_JSON json_t *clean = json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", job->ref, "step", step,
+			"state", state, "cached", member_true(event, "cached"));
+		job->remote->host->job_event(job->remote->host, job->ref, clean);
+	}
+	unbusy(job);
+}
+
+void
+remote_lost(struct remote_job *job, enum remote_loss loss, const char *format, ...)
+{
+	char why[1000];
+	va_list args;
+	if (job->phase == REMOTE_ENDED)
+		return;
+	if (job->cancelled) {
+		end_cancelled(job);
+		return;
+	}
+	va_start(args, format);
+	(void)vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	AUTO_BUF struct buf clean = {0};
+	(void)utf8_sanitize(why, strlen(why), &clean); /* it may repeat what the remote side said */
+	json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", clean.data ? clean.data : "");
+	if (loss != REMOTE_BROKE)
+		json_object_set_new(completion, "gone", json_true());
+	if (loss == REMOTE_UNSTARTED)
+		json_object_set_new(completion, "uncounted", json_true());
+	end(job, completion);
+}
+
+void
+remote_cancelled(struct remote_job *job)
+{
+	if (job->phase != REMOTE_ENDED)
+		end_cancelled(job);
+}
+
+/* The opening of one result, on a thread of the pool. */
+struct opening {
+	struct remote_job *job;
+	char *data; /* the envelope */
+	size_t size;
+	char *path; /* where it is, if not in data */
+	json_t *completion;
+	char *run;
+	struct kettle_error err;
+};
+
+static void
+open_result(void *arg)
+{
+	struct opening *opening = arg;
+	const struct remote_job *job = opening->job;
+	const struct sealed_scope scope = {job->name, job->plan_hash};
+	/* Text is a third longer. */
+	const size_t most = RESULT_PACKAGE_MAX / 3 * 4 + (1u << 20);
+	AUTO_FREE char *content = NULL;
+	size_t size;
+	int rc = opening->path ? file_read(opening->path, most, &opening->data, &opening->size, &opening->err) : 0;
+	if (rc == 0)
+		rc = sealed_open(job->key, SEALED_RESULT, &scope, opening->data, opening->size, RESULT_PACKAGE_MAX, &content,
+			&size, &opening->err);
+	free(STEAL(opening->data));
+	/* An engine that was killed may have written a part of it. */
+	if (rc == 0 && job->spool)
+		rc = file_remove_tree(job->spool, &opening->err);
+	if (rc == 0)
+		(void)result_package_read(content, size, job->spool, &opening->completion, &opening->run, &opening->err);
+}
+
+static void
+on_opened(void *arg)
+{
+	struct opening *opening = arg;
+	struct remote_job *job = opening->job;
+	if (job->cancelled)
+		remote_cancelled(job);
+	else if (opening->err.code < 0)
+		remote_lost(job, REMOTE_BROKE, "Its result from %s is void: %s", job->remote->side, opening->err.message);
+	else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0)
+		remote_lost(job, REMOTE_BROKE, "Its result from %s is void: it is that of run %s, not of run %s.",
+			job->remote->side, opening->run ? opening->run : "(none)", job->run);
+	else
+		end(job, STEAL(opening->completion));
+	json_decref(opening->completion);
+	free(opening->run);
+	free(opening->path);
+	free(opening);
+	unbusy(job);
+}
+
+static void
+start_opening(struct remote_job *job, struct opening *opening_take)
+{
+	struct kettle_error err = {0};
+	const struct kettle_host *host = job->remote->host;
+	int rc = job->phase == REMOTE_ENDED || job->phase == REMOTE_OPENING ? KETTLE_ECONFLICT : 0;
+	if (rc == 0) {
+		opening_take->job = job;
+		job->phase = REMOTE_OPENING;
+		job->busy++;
+		rc = host->work(host, open_result, on_opened, opening_take, &err);
+	}
+	if (rc == 0)
+		return;
+	free(opening_take->data);
+	free(opening_take->path);
+	free(opening_take);
+	if (rc == KETTLE_ECONFLICT)
+		return;
+	remote_lost(job, REMOTE_BROKE, "Its result could not be opened: %s", err.message);
+	unbusy(job);
+}
+
+void
+remote_result(struct remote_job *job, char *data_take, size_t size)
+{
+	struct opening *opening = xcalloc(1, sizeof(*opening));
+	opening->data = data_take;
+	opening->size = size;
+	start_opening(job, opening);
+}
+
+void
+remote_result_file(struct remote_job *job, const char *path)
+{
+	struct opening *opening = xcalloc(1, sizeof(*opening));
+	opening->path = xstrdup(path);
+	start_opening(job, opening);
+}
+
+uint64_t
+remote_backoff_ms(unsigned failures, uint64_t first_ms, uint64_t most_ms)
+{
+	uint64_t span = first_ms;
+	uint32_t bits;
+	for (unsigned i = 1; i < failures && span < most_ms; i++)
+		span *= 2;
+	if (span > most_ms)
+		span = most_ms;
+	random_bytes(&bits, sizeof(bits));
+	return span / 2 + bits % (span / 2 + 1);
+}

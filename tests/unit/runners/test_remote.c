@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs on a remote side (runners/common/remote.h) between the fake host and a remote side that the tests play. */
+#include <config.h>
+
+#include <kettle/testing.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "runners/common/remote.h"
+#include "sealed/result_package.h"
+#include "unit/scratch.h"
+
+#define PATIENCE_MS 120000
+#define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+#define NAME "kettle-1f0c9a3e-12.1"
+#define SPANS "cd6c32ae17a18e16e4fa0c22e84dfd7f82eb8e57dc29dd207faaef00f56ab0b3" /* of "spans" */
+#define HASH "00000000000000000000000000000000000000000000000000000000000000aa"
+
+static char *dir, *spool;
+static struct kettle_fake *fake;
+static const struct kettle_host *host;
+static struct remote remote;
+static struct kettle_error err;
+static int sends, finds, cancels, releases, stops;
+static struct remote_job *current;
+
+/* ---- the remote side: remembers what it was given ---- */
+
+static void
+on_send(struct remote_job *job)
+{
+	sends++;
+	current = job;
+}
+
+static void
+on_find(struct remote_job *job)
+{
+	finds++;
+	current = job;
+}
+
+static void
+on_cancel(struct remote_job *job)
+{
+	cancels++;
+	current = job;
+}
+
+static void
+on_release(struct remote_job *job)
+{
+	(void)job;
+	releases++;
+	current = NULL;
+}
+
+static const struct remote_ops ops = {.send = on_send, .find = on_find, .cancel = on_cancel, .release = on_release};
+
+static void
+configure(void)
+{
+	AUTO_JSON json_t *section = json_pack("{s:s}", "key", KEY);
+	assert_int_equal(remote_configure(&remote, section, &err), 0);
+	remote_start(&remote);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	dir = scratch_make();
+	spool = path_join(dir, "spool");
+	err = (struct kettle_error){0};
+	sends = finds = cancels = releases = stops = 0;
+	current = NULL;
+	if (!dir || kettle_fake_new("far", &fake, &err) != 0)
+		return -1;
+	host = kettle_fake_host(fake);
+	remote_init(&remote, host, &ops, "Faraway", NULL);
+	return 0;
+}
+
+static void
+on_stopped(void *arg)
+{
+	(void)arg;
+	stops++;
+}
+
+static int
+is_at_least(void *arg)
+{
+	const int *const *pair = arg;
+	return *pair[0] >= *pair[1];
+}
+
+static void
+wait_for(const int *counter, int wanted)
+{
+	const int *pair[] = {counter, &wanted};
+	assert_int_equal(kettle_fake_run(fake, is_at_least, pair, PATIENCE_MS), 0);
+}
+
+/* The loop must close with nothing left. */
+static int
+teardown(void **state)
+{
+	(void)state;
+	remote_stop(&remote, on_stopped, NULL);
+	wait_for(&stops, 1);
+	assert_null(remote.jobs);
+	remote_close(&remote);
+	if (kettle_fake_free(fake, &err) != 0)
+		fail_msg("%s", err.message);
+	scratch_remove(dir);
+	free(spool);
+	return 0;
+}
+
+static const json_t *
+reports(const char *ref)
+{
+	return json_object_get(kettle_fake_jobs(fake), ref);
+}
+
+static size_t
+completions(void)
+{
+	return json_array_size(json_object_get(reports("12.1"), "completions"));
+}
+
+static int
+is_completed(void *arg)
+{
+	(void)arg;
+	return completions() > 0;
+}
+
+/* The one completion. */
+static const json_t *
+completion(void)
+{
+	assert_int_equal(kettle_fake_run(fake, is_completed, NULL, PATIENCE_MS), 0);
+	assert_int_equal(completions(), 1);
+	return json_array_get(json_object_get(reports("12.1"), "completions"), 0);
+}
+
+static const char *
+last_event(void)
+{
+	const json_t *events = json_object_get(reports("12.1"), "events");
+	return member_text(json_array_get(events, json_array_size(events) - 1), "event");
+}
+
+static struct kettle_job
+describe(const json_t *unit)
+{
+	return (struct kettle_job){.size = sizeof(struct kettle_job),
+		.ref = "12.1",
+		.device = "FAR",
+		.unit = unit,
+		.deadline_ms = 1000,
+		.spool = spool,
+		.name = NAME,
+		.plan_hash = HASH};
+}
+
+static int
+submit(void)
+{
+	AUTO_JSON json_t *unit = json_pack("{s:s, s:s}", "name", "FAR", "runner", "far");
+	AUTO_JSON json_t *plan = json_pack("{s:i, s:s}", "version", 1, "seed", "31337");
+	const struct kettle_job job = describe(unit);
+	return remote_submit(&remote, &job, plan, &err);
+}
+
+static int
+recover(const char *handle)
+{
+	AUTO_JSON json_t *unit = json_pack("{s:s}", "name", "FAR");
+	const struct kettle_job job = describe(unit);
+	return remote_recover(&remote, &job, handle, &err);
+}
+
+/* Submits and waits until the remote side has it. */
+static void
+send_job(void)
+{
+	configure();
+	assert_int_equal(submit(), 0);
+	wait_for(&sends, 1);
+	remote_sent(current);
+}
+
+/* A result sealed for this job, plan and run, with one file where `file` is set. */
+static char *
+seal_result(const char *job, const char *hash, const char *run, bool file, size_t *ret_size)
+{
+	unsigned char key[SEALED_KEY_SIZE], attempt[SEALED_KEY_SIZE];
+	const struct sealed_scope scope = {job, hash};
+	AUTO_FREE char *step = path_join(dir, "there"), *inside = path_join(step, "step"), *packed = NULL;
+	char *sealed = NULL;
+	size_t size;
+	AUTO_JSON json_t *done = json_pack("{s:s, s:s, s:[]}", "event", "done", "status", "done", "outcomes");
+	if (file) {
+		assert_int_equal(file_mkdirs(inside, 0700, &err), 0);
+		AUTO_FREE char *path = scratch_write(inside, "trace", "spans");
+		json_array_append_new(
+			json_object_get(done, "outcomes"), json_pack("{s:s, s:[{s:s, s:i, s:s}]}", "step", "step", "artifacts",
+												   "name", "trace", "size", 5, "sha256", SPANS));
+	}
+	assert_int_equal(result_package_write(done, step, run, 1 << 20, &packed, &size, &err), 0);
+	assert_int_equal(sealed_key_parse(KEY, key, &err), 0);
+	sealed_key_derive(key, job, attempt);
+	assert_int_equal(sealed_seal(attempt, SEALED_RESULT, &scope, packed, size, &sealed, ret_size, &err), 0);
+	return sealed;
+}
+
+/* ---- tests ---- */
+
+static void
+test_a_job_goes_and_comes_back(void **state)
+{
+	(void)state;
+	configure();
+	assert_int_equal(submit(), 0);
+	assert_string_equal(last_event(), "waiting");
+	assert_int_equal(sends, 0); /* never before submit returns */
+	wait_for(&sends, 1);
+	assert_string_equal(member_text(reports("12.1"), "handle"), "{\"name\":\"" NAME "\"}");
+	assert_null(memmem(current->envelope, current->envelope_size, "31337", 5));
+	char *content;
+	size_t size;
+	const struct sealed_scope scope = {NAME, HASH};
+	assert_int_equal(sealed_open(current->key, SEALED_PLAN, &scope, current->envelope, current->envelope_size, 1 << 20,
+						 &content, &size, &err),
+		0);
+	AUTO_JSON json_t *plan = json_loads(content, 0, NULL);
+	free(content);
+	assert_string_equal(member_text(json_object_get(plan, "plan"), "seed"), "31337");
+	assert_string_equal(member_text(json_object_get(plan, "unit"), "name"), "FAR");
+	remote_sent(current);
+	assert_null(current->envelope);
+	remote_running(current);
+	assert_string_equal(last_event(), "started");
+	AUTO_JSON json_t *step =
+		json_pack("{s:s, s:s, s:s, s:s}", "event", "step", "step", "build", "state", "building", "x", "y");
+	remote_progress(current, step);
+	assert_string_equal(last_event(), "step");
+	current->run = xstrdup("7");
+	char *data = seal_result(NAME, HASH, "7", true, &size);
+	remote_result(current, data, size);
+	assert_string_equal(member_text(completion(), "status"), "done");
+	assert_int_equal(releases, 1);
+	AUTO_FREE char *path = path_join(spool, "step/trace"), *text = NULL;
+	assert_int_equal(file_read(path, 100, &text, &size, &err), 0);
+	assert_string_equal(text, "spans");
+}
+
+static void
+assert_void(const char *part)
+{
+	assert_string_equal(member_text(completion(), "status"), "lost");
+	if (!strstr(member_text(completion(), "error"), part))
+		fail_msg("%s", member_text(completion(), "error"));
+}
+
+static void
+answer(const char *job, const char *hash, const char *run)
+{
+	size_t size;
+	send_job();
+	current->run = xstrdup("7");
+	char *data = seal_result(job, hash, run, false, &size);
+	remote_result(current, data, size);
+}
+
+static void
+test_result_of_another_attempt(void **state)
+{
+	(void)state;
+	answer("kettle-1f0c9a3e-12.2", HASH, "7");
+	assert_void("void");
+}
+
+static void
+test_result_of_another_plan(void **state)
+{
+	(void)state;
+	answer(NAME, "00000000000000000000000000000000000000000000000000000000000000ab", "7");
+	assert_void("void");
+}
+
+static void
+test_result_of_another_run(void **state)
+{
+	(void)state;
+	answer(NAME, HASH, "6");
+	assert_void("it is that of run 6, not of run 7");
+}
+
+static void
+test_result_that_is_none(void **state)
+{
+	(void)state;
+	send_job();
+	remote_result(current, xstrdup("<html>"), 6);
+	assert_void("void");
+	assert_null(json_object_get(completion(), "gone"));
+}
+
+static void
+test_result_in_a_file(void **state)
+{
+	(void)state;
+	size_t size;
+	send_job();
+	AUTO_FREE char *data = seal_result(NAME, HASH, NULL, true, &size), *text = sealed_to_text(data, size),
+				   *path = scratch_write(dir, "result", text);
+	remote_result_file(current, path);
+	remote_result_file(current, path); /* what comes twice counts once */
+	assert_string_equal(member_text(completion(), "status"), "done");
+}
+
+static void
+test_lost(void **state)
+{
+	(void)state;
+	send_job();
+	remote_lost(current, REMOTE_UNSTARTED, "It never began: %s", "\xff?");
+	assert_string_equal(member_text(completion(), "status"), "lost");
+	assert_true(member_true(completion(), "gone"));
+	assert_true(member_true(completion(), "uncounted"));
+	assert_null(remote_find(&remote, "12.1"));
+}
+
+static void
+test_cancel_while_it_is_packed(void **state)
+{
+	(void)state;
+	configure();
+	assert_int_equal(submit(), 0);
+	remote_cancel(&remote, "12.1");
+	assert_string_equal(member_text(completion(), "status"), "cancelled");
+	assert_int_equal(sends, 0);
+	assert_int_equal(cancels, 0);
+}
+
+static void
+test_cancel_while_it_is_away(void **state)
+{
+	(void)state;
+	send_job();
+	remote_cancel(&remote, "12.1");
+	remote_cancel(&remote, "12.1");
+	assert_int_equal(cancels, 1);
+	assert_int_equal(completions(), 0);
+	remote_cancelled(current);
+	assert_string_equal(member_text(completion(), "status"), "cancelled");
+}
+
+static void
+test_cancel_that_comes_too_late(void **state)
+{
+	(void)state;
+	size_t size;
+	send_job();
+	char *data = seal_result(NAME, HASH, NULL, false, &size);
+	remote_result(current, data, size);
+	remote_cancel(&remote, "12.1");
+	assert_int_equal(cancels, 0);
+	assert_string_equal(member_text(completion(), "status"), "cancelled");
+}
+
+static void
+test_detach_and_recover(void **state)
+{
+	(void)state;
+	size_t size;
+	send_job();
+	json_object_set_new(current->handle, "id", json_integer(9));
+	remote_store(current);
+	remote_detach(&remote, "12.1");
+	assert_int_equal(releases, 1);
+	assert_null(remote_find(&remote, "12.1"));
+	/* What a killed engine had begun to write is in no one's way. */
+	AUTO_FREE char *half = path_join(spool, "step");
+	assert_int_equal(file_mkdirs(half, 0700, &err), 0);
+	AUTO_FREE char *old = scratch_write(half, "trace", "half");
+	AUTO_FREE char *handle = xstrdup(member_text(reports("12.1"), "handle"));
+	assert_int_equal(recover(handle), 0);
+	assert_int_equal(finds, 1);
+	assert_int_equal(member_int(current->handle, "id"), 9);
+	char *data = seal_result(NAME, HASH, NULL, true, &size);
+	remote_result(current, data, size);
+	assert_string_equal(member_text(completion(), "status"), "done");
+	AUTO_FREE char *text = NULL;
+	assert_int_equal(file_read(old, 100, &text, &size, &err), 0);
+	assert_string_equal(text, "spans");
+}
+
+static void
+test_handles_of_others(void **state)
+{
+	(void)state;
+	configure();
+	assert_int_equal(recover("{\"name\": \"kettle-00000000-12.1\"}"), KETTLE_ENOENT);
+	assert_int_equal(recover("12345"), KETTLE_ENOENT);
+	assert_int_equal(recover("["), KETTLE_ENOENT);
+	assert_int_equal(finds, 0);
+}
+
+static void
+test_no_key(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *none = json_object(), *wrong = json_pack("{s:s}", "key", "short");
+	assert_int_equal(remote_configure(&remote, none, &err), 0);
+	remote_start(&remote);
+	assert_int_equal(submit(), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, "key_file"));
+	assert_int_equal(remote_configure(&remote, wrong, &err), KETTLE_EINVAL);
+	assert_null(strstr(err.message, "short"));
+}
+
+static void
+test_stop_with_jobs(void **state)
+{
+	(void)state;
+	int before = stops;
+	send_job();
+	remote_stop(&remote, on_stopped, NULL);
+	assert_int_equal(cancels, 1);
+	assert_int_equal(stops, before);
+	assert_int_equal(submit(), KETTLE_EUNAVAIL);
+	remote_cancelled(current);
+	wait_for(&stops, 1);
+	stops = 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_a_job_goes_and_comes_back),
+		TEST(test_result_of_another_attempt),
+		TEST(test_result_of_another_plan),
+		TEST(test_result_of_another_run),
+		TEST(test_result_that_is_none),
+		TEST(test_result_in_a_file),
+		TEST(test_lost),
+		TEST(test_cancel_while_it_is_packed),
+		TEST(test_cancel_while_it_is_away),
+		TEST(test_cancel_that_comes_too_late),
+		TEST(test_detach_and_recover),
+		TEST(test_handles_of_others),
+		TEST(test_no_key),
+		TEST(test_stop_with_jobs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
