@@ -311,9 +311,8 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
 		if (completion->error)
 			why = completion->error;
-		if (completion->gone)
-			attempt_end_requeue(job, REQUEUE_FAILED, why);
-		else
-			attempt_end_retry(job, why, true);
+		if (!completion->gone)
+			engine_unit_lost(job, why, true);
+		attempt_end_requeue(job, completion->uncounted ? REQUEUE_ORPHANED : REQUEUE_FAILED, why);
 	}
 }

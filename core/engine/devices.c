@@ -234,11 +234,14 @@ void
 engine_unit_lost(const struct engine_job *job, const char *why, bool proven)
 {
 	struct unit *unit = job->unit;
-	unsigned shift = !proven ? 0 : unit->losses < 16 ? unit->losses : 16;
+	uint64_t now = uv_now(job->engine->setup.loop);
+	/* What is lost while it pauses began before: all jobs of a machine that ends are one loss. */
+	bool grows = proven && unit->pause_until_ms <= now;
+	unsigned shift = !grows ? 0 : unit->losses < 16 ? unit->losses : 16;
 	uint64_t pause = (uint64_t)ENGINE_PAUSE_MS << shift;
-	unit->losses += proven;
-	unit->pause_until_ms =
-		uv_now(job->engine->setup.loop) + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
+	uint64_t until = now + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
+	unit->losses += grows;
+	unit->pause_until_ms = unit->pause_until_ms > until ? unit->pause_until_ms : until;
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost job %lld of submission %lld, which will be retried: %s",
 		unit->label, (long long)job->id, (long long)job->submission, why);
 }

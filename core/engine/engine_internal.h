@@ -17,7 +17,7 @@
 #define ENGINE_CANCEL_MS 30000
 /* Time a runner gets to say what a unit's machine is. */
 #define ENGINE_DESCRIBE_MS 60000
-/* A unit that lost a job pauses this long, doubled for each loss in a row, at most ENGINE_PAUSE_MAX_MS. */
+/* A unit that lost jobs pauses this long, doubled for each time in a row, at most ENGINE_PAUSE_MAX_MS. */
 #define ENGINE_PAUSE_MS 250
 #define ENGINE_PAUSE_MAX_MS 60000
 #define ENGINE_TICK_MS 250

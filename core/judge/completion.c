@@ -87,6 +87,7 @@ completion_read(json_t *json)
 														   : COMPLETION_LOST,
 		.error = member_string(json, "error"),
 		.gone = member_true(json, "gone"),
+		.uncounted = member_true(json, "uncounted"),
 		.disabled = member_string(json, "disabled"),
 		.kept = json_object_get(json, "kept"),
 		.system = json_object_get(json, "system"),

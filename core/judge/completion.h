@@ -52,6 +52,7 @@ struct completion {
 	enum completion_status status;
 	const char *error;    /* NULL: none */
 	bool gone;            /* it was lost, and not by a fault of the unit */
+	bool uncounted;       /* it was lost in a way that uses up no attempt */
 	const char *disabled; /* why its unit must get no more jobs; NULL: it may */
 	const json_t *kept;   /* where the job's folder was left; NULL: it was not */
 	const json_t *system, *stamps;

@@ -337,7 +337,9 @@ give_up(struct db *db, const struct job *job, enum requeue_cause cause, const ch
 	struct verdict verdict = {.state = VERDICT_ERROR};
 	if (cause == REQUEUE_ORPHANED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
-			"The engine ended %d times while the job ran, so it is not tried again; the last reason was: %s",
+			"The runner could not finish it: %d attempts ended with the engine, with the connection to their machine, "
+			"or "
+			"on a machine that does not fit, which says nothing about the code; the last reason was: %s",
 			JOB_MAX_ORPHANED, reason);
 	else if (cause == REQUEUE_CLAIMED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
@@ -346,7 +348,8 @@ give_up(struct db *db, const struct job *job, enum requeue_cause cause, const ch
 			reason, JOB_CLAIMS);
 	else
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
-			"The machines failed %d times, which says nothing about the code; the last reason was: %s",
+			"The runner could not finish it: its machines failed %d times, which says nothing about the code; the last "
+			"reason was: %s",
 			JOB_MAX_ATTEMPTS, reason);
 	return jobs_end(db, job, &verdict, err);
 }

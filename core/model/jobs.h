@@ -4,7 +4,7 @@
  *
  * A job is `queued`, `running`, or ended: `passed`, `failed`, `timed_out`, `error` (the engine or a machine could not),
  * `cancelled`. Only `running` has a current attempt; an outcome of another attempt is dropped. Attempts that were
- * handed back or orphaned do not count. Every change below is one transaction with its event.
+ * handed back or orphaned do not count among those that failed with their machine. Every change below is one transaction with its event.
  */
 #ifndef KETTLE_MODEL_JOBS_H
 #define KETTLE_MODEL_JOBS_H
@@ -14,8 +14,9 @@
 
 #include <stdbool.h>
 
-#define JOB_MAX_ATTEMPTS 3  /* that failed with their machine */
-#define JOB_MAX_ORPHANED 10 /* that ended with the engine's process: a job that ends it must not do so for ever */
+#define JOB_MAX_ATTEMPTS 3 /* that failed with their machine */
+/* That ended with the engine's process or a connection, or came to another machine: a job that causes it must not do so for ever. */
+#define JOB_MAX_ORPHANED 10
 
 /* The states in which a job may end, the worst first: a fault of the code tells more than one of a machine. */
 #define JOBS_END_STATES(X) X("failed") X("timed_out") X("error") X("cancelled") X("passed")
@@ -58,7 +59,7 @@ enum requeue_cause {
 	REQUEUE_FAILED,      /* the machine could not: at most JOB_MAX_ATTEMPTS */
 	REQUEUE_CLAIMED,     /* the run alone says so: no more than that, and within JOB_CLAIMS of its user */
 	REQUEUE_HANDED_BACK, /* by an engine that stops, or because it waits: any number */
-	REQUEUE_ORPHANED,    /* the engine's process ended, and the job with it: at most JOB_MAX_ORPHANED */
+	REQUEUE_ORPHANED, /* ended with the engine's process, or `uncounted` (event.schema.json): at most JOB_MAX_ORPHANED */
 };
 /*
  * How many attempts of a user's jobs may end so within an hour: a submission could say it to be tried again. Beyond it, where

@@ -37,8 +37,9 @@ struct kettle_job {
  *
  * For every job that submit or recover accepted (returned 0) the runner calls host->job_done exactly once, also after
  * cancel and also when it stops, with a completion. "lost" means that the machine failed and the job may be tried again
- * elsewhere; with "gone" the remote side just knows nothing of the job, and its unit does not pause. In between the
- * runner passes the reports of kettle-exec to host->job_event. Both are in event.schema.json. Either call may lead to
+ * elsewhere; with "gone" the remote side just knows nothing of the job, and its unit does not pause; with "uncounted" the
+ * attempt uses up none of the job's three, as where a connection broke. Both may be there. In between the runner passes
+ * the reports of kettle-exec to host->job_event. Reports and completions are in event.schema.json. Either call may lead to
  * others of this table before it returns: a job that says "waiting" may be cancelled, and the end of one job may begin the next.
  *
  * Time. The engine gives a job until its plan's limits have passed, first those of building, then those of running. A runner

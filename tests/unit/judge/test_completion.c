@@ -33,6 +33,7 @@ test_whole(void **state)
 	AUTO_COMPLETION struct completion completion = completion_read(json);
 	assert_int_equal(completion.status, COMPLETION_DONE);
 	assert_null(completion.error);
+	assert_false(completion.gone || completion.uncounted);
 	assert_string_equal(completion.disabled, "it is warm");
 	assert_true(json_is_object(completion.kept) && json_is_object(completion.system));
 	assert_true(json_is_object(completion.faults) && json_is_array(completion.checked));
@@ -103,6 +104,7 @@ test_garbage(void **state)
 		AUTO_COMPLETION struct completion completion = completion_read(json);
 		assert_int_equal(completion.status, COMPLETION_LOST);
 		assert_null(completion.error);
+		assert_false(completion.gone || completion.uncounted);
 		assert_null(completion.disabled);
 		assert_int_equal(completion.received_ns, 0);
 		assert_int_equal(completion.count, 0);
