@@ -273,8 +273,39 @@ def cancelled(folder):
         equal(x.one(device_step(device=2), unit={"gpu": [1, 0]})["state"], "passed")
 
 
+def expected(folder):
+    """A job for another machine ends before any step, and says what came and what was needed"""
+    whole = {"gpu": "NVIDIA Stand-in", "whole": True}
+    with start(folder) as x:
+        cpu = x.hello["machine"]["cpu"]
+        for number, expect in enumerate(({"gpu": "stand-IN"}, whole, {"cpu": cpu[1:].upper()}, {"cpu": cpu, "whole": True}, {})):
+            for gpu in ({"gpu": 0}, {}):
+                x.run("fits%d" % number, [shell("true", id="s", kind="run")], unit=dict(gpu, name="H100", expect=expect))
+                equal(x.done("fits%d" % number)["status"], "done")
+        mark = os.path.join(folder, "ran")
+        for expect, unit, sentence in (
+                ({"gpu": "H100"}, {"gpu": [0, 1]}, "The machine has the GPU NVIDIA Stand-in, but `H100` needs one whose name contains `H100`."),
+                ({"gpu": "H100"}, {}, "The machine has the GPU NVIDIA Stand-in"),
+                ({"gpu": "Stand-in", "whole": True}, {"gpu": 0}, "but `H100` needs `Stand-in`."),
+                ({"gpu": "Stand-in"}, {"gpu": 7}, "The machine has no GPU, but `H100` needs"),
+                ({"cpu": "Z80"}, {"gpu": 0}, "The machine has the processor " + cpu)):
+            x.run("other", [shell("echo >" + mark, id="s", kind="build")], unit=dict(unit, name="H100", expect=expect))
+            done = x.event()
+            equal((done["event"], done["status"], done.get("gone"), done.get("uncounted"), done["outcomes"]),
+                  ("done", "lost", True, True, []))
+            contains(done["error"], sentence)
+        for wrong in ("H100", {"gpu": 7}, {"cpu": ""}, {"gpu": "x" * 201}):
+            x.run("wrong", [shell("true", id="s", kind="run")], unit={"expect": wrong})
+            done = x.done("wrong")
+            contains(done["error"], "of the unit must be")
+            assert done["status"] == "lost" and "uncounted" not in done, done
+    with Exec(folder, config={"gpu": {"nvml": "/nonexistent/x.so", "rocm_smi": "/nonexistent/y.so"}}) as x:
+        x.run("none", [shell("true", id="s", kind="run")], unit={"expect": {"gpu": "H100"}})
+        contains(x.done("none")["error"], "The machine has no GPU, but `local` needs one whose name contains `H100`.")
+
+
 if __name__ == "__main__":
     wanted = sys.argv[1:]
     tests = [facts, amd, no_library, doctor, record, throttled, throttled_again, dirty, gone, several, loopback, order, no_starvation,
-             cancelled]
+             cancelled, expected]
     sys.exit(main([test for test in tests if not wanted or test.__name__ in wanted]))

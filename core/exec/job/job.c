@@ -142,11 +142,13 @@ report(struct job *job, enum job_status status, const char *error)
 	AUTO_JSON json_t *system = describe_system(job);
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
-	exec_context_emit(job->exec,
-		json_pack("{s:s, s:s, s:s, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job",
-			job->line.job, "status", names[status], "error", json_lines_text(error), "kept", kept, "outcomes", outcomes,
-			"system", system, "device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns,
-			"device_ns", (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
+	json_t *elsewhere = job->elsewhere ? json_true() : NULL;
+	exec_context_emit(
+		job->exec, json_pack("{s:s, s:s, s:s, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event",
+					   "done", "job", job->line.job, "status", names[status], "gone", elsewhere, "uncounted", elsewhere,
+					   "error", json_lines_text(error), "kept", kept, "outcomes", outcomes, "system", system, "device",
+					   device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
+					   (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
 	job->reported = true;
 	if (job->exec->on_done)
 		job->exec->on_done(job->exec->arg, judge(job, status));
@@ -381,7 +383,11 @@ static int
 accept_line(struct job *job, struct kettle_error *err)
 {
 	struct exec_context *exec = job->exec;
+	bool fits = true;
 	int rc = run_line_read(exec, &job->line, err);
+	if (rc == 0)
+		rc = expected_machine_check(exec, &job->line, &fits, err);
+	job->elsewhere = !fits;
 	for (size_t i = 0; rc == 0 && i < job->line.unit.count; i++)
 		exec_context_avoid_cores(exec, &job->line.unit.devices[i].cores);
 	if (rc == 0) {

@@ -28,6 +28,7 @@ struct step;
 /* ---- run_line.c: what a job runs, and where ---- */
 
 #define JOB_MAX_SLOTS 64
+#define JOB_MAX_MODEL 200  /* bytes of the name of a GPU or a processor that is expected */
 #define JOB_MAX_DEVICES 64 /* of a unit and those that it is given together with */
 
 /* What one lock is for, and what a step that needs one device gets. */
@@ -66,6 +67,15 @@ int run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_
  */
 int run_line_read(const struct exec_context *exec, struct run_line *line, struct kettle_error *err);
 void run_line_close(struct run_line *line);
+
+/* ---- expected_machine.c: whether this is the machine that the unit needs ---- */
+
+/*
+ * Compares `expect` of the line's unit, after run_line_read, with the processor and the unit's GPUs, or all GPUs where it names
+ * none. EUNAVAIL and *ret_fits false: this machine is another one; EINVAL: `expect` is malformed.
+ */
+int expected_machine_check(
+	const struct exec_context *exec, const struct run_line *line, bool *ret_fits, struct kettle_error *err);
 
 /* ---- device_lease.c: the lease of a job's devices ---- */
 
@@ -232,7 +242,8 @@ struct job {
 	const char *blob_dirs[3];
 	struct step *steps; /* of the plan, in its order */
 	size_t count;
-	int refused; /* the code, where it was not accepted */
+	int refused;    /* the code, where it was not accepted */
+	bool elsewhere; /* it was refused since its unit needs another machine */
 	bool cancelled, reported;
 	bool stopped;          /* its steps were stopped */
 	bool finished;         /* it was reported, and its folder is being removed */
