@@ -208,7 +208,10 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 		return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", member_text(unit, "runner"));
 	plan_set_owner(plan, kind);
 	/* The job's owner may be gone when the runner returns: what the runner is given is held here. */
-	AUTO_JSON json_t *held_unit = json_incref(unit), *held_plan = json_incref(plan->json);
+	AUTO_JSON json_t *held_unit = json_copy(unit), *held_plan = json_incref(plan->json);
+	AUTO_JSON json_t *expect = unit_expect(unit, NULL);
+	if (expect)
+		(void)json_object_set(held_unit, "expect", expect);
 	char ref[INFLIGHT_REF_SIZE];
 	(void)snprintf(ref, sizeof(ref), "%s-%ld.%llu", kind, (long)getpid(), (unsigned long long)++core->local_jobs);
 	memcpy(job->ref, ref, sizeof(ref));

@@ -22,7 +22,7 @@
  *   devices       name → {"name", "sm", "gfx" (text), "include_dirs", "library_dirs" (absolute paths; all four may be
  *                 absent, and stand in each unit as well), "units": [unit…]}; a unit has runner, name (the device's), slots,
  *                 runner_slots (of all units of its runner), prefetch, sandbox, and, where given, cores (text), gpu, lock,
- *                 memory, labels (a list), options; what the device says holds for each of its units that does not say
+ *                 memory, model, labels (a list), options; what the device says holds for each of its units that does not say
  *                 otherwise. Where the file says nothing: CPU on `local`, if that is a runner
  *   limits        {"submission_bytes", "artifact_bytes"}
  *   retention     {"artifact_days", "log_days", "event_days"}; 0: for ever

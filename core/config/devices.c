@@ -31,6 +31,7 @@ static const struct {
 	{"slots", true},
 	{"prefetch", true},
 	{"memory", true},
+	{"model", true},
 	{"labels", true},
 	{"sandbox", true},
 	{"options", true},

@@ -206,6 +206,17 @@ plan(struct engine_job *job, const struct job_material *material, struct kettle_
 	return 0;
 }
 
+/* What the runner gets of the units: with what the machine must be. New reference. */
+static json_t *
+expecting_section(const struct engine_job *job)
+{
+	AUTO_JSON json_t *units = multi_device_section(job), *expect = unit_model_expect(job->unit);
+	json_t *section = json_copy(units);
+	if (expect)
+		(void)json_object_set(section, "expect", expect);
+	return section;
+}
+
 /* Plans the job and gives it to the runner. */
 static void
 submit(struct engine_job *job, const struct job_material *material)
@@ -224,7 +235,7 @@ submit(struct engine_job *job, const struct job_material *material)
 		attempt_end_requeue(job, job->waits ? REQUEUE_HANDED_BACK : REQUEUE_FAILED, err.message);
 		return;
 	}
-	AUTO_JSON json_t *section = multi_device_section(job);
+	AUTO_JSON json_t *section = expecting_section(job);
 	register_live(job);
 	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0) {
 		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its last attempt has not ended");

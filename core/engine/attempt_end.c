@@ -275,6 +275,11 @@ is_proven(const struct engine_job *job, const struct completion *completion)
 static void
 interpret(struct engine_job *job, const struct completion *completion)
 {
+	struct kettle_error err = {0};
+	if (unit_model_check(job->engine, job->unit, completion->system, &err) < 0) {
+		attempt_end_requeue(job, REQUEUE_ORPHANED, err.message);
+		return;
+	}
 	check_machine(job->unit, completion);
 	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
 	if (verdict->retry && verdict->claimed) {

@@ -45,6 +45,7 @@ free_unit(struct unit *unit)
 	json_decref(unit->facts);
 	free(unit->key);
 	free(unit->identity);
+	free(unit->learned);
 	free(unit);
 }
 
@@ -269,10 +270,12 @@ unit_state(const struct engine *engine, const struct unit *unit)
 static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
-	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O, s:s}", "unit", unit->label, "runner",
+	AUTO_FREE char *model = unit->learned ? xstrdup(unit->learned) : unit_model(unit->facts);
+	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*}", "unit", unit->label, "runner",
 		unit->runner->name, "state", unit_state(engine, unit), "reason", unit->disabled[0] ? unit->disabled : NULL,
 		"slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active", (int)unit->active, "running",
-		(int)unit->running, "config", unit->config, "key", unit->key);
+		(int)unit->running, "config", unit->config, "key", unit->key, "model", model, "expect",
+		unit_model_expect(unit));
 }
 
 json_t *

@@ -64,6 +64,7 @@ struct unit {
 	uint64_t test_at_ms; /* when next */
 	unsigned faults;     /* of its GPUs, in a row */
 	json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
+	char *learned;       /* the model that its first completion named (unit_model.c); NULL: none yet */
 	bool facts_lack;     /* a GPU of it did not answer then, so the next job asks again */
 	bool facts_asked;    /* once: other units of its device need not ask for it */
 	unsigned requests;   /* open requests; it is not freed before their answers */
@@ -304,6 +305,17 @@ void unit_health_tick(struct engine *engine);
  */
 bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
+
+/* engine/unit_model.c: machines that the remote side chooses */
+/* What a run line says under `expect` of a job on this unit (unit_expect). New reference; NULL: nothing. */
+json_t *unit_model_expect(const struct unit *unit);
+/*
+ * Takes what a completion says of its machine (`system`), and learns from it what later ones must be. EUNAVAIL: it is
+ * another model than the unit's.
+ */
+int unit_model_check(struct engine *engine, struct unit *unit, const json_t *system, struct kettle_error *err);
+/* What the database remembers, a row of settings_units. */
+void unit_model_load(struct unit *unit, const json_t *row);
 
 /* engine/heartbeat.c: units whose kettle-exec hangs */
 /* Asks the units that have jobs or are silent, and judges those that owe an answer. */

@@ -147,6 +147,8 @@ unit_health_load(struct engine *engine, const json_t *rows)
 	json_t *row;
 	json_array_foreach(rows, i, row) {
 		struct unit *unit = find_listed(engine, row);
+		if (unit)
+			unit_model_load(unit, row);
 		if (!unit || unit->disabled[0])
 			continue;
 		take_state(engine, unit, row);
@@ -274,7 +276,10 @@ static int
 check_model(const struct unit *unit, const json_t *facts, struct kettle_error *err)
 {
 	AUTO_FREE char *model = unit_model(facts);
+	AUTO_JSON json_t *expected = unit_expect(unit->config, NULL);
 	int rc = unit_check_architecture(unit->config, facts, err);
+	if (rc == 0 && model)
+		rc = unit_check_expected(unit->config, expected, model, err);
 	for (const struct unit *first = unit->device->units; rc == 0 && model && first != unit; first = first->next) {
 		AUTO_FREE char *wanted = first->removed ? NULL : unit_model(first->facts);
 		if (!first->removed && !first->facts && first->requests)
@@ -307,6 +312,7 @@ forget_facts(struct unit *unit)
 {
 	json_decref(STEAL(unit->facts));
 	free(STEAL(unit->identity));
+	free(STEAL(unit->learned));
 }
 
 /* ---- tests ---- */

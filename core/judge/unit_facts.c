@@ -186,6 +186,43 @@ unit_check_architecture(const json_t *section, const json_t *facts, struct kettl
 	return rc;
 }
 
+/* ---- the model that is expected ---- */
+
+#define MODEL_MAX 400 /* bytes of a name; a longer one is none */
+
+static const char *
+model_kind(const json_t *section)
+{
+	return json_object_get(section, "gpu") ? "gpu" : "cpu";
+}
+
+json_t *
+unit_expect(const json_t *section, const char *known)
+{
+	const char *model = member_string(section, "model"), *kind = model_kind(section);
+	if (model)
+		return json_pack("{s:s}", kind, model);
+	return known ? json_pack("{s:s, s:b}", kind, known, "whole", 1) : NULL;
+}
+
+int
+unit_check_expected(const json_t *section, const json_t *expect, const char *model, struct kettle_error *err)
+{
+	const char *wanted = member_string(expect, model_kind(section));
+	bool whole = member_true(expect, "whole");
+	if (!wanted || (whole ? strcmp(model, wanted) == 0 : strcasestr(model, wanted) != NULL))
+		return 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL, "Its machine is %s, but `%s` needs %s%s`.", model,
+		member_text(section, "name"), whole ? "`" : "one whose name contains `", wanted);
+}
+
+const char *
+unit_system_model(const json_t *section, const json_t *system)
+{
+	const char *model = member_string(system, model_kind(section));
+	return model && *model && strlen(model) <= MODEL_MAX ? model : NULL;
+}
+
 /* ---- what a unit is ---- */
 
 static void
@@ -217,7 +254,7 @@ char *
 unit_key(const json_t *section)
 {
 	static const char *const uses[] = {"name", "unit", "more", "brief", "slots", "prefetch", "labels", "sandbox",
-		"memory", "runner_slots", "lock", "sm", "gfx", "include_dirs", "library_dirs"};
+		"memory", "runner_slots", "lock", "model", "expect", "sm", "gfx", "include_dirs", "library_dirs"};
 	AUTO_JSON json_t *gpus = unit_gpus(section), *what = json_copy((json_t *)section);
 	char *uuids = configured_uuids(gpus);
 	if (uuids)

@@ -22,12 +22,22 @@ int unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle
 char *unit_model(const json_t *facts);
 /* Whether the GPUs of these facts can run what is built for the section's `sm` or `gfx`; EINVAL with a sentence. [any] */
 int unit_check_architecture(const json_t *section, const json_t *facts, struct kettle_error *err);
+/*
+ * What a run line says under `expect` (docs/protocol.md): the text that `model` of the section wants in the name of the
+ * unit's GPU, or of its processor where it has none; without `model` the name `known` itself. New reference; NULL: neither
+ * is there. [any]
+ */
+json_t *unit_expect(const json_t *section, const char *known);
+/* Whether the name of a model is what unit_expect's result wants (NULL: any); EUNAVAIL with a sentence. [any] */
+int unit_check_expected(const json_t *section, const json_t *expect, const char *model, struct kettle_error *err);
+/* The model of the section's unit that the `system` of a completion names, borrowed; NULL: none. [any] */
+const char *unit_system_model(const json_t *section, const json_t *system);
 /* The section to describe without waiting for tools. New reference. [any] */
 json_t *unit_brief(const json_t *section);
 /*
  * What the configuration says that a unit is: the UUIDs of its GPUs, where it names them so; else its section as JSON, without
- * what says how the unit is used (name, label, slots, prefetch, labels, sandbox, memory, runner_slots, lock, model and
- * search folders; of a unit with GPUs the cores, too). Of a runner that is not known here that is all it has. New string.
+ * what says how the unit is used (name, label, slots, prefetch, labels, sandbox, memory, runner_slots, lock, model, architecture
+ * and search folders; of a unit with GPUs the cores, too). Of a runner that is not known here that is all it has. New string.
  * [any]
  */
 char *unit_key(const json_t *section);

@@ -301,7 +301,24 @@ settings_unit_set(struct db *db, const json_t *unit, bool disabled, bool by_hand
 			"?6",
 			"ssisss", disabled ? "disabled" : "ready", disabled ? member_string(unit, "reason") : NULL, db->now_ms,
 			member_string(unit, "unit"), device, key);
+	/* What is enabled again may have been replaced. */
+	if (rc == 0 && by_hand && !disabled)
+		rc = db_exec(db, err,
+			"UPDATE device_units SET facts_json = json_remove(facts_json, '$.model') WHERE device = ? AND key = ?",
+			"ss", device, key);
 	return rc < 0 ? rc : unit_event(db, kinds[by_hand][disabled], unit, err);
+}
+
+int
+settings_unit_learn_model(
+	struct db *db, const char *device, const char *key, const char *model, struct kettle_error *err)
+{
+	int rc = make_unit_row(db, device, key, err);
+	return rc < 0 ? rc
+				  : db_exec(db, err,
+						"UPDATE device_units SET facts_json = json_set(coalesce(facts_json, '{}'), '$.model', ?) WHERE "
+						"device = ? AND key = ?",
+						"sss", model, device, key);
 }
 
 int

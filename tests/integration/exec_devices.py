@@ -294,7 +294,7 @@ def expected(folder):
             equal((done["event"], done["status"], done.get("gone"), done.get("uncounted"), done["outcomes"]),
                   ("done", "lost", True, True, []))
             contains(done["error"], sentence)
-        for wrong in ("H100", {"gpu": 7}, {"cpu": ""}, {"gpu": "x" * 201}):
+        for wrong in ("H100", {"gpu": 7}, {"cpu": ""}, {"gpu": "x" * 401}):
             x.run("wrong", [shell("true", id="s", kind="run")], unit={"expect": wrong})
             done = x.done("wrong")
             contains(done["error"], "of the unit must be")

@@ -85,6 +85,8 @@ add_task(const struct kettle_job *job, const json_t *plan)
 	(void)snprintf(task->unit, sizeof(task->unit), "%s", json_string_value(json_object_get(job->unit, "unit")));
 	(void)snprintf(task->name, sizeof(task->name), "%s", job->name);
 	(void)snprintf(task->plan_hash, sizeof(task->plan_hash), "%s", job->plan_hash ? job->plan_hash : "");
+	AUTO_FREE char *expect = json_dumps(json_object_get(job->unit, "expect"), JSON_COMPACT);
+	(void)snprintf(task->expect, sizeof(task->expect), "%s", expect ? expect : "");
 	task->units = 1 + json_array_size(json_object_get(job->unit, "more"));
 	return task;
 }

@@ -14,7 +14,7 @@
 enum manner { WAITS, AT_ONCE, REFUSES, NEVER };
 
 struct task {
-	char ref[INFLIGHT_REF_SIZE], unit[96], handle[32], name[80], plan_hash[65];
+	char ref[INFLIGHT_REF_SIZE], unit[96], handle[32], name[80], plan_hash[65], expect[200];
 	json_t *plan;
 	bool cancelled, recovered;
 	size_t units; /* that it got at once */

@@ -28,7 +28,7 @@ struct step;
 /* ---- run_line.c: what a job runs, and where ---- */
 
 #define JOB_MAX_SLOTS 64
-#define JOB_MAX_MODEL 200  /* bytes of the name of a GPU or a processor that is expected */
+#define JOB_MAX_MODEL 400  /* bytes of the name of a GPU or a processor that is expected */
 #define JOB_MAX_DEVICES 64 /* of a unit and those that it is given together with */
 
 /* What one lock is for, and what a step that needs one device gets. */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* The model that a job's machine must be, where the remote side chooses a machine for each job. */
+/*
+ * Theory of operation. A unit whose runner describes machines is checked before its jobs (unit_health.c). Any other unit
+ * may get a different machine for each job, so every run line says what it expects: `model` of the configuration, or else
+ * what the first unit of the device that knows a model had. A unit learns it from its first completion, and the database
+ * remembers it among the unit's facts, in a write that comes before the verdict's. kettle-exec compares before the first
+ * step. A completion is compared once more, since jobs that began before the first one ended expected nothing.
+ */
+#include <config.h>
+
+#include "engine/engine_internal.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "judge/unit_facts.h"
+#include "model/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The unit's machine is not always the same one. */
+static bool
+is_chosen(const struct unit *unit)
+{
+	return !unit->runner->ops->describe;
+}
+
+/* The model of the unit's device, by the order of its units. New string; NULL: none of them knows one. */
+static char *
+known_model(const struct unit *unit)
+{
+	for (const struct unit *one = unit->device->units; one; one = one->next) {
+		char *model = one->removed ? NULL : one->learned ? xstrdup(one->learned) : unit_model(one->facts);
+		if (model)
+			return model;
+	}
+	return NULL;
+}
+
+json_t *
+unit_model_expect(const struct unit *unit)
+{
+	AUTO_FREE char *known = is_chosen(unit) ? known_model(unit) : NULL;
+	return unit_expect(unit->config, known);
+}
+
+/* ---- learned ---- */
+
+struct learned {
+	char *device, *key, *model, *label;
+};
+
+static int
+learn_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct learned *learned = arg;
+	return settings_unit_learn_model(db, learned->device, learned->key, learned->model, err);
+}
+
+static void
+on_learned(void *arg, const struct kettle_error *err)
+{
+	struct learned *learned = arg;
+	if (err)
+		log_write(KETTLE_LOG_WARNING, "engine", "the model of unit %s could not be stored, so a restart forgets it: %s",
+			learned->label, err->message);
+	free(learned->device);
+	free(learned->key);
+	free(learned->model);
+	free(learned->label);
+	free(learned);
+}
+
+static void
+learn(struct engine *engine, struct unit *unit, const char *model)
+{
+	struct learned *learned = xmalloc(sizeof(*learned));
+	free(unit->learned);
+	unit->learned = xstrdup(model);
+	*learned = (struct learned){.device = xstrdup(unit->device->name),
+		.key = xstrdup(unit->key),
+		.model = xstrdup(model),
+		.label = xstrdup(unit->label)};
+	log_write(
+		KETTLE_LOG_INFO, "engine", "unit %s ran its job on %s, which its device is from now on", unit->label, model);
+	store_write(engine->setup.store, learn_op, on_learned, learned);
+}
+
+int
+unit_model_check(struct engine *engine, struct unit *unit, const json_t *system, struct kettle_error *err)
+{
+	const char *model = unit_system_model(unit->config, system);
+	if (!is_chosen(unit) || !model)
+		return 0;
+	AUTO_JSON json_t *expected = unit_model_expect(unit);
+	int rc = unit_check_expected(unit->config, expected, model, err);
+	if (rc == 0 && (!unit->learned || strcmp(unit->learned, model) != 0))
+		learn(engine, unit, model);
+	return rc;
+}
+
+void
+unit_model_load(struct unit *unit, const json_t *row)
+{
+	const char *model = member_string(json_object_get(row, "facts"), "model");
+	if (model && is_chosen(unit) && !unit->learned)
+		unit->learned = xstrdup(model);
+}
