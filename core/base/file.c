@@ -107,6 +107,25 @@ file_read_found(int found, const char *name, size_t max, char **ret_data, size_t
 }
 
 int
+file_read_stream(int fd, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err)
+{
+	AUTO_BUF struct buf text = {0};
+	char chunk[16u << 10];
+	ssize_t n;
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n > 0)
+			buf_add(&text, chunk, (size_t)n);
+		if (text.len > max)
+			return fail_too_big(err, name, max);
+	}
+	if (n < 0)
+		return fail_errno(err, "read", name);
+	*ret_size = text.len;
+	*ret_data = buf_take(&text);
+	return 0;
+}
+
+int
 file_write(const char *path, const void *data, size_t size, mode_t mode, struct kettle_error *err)
 {
 	AUTO_FREE char *temporary = xasprintf("%s.XXXXXX", path);

@@ -19,6 +19,8 @@ int file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t 
 /* The same of what a descriptor of O_PATH has found, whatever its path leads to by now; name: for messages. */
 int file_read_found(
 	int found, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
+/* All that a stream such as standard input has, at most max bytes; new bytes, NUL behind them. ETOOBIG, EIO. */
+int file_read_stream(int fd, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /*
  * Writes to a temporary name beside it, then renames: readers see it whole or not at all. Mode is exact (no umask).
  * Not flushed to the disk. ENOENT, EACCES, EIO.

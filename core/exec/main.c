@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "exec/sealed/sealed_run.h"
 #include "exec/serve/serve.h"
 
 /* Options: long name, argument for people or NULL, letter, help. */
@@ -22,6 +23,11 @@
 	X("serve", NULL, 's', "read requests as JSON lines from standard input") \
 	X("doctor", NULL, 'd', "check this machine: what it offers, what is missing and how to install it") \
 	X("json", NULL, 'j', "with --doctor: print the report as JSON") \
+	X("sealed", "FILE", 'S', "run the plan in a sealed envelope (-: standard input) with the key in KETTLE_KEY") \
+	X("result", "FILE", 'r', "with --sealed: the file for the sealed result") \
+	X("key-file", "FILE", 'k', "with --sealed: the file with the key") \
+	X("progress", "FILE", 'p', "with --sealed: the file to which the names of events are appended") \
+	X("run", "ID", 'i', "with --sealed: a text that the result contains") \
 	X("config", "FILE", 'c', "configuration file (default: ~/.config/kettle/exec.yml, then the system's)") \
 	X("settings", "JSON", 'e', "settings in the format of exec.yml; each key overrides the file's") \
 	X("state", "DIR", 't', "folder for the build cache and the spool") \
@@ -46,7 +52,8 @@ print_help(FILE *file)
 		OPTIONS(X)
 #undef X
 	};
-	(void)fprintf(file, "Usage: kettle-exec [OPTION]... PLAN.json | --serve | --doctor [--json]\n"
+	(void)fprintf(file, "Usage: kettle-exec [OPTION]... PLAN.json | --serve | --doctor [--json] |\n"
+						"                   --sealed FILE --result FILE\n"
 						"Runs plans in sandboxes. PLAN.json may be - for standard input.\n\n");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		(void)fprintf(file, "  --%s%s%-*s %s\n", lines[i].name, lines[i].argument ? " " : "",
@@ -87,11 +94,61 @@ raise_files(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* What it was called with. */
+struct request {
+	struct exec_options options;
+	struct sealed_options sealed;
+	bool serve, doctor, json;
+};
+
+/* Where the argument of an option goes; NULL: it has none. */
+static const char **
+argument_of(struct request *request, int letter)
+{
+	switch (letter) {
+	case 'S':
+		return &request->sealed.envelope;
+	case 'r':
+		return &request->sealed.result;
+	case 'k':
+		return &request->sealed.key_file;
+	case 'p':
+		return &request->sealed.progress;
+	case 'i':
+		return &request->sealed.run;
+	case 'c':
+		return &request->options.config;
+	case 'e':
+		return &request->options.settings;
+	case 't':
+		return &request->options.state;
+	case 'l':
+		return &request->options.level;
+	}
+	return NULL;
+}
+
+static int
+carry_out(const struct request *request, int count, char **plans)
+{
+	const struct sealed_options *sealed = &request->sealed;
+	if (request->serve + request->doctor + (sealed->envelope != NULL) + count != 1)
+		return usage("Exactly one of PLAN.json, --serve, --doctor and --sealed is required.");
+	if (request->json && !request->doctor)
+		return usage("--json requires --doctor.");
+	if (!sealed->envelope && (sealed->result || sealed->key_file || sealed->progress || sealed->run))
+		return usage("--result, --key-file, --progress and --run require --sealed.");
+	if (sealed->envelope)
+		return sealed_run(&request->options, sealed);
+	if (request->doctor)
+		return doctor_run(&request->options, request->json);
+	return request->serve ? serve_lines(&request->options) : serve_plan(&request->options, plans[0]);
+}
+
 int
 main(int argc, char **argv)
 {
-	struct exec_options options = {0};
-	bool serve = false, doctor = false, json = false;
+	struct request request = {0};
 	int letter;
 	open_standard();
 	json_set_alloc_funcs(xmalloc, free);
@@ -99,27 +156,20 @@ main(int argc, char **argv)
 	raise_files();
 	(void)signal(SIGPIPE, SIG_IGN);
 	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		const char **argument = argument_of(&request, letter);
+		if (argument) {
+			*argument = optarg;
+			continue;
+		}
 		switch (letter) {
 		case 's':
-			serve = true;
+			request.serve = true;
 			break;
 		case 'd':
-			doctor = true;
+			request.doctor = true;
 			break;
 		case 'j':
-			json = true;
-			break;
-		case 'c':
-			options.config = optarg;
-			break;
-		case 'e':
-			options.settings = optarg;
-			break;
-		case 't':
-			options.state = optarg;
-			break;
-		case 'l':
-			options.level = optarg;
+			request.json = true;
 			break;
 		case 'v':
 			(void)printf("kettle-exec %s\n", PACKAGE_VERSION);
@@ -131,11 +181,5 @@ main(int argc, char **argv)
 			return usage("Invalid options.");
 		}
 	}
-	if (serve + doctor + (argc - optind) != 1)
-		return usage("Exactly one of PLAN.json, --serve and --doctor is required.");
-	if (json && !doctor)
-		return usage("--json requires --doctor.");
-	if (doctor)
-		return doctor_run(&options, json);
-	return serve ? serve_lines(&options) : serve_plan(&options, argv[optind]);
+	return carry_out(&request, argc - optind, argv + optind);
 }

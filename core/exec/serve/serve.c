@@ -428,32 +428,24 @@ on_done(void *arg, enum exec_status status)
 	serve->status = (int)status;
 }
 
-/* Reads standard input to its end. */
-static int
-read_stdin(struct buf *text, struct kettle_error *err)
+int
+serve_read_input(const char *path, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
-	char chunk[64u << 10];
-	ssize_t n;
-	while ((n = read(0, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR)) {
-		if (n > 0)
-			buf_add(text, chunk, (size_t)n);
-		if (text->len > SERVE_MAX_LINE)
-			return kettle_fail(err, KETTLE_ETOOBIG, "The plan exceeds the limit of 64 MiB.");
-	}
-	return n == 0 ? 0 : kettle_fail(err, KETTLE_EIO, "Standard input cannot be read: %s.", strerror(errno));
+	return strcmp(path, "-") == 0 ? file_read_stream(0, "Standard input", SERVE_MAX_LINE, ret_data, ret_size, err)
+								  : file_read(path, SERVE_MAX_LINE, ret_data, ret_size, err);
 }
 
 /* A plan, or a run line that has one; new reference. */
 static int
 read_plan(const char *path, json_t **ret_line, struct kettle_error *err)
 {
-	AUTO_BUF struct buf text = {0};
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
 	json_error_t why;
-	int rc =
-		strcmp(path, "-") == 0 ? read_stdin(&text, err) : file_read(path, SERVE_MAX_LINE, &text.data, &text.len, err);
+	int rc = serve_read_input(path, &text, &size, err);
 	if (rc != 0)
 		return rc;
-	AUTO_JSON json_t *plan = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &why);
+	AUTO_JSON json_t *plan = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
 	if (!json_is_object(plan))
 		return kettle_fail(err, KETTLE_EINVAL, "%s:%d: this is not a JSON object: %s.", path, plan ? 1 : why.line,
 			plan ? "it is a different JSON value" : why.text);

@@ -15,6 +15,8 @@
 int serve_lines(const struct exec_options *options);
 /* path "-": standard input. */
 int serve_plan(const struct exec_options *options, const char *path);
+/* A file, "-": standard input, of at most SERVE_MAX_LINE bytes; new bytes, a NUL behind them. [blocks] */
+int serve_read_input(const char *path, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /*
  * Prints what the machine offers, as text or as JSON. Returns the exit status: EXEC_PASSED means that every protection
  * is there.
