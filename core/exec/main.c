@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/xalloc.h"
 #include "exec/sealed/sealed_run.h"
 #include "exec/serve/serve.h"
@@ -21,6 +22,7 @@
 /* Options: long name, argument for people or NULL, letter, help. */
 #define OPTIONS(X) \
 	X("serve", NULL, 's', "read requests as JSON lines from standard input") \
+	X("lease", "SECONDS", 'n', "with --serve: end when nothing came for so long") \
 	X("doctor", NULL, 'd', "check this machine: what it offers, what is missing and how to install it") \
 	X("json", NULL, 'j', "with --doctor: print the report as JSON") \
 	X("sealed", "FILE", 'S', "run the plan in a sealed envelope (-: standard input) with the key in KETTLE_KEY") \
@@ -52,7 +54,7 @@ print_help(FILE *file)
 		OPTIONS(X)
 #undef X
 	};
-	(void)fprintf(file, "Usage: kettle-exec [OPTION]... PLAN.json | --serve | --doctor [--json] |\n"
+	(void)fprintf(file, "Usage: kettle-exec [OPTION]... PLAN.json | --serve [--lease SECONDS] | --doctor [--json] |\n"
 						"                   --sealed FILE --result FILE\n"
 						"Runs plans in sandboxes. PLAN.json may be - for standard input.\n\n");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -134,6 +136,8 @@ carry_out(const struct request *request, int count, char **plans)
 	const struct sealed_options *sealed = &request->sealed;
 	if (request->serve + request->doctor + (sealed->envelope != NULL) + count != 1)
 		return usage("Exactly one of PLAN.json, --serve, --doctor and --sealed is required.");
+	if (request->options.lease_s && !request->serve)
+		return usage("--lease requires --serve.");
 	if (request->json && !request->doctor)
 		return usage("--json requires --doctor.");
 	if (!sealed->envelope && (sealed->result || sealed->key_file || sealed->progress || sealed->run))
@@ -149,6 +153,7 @@ int
 main(int argc, char **argv)
 {
 	struct request request = {0};
+	long long lease = 0;
 	int letter;
 	open_standard();
 	json_set_alloc_funcs(xmalloc, free);
@@ -164,6 +169,10 @@ main(int argc, char **argv)
 		switch (letter) {
 		case 's':
 			request.serve = true;
+			break;
+		case 'n':
+			if (!number_parse_integer(optarg, &lease) || lease < 1 || lease > SERVE_MAX_LEASE)
+				return usage("--lease requires a number of seconds from 1 to 86400.");
 			break;
 		case 'd':
 			request.doctor = true;
@@ -181,5 +190,6 @@ main(int argc, char **argv)
 			return usage("Invalid options.");
 		}
 	}
+	request.options.lease_s = (unsigned)lease;
 	return carry_out(&request, argc - optind, argv + optind);
 }

@@ -2,6 +2,7 @@
 """Jobs: bad plans and lines, cancels, leases, device locks, crashes."""
 import ctypes
 import glob
+import hashlib
 import re
 import resource
 
@@ -223,6 +224,92 @@ def lease(folder):
         equal(processes_with(marker), [])
         equal(spools(x.state), [])
         x.close()
+
+
+def lease_of_time(folder):
+    """With --lease all is killed when nothing came for so long, although the input is open; any input renews it"""
+    with open(os.path.join(folder, "log"), "w+") as log, Exec(folder, arguments=["--lease", "3"], stderr=log) as x:
+        began = time.monotonic()
+        while time.monotonic() < began + 4:
+            x.send(op="heartbeat")
+            x.until(event="heartbeat")
+            time.sleep(0.1)
+        marker = "7%d.25" % os.getpid()
+        x.run("long", [dict(shell("sleep " + marker), id="s", kind="run")])
+        equal(x.done("long")["status"], "cancelled")
+        equal(x.process.wait(PATIENCE), 0)
+        poll(lambda: not processes_with(marker), "the end of what ran")
+        log.seek(0)
+        contains(log.read(), "nothing came for 3 s")
+    for wrong in (["--lease", "0", "--serve"], ["--lease", "x", "--serve"], ["--lease", "86401", "--serve"], ["--lease", "5", "--doctor"]):
+        ended = subprocess.run([PROGRAM] + wrong, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        equal(ended.returncode, 2)
+        contains(ended.stderr.decode(), "--lease requires")
+
+
+def taken(x, job):
+    """What came of a job that sends: its files by step and name, and its completion"""
+    files = {}
+    while True:
+        event = x.event()
+        if event.get("job") == job and event["event"] == "file":
+            files.setdefault((event["step"], event["name"]), []).append(event)
+        if event.get("job") == job and event["event"] == "done":
+            break
+    for pieces in files.values():
+        equal([piece.get("last") for piece in pieces], [None] * (len(pieces) - 1) + [True])
+        data = b"".join(base64.b64decode(piece["data"], validate=True) for piece in pieces)
+        for piece in pieces:
+            equal((piece["size"], piece["sha256"]), (len(data), hashlib.sha256(data).hexdigest()))
+        pieces[:] = [data]
+    return {key: pieces[0] for key, pieces in files.items()}, event
+
+
+def sends(folder):
+    """With `send` the artifacts come as events before `done`, whatever the outcome"""
+    big = "head -c 1000001 /dev/zero | tr '\\0' x >out/big; "
+    steps = [dict(shell(big + ": >out/empty; mkdir out/d; echo deep >out/d/f"), id="a", kind="run", artifacts=["big", "empty", "d", "none"]),
+             dict(shell("echo why >out/why; exit 3"), id="b", kind="run", artifacts=["why"])]
+    with Exec(folder) as x:
+        x.run("sent", steps, send=True)
+        files, done = taken(x, "sent")
+        equal(files, {("a", "big"): b"x" * 1000001, ("a", "empty"): b"", ("a", "d/f"): b"deep\n", ("b", "why"): b"why\n"})
+        equal([(outcome["step"], artifact["name"]) for outcome in done["outcomes"] for artifact in outcome["artifacts"]], list(files))
+        poll(lambda: not glob.glob(os.path.join(x.state, "spool", "*", "job-*")), "the removal of the job's folder")
+        x.run("kept", steps, send=False)
+        equal(taken(x, "kept")[0], {})
+        for wrong in ({"send": 1}, {"send": True, "spool": folder}):
+            x.run("wrong", steps, **wrong)
+            done = x.done("wrong")
+            equal(done["status"], "lost")
+            contains(done["error"], "`send` of a run line")
+
+
+def sends_slowly(folder):
+    """A reader that does not read makes it wait with its files, not grow; a cancel and the end of the input end that"""
+    def memory():
+        with open("/proc/%d/status" % x.process.pid) as file:
+            return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) << 10
+
+    step = dict(shell("head -c 150000000 /dev/zero >out/big; echo $$ >out/end"), id="a", kind="run", artifacts=["big", "end"])
+    with Exec(folder) as x:
+        x.one({"argv": ["true"]})
+        before = memory()
+        x.run("slow", [step], send=True)
+        x.until(event="outcome", job="slow")
+        x.until(event="file", job="slow")
+        # Another job runs meanwhile, and its events come in between.
+        x.run("other", [dict(shell("true"), id="s", kind="run")])
+        files = [x.until(event="done", job="other")]
+        assert memory() - before < 40000000 or sanitizer(), "grew by %d" % (memory() - before)
+        x.send(op="cancel", job="slow")
+        equal(x.done("slow")["status"], "cancelled")
+        assert sum(len(event["data"]) for event in x.events if event["event"] == "file") < 100000000, files
+        x.run("again", [step], send=True)
+        x.until(event="file", job="again")
+        x.process.stdin.close()
+        equal(x.done("again")["status"], "cancelled")
+        equal(x.process.wait(PATIENCE), 0)
 
 
 def mixture(x):
@@ -640,5 +727,5 @@ def files_open(folder):
 
 if __name__ == "__main__":
     sys.exit(main([files_open, bad_plans, bad_lines, greeting, heartbeat, other_tools, large_folder, hung_tool, slow_tool, same_name, cancels,
-                   undying, lease, ends_anywhere, killed, init_killed, device_lock, slots,
+                   undying, lease, lease_of_time, sends, sends_slowly, ends_anywhere, killed, init_killed, device_lock, slots,
                    side_by_side, one_plan, kept, doctor, without_sandbox, passed_socket]))

@@ -67,6 +67,7 @@ struct exec_context {
 /* How a kettle-exec is opened; strings may be NULL. */
 struct exec_options {
 	const char *config, *settings, *state, *level;
+	unsigned lease_s; /* of --serve: it ends when no line came for so long; 0: only with its input */
 };
 
 /*

@@ -211,15 +211,25 @@ report_and_remove(void *arg)
 }
 
 static void
+send_and_report(void *arg)
+{
+	struct job *job = arg;
+	if (job->line.send && !job->own && !job->reported)
+		send_begin(job, report_and_remove);
+	else
+		report_and_remove(job);
+}
+
+static void
 job_finish(struct job *job)
 {
 	job->finished = job->stopped = true;
 	if (!job->jit.grown || !job->jit.key[0] || job->line.keep) {
-		report_and_remove(job);
+		send_and_report(job);
 		return;
 	}
 	job->jit.trim = job->exec->stores++ % CACHE_TRIM_EVERY == 0;
-	work_start(&job->ending, job->exec->loop, store_layers, report_and_remove, job);
+	work_start(&job->ending, job->exec->loop, store_layers, send_and_report, job);
 }
 
 /* The state of the steps that a step depends on. */
@@ -327,6 +337,7 @@ job_stop(struct job *job)
 			step_cancel(&job->steps[i]);
 	job->advancing = false;
 	job_advance(job);
+	send_wake(job);
 }
 
 void
@@ -349,11 +360,22 @@ next_running(const struct exec_context *exec)
 }
 
 void
+job_output_drained(struct exec_context *exec)
+{
+	struct job *next;
+	for (struct job *job = exec->jobs; job; job = next) {
+		next = job->next;
+		send_wake(job);
+	}
+}
+
+void
 job_cancel_all(struct exec_context *exec)
 {
 	/* All are marked first: otherwise the end of one would let a build of another begin. */
 	for (struct job *job = exec->jobs; job; job = job->next)
 		job->cancelled = job->cancelled || !job->lost;
+	job_output_drained(exec);
 	/* From the start each time, since the end of a job may end others. */
 	for (struct job *job; (job = next_running(exec));)
 		job_stop(job);

@@ -44,5 +44,7 @@ struct job *job_find(const struct exec_context *exec, const char *ref);
 void job_cancel(struct job *job);
 /* The same for all jobs. */
 void job_cancel_all(struct exec_context *exec);
+/* The reader has taken all output: jobs that wait for that with their artifacts go on. */
+void job_output_drained(struct exec_context *exec);
 
 #endif

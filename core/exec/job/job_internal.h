@@ -55,6 +55,7 @@ struct run_line {
 	const char *spool; /* where artifacts go; NULL: below the job's own folder */
 	const char *blobs; /* searched before STATE/blobs; NULL: only that */
 	bool keep;         /* what its steps saw stays, for a person to look at */
+	bool send;         /* artifacts are sent as events, before `done` */
 	struct plan plan;
 	struct unit unit;
 };
@@ -230,6 +231,32 @@ json_t *shared_make_line(const struct job *job);
 /* Says what such a job could not make. */
 void shared_tell(const struct job *job);
 
+/* ---- send.c: artifacts, as events ---- */
+
+#define SEND_PIECE (192u << 10)   /* bytes of a file in one event: 256 KiB as base64 */
+#define SEND_QUEUE (1u << 20)     /* bytes that the reader has still to take, above which no further piece is read */
+#define SEND_MAX_BYTES (1u << 30) /* of all artifacts of a job */
+
+/* Of a job that has ended. Loop thread; while it reads, of the thread of the work. */
+struct sender {
+	bool sending, waiting, reading; /* it has begun and not ended; it waits for the reader; a piece is being read */
+	size_t step, file;              /* where it is: of the job's steps, of that one's artifacts */
+	int fd;                         /* -1: the file is not open yet */
+	uint64_t offset, bytes;         /* in the file; of all files begun */
+	char *piece;
+	size_t length;
+	int error; /* errno */
+	struct work work;
+	void (*done)(void *job);
+};
+
+struct job;
+
+/* Sends the artifacts of all steps, then calls done; that may be before it returns. Loop thread. */
+void send_begin(struct job *job, void (*done)(void *job));
+/* The reader has taken what was written, or the job was cancelled: a sender that waits goes on, or ends. Loop thread. */
+void send_wake(struct job *job);
+
 /* ---- the job ---- */
 
 /* Loop thread. */
@@ -252,6 +279,7 @@ struct job {
 	char *lost;            /* why the machine cannot be used any more */
 	struct device_lease lease;
 	struct jit_cache jit;
+	struct sender sender;
 	struct work ending;
 	uint64_t received_ns, device_ns;
 	/* Set by job.c, called by the other files. */

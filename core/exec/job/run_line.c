@@ -188,10 +188,15 @@ run_line_read(const struct exec_context *exec, struct run_line *line, struct ket
 	const json_t *plan = json_object_get(line->object, "plan");
 	if (!plan)
 		return kettle_fail(err, KETTLE_EINVAL, "The run line has no `plan`.");
+	const json_t *send = json_object_get(line->object, "send");
 	if ((spool && !json_is_string(spool)) || (blobs && !json_is_string(blobs)))
 		return kettle_fail(err, KETTLE_EINVAL, "`spool` and `blobs` of a run line must be paths.");
 	line->spool = json_string_value(spool);
 	line->blobs = json_string_value(blobs);
+	line->send = json_is_true(send);
+	if (send && (!json_is_boolean(send) || (line->send && spool)))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`send` of a run line must be true or false, and true only without `spool`.");
 	line->keep = member_true(line->object, "keep");
 	int rc = plan_read(exec->plan_schema, plan, &line->plan, err);
 	if (rc == 0)

@@ -2,7 +2,7 @@
 /* The two ways to run: many jobs, line by line, until the input ends; or one plan. */
 /*
  * Theory of operation. One libuv loop on the main thread owns everything; file work runs on threads of its own. The end of
- * the input, a signal (TERM, INT, HUP) or an output that is not read any more is the end of the lease: every job is
+ * the input, a lease's time without input, a signal (TERM, INT, HUP) or an output that is not read any more is the end of the lease: every job is
  * cancelled, and when the last one is gone, or after SERVE_END_MS, all handles are closed and the loop ends. SIGKILL
  * needs no help from here: every sandbox dies with this thread, and the next kettle-exec removes the folders.
  *
@@ -52,7 +52,8 @@ struct serve {
 	struct exec_context exec;
 	struct emitter out;
 	uv_signal_t signals[ARRAY_SIZE(end_signals)];
-	uv_timer_t patience;
+	uv_timer_t patience, lease;
+	uint64_t lease_ms; /* 0: the lease ends with the input alone */
 	uv_async_t unread; /* the output broke */
 	uv_poll_t input;
 	bool input_open;
@@ -180,6 +181,7 @@ close_all(struct serve *serve)
 	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++)
 		uv_close((uv_handle_t *)&serve->signals[i], NULL);
 	uv_close((uv_handle_t *)&serve->patience, NULL);
+	uv_close((uv_handle_t *)&serve->lease, NULL);
 	uv_close((uv_handle_t *)&serve->unread, NULL);
 	if (serve->input_open)
 		uv_close((uv_handle_t *)&serve->input, NULL);
@@ -212,6 +214,7 @@ end_lease(struct serve *serve)
 	if (serve->ending)
 		return;
 	serve->ending = true;
+	(void)uv_timer_stop(&serve->lease);
 	if (serve->input_open)
 		(void)uv_poll_stop(&serve->input);
 	(void)uv_timer_start(&serve->patience, out_of_patience, SERVE_END_MS, 0);
@@ -227,6 +230,14 @@ on_broken(void *arg)
 	struct serve *serve = arg;
 	if (!serve->closed)
 		(void)uv_async_send(&serve->unread);
+}
+
+static void
+on_drained(void *arg)
+{
+	struct serve *serve = arg;
+	if (!serve->closed)
+		job_output_drained(&serve->exec);
 }
 
 static void
@@ -320,6 +331,15 @@ take_bytes(struct serve *serve, const char *data, size_t size)
 }
 
 static void
+on_lease_over(uv_timer_t *timer)
+{
+	struct serve *serve = timer->data;
+	(void)fprintf(stderr, "kettle-exec: the lease ended: nothing came for %llu s\n",
+		(unsigned long long)(serve->lease_ms / 1000));
+	end_lease(serve);
+}
+
+static void
 on_input(uv_poll_t *poll, int status, int events)
 {
 	struct serve *serve = poll->data;
@@ -329,6 +349,8 @@ on_input(uv_poll_t *poll, int status, int events)
 	ssize_t n = read(0, chunk, sizeof(chunk));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	/* A part of a line counts, too: a long one may take longer than the lease. */
+	(void)uv_timer_again(&serve->lease);
 	if (n <= 0 || !take_bytes(serve, chunk, (size_t)n))
 		end_lease(serve);
 }
@@ -355,13 +377,16 @@ open_serve(struct serve *serve, const struct exec_options *options)
 		return EXEC_UNABLE;
 	}
 	json_lines_open(&serve->out, &serve->loop, 1, on_broken, serve);
+	serve->out.on_drained = on_drained;
 	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++) {
 		(void)uv_signal_init(&serve->loop, &serve->signals[i]);
 		serve->signals[i].data = serve;
 		(void)uv_signal_start(&serve->signals[i], on_signal, end_signals[i]);
 	}
 	(void)uv_timer_init(&serve->loop, &serve->patience);
-	serve->patience.data = serve;
+	(void)uv_timer_init(&serve->loop, &serve->lease);
+	serve->patience.data = serve->lease.data = serve;
+	serve->lease_ms = (uint64_t)options->lease_s * 1000;
 	(void)uv_async_init(&serve->loop, &serve->unread, on_unread);
 	serve->unread.data = serve;
 	rc = exec_context_open(&serve->exec, &serve->loop, &serve->out, options, &error);
@@ -415,6 +440,8 @@ serve_lines(const struct exec_options *options)
 		(void)uv_poll_start(&serve.input, UV_READABLE, on_input);
 	else
 		read_input(&serve);
+	if (serve.lease_ms > 0 && !serve.ending)
+		(void)uv_timer_start(&serve.lease, on_lease_over, serve.lease_ms, serve.lease_ms);
 	(void)uv_run(&serve.loop, UV_RUN_DEFAULT);
 	/* Jobs that would not die are left to the kernel: freeing them would wait for them. */
 	return serve.exec.jobs ? serve.status : close_serve(&serve, serve.status);

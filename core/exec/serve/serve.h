@@ -8,6 +8,7 @@
 #include "exec/context/exec_context.h"
 
 #define SERVE_MAX_LINE (64u << 20) /* bytes of a line, and of a plan's file */
+#define SERVE_MAX_LEASE 86400      /* seconds */
 #define SERVE_END_MS 15000         /* after the end of the lease: for everything to die */
 #define SERVE_FLUSH_MS 2000        /* for the reader to take what was written last */
 

@@ -77,6 +77,14 @@ on_writable(uv_poll_t *poll, int status, int events)
 		broken(emitter);
 	else
 		push(emitter);
+	if (!emitter->broken && emitter->queue.len == 0 && emitter->on_drained)
+		emitter->on_drained(emitter->arg);
+}
+
+size_t
+json_lines_pending(const struct emitter *emitter)
+{
+	return emitter->queue.len - emitter->sent;
 }
 
 void

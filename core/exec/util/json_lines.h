@@ -19,12 +19,15 @@ struct emitter {
 	struct buf queue;
 	size_t sent; /* of the queue */
 	void (*on_broken)(void *arg);
+	void (*on_drained)(void *arg); /* all that had to wait was written; may be set after json_lines_open */
 	void *arg;
 };
 
 void json_lines_open(struct emitter *emitter, uv_loop_t *loop, int fd, void (*on_broken)(void *arg), void *arg);
 /* One event; dropped once the output is broken. */
 void json_lines_json(struct emitter *emitter, json_t *event_take);
+/* Bytes that the reader has not taken yet. */
+size_t json_lines_pending(const struct emitter *emitter);
 /*
  * A sentence as a JSON string, null for NULL or an empty one. What is not UTF-8 (a path, a message that was cut) is
  * replaced: an event that cannot be made would be the end of the lease. New reference.
