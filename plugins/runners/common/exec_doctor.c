@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs `kettle-exec --doctor --json`, beside this program or at the other end of a connection. */
+/*
+ * Theory of operation. Each request has a child of its own, whose whole output is the report. It is bounded in size and in
+ * time; a child that takes too long is killed, and so are all when the runner stops. A request is answered when its child
+ * has ended, however it ended.
+ */
+#include <config.h>
+
+#include "runners/common/exec_doctor.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/xalloc.h"
+
+struct exec_doctor {
+	struct exec_doctors *doctors;
+	void (*done)(void *arg, const struct kettle_error *err, json_t *report);
+	void *arg;
+	struct kettle_process *process;
+	struct kettle_timer *limit;
+	struct buf text;
+	bool too_long;
+	struct exec_doctor *next;
+};
+
+static void
+on_doctor_line(void *arg, const char *line, size_t len)
+{
+	struct exec_doctor *doctor = arg;
+	doctor->too_long = doctor->too_long || len >= EXEC_DOCTOR_MAX - doctor->text.len;
+	if (!doctor->too_long)
+		buf_printf(&doctor->text, "%s\n", line);
+}
+
+static void
+on_doctor_complaint(void *arg, const char *line, size_t len)
+{
+	const struct exec_doctor *doctor = arg;
+	exec_lines_complain(doctor->doctors->lines, line, len);
+}
+
+static void
+on_doctor_ended(void *arg, int status, int signal_number)
+{
+	struct exec_doctor *doctor = arg, **link = &doctor->doctors->list;
+	struct exec_doctors *doctors = doctor->doctors;
+	const struct exec_lines *lines = doctors->lines;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *report =
+		doctor->too_long ? NULL : json_loadb(doctor->text.len ? doctor->text.data : "", doctor->text.len, 0, NULL);
+	while (*link != doctor)
+		link = &(*link)->next;
+	*link = doctor->next;
+	if (signal_number)
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s --doctor was terminated by signal %d%s.", lines->name,
+			signal_number,
+			doctors->stopping ? ", since the runner stops"
+			: !doctor->limit  ? ", since it took longer than two minutes"
+							  : "");
+	else if (!json_is_object(report))
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s --doctor exited with status %d and without a report%s%s",
+			lines->name, status, lines->complaint[0] ? ": " : ".", lines->complaint);
+	lines->host->timer_stop(lines->host, doctor->limit);
+	doctor->done(doctor->arg, &err, err.code ? NULL : report);
+	buf_free(&doctor->text);
+	free(doctor);
+	if (!doctors->list && doctors->idle)
+		doctors->idle(doctors->arg);
+}
+
+static void
+on_doctor_late(void *arg)
+{
+	struct exec_doctor *doctor = arg;
+	const struct kettle_host *host = doctor->doctors->lines->host;
+	doctor->limit = NULL;
+	host->process_kill(host, doctor->process, SIGKILL);
+}
+
+int
+exec_doctor_start(struct exec_doctors *doctors, const char *const *argv,
+	void (*done)(void *arg, const struct kettle_error *err, json_t *report), void *arg, struct kettle_error *err)
+{
+	const struct kettle_host *host = doctors->lines->host;
+	struct exec_doctor *doctor = xcalloc(1, sizeof(*doctor));
+	*doctor = (struct exec_doctor){.doctors = doctors, .done = done, .arg = arg};
+	struct kettle_spawn spawn = {
+		.size = sizeof(spawn),
+		.file = argv[0],
+		.argv = argv,
+		.max_line = EXEC_DOCTOR_MAX,
+		.on_stdout = on_doctor_line,
+		.on_stderr = on_doctor_complaint,
+		.on_exit = on_doctor_ended,
+		.arg = doctor,
+	};
+	int rc = host->timer_start(host, EXEC_DOCTOR_LIMIT_MS, 0, on_doctor_late, doctor, &doctor->limit, err);
+	if (rc == 0)
+		rc = host->spawn(host, &spawn, &doctor->process, err);
+	if (rc < 0) {
+		host->timer_stop(host, doctor->limit);
+		free(doctor);
+		return rc;
+	}
+	host->process_close_stdin(host, doctor->process);
+	doctor->next = doctors->list;
+	doctors->list = doctor;
+	return 0;
+}
+
+void
+exec_doctors_stop(struct exec_doctors *doctors)
+{
+	const struct kettle_host *host = doctors->lines->host;
+	doctors->stopping = true;
+	for (struct exec_doctor *doctor = doctors->list; doctor; doctor = doctor->next)
+		host->process_kill(host, doctor->process, SIGKILL);
+}

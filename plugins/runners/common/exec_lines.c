@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* The conversation with a `kettle-exec --serve`: run lines out, events in. */
+/*
+ * Theory of operation. The owner starts a process, which is a kettle-exec or leads to one, and decides what becomes of the
+ * jobs when it ends. A job whose run line was not written yet, since kettle-exec is not ready, keeps it. Requests for the
+ * greeting or for a sign of life stay until they are answered or the owner fails them, whatever processes come and go.
+ */
+#include <config.h>
+
+#include "runners/common/exec_lines.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+
+struct describe_request {
+	void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
+	void *arg;
+	bool brief; /* without tools */
+	struct describe_request *next;
+};
+
+struct heartbeat_request {
+	void (*done)(void *arg, const struct kettle_error *err);
+	void *arg;
+	struct heartbeat_request *next;
+};
+
+/* ---- jobs ---- */
+
+static void
+free_job(struct exec_lines *lines, struct exec_job *job)
+{
+	if (job->own)
+		lines->ops->release(lines->arg, job);
+	free(job->line);
+	free(job);
+}
+
+void
+exec_lines_forget(struct exec_lines *lines, struct exec_job *job)
+{
+	struct exec_job **link = &lines->jobs;
+	while (*link != job)
+		link = &(*link)->next;
+	*link = job->next;
+	free_job(lines, job);
+}
+
+void
+exec_lines_complete(struct exec_lines *lines, struct exec_job *job, json_t *completion_take)
+{
+	AUTO_FREE char *ref = xstrdup(job->ref);
+	exec_lines_forget(lines, job);
+	lines->host->job_done(lines->host, ref, completion_take);
+}
+
+void
+exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const char *reason)
+{
+	/* The end of one may begin another, which is not lost. */
+	struct exec_job *lost = NULL, **link = &lines->jobs;
+	while (*link) {
+		struct exec_job *job = *link;
+		if (written && job->line) {
+			link = &job->next;
+			continue;
+		}
+		*link = job->next;
+		job->next = lost;
+		lost = job;
+	}
+	while (lost) {
+		struct exec_job *job = lost;
+		lost = job->next;
+		lines->host->job_done(lines->host, job->ref,
+			json_pack(
+				"{s:s, s:s, s:o*}", "status", "lost", "error", reason, "uncounted", uncounted ? json_true() : NULL));
+		free_job(lines, job);
+	}
+}
+
+struct exec_job *
+exec_lines_find(const struct exec_lines *lines, const char *ref)
+{
+	for (struct exec_job *job = lines->jobs; job; job = job->next)
+		if (strcmp(job->ref, ref) == 0)
+			return job;
+	return NULL;
+}
+
+/* ---- requests ---- */
+
+/* Answers the requests that the newest greeting satisfies: full ones wait for one with tools. An error answers all. */
+static void
+answer_requests(struct exec_lines *lines, const struct kettle_error *err)
+{
+	struct kettle_error none = {0};
+	struct describe_request **link = &lines->requests;
+	AUTO_JSON json_t *facts = json_incref(lines->facts);
+	while (*link) {
+		struct describe_request *request = *link;
+		if (!err && !request->brief && !json_object_get(facts, "tools")) {
+			link = &request->next;
+			continue;
+		}
+		*link = request->next;
+		request->done(request->arg, err ? err : &none, err ? NULL : facts);
+		free(request);
+	}
+}
+
+/* All of them; those that a callback adds are of the next turn. */
+static void
+answer_heartbeats(struct exec_lines *lines, const struct kettle_error *err)
+{
+	struct heartbeat_request *requests = STEAL(lines->heartbeats);
+	while (requests) {
+		struct heartbeat_request *request = requests;
+		requests = request->next;
+		request->done(request->arg, err);
+		free(request);
+	}
+}
+
+bool
+exec_lines_is_waited_for(const struct exec_lines *lines)
+{
+	return lines->requests || lines->heartbeats;
+}
+
+void
+exec_lines_fail_requests(struct exec_lines *lines, const struct kettle_error *err)
+{
+	answer_requests(lines, err);
+	answer_heartbeats(lines, err);
+}
+
+/* ---- what it says ---- */
+
+static void
+take_rubbish(struct exec_lines *lines)
+{
+	if (lines->rubbish++ == 0)
+		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s wrote a line that is not an event", lines->name);
+	if (lines->rubbish == EXEC_LINES_RUBBISH_MAX)
+		lines->host->process_kill(lines->host, lines->process, SIGKILL);
+}
+
+static void
+take_greeting(struct exec_lines *lines, json_t *event)
+{
+	if (lines->ops->greeted && !lines->ops->greeted(lines->arg, event))
+		return;
+	json_decref(lines->facts);
+	lines->facts = json_incref(event);
+	if (!lines->ready)
+		exec_lines_begin(lines);
+	answer_requests(lines, NULL);
+}
+
+static void
+take_done(struct exec_lines *lines, struct exec_job *job, json_t *event)
+{
+	if (lines->ops->done)
+		lines->ops->done(lines->arg, job, event);
+	else
+		exec_lines_complete(lines, job, json_incref(event));
+}
+
+static void
+on_line(void *arg, const char *line, size_t len)
+{
+	struct exec_lines *lines = arg;
+	AUTO_JSON json_t *event = json_loadb(line, len, 0, NULL);
+	const char *name = member_string(event, "event");
+	/* One that was not told of a job has nothing to say of it. */
+	struct exec_job *job = exec_lines_find(lines, member_text(event, "job"));
+	if (job && job->line)
+		job = NULL;
+	lines->heard = lines->heard || name;
+	if (!name)
+		take_rubbish(lines);
+	else if (strcmp(name, "hello") == 0)
+		take_greeting(lines, event);
+	else if (strcmp(name, "heartbeat") == 0)
+		answer_heartbeats(lines, &(struct kettle_error){0});
+	else if (strcmp(name, "error") == 0)
+		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s: %s", lines->name, member_text(event, "error"));
+	else if (job && strcmp(name, "done") == 0)
+		take_done(lines, job, event);
+	else if (job && strcmp(name, "file") == 0 && lines->ops->file)
+		lines->ops->file(lines->arg, job, event);
+	else if (job)
+		lines->host->job_event(lines->host, job->ref, event);
+}
+
+void
+exec_lines_complain(struct exec_lines *lines, const char *line, size_t len)
+{
+	static const char prefix[] = "kettle-exec: ";
+	if (len > strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0) {
+		line += strlen(prefix);
+		len -= strlen(prefix);
+	}
+	lines->host->log(lines->host, KETTLE_LOG_INFO, "%s: %.*s", lines->name, (int)len, line);
+	size_t kept = len < EXEC_LINES_COMPLAINT_MAX ? len : EXEC_LINES_COMPLAINT_MAX - 1;
+	for (size_t i = 0; i < kept; i++)
+		lines->complaint[i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
+	lines->complaint[kept] = '\0';
+}
+
+static void
+on_complaint(void *arg, const char *line, size_t len)
+{
+	exec_lines_complain(arg, line, len);
+}
+
+/* ---- the process ---- */
+
+void
+exec_lines_explain(const char *what, int status, int signal, const char *complaint, struct kettle_error *ret_why)
+{
+	if (signal)
+		(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "%s was terminated by signal %d.", what, signal);
+	else
+		(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "%s exited with status %d%s%s", what, status,
+			complaint[0] ? ": " : ".", complaint);
+}
+
+static void
+on_exit_of_process(void *arg, int status, int signal)
+{
+	struct exec_lines *lines = arg;
+	lines->process = NULL;
+	lines->ready = false;
+	lines->ops->ended(lines->arg, status, signal);
+}
+
+void
+exec_lines_reset(struct exec_lines *lines)
+{
+	json_decref(STEAL(lines->facts));
+	lines->rubbish = 0;
+	lines->complaint[0] = '\0';
+}
+
+int
+exec_lines_start(struct exec_lines *lines, const char *const *argv, struct kettle_error *err)
+{
+	struct kettle_spawn spawn = {
+		.size = sizeof(spawn),
+		.file = argv[0],
+		.argv = argv,
+		.max_line = EXEC_LINES_MAX,
+		.on_stdout = on_line,
+		.on_stderr = on_complaint,
+		.on_exit = on_exit_of_process,
+		.arg = lines,
+	};
+	exec_lines_reset(lines);
+	return lines->host->spawn(lines->host, &spawn, &lines->process, err);
+}
+
+int
+exec_lines_write(struct exec_lines *lines, json_t *message_take, struct kettle_error *err)
+{
+	AUTO_FREE char *text = json_dumps(message_take, JSON_COMPACT);
+	json_decref(message_take);
+	if (!text)
+		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is not UTF-8, so it cannot be passed to kettle-exec.");
+	size_t size = strlen(text);
+	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
+	return lines->host->process_write(lines->host, lines->process, text, size + 1, err);
+}
+
+/* Writes a job's run line, with its newline. */
+static int
+write_run(struct exec_lines *lines, struct exec_job *job, struct kettle_error *err)
+{
+	AUTO_FREE char *line = STEAL(job->line);
+	return lines->host->process_write(lines->host, lines->process, line, strlen(line), err);
+}
+
+void
+exec_lines_begin(struct exec_lines *lines)
+{
+	struct kettle_error err = {0};
+	lines->ready = true;
+	if (lines->heartbeats)
+		(void)exec_lines_write(lines, json_pack("{s:s}", "op", "heartbeat"), &err);
+	for (struct exec_job *job = lines->jobs, *next; job; job = next) {
+		next = job->next;
+		if (job->line && write_run(lines, job, &err) < 0)
+			exec_lines_complete(lines, job, json_pack("{s:s, s:s}", "status", "lost", "error", err.message));
+	}
+}
+
+/* ---- what the runner's table wants ---- */
+
+int
+exec_lines_submit(struct exec_lines *lines, const struct kettle_job *description, const json_t *plan, bool send,
+	struct exec_job **ret_job, struct kettle_error *err)
+{
+	const char *spool = send ? NULL : description->spool;
+	AUTO_JSON json_t *message = json_pack("{s:s, s:s, s:O, s:O, s:O*, s:s*, s:o*}", "op", "run", "job",
+		description->ref, "unit", description->unit, "plan", plan, "keep", json_object_get(description->unit, "keep"),
+		"spool", spool, "send", send && description->spool ? json_true() : NULL);
+	AUTO_FREE char *text = json_dumps(message, JSON_COMPACT);
+	if (!text)
+		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is not UTF-8, so it cannot be passed to kettle-exec.");
+	size_t size = strlen(description->ref) + 1;
+	struct exec_job *job = xcalloc(1, sizeof(*job) + size);
+	memcpy(job->ref, description->ref, size);
+	job->line = xasprintf("%s\n", text);
+	int rc = lines->ready ? write_run(lines, job, err) : 0;
+	if (rc < 0) {
+		free(job->line);
+		free(job);
+		return rc;
+	}
+	job->next = lines->jobs;
+	lines->jobs = job;
+	if (ret_job)
+		*ret_job = job;
+	return 0;
+}
+
+void
+exec_lines_cancel(struct exec_lines *lines, const char *ref)
+{
+	struct kettle_error err = {0};
+	struct exec_job *job = exec_lines_find(lines, ref);
+	if (job && job->line)
+		exec_lines_complete(lines, job, json_pack("{s:s}", "status", "cancelled"));
+	else if (job && exec_lines_write(lines, json_pack("{s:s, s:s}", "op", "cancel", "job", ref), &err) < 0)
+		lines->host->log(lines->host, KETTLE_LOG_WARNING, "job %s could not be cancelled: %s", ref, err.message);
+}
+
+int
+exec_lines_describe(struct exec_lines *lines, const json_t *unit,
+	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err)
+{
+	struct describe_request *request = xmalloc(sizeof(*request));
+	*request = (struct describe_request){done, arg, member_true(unit, "brief"), lines->requests};
+	lines->requests = request;
+	if (!lines->facts)
+		return 0;
+	/* A GPU may have failed since the last greeting, and other interpreters are warm, so a new one is requested. */
+	if ((json_object_get(unit, "gpu") || !request->brief) &&
+		exec_lines_write(lines, json_pack("{s:s}", "op", "hello"), err) == 0)
+		return 0;
+	answer_requests(lines, NULL);
+	return 0;
+}
+
+int
+exec_lines_heartbeat(struct exec_lines *lines, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+	struct kettle_error *err)
+{
+	int rc = 0;
+	if (lines->ready && !lines->heartbeats)
+		rc = exec_lines_write(lines, json_pack("{s:s}", "op", "heartbeat"), err);
+	if (rc < 0)
+		return rc;
+	struct heartbeat_request *request = xmalloc(sizeof(*request));
+	*request = (struct heartbeat_request){done, arg, lines->heartbeats};
+	lines->heartbeats = request;
+	return 0;
+}
+
+int
+exec_lines_capacity(
+	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
+{
+	(void)self;
+	json_int_t slots = json_object_get(unit, "slots") ? member_int(unit, "slots") : 1;
+	json_int_t prefetch = json_object_get(unit, "prefetch") ? member_int(unit, "prefetch") : 1;
+	if (slots < 1 || slots > 1024 || prefetch < 0 || prefetch > 1024)
+		return kettle_fail(err, KETTLE_EINVAL, "A unit must have 1 to 1024 slots and prefetch 0 to 1024 jobs.");
+	*ret_slots = (unsigned)slots;
+	*ret_prefetch = (unsigned)prefetch;
+	return 0;
+}
