@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of GitHub's API.
+ *
+ * Theory of operation. Calls wait in one queue, urgent ones first; api_pump sends each that a token may send, and sets a timer
+ * for the earliest of the others. Small answers are parsed on the loop, larger ones on a thread of the pool, which has a copy
+ * of the bytes: a call that is cancelled meanwhile is freed when the thread is done.
+ */
+#include <config.h>
+
+#include "runners/github/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/sanitize_text.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "runners/github/tokens.h"
+
+#define MESSAGE_CHARACTERS 200
+#define BASE_MAX 512
+
+enum call_state { CALL_WAITS, CALL_SENT, CALL_PARSED };
+
+struct api_call {
+	struct api *api; /* NULL: cancelled while a thread parses */
+	struct api_call *next, *prev;
+	enum call_state state;
+	bool change, may_be_done;
+	char *method, *url, *body, *etag;
+	size_t max_body, token;
+	uint64_t tried, id; /* bits of tokens; of host->http */
+	api_fn done;
+	void *arg;
+	const struct kettle_host *host;
+	/* What came back. */
+	struct kettle_error err;
+	int status;
+	char *text, *ret_etag, *location, *message;
+	size_t size;
+	json_t *parsed;
+};
+
+struct api {
+	const struct kettle_host *host;
+	char *base, *version;
+	struct tokens tokens;
+	struct api_call *first, *last; /* a list, in the order of sending */
+	struct kettle_timer *timer;
+	uint64_t timer_at;
+};
+
+static uint64_t
+now_ms(void)
+{
+	return time_monotonic_ns() / 1000000;
+}
+
+/* ---- the queue ---- */
+
+static void
+unlink_call(struct api_call *call)
+{
+	struct api *api = call->api;
+	*(call->prev ? &call->prev->next : &api->first) = call->next;
+	*(call->next ? &call->next->prev : &api->last) = call->prev;
+}
+
+static void
+link_call(struct api *api, struct api_call *call, bool urgent)
+{
+	call->next = urgent ? api->first : NULL;
+	call->prev = urgent ? NULL : api->last;
+	*(call->prev ? &call->prev->next : &api->first) = call;
+	*(call->next ? &call->next->prev : &api->last) = call;
+}
+
+static void
+free_call(struct api_call *call)
+{
+	free(call->method);
+	free(call->url);
+	free(call->body);
+	free(call->etag);
+	free(call->text);
+	free(call->ret_etag);
+	free(call->location);
+	free(call->message);
+	json_decref(call->parsed);
+	free(call);
+}
+
+/* Answers a call, which is gone then. */
+static void
+finish_call(struct api_call *call)
+{
+	const struct api_answer answer = {.status = call->status,
+		.body = call->parsed,
+		.etag = call->ret_etag,
+		.location = call->location,
+		.message = call->message ? call->message : "",
+		.token = call->token};
+	unlink_call(call);
+	call->done(call->arg, &call->err, call->err.code ? NULL : &answer);
+	free_call(call);
+}
+
+static void api_pump(void *arg);
+
+/* Looks at the queue at that time, or earlier. */
+static void
+pump_at(struct api *api, uint64_t at)
+{
+	uint64_t now = now_ms();
+	if (api->timer && api->timer_at <= at)
+		return;
+	api->host->timer_stop(api->host, STEAL(api->timer));
+	api->timer_at = at;
+	(void)api->host->timer_start(api->host, at > now ? at - now : 0, 0, api_pump, api, &api->timer, NULL);
+}
+
+/* ---- what comes back ---- */
+
+/* Whether parsing the text takes a bounded amount of memory. */
+static bool
+is_sparse(const char *text, size_t size)
+{
+	size_t values = 0;
+	for (size_t i = 0; i < size; i++)
+		values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+	return values <= API_VALUES_MAX;
+}
+
+/* On the loop or on a thread: it touches only the call's own text. */
+static void
+parse_text(void *arg)
+{
+	struct api_call *call = arg;
+	if (is_sparse(call->text, call->size))
+		call->parsed = json_loadb(call->text, call->size, 0, NULL);
+}
+
+static void
+on_parsed(void *arg)
+{
+	struct api_call *call = arg;
+	if (!call->api) {
+		free_call(call);
+		return;
+	}
+	if (!json_is_object(call->parsed))
+		(void)kettle_fail(&call->err, KETTLE_EIO,
+			"GitHub's answer (%d) is not a JSON object of at most %d values, as its API gives; is `url` the API's?",
+			call->status, API_VALUES_MAX);
+	finish_call(call);
+}
+
+/* The body of an answer that has one. */
+static void
+take_body(struct api_call *call, const struct kettle_http_answer *answer)
+{
+	const struct kettle_host *host = call->host;
+	call->size = (size_t)answer->body_size;
+	call->text = xmemdup(answer->body, call->size + 1);
+	call->state = CALL_PARSED;
+	if (call->size > API_PARSE_INLINE && host->work(host, parse_text, on_parsed, call, NULL) == 0)
+		return;
+	parse_text(call);
+	on_parsed(call);
+}
+
+/* What an error answer says. New. */
+static char *
+error_message(const struct kettle_http_answer *answer)
+{
+	bool readable = answer->body && answer->body_size <= API_PARSE_INLINE && answer->status >= 400;
+	AUTO_JSON json_t *body = readable ? json_loadb(answer->body, (size_t)answer->body_size, 0, NULL) : NULL;
+	return sanitize_line(member_text(body, "message"), MESSAGE_CHARACTERS);
+}
+
+static char *
+copy_header(const struct kettle_http_answer *answer, const char *name)
+{
+	const char *value = kettle_http_header(answer, name);
+	return value ? xstrdup(value) : NULL;
+}
+
+/* Says once that a token is refused, and again that all are taken. */
+static void
+report_credential(struct api *api, const struct api_call *call, enum tokens_verdict verdict)
+{
+	AUTO_FREE char *said = NULL;
+	if (verdict == TOKENS_REFUSED)
+		said =
+			xasprintf("GitHub refuses token %zu of %zu (401: %s).", call->token + 1, api->tokens.count, call->message);
+	if (said || (tokens_refused(&api->tokens) == 0 && call->status < 400))
+		api->host->credential(api->host, said);
+}
+
+static void
+on_answer(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
+{
+	struct api_call *call = arg;
+	struct api *api = call->api;
+	call->id = 0;
+	if (err->code < 0) {
+		call->err = *err;
+		finish_call(call);
+		return;
+	}
+	free(call->message);
+	call->message = error_message(answer);
+	call->status = answer->status;
+	enum tokens_verdict verdict =
+		tokens_answered(&api->tokens, call->token, answer, call->message, now_ms(), time_now_ms());
+	report_credential(api, call, verdict);
+	if (verdict != TOKENS_TAKEN) {
+		/* The token is tried again for this call only where it was limited: then it is a matter of time. */
+		if (verdict != TOKENS_LIMITED)
+			call->tried |= UINT64_C(1) << call->token;
+		call->state = CALL_WAITS;
+		call->may_be_done = false;
+		pump_at(api, 0);
+		return;
+	}
+	call->ret_etag = copy_header(answer, "etag");
+	call->location = copy_header(answer, "location");
+	bool has_body = answer->status < 300 && answer->status != 202 && answer->status != 204;
+	if (has_body)
+		take_body(call, answer);
+	else
+		finish_call(call);
+}
+
+/* ---- sending ---- */
+
+static int
+send_by(struct api *api, struct api_call *call, size_t token)
+{
+	AUTO_FREE char *authorization = xasprintf("Authorization: Bearer %s", api->tokens.tokens[token].text);
+	AUTO_FREE char *version = xasprintf("X-GitHub-Api-Version: %s", api->version);
+	AUTO_FREE char *agent = xasprintf("User-Agent: kettle/%s", api->host->version);
+	AUTO_FREE char *match = call->etag ? xasprintf("If-None-Match: %s", call->etag) : NULL;
+	const char *headers[8] = {authorization, version, agent, "Accept: application/vnd.github+json"};
+	size_t count = 4;
+	if (call->body)
+		headers[count++] = "Content-Type: application/json";
+	if (match)
+		headers[count++] = match;
+	const struct kettle_http_request request = {.size = sizeof(request),
+		.method = call->method,
+		.url = call->url,
+		.headers = headers,
+		.body = call->body,
+		.body_size = call->body ? strlen(call->body) : 0,
+		.max_body = call->max_body,
+		.connect_ms = API_CONNECT_MS,
+		.total_ms = API_TOTAL_MS,
+		.done = on_answer,
+		.arg = call};
+	int rc = api->host->http(api->host, &request, &call->id, &call->err);
+	explicit_bzero(authorization, strlen(authorization));
+	return rc;
+}
+
+/* A call that no token can send any more: what the last one got is the answer, or that none is taken. */
+static void
+give_up(struct api_call *call)
+{
+	if (call->status == 0 || call->status == 401)
+		(void)kettle_fail(&call->err, KETTLE_EACCES, "GitHub refuses %s (401): `token_file` needs a new one.",
+			call->api->tokens.count > 1 ? "all tokens" : "the token");
+	finish_call(call);
+}
+
+/* Whether it is known that no token will be taken for a while, so that waiting helps no one. */
+static bool
+all_refused(const struct tokens *tokens, uint64_t now)
+{
+	for (size_t i = 0; i < tokens->count; i++)
+		if (!tokens->tokens[i].refused || tokens->tokens[i].refused_until <= now)
+			return false;
+	return true;
+}
+
+static void
+api_pump(void *arg)
+{
+	struct api *api = arg;
+	uint64_t now = now_ms(), earliest = UINT64_MAX;
+	struct api_call *call = api->first;
+	api->timer = NULL;
+	while (call) {
+		struct api_call *next = call->next;
+		uint64_t at = UINT64_MAX;
+		int token = call->state == CALL_WAITS
+						? tokens_choose(&api->tokens, now, call->change, call->token, call->tried, &at)
+						: -1;
+		if (token >= 0) {
+			call->token = (size_t)token;
+			call->state = CALL_SENT;
+			call->may_be_done = true;
+			tokens_sent(&api->tokens, call->token, call->change, now);
+			if (send_by(api, call, call->token) < 0) {
+				call->err.code = KETTLE_EINVAL;
+				pump_at(api, 0); /* the callback may change the queue */
+				finish_call(call);
+				return;
+			}
+		} else if (call->state == CALL_WAITS && (at == UINT64_MAX || all_refused(&api->tokens, now))) {
+			pump_at(api, 0);
+			give_up(call);
+			return;
+		}
+		earliest = at < earliest ? at : earliest;
+		call = next;
+	}
+	if (earliest < UINT64_MAX)
+		pump_at(api, earliest);
+}
+
+struct api_call *
+api_send(struct api *api, const struct api_request *request)
+{
+	struct api_call *call = xcalloc(1, sizeof(*call));
+	*call = (struct api_call){.api = api,
+		.host = api->host,
+		.change = request->method && strcmp(request->method, "GET") != 0,
+		.method = xstrdup(request->method ? request->method : "GET"),
+		.url = xasprintf("%s%s", api->base, request->path),
+		.body = request->body ? json_dumps(request->body, JSON_COMPACT) : NULL,
+		.etag = request->etag ? xstrdup(request->etag) : NULL,
+		.max_body = request->max_body ? request->max_body : API_BODY_MAX,
+		.token = request->token,
+		.done = request->done,
+		.arg = request->arg};
+	link_call(api, call, request->urgent);
+	pump_at(api, 0);
+	return call;
+}
+
+bool
+api_cancel(struct api_call *call)
+{
+	bool sent = call->may_be_done;
+	if (call->id)
+		call->host->http_cancel(call->host, call->id);
+	unlink_call(call);
+	if (call->state == CALL_PARSED)
+		call->api = NULL; /* the thread has it */
+	else
+		free_call(call);
+	return sent;
+}
+
+bool
+api_was_sent(const struct api_call *call)
+{
+	return call->may_be_done;
+}
+
+/* ---- life ---- */
+
+/* Whether the host of an http URL is this machine itself. */
+static bool
+is_loopback(const char *base)
+{
+	static const char *const hosts[] = {"http://127.0.0.1", "http://localhost", "http://[::1]"};
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		size_t size = strlen(hosts[i]);
+		if (strncmp(base, hosts[i], size) == 0 && (base[size] == ':' || base[size] == '/' || base[size] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+int
+api_new(const struct kettle_host *host, const char *base, const char *version, const char *tokens, struct api **ret_api,
+	struct kettle_error *err)
+{
+	struct tokens read;
+	if (strlen(base) > BASE_MAX || strpbrk(base, " ?#@\\") || (strncmp(base, "https://", 8) != 0 && !is_loopback(base)))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`url` is not the URL of an API, such as https://api.github.com or https://ghe.example/api/v3: https (http "
+			"for "
+			"this machine itself), without user, query and fragment.");
+	if (!version[0] || strspn(version, "0123456789-") != strlen(version))
+		return kettle_fail(err, KETTLE_EINVAL, "`api_version` is not a date such as 2026-03-10.");
+	int rc = tokens_read(&read, tokens, err);
+	if (rc < 0)
+		return rc;
+	struct api *api = xcalloc(1, sizeof(*api));
+	*api = (struct api){.host = host, .base = xstrdup(base), .version = xstrdup(version), .tokens = read};
+	size_t size = strlen(api->base);
+	while (size > 0 && api->base[size - 1] == '/')
+		api->base[--size] = '\0';
+	*ret_api = api;
+	return 0;
+}
+
+void
+api_free(struct api *api)
+{
+	if (!api)
+		return;
+	while (api->first)
+		(void)api_cancel(api->first);
+	api->host->timer_stop(api->host, api->timer);
+	tokens_free(&api->tokens);
+	free(api->base);
+	free(api->version);
+	free(api);
+}
+
+size_t
+api_tokens(const struct api *api)
+{
+	return api->tokens.count;
+}
+
+bool
+api_is_secure(const struct api *api)
+{
+	return strncmp(api->base, "https://", 8) == 0;
+}
+
+int
+api_fail(const struct api_answer *answer, const char *what, struct kettle_error *err)
+{
+	bool says = answer->message[0] != '\0';
+	return kettle_fail(err, KETTLE_EUNAVAIL, "GitHub answered %s with status %d%s%s", what, answer->status,
+		says ? ": " : ".", answer->message);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fetching the artifact of a run that has ended.
+ *
+ * Theory of operation. Three requests: the list of the run's artifacts, which says id, size and digest; the zip, which answers
+ * with a link to another host; and the link, which is followed here and not by the host, without any header of GitHub's. The zip is
+ * checked and unpacked on a thread of the pool. While the thread works, a cancelled fetch is kept until the thread is done.
+ */
+#include <config.h>
+
+#include "runners/github/artifact.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runners/github/answers.h"
+#include "base/cleanup.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+
+#define LINK_MAX 16384 /* bytes of a link */
+#define DOWNLOAD_MS 300000
+#define BACKOFF_MAX_MS 30000
+#define PATH_TEMPLATE "%s/kettle-github-XXXXXX"
+
+struct artifact {
+	const struct kettle_host *host;
+	struct api *api; /* NULL: cancelled while a thread unpacks */
+	struct artifact_request request;
+	char *repo;
+	unsigned looks, tries, faults;
+	uint64_t faulty_since; /* ms; 0: not */
+	struct api_call *call;
+	uint64_t download; /* of host->http; 0: none */
+	struct kettle_timer *timer;
+	struct artifact_facts facts;
+	/* Of the thread. */
+	char *data, *folder, *path;
+	struct result_files files;
+	struct kettle_error err;
+	bool unpacking;
+};
+
+static void look(void *arg);
+static void request_link(struct artifact *artifact);
+
+/* Removes the file of a download, which is unlinked also where it is being read. */
+static void
+remove_download(struct artifact *artifact)
+{
+	if (artifact->path)
+		(void)unlink(artifact->path);
+	if (artifact->folder)
+		(void)rmdir(artifact->folder);
+	free(STEAL(artifact->path));
+	free(STEAL(artifact->folder));
+	free(STEAL(artifact->data));
+}
+
+static void
+free_artifact(struct artifact *artifact)
+{
+	remove_download(artifact);
+	result_files_free(&artifact->files);
+	free(artifact->repo);
+	free(artifact);
+}
+
+static void
+finish(struct artifact *artifact, const struct kettle_error *err)
+{
+	artifact->host->timer_stop(artifact->host, artifact->timer);
+	artifact->request.done(artifact->request.arg, err, err->code ? NULL : &artifact->files);
+	free_artifact(artifact);
+}
+
+static void
+look_after(struct artifact *artifact, uint64_t ms)
+{
+	struct kettle_error err = {0};
+	if (artifact->host->timer_start(artifact->host, ms, 0, look, artifact, &artifact->timer, &err) < 0)
+		finish(artifact, &err);
+}
+
+/* GitHub or the network failed, which may pass. */
+static void
+try_later(struct artifact *artifact, const struct kettle_error *err)
+{
+	uint64_t now = time_monotonic_ns() / 1000000;
+	if (!artifact->faulty_since)
+		artifact->faulty_since = now;
+	if (now - artifact->faulty_since >= artifact->request.give_up_ms) {
+		finish(artifact, err);
+		return;
+	}
+	uint64_t wait = (uint64_t)ARTIFACT_LOOK_MS << (artifact->faults < 16 ? artifact->faults : 16);
+	artifact->faults++;
+	look_after(artifact, wait < BACKOFF_MAX_MS ? wait : BACKOFF_MAX_MS);
+}
+
+/* What was downloaded is wrong, or could not be: all of it again, a few times. */
+static void
+try_again(struct artifact *artifact, const struct kettle_error *err)
+{
+	remove_download(artifact);
+	if (++artifact->tries >= ARTIFACT_TRIES)
+		finish(artifact, err);
+	else
+		look_after(artifact, ARTIFACT_LOOK_MS);
+}
+
+/* ---- unpacking ---- */
+
+static void
+unpack(void *arg)
+{
+	struct artifact *artifact = arg;
+	(void)result_zip_read(artifact->data, (size_t)artifact->facts.size, artifact->path, artifact->facts.sha256,
+		&artifact->files, &artifact->err);
+	remove_download(artifact);
+}
+
+static void
+on_unpacked(void *arg)
+{
+	struct artifact *artifact = arg;
+	artifact->unpacking = false;
+	if (!artifact->api) {
+		free_artifact(artifact);
+		return;
+	}
+	if (artifact->err.code < 0)
+		try_again(artifact, &artifact->err);
+	else
+		finish(artifact, &artifact->err);
+}
+
+static void
+on_download(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
+{
+	struct artifact *artifact = arg;
+	struct kettle_error why = *err;
+	artifact->download = 0;
+	if (why.code == 0 && answer->status != 200)
+		(void)kettle_fail(
+			&why, KETTLE_EUNAVAIL, "GitHub's link to the artifact answered with status %d.", answer->status);
+	else if (why.code == 0 && answer->body && answer->body_size != artifact->facts.size)
+		(void)kettle_fail(&why, KETTLE_EINVAL,
+			"The artifact arrived with %llu bytes, but GitHub says that it has %llu.",
+			(unsigned long long)answer->body_size, (unsigned long long)artifact->facts.size);
+	if (why.code < 0) {
+		try_again(artifact, &why);
+		return;
+	}
+	artifact->data = answer->body ? xmemdup(answer->body, artifact->facts.size) : NULL;
+	artifact->err = (struct kettle_error){0};
+	artifact->unpacking = artifact->host->work(artifact->host, unpack, on_unpacked, artifact, &why) == 0;
+	if (!artifact->unpacking)
+		finish(artifact, &why);
+}
+
+/* ---- the three requests ---- */
+
+/* The file that a large artifact is downloaded to. */
+static int
+make_folder(struct artifact *artifact, struct kettle_error *err)
+{
+	const char *temporary = getenv("TMPDIR");
+	AUTO_FREE char *folder = xasprintf(PATH_TEMPLATE, temporary && temporary[0] == '/' ? temporary : "/tmp");
+	if (!mkdtemp(folder))
+		return kettle_fail(
+			err, KETTLE_EIO, "There is no room for the artifact: `%s` cannot be made (set TMPDIR).", folder);
+	artifact->path = xasprintf("%s/result.zip", folder);
+	artifact->folder = STEAL(folder);
+	return 0;
+}
+
+static int
+download(struct artifact *artifact, const char *link, struct kettle_error *err)
+{
+	bool small = artifact->facts.size <= ARTIFACT_SMALL;
+	bool secure = strncmp(link, "https://", 8) == 0;
+	if (strlen(link) > LINK_MAX || (!secure && (api_is_secure(artifact->api) || strncmp(link, "http://", 7) != 0)))
+		return kettle_fail(err, KETTLE_EIO, "GitHub's link to the artifact is not a URL of https.");
+	int rc = small ? 0 : make_folder(artifact, err);
+	if (rc < 0)
+		return rc;
+	const struct kettle_http_request request = {.size = sizeof(request),
+		.url = link,
+		.answer_file = artifact->path,
+		.max_body = artifact->facts.size + 1,
+		.total_ms = DOWNLOAD_MS,
+		.max_redirects = 3,
+		.done = on_download,
+		.arg = artifact};
+	return artifact->host->http(artifact->host, &request, &artifact->download, err);
+}
+
+static void
+on_link(void *arg, const struct kettle_error *err, const struct api_answer *answer)
+{
+	struct artifact *artifact = arg;
+	struct kettle_error why = *err;
+	artifact->call = NULL;
+	if (why.code < 0) {
+		try_later(artifact, &why);
+	} else if (answer->status == 410) {
+		(void)kettle_fail(&why, KETTLE_ENOENT, "GitHub has already removed the run's artifact.");
+		finish(artifact, &why);
+	} else if (answer->status != 302 || !answer->location) {
+		(void)api_fail(answer, "the request for the artifact", &why);
+		try_later(artifact, &why);
+	} else if (download(artifact, answer->location, &why) < 0) {
+		try_again(artifact, &why);
+	}
+}
+
+static void
+request_link(struct artifact *artifact)
+{
+	AUTO_FREE char *path =
+		xasprintf("/repos/%s/actions/artifacts/%lld/zip", artifact->repo, (long long)artifact->facts.id);
+	artifact->call = api_send(artifact->api,
+		&(struct api_request){.path = path, .token = artifact->request.token, .done = on_link, .arg = artifact});
+}
+
+static void
+on_list(void *arg, const struct kettle_error *err, const struct api_answer *answer)
+{
+	struct artifact *artifact = arg;
+	struct kettle_error why = *err;
+	artifact->call = NULL;
+	int rc = why.code;
+	if (rc == 0 && answer->status != 200)
+		rc = api_fail(answer, "the request for the artifacts", &why);
+	else if (rc == 0)
+		rc = answer_artifact(answer->body, ARTIFACT_NAME, &artifact->facts, &why);
+	if (rc == KETTLE_ENOENT && ++artifact->looks < artifact->request.looks) {
+		look_after(artifact, (uint64_t)ARTIFACT_LOOK_MS << (artifact->looks - 1));
+	} else if (rc == KETTLE_ENOENT) {
+		finish(artifact, &why);
+	} else if (rc < 0) {
+		try_later(artifact, &why);
+	} else if (artifact->facts.expired) {
+		(void)kettle_fail(&why, KETTLE_ENOENT, "The run's artifact has expired.");
+		finish(artifact, &why);
+	} else if (artifact->facts.size > RESULT_ZIP_MAX) {
+		(void)kettle_fail(&why, KETTLE_ETOOBIG, "The run's artifact has %llu bytes; at most %d are fetched.",
+			(unsigned long long)artifact->facts.size, RESULT_ZIP_MAX);
+		finish(artifact, &why);
+	} else {
+		artifact->request.token = answer->token;
+		request_link(artifact);
+	}
+}
+
+static void
+look(void *arg)
+{
+	struct artifact *artifact = arg;
+	AUTO_FREE char *path = xasprintf("/repos/%s/actions/runs/%lld/artifacts?name=" ARTIFACT_NAME "&per_page=%d",
+		artifact->repo, (long long)artifact->request.run, ANSWER_LIST_MAX);
+	artifact->timer = NULL;
+	artifact->call = api_send(artifact->api,
+		&(struct api_request){.path = path, .token = artifact->request.token, .done = on_list, .arg = artifact});
+}
+
+struct artifact *
+artifact_fetch(const struct kettle_host *host, struct api *api, const struct artifact_request *request)
+{
+	struct artifact *artifact = xcalloc(1, sizeof(*artifact));
+	*artifact = (struct artifact){.host = host, .api = api, .request = *request, .repo = xstrdup(request->repo)};
+	if (artifact->request.looks == 0 || artifact->request.looks > ARTIFACT_LOOKS)
+		artifact->request.looks = ARTIFACT_LOOKS;
+	look(artifact);
+	return artifact;
+}
+
+void
+artifact_cancel(struct artifact *artifact)
+{
+	if (!artifact)
+		return;
+	if (artifact->call)
+		(void)api_cancel(artifact->call);
+	if (artifact->download)
+		artifact->host->http_cancel(artifact->host, artifact->download);
+	artifact->host->timer_stop(artifact->host, artifact->timer);
+	if (artifact->unpacking)
+		artifact->api = NULL;
+	else
+		free_artifact(artifact);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* The zip of the artifact that a run leaves. */
+#include <config.h>
+
+#include "runners/github/result_zip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/xalloc.h"
+#include "base/zip_cleanup.h"
+
+void
+result_files_free(struct result_files *files)
+{
+	free(files->result);
+	free(files->report);
+	free(files->error);
+	*files = (struct result_files){0};
+}
+
+static int
+check_digest(const char *found, const char *sha256, struct kettle_error *err)
+{
+	if (!sha256[0] || strcmp(found, sha256) == 0)
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"The artifact arrived with the SHA-256 %.12s…, but GitHub says that it is %.12s….", found, sha256);
+}
+
+static int
+check_size(uint64_t found, uint64_t size, struct kettle_error *err)
+{
+	if (found == size)
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL, "The artifact arrived with %llu bytes, but GitHub says that it has %llu.",
+		(unsigned long long)found, (unsigned long long)size);
+}
+
+static int
+check_file(const char *path, uint64_t size, const char *sha256, struct kettle_error *err)
+{
+	char found[65];
+	struct stat stat;
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &stat) != 0 || sha256_fd(fd, found) != 0)
+		return kettle_fail(err, KETTLE_EIO, "The artifact cannot be read from `%s`: %s.", path, strerror(errno));
+	int rc = check_size((uint64_t)stat.st_size, size, err);
+	return rc < 0 ? rc : check_digest(found, sha256, err);
+}
+
+static int
+fail_zip(zip_error_t *error, struct kettle_error *err)
+{
+	int rc = kettle_fail(err, KETTLE_EINVAL, "The artifact is no zip, or is damaged: %s.", zip_error_strerror(error));
+	zip_error_fini(error);
+	return rc;
+}
+
+static int
+open_archive(const void *data, size_t size, const char *path, zip_t **ret_zip, struct kettle_error *err)
+{
+	zip_error_t error;
+	zip_error_init(&error);
+	zip_source_t *source =
+		data ? zip_source_buffer_create(data, size, 0, &error) : zip_source_file_create(path, 0, -1, &error);
+	if (source)
+		*ret_zip = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
+	if (source && !*ret_zip)
+		zip_source_free(source);
+	if (!*ret_zip)
+		return fail_zip(&error, err);
+	zip_error_fini(&error);
+	return 0;
+}
+
+/* Reads one entry of at most max bytes, whatever the zip says of its size. New bytes with a NUL behind them. */
+static int
+read_entry(zip_t *zip, zip_uint64_t index, const zip_stat_t *stat, size_t max, char **ret_data, size_t *ret_size,
+	struct kettle_error *err)
+{
+	const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD;
+	if ((stat->valid & needed) != needed || stat->size > max)
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "The file `%s` of the artifact is larger than %zu bytes.", stat->name, max);
+	if (stat->comp_method != ZIP_CM_STORE && stat->comp_method != ZIP_CM_DEFLATE)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The file `%s` of the artifact is packed in an unusual way.", stat->name);
+	AUTO_FREE char *data = xmalloc((size_t)stat->size + 1);
+	zip_file_t *file = zip_fopen_index(zip, index, 0);
+	zip_int64_t got = file ? zip_fread(file, data, stat->size) : -1;
+	char more;
+	/* The next read finds the end, and with it that the checksum is right. */
+	bool whole = got >= 0 && (zip_uint64_t)got == stat->size && zip_fread(file, &more, 1) == 0;
+	if (file)
+		(void)zip_fclose(file);
+	if (!whole)
+		return kettle_fail(err, KETTLE_EINVAL, "The file `%s` of the artifact is damaged.", stat->name);
+	data[got] = '\0';
+	*ret_size = (size_t)got;
+	*ret_data = STEAL(data);
+	return 0;
+}
+
+/* zip_size: bytes of the whole zip. */
+static int
+read_known(zip_t *zip, zip_uint64_t index, size_t zip_size, struct result_files *files, struct kettle_error *err)
+{
+	/* A sealed result cannot be packed any smaller than base64 can, so what claims to is a bomb. */
+	size_t most = zip_size < RESULT_ZIP_MAX / 2 ? 2 * zip_size : RESULT_ZIP_MAX;
+	const struct {
+		const char *name;
+		size_t max;
+		char **data;
+		size_t *size;
+	} known[] = {{"result.kettle", most, &files->result, &files->result_size},
+		{"doctor.json", RESULT_ZIP_SMALL, &files->report, &files->report_size},
+		{"error.txt", RESULT_ZIP_SMALL, &files->error, &files->error_size}};
+	zip_stat_t stat;
+	if (zip_stat_index(zip, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME))
+		return kettle_fail(err, KETTLE_EINVAL, "The artifact is damaged: an entry has no name.");
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcmp(stat.name, known[i].name) != 0)
+			continue;
+		if (*known[i].data)
+			return kettle_fail(err, KETTLE_EINVAL, "The artifact has the file `%s` twice.", stat.name);
+		return read_entry(zip, index, &stat, known[i].max, known[i].data, known[i].size, err);
+	}
+	return 0;
+}
+
+int
+result_zip_read(const void *data, size_t size, const char *path, const char *sha256, struct result_files *ret_files,
+	struct kettle_error *err)
+{
+	char found[65];
+	AUTO_ZIP zip_t *zip = NULL;
+	struct result_files files = {0};
+	if (data)
+		sha256_hex(data, size, found);
+	int rc = data ? check_digest(found, sha256, err) : check_file(path, size, sha256, err);
+	if (rc == 0)
+		rc = open_archive(data, size, path, &zip, err);
+	zip_int64_t count = rc == 0 ? zip_get_num_entries(zip, 0) : 0;
+	if (rc == 0 && count > RESULT_ZIP_ENTRIES)
+		rc = kettle_fail(err, KETTLE_ETOOBIG, "The artifact has more than %d files.", RESULT_ZIP_ENTRIES);
+	for (zip_int64_t i = 0; i < count && rc == 0; i++)
+		rc = read_known(zip, (zip_uint64_t)i, size, &files, err);
+	if (rc < 0) {
+		result_files_free(&files);
+		return rc;
+	}
+	*ret_files = files;
+	return 0;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a repository needs: the workflow, the archive of kettle-exec, a key.
+ *
+ * Theory of operation. All of it is files, so a thread of the pool does it. Values that come from the operator go into the
+ * workflow only after a check that leaves nothing in them that YAML or a shell would take for anything else.
+ */
+#include <config.h>
+
+#include "runners/github/setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/xalloc.h"
+#include "runners/common/exec_archive.h"
+#include "runners/common/init_files.h"
+#include "sealed/sealed.h"
+
+#define MINUTES_DEFAULT "60"
+#define MINUTES_MAX 7200 /* five days, for machines of one's own; GitHub's end after 360 */
+#define URL_MAX 1000
+#define HEX_DIGITS "0123456789abcdef"
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+#define URL_CHARACTERS NAME_CHARACTERS "/:%?&=+~,@"
+
+static const char *const option_names[] = {"exec_archive", "key_file", "minutes", "sha256", "url", "workflow", NULL};
+
+struct setup {
+	const struct kettle_host *host;
+	json_t *section, *args, *result;
+	struct kettle_error err;
+	void (*done)(void *arg, const struct kettle_error *err, json_t *result);
+	void *arg;
+};
+
+/* What the options say, checked. Borrowed. */
+struct setup_options {
+	const char *minutes, *url, *sha256, *workflow, *key_file;
+};
+
+static const char *
+option(const json_t *args, const char *name, const char *fallback)
+{
+	const char *text = init_option(args, name);
+	return text ? text : fallback;
+}
+
+static int
+read_options(const json_t *args, struct setup_options *ret_options, struct kettle_error *err)
+{
+	struct setup_options options = {.minutes = option(args, "minutes", MINUTES_DEFAULT),
+		.url = option(args, "url", ""),
+		.sha256 = option(args, "sha256", ""),
+		.workflow = option(args, "workflow", "kettle.yml"),
+		.key_file = init_option(args, "key_file")};
+	long long minutes = 0;
+	size_t name = strlen(options.workflow);
+	int rc = init_options_check(args, option_names, err);
+	if (rc < 0)
+		return rc;
+	if (!number_parse_integer(options.minutes, &minutes) || minutes < 1 || minutes > MINUTES_MAX)
+		return kettle_fail(err, KETTLE_EINVAL, "`minutes` is not a number from 1 to %d.", MINUTES_MAX);
+	if (options.url[0] && ((strncmp(options.url, "https://", 8) != 0 && strncmp(options.url, "http://", 7) != 0) ||
+							  strlen(options.url) > URL_MAX || options.url[strspn(options.url, URL_CHARACTERS)]))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`url` is not a URL that begins with https:// or http://, of at most %d plain characters.", URL_MAX);
+	if (options.sha256[0] && (strlen(options.sha256) != 64 || strspn(options.sha256, HEX_DIGITS) != 64))
+		return kettle_fail(err, KETTLE_EINVAL, "`sha256` is not 64 hexadecimal digits in lower case.");
+	if (options.sha256[0] && !options.url[0])
+		return kettle_fail(err, KETTLE_EINVAL, "`sha256` is for an archive that comes from a URL: give `url` too.");
+	if (name < 5 || name > 100 || options.workflow[0] == '.' || strspn(options.workflow, NAME_CHARACTERS) != name ||
+		(strcmp(options.workflow + name - 4, ".yml") != 0 &&
+			(name < 6 || strcmp(options.workflow + name - 5, ".yaml") != 0)))
+		return kettle_fail(err, KETTLE_EINVAL, "`workflow` is not the name of a workflow file, such as kettle.yml.");
+	*ret_options = options;
+	return 0;
+}
+
+/* The template with each @WORD@ replaced. New. */
+static char *
+fill_in(const char *minutes, const char *url, const char *sha256)
+{
+	const struct {
+		const char *word, *value;
+	} values[] = {{"@MINUTES@", minutes}, {"@URL@", url}, {"@SHA256@", sha256}};
+	struct buf text = {0};
+	for (const char *at = github_workflow_text; *at;) {
+		size_t i = 0;
+		while (i < ARRAY_SIZE(values) && strncmp(at, values[i].word, strlen(values[i].word)) != 0)
+			i++;
+		if (i < ARRAY_SIZE(values)) {
+			buf_adds(&text, values[i].value);
+			at += strlen(values[i].word);
+		} else {
+			buf_add(&text, at++, 1);
+		}
+	}
+	return buf_take(&text);
+}
+
+/* Whether a path lies in the folder, where it would be published with the repository. */
+static bool
+lies_in(const char *path, const char *folder)
+{
+	const char *slash = strrchr(path, '/');
+	AUTO_FREE char *above = xasprintf("%.*s", slash && slash > path ? (int)(slash - path) : 1, slash ? path : ".");
+	AUTO_FREE char *real = realpath(above, NULL), *real_folder = realpath(folder, NULL);
+	return path_below(real ? real : above, real_folder ? real_folder : folder) != NULL;
+}
+
+/* Makes a key where there is none yet. An existing one is only checked. */
+static int
+make_key(json_t *files, const char *path, const char *folder, struct kettle_error *err)
+{
+	unsigned char key[SEALED_KEY_SIZE];
+	AUTO_FREE char *there = NULL;
+	size_t size = 0;
+	if (lies_in(path, folder))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "`key_file` lies in %s: the key must not get into the repository.", folder);
+	int rc = file_read(path, 4096, &there, &size, err);
+	if (rc == 0)
+		rc = sealed_key_parse(there, key, err);
+	if (there)
+		explicit_bzero(there, size);
+	explicit_bzero(key, sizeof(key));
+	if (rc == 0)
+		return json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", "unchanged"));
+	if (rc != KETTLE_ENOENT)
+		return rc;
+	*err = (struct kettle_error){0};
+	random_bytes(key, sizeof(key));
+	AUTO_FREE char *text = base64_encode(key, sizeof(key));
+	AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool written = fd >= 0 && write_all(fd, text, strlen(text)) == 0 && write_all(fd, "\n", 1) == 0 && fsync(fd) == 0;
+	explicit_bzero(key, sizeof(key));
+	explicit_bzero(text, strlen(text));
+	if (!written)
+		return kettle_fail(err, KETTLE_EIO, "The key cannot be written to `%s`: %s.", path, strerror(errno));
+	return json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", "created"));
+}
+
+/* What the operator does now. */
+static void
+add_next(json_t *next, const struct setup_options *options, const char *folder)
+{
+	if (!options->key_file)
+		json_array_append_new(next,
+			json_string(
+				"Make a key in a file that only you can read: `(umask 077; openssl rand -base64 32 >kettle.key)`."));
+	json_array_append_new(next,
+		json_sprintf("Give it to the repository as the secret KETTLE_KEY: `gh secret set KETTLE_KEY <%s`, or in its "
+					 "settings under Secrets and variables, Actions.",
+			options->key_file ? options->key_file : "kettle.key"));
+	json_array_append_new(
+		next, json_sprintf("Commit and push .github in %s to the branch that `ref` of the unit names (main).", folder));
+	json_array_append_new(next,
+		json_string(
+			"Make a fine-grained token for this repository with the permission Actions: read and write, and put it "
+			"into a file that only you can read."));
+	json_array_append_new(next,
+		json_string(
+			"Name both in the configuration: `runners: {github: {token_file: FILE, key_file: FILE}}`, and the "
+			"repository "
+			"in a unit: `{runner: github, options: {repo: OWNER/NAME}}`; then try it: `kettle device doctor NAME`."));
+}
+
+static int
+set_up(struct setup *setup, struct kettle_error *err)
+{
+	const char *folder = member_text(setup->args, "folder"), *named = init_option(setup->args, "exec_archive");
+	struct setup_options options = {0};
+	char digest[65] = "";
+	AUTO_FREE char *archive = named ? xstrdup(named) : exec_archive_path(setup->section), *data = NULL;
+	AUTO_JSON json_t *files = json_array(), *next = json_array();
+	size_t size = 0;
+	int rc = read_options(setup->args, &options, err);
+	/* The digest of an archive behind a URL is given, or is that of the one that lies here. */
+	if (rc == 0 && !options.sha256[0])
+		rc = exec_archive_read(archive, &data, &size, digest, err);
+	if (rc < 0)
+		return rc;
+	AUTO_FREE char *workflow = fill_in(options.minutes, options.url, options.sha256[0] ? options.sha256 : digest);
+	AUTO_FREE char *name = xasprintf(".github/workflows/%s", options.workflow);
+	rc = init_file_write(files, setup->args, name, workflow, strlen(workflow), 0644, err);
+	if (rc == 0 && !options.url[0])
+		rc = init_file_write(files, setup->args, SETUP_ARCHIVE, data, size, 0644, err);
+	if (rc == 0 && options.key_file)
+		rc = make_key(files, options.key_file, folder, err);
+	if (rc < 0)
+		return rc;
+	add_next(next, &options, folder);
+	setup->result = json_pack("{s:O, s:O}", "files", files, "next", next);
+	return 0;
+}
+
+static void
+work(void *arg)
+{
+	struct setup *setup = arg;
+	(void)set_up(setup, &setup->err);
+}
+
+static void
+after(void *arg)
+{
+	struct setup *setup = arg;
+	setup->done(setup->arg, &setup->err, setup->result);
+	json_decref(setup->section);
+	json_decref(setup->args);
+	json_decref(setup->result);
+	free(setup);
+}
+
+int
+setup_init(const struct kettle_host *host, const json_t *section, const json_t *args,
+	void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg, struct kettle_error *err)
+{
+	struct setup *setup = xcalloc(1, sizeof(*setup));
+	*setup = (struct setup){
+		.host = host, .section = json_deep_copy(section), .args = json_deep_copy(args), .done = done, .arg = arg};
+	int rc = host->work(host, work, after, setup, err);
+	if (rc < 0) {
+		json_decref(setup->section);
+		json_decref(setup->args);
+		free(setup);
+	}
+	return rc;
+}
