@@ -200,12 +200,23 @@ report_credential(struct api *api, const struct api_call *call, enum tokens_verd
 		api->host->credential(api->host, said);
 }
 
+/* The request has ended, with or without an answer. */
+static void
+end_sending(struct api_call *call)
+{
+	if (!call->change)
+		return;
+	tokens_changed(&call->api->tokens, call->token, now_ms());
+	pump_at(call->api, now_ms() + TOKENS_CHANGE_MS);
+}
+
 static void
 on_answer(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
 {
 	struct api_call *call = arg;
 	struct api *api = call->api;
 	call->id = 0;
+	end_sending(call);
 	if (err->code < 0) {
 		call->err = *err;
 		finish_call(call);
@@ -346,8 +357,10 @@ bool
 api_cancel(struct api_call *call)
 {
 	bool sent = call->may_be_done;
-	if (call->id)
+	if (call->id) {
 		call->host->http_cancel(call->host, call->id);
+		end_sending(call);
+	}
 	unlink_call(call);
 	if (call->state == CALL_PARSED)
 		call->api = NULL; /* the thread has it */

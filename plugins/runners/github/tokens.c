@@ -92,7 +92,13 @@ void
 tokens_sent(struct tokens *tokens, size_t number, bool change, uint64_t now)
 {
 	if (change)
-		tokens->tokens[number].change_at = now + TOKENS_CHANGE_MS;
+		tokens->tokens[number].change_at = now + TOKENS_CHANGE_MAX_MS;
+}
+
+void
+tokens_changed(struct tokens *tokens, size_t number, uint64_t now)
+{
+	tokens->tokens[number].change_at = now + TOKENS_CHANGE_MS;
 }
 
 /* The number of a header; -1: it has none, or not one. */

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #define TOKENS_MAX 64
-#define TOKENS_CHANGE_MS 1000      /* between two changes of one token, as GitHub wants it */
+#define TOKENS_CHANGE_MS 1000      /* between the end of one change of a token and the next, as GitHub wants it */
+#define TOKENS_CHANGE_MAX_MS 10000 /* for which a change that has no answer keeps others waiting */
 #define TOKENS_WAIT_MS 60000       /* where an answer limits without saying for how long; doubles each time */
 #define TOKENS_WAIT_MAX_MS 3600000 /* GitHub's longest limit is an hour */
 #define TOKENS_REFUSED_MS 600000   /* until a token that was refused is tried again */
@@ -46,6 +47,8 @@ int tokens_choose(
 	const struct tokens *tokens, uint64_t now, bool change, size_t first, uint64_t tried, uint64_t *ret_at);
 /* A request goes out by a token. */
 void tokens_sent(struct tokens *tokens, size_t number, bool change, uint64_t now);
+/* A change has ended, with or without an answer. */
+void tokens_changed(struct tokens *tokens, size_t number, uint64_t now);
 /* Takes note of an answer. message: of its body, ""; wall_ms: time since 1970. */
 enum tokens_verdict tokens_answered(struct tokens *tokens, size_t number, const struct kettle_http_answer *answer,
 	const char *message, uint64_t now, int64_t wall_ms);
