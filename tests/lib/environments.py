@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Virtual environments for the tests, made by pip: FOLDER/python with torch, Triton and JAX, FOLDER/cuda with NVIDIA's
-toolkit of nvcc's version, FOLDER/discord with what the fake Discord and its proof need, FOLDER/modal with the client of Modal.
+toolkit of nvcc's version, FOLDER/discord and FOLDER/github with what the fakes of these and their proofs need, FOLDER/modal with
+the client of Modal.
 
     environments.py FOLDER [--large-torch | --only NAME]
 
@@ -50,6 +51,9 @@ DISCORD_PACKAGES = ("discord.py==2.7.*", "hikari==2.7.*", "aiohttp==3.14.*", "js
                     "PyNaCl==1.*")  # hikari checks signatures with it
 # plugins/runners/modal/modal_app.py is read with it. Older ones name what tells of a function otherwise.
 MODAL_PACKAGES = ("modal==1.6.*",)
+# The fake GitHub (tests/peers/github) is a server of aiohttp; PyGithub and githubkit are the clients that prove it.
+GITHUB_PACKAGES = ("aiohttp==3.14.*", "PyYAML==6.*", "openapi-core==0.23.*", "PyGithub==2.10.*", "githubkit==0.16.*",
+                   "hishel==1.4.*")  # githubkit 0.16 does not work with 2.0, which it allows
 
 PIP = ("-m", "pip", "install", "--only-binary=:all:", "--no-compile", "--no-input", "--disable-pip-version-check",
        "--progress-bar=off", "--timeout=15", "--retries=1")
@@ -279,16 +283,23 @@ def install_modal(folder, budget, _large):
     install(folder, budget, *MODAL_PACKAGES)
 
 
+def install_github(folder, budget, _large):
+    install(folder, budget, *GITHUB_PACKAGES)
+
+
 # The smallest first: what is left of the limits is enough for it.
 PARTS = {"discord": ("discord.py, hikari and aiohttp", install_discord, 200 * MB),
          "modal": ("the client of Modal", install_modal, 150 * MB),
+         "github": ("PyGithub, githubkit and openapi-core", install_github, 300 * MB),
          "python": ("torch 2, Triton and JAX", install_python, 4 * GB), "cuda": ("the CUDA toolkit", install_cuda, 2 * GB)}
 
 
 def wanted(name, large):
     """What an environment must have been made from."""
     base = os.path.realpath(sys.executable)
-    packages = {"discord": DISCORD_PACKAGES, "modal": MODAL_PACKAGES, "python": (TORCH, large, PYTHON_PACKAGES)}.get(name) or (CUTLASS, cuda_version())
+    packages = {"discord": DISCORD_PACKAGES, "github": GITHUB_PACKAGES, "modal": MODAL_PACKAGES,
+                "python": (TORCH, large, PYTHON_PACKAGES)}
+    packages = packages.get(name) or (CUTLASS, cuda_version())
     return json.loads(json.dumps({"packages": packages, "python": [base, sys.version.split()[0], platform.machine()]}))
 
 
