@@ -95,6 +95,7 @@ shown_devices(const struct device_listing *listing)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
 			(void)json_array_append_new(units, public_unit(unit));
 		(void)json_object_set_new(shown, "units", units);
+		(void)json_object_del(shown, "budget");
 		(void)json_array_append_new(list, shown);
 	}
 	return list;

@@ -16,6 +16,7 @@
 #include "judge/unit_facts.h"
 #include "model/blobs.h"
 #include "model/board.h"
+#include "model/device_usage.h"
 #include "model/jobs.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"
@@ -381,6 +382,8 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 		rc = check_capture(submit, err);
 	if (rc == 0)
 		rc = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
+	if (rc == 0)
+		rc = device_usage_may_submit(submit->env, submit->db, submit->actor->user, submit->devices, err);
 	return rc < 0 ? rc : check_deadline(submit, err);
 }
 

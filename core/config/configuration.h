@@ -20,7 +20,8 @@
  *                 name → section (an object). Where the file says nothing: the languages that were built, `local`;
  *                 `cli` is always among the frontends
  *   devices       name → {"name", "sm", "gfx" (text), "include_dirs", "library_dirs" (absolute paths; all four may be
- *                 absent, and stand in each unit as well), "units": [unit…]}; a unit has runner, name (the device's), slots,
+ *                 absent, and stand in each unit as well), "budget" (may be absent),
+ *                 "units": [unit…]}; a unit has runner, name (the device's), slots,
  *                 runner_slots (of all units of its runner), prefetch, sandbox, and, where given, cores (text), gpu, lock,
  *                 memory, model, labels (a list), options; what the device says holds for each of its units that does not say
  *                 otherwise. Where the file says nothing: CPU on `local`, if that is a runner

@@ -51,14 +51,18 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 	switch (phase) {
 	case PHASE_BUILDING:
 		/* A remote side need not say when the build has ended. */
+		/* A machine that is there for the job alone is used from its begin. */
+		job->used_from_ms = job->unit->runner->ops->describe ? 0 : now;
 		job->deadline_ms = now + budget_ms(job, false);
 		if (job->unit->runner->ops->recover)
 			job->deadline_ms += budget_ms(job, true);
 		break;
 	case PHASE_WAITING:
+		job->used_from_ms = 0;
 		job->deadline_ms = 0;
 		break;
 	case PHASE_RUNNING:
+		job->used_from_ms = job->used_from_ms ? job->used_from_ms : now;
 		job->unit->running++;
 		multi_device_run(job, true);
 		job->deadline_ms = now + budget_ms(job, true);

@@ -302,6 +302,7 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 {
 	job->stamps.completed_ns = time_monotonic_ns();
 	failpoint("engine.completed");
+	budget_count(job, completion);
 	unit_health_judge(job, completion);
 	if (completion->disabled)
 		unit_health_give_up(job->engine, job->unit, completion->disabled);

@@ -186,6 +186,17 @@ sweep(struct engine *engine)
 		}
 }
 
+static void
+take_budgets(struct engine *engine, const json_t *devices)
+{
+	for (struct device *device = engine->devices; device; device = device->next) {
+		json_t *budget = json_object_get(json_object_get(devices, device->name), "budget");
+		json_decref(device->budget);
+		device->budget = json_deep_copy(budget);
+		budget_release(engine, device);
+	}
+}
+
 int
 engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err)
 {
@@ -200,6 +211,8 @@ engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_
 	for (struct device *device = engine->devices; rc == 0 && device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
 			unit->removed = true;
+	if (rc == 0)
+		take_budgets(engine, devices);
 	for (struct unit *unit = planned; unit; unit = next) {
 		next = unit->next;
 		unit->next = NULL;
@@ -287,14 +300,19 @@ engine_devices(const struct engine *engine)
 		for (const struct unit *unit = device->units; unit; unit = unit->next)
 			if (!unit->removed || unit->active)
 				(void)json_array_append_new(units, describe_unit(engine, unit));
-		size_t waiting = fair_queue_length(device->queue) + multi_device_held(device);
+		size_t waiting = fair_queue_length(device->queue) + multi_device_held(device) + budget_held(device);
+		json_t *spent = budget_reason(device);
 		if (json_array_size(units) == 0 && waiting == 0) {
+			json_decref(spent);
 			json_decref(units); /* gone, and no request waits for it */
 			continue;
 		}
 		(void)json_array_append_new(
-			list, json_pack("{s:s, s:I, s:o*, s:o}", "name", device->name, "queued", (json_int_t)waiting, "waits",
-					  waiting ? multi_device_shortage(device) : NULL, "units", units));
+			list, json_pack("{s:s, s:I, s:o*, s:o*, s:o}", "name", device->name, "queued", (json_int_t)waiting, "waits",
+					  spent     ? spent
+					  : waiting ? multi_device_shortage(device)
+								: NULL,
+					  "budget", budget_describe(device), "units", units));
 	}
 	return list;
 }
@@ -311,6 +329,8 @@ engine_devices_free(struct engine *engine)
 			free_unit(unit);
 		}
 		fair_queue_free(device->queue);
+		json_decref(device->budget);
+		json_decref(device->used);
 		free(device->name);
 		free(device);
 	}

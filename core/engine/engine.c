@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "engine/engine_internal.h"
+#include "model/device_usage.h"
 #include "model/jobs.h"
 #include "model/settings.h"
 
@@ -28,8 +29,12 @@ engine_schedule(struct engine *engine)
 		struct unit *unit;
 		if (device->held)
 			multi_device_release(device);
-		while (fair_queue_length(device->queue) > 0 && (unit = engine_unit_free(engine, device)))
-			engine_job_start((struct engine_job *)fair_queue_take(device->queue), unit);
+		while (fair_queue_length(device->queue) > 0 && !budget_is_spent(device) &&
+			   (unit = engine_unit_free(engine, device))) {
+			struct engine_job *job = (struct engine_job *)fair_queue_take(device->queue);
+			if (!budget_holds(job))
+				engine_job_start(job, unit);
+		}
 	}
 }
 
@@ -81,6 +86,7 @@ on_tick(uv_timer_t *timer)
 	engine_each_job(engine, check_time, NULL);
 	unit_health_tick(engine);
 	heartbeat_tick(engine);
+	budget_tick(engine);
 	if (engine->stopping && now >= engine->stop_at_ms)
 		engine_each_job(engine, hand_back, NULL);
 	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
@@ -112,7 +118,7 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 
 struct load {
 	struct engine *engine;
-	json_t *jobs, *units, *recent, *configured, *prefix;
+	json_t *jobs, *units, *recent, *configured, *prefix, *used;
 	store_done done;
 	void *arg;
 };
@@ -142,6 +148,8 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 		rc = jobs_recent(db, &load->recent, err);
 	if (rc == 0)
 		rc = load_prefix(db, &load->prefix, err);
+	if (rc == 0)
+		rc = device_usage_today(db, &load->used, err);
 	return rc < 0 ? rc : settings_units_match(db, load->configured, &load->units, err);
 }
 
@@ -211,6 +219,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 		json_is_string(load->prefix) ? json_string_value(load->prefix) : "");
 	unit_health_load(engine, load->units);
 	expected_wait_load(engine, load->recent);
+	budget_load(engine, load->used);
 	/* An engine that stops leaves them to the next one. */
 	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row)
 		load_job(engine, row);
@@ -229,6 +238,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	json_decref(load->recent);
 	json_decref(load->configured);
 	json_decref(load->prefix);
+	json_decref(load->used);
 	free(load);
 }
 
@@ -331,10 +341,11 @@ engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 	if (job->waits)
 		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
 	size_t place = fair_queue_position(job->device->queue, &job->item);
-	int64_t wait_s = expected_wait_s(job->device, place);
+	json_t *spent = budget_reason(job->device);
+	int64_t wait_s = spent ? -1 : expected_wait_s(job->device, place);
 	return json_pack("{s:I, s:I, s:s, s:o*, s:o*}", "place", (json_int_t)place, "length",
 		(json_int_t)fair_queue_length(job->device->queue), "device", job->device->name, "waits",
-		multi_device_shortage(job->device), "wait_s", wait_s < 0 ? NULL : json_integer(wait_s));
+		spent ? spent : multi_device_shortage(job->device), "wait_s", wait_s < 0 ? NULL : json_integer(wait_s));
 }
 
 void

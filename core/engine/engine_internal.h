@@ -79,6 +79,10 @@ struct device {
 	size_t recent;                     /* how many have been put there */
 	bool recent_loaded;                /* those of before this engine are there */
 	struct engine_job *held;           /* that wait, outside of the queue, until enough of its units are in order */
+	json_t *budget;                    /* of the configuration; NULL: none (budget.c) */
+	json_t *used;                      /* on used_day: {user: ms}, "0": all together */
+	int64_t used_day;                  /* since 1970 */
+	struct engine_job *spent;          /* of users who have used their share, outside of the queue until the next day */
 	struct device *next;
 };
 
@@ -117,7 +121,8 @@ struct engine_job {
 	enum job_state state;
 	enum job_phase phase;
 	enum job_stop stop;
-	uint64_t deadline_ms; /* on the loop's clock; 0: none */
+	uint64_t deadline_ms;  /* on the loop's clock; 0: none */
+	uint64_t used_from_ms; /* since when it uses its device, on the same clock; 0: it does not */
 	struct timing_stamps stamps;
 	struct plan *plan;
 	const struct languages *languages; /* that it was planned with; a recovered job has those that there are */
@@ -305,6 +310,24 @@ void unit_health_tick(struct engine *engine);
  */
 bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
+
+/* engine/budget.c: device seconds a day */
+/* What is stored of today (device_usage_today). */
+void budget_load(struct engine *engine, const json_t *rows);
+/* Counts what an attempt has used; it is still on its unit. */
+void budget_count(struct engine_job *job, const struct completion *completion);
+void budget_tick(struct engine *engine);
+/* Queues the jobs again that wait for their user's share, as where the budget is another one. */
+void budget_release(struct engine *engine, struct device *device);
+/* Whether no job may start on it today. */
+bool budget_is_spent(const struct device *device);
+/* The sentence on that; NULL: jobs may start. New reference. */
+json_t *budget_reason(const struct device *device);
+/* Keeps a job that has left its queue beside it, where its user has used the share of the day. */
+bool budget_holds(struct engine_job *job);
+size_t budget_held(const struct device *device);
+/* The budget with "used_s" and "left_s"; NULL: there is none. New reference. */
+json_t *budget_describe(const struct device *device);
 
 /* engine/unit_model.c: machines that the remote side chooses */
 /* What a run line says under `expect` of a job on this unit (unit_expect). New reference; NULL: nothing. */

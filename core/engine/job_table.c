@@ -45,11 +45,14 @@ engine_job_add(struct engine *engine, struct device *device, int64_t id, int64_t
 static void
 leave_held(struct engine_job *job)
 {
-	struct engine_job **link = &job->device->held;
-	while (*link && *link != job)
-		link = &(*link)->next_held;
-	if (*link)
-		*link = job->next_held;
+	struct engine_job **lists[] = {&job->device->held, &job->device->spent};
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		struct engine_job **link = lists[i];
+		while (*link && *link != job)
+			link = &(*link)->next_held;
+		if (*link)
+			*link = job->next_held;
+	}
 	job->next_held = NULL;
 	free(STEAL(job->waits));
 }

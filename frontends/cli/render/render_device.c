@@ -133,6 +133,12 @@ render_device_list(struct run *run, const json_t *result)
 		if (*member_text(device, "waits"))
 			warn(term, "{queued} job{queued# waits for a slot|s wait for slots} of {name}. {waits}\n", device);
 	json_array_foreach(result, i, device)
+		if (json_object_get(device, "budget"))
+			template_put(term,
+				"{name} has used {budget.used_s}{budget.seconds_per_day? of {budget.seconds_per_day}} device seconds "
+				"today{budget.user_seconds_per_day?; each user has {budget.user_seconds_per_day}}.\n",
+				device, NULL);
+	json_array_foreach(result, i, device)
 		render_device_tools(term, device);
 	json_array_foreach(rows, i, row) {
 		const json_t *unit = json_object_get(row, "unit");

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "model/device_usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,43 @@ test_device_not_configured(void **state)
 	json_decref(cpu);
 }
 
+static int
+use_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	return device_usage_add(db, "CPU", *(int64_t *)arg, 2000, err);
+}
+
+/* What is beyond a budget that refuses is refused, today; one that lets jobs wait takes it. */
+static void
+test_budget(void **state)
+{
+	(void)state;
+	json_t *all = (json_t *)c.env.devices;
+	json_t *few = json_pack("{s:{s:{s:i, s:i, s:s}}, s:{}}", "cpu", "budget", "seconds_per_day", 5,
+		"user_seconds_per_day", 2, "beyond", "refuse", "H100");
+	c.env.devices = few;
+	commands_submit(&c, "alice", "vectoradd_cpp", "test");
+	int64_t alice = fixture_int(&c.f, "SELECT id FROM users WHERE name = 'alice'"), other = 77;
+	assert_int_equal(fixture_write(&c.f, use_op, &alice, NULL), 0);
+	refused(args("both", "CPU", "k.cpp", "x\n"), KETTLE_ERATE,
+		"The 2 device seconds a day that each user has on `CPU` are used up; the next day begins on 20");
+	assert_true(c.err.retry_s > 0 && c.err.retry_s <= 86400);
+	commands_must(&c, "alice", "submit", args("both", "H100", "k.cpp", "x\n"));
+	commands_submit(&c, "bob", "vectoradd_cpp", "test");
+	assert_int_equal(fixture_write(&c.f, use_op, &other, NULL), 0);
+	commands_submit(&c, "bob", "vectoradd_cpp", "test");
+	assert_int_equal(fixture_write(&c.f, use_op, &other, NULL), 0);
+	commands_refused(&c, "bob", "submit", args("both", "CPU", "k.cpp", "x\n"), KETTLE_ERATE,
+		"The 5 device seconds a day of `CPU` are used up");
+	json_object_set_new(json_object_get(json_object_get(few, "cpu"), "budget"), "beyond", json_string("wait"));
+	commands_submit(&c, "bob", "vectoradd_cpp", "test");
+	json_object_set_new(json_object_get(json_object_get(few, "cpu"), "budget"), "beyond", json_string("refuse"));
+	fixture_sql(&c.f, "UPDATE device_usage SET day = day - 1");
+	commands_submit(&c, "alice", "vectoradd_cpp", "test");
+	c.env.devices = all;
+	json_decref(few);
+}
+
 static int64_t
 job_of(int64_t submission)
 {
@@ -304,6 +342,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_device_not_configured, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_capture, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("submit", tests, NULL, NULL);
 }

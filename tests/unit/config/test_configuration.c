@@ -176,7 +176,7 @@ test_devices(void **state)
 				"{runner: modal}], memory: 68719476736, sm: 90a, sandbox: reduced, include_dirs: /opt/cutlass/include, "
 				"library_dirs: [lib, /opt/lib]}\n"
 				"  MI300: {runner: github, labels: amd-mi300, gfx: gfx942}\n"
-				"  L4: {sm: 89}\n"),
+				"  L4: {sm: 89, model: L4, budget: {seconds_per_day: 60, beyond: refuse}}\n"),
 		0);
 	assert_at(f, "devices/CPU/units/0",
 		"{\"cores\": \"1\", \"name\": \"CPU\", \"prefetch\": 1, \"runner\": \"local\", \"runner_slots\": 7, "
@@ -185,6 +185,8 @@ test_devices(void **state)
 	assert_at(f, "devices/H100/units/0/memory", "68719476736");
 	assert_at(f, "devices/H100/units/1/memory", "17179869184");
 	assert_at(f, "devices/CPU/units/0/memory", "absent");
+	assert_at(f, "devices/L4/units/0/model", "\"L4\"");
+	assert_at(f, "devices/L4/budget", "{\"beyond\": \"refuse\", \"seconds_per_day\": 60}");
 	assert_at(f, "devices/H100/sm", "\"90a\"");
 	assert_at(f, "devices/H100/sandbox", "absent");
 	assert_at(f, "devices/H100/units/0/gpu", "0");

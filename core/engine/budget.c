@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Budgets of devices: what their jobs have used since midnight UTC, and which jobs wait for the next day. */
+/*
+ * Theory of operation. Each attempt's time is counted when it completes, in memory and in the database, in a write before
+ * that of its verdict. From memory the engine decides whether a job may start. A device without device seconds keeps its queue;
+ * jobs of a user without any leave the queue and wait in `spent`, so that those of others go on. At midnight all of them
+ * may start again. What runs at the moment is not counted, so up to one job a slot goes beyond a budget.
+ */
+#include <config.h>
+
+#include "engine/engine_internal.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/log.h"
+#include "base/times.h"
+#include "base/xalloc.h"
+#include "model/device_usage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is used ---- */
+
+static void
+user_name(int64_t user, char ret_name[24])
+{
+	(void)snprintf(ret_name, 24, "%lld", (long long)user);
+}
+
+static int64_t
+used_of(const struct device *device, int64_t user)
+{
+	char name[24];
+	user_name(user, name);
+	return member_int(device->used, name);
+}
+
+static void
+add_used(struct device *device, int64_t user, int64_t ms)
+{
+	char name[24];
+	user_name(user, name);
+	(void)json_object_set_new(device->used, name, json_integer(used_of(device, user) + ms));
+}
+
+/* A new day begins with nothing used; those that waited for it may start. */
+static void
+begin_day(struct engine *engine, struct device *device)
+{
+	int64_t day = time_now_ms() / DEVICE_DAY_MS;
+	if (device->used && device->used_day == day)
+		return;
+	json_decref(device->used);
+	device->used = json_object();
+	device->used_day = day;
+	budget_release(engine, device);
+}
+
+void
+budget_release(struct engine *engine, struct device *device)
+{
+	while (device->spent)
+		engine_job_queue(device->spent);
+	engine->dirty = true;
+}
+
+void
+budget_load(struct engine *engine, const json_t *rows)
+{
+	size_t i;
+	const json_t *row;
+	for (struct device *device = engine->devices; device; device = device->next)
+		begin_day(engine, device);
+	json_array_foreach(rows, i, row) {
+		struct device *device = engine_device_find(engine, member_text(row, "device"));
+		char name[24];
+		user_name(member_int(row, "user"), name);
+		/* What this engine has counted itself may not be stored yet. */
+		if (device && device->used_day == member_int(row, "day") &&
+			member_int(row, "ms") > member_int(device->used, name))
+			(void)json_object_set(device->used, name, json_object_get(row, "ms"));
+	}
+}
+
+void
+budget_tick(struct engine *engine)
+{
+	for (struct device *device = engine->devices; device; device = device->next)
+		if (device->budget)
+			begin_day(engine, device);
+}
+
+/* ---- counted ---- */
+
+struct usage {
+	char *device;
+	int64_t user, ms;
+};
+
+static int
+usage_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct usage *usage = arg;
+	return device_usage_add(db, usage->device, usage->user, usage->ms, err);
+}
+
+static void
+on_usage_stored(void *arg, const struct kettle_error *err)
+{
+	struct usage *usage = arg;
+	if (err)
+		log_write(KETTLE_LOG_WARNING, "engine",
+			"%lld ms that a job used of `%s` could not be stored, so a restart forgets them: %s", (long long)usage->ms,
+			usage->device, err->message);
+	free(usage->device);
+	free(usage);
+}
+
+/*
+ * The job's machine knows best, if it says so: of one that is there anyway, how long the job held its device; of one that
+ * the remote side chose for the job, from its receipt to its end. No attempt counts more than its plan allows.
+ */
+static int64_t
+used_ms(const struct engine_job *job, const struct completion *completion)
+{
+	bool chosen = !job->unit->runner->ops->describe;
+	int64_t from = chosen ? completion->received_ns : member_int(completion->stamps, "device_ns");
+	int64_t to = completion->done_ns, ms = 0;
+	if (to > 0)
+		ms = from > 0 && to > from ? (to - from) / 1000000 : 0;
+	else if (job->used_from_ms)
+		ms = (int64_t)(uv_now(job->engine->setup.loop) - job->used_from_ms);
+	double most = job->plan ? (plan_wall_s(job->plan, false) + 2 * plan_wall_s(job->plan, true)) * 1000 : 0;
+	most += ENGINE_SLACK_MS;
+	return ((double)ms < most ? ms : (int64_t)most) * (int64_t)(1 + job->more_count);
+}
+
+void
+budget_count(struct engine_job *job, const struct completion *completion)
+{
+	struct device *device = job->device;
+	if (!device->budget || !job->unit)
+		return;
+	int64_t ms = used_ms(job, completion);
+	if (ms <= 0)
+		return;
+	begin_day(job->engine, device);
+	add_used(device, 0, ms);
+	add_used(device, job->user, ms);
+	struct usage *usage = xmalloc(sizeof(*usage));
+	*usage = (struct usage){.device = xstrdup(device->name), .user = job->user, .ms = ms};
+	store_write(job->engine->setup.store, usage_op, on_usage_stored, usage);
+}
+
+/* ---- spent ---- */
+
+/* ERATE: no job of this user (0: of anybody) may start. */
+static int
+budget_check(const struct device *device, int64_t user, struct kettle_error *err)
+{
+	return device_usage_check(device->name, device->budget, used_of(device, 0), user ? used_of(device, user) : -1,
+		device->used_day * DEVICE_DAY_MS, err);
+}
+
+bool
+budget_is_spent(const struct device *device)
+{
+	return device->budget && budget_check(device, 0, NULL) < 0;
+}
+
+json_t *
+budget_reason(const struct device *device)
+{
+	struct kettle_error err = {0};
+	return device->budget && budget_check(device, 0, &err) < 0 ? json_string(err.message) : NULL;
+}
+
+bool
+budget_holds(struct engine_job *job)
+{
+	struct device *device = job->device;
+	struct kettle_error err = {0};
+	if (!device->budget || budget_check(device, job->user, &err) == 0)
+		return false;
+	struct engine_job **end = &device->spent;
+	while (*end)
+		end = &(*end)->next_held;
+	*end = job;
+	job->next_held = NULL;
+	job->waits = xstrdup(err.message);
+	return true;
+}
+
+size_t
+budget_held(const struct device *device)
+{
+	size_t count = 0;
+	for (const struct engine_job *job = device->spent; job; job = job->next_held)
+		count++;
+	return count;
+}
+
+json_t *
+budget_describe(const struct device *device)
+{
+	if (!device->budget)
+		return NULL;
+	int64_t used = used_of(device, 0), limit = member_int(device->budget, "seconds_per_day") * 1000;
+	json_t *shown = json_copy(device->budget);
+	(void)json_object_set_new(shown, "used_s", json_integer(used / 1000));
+	if (limit > 0)
+		(void)json_object_set_new(shown, "left_s", json_integer(used < limit ? (limit - used + 999) / 1000 : 0));
+	return shown;
+}
