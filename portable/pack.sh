@@ -1,25 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What `make portable` does: pack.sh STAGE NAME ARCHIVE makes the folder NAME of what was installed in STAGE, of which bin/ is
-# linked to find libraries in lib/kettle/shared, and packs it; NAME-http.tar.xz, to be unpacked over it, has libcurl
-# and the plugins that need it. In the environment: srcdir, and files, which are copied from there.
+# What `make portable` and `make portable-exec` do: pack.sh KIND STAGE NAME ARCHIVE makes the folder NAME of what was installed in
+# STAGE, of which bin/ is linked to find libraries in lib/kettle/shared, and packs it: the same bytes whenever it packs the same.
+# KIND all: everything; NAME-http.tar.xz, to be unpacked over it, has libcurl and the plugins that need it. KIND exec: what runs
+# jobs on a machine of others. In the environment: srcdir, and files, which are copied from there.
 set -eu
-stage=$1 name=$2 archive=$3
+kind=$1 stage=$2 name=$3 archive=$4
 most=5000000 # bytes that it may have
 glibc_wanted=34 # it must run with the GNU C library 2.34
 fail() { echo "make portable: $*" >&2; exit 1; }
 
-rm -rf "$name"
+# only_exec: of what was installed, kettle-exec and what it starts and loads.
+only_exec() {
+	mv "$name" "$name-all"
+	mkdir -p "$name/bin" "$name/lib/kettle" "$name/share/doc/kettle"
+	for part in bin/kettle-exec bin/kettle-gpu bin/kettle-profile lib/kettle/warm; do
+		[ ! -e "$name-all/$part" ] || mv "$name-all/$part" "$name/$part"
+	done
+	cp "$srcdir/LICENSE" "$name/share/doc/kettle/"
+	rm -rf "$name-all"
+}
+
+rm -rf "$name" "$name-all"
 mv "$stage" "$name"
+# The archive for other machines, which may have been installed with the rest, is as large as all this.
+rm -f "$name/share/kettle/kettle-exec.tar.xz"
+[ "$kind" = all ] || only_exec
 # Services and profiles name the folders that things were configured for; nothing is linked to the host for tests of plugins.
 rm -rf "$name/lib/systemd" "$name/share/kettle/apparmor.d"
 rm -f "$name"/lib/*.la "$name"/lib/libkettle-testing.* "$name/lib/pkgconfig/kettle-testing.pc" "$name/include/kettle/testing.h"
 mv "$name/bin" "$name/libexec"
 mkdir "$name/bin" "$name/lib/kettle/shared"
-# What talks to a service goes into the second archive, with its libraries.
+# What talks to other machines goes into the second archive, with its libraries.
 rm -rf "$name-http"
 mkdir -p "$name-http/$name/lib/kettle/plugins"
-for plugin in discord; do
+for plugin in discord github modal slurm ssh; do
 	[ ! -f "$name/lib/kettle/plugins/$plugin.so" ] || mv "$name/lib/kettle/plugins/$plugin.so" "$name-http/$name/lib/kettle/plugins/"
 done
 objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
@@ -35,7 +50,9 @@ libraries() {
 		esac
 		[ ! -e "$name/lib/kettle/shared/${library##*/}" ] || continue
 		cp -L "$library" "$folder/lib/kettle/shared/"
-		package=$(dpkg-query -S "$(readlink -f "$library")" 2>/dev/null | sed 's/:.*//; q' || true)
+		file=$(readlink -f "$library")
+		# A package may know it by its path from before /lib became a link.
+		package=$({ dpkg-query -S "$file" || dpkg-query -S "${file#/usr}"; } 2>/dev/null | sed 's/:.*//; q' || true)
 		if [ -n "$package" ] && [ -f "/usr/share/doc/$package/copyright" ]; then
 			mkdir -p "$folder/share/doc/kettle/libraries"
 			cp "/usr/share/doc/$package/copyright" "$folder/share/doc/kettle/libraries/$package"
@@ -50,21 +67,24 @@ chmod 644 "$name"/lib/kettle/shared/*
 objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
 # shellcheck disable=SC2086
 strip --strip-unneeded $objects
-strip --strip-debug "$name/lib/libkettle-language.a"
 
 # Plugins are written against jansson.
-# shellcheck disable=SC2046,SC2086
-echo '#include <jansson.h>' | ${CC:-cc} $(pkg-config --cflags jansson) -M -x c - | tr ' ' '\n' | grep '/jansson' | while read -r header; do
-	cp "$header" "$name/include/"
-done
-(cd "$name/lib" && ln -s kettle/shared/libjansson.so.* libjansson.so)
-sed "s/@VERSION@/$(pkg-config --modversion jansson)/" >"$name/lib/pkgconfig/jansson.pc" <<-'END'
-	Name: jansson
-	Description: JSON, as the portable Kettle brings it
-	Version: @VERSION@
-	Cflags: -I${pcfiledir}/../../include
-	Libs: -L${pcfiledir}/.. -ljansson
-END
+for_plugins() {
+	strip --strip-debug "$name/lib/libkettle-language.a"
+	# shellcheck disable=SC2046,SC2086
+	echo '#include <jansson.h>' | ${CC:-cc} $(pkg-config --cflags jansson) -M -x c - | tr ' ' '\n' | grep '/jansson' | while read -r header; do
+		cp "$header" "$name/include/"
+	done
+	(cd "$name/lib" && ln -s kettle/shared/libjansson.so.* libjansson.so)
+	sed "s/@VERSION@/$(pkg-config --modversion jansson)/" >"$name/lib/pkgconfig/jansson.pc" <<-'END'
+		Name: jansson
+		Description: JSON, as the portable Kettle brings it
+		Version: @VERSION@
+		Cflags: -I${pcfiledir}/../../include
+		Libs: -L${pcfiledir}/.. -ljansson
+	END
+}
+[ "$kind" != all ] || for_plugins
 
 # glibc_of OBJECT...: sets minor to what they need of the C library, as the linker wrote it down.
 glibc_of() {
@@ -73,7 +93,7 @@ glibc_of() {
 }
 # shellcheck disable=SC2086
 glibc_of $objects
-loader=$(readelf -l "$name/libexec/kettle" | sed -n 's/.*program interpreter: \(.*\)]/\1/p')
+loader=$(readelf -l "$name/libexec/kettle-exec" | sed -n 's/.*program interpreter: \(.*\)]/\1/p')
 shared=$(cd "$name" && echo lib/kettle/shared/*)
 for program in "$name"/libexec/*; do
 	sed -e "s|@SHARED@|$shared|; s|@LOADER@|$loader|g; s|@MACHINE@|$(uname -m)|g; s|@GLIBC@|2.$minor|g; s|@GLIBC_MINOR@|$minor|; s|@SUSPECT@|$([ "$minor" -eq 34 ] || echo yes)|" \
@@ -87,15 +107,17 @@ for file in $files; do
 	cp "$srcdir/$file" "$name/$file"
 done
 
-# packed FOLDER ARCHIVE: packs what FOLDER has.
+# packed FOLDER ARCHIVE: packs what FOLDER has. Nothing of when, where and by which user it was built gets into it, nor of how
+# many threads xz would use.
 packed() {
 	rm -f "$2"
-	tar -C "$1" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | xz -9 >"$2"
+	tar -C "$1" --format=gnu --sort=name --owner=0 --group=0 --numeric-owner --mtime='2000-01-01 00:00:00Z' --mode=u+rwX,go+rX,go-w -cf - "$name" | xz -9 -T1 >"$2"
 	size=$(stat -c %s "$2")
 	[ "$size" -le $most ] || fail "$2 has $size bytes, more than the $most that it may have."
 	echo "$2: $size bytes, for the GNU C library from 2.$minor on"
 }
 packed . "$archive"
+[ "$kind" = all ] || exit 0
 
 # libcurl and its libraries take more than all the rest, and only plugins that talk to a service need them.
 curl=$(${CC:-cc} -print-file-name=libcurl.so.4)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The portable folder on a machine that is not this one: foreign.sh ARCHIVE DIR [--short] makes a root of another release of
+# The portable folder, and beside its archive that of kettle-exec alone, on a machine that is not this one: foreign.sh ARCHIVE DIR [--short] makes a root of another release of
 # Debian in DIR, once, with nothing in it but Python, numpy and a C++ compiler, and runs tests/portable/inside.sh there: in a
 # root and mounts of its own as root and as an ordinary user, and in a bare chroot, which has neither cgroups nor user
 # namespaces. Prints TAP; ends with 1 where something failed. Only root can make and enter another root.
@@ -32,6 +32,7 @@ files=$(mktemp -d)
 trap 'rm -rf "$files"' EXIT
 cp "$archive" "$here/inside.sh" "$files/"
 cp "${archive%.tar.xz}-http.tar.xz" "$files/http.tar.xz"
+cp "$(dirname "$archive")/kettle-exec.tar.xz" "$files/exec.tar.xz"
 # The plugin that the manual prints.
 awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside { print }' "$here/../../docs/plugins.md" >"$files/fortran.c"
 

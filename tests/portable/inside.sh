@@ -82,6 +82,15 @@ with_libcurl() {
 	chmod -R u+w "$folder" && unpack "$files/http.tar.xz" && outgoing "cannot be reached: Connection refused" &&
 		kettle plugin test "$folder/lib/kettle/plugins/discord.so"
 }
+# alone LEVEL: kettle-exec from its own archive, which finds nothing of the other one. Its libraries are not on this system.
+alone() {
+	mkdir alone && tar -C alone -xf "$files/exec.tar.xz" 2>/dev/null || python3 -W ignore -m tarfile -e "$files/exec.tar.xz" alone || return 1
+	exec=$(echo "$HOME"/alone/kettle-exec-*/bin/kettle-exec) plan='{"version": 1, "steps": [{"id": "s", "kind": "run", "argv": ["sh", "-c", "echo ran"]}]}'
+	"$exec" --doctor --json >alone/doctor.json || [ "$1" = off ] || return 1
+	python 'import json, sys; assert json.load(open("alone/doctor.json"))["level"] == sys.argv[1]' "$1" &&
+		echo "$plan" | "$exec" --level "$1" - >alone/events && grep -q '"stdout":{"text":"ran\\n"' alone/events &&
+		! KETTLE_KEY=x "$exec" --sealed /dev/null --result alone/result 2>alone/refusal && grep -q "32 bytes in base64" alone/refusal
+}
 # level LEVEL: what the machine offers.
 level() { kettle-exec --doctor; kettle-exec --doctor --json | grep -q "^  \"level\": \"$1\""; }
 # refused LEVEL: with the configuration as it is nothing is run without the sandbox.
@@ -92,9 +101,9 @@ refused() {
 
 warm=true
 if [ "$kind" = root ]; then
-	plan=8
-else
 	plan=9
+else
+	plan=10
 fi
 echo "1..$plan"
 if [ "$kind" = chroot ]; then
@@ -102,8 +111,10 @@ if [ "$kind" = chroot ]; then
 	check "nothing runs without it unless the configuration says so" refused off
 	sed 's/runner: local/runner: local, sandbox: off/' "$KETTLE_CONFIG" >kettle.yml
 	KETTLE_CONFIG=$HOME/kettle.yml warm=false
+	check "kettle-exec runs a plan from its own archive" alone off
 else
 	check "the sandbox is whole" level full
+	check "kettle-exec runs a plan from its own archive" alone full
 fi
 begun=$(now)
 check "a submission is ranked" first

@@ -51,11 +51,11 @@ struct child {
 
 /* In the child, between fork and exec. */
 static _Noreturn void
-become(char *const *argv, const int pipes[3][2], pid_t parent, const sigset_t *before)
+become(char *const *argv, const int pipes[3][2], pid_t parent, const sigset_t *blocked)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
 	if (getppid() == parent && dup2(pipes[0][0], 0) == 0 && dup2(pipes[1][1], 1) == 1 && dup2(pipes[2][1], 2) == 2 &&
-		sigprocmask(SIG_SETMASK, before, NULL) == 0)
+		sigprocmask(SIG_UNBLOCK, blocked, NULL) == 0)
 		(void)execv("/proc/self/exe", argv);
 	static const char complaint[] = "kettle-exec cannot start itself by /proc/self/exe\n";
 	(void)write_all(2, complaint, sizeof(complaint) - 1);
@@ -81,7 +81,7 @@ set_nonblocking(int fd)
 static int
 start(struct child *child, char *const *argv, struct kettle_error *err)
 {
-	sigset_t signals, before;
+	sigset_t signals;
 	int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
 	pid_t self = getpid();
 	(void)sigemptyset(&signals);
@@ -89,14 +89,14 @@ start(struct child *child, char *const *argv, struct kettle_error *err)
 	(void)sigaddset(&signals, SIGINT);
 	(void)sigaddset(&signals, SIGHUP);
 	(void)sigaddset(&signals, SIGCHLD);
-	int rc = sigprocmask(SIG_BLOCK, &signals, &before);
+	int rc = sigprocmask(SIG_BLOCK, &signals, NULL);
 	child->fds[SIGNALS] = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (int i = 0; i < 3 && rc == 0; i++)
 		rc = pipe2(pipes[i], O_CLOEXEC);
 	if (rc == 0 && child->fds[SIGNALS] >= 0)
 		child->pid = fork();
 	if (child->pid == 0)
-		become(argv, pipes, self, &before);
+		become(argv, pipes, self, &signals);
 	int error = errno;
 	if (child->pid > 0) {
 		child->fds[IN] = STEAL_FD(pipes[0][1]);
