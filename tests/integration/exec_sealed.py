@@ -240,6 +240,8 @@ def closed(folder):
     process = x.start()
     poll(lambda: processes_with("sleep\0" + marker), "the step runs")
     parent, child = process.pid, children_of(process.pid)[0]
+    with open("/proc/%d/limits" % child) as limits:
+        equal(re.search(r"Max core file size +(\S+) +(\S+)", limits.read()).groups(), ("1", "1"))
     extracted = hmac.new(bytes(32), x.raw, "sha256").digest()
     attempt = hmac.new(extracted, x.job.encode() + b"\x01", "sha256").digest()
     for what in ("environ", "cmdline"):

@@ -96,7 +96,7 @@ level() { kettle-exec --doctor; kettle-exec --doctor --json | grep -q "^  \"leve
 # refused LEVEL: with the configuration as it is nothing is run without the sandbox.
 refused() {
 	! kettle task run "$tasks/vectoradd_cpp" "$tasks/vectoradd_cpp/template.cpp" --mode test 2>refusal && cat refusal &&
-		grep -q "level $1, and full is demanded" refusal
+		grep -q "level $1, but full is required" refusal
 }
 
 warm=true

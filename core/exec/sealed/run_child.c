@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +54,9 @@ struct child {
 static _Noreturn void
 become(char *const *argv, const int pipes[3][2], pid_t parent, const sigset_t *blocked)
 {
+	/* As in a sandbox: with 0 the kernel would still run the machine's core dump program on what the child knows. */
+	const struct rlimit core = {1, 1};
+	(void)setrlimit(RLIMIT_CORE, &core);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
 	if (getppid() == parent && dup2(pipes[0][0], 0) == 0 && dup2(pipes[1][1], 1) == 1 && dup2(pipes[2][1], 2) == 2 &&
 		sigprocmask(SIG_UNBLOCK, blocked, NULL) == 0)

@@ -29,7 +29,7 @@ struct run_child_end {
 /*
  * Runs this very program with other arguments and an input, and calls on_line for each line that it prints, of at
  * most max_line bytes. SIGTERM, SIGINT and SIGHUP are blocked from here on, so that what comes of it can still be written: the first one is
- * passed on as SIGTERM, the second one kills. The child gets SIGTERM when this process dies. Single-threaded programs only. EIO: it cannot be
+ * passed on as SIGTERM, the second one kills. The child gets SIGTERM when this process dies, and leaves no core dump. Single-threaded programs only. EIO: it cannot be
  * started. [blocks]
  */
 int run_child(char *const *argv, const char *input, size_t size, size_t max_line, line_fn on_line, void *arg,
