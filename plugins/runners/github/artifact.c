@@ -131,7 +131,8 @@ on_unpacked(void *arg)
 		free_artifact(artifact);
 		return;
 	}
-	if (artifact->err.code < 0)
+	/* Bytes with the right digest are no better the next time. */
+	if (artifact->err.code == KETTLE_ECONFLICT || (artifact->err.code < 0 && !artifact->facts.sha256[0]))
 		try_again(artifact, &artifact->err);
 	else
 		finish(artifact, &artifact->err);
@@ -192,7 +193,6 @@ download(struct artifact *artifact, const char *link, struct kettle_error *err)
 		.answer_file = artifact->path,
 		.max_body = artifact->facts.size + 1,
 		.total_ms = DOWNLOAD_MS,
-		.max_redirects = 3,
 		.done = on_download,
 		.arg = artifact};
 	return artifact->host->http(artifact->host, &request, &artifact->download, err);

@@ -32,7 +32,7 @@ check_digest(const char *found, const char *sha256, struct kettle_error *err)
 {
 	if (!sha256[0] || strcmp(found, sha256) == 0)
 		return 0;
-	return kettle_fail(err, KETTLE_EINVAL,
+	return kettle_fail(err, KETTLE_ECONFLICT,
 		"The artifact arrived with the SHA-256 %.12s…, but GitHub says that it is %.12s….", found, sha256);
 }
 
@@ -41,7 +41,7 @@ check_size(uint64_t found, uint64_t size, struct kettle_error *err)
 {
 	if (found == size)
 		return 0;
-	return kettle_fail(err, KETTLE_EINVAL, "The artifact arrived with %llu bytes, but GitHub says that it has %llu.",
+	return kettle_fail(err, KETTLE_ECONFLICT, "The artifact arrived with %llu bytes, but GitHub says that it has %llu.",
 		(unsigned long long)found, (unsigned long long)size);
 }
 

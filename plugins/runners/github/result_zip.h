@@ -23,7 +23,7 @@ struct result_files {
 void result_files_free(struct result_files *files);
 /*
  * Reads a zip from memory, or with data NULL from a file, after a look at its size and at its SHA-256 (64 digits; "": not
- * known). EINVAL: it is another one, damaged, or no zip; ETOOBIG: it has too many or too large files; EIO. Other files of it are
+ * known). ECONFLICT: it is another one; EINVAL: it is damaged, or no zip; ETOOBIG: it has too many or too large files; EIO. Other files of it are
  * passed over.
  */
 int result_zip_read(const void *data, size_t size, const char *path, const char *sha256, struct result_files *ret_files,

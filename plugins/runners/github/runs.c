@@ -111,7 +111,9 @@ run_take_fault(struct run *run, const struct kettle_error *err)
 		run->faulty_since = now;
 	run->next_at = now + runs_backoff_ms(run->faults, run->runs->rules.poll_ms);
 	run->faults++;
-	if (now - run->faulty_since >= run->runs->rules.give_up_ms)
+	if (now - run->faulty_since >= run->runs->rules.give_up_ms && run->cancelled)
+		run_end(run, RUN_CANCELLED, NULL, "It was cancelled; GitHub does not say how it ended.");
+	else if (now - run->faulty_since >= run->runs->rules.give_up_ms)
 		run_end(run, RUN_BROKE, NULL, "%s", err->message);
 }
 
@@ -281,6 +283,8 @@ run_cancel(struct run *run)
 {
 	run->cancelled = true;
 	run->next_at = run->cancel_at = 0;
+	if (run->phase == RUN_DISPATCHING && run->call && !api_was_sent(run->call))
+		(void)api_cancel(STEAL(run->call));
 }
 
 /* ---- the timer ---- */
@@ -290,7 +294,7 @@ static bool
 tick_run(struct run *run, uint64_t now)
 {
 	bool single = run->cancelled || !run_lists_used(run->runs) || run->faults;
-	if (run->cancelled && (run->phase == RUN_FETCHING || (run->phase == RUN_DISPATCHING && !api_was_sent(run->call)))) {
+	if (run->cancelled && (run->phase == RUN_FETCHING || (run->phase == RUN_DISPATCHING && !run->call))) {
 		run_end(run, RUN_CANCELLED, NULL, "It was cancelled.");
 		return true;
 	}
