@@ -8,7 +8,7 @@ Theory of operation. The function `web` is a WSGI application behind Modal's pro
 spawns calls of one function per device, `run_job`, which runs `kettle-exec --sealed`: what goes through here and through
 Modal is encrypted for kettle-exec and for the engine. A table (a modal.Dict) remembers which call belongs to which job:
 "call:JOB" is what a repeated submission answers, "claim:JOB" says that a request is about to spawn it, "run:JOB" is the
-call that began to run first and is the only one that does, and "started:CALL" says that a call has begun.
+call that began to run first and is the only one that does, or VOID, and "started:CALL" says that a call has begun.
 """
 import concurrent.futures
 import ctypes
@@ -53,6 +53,7 @@ CALL_FORM = re.compile(r"[A-Za-z0-9_-]{1,100}")
 STATUS = {200: "OK", 202: "Accepted", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 410: "Gone",
           411: "Length Required", 413: "Content Too Large", 500: "Internal Server Error", 503: "Service Unavailable"}
 JOB, DOCTOR = "job", "doctor"
+VOID = "void"  # in place of a call that runs a job: none may any more
 SECRET = []  # of this container, for its later calls
 
 
@@ -104,6 +105,8 @@ def execute(kind, job, data, call, table, program, secret, limit):
     its own, since the caller could not tell that from Modal's errors."""
     if kind == JOB and not table.put("run:" + job, call, skip_if_exists=True):
         first = table.get("run:" + job)
+        if first == VOID:
+            return {"error": "The job was given up before it began."}
         if first != call:  # equal where Modal has moved the call to another container
             return {"superseded": first}
     table.put("started:" + call, time.time())
@@ -245,7 +248,7 @@ class Application:
         _, _, path = environ.get("PATH_INFO", "").partition("/")
         verb, _, rest = path.partition("/")
         method, run = {"submit": ("POST", self.submit), "doctor": ("POST", self.doctor), "poll": ("POST", self.poll),
-                       "result": ("GET", self.result), "cancel": ("POST", self.cancel),
+                       "result": ("GET", self.result), "find": ("POST", self.find), "cancel": ("POST", self.cancel),
                        "health": ("GET", self.health)}.get(verb, (None, None))
         if not run:
             raise Refused(404, "There is no such path.")
@@ -261,7 +264,19 @@ class Application:
             raise Refused(400, "The header Idempotency-Key must be 1 to 200 letters, digits and . _ -")
         if not body.startswith(MAGIC):
             raise Refused(400, "The body is no sealed plan.")
-        return 200, {"id": self.call_of(job, device, body)}
+        return 200, {"id": self.call_of(job, device, body), "interface": INTERFACE}
+
+    def find(self, _environ, job):
+        """POST /find/JOB: its call. A job that has none does not run any more, whatever comes late."""
+        claimed = self.table.get("claim:" + job)
+        call = self.table.get("call:" + job)
+        if not call and claimed is not None and time.time() - claimed < CLAIM_LIFE:
+            raise Refused(503, "A request is about to submit this job.")
+        if not call and not self.table.put("run:" + job, VOID, skip_if_exists=True):
+            call = self.table.get("run:" + job)
+        if not call or call == VOID:
+            raise Refused(404, "There is no such job.", state="unknown")
+        return 200, {"id": call, "interface": INTERFACE}
 
     def call_of(self, job, device, body):
         """The job's call, which is spawned once, whatever is repeated and whatever comes at once."""
@@ -291,19 +306,19 @@ class Application:
     def doctor(self, _environ, device):
         """POST /doctor/DEVICE: a call whose result is what `kettle-exec --doctor --json` says there."""
         find_device(self.configuration, device)
-        return 200, {"id": self.calls.spawn(device, DOCTOR, "", b"")}
+        return 200, {"id": self.calls.spawn(device, DOCTOR, "", b""), "interface": INTERFACE}
 
     def look(self, call):
-        """The call's state, with its answer."""
+        """The call's state and answer, and the call that runs its job."""
         if not CALL_FORM.fullmatch(call):
-            return "unknown", {}
+            return "unknown", {}, call
         answer = self.calls.get(call)
         if answer and answer.get("superseded"):
             call = answer["superseded"]
             answer = self.calls.get(call)
         if answer is None:
-            return ("running" if self.table.get("started:" + call) else "starting"), {}
-        return "done" if "result" in answer else "failed" if "error" in answer else "unknown", answer
+            return ("running" if self.table.get("started:" + call) else "starting"), {}, call
+        return "done" if "result" in answer else "failed" if "error" in answer else "unknown", answer, call
 
     def poll(self, environ, _rest):
         """POST /poll with {"ids": [CALL]}: {"calls": {CALL: state}}."""
@@ -314,10 +329,10 @@ class Application:
         if not isinstance(ids, list) or len(ids) > MAX_POLLED or not all(isinstance(one, str) for one in ids):
             raise Refused(400, f"The body must be {{\"ids\": [at most {MAX_POLLED} calls]}}.")
         states = self.threads.map(self.look, ids)
-        return 200, {"calls": {one: state for one, (state, _) in zip(ids, states)}}
+        return 200, {"calls": {one: state for one, (state, _, _) in zip(ids, states)}}
 
     def result(self, _environ, call):
-        state, answer = self.look(call)
+        state, answer, _ = self.look(call)
         if state in ("starting", "running"):
             return 202, {"state": state}
         if state == "failed":
@@ -327,7 +342,7 @@ class Application:
         return 200, answer["result"]
 
     def cancel(self, _environ, call):
-        state, _ = self.look(call)
+        state, _, call = self.look(call)
         if state == "unknown":
             raise Refused(404, "There is no such call, or its result has expired.", state="unknown")
         if state in ("starting", "running"):

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runner `modal`: jobs run in functions of an app on Modal.
+ *
+ * Theory of operation. A program that is not Python talks to Modal over HTTPS: the operator has deployed modal_app.py, and this
+ * plugin sends it sealed plans (calls.c), and looks at what becomes of them. The calls outlive the engine, so a job is
+ * found again by the name of its call, or by its own.
+ */
+#include <config.h>
+
+#include "runners/modal/modal.h"
+
+#include <ctype.h>
+#include <kettle/plugin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "runners/common/exec_archive.h"
+#include "runners/modal/calls.h"
+#include "runners/modal/init.h"
+#include "runners/modal/inquiry.h"
+
+#define MAX_FUNCTION 60 /* bytes of a name, as in modal_app.py */
+
+static const struct kettle_option options[] = {
+	{.key = "url",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The URL of the app's function `web`, as `modal deploy` prints it."},
+	{.key = "token_id_env",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The environment variable with the id of a proxy auth token of Modal (wk-…)."},
+	{.key = "token_id_file", .type = KETTLE_OPTION_PATH, .help = "The file with it, in place of `token_id_env`."},
+	{.key = "token_secret_env",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The environment variable with the secret of that token (ws-…)."},
+	{.key = "token_secret_file",
+		.type = KETTLE_OPTION_PATH,
+		.help = "The file with it, in place of `token_secret_env`."},
+	REMOTE_OPTIONS,
+	EXEC_ARCHIVE_OPTION,
+	{.key = "answer_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "60",
+		.min = 1,
+		.max = 600,
+		.help = "Seconds that one request may take, with its redirects."},
+	{.key = "send_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "60",
+		.min = 1,
+		.max = 3600,
+		.help = "Seconds for which the runner tries again to submit a job before it is lost."},
+	{.key = "quiet_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "600",
+		.min = 1,
+		.max = 86400,
+		.help = "Seconds for which nothing may be heard of a submitted job before it is lost."},
+};
+
+static const struct kettle_option unit_options[] = {
+	{.key = "function",
+		.type = KETTLE_OPTION_STRING,
+		.required = true,
+		.help = "The device of modal_app.py whose function runs the unit's jobs."},
+};
+
+static int
+create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
+{
+	struct modal *modal = xcalloc(1, sizeof(*modal));
+	(void)err;
+	modal->host = host;
+	remote_init(&modal->remote, host, &calls_ops, "Modal", modal);
+	*ret_self = modal;
+	return 0;
+}
+
+static void
+free_secret(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
+}
+
+static void
+destroy(void *self)
+{
+	struct modal *modal = self;
+	if (!modal)
+		return;
+	remote_close(&modal->remote);
+	json_decref(modal->options);
+	free(modal->url);
+	free_secret(modal->key);
+	free_secret(modal->secret);
+	free(modal);
+}
+
+/* A header with a part of the token; NULL: there is none. New string. */
+static int
+make_header(const json_t *section, const char *option, const char *name, char **ret_header, struct kettle_error *err)
+{
+	const char *value = member_string(section, option);
+	for (const char *at = value; at && *at; at++)
+		if (*at <= ' ' || *at > '~')
+			return kettle_fail(
+				err, KETTLE_EINVAL, "The secret `%s` is no part of a token of Modal: it must be one word.", option);
+	*ret_header = value ? xasprintf("%s: %s", name, value) : NULL;
+	return 0;
+}
+
+static int
+configure(void *self, const json_t *section, struct kettle_error *err)
+{
+	struct modal *modal = self;
+	const char *url = member_string(section, "url");
+	size_t size = url ? strlen(url) : 0;
+	if (url && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
+		return kettle_fail(err, KETTLE_EINVAL, "`url` must begin with https://, not be `%s`.", url);
+	free_secret(STEAL(modal->key));
+	free_secret(STEAL(modal->secret));
+	int rc = make_header(section, "token_id", "Modal-Key", &modal->key, err);
+	if (rc == 0)
+		rc = make_header(section, "token_secret", "Modal-Secret", &modal->secret, err);
+	if (rc == 0)
+		rc = remote_configure(&modal->remote, section, err);
+	if (rc < 0)
+		return rc;
+	while (size > 0 && url[size - 1] == '/')
+		size--;
+	free(modal->url);
+	modal->url = url ? xasprintf("%.*s", (int)size, url) : NULL;
+	modal->answer_ms = (uint64_t)member_int(section, "answer_s") * 1000;
+	modal->send_ms = (uint64_t)member_int(section, "send_s") * 1000;
+	modal->quiet_ms = (uint64_t)member_int(section, "quiet_s") * 1000;
+	json_decref(modal->options);
+	modal->options = json_pack("{s:O*}", "exec_archive", json_object_get(section, "exec_archive"));
+	return 0;
+}
+
+/* Whether the section says all that a request needs; `init` works without. */
+static int
+check_ready(const struct modal *modal, struct kettle_error *err)
+{
+	if (!modal->url)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The runner for Modal has no `url`: deploy modal_app.py, and give the URL of its app.");
+	if (!modal->key || !modal->secret)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The runner for Modal has no token: name its parts with `token_id_env` and `token_secret_env`.");
+	return 0;
+}
+
+/* The unit's function; NULL: it is no name, and the error says so. Borrowed. */
+static const char *
+function_of(const json_t *unit, struct kettle_error *err)
+{
+	const char *name = member_text(json_object_get(unit, "options"), "function");
+	size_t plain = 0;
+	while (isalnum((unsigned char)name[plain]) || name[plain] == '_' || name[plain] == '-')
+		plain++;
+	if (plain > 0 && plain <= MAX_FUNCTION && !name[plain])
+		return name;
+	(void)kettle_fail(err, KETTLE_EINVAL,
+		"A unit of the runner for Modal needs `options: {function: NAME}`, a name of up to %d letters, digits, _ and "
+		"-.",
+		MAX_FUNCTION);
+	return NULL;
+}
+
+static int
+capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
+{
+	(void)self;
+	return function_of(unit, err) ? remote_capacity(unit, ret_slots, ret_prefetch, err) : KETTLE_EINVAL;
+}
+
+static int
+submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
+{
+	struct modal *modal = self;
+	int rc = check_ready(modal, err);
+	if (rc == 0 && !function_of(description->unit, err))
+		rc = KETTLE_EINVAL;
+	return rc < 0 ? rc : remote_submit(&modal->remote, description, plan, err);
+}
+
+static void
+cancel(void *self, const char *ref)
+{
+	struct modal *modal = self;
+	remote_cancel(&modal->remote, ref);
+}
+
+static int
+recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err)
+{
+	struct modal *modal = self;
+	int rc = check_ready(modal, err);
+	return rc < 0 ? rc : remote_recover(&modal->remote, description, handle, err);
+}
+
+static void
+detach(void *self, const char *ref)
+{
+	struct modal *modal = self;
+	remote_detach(&modal->remote, ref);
+}
+
+static int
+doctor(void *self, const json_t *unit, inquiry_fn done, void *arg, struct kettle_error *err)
+{
+	struct modal *modal = self;
+	int rc = check_ready(modal, err);
+	const char *function = rc == 0 ? function_of(unit, err) : NULL;
+	return function ? inquiry_doctor(modal, function, done, arg, err) : err->code;
+}
+
+static int
+status(void *self, inquiry_fn done, void *arg, struct kettle_error *err)
+{
+	struct modal *modal = self;
+	int rc = check_ready(modal, err);
+	return rc < 0 ? rc : inquiry_status(modal, done, arg, err);
+}
+
+static int
+init(void *self, const json_t *args, inquiry_fn done, void *arg, struct kettle_error *err)
+{
+	const struct modal *modal = self;
+	const struct kettle_error none = {0};
+	AUTO_JSON json_t *result = NULL;
+	int rc = init_write(modal->options, args, &result, err);
+	if (rc == 0)
+		done(arg, &none, result);
+	return rc;
+}
+
+static int
+start(void *self, struct kettle_error *err)
+{
+	struct modal *modal = self;
+	(void)err;
+	remote_start(&modal->remote);
+	return 0;
+}
+
+static void
+stop(void *self, kettle_fn done, void *arg)
+{
+	struct modal *modal = self;
+	inquiry_stop(modal);
+	calls_stop(modal);
+	remote_stop(&modal->remote, done, arg);
+}
+
+static const struct kettle_runner runner = {
+	.size = sizeof(runner),
+	.capacity = capacity,
+	.submit = submit,
+	.cancel = cancel,
+	.recover = recover,
+	.detach = detach,
+	KETTLE_UNIT_OPTIONS(unit_options),
+	.doctor = doctor,
+	.init = init,
+	.status = status,
+};
+
+KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
+	KETTLE_PLUGIN_HEAD(KETTLE_RUNNER),
+	.name = "modal",
+	.version = PACKAGE_VERSION,
+	.summary = "runs jobs on Modal, in functions of an app that the operator deploys",
+	KETTLE_PLUGIN_OPTIONS(options),
+	.create = create,
+	.configure = configure,
+	.start = start,
+	.stop = stop,
+	.destroy = destroy,
+	.runner = &runner,
+};
