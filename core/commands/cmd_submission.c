@@ -229,8 +229,8 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_err
 	AUTO_JSON json_t *jobs = NULL;
 	int rc = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, CASE WHEN state = "
-		"'queued' THEN " WAITS
-		" END AS waits, score, low, high, unit, attempt, queued_at AS queued_iso, started_at AS started_iso, done_at "
+		"'queued' THEN " WAITS " END AS waits, score, low, high, unit, runner, attempt, queued_at AS queued_iso, "
+		"started_at AS started_iso, done_at "
 		"AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, superseded < 0 AS "
 		"rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT EXISTS (SELECT 1 "
 		"FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",

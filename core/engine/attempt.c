@@ -279,7 +279,8 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	int rc = jobs_start(db, op->id, op->label, op->key, &op->attempt, err);
+	int rc = jobs_start(
+		db, op->id, &(struct job_unit){.label = op->label, .key = op->key, .runner = op->runner}, &op->attempt, err);
 	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
 	if (rc == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
 		rc = settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
@@ -354,6 +355,7 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 	enter_unit(job, unit);
 	(void)snprintf(op->label, sizeof(op->label), "%s", unit->label);
 	op->key = xstrdup(unit->key);
+	op->runner = xstrdup(unit->runner->name);
 	plan_free(STEAL(job->plan));
 	json_decref(STEAL(job->task));
 	failpoint("engine.start");

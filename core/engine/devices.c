@@ -268,55 +268,6 @@ engine_unit_disable(struct unit *unit, const char *why)
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is disabled%s %s", unit->label, by_hand ? "" : ":", why);
 }
 
-static const char *
-unit_state(const struct engine *engine, const struct unit *unit)
-{
-	if (unit->removed)
-		return "removed";
-	if (unit->disabled[0])
-		return "disabled";
-	if (unit->pause_until_ms > uv_now(engine->setup.loop))
-		return "paused";
-	return unit->running ? "running" : unit->active ? "building" : "idle";
-}
-
-static json_t *
-describe_unit(const struct engine *engine, const struct unit *unit)
-{
-	AUTO_FREE char *model = unit->learned ? xstrdup(unit->learned) : unit_model(unit->facts);
-	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*}", "unit", unit->label, "runner",
-		unit->runner->name, "state", unit_state(engine, unit), "reason", unit->disabled[0] ? unit->disabled : NULL,
-		"slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active", (int)unit->active, "running",
-		(int)unit->running, "config", unit->config, "key", unit->key, "model", model, "expect",
-		unit_model_expect(unit));
-}
-
-json_t *
-engine_devices(const struct engine *engine)
-{
-	json_t *list = json_array();
-	for (const struct device *device = engine->devices; device; device = device->next) {
-		json_t *units = json_array();
-		for (const struct unit *unit = device->units; unit; unit = unit->next)
-			if (!unit->removed || unit->active)
-				(void)json_array_append_new(units, describe_unit(engine, unit));
-		size_t waiting = fair_queue_length(device->queue) + multi_device_held(device) + budget_held(device);
-		json_t *spent = budget_reason(device);
-		if (json_array_size(units) == 0 && waiting == 0) {
-			json_decref(spent);
-			json_decref(units); /* gone, and no request waits for it */
-			continue;
-		}
-		(void)json_array_append_new(
-			list, json_pack("{s:s, s:I, s:o*, s:o*, s:o}", "name", device->name, "queued", (json_int_t)waiting, "waits",
-					  spent     ? spent
-					  : waiting ? multi_device_shortage(device)
-								: NULL,
-					  "budget", budget_describe(device), "units", units));
-	}
-	return list;
-}
-
 void
 engine_devices_free(struct engine *engine)
 {

@@ -147,7 +147,7 @@ struct job_write {
 	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
 	int64_t record_ns;
 	char *handle;
-	char *runner; /* whose the handle is; NULL: not known */
+	char *runner; /* the unit's, whose the handle is; NULL: not known */
 	char plan_hash[65];
 	struct engine *engine; /* where a handle is stored */
 	char label[96];
@@ -281,6 +281,8 @@ void expected_wait_add(struct device *device, uint64_t took_ms);
 void expected_wait_load(struct engine *engine, const json_t *recent);
 /* Seconds until a job begins that has so many before it; -1: not known. */
 int64_t expected_wait_s(const struct device *device, size_t place);
+/* Those of a job that comes now. New reference; NULL: not known. */
+json_t *expected_wait_next(const struct engine *engine, const struct device *device);
 /* It begins to be, or ends being, in run steps. */
 void multi_device_run(struct engine_job *job, bool runs);
 /* The section of its unit for the runner, with the others under `more`. New reference. */

@@ -63,3 +63,14 @@ expected_wait_s(const struct device *device, size_t place)
 	qsort(sorted, count, sizeof(*sorted), by_time);
 	return (int64_t)((sorted[count / 2] * (place + 1) / slots + 999) / 1000);
 }
+
+json_t *
+expected_wait_next(const struct engine *engine, const struct device *device)
+{
+	size_t length = fair_queue_length(device->queue);
+	const struct unit *free_unit = length == 0 ? engine_unit_free(engine, device) : NULL;
+	if (free_unit && free_unit->active < free_unit->slots)
+		return json_integer(0);
+	int64_t wait_s = expected_wait_s(device, length);
+	return wait_s < 0 ? NULL : json_integer(wait_s);
+}

@@ -152,24 +152,22 @@ job_material_clear(struct job_material *material)
 }
 
 int
-jobs_start(
-	struct db *db, int64_t id, const char *label, const char *key, int64_t *ret_attempt, struct kettle_error *err)
+jobs_start(struct db *db, int64_t id, const struct job_unit *unit, int64_t *ret_attempt, struct kettle_error *err)
 {
 	struct job job;
 	int rc = jobs_load(db, id, "queued", 0, &job, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
-			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, unit_key = ?2, handle = NULL, "
-			"started_at "
-			"= ?3, changed_at = ?3, error = NULL WHERE id = ?4",
-			"ssii", label, key, db->now_ms, id);
+			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, unit_key = ?2, runner = ?3, handle "
+			"= NULL, started_at = ?4, changed_at = ?4, error = NULL WHERE id = ?5",
+			"sssii", unit->label, unit->key, unit->runner, db->now_ms, id);
 	if (rc == 0)
 		rc = db_exec(
 			db, err, "UPDATE submissions SET state = 'running' WHERE id = ? AND state = 'queued'", "i", job.submission);
 	if (rc == 0)
 		rc = jobs_event(db, &job, "job.started",
-			json_pack("{s:I, s:s, s:s, s:I}", "job", (json_int_t)id, "device", job.device, "unit", label, "attempt",
-				(json_int_t)job.attempt + 1),
+			json_pack("{s:I, s:s, s:s, s:I}", "job", (json_int_t)id, "device", job.device, "unit", unit->label,
+				"attempt", (json_int_t)job.attempt + 1),
 			err);
 	if (rc == 0)
 		*ret_attempt = job.attempt + 1;
@@ -411,8 +409,7 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum requeue_cause caus
 	}
 	rc = db_exec(db, err,
 		"UPDATE jobs SET state = 'queued', spared = spared + ?1, orphaned = orphaned + ?2, unit = NULL, unit_key = "
-		"NULL, "
-		"handle = NULL, changed_at = ?3, error = ?4 WHERE id = ?5",
+		"NULL, runner = NULL, handle = NULL, changed_at = ?3, error = ?4 WHERE id = ?5",
 		"iiisi", (int64_t)(cause != REQUEUE_FAILED), (int64_t)(cause == REQUEUE_ORPHANED), db->now_ms,
 		waits ? clean : NULL, id);
 	if (rc == 0)

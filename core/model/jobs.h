@@ -43,9 +43,12 @@ struct job_material {
 /* ENOENT: deleted meanwhile. */
 int jobs_material(struct db *db, int64_t job, struct job_material *ret_material, struct kettle_error *err);
 void job_material_clear(struct job_material *material);
-/* queued → running as the next attempt on the unit with this label and key; event job.started. ECONFLICT: no longer queued. */
-int jobs_start(
-	struct db *db, int64_t job, const char *label, const char *key, int64_t *ret_attempt, struct kettle_error *err);
+/* Where an attempt runs. */
+struct job_unit {
+	const char *label, *key, *runner;
+};
+/* queued → running as the next attempt on this unit; event job.started. ECONFLICT: no longer queued. */
+int jobs_start(struct db *db, int64_t job, const struct job_unit *unit, int64_t *ret_attempt, struct kettle_error *err);
 /* By what a runner finds an attempt again. */
 struct job_handle {
 	const char *text;

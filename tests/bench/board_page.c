@@ -128,7 +128,7 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct bench *bench = arg;
-	return jobs_start(db, bench->job, "CPU.0", "CPU", &bench->attempt, err);
+	return jobs_start(db, bench->job, &(struct job_unit){"CPU.0", "CPU", "local"}, &bench->attempt, err);
 }
 
 static int

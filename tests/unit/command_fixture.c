@@ -196,7 +196,7 @@ finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct finish *finish = arg;
 	int64_t attempt = 0;
-	int code = jobs_start(db, finish->job, "CPU.0", "CPU", &attempt, err);
+	int code = jobs_start(db, finish->job, &(struct job_unit){"CPU.0", "CPU", "local"}, &attempt, err);
 	return code < 0 ? code : commands_jobs_finish(db, finish->job, attempt, finish->verdict, err);
 }
 

@@ -115,6 +115,7 @@ render_device_list(struct run *run, const json_t *result)
 		COLUMN_CUT("state", "{unit.state}{unit.reason?: {unit.reason}|{unit.unreachable?: {unit.unreachable}}}"),
 		COLUMN_RIGHT("slots", "{unit.running}/{unit.slots}"),
 		SPARE_COLUMN_RIGHT(4, "queued", "{first?{device.queued}}"),
+		SPARE_COLUMN_RIGHT(5, "wait", "{first?{device.wait_s?{device.wait_s} s}}"),
 		SPARE_COLUMN(2, "protections", "{unit.level?{unit.level}|{unit.config.sandbox}}"),
 		SPARE_COLUMN(3, "calibrated",
 			"{unit.calibration?{unit.calibration.changed?for another "
@@ -147,6 +148,11 @@ render_device_list(struct run *run, const json_t *result)
 		json_array_foreach(json_object_get(unit, "warm"), j, warm)
 			if (member_is(warm, "state", "ready"))
 				put_warm(term, unit, warm);
+		if (json_object_get(unit, "expect"))
+			template_put(term,
+				"{unit}: its machines must be {expect.gpu?{expect.gpu}|{expect.cpu}}{expect.whole?, as that of its "
+				"device's first job|, by `model` of the configuration}\n",
+				unit, NULL);
 		if (*member_text(unit, "gpu_error"))
 			warn(term, "{unit}: {gpu_error}\n", unit);
 	}

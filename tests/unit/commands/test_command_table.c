@@ -405,7 +405,7 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	int64_t attempt = 0;
-	return jobs_start(db, *(int64_t *)arg, "CPU.0", "CPU", &attempt, err);
+	return jobs_start(db, *(int64_t *)arg, &(struct job_unit){"CPU.0", "CPU", "local"}, &attempt, err);
 }
 
 static int

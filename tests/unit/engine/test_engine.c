@@ -282,6 +282,28 @@ test_lost(void **state)
 	assert_int_equal(fixture_events(&world.c.f, "submission.done"), 1);
 }
 
+/* Who looks at devices sees how long a job that comes now is likely to wait; a job says where it runs. */
+static void
+test_wait_of_device(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *idle = engine_devices(world.engine);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(idle, 0), "wait_s")), 0);
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	assert_string_equal(world_text("unit", job), "CPU.0");
+	assert_string_equal(world_text("runner", job), "fake");
+	AUTO_JSON json_t *unknown = engine_devices(world.engine);
+	assert_null(json_object_get(json_array_get(unknown, 0), "wait_s"));
+	for (size_t i = 0; i < ENGINE_RECENT; i++)
+		expected_wait_add(world.engine->devices, 7000);
+	AUTO_JSON json_t *busy = engine_devices(world.engine);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(busy, 0), "wait_s")), 7);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_string_equal(world_text("runner", job), "fake");
+}
+
 /* The remote side knows nothing of it: an attempt less, and the unit does not pause. */
 static void
 test_gone(void **state)
@@ -613,6 +635,7 @@ main(void)
 		TEST(test_other_unit_takes_over),
 		TEST(test_lost),
 		TEST(test_gone),
+		TEST(test_wait_of_device),
 		TEST(test_says_lost),
 		TEST(test_aside),
 		TEST(test_no_plan),

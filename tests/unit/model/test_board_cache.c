@@ -284,7 +284,7 @@ add_op(struct db *db, void *arg, struct kettle_error *err)
 			db_last_id(db));
 	int64_t job = db_last_id(db);
 	if (code == 0)
-		code = jobs_start(db, job, "CPU.0", "CPU", &attempt, err);
+		code = jobs_start(db, job, &(struct job_unit){"CPU.0", "CPU", "local"}, &attempt, err);
 	return code < 0 ? code : commands_jobs_finish(db, job, attempt, verdict, err);
 }
 

@@ -243,7 +243,7 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct start *start = arg;
-	return jobs_start(db, start->job, "CPU.0", "CPU", &start->attempt, err);
+	return jobs_start(db, start->job, &(struct job_unit){"CPU.0", "CPU", "local"}, &start->attempt, err);
 }
 
 struct finish {

@@ -46,7 +46,7 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
-	return jobs_start(db, call->job, "CPU.0", "CPU", &call->attempt, err);
+	return jobs_start(db, call->job, &(struct job_unit){"CPU.0", "CPU", "local"}, &call->attempt, err);
 }
 
 static int

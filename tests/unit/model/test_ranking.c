@@ -54,7 +54,7 @@ add(struct db *db, void *arg, struct kettle_error *err)
 			entry->submission, entry->device ? entry->device : "CPU");
 	entry->job = db_last_id(db);
 	if (code == 0)
-		code = jobs_start(db, entry->job, "CPU.0", "CPU", &entry->attempt, err);
+		code = jobs_start(db, entry->job, &(struct job_unit){"CPU.0", "CPU", "local"}, &entry->attempt, err);
 	AUTO_JSON json_t *verdict =
 		json_pack("{s:s, s:f, s:[]}", "state", entry->state ? entry->state : "passed", "score", entry->score, "runs");
 	if (entry->low > 0)

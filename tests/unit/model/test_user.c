@@ -151,7 +151,7 @@ static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct attempt *attempt = arg;
-	return jobs_start(db, attempt->job, "CPU.0", "CPU", &attempt->attempt, err);
+	return jobs_start(db, attempt->job, &(struct job_unit){"CPU.0", "CPU", "local"}, &attempt->attempt, err);
 }
 
 static int
