@@ -214,6 +214,8 @@ def memory_of(pid):
             found = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw", line)
             if found:
                 start, end = (int(word, 16) for word in found.groups())
+                if end - start > 1 << 30:  # a sanitizer's own
+                    continue
                 try:
                     memory.seek(start)
                     yield memory.read(end - start)
@@ -241,7 +243,7 @@ def closed(folder):
     poll(lambda: processes_with("sleep\0" + marker), "the step runs")
     parent, child = process.pid, children_of(process.pid)[0]
     with open("/proc/%d/limits" % child) as limits:
-        equal(re.search(r"Max core file size +(\S+) +(\S+)", limits.read()).groups(), ("1", "1"))
+        equal(re.search(r"Max core file size +(\S+) +(\S+)", limits.read()).groups(), ("0" if sanitizer() else "1", "1"))
     extracted = hmac.new(bytes(32), x.raw, "sha256").digest()
     attempt = hmac.new(extracted, x.job.encode() + b"\x01", "sha256").digest()
     for what in ("environ", "cmdline"):
