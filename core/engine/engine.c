@@ -5,7 +5,6 @@
 #include "engine/engine.h"
 
 #include "base/cleanup.h"
-#include "base/hash.h"
 #include "base/json_access.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -13,6 +12,7 @@
 #include "engine/engine_internal.h"
 #include "model/device_usage.h"
 #include "model/jobs.h"
+#include "model/remote_names.h"
 #include "model/settings.h"
 
 #include <stdlib.h>
@@ -118,36 +118,23 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 
 struct load {
 	struct engine *engine;
-	json_t *jobs, *units, *recent, *configured, *prefix, *used;
+	json_t *jobs, *units, *recent, *configured, *used;
+	struct remote_names names;
+	bool first; /* of this engine: the names are loaded, too */
 	store_done done;
 	void *arg;
 };
-
-/* What the names of jobs on remote sides begin with: drawn once for each database. */
-static int
-load_prefix(struct db *db, json_t **ret_prefix, struct kettle_error *err)
-{
-	int rc = settings_setting_get(db, "remote_prefix", ret_prefix, err);
-	if (rc < 0 || json_is_string(*ret_prefix))
-		return rc;
-	uint32_t bits;
-	char text[9];
-	random_bytes(&bits, sizeof(bits));
-	(void)snprintf(text, sizeof(text), "%08x", bits);
-	json_decref(*ret_prefix);
-	*ret_prefix = json_string(text);
-	return settings_setting_put(db, "remote_prefix", *ret_prefix, err);
-}
 
 static int
 load_open(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct load *load = arg;
-	int rc = jobs_open(db, &load->jobs, err);
+	/* Before the jobs: those of a copy lose their handles. */
+	int rc = load->first ? remote_names_load(db, &load->names, err) : 0;
+	if (rc == 0)
+		rc = jobs_open(db, &load->jobs, err);
 	if (rc == 0)
 		rc = jobs_recent(db, &load->recent, err);
-	if (rc == 0)
-		rc = load_prefix(db, &load->prefix, err);
 	if (rc == 0)
 		rc = device_usage_today(db, &load->used, err);
 	return rc < 0 ? rc : settings_units_match(db, load->configured, &load->units, err);
@@ -203,6 +190,38 @@ load_job(struct engine *engine, const json_t *row)
 		engine_job_queue(job);
 }
 
+/* ---- names on remote sides ---- */
+
+static int
+confirm_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	return remote_names_confirm(db, arg, err);
+}
+
+static void
+on_confirmed(void *arg, const struct kettle_error *err)
+{
+	(void)err; /* two marks are valid, then */
+	free(arg);
+}
+
+static void
+take_names(struct engine *engine, const struct remote_names *names)
+{
+	(void)snprintf(engine->remote_prefix, sizeof(engine->remote_prefix), "%s", names->prefix);
+	if (names->copied || names->released > 0)
+		log_write(KETTLE_LOG_WARNING, "engine",
+			"this database is a copy: its jobs have new names on remote sides, which begin with kettle-%s, and %lld of "
+			"them "
+			"that ran there are run again",
+			names->prefix, (long long)names->released);
+	if (!*names->mark)
+		return;
+	struct remote_names *confirmed = xmalloc(sizeof(*confirmed));
+	*confirmed = *names;
+	store_later(engine->setup.store, confirm_op, on_confirmed, confirmed);
+}
+
 static void
 on_loaded(void *arg, const struct kettle_error *err)
 {
@@ -215,8 +234,8 @@ on_loaded(void *arg, const struct kettle_error *err)
 	engine->in_flight--;
 	if (err)
 		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
-	(void)snprintf(engine->remote_prefix, sizeof(engine->remote_prefix), "%s",
-		json_is_string(load->prefix) ? json_string_value(load->prefix) : "");
+	if (load->first && !err)
+		take_names(engine, &load->names);
 	unit_health_load(engine, load->units);
 	expected_wait_load(engine, load->recent);
 	budget_load(engine, load->used);
@@ -237,7 +256,6 @@ on_loaded(void *arg, const struct kettle_error *err)
 	json_decref(load->units);
 	json_decref(load->recent);
 	json_decref(load->configured);
-	json_decref(load->prefix);
 	json_decref(load->used);
 	free(load);
 }
@@ -246,7 +264,11 @@ void
 engine_start(struct engine *engine, store_done done, void *arg)
 {
 	struct load *load = xcalloc(1, sizeof(*load));
-	*load = (struct load){.engine = engine, .configured = engine_units_configured(engine), .done = done, .arg = arg};
+	*load = (struct load){.engine = engine,
+		.configured = engine_units_configured(engine),
+		.first = !engine->was_loaded,
+		.done = done,
+		.arg = arg};
 	engine->load_at_ms = 0;
 	engine->loading = true;
 	engine->loaded = false;

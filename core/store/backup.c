@@ -220,6 +220,13 @@ flush_file(const char *written, int64_t *ret_bytes, struct kettle_error *err)
 	return 0;
 }
 
+/* The copy has no names on remote sides (model/remote_names.h), which stay the original's. */
+static int
+forget_names(sqlite3 *copy, struct kettle_error *err)
+{
+	return exec(copy, "DELETE FROM settings WHERE key IN ('remote_prefix', 'remote_place')", "making a backup", err);
+}
+
 int
 backup_make(
 	sqlite3 *from, const char *path, backup_progress progress, void *arg, int64_t *ret_bytes, struct kettle_error *err)
@@ -237,6 +244,8 @@ backup_make(
 	rc = open_copy(written, &copy, err);
 	if (rc == 0)
 		rc = copy_snapshot(from, copy, progress, arg, err);
+	if (rc == 0)
+		rc = forget_names(copy, err);
 	if (rc == 0)
 		rc = check_copy(copy, path, err);
 	sqlite3_close(copy);

@@ -121,6 +121,34 @@ test_recover_without_handle(void **state)
 	assert_int_equal(world_number("orphaned", job), 1);
 }
 
+/* In a copy of the database it is another one's job: neither found again nor cancelled, and its names are new. */
+static void
+test_recover_in_copy(void **state)
+{
+	(void)state;
+	char prefix[16];
+	int64_t job = orphan(true);
+	fixture_sql(&world.c.f,
+		"CREATE TABLE was AS SELECT value_json AS prefix FROM settings WHERE key = 'remote_prefix'; "
+		"UPDATE settings SET value_json = json_set(value_json, '$.inode', 5) WHERE key = "
+		"'remote_place'");
+	world_start(world_devices(1, NULL));
+	until(fake.count == 1);
+	(void)snprintf(prefix, sizeof(prefix), "%s", world.engine->remote_prefix);
+	assert_int_equal(fake.recovers + fake.cancels, 0);
+	assert_int_equal(fixture_int(&world.c.f,
+						 "SELECT count(*) FROM settings, was WHERE key = 'remote_prefix' AND prefix <> value_json"),
+		1);
+	assert_non_null(strstr(fake_task(0)->name, prefix));
+	assert_int_equal(world_number("attempt - spared", job), 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	/* Another start, of the same file: nothing is new. */
+	world_stop(0);
+	world_start(world_devices(1, NULL));
+	assert_string_equal(world.engine->remote_prefix, prefix);
+}
+
 /* Its unit is no longer configured: another one does not get a handle that it has never seen. */
 static void
 test_recover_unit_gone(void **state)
@@ -549,6 +577,7 @@ main(void)
 		TEST(test_recover_at_once),
 		TEST(test_recover_finds_nothing),
 		TEST(test_recover_without_handle),
+		TEST(test_recover_in_copy),
 		TEST(test_recover_unit_gone),
 		TEST(test_recover_unit_moved),
 		TEST(test_recover_no_operation),
