@@ -24,6 +24,7 @@ import baseline  # noqa: E402
 import board  # noqa: E402
 import busy  # noqa: E402
 import chat  # noqa: E402
+import far  # noqa: E402
 import events  # noqa: E402
 import gpu  # noqa: E402
 import interpreters  # noqa: E402
@@ -95,6 +96,13 @@ SECTIONS = {
                 "file. Kettle has stored each submission by then; the bot of discord.py, on which KernelBot is built, has only read "
                 "it. *completion*: the names of leaderboards while a user types, one after the other. *longest wait for the loop*: "
                 "for a client of the socket that connects every 2 ms; on busy cores most of it is the time that other programs ran."),
+    "runners": (far.measure, "Remote runners",
+                "Jobs of a device on the fake GitHub (`tests/peers/github`), on the app of Modal with a backend on this machine, on a real "
+                "Slurm of one node and on a real sshd. *until it is there*: from acceptance until the remote side has the job (on Slurm: "
+                "until it runs); *from its end to the verdict*: until the verdict is stored. *jobs in flight*: they wait on GitHub, "
+                "which is polled as a list then. *submissions a second*: to a stand-in of Slurm's commands with 1,000 nodes, on which "
+                "each job takes 2 s and has a result that was made before, so that only the engine is measured; the commands run on "
+                "the same cores."),
     "jobs": (submissions.jobs, "Jobs per second",
              "Unchanged C++ submissions in the mode test that are queued together, from the first call to the last verdict."),
     "queue": (busy.measure, "Queue",

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""One Kettle with a device on each runner at once: this machine, the fake GitHub, the app of Modal, a real Slurm, a real sshd."""
+import base64
+import importlib.util
+import json
+import os
+import sqlite3
+
+import github_runner
+import kettle_test as kt
+import slurm_cluster
+import ssh_server
+
+REMOTE = ("GITHUB", "MODAL", "SLURM", "SSH")
+DEVICES = ("LOCAL",) + REMOTE
+LASTING = ("GITHUB", "MODAL", "SLURM")  # whose jobs outlive the engine and are found again
+# The harness of a board that compiles in a moment.
+HARNESS = """\
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+int answer();
+int main() {
+	int fd = std::atoi(std::getenv("POPCORN_FD"));
+	const char text[] = "test-count: 1\\ntest.0.status: pass\\ncheck: pass\\n";
+	return answer() == 1 && write(fd, text, sizeof(text) - 1) > 0 ? 0 : 112;
+}
+"""
+TASK = """\
+files: [{name: submission.cpp, source: '@SUBMISSION@'}, {name: eval.cpp, source: eval.cpp}]
+lang: cpp
+config: {sources: [submission.cpp, eval.cpp]}
+tests: [{size: 1, seed: 1}]
+benchmarks: [{size: 2, seed: 1}]
+test_timeout: 3
+"""
+GOOD = "int answer() { return 1; }\n"
+APP = kt.SOURCE / "plugins" / "runners" / "modal" / "modal_app.py"
+
+
+def modal_client():
+    """tests/peers/modal/client.py, which has the name of the fake GitHub's."""
+    path = kt.SOURCE / "tests" / "peers" / "modal" / "client.py"
+    spec = importlib.util.spec_from_file_location("modal_client", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def missing():
+    """What this machine lacks, as a reason for a skip; None: all is there."""
+    if not github_runner.client.python():
+        return "no environment with PyGithub and aiohttp (./quickstart test --all makes it)"
+    return slurm_cluster.missing() or ssh_server.missing()
+
+
+class FarRunners:
+    """All remote sides, started; the configuration of a scratch Kettle on them, and a board on all devices."""
+
+    def __init__(self, scratch, slots=2):
+        self.scratch, self.slots, self.server, self.closes = scratch, slots, None, []
+        self.key = base64.b64encode(os.urandom(32)).decode()
+        self.key_file = scratch.write("kettle.key", self.key + "\n")
+        self.key_file.chmod(0o600)
+        self.program = scratch.write("far-exec", f"#!/bin/sh\nexec '{kt.EXEC}' --config '{scratch.root}/.config/kettle/exec.yml' "
+                                     f"--state '{scratch.state}' \"$@\"\n")
+        self.program.chmod(0o755)
+        try:
+            sections, units = {"local": {"state": str(scratch.state)}}, {"LOCAL": {"runner": "local", "slots": slots}}
+            self.env = {}
+            for start in (self.start_github, self.start_modal, self.start_slurm, self.start_ssh):
+                device, section, unit = start()
+                sections[unit["runner"]] = section
+                units[device] = {"slots": slots, **unit}
+            scratch.config.write_text(f"languages: {{cpp: {{}}}}\nrunners: {json.dumps(sections)}\ndevices: {json.dumps(units)}\n"
+                                      "engine: {shutdown_grace: 3}\n")
+            self.initialise()
+        except BaseException:
+            self.close()
+            raise
+
+    def start_github(self):
+        root = self.scratch.root
+        self.github = github_runner.client.Fake(github_runner.needed(), open(root / "fake.log", "w"), interrupt_ms=2000, terminate_ms=500)
+        self.closes.append(self.github.close)
+        tokens = self.scratch.write("tokens", "token-0123456789\n")
+        tokens.chmod(0o600)
+        self.github.post("token", token="token-0123456789")
+        section = {"token_file": str(tokens), "key_file": str(self.key_file), "url": self.github.url, "poll_ms": 250, "give_up_s": 20,
+                   "exec_archive": str(github_runner.archive(root / "archive"))}
+        return "GITHUB", section, {"runner": "github", "options": {"repo": "ada/far"}}
+
+    def start_modal(self):
+        modal = modal_client()
+        self.modal = modal.Served(APP, self.scratch.root / "modal", self.program, self.key)
+        self.closes.append(self.modal.close)
+        self.env.update(ID=modal.TOKEN_ID, SECRET=modal.TOKEN_SECRET)
+        section = {"url": self.modal.url, "token_id_env": "ID", "token_secret_env": "SECRET", "key_file": str(self.key_file)}
+        return "MODAL", section, {"runner": "modal", "options": {"function": "gpu"}}
+
+    def start_slurm(self):
+        self.slurm = slurm_cluster.Cluster()
+        self.closes.append(self.slurm.close)
+        self.shared = self.scratch.root / "shared"
+        self.shared.mkdir(mode=0o700)
+        self.env.update(SLURM_CONF=str(self.slurm.conf), PATH=self.slurm.env["PATH"])
+        section = {"folder": str(self.shared), "exec": str(self.program), "key_file": str(self.key_file), "grace_s": 2, "queue_ms": 300,
+                   "poll_ms": 100}
+        return "SLURM", section, {"runner": "slurm", "options": {"memory_mb": 512, "cores": 1}}
+
+    def start_ssh(self):
+        self.ssh = ssh_server.Server(self.scratch.root / "ssh", "far")
+        self.closes.append(self.ssh.close)
+        state = self.scratch.root / "ssh" / "state"
+        kt.known_tools.give(state)
+        program = self.scratch.write("ssh/kettle-exec", f"#!/bin/sh\nexec '{kt.EXEC}' \"$@\" --config "
+                                     f"'{self.scratch.root}/.config/kettle/exec.yml' --state '{state}'\n")
+        program.chmod(0o755)
+        return "SSH", {"lease_s": 5}, {"runner": "ssh", "options": {"host": "far", "exec": str(program), "flags": ["-F", str(self.ssh.client)]}}
+
+    def initialise(self):
+        """What an operator does once: the repository, the shared folder, the board."""
+        folder = self.scratch.root / "repository"
+        self.scratch.run("runner", "init", "github", folder, "--option", f"key_file={self.key_file}", env=self.env)
+        settings = {"locks": str(self.scratch.root / "locks"), **kt.EXEC_SETTINGS}
+        (folder / ".github" / "kettle" / "exec.yml").write_text(json.dumps(settings))
+        self.github.repo("ada/far", folder, secrets={"KETTLE_KEY": self.key}, machines=self.slots)
+        self.scratch.run("runner", "init", "slurm", self.shared, env=self.env)
+        task = self.scratch.root / "small"
+        task.mkdir()
+        (task / "eval.cpp").write_text(HARNESS)
+        (task / "task.yml").write_text(TASK)
+        self.scratch.run("leaderboard", "create", "b", "--no-try", "--task", task,
+                         *(word for device in DEVICES for word in ("--device", device)), env=self.env)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.server and self.server.poll() is None:
+            self.server.terminate()
+            self.server.wait(120)
+        while self.closes:
+            self.closes.pop()()
+
+    def serve(self, **more):
+        self.server = self.scratch.serve(env={**self.env, **more})
+
+    def submit(self, device, code=GOOD, mode="test", status=0):
+        """The number of a submission that was accepted; None: it was not (where any status is allowed)."""
+        path = self.scratch.write(f"given-{device}.cpp", code)
+        done = self.scratch.run("submit", path, "--leaderboard", "b", "--device", device, "--mode", mode, "--no-wait", "--json",
+                                status=status, env=self.env)
+        return json.loads(done.stdout)["id"] if done.returncode == 0 else None
+
+    def rows(self, query, *values):
+        database = sqlite3.connect(f"file:{self.scratch.database}?mode=ro", uri=True, timeout=60)
+        try:
+            return database.execute(query, values).fetchall()
+        finally:
+            database.close()
+
+    def ended(self):
+        """{submission: its state} of those that have a verdict."""
+        return dict(self.rows("SELECT submission, state FROM jobs WHERE done_at IS NOT NULL"))
+
+    def show(self, submission):
+        return self.scratch.run("submission", "show", submission, status=None, env=self.env).stdout
