@@ -35,10 +35,11 @@ run_lists_used(const struct runs *runs)
 static struct run *
 find_run(struct runs *runs, const struct run_list *list, const struct run_facts *facts)
 {
-	for (struct run *run = runs->first; run; run = run->next)
-		if (is_of(list, run) &&
-			(run->phase == RUN_SEEKING ? strcmp(run->name, facts->title) == 0 : run->id == facts->id))
+	for (struct run *run = runs->first; run; run = run->next) {
+		bool same = run->phase == RUN_SEEKING ? strcmp(run->name, facts->title) == 0 : run->id == facts->id;
+		if (same && is_of(list, run))
 			return run;
+	}
 	return NULL;
 }
 
@@ -100,6 +101,7 @@ list_interval_ms(const struct runs *runs, const struct run_list *list)
 	for (const struct run_list *other = runs->lists; other; other = other->next)
 		lists++;
 	uint64_t paced = lists * list->pages * RUNS_PAGE_MS / api_tokens(runs->api);
+	paced = paced > lists * list->pages * RUNS_PAGE_MIN_MS ? paced : lists * list->pages * RUNS_PAGE_MIN_MS;
 	for (const struct run *run = runs->first; run; run = run->next)
 		if (is_of(list, run) && run->phase == RUN_SEEKING && run->looks < looks)
 			looks = run->looks;
