@@ -428,6 +428,13 @@ api_free(struct api *api)
 	free(api);
 }
 
+void
+api_hold_changes(struct api *api)
+{
+	for (size_t i = 0; i < api->tokens.count; i++)
+		tokens_changed(&api->tokens, i, now_ms());
+}
+
 size_t
 api_tokens(const struct api *api)
 {

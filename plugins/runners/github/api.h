@@ -68,6 +68,8 @@ struct api_call *api_send(struct api *api, const struct api_request *request);
 bool api_cancel(struct api_call *call);
 /* Whether a call may have reached GitHub by now. */
 bool api_was_sent(const struct api_call *call);
+/* Sends no change for the time that must lie between two: the process before this one may have made one just now. */
+void api_hold_changes(struct api *api);
 /* How many tokens there are. */
 size_t api_tokens(const struct api *api);
 /* Whether URLs of other hosts have to be https, since the API's is. */

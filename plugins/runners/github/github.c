@@ -402,10 +402,12 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		return rc;
 	rc = api_new(
 		github->host, member_text(section, "url"), member_text(section, "api_version"), tokens, &github->api, err);
-	if (rc == 0)
-		github->runs = runs_new(github->host, github->api,
-			&(struct runs_rules){.poll_ms = (uint64_t)member_int(section, "poll_ms"),
-				.give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000});
+	if (rc < 0)
+		return rc;
+	api_hold_changes(github->api);
+	github->runs = runs_new(github->host, github->api,
+		&(struct runs_rules){.poll_ms = (uint64_t)member_int(section, "poll_ms"),
+			.give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000});
 	return rc;
 }
 

@@ -58,7 +58,7 @@ static void
 take_unseen(struct run *run, uint64_t now)
 {
 	if (run->phase == RUN_POLLING) {
-		run->faults += run->faults == 0; /* so it is looked at by itself */
+		run->alone = true;
 		run->next_at = now;
 		return;
 	}

@@ -170,6 +170,7 @@ run_take_facts(struct run *run, const struct run_facts *facts)
 	bool completed = strcmp(facts->status, "completed") == 0;
 	run->faults = run->missing = 0;
 	run->faulty_since = 0;
+	run->alone = false;
 	run->attempt = facts->attempt;
 	if (found) {
 		run->phase = RUN_POLLING;
@@ -207,6 +208,7 @@ on_look(void *arg, const struct kettle_error *err, const struct api_answer *answ
 	if (why.code == 0 && answer->status == 304) {
 		run->faults = run->missing = 0;
 		run->faulty_since = 0;
+		run->alone = false;
 		return;
 	}
 	if (why.code == 0 && answer->status == 404) {
@@ -293,7 +295,7 @@ run_cancel(struct run *run)
 static bool
 tick_run(struct run *run, uint64_t now)
 {
-	bool single = run->cancelled || !run_lists_used(run->runs) || run->faults;
+	bool single = run->cancelled || !run_lists_used(run->runs) || run->alone;
 	if (run->cancelled && (run->phase == RUN_FETCHING || (run->phase == RUN_DISPATCHING && !run->call))) {
 		run_end(run, RUN_CANCELLED, NULL, "It was cancelled.");
 		return true;

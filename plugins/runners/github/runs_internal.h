@@ -34,6 +34,7 @@ struct run {
 	uint64_t faulty_since; /* ms; 0: not */
 	uint64_t sought_since; /* ms */
 	bool seen;             /* in this round of its list */
+	bool alone;            /* a round did not see it: it is looked at by itself */
 	struct api_call *call, *cancel_call;
 	uint64_t cancel_at, cancelled_at; /* of the next request to cancel; of the first that was taken (0: none) */
 	bool forced;
