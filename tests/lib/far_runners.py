@@ -11,9 +11,7 @@ import kettle_test as kt
 import slurm_cluster
 import ssh_server
 
-REMOTE = ("GITHUB", "MODAL", "SLURM", "SSH")
-DEVICES = ("LOCAL",) + REMOTE
-LASTING = ("GITHUB", "MODAL", "SLURM")  # whose jobs outlive the engine and are found again
+DEVICES = ("LOCAL", "GITHUB", "MODAL", "SLURM", "SSH")
 # The harness of a board that compiles in a moment.
 HARNESS = """\
 #include <cstdlib>
@@ -22,7 +20,9 @@ HARNESS = """\
 int answer();
 int main() {
 	int fd = std::atoi(std::getenv("POPCORN_FD"));
-	const char text[] = "test-count: 1\\ntest.0.status: pass\\ncheck: pass\\n";
+	const char text[] = "test-count: 1\\ntest.0.status: pass\\nbenchmark-count: 1\\nbenchmark.0.status: pass\\nbenchmark.0.runs: 3\\n"
+						"benchmark.0.mean: 1000\\nbenchmark.0.std: 1\\nbenchmark.0.err: 1\\nbenchmark.0.best: 999\\n"
+						"benchmark.0.worst: 1001\\ncheck: pass\\n";
 	return answer() == 1 && write(fd, text, sizeof(text) - 1) > 0 ? 0 : 112;
 }
 """

@@ -22,13 +22,16 @@ init_file_write(json_t *files, const json_t *args, const char *name, const void 
 	AUTO_FREE char *path = path_join(member_text(args, "folder"), name), *folder = path_above(path, 1);
 	AUTO_FREE char *old = NULL;
 	size_t old_size = 0;
-	int rc = file_read(path, MAX_FILE, &old, &old_size, err);
+	struct kettle_error why = {0}; /* that there is no file is no error */
+	int rc = file_read(path, MAX_FILE, &old, &old_size, &why);
 	bool same = rc == 0 && old_size == size && memcmp(old, data, size) == 0;
 	if (rc == 0 && !same && !member_true(args, "force"))
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"%s exists and differs from what would be written: give `--force` to replace it.", path);
-	if (rc < 0 && rc != KETTLE_ENOENT)
+	if (rc < 0 && rc != KETTLE_ENOENT) {
+		*err = why;
 		return rc;
+	}
 	const char *state = same ? "unchanged" : rc == 0 ? "replaced" : "created";
 	if (!same) {
 		rc = file_mkdirs(folder, 0777, err);
