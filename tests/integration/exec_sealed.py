@@ -68,8 +68,7 @@ class Sealed:
         assert opened.returncode == 0, opened.stderr
         completion = json.loads(opened.stdout)["completion"]
         equal((completion["status"], completion["job"], completion.get("error") if status == "done" else None), (status, self.job, None))
-        if "doctor" not in completion:
-            Exec.lines.add(json.dumps(completion).encode())  # for as_documented
+        Exec.lines.add(json.dumps(completion).encode())  # for as_documented
         return completion
 
     def events(self):
@@ -362,13 +361,5 @@ def usage(folder):
         equal((arguments, got.returncode, got.stdout), (arguments, 2, b""))
 
 
-def doctor(folder):
-    """The report on the machine comes in the same way"""
-    x = Sealed(folder, [])
-    equal(x.run(envelope=x.envelope(content=b'{"doctor": true}')), (0, ""))
-    report = x.completion("done")["doctor"]
-    assert report["version"] and report["level"] and report["machine"]["cores"] > 0, report
-
-
 if __name__ == "__main__":
-    sys.exit(main([runs, forms, refuses, void, independent, closed, levels, ends, faults, usage, doctor]))
+    sys.exit(main([runs, forms, refuses, void, independent, closed, levels, ends, faults, usage]))

@@ -39,12 +39,11 @@ struct sealed_job {
 	const struct sealed_options *options;
 	unsigned char key[SEALED_KEY_SIZE]; /* of the attempt */
 	char *name, plan_hash[65];
-	json_t *content; /* {"unit", "plan"} or {"doctor"}; NULL: it is no JSON object */
+	json_t *content; /* {"unit", "plan"}; NULL: it is no JSON object */
 	struct spool spool;
 	char *artifacts;
-	int progress;       /* -1: none */
-	json_t *done;       /* the event; NULL: none has come */
-	struct buf *report; /* of --doctor */
+	int progress; /* -1: none */
+	json_t *done; /* the event; NULL: none has come */
 };
 
 /* ---- opening ---- */
@@ -131,17 +130,6 @@ take_event(void *arg, char *line, size_t len)
 	return RUN_CHILD_LAST;
 }
 
-static int
-take_report(void *arg, char *line, size_t len)
-{
-	struct sealed_job *job = arg;
-	if (job->report->len + len >= SEALED_RUN_MAX_REPORT)
-		return RUN_CHILD_RUBBISH;
-	buf_add(job->report, line, len);
-	buf_adds(job->report, "\n");
-	return RUN_CHILD_MORE;
-}
-
 /* ---- the job ---- */
 
 /* From here on the job is lost, if it was not already. */
@@ -182,7 +170,7 @@ judge_end(struct sealed_job *job, const struct run_child_end *end)
 			end->status >= 0 ? WEXITSTATUS(end->status) : -1, colon, end->complaint);
 }
 
-/* The options that both of its ways to run have, behind those of `argv`. */
+/* The options for the child, behind those of `argv`. */
 static void
 add_options(const struct exec_options *options, char **argv)
 {
@@ -198,29 +186,6 @@ add_options(const struct exec_options *options, char **argv)
 			*argv++ = (char *)all[i].value;
 		}
 	*argv = NULL;
-}
-
-/* {"doctor": true}: what --doctor says is all that comes of it. */
-static void
-run_doctor(struct sealed_job *job)
-{
-	AUTO_BUF struct buf report = {0};
-	char *argv[MAX_ARGUMENTS] = {"kettle-exec", "--doctor", "--json"};
-	struct run_child_end end;
-	struct kettle_error error = {0};
-	job->report = &report;
-	add_options(job->exec, argv);
-	int rc = run_child(argv, "", 0, SEALED_RUN_MAX_REPORT, take_report, job, &end, &error);
-	json_t *read = rc == 0 ? json_loadb(report.data ? report.data : "", report.len, 0, NULL) : NULL;
-	job->report = NULL;
-	if (json_is_object(read))
-		job->done =
-			json_pack("{s:s, s:s, s:s, s:O}", "event", "done", "job", job->name, "status", "done", "doctor", read);
-	else if (rc)
-		lose(job, "%s", error.message);
-	else
-		judge_end(job, &end);
-	json_decref(read);
 }
 
 static void
@@ -246,9 +211,7 @@ static void
 run_job(struct sealed_job *job, const char *state)
 {
 	struct kettle_error error = {0};
-	if (member_true(job->content, "doctor"))
-		run_doctor(job);
-	else if (!json_is_object(json_object_get(job->content, "plan")))
+	if (!json_is_object(json_object_get(job->content, "plan")))
 		lose(job, "The envelope has no `plan` in it: it was made by another version of Kettle than %s.",
 			PACKAGE_VERSION);
 	else if (spool_open(&job->spool, state, &error) || spool_make(&job->spool, "artifacts", &job->artifacts, &error))

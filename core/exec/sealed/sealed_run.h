@@ -5,8 +5,7 @@
 
 #include "exec/context/exec_context.h"
 
-#define SEALED_RUN_MAX_ID 200            /* bytes of --run */
-#define SEALED_RUN_MAX_REPORT (4u << 20) /* bytes of what --doctor says */
+#define SEALED_RUN_MAX_ID 200 /* bytes of --run */
 
 /* How it is called. */
 struct sealed_options {
