@@ -150,8 +150,9 @@ add_runs(struct github_inquiry *inquiry, const json_t *runs)
 			continue;
 		AUTO_FREE char *job = job_of(inquiry->github, facts.title);
 		AUTO_FREE char *where = sanitize_line(facts.url, TITLE_CHARACTERS);
+		AUTO_FREE char *since = sanitize_line(facts.created, TITLE_CHARACTERS);
 		json_array_append_new(inquiry->jobs, json_pack("{s:s, s:s, s:s, s:s}", "job", job, "state",
-												 listed[inquiry->state].state, "since", facts.created, "where", where));
+												 listed[inquiry->state].state, "since", since, "where", where));
 	}
 }
 

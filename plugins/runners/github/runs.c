@@ -27,6 +27,7 @@
 #define SENTENCE_MAX 600
 #define MISSING_MAX 5 /* times in a row that GitHub does not know a run, which it may do at first */
 #define CANCEL_AGAIN_MS 2000
+#define CONCLUSION_CHARACTERS "abcdefghijklmnopqrstuvwxyz_"
 
 static void on_tick(void *arg);
 
@@ -191,7 +192,8 @@ run_take_facts(struct run *run, const struct run_facts *facts)
 	}
 	if (!completed)
 		return;
-	(void)snprintf(run->conclusion, sizeof(run->conclusion), "%s", facts->conclusion);
+	bool known = facts->conclusion[strspn(facts->conclusion, CONCLUSION_CHARACTERS)] == '\0';
+	(void)snprintf(run->conclusion, sizeof(run->conclusion), "%s", known ? facts->conclusion : "something unknown");
 	if (run->cancelled)
 		run_end(run, RUN_CANCELLED, NULL, "It was cancelled.");
 	else
