@@ -141,7 +141,6 @@ make_key(json_t *files, const char *path, const char *folder, struct kettle_erro
 		return json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", "unchanged"));
 	if (rc != KETTLE_ENOENT)
 		return rc;
-	*err = (struct kettle_error){0};
 	random_bytes(key, sizeof(key));
 	AUTO_FREE char *text = base64_encode(key, sizeof(key));
 	AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -211,7 +210,9 @@ static void
 work(void *arg)
 {
 	struct setup *setup = arg;
-	(void)set_up(setup, &setup->err);
+	/* What is not there yet is no error. */
+	if (set_up(setup, &setup->err) == 0)
+		setup->err = (struct kettle_error){0};
 }
 
 static void
