@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* The runner github between the fake host and a server that plays GitHub: what its table does. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <kettle/plugin.h>
+#include <kettle/testing.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/hash.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "sealed/sealed.h"
+#include "unit/discord/rest_server.h"
+
+#define WAIT_MS 60000
+#define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+#define HASH "00000000000000000000000000000000000000000000000000000000000000aa"
+#define REF "12.1"
+#define NAME "kettle-1f0c9a3e-12.1"
+#define REPO "/repos/o/r/actions"
+#define DISPATCH "POST " REPO "/workflows/kettle.yml/dispatches"
+#define LARGE 120000 /* bytes of noise, which no compression makes small enough for GitHub */
+
+extern const struct kettle_plugin kettle_plugin;
+
+static struct kettle_fake *fake;
+static struct server server;
+static void *self;
+static const struct kettle_runner *ops;
+static json_t *unit;
+static int stops;
+
+static int
+setup(void **state)
+{
+	struct kettle_error err = {0};
+	(void)state;
+	ops = kettle_plugin.runner;
+	stops = 0;
+	assert_int_equal(kettle_fake_new("github", &fake, &err), 0);
+	server_start(&server, fake);
+	assert_int_equal(kettle_plugin.create(kettle_fake_host(fake), &self, &err), 0);
+	unit = json_pack("{s:s, s:s, s:{s:s, s:[s, s]}}", "runner", "github", "name", "T4", "options", "repo", "o/r",
+		"runs_on", "self-hosted", "t4");
+	return 0;
+}
+
+static void
+on_stopped(void *arg)
+{
+	(void)arg;
+	stops++;
+}
+
+static int
+has_stopped(void *arg)
+{
+	(void)arg;
+	return stops > 0;
+}
+
+/* Nothing is left, and neither key nor token is in the log. */
+static int
+teardown(void **state)
+{
+	struct kettle_error err = {0};
+	(void)state;
+	kettle_plugin.stop(self, on_stopped, NULL);
+	assert_int_equal(kettle_fake_run(fake, has_stopped, NULL, WAIT_MS), 0);
+	kettle_plugin.destroy(self);
+	server_stop(&server);
+	AUTO_FREE char *log = json_dumps(kettle_fake_log(fake), 0);
+	assert_null(strstr(log, "ghp_"));
+	assert_null(strstr(log, KEY));
+	assert_int_equal(kettle_fake_free(fake, &err), 0);
+	json_decref(unit);
+	return 0;
+}
+
+/* key, token: NULL: none. */
+static void
+configure(const char *key, const char *token)
+{
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *section =
+		json_pack("{s:o, s:s, s:i, s:i, s:s*, s:s*}", "url", json_sprintf("http://127.0.0.1:%d", server.port),
+			"api_version", "2026-03-10", "poll_ms", 20, "give_up_s", 1, "key", key, "token", token);
+	assert_int_equal(kettle_plugin.configure(self, section, &err), 0);
+	assert_int_equal(kettle_plugin.start(self, &err), 0);
+}
+
+static struct kettle_job
+job(void)
+{
+	return (struct kettle_job){.size = sizeof(struct kettle_job),
+		.ref = REF,
+		.device = "T4",
+		.unit = unit,
+		.deadline_ms = 60000,
+		.name = NAME,
+		.plan_hash = HASH};
+}
+
+static const json_t *
+told(void)
+{
+	return json_object_get(kettle_fake_jobs(fake), REF);
+}
+
+static int
+has_completed(void *arg)
+{
+	(void)arg;
+	return json_array_size(json_object_get(told(), "completions")) > 0;
+}
+
+static int
+has_dispatched(void *arg)
+{
+	(void)arg;
+	return server_seen(&server, DISPATCH) > 0;
+}
+
+/* The only completion of the job. */
+static const json_t *
+completion(void)
+{
+	assert_int_equal(kettle_fake_run(fake, has_completed, NULL, WAIT_MS), 0);
+	const json_t *all = json_object_get(told(), "completions");
+	assert_int_equal(json_array_size(all), 1);
+	return json_array_get(all, 0);
+}
+
+/* An input of the dispatch; new. */
+static char *
+input(const char *name)
+{
+	for (size_t i = 0; i < server.count; i++)
+		if (strcmp(server.requests[i].line, DISPATCH) == 0) {
+			AUTO_JSON json_t *body = json_loadb(server.requests[i].body, server.requests[i].size, 0, NULL);
+			return xstrdup(member_text(json_object_get(body, "inputs"), name));
+		}
+	fail_msg("nothing was dispatched");
+	return NULL;
+}
+
+/* Opens a plan as kettle-exec would. New reference. */
+static json_t *
+open_plan(const char *data, size_t size)
+{
+	unsigned char key[SEALED_KEY_SIZE], attempt_key[SEALED_KEY_SIZE];
+	const struct sealed_scope scope = {NAME, HASH};
+	AUTO_FREE char *content = NULL;
+	size_t content_size = 0;
+	assert_int_equal(sealed_key_parse(KEY, key, NULL), 0);
+	sealed_key_derive(key, NAME, attempt_key);
+	assert_int_equal(
+		sealed_open(attempt_key, SEALED_PLAN, &scope, data, size, 1 << 24, &content, &content_size, NULL), 0);
+	return json_loadb(content, content_size, 0, NULL);
+}
+
+/* One that inputs cannot take. New reference. */
+static json_t *
+large_plan(void)
+{
+	AUTO_FREE unsigned char *noise = xmalloc(LARGE);
+	random_bytes(noise, LARGE);
+	AUTO_FREE char *text = base64_encode(noise, LARGE);
+	return json_pack("{s:s}", "files", text);
+}
+
+static void
+test_units(void **state)
+{
+	(void)state;
+	unsigned slots = 0, prefetch = 0;
+	const char *const wrong[][2] = {{"repo", ""}, {"repo", "kernels"}, {"repo", "o/r/x"}, {"repo", "../r"},
+		{"repo", "o/r?x"}, {"workflow", "../x.yml"}, {"workflow", ""}, {"ref", "a b"}, {"ref", ""}};
+	configure(KEY, "ghp_one");
+	assert_int_equal(ops->capacity(self, unit, &slots, &prefetch, NULL), 0);
+	assert_int_equal(slots, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct kettle_error err = {0};
+		AUTO_JSON json_t *other = json_deep_copy(unit);
+		json_object_set_new(json_object_get(other, "options"), wrong[i][0], json_string(wrong[i][1]));
+		assert_int_equal(ops->capacity(self, other, &slots, &prefetch, &err), KETTLE_EINVAL);
+		assert_non_null(strstr(err.message, wrong[i][0]));
+	}
+}
+
+/* Without a key or a token there is a sentence that says which is missing. */
+static void
+test_not_ready(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	struct kettle_job one = job();
+	AUTO_JSON json_t *plan = json_pack("{s:i}", "version", 1);
+	configure(KEY, NULL);
+	assert_int_equal(ops->submit(self, &one, plan, &err), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, "token_file"));
+	configure(NULL, "ghp_one");
+	assert_int_equal(ops->submit(self, &one, plan, &err), KETTLE_EUNAVAIL);
+	assert_non_null(strstr(err.message, "key_file"));
+	assert_null(told());
+}
+
+/* A plan goes as an input, sealed; the handle names the run once GitHub has said it. */
+static void
+test_submit(void **state)
+{
+	(void)state;
+	struct kettle_job one = job();
+	AUTO_JSON json_t *plan = json_pack("{s:i, s:s}", "version", 1, "seed", "424242424242");
+	server_step(&server, DISPATCH, 200, NULL, "{\"workflow_run_id\": 7}");
+	for (int i = 0; i < 6; i++)
+		server_step(&server, "GET " REPO "/runs/7?", 404, NULL, "{\"message\": \"Not Found\"}");
+	configure(KEY, "ghp_one");
+	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
+	assert_true(member_true(completion(), "gone") && member_is(completion(), "status", "lost"));
+	AUTO_FREE char *payload = input("payload"), *name = input("run_name"), *runner = input("runner");
+	AUTO_JSON json_t *opened = open_plan(payload, strlen(payload));
+	assert_true(json_equal(json_object_get(opened, "plan"), plan));
+	assert_true(json_equal(json_object_get(opened, "unit"), unit));
+	assert_string_equal(name, NAME);
+	assert_string_equal(runner, "[\"self-hosted\",\"t4\"]");
+	AUTO_JSON json_t *handle = json_loads(member_text(told(), "handle"), 0, NULL);
+	assert_true(member_is(handle, "name", NAME) && member_int(handle, "run") == 7 && member_int(handle, "at") > 0);
+}
+
+/* A plan that is too large for inputs goes by a link, or says why it cannot. */
+static void
+test_large(void **state)
+{
+	(void)state;
+	struct kettle_job one = job();
+	AUTO_JSON json_t *plan = large_plan();
+	const struct kettle_host *host = kettle_fake_host(fake);
+	configure(KEY, "ghp_one");
+	assert_int_equal(host->link_base(host, "https://kettle.example/link/", NULL), 0);
+	server_step(&server, DISPATCH, 422, NULL, "{\"message\": \"enough\"}");
+	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
+	assert_true(member_is(completion(), "status", "lost") && strstr(member_text(completion(), "error"), "422: enough"));
+	AUTO_FREE char *payload = input("payload");
+	const json_t *link = json_array_get(kettle_fake_links(fake), 0);
+	assert_true(strncmp(payload, "https://kettle.example/link/", 28) == 0 && member_is(link, "url", payload));
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	assert_int_equal(
+		base64_decode(member_text(link, "base64"), strlen(member_text(link, "base64")), (void **)&data, &size), 0);
+	AUTO_JSON json_t *opened = open_plan(data, size);
+	assert_true(json_equal(json_object_get(opened, "plan"), plan));
+}
+
+static void
+test_no_link(void **state)
+{
+	(void)state;
+	struct kettle_job one = job();
+	AUTO_JSON json_t *plan = large_plan();
+	configure(KEY, "ghp_one");
+	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
+	assert_non_null(strstr(member_text(completion(), "error"), "a link to it cannot be made"));
+	assert_int_equal(server.count, 0);
+}
+
+/* A handle without a run's id: the run is looked for by its name, and is not dispatched. One of another database is refused. */
+static void
+test_recover(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	struct kettle_job one = job();
+	configure(KEY, "ghp_one");
+	assert_int_equal(ops->recover(self, &one, "{\"name\": \"kettle-00000000-12.1\"}", &err), KETTLE_ENOENT);
+	assert_int_equal(ops->recover(self, &one, "nonsense", &err), KETTLE_ENOENT);
+	for (int i = 0; i < 10; i++)
+		server_step(&server, "GET " REPO "/workflows/kettle.yml/runs?", 200, NULL, "{\"workflow_runs\": []}");
+	assert_int_equal(ops->recover(self, &one, "{\"name\": \"" NAME "\"}", &err), 0);
+	assert_true(member_true(completion(), "gone") && member_true(completion(), "uncounted"));
+	assert_false(has_dispatched(NULL));
+}
+
+/* A job that is detached is forgotten, but not ended. */
+static void
+test_detach(void **state)
+{
+	(void)state;
+	struct kettle_job one = job();
+	AUTO_JSON json_t *plan = json_pack("{s:i}", "version", 1);
+	server_step(&server, DISPATCH, SERVER_HOLD, NULL, NULL);
+	configure(KEY, "ghp_one");
+	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
+	assert_int_equal(kettle_fake_run(fake, has_dispatched, NULL, WAIT_MS), 0);
+	ops->detach(self, REF);
+	assert_int_equal(json_array_size(json_object_get(told(), "completions")), 0);
+	assert_int_equal(server_seen(&server, "POST "), 1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_units, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_ready, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_submit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_recover, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_detach, setup, teardown)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
