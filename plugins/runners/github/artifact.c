@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "runners/common/remote.h"
 
 #define LINK_MAX 16384 /* bytes of a link */
 #define DOWNLOAD_MS 300000
@@ -95,9 +96,7 @@ try_later(struct artifact *artifact, const struct kettle_error *err)
 		finish(artifact, err);
 		return;
 	}
-	uint64_t wait = (uint64_t)ARTIFACT_LOOK_MS << (artifact->faults < 16 ? artifact->faults : 16);
-	artifact->faults++;
-	look_after(artifact, wait < BACKOFF_MAX_MS ? wait : BACKOFF_MAX_MS);
+	look_after(artifact, remote_backoff_ms(++artifact->faults, ARTIFACT_LOOK_MS, BACKOFF_MAX_MS));
 }
 
 /* What was downloaded is wrong, or could not be: all of it again, a few times. */

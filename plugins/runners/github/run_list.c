@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "runners/common/remote.h"
 
 static bool
 is_of(const struct run_list *list, const struct run *run)
@@ -96,7 +97,8 @@ for_unseen(struct runs *runs, const struct run_list *list, const struct kettle_e
 static uint64_t
 list_interval_ms(const struct runs *runs, const struct run_list *list)
 {
-	uint64_t lists = 0, faulty = list->faults ? runs_backoff_ms(list->faults - 1, runs->rules.poll_ms) : 0;
+	uint64_t lists = 0,
+			 faulty = list->faults ? remote_backoff_ms(list->faults, runs->rules.poll_ms, RUNS_BACKOFF_MS) : 0;
 	unsigned looks = UINT32_MAX;
 	for (const struct run_list *other = runs->lists; other; other = other->next)
 		lists++;

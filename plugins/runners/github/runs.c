@@ -19,9 +19,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/sanitize_text.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "runners/common/remote.h"
 
 #define TICK_MS 100
 #define SENTENCE_MAX 600
@@ -35,13 +37,6 @@ uint64_t
 runs_now_ms(void)
 {
 	return time_monotonic_ns() / 1000000;
-}
-
-uint64_t
-runs_backoff_ms(unsigned faults, uint64_t first_ms)
-{
-	uint64_t wait = first_ms << (faults < 16 ? faults : 16);
-	return wait < RUNS_BACKOFF_MS ? wait : RUNS_BACKOFF_MS;
 }
 
 /* ---- the end ---- */
@@ -110,8 +105,7 @@ run_take_fault(struct run *run, const struct kettle_error *err)
 	uint64_t now = runs_now_ms();
 	if (!run->faulty_since)
 		run->faulty_since = now;
-	run->next_at = now + runs_backoff_ms(run->faults, run->runs->rules.poll_ms);
-	run->faults++;
+	run->next_at = now + remote_backoff_ms(++run->faults, run->runs->rules.poll_ms, RUNS_BACKOFF_MS);
 	if (now - run->faulty_since >= run->runs->rules.give_up_ms && run->cancelled)
 		run_end(run, RUN_CANCELLED, NULL, "It was cancelled; GitHub does not say how it ended.");
 	else if (now - run->faulty_since >= run->runs->rules.give_up_ms)
@@ -133,6 +127,7 @@ on_artifact(void *arg, const struct kettle_error *err, struct result_files *file
 {
 	struct run *run = arg;
 	AUTO_FREE char *why = first_line(files);
+	failpoint("github.fetched");
 	run->artifact = NULL;
 	if (err->code == 0 && (files->result || files->report))
 		run_end(run, RUN_RESULT, files, "It has ended.");
@@ -151,6 +146,7 @@ fetch(struct run *run)
 	struct runs *runs = run->runs;
 	/* A machine that has worked leaves its artifact before the run ends; it may only take a moment to be listed. */
 	bool worked = strcmp(run->conclusion, "success") == 0 || strcmp(run->conclusion, "failure") == 0;
+	failpoint("github.ended");
 	run->phase = RUN_FETCHING;
 	run->artifact = artifact_fetch(runs->host, runs->api,
 		&(struct artifact_request){.repo = run->repo,
@@ -344,6 +340,7 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 {
 	struct run *run = arg;
 	struct kettle_error why = *err;
+	failpoint("github.dispatched");
 	run->call = NULL;
 	if (why.code == KETTLE_EACCES || why.code == KETTLE_EINVAL) {
 		run_end(run, RUN_BROKE, NULL, "%s", why.message);
@@ -408,6 +405,7 @@ runs_dispatch(struct runs *runs, const struct run_place *place, const char *name
 		"runner", labels, "run_name", name, "return_run_details", 1);
 	run->phase = RUN_DISPATCHING;
 	run->since_ms = time_now_ms();
+	failpoint("github.dispatch");
 	run->call = api_send(runs->api,
 		&(struct api_request){.method = "POST", .path = path, .body = body, .done = on_dispatched, .arg = run});
 	return run;

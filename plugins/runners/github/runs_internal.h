@@ -71,8 +71,6 @@ void run_take_fault(struct run *run, const struct kettle_error *err);
 /* Calls `ended`, and frees the run. */
 void run_end(struct run *run, enum run_end how, struct result_files *files, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* A time after faults, from first_ms on, doubling. */
-uint64_t runs_backoff_ms(unsigned faults, uint64_t first_ms);
 
 /* Begins a round of each list that has to be looked at now. */
 void run_lists_tick(struct runs *runs, uint64_t now);
