@@ -264,6 +264,9 @@ submit(struct engine_job *job, const struct job_material *material)
 		attempt_end_retry(job, err.message[0] ? err.message : "the runner refused it without a reason", true);
 		return;
 	}
+	/* What its files contain is most of a plan's memory, and only the runner needs it. */
+	if (job->state == JOB_ACTIVE && job->plan)
+		(void)json_object_del(job->plan->json, "files");
 	failpoint("engine.submitted");
 }
 
