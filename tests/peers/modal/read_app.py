@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reads back what a modal_app.py defines, from the real package `modal`: read_app.py FOLDER prints it as JSON.
 
-It looks into objects of the package that are not its public interface: nothing else says what `modal deploy` would send.
+It looks into objects of the package that are not its public interface: nothing else says what `modal deploy` would send. It
+also checks what the app makes of the package's exceptions.
 """
 import inspect
 import json
@@ -41,6 +42,45 @@ def read(function):
                                              "proxy_auth": webhook.requires_proxy_auth}}
 
 
+def check_calls(calls):
+    """What ModalCalls makes of each end that Modal has for a call, with the exceptions of the package."""
+    class Call:
+        object_id, end = "fc-1", None
+
+        def get(self, timeout):
+            assert timeout == 0
+            if isinstance(self.end, BaseException):
+                raise self.end
+            return self.end
+
+        def cancel(self):
+            if self.end:
+                raise self.end
+
+    errors, modal_call = modal.exception, modal.FunctionCall
+    modal.FunctionCall = type("FunctionCall", (), {"from_id": staticmethod(lambda _id: Call())})
+    try:
+        for end, found in ((TimeoutError(), None), (errors.TimeoutError(), None), (errors.OutputExpiredError(), {}),
+                           (errors.NotFoundError(), {}), ({"result": b"x"}, {"result": b"x"}),
+                           (errors.FunctionTimeoutError("t"), {"error": "The function exceeded its timeout."}),
+                           (errors.InputCancellation("c"), {"error": "The call was cancelled."}),
+                           (ValueError("v"), {"error": "The function failed: ValueError: v"})):
+            Call.end = end
+            assert calls.get("fc-1") == found, (end, calls.get("fc-1"))
+        for run, end, status in ((calls.get, errors.ServiceError("s"), 503), (calls.get, errors.ConnectionError("s"), 503),
+                                 (calls.cancel, errors.NotFoundError("n"), 404), (calls.cancel, errors.InternalError("i"), 503)):
+            Call.end = end
+            try:
+                run("fc-1")
+                raise AssertionError(f"{end!r} was not refused")
+            except modal_app.Refused as refused:
+                assert refused.status == status, (end, refused.status)
+        Call.end = None
+        calls.cancel("fc-1")
+    finally:
+        modal.FunctionCall = modal_call
+
+
 def main():
     calls = modal_app.ModalCalls(modal_app.functions)
     found = {name: read(function) for name, function in {**modal_app.functions, "web": modal_app.web}.items()}
@@ -55,6 +95,7 @@ def main():
     assert "skip_if_exists" in inspect.signature(modal.Dict.put).parameters
     assert "timeout" in inspect.signature(modal.FunctionCall.get).parameters
     assert set(calls.functions) == set(modal_app.functions)
+    check_calls(calls)
     table = modal_app.modal_table()
     print(json.dumps({"app": modal_app.app.name, "version": modal.__version__, "table": type(table).__name__, "functions": found}))
 
