@@ -99,6 +99,19 @@ attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 	attempt_end_requeue(job, REQUEUE_FAILED, why);
 }
 
+/*
+ * A unit that has lost everything of late is to blame for this job as well, which therefore keeps its attempts; another one
+ * is tried next, since a job may also be what its machine does not survive.
+ */
+void
+attempt_end_lost(struct engine_job *job, const char *why, bool uncounted)
+{
+	bool spared = job->unit->losses >= ENGINE_LOSSES_SPARE;
+	job->set_back += spared;
+	engine_unit_lost(job, why, true);
+	attempt_end_requeue(job, uncounted || spared ? REQUEUE_ORPHANED : REQUEUE_FAILED, why);
+}
+
 /* ---- how long the verdict took to be stored ---- */
 
 static int
@@ -293,7 +306,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 		verdict_free(verdict);
 		return;
 	}
-	job->unit->losses = 0;
+	engine_unit_works(job->unit);
 	keep_and_finish(job, verdict);
 }
 
@@ -317,8 +330,9 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
 		if (completion->error)
 			why = completion->error;
-		if (!completion->gone)
-			engine_unit_lost(job, why, true);
-		attempt_end_requeue(job, completion->uncounted ? REQUEUE_ORPHANED : REQUEUE_FAILED, why);
+		if (!completion->gone || (!completion->uncounted && engine_unit_gone(job->unit)))
+			attempt_end_lost(job, why, completion->uncounted);
+		else
+			attempt_end_requeue(job, completion->uncounted ? REQUEUE_ORPHANED : REQUEUE_FAILED, why);
 	}
 }

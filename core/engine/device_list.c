@@ -25,12 +25,12 @@ unit_state(const struct engine *engine, const struct unit *unit)
 static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
+	const char *reason = unit->disabled[0] ? unit->disabled : unit->losses >= ENGINE_LOSSES_ONE ? unit->lost : NULL;
 	AUTO_FREE char *model = unit->learned ? xstrdup(unit->learned) : unit_model(unit->facts);
 	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*}", "unit", unit->label, "runner",
-		unit->runner->name, "state", unit_state(engine, unit), "reason", unit->disabled[0] ? unit->disabled : NULL,
-		"slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active", (int)unit->active, "running",
-		(int)unit->running, "config", unit->config, "key", unit->key, "model", model, "expect",
-		unit_model_expect(unit));
+		unit->runner->name, "state", unit_state(engine, unit), "reason", reason, "slots", (int)unit->slots, "prefetch",
+		(int)unit->prefetch, "active", (int)unit->active, "running", (int)unit->running, "config", unit->config, "key",
+		unit->key, "model", model, "expect", unit_model_expect(unit));
 }
 
 json_t *

@@ -229,10 +229,11 @@ static struct unit *
 find_room(const struct engine *engine, const struct device *device, bool prefetch)
 {
 	uint64_t now = uv_now(engine->setup.loop);
-	for (struct unit *unit = device->units; unit; unit = unit->next)
-		if (!unit->removed && !unit->disabled[0] && unit->pause_until_ms <= now &&
-			unit->active < unit->slots + (prefetch ? unit->prefetch : 0))
+	for (struct unit *unit = device->units; unit; unit = unit->next) {
+		unsigned room = unit->losses >= ENGINE_LOSSES_ONE ? 1 : unit->slots + (prefetch ? unit->prefetch : 0);
+		if (!unit->removed && !unit->disabled[0] && unit->pause_until_ms <= now && unit->active < room)
 			return unit;
+	}
 	return NULL;
 }
 
@@ -256,8 +257,21 @@ engine_unit_lost(const struct engine_job *job, const char *why, bool proven)
 	uint64_t until = now + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
 	unit->losses += grows;
 	unit->pause_until_ms = unit->pause_until_ms > until ? unit->pause_until_ms : until;
+	utf8_copy(unit->lost, sizeof(unit->lost), why);
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost job %lld of submission %lld, which will be retried: %s",
 		unit->label, (long long)job->id, (long long)job->submission, why);
+}
+
+bool
+engine_unit_gone(struct unit *unit)
+{
+	return unit->gone++ >= ENGINE_GONE_MAX;
+}
+
+void
+engine_unit_works(struct unit *unit)
+{
+	unit->losses = unit->gone = 0;
 }
 
 void

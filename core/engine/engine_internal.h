@@ -20,6 +20,11 @@
 /* A unit that lost jobs pauses this long, doubled for each time in a row, at most ENGINE_PAUSE_MAX_MS. */
 #define ENGINE_PAUSE_MS 250
 #define ENGINE_PAUSE_MAX_MS 60000
+/* After so many losses in a row it gets one job at a time; after so many what it loses uses up no job's attempt. */
+#define ENGINE_LOSSES_ONE 2
+#define ENGINE_LOSSES_SPARE 3
+/* So many jobs in a row of which the remote side knows nothing are no longer their own fault: the unit loses the next one. */
+#define ENGINE_GONE_MAX 3
 #define ENGINE_TICK_MS 250
 /* Of so many of the last jobs of a device the time that they took is known. */
 #define ENGINE_RECENT 15
@@ -53,6 +58,8 @@ struct unit {
 	unsigned active;  /* jobs from starting to ending */
 	unsigned running; /* of these, in run steps */
 	unsigned losses;  /* in a row */
+	unsigned gone;    /* jobs in a row of which its remote side knew nothing */
+	char lost[256];   /* why it lost the last job */
 	uint64_t pause_until_ms;
 	bool removed;       /* no longer configured: drained */
 	char disabled[256]; /* why it is disabled; "" when it is not */
@@ -129,6 +136,7 @@ struct engine_job {
 	json_t *task;
 	bool in_flight;          /* counted in the engine's in_flight */
 	bool handled;            /* the database has its handle */
+	unsigned set_back;       /* so often it was lost by a unit that loses every job: others go first */
 	char plan_hash[65];      /* "": its runner can find nothing again */
 	struct job_write *again; /* what the database could not take; only while ending */
 	uint64_t again_at_ms;
@@ -211,6 +219,10 @@ struct unit *engine_unit_free(const struct engine *engine, const struct device *
  * could fake; only then the pause grows from one loss to the next.
  */
 void engine_unit_lost(const struct engine_job *job, const char *why, bool proven);
+/* Its remote side knows nothing of a job: true where that is the unit's fault, since it is not the first one. */
+bool engine_unit_gone(struct unit *unit);
+/* It has brought a job to its end. */
+void engine_unit_works(struct unit *unit);
 void engine_unit_disable(struct unit *unit, const char *why);
 void engine_devices_free(struct engine *engine);
 
@@ -236,6 +248,8 @@ void attempt_end_queue(struct engine_job *job);
 void attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const char *reason);
 /* The machine's fault: the unit rests a little, and the job is tried again. `proven` as in engine_unit_lost. */
 void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
+/* Its runner has lost it: as attempt_end_retry, but where the unit loses everything no attempt of the job is used up. */
+void attempt_end_lost(struct engine_job *job, const char *why, bool uncounted);
 /* A verdict without any outcome: this sentence. */
 void attempt_end_refuse(struct engine_job *job, const char *sentence);
 /* The runner's one completion. */

@@ -86,7 +86,8 @@ engine_job_queue(struct engine_job *job)
 		job->stamps.accepted_ns = now;
 	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
 	job->deadline_ms = 0;
-	fair_queue_add(job->device->queue, job->user, job->id, &job->item);
+	/* Of its user's jobs those come first that no such unit has lost so often. */
+	fair_queue_add(job->device->queue, job->user, job->id + ((int64_t)job->set_back << 48), &job->item);
 }
 
 void

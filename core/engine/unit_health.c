@@ -94,7 +94,8 @@ unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 	unit->quarantined = unit->silent = false;
 	if (unit->heartbeat)
 		unit->heartbeat->waited_ms = 0;
-	unit->faults = unit->losses = 0;
+	unit->faults = 0;
+	engine_unit_works(unit);
 	unit->pause_until_ms = 0;
 	engine->dirty = true;
 }

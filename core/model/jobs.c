@@ -335,9 +335,8 @@ give_up(struct db *db, const struct job *job, enum requeue_cause cause, const ch
 	struct verdict verdict = {.state = VERDICT_ERROR};
 	if (cause == REQUEUE_ORPHANED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
-			"The runner could not finish it: %d attempts ended with the engine, with the connection to their machine, "
-			"or "
-			"on a machine that does not fit, which says nothing about the code; the last reason was: %s",
+			"The runner could not finish it: %d attempts came to nothing for other reasons than the job, which says "
+			"nothing about the code; the last reason was: %s",
 			JOB_MAX_ORPHANED, reason);
 	else if (cause == REQUEUE_CLAIMED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,

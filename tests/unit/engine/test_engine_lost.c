@@ -32,7 +32,7 @@ test_uncounted(void **state)
 	}
 	until(world_job_is(job, "error"));
 	until(world.engine->in_flight == 0);
-	assert_non_null(strstr(world_text("error", job), "The runner could not finish it: 10 attempts ended"));
+	assert_non_null(strstr(world_text("error", job), "The runner could not finish it: 10 attempts came to nothing"));
 	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
 	assert_non_null(strstr(world_text("error", job), "Another machine came."));
 }
@@ -83,6 +83,109 @@ test_one_loss(void **state)
 	assert_true(unit->pause_until_ms >= now + 2 * (uint64_t)ENGINE_PAUSE_MS);
 }
 
+/* Units do not rest any more; the test does not wait for pauses. */
+static void
+wake(void)
+{
+	for (struct unit *unit = world.engine->devices->units; unit; unit = unit->next)
+		unit->pause_until_ms = 0;
+	world.engine->dirty = true;
+}
+
+/* A remote side that loses everything takes the attempts of one job, not of one after the other. */
+static void
+test_loses_everything(void **state)
+{
+	(void)state;
+	struct unit *unit = world_unit(0);
+	int64_t jobs[4];
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		jobs[i] = world_submit();
+	uint64_t pause = 0;
+	for (int lost = 0; lost < 20; lost++) {
+		until(fake.count >= 1);
+		/* From the second loss on it gets one job at a time. */
+		assert_true(fake.count == 1 || lost < 2);
+		while (fake.count > 0)
+			lose(false, false, "The token is refused.");
+		uint64_t left = unit->pause_until_ms - uv_now(&world.c.f.loop);
+		assert_true(left >= pause || left + 5 >= ENGINE_PAUSE_MAX_MS);
+		assert_true(left <= ENGINE_PAUSE_MAX_MS);
+		pause = left;
+		/* Short pauses may be over. */
+		until(world.engine->in_flight == 0 || fake.count > 0);
+		wake();
+	}
+	size_t ended = 0, tried = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+		ended += world_job_is(jobs[i], "error");
+		tried += world_number("orphaned", jobs[i]) > 0;
+	}
+	assert_true(ended <= 1);
+	assert_int_equal(tried, ARRAY_SIZE(jobs) - ended); /* in turns */
+	AUTO_JSON json_t *devices = engine_devices(world.engine);
+	const json_t *shown = json_array_get(json_object_get(json_array_get(devices, 0), "units"), 0);
+	assert_string_equal(json_string_value(json_object_get(shown, "reason")), "The token is refused.");
+	/* It works again: all others pass, and it has all of its room. */
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(unit->losses == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		until(fake.count > 0 ? (fake_end(0, "done"), false)
+							 : !world_job_is(jobs[i], "queued") && !world_job_is(jobs[i], "running"));
+	size_t passed = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		passed += world_job_is(jobs[i], "passed");
+	assert_int_equal(passed, ARRAY_SIZE(jobs) - ended);
+}
+
+/* It refuses them when they are submitted: the same. */
+static void
+test_refuses_everything(void **state)
+{
+	(void)state;
+	int64_t jobs[3];
+	fake.on_submit = REFUSES;
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		jobs[i] = world_submit();
+	for (size_t lost = 1; lost < 15; lost++) {
+		until(fake.submits >= lost && world.engine->in_flight == 0);
+		wake();
+	}
+	size_t ended = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		ended += world_job_is(jobs[i], "error");
+	assert_true(ended <= 1);
+	fake.on_submit = AT_ONCE;
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		until(world_job_is(jobs[i], "error") || world_job_is(jobs[i], "passed") || (wake(), false));
+}
+
+/* A remote side that forgets every job is to blame as well, from the fourth job in a row on. */
+static void
+test_forgets_everything(void **state)
+{
+	(void)state;
+	struct unit *unit = world_unit(0);
+	int64_t first = world_submit(), second = world_submit();
+	for (int attempt = 1; attempt <= ENGINE_GONE_MAX; attempt++) {
+		until(fake.count >= 1);
+		assert_int_equal(unit->losses, 0);
+		lose(true, false, "There is no such job.");
+		until(fake.count >= 1);
+	}
+	until(fake.count >= 1);
+	lose(true, false, "There is no such job.");
+	assert_int_equal(unit->losses, 1);
+	assert_true(unit->pause_until_ms > 0);
+	fake.on_submit = AT_ONCE;
+	while (fake.count > 0)
+		fake_end(0, "done");
+	for (int64_t job = first; job <= second; job++)
+		until(world_job_is(job, "error") || world_job_is(job, "passed"));
+	assert_int_equal(unit->gone, 0);
+}
+
 int
 main(void)
 {
@@ -91,6 +194,9 @@ main(void)
 		LOST_TEST(test_uncounted),
 		LOST_TEST(test_broken_connection),
 		LOST_TEST(test_one_loss),
+		LOST_TEST(test_loses_everything),
+		LOST_TEST(test_refuses_everything),
+		LOST_TEST(test_forgets_everything),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
