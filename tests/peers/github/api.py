@@ -309,8 +309,9 @@ def end_run(call, run_id, force):
     run = find_run(call, run_id)
     if run.status == "completed":
         raise Refusal(409, "Cannot cancel a workflow run that is completed.")
-    run.cancelled, run.forced = True, run.forced or force
-    run.wake.set()
+    if force or not run.script.get("deaf"):
+        run.cancelled, run.forced = True, run.forced or force
+        run.wake.set()
     return 202, {}, {}
 
 

@@ -8,7 +8,7 @@ from aiohttp import web
 import faults
 import world as state
 
-SCRIPT = {"queue_ms", "run_ms", "hold", "conclusion", "lost", "unstarted", "artifact", "late_ms", "digest", "size", "zip", "result_of", "link"}
+SCRIPT = {"queue_ms", "run_ms", "hold", "conclusion", "lost", "unstarted", "artifact", "late_ms", "digest", "size", "zip", "result_of", "link", "deaf"}
 
 
 class Control:

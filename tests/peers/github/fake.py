@@ -46,13 +46,14 @@ Settings and faults
                       queue_ms, run_ms: waits; hold: true: runs until `release`
                       conclusion: text, whatever the steps say; lost: true: the machine goes away amid the steps, without artifact;
                       unstarted: true: it ends without any step (with `conclusion`)
+                      deaf: true: a cancel is accepted and has no effect, only one by force has
                       artifact: "missing" | "late" (late_ms after the end) | "twice" | "expired"
                       digest: "wrong" | "none"; size: "wrong"
                       zip: "bomb" | "liar" (says it is small) | "cut" | "garbage" | "html" | "empty" | "other_name" | "path" | "two" |
                       "edited" (a byte of result.kettle) | "cut_result"; result_of: the run whose result is given instead
                       link: "expired" | "loop" (redirects to itself) | "none"
     POST faults       {match: {kind, repo, method, path: regex, token: number}, after: requests to let pass, times: 1 or null, do: {
-                      delay_ms, drop: "before" | "after" (it is done, but the answer is lost), hang: true (no answer at all), status,
+                      delay_ms, delay_answer_ms: after it is done, drop: "before" | "after" (it is done, but the answer is lost), hang: true (no answer at all), status,
                       json, text, headers, patch: {…} over the answer, cut: bytes, length: a lie, pad: bytes of blanks,
                       run: ID (answers as if for that run), primary: {reset_s, status}, secondary: {retry_after or null, status}}}
                       kind "file" is the other host

@@ -78,6 +78,8 @@ def changed(do, status, data, headers):
 async def send(fault, request, note, status, data, headers):
     """Sends an answer, in the way of the fault if there is one."""
     do = fault.do if fault else {}
+    if "delay_answer_ms" in do:
+        await asyncio.sleep(do["delay_answer_ms"] / 1000)
     if do.get("drop") == "after":
         drop(request)
     status, data, headers = changed(do, status, data, headers)

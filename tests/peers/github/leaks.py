@@ -7,7 +7,7 @@ import zipfile
 import zlib
 
 ENCODED = re.compile(rb"[A-Za-z0-9+/_-]{16,}={0,2}")
-MOST, DEEPEST = 64 << 20, 4
+MOST, DEEPEST = 1 << 20, 4  # bytes of one thing that is unpacked; layers
 
 
 def inflated(data):

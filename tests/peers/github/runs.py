@@ -92,7 +92,6 @@ class Machines:
 
     async def go(self, run, workflow):
         script, repo = run.script, run.repo
-        run.ready = False
         try:
             await self.pause(run, script.get("queue_ms", repo.setting("queue_ms")) / 1000)
             run.ready = True

@@ -97,7 +97,7 @@ class Run:
         self.number, self.created, self.updated, self.started = repo.number, time.time(), time.time(), None
         self.status, self.conclusion, self.completed = "queued", None, None
         self.artifacts, self.steps, self.log, self.labels, self.machine = [], [], [], [], None
-        self.cancelled = self.forced = self.deleted = False
+        self.ready = self.cancelled = self.forced = self.deleted = False
         self.sha = hashlib.sha1(repo.name.encode()).hexdigest()
 
     def change(self, status, conclusion=None):

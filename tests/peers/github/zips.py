@@ -9,7 +9,7 @@ import zipfile
 import zlib
 
 RESULT = "result.kettle"
-BOMB, BLOCK = 768 << 20, bytes(1 << 20)
+BOMB, BLOCK = 400 << 20, bytes(1 << 20)  # more than any result may have
 
 
 def collect(folder, patterns):

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Kettle with the runner github on the fake GitHub: the repository, the configuration, and what submissions lead to."""
+import json
+import os
+import pathlib
+import sqlite3
+import sys
+import tarfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers" / "github"))
+
+import client
+import kettle_test as kt
+
+TASK = """\
+files:
+  - {name: eval.cpp, source: ../harness/eval.cpp}
+  - {name: harness.h, source: ../harness/harness.h}
+  - {name: utils.h, source: ../harness/utils.h}
+  - {name: task.h, source: task.h}
+  - {name: reference.h, source: reference.h}
+  - {name: submission.cpp, source: "@SUBMISSION@"}
+lang: cpp
+config: {sources: [eval.cpp, submission.cpp], defines: {RANKED_SECONDS: '0.05', BENCHMARK_SECONDS: '0.05'}}
+tests: [{size: 7, seed: 5236}]
+benchmarks: [{size: 64, seed: 54352}]
+ranking_by: last
+"""
+
+
+def needed():
+    """The interpreter of the fake; the whole test is skipped where there is none."""
+    kt.needs("github")
+    python = client.python()
+    if not python:
+        print("1..0 # SKIP no environment with PyGithub and aiohttp (./quickstart test --all makes it)")
+        sys.exit(0)
+    return python
+
+
+def archive(folder):
+    """What stands for the archive of `make portable-exec`: the kettle-exec of this build, with the state that all tests share."""
+    program = folder / "kettle-exec-0" / "bin" / "kettle-exec"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec {os.environ.get("KETTLE_EXEC", kt.EXEC)} --state {kt.STATE / "exec"} "$@"\n')
+    program.chmod(0o755)
+    path = folder / "kettle-exec.tar.xz"
+    with tarfile.open(path, "w:xz") as file:
+        file.add(program.parents[1], "kettle-exec-0")
+    return path
+
+
+class Far:
+    """The fake, a repository that `kettle runner init` has set up, and a scratch Kettle whose devices are there.
+
+    repos: {device: settings of its repository on the fake, and `units`: how many repositories it has}."""
+
+    def __init__(self, scratch, repos, tokens=1, fake=None, section=None, frontends=""):
+        self.scratch = scratch
+        settings = {"interrupt_ms": 2000, "terminate_ms": 500, **(fake or {})}
+        self.fake = client.Fake(needed(), open(scratch.root / "fake.log", "w"), **settings)
+        self.folder = scratch.root / "repository"
+        self.key_file, self.token_file = scratch.root / "kettle.key", scratch.root / "tokens"
+        self.tokens = [f"token-{number:030d}" for number in range(tokens)]
+        self.token_file.write_text("".join(f"{token}\n" for token in self.tokens))
+        self.token_file.chmod(0o600)
+        for token in self.tokens:
+            self.fake.post("token", token=token)
+        self.section = {"token_file": str(self.token_file), "key_file": str(self.key_file), "url": self.fake.url, "poll_ms": 150,
+                        "give_up_s": 20, "exec_archive": str(archive(scratch.root / "archive")), **(section or {})}
+        self.devices = {device: {"units": [{"runner": "github", "slots": one.pop("slots", 1), "options": {"repo": repo, **one.pop("options", {})}}
+                                           for repo in names(device, one.pop("units", 1))]} for device, one in repos.items()}
+        self.frontends = frontends
+        self.write_config({})
+        self.initialise()
+        environment = {key: value for key, value in os.environ.items() if key.endswith("SAN_OPTIONS")}
+        for device, one in repos.items():
+            for unit in self.devices[device]["units"]:
+                self.fake.repo(unit["options"]["repo"], self.folder, env=environment, **{"secrets": {"KETTLE_KEY": self.key_file.read_text().strip()}, **one})
+        self.write_config(self.section)
+        self.server = None
+
+    def write_config(self, section, **changes):
+        """Without a key the first time: `runner init` makes it."""
+        keys = {key: value for key, value in self.section.items() if key not in ("key_file", "token_file") or key in section}
+        keys.update(changes)
+        text = (f"languages: {{cpp: {{}}}}\nrunners: {{local: {{state: {self.scratch.state}}}, github: {json.dumps(keys)}}}\n"
+                f"devices: {json.dumps(self.devices)}\n{self.frontends}")
+        self.scratch.config.write_text(text)
+
+    def initialise(self):
+        """What an operator does, but for the commit and the secret, which the fake has from here."""
+        self.initialised = self.scratch.json("runner", "init", "github", self.folder, "--option", f"key_file={self.key_file}")
+        settings = {"locks": str(self.scratch.root / "locks"), **kt.EXEC_SETTINGS}
+        (self.folder / ".github" / "kettle" / "exec.yml").write_text(json.dumps(settings))
+
+    def board(self, name="far", files="", more=None):
+        """A board on all devices, whose runs take a moment."""
+        folder = self.scratch.root / "tasks"
+        for part in ("harness", "vectoradd_cpp"):
+            kt.copy_tree(kt.TASKS / part, folder / part)
+        for file, text in (more or {}).items():
+            (folder / "vectoradd_cpp" / file).write_text(text)
+        (folder / "vectoradd_cpp" / "task.yml").write_text(TASK.replace("lang: cpp", f"{files}lang: cpp"))
+        self.scratch.run("leaderboard", "create", name, "--no-try", "--task", folder / "vectoradd_cpp",
+                         *(word for device in self.devices for word in ("--device", device)))
+
+    def serve(self, **more):
+        self.server = self.scratch.serve(**more)
+        return self.server
+
+    def submit(self, device, mode="test", board="far", solution="naive", kind="correct"):
+        """The identifier of a new submission."""
+        return self.scratch.json("submit", self.scratch.solution(solution, kind=kind), "-l", board, "-d", device, "-m", mode,
+                                 "--no-wait")["id"]
+
+    def show(self, submission):
+        return self.scratch.json("submission", "show", submission)
+
+    def open_jobs(self, submission):
+        """How many jobs of it have no verdict yet: by the database, which costs less than a command each time."""
+        with sqlite3.connect(f"file:{self.scratch.database}?mode=ro", uri=True) as database:
+            return database.execute("SELECT count(*) FROM jobs WHERE submission = ? AND state IN ('queued', 'running')", (submission,)).fetchone()[0]
+
+    def ended(self, submission, seconds=60):
+        """The submission with its verdict."""
+        kt.poll(lambda: not self.open_jobs(submission), seconds, f"the verdict of {submission}")
+        return kt.poll(lambda: (found := self.show(submission))["done"] and found, what=f"the report of {submission}")
+
+    def stop(self):
+        self.server.terminate()
+        status = self.server.wait(timeout=60)
+        assert status == 0, f"status {status}: {self.server.log.read_text()}"
+
+    def dispatches(self, repo):
+        """How many runs a repository has had."""
+        return len(self.fake.runs(repo))
+
+    def close(self):
+        self.fake.close()
+
+
+def names(device, count):
+    """The repositories of a device."""
+    return [f"ada/{device.lower()}" + (f"-{number}" if number else "") for number in range(count)]
