@@ -339,6 +339,13 @@ def faults(folder):
         equal((content, x.run(envelope=x.envelope(content=content))), (content, (0, "")))
         contains(x.completion("lost")["error"], word)
         os.unlink(x.result)
+    # Another machine than the device's: no attempt.
+    y = Sealed(folder, [dict(shell("true"), id="s", kind="run")], unit={"name": "CPU", "expect": {"cpu": "Z80"}})
+    equal(y.run(), (0, ""))
+    lost = y.completion("lost")
+    equal((lost.get("gone"), lost.get("uncounted")), (True, True))
+    contains(lost["error"], "Z80")
+    os.unlink(y.result)
     # The disk is no folder: no state, and so no place for artifacts.
     with open(os.path.join(folder, "file"), "w"):
         pass
