@@ -48,6 +48,7 @@ SelectTypeParameters=CR_Core_Memory
 SchedulerParameters=sched_interval=1,batch_sched_delay=0
 ReturnToService=2
 KillWait=3
+MessageTimeout=3
 MaxArraySize=4001
 MaxJobCount=20000
 GresTypes=bench
@@ -141,9 +142,12 @@ class Cluster:
         return self.node_state() in ("idle", "mixed", "allocated")
 
     def set_node(self, state):
-        """down (its jobs fail), drain (no new jobs) or resume."""
-        self.run("scontrol", "update", f"NodeName={NODE}", f"State={state}",
-                 *(["Reason=test"] if state != "resume" else []))
+        """down (its jobs fail), drain (no new jobs) or resume, which a node that is up already refuses."""
+        update = "scontrol", "update", f"NodeName={NODE}", f"State={state}"
+        if state != "resume":
+            self.run(*update, "Reason=test")
+        else:
+            poll(lambda: self.run(*update, status=None) == "" and self.is_up(), 30, "a node that takes jobs")
 
     def jobs(self, prefix="", states="PD,R,CG"):
         """[{id, name, state}] of the jobs whose name begins so; a task of an array is one."""

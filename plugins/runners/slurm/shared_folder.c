@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder that the engine and the nodes of a cluster share. */
+#include <config.h>
+
+#include "runners/slurm/shared_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/io.h"
+#include "base/number.h"
+#include "base/xalloc.h"
+
+#define PROGRESS_READ (16u << 10) /* bytes of a job's progress in one look */
+#define LAST_WORDS 400            /* bytes of a log's last line */
+
+static char *
+job_folder(const char *folder, const char *name)
+{
+	return xasprintf("%s/jobs/%s", folder, name);
+}
+
+int
+shared_folder_make(const char *folder, struct kettle_error *err)
+{
+	static const char *const own[] = {"jobs", "results"};
+	struct stat there;
+	if (stat(folder, &there) != 0)
+		return kettle_fail(err, KETTLE_ENOENT,
+			"The shared folder %s cannot be reached: %s; mount it, or make it with `kettle runner init`.", folder,
+			strerror(errno));
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		AUTO_FREE char *path = path_join(folder, own[i]);
+		int rc = file_mkdirs(path, 0700, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int
+shared_folder_put_script(const char *folder, struct kettle_error *err)
+{
+	AUTO_FREE char *path = path_join(folder, SHARED_SCRIPT), *text = NULL;
+	const size_t wanted = strlen(slurm_job_script);
+	size_t size;
+	if (file_read(path, wanted, &text, &size, NULL) == 0 && size == wanted && memcmp(text, slurm_job_script, size) == 0)
+		return 0;
+	return file_write(path, slurm_job_script, wanted, 0700, err);
+}
+
+int
+shared_folder_put(const char *folder, const char *name, const void *plan, size_t size, const char *array, size_t task,
+	struct kettle_error *err)
+{
+	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "plan.kettle"),
+				   *claim = path_join(path, "claim");
+	int rc = file_mkdirs(path, 0700, err);
+	if (rc == 0 && access(claim, F_OK) == 0)
+		return kettle_fail(err, KETTLE_ECONFLICT, "A job named %s has begun in the shared folder before.", name);
+	if (rc == 0 && array) {
+		AUTO_FREE char *task_file = path_join(path, "task"), *text = xasprintf("%s %zu\n", array, task);
+		rc = file_write(task_file, text, strlen(text), 0600, err);
+	}
+	return rc == 0 ? file_write(file, plan, size, 0600, err) : rc;
+}
+
+int
+shared_folder_put_list(const char *folder, const char *array, const char *list, struct kettle_error *err)
+{
+	AUTO_FREE char *path = job_folder(folder, array), *file = path_join(path, "list");
+	int rc = file_mkdirs(path, 0700, err);
+	return rc == 0 ? file_write(file, list, strlen(list), 0600, err) : rc;
+}
+
+char *
+shared_folder_array(const char *folder, const char *name, size_t *ret_task)
+{
+	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "task"), *text = NULL;
+	size_t size;
+	long long task;
+	if (file_read(file, 4096, &text, &size, NULL) < 0)
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	char *space = strchr(text, ' ');
+	if (!space || !number_parse_integer(space + 1, &task) || task < 0 || task >= SHARED_ARRAY_MAX)
+		return NULL;
+	*space = '\0';
+	*ret_task = (size_t)task;
+	return STEAL(text);
+}
+
+int
+shared_folder_claim(const char *folder, const char *name, struct kettle_error *err)
+{
+	AUTO_FREE char *path = job_folder(folder, name), *claim = path_join(path, "claim");
+	if (mkdir(claim, 0700) == 0)
+		return 1;
+	if (errno == EEXIST || errno == ENOENT)
+		return 0;
+	return kettle_fail(err, KETTLE_EIO, "%s cannot be made: %s.", claim, strerror(errno));
+}
+
+void
+shared_folder_remove(const char *folder, const char *name)
+{
+	AUTO_FREE char *path = job_folder(folder, name), *result = shared_folder_result(folder, name);
+	(void)unlink(result);
+	(void)file_remove_tree(path, NULL); /* what is left goes with a later sweep */
+}
+
+char *
+shared_folder_result(const char *folder, const char *name)
+{
+	return xasprintf("%s/results/%s", folder, name);
+}
+
+int
+shared_folder_results(const char *folder, size_t most, json_t **ret_names, struct kettle_error *err)
+{
+	AUTO_FREE char *path = path_join(folder, "results");
+	AUTO_DIR DIR *dir = opendir(path); /* over NFS that looks again, where a stat of a file may answer from memory */
+	if (!dir)
+		return kettle_fail(err,
+			errno == ENOENT   ? KETTLE_ENOENT
+			: errno == EACCES ? KETTLE_EACCES
+							  : KETTLE_EIO,
+			"The folder %s cannot be read: %s.", path, strerror(errno));
+	AUTO_JSON json_t *names = json_array();
+	for (const struct dirent *entry; json_array_size(names) < most && (entry = readdir(dir));)
+		if (entry->d_name[0] != '.')
+			(void)json_array_append_new(names, json_string(entry->d_name)); /* what is no UTF-8 is no job's */
+	*ret_names = STEAL(names);
+	return 0;
+}
+
+char *
+shared_folder_progress(const char *folder, const char *name, size_t *offset)
+{
+	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "progress");
+	AUTO_FREE char *text = NULL;
+	AUTO_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat there;
+	if (fd < 0 || *offset >= SHARED_PROGRESS_MAX || fstat(fd, &there) != 0 || !S_ISREG(there.st_mode) ||
+		(size_t)there.st_size <= *offset || lseek(fd, (off_t)*offset, SEEK_SET) < 0)
+		return NULL;
+	text = xmalloc(PROGRESS_READ + 1);
+	ssize_t size = read_all(fd, text, PROGRESS_READ);
+	const char *end = size > 0 ? memrchr(text, '\n', (size_t)size) : NULL;
+	if (!end) {
+		if (size == PROGRESS_READ) /* no line of kettle-exec is that long: no more is read */
+			*offset = SHARED_PROGRESS_MAX;
+		return NULL;
+	}
+	text[end - text] = '\0';
+	*offset += (size_t)(end - text) + 1;
+	return STEAL(text);
+}
+
+int
+shared_folder_report(const char *folder, const char *name, char **ret_text, size_t *ret_size)
+{
+	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "doctor.json");
+	return file_read(file, SHARED_REPORT_MAX, ret_text, ret_size, NULL) == 0;
+}
+
+char *
+shared_folder_last_words(const char *folder, const char *name, const char *array, size_t task)
+{
+	AUTO_FREE char *path = job_folder(folder, array ? array : name);
+	AUTO_FREE char *file = array ? xasprintf("%s/log.%zu", path, task) : path_join(path, "log");
+	AUTO_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char text[LAST_WORDS + 1];
+	struct stat there;
+	if (fd < 0 || fstat(fd, &there) != 0 || !S_ISREG(there.st_mode) ||
+		(there.st_size > LAST_WORDS && lseek(fd, there.st_size - LAST_WORDS, SEEK_SET) < 0))
+		return xstrdup("");
+	ssize_t size = read_all(fd, text, LAST_WORDS);
+	while (size > 0 && strchr("\n\r ", text[size - 1]))
+		size--;
+	text[size > 0 ? size : 0] = '\0';
+	const char *line = strrchr(text, '\n');
+	return xstrdup(line ? line + 1 : text);
+}
+
+void
+shared_folder_sweep(const char *folder)
+{
+	static const char *const own[] = {"jobs", "results"};
+	const time_t before = time(NULL) - (time_t)SHARED_KEEP_DAYS * 86400;
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		AUTO_FREE char *path = path_join(folder, own[i]);
+		AUTO_DIR DIR *dir = opendir(path);
+		const struct dirent *entry;
+		while (dir && (entry = readdir(dir))) {
+			struct stat there;
+			AUTO_FREE char *one = path_join(path, entry->d_name);
+			if (entry->d_name[0] == '.' || lstat(one, &there) != 0 || there.st_mtime >= before)
+				continue;
+			if (S_ISDIR(there.st_mode))
+				(void)file_remove_tree(one, NULL);
+			else
+				(void)unlink(one);
+		}
+	}
+}

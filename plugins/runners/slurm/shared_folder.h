@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The folder that the engine and the nodes of a cluster share:
+ *
+ *     slurm-job.sh     what sbatch gives to the nodes
+ *     key              the key of the plans, for kettle-exec
+ *     exec/DIGEST/     kettle-exec, unpacked from the archive of that digest
+ *     jobs/NAME/       a job's plan.kettle, progress, log; claim/, which its run makes to begin, or the engine to prevent
+ *                      that; task, if it is one of an array: "ARRAY NUMBER"
+ *     jobs/ARRAY/      list: the names of an array's jobs; log.NUMBER
+ *     results/NAME     a job's result
+ *
+ * All of it belongs to the user of the engine, whom the jobs run as, and is closed to others. [any]; all block.
+ */
+#ifndef KETTLE_RUNNERS_SLURM_SHARED_FOLDER_H
+#define KETTLE_RUNNERS_SLURM_SHARED_FOLDER_H
+
+#include <jansson.h>
+#include <kettle/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define SHARED_PROGRESS_MAX (256u << 10) /* bytes of the progress of one job that are read */
+#define SHARED_REPORT_MAX (4u << 20)     /* bytes of the report of kettle-exec --doctor */
+#define SHARED_ARRAY_MAX 500             /* tasks of an array */
+#define SHARED_KEEP_DAYS 60
+#define SHARED_SCRIPT "slurm-job.sh"
+
+extern const char slurm_job_script[]; /* slurm-job.sh of the sources */
+
+/* Makes what is missing of the folder's own folders. ENOENT: the folder itself is missing. */
+int shared_folder_make(const char *folder, struct kettle_error *err);
+/* Writes the job script, unless it is there. */
+int shared_folder_put_script(const char *folder, struct kettle_error *err);
+/* Makes the folder of a job and puts its sealed plan there; array NULL: it is no task. ECONFLICT: it has begun before. */
+int shared_folder_put(const char *folder, const char *name, const void *plan, size_t size, const char *array,
+	size_t task, struct kettle_error *err);
+/* Puts the list of an array's names there, one a line. */
+int shared_folder_put_list(const char *folder, const char *array, const char *list, struct kettle_error *err);
+/* What shared_folder_put said of the array. New string, or NULL: it is no task of any. */
+char *shared_folder_array(const char *folder, const char *name, size_t *ret_task);
+/* Claims a job, so that it never begins. 1: it had not begun; 0: it has, or its folder is gone; else an error. */
+int shared_folder_claim(const char *folder, const char *name, struct kettle_error *err);
+/* Removes a job's folder and result. */
+void shared_folder_remove(const char *folder, const char *name);
+/* The path of a result. New string. */
+char *shared_folder_result(const char *folder, const char *name);
+/* The names in results/, of at most `most` files: an array of texts. ENOENT, EACCES, EIO. New reference. */
+int shared_folder_results(const char *folder, size_t most, json_t **ret_names, struct kettle_error *err);
+/* The whole lines behind an offset of a job's progress, which is moved; NULL: there are none. New string. */
+char *shared_folder_progress(const char *folder, const char *name, size_t *offset);
+/* The report that a run of kettle-exec --doctor has left; 1, or 0: there is none yet. New string in *ret_text. */
+int shared_folder_report(const char *folder, const char *name, char **ret_text, size_t *ret_size);
+/* The last line of what a job's script has printed; array as for shared_folder_put. New string, "": nothing. */
+char *shared_folder_last_words(const char *folder, const char *name, const char *array, size_t task);
+/* Removes jobs and results that have not changed for SHARED_KEEP_DAYS: of engines that are no more. */
+void shared_folder_sweep(const char *folder);
+
+#endif

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# One job of Kettle on a node of Slurm: slurm-job.sh FOLDER EXEC NAME run|doctor [CONFIG]
+# FOLDER: the shared folder; EXEC: kettle-exec; NAME: of the job, or of the array whose list has the names of its tasks.
+set -u
+umask 077
+folder=$1 exec=$2 name=$3 what=$4 config=${5-}
+
+fail() {
+	echo "slurm-job.sh: $*"
+	exit 3
+}
+
+if [ -n "${SLURM_ARRAY_TASK_ID-}" ]; then
+	name=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$folder/jobs/$name/list") || fail "the array's list cannot be read"
+fi
+case $name in
+'' | . | .. | */*) fail "there is no such job" ;;
+esac
+job=$folder/jobs/$name
+
+# Who makes this folder has the job: a second run of it, after a crash of the controller, does nothing, and neither does one that
+# the engine has given up, since the engine makes it then.
+mkdir "$job/claim" || fail "the job has begun already, or was given up"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kettle-XXXXXXXX") || fail "no folder can be made in ${TMPDIR:-/tmp}"
+case $work in
+*[!A-Za-z0-9/._-]*) # it would have to be quoted below
+	rmdir "$work"
+	work=$(mktemp -d /tmp/kettle-XXXXXXXX) || fail "no folder can be made in /tmp"
+	;;
+esac
+child=
+trap 'rm -rf "$work"' EXIT
+trap '[ -z "$child" ] || kill -TERM "$child"' TERM INT
+
+# Its own locks: Slurm gives a device to one job at a time, and each job may know its device by the same number.
+set -- --state "$work/state" --settings "{\"locks\": \"$work/locks\"}" ${config:+--config "$config"}
+if [ "$what" = doctor ]; then
+	"$exec" --doctor --json "$@" >"$job/doctor.new" &
+else
+	"$exec" --sealed "$job/plan.kettle" --result "$folder/results/$name" --key-file "$folder/key" \
+		--progress "$job/progress" --run "$SLURM_JOB_ID" "$@" &
+fi
+child=$!
+wait "$child"
+status=$?
+# A signal ends the first wait, and then kettle-exec ends.
+while kill -0 "$child" 2>/dev/null; do
+	wait "$child"
+	status=$?
+done
+[ "$what" != doctor ] || mv "$job/doctor.new" "$job/doctor.json"
+exit "$status"

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runner `slurm`: jobs run on the nodes of a cluster that Slurm schedules.
+ *
+ * Theory of operation. Plans and results travel sealed through a folder that the engine and the nodes share
+ * (shared_folder.h); the commands of Slurm are the interface to the rest, since they stay the same over its versions.
+ * slurm_submit.c gives jobs to sbatch, slurm_poll.c looks for results and at the queue, and slurm_job.c decides what that
+ * means for a job. What the three runners of remote sides have in common is in runners/common.
+ */
+#include <config.h>
+
+#include <kettle/plugin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "runners/common/exec_archive.h"
+#include "runners/slurm/slurm_internal.h"
+
+static const struct kettle_option options[] = {
+	{.key = "folder",
+		.type = KETTLE_OPTION_PATH,
+		.required = true,
+		.help = "The folder that the engine and the nodes share, at the same path; `kettle runner init` prepares it."},
+	REMOTE_OPTIONS,
+	{.key = "exec",
+		.type = KETTLE_OPTION_PATH,
+		.help = "The kettle-exec of the nodes, where they have one; default: the archive's, unpacked in `folder`."},
+	EXEC_ARCHIVE_OPTION,
+	{.key = "config", .type = KETTLE_OPTION_PATH, .help = "The exec.yml that it reads there; default: its own."},
+	{.key = "sbatch", .type = KETTLE_OPTION_STRING, .default_value = "sbatch", .help = "The command that takes jobs."},
+	{.key = "squeue", .type = KETTLE_OPTION_STRING, .default_value = "squeue", .help = "The command that lists jobs."},
+	{.key = "scancel", .type = KETTLE_OPTION_STRING, .default_value = "scancel", .help = "The command that ends jobs."},
+	{.key = "poll_ms",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "500",
+		.min = 100,
+		.max = 60000,
+		.help = "Milliseconds between two looks for results in `folder`."},
+	{.key = "queue_ms",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "2000",
+		.min = 200,
+		.max = 600000,
+		.help = "Milliseconds between two calls of squeue, which lists all jobs at once."},
+	{.key = "grace_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "10",
+		.min = 1,
+		.max = 3600,
+		.help = "Seconds until a job that has left the queue without a result counts as lost."},
+};
+
+static int
+create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
+{
+	struct slurm *slurm = xcalloc(1, sizeof(*slurm));
+	(void)err;
+	slurm->host = host;
+	slurm->environment = slurm_command_environment();
+	(void)snprintf(slurm->uid, sizeof(slurm->uid), "%u", (unsigned)geteuid());
+	remote_init(&slurm->remote, host, &slurm_remote_ops, "Slurm", slurm);
+	*ret_self = slurm;
+	return 0;
+}
+
+static void
+destroy(void *self)
+{
+	struct slurm *slurm = self;
+	if (!slurm)
+		return;
+	remote_close(&slurm->remote);
+	slurm_submit_free_all(slurm);
+	slurm_command_environment_free(slurm->environment);
+	json_decref(slurm->section);
+	free(slurm->folder);
+	free(slurm->exec);
+	free(slurm->config);
+	free(slurm);
+}
+
+static int
+configure(void *self, const json_t *section, struct kettle_error *err)
+{
+	struct slurm *slurm = self;
+	const char *folder = member_text(section, "folder"), *config = member_string(section, "config");
+	if (strpbrk(folder, "%\n"))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`folder` has a %% or a newline, which sbatch would not take as it is: use another path.");
+	int rc = remote_configure(&slurm->remote, section, err);
+	if (rc < 0)
+		return rc;
+	json_decref(slurm->section);
+	slurm->section = json_deep_copy(section);
+	free(slurm->folder);
+	slurm->folder = xstrdup(folder);
+	free(slurm->config);
+	slurm->config = config ? xstrdup(config) : NULL;
+	free(STEAL(slurm->exec));
+	slurm->sbatch = member_text(slurm->section, "sbatch");
+	slurm->squeue = member_text(slurm->section, "squeue");
+	slurm->scancel = member_text(slurm->section, "scancel");
+	slurm->poll_ms = (uint64_t)member_int(section, "poll_ms");
+	slurm->queue_ms = (uint64_t)member_int(section, "queue_ms");
+	slurm->grace_ms = (uint64_t)member_int(section, "grace_s") * 1000;
+	return 0;
+}
+
+static int
+start(void *self, struct kettle_error *err)
+{
+	struct slurm *slurm = self;
+	(void)err;
+	slurm->stopping = false;
+	slurm->stopped = NULL;
+	remote_start(&slurm->remote);
+	return 0;
+}
+
+/* No job is left that the engine waits for. */
+static void
+on_remote_stopped(void *arg)
+{
+	struct slurm *slurm = arg;
+	slurm_poll_stop(slurm);
+	while (slurm->jobs)
+		slurm->jobs->remote ? slurm_job_forget(slurm->jobs) : slurm_job_drop(slurm->jobs);
+	slurm_request_end_all(slurm);
+	slurm_command_kill_all(slurm);
+	slurm->stopped = slurm->remote_stopped;
+	slurm_finish_stop(slurm);
+}
+
+static void
+stop(void *self, kettle_fn done, void *arg)
+{
+	struct slurm *slurm = self;
+	slurm->stopping = true;
+	slurm->remote_stopped = done;
+	slurm->stopped_arg = arg;
+	remote_stop(&slurm->remote, on_remote_stopped, slurm);
+}
+
+static int
+capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
+{
+	(void)self;
+	int rc = slurm_unit_check(unit, err);
+	return rc == 0 ? remote_capacity(unit, ret_slots, ret_prefetch, err) : rc;
+}
+
+static int
+submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
+{
+	struct slurm *slurm = self;
+	AUTO_JSON json_t *unit = slurm_unit_on_node(description->unit);
+	struct kettle_job changed = *description;
+	changed.unit = unit;
+	return remote_submit(&slurm->remote, &changed, plan, err);
+}
+
+static void
+cancel(void *self, const char *ref)
+{
+	struct slurm *slurm = self;
+	remote_cancel(&slurm->remote, ref);
+}
+
+static int
+recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err)
+{
+	struct slurm *slurm = self;
+	return remote_recover(&slurm->remote, description, handle, err);
+}
+
+static void
+detach(void *self, const char *ref)
+{
+	struct slurm *slurm = self;
+	remote_detach(&slurm->remote, ref);
+}
+
+static int
+doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
+	void *arg, struct kettle_error *err)
+{
+	return slurm_request_doctor(self, unit, done, arg, err);
+}
+
+static int
+init(void *self, const json_t *args, void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg,
+	struct kettle_error *err)
+{
+	return slurm_init(self, args, done, arg, err);
+}
+
+static int
+status(void *self, void (*done)(void *arg, const struct kettle_error *err, json_t *status), void *arg,
+	struct kettle_error *err)
+{
+	return slurm_request_status(self, done, arg, err);
+}
+
+static const struct kettle_runner runner = {
+	.size = sizeof(runner),
+	.capacity = capacity,
+	.submit = submit,
+	.cancel = cancel,
+	.recover = recover,
+	.detach = detach,
+	KETTLE_UNIT_OPTIONS(slurm_unit_options),
+	.doctor = doctor,
+	.init = init,
+	.status = status,
+};
+
+KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
+	KETTLE_PLUGIN_HEAD(KETTLE_RUNNER),
+	.name = "slurm",
+	.version = PACKAGE_VERSION,
+	.summary = "runs jobs on a cluster with Slurm",
+	KETTLE_PLUGIN_OPTIONS(options),
+	.create = create,
+	.configure = configure,
+	.start = start,
+	.stop = stop,
+	.destroy = destroy,
+	.runner = &runner,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder that engine and nodes share: claims, progress, last words, and files that are not what they should be. */
+#include <config.h>
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "runners/slurm/shared_folder.h"
+#include "unit/scratch.h"
+
+static char *dir;
+static struct kettle_error err;
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	dir = scratch_make();
+	err = (struct kettle_error){0};
+	return shared_folder_make(dir, &err);
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	scratch_remove(dir);
+	return 0;
+}
+
+static void
+write_file(const char *name, const char *text)
+{
+	AUTO_FREE char *path = scratch_write(dir, name, text);
+}
+
+static void
+test_claim(void **state)
+{
+	(void)state;
+	assert_int_equal(shared_folder_claim(dir, "a", &err), 0); /* there is no such job */
+	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), 0);
+	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), 0);
+	assert_int_equal(shared_folder_claim(dir, "a", &err), 1);
+	assert_int_equal(shared_folder_claim(dir, "a", &err), 0);
+	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), KETTLE_ECONFLICT);
+	struct stat there;
+	AUTO_FREE char *plan = path_join(dir, "jobs/a/plan.kettle"), *folder = path_join(dir, "jobs");
+	assert_int_equal(stat(plan, &there), 0);
+	assert_int_equal(there.st_mode & 07777, 0600);
+	assert_int_equal(stat(folder, &there), 0);
+	assert_int_equal(there.st_mode & 07777, 0700);
+	shared_folder_remove(dir, "a");
+	assert_int_not_equal(access(plan, F_OK), 0);
+	assert_int_equal(shared_folder_make("/nonexistent/folder", &err), KETTLE_ENOENT);
+	assert_non_null(strstr(err.message, "/nonexistent/folder"));
+}
+
+static void
+test_array(void **state)
+{
+	(void)state;
+	size_t task = 7;
+	assert_int_equal(shared_folder_put(dir, "b", "plan", 4, "x.array", 499, &err), 0);
+	assert_int_equal(shared_folder_put_list(dir, "x.array", "a\nb\n", &err), 0);
+	AUTO_FREE char *array = shared_folder_array(dir, "b", &task);
+	assert_string_equal(array, "x.array");
+	assert_int_equal(task, 499);
+	static const char *const wrong[] = {"", "x", "x ", "x y", "x -1", "x 500", "x 1 2", "x 99999999999999999999"};
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		write_file("jobs/b/task", wrong[i]);
+		AUTO_FREE char *none = shared_folder_array(dir, "b", &task);
+		if (none)
+			fail_msg("`%s` names an array", wrong[i]);
+	}
+	assert_int_equal(task, 499);
+}
+
+static void
+test_progress(void **state)
+{
+	(void)state;
+	size_t offset = 0;
+	AUTO_FREE char *none = shared_folder_progress(dir, "c", &offset);
+	assert_null(none);
+	assert_int_equal(shared_folder_put(dir, "c", "plan", 4, NULL, 0, &err), 0);
+	write_file("jobs/c/progress", "one\ntwo\nhal");
+	AUTO_FREE char *first = shared_folder_progress(dir, "c", &offset);
+	assert_string_equal(first, "one\ntwo");
+	AUTO_FREE char *again = shared_folder_progress(dir, "c", &offset);
+	assert_null(again);
+	write_file("jobs/c/progress", "one\ntwo\nhalf\n");
+	AUTO_FREE char *rest = shared_folder_progress(dir, "c", &offset);
+	assert_string_equal(rest, "half");
+	/* A line without an end is read no further. */
+	AUTO_FREE char *endless = xmalloc(100001);
+	memset(endless, 'x', 100000);
+	endless[100000] = '\0';
+	offset = 0;
+	write_file("jobs/c/progress", endless);
+	AUTO_FREE char *huge = shared_folder_progress(dir, "c", &offset);
+	assert_null(huge);
+	assert_int_equal(offset, SHARED_PROGRESS_MAX);
+	/* Nor is a link, or something that waits. */
+	AUTO_FREE char *path = path_join(dir, "jobs/c/progress");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	offset = 0;
+	AUTO_FREE char *link = shared_folder_progress(dir, "c", &offset);
+	assert_null(link);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	AUTO_FREE char *fifo = shared_folder_progress(dir, "c", &offset);
+	assert_null(fifo);
+}
+
+static void
+test_last_words(void **state)
+{
+	(void)state;
+	AUTO_FREE char *none = shared_folder_last_words(dir, "d", NULL, 0);
+	assert_string_equal(none, "");
+	assert_int_equal(shared_folder_put(dir, "d", "plan", 4, NULL, 0, &err), 0);
+	write_file("jobs/d/log", "first\nkettle-exec: the last line\n\n");
+	AUTO_FREE char *words = shared_folder_last_words(dir, "d", NULL, 0);
+	assert_string_equal(words, "kettle-exec: the last line");
+	assert_int_equal(shared_folder_put_list(dir, "y.array", "d\n", &err), 0);
+	write_file("jobs/y.array/log.3", "of the task");
+	AUTO_FREE char *task = shared_folder_last_words(dir, "d", "y.array", 3);
+	assert_string_equal(task, "of the task");
+}
+
+static void
+test_results(void **state)
+{
+	(void)state;
+	write_file("results/kettle-a-1.1", "x");
+	write_file("results/.kettle-a-2.1.new", "x");
+	AUTO_JSON json_t *names = NULL, *few = NULL;
+	assert_int_equal(shared_folder_results(dir, 100, &names, &err), 0);
+	assert_int_equal(json_array_size(names), 1);
+	write_file("results/kettle-a-3.1", "x");
+	assert_int_equal(shared_folder_results(dir, 1, &few, &err), 0);
+	assert_int_equal(json_array_size(few), 1);
+	/* What is old goes, what is not stays. */
+	AUTO_FREE char *old = path_join(dir, "results/kettle-a-1.1"), *newer = path_join(dir, "results/kettle-a-3.1");
+	const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
+	shared_folder_sweep(dir);
+	assert_int_not_equal(access(old, F_OK), 0);
+	assert_int_equal(access(newer, F_OK), 0);
+	scratch_remove(path_join(dir, "results"));
+	AUTO_JSON json_t *gone = NULL;
+	assert_int_equal(shared_folder_results(dir, 100, &gone, &err), KETTLE_ENOENT);
+}
+
+static void
+test_script(void **state)
+{
+	(void)state;
+	assert_int_equal(shared_folder_put_script(dir, &err), 0);
+	AUTO_FREE char *path = path_join(dir, SHARED_SCRIPT), *text = NULL;
+	size_t size;
+	write_file(SHARED_SCRIPT, "of another version");
+	assert_int_equal(shared_folder_put_script(dir, &err), 0);
+	assert_int_equal(file_read(path, 1 << 20, &text, &size, &err), 0);
+	assert_string_equal(text, slurm_job_script);
+	assert_memory_equal(text, "#!/bin/sh\n", 10);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_claim, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_array, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_progress, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_last_words, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_results, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_script, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
