@@ -183,7 +183,10 @@ on_line(void *arg, const char *line, size_t len)
 	struct exec_job *job = exec_lines_find(lines, member_text(event, "job"));
 	if (job && job->line)
 		job = NULL;
-	lines->heard = lines->heard || name;
+	if (name) {
+		lines->heard = true;
+		lines->unheard = 0;
+	}
 	if (!name)
 		take_rubbish(lines);
 	else if (strcmp(name, "hello") == 0)
@@ -208,6 +211,9 @@ exec_lines_complain(struct exec_lines *lines, const char *line, size_t len)
 		line += strlen(prefix);
 		len -= strlen(prefix);
 	}
+	/* ssh ends its lines as a terminal does. */
+	if (len > 0 && line[len - 1] == '\r')
+		len--;
 	lines->host->log(lines->host, KETTLE_LOG_INFO, "%s: %.*s", lines->name, (int)len, line);
 	size_t kept = len < EXEC_LINES_COMPLAINT_MAX ? len : EXEC_LINES_COMPLAINT_MAX - 1;
 	for (size_t i = 0; i < kept; i++)
@@ -247,6 +253,8 @@ exec_lines_reset(struct exec_lines *lines)
 {
 	json_decref(STEAL(lines->facts));
 	lines->rubbish = 0;
+	lines->unheard = 0;
+	lines->heard = false;
 	lines->complaint[0] = '\0';
 }
 
@@ -276,6 +284,7 @@ exec_lines_write(struct exec_lines *lines, json_t *message_take, struct kettle_e
 		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is not UTF-8, so it cannot be passed to kettle-exec.");
 	size_t size = strlen(text);
 	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
+	lines->unheard += size;
 	return lines->host->process_write(lines->host, lines->process, text, size + 1, err);
 }
 
@@ -284,6 +293,7 @@ static int
 write_run(struct exec_lines *lines, struct exec_job *job, struct kettle_error *err)
 {
 	AUTO_FREE char *line = STEAL(job->line);
+	lines->unheard += strlen(line);
 	return lines->host->process_write(lines->host, lines->process, line, strlen(line), err);
 }
 

@@ -51,7 +51,8 @@ struct exec_lines {
 	const char *name;                         /* for messages: "kettle-exec", "kettle-exec on lab2" */
 	struct kettle_process *process;           /* NULL: none runs */
 	bool ready;                               /* run lines are written at once; else they wait for it */
-	bool heard;                               /* a line has come since the owner last set this to false */
+	bool heard;                               /* an event has come since the owner last set this to false */
+	size_t unheard;                           /* bytes that were written since the last event came */
 	unsigned rubbish;                         /* lines of this process that were no events */
 	char complaint[EXEC_LINES_COMPLAINT_MAX]; /* the last line of its standard error; plain ASCII */
 	json_t *facts;                            /* the newest greeting of the process */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* A host: the connection to its kettle-exec, which all units of that host share. Everything on the loop thread. */
+#ifndef KETTLE_RUNNERS_SSH_LINK_H
+#define KETTLE_RUNNERS_SSH_LINK_H
+
+#include <jansson.h>
+#include <kettle/host.h>
+#include <kettle/runner.h>
+#include <stdbool.h>
+
+#include "runners/common/exec_doctor.h"
+#include "runners/common/exec_lines.h"
+#include "runners/ssh/ssh_command.h"
+
+#define LINK_INSTALL_MS 300000 /* for the archive, which has a few MiB, and its unpacking */
+#define LINK_BACKOFF_MS 1000   /* after a failure, doubled for each further one */
+#define LINK_BACKOFF_MAX_MS 30000
+#define LINK_RETRIES 10      /* connections in a row that fail, after which the next one waits until it is needed */
+#define LINK_IDLE_MS 3600000 /* a connection that nothing has used for so long is closed */
+#define LINK_STOP_MS 5000    /* for the kettle-exec there to end when the runner stops */
+#define LINK_BYTES_A_SECOND 65536 /* what the slowest connection must carry: a long line is waited for so long */
+
+enum link_state {
+	LINK_IDLE,       /* no connection, and none is needed */
+	LINK_READING,    /* the archive is being read */
+	LINK_CONNECTING, /* ssh runs; its kettle-exec has not greeted */
+	LINK_INSTALLING, /* ssh copies the archive */
+	LINK_UP,
+	LINK_PAUSED, /* the last connection failed */
+};
+
+struct pending_doctor;
+
+/* One host with one set of options. */
+struct link {
+	struct link *next;
+	const struct kettle_host *host;
+	const json_t *section;    /* of the runner; borrowed */
+	json_t *options;          /* of its units */
+	char *name;               /* "kettle-exec on HOST" */
+	void (*quiet)(void *arg); /* it has nothing under way any more, while it stops */
+	void *arg;
+	enum link_state state;
+	bool stopping, closing; /* of the runner; of this connection, which is idle */
+	bool reached;           /* it was up before */
+	bool installed;         /* the archive was copied since it was last up */
+	bool reading;           /* a thread reads the archive */
+	unsigned failures;      /* in a row */
+	unsigned silent, idle;  /* beats in a row without an event; without use */
+	char
+		why[sizeof(((struct kettle_error *)NULL)->message)]; /* why this side ends the connection; empty: it does not */
+	struct exec_lines lines;
+	struct exec_doctors doctors;
+	struct pending_doctor *pending;
+	struct kettle_timer *timer; /* of the state */
+	struct kettle_timer *beat;
+	struct kettle_process *installer;
+	unsigned receivers;
+	/* the archive; the thread's while it reads */
+	char *archive, digest[65];
+	size_t archive_size;
+	struct kettle_error archive_error;
+};
+
+/* `section` is borrowed until link_free and may change its contents; options: of a unit, checked. New. */
+struct link *link_new(
+	const struct kettle_host *host, const json_t *section, const json_t *options, void (*quiet)(void *arg), void *arg);
+/* It must be quiet. */
+void link_free(struct link *link);
+
+/* The operations of the runner's table. */
+int link_submit(struct link *link, const struct kettle_job *job, const json_t *plan, struct kettle_error *err);
+int link_describe(struct link *link, const json_t *unit,
+	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);
+int link_heartbeat(
+	struct link *link, void (*done)(void *arg, const struct kettle_error *err), void *arg, struct kettle_error *err);
+int link_doctor(struct link *link, void (*done)(void *arg, const struct kettle_error *err, json_t *report), void *arg,
+	struct kettle_error *err);
+/* Ends what is under way; `quiet` is called when that is over, perhaps before this returns, and not if nothing is. */
+void link_stop(struct link *link);
+/* After an earlier stop. */
+void link_start(struct link *link);
+/* Whether nothing is under way. */
+bool link_is_quiet(const struct link *link);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* The runner `ssh`: jobs run on other machines, each reached by one connection of the system's ssh. */
+/*
+ * Theory of operation. Units with equal options are of one machine and share a link (link.c): one `kettle-exec --serve`, which
+ * owns the machine's build cache, device locks and warm interpreters, as the runner local has one. A link is made with the first
+ * job or request of its units and stays until the runner is destroyed.
+ */
+#include <config.h>
+
+#include <kettle/plugin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "runners/common/exec_archive.h"
+#include "runners/ssh/link.h"
+
+struct ssh {
+	const struct kettle_host *host;
+	json_t *options;
+	struct link *links;
+	bool ended; /* stop was called: no further connection is made */
+	kettle_fn stopped;
+	void *stopped_arg;
+};
+
+static const struct kettle_option options[] = {
+	{.key = "ssh",
+		.type = KETTLE_OPTION_STRING,
+		.default_value = "ssh",
+		.help = "The ssh to start: a path, or a name looked up in PATH."},
+	EXEC_ARCHIVE_OPTION,
+	{.key = "connect_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "15",
+		.min = 1,
+		.max = 600,
+		.help = "Seconds in which a host must answer, from the name to the greeting of its kettle-exec."},
+	{.key = "lease_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "20",
+		.min = 3,
+		.max = 3600,
+		.help = "Seconds without a sign of life after which both sides give a connection up, and its jobs end."},
+	{.key = "report",
+		.type = KETTLE_OPTION_STRINGS,
+		.help =
+			"Tools whose versions and packages the hosts report, besides the well-known ones; default: those of the "
+			"languages."},
+};
+
+static const struct kettle_option unit_options[] = {
+	{.key = "host",
+		.type = KETTLE_OPTION_STRING,
+		.required = true,
+		.help = "The host as ssh knows it: a name of its configuration, HOST, USER@HOST or ssh://USER@HOST:PORT."},
+	{.key = "exec",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The kettle-exec that is installed there, a path or a name in PATH; default: the archive is copied."},
+	{.key = "folder",
+		.type = KETTLE_OPTION_STRING,
+		.help = "The folder there for copies of kettle-exec; default: ~/.cache/kettle."},
+	{.key = "flags", .type = KETTLE_OPTION_STRINGS, .help = "Further arguments of ssh, such as [-p, \"2222\"]."},
+};
+
+static int
+create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
+{
+	struct ssh *ssh = xcalloc(1, sizeof(*ssh));
+	(void)err;
+	ssh->host = host;
+	ssh->options = json_object();
+	*ret_self = ssh;
+	return 0;
+}
+
+static void
+destroy(void *self)
+{
+	struct ssh *ssh = self;
+	if (!ssh)
+		return;
+	for (struct link *link = ssh->links, *next; link; link = next) {
+		next = link->next;
+		link_free(link);
+	}
+	json_decref(ssh->options);
+	free(ssh);
+}
+
+static int
+configure(void *self, const json_t *section, struct kettle_error *err)
+{
+	struct ssh *ssh = self;
+	(void)err;
+	/* Links refer to this object. */
+	json_object_clear(ssh->options);
+	AUTO_JSON json_t *copy = json_deep_copy(section);
+	json_object_update(ssh->options, copy);
+	return 0;
+}
+
+/* The stop is complete when nothing is under way any more. */
+static void
+finish_stop(void *arg)
+{
+	struct ssh *ssh = arg;
+	if (!ssh->stopped)
+		return;
+	for (const struct link *link = ssh->links; link; link = link->next)
+		if (!link_is_quiet(link))
+			return;
+	kettle_fn stopped = STEAL(ssh->stopped);
+	stopped(ssh->stopped_arg);
+}
+
+/* The link of a unit, which is made where it is its first use. */
+static int
+find_link(struct ssh *ssh, const json_t *unit, struct link **ret_link, struct kettle_error *err)
+{
+	const json_t *unit_section = json_object_get(unit, "options");
+	if (ssh->ended)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner ssh is stopping.");
+	int rc = ssh_command_check(unit_section, err);
+	if (rc < 0)
+		return rc;
+	struct link *link = ssh->links;
+	while (link && !json_equal(link->options, unit_section))
+		link = link->next;
+	if (!link) {
+		link = link_new(ssh->host, ssh->options, unit_section, finish_stop, ssh);
+		link->next = ssh->links;
+		ssh->links = link;
+	}
+	*ret_link = link;
+	return 0;
+}
+
+static int
+submit(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err)
+{
+	struct link *link;
+	int rc = find_link(self, job->unit, &link, err);
+	return rc < 0 ? rc : link_submit(link, job, plan, err);
+}
+
+static void
+cancel(void *self, const char *ref)
+{
+	struct ssh *ssh = self;
+	for (struct link *link = ssh->links; link; link = link->next)
+		if (exec_lines_find(&link->lines, ref)) {
+			exec_lines_cancel(&link->lines, ref);
+			return;
+		}
+}
+
+static int
+describe(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *facts),
+	void *arg, struct kettle_error *err)
+{
+	struct link *link;
+	int rc = find_link(self, unit, &link, err);
+	return rc < 0 ? rc : link_describe(link, unit, done, arg, err);
+}
+
+static int
+heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+	struct kettle_error *err)
+{
+	struct link *link;
+	int rc = find_link(self, unit, &link, err);
+	return rc < 0 ? rc : link_heartbeat(link, done, arg, err);
+}
+
+static int
+doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
+	void *arg, struct kettle_error *err)
+{
+	struct link *link;
+	int rc = find_link(self, unit, &link, err);
+	return rc < 0 ? rc : link_doctor(link, done, arg, err);
+}
+
+static int
+tools(void *self, const json_t *tools, struct kettle_error *err)
+{
+	struct ssh *ssh = self;
+	int rc = 0;
+	json_object_set_new(ssh->options, "report", json_deep_copy(tools));
+	/* Those that are not up are started with them. */
+	for (struct link *link = ssh->links; link && rc == 0 && !ssh->ended; link = link->next)
+		if (link->lines.ready)
+			rc = exec_lines_write(&link->lines, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);
+	return rc;
+}
+
+static int
+same_machine(void *self, const json_t *unit, const json_t *other)
+{
+	(void)self;
+	return json_equal(json_object_get(unit, "options"), json_object_get(other, "options"));
+}
+
+static int
+start(void *self, struct kettle_error *err)
+{
+	struct ssh *ssh = self;
+	(void)err;
+	ssh->stopped = NULL; /* after an earlier stop */
+	ssh->ended = false;
+	for (struct link *link = ssh->links; link; link = link->next)
+		link_start(link);
+	return 0;
+}
+
+static void
+stop(void *self, kettle_fn done, void *arg)
+{
+	struct ssh *ssh = self;
+	ssh->ended = true;
+	for (struct link *link = ssh->links; link; link = link->next)
+		link_stop(link);
+	ssh->stopped = done;
+	ssh->stopped_arg = arg;
+	finish_stop(ssh);
+}
+
+static const struct kettle_runner runner = {
+	.size = sizeof(runner),
+	.capacity = exec_lines_capacity,
+	.submit = submit,
+	.cancel = cancel,
+	.describe = describe,
+	.same_machine = same_machine,
+	.heartbeat = heartbeat,
+	.tools = tools,
+	KETTLE_UNIT_OPTIONS(unit_options),
+	.doctor = doctor,
+};
+
+KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
+	KETTLE_PLUGIN_HEAD(KETTLE_RUNNER),
+	.name = "ssh",
+	.version = PACKAGE_VERSION,
+	.summary = "runs jobs on other machines, by ssh",
+	KETTLE_PLUGIN_OPTIONS(options),
+	.create = create,
+	.configure = configure,
+	.start = start,
+	.stop = stop,
+	.destroy = destroy,
+	.runner = &runner,
+};

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The command lines of ssh: its options, and what the other machine's shell gets. */
+/*
+ * On this machine no shell is involved. On the other one sshd passes the command to the user's shell, whichever that is, so
+ * it is `exec sh -c SCRIPT` with a constant script and its arguments as words in single quotes, which all shells read alike;
+ * the scripts themselves contain no single quote, no backslash and no exclamation mark.
+ *
+ * ssh takes the first value of an option, so what stands on the command line cannot be changed by its configuration.
+ */
+#include <config.h>
+
+#include "runners/ssh/ssh_command.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+
+#define DEFAULT_FOLDER "~/.cache/kettle"
+#define WORD_MAX 4000
+#define ALIVE_COUNT 3
+
+/* $1: kettle-exec, or the folder of the unpacked archives; $2: the archive's digest, or empty; then kettle-exec's arguments. */
+static const char start_script[] =
+	"p=$1 d=$2; shift 2; "
+	"case $p in \"~/\"*) p=$HOME/${p#??};; esac; "
+	"if [ -n \"$d\" ]; then p=$p/kettle-exec-$d/bin/kettle-exec; [ -x \"$p\" ] || exit 113; fi; "
+	"exec \"$p\" \"$@\"";
+
+/*
+ * $1: the folder; $2: the digest. Another one may do the same at the same time: the first rename counts, and the folder is
+ * complete from its first moment on.
+ */
+static const char install_script[] =
+	"set -e; f=$1 d=$2 t=; "
+	"case $f in \"~/\"*) f=$HOME/${f#??};; esac; "
+	"clean() { [ -z \"$t\" ] || rm -rf \"$t\"; }; trap clean EXIT; trap \"exit 1\" HUP INT TERM PIPE; "
+	"umask 022; mkdir -p \"$f\"; t=$(mktemp -d \"$f/.new-XXXXXXXX\"); cat >\"$t/archive\"; "
+	"s=$(sha256sum <\"$t/archive\"); "
+	"[ \"${s%% *}\" = \"$d\" ] || { echo \"the archive arrived damaged\" >&2; exit 1; }; "
+	"mkdir \"$t/x\"; "
+	"if command -v xz >/dev/null 2>&1; then tar -xJof \"$t/archive\" -C \"$t/x\"; "
+	"else python3 -c \"import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])\" \"$t/archive\" "
+	"\"$t/x\"; "
+	"fi; "
+	"set -- \"$t\"/x/*; "
+	"[ -x \"$1/bin/kettle-exec\" ] || { echo \"the archive has no FOLDER/bin/kettle-exec\" >&2; exit 1; }; "
+	"mv -T \"$1\" \"$f/kettle-exec-$d\" 2>/dev/null || [ -x \"$f/kettle-exec-$d/bin/kettle-exec\" ]";
+
+char *
+ssh_command_quote(const char *word)
+{
+	AUTO_BUF struct buf text = {0};
+	buf_adds(&text, "'");
+	for (; *word; word++)
+		buf_add(&text, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+	buf_adds(&text, "'");
+	return buf_take(&text);
+}
+
+/* ---- options of a unit ---- */
+
+static int
+check_word(const json_t *value, const char *what, struct kettle_error *err)
+{
+	const char *text = json_string_value(value);
+	bool plain = text && text[0] && strlen(text) <= WORD_MAX;
+	for (const char *at = text; plain && *at; at++)
+		plain = (unsigned char)*at >= ' ' && *at != '\x7f';
+	return plain ? 0
+				 : kettle_fail(err, KETTLE_EINVAL,
+					   "`%s` of a unit of the runner ssh must be text of 1 to %d bytes without control characters.",
+					   what, WORD_MAX);
+}
+
+static int
+check_path(const json_t *options, const char *key, struct kettle_error *err)
+{
+	const json_t *value = json_object_get(options, key);
+	return value ? check_word(value, key, err) : 0;
+}
+
+int
+ssh_command_check(const json_t *options, struct kettle_error *err)
+{
+	const char *host = member_text(options, "host");
+	const json_t *flags = json_object_get(options, "flags"), *flag;
+	size_t i;
+	int rc = check_word(json_object_get(options, "host"), "host", err);
+	if (rc == 0 && (host[0] == '-' || strchr(host, ' ')))
+		rc = kettle_fail(
+			err, KETTLE_EINVAL, "`host` of a unit of the runner ssh is `%s`, which is no name of a host.", host);
+	if (rc == 0)
+		rc = check_path(options, "exec", err);
+	if (rc == 0)
+		rc = check_path(options, "folder", err);
+	if (rc == 0 && json_array_size(flags) > SSH_FLAGS_MAX)
+		rc = kettle_fail(
+			err, KETTLE_EINVAL, "`flags` of a unit of the runner ssh has more than %d words.", SSH_FLAGS_MAX);
+	json_array_foreach(flags, i, flag)
+		if (rc == 0)
+			rc = check_word(flag, "flags", err);
+	return rc;
+}
+
+/* ---- command lines ---- */
+
+static void add(struct ssh_argv *argv, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+add(struct ssh_argv *argv, const char *format, ...)
+{
+	char *word = NULL;
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&word, format, args) < 0)
+		xalloc_fail();
+	va_end(args);
+	argv->list = xreallocarray(argv->list, argv->count + 2, sizeof(*argv->list));
+	argv->list[argv->count++] = word;
+	argv->list[argv->count] = NULL;
+}
+
+void
+ssh_argv_free(struct ssh_argv *argv)
+{
+	for (size_t i = 0; i < argv->count; i++)
+		free(argv->list[i]);
+	free(argv->list);
+	*argv = (struct ssh_argv){0};
+}
+
+/* Everything before the command. */
+static void
+add_ssh(struct ssh_argv *argv, const struct ssh_setup *setup)
+{
+	/* A connection of its own, which asks no one, forwards nothing, runs what it is told, and notices that it is dead. */
+	static const char *const settings[] = {"BatchMode=yes", "ConnectionAttempts=1", "TCPKeepAlive=yes",
+		"ControlMaster=no", "ControlPath=none", "RemoteCommand=none", "PermitLocalCommand=no",
+		"ClearAllForwardings=yes", "LogLevel=ERROR"};
+	const json_t *flag;
+	size_t i;
+	long long interval = setup->lease_s / ALIVE_COUNT;
+	add(argv, "%s", setup->program);
+	add(argv, "-Tax");
+	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		add(argv, "-o%s", settings[i]);
+	add(argv, "-oConnectTimeout=%lld", setup->connect_s);
+	add(argv, "-oServerAliveInterval=%lld", interval > 1 ? interval : 1);
+	add(argv, "-oServerAliveCountMax=%d", ALIVE_COUNT);
+	json_array_foreach(json_object_get(setup->options, "flags"), i, flag)
+		add(argv, "%s", json_string_value(flag));
+	add(argv, "--");
+	add(argv, "%s", member_text(setup->options, "host"));
+}
+
+/* The script and its arguments, up to NULL. */
+static void
+add_command(struct ssh_argv *argv, const char *script, ...)
+{
+	AUTO_BUF struct buf command = {0};
+	AUTO_FREE char *quoted = ssh_command_quote(script);
+	va_list args;
+	buf_printf(&command, "exec sh -c %s kettle", quoted);
+	va_start(args, script);
+	for (const char *word; (word = va_arg(args, const char *));) {
+		AUTO_FREE char *one = ssh_command_quote(word);
+		buf_printf(&command, " %s", one);
+	}
+	va_end(args);
+	add(argv, "%s", command.data);
+}
+
+/* What start_script gets first. */
+static const char *
+place(const struct ssh_setup *setup)
+{
+	const char *named = member_string(setup->options, setup->digest ? "folder" : "exec");
+	return named ? named : DEFAULT_FOLDER;
+}
+
+void
+ssh_command_serve(const struct ssh_setup *setup, struct ssh_argv *ret_argv)
+{
+	AUTO_FREE char *lease = xasprintf("%lld", setup->lease_s);
+	add_ssh(ret_argv, setup);
+	add_command(ret_argv, start_script, place(setup), setup->digest ? setup->digest : "", "--serve", "--lease", lease,
+		"--settings", setup->settings, NULL);
+}
+
+void
+ssh_command_doctor(const struct ssh_setup *setup, struct ssh_argv *ret_argv)
+{
+	add_ssh(ret_argv, setup);
+	add_command(ret_argv, start_script, place(setup), setup->digest ? setup->digest : "", "--doctor", "--json",
+		"--settings", setup->settings, NULL);
+}
+
+void
+ssh_command_install(const struct ssh_setup *setup, struct ssh_argv *ret_argv)
+{
+	add_ssh(ret_argv, setup);
+	add_command(ret_argv, install_script, place(setup), setup->digest, NULL);
+}
