@@ -147,17 +147,17 @@ class Cluster:
             (self.bin / name).symlink_to(TOOLS / "slurm_nodes")
         self.key = box.write("key", base64.b64encode(os.urandom(32)).decode() + "\n")
         self.key.chmod(0o600)
-        self.env = {"SLURM_NODES_STATE": box.root / "nodes", "SLURM_NODES_COUNT": NODES, "SLURM_NODES_SECONDS": NODE_SECONDS,
-                    "SLURM_NODES_KEY": self.key, "SLURM_NODES_RESULT": box.root / "result.json"}
+        (self.bin / "nodes.json").write_text(json.dumps({"count": NODES, "seconds": NODE_SECONDS, "key": str(self.key),
+                                                         "result": str(box.root / "result.json")}))
         section = {"folder": str(self.shared), "exec": str(BUILD / "kettle-exec"), "key_file": str(self.key),
                    **{name: str(self.bin / name) for name in ("sbatch", "squeue", "scancel")}}
         unit = {"runner": "slurm", "slots": 2 * NODES, "options": {"memory_mb": 512, "cores": 1}}
         box.config.write_text(box.config.read_text().replace("runners: {", f"runners: {{slurm: {json.dumps(section)}, ")
                               .replace("devices: {CPU: {runner: local}}", f"devices: {{CPU: {{runner: local}}, GPU: {json.dumps(unit)}}}"))
-        box.run("runner", "init", "slurm", self.shared, env=self.env)
+        box.run("runner", "init", "slurm", self.shared)
         box.write("small/eval.cpp", far_runners.HARNESS)
         box.write("small/task.yml", far_runners.TASK)
-        box.run("leaderboard", "create", "b", "--no-try", "--task", box.root / "small", "--device", "GPU", env=self.env)
+        box.run("leaderboard", "create", "b", "--no-try", "--task", box.root / "small", "--device", "GPU")
 
     def record(self, pid):
         """What kettle-exec leaves of such a job: the first one is really run, here."""
@@ -205,7 +205,7 @@ def measure_capacity(section):
     """More and more submissions a second, until verdicts do not keep up."""
     with Box() as box:
         cluster = Cluster(box)
-        child, _ = start_server(box, cluster.env)
+        child, _ = start_server(box)
         try:
             cluster.record(child.pid)
             sent, kept = 1, 0

@@ -3,8 +3,8 @@
  * sbatch, squeue and scancel of a cluster that is not there, for the section `runners` of the bench: as many nodes as one likes,
  * on which each job takes the same time and has the same result. Each call is a process; what they share is a file.
  *
- * SLURM_NODES_STATE: that file; _COUNT: nodes; _SECONDS: of a job; _KEY: the file with the unit's key; _RESULT: a file with the
- * content of a result that was made by kettle-exec.
+ * The folder that it is called in has nodes.json: {"count": nodes, "seconds": of a job, "key": the file with the unit's key,
+ * "result": a file with the content of a result that was made by kettle-exec}.
  */
 #include <config.h>
 
@@ -61,28 +61,20 @@ fail(const char *what)
 	exit(1);
 }
 
-static const char *
-setting(const char *name)
-{
-	const char *value = getenv(name);
-	if (!value)
-		fail(name);
-	return value;
-}
-
 /* The cluster, which no other process changes until this one ends. */
 static struct cluster *
-open_cluster(void)
+open_cluster(const char *folder, const json_t *settings)
 {
-	int fd = open(setting("SLURM_NODES_STATE"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	AUTO_FREE char *path = path_join(folder, "state");
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || flock(fd, LOCK_EX) || ftruncate(fd, sizeof(struct cluster)))
 		fail("the cluster's state");
 	struct cluster *cluster = mmap(NULL, sizeof(*cluster), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (cluster == MAP_FAILED)
 		fail("mmap");
 	if (cluster->nodes == 0) {
-		cluster->nodes = (size_t)atoi(setting("SLURM_NODES_COUNT"));
-		cluster->seconds = atof(setting("SLURM_NODES_SECONDS"));
+		cluster->nodes = (size_t)member_int(settings, "count");
+		cluster->seconds = member_number(settings, "seconds");
 		cluster->next_id = 1;
 	}
 	return cluster;
@@ -166,15 +158,15 @@ write_result(const struct job *job, const json_t *result, const unsigned char ke
 }
 
 static int
-run_squeue(struct cluster *cluster)
+run_squeue(struct cluster *cluster, const json_t *settings)
 {
 	unsigned char key[SEALED_KEY_SIZE];
 	AUTO_FREE char *text = NULL, *result_text = NULL;
 	struct kettle_error err = {0};
 	size_t size;
 	double time = now();
-	if (file_read(setting("SLURM_NODES_KEY"), 1000, &text, &size, &err) || sealed_key_parse(text, key, &err) ||
-		file_read(setting("SLURM_NODES_RESULT"), MAX_FILE, &result_text, &size, &err))
+	if (file_read(member_text(settings, "key"), 1000, &text, &size, &err) || sealed_key_parse(text, key, &err) ||
+		file_read(member_text(settings, "result"), MAX_FILE, &result_text, &size, &err))
 		fail(err.message);
 	AUTO_JSON json_t *result = json_loads(result_text, JSON_DISABLE_EOF_CHECK, NULL);
 	(void)printf("ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|REASON|NAME\n");
@@ -201,9 +193,13 @@ int
 main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
-	struct cluster *cluster = open_cluster();
+	AUTO_FREE char *folder = path_above(argv[0], 1), *path = path_join(folder, "nodes.json");
+	AUTO_JSON json_t *settings = json_load_file(path, 0, NULL);
+	if (!settings)
+		fail(path);
+	struct cluster *cluster = open_cluster(folder, settings);
 	if (strstr(name, "sbatch"))
 		return run_sbatch(cluster, argc, argv);
 	/* What is cancelled here runs to its end. */
-	return strstr(name, "squeue") ? run_squeue(cluster) : 0;
+	return strstr(name, "squeue") ? run_squeue(cluster, settings) : 0;
 }
