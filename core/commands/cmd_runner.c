@@ -272,8 +272,14 @@ find_runner(const struct core *core, const char *name, struct kettle_error *err)
 		(void)json_object_set_new(names, core->runners[i].name, json_null());
 	}
 	const char *near = nearest_key(name, names);
-	(void)kettle_fail(err, KETTLE_ENOENT, "There is no runner `%s` here%s%s%s", name, near ? "; did you mean `" : ".",
-		near ? near : "", near ? "`?" : "");
+	if (near)
+		(void)kettle_fail(err, KETTLE_ENOENT, "There is no runner `%s` here; did you mean `%s`?", name, near);
+	else
+		(void)kettle_fail(err, KETTLE_ENOENT,
+			"There is no runner `%s` here: add `%s: {}`, with its options, to `runners` of the configuration, and "
+			"restart "
+			"Kettle.",
+			name, name);
 	return NULL;
 }
 

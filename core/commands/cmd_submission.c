@@ -509,8 +509,12 @@ add_submission_places(const struct core *core, json_t *result)
 	json_t *job;
 	json_array_foreach(json_object_get(result, "jobs"), i, job) {
 		AUTO_JSON json_t *position = engine_queue_position(core->engine, member_int(job, "job"), 0);
-		if (strcmp(member_text(job, "state"), "queued") == 0 && position)
-			json_object_update_missing(job, position);
+		if (strcmp(member_text(job, "state"), "queued") != 0 || !position)
+			continue;
+		/* What the database says of one that waits for units is the same; of any other job it says null. */
+		if (json_object_get(position, "waits"))
+			(void)json_object_set(job, "waits", json_object_get(position, "waits"));
+		json_object_update_missing(job, position);
 	}
 }
 

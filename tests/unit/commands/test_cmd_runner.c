@@ -229,7 +229,7 @@ test_status(void **state)
 							  "\"runner\": \"keep\", \"text\": \"3 jobs of others come first\"}");
 	answer_clear(&answer);
 	refused("ada", "runner.status", name("keep"), KETTLE_EACCES, "admin");
-	refused("owner", "runner.status", name("other"), KETTLE_ENOENT, "no runner `other`");
+	refused("owner", "runner.status", name("other"), KETTLE_ENOENT, "There is no runner `other` here: add `other: {}`");
 	ops.status = NULL;
 	refused("owner", "runner.status", name("keep"), KETTLE_EUNAVAIL, "The runner `keep` has no queue of its own");
 }
