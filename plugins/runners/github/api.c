@@ -415,13 +415,19 @@ api_new(const struct kettle_host *host, const char *base, const char *version, c
 }
 
 void
+api_stop(struct api *api)
+{
+	while (api->first)
+		(void)api_cancel(api->first);
+	api->host->timer_stop(api->host, STEAL(api->timer));
+}
+
+void
 api_free(struct api *api)
 {
 	if (!api)
 		return;
-	while (api->first)
-		(void)api_cancel(api->first);
-	api->host->timer_stop(api->host, api->timer);
+	api_stop(api);
 	tokens_free(&api->tokens);
 	free(api->base);
 	free(api->version);

@@ -60,7 +60,9 @@ struct api_request {
  */
 int api_new(const struct kettle_host *host, const char *base, const char *version, const char *tokens,
 	struct api **ret_api, struct kettle_error *err);
-/* Ends what is under way without calling back. NULL is allowed. */
+/* Ends what is under way without calling back. Calls may be sent again. */
+void api_stop(struct api *api);
+/* Likewise, and frees it. NULL is allowed. */
 void api_free(struct api *api);
 /* Never calls back before it returns. */
 struct api_call *api_send(struct api *api, const struct api_request *request);

@@ -420,12 +420,26 @@ start(void *self, struct kettle_error *err)
 	return 0;
 }
 
+/* No job is left. The loop's timers and requests must end before the host does, which is before destroy. */
+static void
+on_stopped(void *arg)
+{
+	struct github *github = arg;
+	if (github->api) {
+		runs_stop(github->runs);
+		api_stop(github->api);
+	}
+	github->stopped(github->stopped_arg);
+}
+
 static void
 stop(void *self, kettle_fn done, void *arg)
 {
 	struct github *github = self;
+	github->stopped = done;
+	github->stopped_arg = arg;
 	github_inquiries_end(github);
-	remote_stop(&github->remote, done, arg);
+	remote_stop(&github->remote, on_stopped, github);
 }
 
 static void

@@ -19,6 +19,8 @@ struct github {
 	struct runs *runs; /* likewise */
 	json_t *places;    /* {KEY: {"repo", "workflow"}} of the units */
 	struct github_inquiry *inquiries;
+	kettle_fn stopped; /* set while it stops */
+	void *stopped_arg;
 };
 
 /* The place that a unit names; it borrows from the unit, and has labels NULL where the unit names none. EINVAL. */

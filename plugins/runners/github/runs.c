@@ -452,13 +452,19 @@ runs_new(const struct kettle_host *host, struct api *api, const struct runs_rule
 }
 
 void
+runs_stop(struct runs *runs)
+{
+	while (runs->first)
+		run_forget(runs->first);
+	run_lists_free(runs);
+	runs->host->timer_stop(runs->host, STEAL(runs->timer));
+}
+
+void
 runs_free(struct runs *runs)
 {
 	if (!runs)
 		return;
-	while (runs->first)
-		run_forget(runs->first);
-	run_lists_free(runs);
-	runs->host->timer_stop(runs->host, runs->timer);
+	runs_stop(runs);
 	free(runs);
 }

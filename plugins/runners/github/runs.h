@@ -58,7 +58,9 @@ struct runs_rules {
 };
 
 struct runs *runs_new(const struct kettle_host *host, struct api *api, const struct runs_rules *rules);
-/* Forgets all runs. NULL is allowed. */
+/* Forgets all runs, and ends all that is under way. Runs may be added again. */
+void runs_stop(struct runs *runs);
+/* Likewise, and frees it. NULL is allowed. */
 void runs_free(struct runs *runs);
 
 /*
