@@ -99,10 +99,9 @@ SECTIONS = {
     "runners": (far.measure, "Remote runners",
                 "Jobs of a device on the fake GitHub (`tests/peers/github`), on the app of Modal with a backend on this machine, on a real "
                 "Slurm of one node and on a real sshd. *until it is there*: from acceptance until the remote side has the job (on Slurm: "
-                "until it runs); *from its end to the verdict*: until the verdict is stored. *jobs in flight*: they wait on GitHub, "
-                "which is polled as a list then. *submissions a second*: to a stand-in of Slurm's commands with 1,000 nodes, on which "
-                "each job takes 2 s and has a result that was made before, so that only the engine is measured; the commands run on "
-                "the same cores."),
+                "until it runs); *from its end to the verdict*: until the verdict is stored. *jobs in flight* and *submissions a second*: on "
+                "a stand-in of Slurm's commands with 1,000 nodes, where jobs end with a result that was made before (after 2 s for the "
+                "latter), so that only the engine is measured; the commands run on the same cores."),
     "jobs": (submissions.jobs, "Jobs per second",
              "Unchanged C++ submissions in the mode test that are queued together, from the first call to the last verdict."),
     "queue": (busy.measure, "Queue",

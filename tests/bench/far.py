@@ -7,6 +7,7 @@ import os
 import pathlib
 import sqlite3
 import subprocess
+import threading
 import time
 
 import far_runners
@@ -16,6 +17,7 @@ from submissions import memory
 
 IN_FLIGHT = 1000
 WATCHED = 20          # seconds in which the CPU of an engine with many jobs in flight is counted
+FLIGHT_SECONDS = 3600
 NODES, NODE_SECONDS = 1000, 2
 RATES = (25, 50, 100, 200, 400)  # submissions a second, until one is too many
 LOAD_SECONDS = 15
@@ -28,7 +30,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 def remote_sides(slots):
     scratch = Scratch()
     try:
-        with far_runners.FarRunners(scratch, slots) as far:
+        with far_runners.FarRunners(scratch, slots, quick=False) as far:
             yield far
     finally:
         scratch.close()
@@ -58,30 +60,49 @@ def one(far, device, mode="test"):
     return number
 
 
-def github_times(far, submission):
-    """When the remote side had the job, and when it had its result."""
-    run = far.github.runs("ada/far")[-1]
-    return run["created_time"], run["ended_time"]
+class Watch:
+    """When the shared folder had the claim of a job, and when its result: both are removed again."""
+
+    def __init__(self, folder):
+        self.folder, self.seen, self.over = folder, {}, threading.Event()
+        self.before = {*self.folder.glob("jobs/*/claim"), *self.folder.glob("results/*")}
+        self.thread = threading.Thread(target=self.look)
+
+    def look(self):
+        while not self.over.wait(0.003):
+            for what, pattern in (("claim", "jobs/*/claim"), ("result", "results/*")):
+                if set(self.folder.glob(pattern)) - self.before:
+                    self.seen.setdefault(what, time.time())
+
+    def __enter__(self):
+        self.thread.start()
+        return self.seen
+
+    def __exit__(self, *unused):
+        self.over.set()
+        self.thread.join()
 
 
-def modal_times(far, submission):
-    call = newest(far.modal.folder, "calls/*/call.json").parent
-    return (call / "call.json").stat().st_mtime, newest(call, "*result*").stat().st_mtime
-
-
-def slurm_times(far, submission):
-    name = newest(far.shared, "results/*").name
-    return (far.shared / "jobs" / name / "claim").stat().st_mtime, (far.shared / "results" / name).stat().st_mtime
+def times(far, device):
+    """A submission alone: its number, when the remote side had the job, and when it had its result."""
+    with Watch(far.shared) as seen:
+        number = one(far, device)
+    if device == "SLURM":
+        return number, seen["claim"], seen["result"]
+    if device == "GITHUB":
+        run = far.github.runs("ada/far")[-1]
+        return number, run["created"], run["completed"]
+    call = newest(far.modal.folder, "calls/*/data").parent
+    return number, (call / "data").stat().st_mtime, (call / "result").stat().st_mtime
 
 
 def delays(section, far):
     """Between accept and the remote start, and between the remote end and the verdict."""
     targets = {"GITHUB": "2 s", "MODAL": "1 s", "SLURM": "1 s + tick"}
-    for device, times in (("GITHUB", github_times), ("MODAL", modal_times), ("SLURM", slurm_times)):
+    for device in targets:
         one(far, device)  # what is only made once
         for _ in range(rounds(5)):
-            number = one(far, device)
-            there, back = times(far, number)
+            number, there, back = times(far, device)
             section.add(f"{device}: until it is there", (there - wall_of(far, "queued_at", number)) * 1e3, target=targets[device])
             section.add(f"{device}: from its end to the verdict", (wall_of(far, "done_at", number) - back) * 1e3, target=targets[device])
     for device in ("LOCAL", "SSH"):
@@ -104,25 +125,6 @@ def requests_of_one(section, far):
     section.add("GITHUB: dispatches of a ranked submission", counters["requests"].get("dispatch", 0), unit="", target="1")
 
 
-def many(section, far):
-    """A thousand jobs that wait on GitHub, none of which runs."""
-    far.github.post("repo", name="ada/far", folder=str(far.scratch.root / "repository"), secrets={"KETTLE_KEY": far.key}, machines=0)
-    pid = far.server.pid
-    before = memory(pid)
-    client = Client(f"{far.scratch.database}.sock")
-    code = base64.b64encode(far_runners.GOOD.encode()).decode()
-    for number in range(IN_FLIGHT):
-        client.call("submit", {"file": {"name": "x.cpp", "base64": code}, "leaderboard": "b", "device": "GITHUB", "mode": "test"},
-                    f"user{number}")
-    client.close()
-    poll(lambda: far.github.counters("ada/far")["requests"].get("dispatch", 0) >= IN_FLIGHT, 3600, "the dispatches")
-    used, start = cpu(pid), time.monotonic()
-    time.sleep(WATCHED)
-    share = (cpu(pid) - used) / (time.monotonic() - start)
-    section.add(f"{IN_FLIGHT:,} jobs in flight: memory", memory(pid)[0] - before[0], unit="MB", target="32 MB")
-    section.add(f"{IN_FLIGHT:,} jobs in flight: share of a core", share * 100, unit="%", target="10 %")
-
-
 def measure_sides(section):
     reason = far_runners.missing()
     if reason:
@@ -139,7 +141,7 @@ def measure_sides(section):
 class Cluster:
     """A Kettle on Slurm's commands as slurm_nodes.c plays them."""
 
-    def __init__(self, box):
+    def __init__(self, box, seconds=NODE_SECONDS):
         self.box, self.shared, self.bin = box, box.root / "shared", box.root / "slurm"
         self.shared.mkdir(mode=0o700)
         self.bin.mkdir()
@@ -147,7 +149,7 @@ class Cluster:
             (self.bin / name).symlink_to(TOOLS / "slurm_nodes")
         self.key = box.write("key", base64.b64encode(os.urandom(32)).decode() + "\n")
         self.key.chmod(0o600)
-        (self.bin / "nodes.json").write_text(json.dumps({"count": NODES, "seconds": NODE_SECONDS, "key": str(self.key),
+        (self.bin / "nodes.json").write_text(json.dumps({"count": NODES, "seconds": seconds, "key": str(self.key),
                                                          "result": str(box.root / "result.json")}))
         section = {"folder": str(self.shared), "exec": str(BUILD / "kettle-exec"), "key_file": str(self.key),
                    **{name: str(self.bin / name) for name in ("sbatch", "squeue", "scancel")}}
@@ -159,7 +161,7 @@ class Cluster:
         box.write("small/task.yml", far_runners.TASK)
         box.run("leaderboard", "create", "b", "--no-try", "--task", box.root / "small", "--device", "GPU")
 
-    def record(self, pid):
+    def record(self):
         """What kettle-exec leaves of such a job: the first one is really run, here."""
         self.submit(Client(f"{self.box.database}.sock"), 0)
         plan = poll(lambda: next(self.shared.glob("jobs/*/plan.kettle"), None), 60, "the first plan")
@@ -172,7 +174,7 @@ class Cluster:
         content = subprocess.run([BUILD / "tests" / "lib" / "seal", "open", "result", job, digest], stdin=open(result, "rb"), check=True,
                                  env={"SEAL_KEY": self.key.read_text().strip()}, capture_output=True).stdout
         (self.box.root / "result.json").write_bytes(content)
-        poll(lambda: self.ended(pid) == 1, 120, "the first verdict")
+        poll(lambda: self.count("done_at IS NOT NULL") == 1, 120, "the first verdict")
 
     def submit(self, client, number):
         code = base64.b64encode(far_runners.GOOD.encode()).decode()
@@ -181,12 +183,32 @@ class Cluster:
                     f"user{number % USERS}")
         return (time.perf_counter() - start) * 1e3
 
-    def ended(self, _pid):
+    def count(self, condition):
         database = sqlite3.connect(f"file:{self.box.database}?mode=ro", uri=True, timeout=60)
         try:
-            return database.execute("SELECT count(*) FROM jobs WHERE done_at IS NOT NULL").fetchone()[0]
+            return database.execute(f"SELECT count(*) FROM jobs WHERE {condition}").fetchone()[0]
         finally:
             database.close()
+
+
+def measure_flight(section):
+    """A thousand jobs that run elsewhere, and an engine that only waits for them."""
+    with Box() as box:
+        cluster = Cluster(box, FLIGHT_SECONDS)
+        child, _ = start_server(box)
+        try:
+            before, client = memory(child.pid)[0], Client(f"{box.database}.sock")
+            for number in range(IN_FLIGHT):
+                cluster.submit(client, number)
+            client.close()
+            poll(lambda: cluster.count("handle IS NOT NULL") == IN_FLIGHT, 60, "the jobs")
+            used, start = cpu(child.pid), time.monotonic()
+            time.sleep(WATCHED)
+            section.add(f"{IN_FLIGHT:,} jobs in flight: memory", memory(child.pid)[0] - before, unit="MB", target="32 MB")
+            section.add(f"{IN_FLIGHT:,} jobs in flight: share of a core", (cpu(child.pid) - used) / (time.monotonic() - start) * 100,
+                        unit="%", target="10 %")
+        finally:
+            stop_server(child)
 
 
 def load(cluster, pid, rate, sent):
@@ -196,7 +218,7 @@ def load(cluster, pid, rate, sent):
     for number in range(count):
         time.sleep(max(0, begin + number / rate - time.monotonic()))
         latencies.append(cluster.submit(client, sent + number))
-    poll(lambda: cluster.ended(pid) >= sent + count, 600, "the verdicts")
+    poll(lambda: cluster.count("done_at IS NOT NULL") >= sent + count, 600, "the verdicts")
     client.close()
     return latencies, count / (time.monotonic() - begin), (cpu(pid) - used) / count * 1e3
 
@@ -207,7 +229,7 @@ def measure_capacity(section):
         cluster = Cluster(box)
         child, _ = start_server(box)
         try:
-            cluster.record(child.pid)
+            cluster.record()
             sent, kept = 1, 0
             for rate in RATES:
                 latencies, verdicts, ms = load(cluster, child.pid, rate, sent)
@@ -229,9 +251,7 @@ def measure(section):
     if not {"github", "modal", "slurm", "ssh"} <= set(plugins()):
         raise Cannot("not all of the runners were built")
     measure_sides(section)
-    with remote_sides(IN_FLIGHT) as far:
-        far.serve()
-        progress(f"  {IN_FLIGHT} jobs in flight")
-        many(section, far)
+    progress(f"  {IN_FLIGHT} jobs in flight")
+    measure_flight(section)
     progress(f"  {NODES} nodes")
     measure_capacity(section)

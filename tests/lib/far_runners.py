@@ -57,7 +57,9 @@ def missing():
 class FarRunners:
     """All remote sides, started; the configuration of a scratch Kettle on them, and a board on all devices."""
 
-    def __init__(self, scratch, slots=2):
+    def __init__(self, scratch, slots=2, quick=True):
+        """quick: they are looked at more often than by default."""
+        self.quick = quick
         self.scratch, self.slots, self.server, self.closes = scratch, slots, None, []
         self.key = base64.b64encode(os.urandom(32)).decode()
         self.key_file = scratch.write("kettle.key", self.key + "\n")
@@ -86,8 +88,8 @@ class FarRunners:
         tokens = self.scratch.write("tokens", "token-0123456789\n")
         tokens.chmod(0o600)
         self.github.post("token", token="token-0123456789")
-        section = {"token_file": str(tokens), "key_file": str(self.key_file), "url": self.github.url, "poll_ms": 250, "give_up_s": 20,
-                   "exec_archive": str(github_runner.archive(root / "archive"))}
+        section = {"token_file": str(tokens), "key_file": str(self.key_file), "url": self.github.url,
+                   "exec_archive": str(github_runner.archive(root / "archive")), **({"poll_ms": 250, "give_up_s": 20} if self.quick else {})}
         return "GITHUB", section, {"runner": "github", "options": {"repo": "ada/far"}}
 
     def start_modal(self):
@@ -104,8 +106,8 @@ class FarRunners:
         self.shared = self.scratch.root / "shared"
         self.shared.mkdir(mode=0o700)
         self.env.update(SLURM_CONF=str(self.slurm.conf), PATH=self.slurm.env["PATH"])
-        section = {"folder": str(self.shared), "exec": str(self.program), "key_file": str(self.key_file), "grace_s": 2, "queue_ms": 300,
-                   "poll_ms": 100}
+        section = {"folder": str(self.shared), "exec": str(self.program), "key_file": str(self.key_file),
+                   **({"grace_s": 2, "queue_ms": 300, "poll_ms": 100} if self.quick else {})}
         return "SLURM", section, {"runner": "slurm", "options": {"memory_mb": 512, "cores": 1}}
 
     def start_ssh(self):

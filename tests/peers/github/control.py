@@ -100,6 +100,7 @@ class Control:
         found = [run for run in self.world.runs.values() if query.get("repo") in (None, run.repo.name)]
         return {"runs": [{"id": run.id, "repo": run.repo.name, "name": run.title, "status": run.status, "conclusion": run.conclusion,
                           "inputs": run.inputs, "log": run.log, "script": run.script, "labels": run.labels,
+                          "created": run.created, "completed": run.completed,
                           "artifacts": [{"id": one.id, "name": one.name, "size": len(one.data)} for one in run.artifacts]} for run in found]}
 
     def log(self, query):

@@ -25,7 +25,8 @@ What there is on the server
     POST token        {token, limit, window_s, repos: [names] or null for all, revoked: true}: a new one or a change
     POST seeds        {seeds: [text or number]}: must be readable nowhere; short ones would be found by chance
     POST release      {repo}: its runs that `hold` go on
-    GET runs[?repo=]  {runs: [{id, repo, name, status, conclusion, inputs, artifacts: [{id, name, size}], log, script}]}
+    GET runs[?repo=]  {runs: [{id, repo, name, status, conclusion, inputs, created, completed: seconds since the epoch,
+                      artifacts: [{id, name, size}], log, script}]}
     GET log[?after=N] every request: {n, time, method, path, query, host, kind, repo, token: its number, status, headers, body}
     GET counters[?repo=]  {requests: {kind: count}, not_modified: {kind: count}, total (without 304s), tokens: {number: count}};
                       kinds: dispatch, run, runs, artifacts, zip, cancel, force_cancel, jobs, logs, workflow, delete, rate_limit, file
