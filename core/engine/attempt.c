@@ -264,8 +264,8 @@ submit(struct engine_job *job, const struct job_material *material)
 		attempt_end_lost(job, err.message[0] ? err.message : "the runner refused it without a reason", false);
 		return;
 	}
-	/* What its files contain is most of a plan's memory, and only the runner needs it. */
-	if (job->state == JOB_ACTIVE && job->plan)
+	/* What its files contain is most of a plan's memory. Only the runner needs it, and the manifest of a profile. */
+	if (job->state == JOB_ACTIVE && job->plan && !attempt_leaves_files(job->plan))
 		(void)json_object_del(job->plan->json, "files");
 	failpoint("engine.submitted");
 }

@@ -227,8 +227,8 @@ on_kept(void *arg)
 	free(transfer);
 }
 
-static bool
-may_leave_files(const struct plan *plan)
+bool
+attempt_leaves_files(const struct plan *plan)
 {
 	bool may = false;
 	for (size_t i = 0; i < plan->count; i++)
@@ -241,7 +241,7 @@ static void
 keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 {
 	const struct engine_setup *setup = &job->engine->setup;
-	if (!setup->spool || !may_leave_files(job->plan)) {
+	if (!setup->spool || !attempt_leaves_files(job->plan)) {
 		attempt_finish(job, verdict_take, false);
 		return;
 	}

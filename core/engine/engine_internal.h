@@ -252,6 +252,8 @@ void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
 void attempt_end_lost(struct engine_job *job, const char *why, bool uncounted);
 /* A verdict without any outcome: this sentence. */
 void attempt_end_refuse(struct engine_job *job, const char *sentence);
+/* Whether a run of the plan may leave files. */
+bool attempt_leaves_files(const struct plan *plan);
 /* The runner's one completion. */
 void attempt_end_complete(struct engine_job *job, const struct completion *completion);
 
