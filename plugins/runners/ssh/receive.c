@@ -43,7 +43,7 @@ struct receiver {
 	int fd;
 	uint64_t offset, bytes;
 	unsigned files;
-	struct kettle_error wrong;   /* what came is not as it must be */
+	struct kettle_error wrong;   /* why what came is refused; code 0: nothing is */
 	struct kettle_error trouble; /* this machine could not write it */
 };
 

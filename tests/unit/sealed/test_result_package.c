@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The content of a sealed result: packed and read back, and refused where anything of it is not as it must be. */
+/* The content of a sealed result: packed and read back; a malformed or damaged one is refused. */
 #include <config.h>
 
 #include <setjmp.h>
