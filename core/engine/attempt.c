@@ -210,6 +210,27 @@ plan(struct engine_job *job, const struct job_material *material, struct kettle_
 	return 0;
 }
 
+/*
+ * A job may be in flight for hours among a thousand of its task: it keeps of its plan only what is its own. What the plan's
+ * files contain is needed by the runner alone, and by the manifest of a profile.
+ */
+static void
+slim(struct engine_job *job)
+{
+	struct device *device = job->device;
+	if (!attempt_leaves_files(job->plan))
+		(void)json_object_del(job->plan->json, "files");
+	plan_share(job->plan, device->steps);
+	if (json_equal(job->task, device->task)) {
+		json_decref(job->task);
+		job->task = json_incref(device->task);
+	}
+	json_decref(device->task);
+	device->task = json_incref(job->task);
+	json_decref(device->steps);
+	device->steps = json_incref(json_object_get(job->plan->json, "steps"));
+}
+
 /* What the runner gets of the units: with what the machine must be. New reference. */
 static json_t *
 expecting_section(const struct engine_job *job)
@@ -264,9 +285,8 @@ submit(struct engine_job *job, const struct job_material *material)
 		attempt_end_lost(job, err.message[0] ? err.message : "the runner refused it without a reason", false);
 		return;
 	}
-	/* What its files contain is most of a plan's memory. Only the runner needs it, and the manifest of a profile. */
-	if (job->state == JOB_ACTIVE && job->plan && !attempt_leaves_files(job->plan))
-		(void)json_object_del(job->plan->json, "files");
+	if (job->state == JOB_ACTIVE)
+		slim(job);
 	failpoint("engine.submitted");
 }
 
@@ -396,6 +416,7 @@ find_again(struct engine_job *job, const char *handle)
 		job->stop = stop;
 		return false;
 	}
+	slim(job);
 	if (stop != STOP_NO)
 		engine_job_stop(job, stop);
 	return true;

@@ -296,6 +296,8 @@ engine_devices_free(struct engine *engine)
 		fair_queue_free(device->queue);
 		json_decref(device->budget);
 		json_decref(device->used);
+		json_decref(device->task);
+		json_decref(device->steps);
 		free(device->name);
 		free(device);
 	}

@@ -90,6 +90,7 @@ struct device {
 	json_t *used;                      /* on used_day: {user: ms}, "0": all together */
 	int64_t used_day;                  /* since 1970 */
 	struct engine_job *spent;          /* of users who have used their share, outside of the queue until the next day */
+	json_t *task, *steps;              /* of its last plan, which the next one shares; NULL: none yet */
 	struct device *next;
 };
 

@@ -132,6 +132,35 @@ plan_set_owner(const struct plan *plan, const char *owner)
 	}
 }
 
+/* One step of `earlier`, or the members that are equal there, in place of those of a step. New reference. */
+static json_t *
+share_step(json_t *step, json_t *earlier)
+{
+	if (json_equal(step, earlier))
+		return json_incref(earlier);
+	json_t *shared = json_copy(step), *value;
+	const char *key;
+	json_object_foreach(step, key, value) {
+		json_t *same = json_object_get(earlier, key);
+		if (same && json_equal(value, same))
+			json_object_set(shared, key, same);
+	}
+	return shared;
+}
+
+void
+plan_share(struct plan *plan, const json_t *earlier)
+{
+	json_t *steps = json_object_get(plan->json, "steps");
+	for (size_t i = 0; i < plan->count && i < json_array_size(earlier); i++) {
+		bool task_only = plan->steps[i].task_only, complete = plan->steps[i].complete;
+		json_array_set_new(steps, i, share_step(json_array_get(steps, i), json_array_get(earlier, i)));
+		plan->steps[i] = read_step(json_array_get(steps, i));
+		plan->steps[i].task_only = task_only;
+		plan->steps[i].complete = complete;
+	}
+}
+
 /* ---- the steps among each other ---- */
 
 /* The step of that id among the first `count`, or NULL. */

@@ -82,6 +82,11 @@ int plan_check_capture(const struct languages *languages, const json_t *bundle, 
  * nothing to others ([A-Za-z0-9][A-Za-z0-9._-]*, at most 64). Steps that are task_only belong to none. [any]
  */
 void plan_set_owner(const struct plan *plan, const char *owner);
+/*
+ * Takes what is equal in the steps of an earlier plan (an array) in place of its own, step by step: the plans of one task
+ * then share most of their memory. Neither is changed any more. [any]
+ */
+void plan_share(struct plan *plan, const json_t *earlier);
 
 /*
  * Build steps that show whether the device's machine has what the task needs (`probe` of kettle/language.h), checked as a

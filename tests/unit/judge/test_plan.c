@@ -143,6 +143,35 @@ test_task_only(void **state)
 	}
 }
 
+/* Plans that share what is equal say what they said before, and outlive the plan whose members they share. */
+static void
+test_share(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tasks/vectoradd_cpp"), *device = json_pack("{s:s}", "name", "CPU");
+	static const char *const modes[] = {"ranked", "test", "ranked"}, *const seeds[] = {"1", "1", "2"};
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		struct plan *plan = NULL, *earlier = NULL;
+		struct kettle_error err = {0};
+		assert_int_equal(plan_make(languages, bundle, "int x;\n", modes[i], device, seeds[i], NULL, &plan, &err), 0);
+		assert_int_equal(plan_make(languages, bundle, "int y;\n", "ranked", device, "1", NULL, &earlier, &err), 0);
+		AUTO_JSON json_t *before = json_deep_copy(plan->json), *steps = json_object_get(earlier->json, "steps");
+		plan_share(plan, json_incref(steps));
+		bool shared = plan->steps[0].json == json_array_get(steps, 0);
+		plan_free(earlier);
+		json_array_clear(steps);
+		if (!shared || !json_equal(plan->json, before))
+			fail_msg("case %zu: %s", i, shared ? "the plan has changed" : "nothing is shared");
+		for (size_t k = 0; k < plan->count; k++) {
+			assert_ptr_equal(plan->steps[k].json, json_array_get(json_object_get(plan->json, "steps"), k));
+			assert_string_equal(plan->steps[k].id, member_text(plan->steps[k].json, "id"));
+			assert_int_equal(plan->steps[k].secret, member_true(json_object_get(plan->steps[k].json, "run"), "secret"));
+		}
+		assert_true(plan->steps[0].task_only);
+		plan_free(plan);
+	}
+}
+
 static void
 test_not_loaded(void **state)
 {
@@ -308,6 +337,7 @@ main(void)
 		cmocka_unit_test(test_task_only),
 		cmocka_unit_test(test_secret),
 		cmocka_unit_test(test_profilers),
+		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_not_loaded),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_allowed),
