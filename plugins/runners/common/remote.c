@@ -139,6 +139,35 @@ report(struct remote_job *job, const char *name)
 	job->remote->host->job_event(job->remote->host, job->ref, event);
 }
 
+/* ---- cancelling ---- */
+
+static void
+on_cancel_late(void *arg)
+{
+	struct remote_job *job = arg;
+	job->limit = NULL;
+	job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
+		"job %s is given up: %s did not say in time that it has ended there", job->ref, job->remote->side);
+	end_cancelled(job);
+}
+
+static void
+cancel(struct remote_job *job)
+{
+	const struct kettle_host *host = job->remote->host;
+	struct kettle_error err = {0};
+	if (job->cancelled)
+		return;
+	job->cancelled = true;
+	job->busy++;
+	if (host->timer_start(host, REMOTE_CANCEL_MS, 0, on_cancel_late, job, &job->limit, &err) < 0)
+		end_cancelled(job);
+	/* While it is packed or opened, the end of that completes it. */
+	if (job->phase == REMOTE_SENDING || job->phase == REMOTE_AWAY)
+		job->remote->ops->cancel(job);
+	unbusy(job);
+}
+
 /* ---- the plugin's life ---- */
 
 void
@@ -163,21 +192,26 @@ remote_start(struct remote *remote)
 	remote->stopped = NULL;
 }
 
+/* Every job that has not ended. Any call may end others, and that for the last one may end the remote itself. */
+static void
+each_job(struct remote *remote, void (*fn)(struct remote_job *job))
+{
+	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
+		job->busy++;
+		if (job->phase != REMOTE_ENDED)
+			fn(job);
+		next = job->next;
+		unbusy(job);
+	}
+}
+
 /* Ends all that is left: what the remote side does with it has no reader any more. */
 static void
 on_stop_late(void *arg)
 {
 	struct remote *remote = arg;
 	remote->stop_timer = NULL;
-	struct remote_job *job = remote->jobs;
-	while (job) {
-		if (job->phase == REMOTE_ENDED) {
-			job = job->next;
-		} else {
-			end_cancelled(job);
-			job = remote->jobs;
-		}
-	}
+	each_job(remote, end_cancelled);
 }
 
 void
@@ -187,12 +221,7 @@ remote_stop(struct remote *remote, kettle_fn done, void *arg)
 	remote->stopping = true;
 	remote->stopped = done;
 	remote->stopped_arg = arg;
-	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
-		job->busy++; /* the cancel may end it, and others with it */
-		remote_cancel(remote, job->ref);
-		next = job->next;
-		unbusy(job);
-	}
+	each_job(remote, cancel);
 	if (remote->stopped && remote->jobs &&
 		remote->host->timer_start(remote->host, REMOTE_STOP_MS, 0, on_stop_late, remote, &remote->stop_timer, &err) < 0)
 		on_stop_late(remote);
@@ -340,33 +369,14 @@ remote_recover(
 	return 0;
 }
 
-/* ---- ending ---- */
-
-static void
-on_cancel_late(void *arg)
-{
-	struct remote_job *job = arg;
-	job->limit = NULL;
-	job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
-		"job %s is given up: %s did not say in time that it has ended there", job->ref, job->remote->side);
-	end_cancelled(job);
-}
+/* ---- the other operations of the table ---- */
 
 void
 remote_cancel(struct remote *remote, const char *ref)
 {
 	struct remote_job *job = remote_find(remote, ref);
-	struct kettle_error err = {0};
-	if (!job || job->cancelled)
-		return;
-	job->cancelled = true;
-	job->busy++;
-	if (remote->host->timer_start(remote->host, REMOTE_CANCEL_MS, 0, on_cancel_late, job, &job->limit, &err) < 0)
-		end_cancelled(job);
-	/* While it is packed or opened, the end of that completes it. */
-	if (job->phase == REMOTE_SENDING || job->phase == REMOTE_AWAY)
-		remote->ops->cancel(job);
-	unbusy(job);
+	if (job)
+		cancel(job);
 }
 
 void

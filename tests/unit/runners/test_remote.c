@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -32,6 +33,7 @@ static struct remote remote;
 static struct kettle_error err;
 static int sends, finds, cancels, releases, stops;
 static struct remote_job *current;
+static __typeof__(((struct kettle_host *)0)->timer_start) start_timer; /* the fake's own */
 
 /* ---- the remote side: remembers what it was given ---- */
 
@@ -65,6 +67,21 @@ on_release(struct remote_job *job)
 }
 
 static const struct remote_ops ops = {.send = on_send, .find = on_find, .cancel = on_cancel, .release = on_release};
+
+/* Time a thousand times as fast. */
+static int
+start_short_timer(const struct kettle_host *table, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
+	struct kettle_timer **ret_timer, struct kettle_error *error)
+{
+	return start_timer(table, delay_ms / 1000, repeat_ms, fn, arg, ret_timer, error);
+}
+
+static void
+hurry(void)
+{
+	start_timer = host->timer_start;
+	((struct kettle_host *)host)->timer_start = start_short_timer;
+}
 
 static void
 configure(void)
@@ -448,6 +465,53 @@ test_stop_with_jobs(void **state)
 	stops = 0;
 }
 
+/* What its engine does at once when the last one has stopped. */
+static void
+on_stopped_for_good(void *arg)
+{
+	memset(&remote, 0xff, sizeof(remote));
+	on_stopped(arg);
+}
+
+/* A remote side that never answers holds nothing up, and what it says afterwards is for no one. */
+static void
+test_stop_without_an_answer(void **state)
+{
+	(void)state;
+	hurry();
+	send_job();
+	remote_stop(&remote, on_stopped_for_good, NULL);
+	assert_int_equal(cancels, 1);
+	wait_for(&stops, 1);
+	assert_string_equal(member_text(completion(), "status"), "cancelled");
+	assert_int_equal(releases, 1);
+	stops = 0;
+	remote_init(&remote, host, &ops, "Faraway", NULL);
+}
+
+static void
+test_cancel_without_an_answer(void **state)
+{
+	(void)state;
+	hurry();
+	send_job();
+	struct remote_job *job = current;
+	job->busy++; /* as where an answer is under way */
+	remote_cancel(&remote, "12.1");
+	assert_string_equal(member_text(completion(), "status"), "cancelled");
+	remote_running(job);
+	remote_lost(job, REMOTE_BROKE, "Too late.");
+	remote_cancelled(job);
+	remote_store(job);
+	size_t size;
+	char *data = seal_result(NAME, HASH, NULL, true, &size);
+	remote_result(job, data, size);
+	assert_int_equal(completions(), 1);
+	assert_int_not_equal(access(spool, F_OK), 0);
+	assert_string_equal(last_event(), "waiting");
+	job->busy--;
+}
+
 int
 main(void)
 {
@@ -467,6 +531,8 @@ main(void)
 		TEST(test_handles_of_others),
 		TEST(test_no_key),
 		TEST(test_stop_with_jobs),
+		TEST(test_stop_without_an_answer),
+		TEST(test_cancel_without_an_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
