@@ -359,19 +359,23 @@ sealed_open(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind k
 		rc = read_header(data, size, &envelope, err);
 	if (rc == 0)
 		rc = check_scope(&envelope, kind, scope, err);
-	if (rc == 0 && size > compressBound(SEALED_MAX_CONTENT))
-		rc = kettle_fail(err, KETTLE_ETOOBIG, "The sealed %s of job %s exceeds the %u bytes allowed.", kind_name(kind),
-			scope->job, SEALED_MAX_CONTENT);
+	/* More than what is allowed comes to by zlib: nothing is decrypted, nor room made for it. */
+	if (max_size > SEALED_MAX_CONTENT)
+		max_size = SEALED_MAX_CONTENT;
+	if (rc == 0 && size > HEADER_SIZE(envelope.job_len) + compressBound(max_size) + TAG_SIZE)
+		rc = kettle_fail(err, KETTLE_ETOOBIG, "The sealed %s of job %s exceeds the %zu bytes allowed.", kind_name(kind),
+			scope->job, max_size);
 	if (rc)
 		return rc;
 	size_t packed_size = size - HEADER_SIZE(envelope.job_len) - TAG_SIZE;
 	AUTO_FREE unsigned char *packed = xmalloc(packed_size);
 	AUTO_BUF struct buf out = {0};
-	if (!decrypt(attempt_key, &envelope, packed, packed_size))
-		return kettle_fail(err, KETTLE_EACCES,
+	if (decrypt(attempt_key, &envelope, packed, packed_size))
+		rc = inflate_all(packed, packed_size, max_size, &out, err);
+	else
+		rc = kettle_fail(err, KETTLE_EACCES,
 			"The sealed %s of job %s cannot be opened: it was changed, or sealed with another key than this one.",
 			kind_name(kind), scope->job);
-	rc = inflate_all(packed, packed_size, max_size, &out, err);
 	explicit_bzero(packed, packed_size);
 	if (rc)
 		return rc;

@@ -183,6 +183,22 @@ test_bomb(void **state)
 	assert_memory_equal(opened, zeros, opened_size);
 }
 
+/* What is longer than the content may be by zlib is not even decrypted. */
+static void
+test_too_long(void **state)
+{
+	(void)state;
+	size_t size = 0, opened_size = 0;
+	AUTO_FREE char *noise = xmalloc(MAX), *opened = NULL;
+	random_bytes(noise, MAX);
+	AUTO_FREE char *sealed = seal(SEALED_RESULT, noise, MAX, &size);
+	sealed[size - 1] ^= 1;
+	assert_int_equal(
+		sealed_open(key, SEALED_RESULT, &scope, sealed, size, MAX, &opened, &opened_size, NULL), KETTLE_EACCES);
+	assert_int_equal(
+		sealed_open(key, SEALED_RESULT, &scope, sealed, size, MAX / 2, &opened, &opened_size, NULL), KETTLE_ETOOBIG);
+}
+
 static void
 test_empty(void **state)
 {
@@ -290,6 +306,7 @@ main(void)
 		cmocka_unit_test(test_other_version),
 		cmocka_unit_test(test_nonce),
 		cmocka_unit_test(test_bomb),
+		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_not_zlib),
 		cmocka_unit_test(test_refused_scopes),
