@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import re
+import resource
 import zlib
 
 from exec_driver import *
@@ -243,6 +244,9 @@ def closed(folder):
     parent, child = process.pid, children_of(process.pid)[0]
     with open("/proc/%d/limits" % child) as limits:
         equal(re.search(r"Max core file size +(\S+) +(\S+)", limits.read()).groups(), ("0" if sanitizer() else "1", "1"))
+    if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] != 0 and not sanitizer():  # which locks nothing
+        with open("/proc/%d/status" % parent) as status:  # out of the swap, the attempt's key
+            assert re.search(r"VmLck:\s+[1-9]", status.read())
     extracted = hmac.new(bytes(32), x.raw, "sha256").digest()
     attempt = hmac.new(extracted, x.job.encode() + b"\x01", "sha256").digest()
     for what in ("environ", "cmdline"):
@@ -281,30 +285,45 @@ def closed(folder):
                     assert secret not in data, os.path.join(root, name)
 
 
+# What a step can open of the process that holds the key of the attempt.
+LOOK = """
+for p in /proc/[0-9]*; do
+    [ $p != /proc/$$ ] && tr '\\000' ' ' <$p/cmdline | grep -q -e '--result %s ' || continue
+    echo saw
+    for file in environ mem maps auxv fd/0 exe; do
+        (exec <$p/$file) 2>/dev/null && echo "opened $file"
+    done
+done
+exit 0
+"""
+
+
 def inside(folder, level, before=()):
-    """Runs a step that looks for everything it can read of other processes."""
-    # Its own command line has these letters too, but nothing behind them.
-    look = "for p in /proc/[0-9]*; do cat $p/environ $p/cmdline $p/mem; done 2>/dev/null | tr '\\000' '\\n' | grep -c -a KETTLE_KEY=.; exit 0"
-    x = Sealed(folder, [dict(shell(look), id="s", kind="run")])
-    status, err = x.run("--level", level, before=before)
+    """The level that the machine has, and what a step sees at this one."""
+    look = shell(LOOK % os.path.join(folder, "result"))
+    x = Sealed(folder, [dict(look, id="s", kind="run")], unit={"name": "CPU", "sandbox": level})
+    status, err = x.run(before=before)
     equal((status, err), (0, ""))
     completion = x.completion("done")
-    outcome = completion["outcomes"][0]
-    equal((outcome["state"], x.key in json.dumps(completion)), ("passed", False))
-    return completion["system"]["level"]
+    equal(completion["outcomes"][0]["state"], "passed")
+    return completion["system"]["level"], completion["outcomes"][0]["stdout"]["text"]
 
 
 def levels(folder):
-    """A step finds no key, at full level and below"""
-    if inside(folder, "reduced") != "full":
+    """A step at level full or reduced sees nothing of kettle-exec, and at level off it can open nothing of what has the key"""
+    low = os.path.join(folder, "low")
+    os.mkdir(low)
+    if not is_root():
+        equal(inside(low, "off")[1], "saw\n")
+    machine, seen = inside(folder, "reduced")
+    equal(seen, "")
+    if machine != "full":
         raise Skip("this machine has no full sandbox")
     # A user namespace in which no network can be made, as in many a container.
     before = ["unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"', "-"]
     if subprocess.run([*before, "true"], stderr=subprocess.DEVNULL).returncode != 0:
         raise Skip("this machine has no limits on namespaces")
-    low = os.path.join(folder, "low")
-    os.mkdir(low)
-    equal(inside(low, "reduced", before=before), "reduced")
+    equal(inside(low, "reduced", before=before), ("reduced", ""))
 
 
 def ends(folder):

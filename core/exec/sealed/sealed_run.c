@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -278,6 +279,8 @@ sealed_run(const struct exec_options *exec, const struct sealed_options *options
 			rc = execconfig_load(&config, exec->config, exec->settings, exec->state, exec->level, &error);
 		status = exec_is_usage(rc) ? EXEC_USAGE : EXEC_UNABLE;
 	}
+	/* It stays until the end of the job, so it could reach the machine's swap. A user may lock this much nearly everywhere. */
+	(void)mlock(job.key, sizeof(job.key));
 	if (rc == 0)
 		rc = open_job(&job, &error);
 	if (rc == 0) {
