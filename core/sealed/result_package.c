@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -20,7 +21,6 @@
 #include "base/sanitize_text.h"
 #include "base/xalloc.h"
 
-#define MAX_FILES 100000
 #define MAX_VERSION 64 /* characters that are shown of another side's version */
 
 /* Whether it is a step's name and, behind a slash, a name below the step's folder. EINVAL. */
@@ -127,7 +127,7 @@ check_head(const json_t *head, struct kettle_error *err)
 	const json_t *protocol = json_object_get(head, "protocol"), *version = json_object_get(head, "version");
 	const json_t *run = json_object_get(head, "run");
 	if (!json_is_integer(protocol) || !json_is_string(version))
-		return fail_damaged(err, "its first line must be a JSON object with `protocol` and `version`");
+		return fail_damaged(err, "its first line must have `protocol` and `version`");
 	AUTO_FREE char *shown = sanitize_line(json_string_value(version), MAX_VERSION);
 	if (json_integer_value(protocol) != RESULT_PACKAGE_PROTOCOL)
 		return kettle_fail(err, KETTLE_EVERSION,
@@ -138,8 +138,6 @@ check_head(const json_t *head, struct kettle_error *err)
 	if (!json_is_object(json_object_get(head, "completion")) || !json_is_array(json_object_get(head, "files")) ||
 		(run && !json_is_string(run)))
 		return fail_damaged(err, "`completion` must be an object, `files` an array, and `run` a string");
-	if (json_array_size(json_object_get(head, "files")) > MAX_FILES)
-		return fail_damaged(err, "it has too many files");
 	return 0;
 }
 
@@ -205,9 +203,11 @@ result_package_read(
 			   *end = memchr(data, '\n', size < RESULT_PACKAGE_MAX_LINE ? size : RESULT_PACKAGE_MAX_LINE);
 	if (!end)
 		return fail_damaged(err, "its first line has no end");
-	AUTO_JSON json_t *head = json_loadb(start, (size_t)(end - start), JSON_REJECT_DUPLICATES, NULL);
+	struct kettle_error why = {0};
+	AUTO_JSON json_t *head =
+		bounded_json_parse(start, (size_t)(end - start), BOUNDED_JSON_RESULT, JSON_REJECT_DUPLICATES, &why);
 	const json_t *files = json_object_get(head, "files");
-	int rc = check_head(head, err);
+	int rc = head ? check_head(head, err) : fail_damaged(err, why.message);
 	if (rc == 0)
 		rc = check_files(files, end + 1, size - (size_t)(end + 1 - start), err);
 	if (rc == 0 && spool)

@@ -22,13 +22,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/times.h"
 #include "base/xalloc.h"
-#include "discord/gateway/bounded_json.h"
 #include "discord/gateway/service.h"
 #include "discord/gateway/signature.h"
 
@@ -122,7 +122,7 @@ handle(struct endpoint *e, const struct request *request, const char **ret_body)
 	if (signature_check(e->key, request->signature, request->timestamp, body, request->body.len,
 			time_now_ms() / MS_PER_S, e->max_age_s) < 0)
 		return HTTP_STATUS_UNAUTHORIZED;
-	AUTO_JSON json_t *data = bounded_json_parse(body, request->body.len, NULL);
+	AUTO_JSON json_t *data = bounded_json_parse(body, request->body.len, BOUNDED_JSON_VALUES, 0, NULL);
 	if (!data || !json_is_integer(json_object_get(data, "type")))
 		return HTTP_STATUS_BAD_REQUEST;
 	if (member_int(data, "type") == PING) {

@@ -12,10 +12,10 @@
 
 #include "discord/gateway/machine.h"
 
+#include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "discord/gateway/bounded_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -436,7 +436,7 @@ machine_frame(struct machine *m, uint64_t now, const char *text, size_t len)
 	struct kettle_error err = {0};
 	if (m->phase < PHASE_HELLO || m->phase >= PHASE_CLOSING)
 		return;
-	AUTO_JSON json_t *frame = bounded_json_parse(text, len, &err);
+	AUTO_JSON json_t *frame = bounded_json_parse(text, len, BOUNDED_JSON_VALUES, 0, &err);
 	const json_t *op = json_object_get(frame, "op"), *data = json_object_get(frame, "d");
 	if (!frame || !json_is_integer(op)) {
 		machine_bad_frame(m, now, frame ? "it has no op" : err.message);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
@@ -177,7 +178,7 @@ static void
 on_line(void *arg, const char *line, size_t len)
 {
 	struct exec_lines *lines = arg;
-	AUTO_JSON json_t *event = json_loadb(line, len, 0, NULL);
+	AUTO_JSON json_t *event = bounded_json_parse(line, len, BOUNDED_JSON_RESULT, 0, NULL);
 	const char *name = member_string(event, "event");
 	/* One that was not told of a job has nothing to say of it. */
 	struct exec_job *job = exec_lines_find(lines, member_text(event, "job"));

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
@@ -137,7 +138,7 @@ test_read_refuses(void **state)
 		{HEAD "]}\n", NULL, 0},
 		{"", "no end", KETTLE_EINVAL},
 		{HEAD "]}", "no end", KETTLE_EINVAL},
-		{"\n", "JSON object", KETTLE_EINVAL},
+		{"\n", "valid JSON", KETTLE_EINVAL},
 		{"[]\n", "JSON object", KETTLE_EINVAL},
 		{"{\"protocol\":1}\n", "`version`", KETTLE_EINVAL},
 		{"{\"protocol\":2,\"version\":\"9.9\\u001b[1m\"}\n",
@@ -145,7 +146,7 @@ test_read_refuses(void **state)
 		{"{\"protocol\":1,\"version\":\"1\",\"files\":[]}\n", "`completion`", KETTLE_EINVAL},
 		{"{\"protocol\":1,\"version\":\"1\",\"completion\":{}}\n", "`files`", KETTLE_EINVAL},
 		{"{\"protocol\":1,\"version\":\"1\",\"run\":7,\"completion\":{},\"files\":[]}\n", "`run`", KETTLE_EINVAL},
-		{HEAD "],\"protocol\":1}\n", "JSON object", KETTLE_EINVAL},
+		{HEAD "],\"protocol\":1}\n", "valid JSON", KETTLE_EINVAL},
 		{HEAD "]}\nx", "follow", KETTLE_EINVAL},
 		{HEAD ENTRY("run/abc", "3", ABC) "]}\nabcd", "follow", KETTLE_EINVAL},
 		{HEAD ENTRY("run/abc", "3", ABC) "]}\nab", "longer", KETTLE_EINVAL},
@@ -186,6 +187,23 @@ test_read_refuses(void **state)
 	}
 }
 
+/* A line of 64 MiB could have 22 million empty objects, which take gigabytes. */
+static void
+test_read_refuses_many_values(void **state)
+{
+	(void)state;
+	AUTO_BUF struct buf text = {0};
+	AUTO_JSON json_t *completion = NULL;
+	AUTO_FREE char *run = NULL;
+	struct kettle_error err = {0};
+	buf_adds(&text, "{\"protocol\":1,\"version\":\"1\",\"files\":[],\"completion\":{\"x\":[{}");
+	for (int i = 0; i < BOUNDED_JSON_RESULT / 2; i++)
+		buf_adds(&text, ",{}");
+	buf_adds(&text, "]}}\n");
+	assert_int_equal(result_package_read(text.data, text.len, NULL, &completion, &run, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "values"));
+}
+
 /* A link that is there already leads nothing out of the folder. */
 static void
 test_links(void **state)
@@ -209,6 +227,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_without_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_write_refuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_read_refuses, setup, teardown),
+		cmocka_unit_test(test_read_refuses_many_values),
 		cmocka_unit_test_setup_teardown(test_links, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

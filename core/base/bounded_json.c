@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON from the network, bounded before it is parsed. */
+/* JSON from other machines, bounded before it is parsed. */
 #include <config.h>
 
-#include "discord/gateway/bounded_json.h"
+#include "base/bounded_json.h"
 
 #include <stdbool.h>
 
 /* Counts what stands outside strings; the parser says whether it is JSON at all. */
 static int
-check_bounds(const char *text, size_t len, struct kettle_error *err)
+check_bounds(const char *text, size_t len, size_t max_values, struct kettle_error *err)
 {
 	bool quoted = false;
 	size_t values = 1, depth = 0;
@@ -23,8 +23,8 @@ check_bounds(const char *text, size_t len, struct kettle_error *err)
 			depth += c == '[' || c == '{';
 			depth -= depth > 0 && (c == ']' || c == '}');
 		}
-		if (values > BOUNDED_JSON_VALUES)
-			return kettle_fail(err, KETTLE_ETOOBIG, "it has more than %d values", BOUNDED_JSON_VALUES);
+		if (values > max_values)
+			return kettle_fail(err, KETTLE_ETOOBIG, "it has more than %zu values", max_values);
 		if (depth > BOUNDED_JSON_DEPTH)
 			return kettle_fail(err, KETTLE_ETOOBIG, "it has more than %d levels", BOUNDED_JSON_DEPTH);
 	}
@@ -32,12 +32,12 @@ check_bounds(const char *text, size_t len, struct kettle_error *err)
 }
 
 json_t *
-bounded_json_parse(const char *text, size_t len, struct kettle_error *err)
+bounded_json_parse(const char *text, size_t len, size_t max_values, size_t flags, struct kettle_error *err)
 {
 	json_error_t fault;
-	if (check_bounds(text, len, err) < 0)
+	if (check_bounds(text, len, max_values, err) < 0)
 		return NULL;
-	json_t *object = json_loadb(text, len, 0, &fault);
+	json_t *object = json_loadb(text, len, flags, &fault);
 	if (json_is_object(object))
 		return object;
 	(void)kettle_fail(err, KETTLE_EINVAL, "it is %s", object ? "no JSON object" : "no valid JSON");
