@@ -324,7 +324,8 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 	} else if (completion->status == COMPLETION_DONE) {
 		interpret(job, completion);
 	} else if (job->stop == STOP_HAND_BACK) {
-		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "handed back when the engine stopped");
+		attempt_end_requeue(job, REQUEUE_HANDED_BACK,
+			job->unit->removed ? "its unit was removed before it ran" : "handed back when the engine stopped");
 	} else {
 		const char *why =
 			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";

@@ -64,15 +64,25 @@ hand_back(struct engine_job *job, void *arg)
 		engine_job_stop(job, STOP_HAND_BACK);
 }
 
+/* It only waits, on a remote side that a reload has taken from its device: it may wait there for ever. */
+static bool
+waits_in_vain(const struct engine_job *job)
+{
+	const struct unit *unit = job->unit;
+	return job->state == JOB_ACTIVE && job->stop == STOP_NO && job->phase == PHASE_WAITING && unit->removed &&
+		   unit->runner->ops->recover && !engine_unit_find(job->engine, job->device->name, unit->key);
+}
+
 static void
 check_time(struct engine_job *job, void *arg)
 {
 	(void)arg;
 	uint64_t now = uv_now(job->engine->setup.loop);
-	bool leaves = job->engine->stopping || (job->unit && job->unit->removed);
-	if (leaves && engine_job_detach(job))
+	if (job->engine->stopping && engine_job_detach(job))
 		return;
-	if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
+	if (waits_in_vain(job))
+		engine_job_stop(job, STOP_HAND_BACK);
+	else if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
 		engine_job_overdue(job);
 	else if (job->again && (now >= job->again_at_ms || job->engine->stopping))
 		engine_job_retry_writes(job);
@@ -161,14 +171,6 @@ add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, con
 	return device ? engine_job_add(engine, device, id, submission, user) : NULL;
 }
 
-/* Its unit was removed by a reload: it goes on without the engine until the unit is back, or the engine starts again. */
-static bool
-is_detached(const struct engine *engine, const json_t *row)
-{
-	return engine->was_loaded && member_string(row, "handle") &&
-		   !engine_unit_find(engine, member_text(row, "device"), member_text(row, "unit_key"));
-}
-
 static void
 load_job(struct engine *engine, const json_t *row)
 {
@@ -176,15 +178,14 @@ load_job(struct engine *engine, const json_t *row)
 	const char *device = "", *state = "";
 	(void)json_unpack((json_t *)row, "{s:I, s:I, s:I, s:s, s:s, s?I, s?I}", "job", &id, "submission", &submission,
 		"user", &user, "device", &device, "state", &state, "attempt", &attempt, "queued_at", &queued_at);
-	bool running = strcmp(state, "running") == 0;
-	if (engine_job_find(engine, id) || (running && is_detached(engine, row)))
+	if (engine_job_find(engine, id))
 		return;
 	struct engine_job *job = add_job(engine, id, submission, user, device);
 	if (!job)
 		return;
 	job->attempt = attempt;
 	job->stamps.accepted_ns = accepted_at(queued_at);
-	if (running)
+	if (strcmp(state, "running") == 0)
 		engine_job_recover(job, row);
 	else
 		engine_job_queue(job);

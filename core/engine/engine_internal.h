@@ -178,7 +178,7 @@ struct engine {
 	struct describe_request *requests; /* that are open */
 	size_t in_flight;                  /* jobs that are starting, active or ending, and a load under way */
 	bool loading, loaded;              /* the open jobs and the disabled units: no job starts before they are loaded */
-	bool was_loaded;                   /* once: what is running in the database and not known was detached since */
+	bool was_loaded;                   /* once: the names on remote sides are known */
 	uint64_t load_at_ms;               /* when to load them anew; 0: not planned */
 	char remote_prefix[16];            /* of names on remote sides: this database's own */
 	uint64_t heartbeat_ms;             /* when heartbeats were looked at last */

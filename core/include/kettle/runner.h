@@ -62,8 +62,7 @@ struct kettle_runner {
 	 */
 	int (*recover)(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err);
 	/*
-	 * The engine stops, or a reload has removed the job's unit: the runner forgets the job, which goes on on the remote side,
-	 * and completes it no more. It is called only for jobs whose handle is stored, and they are found again by recover.
+	 * The engine stops: the runner forgets the job, which goes on on the remote side, and completes it no more. It is called only for jobs whose handle is stored, and they are found again by recover.
 	 * NULL: such jobs are cancelled and run again.
 	 */
 	void (*detach)(void *self, const char *ref);

@@ -306,21 +306,69 @@ test_no_detach_without_handle(void **state)
 
 static void reload(json_t *devices_take, int status);
 
-/* Its unit is removed: the job goes on, and is found again when the unit is back. */
+/* The engine looks at its jobs once more. */
 static void
-test_detach_at_reload(void **state)
+tick(void)
+{
+	uint64_t before = world.engine->heartbeat_ms;
+	until(world.engine->loaded && world.engine->heartbeat_ms != before);
+}
+
+/* A device that moves to another unit of a runner. */
+static void
+reload_moved(void)
+{
+	reload(json_pack("{s:{s:[{s:s, s:i}]}}", "CPU", "units", "runner", "fake", "number", 7), 0);
+	tick();
+}
+
+/* Its unit is removed: what runs there ends there. */
+static void
+test_reload_while_away(void **state)
 {
 	(void)state;
 	int64_t job = begin_remote();
-	reload(json_pack("{s:{s:[{s:s, s:i}]}}", "CPU", "units", "runner", "fake", "number", 7), 0);
-	until(fake.detaches == 1 && world.engine->loaded);
-	reload(json_pack("{s:{s:[{s:s, s:i}]}}", "CPU", "units", "runner", "fake", "number", 8), 0);
-	until(world.engine->loaded);
-	assert_true(world_job_is(job, "running"));
-	assert_null(engine_job_find(world.engine, job));
-	assert_int_equal(fake.recovers, 0);
-	reload(world_devices(1, NULL), 0);
-	must_be_recovered(job);
+	fake_say(0, json_pack("{s:s}", "event", "device"));
+	reload_moved();
+	assert_int_equal(fake.count, 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(world_number("attempt", job), 1);
+	assert_int_equal(fake.submits, 1);
+	assert_int_equal(fake.detaches + fake.cancels, 0);
+}
+
+/* What only waits there is given to the device's unit of now, and has lost no attempt. */
+static void
+test_reload_while_waiting(void **state)
+{
+	(void)state;
+	int64_t job = begin_remote();
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	fake.on_cancel = AT_ONCE;
+	reload_moved();
+	until(fake.submits == 2 && fake.count == 1);
+	assert_int_equal(fake.cancels, 1);
+	const struct unit *now = engine_job_find(world.engine, job)->unit;
+	assert_int_equal(json_integer_value(json_object_get(now->config, "number")), 7);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(world_number("spared", job), 1);
+}
+
+/* Where the unit is only another size, nothing that waits there loses its place. */
+static void
+test_reload_of_slots_while_waiting(void **state)
+{
+	(void)state;
+	int64_t job = begin_remote();
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	reload(json_pack("{s:{s:[{s:s, s:i, s:i}]}}", "CPU", "units", "runner", "fake", "number", 0, "slots", 9), 0);
+	tick();
+	assert_int_equal(fake.cancels, 0);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fake.submits, 1);
 }
 
 /* ---- handles ---- */
@@ -586,7 +634,9 @@ main(void)
 		TEST(test_recover_other_runner),
 		TEST(test_detach_at_stop),
 		TEST(test_no_detach_without_handle),
-		TEST(test_detach_at_reload),
+		TEST(test_reload_while_away),
+		TEST(test_reload_while_waiting),
+		TEST(test_reload_of_slots_while_waiting),
 		TEST(test_handle_of_cancelled),
 		TEST(test_killed_after_handle),
 		TEST(test_reload_keeps_units),
