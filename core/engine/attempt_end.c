@@ -52,7 +52,7 @@ attempt_end_queue(struct engine_job *job)
 		engine_job_forget(job);
 	} else {
 		job->stop = STOP_NO;
-		job->waits ? engine_job_hold(job) : engine_job_queue(job);
+		job->waits ? engine_job_hold(job, &job->device->held) : engine_job_queue(job);
 	}
 }
 

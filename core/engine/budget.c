@@ -44,12 +44,15 @@ add_used(struct device *device, int64_t user, int64_t ms)
 	(void)json_object_set_new(device->used, name, json_integer(used_of(device, user) + ms));
 }
 
-/* A new day begins with nothing used; those that waited for it may start. */
+/*
+ * A new day begins with nothing used; those that waited for it may start. A clock that is set back a little after midnight
+ * brings no day back.
+ */
 static void
 begin_day(struct engine *engine, struct device *device)
 {
 	int64_t day = time_now_ms() / DEVICE_DAY_MS;
-	if (device->used && device->used_day == day)
+	if (device->used && (day == device->used_day || day == device->used_day - 1))
 		return;
 	json_decref(device->used);
 	device->used = json_object();
@@ -60,8 +63,8 @@ begin_day(struct engine *engine, struct device *device)
 void
 budget_release(struct engine *engine, struct device *device)
 {
-	while (device->spent)
-		engine_job_queue(device->spent);
+	while (device->spent.first)
+		engine_job_queue(device->spent.first);
 	engine->dirty = true;
 }
 
@@ -183,22 +186,9 @@ budget_holds(struct engine_job *job)
 	struct kettle_error err = {0};
 	if (!device->budget || budget_check(device, job->user, &err) == 0)
 		return false;
-	struct engine_job **end = &device->spent;
-	while (*end)
-		end = &(*end)->next_held;
-	*end = job;
-	job->next_held = NULL;
 	job->waits = xstrdup(err.message);
+	engine_job_hold(job, &device->spent);
 	return true;
-}
-
-size_t
-budget_held(const struct device *device)
-{
-	size_t count = 0;
-	for (const struct engine_job *job = device->spent; job; job = job->next_held)
-		count++;
-	return count;
 }
 
 json_t *

@@ -189,12 +189,14 @@ sweep(struct engine *engine)
 static void
 take_budgets(struct engine *engine, const json_t *devices)
 {
+	const char *name;
+	json_t *section;
 	for (struct device *device = engine->devices; device; device = device->next) {
-		json_t *budget = json_object_get(json_object_get(devices, device->name), "budget");
-		json_decref(device->budget);
-		device->budget = json_deep_copy(budget);
+		json_decref(STEAL(device->budget));
 		budget_release(engine, device);
 	}
+	json_object_foreach((json_t *)devices, name, section)
+		engine_device_find(engine, name)->budget = json_deep_copy(json_object_get(section, "budget"));
 }
 
 int

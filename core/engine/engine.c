@@ -18,6 +18,59 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- names on remote sides ---- */
+
+struct mark {
+	struct store *store; /* the engine may have gone before its answer */
+	struct remote_names names;
+};
+
+static int
+mark_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct mark *mark = arg;
+	return remote_names_renew(db, &mark->names, err);
+}
+
+static int
+confirm_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct mark *mark = arg;
+	return remote_names_confirm(db, &mark->names, err);
+}
+
+static void
+on_confirmed(void *arg, const struct kettle_error *err)
+{
+	(void)err; /* two marks are valid, then */
+	free(arg);
+}
+
+static void
+on_marked(void *arg, const struct kettle_error *err)
+{
+	struct mark *mark = arg;
+	if (!err && *mark->names.mark)
+		store_later(mark->store, confirm_op, on_confirmed, mark);
+	else
+		free(mark);
+}
+
+/* A job starts under a name that no copy of the database from long before may use. */
+static void
+renew_mark(struct engine *engine)
+{
+	uint64_t now = uv_now(engine->setup.loop);
+	if (now < engine->mark_at_ms)
+		return;
+	struct mark *mark = xcalloc(1, sizeof(*mark));
+	mark->store = engine->setup.store;
+	engine->mark_at_ms = now + REMOTE_MARK_MS;
+	store_write(mark->store, mark_op, on_marked, mark);
+}
+
+/* ---- the scheduler ---- */
+
 void
 engine_schedule(struct engine *engine)
 {
@@ -27,13 +80,15 @@ engine_schedule(struct engine *engine)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
-		if (device->held)
+		if (device->held.first)
 			multi_device_release(device);
 		while (fair_queue_length(device->queue) > 0 && !budget_is_spent(device) &&
 			   (unit = engine_unit_free(engine, device))) {
 			struct engine_job *job = (struct engine_job *)fair_queue_take(device->queue);
-			if (!budget_holds(job))
-				engine_job_start(job, unit);
+			if (budget_holds(job))
+				continue;
+			renew_mark(engine);
+			engine_job_start(job, unit);
 		}
 	}
 }
@@ -191,36 +246,19 @@ load_job(struct engine *engine, const json_t *row)
 		engine_job_queue(job);
 }
 
-/* ---- names on remote sides ---- */
-
-static int
-confirm_op(struct db *db, void *arg, struct kettle_error *err)
-{
-	return remote_names_confirm(db, arg, err);
-}
-
-static void
-on_confirmed(void *arg, const struct kettle_error *err)
-{
-	(void)err; /* two marks are valid, then */
-	free(arg);
-}
-
 static void
 take_names(struct engine *engine, const struct remote_names *names)
 {
 	(void)snprintf(engine->remote_prefix, sizeof(engine->remote_prefix), "%s", names->prefix);
 	if (names->copied || names->released > 0)
 		log_write(KETTLE_LOG_WARNING, "engine",
-			"this database is a copy: its jobs have new names on remote sides, which begin with kettle-%s, and %lld of "
-			"them "
-			"that ran there are run again",
+			"this database is a copy: its jobs have new names on remote sides, which begin with kettle-%s, and %lld "
+			"of them that ran there are run again",
 			names->prefix, (long long)names->released);
-	if (!*names->mark)
-		return;
-	struct remote_names *confirmed = xmalloc(sizeof(*confirmed));
-	*confirmed = *names;
-	store_later(engine->setup.store, confirm_op, on_confirmed, confirmed);
+	engine->mark_at_ms = uv_now(engine->setup.loop) + REMOTE_MARK_MS;
+	struct mark *mark = xcalloc(1, sizeof(*mark));
+	*mark = (struct mark){engine->setup.store, *names};
+	on_marked(mark, NULL);
 }
 
 static void

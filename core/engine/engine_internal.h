@@ -78,6 +78,12 @@ struct unit {
 	struct unit *next;
 };
 
+/* Jobs beside the queue of their device, in the order in which they came. */
+struct job_list {
+	struct engine_job *first, *last;
+	size_t count;
+};
+
 struct device {
 	char *name;
 	struct unit *units;
@@ -85,11 +91,11 @@ struct device {
 	uint64_t recent_ms[ENGINE_RECENT]; /* what its last jobs took, from their start to their end; in turns */
 	size_t recent;                     /* how many have been put there */
 	bool recent_loaded;                /* those of before this engine are there */
-	struct engine_job *held;           /* that wait, outside of the queue, until enough of its units are in order */
+	struct job_list held;              /* that wait, outside of the queue, until enough of its units are in order */
 	json_t *budget;                    /* of the configuration; NULL: none (budget.c) */
 	json_t *used;                      /* on used_day: {user: ms}, "0": all together */
 	int64_t used_day;                  /* since 1970 */
-	struct engine_job *spent;          /* of users who have used their share, outside of the queue until the next day */
+	struct job_list spent;             /* of users who have used their share, outside of the queue until the next day */
 	json_t *task, *steps;              /* of its last plan, which the next one shares; NULL: none yet */
 	struct device *next;
 };
@@ -123,9 +129,10 @@ struct engine_job {
 	struct unit *unit;
 	struct unit **more; /* that it has at once with unit */
 	size_t more_count;
-	size_t needs; /* devices at once, where waits is set */
-	char *waits;  /* why its device cannot serve it now, a sentence; NULL: it is as any other */
-	struct engine_job *next_held;
+	size_t needs;            /* devices at once, where waits is set */
+	char *waits;             /* why its device cannot serve it now, a sentence; NULL: it is as any other */
+	struct job_list *beside; /* the list that it waits in, outside of the queue; NULL: none */
+	struct engine_job *previous_beside, *next_beside;
 	enum job_state state;
 	enum job_phase phase;
 	enum job_stop stop;
@@ -181,6 +188,7 @@ struct engine {
 	bool was_loaded;                   /* once: the names on remote sides are known */
 	uint64_t load_at_ms;               /* when to load them anew; 0: not planned */
 	char remote_prefix[16];            /* of names on remote sides: this database's own */
+	uint64_t mark_at_ms;               /* from then on the next job that starts needs a new mark of the database */
 	uint64_t heartbeat_ms;             /* when heartbeats were looked at last */
 	uint64_t pause_until_ms;           /* the database could not start a job */
 	uv_timer_t tick;
@@ -202,8 +210,8 @@ struct engine_job *engine_job_add(
 void engine_job_forget(struct engine_job *job);
 /* Of its user's jobs the oldest comes first, also where it was handed back or held. */
 void engine_job_queue(struct engine_job *job);
-/* Keeps a job that is queued in the database and `waits` out of the queue until enough units are in order. */
-void engine_job_hold(struct engine_job *job);
+/* Keeps a job that is queued in the database and `waits` out of the queue, in this list of its device. */
+void engine_job_hold(struct engine_job *job, struct job_list *list);
 void engine_progress(const struct engine_job *job, json_t *event_take);
 
 /* engine/devices.c */
@@ -286,8 +294,6 @@ int multi_device_take(struct engine_job *job, struct kettle_error *err);
 void multi_device_leave(struct engine_job *job);
 /* Queues those of the device that need not wait any more. */
 void multi_device_release(struct device *device);
-/* How many of the device's jobs are held. */
-size_t multi_device_held(const struct device *device);
 /* Why the device starts no job now, or not the first held one. New string, NULL: it does. */
 json_t *multi_device_shortage(const struct device *device);
 
@@ -344,7 +350,6 @@ bool budget_is_spent(const struct device *device);
 json_t *budget_reason(const struct device *device);
 /* Keeps a job that has left its queue beside it, where its user has used the share of the day. */
 bool budget_holds(struct engine_job *job);
-size_t budget_held(const struct device *device);
 /* The budget with "used_s" and "left_s"; NULL: there is none. New reference. */
 json_t *budget_describe(const struct device *device);
 

@@ -43,17 +43,14 @@ engine_job_add(struct engine *engine, struct device *device, int64_t id, int64_t
 
 /* It no longer waits. */
 static void
-leave_held(struct engine_job *job)
+leave_list(struct engine_job *job)
 {
-	struct engine_job **lists[] = {&job->device->held, &job->device->spent};
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		struct engine_job **link = lists[i];
-		while (*link && *link != job)
-			link = &(*link)->next_held;
-		if (*link)
-			*link = job->next_held;
+	struct job_list *list = STEAL(job->beside);
+	if (list) {
+		*(job->previous_beside ? &job->previous_beside->next_beside : &list->first) = job->next_beside;
+		*(job->next_beside ? &job->next_beside->previous_beside : &list->last) = job->previous_beside;
+		list->count--;
 	}
-	job->next_held = NULL;
 	free(STEAL(job->waits));
 }
 
@@ -64,7 +61,7 @@ engine_job_forget(struct engine_job *job)
 	if (engine->cursor == job)
 		engine->cursor = job->next;
 	fair_queue_remove(job->device->queue, &job->item);
-	leave_held(job);
+	leave_list(job);
 	inflight_remove(engine->setup.inflight, &job->inflight);
 	(void)tdelete(job, &engine->jobs_by_id, by_id);
 	*(job->previous ? &job->previous->next : &engine->jobs) = job->next;
@@ -79,7 +76,7 @@ void
 engine_job_queue(struct engine_job *job)
 {
 	uint64_t now = time_monotonic_ns();
-	leave_held(job);
+	leave_list(job);
 	job->state = JOB_QUEUED;
 	job->unit = NULL;
 	if (job->stamps.accepted_ns == 0)
@@ -91,13 +88,14 @@ engine_job_queue(struct engine_job *job)
 }
 
 void
-engine_job_hold(struct engine_job *job)
+engine_job_hold(struct engine_job *job, struct job_list *list)
 {
-	struct engine_job **end = &job->device->held;
-	while (*end)
-		end = &(*end)->next_held;
-	*end = job;
-	job->next_held = NULL;
+	job->beside = list;
+	job->previous_beside = list->last;
+	job->next_beside = NULL;
+	*(list->last ? &list->last->next_beside : &list->first) = job;
+	list->last = job;
+	list->count++;
 	job->state = JOB_QUEUED;
 }
 

@@ -166,30 +166,21 @@ may_go_on(const struct device *device, size_t need)
 void
 multi_device_release(struct device *device)
 {
-	struct engine_job *job = device->held;
+	struct engine_job *job = device->held.first;
 	while (job) {
-		struct engine_job *next = job->next_held;
+		struct engine_job *next = job->next_beside;
 		if (may_go_on(device, job->needs))
 			engine_job_queue(job);
 		job = next;
 	}
 }
 
-size_t
-multi_device_held(const struct device *device)
-{
-	size_t count = 0;
-	for (const struct engine_job *job = device->held; job; job = job->next_held)
-		count++;
-	return count;
-}
-
 json_t *
 multi_device_shortage(const struct device *device)
 {
 	const struct unit *disabled = NULL;
-	if (device->held)
-		return json_string(device->held->waits);
+	if (device->held.first)
+		return json_string(device->held.first->waits);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
 		if (!unit->removed && !unit->disabled[0])
 			return NULL;

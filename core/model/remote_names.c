@@ -123,6 +123,21 @@ remote_names_load(struct db *db, struct remote_names *ret_names, struct kettle_e
 }
 
 int
+remote_names_renew(struct db *db, struct remote_names *ret_names, struct kettle_error *err)
+{
+	AUTO_JSON json_t *place = NULL;
+	struct remote_names names = {0};
+	struct stat status = {0};
+	const char *path = sqlite3_db_filename(db->handle, "main");
+	int rc = settings_setting_get(db, "remote_place", &place, err);
+	if (rc == 0 && path && *path && stat(path, &status) == 0)
+		rc = store_place(db, place, &status, &names, err);
+	if (rc == 0)
+		*ret_names = names;
+	return rc;
+}
+
+int
 remote_names_confirm(struct db *db, const struct remote_names *names, struct kettle_error *err)
 {
 	return *names->mark ? write_marks(db, names->mark, "", err) : 0;

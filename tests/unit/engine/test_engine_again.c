@@ -371,6 +371,25 @@ test_reload_of_slots_while_waiting(void **state)
 	assert_int_equal(fake.submits, 1);
 }
 
+/* What is copied while the engine runs is seen as a copy, soon after. */
+static void
+test_new_mark(void **state)
+{
+	(void)state;
+	static const char count[] = "SELECT count(DISTINCT value_json) FROM (SELECT value_json FROM settings WHERE key = "
+								"'remote_place' UNION SELECT * FROM before)";
+	fixture_sql(&world.c.f, "CREATE TABLE before AS SELECT value_json FROM settings WHERE key = 'remote_place'");
+	fake.on_submit = AT_ONCE;
+	int64_t job = world_submit();
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fixture_int(&world.c.f, count), 1);
+	world.engine->mark_at_ms = 0;
+	job = world_submit();
+	until(world_job_is(job, "passed"));
+	assert_int_equal(fixture_int(&world.c.f, count), 2);
+	assert_true(world.engine->mark_at_ms > 0);
+}
+
 /* ---- handles ---- */
 
 /* The job ends and is gone while the store still writes its handle. */
@@ -637,6 +656,7 @@ main(void)
 		TEST(test_reload_while_away),
 		TEST(test_reload_while_waiting),
 		TEST(test_reload_of_slots_while_waiting),
+		TEST(test_new_mark),
 		TEST(test_handle_of_cancelled),
 		TEST(test_killed_after_handle),
 		TEST(test_reload_keeps_units),

@@ -171,6 +171,32 @@ test_no_stamps(void **state)
 	assert_int_equal(stored_ms(""), stored_ms("alice"));
 }
 
+/* A clock that is set back a little after midnight, and the name of the device in other letters, change no budget. */
+static void
+test_stays(void **state)
+{
+	(void)state;
+	restart("fake", "{\"seconds_per_day\": 3}");
+	(void)world_submit();
+	until(fake.count == 1);
+	end_after("done", 3);
+	until(world.engine->in_flight == 0);
+	const struct device *device = world.engine->devices;
+	assert_true(budget_is_spent(device));
+	world.engine->devices->used_day++;
+	budget_tick(world.engine);
+	assert_true(budget_is_spent(device));
+	world.engine->devices->used_day--;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *renamed = device_with("fake", "{\"seconds_per_day\": 3}");
+	(void)json_object_set(renamed, "Cpu", json_object_get(renamed, "CPU"));
+	(void)json_object_del(renamed, "CPU");
+	assert_int_equal(engine_reload(world.engine, renamed, &err), 0);
+	until(world.engine->loaded);
+	assert_true(budget_is_spent(device));
+	assert_null(device->next);
+}
+
 static void
 test_none(void **state)
 {
@@ -193,6 +219,7 @@ main(void)
 		BUDGET_TEST(test_users),
 		BUDGET_TEST(test_counted),
 		BUDGET_TEST(test_no_stamps),
+		BUDGET_TEST(test_stays),
 		BUDGET_TEST(test_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,9 +108,9 @@ test_waits_for_units(void **state)
 	world_stop(0);
 	world_start(world_devices(2, NULL));
 	int64_t other = world_submit();
-	until(multi_device_held(world.engine->devices) == 2 && world.engine->in_flight == 0);
+	until(world.engine->devices->held.count == 2 && world.engine->in_flight == 0);
 	world_cancel(other);
-	until(multi_device_held(world.engine->devices) == 1);
+	until(world.engine->devices->held.count == 1);
 	world_set("CPU.1", false, "mended");
 	until(fake.count == 1);
 	assert_int_equal(fake_task(0)->units, 2);
@@ -135,7 +135,7 @@ test_goes_on_in_order(void **state)
 	world_set("CPU.1", true, ENGINE_BY_HAND);
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++)
 		jobs[i] = world_submit_as(who[i], "test");
-	until(multi_device_held(world.engine->devices) == ARRAY_SIZE(who) && world.engine->in_flight == 0);
+	until(world.engine->devices->held.count == ARRAY_SIZE(who) && world.engine->in_flight == 0);
 	world_set("CPU.1", false, "mended");
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
 		until(fake.count >= 1); /* another may have got the second unit first, and wait for this one's */

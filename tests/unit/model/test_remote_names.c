@@ -26,6 +26,12 @@ load_op(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static int
+renew_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	return remote_names_renew(db, arg, err);
+}
+
+static int
 confirm_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	return remote_names_confirm(db, arg, err);
@@ -209,6 +215,28 @@ test_put_back(void **state)
 	check_copied(prefix);
 }
 
+/* The same where one engine went on after the copy. */
+static void
+test_put_back_later(void **state)
+{
+	(void)state;
+	AUTO_FREE char *path = xstrdup(c.f.path), *prefix = xstrdup(names.prefix), *older = beside("older.db");
+	stop();
+	copy(path, older);
+	open_again(path);
+	assert_string_equal(names.mark, "");
+	assert_int_equal(fixture_write(&c.f, renew_op, &names, NULL), 0);
+	assert_true(*names.mark);
+	assert_int_equal(fixture_write(&c.f, confirm_op, &names, NULL), 0);
+	stop();
+	open_again(path);
+	assert_false(names.copied);
+	stop();
+	copy(older, path);
+	open_again(path);
+	check_copied(prefix);
+}
+
 /* A crash between the mark in the file and its commit, and one before the confirmation. */
 static void
 test_crashes(void **state)
@@ -288,6 +316,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copied, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_put_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_put_back_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crashes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_backup, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_mark, setup, teardown),
