@@ -80,10 +80,26 @@ has_runners(const struct config *config, const json_t *device)
 	return true;
 }
 
+/* Whether only devices beside them differ: a unit knows how many slots its runner has in all. */
+static bool
+same_device(const json_t *before, const json_t *after)
+{
+	AUTO_JSON json_t *was = json_deep_copy(before);
+	size_t i;
+	json_t *unit;
+	json_array_foreach(json_object_get(was, "units"), i, unit) {
+		const json_t *now = json_array_get(json_object_get(after, "units"), i);
+		(void)json_object_set(unit, "runner_slots", json_object_get(now, "runner_slots"));
+	}
+	return was && after && json_equal(was, after);
+}
+
 static void
 describe_device(const struct difference *difference, const char *section, const char *key, const json_t *before,
 	const json_t *after)
 {
+	if (same_device(before, after))
+		return;
 	if (after && !has_runners(difference->config, after))
 		add_change(difference->restart, section, key, "uses a runner that was not configured when the engine started");
 	else

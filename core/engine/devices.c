@@ -127,10 +127,12 @@ plan_device(
 static bool
 is_same(const struct unit *unit, const struct unit *wanted)
 {
+	if (unit->runner != wanted->runner || strcmp(unit->key, wanted->key) != 0)
+		return false;
 	AUTO_JSON json_t *config = json_copy(unit->config);
 	(void)json_object_set(config, "unit", json_object_get(wanted->config, "unit"));
 	(void)json_object_set(config, "runner_slots", json_object_get(wanted->config, "runner_slots"));
-	return unit->runner == wanted->runner && strcmp(unit->key, wanted->key) == 0 && json_equal(config, wanted->config);
+	return json_equal(config, wanted->config);
 }
 
 /* Takes the unit with the same configuration that is not in force yet out of its device's list; NULL: there is none. */

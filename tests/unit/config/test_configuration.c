@@ -419,12 +419,12 @@ static void
 test_reload(void **state)
 {
 	struct fixture *f = *state;
-	assert_int_equal(load(f, "runners: {local: {}}\nlanguages: {py: {}, cpp: {}}\ndevices: {CPU: {}, GONE: {}}\n"), 0);
+	assert_int_equal(load(f, "runners: {local: {}}\nlanguages: {py: {}, cpp: {}}\ndevices: {CPU: {}, SAME: {}, GONE: {}}\n"), 0);
 	struct config *old = f->config;
 	f->config = NULL;
 	assert_int_equal(load(f, "database: /other.db\nlog: {level: debug}\nrunners: {local: {x: 1}, slurm: {}}\n"
 							 "languages: {cpp: {}, py: {x: secret}}\n"
-							 "devices: {CPU: {slots: 2}, NEW: {}, FAR: {runner: slurm}}\n"),
+							 "devices: {CPU: {slots: 2}, SAME: {}, NEW: {}, FAR: {runner: slurm}}\n"),
 		0);
 	AUTO_JSON json_t *reloaded = NULL, *restart = NULL;
 	config_compare(old, f->config, &reloaded, &restart);
@@ -444,6 +444,7 @@ test_reload(void **state)
 	f->config = old;
 	assert_at(f, "log/level", "\"debug\"");
 	assert_at(f, "devices/CPU/units/0/slots", "2");
+	assert_at(f, "devices/SAME/units/0/runner_slots", "4");
 	assert_at(f, "devices/FAR", "absent");
 	assert_at(f, "devices/GONE", "absent");
 	assert_at(f, "languages/py/x", "\"secret\"");
