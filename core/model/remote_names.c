@@ -90,10 +90,12 @@ draw_prefix(struct db *db, struct remote_names *names, struct kettle_error *err)
 	int rc = settings_setting_put(db, "remote_prefix", prefix, err);
 	if (rc == 0)
 		rc = db_int(db, &names->released, err,
-			"SELECT count(*) FROM jobs WHERE state = 'running' AND handle IS NOT NULL", NULL);
+			"SELECT count(*) FROM jobs WHERE done_at IS NULL AND state = 'running' AND handle IS NOT NULL", NULL);
 	return rc < 0 || names->released == 0
 			   ? rc
-			   : db_exec(db, err, "UPDATE jobs SET handle = NULL, plan_hash = NULL WHERE state = 'running'", NULL);
+			   : db_exec(db, err,
+					 "UPDATE jobs SET handle = NULL, plan_hash = NULL WHERE done_at IS NULL AND state = 'running'",
+					 NULL);
 }
 
 int
