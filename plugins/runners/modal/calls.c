@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
@@ -104,11 +105,11 @@ retry(struct remote_job *job, void (*again)(struct remote_job *job))
 
 /* Counts an answer that was none. false: it was one too many, and the job is lost. */
 static bool
-bear(struct remote_job *job, const struct api_reply *reply, uint64_t patience_ms)
+bear(struct remote_job *job, const struct modal_reply *reply, uint64_t patience_ms)
 {
 	struct call *call = job->own;
 	call->failures++;
-	call->garbage = reply->kind == API_GARBAGE ? call->garbage + 1 : 0;
+	call->garbage = reply->kind == REPLY_GARBAGE ? call->garbage + 1 : 0;
 	if (call->garbage >= GARBAGE_MAX)
 		remote_lost(job, REMOTE_BROKE, "The runner could not use what Modal answers: %s", reply->why);
 	else if (now_ms() - call->heard >= patience_ms)
@@ -126,24 +127,21 @@ hear(struct call *call)
 	call->heard = now_ms();
 }
 
-static struct api_reply
-garbage(const char *why)
-{
-	return (struct api_reply){.kind = API_GARBAGE, .why = why};
-}
-
-/* Sends a request of the job; where that fails, it is tried again in a while. */
-static void
+/* Sends a request of the job; where that fails, it is tried again in a while. false: it was not sent, and the job may be gone. */
+static bool
 send_request(struct remote_job *job, const char *path, const char *key, const void *body, size_t size, api_fn done,
 	void (*again)(struct remote_job *job))
 {
 	struct modal *modal = job->remote->self;
 	struct call *call = job->own;
 	struct kettle_error err = {0};
-	call->request = api_send(modal, path, key, body, size, body ? API_MAX_JSON : MAX_RESULT, done, job, &err);
-	const struct api_reply reply = api_no_reply(&err);
-	if (!call->request && bear(job, &reply, modal->send_ms))
+	call->request = api_send(modal, path, key, body, size, body ? ANSWER_MAX_JSON : MAX_RESULT, done, job, &err);
+	if (call->request)
+		return true;
+	const struct modal_reply reply = answer_missing(&err);
+	if (bear(job, &reply, modal->send_ms))
 		retry(job, again);
+	return false;
 }
 
 /* ---- looking at what runs ---- */
@@ -170,32 +168,33 @@ static void fetch_next(struct modal *modal);
 
 /* What one job's state is, by the answer to a poll. */
 static void
-take_state(struct remote_job *job, const struct api_reply *reply)
+take_state(struct remote_job *job, const struct modal_reply *reply)
 {
 	struct modal *modal = job->remote->self;
 	struct call *call = job->own;
-	const char *state = member_text(json_object_get(reply->json, "calls"), calls_name(job));
-	bool running = strcmp(state, "running") == 0;
+	enum call_state state = answer_state(reply, calls_name(job));
 	uint64_t now = now_ms();
-	if (reply->kind == API_ANSWERED && reply->status == 200 && (running || strcmp(state, "starting") == 0)) {
+	if (state == CALL_ENDED) {
+		failpoint("modal.ended");
+		call->ended = true;
+	} else if (state == CALL_STARTING || state == CALL_RUNNING) {
+		bool began = state == CALL_RUNNING && !job->running;
 		hear(call);
-		if (running && !job->running)
+		if (began)
 			call->since = now;
 		call->due = now + interval_ms(call, now);
-		if (running)
+		if (began)
 			remote_running(job);
-	} else if (reply->kind == API_ANSWERED && reply->status == 200 &&
-			   (strcmp(state, "done") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "unknown") == 0)) {
-		call->ended = true;
 	} else {
-		const struct api_reply none = garbage("it does not say what became of a call.");
-		if (bear(job, reply->kind == API_ANSWERED ? &none : reply, modal->quiet_ms))
+		const struct modal_reply later = {.kind = REPLY_SILENT, .why = "it cannot say what became of a call."};
+		const struct modal_reply none = answer_garbage("it does not say what became of a call.");
+		if (bear(job, state == CALL_LATER ? &later : reply->kind == REPLY_ANSWERED ? &none : reply, modal->quiet_ms))
 			call->due = now + remote_backoff_ms(call->failures, BACKOFF_MS, BACKOFF_MOST_MS);
 	}
 }
 
 static void
-on_polled(void *arg, const struct api_reply *reply)
+on_polled(void *arg, const struct modal_reply *reply)
 {
 	struct modal *modal = arg;
 	AUTO_JSON json_t *refs = STEAL(modal->polled);
@@ -237,9 +236,9 @@ on_due(void *arg)
 	}
 	AUTO_JSON json_t *body = json_pack("{s:O}", "ids", ids);
 	AUTO_FREE char *text = json_dumps(body, JSON_COMPACT);
-	modal->poll = api_send(modal, "/poll", NULL, text, strlen(text), API_MAX_JSON, on_polled, modal, &err);
+	modal->poll = api_send(modal, "/poll", NULL, text, strlen(text), ANSWER_MAX_JSON, on_polled, modal, &err);
 	if (!modal->poll) {
-		const struct api_reply reply = api_no_reply(&err);
+		const struct modal_reply reply = answer_missing(&err);
 		on_polled(modal, &reply);
 	}
 }
@@ -277,25 +276,27 @@ calls_stop(struct modal *modal)
 static void fetch(struct remote_job *job);
 
 static void
-on_fetched(void *arg, const struct api_reply *reply)
+on_fetched(void *arg, const struct modal_reply *reply)
 {
 	struct remote_job *job = arg;
 	struct modal *modal = job->remote->self;
 	struct call *call = job->own;
+	failpoint("modal.fetched");
 	call->request = NULL;
 	call->fetching = false;
 	modal->fetches--;
-	if (reply->kind == API_ANSWERED && reply->status == 200) {
+	if (reply->kind == REPLY_ANSWERED && reply->status == 200) {
 		char *data = xmalloc(reply->size + 1);
 		memcpy(data, reply->body, reply->size);
 		remote_result(job, data, reply->size);
-	} else if (reply->kind == API_ANSWERED && reply->status == 202) {
-		hear(call);
+	} else if (reply->kind == REPLY_ANSWERED && reply->status == 202) {
+		const struct modal_reply none = answer_garbage("it says that a call has ended, and then that it has not.");
 		call->ended = false;
-		call->due = now_ms() + POLL_MS;
-	} else if (api_unknown(reply)) {
+		if (bear(job, &none, modal->quiet_ms))
+			call->due = now_ms() + remote_backoff_ms(call->failures, BACKOFF_MS, BACKOFF_MOST_MS);
+	} else if (answer_unknown(reply)) {
 		remote_lost(job, REMOTE_GONE, "Modal has no result for it any more: results are kept for 7 days.");
-	} else if (reply->kind == API_ANSWERED) {
+	} else if (reply->kind == REPLY_ANSWERED) {
 		remote_lost(job, REMOTE_BROKE, "The runner could not get a result: %s", reply->why);
 	} else if (bear(job, reply, modal->quiet_ms)) {
 		retry(job, fetch);
@@ -310,8 +311,7 @@ fetch(struct remote_job *job)
 	struct modal *modal = job->remote->self;
 	struct call *call = job->own;
 	AUTO_FREE char *path = xasprintf("/result/%s", calls_name(job));
-	send_request(job, path, NULL, NULL, 0, on_fetched, fetch);
-	if (job->own && call->request) {
+	if (send_request(job, path, NULL, NULL, 0, on_fetched, fetch)) {
 		call->fetching = true;
 		modal->fetches++;
 	}
@@ -353,21 +353,20 @@ take_call(struct remote_job *job, const char *name)
 static void submit(struct remote_job *job);
 
 static void
-on_submitted(void *arg, const struct api_reply *reply)
+on_submitted(void *arg, const struct modal_reply *reply)
 {
 	struct remote_job *job = arg;
 	const struct modal *modal = job->remote->self;
 	struct call *call = job->own;
-	const char *why = NULL, *name = NULL;
+	const char *why, *name = answer_call(reply, &why);
+	const struct modal_reply other = answer_garbage(why);
+	failpoint("modal.submitted");
 	call->request = NULL;
-	if (reply->kind == API_ANSWERED && reply->status == 200)
-		name = api_call(reply, &why);
-	const struct api_reply other = garbage(why ? why : "Modal answered 202, which modal_app.py does not say.");
 	if (name)
 		take_call(job, name);
-	else if (reply->kind == API_REFUSED || (reply->kind == API_ANSWERED && reply->status >= 400))
+	else if (reply->kind == REPLY_REFUSED || (reply->kind == REPLY_ANSWERED && reply->status >= 400))
 		remote_lost(job, REMOTE_BROKE, "The runner could not submit it: %s", reply->why);
-	else if (bear(job, reply->kind == API_ANSWERED ? &other : reply, modal->send_ms))
+	else if (bear(job, reply->kind == REPLY_ANSWERED ? &other : reply, modal->send_ms))
 		retry(job, submit);
 }
 
@@ -382,12 +381,13 @@ submit(struct remote_job *job)
 			job->envelope_size, API_MAX_REQUEST);
 		return;
 	}
-	send_request(job, path, job->name, job->envelope, job->envelope_size, on_submitted, submit);
+	(void)send_request(job, path, job->name, job->envelope, job->envelope_size, on_submitted, submit);
 }
 
 static void
 send_job(struct remote_job *job)
 {
+	failpoint("modal.submit");
 	(void)new_call(job);
 	submit(job);
 }
@@ -397,21 +397,20 @@ send_job(struct remote_job *job)
 static void look_for(struct remote_job *job);
 
 static void
-on_found(void *arg, const struct api_reply *reply)
+on_found(void *arg, const struct modal_reply *reply)
 {
 	struct remote_job *job = arg;
 	const struct modal *modal = job->remote->self;
 	struct call *call = job->own;
-	const char *why = NULL, *name = NULL;
+	const char *why, *name = answer_call(reply, &why);
+	const struct modal_reply other = answer_garbage(why);
+	failpoint("modal.found");
 	call->request = NULL;
-	if (reply->kind == API_ANSWERED && reply->status == 200)
-		name = api_call(reply, &why);
-	const struct api_reply other = garbage(why ? why : reply->why);
 	if (name)
 		take_call(job, name);
-	else if (api_unknown(reply))
+	else if (answer_unknown(reply))
 		remote_lost(job, REMOTE_UNSTARTED, "Modal does not have it: it was not submitted before the engine ended.");
-	else if (bear(job, reply->kind == API_ANSWERED ? &other : reply, modal->quiet_ms))
+	else if (bear(job, reply->kind == REPLY_ANSWERED ? &other : reply, modal->quiet_ms))
 		retry(job, look_for);
 }
 
@@ -419,7 +418,8 @@ static void
 look_for(struct remote_job *job)
 {
 	AUTO_FREE char *path = xasprintf("/find/%s", job->name);
-	send_request(job, path, NULL, "", 0, on_found, look_for);
+	failpoint("modal.find");
+	(void)send_request(job, path, NULL, "", 0, on_found, look_for);
 }
 
 static void
@@ -437,19 +437,17 @@ find_job(struct remote_job *job)
 static void cancel(struct remote_job *job);
 
 static void
-on_cancelled(void *arg, const struct api_reply *reply)
+on_cancelled(void *arg, const struct modal_reply *reply)
 {
 	struct remote_job *job = arg;
 	struct call *call = job->own;
-	const char *why = NULL, *name = NULL;
-	bool answered = reply->kind == API_ANSWERED && reply->status == 200;
+	const char *why, *name = answer_call(reply, &why);
+	failpoint("modal.cancelled");
 	call->request = NULL;
-	if (api_unknown(reply) || (answered && calls_name(job))) {
+	if (answer_unknown(reply) || (reply->kind == REPLY_ANSWERED && reply->status == 200 && calls_name(job))) {
 		remote_cancelled(job);
 		return;
 	}
-	if (answered)
-		name = api_call(reply, &why);
 	if (name) { /* of /find */
 		json_object_set_new(job->handle, "call", json_string(name));
 		cancel(job);
@@ -464,8 +462,9 @@ static void
 cancel(struct remote_job *job)
 {
 	const char *name = calls_name(job);
+	failpoint("modal.cancel");
 	AUTO_FREE char *path = name ? xasprintf("/cancel/%s", name) : xasprintf("/find/%s", job->name);
-	send_request(job, path, NULL, "", 0, on_cancelled, cancel);
+	(void)send_request(job, path, NULL, "", 0, on_cancelled, cancel);
 }
 
 static void

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
@@ -14,7 +13,6 @@
 #include "runners/modal/calls.h"
 
 #define DOCTOR_POLL_MS 1000
-#define MAX_FUNCTIONS 100 /* that are listed */
 
 struct modal_inquiry {
 	struct modal_inquiry *next;
@@ -65,7 +63,7 @@ static int
 send_first(struct modal_inquiry *inquiry, const char *path, const char *body, api_fn done, struct kettle_error *err)
 {
 	struct modal *modal = inquiry->modal;
-	inquiry->request = api_send(modal, path, NULL, body, 0, API_MAX_JSON, done, inquiry, err);
+	inquiry->request = api_send(modal, path, NULL, body, 0, ANSWER_MAX_JSON, done, inquiry, err);
 	if (inquiry->request)
 		return 0;
 	modal->inquiries = inquiry->next;
@@ -96,17 +94,17 @@ wait_report(struct modal_inquiry *inquiry)
 }
 
 static void
-on_report(void *arg, const struct api_reply *reply)
+on_report(void *arg, const struct modal_reply *reply)
 {
 	struct modal_inquiry *inquiry = arg;
 	const struct kettle_error none = {0};
 	inquiry->request = NULL;
-	if (reply->kind == API_ANSWERED && reply->status == 202)
+	if (reply->kind == REPLY_ANSWERED && reply->status == 202)
 		wait_report(inquiry);
-	else if (reply->kind == API_ANSWERED && reply->status == 200 && reply->json)
+	else if (reply->kind == REPLY_ANSWERED && reply->status == 200 && reply->json)
 		end_inquiry(inquiry, &none, (json_t *)reply->json);
 	else
-		fail(inquiry, reply->kind == API_ANSWERED && reply->status == 200 ? NULL : reply->why);
+		fail(inquiry, reply->kind == REPLY_ANSWERED && reply->status == 200 ? NULL : reply->why);
 }
 
 static void
@@ -115,17 +113,18 @@ ask_report(void *arg)
 	struct modal_inquiry *inquiry = arg;
 	struct kettle_error err = {0};
 	inquiry->timer = NULL;
-	inquiry->request = api_send(inquiry->modal, inquiry->path, NULL, NULL, 0, API_MAX_JSON, on_report, inquiry, &err);
+	inquiry->request =
+		api_send(inquiry->modal, inquiry->path, NULL, NULL, 0, ANSWER_MAX_JSON, on_report, inquiry, &err);
 	if (!inquiry->request)
 		end_inquiry(inquiry, &err, NULL);
 }
 
 static void
-on_doctor(void *arg, const struct api_reply *reply)
+on_doctor(void *arg, const struct modal_reply *reply)
 {
 	struct modal_inquiry *inquiry = arg;
-	const char *why = reply->why;
-	const char *name = reply->kind == API_ANSWERED && reply->status == 200 ? api_call(reply, &why) : NULL;
+	const char *why;
+	const char *name = answer_call(reply, &why);
 	inquiry->request = NULL;
 	if (!name) {
 		fail(inquiry, why);
@@ -144,37 +143,14 @@ inquiry_doctor(struct modal *modal, const char *function, inquiry_fn done, void 
 
 /* ---- the queue ---- */
 
-/* "Modal: kettle-exec 0.1.0; H100: 2 wait, 1 runs". */
-static char *
-health_text(const json_t *health)
-{
-	struct buf text = {0};
-	size_t i;
-	const json_t *device;
-	buf_printf(&text, "%s", member_string(health, "version") ? "kettle-exec " : "modal_app.py says no version");
-	buf_adds(&text, member_text(health, "version"));
-	json_array_foreach(json_object_get(health, "devices"), i, device) {
-		const json_t *queue = json_object_get(device, "queue");
-		if (i == MAX_FUNCTIONS)
-			break;
-		buf_printf(&text, "; %s", member_text(device, "name"));
-		if (member_string(device, "gpu"))
-			buf_printf(&text, " (%s)", member_string(device, "gpu"));
-		if (json_is_object(queue))
-			buf_printf(&text, ": %lld waiting, %lld running", (long long)member_int(queue, "waiting"),
-				(long long)member_int(queue, "running"));
-	}
-	return buf_take(&text);
-}
-
 static void
-on_health(void *arg, const struct api_reply *reply)
+on_health(void *arg, const struct modal_reply *reply)
 {
 	struct modal_inquiry *inquiry = arg;
 	const struct kettle_error none = {0};
 	inquiry->request = NULL;
-	if (reply->kind != API_ANSWERED || reply->status != 200 || !reply->json) {
-		fail(inquiry, reply->kind == API_ANSWERED && reply->status == 200 ? NULL : reply->why);
+	if (reply->kind != REPLY_ANSWERED || reply->status != 200 || !reply->json) {
+		fail(inquiry, reply->kind == REPLY_ANSWERED && reply->status == 200 ? NULL : reply->why);
 		return;
 	}
 	AUTO_JSON json_t *jobs = json_array();
@@ -182,7 +158,7 @@ on_health(void *arg, const struct api_reply *reply)
 		if (job->phase != REMOTE_ENDED)
 			json_array_append_new(jobs, json_pack("{s:s, s:s, s:s*}", "job", job->ref, "state",
 											job->running ? "running" : "waiting", "where", calls_name(job)));
-	AUTO_FREE char *text = health_text(reply->json);
+	AUTO_FREE char *text = answer_health(reply->json);
 	AUTO_JSON json_t *answer = json_pack("{s:O, s:s}", "jobs", jobs, "text", text);
 	end_inquiry(inquiry, &none, answer);
 }

@@ -114,17 +114,36 @@ make_header(const json_t *section, const char *option, const char *name, char **
 	return 0;
 }
 
+/* Tokens travel with each request, so a connection that others can read must be encrypted. */
+static int
+check_url(const char *url, struct kettle_error *err)
+{
+	static const char *const own[] = {"http://127.0.0.1", "http://[::1]", "http://localhost"};
+	bool fits = strncmp(url, "https://", 8) == 0 && url[8] && url[8] != '/';
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		size_t size = strlen(own[i]);
+		fits = fits || (strncmp(url, own[i], size) == 0 && (!url[size] || strchr(":/", url[size])));
+	}
+	if (fits && !strpbrk(url, " ?#@\\"))
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"`url` must be that of the app, such as https://NAME.modal.run (http for this machine itself), without user, "
+		"query and fragment, not `%.200s`.",
+		url);
+}
+
 static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct modal *modal = self;
 	const char *url = member_string(section, "url");
 	size_t size = url ? strlen(url) : 0;
-	if (url && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
-		return kettle_fail(err, KETTLE_EINVAL, "`url` must begin with https://, not be `%s`.", url);
+	int rc = url ? check_url(url, err) : 0;
+	if (rc < 0)
+		return rc;
 	free_secret(STEAL(modal->key));
 	free_secret(STEAL(modal->secret));
-	int rc = make_header(section, "token_id", "Modal-Key", &modal->key, err);
+	rc = make_header(section, "token_id", "Modal-Key", &modal->key, err);
 	if (rc == 0)
 		rc = make_header(section, "token_secret", "Modal-Secret", &modal->secret, err);
 	if (rc == 0)

@@ -10,8 +10,6 @@
 
 #include "runners/common/remote.h"
 
-#define MODAL_INTERFACE 1 /* of modal_app.py's paths */
-
 struct modal_request;
 struct modal_inquiry;
 

@@ -34,7 +34,8 @@ CONFIGURATION = json.loads(r'''
 # ---- End of the configuration ----
 
 INTERFACE = 1  # of the paths below; the runner refuses another one
-MAX_BODY = 64 << 20
+MAX_PLAN = 8 << 20  # bytes of a sealed plan, as the runner sends it at most
+MAX_POLL = 256 << 10
 MAX_RESULT = 256 << 20
 MAX_POLLED = 1000  # calls of one /poll
 MAX_COMPLAINT = 2000  # bytes kept of kettle-exec's standard error
@@ -213,12 +214,12 @@ def find_device(configuration, name):
     return device
 
 
-def read_body(environ):
+def read_body(environ, most):
     length = environ.get("CONTENT_LENGTH") or ""
     if not (length.isascii() and length.isdigit() and len(length) < 20):
         raise Refused(411, "The request has no Content-Length.")
-    if int(length) > MAX_BODY:
-        raise Refused(413, f"The body has more than {MAX_BODY >> 20} MiB.")
+    if int(length) > most:
+        raise Refused(413, f"The body has more than {most} bytes.")
     body = environ["wsgi.input"].read(int(length))
     if len(body) != int(length):
         raise Refused(400, "The body breaks off.")
@@ -259,7 +260,7 @@ class Application:
     def submit(self, environ, device):
         """POST /submit/DEVICE with the header Idempotency-Key (the job's name) and the sealed plan."""
         find_device(self.configuration, device)
-        job, body = environ.get("HTTP_IDEMPOTENCY_KEY", ""), read_body(environ)
+        job, body = environ.get("HTTP_IDEMPOTENCY_KEY", ""), read_body(environ, MAX_PLAN)
         if not KEY_FORM.fullmatch(job):
             raise Refused(400, "The header Idempotency-Key must be 1 to 200 letters, digits and . _ -")
         if not body.startswith(MAGIC):
@@ -268,6 +269,8 @@ class Application:
 
     def find(self, _environ, job):
         """POST /find/JOB: its call. A job that has none does not run any more, whatever comes late."""
+        if not KEY_FORM.fullmatch(job):
+            raise Refused(400, "The name of a job is 1 to 200 letters, digits and . _ -")
         claimed = self.table.get("claim:" + job)
         call = self.table.get("call:" + job)
         if not call and claimed is not None and time.time() - claimed < CLAIM_LIFE:
@@ -320,16 +323,22 @@ class Application:
             return ("running" if self.table.get("started:" + call) else "starting"), {}, call
         return "done" if "result" in answer else "failed" if "error" in answer else "unknown", answer, call
 
+    def state(self, call):
+        """One call that Modal says nothing about is no reason to say nothing about others."""
+        try:
+            return self.look(call)[0]
+        except Refused:
+            return "later"
+
     def poll(self, environ, _rest):
         """POST /poll with {"ids": [CALL]}: {"calls": {CALL: state}}."""
         try:
-            ids = json.loads(read_body(environ))["ids"]
+            ids = json.loads(read_body(environ, MAX_POLL))["ids"]
         except (ValueError, KeyError, TypeError, RecursionError):
             ids = None
         if not isinstance(ids, list) or len(ids) > MAX_POLLED or not all(isinstance(one, str) for one in ids):
             raise Refused(400, f"The body must be {{\"ids\": [at most {MAX_POLLED} calls]}}.")
-        states = self.threads.map(self.look, ids)
-        return 200, {"calls": {one: state for one, (state, _, _) in zip(ids, states)}}
+        return 200, {"calls": dict(zip(ids, self.threads.map(self.state, ids)))}
 
     def result(self, _environ, call):
         state, answer, _ = self.look(call)
