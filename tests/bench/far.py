@@ -11,6 +11,7 @@ import threading
 import time
 
 import far_runners
+import small_board
 from kettle_test import Scratch
 from measure import BUILD, TOOLS, Box, Cannot, Client, plugins, poll, progress, rounds, start_server, stop_server
 from submissions import memory
@@ -157,8 +158,8 @@ class Cluster:
         box.config.write_text(box.config.read_text().replace("runners: {", f"runners: {{slurm: {json.dumps(section)}, ")
                               .replace("devices: {CPU: {runner: local}}", f"devices: {{CPU: {{runner: local}}, GPU: {json.dumps(unit)}}}"))
         box.run("runner", "init", "slurm", self.shared)
-        box.write("small/eval.cpp", far_runners.HARNESS)
-        box.write("small/task.yml", far_runners.TASK)
+        box.write("small/eval.cpp", small_board.HARNESS)
+        box.write("small/task.yml", small_board.TASK)
         box.run("leaderboard", "create", "b", "--no-try", "--task", box.root / "small", "--device", "GPU")
 
     def record(self):

@@ -9,32 +9,11 @@ import sqlite3
 import github_runner
 import kettle_test as kt
 import slurm_cluster
+import small_board
 import ssh_server
+from small_board import GOOD
 
 DEVICES = ("LOCAL", "GITHUB", "MODAL", "SLURM", "SSH")
-# The harness of a board that compiles in a moment.
-HARNESS = """\
-#include <cstdlib>
-#include <cstring>
-#include <unistd.h>
-int answer();
-int main() {
-	int fd = std::atoi(std::getenv("POPCORN_FD"));
-	const char text[] = "test-count: 1\\ntest.0.status: pass\\nbenchmark-count: 1\\nbenchmark.0.status: pass\\nbenchmark.0.runs: 3\\n"
-						"benchmark.0.mean: 1000\\nbenchmark.0.std: 1\\nbenchmark.0.err: 1\\nbenchmark.0.best: 999\\n"
-						"benchmark.0.worst: 1001\\ncheck: pass\\n";
-	return answer() == 1 && write(fd, text, sizeof(text) - 1) > 0 ? 0 : 112;
-}
-"""
-TASK = """\
-files: [{name: submission.cpp, source: '@SUBMISSION@'}, {name: eval.cpp, source: eval.cpp}]
-lang: cpp
-config: {sources: [submission.cpp, eval.cpp]}
-tests: [{size: 1, seed: 1}]
-benchmarks: [{size: 2, seed: 1}]
-test_timeout: 3
-"""
-GOOD = "int answer() { return 1; }\n"
 APP = kt.SOURCE / "plugins" / "runners" / "modal" / "modal_app.py"
 
 
@@ -128,11 +107,7 @@ class FarRunners:
         (folder / ".github" / "kettle" / "exec.yml").write_text(json.dumps(settings))
         self.github.repo("ada/far", folder, secrets={"KETTLE_KEY": self.key}, machines=self.slots)
         self.scratch.run("runner", "init", "slurm", self.shared, env=self.env)
-        task = self.scratch.root / "small"
-        task.mkdir()
-        (task / "eval.cpp").write_text(HARNESS)
-        (task / "task.yml").write_text(TASK)
-        self.scratch.run("leaderboard", "create", "b", "--no-try", "--task", task,
+        self.scratch.run("leaderboard", "create", "b", "--no-try", "--task", small_board.make(self.scratch.root / "small"),
                          *(word for device in DEVICES for word in ("--device", device)), env=self.env)
 
     def __enter__(self):

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json_access.h"
@@ -158,6 +159,7 @@ cancel(struct remote_job *job)
 	struct kettle_error err = {0};
 	if (job->cancelled)
 		return;
+	failpoint("remote.cancel");
 	job->cancelled = true;
 	job->busy++;
 	if (host->timer_start(host, REMOTE_CANCEL_MS, 0, on_cancel_late, job, &job->limit, &err) < 0)
@@ -269,6 +271,7 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	} else if (err->code < 0) {
 		remote_lost(job, REMOTE_UNSTARTED, "Its handle could not be stored: %s", err->message);
 	} else {
+		failpoint("remote.stored");
 		job->phase = REMOTE_SENDING;
 		job->remote->ops->send(job);
 	}
@@ -299,6 +302,7 @@ on_packed(void *arg)
 	} else if (job->phase == REMOTE_PACKING && packing->err.code < 0) {
 		remote_lost(job, REMOTE_BROKE, "Its plan could not be sealed: %s", packing->err.message);
 	} else if (job->phase == REMOTE_PACKING) {
+		failpoint("remote.packed");
 		job->envelope = STEAL(packing->envelope);
 		job->envelope_size = packing->envelope_size;
 		remote_store(job);
@@ -361,6 +365,7 @@ remote_recover(
 		return kettle_fail(err, KETTLE_ENOENT, "Its handle is not one of this runner and database.");
 	struct remote_job *job = add(remote, description, description->plan_hash, REMOTE_AWAY);
 	job->handle = STEAL(stored);
+	failpoint("remote.recover");
 	job->busy++;
 	report(job, "waiting");
 	if (job->phase == REMOTE_AWAY)
@@ -409,6 +414,7 @@ remote_sent(struct remote_job *job)
 {
 	if (job->phase != REMOTE_SENDING)
 		return;
+	failpoint("remote.sent");
 	job->phase = REMOTE_AWAY;
 	free(STEAL(job->envelope));
 }
@@ -511,6 +517,7 @@ on_opened(void *arg)
 {
 	struct opening *opening = arg;
 	struct remote_job *job = opening->job;
+	failpoint("remote.opened");
 	if (job->cancelled)
 		remote_cancelled(job);
 	else if (opening->err.code < 0)
@@ -534,6 +541,7 @@ start_opening(struct remote_job *job, struct opening *opening_take)
 	const struct kettle_host *host = job->remote->host;
 	int rc = job->phase == REMOTE_ENDED || job->phase == REMOTE_OPENING ? KETTLE_ECONFLICT : 0;
 	if (rc == 0) {
+		failpoint("remote.opening");
 		opening_take->job = job;
 		job->phase = REMOTE_OPENING;
 		job->busy++;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
@@ -178,6 +179,7 @@ on_done(void *arg, struct exec_job *job, json_t *event)
 {
 	struct link *link = arg;
 	struct receiver *receiver = STEAL(job->own);
+	failpoint("ssh.done");
 	if (!receiver) {
 		exec_lines_complete(&link->lines, job, json_incref(event));
 		return;
@@ -247,6 +249,7 @@ on_greeted(void *arg, const json_t *hello)
 	}
 	if (link->state != LINK_CONNECTING)
 		return true;
+	failpoint("ssh.up");
 	link->state = LINK_UP;
 	link->reached = true;
 	link->installed = false;
@@ -300,6 +303,7 @@ link_failed(struct link *link, const struct kettle_error *why)
 static void
 link_broke(struct link *link, const struct kettle_error *why, int status)
 {
+	failpoint("ssh.broke");
 	link->host->timer_stop(link->host, STEAL(link->beat));
 	if (link->stopping || link->closing) {
 		link->state = LINK_IDLE;
@@ -350,6 +354,7 @@ on_installed(void *arg, int status, int signal_number)
 	struct link *link = arg;
 	struct kettle_error err = {0};
 	link->installer = NULL;
+	failpoint("ssh.installed");
 	if (status == 0 && !link->why[0] && !link->stopping) {
 		link->host->log(link->host, KETTLE_LOG_INFO, "kettle-exec was copied to %s", host_name(link));
 		link->installed = true;
@@ -449,6 +454,7 @@ start_ssh(struct link *link)
 		link_failed(link, &err);
 		return;
 	}
+	failpoint("ssh.connecting");
 	set_timer(link, (uint64_t)option_seconds(link, "connect_s") * 1000, on_late);
 }
 
@@ -546,6 +552,7 @@ link_submit(struct link *link, const struct kettle_job *description, const json_
 		link->receivers++;
 	}
 	bool waits = job->line;
+	failpoint("ssh.submitted");
 	need(link);
 	/* It may be cancelled by this, or have ended already. */
 	if (waits && exec_lines_find(&link->lines, description->ref)) {
