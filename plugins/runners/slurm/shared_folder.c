@@ -21,7 +21,8 @@
 #include "base/xalloc.h"
 
 #define PROGRESS_READ (16u << 10) /* bytes of a job's progress in one look */
-#define LAST_WORDS 400            /* bytes of a log's last line */
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+#define LAST_WORDS 400 /* bytes of a log's last line */
 
 static char *
 job_folder(const char *folder, const char *name)
@@ -32,12 +33,18 @@ job_folder(const char *folder, const char *name)
 int
 shared_folder_make(const char *folder, struct kettle_error *err)
 {
-	static const char *const own[] = {"jobs", "results"};
+	static const char *const own[] = {"jobs", "results", "done"};
 	struct stat there;
 	if (stat(folder, &there) != 0)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"The shared folder %s cannot be reached: %s; mount it, or make it with `kettle runner init`.", folder,
 			strerror(errno));
+	/* Others could put plans and links there. */
+	if (there.st_uid != geteuid() || (there.st_mode & 022))
+		return kettle_fail(err, KETTLE_EACCES,
+			"The folder %s must belong to the user who runs Kettle, and others must not be able to write to it: take "
+			"another one, or `chmod go-w` it.",
+			folder);
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
 		AUTO_FREE char *path = path_join(folder, own[i]);
 		int rc = file_mkdirs(path, 0700, err);
@@ -95,6 +102,9 @@ shared_folder_array(const char *folder, const char *name, size_t *ret_task)
 	if (!space || !number_parse_integer(space + 1, &task) || task < 0 || task >= SHARED_ARRAY_MAX)
 		return NULL;
 	*space = '\0';
+	/* It becomes a part of paths and of Slurm's arguments. */
+	if (strspn(text, NAME_CHARACTERS) != strlen(text) || text[0] == '.' || text[0] == '-')
+		return NULL;
 	*ret_task = (size_t)task;
 	return STEAL(text);
 }
@@ -110,12 +120,43 @@ shared_folder_claim(const char *folder, const char *name, struct kettle_error *e
 	return kettle_fail(err, KETTLE_EIO, "%s cannot be made: %s.", claim, strerror(errno));
 }
 
+bool
+shared_folder_has(const char *folder, const char *name)
+{
+	AUTO_FREE char *path = job_folder(folder, name);
+	return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
 void
 shared_folder_remove(const char *folder, const char *name)
 {
-	AUTO_FREE char *path = job_folder(folder, name), *result = shared_folder_result(folder, name);
-	(void)unlink(result);
+	AUTO_FREE char *path = job_folder(folder, name);
 	(void)file_remove_tree(path, NULL); /* what is left goes with a later sweep */
+}
+
+static char *
+done_path(const char *folder, const char *name)
+{
+	return xasprintf("%s/done/%s", folder, name);
+}
+
+void
+shared_folder_retire(const char *folder, const char *name, const char *array)
+{
+	AUTO_FREE char *result = shared_folder_result(folder, name), *done = done_path(folder, name);
+	/* Its time in done/ begins now. */
+	if (utimensat(AT_FDCWD, result, NULL, AT_SYMLINK_NOFOLLOW) == 0 && rename(result, done) != 0)
+		(void)unlink(result);
+	shared_folder_remove(folder, name);
+	if (array)
+		shared_folder_remove(folder, array);
+}
+
+void
+shared_folder_restore(const char *folder, const char *name)
+{
+	AUTO_FREE char *result = shared_folder_result(folder, name), *done = done_path(folder, name);
+	(void)rename(done, result);
 }
 
 char *
@@ -192,24 +233,31 @@ shared_folder_last_words(const char *folder, const char *name, const char *array
 	return xstrdup(line ? line + 1 : text);
 }
 
+/* Removes what has not changed for so many days, also what kettle-exec was writing when it died: .NAME. */
+static void
+sweep(const char *folder, const char *part, int days)
+{
+	const time_t before = time(NULL) - (time_t)days * 86400;
+	AUTO_FREE char *path = path_join(folder, part);
+	AUTO_DIR DIR *dir = opendir(path);
+	const struct dirent *entry;
+	while (dir && (entry = readdir(dir))) {
+		struct stat there;
+		AUTO_FREE char *one = path_join(path, entry->d_name);
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || lstat(one, &there) != 0 ||
+			there.st_mtime >= before)
+			continue;
+		if (S_ISDIR(there.st_mode))
+			(void)file_remove_tree(one, NULL);
+		else
+			(void)unlink(one);
+	}
+}
+
 void
 shared_folder_sweep(const char *folder)
 {
-	static const char *const own[] = {"jobs", "results"};
-	const time_t before = time(NULL) - (time_t)SHARED_KEEP_DAYS * 86400;
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		AUTO_FREE char *path = path_join(folder, own[i]);
-		AUTO_DIR DIR *dir = opendir(path);
-		const struct dirent *entry;
-		while (dir && (entry = readdir(dir))) {
-			struct stat there;
-			AUTO_FREE char *one = path_join(path, entry->d_name);
-			if (entry->d_name[0] == '.' || lstat(one, &there) != 0 || there.st_mtime >= before)
-				continue;
-			if (S_ISDIR(there.st_mode))
-				(void)file_remove_tree(one, NULL);
-			else
-				(void)unlink(one);
-		}
-	}
+	sweep(folder, "jobs", SHARED_KEEP_DAYS);
+	sweep(folder, "results", SHARED_KEEP_DAYS);
+	sweep(folder, "done", SHARED_DONE_DAYS);
 }

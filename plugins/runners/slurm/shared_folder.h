@@ -8,7 +8,8 @@
  *     jobs/NAME/       a job's plan.kettle, progress, log; claim/, which its run makes to begin, or the engine to prevent
  *                      that; task, if it is one of an array: "ARRAY NUMBER"
  *     jobs/ARRAY/      list: the names of an array's jobs; log.NUMBER
- *     results/NAME     a job's result
+ *     results/NAME     a job's result, until the engine has read it and Slurm has forgotten the job
+ *     done/NAME        a job's result after that, for an engine that was killed before it had stored the verdict
  *
  * All of it belongs to the user of the engine, whom the jobs run as, and is closed to others. [any]; all block.
  */
@@ -25,11 +26,12 @@
 #define SHARED_REPORT_MAX (4u << 20)     /* bytes of the report of kettle-exec --doctor */
 #define SHARED_ARRAY_MAX 500             /* tasks of an array */
 #define SHARED_KEEP_DAYS 60
+#define SHARED_DONE_DAYS 1
 #define SHARED_SCRIPT "slurm-job.sh"
 
 extern const char slurm_job_script[]; /* slurm-job.sh of the sources */
 
-/* Makes what is missing of the folder's own folders. ENOENT: the folder itself is missing. */
+/* Makes what is missing of the folder's own folders. ENOENT: the folder itself is missing; EACCES: others can write to it. */
 int shared_folder_make(const char *folder, struct kettle_error *err);
 /* Writes the job script, unless it is there. */
 int shared_folder_put_script(const char *folder, struct kettle_error *err);
@@ -42,8 +44,14 @@ int shared_folder_put_list(const char *folder, const char *array, const char *li
 char *shared_folder_array(const char *folder, const char *name, size_t *ret_task);
 /* Claims a job, so that it never begins. 1: it had not begun; 0: it has, or its folder is gone; else an error. */
 int shared_folder_claim(const char *folder, const char *name, struct kettle_error *err);
-/* Removes a job's folder and result. */
+/* Whether there is anything of a job but a result. */
+bool shared_folder_has(const char *folder, const char *name);
+/* Removes a job's folder. */
 void shared_folder_remove(const char *folder, const char *name);
+/* Puts a job's result into done/, if it has left one, and removes its folder; array: whose last task it is, or NULL. */
+void shared_folder_retire(const char *folder, const char *name, const char *array);
+/* Puts a result from done/ back. */
+void shared_folder_restore(const char *folder, const char *name);
 /* The path of a result. New string. */
 char *shared_folder_result(const char *folder, const char *name);
 /* The names in results/, of at most `most` files: an array of texts. ENOENT, EACCES, EIO. New reference. */
@@ -54,7 +62,10 @@ char *shared_folder_progress(const char *folder, const char *name, size_t *offse
 int shared_folder_report(const char *folder, const char *name, char **ret_text, size_t *ret_size);
 /* The last line of what a job's script has printed; array as for shared_folder_put. New string, "": nothing. */
 char *shared_folder_last_words(const char *folder, const char *name, const char *array, size_t task);
-/* Removes jobs and results that have not changed for SHARED_KEEP_DAYS: of engines that are no more. */
+/*
+ * Removes jobs and results that have not changed for SHARED_KEEP_DAYS, of engines that are no more, and what is in done/ for
+ * SHARED_DONE_DAYS.
+ */
 void shared_folder_sweep(const char *folder);
 
 #endif

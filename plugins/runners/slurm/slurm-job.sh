@@ -32,7 +32,7 @@ case $work in
 esac
 child=
 trap 'rm -rf "$work"' EXIT
-trap '[ -z "$child" ] || kill -TERM "$child"' TERM INT
+trap '[ -n "$child" ] || exit 143; kill -TERM "$child"' TERM INT
 
 # Its own locks: Slurm gives a device to one job at a time, and each job may know its device by the same number.
 set -- --state "$work/state" --settings "{\"locks\": \"$work/locks\"}" ${config:+--config "$config"}

@@ -53,6 +53,18 @@ static const struct kettle_option options[] = {
 		.min = 1,
 		.max = 3600,
 		.help = "Seconds until a job that has left the queue without a result counts as lost."},
+	{.key = "command_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "60",
+		.min = 1,
+		.max = 600,
+		.help = "Seconds after which a command of Slurm that has not ended is killed."},
+	{.key = "give_up_s",
+		.type = KETTLE_OPTION_INT,
+		.default_value = "3600",
+		.min = 1,
+		.max = 604800,
+		.help = "Seconds without a usable answer of Slurm, after which a job that has not begun is lost."},
 };
 
 static int
@@ -61,6 +73,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	struct slurm *slurm = xcalloc(1, sizeof(*slurm));
 	(void)err;
 	slurm->host = host;
+	slurm->command_ms = 60000; /* until it is configured */
 	slurm->environment = slurm_command_environment();
 	(void)snprintf(slurm->uid, sizeof(slurm->uid), "%u", (unsigned)geteuid());
 	remote_init(&slurm->remote, host, &slurm_remote_ops, "Slurm", slurm);
@@ -89,9 +102,9 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct slurm *slurm = self;
 	const char *folder = member_text(section, "folder"), *config = member_string(section, "config");
-	if (strpbrk(folder, "%\n"))
+	if (strpbrk(folder, "%\\\n"))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"`folder` has a %% or a newline, which sbatch would not take as it is: use another path.");
+			"`folder` has a %%, a backslash or a newline, which sbatch would not take as it is: use another path.");
 	int rc = remote_configure(&slurm->remote, section, err);
 	if (rc < 0)
 		return rc;
@@ -108,6 +121,8 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	slurm->poll_ms = (uint64_t)member_int(section, "poll_ms");
 	slurm->queue_ms = (uint64_t)member_int(section, "queue_ms");
 	slurm->grace_ms = (uint64_t)member_int(section, "grace_s") * 1000;
+	slurm->command_ms = (uint64_t)member_int(section, "command_s") * 1000;
+	slurm->give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000;
 	return 0;
 }
 
@@ -119,6 +134,7 @@ start(void *self, struct kettle_error *err)
 	slurm->stopping = false;
 	slurm->stopped = NULL;
 	remote_start(&slurm->remote);
+	slurm_poll_sweep(slurm);
 	return 0;
 }
 
@@ -129,7 +145,7 @@ on_remote_stopped(void *arg)
 	struct slurm *slurm = arg;
 	slurm_poll_stop(slurm);
 	while (slurm->jobs)
-		slurm->jobs->remote ? slurm_job_forget(slurm->jobs) : slurm_job_drop(slurm->jobs);
+		slurm->jobs->remote || slurm->jobs->gone_ms ? slurm_job_forget(slurm->jobs) : slurm_job_drop(slurm->jobs);
 	slurm_request_end_all(slurm);
 	slurm_command_kill_all(slurm);
 	slurm->stopped = slurm->remote_stopped;

@@ -19,10 +19,20 @@ is_id(const char *text)
 }
 
 bool
+squeue_row_is_whole(const char *text)
+{
+	size_t length = strlen(text), end = strlen(SQUEUE_END);
+	return length >= end && strcmp(text + length - end, SQUEUE_END) == 0;
+}
+
+bool
 squeue_row_parse(char *line, struct squeue_row *ret_row)
 {
 	char *fields[FIELDS];
 	long long task = -1;
+	if (!squeue_row_is_whole(line))
+		return false;
+	line[strlen(line) - strlen(SQUEUE_END)] = '\0';
 	for (size_t i = 0; i < FIELDS; i++) {
 		fields[i] = line;
 		line = i + 1 < FIELDS ? strchr(line, '|') : line;

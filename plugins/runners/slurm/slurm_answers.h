@@ -7,11 +7,16 @@
 #include <stddef.h>
 
 #define SLURM_ID_SIZE 24 /* of a job id with its NUL */
-/* For `squeue --array`: the name is last, since nothing else may contain a |. */
-#define SQUEUE_FORMAT "%F|%K|%T|%r|%j"
-#define SQUEUE_HEADER "ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|REASON|NAME"
+/*
+ * For `squeue --array`: the name comes last, since nothing else may contain a |, and has an end, since a name of another job
+ * may contain newlines.
+ */
+#define SQUEUE_END "|."
+#define SQUEUE_FORMAT "%F|%K|%T|%r|%j" SQUEUE_END
+#define SQUEUE_HEADER "ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|REASON|NAME" SQUEUE_END
+#define SQUEUE_ROW_MAX 16384 /* bytes of a row, over all its lines */
 
-/* One line of squeue; borrowed from the line. */
+/* One row of squeue; borrowed from its text. */
 struct squeue_row {
 	const char *id; /* of the job or of the array that it is a task of: digits */
 	long task;      /* of an array; -1: it is none's */
@@ -26,7 +31,9 @@ enum slurm_standing {
 	SLURM_FAILED,     /* its program or its time ended */
 };
 
-/* Splits a line, in place. false: it is no such row. */
+/* Whether the row that begins so has its end. */
+bool squeue_row_is_whole(const char *text);
+/* Splits a whole row, in place. false: it is no such row. */
 bool squeue_row_parse(char *line, struct squeue_row *ret_row);
 /* A state that is not known counts as running: only a job that is not there is missed. */
 enum slurm_standing slurm_standing(const char *state);

@@ -70,7 +70,8 @@ slurm_unit_check(const json_t *unit, struct kettle_error *err)
 {
 	/* What the runner says itself, or what would make the job another one than it looks for. */
 	static const char *const own[] = {"array", "chdir", "cluster-constraint", "clusters", "error", "export", "input",
-		"job-name", "no-requeue", "output", "parsable", "requeue", "test-only", "wait", "wrap"};
+		"help", "job-name", "no-requeue", "output", "parsable", "requeue", "test-only", "time", "usage", "version",
+		"wait", "wrap"};
 	const json_t *flags = json_object_get(json_object_get(unit, "options"), "flags");
 	size_t i;
 	const json_t *flag;
@@ -84,8 +85,8 @@ slurm_unit_check(const json_t *unit, struct kettle_error *err)
 			/* sbatch also takes the beginning of a name. */
 			if (length <= strlen(own[k]) && strncmp(text + 2, own[k], length) == 0 &&
 				(length == strlen(own[k]) || length >= 3))
-				return kettle_fail(
-					err, KETTLE_EINVAL, "`flags` has `%s`, but the runner sets --%s itself: remove it.", text, own[k]);
+				return kettle_fail(err, KETTLE_EINVAL, "`flags` has `%s`, but --%s is not for units: %s.", text, own[k],
+					strcmp(own[k], "time") == 0 ? "say `time_min`" : "the runner needs it otherwise; remove it");
 	}
 	return 0;
 }

@@ -3,8 +3,8 @@
  * The commands of Slurm.
  *
  * Theory of operation. Each command is a child with a vector of arguments, without a shell and without input. Its output is
- * bounded in lines and in the length of a line, and it is killed when it takes longer than SLURM_COMMAND_MS: a controller
- * that does not answer makes the commands wait. Whatever happens on_end is called once.
+ * bounded in lines and in the length of a line, and it is killed when it takes longer than `command_s`: a controller that does
+ * not answer makes the commands wait. Whatever happens on_end is called once.
  */
 #include <config.h>
 
@@ -19,6 +19,7 @@
 #include "base/xalloc.h"
 
 #define LINE_MAX_BYTES 8192
+#define COMPLAINTS_MAX 1000 /* lines of its standard error */
 
 struct slurm_command {
 	struct slurm *slurm;
@@ -26,23 +27,29 @@ struct slurm_command {
 	struct slurm_use use;
 	struct kettle_process *process;
 	struct kettle_timer *limit;
-	size_t lines;
+	size_t lines, complaints;
 	bool late, flooded;
 	char complaint[SLURM_COMPLAINT_MAX];
 	char name[64];
 };
 
+/* Whether it has written more lines than it may: then it is killed. */
+static bool
+is_flood(struct slurm_command *command, size_t lines, size_t most)
+{
+	if (command->flooded || lines <= most)
+		return command->flooded;
+	command->flooded = true;
+	command->slurm->host->process_kill(command->slurm->host, command->process, SIGKILL);
+	return true;
+}
+
 static void
 on_line(void *arg, const char *line, size_t len)
 {
 	struct slurm_command *command = arg;
-	if (command->flooded)
+	if (is_flood(command, ++command->lines, command->use.max_lines))
 		return;
-	if (++command->lines > command->use.max_lines) {
-		command->flooded = true;
-		command->slurm->host->process_kill(command->slurm->host, command->process, SIGKILL);
-		return;
-	}
 	if (!command->use.on_line || memchr(line, '\0', len))
 		return;
 	AUTO_FREE char *copy = xmemdup(line, len + 1);
@@ -54,6 +61,8 @@ on_complaint(void *arg, const char *line, size_t len)
 {
 	struct slurm_command *command = arg;
 	size_t used = strlen(command->complaint);
+	if (is_flood(command, ++command->complaints, COMPLAINTS_MAX))
+		return;
 	if (used > 0 && used + 1 < SLURM_COMPLAINT_MAX)
 		command->complaint[used++] = ' ';
 	for (size_t i = 0; i < len && used + 1 < SLURM_COMPLAINT_MAX; i++)
@@ -71,10 +80,11 @@ on_exit_command(void *arg, int status, int signal_number)
 	*link = command->next;
 	slurm->host->timer_stop(slurm->host, command->limit);
 	AUTO_BUF struct buf text = {0};
-	if (command->late)
-		buf_printf(&text, "%s did not answer within %d s.", command->name, SLURM_COMMAND_MS / 1000);
-	else if (command->flooded)
-		buf_printf(&text, "%s wrote more than %zu lines.", command->name, command->use.max_lines);
+	if (command->flooded)
+		buf_printf(&text, "%s wrote more than %zu lines.", command->name,
+			command->complaints > COMPLAINTS_MAX ? (size_t)COMPLAINTS_MAX : command->use.max_lines);
+	else if (command->late)
+		buf_printf(&text, "%s did not answer within %d s.", command->name, (int)(slurm->command_ms / 1000));
 	else if (command->complaint[0])
 		buf_adds(&text, command->complaint);
 	else if (signal_number)
@@ -119,7 +129,7 @@ slurm_command_run(
 		.on_exit = on_exit_command,
 		.arg = command,
 	};
-	int rc = slurm->host->timer_start(slurm->host, SLURM_COMMAND_MS, 0, on_late, command, &command->limit, err);
+	int rc = slurm->host->timer_start(slurm->host, slurm->command_ms, 0, on_late, command, &command->limit, err);
 	if (rc == 0)
 		rc = slurm->host->spawn(slurm->host, &spawn, &command->process, err);
 	if (rc < 0) {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -82,25 +81,14 @@ put_key(struct init *init, const json_t *args, struct kettle_error *err)
 	return rc;
 }
 
-/* Others must not be able to put plans there, or read the key. */
 static int
-check_folder(const char *folder, struct kettle_error *err)
+make_folder(const char *folder, struct kettle_error *err)
 {
-	struct stat there;
-	if (strpbrk(folder, "%\n"))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "The path %s has a %% or a newline, which sbatch would not take as it is.", folder);
+	if (strpbrk(folder, "%\\\n"))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The path %s has a %%, a backslash or a newline, which sbatch would not take as it is.", folder);
 	int rc = file_mkdirs(folder, 0700, err);
-	if (rc < 0)
-		return rc;
-	if (stat(folder, &there) != 0)
-		return kettle_fail(err, KETTLE_EIO, "%s cannot be read: %s.", folder, strerror(errno));
-	if (there.st_uid != geteuid() || (there.st_mode & 022))
-		return kettle_fail(err, KETTLE_EACCES,
-			"The folder %s must belong to the user who runs Kettle, and others must not be able to write to it: take "
-			"another one, or `chmod go-w` it.",
-			folder);
-	return 0;
+	return rc < 0 ? rc : shared_folder_make(folder, err);
 }
 
 static void
@@ -199,9 +187,7 @@ slurm_init(struct slurm *slurm, const json_t *args,
 	slurm->busy++;
 	int rc = init_options_check(args, none, err);
 	if (rc == 0)
-		rc = check_folder(init->folder, err);
-	if (rc == 0)
-		rc = shared_folder_make(init->folder, err);
+		rc = make_folder(init->folder, err);
 	if (rc == 0)
 		rc = init_file_write(init->files, args, SHARED_SCRIPT, slurm_job_script, strlen(slurm_job_script), 0700, err);
 	if (rc == 0)

@@ -14,7 +14,6 @@
 #include "runners/slurm/slurm_answers.h"
 #include "runners/slurm/slurm_arguments.h"
 
-#define SLURM_COMMAND_MS 60000 /* a command of Slurm that takes longer is ended */
 #define SLURM_COMPLAINT_MAX 600
 
 struct slurm;
@@ -44,11 +43,12 @@ struct slurm_job {
 	enum slurm_standing seen_standing;
 	char seen_state[32], seen_reason[64];
 	uint64_t missing_ms; /* when it was missed first; 0: it is not */
-	uint64_t running_ms, ended_ms;
+	uint64_t queued_ms, running_ms, ended_ms;
 	uint64_t gone_ms; /* when an ended job had left the queue; 0: it has not */
 	bool cancel_wanted, cancel_sent;
-	bool cancelling; /* the scancel that runs is about it */
-	bool losing;
+	bool cancelling;    /* the scancel that runs is about it */
+	bool recovered;     /* the engine may have been killed before anything of it was written */
+	bool losing;        /* it is being claimed, since nothing is known of it */
 	uint64_t cancel_ms; /* not before */
 	size_t progress;    /* bytes of its progress that were read */
 	unsigned busy;      /* works on other threads */
@@ -61,26 +61,29 @@ struct slurm {
 	json_t *section;
 	char *folder, *exec, *config;          /* exec: NULL until it was looked for */
 	const char *sbatch, *squeue, *scancel; /* of the section */
-	uint64_t poll_ms, queue_ms, grace_ms;
+	uint64_t poll_ms, queue_ms, grace_ms, command_ms, give_up_ms;
 	char uid[16];
 	char **environment; /* of the commands */
 	struct slurm_job *jobs;
 	void *by_name, *by_task;
 	struct kettle_timer *tick;
 	/* looks */
-	bool looking, look_failed;
-	uint64_t looked_ms; /* when the last good one began */
+	bool looking;
+	uint64_t looked_ms;   /* when the last good one began */
+	uint64_t unlooked_ms; /* since when none was good; 0: the last one was */
 	uint64_t swept_ms;
 	/* the queue */
 	struct slurm_query *query;
-	uint64_t snapshot;       /* the number of the newest one, which may be under way or have failed */
-	uint64_t taken;          /* the number of the newest valid one */
-	uint64_t query_ms;       /* when the next one may begin */
-	uint64_t queried_ms;     /* when the last one began */
-	unsigned query_failures; /* in a row */
+	uint64_t snapshot;                   /* the number of the newest one, which may be under way or have failed */
+	uint64_t taken;                      /* the number of the newest valid one */
+	uint64_t query_ms;                   /* when the next one may begin */
+	uint64_t queried_ms;                 /* when the last one began */
+	unsigned query_failures;             /* in a row */
+	uint64_t unlisted_ms;                /* since when; 0: the last one worked */
+	char complaint[SLURM_COMPLAINT_MAX]; /* of the last one */
 	/* submissions */
 	struct slurm_submission *submissions, *active;
-	bool submit_failed; /* it was logged */
+	bool submit_failed, cancel_failed; /* they were logged */
 	bool cancelling;
 	/* the end */
 	struct slurm_command *commands;
@@ -128,14 +131,16 @@ void slurm_job_set_array(struct slurm_job *job, char *array_take, size_t task);
 void slurm_job_accepted(struct slurm_job *job, const char *id);
 /* Its name in Slurm. Borrowed. */
 const char *slurm_job_slurm_name(const struct slurm_job *job);
-/* Removes what it has in the shared folder. */
+/* Removes what it has in the shared folder, but for a result, which stays in done/ for a while. */
 void slurm_job_remove_files(const struct slurm_job *job);
-/* Takes it out of the table and removes its files; it is freed when nothing refers to it any more. */
+/* Takes it out of the table and removes its files likewise; it is freed when nothing refers to it any more. */
 void slurm_job_drop(struct slurm_job *job);
 /* Takes it out of the table, and leaves its files to the job. */
 void slurm_job_forget(struct slurm_job *job);
 /* It is not in the queue any more, and has left no result. final: its last state; NULL: Slurm does not know it. */
 void slurm_job_lose(struct slurm_job *job, const char *final);
+/* Nothing is known of it for too long: it is lost for this reason, unless it has begun. It is queued. */
+void slurm_job_give_up(struct slurm_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Runs one scancel for a job or several tasks of an array, if one is wanted and none runs. */
 void slurm_job_cancel_next(struct slurm *slurm);
 /* Runs work on a thread of the pool, then after; job may be NULL, and else stays until slurm_work_done in after. */
@@ -152,6 +157,8 @@ void slurm_submit_next(struct slurm *slurm);
 void slurm_submit_leave(struct slurm_job *job);
 /* A valid snapshot has come: submissions with an unknown end are settled by it. */
 void slurm_submit_settle(struct slurm *slurm);
+/* Those that have failed for too long are given up. */
+void slurm_submit_give_up(struct slurm *slurm);
 /* The controller answers again: what waits to be tried again need not wait longer. */
 void slurm_submit_soon(struct slurm *slurm);
 /* Frees the submissions; none is under way. */
@@ -167,6 +174,8 @@ int slurm_submit_find_exec(const json_t *section, const char *folder, char **ret
 /* Begins to look, where there is something to look for. */
 void slurm_poll_start(struct slurm *slurm);
 void slurm_poll_stop(struct slurm *slurm);
+/* Removes what is old in the shared folder, on a thread of the pool. */
+void slurm_poll_sweep(struct slurm *slurm);
 /* The next query begins at once. */
 void slurm_poll_soon(struct slurm *slurm);
 

@@ -7,19 +7,22 @@
  * folder `claim` in its own: the first run of the job makes it, or the engine, which thereby gives the job up. So a job that the
  * controller has forgotten, or starts a second time, runs at most once, and the engine knows whether it ever began. What
  * touches the shared folder is done on threads of the pool. A job that has ended stays in the table for some time after it has
- * left the queue: what Slurm still runs of it is cancelled, also if a controller that has crashed lists it once more.
+ * left the queue: what Slurm still runs of it is cancelled, also if a controller that has crashed lists it once more. Its result
+ * stays in the folder for a day, since the engine may be killed before it has stored the verdict.
  */
 #include <config.h>
 
 #include "runners/slurm/slurm_internal.h"
 
 #include <search.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/slurm/shared_folder.h"
@@ -170,9 +173,10 @@ struct job_files {
 	struct slurm_job *job; /* that stays meanwhile; NULL: it may be forgotten */
 	char *folder, *name, *array;
 	size_t task;
-	bool has_result;
+	bool recovered, has_result;
 	int claimed; /* as shared_folder_claim says */
 	char *words;
+	char *why; /* of a job that is given up */
 	char final[32];
 };
 
@@ -185,6 +189,7 @@ job_files_new(const struct slurm_job *job)
 		.name = xstrdup(job->name),
 		.array = job->array ? xstrdup(job->array) : NULL,
 		.task = job->task,
+		.recovered = job->recovered,
 		.claimed = KETTLE_EUNAVAIL};
 	return files;
 }
@@ -198,6 +203,7 @@ job_files_free(struct job_files *files)
 	free(files->name);
 	free(files->array);
 	free(files->words);
+	free(files->why);
 	free(files);
 	slurm_work_done(slurm, job);
 }
@@ -214,19 +220,32 @@ static void
 remove_files(void *arg)
 {
 	const struct job_files *files = arg;
-	shared_folder_remove(files->folder, files->name);
+	shared_folder_retire(files->folder, files->name, files->array);
 }
 
 static void
 on_removed(void *arg)
 {
+	failpoint("slurm.retired");
 	job_files_free(arg);
+}
+
+/* Whether no other task of its array needs the array's list any more. */
+static bool
+is_last_task(const struct slurm_job *job)
+{
+	for (const struct slurm_job *other = job->slurm->jobs; other && job->array; other = other->next)
+		if (other != job && other->array && !other->gone_ms && strcmp(other->array, job->array) == 0)
+			return false;
+	return job->array;
 }
 
 void
 slurm_job_remove_files(const struct slurm_job *job)
 {
 	struct job_files *files = job_files_new(job);
+	if (!is_last_task(job))
+		free(STEAL(files->array));
 	slurm_work(job->slurm, NULL, remove_files, on_removed, files);
 }
 
@@ -247,6 +266,8 @@ claim(void *arg)
 	/* Claimed first: a run that was there before has left its result, or never will. */
 	files->claimed = shared_folder_claim(files->folder, files->name, NULL);
 	files->has_result = access(result, F_OK) == 0;
+	if (files->claimed == 0 && files->recovered && !shared_folder_has(files->folder, files->name))
+		files->claimed = 1; /* it was never sent */
 	files->words = shared_folder_last_words(files->folder, files->name, files->array, files->task);
 }
 
@@ -274,6 +295,7 @@ on_lost_claimed(void *arg)
 {
 	struct job_files *files = arg;
 	struct slurm_job *job = files->job;
+	failpoint("slurm.claimed");
 	job->losing = false;
 	/* Where the folder cannot be reached, or a result has come, the next look decides. */
 	if (job->remote && job->missing_ms && files->claimed >= 0 && !files->has_result)
@@ -290,6 +312,39 @@ slurm_job_lose(struct slurm_job *job, const char *final)
 	struct job_files *files = job_files_new(job);
 	(void)snprintf(files->final, sizeof(files->final), "%s", final ? final : "");
 	work_on_files(job, files, claim, on_lost_claimed);
+}
+
+static void
+on_given_up(void *arg)
+{
+	struct job_files *files = arg;
+	struct slurm_job *job = files->job;
+	failpoint("slurm.given_up");
+	job->losing = false;
+	if (job->remote && !files->has_result && files->claimed == 0) {
+		/* It has begun, and from now on the time of a job that runs counts. */
+		remote_running(job->remote);
+	} else if (job->remote && !files->has_result) {
+		job->cancel_wanted = true;
+		remote_lost(job->remote, REMOTE_BROKE, "%s", files->why);
+	}
+	job_files_free(files);
+}
+
+void
+slurm_job_give_up(struct slurm_job *job, const char *format, ...)
+{
+	struct job_files *files;
+	va_list args;
+	if (job->losing || !job->remote || job->remote->phase == REMOTE_OPENING)
+		return;
+	job->losing = true;
+	files = job_files_new(job);
+	va_start(args, format);
+	if (vasprintf(&files->why, format, args) < 0)
+		xalloc_fail();
+	va_end(args);
+	work_on_files(job, files, claim, on_given_up);
 }
 
 /* ---- cancel ---- */
@@ -309,24 +364,36 @@ needs_cancel(const struct slurm_job *job, uint64_t now)
 		   (!job->array || (job->seen > 0 && job->seen == job->slurm->taken));
 }
 
+/* It is tried again every few seconds, and said once. */
+static void
+log_uncancelled(struct slurm *slurm, const char *name, const char *why)
+{
+	slurm->host->log(slurm->host, slurm->cancel_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
+		"%s cannot be cancelled: %s", name, why);
+	slurm->cancel_failed = true;
+}
+
 static void
 on_cancel_ended(void *arg, const struct slurm_end *end)
 {
 	struct cancelling *cancelling = arg;
 	struct slurm *slurm = cancelling->slurm;
 	uint64_t now = slurm_now_ms();
+	failpoint("slurm.cancelled");
 	slurm->cancelling = false;
 	for (struct slurm_job *job = slurm->jobs; job; job = job->next) {
-		if (!job->cancelling || !job->cancel_wanted || strcmp(slurm_job_slurm_name(job), cancelling->name) != 0)
+		bool was_cancelled = job->cancelling;
+		job->cancelling = false; /* one scancel runs at a time */
+		if (!was_cancelled || !job->cancel_wanted)
 			continue;
-		job->cancelling = false;
 		job->cancel_sent = end->worked;
 		job->cancel_ms = now + CANCEL_AGAIN_MS;
 		job->since_snapshot = slurm->snapshot;
 	}
 	if (!end->worked)
-		slurm->host->log(
-			slurm->host, KETTLE_LOG_WARNING, "%s cannot be cancelled: %s", cancelling->name, end->complaint);
+		log_uncancelled(slurm, cancelling->name, end->complaint);
+	else
+		slurm->cancel_failed = false;
 	free(cancelling->name);
 	free(cancelling);
 	slurm_poll_soon(slurm);
@@ -368,9 +435,11 @@ slurm_job_cancel_next(struct slurm *slurm)
 		return;
 	/* on_cancel_ended would try the next one at once. */
 	slurm->cancelling = false;
-	first->cancelling = false;
-	first->cancel_ms = now + CANCEL_AGAIN_MS;
-	slurm->host->log(slurm->host, KETTLE_LOG_WARNING, "%s", err.message);
+	for (struct slurm_job *job = slurm->jobs; job; job = job->next) {
+		job->cancel_ms = job->cancelling ? now + CANCEL_AGAIN_MS : job->cancel_ms;
+		job->cancelling = false;
+	}
+	log_uncancelled(slurm, cancelling->name, err.message);
 	free(cancelling->name);
 	free(cancelling);
 }
@@ -405,6 +474,7 @@ static void
 send(struct remote_job *remote)
 {
 	struct slurm *slurm = remote->remote->self;
+	failpoint("slurm.send");
 	(void)add(remote, SLURM_FRESH);
 	slurm_submit_next(slurm);
 }
@@ -412,7 +482,9 @@ send(struct remote_job *remote)
 void
 slurm_job_accepted(struct slurm_job *job, const char *id)
 {
+	failpoint("slurm.accepted");
 	job->state = SLURM_QUEUED;
+	job->queued_ms = slurm_now_ms();
 	job->submission = NULL;
 	if (id)
 		memcpy(job->id, id, sizeof(job->id));
@@ -427,6 +499,7 @@ static void
 read_array(void *arg)
 {
 	struct job_files *files = arg;
+	shared_folder_restore(files->folder, files->name);
 	files->array = shared_folder_array(files->folder, files->name, &files->task);
 	files->claimed = 0;
 }
@@ -450,6 +523,7 @@ static void
 find(struct remote_job *remote)
 {
 	struct slurm_job *job = add(remote, SLURM_FINDING);
+	job->recovered = true;
 	work_on_files(job, job_files_new(job), read_array, on_array_read);
 }
 
@@ -466,6 +540,7 @@ release(struct remote_job *remote)
 	} else if (job->state == SLURM_FRESH || job->slurm->stopping) {
 		slurm_job_drop(job);
 	} else {
+		failpoint("slurm.ended");
 		job->ended_ms = slurm_now_ms();
 		job->since_snapshot = job->slurm->snapshot;
 		if (job->state == SLURM_QUEUED)

@@ -12,11 +12,13 @@
 
 #include "runners/slurm/slurm_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/slurm/shared_folder.h"
@@ -30,6 +32,7 @@
 #define REMEMBER_MS 600000  /* for so long a job that has ended is known again */
 #define REMEMBERED_MS 30000 /* between two calls of squeue for these alone */
 #define OVERDUE_MS 60000    /* beyond the time that Slurm was given for a job */
+#define FORGET_MS 86400000  /* a job that has ended, while no snapshot comes */
 #define SWEEP_MS 3600000
 
 /* All jobs, held so that they stay while each is dealt with. */
@@ -76,7 +79,6 @@ struct look {
 	size_t count;
 	json_t *names; /* of results; NULL: see err */
 	uint64_t began_ms;
-	bool sweeps;
 	struct kettle_error err;
 };
 
@@ -87,8 +89,6 @@ look(void *arg)
 	(void)shared_folder_results(state->folder, MAX_RESULTS, &state->names, &state->err);
 	for (size_t i = 0; i < state->count; i++)
 		state->items[i].text = shared_folder_progress(state->folder, state->items[i].name, &state->items[i].offset);
-	if (state->sweeps)
-		shared_folder_sweep(state->folder);
 }
 
 static void
@@ -126,9 +126,9 @@ on_looked(void *arg)
 	slurm->looking = false;
 	if (state->names)
 		slurm->looked_ms = state->began_ms;
-	else if (!slurm->look_failed && state->err.code < 0)
+	else if (!slurm->unlooked_ms && state->err.code < 0)
 		slurm->host->log(slurm->host, KETTLE_LOG_WARNING, "%s", state->err.message);
-	slurm->look_failed = !state->names;
+	slurm->unlooked_ms = state->names ? 0 : slurm->unlooked_ms ? slurm->unlooked_ms : state->began_ms;
 	for (i = 0; i < state->count; i++) {
 		struct slurm_job *job = slurm_job_find(slurm, state->items[i].name);
 		if (job && job->remote)
@@ -138,6 +138,7 @@ on_looked(void *arg)
 		struct slurm_job *job = slurm_job_find(slurm, json_string_value(name));
 		if (!job || !job->remote || job->remote->phase == REMOTE_OPENING)
 			continue;
+		failpoint("slurm.result");
 		AUTO_FREE char *path = shared_folder_result(slurm->folder, job->name);
 		remote_result_file(job->remote, path);
 	}
@@ -156,15 +157,39 @@ start_look(struct slurm *slurm)
 	*state = (struct look){.slurm = slurm,
 		.folder = xstrdup(slurm->folder),
 		.items = xcalloc(count + 1, sizeof(struct look_item)),
-		.began_ms = now,
-		.sweeps = slurm->swept_ms == 0 || now - slurm->swept_ms > SWEEP_MS};
+		.began_ms = now};
 	for (const struct slurm_job *job = slurm->jobs; job; job = job->next)
 		if (job->remote && job->remote->running)
 			state->items[state->count++] = (struct look_item){xstrdup(job->name), NULL, job->progress};
-	if (state->sweeps)
-		slurm->swept_ms = now;
 	slurm->looking = true;
 	slurm_work(slurm, NULL, look, on_looked, state);
+}
+
+/* ---- what is old ---- */
+
+static void
+sweep(void *arg)
+{
+	const struct look *state = arg;
+	shared_folder_sweep(state->folder);
+}
+
+static void
+on_swept(void *arg)
+{
+	struct look *state = arg;
+	struct slurm *slurm = state->slurm;
+	free_look(state);
+	slurm_work_done(slurm, NULL);
+}
+
+void
+slurm_poll_sweep(struct slurm *slurm)
+{
+	struct look *state = xcalloc(1, sizeof(*state));
+	*state = (struct look){.slurm = slurm, .folder = xstrdup(slurm->folder)};
+	slurm->swept_ms = slurm_now_ms();
+	slurm_work(slurm, NULL, sweep, on_swept, state);
 }
 
 /* ---- the queue ---- */
@@ -174,21 +199,16 @@ struct slurm_query {
 	bool is_autopsy; /* of jobs that are missed: their last states */
 	bool has_header, is_void;
 	uint64_t began_ms;
-	json_t *finals; /* of an autopsy: name → last state, null: not listed */
+	json_t *finals;  /* of an autopsy: name → last state, null: not listed */
+	struct buf part; /* of a row that has more lines */
 };
 
 static void
-on_row(void *arg, char *line)
+take_row(struct slurm_query *query, char *text)
 {
-	struct slurm_query *query = arg;
 	struct slurm *slurm = query->slurm;
 	struct squeue_row row;
-	if (!query->has_header) {
-		query->has_header = true;
-		query->is_void = strcmp(line, SQUEUE_HEADER) != 0;
-		return;
-	}
-	if (query->is_void || !squeue_row_parse(line, &row)) {
+	if (!squeue_row_parse(text, &row)) {
 		query->is_void = true;
 		return;
 	}
@@ -205,6 +225,27 @@ on_row(void *arg, char *line)
 	}
 }
 
+static void
+on_row(void *arg, char *line)
+{
+	struct slurm_query *query = arg;
+	if (!query->has_header) {
+		query->has_header = true;
+		query->is_void = strcmp(line, SQUEUE_HEADER) != 0;
+	} else if (query->is_void) {
+		return;
+	} else if (!query->part.len && squeue_row_is_whole(line)) {
+		take_row(query, line);
+	} else {
+		buf_printf(&query->part, "%s%s", query->part.len ? "\n" : "", line);
+		query->is_void = query->part.len > SQUEUE_ROW_MAX;
+		if (!squeue_row_is_whole(query->part.data ? query->part.data : ""))
+			return;
+		take_row(query, query->part.data);
+		query->part.len = 0;
+	}
+}
+
 /* A snapshot has the job. */
 static void
 take_listed(struct slurm_job *job, uint64_t now)
@@ -217,18 +258,8 @@ take_listed(struct slurm_job *job, uint64_t now)
 			job->cancel_sent = false; /* it did not help: once more */
 		return;
 	}
-	if (job->seen_standing != SLURM_RUNS || !job->remote)
-		return;
-	job->running_ms = job->running_ms ? job->running_ms : now;
-	remote_running(job->remote);
-	if (!job->remote || job->cancel_wanted)
-		return;
-	/* slurmstepd has died, say: Slurm lists the job for ever, and whatever it ran may still run. */
-	uint64_t most = (uint64_t)slurm_unit_minutes(job->remote->unit, job->remote->deadline_ms) * 60000 + OVERDUE_MS;
-	if (now - job->running_ms <= most)
-		return;
-	job->cancel_wanted = true;
-	remote_lost(job->remote, REMOTE_BROKE, "Slurm did not end its job, which has run for longer than its time.");
+	if (job->seen_standing == SLURM_RUNS && job->remote)
+		remote_running(job->remote);
 }
 
 /* A snapshot that is late enough does not have it. */
@@ -294,9 +325,10 @@ on_queried(void *arg, const struct slurm_end *end)
 	struct slurm *slurm = query->slurm;
 	uint64_t now = slurm_now_ms();
 	const char *complaint = end->worked ? "its answer is not the list of jobs that it should be." : end->complaint;
-	bool valid = end->worked && query->has_header && !query->is_void;
+	bool valid = end->worked && query->has_header && !query->is_void && !query->part.len;
 	slurm->query = NULL;
 	if (valid) {
+		slurm->unlisted_ms = 0;
 		uint64_t took = now - query->began_ms;
 		if (slurm->query_failures > 0)
 			slurm_submit_soon(slurm);
@@ -308,7 +340,10 @@ on_queried(void *arg, const struct slurm_end *end)
 		if (slurm->query_failures++ == 0 && !slurm->stopping)
 			slurm->host->log(slurm->host, KETTLE_LOG_WARNING, "squeue cannot be used: %s", complaint);
 		slurm->query_ms = now + remote_backoff_ms(slurm->query_failures, QUERY_AGAIN_MS, QUERY_MOST_MS);
+		slurm->unlisted_ms = slurm->unlisted_ms ? slurm->unlisted_ms : query->began_ms;
+		(void)snprintf(slurm->complaint, sizeof(slurm->complaint), "%s", complaint);
 	}
+	buf_free(&query->part);
 	json_decref(query->finals);
 	free(query);
 }
@@ -318,13 +353,18 @@ static char *
 choose_losses(const struct slurm *slurm, json_t *finals)
 {
 	AUTO_BUF struct buf names = {0};
+	AUTO_JSON json_t *chosen = json_object();
+	size_t count = 0;
 	for (const struct slurm_job *job = slurm->jobs; job && json_object_size(finals) < MAX_LOSSES; job = job->next) {
 		if (!job->remote || job->losing || !job->missing_ms || job->remote->phase == REMOTE_OPENING ||
 			slurm->looked_ms < job->missing_ms + slurm->grace_ms)
 			continue;
 		const char *name = slurm_job_slurm_name(job);
-		if (!names.len || !strstr(names.data, name))
+		/* The tasks of an array have the same one. */
+		if (json_object_set_new(chosen, name, json_null()) == 0 && json_object_size(chosen) > count) {
+			count++;
 			buf_printf(&names, "%s%s", names.len ? "," : "", name);
+		}
 		(void)json_object_set_new(finals, job->name, json_null());
 	}
 	return names.len ? buf_take(&names) : NULL;
@@ -340,6 +380,7 @@ start_query(struct slurm *slurm)
 	AUTO_FREE char *names = choose_losses(slurm, query->finals);
 	arguments_add(&arguments, "%s", slurm->squeue);
 	arguments_add(&arguments, "--array");
+	arguments_add(&arguments, "--all"); /* partitions that are hidden, too */
 	arguments_add(&arguments, "--user=%s", slurm->uid);
 	arguments_add(&arguments, "--format=%s", SQUEUE_FORMAT);
 	if (names) {
@@ -371,6 +412,48 @@ has_to_query(const struct slurm *slurm)
 	return slurm->jobs && slurm_now_ms() - slurm->queried_ms > REMEMBERED_MS;
 }
 
+/* The time of a job that runs, which holds whatever Slurm says or does not say. */
+static void
+end_overdue(struct slurm_job *job, uint64_t now)
+{
+	const struct remote_job *remote = job->remote;
+	if (!job->running_ms)
+		failpoint("slurm.running");
+	job->running_ms = job->running_ms ? job->running_ms : now;
+	uint64_t most = (uint64_t)slurm_unit_minutes(remote->unit, remote->deadline_ms) * 60000 + OVERDUE_MS;
+	if (now - job->running_ms <= most || job->cancel_wanted || remote->phase == REMOTE_OPENING)
+		return;
+	/* slurmstepd has died, say: Slurm lists the job for ever, and whatever it ran may still run. */
+	job->cancel_wanted = true;
+	remote_lost(job->remote, REMOTE_BROKE, "Slurm did not end its job, which has run for longer than its time.");
+}
+
+/* Ends what has waited for too long: for the end of a job, the queue, or the folder. */
+static void
+end_late(struct slurm *slurm)
+{
+	uint64_t now = slurm_now_ms(), most = slurm->give_up_ms;
+	int seconds = (int)(most / 1000);
+	struct held_jobs held = hold_jobs(slurm);
+	bool unlisted = slurm->unlisted_ms && now - slurm->unlisted_ms >= most;
+	bool unlooked = slurm->unlooked_ms && now - slurm->unlooked_ms >= most;
+	for (size_t i = 0; i < held.count; i++) {
+		struct slurm_job *job = held.list[i];
+		if (job->dropped)
+			continue;
+		if (job->remote && job->remote->running)
+			end_overdue(job, now);
+		else if (job->state == SLURM_ENDED && !job->gone_ms && now - job->ended_ms > FORGET_MS)
+			slurm_job_drop(job);
+		else if (job->state == SLURM_QUEUED && unlisted && now - job->queued_ms >= most)
+			slurm_job_give_up(job, "Slurm's queue could not be listed for %d s: %s", seconds, slurm->complaint);
+		else if (job->state == SLURM_QUEUED && unlooked && job->missing_ms)
+			slurm_job_give_up(job, "The shared folder could not be read for %d s.", seconds);
+	}
+	release_jobs(slurm, &held);
+	slurm_submit_give_up(slurm);
+}
+
 static void
 on_tick(void *arg)
 {
@@ -381,6 +464,9 @@ on_tick(void *arg)
 	}
 	if (!slurm->looking && slurm->remote.count > 0)
 		start_look(slurm);
+	if (slurm_now_ms() - slurm->swept_ms > SWEEP_MS)
+		slurm_poll_sweep(slurm);
+	end_late(slurm);
 	if (!slurm->query && slurm_now_ms() >= slurm->query_ms && has_to_query(slurm))
 		start_query(slurm);
 	slurm_submit_next(slurm);

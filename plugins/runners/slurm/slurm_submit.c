@@ -6,18 +6,20 @@
  * sbatch runs. Jobs that come meanwhile wait, and those of them with equal options go as one array, whose task i takes the
  * name in line i of the array's list. When sbatch fails without a refusal, Slurm may have the jobs or not, so the next valid
  * snapshot of the queue decides, which there is none of while the controller is down: until then the jobs wait, and no
- * attempt is spent.
+ * attempt is spent. After `give_up_s` of that they are given up: each is claimed, so that it never begins, and lost.
  */
 #include <config.h>
 
 #include "runners/slurm/slurm_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
@@ -37,6 +39,8 @@ struct slurm_submission {
 	long long minutes;
 	bool written, sent; /* sbatch was called, so Slurm may have it */
 	unsigned failures;
+	uint64_t failing_ms; /* since when; 0: it has not failed */
+	char complaint[SLURM_COMPLAINT_MAX];
 	uint64_t again_ms, since_snapshot;
 	bool settled; /* a snapshot has shown that Slurm does not have it */
 	char id[SLURM_ID_SIZE];
@@ -111,13 +115,57 @@ static void
 defer_submission(struct slurm_submission *submission, const char *reason)
 {
 	struct slurm *slurm = submission->slurm;
-	submission->failures++;
-	submission->again_ms = slurm_now_ms() + remote_backoff_ms(submission->failures, AGAIN_MS, AGAIN_MOST_MS);
+	uint64_t now = slurm_now_ms();
+	if (submission->failures++ == 0)
+		submission->failing_ms = now;
+	(void)snprintf(submission->complaint, sizeof(submission->complaint), "%s", reason);
+	submission->again_ms = now + remote_backoff_ms(submission->failures, AGAIN_MS, AGAIN_MOST_MS);
 	submission->since_snapshot = slurm->snapshot;
 	submission->settled = !submission->sent;
 	slurm->host->log(slurm->host, slurm->submit_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
 		"jobs wait, since they could not be given to Slurm: %s", reason);
 	slurm->submit_failed = true;
+}
+
+static void
+give_up(struct slurm_submission *submission)
+{
+	int seconds = (int)(submission->slurm->give_up_ms / 1000);
+	for (size_t i = 0; i < submission->count; i++) {
+		struct slurm_job *job = submission->jobs[i];
+		if (!job)
+			continue;
+		submission->jobs[i] = NULL;
+		job->submission = NULL;
+		if (submission->written) { /* Slurm may have it */
+			slurm_job_accepted(job, NULL);
+			slurm_job_give_up(job, "It could not be given to Slurm for %d s: %s", seconds, submission->complaint);
+			continue;
+		}
+		job->state = SLURM_FRESH; /* so that nothing looks for it */
+		if (job->remote)
+			remote_lost(job->remote, REMOTE_BROKE, "It could not be given to Slurm for %d s: %s", seconds,
+				submission->complaint);
+		else
+			slurm_job_drop(job);
+	}
+	free_submission(submission);
+}
+
+void
+slurm_submit_give_up(struct slurm *slurm)
+{
+	uint64_t now = slurm_now_ms();
+	struct slurm_submission *submission = slurm->submissions;
+	while (submission) {
+		if (submission == slurm->active || !submission->failing_ms ||
+			now - submission->failing_ms < slurm->give_up_ms) {
+			submission = submission->next;
+			continue;
+		}
+		give_up(submission); /* what the engine does then may change the list */
+		submission = slurm->submissions;
+	}
 }
 
 /* ---- sbatch ---- */
@@ -136,6 +184,7 @@ on_submitted(void *arg, const struct slurm_end *end)
 	struct slurm_submission *submission = arg;
 	struct slurm *slurm = submission->slurm;
 	const char *reason;
+	failpoint("slurm.submitted");
 	slurm->active = NULL;
 	if (end->worked && submission->id[0])
 		accept_submission(submission, submission->id);
@@ -302,6 +351,8 @@ on_written(void *arg)
 	if (worked && !slurm->exec)
 		slurm->exec = STEAL(writing->exec);
 	submission->written = worked;
+	if (worked)
+		failpoint("slurm.written");
 	if (worked) {
 		send_submission(submission);
 	} else {
@@ -345,12 +396,20 @@ write_submission(struct slurm_submission *submission)
 
 /* ---- what goes together ---- */
 
+/* A unit need not have any. */
+static bool
+same_options(const json_t *one, const json_t *other)
+{
+	const json_t *options = json_object_get(one, "options"), *others = json_object_get(other, "options");
+	return options == others || json_equal(options, others);
+}
+
 static bool
 goes_with(const struct slurm_submission *submission, const struct slurm_job *job)
 {
 	return job->state == SLURM_FRESH && job->remote &&
 		   slurm_unit_minutes(job->remote->unit, job->remote->deadline_ms) == submission->minutes &&
-		   json_equal(json_object_get(job->remote->unit, "options"), json_object_get(submission->unit, "options")) &&
+		   same_options(job->remote->unit, submission->unit) &&
 		   slurm_unit_memory_mb(job->remote->unit) == slurm_unit_memory_mb(submission->unit);
 }
 

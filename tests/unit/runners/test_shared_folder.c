@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -50,8 +51,10 @@ test_claim(void **state)
 {
 	(void)state;
 	assert_int_equal(shared_folder_claim(dir, "a", &err), 0); /* there is no such job */
+	assert_false(shared_folder_has(dir, "a"));
 	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), 0);
 	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), 0);
+	assert_true(shared_folder_has(dir, "a"));
 	assert_int_equal(shared_folder_claim(dir, "a", &err), 1);
 	assert_int_equal(shared_folder_claim(dir, "a", &err), 0);
 	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), KETTLE_ECONFLICT);
@@ -65,6 +68,59 @@ test_claim(void **state)
 	assert_int_not_equal(access(plan, F_OK), 0);
 	assert_int_equal(shared_folder_make("/nonexistent/folder", &err), KETTLE_ENOENT);
 	assert_non_null(strstr(err.message, "/nonexistent/folder"));
+	assert_int_equal(chmod(dir, 0770), 0);
+	assert_int_equal(shared_folder_make(dir, &err), KETTLE_EACCES);
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(shared_folder_make(dir, &err), 0);
+}
+
+static bool
+there_is(const char *name)
+{
+	struct stat there;
+	AUTO_FREE char *path = path_join(dir, name);
+	return lstat(path, &there) == 0;
+}
+
+static void
+make_old(const char *name, time_t seconds)
+{
+	AUTO_FREE char *path = path_join(dir, name);
+	const struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+	assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+/* A result outlives its job by a day, and can be had back until then. */
+static void
+test_retire(void **state)
+{
+	(void)state;
+	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, "a.array", 0, &err), 0);
+	assert_int_equal(shared_folder_put(dir, "b", "plan", 4, "a.array", 1, &err), 0);
+	assert_int_equal(shared_folder_put_list(dir, "a.array", "a\nb\n", &err), 0);
+	write_file("results/a", "the result");
+	make_old("results/a", 40 * 86400); /* no engine has looked for it for long */
+	shared_folder_retire(dir, "a", NULL);
+	assert_false(there_is("jobs/a") || there_is("results/a"));
+	assert_true(there_is("jobs/a.array"));
+	shared_folder_retire(dir, "b", "a.array");
+	assert_false(there_is("jobs/b") || there_is("jobs/a.array") || there_is("done/b"));
+	shared_folder_sweep(dir);
+	shared_folder_restore(dir, "b");
+	shared_folder_restore(dir, "a");
+	assert_true(there_is("results/a"));
+	assert_false(there_is("done/a") || there_is("results/b"));
+	/* A link is moved as it is. */
+	AUTO_FREE char *outside = scratch_write(dir, "outside", "x"), *link = path_join(dir, "results/c");
+	assert_int_equal(symlink(outside, link), 0);
+	shared_folder_retire(dir, "c", NULL);
+	assert_true(there_is("done/c") && there_is("outside"));
+	write_file("done/d", "x");
+	make_old("done/c", 2 * 86400);
+	make_old("done/d", 3600);
+	shared_folder_sweep(dir);
+	assert_false(there_is("done/c"));
+	assert_true(there_is("done/d") && there_is("outside") && there_is("results/a"));
 }
 
 static void
@@ -77,7 +133,8 @@ test_array(void **state)
 	AUTO_FREE char *array = shared_folder_array(dir, "b", &task);
 	assert_string_equal(array, "x.array");
 	assert_int_equal(task, 499);
-	static const char *const wrong[] = {"", "x", "x ", "x y", "x -1", "x 500", "x 1 2", "x 99999999999999999999"};
+	static const char *const wrong[] = {"", "x", "x ", "x y", "x -1", "x 500", "x 1 2", "x 99999999999999999999",
+		"../x 1", "/x 1", "-x 1", ". 1", "a,b 1", "a*b 1"};
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		write_file("jobs/b/task", wrong[i]);
 		AUTO_FREE char *none = shared_folder_array(dir, "b", &task);
@@ -147,6 +204,7 @@ test_results(void **state)
 	(void)state;
 	write_file("results/kettle-a-1.1", "x");
 	write_file("results/.kettle-a-2.1.new", "x");
+	make_old("results/.kettle-a-2.1.new", 61 * 86400);
 	AUTO_JSON json_t *names = NULL, *few = NULL;
 	assert_int_equal(shared_folder_results(dir, 100, &names, &err), 0);
 	assert_int_equal(json_array_size(names), 1);
@@ -159,6 +217,7 @@ test_results(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
 	shared_folder_sweep(dir);
 	assert_int_not_equal(access(old, F_OK), 0);
+	assert_false(there_is("results/.kettle-a-2.1.new"));
 	assert_int_equal(access(newer, F_OK), 0);
 	scratch_remove(path_join(dir, "results"));
 	AUTO_JSON json_t *gone = NULL;
@@ -184,6 +243,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_claim, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_retire, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_array, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_progress, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_last_words, set_up, tear_down),

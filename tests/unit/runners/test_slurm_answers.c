@@ -28,26 +28,27 @@ test_rows(void **state)
 	(void)state;
 	struct squeue_row row;
 	AUTO_FREE char *single = NULL, *task = NULL, *odd = NULL;
-	assert_true(parse("12|N/A|PENDING|Priority|kettle-1f0c9a3e-12.1", &row, &single));
+	assert_true(parse("12|N/A|PENDING|Priority|kettle-1f0c9a3e-12.1|.", &row, &single));
 	assert_string_equal(row.id, "12");
 	assert_int_equal(row.task, -1);
 	assert_string_equal(row.state, "PENDING");
 	assert_string_equal(row.reason, "Priority");
 	assert_string_equal(row.name, "kettle-1f0c9a3e-12.1");
-	assert_true(parse("12|499|RUNNING||a|b", &row, &task));
+	assert_true(parse("12|499|RUNNING||a\nb|c|.", &row, &task));
 	assert_int_equal(row.task, 499);
 	assert_string_equal(row.reason, "");
-	assert_string_equal(row.name, "a|b"); /* a name may have anything in it */
-	static const char *const wrong[] = {"", "|", "||||", "12|N/A|PENDING|x", "|N/A|PENDING|x|name",
-		"1x|N/A|PENDING|x|n", "-1|N/A|PENDING|x|n", "1|[0-9%2]|PENDING|x|n", "1|-1|PENDING|x|n", "1||PENDING|x|n",
-		"1|N/A||x|n", "1|N/A|R|x|", "1|99999999999999999999999|R|x|n", "123456789012345678901234567890|N/A|R|x|n",
-		"slurm_load_jobs error: no"};
+	assert_string_equal(row.name, "a\nb|c"); /* a name may have anything in it */
+	static const char *const wrong[] = {"", "|", "|.", "||||", "||||.", "||||.|.", "12|N/A|PENDING|x|.",
+		"|N/A|PENDING|x|name|.", "1x|N/A|PENDING|x|n|.", "-1|N/A|PENDING|x|n|.", "1|[0-9%2]|PENDING|x|n|.",
+		"1|-1|PENDING|x|n|.", "1||PENDING|x|n|.", "1|N/A||x|n|.", "1|N/A|R|x||.", "1|99999999999999999999999|R|x|n|.",
+		"123456789012345678901234567890|N/A|R|x|n|.", "slurm_load_jobs error: no", "12|N/A|PENDING|x|cut",
+		"12|N/A|PENDING|x|cut|"};
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		AUTO_FREE char *line = NULL;
 		if (parse(wrong[i], &row, &line))
 			fail_msg("`%s` is a row", wrong[i]);
 	}
-	assert_false(parse("1|0x1|R|x|n", &row, &odd));
+	assert_false(parse("1|0x1|R|x|n|.", &row, &odd));
 }
 
 static void

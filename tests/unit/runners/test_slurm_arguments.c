@@ -103,9 +103,10 @@ test_flags(void **state)
 {
 	(void)state;
 	static const char *const wrong[] = {"-J x", "--", "x", "--array=1-3", "--arr=1", "--job-name=x", "--wait",
-		"--export=ALL", "--requeue", "--output", "--=x", "--wrap=x", "--parsable"};
-	static const char *const right[] = {"--qos=short", "--exclusive", "--nice", "--wait-all-nodes=1", "--reservation=r",
-		"--nodelist=a[1-3]", "--exclude=b"};
+		"--export=ALL", "--requeue", "--output", "--=x", "--wrap=x", "--parsable", "--time=9:00:00", "--tim=1",
+		"--help", "--version"};
+	static const char *const right[] = {"--qos=short", "--time-min=1", "--exclusive", "--nice", "--wait-all-nodes=1",
+		"--reservation=r", "--nodelist=a[1-3]", "--exclude=b"};
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		AUTO_JSON json_t *json = json_pack("{s:{s:[s, s]}}", "options", "flags", "--nice", wrong[i]);
 		struct kettle_error err = {0};

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runner slurm between the fake host and programs that play Slurm's commands, most of them badly. Each fault has an
+ * instance of the runner of its own, so that they are waited for together.
+ */
+#include <config.h>
+
+#include <kettle/plugin.h>
+#include <kettle/testing.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "runners/slurm/slurm_internal.h"
+#include "unit/scratch.h"
+
+#define PATIENCE_MS 120000
+#define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+#define MOST 16 /* instances */
+
+/* Slurm as it should be, with the queue in a file. Another job's name has a newline, and the partition is a hidden one. */
+#define SBATCH \
+	"for a; do case $a in --job-name=*) name=${a#*=} ;; esac; done\n" \
+	"echo \"7|N/A|PENDING|Priority|$name|.\" >>queue\necho 7\n"
+#define SQUEUE \
+	"all= names=\n" \
+	"for a; do case $a in --all) all=1 ;; --name=*) names=${a#*=} ;; esac; done\n" \
+	"printf '%s\\n' '" SQUEUE_HEADER "' '5|N/A|RUNNING|None|two' '' 'lines|.'\n" \
+	"[ ! \"$names\" ] || printf '9|N/A|FAILED|NonZeroExitCode|%s|.\\n' $(echo $names | tr , ' ')\n" \
+	"[ \"$names\" ] || [ ! \"$all\" ] || [ ! -f queue ] || cat queue\n"
+#define SCANCEL "rm -f queue; echo >>cancelled\n"
+
+struct fault {
+	const char *script; /* NULL: the command is missing */
+	const char *words;  /* of what is said */
+	bool hangs;
+};
+
+static const struct fault faults[] = {
+	{.words = "cannot be started"},
+	{.script = "exec sleep 1000\n", .words = "did not answer within 1 s", .hangs = true},
+	{.script = "echo rubbish\n", .words = ""},
+	{.script = "printf '\\377\\376|.\\n'\n", .words = ""},
+	{.script = "yes rubbish\n", .words = ""},
+	{.script = "yes rubbish >&2\n", .words = "wrote more than 1000 lines"},
+	{.script = "yes | tr -d '\\n' | head -c 100000\n", .words = ""},
+	{.script = "echo 'it is not the day' >&2; exit 1\n", .words = "it is not the day"},
+	{.script = "kill -9 $$\n", .words = "signal 9"},
+	{.script = "exit 0\n", .words = ""},
+};
+
+static char *dir;
+static struct kettle_fake *fake;
+static struct slurm *instances[MOST];
+static size_t count;
+static const struct kettle_runner *ops;
+static struct kettle_error err;
+static int stops;
+
+/* ---- instances ---- */
+
+static char *
+path_of(size_t number, const char *name)
+{
+	return xasprintf("%s/%zu/%s", dir, number, name);
+}
+
+static void
+play(size_t number, const char *command, const char *script)
+{
+	AUTO_FREE char *path = path_of(number, command), *folder = path_of(number, "");
+	(void)unlink(path);
+	if (!script)
+		return;
+	AUTO_FREE char *text = xasprintf("#!/bin/sh\ncd %s\n%s", folder, script);
+	assert_int_equal(file_write(path, text, strlen(text), 0700, &err), 0);
+}
+
+/* A runner whose Slurm is as it should be; its number. */
+static size_t
+start(int give_up_s, int command_s)
+{
+	size_t number = count++;
+	void *self;
+	AUTO_FREE char *folder = path_of(number, "shared"), *sbatch = path_of(number, "sbatch"),
+				   *squeue = path_of(number, "squeue"), *scancel = path_of(number, "scancel"),
+				   *key = path_of(number, "shared/key");
+	assert_in_range(number, 0, MOST - 1);
+	assert_int_equal(file_mkdirs(folder, 0700, &err), 0);
+	assert_int_equal(file_write(key, KEY, strlen(KEY), 0600, &err), 0);
+	play(number, "sbatch", SBATCH);
+	play(number, "squeue", SQUEUE);
+	play(number, "scancel", SCANCEL);
+	AUTO_JSON json_t *section = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "folder", folder,
+		"key", KEY, "exec", "/bin/true", "sbatch", sbatch, "squeue", squeue, "scancel", scancel, "poll_ms", 100,
+		"queue_ms", 200, "grace_s", 1, "command_s", command_s, "give_up_s", give_up_s);
+	assert_int_equal(kettle_plugin.create(kettle_fake_host(fake), &self, &err), 0);
+	assert_int_equal(kettle_plugin.configure(self, section, &err), 0);
+	assert_int_equal(kettle_plugin.start(self, &err), 0);
+	instances[number] = self;
+	return number;
+}
+
+static void
+on_stopped(void *arg)
+{
+	(void)arg;
+	stops++;
+}
+
+static int
+have_stopped(void *arg)
+{
+	(void)arg;
+	return (size_t)stops == count;
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	dir = scratch_make();
+	err = (struct kettle_error){0};
+	stops = 0;
+	count = 0;
+	ops = kettle_plugin.runner;
+	return dir ? kettle_fake_new("slurm", &fake, &err) : -1;
+}
+
+/* The loop must close with nothing left. */
+static int
+teardown(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		kettle_plugin.stop(instances[i], on_stopped, NULL);
+	assert_int_equal(kettle_fake_run(fake, have_stopped, NULL, PATIENCE_MS), 0);
+	for (size_t i = 0; i < count; i++)
+		kettle_plugin.destroy(instances[i]);
+	if (kettle_fake_free(fake, &err) != 0)
+		fail_msg("%s", err.message);
+	scratch_remove(dir);
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+/* The job NUMBER.ATTEMPT of an instance. */
+static const char *
+ref_of(size_t number, int attempt)
+{
+	static char texts[4][32];
+	static unsigned next;
+	char *text = texts[next++ % 4];
+	(void)snprintf(text, sizeof(texts[0]), "%zu.%d", number, attempt);
+	return text;
+}
+
+static void
+submit(size_t number, int attempt)
+{
+	AUTO_JSON json_t *plan = json_pack("{s:i, s:[]}", "version", 1, "steps");
+	AUTO_JSON json_t *unit = json_pack("{s:s, s:s, s:i}", "runner", "slurm", "name", "FAR", "slots", 9);
+	const char *ref = ref_of(number, attempt);
+	AUTO_FREE char *name = xasprintf("kettle-t-%s", ref);
+	const struct kettle_job job = {
+		.size = sizeof(job), .ref = ref, .name = name, .device = "FAR", .unit = unit, .deadline_ms = 1000};
+	assert_int_equal(ops->submit(instances[number], &job, plan, &err), 0);
+}
+
+static json_t *
+reports(const char *ref, const char *kind)
+{
+	return json_object_get(json_object_get(kettle_fake_jobs(fake), ref), kind);
+}
+
+static int
+is_complete(void *arg)
+{
+	return json_array_size(reports(arg, "completions")) > 0;
+}
+
+static int
+has_started(void *arg)
+{
+	size_t i;
+	const json_t *event;
+	json_array_foreach(reports(arg, "events"), i, event)
+		if (member_is(event, "event", "started"))
+			return true;
+	return false;
+}
+
+static const json_t *
+await(const char *ref, const char *status)
+{
+	if (kettle_fake_run(fake, is_complete, (void *)ref, PATIENCE_MS) != 0)
+		fail_msg("job %s does not end", ref);
+	const json_t *done = json_array_get(reports(ref, "completions"), 0);
+	assert_int_equal(json_array_size(reports(ref, "completions")), 1);
+	assert_string_equal(member_text(done, "status"), status);
+	return done;
+}
+
+/* The attempt counts, and the unit pauses: it is the runner that could not. */
+static void
+await_lost(const char *ref, const char *words, const char *more)
+{
+	const json_t *done = await(ref, "lost");
+	const char *error = member_text(done, "error");
+	if (!strstr(error, words) || !strstr(error, more))
+		fail_msg("job %s, not `%s%s`: %s", ref, words, more, error);
+	assert_null(json_object_get(done, "uncounted"));
+	assert_null(json_object_get(done, "gone"));
+}
+
+static struct slurm_job *
+find(const char *ref)
+{
+	AUTO_FREE char *name = xasprintf("kettle-t-%s", ref);
+	return slurm_job_find(instances[strtoul(ref, NULL, 10)], name);
+}
+
+static int
+is_queued(void *arg)
+{
+	const struct slurm_job *job = find(arg);
+	return job && job->state == SLURM_QUEUED;
+}
+
+static void
+await_queued(const char *ref)
+{
+	assert_int_equal(kettle_fake_run(fake, is_queued, (void *)ref, PATIENCE_MS), 0);
+}
+
+static int
+is_there(void *arg)
+{
+	return access(arg, F_OK) == 0;
+}
+
+static void
+await_file(size_t number, const char *name)
+{
+	AUTO_FREE char *path = path_of(number, name);
+	assert_int_equal(kettle_fake_run(fake, is_there, path, PATIENCE_MS), 0);
+}
+
+static int
+is_away(void *arg)
+{
+	return access(arg, F_OK) != 0;
+}
+
+static void
+await_removal(size_t number, const char *name)
+{
+	AUTO_FREE char *path = path_of(number, name);
+	assert_int_equal(kettle_fake_run(fake, is_away, path, PATIENCE_MS), 0);
+}
+
+static size_t
+logged(const char *text)
+{
+	size_t found = 0, i;
+	const json_t *line;
+	json_array_foreach(kettle_fake_log(fake), i, line)
+		found += strstr(member_text(line, "message"), text) && !member_is(line, "level", "debug");
+	return found;
+}
+
+/* ---- faults ---- */
+
+static void
+test_sbatch(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		play(start(1, faults[i].hangs ? 1 : 60), "sbatch", faults[i].script);
+		submit(i, 1);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+		await_lost(ref_of(i, 1), "It could not be given to Slurm for 1 s: ", faults[i].words);
+	/* Slurm may have taken one of them: it never begins. */
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		play(i, "sbatch", SBATCH);
+		submit(i, 2);
+		await_queued(ref_of(i, 2));
+	}
+}
+
+static void
+test_squeue(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		play(start(1, faults[i].hangs ? 1 : 60), "squeue", faults[i].script);
+		submit(i, 1);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+		await_lost(ref_of(i, 1), "Slurm's queue could not be listed for 1 s: ", faults[i].words);
+	/* When it answers again, what is left in the queue is cancelled. */
+	play(0, "squeue", SQUEUE);
+	await_file(0, "cancelled");
+}
+
+/* Whether the next scancel of this job has failed. */
+static int
+has_failed_again(void *arg)
+{
+	return ((struct slurm_job *)arg)->cancel_ms > 1;
+}
+
+static void
+test_scancel(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		play(start(60, faults[i].hangs ? 1 : 60), "scancel", faults[i].script);
+		submit(i, 1);
+		await_queued(ref_of(i, 1));
+		ops->cancel(instances[i], ref_of(i, 1));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+		await(ref_of(i, 1), "cancelled");
+	/* It is tried again, and said once. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(kettle_fake_run(fake, has_failed_again, instances[0]->jobs, PATIENCE_MS), 0);
+		instances[0]->jobs->cancel_ms = 1;
+	}
+	assert_int_equal(logged("0/scancel cannot be started"), 1);
+	play(0, "scancel", SCANCEL);
+	await_file(0, "cancelled");
+}
+
+/* The folder: others can write to it, and it goes away while a job is away. */
+static void
+test_folder(void **state)
+{
+	(void)state;
+	size_t open = start(1, 60), gone = start(1, 60);
+	AUTO_FREE char *shared = path_of(open, "shared"), *results = path_of(gone, "shared/results"),
+				   *queue = path_of(gone, "queue");
+	assert_int_equal(chmod(shared, 0777), 0);
+	submit(open, 1);
+	submit(gone, 1);
+	await_queued(ref_of(gone, 1));
+	assert_int_equal(rmdir(results), 0);
+	assert_int_equal(unlink(queue), 0);
+	await_lost(ref_of(open, 1), "It could not be given to Slurm for 1 s: ", "must belong to the user who runs Kettle");
+	await_lost(ref_of(gone, 1), "The shared folder could not be read for 1 s", "");
+	assert_int_equal(logged("1/shared/results cannot be read"), 1);
+}
+
+/* ---- the runner's own deadline ---- */
+
+static void
+set_running(size_t number)
+{
+	AUTO_FREE char *path = path_of(number, "queue");
+	AUTO_FREE char *row = xasprintf("7|N/A|RUNNING|None|kettle-t-%s|.\n", ref_of(number, 1));
+	assert_int_equal(file_write(path, row, strlen(row), 0600, &err), 0);
+}
+
+static int
+is_timed(void *arg)
+{
+	return ((struct slurm_job *)arg)->running_ms > 0;
+}
+
+static void
+test_deadline(void **state)
+{
+	(void)state;
+	/* One that Slurm lists for ever, and one of which Slurm says nothing any more, though it has begun. */
+	size_t listed = start(60, 60), silent = start(1, 60);
+	submit(listed, 1);
+	submit(silent, 1);
+	await_queued(ref_of(listed, 1));
+	await_queued(ref_of(silent, 1));
+	set_running(listed);
+	AUTO_FREE char *claim = path_of(silent, "shared/jobs/kettle-t-1.1/claim");
+	assert_int_equal(mkdir(claim, 0700), 0);
+	play(silent, "squeue", NULL);
+	for (size_t i = 0; i < count; i++) {
+		const char *ref = ref_of(i, 1);
+		struct slurm_job *job = instances[i]->jobs;
+		assert_int_equal(kettle_fake_run(fake, has_started, (void *)ref, PATIENCE_MS), 0);
+		assert_false(is_complete((void *)ref));
+		assert_int_equal(kettle_fake_run(fake, is_timed, job, PATIENCE_MS), 0);
+		job->running_ms -= (uint64_t)(slurm_unit_minutes(job->remote->unit, 1000) + 2) * 60000;
+		await_lost(ref, "Slurm did not end its job, which has run for longer than its time", "");
+	}
+	await_file(listed, "cancelled");
+}
+
+/* Jobs whose names begin alike. */
+static void
+test_losses(void **state)
+{
+	(void)state;
+	size_t one = start(60, 60);
+	submit(one, 10);
+	await_queued(ref_of(one, 10));
+	submit(one, 1);
+	await_queued(ref_of(one, 1));
+	AUTO_FREE char *queue = path_of(one, "queue");
+	assert_int_equal(unlink(queue), 0);
+	await_lost(ref_of(one, 1), "Its job in Slurm ended without a result (FAILED)", "");
+	await_lost(ref_of(one, 10), "Its job in Slurm ended without a result (FAILED)", "");
+	await_removal(one, "shared/jobs/kettle-t-0.1");
+	await_removal(one, "shared/jobs/kettle-t-0.10");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sbatch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_squeue, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scancel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
