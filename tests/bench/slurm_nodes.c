@@ -24,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "runners/slurm/slurm_answers.h"
 #include "sealed/sealed.h"
 
 #define MAX_NODES 4096
@@ -169,7 +170,7 @@ run_squeue(struct cluster *cluster, const json_t *settings)
 		file_read(member_text(settings, "result"), MAX_FILE, &result_text, &size, &err))
 		fail(err.message);
 	AUTO_JSON json_t *result = json_loads(result_text, JSON_DISABLE_EOF_CHECK, NULL);
-	(void)printf("ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|REASON|NAME\n");
+	(void)printf(SQUEUE_HEADER "\n");
 	for (size_t i = cluster->first; i < cluster->jobs; i++) {
 		struct job *job = &cluster->job[i];
 		if (!job->ended && job->end <= time) {
@@ -183,7 +184,7 @@ run_squeue(struct cluster *cluster, const json_t *settings)
 		char task[24] = "N/A";
 		if (job->task >= 0)
 			(void)snprintf(task, sizeof(task), "%ld", job->task);
-		(void)printf("%ld|%s|%s|%s|%s\n", job->id, task, job->start <= time ? "RUNNING" : "PENDING",
+		(void)printf("%ld|%s|%s|%s|%s" SQUEUE_END "\n", job->id, task, job->start <= time ? "RUNNING" : "PENDING",
 			job->start <= time ? "None" : "Resources", job->array);
 	}
 	return 0;

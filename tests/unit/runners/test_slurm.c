@@ -424,6 +424,42 @@ test_losses(void **state)
 	await_removal(one, "shared/jobs/kettle-t-0.10");
 }
 
+static void
+on_doctor(void *arg, const struct kettle_error *answer, json_t *report)
+{
+	*(struct kettle_error *)arg = *answer;
+	assert_null(report);
+}
+
+static int
+is_idle(void *arg)
+{
+	const struct slurm *slurm = arg;
+	return slurm->requests && !slurm->commands && slurm->busy == 0;
+}
+
+/* A stop while a job of a doctor waits in the queue: it finds no folder when it begins. */
+static void
+test_stop(void **state)
+{
+	(void)state;
+	size_t one = start(60, 60);
+	struct kettle_error answer = {0};
+	AUTO_JSON json_t *unit = json_pack("{s:s}", "runner", "slurm");
+	AUTO_FREE char *jobs = path_of(one, "shared/jobs");
+	assert_int_equal(ops->doctor(instances[one], unit, on_doctor, &answer, &err), 0);
+	await_file(one, "queue");
+	assert_int_equal(kettle_fake_run(fake, is_idle, instances[one], PATIENCE_MS), 0);
+	assert_int_not_equal(rmdir(jobs), 0);
+	kettle_plugin.stop(instances[one], on_stopped, NULL);
+	assert_int_equal(kettle_fake_run(fake, have_stopped, NULL, PATIENCE_MS), 0);
+	kettle_plugin.destroy(instances[one]);
+	count = 0;
+	stops = 0;
+	assert_int_equal(answer.code, KETTLE_EUNAVAIL);
+	assert_int_equal(rmdir(jobs), 0);
+}
+
 int
 main(void)
 {
@@ -434,6 +470,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
