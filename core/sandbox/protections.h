@@ -7,8 +7,9 @@
 #include <kettle/error.h>
 
 #define SANDBOX_HOW_NAMESPACES \
-	"a machine or container that allows user namespaces: no chroot (it forbids them to root, too), and sysctl " \
-	"kernel.unprivileged_userns_clone=1, or the AppArmor profile that is installed with Kettle, or run as root"
+	"a machine or container that allows namespaces: no chroot, nothing mounted over parts of /proc, no 0 in " \
+	"/proc/sys/user; and sysctl kernel.unprivileged_userns_clone=1, or the AppArmor profile that is installed with " \
+	"Kettle, or run as root"
 #define SANDBOX_HOW_CGROUP \
 	"run as root, or under the systemd unit with Delegate=yes, where the kernel has cgroups for memory and pids"
 

@@ -324,6 +324,12 @@ def levels(folder):
     if subprocess.run([*before, "true"], stderr=subprocess.DEVNULL).returncode != 0:
         raise Skip("this machine has no limits on namespaces")
     equal(inside(low, "reduced", before=before), ("reduced", ""))
+    mark = os.path.join(folder, "ran")
+    x = Sealed(folder, [dict(shell("echo >" + mark), id="s", kind="build")], unit={"name": "CPU", "sandbox": "full"})
+    equal(x.run(before=before), (0, ""))
+    lost = x.completion("lost")
+    equal((lost.get("gone"), lost.get("uncounted"), lost["outcomes"], os.path.exists(mark)), (True, True, [], False))
+    contains(lost["error"], "supports sandbox level reduced, but full is required; missing: net (no network but its own loopback).")
 
 
 def ends(folder):

@@ -79,6 +79,8 @@ expected_machine_check(
 		rc = check_names_of_gpus(exec, &line->unit, &expected, err);
 	if (rc == 0 && expected.cpu)
 		rc = check_name(&line->unit, "processor", member_string(exec->facts, "cpu"), expected.cpu, expected.whole, err);
+	if (rc == 0)
+		rc = sandbox_level_check(exec->protections, line->unit.level, err);
 	*ret_fits = rc == 0;
 	return rc;
 }

@@ -63,8 +63,8 @@ struct run_line {
 /* Reads `job` alone (EINVAL: there is none). The result is closed with run_line_close, also after a failure. */
 int run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_error *err);
 /*
- * Reads the rest and checks that this machine can carry it out: its cores are here, its level is offered. KETTLE_EINVAL,
- * KETTLE_ETOOBIG or KETTLE_EUNAVAIL with the sentence.
+ * Reads the rest and checks that this machine can carry it out: its cores are here. KETTLE_EINVAL, KETTLE_ETOOBIG or
+ * KETTLE_EUNAVAIL with the sentence.
  */
 int run_line_read(const struct exec_context *exec, struct run_line *line, struct kettle_error *err);
 void run_line_close(struct run_line *line);
@@ -73,7 +73,8 @@ void run_line_close(struct run_line *line);
 
 /*
  * Compares `expect` of the line's unit, after run_line_read, with the processor and the unit's GPUs, or all GPUs where it names
- * none. EUNAVAIL and *ret_fits false: this machine is another one; EINVAL: `expect` is malformed.
+ * none, and the unit's sandbox level with what this machine offers. EUNAVAIL and *ret_fits false: the unit needs another one;
+ * EINVAL: `expect` is malformed.
  */
 int expected_machine_check(
 	const struct exec_context *exec, const struct run_line *line, bool *ret_fits, struct kettle_error *err);

@@ -79,8 +79,7 @@ read_level(const struct exec_context *exec, const json_t *object, struct unit *u
 	unit->level = exec->config.level;
 	if (level && !json_is_string(level))
 		return kettle_fail(err, KETTLE_EINVAL, "`sandbox` of the unit must be full, reduced or off.");
-	int rc = level ? sandbox_level_parse(json_string_value(level), &unit->level, err) : 0;
-	return rc == 0 ? sandbox_level_check(exec->protections, unit->level, err) : rc;
+	return level ? sandbox_level_parse(json_string_value(level), &unit->level, err) : 0;
 }
 
 /* Named after the device, since two units with the same device must share a lock. */
@@ -139,7 +138,7 @@ add_section(const struct exec_context *exec, const json_t *object, struct unit *
 	return rc;
 }
 
-/* The unit, NULL: this machine without a device of its own; whether this machine has its cores and offers its level. */
+/* The unit, NULL: this machine without a device of its own; whether this machine has its cores. */
 static int
 read_unit(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
