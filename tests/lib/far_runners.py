@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 
+import far_machine
 import github_runner
 import kettle_test as kt
 import slurm_cluster
@@ -36,9 +37,9 @@ def missing():
 class FarRunners:
     """All remote sides, started; the configuration of a scratch Kettle on them, and a board on all devices."""
 
-    def __init__(self, scratch, slots=2, quick=True):
-        """quick: they are looked at more often than by default."""
-        self.quick = quick
+    def __init__(self, scratch, slots=2, quick=True, restricted=False):
+        """quick: they are looked at more often than by default. restricted: all run on a far_machine.Machine, which is."""
+        self.quick, self.machine, self.before = quick, None, []
         self.scratch, self.slots, self.server, self.closes = scratch, slots, None, []
         self.key = base64.b64encode(os.urandom(32)).decode()
         self.key_file = scratch.write("kettle.key", self.key + "\n")
@@ -47,22 +48,38 @@ class FarRunners:
                                      f"--state '{scratch.state}' \"$@\"\n")
         self.program.chmod(0o755)
         try:
-            sections, units = {"local": {"state": str(scratch.state)}}, {"LOCAL": {"runner": "local", "slots": slots}}
+            self.sections, self.units = {"local": {"state": str(scratch.state)}}, {"LOCAL": {"runner": "local", "slots": slots}}
             self.env = {}
+            if restricted:
+                self.start_machine()
             for start in (self.start_github, self.start_modal, self.start_slurm, self.start_ssh):
                 device, section, unit = start()
-                sections[unit["runner"]] = section
-                units[device] = {"slots": slots, **unit}
-            scratch.config.write_text(f"languages: {{cpp: {{}}}}\nrunners: {json.dumps(sections)}\ndevices: {json.dumps(units)}\n"
-                                      "engine: {shutdown_grace: 3}\n")
+                self.sections[unit["runner"]] = section
+                self.units[device] = {"slots": slots, **unit}
+            self.configure()
             self.initialise()
         except BaseException:
             self.close()
             raise
 
+    def configure(self, **more):
+        """more: what all units have besides."""
+        units = {device: {**unit, **more} for device, unit in self.units.items()}
+        self.scratch.config.write_text(f"languages: {{cpp: {{}}}}\nrunners: {json.dumps(self.sections)}\ndevices: {json.dumps(units)}\n"
+                                       "engine: {shutdown_grace: 3}\n")
+
+    def start_machine(self):
+        self.machine = far_machine.Machine()
+        self.closes.append(self.machine.close)
+        self.machine.restrict()
+        self.before = self.machine.command
+        local = self.scratch.write("local-exec", f"#!/bin/sh\nexec {' '.join(self.before)} '{kt.EXEC}' \"$@\"\n")
+        local.chmod(0o755)
+        self.sections["local"]["exec"] = str(local)
+
     def start_github(self):
         root = self.scratch.root
-        self.github = github_runner.client.Fake(github_runner.needed(), open(root / "fake.log", "w"), interrupt_ms=2000, terminate_ms=500)
+        self.github = github_runner.client.Fake(github_runner.needed(), open(root / "fake.log", "w"), self.before, interrupt_ms=2000, terminate_ms=500)
         self.closes.append(self.github.close)
         tokens = self.scratch.write("tokens", "token-0123456789\n")
         tokens.chmod(0o600)
@@ -73,14 +90,14 @@ class FarRunners:
 
     def start_modal(self):
         modal = modal_client()
-        self.modal = modal.Served(APP, self.scratch.root / "modal", self.program, self.key)
+        self.modal = modal.Served(APP, self.scratch.root / "modal", self.program, self.key, before=self.before)
         self.closes.append(self.modal.close)
         self.env.update(ID=modal.TOKEN_ID, SECRET=modal.TOKEN_SECRET)
         section = {"url": self.modal.url, "token_id_env": "ID", "token_secret_env": "SECRET", "key_file": str(self.key_file)}
         return "MODAL", section, {"runner": "modal", "options": {"function": "gpu"}}
 
     def start_slurm(self):
-        self.slurm = slurm_cluster.Cluster()
+        self.slurm = slurm_cluster.Cluster(self.before)
         self.closes.append(self.slurm.close)
         self.shared = self.scratch.root / "shared"
         self.shared.mkdir(mode=0o700)
@@ -90,7 +107,7 @@ class FarRunners:
         return "SLURM", section, {"runner": "slurm", "options": {"memory_mb": 512, "cores": 1}}
 
     def start_ssh(self):
-        self.ssh = ssh_server.Server(self.scratch.root / "ssh", "far")
+        self.ssh = ssh_server.Server(self.scratch.root / "ssh", "far", before=self.before)
         self.closes.append(self.ssh.close)
         state = self.scratch.root / "ssh" / "state"
         kt.known_tools.give(state)
@@ -116,10 +133,13 @@ class FarRunners:
     def __exit__(self, *_):
         self.close()
 
-    def close(self):
+    def stop(self):
         if self.server and self.server.poll() is None:
             self.server.terminate()
             self.server.wait(120)
+
+    def close(self):
+        self.stop()
         while self.closes:
             self.closes.pop()()
 

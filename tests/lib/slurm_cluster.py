@@ -81,7 +81,9 @@ def die_with_parent():
 class Cluster:
     """Started by the constructor, once its node takes jobs; close() ends everything that belongs to it."""
 
-    def __init__(self):
+    def __init__(self, before=()):
+        """before: words of a command that runs slurmd, where it runs elsewhere."""
+        self.before = list(before)
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="kettle-slurm-"))
         os.chmod(self.root, 0o755)
         for name in ("state", "spool"):
@@ -107,7 +109,7 @@ class Cluster:
         if daemon == "munged":
             return ["munged", "--foreground", "--force", *(f"--{what}={self.root}/munge.{end}" for what, end in (
                 ("key-file", "key"), ("socket", "socket"), ("pid-file", "pid"), ("log-file", "log"), ("seed-file", "seed")))]
-        return [daemon, "-D", *(["-N", NODE] if daemon == "slurmd" else [])]
+        return [*self.before, "slurmd", "-D", "-N", NODE] if daemon == "slurmd" else [daemon, "-D"]
 
     def restart(self, daemon):
         """Starts a daemon, or starts it again after kill."""
@@ -116,7 +118,7 @@ class Cluster:
         with open(self.root / f"{daemon}.out", "a") as out:
             self.children[daemon] = subprocess.Popen(
                 self.command(daemon), env=self.env, cwd=self.root, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                executable=shutil.which(daemon, path=PATH), preexec_fn=die_with_parent, start_new_session=True)
+                executable=shutil.which(self.command(daemon)[0], path=PATH), preexec_fn=die_with_parent, start_new_session=True)
 
     def kill(self, daemon):
         """kill -9; its jobs go on."""

@@ -41,10 +41,11 @@ def make_key(path):
 class Server:
     """One machine; `name` is what ssh calls it with the configuration `client`."""
 
-    def __init__(self, folder, name="far", namespace=None, address="127.0.0.1"):
+    def __init__(self, folder, name="far", namespace=None, address="127.0.0.1", before=()):
+        """before: words of a command that runs sshd, where it runs elsewhere."""
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True)
-        self.name, self.namespace, self.address = name, namespace, address
+        self.name, self.namespace, self.address, self.before = name, namespace, address, before
         self.client, self.known, self.log = self.folder / "client", self.folder / "known", self.folder / "sshd.log"
         self.connections = []  # of sshd, since the beginning
         self.accept = True     # else connections are taken and left silent
@@ -75,7 +76,7 @@ class Server:
         self.known.write_text(f"{self.name} {(self.folder / 'host.pub').read_text()}")
 
     def sshd(self, *arguments):
-        return [SSHD, *arguments, "-e", "-f", str(self.folder / "sshd_config")]
+        return [*self.before, SSHD, *arguments, "-e", "-f", str(self.folder / "sshd_config")]
 
     def listen(self):
         self.listener = socket.create_server((self.address, 0))

@@ -17,9 +17,9 @@ class Failed(Exception):
 
 
 class Fake:
-    def __init__(self, python, log=None, **settings):
-        """python: an interpreter with aiohttp and PyYAML. log: a file for its stderr."""
-        self.process = subprocess.Popen([str(python), "-B", str(HERE / "fake.py")], stdout=subprocess.PIPE, stderr=log, text=True)
+    def __init__(self, python, log=None, before=(), **settings):
+        """python: an interpreter with aiohttp and PyYAML. log: a file for its stderr. before: words of a command that runs it."""
+        self.process = subprocess.Popen([*before, str(python), "-B", str(HERE / "fake.py")], stdout=subprocess.PIPE, stderr=log, text=True)
         line = self.process.stdout.readline()
         if not line:
             raise Failed(f"the fake GitHub did not start: status {self.process.wait()}")

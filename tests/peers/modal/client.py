@@ -35,12 +35,13 @@ def configured(app, folder, configuration):
 class Served:
     """A server with its calls, in a folder that it makes."""
 
-    def __init__(self, app, folder, program, key, limit=120, devices="gpu"):
+    def __init__(self, app, folder, program, key, limit=120, devices="gpu", before=()):
+        """before: words of a command that runs it."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("KETTLE_")}
         environment.update(KETTLE_KEY=key, TOKEN_ID=TOKEN_ID, TOKEN_SECRET=TOKEN_SECRET)
         self.folder = pathlib.Path(folder)
         self.log = open(f"{folder}.log", "w")
-        self.process = subprocess.Popen([sys.executable, "-B", HERE / "server.py", app, folder, "--program", program, "--limit",
+        self.process = subprocess.Popen([*before, sys.executable, "-B", HERE / "server.py", app, folder, "--program", program, "--limit",
                                          str(limit), "--devices", devices], env=environment, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.port = int(self.process.stdout.readline())
