@@ -20,6 +20,7 @@
 #include "base/xalloc.h"
 #include "sealed/sealed.h"
 #include "unit/discord/rest_server.h"
+#include "unit/http/http_fixture.h"
 
 #define WAIT_MS 60000
 #define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -304,6 +305,104 @@ test_detach(void **state)
 	ops->detach(self, REF);
 	assert_int_equal(json_array_size(json_object_get(told(), "completions")), 0);
 	assert_int_equal(server_seen(&server, "POST "), 1);
+	/* What is stored says from when on the next process looks for it. */
+	AUTO_JSON json_t *handle = json_loads(member_text(told(), "handle"), 0, NULL);
+	assert_true(member_int(handle, "at") > 0 && !json_object_get(handle, "run"));
+}
+
+/* Servers that are no GitHub, and what the error of a job then says. Ports and paths are those of tests/peers/http_server.py. */
+static const struct {
+	const char *scheme, *host, *port, *path, *words;
+} elsewhere[] = {{"https", "nowhere.invalid", "tls", "", "The name nowhere.invalid cannot be resolved"},
+	{"https", "127.0.0.1", "full", "", "did not accept a connection"},
+	{"https", "127.0.0.1", "mute", "", "did not agree on TLS"},
+	{"https", "127.0.0.1", "tls", "", "The certificate of 127.0.0.1"},
+	{"https", "127.0.0.1", "http", "", "TLS with 127.0.0.1"},
+	{"http", "127.0.0.1", "http", "/silent", "did not answer"},
+	{"http", "127.0.0.1", "http", "/half", "did not answer completely"},
+	{"http", "127.0.0.1", "http", "/garbage", "is not HTTP"},
+	{"http", "127.0.0.1", "http", "/short", "ended before it was complete"},
+	{"http", "127.0.0.1", "http", "/bytes/9", "is not a JSON object"},
+	{"http", "127.0.0.1", "http", "/bomb", "is larger than"}, {"http", "127.0.0.1", "http", "/headers/line", "headers"},
+	{"http", "127.0.0.1", "http", "/echo", "lacks `workflow_runs`"}};
+
+struct visit {
+	void *self;
+	char ref[8];
+	bool stopped;
+};
+
+static const json_t *
+visit_completions(const struct visit *visit)
+{
+	return json_object_get(json_object_get(kettle_fake_jobs(fake), visit->ref), "completions");
+}
+
+static int
+all_completed(void *arg)
+{
+	const struct visit *visits = arg;
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		if (json_array_size(visit_completions(&visits[i])) == 0)
+			return 0;
+	return 1;
+}
+
+static void
+on_visit_stopped(void *arg)
+{
+	((struct visit *)arg)->stopped = true;
+}
+
+static int
+all_stopped(void *arg)
+{
+	const struct visit *visits = arg;
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		if (!visits[i].stopped)
+			return 0;
+	return 1;
+}
+
+/* A plugin of its own for each, all at once, since most of them wait. */
+static void
+visit_all(struct visit *visits)
+{
+	AUTO_JSON json_t *plan = json_pack("{s:i}", "version", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
+		struct kettle_error err = {0};
+		struct kettle_job one = job();
+		AUTO_JSON json_t *section = json_pack("{s:s, s:s, s:i, s:i, s:s, s:s}", "url",
+			address_at(elsewhere[i].scheme, elsewhere[i].host, elsewhere[i].port, elsewhere[i].path), "api_version",
+			"2026-03-10", "poll_ms", 20, "give_up_s", 1, "key", KEY, "token", "ghp_one");
+		(void)snprintf(visits[i].ref, sizeof(visits[i].ref), "%zu.1", 20 + i);
+		one.ref = visits[i].ref;
+		assert_int_equal(kettle_plugin.create(kettle_fake_host(fake), &visits[i].self, &err), 0);
+		assert_int_equal(kettle_plugin.configure(visits[i].self, section, &err), 0);
+		assert_int_equal(kettle_plugin.start(visits[i].self, &err), 0);
+		assert_int_equal(ops->submit(visits[i].self, &one, plan, &err), 0);
+	}
+}
+
+/* Whatever the other side is and in whichever phase it hangs: the job ends once, as lost, with a sentence on what is wrong. */
+static void
+test_elsewhere(void **state)
+{
+	(void)state;
+	struct visit visits[ARRAY_SIZE(elsewhere)] = {{0}};
+	visit_all(visits);
+	assert_int_equal(kettle_fake_run(fake, all_completed, visits, WAIT_MS), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		kettle_plugin.stop(visits[i].self, on_visit_stopped, &visits[i]);
+	assert_int_equal(kettle_fake_run(fake, all_stopped, visits, WAIT_MS), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
+		const json_t *ended = json_array_get(visit_completions(&visits[i]), 0);
+		kettle_plugin.destroy(visits[i].self);
+		assert_int_equal(json_array_size(visit_completions(&visits[i])), 1);
+		assert_string_equal(member_text(ended, "status"), "lost");
+		if (!strstr(member_text(ended, "error"), elsewhere[i].words))
+			fail_msg("%s%s: %s", elsewhere[i].port, elsewhere[i].path, member_text(ended, "error"));
+	}
 }
 
 int
@@ -315,6 +414,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_large, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recover, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_detach, setup, teardown)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+		cmocka_unit_test_setup_teardown(test_detach, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown)};
+	return cmocka_run_group_tests(tests, world_setup, world_teardown);
 }

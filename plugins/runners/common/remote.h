@@ -51,8 +51,10 @@ struct remote_job {
 	char *ref, *name, *device;
 	char *spool; /* NULL: no artifacts are kept */
 	char plan_hash[65];
-	json_t *unit;   /* its section */
-	json_t *handle; /* {"name": …}; the runner adds what it needs to find the job again, and calls remote_store */
+	json_t *unit; /* its section */
+	/* {"name": …, "at": ms since 1970, before anything is sent}; the runner adds what it needs to find the job again,
+	 * and calls remote_store */
+	json_t *handle;
 	char *envelope; /* the sealed plan, until remote_sent; NULL for a recovered job */
 	size_t envelope_size;
 	char *run;            /* the runner's: what the result must have been made by (--run); NULL: anything. New string */

@@ -51,7 +51,8 @@ answer_run(const json_t *body, struct run_facts *ret_facts, struct kettle_error 
 		.title = member_text(body, "display_title"),
 		.url = member_text(body, "html_url"),
 		.created = member_text(body, "created_at"),
-		.created_ms = answer_time(member_text(body, "created_at"))};
+		.created_ms = answer_time(member_text(body, "created_at")),
+		.dispatched = member_is(body, "event", "workflow_dispatch")};
 	if (facts.id == 0 || !facts.status[0])
 		return kettle_fail(err, KETTLE_EIO, "GitHub's answer is no workflow run: it lacks `id` or `status`.");
 	if (strcmp(facts.status, "completed") == 0 && !facts.conclusion[0])

@@ -21,6 +21,7 @@ struct run_facts {
 	const char *url;        /* a page for people; "" */
 	const char *created;    /* a time */
 	int64_t created_ms;     /* since 1970; 0: not readable */
+	bool dispatched;        /* as only those can be who may write to the repository, unlike one of a pull request */
 };
 
 /* An artifact. */

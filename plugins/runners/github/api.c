@@ -47,6 +47,7 @@ struct api_call {
 struct api {
 	const struct kettle_host *host;
 	char *base, *version;
+	uint32_t total_ms; /* of a request */
 	struct tokens tokens;
 	struct api_call *first, *last; /* a list, in the order of sending */
 	struct kettle_timer *timer;
@@ -188,15 +189,14 @@ copy_header(const struct kettle_http_answer *answer, const char *name)
 	return value ? xstrdup(value) : NULL;
 }
 
-/* Says once that a token is refused, and again that all are taken. */
+/* Says once that a token is refused, and again that all are taken. message: of the answer. */
 static void
-report_credential(struct api *api, const struct api_call *call, enum tokens_verdict verdict)
+report_credential(struct api *api, size_t token, int status, const char *message)
 {
 	AUTO_FREE char *said = NULL;
-	if (verdict == TOKENS_REFUSED)
-		said =
-			xasprintf("GitHub refuses token %zu of %zu (401: %s).", call->token + 1, api->tokens.count, call->message);
-	if (said || (tokens_refused(&api->tokens) == 0 && call->status < 400))
+	if (status == 401)
+		said = xasprintf("GitHub refuses token %zu of %zu (401: %s).", token + 1, api->tokens.count, message);
+	if (said || (tokens_refused(&api->tokens) == 0 && status < 400))
 		api->host->credential(api->host, said);
 }
 
@@ -222,12 +222,15 @@ on_answer(void *arg, const struct kettle_error *err, const struct kettle_http_an
 		finish_call(call);
 		return;
 	}
-	free(call->message);
-	call->message = error_message(answer);
-	call->status = answer->status;
-	enum tokens_verdict verdict =
-		tokens_answered(&api->tokens, call->token, answer, call->message, now_ms(), time_now_ms());
-	report_credential(api, call, verdict);
+	AUTO_FREE char *message = error_message(answer);
+	enum tokens_verdict verdict = tokens_answered(&api->tokens, call->token, answer, message, now_ms(), time_now_ms());
+	report_credential(api, call->token, answer->status, message);
+	/* What is said about the request says more than that a token is not taken, or has to wait. */
+	if (verdict == TOKENS_TAKEN || verdict == TOKENS_HIDDEN) {
+		call->status = answer->status;
+		free(call->message);
+		call->message = STEAL(message);
+	}
 	if (verdict != TOKENS_TAKEN) {
 		/* The token is tried again for this call only where it was limited: then it is a matter of time. */
 		if (verdict != TOKENS_LIMITED)
@@ -269,7 +272,7 @@ send_by(struct api *api, struct api_call *call, size_t token)
 		.body_size = call->body ? strlen(call->body) : 0,
 		.max_body = call->max_body,
 		.connect_ms = API_CONNECT_MS,
-		.total_ms = API_TOTAL_MS,
+		.total_ms = api->total_ms,
 		.done = on_answer,
 		.arg = call};
 	int rc = api->host->http(api->host, &request, &call->id, &call->err);
@@ -277,23 +280,25 @@ send_by(struct api *api, struct api_call *call, size_t token)
 	return rc;
 }
 
-/* A call that no token can send any more: what the last one got is the answer, or that none is taken. */
+/* A call that no token can send any more: what the last one that was taken got is the answer, or that none is. */
 static void
 give_up(struct api_call *call)
 {
-	if (call->status == 0 || call->status == 401)
+	if (call->status == 0)
 		(void)kettle_fail(&call->err, KETTLE_EACCES, "GitHub refuses %s (401): `token_file` needs a new one.",
 			call->api->tokens.count > 1 ? "all tokens" : "the token");
 	finish_call(call);
 }
 
-/* Whether it is known that no token will be taken for a while, so that waiting helps no one. */
+/* Whether the call was sent by each token that is taken at the moment, so that waiting helps no one. */
 static bool
-all_refused(const struct tokens *tokens, uint64_t now)
+is_hopeless(const struct api_call *call, const struct tokens *tokens, uint64_t now)
 {
-	for (size_t i = 0; i < tokens->count; i++)
-		if (!tokens->tokens[i].refused || tokens->tokens[i].refused_until <= now)
+	for (size_t i = 0; i < tokens->count; i++) {
+		bool refused = tokens->tokens[i].refused && tokens->tokens[i].refused_until > now;
+		if (!refused && !(call->tried & UINT64_C(1) << i))
 			return false;
+	}
 	return true;
 }
 
@@ -321,7 +326,7 @@ api_pump(void *arg)
 				finish_call(call);
 				return;
 			}
-		} else if (call->state == CALL_WAITS && (at == UINT64_MAX || all_refused(&api->tokens, now))) {
+		} else if (call->state == CALL_WAITS && is_hopeless(call, &api->tokens, now)) {
 			pump_at(api, 0);
 			give_up(call);
 			return;
@@ -391,22 +396,26 @@ is_loopback(const char *base)
 }
 
 int
-api_new(const struct kettle_host *host, const char *base, const char *version, const char *tokens, struct api **ret_api,
-	struct kettle_error *err)
+api_new(
+	const struct kettle_host *host, const struct api_settings *settings, struct api **ret_api, struct kettle_error *err)
 {
+	const char *base = settings->base, *version = settings->version;
 	struct tokens read;
 	if (strlen(base) > BASE_MAX || strpbrk(base, " ?#@\\") || (strncmp(base, "https://", 8) != 0 && !is_loopback(base)))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"`url` is not the URL of an API, such as https://api.github.com or https://ghe.example/api/v3: https (http "
-			"for "
-			"this machine itself), without user, query and fragment.");
+			"`url` is not the URL of an API, such as https://api.github.com or https://ghe.example/api/v3: "
+			"https (http for this machine itself), without user, query and fragment.");
 	if (!version[0] || strspn(version, "0123456789-") != strlen(version))
 		return kettle_fail(err, KETTLE_EINVAL, "`api_version` is not a date such as 2026-03-10.");
-	int rc = tokens_read(&read, tokens, err);
+	int rc = tokens_read(&read, settings->tokens, err);
 	if (rc < 0)
 		return rc;
 	struct api *api = xcalloc(1, sizeof(*api));
-	*api = (struct api){.host = host, .base = xstrdup(base), .version = xstrdup(version), .tokens = read};
+	*api = (struct api){.host = host,
+		.base = xstrdup(base),
+		.version = xstrdup(version),
+		.tokens = read,
+		.total_ms = (uint32_t)(settings->most_ms < API_TOTAL_MS ? settings->most_ms : API_TOTAL_MS)};
 	size_t size = strlen(api->base);
 	while (size > 0 && api->base[size - 1] == '/')
 		api->base[--size] = '\0';

@@ -54,12 +54,18 @@ struct api_request {
 	void *arg;
 };
 
-/*
- * tokens: one a line. base: "https://api.github.com"; http only for this machine itself, since the token would be readable on the
- * way. EINVAL.
- */
-int api_new(const struct kettle_host *host, const char *base, const char *version, const char *tokens,
-	struct api **ret_api, struct kettle_error *err);
+/* Strings are borrowed. */
+struct api_settings {
+	const char
+		*base; /* "https://api.github.com"; http only for this machine, since the token would be readable on the way */
+	const char *version; /* of the API: "2026-03-10" */
+	const char *tokens;  /* one a line */
+	uint64_t most_ms;    /* for one request, where that is less than API_TOTAL_MS */
+};
+
+/* EINVAL. */
+int api_new(const struct kettle_host *host, const struct api_settings *settings, struct api **ret_api,
+	struct kettle_error *err);
 /* Ends what is under way without calling back. Calls may be sent again. */
 void api_stop(struct api *api);
 /* Likewise, and frees it. NULL is allowed. */

@@ -254,8 +254,6 @@ send_job(struct remote_job *job)
 	struct github_job *own = new_own(job);
 	AUTO_FREE char *payload = sealed_to_text(job->envelope, job->envelope_size);
 	AUTO_FREE char *labels = run_labels_text(unit_option(job->unit, "runs_on"));
-	/* A recover that finds no id looks for the name from then on. */
-	json_object_set_new(job->handle, "at", json_integer(time_now_ms()));
 	if (strlen(payload) + strlen(labels) + strlen(job->name) + INPUTS_SPARE > INPUTS_MAX)
 		publish(own);
 	else
@@ -291,7 +289,7 @@ release_job(struct remote_job *job)
 	if (!own)
 		return;
 	if (own->run)
-		run_forget(own->run);
+		run_abandon(own->run);
 	own->run = NULL;
 	own->job = NULL;
 	if (!own->publishing)
@@ -400,14 +398,18 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	/* `runner init` has neither a key nor a token yet. */
 	if (rc < 0 || !tokens)
 		return rc;
-	rc = api_new(
-		github->host, member_text(section, "url"), member_text(section, "api_version"), tokens, &github->api, err);
+	const struct runs_rules rules = {.poll_ms = (uint64_t)member_int(section, "poll_ms"),
+		.give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000};
+	rc = api_new(github->host,
+		&(struct api_settings){.base = member_text(section, "url"),
+			.version = member_text(section, "api_version"),
+			.tokens = tokens,
+			.most_ms = rules.give_up_ms},
+		&github->api, err);
 	if (rc < 0)
 		return rc;
 	api_hold_changes(github->api);
-	github->runs = runs_new(github->host, github->api,
-		&(struct runs_rules){.poll_ms = (uint64_t)member_int(section, "poll_ms"),
-			.give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000});
+	github->runs = runs_new(github->host, github->api, &rules);
 	return rc;
 }
 

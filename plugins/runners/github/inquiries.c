@@ -76,18 +76,6 @@ github_inquiries_end(struct github *github)
 /* ---- doctor ---- */
 
 static void
-on_doctor_found(void *arg, int64_t id)
-{
-	(void)arg, (void)id;
-}
-
-static void
-on_doctor_started(void *arg)
-{
-	(void)arg;
-}
-
-static void
 on_doctor_ended(void *arg, enum run_end how, const char *sentence, struct result_files *files)
 {
 	struct github_inquiry *inquiry = arg;
@@ -104,8 +92,7 @@ on_doctor_ended(void *arg, enum run_end how, const char *sentence, struct result
 	answer_inquiry(inquiry, &err, report);
 }
 
-static const struct run_events doctor_events = {
-	.found = on_doctor_found, .started = on_doctor_started, .ended = on_doctor_ended};
+static const struct run_events doctor_events = {.ended = on_doctor_ended};
 
 int
 github_doctor(struct github *github, const json_t *unit,

@@ -37,7 +37,8 @@ static struct run *
 find_run(struct runs *runs, const struct run_list *list, const struct run_facts *facts)
 {
 	for (struct run *run = runs->first; run; run = run->next) {
-		bool same = run->phase == RUN_SEEKING ? strcmp(run->name, facts->title) == 0 : run->id == facts->id;
+		bool same = run->phase == RUN_SEEKING ? facts->dispatched && strcmp(run->name, facts->title) == 0
+											  : run->id == facts->id;
 		if (same && is_of(list, run))
 			return run;
 	}
@@ -54,27 +55,30 @@ goes_on(const struct runs *runs, const struct run_list *list, int64_t oldest_ms)
 	return false;
 }
 
-/* A whole round has not seen it. It may free the run. */
-static void
+/* A whole round has not seen it. True: that was one too many, and runs may have been freed. */
+static bool
 take_unseen(struct run *run, uint64_t now)
 {
-	if (run->phase == RUN_POLLING) {
+	struct runs *runs = run->runs;
+	bool may_come = run->accepted && now - run->sought_since < runs->rules.give_up_ms;
+	if (run->phase == RUN_POLLING && !run->alone) {
+		/* One after the other: a list that is empty by mistake shows none of them. */
 		run->alone = true;
-		run->next_at = now;
-		return;
+		run->next_at = runs->alone_at > now ? runs->alone_at : now;
+		runs->alone_at = run->next_at + RUNS_POINTS_MS / api_tokens(runs->api);
 	}
-	bool may_come = run->accepted && now - run->sought_since < run->runs->rules.give_up_ms;
-	if (++run->looks < RUNS_SEEK_LOOKS || may_come)
-		return;
+	if (run->phase == RUN_POLLING || ++run->looks < RUNS_SEEK_LOOKS || may_come)
+		return false;
 	if (run->cancelled)
 		run_end(run, RUN_CANCELLED, NULL, "It was cancelled.");
 	else
 		run_end(run, RUN_UNSTARTED, NULL,
 			"GitHub has no run `%s` of the workflow %s in %s: its dispatch did not arrive.", run->name, run->workflow,
 			run->repo);
+	return true;
 }
 
-/* Calls fn for each of the list's runs that was not seen, of which any may be freed by it. */
+/* Tells each of the list's runs that was not seen, of which any may be freed by that. */
 static void
 for_unseen(struct runs *runs, const struct run_list *list, const struct kettle_error *fault, uint64_t now)
 {
@@ -83,14 +87,21 @@ for_unseen(struct runs *runs, const struct run_list *list, const struct kettle_e
 		struct run *next = run->next;
 		if (is_of(list, run) && !run->seen) {
 			run->seen = true;
-			if (fault)
-				run_take_fault(run, fault);
-			else
-				take_unseen(run, now);
-			next = runs->first;
+			if (fault ? run_take_fault(run, fault) : take_unseen(run, now))
+				next = runs->first;
 		}
 		run = next;
 	}
+}
+
+/* Whether it is about a run now. */
+static bool
+is_used(const struct runs *runs, const struct run_list *list)
+{
+	const struct run *run = runs->first;
+	while (run && !is_of(list, run))
+		run = run->next;
+	return run;
 }
 
 /* Between two rounds of a list. */
@@ -101,7 +112,7 @@ list_interval_ms(const struct runs *runs, const struct run_list *list)
 			 faulty = list->faults ? remote_backoff_ms(list->faults, runs->rules.poll_ms, RUNS_BACKOFF_MS) : 0;
 	unsigned looks = UINT32_MAX;
 	for (const struct run_list *other = runs->lists; other; other = other->next)
-		lists++;
+		lists += other == list || is_used(runs, other);
 	uint64_t paced = lists * list->pages * RUNS_PAGE_MS / api_tokens(runs->api);
 	paced = paced > lists * list->pages * RUNS_PAGE_MIN_MS ? paced : lists * list->pages * RUNS_PAGE_MIN_MS;
 	for (const struct run *run = runs->first; run; run = run->next)

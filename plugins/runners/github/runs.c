@@ -27,7 +27,7 @@
 
 #define TICK_MS 100
 #define SENTENCE_MAX 600
-#define MISSING_MAX 5 /* times in a row that GitHub does not know a run, which it may do at first */
+#define MISSING_MAX 6 /* times in a row that GitHub does not know a run, which it may do at first */
 #define CANCEL_AGAIN_MS 2000
 #define CONCLUSION_CHARACTERS "abcdefghijklmnopqrstuvwxyz_"
 
@@ -79,8 +79,26 @@ run_end(struct run *run, enum run_end how, struct result_files *files, const cha
 	va_end(args);
 	run->in_callback = true;
 	run_forget(run);
-	run->events->ended(run->arg, how, sentence, files);
+	if (run->events->ended)
+		run->events->ended(run->arg, how, sentence, files);
 	free_run(run);
+}
+
+/* Whether GitHub cannot have heard of its dispatch. */
+static bool
+is_unsent(const struct run *run)
+{
+	return run->phase == RUN_DISPATCHING && !(run->call && api_was_sent(run->call));
+}
+
+void
+run_abandon(struct run *run)
+{
+	static const struct run_events none = {0};
+	if (run->in_callback || !run->cancelled || is_unsent(run) || run->phase == RUN_FETCHING)
+		run_forget(run);
+	else
+		run->events = &none;
 }
 
 /* Calls `found` or `started`. Whether the run is still there. */
@@ -88,9 +106,9 @@ static bool
 tell(struct run *run, bool started)
 {
 	run->in_callback = true;
-	if (started)
+	if (started && run->events->started)
 		run->events->started(run->arg);
-	else
+	if (!started && run->events->found)
 		run->events->found(run->arg, run->id);
 	run->in_callback = false;
 	if (run->phase != RUN_ENDED)
@@ -99,17 +117,20 @@ tell(struct run *run, bool started)
 	return false;
 }
 
-void
+bool
 run_take_fault(struct run *run, const struct kettle_error *err)
 {
 	uint64_t now = runs_now_ms();
 	if (!run->faulty_since)
 		run->faulty_since = now;
 	run->next_at = now + remote_backoff_ms(++run->faults, run->runs->rules.poll_ms, RUNS_BACKOFF_MS);
-	if (now - run->faulty_since >= run->runs->rules.give_up_ms && run->cancelled)
+	if (now - run->faulty_since < run->runs->rules.give_up_ms)
+		return false;
+	if (run->cancelled)
 		run_end(run, RUN_CANCELLED, NULL, "It was cancelled; GitHub does not say how it ended.");
-	else if (now - run->faulty_since >= run->runs->rules.give_up_ms)
+	else
 		run_end(run, RUN_BROKE, NULL, "%s", err->message);
+	return true;
 }
 
 /* ---- its artifact ---- */
@@ -210,7 +231,8 @@ on_look(void *arg, const struct kettle_error *err, const struct api_answer *answ
 		return;
 	}
 	if (why.code == 0 && answer->status == 404) {
-		if (++run->missing >= MISSING_MAX)
+		run->next_at = runs_now_ms() + remote_backoff_ms(++run->missing, run->runs->rules.poll_ms, RUNS_BACKOFF_MS);
+		if (run->missing >= MISSING_MAX)
 			run_end(run, RUN_GONE, NULL, "GitHub knows no run %lld of %s any more.", (long long)run->id, run->repo);
 		return;
 	}
@@ -220,7 +242,7 @@ on_look(void *arg, const struct kettle_error *err, const struct api_answer *answ
 		(void)kettle_fail(&why, KETTLE_EIO, "GitHub answered the request for the run %lld with the run %lld.",
 			(long long)run->id, (long long)facts.id);
 	if (why.code < 0) {
-		run_take_fault(run, &why);
+		(void)run_take_fault(run, &why);
 		return;
 	}
 	free(run->etag);
@@ -260,6 +282,7 @@ on_cancelled(void *arg, const struct kettle_error *err, const struct api_answer 
 	bool taken = err->code == 0 && (answer->status == 202 || answer->status == 409 || answer->status == 404);
 	if (taken && !run->cancelled_at)
 		run->cancelled_at = now;
+	run->forced = run->forced && taken;
 	run->cancel_at = now + (taken ? RUNS_FORCE_MS : CANCEL_AGAIN_MS);
 	run->next_at = now;
 }
@@ -283,7 +306,7 @@ run_cancel(struct run *run)
 {
 	run->cancelled = true;
 	run->next_at = run->cancel_at = 0;
-	if (run->phase == RUN_DISPATCHING && run->call && !api_was_sent(run->call))
+	if (run->call && is_unsent(run))
 		(void)api_cancel(STEAL(run->call));
 }
 
@@ -294,7 +317,7 @@ static bool
 tick_run(struct run *run, uint64_t now)
 {
 	bool single = run->cancelled || !run_lists_used(run->runs) || run->alone;
-	if (run->cancelled && (run->phase == RUN_FETCHING || (run->phase == RUN_DISPATCHING && !run->call))) {
+	if (run->cancelled && (run->phase == RUN_FETCHING || is_unsent(run))) {
 		run_end(run, RUN_CANCELLED, NULL, "It was cancelled.");
 		return true;
 	}
@@ -358,7 +381,7 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 		if (why.code < 0)
 			run->runs->host->log(
 				run->runs->host, KETTLE_LOG_INFO, "%s: %s It is looked for by its name.", run->name, why.message);
-		run->accepted = why.code == 0 || why.code == KETTLE_EIO;
+		run->accepted = why.code == KETTLE_EIO || (why.code == 0 && answer->status < 300);
 		seek(run);
 		return;
 	}
@@ -435,12 +458,6 @@ unsigned
 run_attempt(const struct run *run)
 {
 	return run->attempt;
-}
-
-const char *
-run_name(const struct run *run)
-{
-	return run->name;
 }
 
 struct runs *

@@ -37,7 +37,7 @@ enum run_end {
 	RUN_CANCELLED, /* after run_cancel */
 };
 
-/* Each may call the functions below, of this and of other runs, at once. */
+/* Each may be NULL, and may call the functions below, of this and of other runs, at once. */
 struct run_events {
 	void (*found)(void *arg, int64_t id); /* GitHub has it, under this id */
 	void (*started)(void *arg);           /* a machine has taken it */
@@ -78,9 +78,10 @@ struct run *runs_follow(struct runs *runs, const struct run_place *place, const 
 void run_cancel(struct run *run);
 /* Frees it without calling back. */
 void run_forget(struct run *run);
+/* Likewise; but one that was cancelled, and may be at GitHub, is cancelled there first, for as long as that takes. */
+void run_abandon(struct run *run);
 
 int64_t run_id(const struct run *run); /* 0: not known */
 unsigned run_attempt(const struct run *run);
-const char *run_name(const struct run *run);
 
 #endif

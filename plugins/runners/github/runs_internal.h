@@ -60,14 +60,15 @@ struct runs {
 	struct run *first;
 	struct run_list *lists;
 	size_t count;
+	uint64_t alone_at; /* when the next run that its list has not shown may be looked at by itself */
 	struct kettle_timer *timer;
 };
 
 uint64_t runs_now_ms(void);
 /* A look at the run, or at its list, found this. It may free the run. */
 void run_take_facts(struct run *run, const struct run_facts *facts);
-/* A look at the run, or at its list, failed. It may free the run. */
-void run_take_fault(struct run *run, const struct kettle_error *err);
+/* A look at the run, or at its list, failed. True: that was one too many, and runs may have been freed. */
+bool run_take_fault(struct run *run, const struct kettle_error *err);
 /* Calls `ended`, and frees the run. */
 void run_end(struct run *run, enum run_end how, struct result_files *files, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

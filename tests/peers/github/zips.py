@@ -33,8 +33,15 @@ def unpacked(data):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+class Stream(io.BytesIO):
+    """What is only written once: sizes and checksums come behind the data, as in the zips of actions/upload-artifact."""
+
+    def seek(self, *_):
+        raise io.UnsupportedOperation
+
+
 def zipped(entries):
-    out = io.BytesIO()
+    out = Stream()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a name that comes twice
         for name, data in entries:

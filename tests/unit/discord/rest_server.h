@@ -10,7 +10,7 @@
 #define SERVER_DROP 0  /* a status: the connection ends without an answer */
 #define SERVER_HOLD -1 /* a status: the answer comes with server_release */
 #define SERVER_REQUESTS_MAX 64
-#define SERVER_STEPS_MAX 16
+#define SERVER_STEPS_MAX 32
 
 struct connection;
 

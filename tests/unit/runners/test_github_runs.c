@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/xalloc.h"
-#include "runners/github/runs.h"
+#include "runners/github/runs_internal.h"
 #include "unit/discord/rest_server.h"
 
 #define WAIT_MS 60000
@@ -31,7 +31,11 @@
 #define RUN "GET " REPO "/runs/7?"
 #define ARTIFACTS "GET " REPO "/runs/7/artifacts"
 #define PAGE "<html>"
-#define STATE(status) "{\"id\": 7, \"status\": \"" status "\", \"display_title\": \"" NAME "\"}"
+#define LISTED(id, status, event) \
+	"{\"id\": " id ", \"status\": \"" status "\", \"event\": \"" event "\", \"display_title\": \"" NAME "\"}"
+#define STATE(status) LISTED("7", status, "workflow_dispatch")
+#define CANCEL "POST " REPO "/runs/7/cancel"
+#define FORCE "POST " REPO "/runs/7/force-cancel"
 #define ENDED(conclusion) \
 	"{\"id\": 7, \"status\": \"completed\", \"conclusion\": \"" conclusion \
 	"\", \"run_attempt\": 2, \"display_title\": \"" NAME "\"}"
@@ -88,7 +92,9 @@ setup(void **state)
 	assert_int_equal(kettle_fake_new("github", &fake, &err), 0);
 	server_start(&server, fake);
 	base = xasprintf("http://127.0.0.1:%d/", server.port);
-	assert_int_equal(api_new(kettle_fake_host(fake), base, "2026-03-10", TOKEN_ONE "\n" TOKEN_TWO "\n", &api, &err), 0);
+	const struct api_settings settings = {
+		.base = base, .version = "2026-03-10", .tokens = TOKEN_ONE "\n" TOKEN_TWO "\n", .most_ms = API_TOTAL_MS};
+	assert_int_equal(api_new(kettle_fake_host(fake), &settings, &api, &err), 0);
 	runs = runs_new(kettle_fake_host(fake), api, &(struct runs_rules){.poll_ms = POLL_MS, .give_up_ms = GIVE_UP_MS});
 	return 0;
 }
@@ -201,7 +207,7 @@ test_whole_life(void **state)
 	free_told(&told);
 }
 
-/* A dispatch whose answer is lost is not sent again: the run is found by its name. */
+/* A dispatch whose answer is lost is not sent again: the run is found by its name, which that of a pull request may have too. */
 static void
 test_lost_answer(void **state)
 {
@@ -210,7 +216,7 @@ test_lost_answer(void **state)
 	server_step(&server, LIST, 200, NULL, "{\"workflow_runs\": []}");
 	server_step(&server, LIST, 200, NULL,
 		"{\"workflow_runs\": [{\"id\": 8, \"status\": \"queued\", \"display_title\": \"" NAME "0\"}, "
-		"{\"nonsense\": 1}, " STATE("queued") "]}");
+		"{\"nonsense\": 1}, " LISTED("9", "queued", "pull_request") ", " STATE("queued") "]}");
 	server_step(&server, RUN, 200, NULL, ENDED("skipped"));
 	server_step(&server, ARTIFACTS, 200, NULL, "{\"artifacts\": []}");
 	server_step(&server, ARTIFACTS, 200, NULL, "{\"artifacts\": []}");
@@ -221,11 +227,12 @@ test_lost_answer(void **state)
 	free_told(&told);
 }
 
-/* One that never arrived is known as such after some looks. */
+/* One that never arrived is known as such after some looks, however long the runner is patient where it did arrive. */
 static void
 test_never_dispatched(void **state)
 {
 	(void)state;
+	runs->rules.give_up_ms = 10 * WAIT_MS;
 	server_step(&server, DISPATCH, 502, NULL, "<html>");
 	for (int i = 0; i < RUNS_SEEK_LOOKS; i++)
 		server_step(&server, LIST, 200, NULL, "{\"workflow_runs\": []}");
@@ -270,6 +277,21 @@ test_tokens_and_limits(void **state)
 	free_told(&told);
 }
 
+/* A token that is refused keeps nothing waiting that another one was answered, and is not what the sentence is about. */
+static void
+test_refused_beside_others(void **state)
+{
+	(void)state;
+	server_step(&server, DISPATCH, 401, NULL, "{\"message\": \"Bad credentials\"}");
+	for (int i = 0; i < 2; i++) {
+		server_step(&server, DISPATCH, 404, NULL, "{\"message\": \"Not Found\"}");
+		struct told told = run_to_end();
+		assert_non_null(strstr(told.sentence, "status 404: Not Found"));
+		free_told(&told);
+	}
+	assert_int_equal(server_seen(&server, DISPATCH), 3);
+}
+
 /* Answers that say nothing usable end the run when they have come for long enough. */
 static void
 test_nonsense(void **state)
@@ -286,17 +308,21 @@ test_nonsense(void **state)
 	free_told(&told);
 }
 
-/* A run that GitHub forgets is gone. */
+/* GitHub may not know a run at first; one that it forgets is gone. */
 static void
 test_gone(void **state)
 {
 	(void)state;
 	struct told told = {0};
-	for (int i = 0; i < 10; i++)
+	/* Each time both tokens are tried. */
+	for (int i = 0; i < 2 * 5; i++)
+		server_step(&server, RUN, 404, NULL, "{\"message\": \"Not Found\"}");
+	server_step(&server, RUN, 200, NULL, STATE("in_progress"));
+	for (int i = 0; i < 2 * 6; i++)
 		server_step(&server, RUN, 404, NULL, "{\"message\": \"Not Found\"}");
 	told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
 	assert_int_equal(kettle_fake_run(fake, has_ended, &told, WAIT_MS), 0);
-	assert_int_equal(told.how, RUN_GONE);
+	assert_true(told.how == RUN_GONE && told.started == 1);
 	free_told(&told);
 }
 
@@ -324,6 +350,80 @@ test_cancel(void **state)
 	assert_int_equal(server_seen(&server, DISPATCH), 0);
 	free_told(&told);
 	free_told(&waiting);
+}
+
+static int
+has_tried_both(void *arg)
+{
+	(void)arg;
+	return server_seen(&server, DISPATCH) == 2;
+}
+
+/* A dispatch that waits for a limit of GitHub's is taken back, also where the cancel came before the answer. */
+static void
+test_cancel_of_a_limited_one(void **state)
+{
+	(void)state;
+	struct told told = {0};
+	for (int i = 0; i < 2; i++)
+		server_step(&server, DISPATCH, 429, "Retry-After: 600\r\n", "{}");
+	told.run = runs_dispatch(runs, &place, NAME, "", &events, &told);
+	assert_int_equal(kettle_fake_run(fake, has_tried_both, NULL, WAIT_MS), 0);
+	run_cancel(told.run);
+	assert_int_equal(kettle_fake_run(fake, has_ended, &told, WAIT_MS), 0);
+	assert_int_equal(told.how, RUN_CANCELLED);
+	free_told(&told);
+}
+
+static int
+forced_twice(void *arg)
+{
+	struct told *told = arg;
+	told->run->cancel_at = 0; /* at once */
+	return server_seen(&server, FORCE) == 2;
+}
+
+/* A run that does not hear is ended by force, and again where GitHub could not take that. */
+static void
+test_forced(void **state)
+{
+	(void)state;
+	struct told told = {0};
+	server_step(&server, FORCE, 500, NULL, "{}");
+	server_step(&server, FORCE, 202, NULL, "{}");
+	told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
+	run_cancel(told.run);
+	told.run->cancelled_at = 1; /* long ago */
+	assert_int_equal(kettle_fake_run(fake, forced_twice, &told, WAIT_MS), 0);
+	assert_int_equal(server_seen(&server, CANCEL), 0);
+	run_forget(told.run);
+}
+
+static int
+is_empty(void *arg)
+{
+	return !((const struct runs *)arg)->first;
+}
+
+/* A run whose job does not wait for it any more is cancelled at GitHub nevertheless, as soon as a token may. */
+static void
+test_abandoned(void **state)
+{
+	(void)state;
+	struct told told = {0}, other = {0};
+	server_step(&server, RUN, 200, NULL, STATE("in_progress"));
+	server_step(&server, CANCEL, 202, NULL, "{}");
+	server_step(&server, RUN, 200, NULL, ENDED("cancelled"));
+	told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
+	run_cancel(told.run);
+	run_abandon(told.run);
+	/* One that was not cancelled goes on at GitHub, for the next process. */
+	other.run = runs_follow(runs, &place, NAME, 8, 0, &events, &other);
+	run_abandon(other.run);
+	assert_int_equal(kettle_fake_run(fake, is_empty, runs, WAIT_MS), 0);
+	assert_int_equal(server_seen(&server, CANCEL), 1);
+	assert_int_equal(server_seen(&server, "GET " REPO "/runs/8"), 0);
+	assert_true(told.ended == 0 && told.started == 0);
 }
 
 static int
@@ -356,6 +456,65 @@ test_many(void **state)
 		run_forget(told[i].run);
 }
 
+static int
+all_alone(void *arg)
+{
+	const struct told *told = arg;
+	for (int i = 0; i < MANY; i++)
+		if (!told[i].run->alone)
+			return 0;
+	return 1;
+}
+
+/* A list that is empty by mistake does not lead to a request for every run at once. */
+static void
+test_many_unseen(void **state)
+{
+	(void)state;
+	struct told told[MANY] = {{0}};
+	uint64_t first = UINT64_MAX, last = 0;
+	server_step(&server, LIST, 200, NULL, "{\"workflow_runs\": []}");
+	for (int i = 0; i < MANY; i++)
+		told[i].run = runs_follow(runs, &place, NAME, 100 + i, 0, &events, &told[i]);
+	assert_int_equal(kettle_fake_run(fake, all_alone, told, WAIT_MS), 0);
+	for (int i = 0; i < MANY; i++) {
+		uint64_t at = told[i].run->next_at;
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	assert_true(last - first >= (MANY - 2) * RUNS_POINTS_MS / 2);
+	for (int i = 0; i < MANY; i++)
+		run_forget(told[i].run);
+}
+
+static int
+is_over(void *arg)
+{
+	const struct run_list *list = ((const struct runs *)arg)->lists;
+	return list && list->next_at > 0;
+}
+
+/* The list of a workflow that has no runs any more takes no share of the requests. */
+static void
+test_idle_list(void **state)
+{
+	(void)state;
+	struct told told[MANY] = {{0}}, sought = {0};
+	const struct run_place other = {.repo = "o/idle", .workflow = "kettle.yml", .ref = "main"};
+	sought.run = runs_follow(runs, &other, NAME, 0, 0, &events, &sought);
+	server_step(&server, "GET /repos/o/idle/", 200, NULL, "{\"workflow_runs\": [" STATE("queued") "]}");
+	assert_int_equal(kettle_fake_run(fake, is_over, runs, WAIT_MS), 0);
+	run_forget(sought.run);
+	server_step(&server, LIST, 200, NULL, "{\"workflow_runs\": []}");
+	for (int i = 0; i < MANY; i++)
+		told[i].run = runs_follow(runs, &place, NAME, 100 + i, 0, &events, &told[i]);
+	assert_int_equal(kettle_fake_run(fake, all_alone, told, WAIT_MS), 0);
+	assert_string_equal(runs->lists->repo, place.repo);
+	assert_true(runs->lists->next_at <= runs_now_ms() + RUNS_PAGE_MS / 2); /* there are two tokens */
+	for (int i = 0; i < MANY; i++)
+		run_forget(told[i].run);
+}
+
 int
 main(void)
 {
@@ -364,9 +523,15 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_never_dispatched, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_dispatch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tokens_and_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused_beside_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nonsense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many, setup, teardown)};
+		cmocka_unit_test_setup_teardown(test_cancel_of_a_limited_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_abandoned, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_unseen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_idle_list, setup, teardown)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

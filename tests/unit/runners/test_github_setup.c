@@ -152,6 +152,50 @@ test_writes(void **state)
 	json_decref(forced.result);
 }
 
+/* How often a text is in another one. */
+static size_t
+count(const char *text, const char *part)
+{
+	size_t found = 0;
+	for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+		found++;
+	return found;
+}
+
+/* What keeps the workflow safe from its inputs, from other people's actions and from requests of strangers. */
+static void
+test_workflow(void **state)
+{
+	(void)state;
+	AUTO_FREE char *text = xstrdup(github_workflow_text);
+	char *rest = NULL;
+	bool script = false;
+	size_t actions = 0;
+	/* Only who may write to the repository can start it, and its own token can read, and is not kept. */
+	assert_int_equal(count(text, "\non:\n  workflow_dispatch:\n    inputs:\n"), 1);
+	assert_int_equal(count(text, "\npermissions:\n  contents: read\n\n"), 1);
+	assert_int_equal(count(text, "permissions:"), 1);
+	assert_int_equal(count(text, "persist-credentials: false\n"), 1);
+	/* The key is in one step, whose shell kettle-exec takes the place of; no other secret is there, and no cache. */
+	assert_int_equal(count(text, "secrets."), 1);
+	const char *key = strstr(text, "          KETTLE_KEY: ${{ secrets.KETTLE_KEY }}\n");
+	assert_non_null(key);
+	assert_ptr_equal(
+		strstr(key, "- name: "), strstr(strstr(key, "          exec kettle-job/exec/bin/kettle-exec "), "- name: "));
+	assert_int_equal(count(text, "github.token") + count(text, "actions/cache"), 0);
+	for (const char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		size_t indent = strspn(line, " ");
+		const char *action = strstr(line, "uses: ");
+		script = strncmp(line + indent, "run: ", 5) == 0 || (script && indent >= 10);
+		/* An expression in a script would be code of whom its input comes from. */
+		assert_false(script && strstr(line, "${{"));
+		actions += action != NULL;
+		const char *at = action ? strchr(action, '@') : NULL;
+		assert_true(!action || (at && strspn(at + 1, "0123456789abcdef") == 40));
+	}
+	assert_int_equal(actions, 2);
+}
+
 static void
 test_url(void **state)
 {
@@ -194,7 +238,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_writes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_url, setup, teardown),
+		cmocka_unit_test(test_workflow), cmocka_unit_test_setup_teardown(test_url, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
