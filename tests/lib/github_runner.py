@@ -11,8 +11,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers" / "
 
 import client
 import kettle_test as kt
+import small_board
 
-TASK = """\
+REAL_TASK = """\
 files:
   - {name: eval.cpp, source: ../harness/eval.cpp}
   - {name: harness.h, source: ../harness/harness.h}
@@ -94,25 +95,34 @@ class Far:
         settings = {"locks": str(self.scratch.root / "locks"), **kt.EXEC_SETTINGS}
         (self.folder / ".github" / "kettle" / "exec.yml").write_text(json.dumps(settings))
 
-    def board(self, name="far", files="", more=None):
-        """A board on all devices, whose runs take a moment."""
+    def board(self, files=None):
+        """A board on all devices, whose jobs take a moment; files: {name: text} of further ones of the task."""
+        more = "".join(f"{{name: {name}, source: {name}}}, " for name in files or {})
+        folder = small_board.make(self.scratch.root / "small", small_board.TASK.replace("files: [", f"files: [{more}", 1))
+        for name, text in (files or {}).items():
+            (folder / name).write_text(text)
+        self.create("far", folder)
+
+    def real_board(self):
+        """One of those that Kettle brings along."""
         folder = self.scratch.root / "tasks"
         for part in ("harness", "vectoradd_cpp"):
             kt.copy_tree(kt.TASKS / part, folder / part)
-        for file, text in (more or {}).items():
-            (folder / "vectoradd_cpp" / file).write_text(text)
-        (folder / "vectoradd_cpp" / "task.yml").write_text(TASK.replace("lang: cpp", f"{files}lang: cpp"))
-        self.scratch.run("leaderboard", "create", name, "--no-try", "--task", folder / "vectoradd_cpp",
+        (folder / "vectoradd_cpp" / "task.yml").write_text(REAL_TASK)
+        self.create("real", folder / "vectoradd_cpp")
+
+    def create(self, name, task):
+        self.scratch.run("leaderboard", "create", name, "--no-try", "--task", task,
                          *(word for device in self.devices for word in ("--device", device)))
 
     def serve(self, **more):
         self.server = self.scratch.serve(**more)
         return self.server
 
-    def submit(self, device, mode="test", board="far", solution="naive", kind="correct"):
-        """The identifier of a new submission."""
-        return self.scratch.json("submit", self.scratch.solution(solution, kind=kind), "-l", board, "-d", device, "-m", mode,
-                                 "--no-wait")["id"]
+    def submit(self, device, mode="test", solution=None, kind="correct"):
+        """The identifier of a new submission; solution: one for the real board."""
+        path = self.scratch.solution(solution, kind=kind) if solution else self.scratch.write("good.cpp", small_board.GOOD)
+        return self.scratch.json("submit", path, "-l", "real" if solution else "far", "-d", device, "-m", mode, "--no-wait")["id"]
 
     def show(self, submission):
         return self.scratch.json("submission", "show", submission)

@@ -323,7 +323,8 @@ static const struct {
 	{"http", "127.0.0.1", "http", "/garbage", "is not HTTP"},
 	{"http", "127.0.0.1", "http", "/short", "ended before it was complete"},
 	{"http", "127.0.0.1", "http", "/bytes/9", "is not a JSON object"},
-	{"http", "127.0.0.1", "http", "/bomb", "is larger than"}, {"http", "127.0.0.1", "http", "/headers/line", "headers"},
+	{"http", "127.0.0.1", "http", "/endless", "is larger than"},
+	{"http", "127.0.0.1", "http", "/headers/long", "headers"},
 	{"http", "127.0.0.1", "http", "/echo", "lacks `workflow_runs`"}};
 
 struct visit {
