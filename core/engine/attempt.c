@@ -77,6 +77,8 @@ on_attempt_event(struct inflight_job *inflight, const json_t *event)
 	const char *name = member_string(event, "event");
 	if (!name || job->state != JOB_ACTIVE || job->stop != STOP_NO)
 		return;
+	if (strcmp(name, "started") == 0)
+		unit_health_usable(job);
 	if (strcmp(name, "waiting") == 0)
 		enter_phase(job, PHASE_WAITING);
 	else if (strcmp(name, "started") == 0 && job->phase == PHASE_WAITING)

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SET_BACK_MAX 10000
+
 /* ---- without a verdict ---- */
 
 /* The job leaves its unit. */
@@ -107,9 +109,22 @@ void
 attempt_end_lost(struct engine_job *job, const char *why, bool uncounted)
 {
 	bool spared = job->unit->losses >= ENGINE_LOSSES_SPARE;
-	job->set_back += spared;
+	job->set_back += spared && job->set_back < SET_BACK_MAX;
 	engine_unit_lost(job, why, true);
 	attempt_end_requeue(job, uncounted || spared ? REQUEUE_ORPHANED : REQUEUE_FAILED, why);
+}
+
+/*
+ * The first one may also be what its unit alone does not take: it counts among its uncounted ones, so that it ends where it
+ * is so each time that others have passed. While the unit stays so, jobs wait for as long as it takes, in turns.
+ */
+void
+attempt_end_unusable(struct engine_job *job, const char *why)
+{
+	bool first = job->unit->unusable_ns == 0;
+	unit_health_unusable(job->engine, job->unit, why);
+	job->set_back += job->set_back < SET_BACK_MAX;
+	attempt_end_requeue(job, first ? REQUEUE_ORPHANED : REQUEUE_HANDED_BACK, why);
 }
 
 /* ---- how long the verdict took to be stored ---- */
@@ -189,6 +204,17 @@ void
 attempt_end_refuse(struct engine_job *job, const char *sentence)
 {
 	attempt_finish(job, verdict_error(sentence), false);
+}
+
+void
+attempt_end_impossible(struct engine_job *job, const char *why)
+{
+	AUTO_FREE char *sentence = xasprintf(
+		"The runner cannot run it, which says nothing about the code, and another attempt would change nothing: %s",
+		why);
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s cannot run job %lld of submission %lld: %s", job->unit->label,
+		(long long)job->id, (long long)job->submission, why);
+	attempt_end_refuse(job, sentence);
 }
 
 /* ---- files that it left ---- */
@@ -307,6 +333,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 		return;
 	}
 	engine_unit_works(job->unit);
+	unit_health_usable(job);
 	keep_and_finish(job, verdict);
 }
 
@@ -331,7 +358,11 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
 		if (completion->error)
 			why = completion->error;
-		if (!completion->gone || (!completion->uncounted && engine_unit_gone(job->unit)))
+		if (completion->final)
+			attempt_end_impossible(job, why);
+		else if (completion->unusable)
+			attempt_end_unusable(job, why);
+		else if (!completion->gone || (!completion->uncounted && engine_unit_gone(job->unit)))
 			attempt_end_lost(job, why, completion->uncounted);
 		else
 			attempt_end_requeue(job, completion->uncounted ? REQUEUE_ORPHANED : REQUEUE_FAILED, why);

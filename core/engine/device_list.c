@@ -17,7 +17,7 @@ unit_state(const struct engine *engine, const struct unit *unit)
 		return "removed";
 	if (unit->disabled[0])
 		return "disabled";
-	if (unit->pause_until_ms > uv_now(engine->setup.loop))
+	if (unit->unusable_ns || unit->pause_until_ms > uv_now(engine->setup.loop))
 		return "paused";
 	return unit->running ? "running" : unit->active ? "building" : "idle";
 }
@@ -25,7 +25,8 @@ unit_state(const struct engine *engine, const struct unit *unit)
 static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
-	const char *reason = unit->disabled[0] ? unit->disabled : unit->losses >= ENGINE_LOSSES_ONE ? unit->lost : NULL;
+	bool loses = unit->unusable_ns || unit->losses >= ENGINE_LOSSES_ONE;
+	const char *reason = unit->disabled[0] ? unit->disabled : loses ? unit->lost : NULL;
 	AUTO_FREE char *model = unit->learned ? xstrdup(unit->learned) : unit_model(unit->facts);
 	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*}", "unit", unit->label, "runner",
 		unit->runner->name, "state", unit_state(engine, unit), "reason", reason, "slots", (int)unit->slots, "prefetch",

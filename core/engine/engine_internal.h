@@ -59,12 +59,13 @@ struct unit {
 	unsigned running; /* of these, in run steps */
 	unsigned losses;  /* in a row */
 	unsigned gone;    /* jobs in a row of which its remote side knew nothing */
-	char lost[256];   /* why it lost the last job */
+	char lost[500];   /* why it lost the last job */
 	uint64_t pause_until_ms;
-	bool removed;       /* no longer configured: drained */
-	char disabled[256]; /* why it is disabled; "" when it is not */
-	bool quarantined;   /* disabled for a fault: it is tested from time to time and enabled again by itself */
-	bool silent;        /* quarantined for not answering a heartbeat: it comes back with the answer, not by a test */
+	uint64_t unusable_ns; /* when its runner last said, in `lost`, why no job can run there; 0: jobs can */
+	bool removed;         /* no longer configured: drained */
+	char disabled[256];   /* why it is disabled; "" when it is not */
+	bool quarantined;     /* disabled for a fault: it is tested from time to time and enabled again by itself */
+	bool silent;          /* quarantined for not answering a heartbeat: it comes back with the answer, not by a test */
 	struct heartbeat *heartbeat; /* that is under way; NULL: none */
 	uint64_t heartbeat_at_ms;    /* when next */
 	bool testing;
@@ -259,6 +260,10 @@ void attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const
 void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
 /* Its runner has lost it: as attempt_end_retry, but where the unit loses everything no attempt of the job is used up. */
 void attempt_end_lost(struct engine_job *job, const char *why, bool uncounted);
+/* Its runner says that no other attempt can succeed: a verdict at once. */
+void attempt_end_impossible(struct engine_job *job, const char *why);
+/* Its unit can run no job (unit_health_unusable): the job waits, or another unit takes it. */
+void attempt_end_unusable(struct engine_job *job, const char *why);
 /* A verdict without any outcome: this sentence. */
 void attempt_end_refuse(struct engine_job *job, const char *sentence);
 /* Whether a run of the plan may leave files. */
@@ -323,6 +328,10 @@ void unit_health_give_up(struct engine *engine, struct unit *unit, const char *w
 /* In memory; the caller stores what must last. */
 void unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
 void unit_health_ready(struct engine *engine, struct unit *unit, const char *why);
+/* Its runner says that no job can run there before its operator has changed something: it pauses, and admins are told once. */
+void unit_health_unusable(struct engine *engine, struct unit *unit, const char *why);
+/* A job runs on its unit: that has been mended, if the job began after it was said. */
+void unit_health_usable(const struct engine_job *job);
 /* What settings_units_match remembers. */
 void unit_health_load(struct engine *engine, const json_t *rows);
 /* Takes what a completion says of the GPUs of the job's units. */

@@ -178,15 +178,15 @@ multi_device_release(struct device *device)
 json_t *
 multi_device_shortage(const struct device *device)
 {
-	const struct unit *disabled = NULL;
+	const struct unit *first = NULL;
 	if (device->held.first)
 		return json_string(device->held.first->waits);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
-		if (!unit->removed && !unit->disabled[0])
+		if (!unit->removed && !unit->disabled[0] && !unit->unusable_ns)
 			return NULL;
-		disabled = disabled || unit->removed ? disabled : unit;
+		first = first || unit->removed ? first : unit;
 	}
-	return disabled
-			   ? json_sprintf("No `%s` unit is available. %s: %s", device->name, disabled->label, disabled->disabled)
-			   : NULL;
+	return first ? json_sprintf("No `%s` unit is available. %s: %s", device->name, first->label,
+					   first->disabled[0] ? first->disabled : first->lost)
+				 : NULL;
 }

@@ -7,6 +7,9 @@
  * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that an operator disabled is
  * not tried. One whose kettle-exec is silent is not tried either: heartbeat.c brings it back.
  *
+ * A unit that its runner calls unusable, since its configuration is wrong there, pauses for ENGINE_TEST_MS, after which one
+ * job finds out whether that has been mended. Its jobs wait meanwhile.
+ *
  * A machine may hang while it is described. A request waits at most ENGINE_DESCRIBE_MS, and no longer than the engine
  * runs: then its callback learns that the machine did not answer, and a later answer is dropped.
  */
@@ -17,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "judge/unit_facts.h"
 #include "model/settings.h"
@@ -36,7 +40,7 @@ static int
 note_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct note *note = arg;
-	return note->passing ? settings_unit_tell(db, note->data, err)
+	return note->passing ? settings_unit_tell(db, note->data, note->disabled, err)
 						 : settings_unit_set(db, note->data, note->disabled, false, err);
 }
 
@@ -87,11 +91,37 @@ unit_health_give_up(struct engine *engine, struct unit *unit, const char *why)
 }
 
 void
+unit_health_unusable(struct engine *engine, struct unit *unit, const char *why)
+{
+	utf8_copy(unit->lost, sizeof(unit->lost), why);
+	unit->pause_until_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
+	bool known = unit->unusable_ns != 0;
+	unit->unusable_ns = time_monotonic_ns();
+	if (known)
+		return;
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s can run no job, and its jobs wait: %s", unit->label, why);
+	take_note(engine, unit, true, true, unit->lost);
+}
+
+void
+unit_health_usable(const struct engine_job *job)
+{
+	struct unit *unit = job->unit;
+	if (unit->unusable_ns == 0 || job->stamps.started_ns < unit->unusable_ns)
+		return;
+	unit->unusable_ns = unit->pause_until_ms = 0;
+	log_write(KETTLE_LOG_INFO, "engine", "unit %s runs jobs again", unit->label);
+	take_note(job->engine, unit, false, true, "it runs jobs again");
+	job->engine->dirty = true;
+}
+
+void
 unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 {
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s is enabled: %s", unit->label, why);
 	unit->disabled[0] = '\0';
 	unit->quarantined = unit->silent = false;
+	unit->unusable_ns = 0;
 	if (unit->heartbeat)
 		unit->heartbeat->waited_ms = 0;
 	unit->faults = 0;

@@ -88,6 +88,8 @@ completion_read(json_t *json)
 		.error = member_string(json, "error"),
 		.gone = member_true(json, "gone"),
 		.uncounted = member_true(json, "uncounted"),
+		.final = member_true(json, "final"),
+		.unusable = member_true(json, "unusable"),
 		.disabled = member_string(json, "disabled"),
 		.kept = json_object_get(json, "kept"),
 		.system = json_object_get(json, "system"),

@@ -53,6 +53,8 @@ struct completion {
 	const char *error;    /* NULL: none */
 	bool gone;            /* it was lost, and not by a fault of the unit */
 	bool uncounted;       /* it was lost in a way that uses up no attempt */
+	bool final;           /* it was lost, and no other attempt can succeed */
+	bool unusable;        /* it was lost since its unit can run no job before its operator has changed something */
 	const char *disabled; /* why its unit must get no more jobs; NULL: it may */
 	const json_t *kept;   /* where the job's folder was left; NULL: it was not */
 	const json_t *system, *stamps;

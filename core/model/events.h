@@ -48,7 +48,8 @@
  * device.calibrated      a     {"device", "unit", "names": {NAME: ns}, "leaderboard": the one whose task's own they are,
  *                              "missing": [the shipped tasks that are not measured yet], where there are such}
  * device.ready           a     {"device", "unit", "reason"}: an operator has enabled it
- * unit.quarantined       a     {"device", "unit", "reason"}: the engine has disabled it for a fault
+ * unit.quarantined       a     {"device", "unit", "reason"}: the engine has disabled it for a fault, or its runner says that
+ *                              no job can run there as it is configured
  * unit.returned          a     {"device", "unit", "reason"}: the engine found it in order again
  * storage.full           a     {"since": ISO, "error"}: the disk of the database is full. It comes at once without "seq" to those who
  *                              listen, and is stored together with storage.ok, since nothing can be before

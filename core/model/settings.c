@@ -322,9 +322,9 @@ settings_unit_learn_model(
 }
 
 int
-settings_unit_tell(struct db *db, const json_t *unit, struct kettle_error *err)
+settings_unit_tell(struct db *db, const json_t *unit, bool disabled, struct kettle_error *err)
 {
-	return unit_event(db, "unit.quarantined", unit, err);
+	return unit_event(db, disabled ? "unit.quarantined" : "unit.returned", unit, err);
 }
 
 int

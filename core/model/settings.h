@@ -55,8 +55,8 @@ int settings_unit_identify(struct db *db, const char *device, const char *key, c
  * else the engine, event unit.quarantined or unit.returned.
  */
 int settings_unit_set(struct db *db, const json_t *unit, bool disabled, bool by_hand, struct kettle_error *err);
-/* The event unit.quarantined of such a unit alone: the next engine does not remember it. */
-int settings_unit_tell(struct db *db, const json_t *unit, struct kettle_error *err);
+/* The event unit.quarantined or unit.returned of such a unit alone: the next engine does not remember it. */
+int settings_unit_tell(struct db *db, const json_t *unit, bool disabled, struct kettle_error *err);
 /* The model that the machines of a unit must be from now on, among its facts; settings_unit_set by hand forgets it where it enables. */
 int settings_unit_learn_model(
 	struct db *db, const char *device, const char *key, const char *model, struct kettle_error *err);

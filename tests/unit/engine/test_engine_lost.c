@@ -4,6 +4,7 @@
 
 #include "unit/engine_fixture.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -186,6 +187,112 @@ test_forgets_everything(void **state)
 	assert_int_equal(unit->gone, 0);
 }
 
+/* The runner loses its first job in the way of this member, which stands beside those that an older engine knows. */
+static void
+lose_as(const char *member, const char *error)
+{
+	fake_end_with(0,
+		json_pack("{s:s, s:b, s:b, s:b, s:s}", "status", "lost", "gone", 1, "uncounted", 1, member, 1, "error", error));
+}
+
+/* No other attempt can succeed: the job ends at once, and its unit is as it was. */
+static void
+test_final(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	lose_as("final", "Its plan is too large.");
+	until(world_job_is(job, "error"));
+	assert_int_equal(world_number("attempt", job), 1);
+	assert_non_null(strstr(world_text("error", job), "The runner cannot run it"));
+	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
+	assert_non_null(strstr(world_text("error", job), "Its plan is too large."));
+	assert_true(world_unit(0)->losses == 0 && world_unit(0)->pause_until_ms == 0);
+	int64_t next = world_submit();
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(next, "passed"));
+}
+
+/* The unit of engine_devices, and why its device serves no job. */
+static void
+assert_shown(const char *state, const char *reason)
+{
+	AUTO_JSON json_t *devices = engine_devices(world.engine);
+	const json_t *device = json_array_get(devices, 0), *unit = json_array_get(json_object_get(device, "units"), 0);
+	assert_string_equal(json_string_value(json_object_get(unit, "state")), state);
+	const char *shown = json_string_value(json_object_get(unit, "reason"));
+	const char *waits = json_string_value(json_object_get(device, "waits"));
+	if (reason) {
+		assert_string_equal(shown, reason);
+		assert_non_null(strstr(waits, reason));
+	} else {
+		assert_true(!shown && !waits);
+	}
+}
+
+/*
+ * No job can run on the unit as it is configured: jobs wait for as long as that takes, one at a time finds out whether it has
+ * been mended, and admins are told once.
+ */
+static void
+test_unusable(void **state)
+{
+	(void)state;
+	int64_t jobs[] = {world_submit(), world_submit()};
+	until(fake.count == 2);
+	lose_as("unusable", "There is no such workflow.");
+	lose_as("unusable", "There is no such workflow.");
+	until(world.engine->in_flight == 0);
+	assert_shown("paused", "There is no such workflow.");
+	assert_true(world_unit(0)->pause_until_ms > uv_now(&world.c.f.loop) + ENGINE_TEST_MS / 2);
+	for (int trial = 0; trial < 2 * JOB_MAX_ORPHANED; trial++) {
+		wake();
+		until(fake.count == 1);
+		assert_shown("paused", "There is no such workflow.");
+		lose_as("unusable", "There is no such workflow.");
+		until(world.engine->in_flight == 0);
+	}
+	assert_int_equal(world_number("orphaned", jobs[0]) + world_number("orphaned", jobs[1]), 1);
+	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
+	wake();
+	until(fake.count == 1);
+	fake_say(0, json_pack("{s:s, s:s}", "event", "started", "job", fake_task(0)->ref));
+	until(fake.count == 2); /* it has all of its room again */
+	assert_shown("building", NULL);
+	until(fixture_events(&world.c.f, "unit.returned") == 1);
+	fake_end(0, "done");
+	fake_end(0, "done");
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+		until(world_job_is(jobs[i], "passed"));
+		assert_true(world_number("attempt - spared", jobs[i]) == 1);
+	}
+	assert_int_equal(fixture_events(&world.c.f, "unit.quarantined"), 1);
+}
+
+/* Where others pass in between, it is the job, which ends as what is lost without counting does. */
+static void
+test_unusable_for_one(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED; attempt++) {
+		until(fake.count == 1);
+		assert_int_equal(atoll(fake_task(0)->ref), job);
+		assert_false(world_job_is(job, "error"));
+		lose_as("unusable", "Inputs are wrong.");
+		int64_t other = world_submit();
+		wake();
+		until(fake.count >= 1);
+		assert_int_equal(atoll(fake_task(0)->ref), other);
+		fake_end(0, "done");
+		until(world_job_is(other, "passed"));
+	}
+	until(world_job_is(job, "error"));
+	assert_non_null(strstr(world_text("error", job), "Inputs are wrong."));
+}
+
 int
 main(void)
 {
@@ -197,6 +304,9 @@ main(void)
 		LOST_TEST(test_loses_everything),
 		LOST_TEST(test_refuses_everything),
 		LOST_TEST(test_forgets_everything),
+		LOST_TEST(test_final),
+		LOST_TEST(test_unusable),
+		LOST_TEST(test_unusable_for_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
