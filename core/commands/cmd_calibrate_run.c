@@ -141,7 +141,10 @@ calibrate_is_planned(const struct calibration_run *c)
 int
 calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ran, struct kettle_error *err)
 {
-	AUTO_JSON json_t *device = json_incref(json_object_get(calibrate_unit(c), "config")), *planned = planned_unit(c);
+	AUTO_JSON json_t *device = json_copy(json_object_get(calibrate_unit(c), "config")), *planned = planned_unit(c);
+	json_t *expect = json_object_get(calibrate_unit(c), "expect");
+	if (expect) /* where another machine may come each time, it is of the model that submissions run on */
+		(void)json_object_set(device, "expect", expect);
 	c->bundle = bundle;
 	c->ran = ran;
 	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};

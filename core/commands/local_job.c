@@ -209,7 +209,7 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 	plan_set_owner(plan, kind);
 	/* The job's owner may be gone when the runner returns: what the runner is given is held here. */
 	AUTO_JSON json_t *held_unit = json_copy(unit), *held_plan = json_incref(plan->json);
-	AUTO_JSON json_t *expect = unit_expect(unit, NULL);
+	AUTO_JSON json_t *expect = json_object_get(unit, "expect") ? NULL : unit_expect(unit, NULL);
 	if (expect)
 		(void)json_object_set(held_unit, "expect", expect);
 	char ref[INFLIGHT_REF_SIZE];

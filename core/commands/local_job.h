@@ -25,7 +25,7 @@ extern uint64_t local_job_slack_ms, local_job_cancel_ms; /* those, except in tes
  * Gives the plan to the unit's runner. Of job, `event` and `done` are set by the caller, the rest here; its reference
  * begins with `kind`, which is also the owner of what it leaves in caches. A job that exceeds the sum of its steps' limits is
  * cancelled, and lost where the runner does not complete it then. The runner may complete the job before this
- * returns. A negative code: `done` was not called, and will not be. EINVAL: the runner is not loaded.
+ * returns. The machine must be what `expect` of the unit says, or without it the unit's `model`. A negative code: `done` was not called, and will not be. EINVAL: the runner is not loaded.
  */
 int local_job_start(struct core *core, struct inflight_job *job, const char *kind, json_t *unit,
 	const struct plan *plan, struct kettle_error *err);

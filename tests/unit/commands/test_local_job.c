@@ -15,7 +15,7 @@
 static struct {
 	void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
 	void *arg;
-	char name[100];
+	char name[100], expect[100];
 	bool hashed, accepts;
 	int cancelled, events;
 	enum completion_status status;
@@ -38,6 +38,8 @@ submit(void *self, const struct kettle_job *job, const json_t *plan, struct kett
 	(void)self, (void)plan;
 	(void)snprintf(seen.name, sizeof(seen.name), "%s", job->name ? job->name : "none");
 	seen.hashed = job->plan_hash != NULL;
+	AUTO_FREE char *expect = json_dumps(json_object_get(job->unit, "expect"), JSON_COMPACT);
+	(void)snprintf(seen.expect, sizeof(seen.expect), "%s", expect ? expect : "none");
 	return seen.accepts ? 0 : kettle_fail(err, KETTLE_EUNAVAIL, "It takes no job.");
 }
 
@@ -116,6 +118,26 @@ test_name(void **state)
 	json_decref(plan.json);
 }
 
+/* The machine of a job must be what the device's other jobs ran on, where that is known, or else what is configured. */
+static void
+test_expect(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *unit = local_job_unit(cores.core[0], NULL);
+	const struct plan plan = {.json = json_pack("{s:i, s:[]}", "version", 1, "steps")};
+	struct inflight_job job = {.handle = NULL};
+	(void)local_job_start(cores.core[0], &job, "run", unit, &plan, &err);
+	assert_string_equal(seen.expect, "none");
+	json_object_set_new(unit, "model", json_string("EPYC"));
+	(void)local_job_start(cores.core[0], &job, "run", unit, &plan, &err);
+	assert_string_equal(seen.expect, "{\"cpu\":\"EPYC\"}");
+	json_object_set_new(unit, "expect", json_pack("{s:s, s:b}", "cpu", "EPYC 9654", "whole", 1));
+	(void)local_job_start(cores.core[0], &job, "run", unit, &plan, &err);
+	assert_string_equal(seen.expect, "{\"cpu\":\"EPYC 9654\",\"whole\":true}");
+	json_decref(plan.json);
+}
+
 static void
 on_event(struct inflight_job *job, const json_t *event)
 {
@@ -175,6 +197,6 @@ int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(test_describe), TEST(test_name), TEST(test_overdue)};
+	const struct CMUnitTest tests[] = {TEST(test_describe), TEST(test_name), TEST(test_expect), TEST(test_overdue)};
 	return cmocka_run_group_tests_name("local_job", tests, NULL, NULL);
 }
