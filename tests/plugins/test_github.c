@@ -17,6 +17,7 @@
 #include "base/contents.h"
 #include "base/hash.h"
 #include "base/json_access.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "sealed/sealed.h"
 #include "unit/discord/rest_server.h"
@@ -207,12 +208,14 @@ test_not_ready(void **state)
 	struct kettle_job one = job();
 	AUTO_JSON json_t *plan = json_pack("{s:i}", "version", 1);
 	configure(KEY, NULL);
-	assert_int_equal(ops->submit(self, &one, plan, &err), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, "token_file"));
+	assert_int_equal(ops->submit(self, &one, plan, &err), 0);
 	configure(NULL, "ghp_one");
-	assert_int_equal(ops->submit(self, &one, plan, &err), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, "key_file"));
-	assert_null(told());
+	one.ref = "13.1";
+	assert_int_equal(ops->submit(self, &one, plan, &err), 0);
+	assert_true(member_true(completion(), "unusable") && strstr(member_text(completion(), "error"), "token_file"));
+	const json_t *other =
+		json_array_get(json_object_get(json_object_get(kettle_fake_jobs(fake), "13.1"), "completions"), 0);
+	assert_true(member_true(other, "unusable") && strstr(member_text(other, "error"), "key_file"));
 }
 
 /* A plan goes as an input, sealed; the handle names the run once GitHub has said it. */
@@ -250,7 +253,7 @@ test_large(void **state)
 	assert_int_equal(host->link_base(host, "https://kettle.example/link/", NULL), 0);
 	server_step(&server, DISPATCH, 422, NULL, "{\"message\": \"enough\"}");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
-	assert_true(member_is(completion(), "status", "lost") && strstr(member_text(completion(), "error"), "422: enough"));
+	assert_true(member_true(completion(), "unusable") && strstr(member_text(completion(), "error"), "422: enough"));
 	AUTO_FREE char *payload = input("payload");
 	const json_t *link = json_array_get(kettle_fake_links(fake), 0);
 	assert_true(strncmp(payload, "https://kettle.example/link/", 28) == 0 && member_is(link, "url", payload));
@@ -271,7 +274,39 @@ test_no_link(void **state)
 	configure(KEY, "ghp_one");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
 	assert_non_null(strstr(member_text(completion(), "error"), "a link to it cannot be made"));
+	assert_true(member_is(completion(), "status", "lost") && member_true(completion(), "final"));
 	assert_int_equal(server.count, 0);
+}
+
+static int
+is_late(void *arg)
+{
+	return time_monotonic_ns() > *(uint64_t *)arg;
+}
+
+/* A frontend that serves links may start after the runner; a job that waits for it can be cancelled. */
+static void
+test_late_links(void **state)
+{
+	(void)state;
+	struct kettle_job one = job(), two = job();
+	AUTO_JSON json_t *plan = large_plan();
+	const struct kettle_host *host = kettle_fake_host(fake);
+	two.ref = "13.1";
+	two.name = "kettle-1f0c9a3e-13.1";
+	configure(KEY, "ghp_one");
+	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
+	assert_int_equal(ops->submit(self, &two, plan, NULL), 0);
+	uint64_t later = time_monotonic_ns() + 700000000;
+	assert_int_equal(kettle_fake_run(fake, is_late, &later, WAIT_MS), 0);
+	ops->cancel(self, "13.1");
+	assert_int_equal(json_array_size(json_object_get(told(), "completions")), 0);
+	server_step(&server, DISPATCH, SERVER_HOLD, NULL, NULL);
+	assert_int_equal(host->link_base(host, "https://kettle.example/link/", NULL), 0);
+	assert_int_equal(kettle_fake_run(fake, has_dispatched, NULL, WAIT_MS), 0);
+	const json_t *other = json_object_get(json_object_get(kettle_fake_jobs(fake), "13.1"), "completions");
+	assert_true(member_is(json_array_get(other, 0), "status", "cancelled"));
+	ops->detach(self, REF);
 }
 
 /* A handle without a run's id: the run is looked for by its name, and is not dispatched. One of another database is refused. */
@@ -414,6 +449,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_submit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_large, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_links, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recover, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_detach, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown)};

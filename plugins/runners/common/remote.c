@@ -133,6 +133,24 @@ end_cancelled(struct remote_job *job)
 	end(job, json_pack("{s:s}", "status", "cancelled"));
 }
 
+/* What an engine does not know it passes over: the members before it say what comes nearest. New reference. */
+static json_t *
+lost(enum remote_loss loss, const char *why)
+{
+	AUTO_BUF struct buf clean = {0};
+	(void)utf8_sanitize(why, strlen(why), &clean); /* it may repeat what the remote side said */
+	json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", clean.data ? clean.data : "");
+	if (loss != REMOTE_BROKE)
+		json_object_set_new(completion, "gone", json_true());
+	if (loss == REMOTE_UNSTARTED || loss == REMOTE_UNUSABLE)
+		json_object_set_new(completion, "uncounted", json_true());
+	if (loss == REMOTE_FINAL)
+		json_object_set_new(completion, "final", json_true());
+	if (loss == REMOTE_UNUSABLE)
+		json_object_set_new(completion, "unusable", json_true());
+	return completion;
+}
+
 static void
 report(struct remote_job *job, const char *name)
 {
@@ -300,7 +318,9 @@ on_packed(void *arg)
 	if (job->phase == REMOTE_PACKING && job->cancelled) {
 		end_cancelled(job);
 	} else if (job->phase == REMOTE_PACKING && packing->err.code < 0) {
-		remote_lost(job, REMOTE_BROKE, "Its plan could not be sealed: %s", packing->err.message);
+		/* What OpenSSL refuses here it refuses for every plan. */
+		remote_lost(job, packing->err.code == KETTLE_EINTERNAL ? REMOTE_UNUSABLE : REMOTE_FINAL,
+			"Its plan cannot be sealed: %s", packing->err.message);
 	} else if (job->phase == REMOTE_PACKING) {
 		failpoint("remote.packed");
 		job->envelope = STEAL(packing->envelope);
@@ -322,15 +342,24 @@ hash_plan(const json_t *plan, char ret_hash[65])
 	sha256_hex(text, strlen(text), ret_hash);
 }
 
+void
+remote_refuse(const struct remote *remote, const struct kettle_job *description, const char *why)
+{
+	remote->host->job_done(remote->host, description->ref, lost(REMOTE_UNUSABLE, why));
+}
+
 int
 remote_submit(struct remote *remote, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
 {
 	char hash[65];
 	if (remote->stopping)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s is stopping.", remote->side);
-	if (!remote->has_key)
-		return kettle_fail(err, KETTLE_EUNAVAIL,
+	if (!remote->has_key) {
+		AUTO_FREE char *why = xasprintf(
 			"The runner for %s has no key to seal plans with: name one with `key_env` or `key_file`.", remote->side);
+		remote_refuse(remote, description, why);
+		return 0;
+	}
 	if (description->plan_hash)
 		(void)snprintf(hash, sizeof(hash), "%s", description->plan_hash);
 	else
@@ -463,14 +492,7 @@ remote_lost(struct remote_job *job, enum remote_loss loss, const char *format, .
 	va_start(args, format);
 	(void)vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	AUTO_BUF struct buf clean = {0};
-	(void)utf8_sanitize(why, strlen(why), &clean); /* it may repeat what the remote side said */
-	json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", clean.data ? clean.data : "");
-	if (loss != REMOTE_BROKE)
-		json_object_set_new(completion, "gone", json_true());
-	if (loss == REMOTE_UNSTARTED)
-		json_object_set_new(completion, "uncounted", json_true());
-	end(job, completion);
+	end(job, lost(loss, why));
 }
 
 void

@@ -101,7 +101,7 @@ struct remote {
 /* In create. The strings and ops must stay. */
 void remote_init(
 	struct remote *remote, const struct kettle_host *host, const struct remote_ops *ops, const char *side, void *self);
-/* In configure: takes the key of the section. EINVAL: it is no key. A runner without one refuses jobs (KETTLE_EUNAVAIL). */
+/* In configure: takes the key of the section. EINVAL: it is no key. Without one its units are unusable. */
 int remote_configure(struct remote *remote, const json_t *section, struct kettle_error *err);
 /* In start. */
 void remote_start(struct remote *remote);
@@ -114,6 +114,8 @@ void remote_close(struct remote *remote);
 
 int remote_submit(
 	struct remote *remote, const struct kettle_job *description, const json_t *plan, struct kettle_error *err);
+/* In the submit of a runner that can run nothing, which then returns 0: the sentence says what its configuration lacks. */
+void remote_refuse(const struct remote *remote, const struct kettle_job *description, const char *why);
 void remote_cancel(struct remote *remote, const char *ref);
 /* ENOENT: the handle is not of this kind, or of another name than the job's. */
 int remote_recover(
@@ -142,6 +144,8 @@ enum remote_loss {
 	REMOTE_BROKE,     /* the remote side is at fault: the attempt counts, and the unit pauses */
 	REMOTE_GONE,      /* it knows nothing of the job (any more): the attempt counts, and the unit does not pause */
 	REMOTE_UNSTARTED, /* it never had the job: neither */
+	REMOTE_FINAL,     /* no attempt can succeed: the job ends at once */
+	REMOTE_UNUSABLE,  /* no job can run before the operator has changed something: the unit pauses, and the job waits */
 };
 /* There will be no result. The sentence says what happened there. */
 void remote_lost(struct remote_job *job, enum remote_loss loss, const char *format, ...)

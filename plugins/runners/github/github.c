@@ -25,6 +25,8 @@
 #define INPUTS_MAX 65535 /* characters of all inputs of a dispatch, which is GitHub's limit */
 #define INPUTS_SPARE 200 /* of them for the names of the inputs */
 #define LINK_S 86400     /* for as long GitHub keeps a run in its queue */
+#define LINK_AGAIN_MS 500
+#define LINK_WAIT_MS 5000 /* frontends that serve links start after runners, also at a reload */
 #define REF_MAX 250
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
@@ -33,6 +35,8 @@ struct github_job {
 	struct remote_job *job; /* NULL: released while its plan is published */
 	struct run *run;
 	bool publishing;
+	struct kettle_timer *again; /* publishes it once more */
+	uint64_t publish_until_ms;
 };
 
 static const struct kettle_option options[] = {
@@ -186,6 +190,9 @@ on_run_ended(void *arg, enum run_end how, const char *sentence, struct result_fi
 	case RUN_UNSTARTED:
 		remote_lost(job, REMOTE_UNSTARTED, "%s", sentence);
 		break;
+	case RUN_UNUSABLE:
+		remote_lost(job, REMOTE_UNUSABLE, "%s", sentence);
+		break;
 	case RUN_CANCELLED:
 		remote_cancelled(job);
 		break;
@@ -215,6 +222,31 @@ dispatch(struct github_job *own, const char *payload)
 		own->run = runs_dispatch(github->runs, &place, own->job->name, payload, &job_events, own);
 }
 
+static void publish(struct github_job *own);
+
+static void
+on_again(void *arg)
+{
+	struct github_job *own = arg;
+	own->again = NULL;
+	publish(own);
+}
+
+/* There is no link. never: and no other try makes one, as where no frontend serves links. */
+static void
+not_published(struct github_job *own, const struct kettle_error *err, bool never)
+{
+	const struct kettle_host *host = own->job->remote->host;
+	struct kettle_error none = {0};
+	bool early = err->code == KETTLE_EUNAVAIL && time_monotonic_ns() / 1000000 < own->publish_until_ms;
+	if (early && host->timer_start(host, LINK_AGAIN_MS, 0, on_again, own, &own->again, &none) == 0)
+		return;
+	enum remote_loss loss = never ? REMOTE_FINAL : err->code == KETTLE_ECANCELED ? REMOTE_UNSTARTED : REMOTE_GONE;
+	remote_lost(own->job, loss,
+		"Its sealed plan of %zu bytes is larger than GitHub's inputs, and a link to it cannot be made: %s",
+		own->job->envelope_size, err->message);
+}
+
 static void
 on_published(void *arg, const struct kettle_error *err, json_t *result)
 {
@@ -227,9 +259,7 @@ on_published(void *arg, const struct kettle_error *err, json_t *result)
 	if (own->job->cancelled)
 		remote_cancelled(own->job);
 	else if (err->code < 0)
-		remote_lost(own->job, REMOTE_GONE,
-			"Its sealed plan is larger than the %d characters that GitHub takes, and a link to it cannot be made: %s",
-			INPUTS_MAX, err->message);
+		not_published(own, err, err->code == KETTLE_EUNAVAIL);
 	else
 		dispatch(own, member_text(result, "url"));
 }
@@ -244,8 +274,7 @@ publish(struct github_job *own)
 	struct kettle_error err = {0};
 	own->publishing = host->publish(host, &blob, LINK_S, on_published, own, &err) == 0;
 	if (!own->publishing)
-		remote_lost(own->job, REMOTE_GONE, "Its sealed plan of %zu bytes is too large for GitHub: %s",
-			own->job->envelope_size, err.message);
+		not_published(own, &err, err.code == KETTLE_ETOOBIG);
 }
 
 static void
@@ -254,6 +283,7 @@ send_job(struct remote_job *job)
 	struct github_job *own = new_own(job);
 	AUTO_FREE char *payload = sealed_to_text(job->envelope, job->envelope_size);
 	AUTO_FREE char *labels = run_labels_text(unit_option(job->unit, "runs_on"));
+	own->publish_until_ms = time_monotonic_ns() / 1000000 + LINK_WAIT_MS;
 	if (strlen(payload) + strlen(labels) + strlen(job->name) + INPUTS_SPARE > INPUTS_MAX)
 		publish(own);
 	else
@@ -279,7 +309,9 @@ cancel_job(struct remote_job *job)
 {
 	struct github_job *own = job->own;
 	if (own->run)
-		run_cancel(own->run); /* else it is published, and ends then */
+		run_cancel(own->run);
+	else if (own->again)
+		remote_cancelled(job); /* else it is published, and ends then */
 }
 
 static void
@@ -290,7 +322,9 @@ release_job(struct remote_job *job)
 		return;
 	if (own->run)
 		run_abandon(own->run);
+	job->remote->host->timer_stop(job->remote->host, own->again);
 	own->run = NULL;
+	own->again = NULL;
 	own->job = NULL;
 	if (!own->publishing)
 		free(own);
@@ -313,8 +347,10 @@ static int
 submit(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err)
 {
 	struct github *github = self;
-	int rc = check_ready(github, err);
-	return rc < 0 ? rc : remote_submit(&github->remote, job, plan, err);
+	if (check_ready(github, err) == 0)
+		return remote_submit(&github->remote, job, plan, err);
+	remote_refuse(&github->remote, job, err->message);
+	return 0;
 }
 
 static int

@@ -366,12 +366,15 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 	failpoint("github.dispatched");
 	run->call = NULL;
 	if (why.code == KETTLE_EACCES || why.code == KETTLE_EINVAL) {
-		run_end(run, RUN_BROKE, NULL, "%s", why.message);
+		run_end(run, RUN_UNUSABLE, NULL, "%s", why.message);
 		return;
 	}
 	if (why.code == 0 && answer->status >= 400 && answer->status < 500 && answer->status != 408) {
 		(void)api_fail(answer, "the dispatch of the workflow", &why);
-		run_end(run, RUN_BROKE, NULL, "%s", why.message);
+		run_end(run, RUN_UNUSABLE, NULL,
+			"%s (Is the workflow %s of %s on its default branch and on the unit's `ref`, with the inputs that `kettle "
+			"runner init github` writes, and may the token run it?)",
+			why.message, run->workflow, run->repo);
 		return;
 	}
 	if (why.code == 0)

@@ -34,6 +34,7 @@ enum run_end {
 	RUN_BROKE,     /* there is no result; the sentence says why */
 	RUN_GONE,      /* likewise; GitHub knows no such run any more */
 	RUN_UNSTARTED, /* likewise; it never began */
+	RUN_UNUSABLE,  /* likewise; no run can begin before the operator has changed something */
 	RUN_CANCELLED, /* after run_cancel */
 };
 

@@ -376,7 +376,7 @@ submit(struct remote_job *job)
 	const char *function = member_text(json_object_get(job->unit, "options"), "function");
 	AUTO_FREE char *path = xasprintf("/submit/%s", function);
 	if (job->envelope_size > API_MAX_REQUEST) {
-		remote_lost(job, REMOTE_BROKE,
+		remote_lost(job, REMOTE_FINAL,
 			"The runner could not submit it: its plan has %zu bytes, and one request to Modal takes %u.",
 			job->envelope_size, API_MAX_REQUEST);
 		return;

@@ -250,7 +250,7 @@ test_refused_dispatch(void **state)
 	(void)state;
 	server_step(&server, DISPATCH, 422, NULL, "{\"message\": \"No ref found for: \\u001bmain\"}");
 	struct told told = run_to_end();
-	assert_int_equal(told.how, RUN_BROKE);
+	assert_int_equal(told.how, RUN_UNUSABLE);
 	assert_non_null(strstr(told.sentence, "status 422: No ref found for: "));
 	assert_null(strchr(told.sentence, '\x1b'));
 	assert_int_equal(server.count, 1);

@@ -362,6 +362,17 @@ test_lost(void **state)
 	assert_null(remote_find(&remote, "12.1"));
 }
 
+/* What an older engine knows stands beside what it does not. */
+static void
+test_losses_without_another_attempt(void **state)
+{
+	(void)state;
+	send_job();
+	remote_lost(current, REMOTE_FINAL, "It is too large.");
+	assert_true(member_true(completion(), "final") && member_true(completion(), "gone"));
+	assert_false(member_true(completion(), "uncounted") || member_true(completion(), "unusable"));
+}
+
 static void
 test_cancel_while_it_is_packed(void **state)
 {
@@ -445,8 +456,10 @@ test_no_key(void **state)
 	AUTO_JSON json_t *none = json_object(), *wrong = json_pack("{s:s}", "key", "short");
 	assert_int_equal(remote_configure(&remote, none, &err), 0);
 	remote_start(&remote);
-	assert_int_equal(submit(), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, "key_file"));
+	assert_int_equal(submit(), 0);
+	assert_true(member_true(completion(), "unusable") && member_true(completion(), "uncounted"));
+	assert_true(member_true(completion(), "gone") && strstr(member_text(completion(), "error"), "key_file"));
+	assert_true(sends == 0 && !remote.jobs);
 	assert_int_equal(remote_configure(&remote, wrong, &err), KETTLE_EINVAL);
 	assert_null(strstr(err.message, "short"));
 }
@@ -525,6 +538,7 @@ main(void)
 		TEST(test_result_that_is_none),
 		TEST(test_result_in_a_file),
 		TEST(test_lost),
+		TEST(test_losses_without_another_attempt),
 		TEST(test_cancel_while_it_is_packed),
 		TEST(test_cancel_while_it_is_away),
 		TEST(test_cancel_that_comes_too_late),
