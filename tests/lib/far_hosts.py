@@ -1,70 +1,143 @@
 # SPDX-License-Identifier: MIT
-"""Hosts at the other end of a link that the test takes down, delays and brings back: network namespaces, each with a veth pair.
-The names are the test's own, and everything goes with close(). Needs root."""
+"""Hosts at the other end of a link that delays, loses packets, falls silent and comes back: network namespaces, each joined to this
+one by two TUN devices and a thread that carries the packets. All belong to descriptors and threads of this process, so nothing is
+left behind it, however it ends. Needs root."""
+import ctypes
+import errno
+import fcntl
+import heapq
 import os
+import random
+import select
 import shutil
+import socket
+import struct
 import subprocess
+import threading
+import time
+
+TUNSETIFF, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 1, 0x1000, 0x40000000
+LINKS = 64  # networks of two addresses: the block for documentation has as many
 
 
-def run(*command, check=True):
-    return subprocess.run(command, check=check, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+def ip(*words):
+    done = subprocess.run(["ip", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise OSError(f"ip {' '.join(words)}: {done.stdout.strip()}")
+
+
+def open_tun(name):
+    """A device of the namespace of this thread, which is there while the descriptor is open."""
+    tun = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
+    except OSError:
+        os.close(tun)
+        raise
+    return tun
+
+
+def open_free_tun():
+    """(descriptor, name, number): the kernel says which names, and so which addresses, no other test has."""
+    for number in range(LINKS):
+        try:
+            return open_tun(f"kettle{number}"), f"kettle{number}", number
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+    raise OSError(f"all {LINKS} links are in use")
 
 
 def missing():
     """What this machine lacks for it; None: nothing."""
     if os.getuid() != 0:
         return "network namespaces need root"
-    if not shutil.which("ip"):
-        return "ip (iproute2) is not installed"
-    name = f"kt{os.getpid()}x"
-    made = run("ip", "netns", "add", name, check=False)
-    if made.returncode != 0:
-        return f"no network namespace can be made: {made.stdout.strip()}"
-    paired = run("ip", "link", "add", f"{name}a", "type", "veth", "peer", "name", f"{name}b", check=False)
-    run("ip", "link", "del", f"{name}a", check=False)
-    run("ip", "netns", "del", name)
-    return f"no veth pair can be made: {paired.stdout.strip()}" if paired.returncode != 0 else None
+    if not shutil.which("ip") or not shutil.which("nsenter"):
+        return "ip (iproute2) or nsenter (util-linux) is not installed"
+    try:
+        Host().close()
+    except OSError as error:
+        return f"no host in a network namespace can be made: {error}"
+    return None
 
 
 class Host:
-    """One namespace; `address` is its own, on a network of two."""
-    count = 0
+    """One namespace; `address` is its own, `gateway` this machine's as it sees it. What the link does may change at any time."""
 
-    def __init__(self):
-        Host.count += 1
-        self.namespace = f"kt{os.getpid()}n{Host.count}"
-        self.near, self.far = f"kt{os.getpid()}v{Host.count}", f"kt{os.getpid()}w{Host.count}"
-        # Of the block for documentation, one of 64 pairs by the process: no network of the machine has these.
-        base = (os.getpid() * 4 + Host.count * 64) % 256 & ~3
-        self.gateway, self.address = f"198.51.100.{base + 1}", f"198.51.100.{base + 2}"
-        run("ip", "netns", "add", self.namespace)
+    def __init__(self, delay_ms=0, loss=0.0):
+        self.delay_ms, self.loss = delay_ms, loss  # of each packet, in either direction; which share is lost
+        self.silent = False  # every packet is lost, and no connection is told
+        self.lost = 0        # packets by `loss`
+        self.listener = None  # a socket there, for one server
+        self.far = self.namespace = self.error = None
+        self.near, name, number = open_free_tun()
+        self.gateway, self.address = f"198.51.100.{number * 4 + 1}", f"198.51.100.{number * 4 + 2}"
+        self.wake, self.waker = os.pipe()
+        made = threading.Event()
+        self.thread = threading.Thread(target=self.serve, args=(made,), daemon=True)
         try:
-            run("ip", "link", "add", self.near, "type", "veth", "peer", "name", self.far, "netns", self.namespace)
-            run("ip", "addr", "add", f"{self.gateway}/30", "dev", self.near)
-            self.inside("ip", "addr", "add", f"{self.address}/30", "dev", self.far)
-            self.inside("ip", "link", "set", "lo", "up")
-            run("ip", "link", "set", self.near, "up")
-            self.up()
-        except subprocess.CalledProcessError as error:
+            ip("addr", "add", self.gateway, "peer", self.address, "dev", name)
+            ip("link", "set", name, "up")
+            self.thread.start()
+            made.wait()
+            if self.error:
+                raise self.error
+        except OSError:
             self.close()
-            raise AssertionError(error.stdout) from error
+            raise
 
-    def inside(self, *command):
-        return run("ip", "netns", "exec", self.namespace, *command)
+    def command(self, *words):
+        """That runs `words` on the host."""
+        return ["nsenter", f"--net=/proc/{os.getpid()}/fd/{self.namespace}", *words]
 
-    def up(self):
-        self.inside("ip", "link", "set", self.far, "up")
+    def serve(self, made):
+        """The thread: it lives in the namespace, which it makes, and so do the children that it starts."""
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+            if libc.unshare(CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "unshare: " + os.strerror(ctypes.get_errno()))
+            self.namespace = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+            self.far = open_tun("uplink")
+            ip("link", "set", "lo", "up")
+            ip("addr", "add", self.address, "peer", self.gateway, "dev", "uplink")
+            ip("link", "set", "uplink", "up")
+            self.listener = socket.create_server((self.address, 0))
+        except OSError as error:
+            self.error = error
+        made.set()
+        if not self.error:
+            self.carry()
 
-    def down(self):
-        """From now on packets are lost on the way, in both directions, and no connection is told."""
-        # The near end stays up: without its route, new connections would leave by another one, with another address.
-        self.inside("ip", "link", "set", self.far, "down")
-
-    def delay(self, milliseconds, loss=0):
-        """Of what goes to the host. False: this kernel has no netem."""
-        command = ["tc", "qdisc", "replace", "dev", self.near, "root", "netem", "delay", f"{milliseconds}ms", "loss", f"{loss}%"]
-        return bool(shutil.which("tc")) and run(*command, check=False).returncode == 0
+    def carry(self):
+        chance, number, held = random.Random(1), 0, []
+        while True:
+            wait = max(0, held[0][0] - time.monotonic()) if held else None
+            ready = select.select([self.near, self.far, self.wake], [], [], wait)[0]
+            if self.wake in ready:
+                return
+            for source in ready:
+                packet = os.read(source, 65536)
+                if self.silent or packet[0] >> 4 != 4:  # neighbours of IPv6 are none of the test's
+                    continue
+                if chance.random() < self.loss:
+                    self.lost += 1
+                    continue
+                number += 1
+                target = self.far if source == self.near else self.near
+                heapq.heappush(held, (time.monotonic() + self.delay_ms / 1000, number, target, packet))
+            while held and held[0][0] <= time.monotonic():
+                _, _, target, packet = heapq.heappop(held)
+                try:
+                    _ = self.silent or os.write(target, packet)
+                except OSError:
+                    pass  # as a link loses what its other end does not take
 
     def close(self):
-        run("ip", "link", "del", self.near, check=False)
-        run("ip", "netns", "del", self.namespace, check=False)
+        os.close(self.waker)
+        if self.thread.ident:
+            self.thread.join()
+        if self.listener:
+            self.listener.close()
+        for descriptor in (self.wake, self.near, self.far, self.namespace):
+            if descriptor is not None:
+                os.close(descriptor)

@@ -7,6 +7,7 @@ import ctypes
 import getpass
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -21,7 +22,7 @@ NODE = "kettle0"
 CPUS = 64  # more than there are: jobs of tests mostly wait
 CONF = """\
 ClusterName=kettle
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost={name}({here})
 SlurmctldPort={ctld_port}
 SlurmdPort={d_port}
 AuthType=auth/munge
@@ -49,10 +50,11 @@ SchedulerParameters=sched_interval=1,batch_sched_delay=0
 ReturnToService=2
 KillWait=3
 MessageTimeout=3
+SlurmdTimeout=300
 MaxArraySize=4001
 MaxJobCount=20000
 GresTypes=bench
-NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=64000 Gres=bench:4 Feature=fast
+NodeName={node} NodeHostname={name} NodeAddr={there} CPUs={cpus} RealMemory=64000 Gres=bench:4 Feature=fast
 PartitionName=main Nodes={node} Default=YES State=UP OverTimeLimit=0
 PartitionName=shut Nodes={node} State=DOWN
 """
@@ -79,11 +81,13 @@ def die_with_parent():
 
 
 class Cluster:
-    """Started by the constructor, once its node takes jobs; close() ends everything that belongs to it."""
+    """Started by the constructor, once its node takes jobs; close() ends everything that belongs to it. host: of far_hosts.py, where
+    slurmd runs, with this machine's files; close() closes it."""
 
-    def __init__(self, before=()):
+    def __init__(self, host=None, before=()):
         """before: words of a command that runs slurmd, where it runs elsewhere."""
-        self.before = list(before)
+        self.host = host
+        self.before = [*(host.command() if host else ()), *before]
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="kettle-slurm-"))
         os.chmod(self.root, 0o755)
         for name in ("state", "spool"):
@@ -94,7 +98,8 @@ class Cluster:
         (self.root / "munge.key").write_bytes(os.urandom(64))
         os.chmod(self.root / "munge.key", 0o600)
         ctld_port, d_port = free_ports(2)
-        self.conf.write_text(CONF.format(root=self.root, user=getpass.getuser(), host=socket.gethostname().split(".")[0],
+        self.conf.write_text(CONF.format(root=self.root, user=getpass.getuser(), name=socket.gethostname().split(".")[0],
+                                         here=host.gateway if host else "127.0.0.1", there=host.address if host else "127.0.0.1",
                                          ctld_port=ctld_port, d_port=d_port, node=NODE, cpus=CPUS))
         (self.root / "gres.conf").write_text(f"NodeName={NODE} Name=bench Count=4\n")
         self.env = {**{k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SQUEUE", "SCANCEL"))},
@@ -142,6 +147,12 @@ class Cluster:
                 log = (self.root / f"{daemon}.out").read_text(errors="replace")
                 raise AssertionError(f"{daemon} ended with {child.returncode}:\n{log[-2000:]}")
         return self.node_state() in ("idle", "mixed", "allocated")
+
+    def silence_allowed(self, seconds):
+        """How long its node may be unreachable until it is down."""
+        text = self.conf.read_text()
+        self.conf.write_text(re.sub("SlurmdTimeout=.*", f"SlurmdTimeout={seconds}", text))
+        self.run("scontrol", "reconfigure")
 
     def set_node(self, state):
         """down (its jobs fail), drain (no new jobs) or resume, which a node that is up already refuses."""
@@ -195,4 +206,6 @@ class Cluster:
                     pass
             return not there
         poll(gone, 15, "the end of the cluster's processes")
+        if self.host:
+            self.host = self.host.close()
         shutil.rmtree(self.root, ignore_errors=True)

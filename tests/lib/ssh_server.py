@@ -39,17 +39,17 @@ def make_key(path):
 
 
 class Server:
-    """One machine; `name` is what ssh calls it with the configuration `client`."""
+    """One machine; `name` is what ssh calls it with the configuration `client`. host: of far_hosts.py, in whose namespace it is."""
 
-    def __init__(self, folder, name="far", namespace=None, address="127.0.0.1", before=()):
+    def __init__(self, folder, name="far", host=None, before=()):
         """before: words of a command that runs sshd, where it runs elsewhere."""
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True)
-        self.name, self.namespace, self.address, self.before = name, namespace, address, before
+        self.name, self.before = name, [*(host.command() if host else ()), *before]
         self.client, self.known, self.log = self.folder / "client", self.folder / "known", self.folder / "sshd.log"
         self.connections = []  # of sshd, since the beginning
         self.accept = True     # else connections are taken and left silent
-        self.daemon = self.listener = None
+        self.listener = host.listener if host else socket.create_server(("127.0.0.1", 0))
         make_key(self.folder / "key")
         shutil.copy(self.folder / "key.pub", self.folder / "authorized")
         self.new_host_key()
@@ -58,13 +58,12 @@ class Server:
         (self.folder / "sshd_config").write_text(
             f"HostKey {self.folder}/host\nAuthorizedKeysFile {self.folder}/authorized\nUsePAM no\nStrictModes no\n"
             f"PasswordAuthentication no\nPermitRootLogin yes\nPidFile none\nPrintMotd no\nLogLevel VERBOSE\n"
-            f"ListenAddress {address}\nPort 2222\n")
-        self.port = 2222 if namespace else self.listen()
-        if namespace:
-            self.start()
+            f"ClientAliveInterval 30\n")  # what a test that was killed left ends
+        address, port = self.listener.getsockname()
+        threading.Thread(target=self.serve, daemon=True).start()
         self.trust()
         self.client.write_text(
-            f"Host {name}\n  HostName {address}\n  Port {self.port}\n  User {getpass.getuser()}\n  IdentityFile {self.folder}/key\n"
+            f"Host {name}\n  HostName {address}\n  Port {port}\n  User {getpass.getuser()}\n  IdentityFile {self.folder}/key\n"
             f"  IdentitiesOnly yes\n  UserKnownHostsFile {self.known}\n  GlobalKnownHostsFile /dev/null\n"
             f"  HostKeyAlias {name}\n  ControlMaster auto\n  ControlPath {self.folder}/control-%C\n  ServerAliveInterval 0\n")
 
@@ -75,15 +74,8 @@ class Server:
         """The client knows the host key as it is now."""
         self.known.write_text(f"{self.name} {(self.folder / 'host.pub').read_text()}")
 
-    def sshd(self, *arguments):
-        return [*self.before, SSHD, *arguments, "-e", "-f", str(self.folder / "sshd_config")]
-
-    def listen(self):
-        self.listener = socket.create_server((self.address, 0))
-        threading.Thread(target=self.serve, daemon=True).start()
-        return self.listener.getsockname()[1]
-
     def serve(self):
+        sshd = [*self.before, SSHD, "-i", "-e", "-f", str(self.folder / "sshd_config")]
         while True:
             try:
                 connection, _ = self.listener.accept()
@@ -93,20 +85,14 @@ class Server:
                 self.connections.append(connection)
                 continue
             with connection, open(self.log, "ab") as log:
-                self.connections.append(subprocess.Popen(self.sshd("-i"), stdin=connection, stdout=connection, stderr=log, start_new_session=True))
-
-    def start(self):
-        """In its namespace; after stop."""
-        with open(self.log, "ab") as log:
-            self.daemon = subprocess.Popen(["ip", "netns", "exec", self.namespace, *self.sshd("-D")], stdin=subprocess.DEVNULL, stderr=log,
-                                           start_new_session=True)
+                self.connections.append(subprocess.Popen(sshd, stdin=connection, stdout=connection, stderr=log, start_new_session=True))
 
     def cut(self):
         """Kills every sshd: connections are reset."""
-        for connection in self.connections + [self.daemon]:
+        for connection in self.connections:
             if isinstance(connection, socket.socket):
                 connection.close()
-            elif connection and connection.poll() is None:
+            elif connection.poll() is None:
                 for pid in [*children(connection.pid), connection.pid]:
                     try:
                         os.kill(pid, signal.SIGKILL)
@@ -115,8 +101,8 @@ class Server:
                 connection.wait()
 
     def close(self):
-        if self.listener:
-            self.listener.close()
+        self.listener.shutdown(socket.SHUT_RDWR)  # else its thread would wait for ever
+        self.listener.close()
         self.cut()
 
     def text(self):
