@@ -121,9 +121,9 @@ static int
 init_prepare(struct init *self, const int *procs)
 {
 	struct sandbox_plan *plan = self->plan;
-	int kept[3 + SANDBOX_CG_COUNT] = {self->control, plan->cgroup_cpu, plan->cgroup_oom};
+	int kept[4 + SANDBOX_CG_COUNT] = {self->control, plan->cgroup_cpu, plan->cgroup_oom, plan->alive};
 	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++)
-		kept[3 + i] = procs[i];
+		kept[4 + i] = procs[i];
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, "kettle-init", 0, 0, 0);
 	(void)syscall(SYS_setsid);

@@ -74,7 +74,7 @@ sandbox_plan_map(int *ret_memory)
 		return NULL;
 	struct sandbox_plan *plan = base;
 	plan->used = (sizeof(*plan) + PLAN_ALIGN - 1) & ~(size_t)(PLAN_ALIGN - 1);
-	plan->cgroup_cpu = plan->cgroup_oom = -1;
+	plan->cgroup_cpu = plan->cgroup_oom = plan->alive = -1;
 	plan->payload_stack = sandbox_plan_alloc(plan, SANDBOX_STACK_SIZE);
 	plan->watch_memory = sandbox_plan_alloc(plan, SANDBOX_WATCH_MEMORY);
 	return plan;

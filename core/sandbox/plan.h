@@ -78,6 +78,7 @@ struct sandbox_plan {
 	bool root_owner;      /* two ids are mapped: 0 for init, SANDBOX_ID for the payload */
 	int cgroup_cpu;       /* descriptors that init inherits, or -1; see struct sandbox_cgroup */
 	int cgroup_oom;
+	int alive; /* what init keeps open as long as it lives, for an owner without pidfds; or -1 */
 	bool cgroup_unified, cgroup_memory;
 	atomic_bool wanted; /* a run waits for this init; set by the owner at any time */
 	/* Set before SANDBOX_GO. */

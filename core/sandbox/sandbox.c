@@ -26,9 +26,6 @@
 #include "sandbox/seccomp.h"
 #include "sandbox/spawn.h"
 
-#ifndef SYS_pidfd_send_signal
-#define SYS_pidfd_send_signal 424
-#endif
 #define MACHINE_SPARE_AGE_NS (UINT64_C(600) * 1000000000)
 #define MACHINE_DISKS_MAX 16
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
@@ -436,7 +433,7 @@ sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit)
 		return;
 	atomic_compare_exchange_strong(&plan->result.limit, &none, (int)limit);
 	if (plan->protections & SANDBOX_PID) {
-		(void)syscall(SYS_pidfd_send_signal, sandbox->child.pidfd, SIGKILL, NULL, 0);
+		sandbox_spawn_kill(&sandbox->child);
 		return;
 	}
 	/* Without a pid namespace the payload would outlive init. */

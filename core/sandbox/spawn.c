@@ -94,14 +94,28 @@ make_cgroup(const struct sandbox_spawn *how, struct sandbox_child *child, struct
 	return 0;
 }
 
+/* gVisor has none, as of 2022: there a pipe, whose other end init alone keeps open, takes the place of its pidfd. */
+static bool
+has_pidfds(void)
+{
+	AUTO_FD int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	return fd >= 0 || errno != ENOSYS;
+}
+
 /* Clones the owner. */
 static int
 clone_self(struct sandbox_child *child, int theirs, struct kettle_error *err)
 {
 	static const int no_procs[SANDBOX_CG_COUNT] = {-1, -1, -1};
 	int cgroup = child->has_cgroup && child->cgroup.unified ? child->cgroup.dir[SANDBOX_CG_MEMORY] : -1;
+	int alive[2] = {-1, -1};
+	bool pidfds = has_pidfds();
+	if (!pidfds && pipe2(alive, O_CLOEXEC))
+		return kettle_fail(err, KETTLE_EIO, "The sandbox cannot be prepared: %s.", strerror(errno));
+	AUTO_FD int init_end = child->plan->alive = alive[1];
+	child->pidfd = alive[0];
 	child->pid = sandbox_init_clone(child->plan, cgroup, theirs,
-		child->has_cgroup && cgroup < 0 ? child->cgroup.procs : no_procs, NULL, &child->pidfd);
+		child->has_cgroup && cgroup < 0 ? child->cgroup.procs : no_procs, NULL, pidfds ? &child->pidfd : NULL);
 	if (child->pid < 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The sandbox cannot be started, because namespaces cannot be created: %s.", strerror(errno));
@@ -241,13 +255,21 @@ ends_within(const struct sandbox_child *child, int ms)
 	return poll(&fd, 1, ms) > 0;
 }
 
+void
+sandbox_spawn_kill(const struct sandbox_child *child)
+{
+	/* Without pidfds its number will do: it was not reaped. */
+	if (child->pid > 0 && syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0) && errno != ESRCH)
+		(void)kill(child->pid, SIGKILL);
+}
+
 static void
 kill_child(struct sandbox_child *child)
 {
 	if (!(child->plan->protections & SANDBOX_PID) && !send_message(child, SANDBOX_KILL, MSG_DONTWAIT) &&
 		ends_within(child, SPAWN_OFF_MS))
 		return;
-	(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	sandbox_spawn_kill(child);
 }
 
 void

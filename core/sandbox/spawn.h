@@ -12,7 +12,8 @@ struct sandbox_child {
 	struct sandbox_cgroup cgroup;
 	bool has_cgroup;
 	pid_t pid;
-	int pidfd, control;
+	int pidfd; /* or, where the kernel has none, what becomes readable when init has ended */
+	int control;
 	uid_t uid; /* the payload's, outside */
 };
 
@@ -33,6 +34,8 @@ int sandbox_spawn_release(
 	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err);
 /* Blocks until init has ended. `ret_usage` is that of wait4. Returns the wait status. */
 int sandbox_spawn_reap(struct sandbox_child *child, struct rusage *ret_usage);
+/* Kills init. */
+void sandbox_spawn_kill(const struct sandbox_child *child);
 /* Kills init if it still runs, waits at most 10 s for its end, and releases everything. */
 void sandbox_spawn_end(struct sandbox_child *child);
 
