@@ -28,7 +28,8 @@
 static const struct kettle_option options[] = {
 	{.key = "url",
 		.type = KETTLE_OPTION_STRING,
-		.help = "The URL of the app's function `web`, as `modal deploy` prints it."},
+		.help =
+			"The URL of the app's function `web`, as `modal deploy` prints it; https, or http to this machine itself."},
 	{.key = "token_id_env",
 		.type = KETTLE_OPTION_STRING,
 		.help = "The environment variable with the id of a proxy auth token of Modal (wk-…)."},
