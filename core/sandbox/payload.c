@@ -155,6 +155,9 @@ set_limits(const struct sandbox_plan *plan)
 		rlim_t most = present.rlim_max / list[i].part;
 		rlim_t value = list[i].value < most ? list[i].value : most;
 		struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
+		/* gVisor does not set all of them, to whatever value. */
+		if (present.rlim_cur == value && present.rlim_max == value)
+			continue;
 		if (setrlimit(list[i].resource, &limit))
 			return -1;
 	}
