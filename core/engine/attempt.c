@@ -284,7 +284,7 @@ submit(struct engine_job *job, const struct job_material *material)
 		if (rc < 0 && !err.message[0])
 			log_write(KETTLE_LOG_WARNING, name, "submit returned the error %d without a message", rc);
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
-		attempt_end_lost(job, err.message[0] ? err.message : "the runner refused it without a reason", false);
+		attempt_end_lost(job, err.message[0] ? err.message : "the runner refused it without a reason", REQUEUE_FAILED);
 		return;
 	}
 	if (job->state == JOB_ACTIVE)
@@ -337,7 +337,7 @@ attempt_go_on(void *arg, const char *late)
 	else if (job->engine->stopping)
 		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "handed back when the engine stopped");
 	else if (late)
-		attempt_end_lost(job, late, false);
+		attempt_end_lost(job, late, REQUEUE_FAILED);
 	else if (job->unit->disabled[0])
 		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its unit turned out to be disabled");
 	else

@@ -106,12 +106,12 @@ attempt_end_retry(struct engine_job *job, const char *why, bool proven)
  * is tried next, since a job may also be what its machine does not survive.
  */
 void
-attempt_end_lost(struct engine_job *job, const char *why, bool uncounted)
+attempt_end_lost(struct engine_job *job, const char *why, enum requeue_cause cause)
 {
 	bool spared = job->unit->losses >= ENGINE_LOSSES_SPARE;
 	job->set_back += spared && job->set_back < SET_BACK_MAX;
 	engine_unit_lost(job, why, true);
-	attempt_end_requeue(job, uncounted || spared ? REQUEUE_ORPHANED : REQUEUE_FAILED, why);
+	attempt_end_requeue(job, cause == REQUEUE_FAILED && spared ? REQUEUE_ORPHANED : cause, why);
 }
 
 /*
@@ -358,13 +358,17 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
 		if (completion->error)
 			why = completion->error;
+		/* Without a pause it would come back for ever. */
+		enum requeue_cause cause = completion->unstarted && !completion->gone ? REQUEUE_HANDED_BACK
+								   : completion->uncounted                    ? REQUEUE_ORPHANED
+																			  : REQUEUE_FAILED;
 		if (completion->final)
 			attempt_end_impossible(job, why);
 		else if (completion->unusable)
 			attempt_end_unusable(job, why);
-		else if (!completion->gone || (!completion->uncounted && engine_unit_gone(job->unit)))
-			attempt_end_lost(job, why, completion->uncounted);
+		else if (!completion->gone || (cause == REQUEUE_FAILED && engine_unit_gone(job->unit)))
+			attempt_end_lost(job, why, cause);
 		else
-			attempt_end_requeue(job, completion->uncounted ? REQUEUE_ORPHANED : REQUEUE_FAILED, why);
+			attempt_end_requeue(job, cause, why);
 	}
 }

@@ -259,7 +259,7 @@ void attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const
 /* The machine's fault: the unit rests a little, and the job is tried again. `proven` as in engine_unit_lost. */
 void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
 /* Its runner has lost it: as attempt_end_retry, but where the unit loses everything no attempt of the job is used up. */
-void attempt_end_lost(struct engine_job *job, const char *why, bool uncounted);
+void attempt_end_lost(struct engine_job *job, const char *why, enum requeue_cause cause);
 /* Its runner says that no other attempt can succeed: a verdict at once. */
 void attempt_end_impossible(struct engine_job *job, const char *why);
 /* Its unit can run no job (unit_health_unusable): the job waits, or another unit takes it. */

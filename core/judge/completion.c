@@ -88,6 +88,7 @@ completion_read(json_t *json)
 		.error = member_string(json, "error"),
 		.gone = member_true(json, "gone"),
 		.uncounted = member_true(json, "uncounted"),
+		.unstarted = member_true(json, "unstarted"),
 		.final = member_true(json, "final"),
 		.unusable = member_true(json, "unusable"),
 		.disabled = member_string(json, "disabled"),

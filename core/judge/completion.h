@@ -53,6 +53,7 @@ struct completion {
 	const char *error;    /* NULL: none */
 	bool gone;            /* it was lost, and not by a fault of the unit */
 	bool uncounted;       /* it was lost in a way that uses up no attempt */
+	bool unstarted;       /* likewise, and the machine never had it */
 	bool final;           /* it was lost, and no other attempt can succeed */
 	bool unusable;        /* it was lost since its unit can run no job before its operator has changed something */
 	const char *disabled; /* why its unit must get no more jobs; NULL: it may */

@@ -61,7 +61,7 @@ int jobs_set_handle(
 enum requeue_cause {
 	REQUEUE_FAILED,      /* the machine could not: at most JOB_MAX_ATTEMPTS */
 	REQUEUE_CLAIMED,     /* the run alone says so: no more than that, and within JOB_CLAIMS of its user */
-	REQUEUE_HANDED_BACK, /* by an engine that stops, or because it waits: any number */
+	REQUEUE_HANDED_BACK, /* by an engine that stops, because it waits, or `unstarted`: any number */
 	REQUEUE_ORPHANED, /* ended with the engine's process, or `uncounted` (event.schema.json): at most JOB_MAX_ORPHANED */
 };
 /*

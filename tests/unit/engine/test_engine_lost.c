@@ -93,6 +93,24 @@ wake(void)
 	world.engine->dirty = true;
 }
 
+/* What its machine never had is tried for as long as it takes. */
+static void
+test_unstarted(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED + 2; attempt++) {
+		until((wake(), fake.count == 1));
+		assert_int_equal(world_number("attempt", job), attempt);
+		assert_int_equal(world_number("attempt - spared", job), 1);
+		fake_end_with(0, json_pack("{s:s, s:b, s:b, s:s}", "status", "lost", "uncounted", 1, "unstarted", 1, "error",
+							 "No route to host."));
+	}
+	until((wake(), fake.count == 1));
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
 /* A remote side that loses everything takes the attempts of one job, not of one after the other. */
 static void
 test_loses_everything(void **state)
@@ -299,6 +317,7 @@ main(void)
 #define LOST_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		LOST_TEST(test_uncounted),
+		LOST_TEST(test_unstarted),
 		LOST_TEST(test_broken_connection),
 		LOST_TEST(test_one_loss),
 		LOST_TEST(test_loses_everything),
