@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/bounded_json.h"
 #include "base/buf.h"
@@ -80,8 +81,8 @@ exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const ch
 		struct exec_job *job = lost;
 		lost = job->next;
 		lines->host->job_done(lines->host, job->ref,
-			json_pack(
-				"{s:s, s:s, s:o*}", "status", "lost", "error", reason, "uncounted", uncounted ? json_true() : NULL));
+			json_pack("{s:s, s:s, s:o*, s:o*}", "status", "lost", "error", reason, "uncounted",
+				uncounted ? json_true() : NULL, "unstarted", uncounted && job->line ? json_true() : NULL));
 		free_job(lines, job);
 	}
 }
@@ -144,13 +145,33 @@ exec_lines_fail_requests(struct exec_lines *lines, const struct kettle_error *er
 
 /* ---- what it says ---- */
 
-static void
-take_rubbish(struct exec_lines *lines)
+/* Whether one more line of it may be logged: one that says the same without end must not fill a disk. */
+static bool
+may_log(struct exec_lines *lines)
 {
-	if (lines->rubbish++ == 0)
-		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s wrote a line that is not an event", lines->name);
-	if (lines->rubbish == EXEC_LINES_RUBBISH_MAX)
-		lines->host->process_kill(lines->host, lines->process, SIGKILL);
+	const time_t minute = time(NULL) / 60;
+	if (minute != lines->minute) {
+		lines->minute = minute;
+		lines->logged = 0;
+	}
+	if (lines->logged++ == EXEC_LINES_LOGGED_MAX)
+		lines->host->log(lines->host, KETTLE_LOG_WARNING,
+			"%s says too much: more than %d lines a minute are not logged", lines->name, EXEC_LINES_LOGGED_MAX);
+	return lines->logged <= EXEC_LINES_LOGGED_MAX;
+}
+
+/* count: how bad it is. */
+static void
+take_rubbish(struct exec_lines *lines, size_t count)
+{
+	if (lines->rubbish == 0 && count > 0)
+		lines->host->log(
+			lines->host, KETTLE_LOG_WARNING, "%s wrote a line that is not an event of its jobs", lines->name);
+	lines->rubbish += count;
+	if (lines->rubbish < EXEC_LINES_RUBBISH_MAX)
+		return;
+	(void)snprintf(lines->complaint, sizeof(lines->complaint), "it wrote too much that is no event of its jobs");
+	lines->host->process_kill(lines->host, lines->process, SIGKILL);
 }
 
 static void
@@ -180,21 +201,18 @@ on_line(void *arg, const char *line, size_t len)
 	struct exec_lines *lines = arg;
 	AUTO_JSON json_t *event = bounded_json_parse(line, len, BOUNDED_JSON_RESULT, 0, NULL);
 	const char *name = member_string(event, "event");
-	/* One that was not told of a job has nothing to say of it. */
 	struct exec_job *job = exec_lines_find(lines, member_text(event, "job"));
-	if (job && job->line)
-		job = NULL;
-	if (name) {
-		lines->heard = true;
-		lines->unheard = 0;
+	/* One that was not told of a job, or has ended it, has nothing to say of it. */
+	if (!name || (json_object_get(event, "job") && (!job || job->line))) {
+		take_rubbish(lines, (name ? 0 : 1) + len / EXEC_LINES_RUBBISH_BYTES);
+		return;
 	}
-	if (!name)
-		take_rubbish(lines);
-	else if (strcmp(name, "hello") == 0)
+	lines->heard = true;
+	if (strcmp(name, "hello") == 0)
 		take_greeting(lines, event);
 	else if (strcmp(name, "heartbeat") == 0)
 		answer_heartbeats(lines, &(struct kettle_error){0});
-	else if (strcmp(name, "error") == 0)
+	else if (strcmp(name, "error") == 0 && may_log(lines))
 		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s: %s", lines->name, member_text(event, "error"));
 	else if (job && strcmp(name, "done") == 0)
 		take_done(lines, job, event);
@@ -215,7 +233,8 @@ exec_lines_complain(struct exec_lines *lines, const char *line, size_t len)
 	/* ssh ends its lines as a terminal does. */
 	if (len > 0 && line[len - 1] == '\r')
 		len--;
-	lines->host->log(lines->host, KETTLE_LOG_INFO, "%s: %.*s", lines->name, (int)len, line);
+	if (may_log(lines))
+		lines->host->log(lines->host, KETTLE_LOG_INFO, "%s: %.*s", lines->name, (int)len, line);
 	size_t kept = len < EXEC_LINES_COMPLAINT_MAX ? len : EXEC_LINES_COMPLAINT_MAX - 1;
 	for (size_t i = 0; i < kept; i++)
 		lines->complaint[i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
@@ -233,11 +252,9 @@ on_complaint(void *arg, const char *line, size_t len)
 void
 exec_lines_explain(const char *what, int status, int signal, const char *complaint, struct kettle_error *ret_why)
 {
-	if (signal)
-		(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "%s was terminated by signal %d.", what, signal);
-	else
-		(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "%s exited with status %d%s%s", what, status,
-			complaint[0] ? ": " : ".", complaint);
+	(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "%s %s %d%s%s", what,
+		signal ? "was terminated by signal" : "exited with status", signal ? signal : status, complaint[0] ? ": " : ".",
+		complaint);
 }
 
 static void
@@ -254,7 +271,7 @@ exec_lines_reset(struct exec_lines *lines)
 {
 	json_decref(STEAL(lines->facts));
 	lines->rubbish = 0;
-	lines->unheard = 0;
+	lines->written = 0;
 	lines->heard = false;
 	lines->complaint[0] = '\0';
 }
@@ -285,7 +302,7 @@ exec_lines_write(struct exec_lines *lines, json_t *message_take, struct kettle_e
 		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is not UTF-8, so it cannot be passed to kettle-exec.");
 	size_t size = strlen(text);
 	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
-	lines->unheard += size;
+	lines->written += size;
 	return lines->host->process_write(lines->host, lines->process, text, size + 1, err);
 }
 
@@ -294,7 +311,7 @@ static int
 write_run(struct exec_lines *lines, struct exec_job *job, struct kettle_error *err)
 {
 	AUTO_FREE char *line = STEAL(job->line);
-	lines->unheard += strlen(line);
+	lines->written += strlen(line);
 	return lines->host->process_write(lines->host, lines->process, line, strlen(line), err);
 }
 

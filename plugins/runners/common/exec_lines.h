@@ -11,10 +11,13 @@
 #include <kettle/runner.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
-#define EXEC_LINES_MAX (64u << 20)   /* bytes of a line from it */
-#define EXEC_LINES_RUBBISH_MAX 1000  /* lines that are no events, after which it is ended */
-#define EXEC_LINES_COMPLAINT_MAX 400 /* bytes kept of the last line of its standard error */
+#define EXEC_LINES_MAX (64u << 20)           /* bytes of a line from it */
+#define EXEC_LINES_RUBBISH_MAX 1000          /* lines that are no events, after which it is ended */
+#define EXEC_LINES_RUBBISH_BYTES (64u << 10) /* so much in one, or of a job that it does not have, is a further one */
+#define EXEC_LINES_LOGGED_MAX 100            /* lines of it that are logged in a minute */
+#define EXEC_LINES_COMPLAINT_MAX 400         /* bytes kept of the last line of its standard error */
 
 /* One job that has not been completed. */
 struct exec_job {
@@ -48,12 +51,14 @@ struct exec_lines {
 	const struct kettle_host *host;
 	const struct exec_lines_ops *ops;
 	void *arg;
-	const char *name;                         /* for messages: "kettle-exec", "kettle-exec on lab2" */
-	struct kettle_process *process;           /* NULL: none runs */
-	bool ready;                               /* run lines are written at once; else they wait for it */
-	bool heard;                               /* an event has come since the owner last set this to false */
-	size_t unheard;                           /* bytes that were written since the last event came */
-	unsigned rubbish;                         /* lines of this process that were no events */
+	const char *name;               /* for messages: "kettle-exec", "kettle-exec on lab2" */
+	struct kettle_process *process; /* NULL: none runs */
+	bool ready;                     /* run lines are written at once; else they wait for it */
+	bool heard;                     /* an event has come since the owner last set this to false */
+	size_t written;                 /* bytes for it since the owner last set this to 0 */
+	size_t rubbish;                 /* of this process: see EXEC_LINES_RUBBISH_MAX */
+	time_t minute;                  /* in which `logged` counts the lines of it that were to be logged */
+	unsigned logged;
 	char complaint[EXEC_LINES_COMPLAINT_MAX]; /* the last line of its standard error; plain ASCII */
 	json_t *facts;                            /* the newest greeting of the process */
 	struct exec_job *jobs;
@@ -86,7 +91,7 @@ void exec_lines_complete(struct exec_lines *lines, struct exec_job *job, json_t 
 void exec_lines_forget(struct exec_lines *lines, struct exec_job *job);
 /*
  * Completes the jobs that there are now, or (written) those of them whose run line was written, as lost with this reason;
- * uncounted: the machine has not failed, so it costs no attempt.
+ * uncounted: the machine has not failed, so it costs no attempt, and those that were not written may be tried without end.
  */
 void exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const char *reason);
 

@@ -206,6 +206,16 @@ break_off(struct link *link, const char *why)
 }
 
 static void
+on_late_stop(void *arg)
+{
+	struct link *link = arg;
+	link->timer = NULL;
+	/* The other side ends everything when the connection is gone. */
+	if (link->lines.process)
+		link->host->process_kill(link->host, link->lines.process, SIGKILL);
+}
+
+static void
 on_beat(void *arg)
 {
 	struct link *link = arg;
@@ -213,20 +223,28 @@ on_beat(void *arg)
 	struct kettle_error err = {0};
 	long long lease_s = option_seconds(link, "lease_s");
 	uint64_t beat_ms = (uint64_t)lease_s * 1000 / BEATS;
-	link->silent = lines->heard ? 0 : link->silent + 1;
+	/* What is written later waits behind a long line, heartbeats too; an event meanwhile does not say that it has arrived. */
+	uint64_t carried = beat_ms * LINK_BYTES_A_SECOND / 1000;
+	link->unsent += lines->written;
+	link->unsent -= link->unsent < carried ? link->unsent : carried;
+	lines->written = 0;
+	link->silent = lines->heard || link->unsent > 0 ? 0 : link->silent + 1;
 	if (lines->heard)
 		link->failures = 0;
 	lines->heard = false;
 	link->idle = is_needed(link) || link->doctors.list ? 0 : link->idle + 1;
-	if (link->silent >= BEATS + lines->unheard * BEATS / (LINK_BYTES_A_SECOND * (uint64_t)lease_s)) {
+	if (link->silent >= BEATS) {
 		AUTO_FREE char *why = xasprintf("%s has not answered for %lld s.", link->name, lease_s);
 		break_off(link, why);
+	} else if (link->closing || link->stopping) {
+		return; /* its input is closed */
 	} else if (link->idle * beat_ms >= LINK_IDLE_MS) {
 		/* What comes from here on is of the next connection. */
 		link->closing = true;
 		lines->ready = false;
 		link->host->process_close_stdin(link->host, lines->process);
-	} else if (!link->closing && !link->stopping) {
+		set_timer(link, LINK_STOP_MS, on_late_stop);
+	} else {
 		(void)exec_lines_write(lines, json_pack("{s:s}", "op", "heartbeat"), &err);
 	}
 }
@@ -254,6 +272,7 @@ on_greeted(void *arg, const json_t *hello)
 	link->reached = true;
 	link->installed = false;
 	link->silent = link->idle = 0;
+	link->unsent = 0;
 	free(STEAL(link->archive));
 	set_timer(link, 0, NULL);
 	uint64_t beat_ms = (uint64_t)option_seconds(link, "lease_s") * 1000 / BEATS;
@@ -314,7 +333,8 @@ link_broke(struct link *link, const struct kettle_error *why, int status)
 	}
 	/* Its own ends: 0 after the lease, 3 where the machine fails. */
 	bool uncounted = link->why[0] || link->stopping || status <= 0 || status == SSH_FAILED;
-	exec_lines_lose(&link->lines, true, uncounted, why->message);
+	/* Those that came while it was closed are of the next one, if there is one. */
+	exec_lines_lose(&link->lines, !link->stopping, uncounted, why->message);
 	exec_lines_fail_requests(&link->lines, why);
 	if (is_needed(link) && !link->stopping)
 		need(link);
@@ -578,6 +598,9 @@ link_heartbeat(
 	/* How long it takes to connect is bounded here, and is no sign of a kettle-exec that hangs. */
 	if (link->state != LINK_UP)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "There is no connection to %s.", host_name(link));
+	/* Nor is how long a plan takes to get there. */
+	if (link->unsent + link->lines.written > LINK_BYTES_A_SECOND)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "A plan is on its way to %s.", host_name(link));
 	return exec_lines_heartbeat(&link->lines, done, arg, err);
 }
 
@@ -592,16 +615,6 @@ link_doctor(struct link *link, void (*done)(void *arg, const struct kettle_error
 	link->pending = doctor;
 	need(link);
 	return 0;
-}
-
-static void
-on_late_stop(void *arg)
-{
-	struct link *link = arg;
-	link->timer = NULL;
-	/* The other side ends everything when the connection is gone. */
-	if (link->lines.process)
-		link->host->process_kill(link->host, link->lines.process, SIGKILL);
 }
 
 void

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "runners/ssh/link.h"
 #include "runners/ssh/ssh_command.h"
 #include "unit/scratch.h"
 
@@ -125,13 +126,19 @@ unit_of(const char *host, bool installed)
 }
 
 static int
-submit_to(const char *ref, const char *host, bool installed)
+submit_plan(const char *ref, const char *host, bool installed, const json_t *plan)
 {
-	AUTO_JSON json_t *plan = json_pack("{s:i, s:[]}", "version", 1, "steps");
 	AUTO_JSON json_t *unit = unit_of(host, installed);
 	AUTO_FREE char *spool = path_join(dir, ref);
 	const struct kettle_job job = {.size = sizeof(job), .ref = ref, .device = "FAR", .unit = unit, .spool = spool};
 	return ops->submit(self, &job, plan, &err);
+}
+
+static int
+submit_to(const char *ref, const char *host, bool installed)
+{
+	AUTO_JSON json_t *plan = json_pack("{s:i, s:[]}", "version", 1, "steps");
+	return submit_plan(ref, host, installed, plan);
 }
 
 static int
@@ -181,11 +188,53 @@ event_of(const char *ref, size_t number)
 		json_array_get(json_object_get(json_object_get(kettle_fake_jobs(fake), ref), "events"), number), "event");
 }
 
+static size_t
+count_logged(const char *text)
+{
+	size_t count = 0, i;
+	const json_t *line;
+	json_array_foreach(kettle_fake_log(fake), i, line)
+		count += strstr(member_text(line, "message"), text) != NULL;
+	return count;
+}
+
 static bool
 logged(const char *text)
 {
-	AUTO_FREE char *all = json_dumps(kettle_fake_log(fake), 0);
-	return strstr(all, text);
+	return count_logged(text) > 0;
+}
+
+static int
+is_connecting(void *arg)
+{
+	return logged(arg);
+}
+
+struct answer {
+	int answers, code;
+	char version[16], message[200];
+};
+
+static void
+answered(void *arg, const struct kettle_error *why, json_t *facts)
+{
+	struct answer *into = arg;
+	into->answers++;
+	into->code = why->code;
+	(void)snprintf(into->version, sizeof(into->version), "%s", member_text(facts, "version"));
+	(void)snprintf(into->message, sizeof(into->message), "%.190s", why->code ? why->message : "");
+}
+
+static void
+beaten(void *arg, const struct kettle_error *why)
+{
+	answered(arg, why, NULL);
+}
+
+static int
+is_answered(void *arg)
+{
+	return ((struct answer *)arg)->answers > 0;
 }
 
 /* ---- jobs ---- */
@@ -204,11 +253,7 @@ test_jobs(void **state)
 	assert_int_equal(submit("3.1"), 0);
 	await("3.1", "done");
 	assert_string_equal(event_of("3.1", 0), "");
-	size_t count = 0, i;
-	const json_t *line;
-	json_array_foreach(kettle_fake_log(fake), i, line)
-		count += strstr(member_text(line, "message"), "connected") != NULL;
-	assert_int_equal(count, 1);
+	assert_int_equal(count_logged("connected"), 1);
 }
 
 /* A host of its own has a connection of its own. */
@@ -259,6 +304,10 @@ test_unreachable(void **state)
 	play("exit 255", 60);
 	assert_int_equal(submit("3.1"), 0);
 	await_lost("3.1", true, "The connection to far failed");
+	/* It never had this one, which so may be tried without end, unlike what it had. */
+	assert_true(member_true(await("3.1", "lost"), "unstarted"));
+	assert_null(json_object_get(await("2.1", "lost"), "unstarted"));
+	assert_null(json_object_get(await("1.1", "lost"), "unstarted"));
 }
 
 static void
@@ -284,6 +333,26 @@ test_silence(void **state)
 	await_lost("1.1", true, "kettle-exec on far has not answered for 3 s");
 }
 
+/* A plan takes longer than the lease to get there, and an event in the meantime does not say that it is there. */
+static void
+test_slow(void **state)
+{
+	(void)state;
+	struct answer beat = {0};
+	AUTO_FREE char *long_text = calloc(1, 5 * LINK_BYTES_A_SECOND + 1);
+	memset(long_text, 'x', 5 * LINK_BYTES_A_SECOND);
+	AUTO_JSON json_t *plan = json_pack("{s:i, s:[], s:s}", "version", 1, "steps", "x", long_text);
+	AUTO_JSON json_t *unit = unit_of("far", true);
+	play(GREETING "sleep 0.5; echo '{\"event\":\"heartbeat\"}'; echo early >&2; sleep 5.5\n" LOOP(BEAT DONE("done")),
+		60);
+	assert_int_equal(submit_plan("1.1", "far", true, plan), 0);
+	assert_int_equal(kettle_fake_run(fake, is_connecting, "early", PATIENCE_MS), 0);
+	/* The engine learns nothing of a kettle-exec that hangs from how long it takes. */
+	assert_true(ops->heartbeat(self, unit, beaten, &beat, &err) < 0);
+	assert_non_null(strstr(err.message, "on its way to far"));
+	await("1.1", "done");
+}
+
 static void
 test_protocol(void **state)
 {
@@ -307,7 +376,28 @@ test_garbage(void **state)
 	assert_true(logged("not an event"));
 	play("yes rubbish", 60);
 	assert_int_equal(submit_to("2.1", "endless", true), 0);
-	await_lost("2.1", false, "signal 9");
+	await_lost("2.1", false, "signal 9: it wrote too much that is no event of its jobs");
+	/* One line of a job that it does not have, nearly as long as a line may be. */
+	play(GREETING "printf '{\"event\":\"done\",\"job\":\"9.9\",\"x\":\"'; head -c 66000000 /dev/zero | tr '\\0' x; "
+				  "echo '\"}'; exec sleep 1000",
+		60);
+	assert_int_equal(submit_to("3.1", "long", true), 0);
+	await_lost("3.1", true, "signal 9: it wrote too much that is no event of its jobs");
+}
+
+/* What it says without end does not fill the disk with the log. */
+static void
+test_talks(void **state)
+{
+	(void)state;
+	play(GREETING "i=0; while [ $i -lt 300 ]; do i=$((i + 1)); echo words >&2; echo "
+				  "'{\"event\":\"error\",\"error\":\"words\"}'; done\n" LOOP(DONE("done")),
+		60);
+	assert_int_equal(submit("1.1"), 0);
+	await("1.1", "done");
+	stop();
+	assert_int_equal(count_logged("says too much"), 1);
+	assert_int_equal(count_logged("words"), EXEC_LINES_LOGGED_MAX);
 }
 
 /* ---- artifacts ---- */
@@ -415,33 +505,6 @@ test_copy_fails(void **state)
 
 /* ---- requests ---- */
 
-struct answer {
-	int answers, code;
-	char version[16], message[200];
-};
-
-static void
-answered(void *arg, const struct kettle_error *why, json_t *facts)
-{
-	struct answer *into = arg;
-	into->answers++;
-	into->code = why->code;
-	(void)snprintf(into->version, sizeof(into->version), "%s", member_text(facts, "version"));
-	(void)snprintf(into->message, sizeof(into->message), "%.190s", why->code ? why->message : "");
-}
-
-static void
-beaten(void *arg, const struct kettle_error *why)
-{
-	answered(arg, why, NULL);
-}
-
-static int
-is_answered(void *arg)
-{
-	return ((struct answer *)arg)->answers > 0;
-}
-
 static void
 test_requests(void **state)
 {
@@ -477,12 +540,6 @@ test_requests(void **state)
 }
 
 /* ---- the end ---- */
-
-static int
-is_connecting(void *arg)
-{
-	return logged(arg);
-}
 
 /* In each phase, with a job: at once, and no attempt counts. */
 static void
@@ -591,8 +648,10 @@ main(void)
 		TEST(test_unreachable),
 		TEST(test_hangs),
 		TEST(test_silence),
+		TEST(test_slow),
 		TEST(test_protocol),
 		TEST(test_garbage),
+		TEST(test_talks),
 		TEST(test_files),
 		TEST(test_bad_files),
 		TEST(test_no_room),
