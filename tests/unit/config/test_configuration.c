@@ -419,7 +419,8 @@ static void
 test_reload(void **state)
 {
 	struct fixture *f = *state;
-	assert_int_equal(load(f, "runners: {local: {}}\nlanguages: {py: {}, cpp: {}}\ndevices: {CPU: {}, SAME: {}, GONE: {}}\n"), 0);
+	assert_int_equal(
+		load(f, "runners: {local: {}}\nlanguages: {py: {}, cpp: {}}\ndevices: {CPU: {}, SAME: {}, GONE: {}}\n"), 0);
 	struct config *old = f->config;
 	f->config = NULL;
 	assert_int_equal(load(f, "database: /other.db\nlog: {level: debug}\nrunners: {local: {x: 1}, slurm: {}}\n"
