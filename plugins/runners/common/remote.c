@@ -205,11 +205,14 @@ remote_configure(struct remote *remote, const json_t *section, struct kettle_err
 	return key ? sealed_key_parse(key, remote->key, err) : 0;
 }
 
-void
-remote_start(struct remote *remote)
+int
+remote_start(void *self, struct kettle_error *err)
 {
+	struct remote *remote = self;
+	(void)err;
 	remote->stopping = false;
 	remote->stopped = NULL;
+	return 0;
 }
 
 /* Every job that has not ended. Any call may end others, and that for the last one may end the remote itself. */
@@ -407,17 +410,17 @@ remote_recover(
 /* ---- the other operations of the table ---- */
 
 void
-remote_cancel(struct remote *remote, const char *ref)
+remote_cancel(void *self, const char *ref)
 {
-	struct remote_job *job = remote_find(remote, ref);
+	struct remote_job *job = remote_find(self, ref);
 	if (job)
 		cancel(job);
 }
 
 void
-remote_detach(struct remote *remote, const char *ref)
+remote_detach(void *self, const char *ref)
 {
-	struct remote_job *job = remote_find(remote, ref);
+	struct remote_job *job = remote_find(self, ref);
 	if (job) {
 		job->detached = true;
 		end(job, NULL);

@@ -103,24 +103,24 @@ void remote_init(
 	struct remote *remote, const struct kettle_host *host, const struct remote_ops *ops, const char *side, void *self);
 /* In configure: takes the key of the section. EINVAL: it is no key. Without one its units are unusable. */
 int remote_configure(struct remote *remote, const json_t *section, struct kettle_error *err);
-/* In start. */
-void remote_start(struct remote *remote);
 /* In stop: cancels the jobs that are left (those with a handle are detached before), and calls done when none is. */
 void remote_stop(struct remote *remote, kettle_fn done, void *arg);
 /* In destroy. */
 void remote_close(struct remote *remote);
 
-/* ---- the plugin's table ---- */
+/* ---- the plugin's table: those with `self` are its functions, where a struct remote is the first member of self ---- */
+
+int remote_start(void *self, struct kettle_error *err);
 
 int remote_submit(
 	struct remote *remote, const struct kettle_job *description, const json_t *plan, struct kettle_error *err);
 /* In the submit of a runner that can run nothing, which then returns 0: the sentence says what its configuration lacks. */
 void remote_refuse(const struct remote *remote, const struct kettle_job *description, const char *why);
-void remote_cancel(struct remote *remote, const char *ref);
+void remote_cancel(void *self, const char *ref);
 /* ENOENT: the handle is not of this kind, or of another name than the job's. */
 int remote_recover(
 	struct remote *remote, const struct kettle_job *description, const char *handle, struct kettle_error *err);
-void remote_detach(struct remote *remote, const char *ref);
+void remote_detach(void *self, const char *ref);
 /* `slots` (1 to 10,000, default 1) and `prefetch` (0 to 10,000, default 0) of the unit. */
 int remote_capacity(const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
 

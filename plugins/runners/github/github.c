@@ -361,20 +361,6 @@ recover(void *self, const struct kettle_job *job, const char *handle, struct ket
 	return rc < 0 ? rc : remote_recover(&github->remote, job, handle, err);
 }
 
-static void
-cancel(void *self, const char *ref)
-{
-	struct github *github = self;
-	remote_cancel(&github->remote, ref);
-}
-
-static void
-detach(void *self, const char *ref)
-{
-	struct github *github = self;
-	remote_detach(&github->remote, ref);
-}
-
 static int
 init(void *self, const json_t *args, void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg,
 	struct kettle_error *err)
@@ -449,15 +435,6 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	return rc;
 }
 
-static int
-start(void *self, struct kettle_error *err)
-{
-	struct github *github = self;
-	(void)err;
-	remote_start(&github->remote);
-	return 0;
-}
-
 /* No job is left. The loop's timers and requests must end before the host does, which is before destroy. */
 static void
 on_stopped(void *arg)
@@ -496,9 +473,9 @@ static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = capacity,
 	.submit = submit,
-	.cancel = cancel,
+	.cancel = remote_cancel,
 	.recover = recover,
-	.detach = detach,
+	.detach = remote_detach,
 	.doctor = doctor,
 	.init = init,
 	.status = status,
@@ -513,7 +490,7 @@ KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
 	KETTLE_PLUGIN_OPTIONS(options),
 	.create = create,
 	.configure = configure,
-	.start = start,
+	.start = remote_start,
 	.stop = stop,
 	.destroy = destroy,
 	.runner = &runner,

@@ -12,8 +12,8 @@
 struct github_inquiry;
 
 struct github {
+	struct remote remote; /* first */
 	const struct kettle_host *host;
-	struct remote remote;
 	json_t *section;   /* what `init` needs of it */
 	struct api *api;   /* NULL: there is no token */
 	struct runs *runs; /* likewise */

@@ -210,26 +210,12 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 	return rc < 0 ? rc : remote_submit(&modal->remote, description, plan, err);
 }
 
-static void
-cancel(void *self, const char *ref)
-{
-	struct modal *modal = self;
-	remote_cancel(&modal->remote, ref);
-}
-
 static int
 recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err)
 {
 	struct modal *modal = self;
 	int rc = check_ready(modal, err);
 	return rc < 0 ? rc : remote_recover(&modal->remote, description, handle, err);
-}
-
-static void
-detach(void *self, const char *ref)
-{
-	struct modal *modal = self;
-	remote_detach(&modal->remote, ref);
 }
 
 static int
@@ -261,15 +247,6 @@ init(void *self, const json_t *args, inquiry_fn done, void *arg, struct kettle_e
 	return rc;
 }
 
-static int
-start(void *self, struct kettle_error *err)
-{
-	struct modal *modal = self;
-	(void)err;
-	remote_start(&modal->remote);
-	return 0;
-}
-
 static void
 stop(void *self, kettle_fn done, void *arg)
 {
@@ -283,9 +260,9 @@ static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = capacity,
 	.submit = submit,
-	.cancel = cancel,
+	.cancel = remote_cancel,
 	.recover = recover,
-	.detach = detach,
+	.detach = remote_detach,
 	KETTLE_UNIT_OPTIONS(unit_options),
 	.doctor = doctor,
 	.init = init,
@@ -300,7 +277,7 @@ KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
 	KETTLE_PLUGIN_OPTIONS(options),
 	.create = create,
 	.configure = configure,
-	.start = start,
+	.start = remote_start,
 	.stop = stop,
 	.destroy = destroy,
 	.runner = &runner,

@@ -15,8 +15,8 @@ struct modal_inquiry;
 
 /* One instance of the plugin. */
 struct modal {
+	struct remote remote; /* first */
 	const struct kettle_host *host;
-	struct remote remote;
 	json_t *options;
 	char *url;                  /* of the app, without a slash at its end */
 	char *key, *secret;         /* "Modal-Key: …" and "Modal-Secret: …" */

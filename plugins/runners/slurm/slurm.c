@@ -130,12 +130,10 @@ static int
 start(void *self, struct kettle_error *err)
 {
 	struct slurm *slurm = self;
-	(void)err;
 	slurm->stopping = false;
 	slurm->stopped = NULL;
-	remote_start(&slurm->remote);
 	slurm_poll_sweep(slurm);
-	return 0;
+	return remote_start(slurm, err);
 }
 
 /* No job is left that the engine waits for. */
@@ -180,25 +178,11 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 	return remote_submit(&slurm->remote, &changed, plan, err);
 }
 
-static void
-cancel(void *self, const char *ref)
-{
-	struct slurm *slurm = self;
-	remote_cancel(&slurm->remote, ref);
-}
-
 static int
 recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err)
 {
 	struct slurm *slurm = self;
 	return remote_recover(&slurm->remote, description, handle, err);
-}
-
-static void
-detach(void *self, const char *ref)
-{
-	struct slurm *slurm = self;
-	remote_detach(&slurm->remote, ref);
 }
 
 static int
@@ -226,9 +210,9 @@ static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = capacity,
 	.submit = submit,
-	.cancel = cancel,
+	.cancel = remote_cancel,
 	.recover = recover,
-	.detach = detach,
+	.detach = remote_detach,
 	KETTLE_UNIT_OPTIONS(slurm_unit_options),
 	.doctor = doctor,
 	.init = init,

@@ -56,8 +56,8 @@ struct slurm_job {
 };
 
 struct slurm {
+	struct remote remote; /* first */
 	const struct kettle_host *host;
-	struct remote remote;
 	json_t *section;
 	char *folder, *exec, *config;          /* exec: NULL until it was looked for */
 	const char *sbatch, *squeue, *scancel; /* of the section */

@@ -88,7 +88,7 @@ configure(void)
 {
 	AUTO_JSON json_t *section = json_pack("{s:s}", "key", KEY);
 	assert_int_equal(remote_configure(&remote, section, &err), 0);
-	remote_start(&remote);
+	(void)remote_start(&remote, &err);
 }
 
 static int
@@ -455,7 +455,7 @@ test_no_key(void **state)
 	(void)state;
 	AUTO_JSON json_t *none = json_object(), *wrong = json_pack("{s:s}", "key", "short");
 	assert_int_equal(remote_configure(&remote, none, &err), 0);
-	remote_start(&remote);
+	(void)remote_start(&remote, &err);
 	assert_int_equal(submit(), 0);
 	assert_true(member_true(completion(), "unusable") && member_true(completion(), "uncounted"));
 	assert_true(member_true(completion(), "gone") && strstr(member_text(completion(), "error"), "key_file"));
