@@ -177,7 +177,7 @@ take_body(struct api_call *call, const struct kettle_http_answer *answer)
 static char *
 error_message(const struct kettle_http_answer *answer)
 {
-	bool readable = answer->body && answer->body_size <= API_PARSE_INLINE && answer->status >= 400;
+	bool readable = answer->body && answer->body_size <= API_PARSE_INLINE && answer->status >= 300;
 	AUTO_JSON json_t *body = readable ? json_loadb(answer->body, (size_t)answer->body_size, 0, NULL) : NULL;
 	return sanitize_line(member_text(body, "message"), MESSAGE_CHARACTERS);
 }

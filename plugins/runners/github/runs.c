@@ -369,7 +369,8 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 		run_end(run, RUN_UNUSABLE, NULL, "%s", why.message);
 		return;
 	}
-	if (why.code == 0 && answer->status >= 400 && answer->status < 500 && answer->status != 408) {
+	/* 3xx: the repository has another name now. */
+	if (why.code == 0 && answer->status >= 300 && answer->status < 500 && answer->status != 408) {
 		(void)api_fail(answer, "the dispatch of the workflow", &why);
 		run_end(run, RUN_UNUSABLE, NULL,
 			"%s (Is the workflow %s of %s on its default branch and on the unit's `ref`, with the inputs that `kettle "

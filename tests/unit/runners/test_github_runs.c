@@ -255,6 +255,13 @@ test_refused_dispatch(void **state)
 	assert_null(strchr(told.sentence, '\x1b'));
 	assert_int_equal(server.count, 1);
 	free_told(&told);
+	/* As a repository answers that has another name now. */
+	server_step(&server, DISPATCH, 307, "Location: /repositories/1\r\n", "{\"message\": \"Temporary Redirect\"}");
+	told = run_to_end();
+	assert_int_equal(told.how, RUN_UNUSABLE);
+	assert_non_null(strstr(told.sentence, "status 307: Temporary Redirect"));
+	assert_int_equal(server.count, 2);
+	free_told(&told);
 }
 
 /* A refused token is passed over; where all are, the sentence says so. What is limited waits. */
