@@ -151,6 +151,13 @@ class Scratch:
         poll(up, what="the server's socket")
         return child
 
+    def paused(self, name):
+        """A device as it is listed, once its first unit takes no jobs."""
+        def find():
+            device = next(device for device in self.json("device", "list", "--known") if device["name"] == name)
+            return device["units"][0]["state"] == "paused" and device
+        return poll(find, what="a unit that pauses")
+
     def write(self, name, text):
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)

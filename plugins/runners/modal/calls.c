@@ -364,7 +364,9 @@ on_submitted(void *arg, const struct modal_reply *reply)
 	call->request = NULL;
 	if (name)
 		take_call(job, name);
-	else if (reply->kind == REPLY_REFUSED || (reply->kind == REPLY_ANSWERED && reply->status >= 400))
+	else if (reply->kind == REPLY_REFUSED || (reply->kind == REPLY_ANSWERED && reply->status == 404))
+		remote_lost(job, REMOTE_UNUSABLE, "The runner could not submit it: %s", reply->why);
+	else if (reply->kind == REPLY_ANSWERED && reply->status >= 400)
 		remote_lost(job, REMOTE_BROKE, "The runner could not submit it: %s", reply->why);
 	else if (bear(job, reply->kind == REPLY_ANSWERED ? &other : reply, modal->send_ms))
 		retry(job, submit);

@@ -103,7 +103,7 @@ refuse_submission(struct slurm_submission *submission, const char *reason)
 		job->submission = NULL;
 		job->state = SLURM_FRESH; /* so that nothing looks for it */
 		if (job->remote)
-			remote_lost(job->remote, REMOTE_BROKE, "Slurm refused its job: %s", reason);
+			remote_lost(job->remote, REMOTE_UNUSABLE, "Slurm refused its job: %s", reason);
 		else
 			slurm_job_drop(job);
 	}

@@ -311,9 +311,11 @@ test_refusals(void **state)
 	server_step(&server, "POST /submit/gpu", 401, NULL, "modal-http: missing credentials");
 	server_step(&server, "POST /submit/none", 404, NULL, "{\"error\": \"modal_app.py has no device 'none'\"}");
 	submit();
-	await("12.1", "lost", "could not submit it: Modal answered 401: it did not take the token");
+	const json_t *ended = await("12.1", "lost", "could not submit it: Modal answered 401: it did not take the token");
+	assert_true(member_true(ended, "unusable"));
 	assert_int_equal(submit_to("13.1", "none"), 0);
-	await("13.1", "lost", "modal_app.py answered 404: modal_app.py has no device 'none'");
+	ended = await("13.1", "lost", "modal_app.py answered 404: modal_app.py has no device 'none'");
+	assert_true(member_true(ended, "unusable"));
 	AUTO_FREE char *log = json_dumps(kettle_fake_log(fake), 0);
 	assert_non_null(strstr(log, "credential refused: Modal answered 401"));
 	assert_int_equal(server.count, 2);
