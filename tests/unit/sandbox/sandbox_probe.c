@@ -319,7 +319,7 @@ do_daemon(char **args)
 	return wait_forever();
 }
 
-/* Waits until its daemon is there, so that what is left behind can be counted. */
+/* Waits until its daemons are there, so that what is left behind can be counted. */
 static int
 do_daemons(char **args)
 {
@@ -339,6 +339,9 @@ do_daemons(char **args)
 	for (int i = 0; i < count; i++)
 		if (read(ready[0], &byte, 1) != 1)
 			return 1;
+	/* Their parents must not be left behind as well. */
+	while (wait(NULL) > 0)
+		;
 	return 0;
 }
 
