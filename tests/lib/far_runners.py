@@ -97,7 +97,7 @@ class FarRunners:
         return "MODAL", section, {"runner": "modal", "options": {"function": "gpu"}}
 
     def start_slurm(self):
-        self.slurm = slurm_cluster.Cluster(self.before)
+        self.slurm = slurm_cluster.Cluster(before=self.before)
         self.closes.append(self.slurm.close)
         self.shared = self.scratch.root / "shared"
         self.shared.mkdir(mode=0o700)

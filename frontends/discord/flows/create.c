@@ -84,20 +84,6 @@ is_valid(const json_t *form)
 	return time_now_ms() - member_int(form, "begun") < PENDING_LIFE_MS;
 }
 
-static void
-keep(const struct creation *creation)
-{
-	struct bot *bot = creation->interaction->bot;
-	json_t *pending = bot->creations->pending, *form = json_copy(creation->form);
-	const char *id = member_text(form, "id");
-	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", id);
-	(void)bot->host->state_put(bot->host, key, form, NULL, NULL);
-	(void)json_object_set(form, "task", creation->task);
-	(void)json_object_set_new(pending, id, form);
-	if (json_object_size(pending) > PENDING_MAX)
-		forget(bot, json_object_iter_key(json_object_iter(pending)));
-}
-
 /* ---- the board ---- */
 
 static void
@@ -160,6 +146,32 @@ ask(struct interaction *interaction, const json_t *form, size_t offset)
 	interaction_answer(interaction, message);
 }
 
+/* The menu is there when it outlives this process; where it cannot be stored, it goes with it. */
+static void
+on_stored(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct creation *creation = arg;
+	(void)err, (void)result;
+	ask(creation->interaction, creation->form, 0);
+	creation_unref(creation);
+}
+
+static void
+keep(struct creation *creation)
+{
+	struct bot *bot = creation->interaction->bot;
+	json_t *pending = bot->creations->pending, *form = json_copy(creation->form);
+	const char *id = member_text(form, "id");
+	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", id);
+	(void)json_object_set(form, "task", creation->task);
+	(void)json_object_set_new(pending, id, form);
+	if (json_object_size(pending) > PENDING_MAX)
+		forget(bot, json_object_iter_key(json_object_iter(pending)));
+	creation->references++;
+	if (bot->host->state_put(bot->host, key, creation->form, on_stored, creation) < 0)
+		on_stored(creation, NULL, NULL);
+}
+
 static void
 on_devices(struct interaction *interaction, const json_t *devices, void *arg)
 {
@@ -167,6 +179,7 @@ on_devices(struct interaction *interaction, const json_t *devices, void *arg)
 	size_t i;
 	const json_t *device;
 	json_t *known = json_array();
+	(void)interaction;
 	json_array_foreach(devices, i, device)
 		(void)json_array_append(known, json_object_get(device, "name"));
 	(void)json_object_set_new(creation->form, "known", known);
@@ -175,7 +188,6 @@ on_devices(struct interaction *interaction, const json_t *devices, void *arg)
 		return;
 	}
 	keep(creation);
-	ask(interaction, creation->form, 0);
 }
 
 static void
