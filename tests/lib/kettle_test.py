@@ -151,11 +151,11 @@ class Scratch:
         poll(up, what="the server's socket")
         return child
 
-    def paused(self, name):
-        """A device as it is listed, once its first unit takes no jobs."""
+    def paused(self, name, env=None):
+        """A device as it is listed, once its first unit takes no jobs, and jobs wait for it."""
         def find():
-            device = next(device for device in self.json("device", "list", "--known") if device["name"] == name)
-            return device["units"][0]["state"] == "paused" and device
+            device = next(device for device in self.json("device", "list", "--known", env=env) if device["name"] == name)
+            return device["units"][0]["state"] == "paused" and "waits" in device and device
         return poll(find, what="a unit that pauses")
 
     def write(self, name, text):
