@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One Kettle with a device on each runner at once: this machine, the fake GitHub, the app of Modal, a real Slurm, a real sshd."""
 import base64
-import importlib.util
 import json
 import os
 import sqlite3
@@ -16,15 +15,6 @@ from small_board import GOOD
 
 DEVICES = ("LOCAL", "GITHUB", "MODAL", "SLURM", "SSH")
 APP = kt.SOURCE / "plugins" / "runners" / "modal" / "modal_app.py"
-
-
-def modal_client():
-    """tests/peers/modal/client.py, which has the name of the fake GitHub's."""
-    path = kt.SOURCE / "tests" / "peers" / "modal" / "client.py"
-    spec = importlib.util.spec_from_file_location("modal_client", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def missing():
@@ -89,7 +79,7 @@ class FarRunners:
         return "GITHUB", section, {"runner": "github", "options": {"repo": "ada/far"}}
 
     def start_modal(self):
-        modal = modal_client()
+        modal = kt.peer_client("modal")
         self.modal = modal.Served(APP, self.scratch.root / "modal", self.program, self.key, before=self.before)
         self.closes.append(self.modal.close)
         self.env.update(ID=modal.TOKEN_ID, SECRET=modal.TOKEN_SECRET)

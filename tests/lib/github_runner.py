@@ -2,16 +2,14 @@
 """Kettle with the runner github on the fake GitHub: the repository, the configuration, and what submissions lead to."""
 import json
 import os
-import pathlib
 import sqlite3
 import sys
 import tarfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers" / "github"))
-
-import client
 import kettle_test as kt
 import small_board
+
+client = kt.peer_client("github")
 
 REAL_TASK = """\
 files:

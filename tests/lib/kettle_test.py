@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the integration tests share: TAP output, a scratch folder, the programs, and polling instead of sleeping."""
 import atexit
+import importlib.util
 import json
 import os
 import pathlib
@@ -86,6 +87,14 @@ if "KETTLE_TEST_CACHE" in os.environ:  # nor any other program
     builds = pathlib.Path(os.environ["KETTLE_TEST_CACHE"], "builds")
     builds.mkdir(exist_ok=True)
     (STATE / "exec" / "cache").symlink_to(builds)
+
+
+def peer_client(peer):
+    """The module tests/peers/PEER/client.py, for programs that need those of several peers."""
+    spec = importlib.util.spec_from_file_location(f"{peer}_client", SOURCE / "tests" / "peers" / peer / "client.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Scratch:
