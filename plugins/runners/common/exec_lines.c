@@ -196,6 +196,13 @@ take_done(struct exec_lines *lines, struct exec_job *job, json_t *event)
 }
 
 static void
+take_error(struct exec_lines *lines, const json_t *event)
+{
+	if (may_log(lines))
+		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s: %s", lines->name, member_text(event, "error"));
+}
+
+static void
 on_line(void *arg, const char *line, size_t len)
 {
 	struct exec_lines *lines = arg;
@@ -212,8 +219,8 @@ on_line(void *arg, const char *line, size_t len)
 		take_greeting(lines, event);
 	else if (strcmp(name, "heartbeat") == 0)
 		answer_heartbeats(lines, &(struct kettle_error){0});
-	else if (strcmp(name, "error") == 0 && may_log(lines))
-		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s: %s", lines->name, member_text(event, "error"));
+	else if (strcmp(name, "error") == 0)
+		take_error(lines, event);
 	else if (job && strcmp(name, "done") == 0)
 		take_done(lines, job, event);
 	else if (job && strcmp(name, "file") == 0 && lines->ops->file)
