@@ -91,9 +91,9 @@ class Calls:
         place = self.folder / "calls" / call
         place.mkdir()
         (place / "data").write_bytes(data)
-        (place / "call.json").write_text(json.dumps({"kind": kind, "job": job, "device": device, "call": call,
+        write_whole(place / "call.json", json.dumps({"kind": kind, "job": job, "device": device, "call": call,
                                                      "app": str(self.app_file), "program": str(self.program),
-                                                     "limit": self.limit}))
+                                                     "limit": self.limit}).encode())
         process = self.starter.submit(self.start, place).result()
         with self.lock:
             self.processes[call] = process
@@ -125,10 +125,14 @@ class Calls:
                 process.terminate()
 
     def queue(self, device):
-        """Calls that have not begun wait."""
+        """Calls that have not begun wait. One that is just made, or expires meanwhile, has no call.json."""
         counts = {"waiting": 0, "running": 0}
         for place in (self.folder / "calls").iterdir():
-            if json.loads((place / "call.json").read_text())["device"] == device and not (place / "answer.json").exists():
+            try:
+                call = json.loads((place / "call.json").read_text())
+            except FileNotFoundError:
+                continue
+            if call["device"] == device and not (place / "answer.json").exists():
                 begun = Table(self.folder).get("started:" + place.name)
                 counts["running" if begun else "waiting"] += 1
         return counts

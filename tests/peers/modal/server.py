@@ -21,6 +21,7 @@ import shutil
 import socketserver
 import sys
 import threading
+import traceback
 import uuid
 import wsgiref.simple_server
 
@@ -47,10 +48,14 @@ class Handler(wsgiref.simple_server.WSGIRequestHandler):
 
 
 class Answer:
-    """What an application answers, caught."""
+    """What an application answers, caught. One that fails answers 500, and the log says why."""
 
     def __init__(self, application, environ):
-        self.body = b"".join(application(environ, self.start))
+        try:
+            self.body = b"".join(application(environ, self.start))
+        except Exception:
+            traceback.print_exc()
+            self.status, self.headers, self.body = "500 Internal Server Error", [("Content-Type", "text/plain")], b"failed"
 
     def start(self, status, headers):
         self.status, self.headers = status, headers
