@@ -87,7 +87,6 @@
 #include "harness.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <emmintrin.h>
 #endif
 #include <sys/mman.h>
@@ -175,8 +174,9 @@ operator delete(void *memory, size_t) noexcept
 namespace
 {
 constexpr size_t CACHE_LINE = 64, PAGE = 4096;
-constexpr size_t MAX_SHIFT = 256;  // pages by which addresses differ from call to call
-constexpr size_t SWEEP_EVERY = 16; // calls that are compared with the task's own calibrator
+constexpr uint64_t LEAST_CACHE = 4u << 20; // the calibrators need as much
+constexpr size_t MAX_SHIFT = 256;          // pages by which addresses differ from call to call
+constexpr size_t SWEEP_EVERY = 16;         // calls that are compared with the task's own calibrator
 constexpr size_t SWEEP_PARTS = 16; // more than such a part of the sweep, and the sweep is quicker than line by line
 
 __attribute__((section(".preinit_array"), used)) start_function run_first = take_over;
@@ -189,26 +189,8 @@ barrier()
 	__asm__ volatile("" ::: "memory");
 }
 
-// What the caches that this core can fill hold at most. On AMD the C library's sysconf gives the sum over all chips.
-size_t
-cache_bytes()
-{
-	constexpr size_t unknown = 32u << 20, limit = 512u << 20;
-	size_t most = 0;
-#if defined(__x86_64__)
-	unsigned a = 0, b = 0, c = 0, d = 0;
-	for (unsigned leaf : {4u, 0x8000001du}) // Intel's, AMD's; one format
-		for (unsigned level = 0; level < 8 && __get_cpuid_count(leaf, level, &a, &b, &c, &d) && (a & 31); level++)
-			most = std::max(most, ((b >> 22) + 1) * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) * (size_t{c} + 1));
-#endif
-	if (most == 0)
-		most =
-			static_cast<size_t>(std::max(0L, std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE))));
-	return std::min(most ? most : unknown, limit);
-}
-
 struct Sweep {
-	size_t bytes = 2 * cache_bytes();
+	size_t bytes = 2 * static_cast<size_t>(std::max(harness.cache, LEAST_CACHE));
 	volatile unsigned char *memory = nullptr;
 	Sweep()
 	{

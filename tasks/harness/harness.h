@@ -86,6 +86,7 @@ struct Harness {
 	uint64_t secret[2] = {};
 	clock_function clock = nullptr;
 	size_t cores = 1;
+	uint64_t cache = 32u << 20;  // bytes that the processor's caches hold
 	const char *mode = nullptr;  // a constant below; nullptr: not called as it should be
 	const char *cases = nullptr; // the cases file
 	size_t cases_size = 0;
@@ -266,6 +267,7 @@ take_over(int argc, char **argv, char **env)
 	const char *calibration = environment_value(env, "KETTLE_CALIBRATION", &unused);
 	for (size_t i = 0; calibration && calibration[i] && i < MAX_CALIBRATION; i++)
 		harness.calibration[i] = calibration[i];
+	take_number(env, "KETTLE_CPU_CACHE", &harness.cache);
 	uint64_t seed = 0;
 	harness.has_secret = take_number(env, "POPCORN_SEED", &seed);
 	harness.secret[0] = seed; // of an evaluator that gives nothing better

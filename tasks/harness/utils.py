@@ -9,11 +9,12 @@ from time import perf_counter_ns as now_ns
 
 SHOWN = 5  # places that a comparison names
 L2_BYTES = 256 << 20  # twice what the largest device holds
-DEFAULT_CACHE, MAX_CACHE, CACHE_LINE = 32 << 20, 512 << 20, 64  # bytes: where the machine does not say, at most, a line
+CACHE_LINE = 64  # bytes
 SUMS_BYTES, SUMS_ROUNDS = 1 << 14, 20  # about 0.1 ms
 SWEEP_BYTES = 1 << 20  # about 0.1 ms
 TILE_SIDE, TILE_ROUNDS = 48, 16  # about 0.1 ms; so small that no library gives it to several threads
 CUDA_SIDE = 1024  # of the matrices of the CUDA calibrator
+CACHE = max(int(os.environ.get("KETTLE_CPU_CACHE", 32 << 20)), 4 << 20)  # bytes that the processor's caches hold
 TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
 ENDINGS = 400  # rounds of 5 ms until children that do not end are given up
 IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
@@ -245,20 +246,6 @@ def copied_tensor(torch, value):
         return value.detach().clone().requires_grad_(value.requires_grad)
 
 
-def cache_bytes():
-    """What the caches that this core can fill hold at most."""
-    most = 0
-    folder = f"/sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0))}/cache"
-    for index in range(8):
-        try:
-            with open(f"{folder}/index{index}/size", encoding="ascii") as file:
-                text = file.read().strip()
-            most = max(most, int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1:], 0))
-        except (OSError, ValueError):
-            break
-    return min(most or DEFAULT_CACHE, MAX_CACHE)
-
-
 class Cpu:
     """Where the processor works: its clock, its caches, its calibrators, in native code that allocates nothing. A
     change of what these do needs other names."""
@@ -273,7 +260,7 @@ class Cpu:
     def _map(self):
         """Memory of twice the size of the cache."""
         import mmap
-        size = 2 * cache_bytes()
+        size = 2 * CACHE
         self._memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         try:  # else the first time costs a fault a page
             self._memory.madvise(mmap.MADV_HUGEPAGE)

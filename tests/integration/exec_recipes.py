@@ -323,8 +323,8 @@ before = found() if ready else []
 import torch
 def scale(x): return torch.softmax(x * 2, 0) + torch.exp(x).sum()
 x = torch.arange(500.0) / 500
-wrong = (torch.compile(scale)(x) - scale(x)).abs().max()
-print(ready, len(before) > 0, found() == before, float(wrong) < 1e-5)
+# Sums of 500 float32 near 859, where neighbours are 6e-5 apart, added in an order that the number of threads decides.
+print(ready, len(before) > 0, found() == before, torch.allclose(torch.compile(scale)(x), scale(x), rtol=1e-5))
 """
 REMEMBERS = """
 import gc, sys

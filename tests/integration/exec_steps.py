@@ -2,6 +2,7 @@
 """What steps may do and what comes of it."""
 import hashlib
 import os
+import pathlib
 import stat
 import subprocess
 
@@ -200,6 +201,15 @@ def limits(folder):
         assert outcome["stdout"]["text"].startswith("first\nxxx") and outcome["stdout"]["text"].endswith("xxxlast\n"), outcome
         outcome = x.one(shell("printf 'a\\033[31m\\377b\\n'"))
         equal((outcome["stdout"]["text"], outcome["stdout"]["replaced"]), ("a\ufffd[31m\ufffdb\n", 2))
+
+
+def cpu_cache(folder):
+    """A run knows how much of the processor's cache to flush, at most a quarter of its memory"""
+    sizes = [int(path.read_text().rstrip("K\n")) << 10 for path in pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")]
+    for config, limits, flushed in (({"cpu_cache": 16 << 20}, {}, 16 << 20), ({"cpu_cache": 1 << 30}, {"memory": 96 << 20}, 24 << 20),
+                                    ({}, {"memory": 2 << 30}, min(max(sizes, default=0), 512 << 20))):
+        with Exec(folder, config=config) as x:
+            equal(int(x.one(shell("echo $KETTLE_CPU_CACHE", limits=limits))["stdout"]["text"] or 0), flushed)
 
 
 def memory(folder):
@@ -463,5 +473,5 @@ def tools(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, starved,
+    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, cpu_cache, starved,
                    machine_limits, missing_tool, prepare, prepared_folder, prepare_keys, secrets, secrets_by_descriptor, absolute_tools, left_behind, referee_and_solver, pinned, tools]))

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -268,9 +269,17 @@ launch_find_tools(void *arg)
 /* ---- what a process gets ---- */
 
 static void
-set_number(json_t *env, const char *name, int number)
+set_number(json_t *env, const char *name, uint64_t number)
 {
-	json_object_set_new(env, name, json_sprintf("%d", number));
+	json_object_set_new(env, name, json_sprintf("%" PRIu64, number));
+}
+
+/* What the harness flushes of the processor's cache, with twice as much memory: half of what the run has at most. */
+static uint64_t
+cache_flushed(const struct step_process *process)
+{
+	uint64_t cache = process->step->job->exec->config.cpu_cache, fits = process->limits.memory / 4;
+	return cache < fits ? cache : fits;
 }
 
 /* The whole environment as an object; what comes later wins. New reference. */
@@ -297,6 +306,8 @@ make_environment(const struct step_process *process, bool first)
 		json_object_update(env, plan->secret);
 	if (first && plan->result)
 		set_number(env, plan->result, STEP_FD_RESULT);
+	if (plan->kind == STEP_RUN && cache_flushed(process) > 0)
+		set_number(env, "KETTLE_CPU_CACHE", cache_flushed(process));
 	if (step->count > 1)
 		set_number(env, "KETTLE_PEER_FD", STEP_FD_PEER);
 	if (step->count > 1 && plan->share > 0)

@@ -81,12 +81,14 @@ take_settings(struct execconfig *config, const char *text, struct kettle_error *
 }
 
 static int
-take_build(struct execconfig *config, struct kettle_error *err)
+take_cores(struct execconfig *config, struct kettle_error *err)
 {
 	const json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
 	const json_t *jobs = json_object_get(build, "jobs");
 	struct cores all = {0};
 	int rc = cores_allowed(&all, err);
+	const json_t *cache = json_object_get(config->root, "cpu_cache");
+	config->cpu_cache = cache ? (uint64_t)json_integer_value(cache) : machine_cpu_cache(all.count ? all.list[0] : 0);
 	config->build_jobs = jobs ? (unsigned)json_integer_value(jobs) : all.count ? (unsigned)all.count : 1;
 	cores_free(&all);
 	char number[32];
@@ -185,7 +187,7 @@ execconfig_load(struct execconfig *ret_config, const char *path, const char *set
 	if (wanted)
 		rc = sandbox_level_parse(wanted, &ret_config->level, err);
 	if (rc == 0)
-		rc = take_build(ret_config, err);
+		rc = take_cores(ret_config, err);
 	return rc == 0 ? take_folders(ret_config, state, err) : rc;
 }
 

@@ -61,6 +61,29 @@ machine_memory(void)
 	return memory;
 }
 
+/* "32768K" in bytes; 0: it says nothing. */
+static uint64_t
+cache_size(int core, int index)
+{
+	char text[32] = "", unit = ' ';
+	unsigned long long size = 0;
+	AUTO_FREE char *path = xasprintf("/sys/devices/system/cpu/cpu%d/cache/index%d/size", core, index);
+	AUTO_FILE FILE *file = fopen(path, "re");
+	if (!file || !fgets(text, sizeof(text), file) || sscanf(text, "%10llu%c", &size, &unit) < 1)
+		return 0;
+	return size << (unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0);
+}
+
+uint64_t
+machine_cpu_cache(int core)
+{
+	uint64_t largest = 0, size;
+	for (int index = 0; (size = cache_size(core, index)) > 0; index++)
+		if (size > largest)
+			largest = size;
+	return largest;
+}
+
 /* Processors of ARM have no model name, but a part number. */
 static char *
 cpu_model(void)

@@ -25,6 +25,8 @@
 json_t *machine_describe(void);
 /* Bytes of memory, of the machine or of the cgroup that this process is in; 0: unknown. */
 uint64_t machine_memory(void);
+/* Bytes of the largest cache that a core can fill; 0: unknown. */
+uint64_t machine_cpu_cache(int core);
 /* A digest of the processor's model and flags: what `-march=native` means. */
 void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
 
@@ -56,7 +58,8 @@ struct execconfig {
 	uint64_t io_bytes, io_operations; /* a second, of each disk and run or build; 0: unlimited */
 	uint64_t cache_max_bytes, cache_max_user_bytes, cache_shared_bytes;
 	unsigned cache_max_age_days;
-	uint64_t memory; /* of the machine; 0: unknown */
+	uint64_t memory;    /* of the machine; 0: unknown */
+	uint64_t cpu_cache; /* bytes of the processor's cache that a run can fill; 0: unknown */
 	struct limits max;
 	enum sandbox_level level;
 };
