@@ -176,13 +176,16 @@ class Pip:
         if (self.loaded, self.unpacked) != before:
             self.changed = time.monotonic()
 
+    def check_unpacked(self):
+        if self.unpacked > self.budget.unpacked:
+            raise Failed(f"it unpacks to more than the {size(self.budget.unpacked)} that are left for it")
+
     def check(self):
         """Whether it goes on, and within the limits."""
         self.measure()
         if self.loaded > 1.1 * self.announced + UNANNOUNCED:
             raise Failed(f"the package index sends more than it announces, {size(self.loaded)} so far")
-        if self.unpacked > self.budget.unpacked:
-            raise Failed(f"it unpacks to more than the {size(self.budget.unpacked)} that are left for it")
+        self.check_unpacked()
         if time.monotonic() - self.changed > STALL:
             raise Unreachable(f"the package index has sent nothing for {STALL} s" + (f" of {self.file}" if self.file else ""))
         if time.monotonic() - self.said > SAYING:
@@ -204,6 +207,8 @@ class Pip:
             raise self.problem
         if self.process.returncode:
             raise self.reason()
+        self.unpacked = bytes_below(self.folder)
+        self.check_unpacked()
 
     def reason(self):
         refused = next((line for line in self.lines if UNREACHABLE.search(line)), None)
