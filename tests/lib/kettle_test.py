@@ -39,7 +39,7 @@ def other_exec():
 
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
 WARM = os.environ.get("KETTLE_TEST_WARM", "1") != "0"
-# What the harness flushes before each timed call: with a large cache that takes a tenth of a second.
+# Flushing all of a large cache before each timed call would make tests slow.
 EXEC_SETTINGS = {"cpu_cache": 8 << 20, **({} if WARM else {"warm": {"processes": 0}})}
 
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -475,10 +476,9 @@ test_live_line(void **arg)
 		cli_host_run_terminal(&state->host, 40, "",
 			(const char *const[]){"submit", state->file, "--leaderboard", "b", "--device", "CPU", NULL}, &state->out),
 		0);
-	/* How long it took is not said here: "[0:00]". */
-	HAS(state->out, "] CPU: queued · H100: queued");
-	HAS(state->out, "\r\033[K[0:0");
-	HAS(state->out, "] CPU: running test · H100: queued");
+	/* The clock depends on how busy the machine is. */
+	assert_int_equal(fnmatch("*[[]?:??] CPU: queued · H100: queued*", state->out, 0), 0);
+	assert_int_equal(fnmatch("*\r\033[[]K[[]?:??] CPU: running test · H100: queued*", state->out, 0), 0);
 	HAS(state->out, "\033[32m✓\033[0m test 1");
 	/* The live line is cleared before the report. */
 	HAS(state->out, "H100: queued\r\033[KSubmission 7 ·");

@@ -274,7 +274,7 @@ set_number(json_t *env, const char *name, uint64_t number)
 	json_object_set_new(env, name, json_sprintf("%" PRIu64, number));
 }
 
-/* What the harness flushes of the processor's cache, with twice as much memory: half of what the run has at most. */
+/* Bytes of the processor's cache that the harness flushes. It writes to twice as much memory, which is half of the run's at most. */
 static uint64_t
 cache_flushed(const struct step_process *process)
 {
@@ -306,7 +306,7 @@ make_environment(const struct step_process *process, bool first)
 		json_object_update(env, plan->secret);
 	if (first && plan->result)
 		set_number(env, plan->result, STEP_FD_RESULT);
-	if (plan->kind == STEP_RUN && cache_flushed(process) > 0)
+	if (plan->kind == STEP_RUN)
 		set_number(env, "KETTLE_CPU_CACHE", cache_flushed(process));
 	if (step->count > 1)
 		set_number(env, "KETTLE_PEER_FD", STEP_FD_PEER);

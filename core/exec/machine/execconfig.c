@@ -88,7 +88,8 @@ take_cores(struct execconfig *config, struct kettle_error *err)
 	struct cores all = {0};
 	int rc = cores_allowed(&all, err);
 	const json_t *cache = json_object_get(config->root, "cpu_cache");
-	config->cpu_cache = cache ? (uint64_t)json_integer_value(cache) : machine_cpu_cache(all.count ? all.list[0] : 0);
+	uint64_t shown = machine_cpu_cache(all.count ? all.list[0] : 0);
+	config->cpu_cache = cache ? (uint64_t)json_integer_value(cache) : shown ? shown : EXECCONFIG_CPU_CACHE;
 	config->build_jobs = jobs ? (unsigned)json_integer_value(jobs) : all.count ? (unsigned)all.count : 1;
 	cores_free(&all);
 	char number[32];

@@ -38,6 +38,7 @@ void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
 #define EXECCONFIG_CACHE_USERS 8 /* a user's share is this part of the cache */
 #define EXECCONFIG_IO_BYTES (UINT64_C(1) << 30)
 #define EXECCONFIG_IO_OPERATIONS 20000
+#define EXECCONFIG_CPU_CACHE (UINT64_C(32) << 20) /* where the machine does not show it */
 #define EXECCONFIG_MAX_WALL (3600 * LIMITS_SECOND)
 #define EXECCONFIG_MAX_PROCESSES 4096
 
@@ -59,7 +60,7 @@ struct execconfig {
 	uint64_t cache_max_bytes, cache_max_user_bytes, cache_shared_bytes;
 	unsigned cache_max_age_days;
 	uint64_t memory;    /* of the machine; 0: unknown */
-	uint64_t cpu_cache; /* bytes of the processor's cache that a run can fill; 0: unknown */
+	uint64_t cpu_cache; /* bytes of the processor's cache that a run can fill */
 	struct limits max;
 	enum sandbox_level level;
 };
