@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/xalloc.h"
@@ -52,7 +53,7 @@ on_doctor_ended(void *arg, int status, int signal_number)
 	const struct exec_lines *lines = doctors->lines;
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *report =
-		doctor->too_long ? NULL : json_loadb(doctor->text.len ? doctor->text.data : "", doctor->text.len, 0, NULL);
+		doctor->too_long ? NULL : bounded_json_parse(doctor->text.data, doctor->text.len, BOUNDED_JSON_VALUES, 0, NULL);
 	while (*link != doctor)
 		link = &(*link)->next;
 	*link = doctor->next;
@@ -62,7 +63,7 @@ on_doctor_ended(void *arg, int status, int signal_number)
 			doctors->stopping ? ", since the runner stops"
 			: !doctor->limit  ? ", since it took longer than two minutes"
 							  : "");
-	else if (!json_is_object(report))
+	else if (!report)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s --doctor exited with status %d and without a report%s%s",
 			lines->name, status, lines->complaint[0] ? ": " : ".", lines->complaint);
 	lines->host->timer_stop(lines->host, doctor->limit);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
@@ -125,23 +126,12 @@ pump_at(struct api *api, uint64_t at)
 
 /* ---- what comes back ---- */
 
-/* Whether parsing the text takes a bounded amount of memory. */
-static bool
-is_sparse(const char *text, size_t size)
-{
-	size_t values = 0;
-	for (size_t i = 0; i < size; i++)
-		values += text[i] == ',' || text[i] == '[' || text[i] == '{';
-	return values <= API_VALUES_MAX;
-}
-
 /* On the loop or on a thread: it touches only the call's own text. */
 static void
 parse_text(void *arg)
 {
 	struct api_call *call = arg;
-	if (is_sparse(call->text, call->size))
-		call->parsed = json_loadb(call->text, call->size, 0, NULL);
+	call->parsed = bounded_json_parse(call->text, call->size, API_VALUES_MAX, 0, NULL);
 }
 
 static void
@@ -152,7 +142,7 @@ on_parsed(void *arg)
 		free_call(call);
 		return;
 	}
-	if (!json_is_object(call->parsed))
+	if (!call->parsed)
 		(void)kettle_fail(&call->err, KETTLE_EIO,
 			"GitHub's answer (%d) is not a JSON object of at most %d values, as its API gives; is `url` the API's?",
 			call->status, API_VALUES_MAX);
@@ -178,7 +168,8 @@ static char *
 error_message(const struct kettle_http_answer *answer)
 {
 	bool readable = answer->body && answer->body_size <= API_PARSE_INLINE && answer->status >= 300;
-	AUTO_JSON json_t *body = readable ? json_loadb(answer->body, (size_t)answer->body_size, 0, NULL) : NULL;
+	AUTO_JSON json_t *body =
+		readable ? bounded_json_parse(answer->body, (size_t)answer->body_size, API_VALUES_MAX, 0, NULL) : NULL;
 	return sanitize_line(member_text(body, "message"), MESSAGE_CHARACTERS);
 }
 

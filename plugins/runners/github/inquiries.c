@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/json_access.h"
@@ -80,12 +81,13 @@ on_doctor_ended(void *arg, enum run_end how, const char *sentence, struct result
 {
 	struct github_inquiry *inquiry = arg;
 	struct kettle_error err = {0};
-	AUTO_JSON json_t *report =
-		how == RUN_RESULT && files->report ? json_loadb(files->report, files->report_size, 0, NULL) : NULL;
+	AUTO_JSON json_t *report = how == RUN_RESULT && files->report
+								   ? bounded_json_parse(files->report, files->report_size, BOUNDED_JSON_VALUES, 0, NULL)
+								   : NULL;
 	inquiry->run = NULL;
 	if (how != RUN_RESULT)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s", sentence);
-	else if (!json_is_object(report))
+	else if (!report)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
 			"The run left no doctor.json with a report: is the workflow the one that `kettle runner init github` "
 			"writes?");

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
@@ -48,13 +49,13 @@ answer_judge(
 {
 	int status = answer->status;
 	AUTO_JSON json_t *json = answer->body && answer->body_size <= ANSWER_MAX_JSON
-								 ? json_loadb(answer->body, answer->body_size, 0, NULL)
+								 ? bounded_json_parse(answer->body, answer->body_size, BOUNDED_JSON_VALUES, 0, NULL)
 								 : NULL;
 	AUTO_FREE char *error =
 		member_string(json, "error") ? sanitize_line(member_string(json, "error"), MAX_ERROR) : NULL;
 	struct modal_reply reply = {
 		.status = status, .body = answer->body, .size = answer->body_size, .why = ret_why->message};
-	*ret_json = json_is_object(json) ? STEAL(json) : NULL;
+	*ret_json = STEAL(json);
 	reply.json = *ret_json;
 	if (!is_ours(app_url, answer->url)) {
 		reply.kind = REPLY_GARBAGE;

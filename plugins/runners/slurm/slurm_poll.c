@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/failpoint.h"
@@ -98,7 +99,7 @@ report_progress(struct slurm_job *job, char *text, size_t offset)
 	job->progress = offset;
 	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line && job->remote;
 		 line = strtok_r(NULL, "\n", &rest)) {
-		AUTO_JSON json_t *event = json_loads(line, 0, NULL);
+		AUTO_JSON json_t *event = bounded_json_parse(line, strlen(line), BOUNDED_JSON_VALUES, 0, NULL);
 		remote_progress(job->remote, event);
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -233,14 +234,15 @@ on_report_read(void *arg)
 	struct slurm_request *request = arg;
 	struct slurm *slurm = request->slurm;
 	request->busy = false;
-	AUTO_JSON json_t *report = request->text ? json_loadb(request->text, request->size, 0, NULL) : NULL;
+	AUTO_JSON json_t *report =
+		request->text ? bounded_json_parse(request->text, request->size, BOUNDED_JSON_VALUES, 0, NULL) : NULL;
 	if (request->ended) {
 		free_request(request);
 	} else if (request->text) {
-		if (!json_is_object(report))
+		if (!report)
 			(void)kettle_fail(&request->err, KETTLE_EUNAVAIL, "kettle-exec --doctor gave no report on the node: %s",
 				request->words && *request->words ? request->words : "it said nothing.");
-		end_doctor(request, json_is_object(report) ? report : NULL);
+		end_doctor(request, report);
 	}
 	slurm_work_done(slurm, NULL);
 }

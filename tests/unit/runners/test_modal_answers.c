@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
@@ -222,11 +223,30 @@ test_health(void **state)
 	assert_int_equal(strlen(text), strlen("modal_app.py says no version") + ANSWER_MAX_DEVICES * strlen("; d"));
 }
 
+/* What would take a hundred times its bytes of memory is not parsed: a result may be any bytes, a call's answer may not. */
+static void
+test_values(void **state)
+{
+	(void)state;
+	struct said said[2];
+	for (int more = 0; more < 2; more++) {
+		AUTO_JSON json_t *answer = json_pack("{s:s, s:i, s:[]}", "id", "fc-1", "interface", 1, "padding");
+		for (int i = 0; i < BOUNDED_JSON_VALUES - 10 + 20 * more; i++)
+			json_array_append_new(json_object_get(answer, "padding"), json_true());
+		AUTO_FREE char *text = json_dumps(answer, JSON_COMPACT);
+		assert_true(strlen(text) <= ANSWER_MAX_JSON);
+		said[more] = say(200, text);
+		assert_int_equal(said[more].kind, REPLY_ANSWERED);
+	}
+	assert_string_equal(said[0].call, "fc-1");
+	assert_string_equal(said[1].call, "");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_places),
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_states), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_missing), cmocka_unit_test(test_health)};
+		cmocka_unit_test(test_missing), cmocka_unit_test(test_health), cmocka_unit_test(test_values)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
