@@ -537,6 +537,10 @@ def without_sandbox(folder):
         equal([o["state"] for o in outcome.values()], ["passed", "passed"])
         assert "mount" not in outcome["r"]["protections"], outcome
         equal(x.one(shell("sleep 60", limits={"wall": 0.2}))["limit"], "wall")
+        # TMPDIR and HOME are the step's own there, too, and go with it.
+        said = x.one(shell("echo $TMPDIR; ls -A $HOME; touch $TMPDIR/x; ls -A $TMPDIR"))["stdout"]["text"].splitlines()
+        equal(said[1:], ["home", "x"])
+        assert said[0].startswith(folder) and not os.path.exists(said[0]), said
 
 
 LINGERS = """

@@ -89,7 +89,7 @@ class Server:
 
     def cut(self):
         """Kills every sshd: connections are reset."""
-        for connection in self.connections:
+        for connection in list(self.connections):  # not those that come meanwhile
             if isinstance(connection, socket.socket):
                 connection.close()
             elif connection.poll() is None:

@@ -309,6 +309,8 @@ enum step_state {
  * processes run; over. */
 enum step_phase { STEP_IDLE, STEP_WORKING, STEP_QUEUED, STEP_RUNNING, STEP_ENDED };
 
+#define STEP_HOME "home" /* in a process's own folder for temporary files */
+
 /* A process of a step: the only one, or the referee, or the solver. */
 struct step_process {
 	struct step *step;
@@ -317,6 +319,7 @@ struct step_process {
 	struct strings words, roots; /* its arguments, and what it sees for its tools besides the system */
 	struct limits limits;        /* the plan's, as far as this machine allows */
 	char *dir;
+	char *temporary; /* at level off the folder that is TMPDIR, where HOME is; NULL: the sandbox has its own /tmp */
 	struct process process;
 	bool running;
 };

@@ -282,6 +282,15 @@ cache_flushed(const struct step_process *process)
 	return cache < fits ? cache : fits;
 }
 
+/* What the sandbox has in its own /tmp, where there is no sandbox. */
+static void
+set_folders(const struct step_process *process, json_t *env)
+{
+	AUTO_FREE char *home = path_join(process->temporary, STEP_HOME);
+	AUTO_JSON json_t *own = json_pack("{s:s, s:s}", "HOME", home, "TMPDIR", process->temporary);
+	json_object_update_missing(env, own);
+}
+
 /* The whole environment as an object; what comes later wins. New reference. */
 static json_t *
 make_environment(const struct step_process *process, bool first)
@@ -312,6 +321,8 @@ make_environment(const struct step_process *process, bool first)
 		set_number(env, "KETTLE_PEER_FD", STEP_FD_PEER);
 	if (step->count > 1 && plan->share > 0)
 		set_number(env, "KETTLE_SHM_FD", STEP_FD_SHM);
+	if (process->temporary)
+		set_folders(process, env);
 	return env;
 }
 

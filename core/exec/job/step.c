@@ -33,6 +33,8 @@ open_process(struct step *step, const struct plan_process *plan, const char *fol
 	struct step_process *process = &step->processes[step->count++];
 	*process =
 		(struct step_process){.step = step, .plan = plan, .limits = plan->limits, .dir = path_join(step->dir, folder)};
+	if (step->job->line.unit.level == SANDBOX_LEVEL_OFF)
+		process->temporary = xasprintf("%s.tmp", process->dir);
 	if (process->limits.memory == 0)
 		process->limits.memory = step->job->line.unit.memory * (step->plan->device > 1 ? step->plan->device : 1);
 	limits_cap(&process->limits, &step->job->exec->config.max);
@@ -84,6 +86,7 @@ step_close(struct step *step)
 	step_reset(step);
 	for (size_t i = 0; i < step->count; i++) {
 		free(step->processes[i].dir);
+		free(step->processes[i].temporary);
 		strings_free(&step->processes[i].words);
 		strings_free(&step->processes[i].roots);
 	}

@@ -100,6 +100,10 @@ make_folder(struct step *step, const struct step_process *process)
 	const struct job *job = step->job;
 	AUTO_FREE char *out = path_join(process->dir, "out");
 	int rc = file_mkdirs(out, 0755, &step->error);
+	if (rc == 0 && process->temporary) {
+		AUTO_FREE char *home = path_join(process->temporary, STEP_HOME);
+		rc = file_mkdirs(home, 0700, &step->error);
+	}
 	for (size_t i = 0; rc == 0 && i < process->plan->inputs_count; i++) {
 		const struct plan_input *input = &process->plan->inputs[i];
 		const struct step *source = input->step ? source_of(job, input) : NULL;
@@ -331,10 +335,13 @@ static void
 remove_folders(struct step *step, bool keep_seen)
 {
 	for (size_t i = 0; i < step->count; i++) {
-		if (step->processes[i].process.sandbox)
-			sandbox_drop_out(step->processes[i].process.sandbox);
+		const struct step_process *process = &step->processes[i];
+		if (process->process.sandbox)
+			sandbox_drop_out(process->process.sandbox);
+		if (process->temporary)
+			(void)file_remove_tree(process->temporary, NULL);
 		if (!keep_seen)
-			(void)file_remove_tree(step->processes[i].dir, NULL);
+			(void)file_remove_tree(process->dir, NULL);
 	}
 }
 

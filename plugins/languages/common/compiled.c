@@ -181,10 +181,10 @@ output_of(json_t *step_take, const char *object)
  */
 #define WANTED "wanted"
 /* In the words of GNU's linkers and of LLVM's. */
-static const char find_wanted[] = "LC_ALL=C \"$@\" 2>/tmp/errors || { cat /tmp/errors >&2; exit 1; }\n"
+static const char find_wanted[] = "LC_ALL=C \"$@\" 2>\"$TMPDIR/errors\" || { cat \"$TMPDIR/errors\" >&2; exit 1; }\n"
 								  "{ echo '# what the submission defines for the task'\n"
 								  "sed -n \"s/.*undefined reference to [\\`']\\([^']*\\)'.*/\\1/p; s/.*undefined "
-								  "\\([a-z]* \\)\\{0,1\\}symbol: //p\" /tmp/errors"
+								  "\\([a-z]* \\)\\{0,1\\}symbol: //p\" \"$TMPDIR/errors\""
 								  " | sort -u; } >out/" WANTED;
 /*
  * The tools after it take time that grows with the square of sections and of undefined symbols, so both are counted first.
@@ -197,23 +197,24 @@ static const char set_apart[] =
 	"set -e; export LC_ALL=C; object=$1 apart=$2 most_sections=$3 most_symbols=$4\n"
 	"refuse() { echo \"error: The submission's object $1\" >&2; exit 1; }\n"
 	"at_most() { [ \"$2\" -le \"$1\" ] || refuse \"has $2 $3; at most $1 are possible.\"; }\n"
-	"readelf -hW \"$object\" >/tmp/header\n"
+	"readelf -hW \"$object\" >\"$TMPDIR/header\"\n"
 	"at_most $most_sections \"$(sed -n 's/.*Number of section headers: *\\(0 (\\)\\{0,1\\}\\([0-9]*\\).*/\\2/p' "
-	"/tmp/header)\" sections\n"
-	"readelf -SW \"$object\" >/tmp/sections\n"
-	"for size in $(sed -n 's/.* SYMTAB  *[0-9a-f]* [0-9a-f]* \\([0-9a-f]*\\) 18 .*/\\1/p' /tmp/sections); do\n"
+	"\"$TMPDIR/header\")\" sections\n"
+	"readelf -SW \"$object\" >\"$TMPDIR/sections\"\n"
+	"for size in $(sed -n 's/.* SYMTAB  *[0-9a-f]* [0-9a-f]* \\([0-9a-f]*\\) 18 .*/\\1/p' \"$TMPDIR/sections\"); do\n"
 	"at_most $most_symbols $((0x$size / 0x18)) symbols\n"
 	"done\n"
-	"ld -r -d --force-group-allocation \"$object\" -o /tmp/whole.o\n"
+	"ld -r -d --force-group-allocation \"$object\" -o \"$TMPDIR/whole.o\"\n"
 	"objcopy --remove-section='.preinit_array*' --remove-section='.rela.preinit_array*' "
 	"--remove-section='.gnu.lto_*' --remove-section='.rela.gnu.lto_*' --remove-section='.gnu.warning*' "
-	"/tmp/whole.o /tmp/bare.o\n"
-	"nm -P --special-syms /tmp/bare.o >/tmp/names\n"
-	"! grep -q ' i [0-9a-f]' /tmp/names || refuse 'has an indirect function (attribute ifunc or target_clones), which "
+	"\"$TMPDIR/whole.o\" \"$TMPDIR/bare.o\"\n"
+	"nm -P --special-syms \"$TMPDIR/bare.o\" >\"$TMPDIR/names\"\n"
+	"! grep -q ' i [0-9a-f]' \"$TMPDIR/names\" || refuse 'has an indirect function (attribute ifunc or target_clones), "
+	"which "
 	"would run before the harness; choose the function when it is called instead.'\n"
-	"{ echo '# objcopy takes no empty file'; sed -n 's/ u .*//p' /tmp/names; } >/tmp/unique\n"
-	"objcopy --weaken-symbols=/tmp/unique /tmp/bare.o /tmp/weak.o\n"
-	"objcopy --keep-global-symbols=" WANTED " /tmp/weak.o \"$apart\"";
+	"{ echo '# objcopy takes no empty file'; sed -n 's/ u .*//p' \"$TMPDIR/names\"; } >\"$TMPDIR/unique\"\n"
+	"objcopy \"--weaken-symbols=$TMPDIR/unique\" \"$TMPDIR/bare.o\" \"$TMPDIR/weak.o\"\n"
+	"objcopy --keep-global-symbols=" WANTED " \"$TMPDIR/weak.o\" \"$apart\"";
 
 static bool
 is_set_apart(const struct kettle_compiled_builder *builder)
