@@ -113,7 +113,8 @@ blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kettle_e
 	if (rc < 0)
 		return rc;
 	json_t *bundle = json_object_get(row, "bundle"), *files = json_object();
-	json_object_set_new(bundle, "files", files);
+	if (json_object_set_new(bundle, "files", files) < 0) /* it has freed files */
+		return kettle_fail(err, KETTLE_EIO, "The version %lld of a task is damaged in the database.", (long long)task);
 	rc = db_query(db, err, add_blobs_file, files,
 		"SELECT f.name, b.data FROM task_files f JOIN blobs b ON b.id = f.blob WHERE f.task = ? ORDER BY f.name", "i",
 		task);
