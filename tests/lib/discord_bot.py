@@ -96,6 +96,7 @@ class Bot:
 
 def run(tests):
     """kettle_test.main, with the fake of each test ended after it."""
+    needed()  # before a plan is printed
     bots = []
     made = Bot.__init__
 
