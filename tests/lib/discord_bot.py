@@ -76,6 +76,10 @@ class Bot:
         """Starts, and waits until the bot is there with its commands."""
         self.start(env)
         self.fake.connected()
+        return self.registered()
+
+    def registered(self):
+        """Waits for its commands, which nobody can give before."""
         self.fake.poll(lambda: self.fake.get("commands")["commands"], what=lambda: f"commands\n{self.log()}")
         return self
 
