@@ -99,7 +99,10 @@ json_lines_json(struct emitter *emitter, json_t *event_take)
 		broken(emitter);
 		return;
 	}
+	bool waits = emitter->polled && emitter->queue.len > 0;
 	buf_printf(&emitter->queue, "%s\n", text);
+	if (waits) /* on_writable writes it, and says when all is written */
+		return;
 	push(emitter);
 	if (!emitter->broken && emitter->queue.len > 0 && emitter->polled)
 		(void)uv_poll_start(&emitter->poll, UV_WRITABLE, on_writable);
