@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "loop/watch.h"
@@ -103,7 +104,17 @@ struct stop_sequence {
 	struct instance *instances[];
 };
 
-static void next_kind(struct stop_sequence *all);
+static void next_kind(void *arg);
+
+/* What follows may free what a plugin still uses in the callback in which it says that it has stopped. */
+static void
+all_stopped(struct stop_sequence *all, const struct kettle_host *host)
+{
+	if (all->timer)
+		all->host->timer_stop(all->host, STEAL(all->timer));
+	if (host->post(host, next_kind, all) < 0)
+		next_kind(all);
+}
 
 /* The argument is the instance, not the sequence: it is still valid if a plugin calls back twice. */
 static void
@@ -121,7 +132,7 @@ on_stopped(void *arg)
 	instance->stopping = NULL;
 	all->waiting--;
 	if (all->waiting == 0 && !all->calling)
-		next_kind(all);
+		all_stopped(all, instance->host);
 }
 
 /* One of the kind that stops next: the last in the order of starting whose stop was not called. NULL: there is none. */
@@ -181,8 +192,9 @@ start_limit(struct stop_sequence *all, const struct instance *instance)
 }
 
 static void
-next_kind(struct stop_sequence *all)
+next_kind(void *arg)
 {
+	struct stop_sequence *all = arg;
 	const struct instance *next;
 	if (all->timer)
 		all->host->timer_stop(all->host, all->timer);
@@ -200,9 +212,9 @@ next_kind(struct stop_sequence *all)
 	if (all->waiting)
 		return;
 	kettle_fn done = all->done;
-	void *arg = all->arg;
+	void *done_arg = all->arg;
 	free(all);
-	done(arg);
+	done(done_arg);
 }
 
 void

@@ -81,13 +81,23 @@ free_job(struct remote_job *job)
 }
 
 static void
+tell_stopped(void *arg)
+{
+	struct remote *remote = arg;
+	kettle_fn stopped = STEAL(remote->stopped);
+	stopped(remote->stopped_arg);
+}
+
+/* Told from the loop: the last job may have ended in a callback of the runner's, which goes on with what a stop frees. */
+static void
 finish_stop(struct remote *remote)
 {
-	if (!remote->stopped || remote->jobs)
+	if (!remote->stopped || remote->finished || remote->jobs)
 		return;
-	kettle_fn stopped = STEAL(remote->stopped);
+	remote->finished = true;
 	remote->host->timer_stop(remote->host, STEAL(remote->stop_timer));
-	stopped(remote->stopped_arg);
+	if (remote->host->post(remote->host, tell_stopped, remote) < 0)
+		tell_stopped(remote);
 }
 
 /* An answer has come, and the job may be gone afterwards. */
@@ -242,6 +252,7 @@ remote_stop(struct remote *remote, kettle_fn done, void *arg)
 {
 	struct kettle_error err = {0};
 	remote->stopping = true;
+	remote->finished = false;
 	remote->stopped = done;
 	remote->stopped_arg = arg;
 	each_job(remote, cancel);

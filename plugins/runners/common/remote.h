@@ -80,7 +80,7 @@ struct remote {
 	size_t count;
 	/* of remote.c */
 	void *by_ref;
-	bool has_key, stopping;
+	bool has_key, stopping, finished;
 	unsigned char key[SEALED_KEY_SIZE];
 	struct kettle_timer *stop_timer;
 	kettle_fn stopped;

@@ -476,6 +476,8 @@ test_doctor(void **state)
 	kettle_plugin.stop(self, on_stopped, NULL);
 	assert_int_equal(answers, 1);
 	assert_string_equal(said, "The runner stops.");
+	assert_int_equal(kettle_fake_run(fake, is_positive, &stops, PATIENCE_MS), 0);
+	stops = 0;
 }
 
 /* ---- options ---- */
