@@ -54,6 +54,9 @@ free_submission(struct slurm_submission *submission)
 		link = &(*link)->next;
 	if (*link)
 		*link = submission->next;
+	for (size_t i = 0; i < submission->count; i++)
+		if (submission->jobs[i])
+			submission->jobs[i]->submission = NULL;
 	json_decref(submission->unit);
 	free(submission->array);
 	free(submission->jobs);
@@ -84,9 +87,11 @@ static void
 accept_submission(struct slurm_submission *submission, const char *id)
 {
 	struct slurm *slurm = submission->slurm;
-	for (size_t i = 0; i < submission->count; i++)
-		if (submission->jobs[i])
-			slurm_job_accepted(submission->jobs[i], *id ? id : NULL);
+	for (size_t i = 0; i < submission->count; i++) {
+		struct slurm_job *job = STEAL(submission->jobs[i]);
+		if (job)
+			slurm_job_accepted(job, *id ? id : NULL);
+	}
 	free_submission(submission);
 	slurm->submit_failed = false;
 	slurm_job_cancel_next(slurm);
