@@ -138,8 +138,9 @@ on_ended(void *arg, int status, int signal_number)
 	exec_lines_reset(lines);
 	if (!local->stopped)
 		local->host->log(local->host, KETTLE_LOG_WARNING, "%s", err.message);
-	exec_lines_fail_requests(lines, &err);
+	/* A job that comes of this is the next one's, so jobs are first. */
 	exec_lines_lose(lines, false, false, err.message);
+	exec_lines_fail_requests(lines, &err);
 	if (local->stopped) {
 		finish_stop(local);
 	} else if (worked && ensure_process(local, &err) < 0) {
