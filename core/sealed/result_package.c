@@ -23,47 +23,52 @@
 
 #define MAX_VERSION 64 /* characters that are shown of another side's version */
 
-/* Whether it is a step's name and, behind a slash, a name below the step's folder. EINVAL. */
+/* Whether it is a step's name and, behind a slash, a name below the step's folder, each of them as long as it may be. EINVAL. */
 static int
 check_path(const char *path, struct kettle_error *err)
 {
-	int rc = path_check_inside(path, err);
-	if (rc == 0 && !strchr(path, '/'))
-		rc = kettle_fail(err, KETTLE_EINVAL, "The path \"%s\" of a result must be STEP/NAME.", path);
-	return rc;
+	const char *slash = strchr(path, '/');
+	if (!slash)
+		return kettle_fail(err, KETTLE_EINVAL, "The path \"%.40s\" of a result must be STEP/NAME.", path);
+	AUTO_FREE char *step = xstrndup(path, (size_t)(slash - path));
+	int rc = path_check_inside(step, err);
+	return rc ? rc : path_check_inside(slash + 1, err);
 }
 
 /* ---- writing ---- */
 
 struct packing {
 	const char *spool;
-	size_t max_size;
+	size_t left, line_left; /* bytes of the package, and of its line, that files may still take */
 	json_t *files;
 	struct buf bytes;
 };
 
+/* One for which there is no room is left out: the job has ended as it has, however much it left. */
 static int
 pack_file(struct packing *packing, const char *step, const json_t *artifact, struct kettle_error *err)
 {
-	const char *name = member_text(artifact, "name");
-	AUTO_FREE char *path = xasprintf("%s/%s", step, name), *data = NULL;
+	const char *sha256 = member_text(artifact, "sha256");
+	json_int_t size = member_int(artifact, "size");
+	AUTO_FREE char *path = xasprintf("%s/%s", step, member_text(artifact, "name")), *data = NULL;
 	AUTO_FREE char *from = path_join(packing->spool, path);
-	size_t size = 0;
-	char sha256[65];
+	AUTO_JSON json_t *file = json_pack("{s:s, s:I, s:s}", "path", path, "size", size, "sha256", sha256);
+	size_t line = json_dumpb(file, NULL, 0, JSON_COMPACT) + 1, len = 0;
+	char found[65];
 	int rc = check_path(path, err);
+	if (rc == 0 && (line > packing->line_left || line > packing->left || (uint64_t)size > packing->left - line))
+		return 0;
 	if (rc == 0)
-		rc = file_read(from, packing->max_size - packing->bytes.len, &data, &size, err);
-	if (rc == KETTLE_ETOOBIG)
-		return kettle_fail(
-			err, rc, "The artifacts of the job exceed the %zu bytes that a sealed result takes.", packing->max_size);
-	if (rc)
+		rc = file_read(from, (size_t)size + 1, &data, &len, err);
+	if (rc && rc != KETTLE_ETOOBIG)
 		return rc;
-	sha256_hex(data, size, sha256);
-	if ((json_int_t)size != member_int(artifact, "size") || strcmp(sha256, member_text(artifact, "sha256")) != 0)
+	sha256_hex(data ? data : "", len, found);
+	if (rc || (json_int_t)len != size || strcmp(found, sha256) != 0)
 		return kettle_fail(err, KETTLE_EIO, "The artifact %s is not what its step left any more.", path);
-	json_array_append_new(
-		packing->files, json_pack("{s:s, s:I, s:s}", "path", path, "size", (json_int_t)size, "sha256", sha256));
-	buf_add(&packing->bytes, data, size);
+	json_array_append(packing->files, file);
+	buf_add(&packing->bytes, data, len);
+	packing->left -= line + len;
+	packing->line_left -= line;
 	return 0;
 }
 
@@ -86,23 +91,23 @@ result_package_write(const json_t *completion, const char *spool, const char *ru
 	size_t *ret_size, struct kettle_error *err)
 {
 	AUTO_JSON json_t *files = json_array();
-	struct packing packing = {.spool = spool, .max_size = max_size, .files = files};
+	AUTO_JSON json_t *head = json_pack("{s:i, s:s, s:s*, s:O, s:O}", "protocol", RESULT_PACKAGE_PROTOCOL, "version",
+		PACKAGE_VERSION, "run", run, "completion", completion, "files", files);
+	size_t most = max_size < RESULT_PACKAGE_MAX_LINE ? max_size : RESULT_PACKAGE_MAX_LINE;
+	size_t bare = json_dumpb(head, NULL, 0, JSON_COMPACT) + 1; /* without files */
+	if (bare == 1)
+		return kettle_fail(err, KETTLE_EINVAL, "The result cannot be written as JSON.");
+	if (bare > most)
+		return kettle_fail(
+			err, KETTLE_ETOOBIG, "The result of the job exceeds the %zu bytes that a sealed result takes.", most);
+	struct packing packing = {.spool = spool, .left = max_size - bare, .line_left = most - bare, .files = files};
 	AUTO_BUF struct buf package = {0};
 	int rc = pack_files(&packing, completion, err);
 	if (rc == 0) {
-		AUTO_JSON json_t *head = json_pack("{s:i, s:s, s:s*, s:O, s:O}", "protocol", RESULT_PACKAGE_PROTOCOL, "version",
-			PACKAGE_VERSION, "run", run, "completion", completion, "files", files);
 		AUTO_FREE char *line = json_dumps(head, JSON_COMPACT);
 		buf_adds(&package, line ? line : "");
 		buf_adds(&package, "\n");
-		if (!line)
-			rc = kettle_fail(err, KETTLE_EINVAL, "The result cannot be written as JSON.");
-		else if (package.len > RESULT_PACKAGE_MAX_LINE || package.len > max_size - packing.bytes.len)
-			rc = kettle_fail(err, KETTLE_ETOOBIG,
-				"The result of the job exceeds the %zu bytes that a sealed result takes, artifacts included.",
-				max_size);
-		else
-			buf_add(&package, packing.bytes.data, packing.bytes.len);
+		buf_add(&package, packing.bytes.data, packing.bytes.len);
 	}
 	buf_free(&packing.bytes);
 	if (rc)

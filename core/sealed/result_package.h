@@ -16,9 +16,9 @@
 #define RESULT_PACKAGE_MAX_LINE (64u << 20) /* bytes of the JSON */
 
 /*
- * Packs a completion with the artifacts that its outcomes name, which lie in the folder spool as STEP/NAME; new bytes.
- * `run` may be NULL. EINVAL: a name leads out of the folder; ENOENT, EIO: a file is missing or not what the outcome says;
- * ETOOBIG: it would exceed max_size.
+ * Packs a completion with the artifacts that its outcomes name, which lie in the folder spool as STEP/NAME, as long as there
+ * is room for them; new bytes. `run` may be NULL. EINVAL: a name leads out of the folder; ENOENT, EIO: a file is missing or not
+ * what the outcome says; ETOOBIG: it would exceed max_size without any file.
  */
 int result_package_write(const json_t *completion, const char *spool, const char *run, size_t max_size, char **ret_data,
 	size_t *ret_size, struct kettle_error *err);

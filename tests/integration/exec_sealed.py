@@ -110,6 +110,21 @@ def runs(folder):
     equal(spools(x.state), [])
 
 
+def leaves_much(folder):
+    """More than a result takes, and names as long as they may be: the verdict comes, with the files that fit"""
+    long = "d/" + "n" * 198
+    steps = [dict(shell("mkdir out/d; echo one >out/%s; truncate -s 257M out/big; echo last >out/e" % long), id="s", kind="run",
+                  artifacts=["d", "big", "e"])]
+    x = Sealed(folder, steps)
+    equal(x.run(), (0, ""))
+    outcome, = x.completion("done")["outcomes"]
+    equal((outcome["state"], [file["name"] for file in outcome["artifacts"]]), ("passed", [long, "big", "e"]))
+    equal(sorted(os.listdir(os.path.join(folder, "artifacts", "s"))), ["d", "e"])
+    with open(os.path.join(folder, "artifacts", "s", long)) as file:
+        equal(file.read(), "one\n")
+    assert os.path.getsize(x.result) < 1 << 20
+
+
 def forms(folder):
     """Text or bytes, by file or standard input, with the key from the environment or a file"""
     x = Sealed(folder, [dict(shell("true"), id="s", kind="run")])
@@ -394,4 +409,4 @@ def usage(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([runs, forms, refuses, void, independent, closed, levels, ends, faults, usage]))
+    sys.exit(main([runs, leaves_much, forms, refuses, void, independent, closed, levels, ends, faults, usage]))

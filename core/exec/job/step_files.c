@@ -295,19 +295,19 @@ is_own_fault(int code)
 
 static int
 collect_step_outputs(
-	struct step *step, const struct strings *names, const char *to, bool missing_ok, struct manifest *manifest)
+	struct step *step, const struct strings *names, const char *to, bool artifacts, struct manifest *manifest)
 {
 	struct kettle_error error = {0};
 	const struct step_process *main = &step->processes[0];
 	int out = main->process.sandbox ? sandbox_out_fd(main->process.sandbox) : -1, rc = 0;
-	if (names->count == 0 || (out < 0 && missing_ok))
+	if (names->count == 0 || (out < 0 && artifacts))
 		return 0;
 	if (out < 0)
 		rc = kettle_fail(&error, KETTLE_EIO, "The sandbox did not provide its output folder.");
 	if (rc == 0)
 		rc = file_mkdirs(to, 0755, &error);
 	if (rc == 0)
-		rc = collect_outputs_collect(out, names, to, main->limits.disk, missing_ok, manifest, &error);
+		rc = collect_outputs_collect(out, names, to, main->limits.disk, artifacts, manifest, &error);
 	if (rc == 0)
 		return 0;
 	manifest_free(manifest);

@@ -19,7 +19,7 @@
 struct collector {
 	const char *to;
 	uint64_t left; /* bytes */
-	unsigned files;
+	unsigned files, max_files;
 	struct manifest *manifest;
 	struct kettle_error *err;
 };
@@ -195,9 +195,9 @@ outputs_collect(struct collector *collector, int dir, const char *name, const ch
 			OUTPUT_MAX_DEPTH);
 	if (path_check_inside(path, &inner) != 0)
 		return kettle_fail(collector->err, KETTLE_EINVAL, "A name below out/ cannot be kept: %s", inner.message);
-	if (++collector->files > OUTPUT_MAX_FILES)
+	if (++collector->files > collector->max_files)
 		return kettle_fail(
-			collector->err, KETTLE_ETOOBIG, "There are more than %d files below out/.", OUTPUT_MAX_FILES);
+			collector->err, KETTLE_ETOOBIG, "There are more than %u files below out/.", collector->max_files);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return kettle_fail(
 			collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output but does not exist.", path);
@@ -245,17 +245,21 @@ is_collected(const struct manifest *manifest, const char *path)
 }
 
 int
-collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes, bool missing_ok,
+collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes, bool artifacts,
 	struct manifest *manifest, struct kettle_error *err)
 {
-	struct collector collector = {.to = to, .left = max_bytes, .manifest = manifest, .err = err};
+	struct collector collector = {.to = to,
+		.left = max_bytes,
+		.max_files = artifacts ? OUTPUT_MAX_ARTIFACTS : OUTPUT_MAX_FILES,
+		.manifest = manifest,
+		.err = err};
 	for (size_t i = 0; i < names->count; i++) {
 		const char *path = names->list[i], *last = NULL;
 		if (is_collected(manifest, path))
 			continue;
 		AUTO_FD int dir = open_parent(&collector, from, path, &last);
 		int rc = dir < 0 ? dir : outputs_collect(&collector, dir, last, path, 0);
-		if (rc != 0 && !(rc == KETTLE_ENOENT && missing_ok))
+		if (rc != 0 && !(rc == KETTLE_ENOENT && artifacts))
 			return rc;
 	}
 	return 0;

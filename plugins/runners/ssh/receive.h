@@ -7,8 +7,8 @@
 #include <kettle/host.h>
 #include <stddef.h>
 
-#define RECEIVE_MAX_BYTES (1u << 30) /* of all files of a job */
-#define RECEIVE_MAX_FILES 10000
+#define RECEIVE_MAX_BYTES (1u << 30)  /* of all files of a job */
+#define RECEIVE_MAX_FILES 100000      /* likewise: a step leaves 1,000 at most */
 #define RECEIVE_MAX_QUEUE (64u << 20) /* bytes of text that wait to be written */
 
 struct receiver; /* of one job; opaque */

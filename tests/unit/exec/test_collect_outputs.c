@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "exec/util/collect_outputs.h"
 #include "unit/scratch.h"
 
@@ -214,6 +215,30 @@ manifests_survive_json(void **state)
 	place_remove(&place);
 }
 
+/* A step may leave more outputs than artifacts, which travel one by one. */
+static void
+limits_the_number(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	for (int i = 1; i < OUTPUT_MAX_ARTIFACTS; i++) {
+		AUTO_FREE char *name = xasprintf("d/%d", i);
+		put(&place, name, "", 0600);
+	}
+	assert_int_equal(collect(&place, "d", 9, true), 0);
+	assert_int_equal(place.manifest.count, OUTPUT_MAX_ARTIFACTS);
+	put(&place, "d/more", "", 0600);
+	manifest_free(&place.manifest);
+	assert_int_equal(file_remove_tree(place.kept, NULL), 0);
+	assert_int_equal(collect(&place, "d", 9, true), KETTLE_ETOOBIG);
+	assert_non_null(strstr(place.err.message, "more than 1000 files"));
+	manifest_free(&place.manifest);
+	assert_int_equal(file_remove_tree(place.kept, NULL), 0);
+	assert_int_equal(collect(&place, "d", 9, false), 0);
+	place_remove(&place);
+}
+
 int
 main(void)
 {
@@ -222,6 +247,7 @@ main(void)
 		cmocka_unit_test(names_twice_are_one),
 		cmocka_unit_test(refuses_what_is_no_file),
 		cmocka_unit_test(is_bounded),
+		cmocka_unit_test(limits_the_number),
 		cmocka_unit_test(places_files_and_folders),
 		cmocka_unit_test(manifests_survive_json),
 	};

@@ -126,6 +126,56 @@ test_write_refuses(void **state)
 	}
 }
 
+/* Whatever a job has left, its result can be packed: files that do not fit are missing there. */
+static void
+test_write_leaves_out(void **state)
+{
+	AUTO_JSON json_t *completion = make_job(*state);
+	AUTO_FREE char *line = json_dumps(completion, JSON_COMPACT);
+	const size_t bare =
+		strlen(line) + sizeof("{\"protocol\":1,\"version\":\"" PACKAGE_VERSION "\",\"completion\":,\"files\":[]}");
+	const size_t abc = strlen(ENTRY("run/deep/abc", "3", ABC)) + 4, empty = strlen(ENTRY("run/empty", "0", ABC)) + 1;
+	const struct {
+		size_t max, files;
+	} cases[] = {{bare, 0}, {bare + empty - 1, 0}, {bare + empty, 1}, {bare + abc, 1}, {bare + abc + empty - 1, 1},
+		{bare + abc + empty, 2}};
+	AUTO_FREE char *none = NULL;
+	size_t size = 0;
+	assert_int_equal(result_package_write(completion, *state, NULL, bare - 1, &none, &size, NULL), KETTLE_ETOOBIG);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *data = NULL, *run = NULL;
+		AUTO_JSON json_t *read = NULL;
+		struct kettle_error err = {0};
+		if (result_package_write(completion, *state, NULL, cases[i].max, &data, &size, &err) ||
+			result_package_read(data, size, NULL, &read, &run, &err))
+			fail_msg("%zu: %s", i, err.message);
+		AUTO_JSON json_t *head = json_loadb(data, size, JSON_DISABLE_EOF_CHECK, NULL);
+		assert_int_equal(json_array_size(json_object_get(head, "files")), cases[i].files);
+		assert_true(size <= cases[i].max && json_equal(read, completion));
+	}
+}
+
+/* The longest name of a file of a step. */
+static void
+test_long_name(void **state)
+{
+	char name[PATH_INSIDE_MAX + 1] = "";
+	memset(name, 'n', sizeof(name) - 1);
+	AUTO_FREE char *from = path_join(*state, "from"), *to = path_join(*state, "to"), *path = xasprintf("run/%s", name);
+	AUTO_FREE char *folder = path_join(from, "run"), *data = NULL, *run = NULL, *text = NULL;
+	AUTO_JSON json_t *completion = json_pack("{s:[{s:s, s:[{s:s, s:i, s:s}]}]}", "outcomes", "step", "run", "artifacts",
+		"name", name, "size", 3, "sha256", ABC);
+	AUTO_JSON json_t *read = NULL;
+	size_t size = 0;
+	assert_int_equal(file_mkdirs(folder, 0700, NULL), 0);
+	free(scratch_write(from, path, "abc"));
+	assert_int_equal(result_package_write(completion, from, NULL, MAX, &data, &size, NULL), 0);
+	assert_int_equal(result_package_read(data, size, to, &read, &run, NULL), 0);
+	AUTO_FREE char *there = path_join(to, path);
+	assert_int_equal(file_read(there, 10, &text, &size, NULL), 0);
+	assert_string_equal(text, "abc");
+}
+
 /* What came from the other side, and why it is refused. */
 static void
 test_read_refuses(void **state)
@@ -156,14 +206,14 @@ test_read_refuses(void **state)
 		{HEAD ENTRY("run/abc", "\"3\"", ABC) "]}\nabc", "longer", KETTLE_EINVAL},
 		{HEAD ENTRY("run/abc", "3", "") "]}\nabc", "digest", KETTLE_EINVAL},
 		{HEAD ENTRY("abc", "3", ABC) "]}\nabc", "STEP/NAME", KETTLE_EINVAL},
-		{HEAD ENTRY("/run/abc", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
+		{HEAD ENTRY("/run/abc", "3", ABC) "]}\nabc", "empty", KETTLE_EINVAL},
 		{HEAD ENTRY("../abc", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
 		{HEAD ENTRY("run/../../abc", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
 		{HEAD ENTRY("run/./abc", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
-		{HEAD ENTRY("run/", "3", ABC) "]}\nabc", "inside", KETTLE_EINVAL},
+		{HEAD ENTRY("run/", "3", ABC) "]}\nabc", "empty", KETTLE_EINVAL},
 		{HEAD ENTRY("run/a\\nb", "3", ABC) "]}\nabc", "not allowed", KETTLE_EINVAL},
-		{HEAD "{\"size\":3}]}\nabc", "empty", KETTLE_EINVAL},
-		{HEAD "7]}\n", "empty", KETTLE_EINVAL},
+		{HEAD "{\"size\":3}]}\nabc", "STEP/NAME", KETTLE_EINVAL},
+		{HEAD "7]}\n", "STEP/NAME", KETTLE_EINVAL},
 		/* Two of one name, and one below another: found when they are written. */
 		{HEAD ENTRY("run/abc", "3", ABC) "," ENTRY("run/abc", "3", ABC) "]}\nabcabc", "exists", KETTLE_EIO},
 		{HEAD ENTRY("run/abc", "3", ABC) "," ENTRY("run/abc/x", "3", ABC) "]}\nabcabc", "a file has that name",
@@ -226,6 +276,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_without_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_write_refuses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_write_leaves_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_read_refuses, setup, teardown),
 		cmocka_unit_test(test_read_refuses_many_values),
 		cmocka_unit_test_setup_teardown(test_links, setup, teardown),
