@@ -21,8 +21,9 @@
 #include "base/xalloc.h"
 #include "runners/common/remote.h"
 
-#define LINK_MAX 16384 /* bytes of a link */
-#define DOWNLOAD_MS 300000
+#define LINK_MAX 16384    /* bytes of a link */
+#define DOWNLOAD_MS 30000 /* of a download, besides the time of its bytes */
+#define DOWNLOAD_RATE 500 /* bytes a millisecond that it has at the least */
 #define BACKOFF_MAX_MS 30000
 #define PATH_TEMPLATE "%s/kettle-github-XXXXXX"
 
@@ -187,11 +188,12 @@ download(struct artifact *artifact, const char *link, struct kettle_error *err)
 	int rc = small ? 0 : make_folder(artifact, err);
 	if (rc < 0)
 		return rc;
+	uint64_t pause_ms = artifact->request.give_up_ms < DOWNLOAD_MS ? artifact->request.give_up_ms : DOWNLOAD_MS;
 	const struct kettle_http_request request = {.size = sizeof(request),
 		.url = link,
 		.answer_file = artifact->path,
 		.max_body = artifact->facts.size + 1,
-		.total_ms = DOWNLOAD_MS,
+		.total_ms = (uint32_t)(pause_ms + artifact->facts.size / DOWNLOAD_RATE),
 		.done = on_download,
 		.arg = artifact};
 	return artifact->host->http(artifact->host, &request, &artifact->download, err);
