@@ -27,10 +27,11 @@ def missing():
 class FarRunners:
     """All remote sides, started; the configuration of a scratch Kettle on them, and a board on all devices."""
 
-    def __init__(self, scratch, slots=2, quick=True, restricted=False):
-        """quick: they are looked at more often than by default. restricted: all run on a far_machine.Machine, which is."""
+    def __init__(self, scratch, slots=2, quick=True, restricted=False, limit_s=3):
+        """quick: they are looked at more often than by default. restricted: all run on a far_machine.Machine, which is.
+        limit_s: of a test."""
         self.quick, self.machine, self.before = quick, None, []
-        self.scratch, self.slots, self.server, self.closes = scratch, slots, None, []
+        self.scratch, self.slots, self.limit_s, self.server, self.closes = scratch, slots, limit_s, None, []
         self.key = base64.b64encode(os.urandom(32)).decode()
         self.key_file = scratch.write("kettle.key", self.key + "\n")
         self.key_file.chmod(0o600)
@@ -114,7 +115,8 @@ class FarRunners:
         (folder / ".github" / "kettle" / "exec.yml").write_text(json.dumps(settings))
         self.github.repo("ada/far", folder, secrets={"KETTLE_KEY": self.key}, machines=self.slots)
         self.scratch.run("runner", "init", "slurm", self.shared, env=self.env)
-        self.scratch.run("leaderboard", "create", "b", "--no-try", "--task", small_board.make(self.scratch.root / "small"),
+        task = small_board.make(self.scratch.root / "small", small_board.TASK.replace("test_timeout: 3", f"test_timeout: {self.limit_s}"))
+        self.scratch.run("leaderboard", "create", "b", "--no-try", "--task", task,
                          *(word for device in DEVICES for word in ("--device", device)), env=self.env)
 
     def __enter__(self):

@@ -71,7 +71,7 @@ class Far:
                                            for repo in names(device, one.pop("units", 1))]} for device, one in repos.items()}
         self.frontends = frontends
         self.write_config({})
-        self.initialise()
+        self.initialised = self.initialise(self.folder)
         environment = {key: value for key, value in os.environ.items() if key.endswith("SAN_OPTIONS")}
         for device, one in repos.items():
             for unit in self.devices[device]["units"]:
@@ -87,11 +87,14 @@ class Far:
                 f"devices: {json.dumps(self.devices)}\n{self.frontends}")
         self.scratch.config.write_text(text)
 
-    def initialise(self):
-        """What an operator does, but for the commit and the secret, which the fake has from here."""
-        self.initialised = self.scratch.json("runner", "init", "github", self.folder, "--option", f"key_file={self.key_file}")
+    def initialise(self, folder, *options):
+        """What an operator does, but for the commit and the secret, which the fake has from here. What was printed."""
+        options = [word for option in (f"key_file={self.key_file}", *options) for word in ("--option", option)]
+        done = self.scratch.json("runner", "init", "github", folder, *options)
         settings = {"locks": str(self.scratch.root / "locks"), **kt.EXEC_SETTINGS}
-        (self.folder / ".github" / "kettle" / "exec.yml").write_text(json.dumps(settings))
+        (folder / ".github" / "kettle").mkdir(exist_ok=True)  # where the archive lies, if it is not at a URL
+        (folder / ".github" / "kettle" / "exec.yml").write_text(json.dumps(settings))
+        return done
 
     def board(self, files=None):
         """A board on all devices, whose jobs take a moment; files: {name: text} of further ones of the task."""
