@@ -22,6 +22,7 @@
 #define MAGIC "KTLE1\n"
 #define MAGIC_SIZE (sizeof(MAGIC) - 1)
 #define FAMILY "KTLE" /* what the magic of every version begins with */
+#define VERSION_AT (sizeof(FAMILY) - 1)
 #define HASH_SIZE 32
 #define NONCE_SIZE 12
 #define TAG_SIZE 16
@@ -159,9 +160,9 @@ read_header(const void *data, size_t size, struct envelope *ret_envelope, struct
 		return fail_shape(err);
 	if (memcmp(at, MAGIC, MAGIC_SIZE) != 0)
 		return kettle_fail(err, KETTLE_EVERSION,
-			"This envelope is of another version than 1, which Kettle %s reads; use the same version of Kettle on both "
+			"This envelope is of version %c, and Kettle %s reads version %c; use the same version of Kettle on both "
 			"sides.",
-			PACKAGE_VERSION);
+			at[VERSION_AT] >= '0' && at[VERSION_AT] <= '9' ? at[VERSION_AT] : '?', PACKAGE_VERSION, MAGIC[VERSION_AT]);
 	at += MAGIC_SIZE;
 	struct envelope envelope = {.data = data,
 		.size = size,

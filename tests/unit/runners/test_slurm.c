@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "runners/slurm/shared_folder.h"
 #include "runners/slurm/slurm_internal.h"
 #include "unit/scratch.h"
 
@@ -39,6 +40,14 @@
 	"printf '%s\\n' '" SQUEUE_HEADER "' '5|N/A|RUNNING|None|two' '' 'lines|.'\n" \
 	"[ ! \"$names\" ] || printf '9|N/A|FAILED|NonZeroExitCode|%s|.\\n' $(echo $names | tr , ' ')\n" \
 	"[ \"$names\" ] || [ ! \"$all\" ] || [ ! -f queue ] || cat queue\n"
+/* Likewise, with a row for each task of an array. */
+#define SBATCH_ARRAYS \
+	"last=; echo \"$*\" >>sbatch.calls\n" \
+	"for a; do case $a in --job-name=*) name=${a#*=} ;; --array=0-*) last=${a#*-*-*-} ;; esac; done\n" \
+	"id=$(wc -l <sbatch.calls)\n" \
+	"[ ! \"$last\" ] || seq -f \"$id|%g|PENDING|Priority|$name|.\" 0 \"$last\" >>queue\n" \
+	"[ \"$last\" ] || echo \"$id|N/A|PENDING|Priority|$name|.\" >>queue\n" \
+	"echo $id\n"
 #define SCANCEL "rm -f queue; echo >>cancelled\n"
 
 struct fault {
@@ -460,6 +469,60 @@ test_stop(void **state)
 	assert_int_equal(rmdir(jobs), 0);
 }
 
+/* ---- many ---- */
+
+/* More than two arrays take; the first one goes alone. */
+#define CROWD (2 * SHARED_ARRAY_MAX + 200)
+
+static int
+all_are_queued(void *arg)
+{
+	(void)arg;
+	for (int i = CROWD; i > 0; i--)
+		if (!is_queued((void *)ref_of(0, i)))
+			return 0;
+	return 1;
+}
+
+static int
+has_looked_on(void *arg)
+{
+	const struct slurm *slurm = instances[0];
+	return slurm->taken > *(const uint64_t *)arg;
+}
+
+static size_t
+lines_of(const char *name)
+{
+	AUTO_FREE char *path = path_of(0, name), *text = NULL;
+	size_t size = 0, lines = 0;
+	assert_int_equal(file_read(path, 1 << 20, &text, &size, &err), 0);
+	for (size_t i = 0; i < size; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+/* Jobs that come at once become a few arrays, and one call lists them all. */
+static void
+test_crowd(void **state)
+{
+	(void)state;
+	(void)start(60, 60);
+	const struct slurm *slurm = instances[0];
+	play(0, "sbatch", SBATCH_ARRAYS);
+	play(0, "squeue", "echo >>squeue.calls\n" SQUEUE);
+	for (int i = 1; i <= CROWD; i++)
+		submit(0, i);
+	assert_int_equal(kettle_fake_run(fake, all_are_queued, NULL, PATIENCE_MS), 0);
+	assert_in_range(lines_of("sbatch.calls"), 3, 4);
+	assert_int_equal(lines_of("queue"), CROWD);
+	uint64_t late = slurm->snapshot + 2;
+	assert_int_equal(kettle_fake_run(fake, has_looked_on, &late, PATIENCE_MS), 0);
+	assert_in_range(lines_of("squeue.calls"), late, slurm->snapshot);
+	for (int i = 1; i <= CROWD; i++)
+		assert_true(is_queued((void *)ref_of(0, i)) && !is_complete((void *)ref_of(0, i)));
+}
+
 int
 main(void)
 {
@@ -471,6 +534,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

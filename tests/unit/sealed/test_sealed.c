@@ -151,6 +151,12 @@ test_other_version(void **state)
 	AUTO_FREE char *sealed = seal(SEALED_PLAN, content, strlen(content), &size);
 	sealed[4] = '2';
 	assert_int_equal(open_code(key, SEALED_PLAN, JOB, HASH, sealed, size), KETTLE_EVERSION);
+	struct kettle_error err = {0};
+	enum sealed_kind kind;
+	AUTO_FREE char *job = NULL;
+	char hash[65];
+	assert_int_equal(sealed_read_scope(sealed, size, &kind, &job, hash, &err), KETTLE_EVERSION);
+	assert_non_null(strstr(err.message, "version 2, and Kettle " PACKAGE_VERSION " reads version 1;"));
 }
 
 static void
