@@ -12,11 +12,22 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 
+#define MAX_START_NS INT64_C(1000000000000000000) /* of a clock that began with the machine: 31 years */
+#define MAX_WALL_NS INT64_C(1000000000000000)     /* 11 days; of a thousand steps the sum is as long as that */
+
 static struct optional_int
 read_int(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
 	return (struct optional_int){.given = json_is_integer(value), .value = json_integer_value(value)};
+}
+
+/* A time of another machine; one that no machine can have is not known, so that such numbers can be added. */
+static struct optional_int
+read_ns(const json_t *object, const char *key, json_int_t most)
+{
+	struct optional_int ns = read_int(object, key);
+	return ns.given && ns.value >= 0 && ns.value <= most ? ns : (struct optional_int){0};
 }
 
 static enum outcome_state
@@ -58,8 +69,8 @@ read_outcome(const json_t *json)
 		.command = member_string(json, "command"),
 		.exit = read_int(json, "exit"),
 		.signal = read_int(json, "signal"),
-		.start_ns = read_int(json, "start_ns"),
-		.wall_ns = read_int(json, "wall_ns"),
+		.start_ns = read_ns(json, "start_ns", MAX_START_NS),
+		.wall_ns = read_ns(json, "wall_ns", MAX_WALL_NS),
 		.memory_peak = read_int(json, "memory_peak"),
 		.cached = member_true(json, "cached"),
 		.warm = member_true(json, "warm"),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 static json_t *
 parse(const char *text)
@@ -72,6 +73,31 @@ test_outcome(void **state)
 	assert_null(result_value(outcome->result, "test", 0, "error"));
 }
 
+/* Times that no machine can have are as good as none: they are added. */
+static void
+test_times(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *start, *wall;
+		bool start_given, wall_given;
+	} cases[] = {{"1000000000000000000", "1000000000000000", true, true},
+		{"1000000000000000001", "1000000000000001", false, false},
+		{"9223372036854775807", "9223372036854775807", false, false}, {"-1", "-9223372036854775808", false, false},
+		{"\"1\"", "1.5", false, false}, {"0", "0", true, true}};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *text = xasprintf(
+			"{\"outcomes\": [{\"step\": \"test\", \"start_ns\": %s, \"wall_ns\": %s}]}", cases[i].start, cases[i].wall);
+		AUTO_JSON json_t *json = parse(text);
+		AUTO_COMPLETION struct completion completion = completion_read(json);
+		const struct outcome *outcome = completion_outcome(&completion, "test");
+		assert_int_equal(outcome->start_ns.given, cases[i].start_given);
+		assert_int_equal(outcome->wall_ns.given, cases[i].wall_given);
+		assert_true(outcome->start_ns.given || outcome->start_ns.value == 0);
+		assert_true(outcome->wall_ns.given || outcome->wall_ns.value == 0);
+	}
+}
+
 static void
 test_states(void **state)
 {
@@ -120,6 +146,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_outcome),
+		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_garbage),
 	};
