@@ -375,6 +375,7 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 {
 	struct job_write *op = job_write_new(job);
 	job->state = JOB_STARTING;
+	job->handled = false;
 	job->stamps = (struct timing_stamps){
 		.accepted_ns = job->stamps.accepted_ns, .queued_ns = job->stamps.queued_ns, .started_ns = time_monotonic_ns()};
 	enter_unit(job, unit);
@@ -391,37 +392,87 @@ static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	int rc = jobs_material(db, op->id, &op->material, err);
-	return rc ? rc : settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
+	int rc = jobs_is_running(db, op->id, op->attempt, &op->runs, err);
+	if (rc == 0 && op->runs)
+		rc = jobs_material(db, op->id, &op->material, err);
+	if (rc == 0 && op->runs)
+		rc = settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
+	return rc;
 }
 
 /* Asks the runner for the job; a pending stop is sent once the job is found. */
-static bool
-find_again(struct engine_job *job, const char *handle)
+static int
+find_again(struct engine_job *job, const char *handle, struct kettle_error *err)
 {
-	struct kettle_error err = {0};
 	enum job_stop stop = job->stop;
 	register_live(job);
 	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0)
-		return false;
+		return kettle_fail(err, KETTLE_ECONFLICT, "It is in flight already.");
 	AUTO_JSON json_t *section = json_incref(job->unit->config);
 	struct description description;
 	describe_job(job, section, &description);
 	job->stop = STOP_NO;
 	job->state = JOB_ACTIVE;
 	enter_phase(job, PHASE_BUILDING);
-	int rc = job->unit->runner->ops->recover(job->unit->runner->self, &description.job, handle, &err);
+	int rc = job->unit->runner->ops->recover(job->unit->runner->self, &description.job, handle, err);
 	if (job->state != JOB_ACTIVE)
-		return true; /* completed already */
+		return 0; /* completed already */
 	if (rc < 0) {
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
 		job->stop = stop;
-		return false;
+		return rc;
 	}
 	slim(job);
 	if (stop != STOP_NO)
 		engine_job_stop(job, stop);
-	return true;
+	return 0;
+}
+
+/* One that was cancelled or deleted before it was found: what there is of it on its remote side ends. It has no plan. */
+static void
+end_away(struct engine_job *job, const char *handle)
+{
+	struct engine *engine = job->engine;
+	const struct runner *runner = job->unit->runner;
+	const int64_t id = job->id;
+	struct kettle_error err = {0};
+	struct description description;
+	register_live(job);
+	if (inflight_add(engine->setup.inflight, &job->inflight) < 0) {
+		attempt_end_drop(job);
+		return;
+	}
+	AUTO_JSON json_t *section = json_incref(job->unit->config);
+	describe_job(job, section, &description);
+	char ref[INFLIGHT_REF_SIZE];
+	memcpy(ref, job->inflight.ref, sizeof(ref));
+	job->stop = STOP_CANCEL;
+	job->state = JOB_ACTIVE;
+	job->deadline_ms = uv_now(engine->setup.loop) + ENGINE_CANCEL_MS;
+	int rc = runner->ops->recover(runner->self, &description.job, handle, &err);
+	job = engine_job_find(engine, id);
+	if (!job)
+		return; /* completed already */
+	if (rc == 0) {
+		runner->ops->cancel(runner->self, ref);
+		return;
+	}
+	log_write(KETTLE_LOG_WARNING, "engine", "job %s has ended, but `%s` cannot end what may still run of it: %s", ref,
+		runner->name, err.message);
+	inflight_remove(engine->setup.inflight, &job->inflight);
+	attempt_end_drop(job);
+}
+
+/* It stays as it is in the database, with its handle, and is loaded again. */
+static void
+look_later(struct engine_job *job, const struct kettle_error *why)
+{
+	struct engine *engine = job->engine;
+	log_write(KETTLE_LOG_WARNING, "engine", "job %lld of submission %lld cannot be looked for now: %s",
+		(long long)job->id, (long long)job->submission, why->message);
+	if (engine->load_at_ms == 0)
+		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_LOOK_AGAIN_MS;
+	attempt_end_drop(job);
 }
 
 static void
@@ -431,14 +482,29 @@ recover(void *arg, const struct kettle_error *store_err)
 	struct engine_job *job = op->job;
 	struct kettle_error err = {0};
 	const struct runner *runner = job->unit ? job->unit->runner : NULL;
-	bool can = !store_err && op->handle && op->runner && runner && runner->ops->recover &&
-			   strcmp(runner->name, op->runner) == 0;
-	if (can)
-		take_calibration(op, job->unit);
+	bool can = op->handle && op->runner && runner && runner->ops->recover && strcmp(runner->name, op->runner) == 0;
+	bool ended = store_err ? store_err->code == KETTLE_ENOENT : !op->runs;
+	int rc = 0;
 	job->handled = can;
-	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
-	if (!can || plan(job, &op->material, &err) < 0 || !find_again(job, op->handle))
-		attempt_end_requeue(job, REQUEUE_ORPHANED, "the engine was restarted while it ran");
+	if (can && (ended || job->stop == STOP_CANCEL)) {
+		end_away(job, op->handle);
+	} else if (ended) {
+		attempt_end_drop(job);
+	} else if (store_err) {
+		look_later(job, store_err);
+	} else {
+		/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
+		if (can) {
+			take_calibration(op, job->unit);
+			rc = plan(job, &op->material, &err);
+		}
+		if (can && rc == 0)
+			rc = find_again(job, op->handle, &err);
+		if (can && rc == KETTLE_EUNAVAIL)
+			look_later(job, &err);
+		else if (!can || rc < 0)
+			attempt_end_requeue(job, REQUEUE_ORPHANED, "the engine was restarted while it ran");
+	}
 	job_write_free(op);
 }
 

@@ -194,7 +194,7 @@ attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refuse
 	op->verdict = verdict_take;
 	op->completed_ns = refused ? 0 : job->stamps.completed_ns;
 	op->refused = refused;
-	if (op->completed_ns > job->stamps.started_ns && verdict_take->state != VERDICT_ERROR)
+	if (job->stamps.started_ns && op->completed_ns > job->stamps.started_ns && verdict_take->state != VERDICT_ERROR)
 		expected_wait_add(job->device, (op->completed_ns - job->stamps.started_ns) / 1000000);
 	failpoint("engine.verdict");
 	job_write_write(op, finish_op, on_finished);

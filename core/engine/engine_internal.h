@@ -37,6 +37,7 @@
 #define ENGINE_HEARTBEAT_SILENT_MS 30000
 /* What the database could not take is tried again after this time, and nothing new is started before. */
 #define ENGINE_STORE_RETRY_MS 1000
+#define ENGINE_LOOK_AGAIN_MS 60000 /* for jobs away that their runner cannot look for */
 
 /* Named states, in the order of the picture in engine.h. */
 enum job_state { JOB_QUEUED, JOB_STARTING, JOB_ACTIVE, JOB_ENDING };
@@ -173,6 +174,7 @@ struct job_write {
 	struct kettle_error no_material;
 	enum requeue_cause cause;
 	bool waits, queued, refused;
+	bool runs; /* the job is of this attempt in the database */
 	kettle_answer answer;
 	void *arg;
 };

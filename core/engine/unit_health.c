@@ -356,6 +356,8 @@ struct unit_test {
 	void *arg;
 };
 
+static void quarantined(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err);
+
 static void
 on_health_described(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
@@ -387,7 +389,7 @@ unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done
 	if (unit->testing)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is already being tested.", unit->label);
 	struct unit_test *test = xcalloc(1, sizeof(*test));
-	*test = (struct unit_test){.request.on_answer = on_health_described,
+	*test = (struct unit_test){.request = {.on_answer = on_health_described, .idle = done == quarantined},
 		.engine = engine,
 		.device = xstrdup(unit->device->name),
 		.key = xstrdup(unit->key),

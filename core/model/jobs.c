@@ -143,6 +143,16 @@ jobs_material(struct db *db, int64_t job, struct job_material *ret_material, str
 	return rc;
 }
 
+int
+jobs_is_running(struct db *db, int64_t job, int64_t attempt, bool *ret_is, struct kettle_error *err)
+{
+	int64_t count = 0;
+	int rc = db_int(db, &count, err, "SELECT count(*) FROM jobs WHERE id = ? AND attempt = ? AND state = 'running'",
+		"ii", job, attempt);
+	*ret_is = count > 0;
+	return rc;
+}
+
 void
 job_material_clear(struct job_material *material)
 {
@@ -519,7 +529,7 @@ jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_
 	if (json_array_size(jobs) == 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld has already ended.", (long long)submission);
 	rc = db_query(db, err, read_job, &job,
-		"SELECT id, leaderboard, user, 0, 0, '', mode, state, 0 FROM submissions WHERE id = ?", "i", submission);
+		"SELECT id, leaderboard, user, 0, 0, '', mode, state, 0, 0 FROM submissions WHERE id = ?", "i", submission);
 	if (rc >= 0)
 		rc = db_exec(db, err,
 			"UPDATE jobs SET state = 'cancelled', done_at = ?1, changed_at = ?1, handle = NULL, error = 'It was "

@@ -210,8 +210,10 @@ fake_recover(void *self, const struct kettle_job *job, const char *handle, struc
 	fake.recovers++;
 	if (fake.on_recover == REFUSES)
 		return kettle_fail(err, KETTLE_ENOENT, "There is nothing.");
+	if (fake.on_recover == NOT_NOW)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The key is not there.");
 	const struct engine_job *known = engine_job_find(world.engine, atoll(job->ref));
-	struct task *task = add_task(job, known ? known->plan->json : plan);
+	struct task *task = add_task(job, known && known->plan ? known->plan->json : plan);
 	task->recovered = true;
 	(void)snprintf(task->handle, sizeof(task->handle), "%s", handle);
 	if (fake.recover_queued)

@@ -11,7 +11,7 @@
 #define WORLD_PATIENCE_NS UINT64_C(120000000000)
 
 /* What the runner does on a request. */
-enum manner { WAITS, AT_ONCE, REFUSES, NEVER };
+enum manner { WAITS, AT_ONCE, REFUSES, NOT_NOW, NEVER };
 
 struct task {
 	char ref[INFLIGHT_REF_SIZE], unit[96], handle[32], name[80], plan_hash[65], expect[200];

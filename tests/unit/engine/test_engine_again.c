@@ -208,6 +208,62 @@ test_recover_cancelled(void **state)
 	world_cancel(job);
 }
 
+/* A runner that cannot look now, as without its key: the job keeps its handle and its attempt, and is found later. */
+static void
+test_recover_not_now(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	fake.on_recover = NOT_NOW;
+	world_start(world_devices(1, NULL));
+	until(fake.recovers == 1 && !engine_job_find(world.engine, job));
+	assert_true(world_job_is(job, "running"));
+	assert_string_equal(world_text("handle", job), "remote-7");
+	/* As an engine does that comes and goes. */
+	world_stop(0);
+	world_start(world_devices(1, NULL));
+	until(fake.recovers == 2 && !engine_job_find(world.engine, job));
+	assert_true(world.engine->load_at_ms > 0);
+	fake.on_recover = WAITS;
+	world.engine->load_at_ms = 1;
+	until(fake.count == 1);
+	assert_true(fake_task(0)->recovered);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	assert_int_equal(world_number("attempt", job), 1);
+	assert_int_equal(fake.submits, 0);
+}
+
+static int
+end_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	return db_exec(db, err, arg, "");
+}
+
+/* Ended, or gone, between the load of the open jobs and that of its code: what runs of it on its remote side ends, too. */
+static void
+test_recover_ended(void **state)
+{
+	(void)state;
+	static const char *const ends[] = {
+		"UPDATE jobs SET state = 'cancelled', done_at = 1, handle = NULL WHERE done_at IS NULL",
+		"DELETE FROM submissions"};
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		int64_t job = orphan(true);
+		bool done = false;
+		world_engine(world_devices(1, NULL));
+		engine_start(world.engine, world_loaded, &done);
+		store_write(world.c.f.store, end_op, NULL, (void *)ends[i]);
+		until(done);
+		until(!engine_job_find(world.engine, job));
+		assert_int_equal(fake.recovers, 1);
+		assert_int_equal(fake.cancels, 1);
+		assert_int_equal(fake.submits, 0);
+		assert_false(world_unit(0)->disabled[0]);
+		fixture_sql(&world.c.f, "DROP TABLE saved");
+	}
+}
+
 /* The third attempt was the last. */
 static void
 test_recover_used_up(void **state)
@@ -649,6 +705,8 @@ main(void)
 		TEST(test_recover_unit_moved),
 		TEST(test_recover_no_operation),
 		TEST(test_recover_cancelled),
+		TEST(test_recover_not_now),
+		TEST(test_recover_ended),
 		TEST(test_recover_used_up),
 		TEST(test_recover_other_runner),
 		TEST(test_detach_at_stop),
