@@ -173,7 +173,7 @@ def refuses(folder):
         (good[:-20], "changed"),
         (b"", "not a sealed envelope"),
         (x.content, "not a sealed envelope"),
-        (b"KTLE2" + good[5:], "another version"),
+        (b"KTLE2" + good[5:], "version 2, and Kettle"),
     ]
     for envelope, word in cases:
         status, err = x.run(envelope=envelope)
