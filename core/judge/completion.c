@@ -13,7 +13,7 @@
 #include "base/xalloc.h"
 
 #define MAX_START_NS INT64_C(1000000000000000000) /* of a clock that began with the machine: 31 years */
-#define MAX_WALL_NS INT64_C(1000000000000000)     /* 11 days; of a thousand steps the sum is as long as that */
+#define MAX_WALL_NS INT64_C(1000000000000000)     /* 11 days; thousands of them can be added */
 
 static struct optional_int
 read_int(const json_t *object, const char *key)

@@ -40,8 +40,8 @@ bool manifest_read(const json_t *list, struct manifest *ret_manifest);
 /*
  * Copies the named files and folders from the folder `from` (nothing runs in it any more) into the folder `to`, with
  * modes 0755 and 0644 and the times they have, and appends an entry for each to the manifest. `artifacts`: a name that
- * is not there is passed over, and there are OUTPUT_MAX_ARTIFACTS at most. KETTLE_EINVAL, KETTLE_ENOENT and KETTLE_ETOOBIG are the step's fault, all other codes the
- * machine's. [any, blocks]
+ * is not there is passed over, and there may be OUTPUT_MAX_ARTIFACTS of them. KETTLE_EINVAL, KETTLE_ENOENT and
+ * KETTLE_ETOOBIG are the step's fault, all other codes the machine's. [any, blocks]
  */
 int collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes, bool artifacts,
 	struct manifest *manifest, struct kettle_error *err);
