@@ -392,12 +392,10 @@ static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	int rc = jobs_is_running(db, op->id, op->attempt, &op->runs, err);
-	if (rc == 0 && op->runs)
+	int rc = jobs_check_running(db, op->id, op->attempt, err);
+	if (rc == 0)
 		rc = jobs_material(db, op->id, &op->material, err);
-	if (rc == 0 && op->runs)
-		rc = settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
-	return rc;
+	return rc ? rc : settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
 }
 
 /* Asks the runner for the job; a pending stop is sent once the job is found. */
@@ -468,11 +466,20 @@ static void
 look_later(struct engine_job *job, const struct kettle_error *why)
 {
 	struct engine *engine = job->engine;
-	log_write(KETTLE_LOG_WARNING, "engine", "job %lld of submission %lld cannot be looked for now: %s",
+	log_write(KETTLE_LOG_WARNING, "engine", "job %lld of submission %lld is looked for again in a minute: %s",
 		(long long)job->id, (long long)job->submission, why->message);
 	if (engine->load_at_ms == 0)
 		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_LOOK_AGAIN_MS;
 	attempt_end_drop(job);
+}
+
+/* EUNAVAIL: its remote side cannot be asked; any other error: it is not to be found. */
+static int
+look_for(struct engine_job *job, struct job_write *op, struct kettle_error *err)
+{
+	take_calibration(op, job->unit);
+	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
+	return plan(job, &op->material, err) < 0 ? KETTLE_ENOENT : find_again(job, op->handle, err);
 }
 
 static void
@@ -483,28 +490,17 @@ recover(void *arg, const struct kettle_error *store_err)
 	struct kettle_error err = {0};
 	const struct runner *runner = job->unit ? job->unit->runner : NULL;
 	bool can = op->handle && op->runner && runner && runner->ops->recover && strcmp(runner->name, op->runner) == 0;
-	bool ended = store_err ? store_err->code == KETTLE_ENOENT : !op->runs;
+	bool ended = job->stop == STOP_CANCEL || (store_err && store_err->code == KETTLE_ECONFLICT);
 	int rc = 0;
 	job->handled = can;
-	if (can && (ended || job->stop == STOP_CANCEL)) {
+	if (can && ended)
 		end_away(job, op->handle);
-	} else if (ended) {
-		attempt_end_drop(job);
-	} else if (store_err) {
-		look_later(job, store_err);
-	} else {
-		/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
-		if (can) {
-			take_calibration(op, job->unit);
-			rc = plan(job, &op->material, &err);
-		}
-		if (can && rc == 0)
-			rc = find_again(job, op->handle, &err);
-		if (can && rc == KETTLE_EUNAVAIL)
-			look_later(job, &err);
-		else if (!can || rc < 0)
-			attempt_end_requeue(job, REQUEUE_ORPHANED, "the engine was restarted while it ran");
-	}
+	else
+		rc = can && !store_err ? look_for(job, op, &err) : KETTLE_ENOENT;
+	if (rc == KETTLE_EUNAVAIL)
+		look_later(job, &err);
+	else if (rc < 0)
+		attempt_end_requeue(job, REQUEUE_ORPHANED, "the engine was restarted while it ran");
 	job_write_free(op);
 }
 

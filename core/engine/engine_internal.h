@@ -174,7 +174,6 @@ struct job_write {
 	struct kettle_error no_material;
 	enum requeue_cause cause;
 	bool waits, queued, refused;
-	bool runs; /* the job is of this attempt in the database */
 	kettle_answer answer;
 	void *arg;
 };

@@ -144,13 +144,10 @@ jobs_material(struct db *db, int64_t job, struct job_material *ret_material, str
 }
 
 int
-jobs_is_running(struct db *db, int64_t job, int64_t attempt, bool *ret_is, struct kettle_error *err)
+jobs_check_running(struct db *db, int64_t job, int64_t attempt, struct kettle_error *err)
 {
-	int64_t count = 0;
-	int rc = db_int(db, &count, err, "SELECT count(*) FROM jobs WHERE id = ? AND attempt = ? AND state = 'running'",
-		"ii", job, attempt);
-	*ret_is = count > 0;
-	return rc;
+	struct job read;
+	return jobs_load(db, job, "running", attempt, &read, err);
 }
 
 void

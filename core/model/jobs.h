@@ -43,8 +43,8 @@ struct job_material {
 /* ENOENT: deleted meanwhile. */
 int jobs_material(struct db *db, int64_t job, struct job_material *ret_material, struct kettle_error *err);
 void job_material_clear(struct job_material *material);
-/* Whether it is still running, as this attempt. */
-int jobs_is_running(struct db *db, int64_t job, int64_t attempt, bool *ret_is, struct kettle_error *err);
+/* ECONFLICT: it is not running as this attempt any more. */
+int jobs_check_running(struct db *db, int64_t job, int64_t attempt, struct kettle_error *err);
 /* Where an attempt runs. */
 struct job_unit {
 	const char *label, *key, *runner;

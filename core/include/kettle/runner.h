@@ -58,7 +58,8 @@ struct kettle_runner {
 	/*
 	 * After a restart of the engine, or after detach: the job ran with this handle, which this runner stored by
 	 * host->job_handle. 0: it still runs and completes as after submit; where that turns out to be wrong it completes as
-	 * "lost". KETTLE_EUNAVAIL: it cannot be looked for now, and is asked for again after a minute, and by the next engine.
+	 * "lost". KETTLE_EUNAVAIL: its remote side cannot be asked; it keeps its handle, and the runner is asked again
+	 * after a minute, and by the next engine.
 	 * KETTLE_ENOENT, and any other: it is lost; the core runs it again as the next attempt. NULL: always so.
 	 */
 	int (*recover)(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err);

@@ -689,6 +689,18 @@ test_no_material(void **state)
 	assert_int_equal(world_number("attempt", job), 3);
 }
 
+/* Nor can that of a job on a remote side: it is not looked for without end. */
+static void
+test_recover_no_material(void **state)
+{
+	(void)state;
+	int64_t job = orphan(true);
+	fixture_sql(&world.c.f, "UPDATE tasks SET bundle_json = '7'");
+	world_start(world_devices(1, NULL));
+	until(world_job_is(job, "error"));
+	assert_int_equal(fake.recovers + fake.submits, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int
@@ -727,6 +739,7 @@ main(void)
 		TEST(test_verdict_is_tried_again),
 		TEST(test_stop_with_full_disk),
 		TEST(test_no_material),
+		TEST(test_recover_no_material),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
