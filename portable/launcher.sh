@@ -39,14 +39,14 @@ if [ ! -e @LOADER@ ]; then
 fi
 # Until 2.33 the C library was a link to a file with its version in the name: only where it is one, or this cannot tell, something
 # is started to find out.
-suspect=@SUSPECT@
+suspect=@SUSPECT@ needed=@GLIBC_MINOR@
 [ ! -L /lib/@MACHINE@-linux-gnu/libc.so.6 ] && [ ! -L /lib64/libc.so.6 ] || suspect=yes
 [ -z "$suspect" ] || glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null)
 glibc=${glibc#glibc }
 case $glibc in
 [0-9]*.[0-9]*)
 	minor=${glibc#*.}
-	[ "${glibc%%.*}" -gt 2 ] || [ "${minor%%.*}" -ge @GLIBC_MINOR@ ] || fail "It needs the GNU C library @GLIBC@ or newer, and this system has $glibc."
+	[ "${glibc%%.*}" -gt 2 ] || [ "${minor%%.*}" -ge "$needed" ] || fail "It needs the GNU C library @GLIBC@ or newer, and this system has $glibc."
 	;;
 esac
 exec "$program" "$@"

@@ -6,6 +6,7 @@
 # jobs on a machine of others. In the environment: srcdir, and files, which are copied from there.
 set -eu
 kind=$1 stage=$2 name=$3 archive=$4
+: "${srcdir:?} ${files?}"
 most=5000000 # bytes that it may have
 glibc_wanted=34 # it must run with the GNU C library 2.34
 fail() { echo "make portable: $*" >&2; exit 1; }
@@ -37,14 +38,15 @@ mkdir -p "$name-http/$name/lib/kettle/plugins"
 for plugin in discord github modal slurm ssh; do
 	[ ! -f "$name/lib/kettle/plugins/$plugin.so" ] || mv "$name/lib/kettle/plugins/$plugin.so" "$name-http/$name/lib/kettle/plugins/"
 done
-objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
+# objects, services: programs and libraries, one a line.
+objects() { find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \); }
+services() { find "$name-http/$name/lib/kettle" -name '*.so*'; }
 
-# libraries FOLDER OBJECT...: copies the libraries of the objects to FOLDER, but for the C library's and those that are in
+# libraries FOLDER: copies the libraries of the objects that are read to FOLDER, but for the C library's and those that are in
 # $name, with the licences.
 libraries() {
 	folder=$1
-	shift
-	ldd "$@" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
+	xargs ldd 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
 		case ${library##*/} in
 		libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.*) continue ;;
 		esac
@@ -61,17 +63,15 @@ libraries() {
 }
 
 # RPATH has found those that were there already.
-# shellcheck disable=SC2086
-libraries "$name" $objects
+objects | libraries "$name"
 chmod 644 "$name"/lib/kettle/shared/*
-objects=$(find "$name/libexec" "$name/lib" -type f \( -perm -100 -o -name '*.so*' \))
-# shellcheck disable=SC2086
-strip --strip-unneeded $objects
+objects | xargs strip --strip-unneeded
 
 # Plugins are written against jansson.
 for_plugins() {
 	strip --strip-debug "$name/lib/libkettle-language.a"
-	# shellcheck disable=SC2046,SC2086
+	# What pkg-config prints are options.
+	# shellcheck disable=SC2046
 	echo '#include <jansson.h>' | ${CC:-cc} $(pkg-config --cflags jansson) -M -x c - | tr ' ' '\n' | grep '/jansson' | while read -r header; do
 		cp "$header" "$name/include/"
 	done
@@ -86,13 +86,12 @@ for_plugins() {
 }
 [ "$kind" != all ] || for_plugins
 
-# glibc_of OBJECT...: sets minor to what they need of the C library, as the linker wrote it down.
+# glibc_of OBJECTS: sets minor to what those that OBJECTS lists need of the C library, as the linker wrote it down.
 glibc_of() {
-	minor=$(objdump -T "$@" 2>/dev/null | sed -n 's/.*(GLIBC_2\.\([0-9]*\)[.0-9]*).*/\1/p; s/.* GLIBC_2\.\([0-9]*\)[.0-9]* .*/\1/p' | sort -n | tail -n 1)
+	minor=$("$@" | xargs objdump -T 2>/dev/null | sed -n 's/.*(GLIBC_2\.\([0-9]*\)[.0-9]*).*/\1/p; s/.* GLIBC_2\.\([0-9]*\)[.0-9]* .*/\1/p' | sort -n | tail -n 1)
 	[ "$minor" -le $glibc_wanted ] || fail "what was built here needs the GNU C library 2.$minor; build it on a system with 2.$glibc_wanted, or one whose libraries need no more."
 }
-# shellcheck disable=SC2086
-glibc_of $objects
+glibc_of objects
 loader=$(readelf -l "$name/libexec/kettle-exec" | sed -n 's/.*program interpreter: \(.*\)]/\1/p')
 shared=$(cd "$name" && echo lib/kettle/shared/*)
 for program in "$name"/libexec/*; do
@@ -101,7 +100,6 @@ for program in "$name"/libexec/*; do
 done
 chmod 755 "$name"/bin/*
 
-# shellcheck disable=SC2154
 for file in $files; do
 	mkdir -p "$name/$(dirname "$file")"
 	cp "$srcdir/$file" "$name/$file"
@@ -124,14 +122,10 @@ curl=$(${CC:-cc} -print-file-name=libcurl.so.4)
 if [ -f "$curl" ]; then
 	mkdir -p "$name-http/$name/lib/kettle/shared"
 	cp -L "$curl" "$name-http/$name/lib/kettle/shared/"
-	services=$(find "$name-http/$name/lib/kettle/plugins" -name '*.so')
-	# shellcheck disable=SC2086
-	libraries "$name-http/$name" "$curl" $services
+	services | libraries "$name-http/$name"
 	chmod 644 "$name-http/$name"/lib/kettle/shared/*
-	# shellcheck disable=SC2086
-	strip --strip-unneeded "$name-http/$name"/lib/kettle/shared/* $services
-	# shellcheck disable=SC2086
-	glibc_of "$name-http/$name"/lib/kettle/shared/* $services
+	services | xargs strip --strip-unneeded
+	glibc_of services
 	packed "$name-http" "${archive%.tar.xz}-http.tar.xz"
 fi
 rm -rf "$name-http"

@@ -3,6 +3,7 @@
 # What `make installcheck` looks at: the installed programs find their parts, and the installed files name them.
 # Variables: top_srcdir, bindir, plugindir, tasksdir, pkgconfigdir, unit, profile; plugins: those that were built.
 set -eu
+: "${top_srcdir:?} ${bindir:?} ${plugindir:?} ${tasksdir:?} ${pkgconfigdir:?} ${unit:?} ${profile:?} ${plugins?}"
 fail() { echo "installcheck: $*" >&2; exit 1; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -29,7 +30,7 @@ case " $plugins " in
 	# The page on plugins, built from what is installed.
 	case " $plugins " in
 	*" local "*)
-		pkgconfigdir=$pkgconfigdir top_srcdir=$top_srcdir sh "$top_srcdir/tests/plugins/docs.test" "${bindir%/bin}" >"$scratch/page"
+		sh "$top_srcdir/tests/plugins/docs.test" "${bindir%/bin}" >"$scratch/page"
 		! grep -A 40 '^not ok' "$scratch/page" || fail "what docs/plugins.md prints does not work"
 		;;
 	esac

@@ -13,7 +13,7 @@ fail() { echo "foreign.sh: $*" >&2; exit 1; }
 own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 release=trixie
 [ "$own" != trixie ] || release=forky
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
+mirror=$(apt-get indextargets --format "\$(REPO_URI)" 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
 [ -n "$mirror" ] || fail "apt knows no mirror of Debian, where the root of another release would come from"
 root=$dir/root.$release
 if [ ! -d "$root" ]; then
@@ -38,7 +38,7 @@ awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside { print }'
 
 # enter KIND USER: what is mounted is gone with the processes.
 enter() {
-	unshare --mount --pid --fork --kill-child sh -eu -c '
+	unshare --mount --pid --fork --kill-child sh -eu -s -- "$root" "$files" "$1" "$2" <<-'END'
 		root=$1 files=$2 kind=$3 user=$4
 		mount --bind "$root" "$root"
 		mount -o remount,bind,ro "$root"
@@ -63,8 +63,8 @@ enter() {
 		else
 			set -- chroot . sh
 		fi
-		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@" /tmp/files/inside.sh "$kind" "$user"
-	' - "$root" "$files" "$1" "$2"
+		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@" /tmp/files/inside.sh "$kind" "$user" </dev/null
+	END
 }
 
 status=0

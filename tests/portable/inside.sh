@@ -53,7 +53,7 @@ submit() { # USER FILE BOARD [OPTION...]
 	kettle --user "$by" --json submit "$file" --leaderboard "$board" "$@" >"$HOME/answer.json"
 	ended=$?
 	cat "$HOME/answer.json"
-	return $ended
+	return "$ended"
 }
 first() {
 	kettle leaderboard create vectoradd --task "$tasks/vectoradd_cpp" && submit ada "$tasks/vectoradd_cpp/solutions/correct/naive.cpp" vectoradd
@@ -125,4 +125,4 @@ check "a board in Python runs ($([ $warm = true ] && echo warm || echo cold))" n
 check "a plugin is compiled against its headers, and keeps the rules" plugin
 check "without libcurl a request says what is missing" outgoing "libcurl cannot be loaded"
 check "the second archive brings libcurl" with_libcurl
-exit $failed
+[ $failed -eq 0 ]

@@ -10,4 +10,4 @@ chmod 777 result 2> /dev/null && echo ESCAPED chmod >&2
 (echo poisoned > result) 2> /dev/null && echo ESCAPED wrote >&2
 rm -f result 2> /dev/null && echo ESCAPED removed >&2
 mv result out/result 2> /dev/null && echo ESCAPED moved >&2
-echo "check: pass" >&$POPCORN_FD
+echo "check: pass" >&"$POPCORN_FD"

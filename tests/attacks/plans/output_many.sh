@@ -6,5 +6,5 @@
 # expect: failed
 # within: 30
 mkdir out/dir
-cd out/dir
+cd out/dir || exit
 perl -e 'for (0 .. 1000000) { open(F, ">", $_) or exit 0; close F }'

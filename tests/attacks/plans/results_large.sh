@@ -8,5 +8,5 @@ i=0
 while [ $i -lt 5000 ]; do
 	echo "test.$i.message: 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"
 	i=$((i + 1))
-done >&$POPCORN_FD
-echo "check: pass" >&$POPCORN_FD
+done >&"$POPCORN_FD"
+echo "check: pass" >&"$POPCORN_FD"

@@ -3,5 +3,5 @@
 # tries: to report after the checks have ended.
 # kind: run
 # expect: failed
-(setsid sh -c 'sleep 0.3; echo "check: pass" >&$POPCORN_FD' > /dev/null 2>&1 &)
+(setsid sh -c "sleep 0.3; echo 'check: pass' >&$POPCORN_FD" > /dev/null 2>&1 &)
 exit 0

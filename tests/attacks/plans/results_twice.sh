@@ -3,5 +3,5 @@
 # tries: to take an earlier verdict back.
 # kind: run
 # expect: failed
-echo "check: fail" >&$POPCORN_FD
-echo "check: pass" >&$POPCORN_FD
+echo "check: fail" >&"$POPCORN_FD"
+echo "check: pass" >&"$POPCORN_FD"

@@ -3,5 +3,5 @@
 # tries: to say the same twice: one of the two is not the harness's.
 # kind: run
 # expect: failed
-echo "check: pass" >&$POPCORN_FD
-echo "check: pass" >&$POPCORN_FD
+echo "check: pass" >&"$POPCORN_FD"
+echo "check: pass" >&"$POPCORN_FD"

@@ -3,5 +3,5 @@
 # tries: to report success and to fail.
 # kind: run
 # expect: failed
-echo "check: pass" >&$POPCORN_FD
+echo "check: pass" >&"$POPCORN_FD"
 exit 112
