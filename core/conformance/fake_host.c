@@ -103,6 +103,18 @@ fake_timer_stop(const struct kettle_host *host, struct kettle_timer *timer)
 	loop_timer_stop(of(host)->io, timer);
 }
 
+static uint64_t
+fake_monotonic_ms(const struct kettle_host *host)
+{
+	return clock_ms(loop_clock(of(host)->io));
+}
+
+static int64_t
+fake_utc_ms(const struct kettle_host *host)
+{
+	return clock_utc_ms(loop_clock(of(host)->io));
+}
+
 static int
 fake_spawn(const struct kettle_host *host, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
 	struct kettle_error *err)
@@ -309,7 +321,7 @@ fake_publish(const struct kettle_host *host, const struct kettle_blob *blob, uin
 		return post_answer(answer);
 	}
 	AUTO_FREE char *token = random_token("", hash);
-	time_text(time_now_ms() + (int64_t)ttl_s * 1000, expires);
+	time_text(fake_utc_ms(host) + (int64_t)ttl_s * 1000, expires);
 	answer->result = json_pack("{s:o, s:s}", "url", json_sprintf("%s%s", fake->link_base, token), "expires", expires);
 	json_t *link = blob->data ? contents_json(blob->data, blob->data_size) : json_pack("{s:s}", "file", blob->file);
 	json_object_set_new(link, "ttl", json_integer(ttl_s));
@@ -470,6 +482,8 @@ make_table(const char *name)
 		.publish = fake_publish,
 		.link_base = fake_link_base,
 		.credential = fake_credential,
+		.monotonic_ms = fake_monotonic_ms,
+		.utc_ms = fake_utc_ms,
 	};
 }
 
@@ -544,6 +558,28 @@ kettle_fake_run(struct kettle_fake *fake, int (*done)(void *arg), void *arg, uns
 	uv_close((uv_handle_t *)&timer, NULL);
 	(void)uv_run(&fake->loop, UV_RUN_NOWAIT);
 	return reached || !done ? 0 : KETTLE_EUNAVAIL;
+}
+
+void
+kettle_fake_simulate(struct kettle_fake *fake, int64_t utc_ms)
+{
+	clock_simulate(loop_clock(fake->io), utc_ms);
+}
+
+void
+kettle_fake_advance(struct kettle_fake *fake, uint64_t ms)
+{
+	struct clock *clock = loop_clock(fake->io);
+	bool first = true;
+	while (ms > 0 || first) {
+		uint64_t wait_ms = clock_wait_ms(clock), step_ms = wait_ms < ms ? wait_ms : ms;
+		clock_advance(clock, step_ms);
+		ms -= step_ms;
+		first = false;
+		do
+			(void)uv_run(&fake->loop, loop_rests(fake->io) ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+		while (!loop_rests(fake->io));
+	}
 }
 
 static void

@@ -33,9 +33,10 @@ struct post {
 };
 
 struct kettle_timer {
-	uv_timer_t handle;
+	struct clock_timer timer;
 	struct loop_services *io;
 	struct kettle_timer *next, **link; /* link NULL: stopped */
+	bool fires;                        /* its function runs, and then it is freed if it was stopped */
 	kettle_fn fn;
 	void *arg;
 };
@@ -69,13 +70,15 @@ struct kettle_process {
 
 struct loop_services {
 	uv_loop_t *loop;
+	struct clock clock;
+	uv_timer_t alarm; /* of the clock */
 	uv_async_t wake;
 	uv_mutex_t lock; /* of first, last and closing */
 	struct post *first, **last;
 	bool closing;
 	struct kettle_timer *timers;
 	struct kettle_process *processes;
-	size_t open;
+	size_t open, works; /* works: of these, given to the pool */
 	void (*closed)(void *arg);
 	void *closed_arg;
 };
@@ -123,9 +126,34 @@ on_wake(uv_async_t *wake)
 }
 
 static void
-on_wake_closed(uv_handle_t *wake)
+on_own_closed(uv_handle_t *handle)
 {
-	loop_release(wake->data);
+	loop_release(handle->data);
+}
+
+/* ---- the clock ---- */
+
+static void
+on_alarm(uv_timer_t *alarm)
+{
+	struct loop_services *io = alarm->data;
+	clock_run(&io->clock);
+}
+
+static void
+set_alarm(void *arg, uint64_t delay_ms)
+{
+	struct loop_services *io = arg;
+	/* Neither of the two can fail, and what is still set when all is closed has gone with its timers. */
+	uv_update_time(io->loop);
+	if (!io->closing)
+		(void)uv_timer_start(&io->alarm, on_alarm, delay_ms, 0);
+}
+
+struct clock *
+loop_clock(struct loop_services *io)
+{
+	return &io->clock;
 }
 
 int
@@ -143,8 +171,10 @@ loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *er
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	watch_thread();
-	io->wake.data = io;
-	io->open = 1;
+	(void)uv_timer_init(loop, &io->alarm);
+	clock_init(&io->clock, set_alarm, io);
+	io->wake.data = io->alarm.data = io;
+	io->open = 2;
 	*ret_io = STEAL(io);
 	return 0;
 }
@@ -191,6 +221,7 @@ after_work(uv_work_t *request, int status)
 	struct loop_services *io = work->io;
 	watch_call(work->after, work->arg, "the `after` of its work");
 	free(work);
+	io->works--;
 	loop_release(io);
 }
 
@@ -207,26 +238,22 @@ loop_work(struct loop_services *io, kettle_fn fn, kettle_fn after, void *arg, st
 		return kettle_fail(err, KETTLE_EIO, "Work cannot be given to another thread: %s.", uv_strerror(rc));
 	work = NULL;
 	io->open++;
+	io->works++;
 	return 0;
 }
 
 /* ---- timers ---- */
 
 static void
-on_timer_closed(uv_handle_t *handle)
+on_timer(void *arg)
 {
-	struct kettle_timer *timer = handle->data;
-	struct loop_services *io = timer->io;
-	free(timer);
-	loop_release(io);
-}
-
-static void
-on_timer(uv_timer_t *handle)
-{
-	struct kettle_timer *timer = handle->data;
+	struct kettle_timer *timer = arg;
+	timer->fires = true;
 	watch_call(timer->fn, timer->arg, "a timer");
-	if (uv_timer_get_repeat(handle) == 0)
+	timer->fires = false;
+	if (!timer->link)
+		free(timer);
+	else if (timer->timer.repeat_ms == 0)
 		loop_timer_stop(timer->io, timer);
 }
 
@@ -238,15 +265,10 @@ loop_timer_start(struct loop_services *io, uint64_t delay_ms, uint64_t repeat_ms
 		return fail_closing(err);
 	struct kettle_timer *timer = xmalloc(sizeof(*timer));
 	*timer = (struct kettle_timer){.io = io, .fn = fn, .arg = arg, .next = io->timers, .link = &io->timers};
-	/* Neither of the two fails for a timer that has a callback. */
-	(void)uv_timer_init(io->loop, &timer->handle);
-	timer->handle.data = timer;
-	uv_update_time(io->loop);
-	(void)uv_timer_start(&timer->handle, on_timer, delay_ms, repeat_ms);
+	clock_timer_start(&io->clock, &timer->timer, delay_ms, repeat_ms, on_timer, timer);
 	if (timer->next)
 		timer->next->link = &timer->next;
 	io->timers = timer;
-	io->open++;
 	if (ret_timer)
 		*ret_timer = timer;
 	return 0;
@@ -263,7 +285,9 @@ loop_timer_stop(struct loop_services *io, struct kettle_timer *timer)
 	if (timer->next)
 		timer->next->link = timer->link;
 	timer->link = NULL;
-	uv_close((uv_handle_t *)&timer->handle, on_timer_closed);
+	clock_timer_stop(&timer->timer);
+	if (!timer->fires)
+		free(timer);
 }
 
 /* ---- children ---- */
@@ -555,6 +579,15 @@ loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_childr
 		*ret_children += !process->reported;
 }
 
+bool
+loop_rests(struct loop_services *io)
+{
+	uv_mutex_lock(&io->lock);
+	bool rests = !io->first && io->works == 0;
+	uv_mutex_unlock(&io->lock);
+	return rests;
+}
+
 void
 loop_close(struct loop_services *io, void (*closed)(void *arg), void *arg)
 {
@@ -572,5 +605,6 @@ loop_close(struct loop_services *io, void (*closed)(void *arg), void *arg)
 		else
 			(void)uv_timer_start(&process->drain, on_drained, 0, 0);
 	}
-	uv_close((uv_handle_t *)&io->wake, on_wake_closed);
+	uv_close((uv_handle_t *)&io->alarm, on_own_closed);
+	uv_close((uv_handle_t *)&io->wake, on_own_closed);
 }

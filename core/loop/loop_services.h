@@ -4,7 +4,10 @@
 #define KETTLE_LOOP_LOOP_SERVICES_H
 
 #include <kettle/host.h>
+#include <stdbool.h>
 #include <uv.h>
+
+#include "base/clock.h"
 
 #define CHILD_MAX_LINE (1u << 20)        /* bytes of a child's line where kettle_spawn sets none */
 #define CHILD_MAX_UNWRITTEN (256u << 20) /* bytes that may wait for a child to read them */
@@ -19,6 +22,8 @@ struct loop_services;
 
 /* Also ignores SIGPIPE in this process, since a child may stop reading. EIO. */
 int loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *err);
+/* The clock of all that waits on this loop, a real one; a test may make it a simulated one before any timer is started. */
+struct clock *loop_clock(struct loop_services *io);
 /*
  * Runs what was posted, frees timers that were not stopped, kills children that are left together with their process
  * groups (their on_exit still comes) and lets work that began end (its after still comes); closed(arg) is called once,
@@ -29,6 +34,9 @@ void loop_close(struct loop_services *io, void (*closed)(void *arg), void *arg);
 
 /* The numbers of timers and children that were not stopped. */
 void loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_children);
+
+/* Nothing that was posted or given to a thread of the pool waits for its turn or its end. */
+bool loop_rests(struct loop_services *io);
 
 int loop_post(struct loop_services *io, kettle_fn fn, void *arg); /* [any]; ECANCELED */
 int loop_work(struct loop_services *io, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err);

@@ -46,6 +46,18 @@ host_timer_stop(const struct kettle_host *table, struct kettle_timer *timer)
 	loop_timer_stop(host_of(table)->io, timer);
 }
 
+static uint64_t
+host_monotonic_ms(const struct kettle_host *table)
+{
+	return clock_ms(loop_clock(host_of(table)->io));
+}
+
+static int64_t
+host_utc_ms(const struct kettle_host *table)
+{
+	return clock_utc_ms(loop_clock(host_of(table)->io));
+}
+
 static int
 host_spawn(const struct kettle_host *table, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
 	struct kettle_error *err)
@@ -259,6 +271,8 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.publish = host_publish,
 				.link_base = host_link_base,
 				.credential = host_credential,
+				.monotonic_ms = host_monotonic_ms,
+				.utc_ms = host_utc_ms,
 			},
 		.io = io,
 		.core = core,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/times.h"
 
 struct cli_host_task {
 	struct cli_host_task *next;
@@ -128,6 +129,20 @@ host_commands(const struct kettle_host *host)
 	return of(host)->table;
 }
 
+static uint64_t
+host_monotonic_ms(const struct kettle_host *host)
+{
+	(void)host;
+	return time_monotonic_ns() / 1000000;
+}
+
+static int64_t
+host_utc_ms(const struct kettle_host *host)
+{
+	(void)host;
+	return time_now_ms();
+}
+
 static int
 host_subscribe(const struct kettle_host *const_host, const json_t *actor, const json_t *filter, int64_t after,
 	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
@@ -171,7 +186,9 @@ cli_host_init(struct cli_host *host)
 			.call = host_call,
 			.commands = host_commands,
 			.subscribe = host_subscribe,
-			.unsubscribe = host_unsubscribe},
+			.unsubscribe = host_unsubscribe,
+			.monotonic_ms = host_monotonic_ms,
+			.utc_ms = host_utc_ms},
 		.calls = json_array(),
 		.events = json_array(),
 	};

@@ -241,6 +241,11 @@ struct kettle_host {
 	 * it. NULL: it serves no longer, as after destroy. Of several frontends the last one that said a base counts. EINVAL.
 	 */
 	int (*link_base)(const struct kettle_host *, const char *base, struct kettle_error *err);
+
+	/* The clock that timers run by, for durations: milliseconds since some time in the past. [any] */
+	uint64_t (*monotonic_ms)(const struct kettle_host *);
+	/* The calendar, for what people see and what lasts: milliseconds since 1970-01-01 in UTC. [any] */
+	int64_t (*utc_ms)(const struct kettle_host *);
 };
 
 /* The value of the first header of that name, which is in lower case; NULL: the answer has none. Borrowed. [any] */

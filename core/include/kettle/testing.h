@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host without an engine, for tests of plugins: real loop, timers, threads and children. The test reads its log, state
- * and jobs from memory and answers its commands. Link with -lkettle-testing.
+ * A host without an engine, for tests of plugins: real loop, threads and children, timers by real or by simulated time. The
+ * test reads its log, state and jobs from memory and answers its commands. Link with -lkettle-testing.
  *
  * `kettle plugin test FILE.so` drives any plugin with it.
  */
@@ -38,6 +38,17 @@ KETTLE_TESTING_API struct uv_loop_s *kettle_fake_loop(struct kettle_fake *fake);
  */
 KETTLE_TESTING_API int kettle_fake_run(
 	struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsigned timeout_ms);
+
+/*
+ * From now on its time is simulated: it begins at utc_ms of the calendar (ms since 1970) and moves only by kettle_fake_advance.
+ * For a host that has no timer yet, so before the plugin is created. Children and servers still take real time.
+ */
+KETTLE_TESTING_API void kettle_fake_simulate(struct kettle_fake *fake, int64_t utc_ms);
+/*
+ * Moves simulated time on, from timer to timer. After each the loop runs until what was posted and given to threads is done;
+ * nothing waits for children and servers.
+ */
+KETTLE_TESTING_API void kettle_fake_advance(struct kettle_fake *fake, uint64_t ms);
 
 /*
  * Answers a command: 0 and a new reference in *ret_result, or an error. It is called on the loop, never before
