@@ -42,7 +42,7 @@ budget_ms(const struct engine_job *job, bool running)
 static void
 enter_phase(struct engine_job *job, enum job_phase phase)
 {
-	uint64_t now = uv_now(job->engine->setup.loop);
+	uint64_t now = clock_ms(job->engine->setup.clock);
 	if (job->phase == PHASE_RUNNING) {
 		job->unit->running--;
 		multi_device_run(job, false);
@@ -273,7 +273,7 @@ submit(struct engine_job *job, const struct job_material *material)
 	hash_plan(job);
 	struct description description;
 	describe_job(job, section, &description);
-	job->stamps.submitted_ns = time_monotonic_ns();
+	job->stamps.submitted_ns = clock_ns(job->engine->setup.clock);
 	failpoint("engine.submit");
 	rc = job->unit->runner->ops->submit(job->unit->runner->self, &description.job, job->plan->json, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
@@ -322,7 +322,7 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 	}
 	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be started yet and will be retried: %s", (long long)job->id,
 		err->message);
-	job->engine->pause_until_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	job->engine->pause_until_ms = clock_ms(job->engine->setup.clock) + ENGINE_STORE_RETRY_MS;
 	attempt_end_queue(job);
 }
 
@@ -376,8 +376,9 @@ engine_job_start(struct engine_job *job, struct unit *unit)
 	struct job_write *op = job_write_new(job);
 	job->state = JOB_STARTING;
 	job->handled = false;
-	job->stamps = (struct timing_stamps){
-		.accepted_ns = job->stamps.accepted_ns, .queued_ns = job->stamps.queued_ns, .started_ns = time_monotonic_ns()};
+	job->stamps = (struct timing_stamps){.accepted_ns = job->stamps.accepted_ns,
+		.queued_ns = job->stamps.queued_ns,
+		.started_ns = clock_ns(job->engine->setup.clock)};
 	enter_unit(job, unit);
 	(void)snprintf(op->label, sizeof(op->label), "%s", unit->label);
 	op->key = xstrdup(unit->key);
@@ -446,7 +447,7 @@ end_away(struct engine_job *job, const char *handle)
 	memcpy(ref, job->inflight.ref, sizeof(ref));
 	job->stop = STOP_CANCEL;
 	job->state = JOB_ACTIVE;
-	job->deadline_ms = uv_now(engine->setup.loop) + ENGINE_CANCEL_MS;
+	job->deadline_ms = clock_ms(engine->setup.clock) + ENGINE_CANCEL_MS;
 	int rc = runner->ops->recover(runner->self, &description.job, handle, &err);
 	job = engine_job_find(engine, id);
 	if (!job)
@@ -469,7 +470,7 @@ look_later(struct engine_job *job, const struct kettle_error *why)
 	log_write(KETTLE_LOG_WARNING, "engine", "job %lld of submission %lld is looked for again in a minute: %s",
 		(long long)job->id, (long long)job->submission, why->message);
 	if (engine->load_at_ms == 0)
-		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_LOOK_AGAIN_MS;
+		engine->load_at_ms = clock_ms(engine->setup.clock) + ENGINE_LOOK_AGAIN_MS;
 	attempt_end_drop(job);
 }
 
@@ -545,7 +546,7 @@ engine_job_stop(struct engine_job *job, enum job_stop why)
 	job->stop = why;
 	if (job->state != JOB_ACTIVE)
 		return;
-	job->deadline_ms = uv_now(job->engine->setup.loop) + ENGINE_CANCEL_MS;
+	job->deadline_ms = clock_ms(job->engine->setup.clock) + ENGINE_CANCEL_MS;
 	if (stopping)
 		return;
 	/* The runner may complete it at once, and the job may be gone while the runner still reads its reference. */
@@ -566,7 +567,7 @@ engine_job_overdue(struct engine_job *job)
 	}
 	/* A kettle-exec that hangs is no reason to give the unit up: its heartbeat decides. */
 	if (job->unit->heartbeat && job->unit->heartbeat->waited_ms > ENGINE_HEARTBEAT_LATE_MS) {
-		job->deadline_ms = uv_now(job->engine->setup.loop) + ENGINE_HEARTBEAT_LATE_MS;
+		job->deadline_ms = clock_ms(job->engine->setup.clock) + ENGINE_HEARTBEAT_LATE_MS;
 		return;
 	}
 	unit_health_give_up(job->engine, job->unit, "a job that was cancelled did not end");

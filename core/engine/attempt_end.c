@@ -148,7 +148,7 @@ static void
 attempt_record(struct engine_job *job, uint64_t completed_ns)
 {
 	struct job_write *op = job_write_new(job);
-	op->record_ns = (int64_t)(time_monotonic_ns() - completed_ns);
+	op->record_ns = (int64_t)(clock_ns(job->engine->setup.clock) - completed_ns);
 	store_later(job->engine->setup.store, record_op, on_recorded, op);
 }
 
@@ -340,7 +340,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 void
 attempt_end_complete(struct engine_job *job, const struct completion *completion)
 {
-	job->stamps.completed_ns = time_monotonic_ns();
+	job->stamps.completed_ns = clock_ns(job->engine->setup.clock);
 	failpoint("engine.completed");
 	budget_count(job, completion);
 	unit_health_judge(job, completion);

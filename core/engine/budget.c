@@ -51,7 +51,7 @@ add_used(struct device *device, int64_t user, int64_t ms)
 static void
 begin_day(struct engine *engine, struct device *device)
 {
-	int64_t day = time_now_ms() / DEVICE_DAY_MS;
+	int64_t day = clock_utc_ms(engine->setup.clock) / DEVICE_DAY_MS;
 	if (device->used && (day == device->used_day || day == device->used_day - 1))
 		return;
 	json_decref(device->used);
@@ -133,7 +133,7 @@ used_ms(const struct engine_job *job, const struct completion *completion)
 	if (to > 0)
 		ms = from > 0 && to > from ? (to - from) / 1000000 : 0;
 	else if (job->used_from_ms)
-		ms = (int64_t)(uv_now(job->engine->setup.loop) - job->used_from_ms);
+		ms = (int64_t)(clock_ms(job->engine->setup.clock) - job->used_from_ms);
 	double most = job->plan ? (plan_wall_s(job->plan, false) + 2 * plan_wall_s(job->plan, true)) * 1000 : 0;
 	most += ENGINE_SLACK_MS;
 	return ((double)ms < most ? ms : (int64_t)most) * (int64_t)(1 + job->more_count);

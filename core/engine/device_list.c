@@ -17,7 +17,7 @@ unit_state(const struct engine *engine, const struct unit *unit)
 		return "removed";
 	if (unit->disabled[0])
 		return "disabled";
-	if (unit->unusable_ns || unit->pause_until_ms > uv_now(engine->setup.loop))
+	if (unit->unusable_ns || unit->pause_until_ms > clock_ms(engine->setup.clock))
 		return "paused";
 	return unit->running ? "running" : unit->active ? "building" : "idle";
 }

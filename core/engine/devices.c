@@ -232,7 +232,7 @@ engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_
 static struct unit *
 find_room(const struct engine *engine, const struct device *device, bool prefetch)
 {
-	uint64_t now = uv_now(engine->setup.loop);
+	uint64_t now = clock_ms(engine->setup.clock);
 	for (struct unit *unit = device->units; unit; unit = unit->next) {
 		unsigned room =
 			unit->unusable_ns || unit->losses >= ENGINE_LOSSES_ONE ? 1 : unit->slots + (prefetch ? unit->prefetch : 0);
@@ -254,7 +254,7 @@ void
 engine_unit_lost(const struct engine_job *job, const char *why, bool proven)
 {
 	struct unit *unit = job->unit;
-	uint64_t now = uv_now(job->engine->setup.loop);
+	uint64_t now = clock_ms(job->engine->setup.clock);
 	/* What is lost while it pauses began before: all jobs of a machine that ends are one loss. */
 	bool grows = proven && unit->pause_until_ms <= now;
 	unsigned shift = !grows ? 0 : unit->losses < 16 ? unit->losses : 16;

@@ -60,7 +60,7 @@ on_marked(void *arg, const struct kettle_error *err)
 static void
 renew_mark(struct engine *engine)
 {
-	uint64_t now = uv_now(engine->setup.loop);
+	uint64_t now = clock_ms(engine->setup.clock);
 	if (now < engine->mark_at_ms)
 		return;
 	struct mark *mark = xcalloc(1, sizeof(*mark));
@@ -76,7 +76,7 @@ engine_schedule(struct engine *engine)
 {
 	engine->dirty = false;
 	/* Before that nothing says which units are disabled. */
-	if (!engine->loaded || engine->stopping || uv_now(engine->setup.loop) < engine->pause_until_ms)
+	if (!engine->loaded || engine->stopping || clock_ms(engine->setup.clock) < engine->pause_until_ms)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
@@ -132,7 +132,7 @@ static void
 check_time(struct engine_job *job, void *arg)
 {
 	(void)arg;
-	uint64_t now = uv_now(job->engine->setup.loop);
+	uint64_t now = clock_ms(job->engine->setup.clock);
 	if (job->engine->stopping && engine_job_detach(job))
 		return;
 	if (waits_in_vain(job))
@@ -144,10 +144,10 @@ check_time(struct engine_job *job, void *arg)
 }
 
 static void
-on_tick(uv_timer_t *timer)
+on_tick(void *arg)
 {
-	struct engine *engine = timer->data;
-	uint64_t now = uv_now(engine->setup.loop);
+	struct engine *engine = arg;
+	uint64_t now = clock_ms(engine->setup.clock);
 	engine_each_job(engine, check_time, NULL);
 	unit_health_tick(engine);
 	heartbeat_tick(engine);
@@ -165,17 +165,15 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 {
 	struct engine *engine = xcalloc(1, sizeof(*engine));
 	engine->setup = *setup;
-	(void)uv_timer_init(setup->loop, &engine->tick);
 	(void)uv_prepare_init(setup->loop, &engine->prepare);
-	engine->tick.data = engine->prepare.data = engine;
+	engine->prepare.data = engine;
 	int rc = engine_devices_load(engine, setup->devices, err);
 	if (rc < 0) {
 		engine_free(engine);
 		return rc;
 	}
-	(void)uv_timer_start(&engine->tick, on_tick, ENGINE_TICK_MS, ENGINE_TICK_MS);
+	clock_timer_start(setup->clock, &engine->tick, ENGINE_TICK_MS, ENGINE_TICK_MS, on_tick, engine);
 	(void)uv_prepare_start(&engine->prepare, on_prepare);
-	uv_unref((uv_handle_t *)&engine->tick);
 	uv_unref((uv_handle_t *)&engine->prepare);
 	*ret_engine = engine;
 	return 0;
@@ -207,10 +205,10 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 
 /* When it was accepted, on the monotonic clock, which may have started again since. */
 static uint64_t
-accepted_at(int64_t queued_at)
+accepted_at(const struct clock *clock, int64_t queued_at)
 {
-	int64_t ago_ms = time_now_ms() - queued_at;
-	uint64_t now = time_monotonic_ns(), ago = ago_ms > 0 ? (uint64_t)ago_ms * 1000000 : 0;
+	int64_t ago_ms = clock_utc_ms(clock) - queued_at;
+	uint64_t now = clock_ns(clock), ago = ago_ms > 0 ? (uint64_t)ago_ms * 1000000 : 0;
 	return ago < now ? now - ago : 1;
 }
 
@@ -239,7 +237,7 @@ load_job(struct engine *engine, const json_t *row)
 	if (!job)
 		return;
 	job->attempt = attempt;
-	job->stamps.accepted_ns = accepted_at(queued_at);
+	job->stamps.accepted_ns = accepted_at(engine->setup.clock, queued_at);
 	if (strcmp(state, "running") == 0)
 		engine_job_recover(job, row);
 	else
@@ -255,7 +253,7 @@ take_names(struct engine *engine, const struct remote_names *names)
 			"this database is a copy: its jobs have new names on remote sides, which begin with kettle-%s, and %lld "
 			"of them that ran there are run again",
 			names->prefix, (long long)names->released);
-	engine->mark_at_ms = uv_now(engine->setup.loop) + REMOTE_MARK_MS;
+	engine->mark_at_ms = clock_ms(engine->setup.clock) + REMOTE_MARK_MS;
 	struct mark *mark = xcalloc(1, sizeof(*mark));
 	*mark = (struct mark){engine->setup.store, *names};
 	on_marked(mark, NULL);
@@ -272,7 +270,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	engine->loaded = !err && engine->load_at_ms == 0;
 	engine->in_flight--;
 	if (err)
-		engine->load_at_ms = uv_now(engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+		engine->load_at_ms = clock_ms(engine->setup.clock) + ENGINE_STORE_RETRY_MS;
 	if (load->first && !err)
 		take_names(engine, &load->names);
 	unit_health_load(engine, load->units);
@@ -324,7 +322,7 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 		return rc;
 	/* A device that came back has jobs in the database. */
 	if (engine->loading)
-		engine->load_at_ms = uv_now(engine->setup.loop);
+		engine->load_at_ms = clock_ms(engine->setup.clock);
 	else if (!engine->stopping)
 		engine_start(engine, NULL, NULL);
 	engine_schedule(engine);
@@ -413,18 +411,17 @@ void
 engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), void *arg)
 {
 	engine->stopping = true;
-	engine->stop_at_ms = uv_now(engine->setup.loop) + grace_ms;
+	engine->stop_at_ms = clock_ms(engine->setup.clock) + grace_ms;
 	engine->stopped = done;
 	engine->stopped_arg = arg;
-	uv_ref((uv_handle_t *)&engine->tick);
 	if (grace_ms == 0)
 		engine_each_job(engine, hand_back, NULL);
 	/* The tick calls done, never this function. */
-	(void)uv_timer_start(&engine->tick, on_tick, 1, engine->in_flight ? 10 : ENGINE_TICK_MS);
+	clock_timer_start(engine->setup.clock, &engine->tick, 1, engine->in_flight ? 10 : ENGINE_TICK_MS, on_tick, engine);
 }
 
 static void
-on_tick_closed(uv_handle_t *handle)
+on_prepare_closed(uv_handle_t *handle)
 {
 	struct engine *engine = handle->data;
 	while (engine->jobs)
@@ -433,16 +430,11 @@ on_tick_closed(uv_handle_t *handle)
 	free(engine);
 }
 
-static void
-on_prepare_closed(uv_handle_t *handle)
-{
-	struct engine *engine = handle->data;
-	uv_close((uv_handle_t *)&engine->tick, on_tick_closed);
-}
-
 void
 engine_free(struct engine *engine)
 {
-	if (engine)
-		uv_close((uv_handle_t *)&engine->prepare, on_prepare_closed);
+	if (!engine)
+		return;
+	clock_timer_stop(&engine->tick);
+	uv_close((uv_handle_t *)&engine->prepare, on_prepare_closed);
 }

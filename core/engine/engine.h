@@ -17,6 +17,7 @@
 #ifndef KETTLE_ENGINE_ENGINE_H
 #define KETTLE_ENGINE_ENGINE_H
 
+#include "base/clock.h"
 #include "engine/inflight.h"
 #include "judge/language.h"
 #include "model/events.h"
@@ -43,6 +44,7 @@ struct runner {
 
 struct engine_setup {
 	uv_loop_t *loop;
+	struct clock *clock;      /* that its deadlines, pauses and ticks go by */
 	struct loop_services *io; /* takes over what jobs leave beside the loop; NULL: spool is NULL as well */
 	struct store *store;
 	struct inflight *inflight;

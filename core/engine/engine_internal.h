@@ -138,7 +138,7 @@ struct engine_job {
 	enum job_state state;
 	enum job_phase phase;
 	enum job_stop stop;
-	uint64_t deadline_ms;  /* on the loop's clock; 0: none */
+	uint64_t deadline_ms;  /* on the engine's clock; 0: none */
 	uint64_t used_from_ms; /* since when it uses its device, on the same clock; 0: it does not */
 	struct timing_stamps stamps;
 	struct plan *plan;
@@ -193,7 +193,7 @@ struct engine {
 	uint64_t mark_at_ms;               /* from then on the next job that starts needs a new mark of the database */
 	uint64_t heartbeat_ms;             /* when heartbeats were looked at last */
 	uint64_t pause_until_ms;           /* the database could not start a job */
-	uv_timer_t tick;
+	struct clock_timer tick;
 	uv_prepare_t prepare;
 	bool dirty; /* something changed that may let a job start */
 	bool stopping;

@@ -72,7 +72,7 @@ on_heartbeat(void *arg, const struct kettle_error *err)
 	if (!unit)
 		return;
 	unit->heartbeat = NULL;
-	unit->heartbeat_at_ms = uv_now(engine->setup.loop) + ENGINE_HEARTBEAT_MS;
+	unit->heartbeat_at_ms = clock_ms(engine->setup.clock) + ENGINE_HEARTBEAT_MS;
 	if (err->code != 0)
 		return;
 	if (waited_ms > ENGINE_HEARTBEAT_LATE_MS)
@@ -94,7 +94,7 @@ ask(struct engine *engine, struct unit *unit)
 	struct heartbeat *heartbeat = xmalloc(sizeof(*heartbeat));
 	*heartbeat = (struct heartbeat){.engine = engine, .unit = unit};
 	unit->heartbeat = heartbeat;
-	unit->heartbeat_at_ms = uv_now(engine->setup.loop) + ENGINE_HEARTBEAT_MS;
+	unit->heartbeat_at_ms = clock_ms(engine->setup.clock) + ENGINE_HEARTBEAT_MS;
 	if (runner->ops->heartbeat(runner->self, unit->config, on_heartbeat, heartbeat, &err) == 0)
 		return;
 	unit->heartbeat = NULL;
@@ -113,7 +113,7 @@ wait_on(struct engine *engine, struct unit *unit, uint64_t elapsed_ms)
 void
 heartbeat_tick(struct engine *engine)
 {
-	uint64_t now = uv_now(engine->setup.loop), elapsed = now - engine->heartbeat_ms;
+	uint64_t now = clock_ms(engine->setup.clock), elapsed = now - engine->heartbeat_ms;
 	engine->heartbeat_ms = now;
 	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next) {

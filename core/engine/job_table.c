@@ -75,7 +75,7 @@ engine_job_forget(struct engine_job *job)
 void
 engine_job_queue(struct engine_job *job)
 {
-	uint64_t now = time_monotonic_ns();
+	uint64_t now = clock_ns(job->engine->setup.clock);
 	leave_list(job);
 	job->state = JOB_QUEUED;
 	job->unit = NULL;

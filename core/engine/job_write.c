@@ -56,7 +56,7 @@ job_write_defer(struct job_write *op, const struct kettle_error *err)
 	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be written to the database yet and will be retried: %s",
 		(long long)job->id, err->message);
 	job->again = op;
-	job->again_at_ms = uv_now(job->engine->setup.loop) + ENGINE_STORE_RETRY_MS;
+	job->again_at_ms = clock_ms(job->engine->setup.clock) + ENGINE_STORE_RETRY_MS;
 	return true;
 }
 

@@ -80,7 +80,7 @@ unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, 
 	engine_unit_disable(unit, why);
 	unit->quarantined = !by_hand;
 	unit->silent = false;
-	unit->test_at_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
+	unit->test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 }
 
 void
@@ -94,9 +94,9 @@ void
 unit_health_unusable(struct engine *engine, struct unit *unit, const char *why)
 {
 	utf8_copy(unit->lost, sizeof(unit->lost), why);
-	unit->pause_until_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
+	unit->pause_until_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 	bool known = unit->unusable_ns != 0;
-	unit->unusable_ns = time_monotonic_ns();
+	unit->unusable_ns = clock_ns(engine->setup.clock);
 	if (known)
 		return;
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s can run no job, and its jobs wait: %s", unit->label, why);
@@ -260,7 +260,7 @@ health_ask(struct engine *engine, const struct unit *unit, struct describe_reque
 {
 	AUTO_JSON json_t *section = unit_brief(unit->config);
 	request->engine = engine;
-	request->deadline_ms = uv_now(engine->setup.loop) + ENGINE_DESCRIBE_MS;
+	request->deadline_ms = clock_ms(engine->setup.clock) + ENGINE_DESCRIBE_MS;
 	request->next = engine->requests;
 	engine->requests = request;
 	int rc = unit->runner->ops->describe(unit->runner->self, section, on_health_answered, request, err);
@@ -285,7 +285,7 @@ give_up(struct describe_request *request, bool stopping)
 static void
 check_requests(struct engine *engine)
 {
-	uint64_t now = uv_now(engine->setup.loop);
+	uint64_t now = clock_ms(engine->setup.clock);
 	bool stopping = engine->stopping && now >= engine->stop_at_ms;
 	for (struct describe_request *request = engine->requests; request;) {
 		if (!stopping && !(engine->stopping && request->idle) && now < request->deadline_ms) {
@@ -414,7 +414,7 @@ quarantined(void *arg, struct engine *engine, struct unit *unit, const struct ke
 	(void)arg;
 	if (!unit || !unit->disabled[0] || !unit->quarantined)
 		return;
-	unit->test_at_ms = uv_now(engine->setup.loop) + ENGINE_TEST_MS;
+	unit->test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 	if (err->code != 0)
 		return;
 	forget_facts(unit);
@@ -425,7 +425,7 @@ quarantined(void *arg, struct engine *engine, struct unit *unit, const struct ke
 void
 unit_health_tick(struct engine *engine)
 {
-	uint64_t now = uv_now(engine->setup.loop);
+	uint64_t now = clock_ms(engine->setup.clock);
 	struct kettle_error err = {0};
 	check_requests(engine);
 	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)

@@ -62,12 +62,14 @@ engine_started(void *arg, const struct kettle_error *err)
 static int
 open_parts(struct core *core, struct kettle_error *err)
 {
-	int rc = store_open(core->setup.loop, core->setup.database, core->setup.owner, on_events, core, &core->store, err);
+	int rc = store_open(core->setup.loop, loop_clock(core->setup.io), core->setup.database, core->setup.owner,
+		on_events, core, &core->store, err);
 	if (rc < 0)
 		return rc;
 	store_watch_full(core->store, storage_watch_full, core);
 	struct engine_setup setup = {
 		.loop = core->setup.loop,
+		.clock = loop_clock(core->setup.io),
 		.io = core->setup.io,
 		.store = core->store,
 		.inflight = &core->inflight,

@@ -5,6 +5,7 @@
 #include "store/store.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -19,7 +20,7 @@ struct op {
 	store_op run;
 	store_done done;
 	void *arg;
-	bool writes;
+	bool writes, waited_for; /* waited_for: counted in waiting of the store */
 	struct kettle_error err;
 };
 
@@ -46,6 +47,7 @@ struct db_thread {
 };
 
 struct store {
+	const struct clock *clock;
 	struct db_thread writer, reader;
 	uv_async_t async;
 	store_events on_events;
@@ -58,6 +60,7 @@ struct store {
 	/* The loop thread's own. */
 	bool closing;
 	struct ops late; /* came after store_close */
+	size_t waiting;  /* operations that were queued and not answered */
 	void (*closed)(void *arg);
 	void *closed_arg;
 };
@@ -98,10 +101,11 @@ ops_move(struct ops *from, struct ops *to)
 
 /* Answers and frees. On the loop thread. */
 static void
-ops_answer(const struct store *store, struct ops *ops)
+ops_answer(struct store *store, struct ops *ops)
 {
 	struct op *op;
 	while ((op = ops_pop(ops))) {
+		store->waiting -= op->waited_for;
 		if (op->writes && store->on_full && db_error_is_full(&op->err))
 			store->on_full(store->full_arg, &op->err);
 		if (op->done)
@@ -216,7 +220,7 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 	ops_init(&done);
 	for (struct op *op = queue->head; op && count < STORE_BATCH_MAX; op = op->next, count++)
 		writes = writes || op->writes;
-	db->now_ms = time_now_ms();
+	db->now_ms = clock_utc_ms(thread_of->store->clock);
 	db->events = json_array();
 	int rc = writes ? db_file_check_place(db->handle, &err) : 0;
 	if (rc == 0)
@@ -268,7 +272,7 @@ query_run(struct db_thread *thread_of, struct op *op)
 	struct ops done;
 	ops_init(&done);
 	ops_add(&done, op);
-	db->now_ms = time_now_ms();
+	db->now_ms = clock_utc_ms(thread_of->store->clock);
 	int rc = db_exec(db, &op->err, "BEGIN", NULL);
 	if (rc == 0)
 		rc = op->run(db, op->arg, &op->err);
@@ -424,8 +428,8 @@ store_set_up(uv_loop_t *loop, struct store *store, sqlite3 *writer_take, sqlite3
 }
 
 int
-store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on_events, void *events_arg,
-	struct store **ret_store, struct kettle_error *err)
+store_open(uv_loop_t *loop, const struct clock *clock, const char *path, const char *owner, store_events on_events,
+	void *events_arg, struct store **ret_store, struct kettle_error *err)
 {
 	sqlite3 *writer = NULL, *reader = NULL;
 	int rc = db_file_open(path, owner, &writer, err);
@@ -437,6 +441,7 @@ store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on
 		return rc;
 	}
 	struct store *store = xcalloc(1, sizeof(*store));
+	store->clock = clock;
 	store->on_events = on_events;
 	store->events_arg = events_arg;
 	store->answers_tail = &store->answers;
@@ -458,6 +463,7 @@ queue(struct db_thread *thread_of, bool writes, enum when when, store_op run, st
 	op->done = done;
 	op->arg = arg;
 	op->writes = writes;
+	op->waited_for = when == WHEN_NOW && !store->closing;
 	op->err.code = 0;
 	op->err.retry_s = 0;
 	op->err.message[0] = '\0';
@@ -469,6 +475,7 @@ queue(struct db_thread *thread_of, bool writes, enum when when, store_op run, st
 			(void)uv_async_send(&store->async);
 		return;
 	}
+	store->waiting += op->waited_for;
 	uv_mutex_lock(&thread_of->mutex);
 	ops_add(when == WHEN_LATER ? &thread_of->later : &thread_of->queue, op);
 	uv_cond_signal(&thread_of->wake);
@@ -480,6 +487,12 @@ store_watch_full(struct store *store, void (*full)(void *arg, const struct kettl
 {
 	store->on_full = full;
 	store->full_arg = arg;
+}
+
+bool
+store_rests(const struct store *store)
+{
+	return store->waiting == 0;
 }
 
 void

@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct clock;
 struct sqlite3;
 struct store;
 /* What an operation works on; only valid on the store's thread during the operation. See db.h. */
@@ -42,10 +43,10 @@ typedef void (*store_events)(void *arg, const json_t *events);
  * Opens or creates the database, checks it (a file system where WAL cannot work, not a database, corrupt, read-only,
  * locked by another program, made by a newer Kettle: one sentence each; see db_file.h), applies the migrations inside a
  * transaction and starts the threads. `owner` is the login name that becomes admin when the database is new. Blocks;
- * call it at start. on_events may be NULL.
+ * call it at start. clock: of the times that are written; borrowed. on_events may be NULL.
  */
-int store_open(uv_loop_t *loop, const char *path, const char *owner, store_events on_events, void *events_arg,
-	struct store **ret_store, struct kettle_error *err);
+int store_open(uv_loop_t *loop, const struct clock *clock, const char *path, const char *owner, store_events on_events,
+	void *events_arg, struct store **ret_store, struct kettle_error *err);
 /* Calls full(arg, why) on the loop thread for each write that failed since the disk is full, before it is answered. */
 void store_watch_full(struct store *store, void (*full)(void *arg, const struct kettle_error *why), void *arg);
 /*
@@ -59,6 +60,8 @@ void store_read(struct store *store, store_op op, store_done done, void *arg);
 void store_later(struct store *store, store_op op, store_done done, void *arg);
 /* The same on the reader: beside the writes that wait, and not ordered with them. For what only shows something. */
 void store_query(struct store *store, store_op op, store_done done, void *arg);
+/* Nothing that was queued (except by store_later) waits for its answer. Loop thread. */
+bool store_rests(const struct store *store);
 /*
  * Finishes what is queued, checkpoints, closes, then calls closed(arg) on the loop thread and frees. Once. NULL is
  * allowed and closed is then called at once; closed may be NULL.

@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -229,7 +230,9 @@ jobs_came(void *arg, const struct kettle_error *err)
 static int
 run(struct bench *bench, const char *database, const char *board, double seconds, struct kettle_error *err)
 {
-	int rc = store_open(&bench->loop, database, "", NULL, NULL, &bench->store, err);
+	struct clock real;
+	clock_init(&real, NULL, NULL);
+	int rc = store_open(&bench->loop, &real, database, "", NULL, NULL, &bench->store, err);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *named = json_pack("{s:s}", "name", board);

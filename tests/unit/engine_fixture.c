@@ -266,6 +266,43 @@ world_feed(void)
 	}
 }
 
+void
+world_turn(uint64_t ms)
+{
+	bool rests = store_rests(world.c.f.store);
+	if (rests && !(world.engine && world.engine->dirty))
+		clock_advance(&world.c.f.clock, ms);
+	(void)uv_run(&world.c.f.loop, rests ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+	world_feed();
+}
+
+void
+world_pass(uint64_t ms)
+{
+	for (uint64_t step; ms > 0; ms -= step) {
+		do
+			world_turn(0);
+		while (!store_rests(world.c.f.store));
+		step = ms < ENGINE_TICK_MS ? ms : ENGINE_TICK_MS;
+		clock_advance(&world.c.f.clock, step);
+	}
+	do
+		world_turn(0);
+	while (!store_rests(world.c.f.store));
+}
+
+void
+world_next_day(int days)
+{
+	clock_set_utc(&world.c.f.clock, clock_utc_ms(&world.c.f.clock) + days * INT64_C(86400000));
+}
+
+uint64_t
+world_now(void)
+{
+	return clock_ms(&world.c.f.clock);
+}
+
 static void
 on_progress(void *arg, const json_t *event)
 {
@@ -301,6 +338,7 @@ world_engine(json_t *devices_take)
 	struct kettle_error err = {0};
 	const struct engine_setup setup = {
 		.loop = &world.c.f.loop,
+		.clock = &world.c.f.clock,
 		.store = world.c.f.store,
 		.inflight = &world.core.inflight,
 		.languages = world.c.env.languages,

@@ -8,7 +8,7 @@
 #include "unit/command_fixture.h"
 
 #define WORLD_TASKS_MAX 16
-#define WORLD_PATIENCE_NS UINT64_C(120000000000)
+#define WORLD_PATIENCE_MS UINT64_C(3600000)
 
 /* What the runner does on a request. */
 enum manner { WAITS, AT_ONCE, REFUSES, NOT_NOW, NEVER };
@@ -60,16 +60,18 @@ struct world {
 extern struct world world;
 extern struct fake fake;
 
-/* Turns the loop until it is so; fails the test when that takes too long. */
+/*
+ * Turns the loop until it is so. Simulated time passes, a tick at a time, where nothing else is left to do; fails the test
+ * when it would have to wait for too long.
+ */
 #define until(condition) \
 	do { \
-		uint64_t end_ = uv_hrtime() + WORLD_PATIENCE_NS; \
-		world_feed(); \
+		uint64_t end_ms_ = clock_ms(&world.c.f.clock) + WORLD_PATIENCE_MS; \
+		world_turn(0); \
 		while (!(condition)) { \
-			if (uv_hrtime() > end_) \
+			if (clock_ms(&world.c.f.clock) > end_ms_) \
 				fail_msg("line %d: never came: %s", __LINE__, #condition); \
-			uv_run(&world.c.f.loop, UV_RUN_ONCE); \
-			world_feed(); \
+			world_turn(ENGINE_TICK_MS); \
 		} \
 	} while (0)
 
@@ -92,6 +94,13 @@ void fake_heartbeat_end(bool ended);
 
 /* Tells the engine the events that were stored meanwhile. */
 void world_feed(void);
+/* A turn of the loop: it waits for the store where that has work, else as much simulated time passes. */
+void world_turn(uint64_t ms);
+/* So much simulated time passes, in ticks, between which all that follows from them is done. */
+void world_pass(uint64_t ms);
+/* Another day begins, so many from now. */
+void world_next_day(int days);
+uint64_t world_now(void);
 /* So many units of CPU, and devices besides as JSON (or NULL). New reference. */
 json_t *world_devices(int units, const char *more);
 /* An engine that has not started; one that has; its end, checked for what it left. */

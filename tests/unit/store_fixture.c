@@ -5,6 +5,7 @@
 #include "unit/store_fixture.h"
 
 #include "base/file.h"
+#include "base/times.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +47,15 @@ fixture_folder(struct fixture *fixture)
 	assert_non_null(mkdtemp(fixture->dir));
 	(void)snprintf(fixture->path, sizeof(fixture->path), "%s/kettle.db", fixture->dir);
 	assert_int_equal(uv_loop_init(&fixture->loop), 0);
+	clock_simulate(&fixture->clock, time_now_ms());
 	fixture->events = json_array();
 }
 
 int
 fixture_store(struct fixture *fixture, struct kettle_error *err)
 {
-	return store_open(&fixture->loop, fixture->path, "owner", on_events, fixture, &fixture->store, err);
+	return store_open(
+		&fixture->loop, &fixture->clock, fixture->path, "owner", on_events, fixture, &fixture->store, err);
 }
 
 void

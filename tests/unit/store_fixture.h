@@ -3,6 +3,7 @@
 #ifndef KETTLE_STORE_FIXTURE_H
 #define KETTLE_STORE_FIXTURE_H
 
+#include "base/clock.h"
 #include "store/db.h"
 #include "store/store.h"
 
@@ -16,6 +17,7 @@
 
 struct fixture {
 	uv_loop_t loop;
+	struct clock clock; /* simulated; stands still at the time of its making */
 	struct store *store;
 	char dir[64], path[96];
 	json_t *events; /* all that were posted, in order */

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "model/jobs.h"
+#include "model/remote_names.h"
 
 /* ---- after a restart ---- */
 
@@ -225,7 +226,6 @@ test_recover_not_now(void **state)
 	until(fake.recovers == 2 && !engine_job_find(world.engine, job));
 	assert_true(world.engine->load_at_ms > 0);
 	fake.on_recover = WAITS;
-	world.engine->load_at_ms = 1;
 	until(fake.count == 1);
 	assert_true(fake_task(0)->recovered);
 	fake_end(0, "done");
@@ -439,11 +439,10 @@ test_new_mark(void **state)
 	int64_t job = world_submit();
 	until(world_job_is(job, "passed"));
 	assert_int_equal(fixture_int(&world.c.f, count), 1);
-	world.engine->mark_at_ms = 0;
+	world_pass(REMOTE_MARK_MS);
 	job = world_submit();
 	until(world_job_is(job, "passed"));
 	assert_int_equal(fixture_int(&world.c.f, count), 2);
-	assert_true(world.engine->mark_at_ms > 0);
 }
 
 /* ---- handles ---- */
@@ -614,8 +613,11 @@ test_bad_devices(void **state)
 	struct kettle_error err = {0};
 	struct engine *other = NULL;
 	AUTO_JSON json_t *list = json_pack("{s:{s:[{s:s}]}}", "CPU", "units", "runner", "absent");
-	const struct engine_setup with = {
-		.loop = &world.c.f.loop, .store = world.c.f.store, .inflight = &world.core.inflight, .devices = list};
+	const struct engine_setup with = {.loop = &world.c.f.loop,
+		.clock = &world.c.f.clock,
+		.store = world.c.f.store,
+		.inflight = &world.core.inflight,
+		.devices = list};
 	assert_int_equal(engine_new(&with, &other, &err), KETTLE_EINVAL);
 	assert_says(&err, "absent");
 	assert_null(other);

@@ -52,14 +52,6 @@ position_of(int64_t job)
 	return engine_queue_position(world.engine, job, 0);
 }
 
-/* It is another day. */
-static void
-pass_midnight(void)
-{
-	world.engine->devices->used_day--;
-	fixture_sql(&world.c.f, "UPDATE device_usage SET day = day - 1");
-}
-
 static void
 test_waits(void **state)
 {
@@ -89,7 +81,7 @@ test_waits(void **state)
 	end_after("done", 1);
 	until(world_job_is(third, "passed"));
 	assert_int_equal(stored_ms(""), 6000);
-	pass_midnight();
+	world_next_day(1);
 	until(fake.count == 1);
 	end_after("done", 1);
 	until(world_job_is(last, "passed"));
@@ -163,12 +155,11 @@ test_no_stamps(void **state)
 	assert_true(job->used_from_ms == 0);
 	fake_say(0, json_pack("{s:s}", "event", "device"));
 	assert_true(job->used_from_ms > 0);
-	uint64_t begun = uv_now(&world.c.f.loop);
-	until(uv_now(&world.c.f.loop) > begun + 2);
+	world_pass(3000);
 	fake_end(0, "done");
 	until(world.engine->in_flight == 0);
-	assert_true(stored_ms("") > 0);
-	assert_int_equal(stored_ms(""), stored_ms("alice"));
+	assert_int_equal(stored_ms(""), 3000);
+	assert_int_equal(stored_ms("alice"), 3000);
 }
 
 /* A clock that is set back a little after midnight, and the name of the device in other letters, change no budget. */
@@ -183,10 +174,10 @@ test_stays(void **state)
 	until(world.engine->in_flight == 0);
 	const struct device *device = world.engine->devices;
 	assert_true(budget_is_spent(device));
-	world.engine->devices->used_day++;
-	budget_tick(world.engine);
+	world_next_day(-1);
+	world_pass(ENGINE_TICK_MS);
 	assert_true(budget_is_spent(device));
-	world.engine->devices->used_day--;
+	world_next_day(1);
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *renamed = device_with("fake", "{\"seconds_per_day\": 3}");
 	(void)json_object_set(renamed, "Cpu", json_object_get(renamed, "CPU"));

@@ -190,11 +190,9 @@ test_faults(void **state)
 	assert_true(world_unit(0)->disabled[0] && world_unit(0)->quarantined);
 	int64_t job = world_submit();
 	fake.facts = json_pack("{s:[{s:i, s:b}]}", "gpus", "index", 0, "occupied", 1);
-	world_unit(0)->test_at_ms = 0;
 	until(fake.describes == 1);
-	assert_true(world_unit(0)->disabled[0] && world_unit(0)->test_at_ms > 0);
+	assert_true(world_unit(0)->disabled[0]);
 	(void)json_object_set_new(json_array_get(json_object_get(fake.facts, "gpus"), 0), "occupied", json_false());
-	world_unit(0)->test_at_ms = 0;
 	until(fake.count == 1);
 	assert_false(world_unit(0)->disabled[0]);
 	end_with_fault(NULL);
@@ -207,8 +205,7 @@ test_by_hand(void **state)
 {
 	(void)state;
 	world_set("CPU.0", true, ENGINE_BY_HAND " of root");
-	world_unit(0)->test_at_ms = 0;
-	unit_health_tick(world.engine);
+	world_pass(3 * ENGINE_TEST_MS);
 	assert_int_equal(fake.describes, 0);
 	int64_t job = world_submit();
 	assert_true(world_unit(0)->disabled[0]);
@@ -294,8 +291,9 @@ static void
 lose_patience(size_t describes)
 {
 	until(fake.describes == describes && world.engine->requests);
-	world.engine->requests->deadline_ms = 0;
+	uint64_t begun = world_now();
 	until(!world.engine->requests);
+	assert_in_range(world_now() - begun, ENGINE_DESCRIBE_MS - ENGINE_TICK_MS, ENGINE_DESCRIBE_MS + ENGINE_TICK_MS);
 }
 
 static void
@@ -361,14 +359,6 @@ test_silent_at_the_end(void **state)
 
 /* ---- a kettle-exec that hangs ---- */
 
-/* The heartbeat that is under way has waited for so long. */
-static void
-wait_for_heartbeat(size_t unit, uint64_t ms)
-{
-	until(world_unit(unit)->heartbeat);
-	world_unit(unit)->heartbeat->waited_ms = ms;
-}
-
 static void
 test_silent_kettle_exec(void **state)
 {
@@ -381,7 +371,9 @@ test_silent_kettle_exec(void **state)
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	assert_string_equal(fake_task(0)->unit, "CPU.0");
-	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS - 1);
+	until(world_unit(0)->heartbeat);
+	world_pass(ENGINE_HEARTBEAT_SILENT_MS - ENGINE_TICK_MS);
+	assert_false(world_unit(0)->disabled[0]);
 	until(world_unit(0)->disabled[0]);
 	assert_true(world_unit(0)->silent && world_unit(0)->quarantined);
 	assert_non_null(strstr(world_unit(0)->disabled, "not answered for 30 s"));
@@ -398,8 +390,7 @@ test_silent_kettle_exec(void **state)
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
 	/* The answer brings it back; nothing tests it meanwhile. */
-	world_unit(0)->test_at_ms = 0;
-	unit_health_tick(world.engine);
+	world_pass(3 * ENGINE_TEST_MS);
 	assert_int_equal(fake.describes, 0);
 	fake.heartbeat.done = hung;
 	fake.heartbeat.arg = arg;
@@ -416,7 +407,6 @@ test_hung_and_ended(void **state)
 	fake.beats = false;
 	int64_t job = world_submit();
 	until(fake.count == 1);
-	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS - 1);
 	until(world_unit(0)->silent && fake.count == 0 && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	size_t before = fake.heartbeats;
@@ -446,7 +436,6 @@ test_hung_before(void **state)
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	world_set("CPU.0", true, ENGINE_BY_HAND " of root");
-	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS - 1);
 	until(world_job_is(job, "queued") && world.engine->in_flight == 0);
 	fake_heartbeat_end(false);
 	assert_string_equal(world_unit(0)->disabled, ENGINE_BY_HAND " of root");
@@ -458,17 +447,20 @@ static void
 test_cancel_of_hung(void **state)
 {
 	(void)state;
-	fake.beats = false;
 	fake.on_cancel = WAITS;
 	int64_t job = world_submit();
 	until(fake.count == 1);
-	wait_for_heartbeat(0, ENGINE_HEARTBEAT_SILENT_MS / 2);
 	world_cancel(job);
 	struct engine_job *known = engine_job_find(world.engine, job);
 	until(known->stop == STOP_CANCEL);
-	known->deadline_ms = 1;
-	world.engine->heartbeat_ms = 0;
-	until(known->deadline_ms > 1);
+	world_pass(ENGINE_CANCEL_MS / 2);
+	fake.beats = false;
+	until(world_unit(0)->heartbeat);
+	world_pass(ENGINE_CANCEL_MS / 2);
+	assert_ptr_equal(engine_job_find(world.engine, job), known);
+	clock_stall(&world.c.f.clock, 10 * ENGINE_HEARTBEAT_SILENT_MS);
+	world_pass(0);
+	assert_ptr_equal(engine_job_find(world.engine, job), known);
 	assert_false(world_unit(0)->disabled[0]);
 	assert_true(world_unit(0)->heartbeat->waited_ms < ENGINE_HEARTBEAT_SILENT_MS);
 	fake_heartbeat_end(false);

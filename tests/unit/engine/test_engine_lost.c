@@ -76,21 +76,12 @@ test_one_loss(void **state)
 	while (fake.count > 0)
 		lose(false, true, "The connection broke.");
 	assert_int_equal(unit->losses, 1);
-	assert_true(unit->pause_until_ms <= uv_now(&world.c.f.loop) + ENGINE_PAUSE_MS);
+	assert_true(unit->pause_until_ms <= world_now() + ENGINE_PAUSE_MS);
 	until(fake.count > 0);
-	uint64_t now = uv_now(&world.c.f.loop);
+	uint64_t now = world_now();
 	lose(false, true, "The connection broke again.");
 	assert_int_equal(unit->losses, 2);
 	assert_true(unit->pause_until_ms >= now + 2 * (uint64_t)ENGINE_PAUSE_MS);
-}
-
-/* Units do not rest any more; the test does not wait for pauses. */
-static void
-wake(void)
-{
-	for (struct unit *unit = world.engine->devices->units; unit; unit = unit->next)
-		unit->pause_until_ms = 0;
-	world.engine->dirty = true;
 }
 
 /* What its machine never had is tried for as long as it takes. */
@@ -100,13 +91,13 @@ test_unstarted(void **state)
 	(void)state;
 	int64_t job = world_submit();
 	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED + 2; attempt++) {
-		until((wake(), fake.count == 1));
+		until(fake.count == 1);
 		assert_int_equal(world_number("attempt", job), attempt);
 		assert_int_equal(world_number("attempt - spared", job), 1);
 		fake_end_with(0, json_pack("{s:s, s:b, s:b, s:s}", "status", "lost", "uncounted", 1, "unstarted", 1, "error",
 							 "No route to host."));
 	}
-	until((wake(), fake.count == 1));
+	until(fake.count == 1);
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
 }
@@ -127,13 +118,11 @@ test_loses_everything(void **state)
 		assert_true(fake.count == 1 || lost < 2);
 		while (fake.count > 0)
 			lose(false, false, "The token is refused.");
-		uint64_t left = unit->pause_until_ms - uv_now(&world.c.f.loop);
+		uint64_t left = unit->pause_until_ms - world_now();
 		assert_true(left >= pause || left + 5 >= ENGINE_PAUSE_MAX_MS);
 		assert_true(left <= ENGINE_PAUSE_MAX_MS);
 		pause = left;
-		/* Short pauses may be over. */
 		until(world.engine->in_flight == 0 || fake.count > 0);
-		wake();
 	}
 	size_t ended = 0, tried = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
@@ -169,7 +158,6 @@ test_refuses_everything(void **state)
 		jobs[i] = world_submit();
 	for (size_t lost = 1; lost < 15; lost++) {
 		until(fake.submits >= lost && world.engine->in_flight == 0);
-		wake();
 	}
 	size_t ended = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
@@ -177,7 +165,7 @@ test_refuses_everything(void **state)
 	assert_true(ended <= 1);
 	fake.on_submit = AT_ONCE;
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
-		until(world_job_is(jobs[i], "error") || world_job_is(jobs[i], "passed") || (wake(), false));
+		until(world_job_is(jobs[i], "error") || world_job_is(jobs[i], "passed"));
 }
 
 /* A remote side that forgets every job is to blame as well, from the fourth job in a row on. */
@@ -264,9 +252,8 @@ test_unusable(void **state)
 	lose_as("unusable", "There is no such workflow.");
 	until(world.engine->in_flight == 0);
 	assert_shown("paused", "There is no such workflow.");
-	assert_true(world_unit(0)->pause_until_ms > uv_now(&world.c.f.loop) + ENGINE_TEST_MS / 2);
+	assert_true(world_unit(0)->pause_until_ms > world_now() + ENGINE_TEST_MS / 2);
 	for (int trial = 0; trial < 2 * JOB_MAX_ORPHANED; trial++) {
-		wake();
 		until(fake.count == 1);
 		assert_shown("paused", "There is no such workflow.");
 		lose_as("unusable", "There is no such workflow.");
@@ -274,7 +261,6 @@ test_unusable(void **state)
 	}
 	assert_int_equal(world_number("orphaned", jobs[0]) + world_number("orphaned", jobs[1]), 1);
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
-	wake();
 	until(fake.count == 1);
 	fake_say(0, json_pack("{s:s, s:s}", "event", "started", "job", fake_task(0)->ref));
 	until(fake.count == 2); /* it has all of its room again */
@@ -301,7 +287,6 @@ test_unusable_for_one(void **state)
 		assert_false(world_job_is(job, "error"));
 		lose_as("unusable", "Inputs are wrong.");
 		int64_t other = world_submit();
-		wake();
 		until(fake.count >= 1);
 		assert_int_equal(atoll(fake_task(0)->ref), other);
 		fake_end(0, "done");
