@@ -40,13 +40,14 @@ KETTLE_TESTING_API int kettle_fake_run(
 	struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsigned timeout_ms);
 
 /*
- * From now on its time is simulated: it begins at utc_ms of the calendar (ms since 1970) and moves only by kettle_fake_advance.
- * For a host that has no timer yet, so before the plugin is created. Children and servers still take real time.
+ * From now on its time is simulated: it begins at utc_ms of the calendar (ms since 1970). For a host that has no timer yet, so
+ * before the plugin is created. kettle_fake_run then lets time pass, up to the next timer and timeout_ms at most, where
+ * nothing that the plugin has begun is under way: no post, work, child or HTTP request.
  */
 KETTLE_TESTING_API void kettle_fake_simulate(struct kettle_fake *fake, int64_t utc_ms);
 /*
- * Moves simulated time on, from timer to timer. After each the loop runs until what was posted and given to threads is done;
- * nothing waits for children and servers.
+ * Moves simulated time on, from timer to timer, also while children and servers have not answered. After each timer the loop
+ * runs until what was posted and given to threads is done.
  */
 KETTLE_TESTING_API void kettle_fake_advance(struct kettle_fake *fake, uint64_t ms);
 

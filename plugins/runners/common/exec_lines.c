@@ -149,7 +149,7 @@ exec_lines_fail_requests(struct exec_lines *lines, const struct kettle_error *er
 static bool
 may_log(struct exec_lines *lines)
 {
-	const time_t minute = time(NULL) / 60;
+	const uint64_t minute = lines->host->monotonic_ms(lines->host) / 60000;
 	if (minute != lines->minute) {
 		lines->minute = minute;
 		lines->logged = 0;

@@ -57,7 +57,7 @@ struct exec_lines {
 	bool heard;                     /* an event has come since the owner last set this to false */
 	size_t written;                 /* bytes for it since the owner last set this to 0 */
 	size_t rubbish;                 /* of this process: see EXEC_LINES_RUBBISH_MAX */
-	time_t minute;                  /* in which `logged` counts the lines of it that were to be logged */
+	uint64_t minute;                /* in which `logged` counts the lines of it that were to be logged */
 	unsigned logged;
 	char complaint[EXEC_LINES_COMPLAINT_MAX]; /* the last line of its standard error; plain ASCII */
 	json_t *facts;                            /* the newest greeting of the process */

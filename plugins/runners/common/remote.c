@@ -339,7 +339,7 @@ on_packed(void *arg)
 		failpoint("remote.packed");
 		job->envelope = STEAL(packing->envelope);
 		job->envelope_size = packing->envelope_size;
-		json_object_set_new(job->handle, "at", json_integer(time_now_ms()));
+		json_object_set_new(job->handle, "at", json_integer(job->remote->host->utc_ms(job->remote->host)));
 		remote_store(job);
 	}
 	free(packing->envelope);

@@ -17,7 +17,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/github/tokens.h"
 
@@ -56,9 +55,9 @@ struct api {
 };
 
 static uint64_t
-now_ms(void)
+now_ms(const struct api *api)
 {
-	return time_monotonic_ns() / 1000000;
+	return api->host->monotonic_ms(api->host);
 }
 
 /* ---- the queue ---- */
@@ -116,7 +115,7 @@ static void api_pump(void *arg);
 static void
 pump_at(struct api *api, uint64_t at)
 {
-	uint64_t now = now_ms();
+	uint64_t now = now_ms(api);
 	if (api->timer && api->timer_at <= at)
 		return;
 	api->host->timer_stop(api->host, STEAL(api->timer));
@@ -197,8 +196,8 @@ end_sending(struct api_call *call)
 {
 	if (!call->change)
 		return;
-	tokens_changed(&call->api->tokens, call->token, now_ms());
-	pump_at(call->api, now_ms() + TOKENS_CHANGE_MS);
+	tokens_changed(&call->api->tokens, call->token, now_ms(call->api));
+	pump_at(call->api, now_ms(call->api) + TOKENS_CHANGE_MS);
 }
 
 static void
@@ -214,7 +213,8 @@ on_answer(void *arg, const struct kettle_error *err, const struct kettle_http_an
 		return;
 	}
 	AUTO_FREE char *message = error_message(answer);
-	enum tokens_verdict verdict = tokens_answered(&api->tokens, call->token, answer, message, now_ms(), time_now_ms());
+	enum tokens_verdict verdict =
+		tokens_answered(&api->tokens, call->token, answer, message, now_ms(api), api->host->utc_ms(api->host));
 	report_credential(api, call->token, answer->status, message);
 	/* What is said about the request says more than that a token is not taken, or has to wait. */
 	if (verdict == TOKENS_TAKEN || verdict == TOKENS_HIDDEN) {
@@ -297,7 +297,7 @@ static void
 api_pump(void *arg)
 {
 	struct api *api = arg;
-	uint64_t now = now_ms(), earliest = UINT64_MAX;
+	uint64_t now = now_ms(api), earliest = UINT64_MAX;
 	struct api_call *call = api->first;
 	api->timer = NULL;
 	while (call) {
@@ -438,7 +438,7 @@ void
 api_hold_changes(struct api *api)
 {
 	for (size_t i = 0; i < api->tokens.count; i++)
-		tokens_changed(&api->tokens, i, now_ms());
+		tokens_changed(&api->tokens, i, now_ms(api));
 }
 
 size_t

@@ -17,7 +17,6 @@
 
 #include "runners/github/answers.h"
 #include "base/cleanup.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/common/remote.h"
 
@@ -90,7 +89,7 @@ look_after(struct artifact *artifact, uint64_t ms)
 static void
 try_later(struct artifact *artifact, const struct kettle_error *err)
 {
-	uint64_t now = time_monotonic_ns() / 1000000;
+	uint64_t now = artifact->host->monotonic_ms(artifact->host);
 	if (!artifact->faulty_since)
 		artifact->faulty_since = now;
 	if (now - artifact->faulty_since >= artifact->request.give_up_ms) {

@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 #include "runners/common/remote.h"
@@ -238,7 +237,7 @@ not_published(struct github_job *own, const struct kettle_error *err, bool never
 {
 	const struct kettle_host *host = own->job->remote->host;
 	struct kettle_error none = {0};
-	bool early = err->code == KETTLE_EUNAVAIL && time_monotonic_ns() / 1000000 < own->publish_until_ms;
+	bool early = err->code == KETTLE_EUNAVAIL && host->monotonic_ms(host) < own->publish_until_ms;
 	if (early && host->timer_start(host, LINK_AGAIN_MS, 0, on_again, own, &own->again, &none) == 0)
 		return;
 	enum remote_loss loss = never ? REMOTE_FINAL : err->code == KETTLE_ECANCELED ? REMOTE_UNSTARTED : REMOTE_GONE;
@@ -283,7 +282,7 @@ send_job(struct remote_job *job)
 	struct github_job *own = new_own(job);
 	AUTO_FREE char *payload = sealed_to_text(job->envelope, job->envelope_size);
 	AUTO_FREE char *labels = run_labels_text(unit_option(job->unit, "runs_on"));
-	own->publish_until_ms = time_monotonic_ns() / 1000000 + LINK_WAIT_MS;
+	own->publish_until_ms = job->remote->host->monotonic_ms(job->remote->host) + LINK_WAIT_MS;
 	if (strlen(payload) + strlen(labels) + strlen(job->name) + INPUTS_SPARE > INPUTS_MAX)
 		publish(own);
 	else

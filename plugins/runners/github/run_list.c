@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/common/remote.h"
 
@@ -127,7 +126,7 @@ list_interval_ms(const struct runs *runs, const struct run_list *list)
 static void
 end_round(struct runs *runs, struct run_list *list, const struct kettle_error *fault)
 {
-	uint64_t now = runs_now_ms();
+	uint64_t now = runs_now_ms(runs);
 	list->pages = list->page;
 	list->faults = fault ? list->faults + 1 : 0;
 	if (fault)

@@ -21,7 +21,6 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/sanitize_text.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/common/remote.h"
 
@@ -34,9 +33,9 @@
 static void on_tick(void *arg);
 
 uint64_t
-runs_now_ms(void)
+runs_now_ms(const struct runs *runs)
 {
-	return time_monotonic_ns() / 1000000;
+	return runs->host->monotonic_ms(runs->host);
 }
 
 /* ---- the end ---- */
@@ -120,7 +119,7 @@ tell(struct run *run, bool started)
 bool
 run_take_fault(struct run *run, const struct kettle_error *err)
 {
-	uint64_t now = runs_now_ms();
+	uint64_t now = runs_now_ms(run->runs);
 	if (!run->faulty_since)
 		run->faulty_since = now;
 	run->next_at = now + remote_backoff_ms(++run->faults, run->runs->rules.poll_ms, RUNS_BACKOFF_MS);
@@ -231,7 +230,8 @@ on_look(void *arg, const struct kettle_error *err, const struct api_answer *answ
 		return;
 	}
 	if (why.code == 0 && answer->status == 404) {
-		run->next_at = runs_now_ms() + remote_backoff_ms(++run->missing, run->runs->rules.poll_ms, RUNS_BACKOFF_MS);
+		run->next_at =
+			runs_now_ms(run->runs) + remote_backoff_ms(++run->missing, run->runs->rules.poll_ms, RUNS_BACKOFF_MS);
 		if (run->missing >= MISSING_MAX)
 			run_end(run, RUN_GONE, NULL, "GitHub knows no run %lld of %s any more.", (long long)run->id, run->repo);
 		return;
@@ -276,7 +276,7 @@ static void
 on_cancelled(void *arg, const struct kettle_error *err, const struct api_answer *answer)
 {
 	struct run *run = arg;
-	uint64_t now = runs_now_ms();
+	uint64_t now = runs_now_ms(run->runs);
 	run->cancel_call = NULL;
 	/* 409: it has ended, or cannot be cancelled so; 404: it is not there. The next look says more. */
 	bool taken = err->code == 0 && (answer->status == 202 || answer->status == 409 || answer->status == 404);
@@ -334,7 +334,7 @@ static void
 on_tick(void *arg)
 {
 	struct runs *runs = arg;
-	uint64_t now = runs_now_ms();
+	uint64_t now = runs_now_ms(runs);
 	struct run *run = runs->first;
 	if (!run) {
 		runs->host->timer_stop(runs->host, STEAL(runs->timer));
@@ -355,7 +355,7 @@ seek(struct run *run)
 {
 	run->phase = RUN_SEEKING;
 	run->looks = 0;
-	run->sought_since = runs_now_ms();
+	run->sought_since = runs_now_ms(run->runs);
 }
 
 static void
@@ -390,7 +390,7 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 		return;
 	}
 	run->phase = RUN_POLLING;
-	run->next_at = runs_now_ms() + run->runs->rules.poll_ms;
+	run->next_at = runs_now_ms(run->runs) + run->runs->rules.poll_ms;
 	(void)tell(run, false);
 }
 
@@ -431,7 +431,7 @@ runs_dispatch(struct runs *runs, const struct run_place *place, const char *name
 	AUTO_JSON json_t *body = json_pack("{s:s, s:{s:s, s:s, s:s}, s:b}", "ref", place->ref, "inputs", "payload", payload,
 		"runner", labels, "run_name", name, "return_run_details", 1);
 	run->phase = RUN_DISPATCHING;
-	run->since_ms = time_now_ms();
+	run->since_ms = runs->host->utc_ms(runs->host);
 	failpoint("github.dispatch");
 	run->call = api_send(runs->api,
 		&(struct api_request){.method = "POST", .path = path, .body = body, .done = on_dispatched, .arg = run});

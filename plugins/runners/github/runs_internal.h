@@ -64,7 +64,7 @@ struct runs {
 	struct kettle_timer *timer;
 };
 
-uint64_t runs_now_ms(void);
+uint64_t runs_now_ms(const struct runs *runs);
 /* A look at the run, or at its list, found this. It may free the run. */
 void run_take_facts(struct run *run, const struct run_facts *facts);
 /* A look at the run, or at its list, failed. True: that was one too many, and runs may have been freed. */

@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/modal/api.h"
 #include "sealed/result_package.h"
@@ -47,16 +46,16 @@ struct call {
 };
 
 static uint64_t
-now_ms(void)
+now_ms(const struct remote *remote)
 {
-	return time_monotonic_ns() / 1000000;
+	return remote->host->monotonic_ms(remote->host);
 }
 
 static struct call *
 new_call(struct remote_job *job)
 {
 	struct call *call = xcalloc(1, sizeof(*call));
-	call->since = call->heard = call->due = now_ms();
+	call->since = call->heard = call->due = now_ms(job->remote);
 	job->own = call;
 	return call;
 }
@@ -112,7 +111,7 @@ bear(struct remote_job *job, const struct modal_reply *reply, uint64_t patience_
 	call->garbage = reply->kind == REPLY_GARBAGE ? call->garbage + 1 : 0;
 	if (call->garbage >= GARBAGE_MAX)
 		remote_lost(job, REMOTE_BROKE, "The runner could not use what Modal answers: %s", reply->why);
-	else if (now_ms() - call->heard >= patience_ms)
+	else if (now_ms(job->remote) - call->heard >= patience_ms)
 		remote_lost(job, REMOTE_BROKE, "The runner could not reach Modal for %u s: %s", (unsigned)(patience_ms / 1000),
 			reply->why);
 	else
@@ -121,10 +120,11 @@ bear(struct remote_job *job, const struct modal_reply *reply, uint64_t patience_
 }
 
 static void
-hear(struct call *call)
+hear(const struct remote_job *job)
 {
+	struct call *call = job->own;
 	call->failures = call->garbage = 0;
-	call->heard = now_ms();
+	call->heard = now_ms(job->remote);
 }
 
 /* Sends a request of the job; where that fails, it is tried again in a while. false: it was not sent, and the job may be gone. */
@@ -173,13 +173,13 @@ take_state(struct remote_job *job, const struct modal_reply *reply)
 	struct modal *modal = job->remote->self;
 	struct call *call = job->own;
 	enum call_state state = answer_state(reply, calls_name(job));
-	uint64_t now = now_ms();
+	uint64_t now = now_ms(job->remote);
 	if (state == CALL_ENDED) {
 		failpoint("modal.ended");
 		call->ended = true;
 	} else if (state == CALL_STARTING || state == CALL_RUNNING) {
 		bool began = state == CALL_RUNNING && !job->running;
-		hear(call);
+		hear(job);
 		if (began)
 			call->since = now;
 		call->due = now + interval_ms(call, now);
@@ -216,7 +216,7 @@ on_due(void *arg)
 {
 	struct modal *modal = arg;
 	struct kettle_error err = {0};
-	uint64_t until = now_ms() + POLL_TOGETHER_MS;
+	uint64_t until = now_ms(&modal->remote) + POLL_TOGETHER_MS;
 	AUTO_JSON json_t *ids = json_array();
 	modal->timer = NULL;
 	modal->polled = json_array();
@@ -247,7 +247,7 @@ on_due(void *arg)
 static void
 schedule(struct modal *modal)
 {
-	uint64_t now = now_ms(), first = UINT64_MAX;
+	uint64_t now = now_ms(&modal->remote), first = UINT64_MAX;
 	struct kettle_error err = {0};
 	if (modal->poll)
 		return;
@@ -293,7 +293,7 @@ on_fetched(void *arg, const struct modal_reply *reply)
 		const struct modal_reply none = answer_garbage("it says that a call has ended, and then that it has not.");
 		call->ended = false;
 		if (bear(job, &none, modal->quiet_ms))
-			call->due = now_ms() + remote_backoff_ms(call->failures, BACKOFF_MS, BACKOFF_MOST_MS);
+			call->due = now_ms(job->remote) + remote_backoff_ms(call->failures, BACKOFF_MS, BACKOFF_MOST_MS);
 	} else if (answer_unknown(reply)) {
 		remote_lost(job, REMOTE_GONE, "Modal has no result for it any more: results are kept for 7 days.");
 	} else if (reply->kind == REPLY_ANSWERED) {
@@ -341,7 +341,7 @@ take_call(struct remote_job *job, const char *name)
 {
 	struct modal *modal = job->remote->self;
 	struct call *call = job->own;
-	hear(call);
+	hear(job);
 	call->since = call->heard;
 	call->due = call->since + POLL_YOUNG_MS;
 	json_object_set_new(job->handle, "call", json_string(name));

@@ -235,9 +235,9 @@ shared_folder_last_words(const char *folder, const char *name, const char *array
 
 /* Removes what has not changed for so many days, also what kettle-exec was writing when it died: .NAME. */
 static void
-sweep(const char *folder, const char *part, int days)
+sweep(const char *folder, const char *part, int64_t now_ms, int days)
 {
-	const time_t before = time(NULL) - (time_t)days * 86400;
+	const time_t before = (time_t)(now_ms / 1000) - (time_t)days * 86400;
 	AUTO_FREE char *path = path_join(folder, part);
 	AUTO_DIR DIR *dir = opendir(path);
 	const struct dirent *entry;
@@ -255,9 +255,9 @@ sweep(const char *folder, const char *part, int days)
 }
 
 void
-shared_folder_sweep(const char *folder)
+shared_folder_sweep(const char *folder, int64_t now_ms)
 {
-	sweep(folder, "jobs", SHARED_KEEP_DAYS);
-	sweep(folder, "results", SHARED_KEEP_DAYS);
-	sweep(folder, "done", SHARED_DONE_DAYS);
+	sweep(folder, "jobs", now_ms, SHARED_KEEP_DAYS);
+	sweep(folder, "results", now_ms, SHARED_KEEP_DAYS);
+	sweep(folder, "done", now_ms, SHARED_DONE_DAYS);
 }

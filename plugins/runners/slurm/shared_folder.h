@@ -66,6 +66,6 @@ char *shared_folder_last_words(const char *folder, const char *name, const char 
  * Removes jobs and results that have not changed for SHARED_KEEP_DAYS, of engines that are no more, and what is in done/ for
  * SHARED_DONE_DAYS.
  */
-void shared_folder_sweep(const char *folder);
+void shared_folder_sweep(const char *folder, int64_t now_ms);
 
 #endif

@@ -121,7 +121,7 @@ void slurm_command_environment_free(char **environment);
 /* ---- slurm_job.c: the table of jobs, and what ends them ---- */
 
 extern const struct remote_ops slurm_remote_ops;
-uint64_t slurm_now_ms(void);
+uint64_t slurm_now_ms(const struct slurm *slurm);
 struct slurm_job *slurm_job_find(const struct slurm *slurm, const char *name);
 /* The job that a row of the queue is about; NULL: none of this runner. */
 struct slurm_job *slurm_job_of_row(const struct slurm *slurm, const struct squeue_row *row);

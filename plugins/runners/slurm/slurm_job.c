@@ -23,7 +23,6 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/slurm/shared_folder.h"
 
@@ -31,9 +30,9 @@
 #define CANCEL_TASKS 100 /* of one scancel */
 
 uint64_t
-slurm_now_ms(void)
+slurm_now_ms(const struct slurm *slurm)
 {
-	return time_monotonic_ns() / 1000000;
+	return slurm->host->monotonic_ms(slurm->host);
 }
 
 /* ---- the table ---- */
@@ -378,7 +377,7 @@ on_cancel_ended(void *arg, const struct slurm_end *end)
 {
 	struct cancelling *cancelling = arg;
 	struct slurm *slurm = cancelling->slurm;
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	failpoint("slurm.cancelled");
 	slurm->cancelling = false;
 	for (struct slurm_job *job = slurm->jobs; job; job = job->next) {
@@ -403,7 +402,7 @@ on_cancel_ended(void *arg, const struct slurm_end *end)
 void
 slurm_job_cancel_next(struct slurm *slurm)
 {
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	struct slurm_job *first = slurm->jobs;
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	struct kettle_error err = {0};
@@ -484,7 +483,7 @@ slurm_job_accepted(struct slurm_job *job, const char *id)
 {
 	failpoint("slurm.accepted");
 	job->state = SLURM_QUEUED;
-	job->queued_ms = slurm_now_ms();
+	job->queued_ms = slurm_now_ms(job->slurm);
 	job->submission = NULL;
 	if (id)
 		memcpy(job->id, id, sizeof(job->id));
@@ -541,7 +540,7 @@ release(struct remote_job *remote)
 		slurm_job_drop(job);
 	} else {
 		failpoint("slurm.ended");
-		job->ended_ms = slurm_now_ms();
+		job->ended_ms = slurm_now_ms(job->slurm);
 		job->since_snapshot = job->slurm->snapshot;
 		if (job->state == SLURM_QUEUED)
 			job->state = SLURM_ENDED;

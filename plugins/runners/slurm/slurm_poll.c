@@ -151,7 +151,7 @@ static void
 start_look(struct slurm *slurm)
 {
 	struct look *state = xcalloc(1, sizeof(*state));
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	size_t count = 0;
 	for (const struct slurm_job *job = slurm->jobs; job; job = job->next)
 		count += job->remote && job->remote->running;
@@ -172,7 +172,7 @@ static void
 sweep(void *arg)
 {
 	const struct look *state = arg;
-	shared_folder_sweep(state->folder);
+	shared_folder_sweep(state->folder, state->slurm->host->utc_ms(state->slurm->host));
 }
 
 static void
@@ -189,7 +189,7 @@ slurm_poll_sweep(struct slurm *slurm)
 {
 	struct look *state = xcalloc(1, sizeof(*state));
 	*state = (struct look){.slurm = slurm, .folder = xstrdup(slurm->folder)};
-	slurm->swept_ms = slurm_now_ms();
+	slurm->swept_ms = slurm_now_ms(slurm);
 	slurm_work(slurm, NULL, sweep, on_swept, state);
 }
 
@@ -284,7 +284,7 @@ take_missing(struct slurm_job *job, uint64_t now)
 static void
 take_snapshot(struct slurm *slurm)
 {
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	struct held_jobs held = hold_jobs(slurm);
 	slurm->taken = slurm->snapshot;
 	slurm_submit_settle(slurm);
@@ -324,7 +324,7 @@ on_queried(void *arg, const struct slurm_end *end)
 {
 	struct slurm_query *query = arg;
 	struct slurm *slurm = query->slurm;
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	const char *complaint = end->worked ? "its answer is not the list of jobs that it should be." : end->complaint;
 	bool valid = end->worked && query->has_header && !query->is_void && !query->part.len;
 	slurm->query = NULL;
@@ -377,7 +377,7 @@ start_query(struct slurm *slurm)
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	struct kettle_error err = {0};
 	struct slurm_query *query = xcalloc(1, sizeof(*query));
-	*query = (struct slurm_query){.slurm = slurm, .began_ms = slurm_now_ms(), .finals = json_object()};
+	*query = (struct slurm_query){.slurm = slurm, .began_ms = slurm_now_ms(slurm), .finals = json_object()};
 	AUTO_FREE char *names = choose_losses(slurm, query->finals);
 	arguments_add(&arguments, "%s", slurm->squeue);
 	arguments_add(&arguments, "--array");
@@ -410,7 +410,7 @@ has_to_query(const struct slurm *slurm)
 	for (const struct slurm_job *job = slurm->jobs; job; job = job->next)
 		if (job->state == SLURM_QUEUED || (job->state == SLURM_ENDED && !job->gone_ms) || job->state == SLURM_SUBMITTED)
 			return true;
-	return slurm->jobs && slurm_now_ms() - slurm->queried_ms > REMEMBERED_MS;
+	return slurm->jobs && slurm_now_ms(slurm) - slurm->queried_ms > REMEMBERED_MS;
 }
 
 /* The time of a job that runs, which holds whatever Slurm says or does not say. */
@@ -433,7 +433,7 @@ end_overdue(struct slurm_job *job, uint64_t now)
 static void
 end_late(struct slurm *slurm)
 {
-	uint64_t now = slurm_now_ms(), most = slurm->give_up_ms;
+	uint64_t now = slurm_now_ms(slurm), most = slurm->give_up_ms;
 	int seconds = (int)(most / 1000);
 	struct held_jobs held = hold_jobs(slurm);
 	bool unlisted = slurm->unlisted_ms && now - slurm->unlisted_ms >= most;
@@ -465,10 +465,10 @@ on_tick(void *arg)
 	}
 	if (!slurm->looking && slurm->remote.count > 0)
 		start_look(slurm);
-	if (slurm_now_ms() - slurm->swept_ms > SWEEP_MS)
+	if (slurm_now_ms(slurm) - slurm->swept_ms > SWEEP_MS)
 		slurm_poll_sweep(slurm);
 	end_late(slurm);
-	if (!slurm->query && slurm_now_ms() >= slurm->query_ms && has_to_query(slurm))
+	if (!slurm->query && slurm_now_ms(slurm) >= slurm->query_ms && has_to_query(slurm))
 		start_query(slurm);
 	slurm_submit_next(slurm);
 	slurm_job_cancel_next(slurm);

@@ -75,7 +75,7 @@ add(struct slurm *slurm, request_done done, void *arg)
 		.next = slurm->requests,
 		.done = done,
 		.arg = arg,
-		.began_ms = slurm_now_ms(),
+		.began_ms = slurm_now_ms(slurm),
 		.snapshot = slurm->snapshot};
 	slurm->requests = request;
 	slurm_poll_start(slurm);
@@ -317,7 +317,7 @@ slurm_request_status(struct slurm *slurm, request_done done, void *arg, struct k
 void
 slurm_request_tick(struct slurm *slurm)
 {
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	for (struct slurm_request *request = slurm->requests, *next; request; request = next) {
 		next = request->next;
 		request->name ? tick_doctor(request, now) : tick_status(request, now);

@@ -120,7 +120,7 @@ static void
 defer_submission(struct slurm_submission *submission, const char *reason)
 {
 	struct slurm *slurm = submission->slurm;
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	if (submission->failures++ == 0)
 		submission->failing_ms = now;
 	(void)snprintf(submission->complaint, sizeof(submission->complaint), "%s", reason);
@@ -160,7 +160,7 @@ give_up(struct slurm_submission *submission)
 void
 slurm_submit_give_up(struct slurm *slurm)
 {
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	struct slurm_submission *submission = slurm->submissions;
 	while (submission) {
 		if (submission == slurm->active || !submission->failing_ms ||
@@ -467,7 +467,7 @@ void
 slurm_submit_next(struct slurm *slurm)
 {
 	struct slurm_submission *submission = slurm->submissions;
-	uint64_t now = slurm_now_ms();
+	uint64_t now = slurm_now_ms(slurm);
 	if (slurm->active || slurm->stopping)
 		return;
 	while (submission && (!submission->settled || submission->again_ms > now))

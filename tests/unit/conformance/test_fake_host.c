@@ -266,6 +266,44 @@ nothing(void *arg)
 }
 
 static void
+count_one(void *arg)
+{
+	++*(int *)arg;
+}
+
+static int
+is_three(void *arg)
+{
+	return *(int *)arg == 3;
+}
+
+/* Time passes by the hour where the plugin only waits, and the two clocks of the host go with it. */
+static void
+test_simulated_time(void **state)
+{
+	struct fixture *f = *state;
+	const int64_t begin = INT64_C(1790000000000);
+	int count = 0, works = 0;
+	struct kettle_timer *timer;
+	kettle_fake_simulate(f->fake, begin);
+	uint64_t ms = f->host->monotonic_ms(f->host);
+	assert_int_equal(f->host->utc_ms(f->host), begin);
+	assert_int_equal(f->host->timer_start(f->host, 3600000, 3600000, count_one, &count, &timer, NULL), 0);
+	assert_int_equal(kettle_fake_run(f->fake, is_three, &count, 86400000), 0);
+	assert_int_equal(f->host->monotonic_ms(f->host) - ms, 3 * 3600000);
+	assert_int_equal(f->host->utc_ms(f->host) - begin, 3 * 3600000);
+	assert_int_equal(kettle_fake_run(f->fake, is_three, &works, 1000), KETTLE_EUNAVAIL);
+	assert_int_equal(f->host->utc_ms(f->host) - begin, 3 * 3600000 + 1000);
+	/* What was given to a thread has ended when it returns. */
+	assert_int_equal(f->host->work(f->host, nothing, count_one, &works, NULL), 0);
+	kettle_fake_advance(f->fake, 3600000 - 1001);
+	assert_true(count == 3 && works == 1);
+	kettle_fake_advance(f->fake, 1);
+	assert_int_equal(count, 4);
+	f->host->timer_stop(f->host, timer);
+}
+
+static void
 test_what_is_left(void **state)
 {
 	(void)state;
@@ -297,6 +335,7 @@ main(void)
 		TEST(test_events),
 		TEST(test_jobs),
 		TEST(test_credential),
+		TEST(test_simulated_time),
 		cmocka_unit_test(test_what_is_left),
 	};
 	return cmocka_run_group_tests_name("fakehost", tests, NULL, NULL);

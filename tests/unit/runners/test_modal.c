@@ -59,6 +59,7 @@ setup(void **state)
 	ops = kettle_plugin.runner;
 	if (kettle_fake_new("modal", &fake, &err) != 0)
 		return -1;
+	kettle_fake_simulate(fake, INT64_C(1790000000000));
 	server_start(&server, fake);
 	if (kettle_plugin.create(kettle_fake_host(fake), &self, &err) != 0 || configure(NULL, TOKEN_SECRET, 60) != 0)
 		return -1;

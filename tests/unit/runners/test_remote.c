@@ -21,6 +21,7 @@
 #include "unit/scratch.h"
 
 #define PATIENCE_MS 120000
+#define NOW INT64_C(1790000000000)
 #define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 #define NAME "kettle-1f0c9a3e-12.1"
 #define SPANS "cd6c32ae17a18e16e4fa0c22e84dfd7f82eb8e57dc29dd207faaef00f56ab0b3" /* of "spans" */
@@ -33,7 +34,6 @@ static struct remote remote;
 static struct kettle_error err;
 static int sends, finds, cancels, releases, stops;
 static struct remote_job *current;
-static __typeof__(((struct kettle_host *)0)->timer_start) start_timer; /* the fake's own */
 
 /* ---- the remote side: remembers what it was given ---- */
 
@@ -68,21 +68,6 @@ on_release(struct remote_job *job)
 
 static const struct remote_ops ops = {.send = on_send, .find = on_find, .cancel = on_cancel, .release = on_release};
 
-/* Time a thousand times as fast. */
-static int
-start_short_timer(const struct kettle_host *table, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
-	struct kettle_timer **ret_timer, struct kettle_error *error)
-{
-	return start_timer(table, delay_ms / 1000, repeat_ms, fn, arg, ret_timer, error);
-}
-
-static void
-hurry(void)
-{
-	start_timer = host->timer_start;
-	((struct kettle_host *)host)->timer_start = start_short_timer;
-}
-
 static void
 configure(void)
 {
@@ -102,6 +87,7 @@ setup(void **state)
 	current = NULL;
 	if (!dir || kettle_fake_new("far", &fake, &err) != 0)
 		return -1;
+	kettle_fake_simulate(fake, NOW);
 	host = kettle_fake_host(fake);
 	remote_init(&remote, host, &ops, "Faraway", NULL);
 	return 0;
@@ -255,7 +241,7 @@ test_a_job_goes_and_comes_back(void **state)
 	assert_int_equal(sends, 0); /* never before submit returns */
 	wait_for(&sends, 1);
 	AUTO_JSON json_t *handle = json_loads(member_text(reports("12.1"), "handle"), 0, NULL);
-	assert_true(member_is(handle, "name", NAME) && member_int(handle, "at") > 0 && json_object_size(handle) == 2);
+	assert_true(member_is(handle, "name", NAME) && member_int(handle, "at") == NOW && json_object_size(handle) == 2);
 	assert_null(memmem(current->envelope, current->envelope_size, "31337", 5));
 	char *content;
 	size_t size;
@@ -494,11 +480,13 @@ static void
 test_stop_without_an_answer(void **state)
 {
 	(void)state;
-	hurry();
 	send_job();
 	remote_stop(&remote, on_stopped_for_good, NULL);
 	assert_int_equal(cancels, 1);
-	wait_for(&stops, 1);
+	kettle_fake_advance(fake, REMOTE_STOP_MS - 1);
+	assert_true(stops == 0 && completions() == 0);
+	kettle_fake_advance(fake, 1);
+	assert_int_equal(stops, 1);
 	assert_string_equal(member_text(completion(), "status"), "cancelled");
 	assert_int_equal(releases, 1);
 	stops = 0;
@@ -509,11 +497,13 @@ static void
 test_cancel_without_an_answer(void **state)
 {
 	(void)state;
-	hurry();
 	send_job();
 	struct remote_job *job = current;
 	job->busy++; /* as where an answer is under way */
 	remote_cancel(&remote, "12.1");
+	kettle_fake_advance(fake, REMOTE_CANCEL_MS - 1);
+	assert_int_equal(completions(), 0);
+	kettle_fake_advance(fake, 1);
 	assert_string_equal(member_text(completion(), "status"), "cancelled");
 	remote_running(job);
 	remote_lost(job, REMOTE_BROKE, "Too late.");

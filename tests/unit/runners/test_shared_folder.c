@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/slurm/shared_folder.h"
 #include "unit/scratch.h"
@@ -86,7 +87,8 @@ static void
 make_old(const char *name, time_t seconds)
 {
 	AUTO_FREE char *path = path_join(dir, name);
-	const struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+	const struct timespec times[2] = {
+		{.tv_sec = time_now_ms() / 1000 - seconds}, {.tv_sec = time_now_ms() / 1000 - seconds}};
 	assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
 }
 
@@ -105,7 +107,7 @@ test_retire(void **state)
 	assert_true(there_is("jobs/a.array"));
 	shared_folder_retire(dir, "b", "a.array");
 	assert_false(there_is("jobs/b") || there_is("jobs/a.array") || there_is("done/b"));
-	shared_folder_sweep(dir);
+	shared_folder_sweep(dir, time_now_ms());
 	shared_folder_restore(dir, "b");
 	shared_folder_restore(dir, "a");
 	assert_true(there_is("results/a"));
@@ -118,7 +120,7 @@ test_retire(void **state)
 	write_file("done/d", "x");
 	make_old("done/c", 2 * 86400);
 	make_old("done/d", 3600);
-	shared_folder_sweep(dir);
+	shared_folder_sweep(dir, time_now_ms());
 	assert_false(there_is("done/c"));
 	assert_true(there_is("done/d") && there_is("outside") && there_is("results/a"));
 }
@@ -215,7 +217,7 @@ test_results(void **state)
 	AUTO_FREE char *old = path_join(dir, "results/kettle-a-1.1"), *newer = path_join(dir, "results/kettle-a-3.1");
 	const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
-	shared_folder_sweep(dir);
+	shared_folder_sweep(dir, time_now_ms());
 	assert_int_not_equal(access(old, F_OK), 0);
 	assert_false(there_is("results/.kettle-a-2.1.new"));
 	assert_int_equal(access(newer, F_OK), 0);

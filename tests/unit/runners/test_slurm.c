@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The runner slurm between the fake host and programs that play Slurm's commands, most of them badly. Each fault has an
- * instance of the runner of its own, so that they are waited for together.
+ * instance of the runner of its own, so that they are waited for together. Where a command hangs, time is real, elsewhere it
+ * is simulated.
  */
 #include <config.h>
 
@@ -21,12 +22,13 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "runners/slurm/shared_folder.h"
 #include "runners/slurm/slurm_internal.h"
 #include "unit/scratch.h"
 
-#define PATIENCE_MS 120000
+#define PATIENCE_MS (simulated ? 7200000 : 120000)
 #define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 #define MOST 16 /* instances */
 
@@ -76,6 +78,7 @@ static size_t count;
 static const struct kettle_runner *ops;
 static struct kettle_error err;
 static int stops;
+static bool simulated;
 
 /* ---- instances ---- */
 
@@ -111,9 +114,10 @@ start(int give_up_s, int command_s)
 	play(number, "sbatch", SBATCH);
 	play(number, "squeue", SQUEUE);
 	play(number, "scancel", SCANCEL);
-	AUTO_JSON json_t *section = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "folder", folder,
-		"key", KEY, "exec", "/bin/true", "sbatch", sbatch, "squeue", squeue, "scancel", scancel, "poll_ms", 100,
-		"queue_ms", 200, "grace_s", 1, "command_s", command_s, "give_up_s", give_up_s);
+	AUTO_JSON json_t *section =
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "folder", folder, "key", KEY, "exec",
+			"/bin/true", "sbatch", sbatch, "squeue", squeue, "scancel", scancel, "poll_ms", simulated ? 1000 : 100,
+			"queue_ms", simulated ? 2000 : 200, "grace_s", 1, "command_s", command_s, "give_up_s", give_up_s);
 	assert_int_equal(kettle_plugin.create(kettle_fake_host(fake), &self, &err), 0);
 	assert_int_equal(kettle_plugin.configure(self, section, &err), 0);
 	assert_int_equal(kettle_plugin.start(self, &err), 0);
@@ -135,16 +139,21 @@ have_stopped(void *arg)
 	return (size_t)stops == count;
 }
 
+/* *state not NULL: in real time. */
 static int
 setup(void **state)
 {
-	(void)state;
 	dir = scratch_make();
 	err = (struct kettle_error){0};
 	stops = 0;
 	count = 0;
 	ops = kettle_plugin.runner;
-	return dir ? kettle_fake_new("slurm", &fake, &err) : -1;
+	simulated = !*state;
+	if (!dir || kettle_fake_new("slurm", &fake, &err) < 0)
+		return -1;
+	if (simulated)
+		kettle_fake_simulate(fake, time_now_ms());
+	return 0;
 }
 
 /* The loop must close with nothing left. */
@@ -325,11 +334,12 @@ test_squeue(void **state)
 	await_file(0, "cancelled");
 }
 
-/* Whether the next scancel of this job has failed. */
+static uint64_t cancelled_ms;
+
 static int
 has_failed_again(void *arg)
 {
-	return ((struct slurm_job *)arg)->cancel_ms > 1;
+	return ((const struct slurm_job *)arg)->cancel_ms > cancelled_ms;
 }
 
 static void
@@ -344,10 +354,21 @@ test_scancel(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		await(ref_of(i, 1), "cancelled");
-	/* It is tried again, and said once. */
-	for (int i = 0; i < 2; i++) {
+}
+
+/* It is tried again, and said once. */
+static void
+test_scancel_again(void **state)
+{
+	(void)state;
+	play(start(60, 60), "scancel", NULL);
+	submit(0, 1);
+	await_queued(ref_of(0, 1));
+	ops->cancel(instances[0], ref_of(0, 1));
+	await(ref_of(0, 1), "cancelled");
+	for (int i = 0; i < 3; i++) {
+		cancelled_ms = instances[0]->jobs->cancel_ms;
 		assert_int_equal(kettle_fake_run(fake, has_failed_again, instances[0]->jobs, PATIENCE_MS), 0);
-		instances[0]->jobs->cancel_ms = 1;
 	}
 	assert_int_equal(logged("0/scancel cannot be started"), 1);
 	play(0, "scancel", SCANCEL);
@@ -403,14 +424,18 @@ test_deadline(void **state)
 	AUTO_FREE char *claim = path_of(silent, "shared/jobs/kettle-t-1.1/claim");
 	assert_int_equal(mkdir(claim, 0700), 0);
 	play(silent, "squeue", NULL);
+	uint64_t end_ms[2];
 	for (size_t i = 0; i < count; i++) {
 		const char *ref = ref_of(i, 1);
 		struct slurm_job *job = instances[i]->jobs;
 		assert_int_equal(kettle_fake_run(fake, has_started, (void *)ref, PATIENCE_MS), 0);
 		assert_false(is_complete((void *)ref));
 		assert_int_equal(kettle_fake_run(fake, is_timed, job, PATIENCE_MS), 0);
-		job->running_ms -= (uint64_t)(slurm_unit_minutes(job->remote->unit, 1000) + 2) * 60000;
-		await_lost(ref, "Slurm did not end its job, which has run for longer than its time", "");
+		end_ms[i] = job->running_ms + (uint64_t)slurm_unit_minutes(job->remote->unit, 1000) * 60000;
+	}
+	for (size_t i = 0; i < count; i++) {
+		await_lost(ref_of(i, 1), "Slurm did not end its job, which has run for longer than its time", "");
+		assert_in_range(slurm_now_ms(instances[i]), end_ms[i], end_ms[i] + 2 * 60000);
 	}
 	await_file(listed, "cancelled");
 }
@@ -527,9 +552,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sbatch, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_squeue, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_scancel, setup, teardown),
+		cmocka_unit_test_prestate_setup_teardown(test_sbatch, setup, teardown, &simulated),
+		cmocka_unit_test_prestate_setup_teardown(test_squeue, setup, teardown, &simulated),
+		cmocka_unit_test_prestate_setup_teardown(test_scancel, setup, teardown, &simulated),
+		cmocka_unit_test_setup_teardown(test_scancel_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
