@@ -67,7 +67,7 @@ static bool
 progress(void *arg, int64_t done, int64_t total)
 {
 	struct copy *copy = arg;
-	uint64_t now = time_monotonic_ns();
+	uint64_t now = clock_ns(loop_clock(copy->core->setup.io));
 	if (__atomic_load_n(&copy->core->leaving, __ATOMIC_RELAXED))
 		return false;
 	if (now - copy->reported_ns < COPY_REPORT_NS)
@@ -104,7 +104,7 @@ work(void *arg)
 	struct copy *copy = arg;
 	const char *database = copy->core->setup.database;
 	struct actor actor = {0};
-	struct db db = {.now_ms = time_now_ms()};
+	struct db db = {.now_ms = clock_utc_ms(loop_clock(copy->core->setup.io))};
 	if (access(database, F_OK) != 0)
 		(void)kettle_fail(&copy->err, KETTLE_ENOENT, "There is no database %s: %s.", database, strerror(errno));
 	else if (db_file_open_reader(database, &db.handle, &copy->err) == 0 &&

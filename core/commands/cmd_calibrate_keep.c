@@ -118,7 +118,7 @@ calibrate_join_parts(const struct calibration_run *c)
 	}
 	if (json_object_size(names) == 0)
 		return NULL;
-	time_text(time_now_ms(), now);
+	time_text(clock_utc_ms(loop_clock(c->core->setup.io)), now);
 	return json_pack("{s:O, s:O, s:O*, s:s}", "names", names, "spreads", spreads, "machine", c->machine, "at", now);
 }
 

@@ -41,8 +41,6 @@ local_job_runner(const struct core *core, const json_t *unit)
 	return NULL;
 }
 
-uint64_t local_job_describe_ms = LOCAL_JOB_DESCRIBE_MS;
-
 /* A unit that is described. It stays until the runner answers. */
 struct describe_request {
 	json_t *unit;
@@ -60,7 +58,7 @@ describe_overdue(void *arg)
 	request->limit = NULL;
 	log_write(KETTLE_LOG_WARNING, request->runner,
 		"The machine of %s has not described itself within %.3g s; the job is planned as it is configured.",
-		member_text(request->unit, "name"), (double)local_job_describe_ms / 1000);
+		member_text(request->unit, "name"), (double)LOCAL_JOB_DESCRIBE_MS / 1000);
 	STEAL(request->then)(request->arg);
 }
 
@@ -91,7 +89,7 @@ local_job_describe(const struct core *core, const json_t *task, json_t *unit, vo
 	struct describe_request *request = xmalloc(sizeof(*request));
 	*request = (struct describe_request){
 		.unit = json_incref(unit), .runner = runner->name, .io = core->setup.io, .then = then, .arg = arg};
-	(void)loop_timer_start(request->io, local_job_describe_ms, 0, describe_overdue, request, &request->limit, NULL);
+	(void)loop_timer_start(request->io, LOCAL_JOB_DESCRIBE_MS, 0, describe_overdue, request, &request->limit, NULL);
 	AUTO_JSON json_t *section = unit_brief(unit);
 	int rc = runner->ops->describe(runner->self, section, on_described, request, &err);
 	if (rc < 0) {
@@ -101,8 +99,6 @@ local_job_describe(const struct core *core, const json_t *task, json_t *unit, vo
 }
 
 /* ---- the time of a job ---- */
-
-uint64_t local_job_slack_ms = LOCAL_JOB_SLACK_MS, local_job_cancel_ms = LOCAL_JOB_CANCEL_MS;
 
 /* Stands between a job and its caller. It goes with the job's completion. */
 struct job_limit {
@@ -145,7 +141,7 @@ job_overdue(void *arg)
 		limit->cancelled = true;
 		log_write(KETTLE_LOG_WARNING, limit->runner->name, "job %s exceeded its limit of %.3g s and is cancelled.",
 			job->ref, (double)limit->total_ms / 1000);
-		(void)loop_timer_start(core->setup.io, local_job_cancel_ms, 0, job_overdue, limit, &limit->timer, NULL);
+		(void)loop_timer_start(core->setup.io, LOCAL_JOB_CANCEL_MS, 0, job_overdue, limit, &limit->timer, NULL);
 		/* It may complete the job. */
 		limit->runner->ops->cancel(limit->runner->self, job->ref);
 		return;
@@ -181,7 +177,7 @@ limit_job(struct core *core, const struct runner *runner, struct inflight_job *j
 	struct job_limit *limit = xmalloc(sizeof(*limit));
 	*limit = (struct job_limit){.core = core, .runner = runner, .job = job, .event = job->event, .done = job->done};
 	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
-	limit->total_ms = (uint64_t)((plan_wall_s(plan, false) + 2 * plan_wall_s(plan, true)) * 1000) + local_job_slack_ms;
+	limit->total_ms = (uint64_t)((plan_wall_s(plan, false) + 2 * plan_wall_s(plan, true)) * 1000) + LOCAL_JOB_SLACK_MS;
 	job->limit = limit;
 	job->event = limited_event;
 	job->done = limited_done;

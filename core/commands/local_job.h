@@ -11,16 +11,14 @@ json_t *local_job_unit(const struct core *core, const char *device);
 /* The unit's runner; NULL: it is not loaded. */
 const struct runner *local_job_runner(const struct core *core, const json_t *unit);
 #define LOCAL_JOB_DESCRIBE_MS 60000
-extern uint64_t local_job_describe_ms; /* LOCAL_JOB_DESCRIBE_MS, except in tests */
 /*
  * Stores what the runner says of the unit as the unit's "facts", then calls then(arg), perhaps before this returns. A unit
  * without a GPU is described only if the task sets `memory`. One that cannot be described, or not within
- * local_job_describe_ms, is planned as it is configured.
+ * LOCAL_JOB_DESCRIBE_MS, is planned as it is configured.
  */
 void local_job_describe(const struct core *core, const json_t *task, json_t *unit, void (*then)(void *arg), void *arg);
-#define LOCAL_JOB_SLACK_MS 120000                        /* beside the wall limits of the steps */
-#define LOCAL_JOB_CANCEL_MS 30000                        /* what a runner has to complete a cancelled job */
-extern uint64_t local_job_slack_ms, local_job_cancel_ms; /* those, except in tests */
+#define LOCAL_JOB_SLACK_MS 120000 /* beside the wall limits of the steps */
+#define LOCAL_JOB_CANCEL_MS 30000 /* what a runner has to complete a cancelled job */
 /*
  * Gives the plan to the unit's runner. Of job, `event` and `done` are set by the caller, the rest here; its reference
  * begins with `kind`, which is also the owner of what it leaves in caches. A job that exceeds the sum of its steps' limits is

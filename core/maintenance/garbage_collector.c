@@ -67,7 +67,7 @@ clean_files(void *arg)
 	struct garbage_collector *gc = arg;
 	const char *database = gc->m->database;
 	AUTO_FREE char *links = link_folder(database);
-	link_sweep(links, time_now_ms());
+	link_sweep(links, clock_utc_ms(loop_clock(gc->m->io)));
 	int64_t before = log_size(database);
 	sqlite3 *handle = NULL;
 	if (db_file_open_reader(database, &handle, &gc->err) < 0)

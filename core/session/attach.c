@@ -41,7 +41,7 @@ attach_begin(struct core *core, uint64_t delay_ms, struct kettle_error *err)
 	}
 	attach->core = core;
 	attach->last = &attach->first;
-	attach->give_up_ms = uv_now(core->setup.loop) + ATTACH_LIMIT_MS;
+	attach->give_up_ms = clock_ms(loop_clock(core->setup.io)) + ATTACH_LIMIT_MS;
 	core->role = CORE_ATTACHING;
 	core->attach = attach;
 	return 0;
@@ -105,7 +105,7 @@ retry(struct attach *attach, pid_t holder, bool patient)
 {
 	struct core *core = attach->core;
 	struct kettle_error err = {0};
-	if (!patient && uv_now(core->setup.loop) >= attach->give_up_ms)
+	if (!patient && clock_ms(loop_clock(core->setup.io)) >= attach->give_up_ms)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
 			"The database %s is held by process %ld, which does not answer on its socket.", core->setup.database,
 			(long)holder);

@@ -58,7 +58,7 @@ static void
 on_step(void *arg, const struct kettle_error *err)
 {
 	struct board_clock *clock = arg;
-	int64_t now = time_now_ms(), wait = LONGEST_MS;
+	int64_t now = clock_utc_ms(loop_clock(clock->core->setup.io)), wait = LONGEST_MS;
 	clock->writing = false;
 	if (clock->stopped)
 		return;

@@ -110,7 +110,7 @@ ran_on_store(void *arg, const struct kettle_error *err)
 static void
 run_reader(struct call *call, int rc, sqlite3 *handle_take)
 {
-	struct db db = {.handle = handle_take, .now_ms = time_now_ms()};
+	struct db db = {.handle = handle_take, .now_ms = clock_utc_ms(loop_clock(call->core->setup.io))};
 	struct kettle_error *err = &call->err;
 	if (rc == 0 && call->core->setup.peeks)
 		sqlite3_busy_timeout(db.handle, PEEK_BUSY_MS);

@@ -128,7 +128,7 @@ check_when(const struct argument *argument, const json_t *value, struct kettle_e
 	int rc = check_text(argument, value, REQUEST_NAME_MAX, false, err);
 	if (rc < 0 || strcasecmp(json_string_value(value), "none") == 0)
 		return rc;
-	return time_parse_deadline(json_string_value(value), time_now_ms(), &ms, err);
+	return time_parse_deadline(json_string_value(value), 0, &ms, err);
 }
 
 /* May replace *value, of which it is given the reference. */

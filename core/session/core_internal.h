@@ -78,6 +78,7 @@ void core_ended(struct core *core);
 void owner_close(struct core *core, bool again);
 
 /* storage_watch.c */
+#define STORAGE_TRY_MS 1000 /* between two tries to write where the disk is full */
 /* A write failed since the disk is full; arg: the core. */
 void storage_watch_full(void *arg, const struct kettle_error *why);
 /* The disk has room again, or the core closes. */

@@ -82,7 +82,7 @@ static void
 write_blob(void *arg)
 {
 	struct publication *p = arg;
-	int64_t now = time_now_ms();
+	int64_t now = clock_utc_ms(loop_clock(p->host->io));
 	p->expires_at = now + (int64_t)p->ttl_s * 1000;
 	link_sweep(p->host->core->links.folder, now);
 	(void)link_write(p->host->core->links.folder, p->hash, p->data, p->size, p->file, p->expires_at, &p->err);

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define STORAGE_TRY_MS 1000
 #define STORAGE_FREE_MIN (4u << 20) /* bytes */
 
 /* Of the store while it writes. */
@@ -73,7 +72,7 @@ storage_watch_full(void *arg, const struct kettle_error *why)
 	char now[TIME_TEXT_SIZE];
 	if (core->storage.data || core->closing || !core->setup.stays)
 		return;
-	time_text(time_now_ms(), now);
+	time_text(clock_utc_ms(loop_clock(core->setup.io)), now);
 	core->storage.data = json_pack("{s:s, s:s}", "since", now, "error", why->message);
 	(void)loop_timer_start(core->setup.io, STORAGE_TRY_MS, STORAGE_TRY_MS, on_try, core, &core->storage.timer, NULL);
 	AUTO_JSON json_t *event =

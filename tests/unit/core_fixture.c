@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/times.h"
 #include "lib/languages.h"
 #include "session/plugin_host.h"
 
@@ -20,6 +21,7 @@ static struct core_host hosts[CORES_MAX];
 /* ---- a runner that keeps its jobs ---- */
 
 #define JOBS_MAX 8
+#define TURN_MS 20
 static char kept[JOBS_MAX][INFLIGHT_REF_SIZE];
 
 static int
@@ -67,16 +69,53 @@ static const struct kettle_runner keep_ops = {
 static void
 on_tick(uv_timer_t *timer)
 {
-	(void)timer;
+	clock_advance(cores_clock(), *(const uint64_t *)timer->data);
+}
+
+struct clock *
+cores_clock(void)
+{
+	return loop_clock(cores.io);
+}
+
+static bool
+cores_rest(void)
+{
+	bool rest = loop_rests(cores.io);
+	for (size_t i = 0; i < CORES_MAX; i++)
+		rest = rest && (!cores.core[i] || !cores.core[i]->store || store_rests(cores.core[i]->store));
+	return rest;
+}
+
+static void
+turn_to_rest(void)
+{
+	do
+		(void)uv_run(&cores.loop, cores_rest() ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+	while (!cores_rest());
+}
+
+void
+cores_pass(uint64_t ms)
+{
+	for (uint64_t step_ms; ms > 0; ms -= step_ms) {
+		turn_to_rest();
+		uint64_t wait_ms = clock_wait_ms(cores_clock());
+		step_ms = wait_ms < ms ? wait_ms : ms;
+		clock_advance(cores_clock(), step_ms);
+	}
+	turn_to_rest();
 }
 
 void
 cores_turn(void)
 {
+	uint64_t wait_ms = clock_wait_ms(cores_clock()), turn_ms = wait_ms < TURN_MS ? wait_ms : TURN_MS;
 	uv_timer_t timer;
 	(void)uv_timer_init(&cores.loop, &timer);
 	uv_update_time(&cores.loop);
-	(void)uv_timer_start(&timer, on_tick, 20, 0);
+	timer.data = &turn_ms;
+	(void)uv_timer_start(&timer, on_tick, turn_ms, 0);
 	(void)uv_run(&cores.loop, UV_RUN_ONCE);
 	uv_close((uv_handle_t *)&timer, NULL);
 	(void)uv_run(&cores.loop, UV_RUN_NOWAIT);
@@ -146,6 +185,7 @@ cores_setup(void **state)
 	(void)snprintf(cores.path, sizeof(cores.path), "%s/kettle.db", cores.dir);
 	assert_int_equal(uv_loop_init(&cores.loop), 0);
 	assert_int_equal(loop_new(&cores.loop, &cores.io, &err), 0);
+	clock_simulate(cores_clock(), time_now_ms());
 	cores.languages = languages_new();
 	cores.devices = json_pack("{s:{s:[{s:s}]}}", "CPU", "units", "runner", "keep");
 	cores.runner = (struct runner){"keep", &keep_ops, NULL};

@@ -39,8 +39,11 @@ struct answer {
 /* For cmocka. The end closes every core and checks that the loop is empty. */
 int cores_setup(void **state);
 int cores_teardown(void **state);
-/* One turn of the loop, which waits for at most 20 ms. */
+/* One turn of the loop, which waits for at most 20 ms; where nothing came, as much simulated time passes. */
 void cores_turn(void);
+/* So much simulated time passes, from timer to timer, while the stores, posts and threads have nothing to do. */
+void cores_pass(uint64_t ms);
+struct clock *cores_clock(void);
 /* Makes a core in this place, not attached yet. */
 struct core *cores_make(size_t place, bool stays);
 /* Closes one and frees it. */

@@ -62,15 +62,6 @@ setup(void **state)
 	return rc;
 }
 
-static int
-teardown(void **state)
-{
-	local_job_describe_ms = LOCAL_JOB_DESCRIBE_MS;
-	local_job_slack_ms = LOCAL_JOB_SLACK_MS;
-	local_job_cancel_ms = LOCAL_JOB_CANCEL_MS;
-	return cores_teardown(state);
-}
-
 static void
 count(void *arg)
 {
@@ -91,9 +82,11 @@ test_describe(void **state)
 	seen.done(seen.arg, &none, greeting);
 	assert_int_equal(called, 1);
 	assert_non_null(json_object_get(unit, "facts"));
-	local_job_describe_ms = 1;
 	local_job_describe(cores.core[0], task, other, count, &called);
-	until(called == 2);
+	cores_pass(LOCAL_JOB_DESCRIBE_MS - 1);
+	assert_int_equal(called, 1);
+	cores_pass(1);
+	assert_int_equal(called, 2);
 	seen.done(seen.arg, &none, greeting);
 	assert_int_equal(called, 2);
 	assert_null(json_object_get(other, "facts"));
@@ -164,16 +157,19 @@ test_overdue(void **state)
 	const struct plan plan = {.json = json_pack("{s:i, s:[]}", "version", 1, "steps")};
 	struct inflight_job job = {.event = on_event, .done = on_done};
 	seen.accepts = true;
-	local_job_slack_ms = local_job_cancel_ms = 1;
 	assert_int_equal(local_job_start(cores.core[0], &job, "run", unit, &plan, &err), 0);
 	/* Nothing counts while it queues far away. */
 	job.event(&job, waiting);
-	for (int i = 0; i < 5; i++)
-		cores_turn();
+	cores_pass(10 * LOCAL_JOB_SLACK_MS);
 	assert_int_equal(seen.cancelled, 0);
 	job.event(&job, started);
-	until(*seen.error);
+	cores_pass(LOCAL_JOB_SLACK_MS - 1);
+	assert_int_equal(seen.cancelled, 0);
+	cores_pass(1);
 	assert_int_equal(seen.cancelled, 1);
+	cores_pass(LOCAL_JOB_CANCEL_MS - 1);
+	assert_string_equal(seen.error, "");
+	cores_pass(1);
 	assert_int_equal(seen.events, 2);
 	assert_int_equal(seen.status, COMPLETION_LOST);
 	assert_non_null(strstr(seen.error, "neither completed the job within its time nor cancelled it"));
@@ -182,7 +178,6 @@ test_overdue(void **state)
 	assert_ptr_equal(job.done, on_done);
 	assert_ptr_equal(job.event, on_event);
 	/* In its time it ends as it does. */
-	local_job_slack_ms = 60000;
 	seen.error[0] = '\0';
 	assert_int_equal(local_job_start(cores.core[0], &job, "run", unit, &plan, &err), 0);
 	const struct completion done = {.status = COMPLETION_CANCELLED};
@@ -196,7 +191,7 @@ test_overdue(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, cores_teardown)
 	const struct CMUnitTest tests[] = {TEST(test_describe), TEST(test_name), TEST(test_expect), TEST(test_overdue)};
 	return cmocka_run_group_tests_name("local_job", tests, NULL, NULL);
 }

@@ -108,13 +108,13 @@ test_full(void **state)
 	assert_null(json_object_get(live, "seq"));
 	/* The next failure is no news. */
 	assert_int_equal(submit_much(), KETTLE_EIO);
-	until(cores.core[0]->storage.trying);
-	until(!cores.core[0]->storage.trying);
+	cores_pass(2 * STORAGE_TRY_MS);
 	assert_non_null(cores.core[0]->storage.data);
 	assert_int_equal(count(seen, "storage.full"), 1);
 	sql("PRAGMA max_page_count = 1073741823");
 	sql("DROP TRIGGER full");
-	until(count(seen, "storage.ok") == 1);
+	cores_pass(STORAGE_TRY_MS);
+	assert_int_equal(count(seen, "storage.ok"), 1);
 	assert_int_equal(count(seen, "storage.full"), 2);
 	assert_true(commands_number(last(seen), "seq") > 0);
 	assert_string_equal(commands_text(last(seen), "data.since"), commands_text(live, "data.since"));
