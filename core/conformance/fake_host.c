@@ -559,8 +559,8 @@ run_simulated(struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsig
 	uint64_t end_ms = clock_ms(clock) + timeout_ms, now_ms;
 	bool reached = done && done(arg);
 	while (!reached && (now_ms = clock_ms(clock)) < end_ms) {
-		bool waits = rests(fake);
 		uint64_t wait_ms = clock_wait_ms(clock);
+		bool waits = wait_ms == 0 || rests(fake);
 		if (waits)
 			clock_advance(clock, wait_ms < end_ms - now_ms ? wait_ms : end_ms - now_ms);
 		(void)uv_run(&fake->loop, waits ? UV_RUN_NOWAIT : UV_RUN_ONCE);

@@ -18,7 +18,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/commands/dispatch.h"
 #include "discord/commands/registration.h"
@@ -429,7 +428,7 @@ start(void *self, struct kettle_error *err)
 	run->bot = (struct bot){.host = discord->host,
 		.commands = discord_commands,
 		.settings = discord->settings,
-		.started_ms = time_now_ms(),
+		.started_ms = discord->host->utc_ms(discord->host),
 		.boards = json_object(),
 		.seen = json_array()};
 	int rc = open_rest(run, err);

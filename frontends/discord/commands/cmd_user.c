@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/commands/table.h"
 #include "discord/gateway/gateway.h"
@@ -163,7 +162,8 @@ discord_user_ping(struct interaction *interaction)
 	uint64_t id = 0;
 	int64_t latency = rest_latency(interaction->bot->rest);
 	(void)snowflake_parse(interaction->id, &id);
-	int64_t way = time_now_ms() - snowflake_time(id);
+	const struct kettle_host *host = interaction->bot->host;
+	int64_t way = host->utc_ms(host) - snowflake_time(id);
 	unsigned beat = interaction->bot->gateway ? gateway_latency_ms(interaction->bot->gateway) : 0;
 	AUTO_FREE char *known = xasprintf("Discord answers the bot within %lld ms", (long long)latency);
 	AUTO_FREE char *heartbeat = beat ? xasprintf(" The gateway answers heartbeats within %u ms.", beat) : xstrdup("");

@@ -76,7 +76,7 @@ on_boards(void *arg, const struct kettle_error *err, json_t *boards)
 	char now[TIME_TEXT_SIZE];
 	size_t i;
 	const json_t *board;
-	time_text(time_now_ms(), now);
+	time_text(announce->bot->host->utc_ms(announce->bot->host), now);
 	json_array_foreach(boards, i, board) {
 		if (err->code || announce->bot->stopping)
 			return;

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "common/format.h"
 #include "discord/interaction/later.h"
@@ -90,7 +89,7 @@ announcement_add(struct announce *announce, const json_t *event, announcement_fn
 		.bot = announce->bot,
 		.event = json_deep_copy(event),
 		.seq = member_int(event, "seq"),
-		.at_ms = time_now_ms(),
+		.at_ms = announce->bot->host->utc_ms(announce->bot->host),
 		.begin = begin};
 	a->kind = member_text(a->event, "kind");
 	a->queue = member_text(a->event, "leaderboard_name");
@@ -167,12 +166,11 @@ static void
 try_later(struct announcement *a)
 {
 	const struct kettle_host *host = a->bot->host;
-	unsigned wait_ms = a->bot->settings.announce_retry_ms ? a->bot->settings.announce_retry_ms : RETRY_MS;
 	if (a->tries++ % RETRIES_LOGGED == 0)
 		host->log(host, KETTLE_LOG_WARNING, "The event %lld (%s) cannot be announced now and will be tried again: %s",
 			(long long)a->seq, a->kind, a->err.message);
 	clear(a);
-	later_call(a->bot, wait_ms, on_retry, a);
+	later_call(a->bot, RETRY_MS, on_retry, a);
 }
 
 static void

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "common/format.h"
 #include "discord/flows/board_post.h"
 #include "discord/render/news.h"
@@ -17,11 +16,11 @@
 
 /* Until its opening time a board is its creator's alone. */
 static bool
-is_public(const json_t *board)
+is_public(const struct kettle_host *host, const json_t *board)
 {
 	int64_t opens = 0;
 	(void)format_parse_time(member_text(board, "opens"), &opens);
-	return member_is(board, "visibility", "public") && opens <= time_now_ms();
+	return member_is(board, "visibility", "public") && opens <= host->utc_ms(host);
 }
 
 /* The answer of leaderboard.show: false where there is nothing to tell, and the announcement has then ended. */
@@ -40,7 +39,7 @@ take_board(struct announcement *a)
 	}
 	json_decref(a->board);
 	a->board = json_incref(board);
-	a->open = is_public(board);
+	a->open = is_public(a->bot->host, board);
 	return true;
 }
 

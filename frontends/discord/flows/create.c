@@ -79,9 +79,9 @@ forget(struct bot *bot, const char *id)
 }
 
 static bool
-is_valid(const json_t *form)
+is_valid(const struct bot *bot, const json_t *form)
 {
-	return time_now_ms() - member_int(form, "begun") < PENDING_LIFE_MS;
+	return bot->host->utc_ms(bot->host) - member_int(form, "begun") < PENDING_LIFE_MS;
 }
 
 /* ---- the board ---- */
@@ -295,8 +295,7 @@ check(struct interaction *interaction, const json_t *zip, const json_t *referenc
 	else if (member_int(file, "size") > (json_int_t)limit)
 		interaction_say(interaction, "The file has %lld bytes; the limit is %llu.", (long long)member_int(file, "size"),
 			(unsigned long long)limit);
-	else if (deadline && strcasecmp(deadline, "none") != 0 &&
-			 time_parse_deadline(deadline, time_now_ms(), &ms, &err) < 0)
+	else if (deadline && strcasecmp(deadline, "none") != 0 && time_parse_deadline(deadline, 0, &ms, &err) < 0)
 		interaction_fail(interaction, &err);
 	else
 		return true;
@@ -335,7 +334,7 @@ static void
 take_choice(struct choice *choice, const json_t *form)
 {
 	struct interaction *interaction = choice->interaction;
-	if (!json_is_object(form) || !is_valid(form)) {
+	if (!json_is_object(form) || !is_valid(interaction->bot, form)) {
 		interaction_say(interaction, "This menu is no longer valid; use `/leaderboard create` again.");
 	} else if (!member_is(form, "user", interaction->user)) {
 		interaction_say(interaction, "This menu is another user's.");
@@ -393,7 +392,7 @@ static void
 on_old(void *arg, const char *key, json_t *form)
 {
 	const struct bot *bot = arg;
-	if (!is_valid(form))
+	if (!is_valid(bot, form))
 		(void)bot->host->state_put(bot->host, key, NULL, NULL, NULL);
 }
 

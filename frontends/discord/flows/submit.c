@@ -14,7 +14,6 @@
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/popcorn_header.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/flows/live.h"
 #include "discord/interaction/answer.h"
@@ -426,7 +425,7 @@ on_ask(void *arg, const char *key, json_t *form)
 {
 	struct submit *submit = arg;
 	const struct kettle_host *host = submit->bot->host;
-	if (time_now_ms() - member_int(form, "begun") < ASK_LIFE_MS)
+	if (host->utc_ms(host) - member_int(form, "begun") < ASK_LIFE_MS)
 		json_object_set(submit->asks, key + strlen(ASK_PREFIX), form);
 	else
 		(void)host->state_put(host, key, NULL, NULL, NULL);

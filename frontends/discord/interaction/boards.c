@@ -11,16 +11,15 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 
 #define BOARDS_USERS_MAX 1000
 #define BOARDS_FRESH_MS 60000 /* what no event tells of, such as a role in the guild, is seen after so long */
 
 static json_int_t
-now_ms(void)
+now_ms(const struct bot *bot)
 {
-	return (json_int_t)(time_monotonic_ns() / 1000000);
+	return (json_int_t)bot->host->monotonic_ms(bot->host);
 }
 
 /* An admin, a creator and a user may see different boards with one account: roles change in the guild. */
@@ -56,7 +55,7 @@ on_boards(struct interaction *interaction, const json_t *result, void *arg)
 	if (json_object_size(bot->boards) >= BOARDS_USERS_MAX)
 		(void)json_object_clear(bot->boards);
 	if (wanted->generation == bot->boards_generation)
-		json_object_set_new(bot->boards, key, json_pack("{s:I, s:O}", "read", now_ms(), "boards", result));
+		json_object_set_new(bot->boards, key, json_pack("{s:I, s:O}", "read", now_ms(bot), "boards", result));
 	wanted->fn(interaction, result, wanted->arg);
 }
 
@@ -66,7 +65,7 @@ boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, vo
 	char key[SNOWFLAKE_SIZE + 16];
 	key_of(interaction, key);
 	const json_t *known = json_object_get(interaction->bot->boards, key);
-	if (known && now_ms() - member_int(known, "read") < BOARDS_FRESH_MS) {
+	if (known && now_ms(interaction->bot) - member_int(known, "read") < BOARDS_FRESH_MS) {
 		AUTO_JSON json_t *boards = json_incref(json_object_get(known, "boards"));
 		fn(interaction, boards, arg);
 		if (end)

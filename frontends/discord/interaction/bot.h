@@ -32,7 +32,6 @@ struct bot_settings {
 	const char *roles[BOT_ROLES]; /* names or ids; NULL: none */
 	uint64_t max_script, max_zip; /* bytes of an attachment */
 	int64_t life_ms;              /* for which an interaction takes answers */
-	unsigned announce_retry_ms;   /* until what Discord cannot take now is announced again; 0: a minute */
 };
 
 struct bot {

@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "discord/interaction/send.h"
@@ -119,7 +118,7 @@ interaction_read(struct bot *bot, const json_t *data, struct interaction **ret_i
 	interaction->kind = (enum interaction_kind)member_int(data, "type");
 	interaction->data = json_deep_copy(data);
 	interaction->options = json_object();
-	interaction->begun_ms = time_now_ms();
+	interaction->begun_ms = bot->host->utc_ms(bot->host);
 	bool whole = snowflake_copy(interaction->id, member_text(data, "id")) &&
 				 snowflake_copy(interaction->user, member_text(user, "id")) && *token &&
 				 strlen(token) < sizeof(interaction->token) && interaction->kind >= INTERACTION_COMMAND &&
@@ -211,7 +210,8 @@ interaction_flag(const struct interaction *interaction, const char *option)
 bool
 interaction_alive(const struct interaction *interaction)
 {
-	return time_now_ms() - interaction->begun_ms < interaction->bot->settings.life_ms;
+	const struct kettle_host *host = interaction->bot->host;
+	return host->utc_ms(host) - interaction->begun_ms < interaction->bot->settings.life_ms;
 }
 
 void

@@ -7,13 +7,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/times.h"
 #include "base/xalloc.h"
 
 #define TICK_MS 500
 
 struct wait {
-	uint64_t due_ns;
+	uint64_t due_ms;
 	kettle_fn fn;
 	void *arg;
 };
@@ -29,9 +28,10 @@ struct later {
 static void
 call_due(struct later *later, bool all)
 {
+	const struct kettle_host *host = later->bot->host;
 	for (size_t i = 0; i < later->count;) {
 		struct wait wait = later->waits[i];
-		if (!all && wait.due_ns > time_monotonic_ns()) {
+		if (!all && wait.due_ms > host->monotonic_ms(host)) {
 			i++;
 			continue;
 		}
@@ -84,5 +84,5 @@ later_call(struct bot *bot, uint64_t ms, kettle_fn fn, void *arg)
 		later->room = later->room ? 2 * later->room : 16;
 		later->waits = xreallocarray(later->waits, later->room, sizeof(*later->waits));
 	}
-	later->waits[later->count++] = (struct wait){time_monotonic_ns() + ms * 1000000, fn, arg};
+	later->waits[later->count++] = (struct wait){bot->host->monotonic_ms(bot->host) + ms, fn, arg};
 }

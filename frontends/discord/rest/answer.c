@@ -101,7 +101,7 @@ finish(struct call *call, int status, const json_t *body)
 static bool
 try_after(struct call *call, uint64_t wait)
 {
-	uint64_t at = call_now() + wait;
+	uint64_t at = call_now(call->rest) + wait;
 	if (call->route.class == ROUTE_CALLBACK && at > call->added + CALLBACK_LIFE_MS)
 		return false;
 	call->lane->not_before = at;
@@ -114,7 +114,7 @@ try_again(struct call *call)
 {
 	if (!call->route.idempotent || call->faults >= FAULTS_MAX)
 		return false;
-	uint64_t wait = (uint64_t)call->rest->rules.backoff_ms << (call->faults - 1), random;
+	uint64_t wait = (uint64_t)REST_BACKOFF_MS << (call->faults - 1), random;
 	wait = wait < BACKOFF_MAX_MS ? wait : BACKOFF_MAX_MS;
 	random_bytes(&random, sizeof(random));
 	return try_after(call, wait / 2 + random % (wait / 2 + 1));
@@ -161,7 +161,7 @@ take_limited(struct call *call, const struct kettle_http_answer *answer, const j
 	const char *all = kettle_http_header(answer, "x-ratelimit-global");
 	/* A 429 without JSON does not come from the API but from what is in front of it: it means the address. */
 	bool global = member_true(body, "global") || (all && strcmp(all, "true") == 0) || !json_is_object(body);
-	uint64_t now = call_now(), wait_ms = wait < most ? (uint64_t)wait : (uint64_t)most;
+	uint64_t now = call_now(rest), wait_ms = wait < most ? (uint64_t)wait : (uint64_t)most;
 	limits_block(rest->limits, &call->route, global, wait_ms, now);
 	if (wait <= most && ++call->limited < LIMITED_MAX && try_after(call, wait_ms)) {
 		rest->host->log(rest->host, KETTLE_LOG_DEBUG, "Discord limits %s for %llu ms%s.", call->route.name,
@@ -189,7 +189,7 @@ answer_all(struct rest *rest, const struct kettle_error *err)
 			if (call->under_way) {
 				rest->host->http_cancel(rest->host, call->http);
 				rest->under_way[i]--;
-				limits_answered(rest->limits, call->bucket, &call->route, NULL, call_now());
+				limits_answered(rest->limits, call->bucket, &call->route, NULL, call_now(rest));
 			}
 			answer_error(call, err);
 		}
@@ -219,7 +219,7 @@ count_invalid(struct rest *rest, const struct kettle_http_answer *answer)
 	bool limited = answer->status == 429 && !(scope && strcmp(scope, "shared") == 0);
 	if (!limited && answer->status != 401 && answer->status != 403 && answer->status != 404)
 		return;
-	if (limits_invalid(rest->limits, call_now()))
+	if (limits_invalid(rest->limits, call_now(rest)))
 		rest->host->log(rest->host, KETTLE_LOG_ERROR,
 			"Discord answered 401, 403, 404 or 429 to %u requests in 10 minutes: until these have passed only "
 			"interactions are answered.",
@@ -257,7 +257,7 @@ void
 answer_take(struct call *call, const struct kettle_error *err, const struct kettle_http_answer *answer)
 {
 	struct rest *rest = call->rest;
-	uint64_t now = call_now();
+	uint64_t now = call_now(rest);
 	limits_answered(rest->limits, call->bucket, &call->route, answer, now);
 	call->bucket = NULL;
 	if (call->route.class == ROUTE_DOWNLOAD) {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/rest/answer.h"
 
@@ -22,9 +21,9 @@ static const unsigned most_under_way[ROUTE_CLASSES] = {
 	[ROUTE_CALLBACK] = 24, [ROUTE_FOLLOW_UP] = 16, [ROUTE_BOT] = 16, [ROUTE_DOWNLOAD] = 8};
 
 uint64_t
-call_now(void)
+call_now(const struct rest *rest)
 {
-	return time_monotonic_ns() / 1000000;
+	return rest->host->monotonic_ms(rest->host);
 }
 
 void
@@ -86,7 +85,7 @@ call_add(struct rest *rest, struct call *call_take)
 {
 	struct lane **at = lane_at(rest, call_take->route.lane), *lane = *at;
 	call_take->rest = rest;
-	call_take->added = call_now();
+	call_take->added = call_now(rest);
 	if (!lane) {
 		lane = *at = xcalloc(1, sizeof(*lane));
 		lane->key = xstrdup(call_take->route.lane);
@@ -205,7 +204,7 @@ pump_class(struct rest *rest, enum route_class class, uint64_t now)
 void
 call_pump(struct rest *rest)
 {
-	uint64_t now = call_now(), next = LIMITS_ANSWER;
+	uint64_t now = call_now(rest), next = LIMITS_ANSWER;
 	for (int i = 0; i < ROUTE_CLASSES && !rest->refused; i++) {
 		uint64_t at = pump_class(rest, (enum route_class)i, now);
 		next = at < next ? at : next;

@@ -67,7 +67,7 @@ struct rest {
 };
 
 /* Milliseconds of the clock that all times here are of. */
-uint64_t call_now(void);
+uint64_t call_now(const struct rest *rest);
 /* Puts a request behind the others of its lane; the next turn of the loop sends it. Takes it. */
 void call_add(struct rest *rest, struct call *call_take);
 /* Takes a request out of its lane and frees it, after it was answered. It is not under way. */

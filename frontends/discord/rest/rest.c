@@ -71,7 +71,6 @@ rest_new(
 		.per_second = rules->per_second ? rules->per_second : REST_PER_SECOND,
 		.queue_max = rules->queue_max ? rules->queue_max : REST_QUEUE_MAX,
 		.invalid_max = rules->invalid_max ? rules->invalid_max : REST_INVALID_MAX,
-		.backoff_ms = rules->backoff_ms ? rules->backoff_ms : REST_BACKOFF_MS,
 		.wait_max_ms = rules->wait_max_ms ? rules->wait_max_ms : REST_WAIT_MAX_MS,
 		.refused = rules->refused,
 		.arg = rules->arg,

@@ -44,7 +44,6 @@ struct rest_rules {
 	unsigned queue_max;   /* requests that wait or are under way; default REST_QUEUE_MAX */
 	unsigned invalid_max; /* answers of 401, 403, 404 and 429 in 10 minutes, after which all but interactions pause;
 								 default REST_INVALID_MAX. Discord bans an address at 10,000 */
-	unsigned backoff_ms;  /* about the wait before the first repeat; it doubles; default REST_BACKOFF_MS */
 	unsigned wait_max_ms; /* the longest wait that Discord may ask for; default REST_WAIT_MAX_MS */
 	/* Once, when Discord refuses the token (401), with a sentence that the log has too. No request is sent any more. NULL is
 	 * allowed. rest_free must not be called in it. */

@@ -22,7 +22,7 @@
 #include "discord/render/news.h"
 #include "discord/rest/rest.h"
 
-#define WAIT_MS 30000
+#define WAIT_MS 600000
 
 /* ---- the engine ---- */
 
@@ -55,8 +55,7 @@ fixture_start(struct fixture *f)
 	const struct rest_rules rules = {.base = f->base,
 		.token = "token",
 		.token_option = "token_file",
-		.user_agent = "DiscordBot (https://kettle.example, 1)",
-		.backoff_ms = 1};
+		.user_agent = "DiscordBot (https://kettle.example, 1)"};
 	f->bot.stopping = false;
 	assert_int_equal(rest_new(f->bot.host, &rules, &f->bot.rest, &f->err), 0);
 	f->bot.later = later_new(&f->bot);
@@ -80,6 +79,7 @@ fixture_setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 	assert_int_equal(kettle_fake_new("discord", &f->fake, &f->err), 0);
+	kettle_fake_simulate(f->fake, AT_MS);
 	server_start(&f->server, f->fake);
 	kettle_fake_answer(f->fake, on_call, f);
 	f->base = xasprintf("http://127.0.0.1:%d/api", f->server.port);
@@ -89,12 +89,7 @@ fixture_setup(void **state)
 		"opens", "ended", 0);
 	f->bot = (struct bot){
 		.host = kettle_fake_host(f->fake),
-		.settings = {.guild = "1",
-			.announcements = NEWS,
-			.forum = FORUM,
-			.operators = OPERATORS,
-			.submissions = "600",
-			.announce_retry_ms = 1},
+		.settings = {.guild = "1", .announcements = NEWS, .forum = FORUM, .operators = OPERATORS, .submissions = "600"},
 		.user = BOT,
 		.roles = {[BOT_PARTICIPANTS] = ROLE},
 		.started_ms = AT_MS - 1000,

@@ -42,12 +42,8 @@ static void
 begin_bot(struct bot_fixture *f)
 {
 	static const char *const cdn[] = {"cdn.discordapp.com", NULL};
-	const struct rest_rules rules = {.base = f->base,
-		.token = "token",
-		.token_option = "token_file",
-		.user_agent = "test",
-		.cdn = cdn,
-		.backoff_ms = 1};
+	const struct rest_rules rules = {
+		.base = f->base, .token = "token", .token_option = "token_file", .user_agent = "test", .cdn = cdn};
 	f->bot = (struct bot){.host = kettle_fake_host(f->fake),
 		.commands = discord_commands,
 		.settings = {.guild = GUILD,
@@ -83,6 +79,7 @@ fixture_setup(void **state)
 	struct bot_fixture *f = xcalloc(1, sizeof(*f));
 	AUTO_JSON json_t *table = command_data(commands);
 	assert_int_equal(kettle_fake_new("discord", &f->fake, &f->err), 0);
+	kettle_fake_simulate(f->fake, time_now_ms());
 	kettle_fake_answer(f->fake, on_call, f);
 	assert_int_equal(kettle_fake_commands(f->fake, table), 0);
 	server_start(&f->server, f->fake);

@@ -191,7 +191,6 @@ test_stop(void **state)
 	/* One that waits for Discord to come back, too. */
 	for (int i = 0; i < 8; i++)
 		server_step(&f->server, POST_NEWS, 503, NULL, NULL);
-	f->bot.settings.announce_retry_ms = 600000;
 	fixture_tell(f, fixture_podium(5));
 	fixture_seen(f, POST_NEWS, 2);
 }

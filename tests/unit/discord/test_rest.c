@@ -18,7 +18,7 @@
 #include "discord/rest/rest.h"
 #include "unit/discord/rest_server.h"
 
-#define WAIT_MS 30000
+#define WAIT_MS 600000
 #define BOT_AT_ONCE 16 /* ROUTE_BOT in call.c */
 #define BOT_TOKEN "MTk4NjIy.secret-of-the-bot"
 #define USER_TOKEN "aW50ZXJhY3Rpb24secret"
@@ -57,6 +57,7 @@ setup(void **state)
 	static const char *const cdn[] = {"cdn.discordapp.com", "media.discordapp.net", NULL};
 	struct fixture *f = xcalloc(1, sizeof(*f));
 	assert_int_equal(kettle_fake_new("discord", &f->fake, &f->err), 0);
+	kettle_fake_simulate(f->fake, INT64_C(1790000000000));
 	server_start(&f->server, f->fake);
 	f->base = xasprintf("http://127.0.0.1:%d/api", f->server.port);
 	f->rules = (struct rest_rules){.base = f->base,
@@ -64,7 +65,6 @@ setup(void **state)
 		.token_option = "discord.token_file",
 		.user_agent = "DiscordBot (https://kettle.example, 1)",
 		.cdn = cdn,
-		.backoff_ms = 1,
 		.refused = on_refused,
 		.arg = f};
 	*state = f;
