@@ -75,6 +75,15 @@ statement_find(struct db *db, const char *sql, uint64_t hash)
 	return NULL;
 }
 
+/* In place of SQLite's own clock, which is the system's. */
+static void
+now_ms(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count, (void)values;
+	const struct db *db = sqlite3_user_data(context);
+	sqlite3_result_int64(context, db->now_ms);
+}
+
 static int
 statement_get(struct db *db, const char *sql, struct db_statement **ret_entry, struct kettle_error *err)
 {
@@ -82,7 +91,11 @@ statement_get(struct db *db, const char *sql, struct db_statement **ret_entry, s
 	struct db_statement *entry = statement_find(db, sql, hash);
 	if (!entry) {
 		sqlite3_stmt *statement = NULL;
-		int rc = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
+		int rc = SQLITE_OK;
+		if (!db->statements)
+			rc = sqlite3_create_function(db->handle, "now_ms", 0, SQLITE_UTF8, db, now_ms, NULL, NULL);
+		if (rc == SQLITE_OK)
+			rc = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
 		if (rc != SQLITE_OK)
 			return db_error_fail(db->handle, rc, "reading the schema", err);
 		entry = xcalloc(1, sizeof(*entry));

@@ -60,8 +60,8 @@ json_t *db_row_object(sqlite3_stmt *row);
  */
 int db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64_t submission, int64_t user,
 	json_t *data, struct kettle_error *err);
-/* In SQL on a row of boards: whether its opening time, in whole seconds, is still to come. */
-#define DB_UNOPENED "coalesce(opens_at > unixepoch() * 1000, 0)"
+/* In SQL on a row of boards: whether its opening time is still to come. now_ms() is now_ms of struct db. */
+#define DB_UNOPENED "coalesce(opens_at > now_ms(), 0)"
 /* The columns of an event as it is published. */
 #define DB_EVENT_COLUMNS \
 	"seq, at AS at_iso, kind, scope, closed AS closed_bool, leaderboard, leaderboard_name, submission, user, " \

@@ -58,7 +58,7 @@ step(enum retention_step step, struct retention *retention)
 	return parts;
 }
 
-#define DAYS_AGO(days) "(unixepoch() - 86400 * " #days ") * 1000"
+#define DAYS_AGO(days) "now_ms() - 86400000 * " #days
 
 /* A job with an artifact, logs and a run, done so long ago. */
 static int64_t
