@@ -569,11 +569,9 @@ run_simulated(struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsig
 	return reached || !done ? 0 : KETTLE_EUNAVAIL;
 }
 
-int
-kettle_fake_run(struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsigned timeout_ms)
+static int
+run_real(struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsigned timeout_ms)
 {
-	if (loop_clock(fake->io)->simulated)
-		return run_simulated(fake, done, arg, timeout_ms);
 	uint64_t end = time_monotonic_ns() + timeout_ms * UINT64_C(1000000);
 	uv_timer_t timer;
 	(void)uv_timer_init(&fake->loop, &timer);
@@ -586,6 +584,13 @@ kettle_fake_run(struct kettle_fake *fake, int (*done)(void *arg), void *arg, uns
 	uv_close((uv_handle_t *)&timer, NULL);
 	(void)uv_run(&fake->loop, UV_RUN_NOWAIT);
 	return reached || !done ? 0 : KETTLE_EUNAVAIL;
+}
+
+int
+kettle_fake_run(struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsigned timeout_ms)
+{
+	bool simulated = loop_clock(fake->io)->simulated;
+	return (simulated ? run_simulated : run_real)(fake, done, arg, timeout_ms);
 }
 
 void
@@ -650,7 +655,7 @@ close_loop(struct kettle_fake *fake, struct buf *left)
 	add_left(left, fake->http ? http_left(fake->http) : 0, "HTTP request(s)");
 	http_close(STEAL(fake->http));
 	loop_close(fake->io, on_fake_closed, fake);
-	bool ended = kettle_fake_run(fake, is_closed, fake, CLOSE_MS) == 0;
+	bool ended = run_real(fake, is_closed, fake, CLOSE_MS) == 0;
 	if (!ended)
 		buf_printf(left, "%swork that does not end", left->len ? ", " : "");
 	if (!ended || uv_loop_close(&fake->loop) == 0)
