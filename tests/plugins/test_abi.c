@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "lib/unit_test.h"
 #include "loop/watch.h"
 #include "plugin/instance.h"
 #include "unit/log_lines.h"
@@ -207,15 +208,12 @@ test_versions(void **state)
 	begin(f, "fix_good"); /* built with the headers as they are */
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_frontend),
-		TEST(test_language),
-		TEST(test_runner),
-		TEST(test_versions),
-	};
-	return cmocka_run_group_tests_name("abi", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_frontend),
+	TEST(test_language),
+	TEST(test_runner),
+	TEST(test_versions),
+};
+
+UNIT_TESTS(test_abi);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/args/args.h"
+#include "lib/unit_test.h"
 
 static const char table_text[] =
 #include "lib/cli_table.h"
@@ -158,14 +159,11 @@ test_find(void **state)
 	assert_int_equal(args_find(*state, 1, WORDS(""), &command, &words, &err), KETTLE_EINVAL);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_own_options),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_find),
-	};
-	return cmocka_run_group_tests_name("cli_args", tests, setup, teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_forms),
+	cmocka_unit_test(test_own_options),
+	cmocka_unit_test(test_refusals),
+	cmocka_unit_test(test_find),
+};
+
+UNIT_TESTS(test_cli_args, .setup = setup, .teardown = teardown);

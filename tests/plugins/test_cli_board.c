@@ -20,6 +20,7 @@
 #include "cli/actions/actions.h"
 #include "commands/handlers.h"
 #include "lib/cli_host.h"
+#include "lib/unit_test.h"
 
 struct state {
 	struct cli_host host;
@@ -485,24 +486,21 @@ test_alike(void **arg)
 	HAS(state->out, "      E: no\n      (2 more tracebacks, as above)\n");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
+static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_update),
-		TEST(test_task),
-		TEST(test_task_folder),
-		TEST(test_save_stays_inside),
-		TEST(test_template),
-		TEST(test_harness_show),
-		TEST(test_limits),
-		TEST(test_invites),
-		TEST(test_code),
-		TEST(test_export),
-		TEST(test_complete),
-		TEST(test_diff),
-		TEST(test_alike),
-	};
-	return cmocka_run_group_tests_name("cli_board", tests, NULL, NULL);
-}
+	TEST(test_update),
+	TEST(test_task),
+	TEST(test_task_folder),
+	TEST(test_save_stays_inside),
+	TEST(test_template),
+	TEST(test_harness_show),
+	TEST(test_limits),
+	TEST(test_invites),
+	TEST(test_code),
+	TEST(test_export),
+	TEST(test_complete),
+	TEST(test_diff),
+	TEST(test_alike),
+};
+
+UNIT_TESTS(test_cli_board);

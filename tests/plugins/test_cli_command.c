@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "commands/handlers.h"
 #include "lib/cli_host.h"
+#include "lib/unit_test.h"
 
 struct state {
 	struct cli_host host;
@@ -761,40 +762,37 @@ test_task_run(void **arg)
 	HAS(state->out, "Task run: CPU passed, 12.35 ± 0.10 µs");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
+static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_create),
-		TEST(test_create_refused),
-		TEST(test_create_untried),
-		TEST(test_submit),
-		TEST(test_submit_profile),
-		TEST(test_submit_counts),
-		TEST(test_submit_wide),
-		TEST(test_submit_failed),
-		TEST(test_submit_engine_could_not),
-		TEST(test_submit_waits_until_done),
-		TEST(test_submit_interrupted_alone),
-		TEST(test_submit_json),
-		TEST(test_submit_quiet),
-		TEST(test_submit_no_wait),
-		TEST(test_submit_files),
-		TEST(test_menu),
-		TEST(test_no_menu),
-		TEST(test_live_line),
-		TEST(test_delete),
-		TEST(test_boards),
-		TEST(test_ranking),
-		TEST(test_calibrate),
-		TEST(test_queue_place),
-		TEST(test_errors),
-		TEST(test_usage),
-		TEST(test_help),
-		TEST(test_local),
-		TEST(test_submissions),
-		TEST(test_task_run),
-	};
-	return cmocka_run_group_tests_name("cli_command", tests, NULL, NULL);
-}
+	TEST(test_create),
+	TEST(test_create_refused),
+	TEST(test_create_untried),
+	TEST(test_submit),
+	TEST(test_submit_profile),
+	TEST(test_submit_counts),
+	TEST(test_submit_wide),
+	TEST(test_submit_failed),
+	TEST(test_submit_engine_could_not),
+	TEST(test_submit_waits_until_done),
+	TEST(test_submit_interrupted_alone),
+	TEST(test_submit_json),
+	TEST(test_submit_quiet),
+	TEST(test_submit_no_wait),
+	TEST(test_submit_files),
+	TEST(test_menu),
+	TEST(test_no_menu),
+	TEST(test_live_line),
+	TEST(test_delete),
+	TEST(test_boards),
+	TEST(test_ranking),
+	TEST(test_calibrate),
+	TEST(test_queue_place),
+	TEST(test_errors),
+	TEST(test_usage),
+	TEST(test_help),
+	TEST(test_local),
+	TEST(test_submissions),
+	TEST(test_task_run),
+};
+
+UNIT_TESTS(test_cli_command);

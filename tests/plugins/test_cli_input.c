@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #include "cli/run/run_internal.h"
+#include "lib/unit_test.h"
 #include "loop/loop_services.h"
 
 struct fixture {
@@ -195,16 +196,13 @@ test_files(void **state)
 	rmdir(folder);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
+static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_lines),
-		TEST(test_all),
-		TEST(test_cancelled),
-		TEST(test_too_big),
-		TEST(test_files),
-	};
-	return cmocka_run_group_tests_name("cli_input", tests, NULL, NULL);
-}
+	TEST(test_lines),
+	TEST(test_all),
+	TEST(test_cancelled),
+	TEST(test_too_big),
+	TEST(test_files),
+};
+
+UNIT_TESTS(test_cli_input);

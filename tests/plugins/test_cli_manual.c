@@ -18,6 +18,7 @@
 #include "cli/args/help.h"
 #include "cli/cli.h"
 #include "commands/handlers.h"
+#include "lib/unit_test.h"
 
 #define MANUAL_MAX (1u << 20)
 
@@ -177,14 +178,11 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_page),
-		cmocka_unit_test(test_reference),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_completion),
-	};
-	return cmocka_run_group_tests_name("cli_manual", tests, setup, teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_page),
+	cmocka_unit_test(test_reference),
+	cmocka_unit_test(test_table),
+	cmocka_unit_test(test_completion),
+};
+
+UNIT_TESTS(test_cli_manual, .setup = setup, .teardown = teardown);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "common/progress.h"
+#include "lib/unit_test.h"
 
 struct fixture {
 	char *data;
@@ -180,15 +181,12 @@ test_garbage(void **state)
 	free(fixture.data);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_silent),
-		cmocka_unit_test(test_hide),
-		cmocka_unit_test(test_live),
-		cmocka_unit_test(test_garbage),
-	};
-	return cmocka_run_group_tests_name("cli_progress", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_lines),
+	cmocka_unit_test(test_silent),
+	cmocka_unit_test(test_hide),
+	cmocka_unit_test(test_live),
+	cmocka_unit_test(test_garbage),
+};
+
+UNIT_TESTS(test_cli_progress);

@@ -19,6 +19,7 @@
 #include "common/table.h"
 #include "common/template.h"
 #include "common/term.h"
+#include "lib/unit_test.h"
 
 static void
 assert_cleaned(const char *text, size_t max, const char *expected)
@@ -339,21 +340,18 @@ test_choices(void **state)
 	assert_choice("  ", NULL);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_width),
-		cmocka_unit_test(test_clean),
-		cmocka_unit_test(test_block),
-		cmocka_unit_test(test_tracebacks),
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_narrow_table),
-		cmocka_unit_test(test_template),
-		cmocka_unit_test(test_durations),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_choices),
-	};
-	return cmocka_run_group_tests_name("cli_text", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_width),
+	cmocka_unit_test(test_clean),
+	cmocka_unit_test(test_block),
+	cmocka_unit_test(test_tracebacks),
+	cmocka_unit_test(test_places),
+	cmocka_unit_test(test_table),
+	cmocka_unit_test(test_narrow_table),
+	cmocka_unit_test(test_template),
+	cmocka_unit_test(test_durations),
+	cmocka_unit_test(test_times),
+	cmocka_unit_test(test_choices),
+};
+
+UNIT_TESTS(test_cli_text);

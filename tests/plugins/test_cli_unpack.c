@@ -19,6 +19,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "cli/actions/actions.h"
+#include "lib/unit_test.h"
 
 #define ZIP "CPU/profile-0/profile.zip"
 
@@ -154,14 +155,11 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unpacks),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_bounds),
-	};
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_unpacks),
+	cmocka_unit_test(test_hostile),
+	cmocka_unit_test(test_links),
+	cmocka_unit_test(test_bounds),
+};
+
+UNIT_TESTS(test_cli_unpack, .setup = setup, .teardown = teardown);

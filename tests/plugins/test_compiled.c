@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 static json_t *
 link_program(const struct kettle_compiled_builder *builder)
@@ -85,12 +86,9 @@ test_listed_sources(void **state)
 		"\"data.txt\"}}");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_sources),
-		cmocka_unit_test(test_listed_sources),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_all_sources),
+	cmocka_unit_test(test_listed_sources),
+};
+
+UNIT_TESTS(test_compiled);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/json_access.h"
+#include "lib/unit_test.h"
 #include "plugins/plans.h"
 
 #define FILES "submission.cpp eval.cpp task.h data.bin"
@@ -192,20 +193,17 @@ setup(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_explains),
-		cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_config),
-		cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_c_only),
-		cmocka_unit_test(test_refuses),
-		cmocka_unit_test(test_config_schema),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_table),
-	};
-	return cmocka_run_group_tests(tests, setup, plans_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_explains),
+	cmocka_unit_test(test_plan),
+	cmocka_unit_test(test_runs),
+	cmocka_unit_test(test_config),
+	cmocka_unit_test(test_profile),
+	cmocka_unit_test(test_c_only),
+	cmocka_unit_test(test_refuses),
+	cmocka_unit_test(test_config_schema),
+	cmocka_unit_test(test_options),
+	cmocka_unit_test(test_table),
+};
+
+UNIT_TESTS(test_cpp, .setup = setup, .teardown = plans_teardown);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "lib/unit_test.h"
 #include "plugins/languages/cu/lambda.h"
 #include "plugins/plans.h"
 
@@ -563,27 +564,24 @@ setup(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_config),
-		cmocka_unit_test(test_not_apart),
-		cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_link),
-		cmocka_unit_test(test_lambda),
-		cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_refuses),
-		cmocka_unit_test(test_explains),
-		cmocka_unit_test(test_lacks),
-		cmocka_unit_test(test_probe),
-		cmocka_unit_test(test_toolkit),
-		cmocka_unit_test(test_reported),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_rtc),
-		cmocka_unit_test(test_single),
-		cmocka_unit_test(test_table),
-	};
-	return cmocka_run_group_tests(tests, setup, plans_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_plan),
+	cmocka_unit_test(test_config),
+	cmocka_unit_test(test_not_apart),
+	cmocka_unit_test(test_profile),
+	cmocka_unit_test(test_link),
+	cmocka_unit_test(test_lambda),
+	cmocka_unit_test(test_targets),
+	cmocka_unit_test(test_refuses),
+	cmocka_unit_test(test_explains),
+	cmocka_unit_test(test_lacks),
+	cmocka_unit_test(test_probe),
+	cmocka_unit_test(test_toolkit),
+	cmocka_unit_test(test_reported),
+	cmocka_unit_test(test_options),
+	cmocka_unit_test(test_rtc),
+	cmocka_unit_test(test_single),
+	cmocka_unit_test(test_table),
+};
+
+UNIT_TESTS(test_cu, .setup = setup, .teardown = plans_teardown);

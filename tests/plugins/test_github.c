@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "sealed/sealed.h"
 #include "unit/discord/rest_server.h"
 #include "unit/http/http_fixture.h"
@@ -434,17 +435,14 @@ test_elsewhere(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_units, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_ready, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_submit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_large, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_link, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_late_links, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_recover, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_detach, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown)};
-	return cmocka_run_group_tests(tests, world_setup, world_teardown);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_units, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_not_ready, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_submit, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_large, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_no_link, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_late_links, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_recover, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_detach, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown)};
+
+UNIT_TESTS(test_github, .words = "waiting", .setup = world_setup, .teardown = world_teardown);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "lib/unit_test.h"
 #include "plugins/plans.h"
 
 static void
@@ -189,18 +190,15 @@ setup(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_config),
-		cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_explains),
-		cmocka_unit_test(test_rtc),
-		cmocka_unit_test(test_single),
-		cmocka_unit_test(test_table),
-	};
-	return cmocka_run_group_tests(tests, setup, plans_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_plan),
+	cmocka_unit_test(test_config),
+	cmocka_unit_test(test_profile),
+	cmocka_unit_test(test_targets),
+	cmocka_unit_test(test_explains),
+	cmocka_unit_test(test_rtc),
+	cmocka_unit_test(test_single),
+	cmocka_unit_test(test_table),
+};
+
+UNIT_TESTS(test_hip, .setup = setup, .teardown = plans_teardown);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 #define PATIENCE_MS 120000
@@ -499,30 +500,27 @@ test_unused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_jobs),
-		TEST(test_heartbeat),
-		TEST(test_tools),
-		TEST(test_heartbeat_ended),
-		TEST(test_cancel),
-		TEST(test_garbage),
-		TEST(test_death),
-		TEST(test_ends_at_once),
-		TEST(test_no_program),
-		TEST(test_endless_line),
-		TEST(test_stop_with_jobs),
-		TEST(test_stop_without_process),
-		TEST(test_describe),
-		TEST(test_describe_brief),
-		TEST(test_describe_fails),
-		TEST(test_describe_silence),
-		TEST(test_doctor),
-		TEST(test_capacity),
-		TEST(test_settings),
-		TEST(test_unused),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_jobs),
+	TEST(test_heartbeat),
+	TEST(test_tools),
+	TEST(test_heartbeat_ended),
+	TEST(test_cancel),
+	TEST(test_garbage),
+	TEST(test_death),
+	TEST(test_ends_at_once),
+	TEST(test_no_program),
+	TEST(test_endless_line),
+	TEST(test_stop_with_jobs),
+	TEST(test_stop_without_process),
+	TEST(test_describe),
+	TEST(test_describe_brief),
+	TEST(test_describe_fails),
+	TEST(test_describe_silence),
+	TEST(test_doctor),
+	TEST(test_capacity),
+	TEST(test_settings),
+	TEST(test_unused),
+};
+
+UNIT_TESTS(test_local);

@@ -14,6 +14,7 @@
 
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "plugins/plans.h"
 
 static const json_t *
@@ -528,29 +529,26 @@ setup(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_bytecode),
-		cmocka_unit_test(test_secret),
-		cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_prepare),
-		cmocka_unit_test(test_refuses),
-		cmocka_unit_test(test_config_schema),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_warm),
-		cmocka_unit_test(test_recipes),
-		cmocka_unit_test(test_imported),
-		cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_helpers),
-		cmocka_unit_test(test_interpret),
-		cmocka_unit_test(test_single_task),
-		cmocka_unit_test(test_single_refused),
-		cmocka_unit_test(test_table),
-	};
-	return cmocka_run_group_tests(tests, setup, plans_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_plan),
+	cmocka_unit_test(test_bytecode),
+	cmocka_unit_test(test_secret),
+	cmocka_unit_test(test_environment),
+	cmocka_unit_test(test_profile),
+	cmocka_unit_test(test_prepare),
+	cmocka_unit_test(test_refuses),
+	cmocka_unit_test(test_config_schema),
+	cmocka_unit_test(test_options),
+	cmocka_unit_test(test_headers),
+	cmocka_unit_test(test_warm),
+	cmocka_unit_test(test_recipes),
+	cmocka_unit_test(test_imported),
+	cmocka_unit_test(test_alone),
+	cmocka_unit_test(test_helpers),
+	cmocka_unit_test(test_interpret),
+	cmocka_unit_test(test_single_task),
+	cmocka_unit_test(test_single_refused),
+	cmocka_unit_test(test_table),
+};
+
+UNIT_TESTS(test_py, .setup = setup, .teardown = plans_teardown);

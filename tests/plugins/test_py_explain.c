@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "explain.h"
+#include "lib/unit_test.h"
 
 #define FRAME(file, line, function) "  File \"" file "\", line " #line ", in " function "\n    some code\n"
 #define TRACEBACK "Traceback (most recent call last):\n"
@@ -189,17 +190,14 @@ test_much(void **state)
 	assert_string_equal(json_string_value(json_object_get(verdict, "message")), "The machine lacks `torch`.");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_devices),
-		cmocka_unit_test(test_exceptions),
-		cmocka_unit_test(test_crashes),
-		cmocka_unit_test(test_compilation),
-		cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_much),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_modules),
+	cmocka_unit_test(test_devices),
+	cmocka_unit_test(test_exceptions),
+	cmocka_unit_test(test_crashes),
+	cmocka_unit_test(test_compilation),
+	cmocka_unit_test(test_garbage),
+	cmocka_unit_test(test_much),
+};
+
+UNIT_TESTS(test_py_explain);

@@ -2,18 +2,14 @@
 /* The clock: the order of timers, what they may do to each other, and the two times of a simulated one. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
-#include "base/times.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/times.h"
+#include "lib/unit_test.h"
 
 #define NOON INT64_C(1790000000000)
 
@@ -184,16 +180,13 @@ test_real(void **state)
 	assert_true(now_ms >= before_ms - 1 && now_ms <= time_now_ms() + 1);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup(name, setup)
-	const struct CMUnitTest tests[] = {
-		TEST(test_order),
-		TEST(test_from_within),
-		TEST(test_stall),
-		TEST(test_two_times),
-		TEST(test_real),
-	};
-	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_order),
+	TEST(test_from_within),
+	TEST(test_stall),
+	TEST(test_two_times),
+	TEST(test_real),
+};
+
+UNIT_TESTS(test_clock);

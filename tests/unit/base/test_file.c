@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/installed.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static int
@@ -240,19 +241,16 @@ test_paths(void **state)
 	assert_non_null(strstr(program, "tests/unit"));
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_installed),
-		TEST(test_read),
-		TEST(test_write),
-		TEST(test_mkdirs),
-		TEST(test_remove_simple),
-		TEST(test_remove_deep),
-		TEST(test_remove_locked),
-		TEST(test_paths),
-	};
-	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_installed),
+	TEST(test_read),
+	TEST(test_write),
+	TEST(test_mkdirs),
+	TEST(test_remove_simple),
+	TEST(test_remove_deep),
+	TEST(test_remove_locked),
+	TEST(test_paths),
+};
+
+UNIT_TESTS(test_file);

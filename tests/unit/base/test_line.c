@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 struct seen {
 	struct buf text;
@@ -104,14 +105,11 @@ test_many_pieces(void **state)
 	buf_free(&seen.text);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cuts),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_stop_and_go_on),
-		cmocka_unit_test(test_many_pieces),
-	};
-	return cmocka_run_group_tests_name("line", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_cuts),
+	cmocka_unit_test(test_limit),
+	cmocka_unit_test(test_stop_and_go_on),
+	cmocka_unit_test(test_many_pieces),
+};
+
+UNIT_TESTS(test_line);

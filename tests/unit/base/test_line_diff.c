@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 #define NO_LIMIT SIZE_MAX / 2
 #define HEAD "--- a\n+++ b\n"
@@ -162,10 +163,7 @@ test_hostile(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_form), cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_hostile)};
-	return cmocka_run_group_tests_name("line_diff", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_form), cmocka_unit_test(test_limit),
+	cmocka_unit_test(test_random), cmocka_unit_test(test_hostile)};
+
+UNIT_TESTS(test_line_diff);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 struct fixture {
@@ -171,17 +172,14 @@ test_journal_stream(void **state)
 	assert_int_equal(log_format_default(), LOG_TEXT);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_text),
-		TEST(test_journal),
-		TEST(test_json),
-		TEST(test_long_lines),
-		TEST(test_names),
-		TEST(test_journal_stream),
-	};
-	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_text),
+	TEST(test_journal),
+	TEST(test_json),
+	TEST(test_long_lines),
+	TEST(test_names),
+	TEST(test_journal_stream),
+};
+
+UNIT_TESTS(test_log);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 /* The header of the code as compact JSON, or the sentence of the error. */
 static char *
@@ -118,15 +119,12 @@ test_hostile(void **state)
 	expect(many, "Line 1: `gpus` takes at most 32 devices, not 40.");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_block),
-		cmocka_unit_test(test_remarks),
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_hostile),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_reads),
+	cmocka_unit_test(test_block),
+	cmocka_unit_test(test_remarks),
+	cmocka_unit_test(test_mistakes),
+	cmocka_unit_test(test_hostile),
+};
+
+UNIT_TESTS(test_popcorn_header);

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/yaml.h"
+#include "lib/unit_test.h"
 
 static const char *schema_text;
 
@@ -292,20 +293,17 @@ test_defaults(void **state)
 	assert_null(strstr(again, "\"default\": {\"bytes\""));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_one_of),
-		cmocka_unit_test(test_names_and_places),
-		cmocka_unit_test(test_bad_schemas),
-		cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_defaults),
-	};
-	return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_types),
+	cmocka_unit_test(test_all),
+	cmocka_unit_test(test_numbers),
+	cmocka_unit_test(test_strings),
+	cmocka_unit_test(test_objects),
+	cmocka_unit_test(test_one_of),
+	cmocka_unit_test(test_names_and_places),
+	cmocka_unit_test(test_bad_schemas),
+	cmocka_unit_test(test_depth),
+	cmocka_unit_test(test_defaults),
+};
+
+UNIT_TESTS(test_schema);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "lib/unit_test.h"
 
 #define REPLACED "\xef\xbf\xbd"
 
@@ -320,23 +321,20 @@ test_deadlines(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buf),
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_utf8_valid),
-		cmocka_unit_test(test_utf8_clean),
-		cmocka_unit_test(test_utf8_invisible),
-		cmocka_unit_test(test_utf8_copy),
-		cmocka_unit_test(test_sentences),
-		cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_hashes),
-		cmocka_unit_test(test_base64),
-		cmocka_unit_test(test_contents),
-		cmocka_unit_test(test_time_text),
-		cmocka_unit_test(test_deadlines),
-	};
-	return cmocka_run_group_tests_name("text", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_buf),
+	cmocka_unit_test(test_parse),
+	cmocka_unit_test(test_utf8_valid),
+	cmocka_unit_test(test_utf8_clean),
+	cmocka_unit_test(test_utf8_invisible),
+	cmocka_unit_test(test_utf8_copy),
+	cmocka_unit_test(test_sentences),
+	cmocka_unit_test(test_nearest),
+	cmocka_unit_test(test_hashes),
+	cmocka_unit_test(test_base64),
+	cmocka_unit_test(test_contents),
+	cmocka_unit_test(test_time_text),
+	cmocka_unit_test(test_deadlines),
+};
+
+UNIT_TESTS(test_text);

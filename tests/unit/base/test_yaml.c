@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/yaml_edit.h"
+#include "lib/unit_test.h"
 
 /* The text becomes this JSON. */
 static void
@@ -284,18 +285,15 @@ test_edit(void **state)
 	edits_to("{a: [}", json_pack("{s:s}", "/a", "d"), NULL);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_edit),
-		cmocka_unit_test(test_scalars),
-		cmocka_unit_test(test_tasks_of_the_field),
-		cmocka_unit_test(test_aliases),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_alias_bombs),
-		cmocka_unit_test(test_places),
-	};
-	return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_edit),
+	cmocka_unit_test(test_scalars),
+	cmocka_unit_test(test_tasks_of_the_field),
+	cmocka_unit_test(test_aliases),
+	cmocka_unit_test(test_refused),
+	cmocka_unit_test(test_limits),
+	cmocka_unit_test(test_alias_bombs),
+	cmocka_unit_test(test_places),
+};
+
+UNIT_TESTS(test_yaml);

@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/events.h"
 
 #include <string.h>
@@ -368,20 +369,17 @@ test_limits_of_devices(void **state)
 	commands_submit(&c, "alice", "board", "ranked");
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_join),
-		TEST(test_invites),
-		TEST(test_revoke),
-		TEST(test_closed_everywhere),
-		TEST(test_code),
-		TEST(test_trend),
-		TEST(test_code_that_is_not_ranked),
-		TEST(test_limits),
-		TEST(test_limits_of_devices),
-	};
-	return cmocka_run_group_tests_name("board_access", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_join),
+	TEST(test_invites),
+	TEST(test_revoke),
+	TEST(test_closed_everywhere),
+	TEST(test_code),
+	TEST(test_trend),
+	TEST(test_code_that_is_not_ranked),
+	TEST(test_limits),
+	TEST(test_limits_of_devices),
+};
+
+UNIT_TESTS(test_board_access);

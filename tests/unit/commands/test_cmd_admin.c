@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "lib/unit_test.h"
 #include "model/export_files.h"
 #include "model/jobs.h"
 #include "store/backup.h"
@@ -314,17 +315,14 @@ test_left_parts(void **state)
 	assert_int_equal(access(part, F_OK), 0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_accepting),
-		TEST(test_stats),
-		TEST(test_backup),
-		TEST(test_export),
-		TEST(test_export_csv),
-		TEST(test_left_parts),
-	};
-	return cmocka_run_group_tests_name("admin", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_accepting),
+	TEST(test_stats),
+	TEST(test_backup),
+	TEST(test_export),
+	TEST(test_export_csv),
+	TEST(test_left_parts),
+};
+
+UNIT_TESTS(test_cmd_admin);

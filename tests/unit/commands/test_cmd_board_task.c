@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/popcorn_header.h"
+#include "lib/unit_test.h"
 
 #include <string.h>
 
@@ -214,19 +215,16 @@ test_skeleton(void **state)
 		KETTLE_EINVAL, "there is CPP");
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_task),
-		TEST(test_no_seed),
-		TEST(test_device_that_is_gone),
-		TEST(test_calibration),
-		TEST(test_closed),
-		TEST(test_template),
-		TEST(test_several_templates),
-		TEST(test_skeleton),
-	};
-	return cmocka_run_group_tests_name("board_task", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_task),
+	TEST(test_no_seed),
+	TEST(test_device_that_is_gone),
+	TEST(test_calibration),
+	TEST(test_closed),
+	TEST(test_template),
+	TEST(test_several_templates),
+	TEST(test_skeleton),
+};
+
+UNIT_TESTS(test_cmd_board_task);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "lib/languages.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 /* ---- the file ---- */
@@ -291,21 +292,15 @@ test_sync_faults(void **state)
 	commands_close(&c);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_files),
-		cmocka_unit_test(test_deadlines),
-		cmocka_unit_test(test_fixture),
-		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_sync),
-		cmocka_unit_test(test_sync_task),
-		cmocka_unit_test(test_sync_others),
-		cmocka_unit_test(test_sync_faults),
-	};
-	languages = languages_new();
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-	languages_free(languages);
-	return failed;
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_bad_files),
+	cmocka_unit_test(test_deadlines),
+	cmocka_unit_test(test_fixture),
+	cmocka_unit_test(test_links),
+	cmocka_unit_test(test_sync),
+	cmocka_unit_test(test_sync_task),
+	cmocka_unit_test(test_sync_others),
+	cmocka_unit_test(test_sync_faults),
+};
+
+UNIT_TESTS(test_cmd_competition, .setup = languages_setup, .teardown = languages_teardown);

@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "commands/repository.h"
 #include "config/configuration.h"
+#include "lib/unit_test.h"
 #include "model/links.h"
 #include "task/archive.h"
 #include "unit/scratch.h"
@@ -317,15 +318,12 @@ test_urls(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_urls),
-		TEST(test_repository),
-		TEST(test_bad_servers),
-		TEST(test_ends),
-		TEST(test_folder),
-	};
-	return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_urls),
+	TEST(test_repository),
+	TEST(test_bad_servers),
+	TEST(test_ends),
+	TEST(test_folder),
+};
+
+UNIT_TESTS(test_cmd_fetch, .words = "waiting", .setup = start_server, .teardown = stop_server);

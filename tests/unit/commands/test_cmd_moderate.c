@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 
 #include <string.h>
@@ -297,18 +298,15 @@ test_rerun_of_some(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE done_at IS NULL"), 0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_flag),
-		TEST(test_rights),
-		TEST(test_flag_while_running),
-		TEST(test_deleted_while_running),
-		TEST(test_rerun),
-		TEST(test_rerun_comes_to_nothing),
-		TEST(test_rerun_of_some),
-	};
-	return cmocka_run_group_tests_name("flag", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_flag),
+	TEST(test_rights),
+	TEST(test_flag_while_running),
+	TEST(test_deleted_while_running),
+	TEST(test_rerun),
+	TEST(test_rerun_comes_to_nothing),
+	TEST(test_rerun_of_some),
+};
+
+UNIT_TESTS(test_cmd_moderate);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static char *scratch;
@@ -76,10 +77,7 @@ test_refusals(void **state)
 	assert_int_equal(cores_run(0, "alice", "plugin.test", json_incref(absent)), KETTLE_ENOENT);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(test_options), TEST(test_refusals)};
-	return cmocka_run_group_tests_name("cmd_plugin", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_options), TEST(test_refusals)};
+
+UNIT_TESTS(test_cmd_plugin);

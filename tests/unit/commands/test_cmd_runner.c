@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 typedef void (*answer_fn)(void *arg, const struct kettle_error *err, json_t *result);
 
@@ -234,10 +235,7 @@ test_status(void **state)
 	refused("owner", "runner.status", name("keep"), KETTLE_EUNAVAIL, "The runner `keep` has no queue of its own");
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(test_doctor), TEST(test_silent), TEST(test_init), TEST(test_status)};
-	return cmocka_run_group_tests_name("runner commands", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_doctor), TEST(test_silent), TEST(test_init), TEST(test_status)};
+
+UNIT_TESTS(test_cmd_runner);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "lib/unit_test.h"
 
 #include <string.h>
 
@@ -140,14 +141,11 @@ test_other_board(void **state)
 	assert_int_equal(json_array_size(commands_at(answer, "devices")), 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
+static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_cases),
-		TEST(test_access),
-		TEST(test_other_board),
-	};
-	return cmocka_run_group_tests_name("cmd_submission_diff", tests, NULL, NULL);
-}
+	TEST(test_cases),
+	TEST(test_access),
+	TEST(test_other_board),
+};
+
+UNIT_TESTS(test_cmd_submission_diff);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "lib/unit_test.h"
 #include "model/device_usage.h"
 
 #include <stdlib.h>
@@ -328,21 +329,18 @@ test_rate(void **state)
 	commands_must(&c, "alice", "submit", args("both", "CPU", "k.cpp", "x\n"));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_accepted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_content_is_stored_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_request, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_header, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_device_not_configured, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_capture, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
-	};
-	return cmocka_run_group_tests_name("submit", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_accepted, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_content_is_stored_once, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_request, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_header, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_device_not_configured, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_capture, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
+};
+
+UNIT_TESTS(test_cmd_submit);

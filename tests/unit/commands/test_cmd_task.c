@@ -11,6 +11,7 @@
 #include "base/contents.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "task/archive.h"
 
 #define YML \
@@ -100,10 +101,7 @@ test_refusals(void **state)
 		"`a.zip` holds a competition (set.yaml), not one task; `kettle competition sync` makes its leaderboards.");
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cores_setup, cores_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_zip), TEST(test_single), TEST(test_refusals)};
-	return cmocka_run_group_tests_name("cmd_task", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_zip), TEST(test_single), TEST(test_refusals)};
+
+UNIT_TESTS(test_cmd_task);

@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 #include <string.h>
 
@@ -317,19 +318,16 @@ test_user_delete(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_token),
-		TEST(test_token_limits),
-		TEST(test_login),
-		TEST(test_logins_end),
-		TEST(test_identity),
-		TEST(test_count),
-		TEST(test_delete_all),
-		TEST(test_user_data),
-		TEST(test_user_delete),
-	};
-	return cmocka_run_group_tests_name("cmd_token", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_token),
+	TEST(test_token_limits),
+	TEST(test_login),
+	TEST(test_logins_end),
+	TEST(test_identity),
+	TEST(test_count),
+	TEST(test_delete_all),
+	TEST(test_user_data),
+	TEST(test_user_delete),
+};
+
+UNIT_TESTS(test_cmd_token);

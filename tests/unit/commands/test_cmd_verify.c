@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 
 #include <string.h>
 
@@ -154,10 +155,7 @@ test_files(void **state)
 	assert_true(json_is_true(commands_at(c.result, "checks.0.more")));
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(test_good), TEST(test_damage), TEST(test_files)};
-	return cmocka_run_group_tests_name("admin.verify", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_good), TEST(test_damage), TEST(test_files)};
+
+UNIT_TESTS(test_cmd_verify);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/sanitize_text.h"
 #include "base/text.h"
+#include "lib/unit_test.h"
 #include "maintenance/maintenance.h"
 #include "model/jobs.h"
 
@@ -668,27 +669,24 @@ test_cancel_and_delete(void **state)
 	commands_refused(&c, "alice", "submission.show", ID(worse), KETTLE_ENOENT, "There is no submission");
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_no_names),
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_clean),
-		TEST(test_users),
-		TEST(test_rights),
-		TEST(test_create),
-		TEST(test_list_and_closed),
-		TEST(test_show),
-		TEST(test_delete_board),
-		TEST(test_delete_large_board),
-		TEST(test_submission),
-		TEST(test_statuses),
-		TEST(test_several_devices),
-		TEST(test_list),
-		TEST(test_cancel_and_delete),
-	};
-	return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_table),
+	cmocka_unit_test(test_no_names),
+	cmocka_unit_test(test_check),
+	cmocka_unit_test(test_clean),
+	TEST(test_users),
+	TEST(test_rights),
+	TEST(test_create),
+	TEST(test_list_and_closed),
+	TEST(test_show),
+	TEST(test_delete_board),
+	TEST(test_delete_large_board),
+	TEST(test_submission),
+	TEST(test_statuses),
+	TEST(test_several_devices),
+	TEST(test_list),
+	TEST(test_cancel_and_delete),
+};
+
+UNIT_TESTS(test_command_table);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "commands/local_job.h"
+#include "lib/unit_test.h"
 
 /* A runner whose describe is answered by the test, and that notes the names of its jobs. */
 static struct {
@@ -188,10 +189,7 @@ test_overdue(void **state)
 	json_decref(plan.json);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, cores_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_describe), TEST(test_name), TEST(test_expect), TEST(test_overdue)};
-	return cmocka_run_group_tests_name("local_job", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_describe), TEST(test_name), TEST(test_expect), TEST(test_overdue)};
+
+UNIT_TESTS(test_local_job);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 struct fixture {
@@ -452,22 +453,19 @@ test_reload(void **state)
 	assert_at(f, "runners/local/x", "absent");
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_defaults),
-		TEST(test_empty_files),
-		TEST(test_usual_places),
-		TEST(test_paths),
-		TEST(test_devices),
-		TEST(test_mistakes),
-		TEST(test_plugin_sections),
-		TEST(test_unit_options),
-		TEST(test_secrets),
-		TEST(test_option_tables),
-		TEST(test_reload),
-	};
-	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_defaults),
+	TEST(test_empty_files),
+	TEST(test_usual_places),
+	TEST(test_paths),
+	TEST(test_devices),
+	TEST(test_mistakes),
+	TEST(test_plugin_sections),
+	TEST(test_unit_options),
+	TEST(test_secrets),
+	TEST(test_option_tables),
+	TEST(test_reload),
+};
+
+UNIT_TESTS(test_configuration);

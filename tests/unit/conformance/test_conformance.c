@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "lib/unit_test.h"
 
 static json_t *
 run_with(const char *name, const json_t *options)
@@ -138,13 +139,10 @@ test_options(void **state)
 	assert_non_null(strstr(text, "did you mean `count`?"));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good_ones),
-		cmocka_unit_test(test_wrong_ones),
-		cmocka_unit_test(test_options),
-	};
-	return cmocka_run_group_tests_name("conformance", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_good_ones),
+	cmocka_unit_test(test_wrong_ones),
+	cmocka_unit_test(test_options),
+};
+
+UNIT_TESTS(test_conformance, .words = "waiting");

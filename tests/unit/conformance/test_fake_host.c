@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 struct fixture {
 	struct kettle_fake *fake;
@@ -323,20 +324,17 @@ test_what_is_left(void **state)
 	assert_int_equal(kettle_fake_free(NULL, NULL), 0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_calls),
-		TEST(test_state_and_log),
-		TEST(test_links),
-		TEST(test_http),
-		TEST(test_events),
-		TEST(test_jobs),
-		TEST(test_credential),
-		TEST(test_simulated_time),
-		cmocka_unit_test(test_what_is_left),
-	};
-	return cmocka_run_group_tests_name("fakehost", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_calls),
+	TEST(test_state_and_log),
+	TEST(test_links),
+	TEST(test_http),
+	TEST(test_events),
+	TEST(test_jobs),
+	TEST(test_credential),
+	TEST(test_simulated_time),
+	cmocka_unit_test(test_what_is_left),
+};
+
+UNIT_TESTS(test_fake_host);

@@ -64,7 +64,7 @@ fixture_start(struct fixture *f)
 }
 
 void
-fixture_stop(struct fixture *f)
+announce_fixture_stop(struct fixture *f)
 {
 	f->bot.stopping = true;
 	rest_free(STEAL(f->bot.rest));
@@ -75,7 +75,7 @@ fixture_stop(struct fixture *f)
 }
 
 int
-fixture_setup(void **state)
+announce_fixture_setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 	assert_int_equal(kettle_fake_new("discord", &f->fake, &f->err), 0);
@@ -100,10 +100,10 @@ fixture_setup(void **state)
 }
 
 int
-fixture_teardown(void **state)
+announce_fixture_teardown(void **state)
 {
 	struct fixture *f = *state;
-	fixture_stop(f);
+	announce_fixture_stop(f);
 	server_stop(&f->server);
 	json_decref(f->board);
 	json_decref(f->user);
@@ -115,7 +115,7 @@ fixture_teardown(void **state)
 }
 
 json_t *
-fixture_event(int seq, const char *kind, json_t *data_take)
+announce_fixture_event(int seq, const char *kind, json_t *data_take)
 {
 	json_t *made = json_pack("{s:s, s:s, s:b, s:i, s:s, s:o*}", "at", AT, "kind", kind, "closed", 0, "leaderboard", 7,
 		"leaderboard_name", "vec_add", "data", data_take);
@@ -223,7 +223,7 @@ fixture_podium(int seq)
 		"[o, o, o]", fixture_row(1, 2, "bob", 2e-3), fixture_row(2, 3, "c_c", 3e-3), fixture_row(3, 4, "dave", 4e-3));
 	json_t *after = json_pack("[o, o, o]", fixture_row(1, 1, "@everyone **x**", 1e-3), fixture_row(2, 2, "bob", 2e-3),
 		fixture_row(3, 3, "c_c", 2.5e-3));
-	return fixture_event(seq, "leaderboard.podium",
+	return announce_fixture_event(seq, "leaderboard.podium",
 		json_pack("{s:s, s:[o], s:[o], s:o, s:o}", "device", "H100", "came", fixture_row(1, 1, "@everyone **x**", 1e-3),
 			"went", fixture_row(3, 4, "dave", 4e-3), "before", before, "podium", after));
 }

@@ -40,14 +40,14 @@ struct fixture {
 	json_t *calls; /* "command name" of each */
 };
 
-int fixture_setup(void **state);
-int fixture_teardown(void **state);
+int announce_fixture_setup(void **state);
+int announce_fixture_teardown(void **state);
 void fixture_start(struct fixture *f);
 /* As the plugin ends. */
-void fixture_stop(struct fixture *f);
+void announce_fixture_stop(struct fixture *f);
 
 /* An event of the board 7, not stored where seq is 0; data is stolen and may be NULL. New reference. */
-json_t *fixture_event(int seq, const char *kind, json_t *data_take);
+json_t *announce_fixture_event(int seq, const char *kind, json_t *data_take);
 /* leaderboard.podium of it. New reference. */
 json_t *fixture_podium(int seq);
 /* A row of a podium. New reference. */

@@ -10,6 +10,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "discord/commands/table.h"
+#include "lib/unit_test.h"
 
 static int
 admin_setup(void **state)
@@ -296,24 +297,21 @@ test_problems(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, admin_setup, fixture_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_refused),
-		TEST(test_roles),
-		TEST(test_stats),
-		TEST(test_verify),
-		TEST(test_resync),
-		TEST(test_same_name),
-		TEST(test_ban),
-		TEST(test_flag),
-		TEST(test_drop),
-		TEST(test_rerun),
-		TEST(test_update),
-		TEST(test_limits),
-		TEST(test_invite),
-		TEST(test_problems),
-	};
-	return cmocka_run_group_tests_name("discord admin", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_refused),
+	TEST(test_roles),
+	TEST(test_stats),
+	TEST(test_verify),
+	TEST(test_resync),
+	TEST(test_same_name),
+	TEST(test_ban),
+	TEST(test_flag),
+	TEST(test_drop),
+	TEST(test_rerun),
+	TEST(test_update),
+	TEST(test_limits),
+	TEST(test_invite),
+	TEST(test_problems),
+};
+
+UNIT_TESTS(test_admin);

@@ -15,6 +15,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "discord/flows/announce.h"
+#include "lib/unit_test.h"
 #include "unit/discord/announce_fixture.h"
 
 /* ---- podiums ---- */
@@ -63,8 +64,8 @@ test_silent(void **state)
 	json_object_set_new(f->board, "visibility", json_string("public"));
 	json_object_set_new(f->board, "opens", json_string("2999-01-01T00:00:00.000Z"));
 	fixture_tell(f, fixture_podium(4));
-	fixture_tell(f, fixture_event(5, "leaderboard.created", NULL));
-	fixture_tell(f, fixture_event(6, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(5, "leaderboard.created", NULL));
+	fixture_tell(f, announce_fixture_event(6, "leaderboard.updated", NULL));
 	fixture_done(f, events += 3);
 	json_object_set_new(f->board, "opens", json_null());
 	json_object_set_new(f->board, "id", json_integer(8)); /* another one by now */
@@ -72,7 +73,7 @@ test_silent(void **state)
 	fixture_done(f, ++events);
 	json_decref(STEAL(f->board));
 	fixture_tell(f, fixture_podium(8));
-	fixture_tell(f, fixture_event(9, "leaderboard.ended", NULL));
+	fixture_tell(f, announce_fixture_event(9, "leaderboard.ended", NULL));
 	fixture_done(f, events += 2);
 	assert_int_equal(f->server.count, before);
 	assert_int_equal(json_object_size(kettle_fake_state(f->fake)), 0);
@@ -85,7 +86,7 @@ test_not_its_kinds(void **state)
 	static const char *const kinds[] = {
 		"leaderboard.joined", "leaderboard.limited", "submission.done", "device.ready", ""};
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		AUTO_JSON json_t *other = fixture_event(1, kinds[i], NULL);
+		AUTO_JSON json_t *other = announce_fixture_event(1, kinds[i], NULL);
 		assert_false(announce_event(&f->bot, other));
 	}
 }
@@ -125,7 +126,7 @@ test_again(void **state)
 	fixture_done(f, 1);
 	assert_int_equal(f->server.count, 1);
 	/* It comes again, since one before it was not done. */
-	fixture_stop(f);
+	announce_fixture_stop(f);
 	f->bot.started_ms = AT_MS + 1000;
 	fixture_start(f);
 	fixture_tell(f, fixture_podium(5));
@@ -133,7 +134,7 @@ test_again(void **state)
 	assert_int_equal(f->server.count, 1);
 	/* The process died between the message and what it wrote about it: the message is found. */
 	(void)json_object_del(kettle_fake_state(f->fake), "announced");
-	fixture_stop(f);
+	announce_fixture_stop(f);
 	fixture_start(f);
 	AUTO_JSON json_t *recent =
 		json_pack("[{s:s, s:s, s:{s:s}}]", "id", "1576000000000000000", "content", PODIUM, "author", "id", BOT);
@@ -144,7 +145,7 @@ test_again(void **state)
 	assert_int_equal(server_seen(&f->server, POST_NEWS), 1);
 	/* Somebody else's message with the same text is none of the bot's. */
 	(void)json_object_del(kettle_fake_state(f->fake), "announced");
-	fixture_stop(f);
+	announce_fixture_stop(f);
 	fixture_start(f);
 	json_object_set_new(json_object_get(json_array_get(recent, 0), "author"), "id", json_string("43"));
 	AUTO_FREE char *others = json_dumps(recent, 0);
@@ -184,7 +185,7 @@ test_stop(void **state)
 	fixture_tell(f, fixture_podium(5));
 	fixture_tell(f, fixture_podium(6));
 	fixture_seen(f, POST_NEWS, 1);
-	fixture_stop(f);
+	announce_fixture_stop(f);
 	assert_int_equal(json_array_size(kettle_fake_events_done(f->fake)), 0);
 	assert_null(json_object_get(kettle_fake_state(f->fake), "announced"));
 	fixture_start(f);
@@ -206,7 +207,7 @@ test_ended(void **state)
 	fixture_has_post(f);
 	json_object_set_new(f->board, "ended", json_true());
 	fixture_tell(
-		f, fixture_event(1, "leaderboard.ended",
+		f, announce_fixture_event(1, "leaderboard.ended",
 			   json_pack("{s:[{s:s, s:[o, o]}, {s:s, s:[]}]}", "devices", "device", "H100", "podium",
 				   fixture_row(1, 1, "ada", 1e-3), fixture_row(1, 2, "bob", 1e-3), "device", "CPU", "podium")));
 	fixture_done(f, 1);
@@ -218,7 +219,7 @@ test_ended(void **state)
 	assert_int_equal(f->server.count, 4);
 	/* Its deadline was moved before it was told. */
 	json_object_set_new(f->board, "ended", json_false());
-	fixture_tell(f, fixture_event(2, "leaderboard.ended", NULL));
+	fixture_tell(f, announce_fixture_event(2, "leaderboard.ended", NULL));
 	fixture_done(f, 2);
 	assert_int_equal(server_seen(&f->server, "POST"), 2);
 }
@@ -240,7 +241,7 @@ test_long_end(void **state)
 	}
 	f->bot.settings.forum[0] = '\0';
 	json_object_set_new(f->board, "ended", json_true());
-	fixture_tell(f, fixture_event(1, "leaderboard.ended", json_pack("{s:o}", "devices", devices)));
+	fixture_tell(f, announce_fixture_event(1, "leaderboard.ended", json_pack("{s:o}", "devices", devices)));
 	fixture_done(f, 1);
 	assert_in_range(f->server.count, 3, 6);
 	AUTO_JSON json_t *first = fixture_body(f, 0), *second = fixture_body(f, 1),
@@ -261,10 +262,10 @@ static void
 test_operators(void **state)
 {
 	struct fixture *f = *state;
-	fixture_tell(f, fixture_event(1, "unit.quarantined", unit("two faults @here")));
-	fixture_tell(f, fixture_event(2, "unit.returned", unit("the GPU works")));
-	fixture_tell(f, fixture_event(3, "storage.ok", json_pack("{s:s}", "since", "2026-11-25T09:00:00.000Z")));
-	fixture_tell(f, fixture_event(4, "runner.credential_failed",
+	fixture_tell(f, announce_fixture_event(1, "unit.quarantined", unit("two faults @here")));
+	fixture_tell(f, announce_fixture_event(2, "unit.returned", unit("the GPU works")));
+	fixture_tell(f, announce_fixture_event(3, "storage.ok", json_pack("{s:s}", "since", "2026-11-25T09:00:00.000Z")));
+	fixture_tell(f, announce_fixture_event(4, "runner.credential_failed",
 						json_pack("{s:s, s:s}", "runner", "modal", "error", "token expired")));
 	fixture_done(f, 4);
 	fixture_assert_message(f, 0, POST_OPERATORS,
@@ -278,7 +279,7 @@ test_operators(void **state)
 		"🔑 The runner **modal** has no valid credential any more, so it gets no jobs done: token "
 		"expired\n<t:1795600800:f>");
 	f->bot.settings.operators[0] = '\0';
-	fixture_tell(f, fixture_event(5, "unit.quarantined", unit("x")));
+	fixture_tell(f, announce_fixture_event(5, "unit.quarantined", unit("x")));
 	fixture_done(f, 5);
 	assert_int_equal(f->server.count, 4);
 }
@@ -290,16 +291,16 @@ test_full(void **state)
 	struct fixture *f = *state;
 	json_t *data = json_pack("{s:s, s:s}", "since", "2026-11-25T09:00:00.000Z", "error", "no space left");
 	f->bot.started_ms -= 7200000;
-	fixture_tell(f, fixture_event(0, "storage.full", json_incref(data)));
+	fixture_tell(f, announce_fixture_event(0, "storage.full", json_incref(data)));
 	fixture_seen(f, POST_OPERATORS, 1);
 	fixture_assert_message(f, 0, POST_OPERATORS,
 		"🚨 The disk of the database is full, and nothing can be stored until there is room, since <t:1795597200:f>: no "
 		"space left");
-	fixture_tell(f, fixture_event(1, "storage.full", data));
+	fixture_tell(f, announce_fixture_event(1, "storage.full", data));
 	fixture_done(f, 1);
 	assert_int_equal(f->server.count, 1);
 	/* The next time. */
-	fixture_tell(f, fixture_event(2, "storage.full",
+	fixture_tell(f, announce_fixture_event(2, "storage.full",
 						json_pack("{s:s, s:s}", "since", "2026-11-25T09:30:00.000Z", "error", "no space left")));
 	fixture_done(f, 2);
 	assert_int_equal(f->server.count, 2);
@@ -308,7 +309,7 @@ test_full(void **state)
 static json_t *
 fault(int seq)
 {
-	json_t *made = fixture_event(seq, "leaderboard.fault",
+	json_t *made = announce_fixture_event(seq, "leaderboard.fault",
 		json_pack("{s:i, s:s, s:s, s:s}", "job", 4, "device", "H100", "mode", "ranked", "error", "``` @everyone"));
 	json_object_set_new(made, "user", json_integer(12));
 	json_object_set_new(made, "submission", json_integer(99));
@@ -349,23 +350,20 @@ test_fault(void **state)
 	assert_int_equal(f->server.count, 7);
 }
 
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_podium),
-		TEST(test_silent),
-		TEST(test_not_its_kinds),
-		TEST(test_order),
-		TEST(test_again),
-		TEST(test_refused),
-		TEST(test_stop),
-		TEST(test_ended),
-		TEST(test_long_end),
-		TEST(test_operators),
-		TEST(test_full),
-		TEST(test_fault),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, announce_fixture_setup, announce_fixture_teardown)
+static const struct CMUnitTest tests[] = {
+	TEST(test_podium),
+	TEST(test_silent),
+	TEST(test_not_its_kinds),
+	TEST(test_order),
+	TEST(test_again),
+	TEST(test_refused),
+	TEST(test_stop),
+	TEST(test_ended),
+	TEST(test_long_end),
+	TEST(test_operators),
+	TEST(test_full),
+	TEST(test_fault),
+};
+
+UNIT_TESTS(test_announce);

@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "discord/render/news.h"
 #include "discord/text/split.h"
+#include "lib/unit_test.h"
 #include "unit/discord/announce_fixture.h"
 
 #define POST \
@@ -27,43 +28,43 @@ test_post(void **state)
 {
 	struct fixture *f = *state;
 	server_step(&f->server, POST_FORUM, 201, NULL, "{\"id\": \"801\", \"message\": {\"id\": \"801\"}}");
-	fixture_tell(f, fixture_event(1, "leaderboard.created", NULL));
+	fixture_tell(f, announce_fixture_event(1, "leaderboard.created", NULL));
 	fixture_done(f, 1);
 	fixture_assert_json(f, 0, POST_FORUM,
 		"{\"name\": \"vec_add\", \"message\": {\"content\": \"<@&55>\\n" POST
 		"\", \"allowed_mentions\": {\"parse\": [], \"roles\": [\"55\"]}}}");
 	/* What changes nothing that is seen. */
-	fixture_tell(f, fixture_event(2, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(2, "leaderboard.updated", NULL));
 	fixture_done(f, 2);
 	assert_int_equal(f->server.count, 1);
 	json_object_set_new(f->board, "deadline", json_null());
 	json_object_set_new(f->board, "description", json_string(""));
-	fixture_tell(f, fixture_event(3, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(3, "leaderboard.updated", NULL));
 	fixture_done(f, 3);
 	fixture_assert_json(f, 1, "PATCH /api/channels/801", "{\"archived\": false}");
 	fixture_assert_message(f, 2, "PATCH /api/channels/801/messages/801",
 		"<@&55>\n**vec\\_add**\n\nDevices: H100, CPU\nTake part with `/leaderboard submit ranked` in <#600>.");
 	/* Closed: nothing is left of it, until it is public again. */
 	json_object_set_new(f->board, "visibility", json_string("closed"));
-	fixture_tell(f, fixture_event(4, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(4, "leaderboard.updated", NULL));
 	fixture_done(f, 4);
 	fixture_assert_json(f, 3, "PATCH /api/channels/801", "{\"archived\": false}");
 	fixture_assert_message(
 		f, 4, "PATCH /api/channels/801/messages/801", "The leaderboard of this post is not public any more.");
 	fixture_assert_json(f, 5, "PATCH /api/channels/801",
 		"{\"archived\": true, \"locked\": true, \"name\": \"A leaderboard that is not public any more\"}");
-	fixture_tell(f, fixture_event(5, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(5, "leaderboard.updated", NULL));
 	fixture_done(f, 5);
 	assert_int_equal(f->server.count, 6);
 	json_object_set_new(f->board, "visibility", json_string("public"));
-	fixture_tell(f, fixture_event(6, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(6, "leaderboard.updated", NULL));
 	fixture_done(f, 6);
 	fixture_assert_json(
 		f, 6, "PATCH /api/channels/801", "{\"archived\": false, \"locked\": false, \"name\": \"vec_add\"}");
 	fixture_assert_message(f, 7, "PATCH /api/channels/801/messages/801",
 		"**vec\\_add**\n\nDevices: H100, CPU\nTake part with `/leaderboard submit ranked` in <#600>.");
 	/* Deleted. */
-	fixture_tell(f, fixture_event(7, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
+	fixture_tell(f, announce_fixture_event(7, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 7);
 	fixture_assert_message(
 		f, 9, "PATCH /api/channels/801/messages/801", "The leaderboard **vec\\_add** has been deleted.");
@@ -87,7 +88,7 @@ test_post_in_channel(void **state)
 	fixture_assert_message(f, 1, POST_NEWS, text);
 	const json_t *post = json_object_get(kettle_fake_state(f->fake), "post/7");
 	assert_string_equal(member_text(post, "message"), "711");
-	json_t *deleted = fixture_event(2, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add"));
+	json_t *deleted = announce_fixture_event(2, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add"));
 	json_object_set_new(deleted, "closed", json_true());
 	fixture_tell(f, deleted);
 	fixture_done(f, 2);
@@ -104,7 +105,7 @@ test_deleted(void **state)
 	struct fixture *f = *state;
 	fixture_has_post(f);
 	json_object_set_new(json_object_get(kettle_fake_state(f->fake), "post/7"), "mention", json_string(ROLE));
-	fixture_tell(f, fixture_event(1, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
+	fixture_tell(f, announce_fixture_event(1, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 1);
 	fixture_assert_message(
 		f, 1, "PATCH /api/channels/801/messages/801", "The leaderboard **vec\\_add** has been deleted.");
@@ -112,7 +113,7 @@ test_deleted(void **state)
 	/* Also where Discord refuses that, nothing is kept of it. */
 	fixture_has_post(f);
 	server_step(&f->server, "PATCH /api/channels/801", 403, NULL, NULL);
-	fixture_tell(f, fixture_event(2, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
+	fixture_tell(f, announce_fixture_event(2, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 2);
 	assert_int_equal(f->server.count, 4);
 	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
@@ -127,17 +128,17 @@ test_post_lost(void **state)
 	json_object_set_new(f->board, "deadline", json_null());
 	server_step(
 		&f->server, "PATCH /api/channels/801", 403, NULL, "{\"code\": 50013, \"message\": \"Missing Permissions\"}");
-	fixture_tell(f, fixture_event(1, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(1, "leaderboard.updated", NULL));
 	fixture_done(f, 1);
 	assert_true(fixture_logged(f, "warning", "a change of a leaderboard's post in the channel of the option `forum`"));
 	assert_non_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
 	server_step(
 		&f->server, "PATCH /api/channels/801", 404, NULL, "{\"code\": 10003, \"message\": \"Unknown Channel\"}");
-	fixture_tell(f, fixture_event(2, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(2, "leaderboard.updated", NULL));
 	fixture_done(f, 2);
 	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
 	server_step(&f->server, POST_FORUM, 400, NULL, "{\"code\": 40067, \"message\": \"A tag is required\"}");
-	fixture_tell(f, fixture_event(3, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(3, "leaderboard.updated", NULL));
 	fixture_done(f, 3);
 	assert_true(fixture_logged(f, "warning", "A tag is required"));
 	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
@@ -165,7 +166,7 @@ test_post_begun(void **state)
 	has_begun_post(f, false);
 	server_step(&f->server, "GET /api/channels/700/messages", 200, NULL,
 		"[{\"id\": \"1576000000000000001\", \"content\": \"<@&55>\\nolder\", \"author\": {\"id\": \"42\"}}]");
-	fixture_tell(f, fixture_event(1, "leaderboard.created", NULL));
+	fixture_tell(f, announce_fixture_event(1, "leaderboard.created", NULL));
 	fixture_done(f, 1);
 	AUTO_FREE char *text = news_board(f->board, "600"), *content = xasprintf("<@&55>\n%s", text);
 	fixture_assert_message(f, 1, "PATCH /api/channels/700/messages/1576000000000000001", content);
@@ -174,7 +175,7 @@ test_post_begun(void **state)
 	has_begun_post(f, false);
 	server_step(&f->server, "GET /api/channels/700/messages", 200, NULL, "[]");
 	server_step(&f->server, POST_NEWS, 200, NULL, "{\"id\": \"711\"}");
-	fixture_tell(f, fixture_event(2, "leaderboard.created", NULL));
+	fixture_tell(f, announce_fixture_event(2, "leaderboard.created", NULL));
 	fixture_done(f, 2);
 	fixture_assert_request(f, 3, POST_NEWS);
 	fixture_assert_request(f, 4, "PATCH /api/channels/700/messages/711");
@@ -182,19 +183,19 @@ test_post_begun(void **state)
 	has_begun_post(f, true);
 	server_step(&f->server, "GET /api/guilds/1/threads/active", 200, NULL, THREADS);
 	json_object_set_new(f->board, "visibility", json_string("closed"));
-	fixture_tell(f, fixture_event(3, "leaderboard.updated", NULL));
+	fixture_tell(f, announce_fixture_event(3, "leaderboard.updated", NULL));
 	fixture_done(f, 3);
 	fixture_assert_request(f, 7, "PATCH /api/channels/1576000000000000004/messages/1576000000000000004");
 	assert_true(member_true(json_object_get(kettle_fake_state(f->fake), "post/7"), "hidden"));
 	has_begun_post(f, true);
 	server_step(&f->server, "GET /api/guilds/1/threads/active", 200, NULL, THREADS);
-	fixture_tell(f, fixture_event(4, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
+	fixture_tell(f, announce_fixture_event(4, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 4);
 	fixture_assert_request(f, 11, "PATCH /api/channels/1576000000000000004/messages/1576000000000000004");
 	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
 	/* One that was never made. */
 	has_begun_post(f, true);
-	fixture_tell(f, fixture_event(5, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
+	fixture_tell(f, announce_fixture_event(5, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 5);
 	fixture_assert_request(f, 13, "GET /api/guilds/1/threads/active");
 	assert_int_equal(f->server.count, 14);
@@ -213,7 +214,7 @@ test_unavailable(void **state)
 		"{\"id\": \"1576000000000000002\", \"parent_id\": \"800\", \"owner_id\": \"43\", \"name\": \"vec_add\"},"
 		"{\"id\": \"1110000000000000003\", \"parent_id\": \"800\", \"owner_id\": \"42\", \"name\": \"vec_add\"},"
 		"{\"id\": \"1576000000000000004\", \"parent_id\": \"800\", \"owner_id\": \"42\", \"name\": \"vec_add\"}]}");
-	fixture_tell(f, fixture_event(3, "leaderboard.created", NULL));
+	fixture_tell(f, announce_fixture_event(3, "leaderboard.created", NULL));
 	fixture_seen(f, POST_FORUM, 1);
 	assert_int_equal(json_array_size(kettle_fake_events_done(f->fake)), 0);
 	fixture_done(f, 1);
@@ -248,18 +249,15 @@ test_board_text(void **state)
 	assert_non_null(strstr(text, "ranked`."));
 }
 
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_post),
-		TEST(test_post_in_channel),
-		TEST(test_deleted),
-		TEST(test_post_lost),
-		TEST(test_post_begun),
-		TEST(test_unavailable),
-		TEST(test_board_text),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, announce_fixture_setup, announce_fixture_teardown)
+static const struct CMUnitTest tests[] = {
+	TEST(test_post),
+	TEST(test_post_in_channel),
+	TEST(test_deleted),
+	TEST(test_post_lost),
+	TEST(test_post_begun),
+	TEST(test_unavailable),
+	TEST(test_board_text),
+};
+
+UNIT_TESTS(test_board_post, .words = "waiting");

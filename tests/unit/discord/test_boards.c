@@ -10,6 +10,7 @@
 #include "base/contents.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 
 #define ZIP "PK zip"
 
@@ -274,19 +275,16 @@ creator_setup(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, creator_setup, fixture_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_menu),
-		TEST(test_no_menu),
-		TEST(test_restart),
-		TEST(test_many),
-		TEST(test_refusals),
-		TEST(test_creators),
-		TEST(test_form),
-		TEST(test_bad_names),
-		TEST(test_delete_menu),
-	};
-	return cmocka_run_group_tests_name("discord boards", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_menu),
+	TEST(test_no_menu),
+	TEST(test_restart),
+	TEST(test_many),
+	TEST(test_refusals),
+	TEST(test_creators),
+	TEST(test_form),
+	TEST(test_bad_names),
+	TEST(test_delete_menu),
+};
+
+UNIT_TESTS(test_boards);

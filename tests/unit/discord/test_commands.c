@@ -16,6 +16,7 @@
 #include "discord/commands/registration.h"
 #include "discord/commands/table.h"
 #include "discord/text/split.h"
+#include "lib/unit_test.h"
 
 #define HOSTILE "@everyone `x` <@1> [a](b)"
 #define HOSTILE_ESCAPED "\\@everyone \\`x\\` \\<\\@1\\> \\[a\\]\\(b\\)"
@@ -444,27 +445,24 @@ test_ping(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		TEST(test_list),
-		TEST(test_list_empty),
-		TEST(test_show_one),
-		TEST(test_show_plain),
-		TEST(test_show_several),
-		TEST(test_show_pages),
-		TEST(test_personal),
-		TEST(test_template),
-		TEST(test_task),
-		TEST(test_harness),
-		TEST(test_submissions),
-		TEST(test_get_submission),
-		TEST(test_join),
-		TEST(test_link),
-		TEST(test_help),
-		TEST(test_ping),
-	};
-	return cmocka_run_group_tests_name("discord commands", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_table),
+	TEST(test_list),
+	TEST(test_list_empty),
+	TEST(test_show_one),
+	TEST(test_show_plain),
+	TEST(test_show_several),
+	TEST(test_show_pages),
+	TEST(test_personal),
+	TEST(test_template),
+	TEST(test_task),
+	TEST(test_harness),
+	TEST(test_submissions),
+	TEST(test_get_submission),
+	TEST(test_join),
+	TEST(test_link),
+	TEST(test_help),
+	TEST(test_ping),
+};
+
+UNIT_TESTS(test_commands);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "unit/core_fixture.h"
 
 static void
@@ -189,10 +190,7 @@ test_create_and_delete(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_boards), TEST(test_submission), TEST(test_users), TEST(test_admin), TEST(test_create_and_delete)};
-	return cmocka_run_group_tests_name("discord core", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_boards), TEST(test_submission), TEST(test_users), TEST(test_admin), TEST(test_create_and_delete)};
+
+UNIT_TESTS(test_core);

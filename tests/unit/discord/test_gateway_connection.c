@@ -19,6 +19,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "unit/discord/websocket_server.h"
 #include "unit/scratch.h"
 
@@ -477,20 +478,17 @@ world_teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(lives, setup, teardown),
-		cmocka_unit_test_setup_teardown(resumes, setup, teardown),
-		cmocka_unit_test_setup_teardown(notices_a_dead_connection, setup, teardown),
-		cmocka_unit_test_setup_teardown(stops_for_good_where_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(checks_certificates, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_addresses, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_rules, setup, teardown),
-		cmocka_unit_test_setup_teardown(survives_nonsense, setup, teardown),
-		cmocka_unit_test_setup_teardown(stops_at_any_time, setup, teardown),
-		cmocka_unit_test_setup_teardown(reads_no_faster_than_the_loop, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, world_setup, world_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(lives, setup, teardown),
+	cmocka_unit_test_setup_teardown(resumes, setup, teardown),
+	cmocka_unit_test_setup_teardown(notices_a_dead_connection, setup, teardown),
+	cmocka_unit_test_setup_teardown(stops_for_good_where_told, setup, teardown),
+	cmocka_unit_test_setup_teardown(checks_certificates, setup, teardown),
+	cmocka_unit_test_setup_teardown(refuses_addresses, setup, teardown),
+	cmocka_unit_test_setup_teardown(refuses_rules, setup, teardown),
+	cmocka_unit_test_setup_teardown(survives_nonsense, setup, teardown),
+	cmocka_unit_test_setup_teardown(stops_at_any_time, setup, teardown),
+	cmocka_unit_test_setup_teardown(reads_no_faster_than_the_loop, setup, teardown),
+};
+
+UNIT_TESTS(test_gateway_connection, .words = "waiting tsan", .setup = world_setup, .teardown = world_teardown);

@@ -26,6 +26,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "discord/gateway/signature.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 #define PATIENCE_MS 60000
@@ -456,16 +457,13 @@ refuses_rules(void **state)
 	f->endpoint = first;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(checks_signatures, setup, teardown),
-		cmocka_unit_test_setup_teardown(takes_interactions, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_other_requests, setup, teardown),
-		cmocka_unit_test_setup_teardown(bounds_connections, setup, teardown),
-		cmocka_unit_test_setup_teardown(serves_tls, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_rules, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, world_setup, world_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(checks_signatures, setup, teardown),
+	cmocka_unit_test_setup_teardown(takes_interactions, setup, teardown),
+	cmocka_unit_test_setup_teardown(refuses_other_requests, setup, teardown),
+	cmocka_unit_test_setup_teardown(bounds_connections, setup, teardown),
+	cmocka_unit_test_setup_teardown(serves_tls, setup, teardown),
+	cmocka_unit_test_setup_teardown(refuses_rules, setup, teardown),
+};
+
+UNIT_TESTS(test_gateway_endpoint, .words = "waiting tsan", .setup = world_setup, .teardown = world_teardown);

@@ -21,6 +21,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 
 #define HOURS 24
 #define LIVES 4 /* of so many hours, with different seeds */
@@ -504,9 +505,6 @@ loses_nothing(void **state)
 		live(first + i, hours ? strtoull(hours, NULL, 10) : HOURS);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(loses_nothing)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test(loses_nothing)};
+
+UNIT_TESTS(test_gateway_life);

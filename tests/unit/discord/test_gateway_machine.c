@@ -16,6 +16,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 
 #define URL "wss://gateway.test"
 #define RESUME_URL "wss://resume.test/"
@@ -589,26 +590,23 @@ stops(void **state)
 	assert_false(machine_stop(r->machine));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(begins_a_session, setup, teardown),
-		cmocka_unit_test_setup_teardown(ignores_what_comes_early, setup, teardown),
-		cmocka_unit_test_setup_teardown(beats, setup, teardown),
-		cmocka_unit_test(jitters_the_first_heartbeat),
-		cmocka_unit_test_setup_teardown(keeps_the_limit_of_texts, setup, teardown),
-		cmocka_unit_test_setup_teardown(beats_no_faster_than_allowed, setup, teardown),
-		cmocka_unit_test_setup_teardown(reconnects_when_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(keeps_the_limits_of_sessions, setup, teardown),
-		cmocka_unit_test(obeys_each_close_code),
-		cmocka_unit_test_setup_teardown(refuses_malformed_frames, setup, teardown),
-		cmocka_unit_test_setup_teardown(gives_up_a_session_that_cannot_go_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(bounds_what_it_parses, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_a_hello_or_ready_that_is_useless, setup, teardown),
-		cmocka_unit_test_setup_teardown(waits_for_nothing_for_ever, setup, teardown),
-		cmocka_unit_test_setup_teardown(backs_off, setup, teardown),
-		cmocka_unit_test_setup_teardown(stops, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(begins_a_session, setup, teardown),
+	cmocka_unit_test_setup_teardown(ignores_what_comes_early, setup, teardown),
+	cmocka_unit_test_setup_teardown(beats, setup, teardown),
+	cmocka_unit_test(jitters_the_first_heartbeat),
+	cmocka_unit_test_setup_teardown(keeps_the_limit_of_texts, setup, teardown),
+	cmocka_unit_test_setup_teardown(beats_no_faster_than_allowed, setup, teardown),
+	cmocka_unit_test_setup_teardown(reconnects_when_told, setup, teardown),
+	cmocka_unit_test_setup_teardown(keeps_the_limits_of_sessions, setup, teardown),
+	cmocka_unit_test(obeys_each_close_code),
+	cmocka_unit_test_setup_teardown(refuses_malformed_frames, setup, teardown),
+	cmocka_unit_test_setup_teardown(gives_up_a_session_that_cannot_go_on, setup, teardown),
+	cmocka_unit_test_setup_teardown(bounds_what_it_parses, setup, teardown),
+	cmocka_unit_test_setup_teardown(refuses_a_hello_or_ready_that_is_useless, setup, teardown),
+	cmocka_unit_test_setup_teardown(waits_for_nothing_for_ever, setup, teardown),
+	cmocka_unit_test_setup_teardown(backs_off, setup, teardown),
+	cmocka_unit_test_setup_teardown(stops, setup, teardown),
+};
+
+UNIT_TESTS(test_gateway_machine);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "discord/rest/limits.h"
+#include "lib/unit_test.h"
 
 #define NOW 1000000
 #define HEADERS_MAX 4
@@ -173,15 +174,12 @@ test_routes(void **state)
 	assert_route("GET", "/", "GET /", "", "GET / ");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bucket),
-		cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_overall),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_routes),
-	};
-	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_bucket),
+	cmocka_unit_test(test_lies),
+	cmocka_unit_test(test_overall),
+	cmocka_unit_test(test_many),
+	cmocka_unit_test(test_routes),
+};
+
+UNIT_TESTS(test_limits);

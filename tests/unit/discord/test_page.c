@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/xalloc.h"
 #include "discord/commands/table.h"
+#include "lib/unit_test.h"
 
 #define PAGE_MAX (1u << 20)
 
@@ -67,9 +68,6 @@ test_commands(void **state)
 		fail_msg("docs/discord.md has %zu rows of commands, and there are %zu commands", there, rows);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_commands)};
-	return cmocka_run_group_tests_name("page", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_commands)};
+
+UNIT_TESTS(test_page);

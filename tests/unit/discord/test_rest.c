@@ -16,6 +16,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "discord/rest/rest.h"
+#include "lib/unit_test.h"
 #include "unit/discord/rest_server.h"
 
 #define WAIT_MS 600000
@@ -579,23 +580,20 @@ test_download(void **state)
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_request),
-		TEST(test_refused_requests),
-		TEST(test_order),
-		TEST(test_interactions_first),
-		TEST(test_limited),
-		TEST(test_faults),
-		TEST(test_callback),
-		TEST(test_errors),
-		TEST(test_refused_token),
-		TEST(test_invalid),
-		TEST(test_files),
-		TEST(test_cancel),
-		TEST(test_download),
-	};
-	return cmocka_run_group_tests_name("rest", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_request),
+	TEST(test_refused_requests),
+	TEST(test_order),
+	TEST(test_interactions_first),
+	TEST(test_limited),
+	TEST(test_faults),
+	TEST(test_callback),
+	TEST(test_errors),
+	TEST(test_refused_token),
+	TEST(test_invalid),
+	TEST(test_files),
+	TEST(test_cancel),
+	TEST(test_download),
+};
+
+UNIT_TESTS(test_rest, .words = "waiting");

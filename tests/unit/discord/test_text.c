@@ -18,6 +18,7 @@
 #include "discord/text/snowflake.h"
 #include "discord/text/split.h"
 #include "discord/text/timestamp.h"
+#include "lib/unit_test.h"
 
 #define LONG_TEXT (1u << 20)
 
@@ -331,20 +332,17 @@ test_times(void **state)
 	assert_string_equal(text, "–");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_markup),
-		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_code_block),
-		cmocka_unit_test(test_split_lines),
-		cmocka_unit_test(test_split_blocks),
-		cmocka_unit_test(test_split_limits),
-		cmocka_unit_test(test_split_long_line),
-		cmocka_unit_test(test_identifiers),
-		cmocka_unit_test(test_times),
-	};
-	return cmocka_run_group_tests_name("text", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_markup),
+	cmocka_unit_test(test_hidden),
+	cmocka_unit_test(test_limit),
+	cmocka_unit_test(test_code_block),
+	cmocka_unit_test(test_split_lines),
+	cmocka_unit_test(test_split_blocks),
+	cmocka_unit_test(test_split_limits),
+	cmocka_unit_test(test_split_long_line),
+	cmocka_unit_test(test_identifiers),
+	cmocka_unit_test(test_times),
+};
+
+UNIT_TESTS(test_text);

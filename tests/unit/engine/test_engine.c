@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "lib/unit_test.h"
 
 /* ---- the usual way ---- */
 
@@ -615,42 +616,39 @@ test_stop_while_loading(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_at_once),
-		TEST(test_slots_and_prefetch),
-		TEST(test_expected_wait),
-		TEST(test_idle_unit_first),
-		TEST(test_unknown_completion),
-		TEST(test_empty_completion),
-		TEST(test_owner),
-		TEST(test_progress),
-		TEST(test_phases),
-		TEST(test_refused),
-		TEST(test_odd_answers),
-		TEST(test_other_unit_takes_over),
-		TEST(test_lost),
-		TEST(test_gone),
-		TEST(test_wait_of_device),
-		TEST(test_says_lost),
-		TEST(test_aside),
-		TEST(test_no_plan),
-		TEST(test_cancel_queued),
-		TEST(test_cancel_starting),
-		TEST(test_cancel_active),
-		TEST(test_cancel_never_ends),
-		TEST(test_cancel_ending),
-		TEST(test_delete_active),
-		TEST(test_deadline),
-		TEST(test_deadline_never_ends),
-		TEST(test_many_overdue),
-		TEST(test_hand_back),
-		TEST(test_grace),
-		TEST(test_shorter_grace),
-		TEST(test_stop_while_starting),
-		TEST(test_stop_while_loading),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_at_once),
+	TEST(test_slots_and_prefetch),
+	TEST(test_expected_wait),
+	TEST(test_idle_unit_first),
+	TEST(test_unknown_completion),
+	TEST(test_empty_completion),
+	TEST(test_owner),
+	TEST(test_progress),
+	TEST(test_phases),
+	TEST(test_refused),
+	TEST(test_odd_answers),
+	TEST(test_other_unit_takes_over),
+	TEST(test_lost),
+	TEST(test_gone),
+	TEST(test_wait_of_device),
+	TEST(test_says_lost),
+	TEST(test_aside),
+	TEST(test_no_plan),
+	TEST(test_cancel_queued),
+	TEST(test_cancel_starting),
+	TEST(test_cancel_active),
+	TEST(test_cancel_never_ends),
+	TEST(test_cancel_ending),
+	TEST(test_delete_active),
+	TEST(test_deadline),
+	TEST(test_deadline_never_ends),
+	TEST(test_many_overdue),
+	TEST(test_hand_back),
+	TEST(test_grace),
+	TEST(test_shorter_grace),
+	TEST(test_stop_while_starting),
+	TEST(test_stop_while_loading),
+};
+
+UNIT_TESTS(test_engine, .words = "waiting tsan");

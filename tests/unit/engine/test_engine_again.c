@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 #include "model/remote_names.h"
 
@@ -705,43 +706,40 @@ test_recover_no_material(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_recover),
-		TEST(test_recover_queued),
-		TEST(test_recover_at_once),
-		TEST(test_recover_finds_nothing),
-		TEST(test_recover_without_handle),
-		TEST(test_recover_in_copy),
-		TEST(test_recover_unit_gone),
-		TEST(test_recover_unit_moved),
-		TEST(test_recover_no_operation),
-		TEST(test_recover_cancelled),
-		TEST(test_recover_not_now),
-		TEST(test_recover_ended),
-		TEST(test_recover_used_up),
-		TEST(test_recover_other_runner),
-		TEST(test_detach_at_stop),
-		TEST(test_no_detach_without_handle),
-		TEST(test_reload_while_away),
-		TEST(test_reload_while_waiting),
-		TEST(test_reload_of_slots_while_waiting),
-		TEST(test_new_mark),
-		TEST(test_handle_of_cancelled),
-		TEST(test_killed_after_handle),
-		TEST(test_reload_keeps_units),
-		TEST(test_reload_drains),
-		TEST(test_reload_brings_jobs),
-		TEST(test_reload_wrong),
-		TEST(test_reload_order),
-		TEST(test_bad_devices),
-		TEST(test_start_is_tried_again),
-		TEST(test_verdict_is_tried_again),
-		TEST(test_stop_with_full_disk),
-		TEST(test_no_material),
-		TEST(test_recover_no_material),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_recover),
+	TEST(test_recover_queued),
+	TEST(test_recover_at_once),
+	TEST(test_recover_finds_nothing),
+	TEST(test_recover_without_handle),
+	TEST(test_recover_in_copy),
+	TEST(test_recover_unit_gone),
+	TEST(test_recover_unit_moved),
+	TEST(test_recover_no_operation),
+	TEST(test_recover_cancelled),
+	TEST(test_recover_not_now),
+	TEST(test_recover_ended),
+	TEST(test_recover_used_up),
+	TEST(test_recover_other_runner),
+	TEST(test_detach_at_stop),
+	TEST(test_no_detach_without_handle),
+	TEST(test_reload_while_away),
+	TEST(test_reload_while_waiting),
+	TEST(test_reload_of_slots_while_waiting),
+	TEST(test_new_mark),
+	TEST(test_handle_of_cancelled),
+	TEST(test_killed_after_handle),
+	TEST(test_reload_keeps_units),
+	TEST(test_reload_drains),
+	TEST(test_reload_brings_jobs),
+	TEST(test_reload_wrong),
+	TEST(test_reload_order),
+	TEST(test_bad_devices),
+	TEST(test_start_is_tried_again),
+	TEST(test_verdict_is_tried_again),
+	TEST(test_stop_with_full_disk),
+	TEST(test_no_material),
+	TEST(test_recover_no_material),
+};
+
+UNIT_TESTS(test_engine_again, .words = "waiting tsan");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 /* CPU on this runner with this budget. */
 static json_t *
@@ -201,17 +202,14 @@ test_none(void **state)
 	assert_null(json_object_get(json_array_get(devices, 0), "budget"));
 }
 
-int
-main(void)
-{
 #define BUDGET_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-	const struct CMUnitTest tests[] = {
-		BUDGET_TEST(test_waits),
-		BUDGET_TEST(test_users),
-		BUDGET_TEST(test_counted),
-		BUDGET_TEST(test_no_stamps),
-		BUDGET_TEST(test_stays),
-		BUDGET_TEST(test_none),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	BUDGET_TEST(test_waits),
+	BUDGET_TEST(test_users),
+	BUDGET_TEST(test_counted),
+	BUDGET_TEST(test_no_stamps),
+	BUDGET_TEST(test_stays),
+	BUDGET_TEST(test_none),
+};
+
+UNIT_TESTS(test_engine_budget, .words = "waiting");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 /* ---- several devices at once ---- */
 
@@ -469,26 +470,23 @@ test_cancel_of_hung(void **state)
 	until(world_job_is(job, "cancelled") && world.engine->in_flight == 0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_silent_kettle_exec),
-		TEST(test_hung_and_ended),
-		TEST(test_hung_before),
-		TEST(test_cancel_of_hung),
-		TEST(test_several_units),
-		TEST(test_too_few_units),
-		TEST(test_waits_for_units),
-		TEST(test_goes_on_in_order),
-		TEST(test_faults),
-		TEST(test_by_hand),
-		TEST(test_disabled_before_loaded),
-		TEST(test_late_gpu),
-		TEST(test_silent_machine),
-		TEST(test_silent_for_ever),
-		TEST(test_silent_at_the_end),
-	};
-	return cmocka_run_group_tests_name("the engine's devices", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_silent_kettle_exec),
+	TEST(test_hung_and_ended),
+	TEST(test_hung_before),
+	TEST(test_cancel_of_hung),
+	TEST(test_several_units),
+	TEST(test_too_few_units),
+	TEST(test_waits_for_units),
+	TEST(test_goes_on_in_order),
+	TEST(test_faults),
+	TEST(test_by_hand),
+	TEST(test_disabled_before_loaded),
+	TEST(test_late_gpu),
+	TEST(test_silent_machine),
+	TEST(test_silent_for_ever),
+	TEST(test_silent_at_the_end),
+};
+
+UNIT_TESTS(test_engine_devices, .words = "waiting");

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "model/settings.h"
 
 #include <string.h>
@@ -267,19 +268,16 @@ test_old_rows(void **state)
 	assert_true(world_unit(1)->disabled[0]);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_place_in_list),
-		TEST(test_twins),
-		TEST(test_reload_moves),
-		TEST(test_uuid),
-		TEST(test_said_before_known),
-		TEST(test_other_model),
-		TEST(test_other_architecture),
-		TEST(test_old_rows),
-	};
-	return cmocka_run_group_tests_name("what units are", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_place_in_list),
+	TEST(test_twins),
+	TEST(test_reload_moves),
+	TEST(test_uuid),
+	TEST(test_said_before_known),
+	TEST(test_other_model),
+	TEST(test_other_architecture),
+	TEST(test_old_rows),
+};
+
+UNIT_TESTS(test_engine_identity, .words = "waiting");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 
 /* The runner loses its first job, with these two members. */
@@ -296,21 +297,18 @@ test_unusable_for_one(void **state)
 	assert_non_null(strstr(world_text("error", job), "Inputs are wrong."));
 }
 
-int
-main(void)
-{
 #define LOST_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-	const struct CMUnitTest tests[] = {
-		LOST_TEST(test_uncounted),
-		LOST_TEST(test_unstarted),
-		LOST_TEST(test_broken_connection),
-		LOST_TEST(test_one_loss),
-		LOST_TEST(test_loses_everything),
-		LOST_TEST(test_refuses_everything),
-		LOST_TEST(test_forgets_everything),
-		LOST_TEST(test_final),
-		LOST_TEST(test_unusable),
-		LOST_TEST(test_unusable_for_one),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	LOST_TEST(test_uncounted),
+	LOST_TEST(test_unstarted),
+	LOST_TEST(test_broken_connection),
+	LOST_TEST(test_one_loss),
+	LOST_TEST(test_loses_everything),
+	LOST_TEST(test_refuses_everything),
+	LOST_TEST(test_forgets_everything),
+	LOST_TEST(test_final),
+	LOST_TEST(test_unusable),
+	LOST_TEST(test_unusable_for_one),
+};
+
+UNIT_TESTS(test_engine_lost, .words = "waiting");

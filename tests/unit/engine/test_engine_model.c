@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 #include "model/settings.h"
 
@@ -180,17 +181,14 @@ test_described(void **state)
 	fake_end(0, "done");
 }
 
-int
-main(void)
-{
 #define MODEL_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-	const struct CMUnitTest tests[] = {
-		MODEL_TEST(test_learned),
-		MODEL_TEST(test_forgotten),
-		MODEL_TEST(test_another_machine),
-		MODEL_TEST(test_configured),
-		MODEL_TEST(test_no_name),
-		MODEL_TEST(test_described),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	MODEL_TEST(test_learned),
+	MODEL_TEST(test_forgotten),
+	MODEL_TEST(test_another_machine),
+	MODEL_TEST(test_configured),
+	MODEL_TEST(test_no_name),
+	MODEL_TEST(test_described),
+};
+
+UNIT_TESTS(test_engine_model, .words = "waiting");

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "engine/fair_queue.h"
+#include "lib/unit_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,16 +152,13 @@ test_remove_twice(void **state)
 	fair_queue_free(queue);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order_within_a_user),
-		cmocka_unit_test(test_one_user_does_not_starve_another),
-		cmocka_unit_test(test_coming_back_is_no_advantage),
-		cmocka_unit_test(test_back_in_order),
-		cmocka_unit_test(test_places_are_kept),
-		cmocka_unit_test(test_remove_twice),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_order_within_a_user),
+	cmocka_unit_test(test_one_user_does_not_starve_another),
+	cmocka_unit_test(test_coming_back_is_no_advantage),
+	cmocka_unit_test(test_back_in_order),
+	cmocka_unit_test(test_places_are_kept),
+	cmocka_unit_test(test_remove_twice),
+};
+
+UNIT_TESTS(test_fair_queue, .words = "tsan");

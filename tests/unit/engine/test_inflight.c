@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "engine/inflight.h"
+#include "lib/unit_test.h"
 
 #include <kettle/error.h>
 #include <setjmp.h>
@@ -69,13 +70,10 @@ test_long(void **state)
 	inflight_remove(&inflight, &one);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_long),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_many),
+	cmocka_unit_test(test_twice),
+	cmocka_unit_test(test_long),
+};
+
+UNIT_TESTS(test_inflight);

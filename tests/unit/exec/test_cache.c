@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "exec/build/build.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 struct place {
@@ -309,18 +310,15 @@ drops_what_has_no_owner(void **state)
 	place_remove(&place);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_and_finds),
-		cmocka_unit_test(replaces),
-		cmocka_unit_test(notices_damage),
-		cmocka_unit_test(trims_by_age_and_size),
-		cmocka_unit_test(bounds_each_user),
-		cmocka_unit_test(refuses_too_large),
-		cmocka_unit_test(takes_from_who_has_most),
-		cmocka_unit_test(drops_what_has_no_owner),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(keeps_and_finds),
+	cmocka_unit_test(replaces),
+	cmocka_unit_test(notices_damage),
+	cmocka_unit_test(trims_by_age_and_size),
+	cmocka_unit_test(bounds_each_user),
+	cmocka_unit_test(refuses_too_large),
+	cmocka_unit_test(takes_from_who_has_most),
+	cmocka_unit_test(drops_what_has_no_owner),
+};
+
+UNIT_TESTS(test_cache);

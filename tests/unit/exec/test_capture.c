@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "exec/job/job_internal.h"
 #include "exec/util/capture.h"
+#include "lib/unit_test.h"
 
 static json_t *
 capture(const char *text, size_t limit, size_t step)
@@ -100,14 +101,11 @@ quotes_commands(void **state)
 	assert_string_equal(broken, "' ...");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_all_below_the_limit),
-		cmocka_unit_test(keeps_head_and_tail),
-		cmocka_unit_test(cleans),
-		cmocka_unit_test(quotes_commands),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(keeps_all_below_the_limit),
+	cmocka_unit_test(keeps_head_and_tail),
+	cmocka_unit_test(cleans),
+	cmocka_unit_test(quotes_commands),
+};
+
+UNIT_TESTS(test_capture);

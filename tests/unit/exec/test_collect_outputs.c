@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "exec/util/collect_outputs.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 struct place {
@@ -239,17 +240,14 @@ limits_the_number(void **state)
 	place_remove(&place);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(collects_files_and_folders),
-		cmocka_unit_test(names_twice_are_one),
-		cmocka_unit_test(refuses_what_is_no_file),
-		cmocka_unit_test(is_bounded),
-		cmocka_unit_test(limits_the_number),
-		cmocka_unit_test(places_files_and_folders),
-		cmocka_unit_test(manifests_survive_json),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(collects_files_and_folders),
+	cmocka_unit_test(names_twice_are_one),
+	cmocka_unit_test(refuses_what_is_no_file),
+	cmocka_unit_test(is_bounded),
+	cmocka_unit_test(limits_the_number),
+	cmocka_unit_test(places_files_and_folders),
+	cmocka_unit_test(manifests_survive_json),
+};
+
+UNIT_TESTS(test_collect_outputs);

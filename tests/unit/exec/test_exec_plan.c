@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "exec/plan/plan.h"
+#include "lib/unit_test.h"
 
 /* The plan refers to *ret_object. */
 static int
@@ -123,13 +124,10 @@ bounds_contents(void **state)
 	assert_int_equal(check(text.data, &err), KETTLE_ETOOBIG);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(accepts_everything),
-		cmocka_unit_test(refuses_nul),
-		cmocka_unit_test(bounds_contents),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(accepts_everything),
+	cmocka_unit_test(refuses_nul),
+	cmocka_unit_test(bounds_contents),
+};
+
+UNIT_TESTS(test_exec_plan);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "exec/machine/machine.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static void
@@ -195,17 +196,14 @@ refuses_bad_files(void **state)
 	scratch_remove(dir);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_cores),
-		cmocka_unit_test(subtracts_cores),
-		cmocka_unit_test(combines_limits),
-		cmocka_unit_test(shares_memory),
-		cmocka_unit_test(counts_idle_time),
-		cmocka_unit_test(reads_a_file),
-		cmocka_unit_test(refuses_bad_files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(reads_cores),
+	cmocka_unit_test(subtracts_cores),
+	cmocka_unit_test(combines_limits),
+	cmocka_unit_test(shares_memory),
+	cmocka_unit_test(counts_idle_time),
+	cmocka_unit_test(reads_a_file),
+	cmocka_unit_test(refuses_bad_files),
+};
+
+UNIT_TESTS(test_execconfig);

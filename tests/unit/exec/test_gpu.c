@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 /* Two of NVIDIA's, two of AMD's. */
 static json_t *
@@ -147,16 +148,13 @@ test_helper(void **state)
 	assert_null(reading);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_folders),
-		cmocka_unit_test(test_throttled),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_helper),
-	};
-	return cmocka_run_group_tests_name("GPUs", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_find),
+	cmocka_unit_test(test_environment),
+	cmocka_unit_test(test_folders),
+	cmocka_unit_test(test_throttled),
+	cmocka_unit_test(test_idle),
+	cmocka_unit_test(test_helper),
+};
+
+UNIT_TESTS(test_gpu);

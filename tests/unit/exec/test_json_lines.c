@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "exec/util/json_lines.h"
+#include "lib/unit_test.h"
 
 #define LARGE (200u << 10) /* bytes, which no new pipe holds */
 
@@ -113,13 +114,17 @@ test_reader_is_gone(void **state)
 	}
 }
 
-int
-main(void)
+static int
+ignore_sigpipe(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_is_told_when_all_is_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reader_is_gone, setup, teardown),
-	};
+	(void)state;
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_is_told_when_all_is_written, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_reader_is_gone, setup, teardown),
+};
+
+UNIT_TESTS(test_json_lines, .setup = ignore_sigpipe);

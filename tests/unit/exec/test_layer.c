@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "exec/build/build.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 #define OWN 1  /* of the folders below: what an earlier run left */
@@ -370,24 +371,21 @@ says_what_the_machine_lacks(void **state)
 
 #define PLACE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PLACE_TEST(takes_files_and_folders),
-		PLACE_TEST(counts_by_few_folders),
-		PLACE_TEST(leaves_out_what_is_no_file),
-		PLACE_TEST(leaves_out_odd_names),
-		PLACE_TEST(takes_what_is_new),
-		PLACE_TEST(replaces_nothing_of_ours),
-		PLACE_TEST(replaces_no_folder_of_ours),
-		PLACE_TEST(is_bounded_in_bytes),
-		PLACE_TEST(is_bounded_with_others),
-		PLACE_TEST(tells_when_compilers_worked),
-		PLACE_TEST(tells_of_new_folders),
-		cmocka_unit_test(adds_up_spans),
-		PLACE_TEST(counts_before_it_copies),
-		PLACE_TEST(says_what_the_machine_lacks),
-	};
-	return cmocka_run_group_tests_name("layer", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	PLACE_TEST(takes_files_and_folders),
+	PLACE_TEST(counts_by_few_folders),
+	PLACE_TEST(leaves_out_what_is_no_file),
+	PLACE_TEST(leaves_out_odd_names),
+	PLACE_TEST(takes_what_is_new),
+	PLACE_TEST(replaces_nothing_of_ours),
+	PLACE_TEST(replaces_no_folder_of_ours),
+	PLACE_TEST(is_bounded_in_bytes),
+	PLACE_TEST(is_bounded_with_others),
+	PLACE_TEST(tells_when_compilers_worked),
+	PLACE_TEST(tells_of_new_folders),
+	cmocka_unit_test(adds_up_spans),
+	PLACE_TEST(counts_before_it_copies),
+	PLACE_TEST(says_what_the_machine_lacks),
+};
+
+UNIT_TESTS(test_layer);

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "exec/build/build.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 /* In place, with its size and time of change as before. */
@@ -176,17 +177,14 @@ ends_without_a_build(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sees_changes_in_place),
-		cmocka_unit_test(sees_what_comes_and_goes),
-		cmocka_unit_test(tells_folders_from_their_entries),
-		cmocka_unit_test(follows_links_and_looks_at_them),
-		cmocka_unit_test(refuses_damage),
-		cmocka_unit_test(bounds_what_it_notes),
-		cmocka_unit_test(ends_without_a_build),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(sees_changes_in_place),
+	cmocka_unit_test(sees_what_comes_and_goes),
+	cmocka_unit_test(tells_folders_from_their_entries),
+	cmocka_unit_test(follows_links_and_looks_at_them),
+	cmocka_unit_test(refuses_damage),
+	cmocka_unit_test(bounds_what_it_notes),
+	cmocka_unit_test(ends_without_a_build),
+};
+
+UNIT_TESTS(test_reads, .words = "waiting");

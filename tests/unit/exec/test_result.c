@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "exec/plan/result.h"
+#include "lib/unit_test.h"
 
 static void
 open_result(struct result *result, uint64_t max, const char *unique)
@@ -173,16 +174,13 @@ checks_patterns(void **state)
 	assert_non_null(strstr(err.message, "`(`"));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_lines_in_any_parts),
-		cmocka_unit_test(unique_keys_come_once),
-		cmocka_unit_test(garbage_voids),
-		cmocka_unit_test(is_bounded),
-		cmocka_unit_test(passes_values_on),
-		cmocka_unit_test(checks_patterns),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(reads_lines_in_any_parts),
+	cmocka_unit_test(unique_keys_come_once),
+	cmocka_unit_test(garbage_voids),
+	cmocka_unit_test(is_bounded),
+	cmocka_unit_test(passes_values_on),
+	cmocka_unit_test(checks_patterns),
+};
+
+UNIT_TESTS(test_result);

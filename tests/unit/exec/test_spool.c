@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "exec/machine/machine.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static void
@@ -88,12 +89,9 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(has_a_folder_for_each_job, setup, teardown),
-		cmocka_unit_test_setup_teardown(lays_jobs_out_apart, setup, teardown),
-	};
-	return cmocka_run_group_tests_name("spool", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(has_a_folder_for_each_job, setup, teardown),
+	cmocka_unit_test_setup_teardown(lays_jobs_out_apart, setup, teardown),
+};
+
+UNIT_TESTS(test_spool);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "exec/util/list.h"
 #include "exec/util/strings.h"
+#include "lib/unit_test.h"
 
 static void
 holds_strings(void **state)
@@ -58,12 +59,9 @@ links_elements(void **state)
 	assert_null(head);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(holds_strings),
-		cmocka_unit_test(links_elements),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(holds_strings),
+	cmocka_unit_test(links_elements),
+};
+
+UNIT_TESTS(test_strings);

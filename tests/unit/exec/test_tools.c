@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "exec/machine/machine.h"
 #include "exec/tools/tools.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static void
@@ -571,24 +572,21 @@ fingerprints_notice(void **state)
 	scratch_remove(dir);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_versions),
-		cmocka_unit_test(runs_commands),
-		cmocka_unit_test(finds_tools),
-		cmocka_unit_test(asks_away_from_home),
-		cmocka_unit_test(asks_in_clean_environment),
-		cmocka_unit_test(keeps_environment),
-		cmocka_unit_test(knows_toolkits),
-		cmocka_unit_test(spells_toolkits),
-		cmocka_unit_test(finds_packages),
-		cmocka_unit_test(finds_nvcc_beside_interpreters),
-		cmocka_unit_test(stamps_folders),
-		cmocka_unit_test(reads_packages),
-		cmocka_unit_test(finds_interpreters),
-		cmocka_unit_test(fingerprints_notice),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(finds_versions),
+	cmocka_unit_test(runs_commands),
+	cmocka_unit_test(finds_tools),
+	cmocka_unit_test(asks_away_from_home),
+	cmocka_unit_test(asks_in_clean_environment),
+	cmocka_unit_test(keeps_environment),
+	cmocka_unit_test(knows_toolkits),
+	cmocka_unit_test(spells_toolkits),
+	cmocka_unit_test(finds_packages),
+	cmocka_unit_test(finds_nvcc_beside_interpreters),
+	cmocka_unit_test(stamps_folders),
+	cmocka_unit_test(reads_packages),
+	cmocka_unit_test(finds_interpreters),
+	cmocka_unit_test(fingerprints_notice),
+};
+
+UNIT_TESTS(test_tools);

@@ -18,6 +18,7 @@
 #include "exec/build/build.h"
 #include "exec/machine/machine.h"
 #include "exec/util/work.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static char granted[16];
@@ -221,16 +222,13 @@ work_holds_up_no_other(void **state)
 	assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_holds_up_no_other),
-		cmocka_unit_test(names_stay_inside),
-		cmocka_unit_test(locks_exclude),
-		cmocka_unit_test(locks_have_slots),
-		cmocka_unit_test(slots_are_counted),
-		cmocka_unit_test(same_builds_follow_each_other),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(work_holds_up_no_other),
+	cmocka_unit_test(names_stay_inside),
+	cmocka_unit_test(locks_exclude),
+	cmocka_unit_test(locks_have_slots),
+	cmocka_unit_test(slots_are_counted),
+	cmocka_unit_test(same_builds_follow_each_other),
+};
+
+UNIT_TESTS(test_waiting);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "lib/unit_test.h"
 
 #define BIG (3u << 20)
 
@@ -489,24 +490,21 @@ test_sent_once(void **state)
 	assert_string_equal(o.body.data, "first");
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_methods),
-		TEST(test_files),
-		TEST(test_compressed),
-		TEST(test_kept_connections),
-		TEST(test_malformed),
-		TEST(test_limits),
-		TEST(test_redirects_and_credentials),
-		TEST(test_redirects),
-		TEST(test_certificates),
-		TEST(test_proxy),
-		TEST(test_unix_socket),
-		TEST(test_retries),
-		TEST(test_sent_once),
-	};
-	return cmocka_run_group_tests_name("http", tests, world_setup, world_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_methods),
+	TEST(test_files),
+	TEST(test_compressed),
+	TEST(test_kept_connections),
+	TEST(test_malformed),
+	TEST(test_limits),
+	TEST(test_redirects_and_credentials),
+	TEST(test_redirects),
+	TEST(test_certificates),
+	TEST(test_proxy),
+	TEST(test_unix_socket),
+	TEST(test_retries),
+	TEST(test_sent_once),
+};
+
+UNIT_TESTS(test_http, .words = "tsan", .setup = world_setup, .teardown = world_teardown);

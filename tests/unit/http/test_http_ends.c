@@ -2,6 +2,7 @@
 /* How requests end that do not come to an answer by themselves: time-outs, cancels, owners that go, the close. */
 #include <config.h>
 
+#include "lib/unit_test.h"
 #include "unit/http/http_fixture.h"
 
 #include <unistd.h>
@@ -245,17 +246,14 @@ test_close(void **state)
 	assert_int_equal(seen.status, 200);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_time_outs),
-		TEST(test_silent_name_server),
-		TEST(test_cancel),
-		TEST(test_cancel_in_callback),
-		TEST(test_owners),
-		TEST(test_close),
-	};
-	return cmocka_run_group_tests_name("http_ends", tests, world_setup, world_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_time_outs),
+	TEST(test_silent_name_server),
+	TEST(test_cancel),
+	TEST(test_cancel_in_callback),
+	TEST(test_owners),
+	TEST(test_close),
+};
+
+UNIT_TESTS(test_http_ends, .words = "waiting tsan", .setup = world_setup, .teardown = world_teardown);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "judge/run_steps.h"
 #include "judge/score.h"
+#include "lib/unit_test.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -333,22 +334,19 @@ test_combined(void **state)
 	assert_true(score.low == 0 && score.high == 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_own_text),
-		cmocka_unit_test(test_longest_text),
-		cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_machine),
-		cmocka_unit_test(test_collect),
-		cmocka_unit_test(test_spreads),
-		cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_bad_intervals),
-		cmocka_unit_test(test_slow_machine),
-		cmocka_unit_test(test_combined),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_text),
+	cmocka_unit_test(test_own_text),
+	cmocka_unit_test(test_longest_text),
+	cmocka_unit_test(test_tasks),
+	cmocka_unit_test(test_runs),
+	cmocka_unit_test(test_machine),
+	cmocka_unit_test(test_collect),
+	cmocka_unit_test(test_spreads),
+	cmocka_unit_test(test_intervals),
+	cmocka_unit_test(test_bad_intervals),
+	cmocka_unit_test(test_slow_machine),
+	cmocka_unit_test(test_combined),
+};
+
+UNIT_TESTS(test_calibration);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 
 static json_t *
 parse(const char *text)
@@ -140,15 +141,12 @@ test_garbage(void **state)
 	assert_int_equal(completion.status, COMPLETION_CANCELLED);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_outcome),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_garbage),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_whole),
+	cmocka_unit_test(test_outcome),
+	cmocka_unit_test(test_times),
+	cmocka_unit_test(test_states),
+	cmocka_unit_test(test_garbage),
+};
+
+UNIT_TESTS(test_completion);

@@ -18,6 +18,7 @@
 #include "base/json_access.h"
 #include "base/schema.h"
 #include "lib/languages.h"
+#include "lib/unit_test.h"
 
 static json_t *
 read_task(const char *path)
@@ -329,19 +330,16 @@ test_jit_cache(void **state)
 	py_hooks.plan = NULL;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_plan),
-		cmocka_unit_test(test_task_only),
-		cmocka_unit_test(test_secret),
-		cmocka_unit_test(test_profilers),
-		cmocka_unit_test(test_share),
-		cmocka_unit_test(test_not_loaded),
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_allowed),
-		cmocka_unit_test(test_jit_cache),
-	};
-	return cmocka_run_group_tests(tests, languages_setup, languages_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_every_plan),
+	cmocka_unit_test(test_task_only),
+	cmocka_unit_test(test_secret),
+	cmocka_unit_test(test_profilers),
+	cmocka_unit_test(test_share),
+	cmocka_unit_test(test_not_loaded),
+	cmocka_unit_test(test_mistakes),
+	cmocka_unit_test(test_allowed),
+	cmocka_unit_test(test_jit_cache),
+};
+
+UNIT_TESTS(test_plan, .setup = languages_setup, .teardown = languages_teardown);

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "judge/step_verdict.h"
+#include "lib/unit_test.h"
 
 #define CASES "n: 1; seed: 5\nn: 2; log: True\n"
 
@@ -166,15 +167,12 @@ test_secret(void **state)
 	assert_string_equal(judged.why.message, "The secret test run is void: its report is malformed.");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_names_tests),
-		cmocka_unit_test(test_specs),
-		cmocka_unit_test(test_long_spec),
-		cmocka_unit_test(test_secret),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_complete),
+	cmocka_unit_test(test_names_tests),
+	cmocka_unit_test(test_specs),
+	cmocka_unit_test(test_long_spec),
+	cmocka_unit_test(test_secret),
+};
+
+UNIT_TESTS(test_report);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "judge/capture.h"
+#include "lib/unit_test.h"
 
 static const char task_text[] =
 	"{\"files\": [{\"name\": \"s.py\", \"source\": \"@SUBMISSION@\"}], \"ranking_by\": \"geom\", \"multi_gpu\": false,"
@@ -248,19 +249,16 @@ test_refuses(void **state)
 	expect_failure("ranked", "1\nPATH=x", no_seed);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranked),
-		cmocka_unit_test(test_secret),
-		cmocka_unit_test(test_cases),
-		cmocka_unit_test(test_last),
-		cmocka_unit_test(test_capture),
-		cmocka_unit_test(test_capture_refuses),
-		cmocka_unit_test(test_devices),
-		cmocka_unit_test(test_name),
-		cmocka_unit_test(test_refuses),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_ranked),
+	cmocka_unit_test(test_secret),
+	cmocka_unit_test(test_cases),
+	cmocka_unit_test(test_last),
+	cmocka_unit_test(test_capture),
+	cmocka_unit_test(test_capture_refuses),
+	cmocka_unit_test(test_devices),
+	cmocka_unit_test(test_name),
+	cmocka_unit_test(test_refuses),
+};
+
+UNIT_TESTS(test_run_steps);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 static json_t *
 outcome(const char *step, const char *kind, int begun, int queued, int launched, int start, int wall, int ended)
@@ -130,14 +131,11 @@ test_engine(void **state)
 	assert_null(json_object_get(json_object_get(without, "parts"), "transfer_ns"));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_compilers),
-		cmocka_unit_test(test_odd_steps),
-		cmocka_unit_test(test_engine),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_parts),
+	cmocka_unit_test(test_compilers),
+	cmocka_unit_test(test_odd_steps),
+	cmocka_unit_test(test_engine),
+};
+
+UNIT_TESTS(test_timing);

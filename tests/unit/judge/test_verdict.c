@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "judge/run_steps.h"
 #include "lib/languages.h"
+#include "lib/unit_test.h"
 
 #define SEED "1424242421"
 
@@ -765,36 +766,33 @@ test_interpret(void **state)
 	assert_string_equal(text_at(job.verdict, "state"), "failed");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passed),
-		cmocka_unit_test(test_other_modes),
-		cmocka_unit_test(test_slower),
-		cmocka_unit_test(test_endless),
-		cmocka_unit_test(test_last),
-		cmocka_unit_test(test_bad_times),
-		cmocka_unit_test(test_slow_machine),
-		cmocka_unit_test(test_failed_test),
-		cmocka_unit_test(test_impossible_reports),
-		cmocka_unit_test(test_exits),
-		cmocka_unit_test(test_fault_while_timed),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_compile),
-		cmocka_unit_test(test_task_only),
-		cmocka_unit_test(test_task_only_killed),
-		cmocka_unit_test(test_task_only_later),
-		cmocka_unit_test(test_contradictions),
-		cmocka_unit_test(test_distrust),
-		cmocka_unit_test(test_machine),
-		cmocka_unit_test(test_incomplete),
-		cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_secret),
-		cmocka_unit_test(test_secret_timeout),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_empty_lines),
-		cmocka_unit_test(test_interpret),
-	};
-	return cmocka_run_group_tests(tests, languages_setup, languages_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_passed),
+	cmocka_unit_test(test_other_modes),
+	cmocka_unit_test(test_slower),
+	cmocka_unit_test(test_endless),
+	cmocka_unit_test(test_last),
+	cmocka_unit_test(test_bad_times),
+	cmocka_unit_test(test_slow_machine),
+	cmocka_unit_test(test_failed_test),
+	cmocka_unit_test(test_impossible_reports),
+	cmocka_unit_test(test_exits),
+	cmocka_unit_test(test_fault_while_timed),
+	cmocka_unit_test(test_limits),
+	cmocka_unit_test(test_compile),
+	cmocka_unit_test(test_task_only),
+	cmocka_unit_test(test_task_only_killed),
+	cmocka_unit_test(test_task_only_later),
+	cmocka_unit_test(test_contradictions),
+	cmocka_unit_test(test_distrust),
+	cmocka_unit_test(test_machine),
+	cmocka_unit_test(test_incomplete),
+	cmocka_unit_test(test_garbage),
+	cmocka_unit_test(test_secret),
+	cmocka_unit_test(test_secret_timeout),
+	cmocka_unit_test(test_bounds),
+	cmocka_unit_test(test_empty_lines),
+	cmocka_unit_test(test_interpret),
+};
+
+UNIT_TESTS(test_verdict, .setup = languages_setup, .teardown = languages_teardown);

@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static uv_loop_t loop;
@@ -469,27 +470,24 @@ test_address(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_messages),
-		TEST(test_values),
-		TEST(test_nonsense),
-		TEST(test_deep),
-		TEST(test_endless_line),
-		TEST(test_end),
-		TEST(test_send_to_nobody),
-		TEST(test_no_message),
-		TEST(test_close_at_message),
-		TEST(test_slow_reader),
-		TEST(test_held),
-		TEST(test_held_by_another),
-		TEST(test_finish),
-		TEST(test_share),
-		TEST(test_not_ready),
-		TEST(test_answers_first),
-		cmocka_unit_test(test_address),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_messages),
+	TEST(test_values),
+	TEST(test_nonsense),
+	TEST(test_deep),
+	TEST(test_endless_line),
+	TEST(test_end),
+	TEST(test_send_to_nobody),
+	TEST(test_no_message),
+	TEST(test_close_at_message),
+	TEST(test_slow_reader),
+	TEST(test_held),
+	TEST(test_held_by_another),
+	TEST(test_finish),
+	TEST(test_share),
+	TEST(test_not_ready),
+	TEST(test_answers_first),
+	cmocka_unit_test(test_address),
+};
+
+UNIT_TESTS(test_json_socket);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "lib/unit_test.h"
 
 #define PATIENCE_NS 120000000000u
 
@@ -370,24 +371,21 @@ test_close_with_all(void **state)
 	uv_sem_destroy(&f->go);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_posts_of_threads),
-		TEST(test_posts_before_close),
-		TEST(test_work),
-		TEST(test_timers),
-		TEST(test_child_lines),
-		TEST(test_child_stdin),
-		TEST(test_child_that_does_not_read),
-		TEST(test_child_killed),
-		TEST(test_child_long_line),
-		TEST(test_child_leaves_one_behind),
-		TEST(test_missing_program),
-		TEST(test_close_kills),
-		TEST(test_close_with_all),
-	};
-	return cmocka_run_group_tests_name("hostio", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_posts_of_threads),
+	TEST(test_posts_before_close),
+	TEST(test_work),
+	TEST(test_timers),
+	TEST(test_child_lines),
+	TEST(test_child_stdin),
+	TEST(test_child_that_does_not_read),
+	TEST(test_child_killed),
+	TEST(test_child_long_line),
+	TEST(test_child_leaves_one_behind),
+	TEST(test_missing_program),
+	TEST(test_close_kills),
+	TEST(test_close_with_all),
+};
+
+UNIT_TESTS(test_loop_services, .words = "waiting tsan");

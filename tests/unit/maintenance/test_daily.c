@@ -4,6 +4,7 @@
 
 #include "unit/core_fixture.h"
 
+#include "lib/unit_test.h"
 #include "maintenance/maintenance.h"
 
 static int64_t count;
@@ -81,10 +82,7 @@ test_command_line(void **state)
 	assert_true(is_there());
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cores_setup, cores_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_daily), TEST(test_command_line)};
-	return cmocka_run_group_tests_name("daily", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_daily), TEST(test_command_line)};
+
+UNIT_TESTS(test_daily);

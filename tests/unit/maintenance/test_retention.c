@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "maintenance/maintenance.h"
 
 #include <string.h>
@@ -228,16 +229,13 @@ test_parts(void **state)
 		assert_int_equal(step(s, &retention), 1);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_artifacts_and_logs),
-		TEST(test_logs_behind_open_job),
-		TEST(test_events_and_tokens),
-		TEST(test_events_of_the_future),
-		TEST(test_parts),
-	};
-	return cmocka_run_group_tests_name("retention", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_artifacts_and_logs),
+	TEST(test_logs_behind_open_job),
+	TEST(test_events_and_tokens),
+	TEST(test_events_of_the_future),
+	TEST(test_parts),
+};
+
+UNIT_TESTS(test_retention);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "lib/unit_test.h"
 #include "model/artifact.h"
 #include "model/jobs.h"
 
@@ -239,15 +240,12 @@ test_sweep(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM blobs"), blobs - 1);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_take),
-		TEST(test_lies),
-		TEST(test_commands),
-		TEST(test_sweep),
-	};
-	return cmocka_run_group_tests_name("artifact", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_take),
+	TEST(test_lies),
+	TEST(test_commands),
+	TEST(test_sweep),
+};
+
+UNIT_TESTS(test_artifact);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "lib/unit_test.h"
 
 #define STEPS 400
 #define USERS 9
@@ -307,18 +308,14 @@ test_random(void **state)
 	}
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	static const struct CMUnitTest tests[] = {
-		TEST(test_every_change),
-		TEST(test_updates),
-		TEST(test_deadline),
-		TEST(test_rights),
-		TEST(test_many),
-		TEST(test_random),
-	};
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_every_change),
+	TEST(test_updates),
+	TEST(test_deadline),
+	TEST(test_rights),
+	TEST(test_many),
+	TEST(test_random),
+};
+
+UNIT_TESTS(test_board_cache);

@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/board_life.h"
 #include "model/events.h"
 
@@ -276,17 +277,14 @@ test_names(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_end),
-		TEST(test_end_beside),
-		TEST(test_late),
-		TEST(test_opening),
-		TEST(test_version),
-		TEST(test_fault),
-		TEST(test_names),
-	};
-	return cmocka_run_group_tests_name("board_life", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_end),
+	TEST(test_end_beside),
+	TEST(test_late),
+	TEST(test_opening),
+	TEST(test_version),
+	TEST(test_fault),
+	TEST(test_names),
+};
+
+UNIT_TESTS(test_board_life);

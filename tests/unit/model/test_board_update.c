@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 
 #include <string.h>
@@ -363,21 +364,18 @@ test_deadline_while_queued(void **state)
 	assert_int_equal(commands_number(show, "rank.CPU"), 1);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_settings),
-		TEST(test_rights),
-		TEST(test_devices),
-		TEST(test_task_that_only_reads_differently),
-		TEST(test_task_that_runs_differently),
-		TEST(test_differences_are_named),
-		TEST(test_update_while_running),
-		TEST(test_delete_while_running),
-		TEST(test_closed_while_queued),
-		TEST(test_deadline_while_queued),
-	};
-	return cmocka_run_group_tests_name("board_update", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_settings),
+	TEST(test_rights),
+	TEST(test_devices),
+	TEST(test_task_that_only_reads_differently),
+	TEST(test_task_that_runs_differently),
+	TEST(test_differences_are_named),
+	TEST(test_update_while_running),
+	TEST(test_delete_while_running),
+	TEST(test_closed_while_queued),
+	TEST(test_deadline_while_queued),
+};
+
+UNIT_TESTS(test_board_update);

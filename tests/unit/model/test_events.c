@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/events.h"
 #include "model/settings.h"
 
@@ -268,16 +269,13 @@ test_state(void **state)
 	assert_float_equal(json_real_value(commands_at(units, "0.calibration.ns")), 1.5, 0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_visibility),
-		TEST(test_pages),
-		TEST(test_cursors),
-		TEST(test_state),
-		TEST(test_learning),
-	};
-	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_visibility),
+	TEST(test_pages),
+	TEST(test_cursors),
+	TEST(test_state),
+	TEST(test_learning),
+};
+
+UNIT_TESTS(test_events);

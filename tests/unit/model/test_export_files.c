@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -164,14 +165,11 @@ test_pages(void **state)
 	assert_int_equal(pages, (EXPORT_PAGE + 11 + 4) / 5);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_rights),
-		TEST(test_what_is_in_it),
-		TEST(test_pages),
-	};
-	return cmocka_run_group_tests_name("export", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_rights),
+	TEST(test_what_is_in_it),
+	TEST(test_pages),
+};
+
+UNIT_TESTS(test_export_files);

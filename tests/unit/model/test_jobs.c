@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 #include "task/task.h"
 
@@ -301,18 +302,15 @@ test_late_outcome(void **state)
 	json_decref(call.json);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_open_and_material),
-		TEST(test_attempts),
-		TEST(test_claims),
-		TEST(test_faulty),
-		TEST(test_finish_once),
-		TEST(test_odd_verdicts),
-		TEST(test_late_outcome),
-	};
-	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_open_and_material),
+	TEST(test_attempts),
+	TEST(test_claims),
+	TEST(test_faulty),
+	TEST(test_finish_once),
+	TEST(test_odd_verdicts),
+	TEST(test_late_outcome),
+};
+
+UNIT_TESTS(test_jobs);

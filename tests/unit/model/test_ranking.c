@@ -6,6 +6,7 @@
 #include "unit/store_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/ranking_page.h"
@@ -471,16 +472,13 @@ test_close(void **state)
 	fixture_close(&f);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ties),
-		cmocka_unit_test(test_what_counts),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_trend),
-		cmocka_unit_test(test_close),
-		cmocka_unit_test(test_random),
-	};
-	return cmocka_run_group_tests_name("ranking", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_ties),
+	cmocka_unit_test(test_what_counts),
+	cmocka_unit_test(test_events),
+	cmocka_unit_test(test_trend),
+	cmocka_unit_test(test_close),
+	cmocka_unit_test(test_random),
+};
+
+UNIT_TESTS(test_ranking);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "model/remote_names.h"
 #include "store/backup.h"
 #include "store/db_file.h"
@@ -308,18 +309,15 @@ test_no_mark(void **state)
 	assert_int_equal(rmdir(mark), 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_same, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_copied, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_put_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_put_back_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_crashes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_backup, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_mark, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_same, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_copied, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_put_back, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_put_back_later, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_crashes, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_backup, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_no_mark, setup, teardown),
+};
+
+UNIT_TESTS(test_remote_names);

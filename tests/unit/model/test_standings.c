@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 #include <string.h>
 
@@ -143,9 +144,6 @@ test_shown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {TEST(test_points), TEST(test_ten_places), TEST(test_shown)};
-	return cmocka_run_group_tests_name("standings", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_points), TEST(test_ten_places), TEST(test_shown)};
+
+UNIT_TESTS(test_standings);

@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 
 #include <ctype.h>
@@ -314,18 +315,15 @@ test_join(void **state)
 		2);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_list_and_show),
-		TEST(test_ban),
-		TEST(test_ban_while_running),
-		TEST(test_roles),
-		TEST(test_link),
-		TEST(test_codes),
-		TEST(test_join),
-	};
-	return cmocka_run_group_tests_name("user", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_list_and_show),
+	TEST(test_ban),
+	TEST(test_ban_while_running),
+	TEST(test_roles),
+	TEST(test_link),
+	TEST(test_codes),
+	TEST(test_join),
+};
+
+UNIT_TESTS(test_user);

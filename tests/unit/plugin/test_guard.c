@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "loop/watch.h"
 #include "unit/log_lines.h"
 
@@ -298,12 +299,9 @@ test_quiet(void **state)
 	assert_true(strlen(more) > strlen(text));
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	/* The last one first: no line on this plugin has come yet. */
-	const struct CMUnitTest tests[] = {
-		TEST(test_quiet), TEST(test_good), TEST(test_positive), TEST(test_no_sentence), TEST(test_late)};
-	return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
-}
+/* The last one first: no line on this plugin has come yet. */
+static const struct CMUnitTest tests[] = {
+	TEST(test_quiet), TEST(test_good), TEST(test_positive), TEST(test_no_sentence), TEST(test_late)};
+
+UNIT_TESTS(test_guard);

@@ -11,6 +11,7 @@
 #include <kettle/testing.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "plugin/instance.h"
 #include "unit/scratch.h"
 
@@ -356,21 +357,18 @@ test_stop_overdue(void **state)
 	assert_int_equal(kettle_fake_free(fake, &f->err), 0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_good),
-		TEST(test_unit_options),
-		TEST(test_refusals),
-		TEST(test_not_found),
-		TEST(test_files_that_are_none),
-		TEST(test_asks_for_older),
-		TEST(test_older_minor),
-		TEST(test_failures),
-		TEST(test_stop_order),
-		TEST(test_stop_overdue),
-	};
-	return cmocka_run_group_tests_name("loader", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_good),
+	TEST(test_unit_options),
+	TEST(test_refusals),
+	TEST(test_not_found),
+	TEST(test_files_that_are_none),
+	TEST(test_asks_for_older),
+	TEST(test_older_minor),
+	TEST(test_failures),
+	TEST(test_stop_order),
+	TEST(test_stop_overdue),
+};
+
+UNIT_TESTS(test_loader);

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/line.h"
 #include "base/utf8.h"
+#include "lib/unit_test.h"
 #include "profile/profile.h"
 
 #define HAS(text, words) \
@@ -269,19 +270,16 @@ test_flame(void **state)
 	HAS(out.data, "</svg>");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_counters),
-		cmocka_unit_test(test_details),
-		cmocka_unit_test(test_kernels),
-		cmocka_unit_test(test_match),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_stacks_bounded),
-		cmocka_unit_test(test_flame),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_csv),
+	cmocka_unit_test(test_numbers),
+	cmocka_unit_test(test_counters),
+	cmocka_unit_test(test_details),
+	cmocka_unit_test(test_kernels),
+	cmocka_unit_test(test_match),
+	cmocka_unit_test(test_stacks),
+	cmocka_unit_test(test_stacks_bounded),
+	cmocka_unit_test(test_flame),
+};
+
+UNIT_TESTS(test_profile);

@@ -2,6 +2,7 @@
 /* The global options, from the command line and from the environment. */
 #include <config.h>
 
+#include "lib/unit_test.h"
 #include "program/global_options.h"
 
 #include <setjmp.h>
@@ -145,17 +146,14 @@ test_flags_off(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_anywhere),
-		TEST(test_others_stay),
-		TEST(test_end_of_options),
-		TEST(test_missing_value),
-		TEST(test_last_wins),
-		TEST(test_environment),
-		TEST(test_flags_off),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_anywhere),
+	TEST(test_others_stay),
+	TEST(test_end_of_options),
+	TEST(test_missing_value),
+	TEST(test_last_wins),
+	TEST(test_environment),
+	TEST(test_flags_off),
+};
+
+UNIT_TESTS(test_global_options);

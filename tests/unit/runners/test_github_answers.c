@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "runners/github/answers.h"
 
 static const char digest[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -122,10 +123,7 @@ test_artifact(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_dispatched), cmocka_unit_test(test_run),
-		cmocka_unit_test(test_runs), cmocka_unit_test(test_artifact)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_dispatched), cmocka_unit_test(test_run),
+	cmocka_unit_test(test_runs), cmocka_unit_test(test_artifact)};
+
+UNIT_TESTS(test_github_answers);

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "runners/github/result_zip.h"
 
 #define BOMB (64u << 20)
@@ -138,10 +139,7 @@ test_bombs(void **state)
 	assert_null(files.result);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_right), cmocka_unit_test(test_damaged), cmocka_unit_test(test_bombs)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_right), cmocka_unit_test(test_damaged), cmocka_unit_test(test_bombs)};
+
+UNIT_TESTS(test_github_result_zip);

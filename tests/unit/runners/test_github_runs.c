@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "runners/github/runs_internal.h"
 #include "unit/discord/rest_server.h"
 
@@ -522,23 +523,20 @@ test_idle_list(void **state)
 		run_forget(told[i].run);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_whole_life, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost_answer, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_never_dispatched, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused_dispatch, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tokens_and_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused_beside_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nonsense, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cancel_of_a_limited_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_abandoned, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_unseen, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_idle_list, setup, teardown)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_whole_life, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_lost_answer, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_never_dispatched, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_refused_dispatch, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_tokens_and_limits, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_refused_beside_others, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_nonsense, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_cancel_of_a_limited_one, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_abandoned, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_many_unseen, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_idle_list, setup, teardown)};
+
+UNIT_TESTS(test_github_runs, .words = "waiting");

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "runners/github/setup.h"
 #include "sealed/sealed.h"
 #include "unit/scratch.h"
@@ -234,11 +235,8 @@ test_refusals(void **state)
 	assert_non_null(strstr(told.err.message, "must not get into the repository"));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_writes, setup, teardown),
-		cmocka_unit_test(test_workflow), cmocka_unit_test_setup_teardown(test_url, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_writes, setup, teardown),
+	cmocka_unit_test(test_workflow), cmocka_unit_test_setup_teardown(test_url, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_refusals, setup, teardown)};
+
+UNIT_TESTS(test_github_setup);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "runners/github/tokens.h"
 
 #define NOW 1000000
@@ -159,10 +160,7 @@ test_changes(void **state)
 	tokens_free(&tokens);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_read), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_last), cmocka_unit_test(test_refused), cmocka_unit_test(test_changes)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_read), cmocka_unit_test(test_limits),
+	cmocka_unit_test(test_last), cmocka_unit_test(test_refused), cmocka_unit_test(test_changes)};
+
+UNIT_TESTS(test_github_tokens);

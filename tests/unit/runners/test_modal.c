@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "sealed/result_package.h"
 #include "sealed/sealed.h"
 #include "unit/discord/rest_server.h"
@@ -523,12 +524,9 @@ test_options(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {TEST(test_whole_life), TEST(test_submit_again), TEST(test_redirects),
-		TEST(test_nonsense), TEST(test_refusals), TEST(test_void_result), TEST(test_recover_call),
-		TEST(test_recover_name), TEST(test_cancel), TEST(test_cancel_submission), TEST(test_broken_while_away),
-		TEST(test_status), TEST(test_doctor), TEST(test_options)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_whole_life), TEST(test_submit_again), TEST(test_redirects),
+	TEST(test_nonsense), TEST(test_refusals), TEST(test_void_result), TEST(test_recover_call), TEST(test_recover_name),
+	TEST(test_cancel), TEST(test_cancel_submission), TEST(test_broken_while_away), TEST(test_status), TEST(test_doctor),
+	TEST(test_options)};
+
+UNIT_TESTS(test_modal, .words = "waiting");

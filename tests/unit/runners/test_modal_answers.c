@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "runners/modal/answers.h"
 
 #define APP "https://ada--kettle-web.modal.run"
@@ -242,11 +243,8 @@ test_values(void **state)
 	assert_string_equal(said[1].call, "");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_places),
-		cmocka_unit_test(test_calls), cmocka_unit_test(test_states), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_missing), cmocka_unit_test(test_health), cmocka_unit_test(test_values)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_places),
+	cmocka_unit_test(test_calls), cmocka_unit_test(test_states), cmocka_unit_test(test_unknown),
+	cmocka_unit_test(test_missing), cmocka_unit_test(test_health), cmocka_unit_test(test_values)};
+
+UNIT_TESTS(test_modal_answers);

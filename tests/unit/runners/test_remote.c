@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "runners/common/remote.h"
 #include "sealed/result_package.h"
 #include "unit/scratch.h"
@@ -518,28 +519,25 @@ test_cancel_without_an_answer(void **state)
 	job->busy--;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
+static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_a_job_goes_and_comes_back),
-		TEST(test_result_of_another_attempt),
-		TEST(test_result_of_another_plan),
-		TEST(test_result_of_another_run),
-		TEST(test_result_that_is_none),
-		TEST(test_result_in_a_file),
-		TEST(test_lost),
-		TEST(test_losses_without_another_attempt),
-		TEST(test_cancel_while_it_is_packed),
-		TEST(test_cancel_while_it_is_away),
-		TEST(test_cancel_that_comes_too_late),
-		TEST(test_detach_and_recover),
-		TEST(test_handles_of_others),
-		TEST(test_no_key),
-		TEST(test_stop_with_jobs),
-		TEST(test_stop_without_an_answer),
-		TEST(test_cancel_without_an_answer),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+	TEST(test_a_job_goes_and_comes_back),
+	TEST(test_result_of_another_attempt),
+	TEST(test_result_of_another_plan),
+	TEST(test_result_of_another_run),
+	TEST(test_result_that_is_none),
+	TEST(test_result_in_a_file),
+	TEST(test_lost),
+	TEST(test_losses_without_another_attempt),
+	TEST(test_cancel_while_it_is_packed),
+	TEST(test_cancel_while_it_is_away),
+	TEST(test_cancel_that_comes_too_late),
+	TEST(test_detach_and_recover),
+	TEST(test_handles_of_others),
+	TEST(test_no_key),
+	TEST(test_stop_with_jobs),
+	TEST(test_stop_without_an_answer),
+	TEST(test_cancel_without_an_answer),
+};
+
+UNIT_TESTS(test_remote);

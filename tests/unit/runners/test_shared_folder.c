@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "runners/slurm/shared_folder.h"
 #include "unit/scratch.h"
 
@@ -240,17 +241,14 @@ test_script(void **state)
 	assert_memory_equal(text, "#!/bin/sh\n", 10);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_claim, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_retire, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_array, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_progress, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_last_words, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_results, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_script, set_up, tear_down),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_claim, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(test_retire, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(test_array, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(test_progress, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(test_last_words, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(test_results, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(test_script, set_up, tear_down),
+};
+
+UNIT_TESTS(test_shared_folder);

@@ -24,6 +24,7 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "runners/slurm/shared_folder.h"
 #include "runners/slurm/slurm_internal.h"
 #include "unit/scratch.h"
@@ -548,19 +549,16 @@ test_crowd(void **state)
 		assert_true(is_queued((void *)ref_of(0, i)) && !is_complete((void *)ref_of(0, i)));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_prestate_setup_teardown(test_sbatch, setup, teardown, &simulated),
-		cmocka_unit_test_prestate_setup_teardown(test_squeue, setup, teardown, &simulated),
-		cmocka_unit_test_prestate_setup_teardown(test_scancel, setup, teardown, &simulated),
-		cmocka_unit_test_setup_teardown(test_scancel_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_prestate_setup_teardown(test_sbatch, setup, teardown, &simulated),
+	cmocka_unit_test_prestate_setup_teardown(test_squeue, setup, teardown, &simulated),
+	cmocka_unit_test_prestate_setup_teardown(test_scancel, setup, teardown, &simulated),
+	cmocka_unit_test_setup_teardown(test_scancel_again, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
+};
+
+UNIT_TESTS(test_slurm);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "runners/slurm/slurm_answers.h"
 
 static bool
@@ -109,14 +110,11 @@ test_refusals(void **state)
 	assert_string_equal(reason, "Invalid partition name specified");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_standings),
-		cmocka_unit_test(test_sbatch),
-		cmocka_unit_test(test_refusals),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_rows),
+	cmocka_unit_test(test_standings),
+	cmocka_unit_test(test_sbatch),
+	cmocka_unit_test(test_refusals),
+};
+
+UNIT_TESTS(test_slurm_answers);

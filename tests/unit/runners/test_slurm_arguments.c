@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "lib/unit_test.h"
 #include "runners/slurm/slurm_arguments.h"
 
 static json_t *
@@ -122,14 +123,11 @@ test_flags(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vector),
-		cmocka_unit_test(test_array),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_flags),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_vector),
+	cmocka_unit_test(test_array),
+	cmocka_unit_test(test_sizes),
+	cmocka_unit_test(test_flags),
+};
+
+UNIT_TESTS(test_slurm_arguments);

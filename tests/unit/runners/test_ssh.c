@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "lib/unit_test.h"
 #include "runners/ssh/link.h"
 #include "runners/ssh/ssh_command.h"
 #include "unit/scratch.h"
@@ -638,29 +639,26 @@ test_command(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_jobs),
-		TEST(test_machines),
-		TEST(test_ends),
-		TEST(test_unreachable),
-		TEST(test_hangs),
-		TEST(test_silence),
-		TEST(test_slow),
-		TEST(test_protocol),
-		TEST(test_garbage),
-		TEST(test_talks),
-		TEST(test_files),
-		TEST(test_bad_files),
-		TEST(test_no_room),
-		TEST(test_missing),
-		TEST(test_copy_fails),
-		TEST(test_requests),
-		TEST(test_stop),
-		TEST(test_options),
-		TEST(test_command),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_jobs),
+	TEST(test_machines),
+	TEST(test_ends),
+	TEST(test_unreachable),
+	TEST(test_hangs),
+	TEST(test_silence),
+	TEST(test_slow),
+	TEST(test_protocol),
+	TEST(test_garbage),
+	TEST(test_talks),
+	TEST(test_files),
+	TEST(test_bad_files),
+	TEST(test_no_room),
+	TEST(test_missing),
+	TEST(test_copy_fails),
+	TEST(test_requests),
+	TEST(test_stop),
+	TEST(test_options),
+	TEST(test_command),
+};
+
+UNIT_TESTS(test_ssh, .words = "waiting");

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +55,21 @@ copy_probe(struct fixture *fixture)
 	free(data);
 }
 
-static struct fixture *
-set_up(void)
+static void
+become_user(const struct fixture *fixture)
+{
+	assert_int_equal(chown(fixture->folder, FIXTURE_USER, FIXTURE_USER), 0);
+	assert_int_equal(setgroups(0, NULL), 0);
+	assert_int_equal(setresgid(FIXTURE_USER, FIXTURE_USER, FIXTURE_USER), 0);
+	assert_int_equal(setresuid(FIXTURE_USER, FIXTURE_USER, FIXTURE_USER), 0);
+	/* As after an exec by that user: else the owner could not open its own /proc files. */
+	assert_int_equal(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
+}
+
+static struct fixture *the_fixture; /* from what prepares to fixture_setup */
+
+static const char *
+prepare(bool as_user)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	struct kettle_error err = {0};
@@ -65,24 +79,41 @@ set_up(void)
 	assert_non_null(mkdtemp(fixture->folder));
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
 	copy_probe(fixture);
-#ifdef SANDBOX_AS_USER
-	if (geteuid() == 0) {
-		assert_int_equal(chown(fixture->folder, FIXTURE_USER, FIXTURE_USER), 0);
-		assert_int_equal(setgroups(0, NULL), 0);
-		assert_int_equal(setresgid(FIXTURE_USER, FIXTURE_USER, FIXTURE_USER), 0);
-		assert_int_equal(setresuid(FIXTURE_USER, FIXTURE_USER, FIXTURE_USER), 0);
-		/* As after an exec by that user: else the owner could not open its own /proc files. */
-		assert_int_equal(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
-	}
-#endif
+	if (as_user && geteuid() == 0)
+		become_user(fixture);
 	fixture->cgroup = sandbox_cgroup_root(NULL);
 	if (sandbox_machine_new(fixture->cgroup, &fixture->machine, &err))
 		fail_msg("%s", err.message);
-	return fixture;
+	if (sandbox_level_of(sandbox_machine_protections(fixture->machine)) == SANDBOX_LEVEL_FULL) {
+		the_fixture = fixture;
+		return NULL;
+	}
+	void *state = fixture;
+	(void)fixture_teardown(&state);
+	return "this machine offers no full sandbox";
 }
 
-static int
-group_teardown(void **state)
+const char *
+fixture_prepare(void)
+{
+	return prepare(false);
+}
+
+const char *
+fixture_prepare_user(void)
+{
+	return prepare(true);
+}
+
+int
+fixture_setup(void **state)
+{
+	*state = the_fixture;
+	return 0;
+}
+
+int
+fixture_teardown(void **state)
 {
 	struct fixture *fixture = *state;
 	sandbox_machine_free(fixture->machine);
@@ -91,26 +122,6 @@ group_teardown(void **state)
 	int rc = file_remove_tree(fixture->folder, NULL);
 	free(fixture);
 	return rc;
-}
-
-static struct fixture *the_fixture; /* from fixture_run_tests to group_setup */
-
-static int
-group_setup(void **state)
-{
-	*state = the_fixture;
-	return 0;
-}
-
-int
-fixture_run_tests(const struct CMUnitTest *tests, size_t count)
-{
-	the_fixture = set_up();
-	if (sandbox_level_of(sandbox_machine_protections(the_fixture->machine)) == SANDBOX_LEVEL_FULL)
-		return _cmocka_run_group_tests("sandbox", tests, count, group_setup, group_teardown);
-	printf("1..0 # SKIP this machine offers no full sandbox\n");
-	void *state = the_fixture;
-	return group_teardown(&state);
 }
 
 int

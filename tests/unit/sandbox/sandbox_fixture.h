@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "lib/unit_test.h"
 #include "sandbox/sandbox.h"
 
 #define FIXTURE_PROBE "/opt/probe"
@@ -34,11 +35,18 @@ struct fixture {
 	unsigned wall_ms; /* when fixture_finish kills; FIXTURE_WALL_MS by default */
 };
 
-/*
- * Runs tests, or skips them where there is no full sandbox; for main to return. As root in a program built with
- * SANDBOX_AS_USER, it becomes an ordinary user first.
- */
-int fixture_run_tests(const struct CMUnitTest *tests, size_t count);
+/* Before and after all tests; where there is no full sandbox, they are skipped. _user: root becomes an ordinary user. */
+const char *fixture_prepare(void);
+const char *fixture_prepare_user(void);
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+/* A file's tests, as the user who runs them, and as FILE_user as an ordinary user. */
+#define SANDBOX_TESTS_AS(file, as) \
+	UNIT_TESTS(file, .words = "plain", .prepare = as, .setup = fixture_setup, .teardown = fixture_teardown)
+#define SANDBOX_TESTS(file) \
+	SANDBOX_TESTS_AS(file, fixture_prepare); \
+	SANDBOX_TESTS_AS(file##_user, fixture_prepare_user)
+
 /* Before and after each test. */
 int fixture_reset(void **state);
 int fixture_clean(void **state);

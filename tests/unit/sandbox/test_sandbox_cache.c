@@ -159,15 +159,12 @@ test_cache_refused(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_cache_layers),
-		FIXTURE_TEST(test_cache_copied),
-		FIXTURE_TEST(test_cache_empty),
-		FIXTURE_TEST(test_cache_bounded),
-		FIXTURE_TEST(test_cache_refused),
-	};
-	return fixture_run_tests(tests, ARRAY_SIZE(tests));
-}
+static const struct CMUnitTest tests[] = {
+	FIXTURE_TEST(test_cache_layers),
+	FIXTURE_TEST(test_cache_copied),
+	FIXTURE_TEST(test_cache_empty),
+	FIXTURE_TEST(test_cache_bounded),
+	FIXTURE_TEST(test_cache_refused),
+};
+
+SANDBOX_TESTS(test_sandbox_cache);

@@ -538,32 +538,29 @@ test_reduced(void **state)
 	assert_not_said(fixture, "=ok");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_wall),
-		FIXTURE_TEST(test_early_kill),
-		FIXTURE_TEST(test_init_killed),
-		FIXTURE_TEST(test_free_running),
-		FIXTURE_TEST(test_cpu),
-		FIXTURE_TEST(test_cpu_polled),
-		FIXTURE_TEST(test_memory),
-		FIXTURE_TEST(test_memory_polled),
-		FIXTURE_TEST(test_memory_hidden),
-		FIXTURE_TEST(test_connections),
-		FIXTURE_TEST(test_watches),
-		FIXTURE_TEST(test_shares),
-		FIXTURE_TEST(test_fork_bomb),
-		FIXTURE_TEST(test_fork_bomb_polled),
-		FIXTURE_TEST(test_daemons),
-		FIXTURE_TEST(test_owner_dies),
-		FIXTURE_TEST(test_owner_elsewhere),
-		FIXTURE_TEST(test_off),
-		FIXTURE_TEST(test_off_kills),
-		FIXTURE_TEST(test_levels),
-		FIXTURE_TEST(test_description),
-		FIXTURE_TEST(test_reduced),
-	};
-	return fixture_run_tests(tests, ARRAY_SIZE(tests));
-}
+static const struct CMUnitTest tests[] = {
+	FIXTURE_TEST(test_wall),
+	FIXTURE_TEST(test_early_kill),
+	FIXTURE_TEST(test_init_killed),
+	FIXTURE_TEST(test_free_running),
+	FIXTURE_TEST(test_cpu),
+	FIXTURE_TEST(test_cpu_polled),
+	FIXTURE_TEST(test_memory),
+	FIXTURE_TEST(test_memory_polled),
+	FIXTURE_TEST(test_memory_hidden),
+	FIXTURE_TEST(test_connections),
+	FIXTURE_TEST(test_watches),
+	FIXTURE_TEST(test_shares),
+	FIXTURE_TEST(test_fork_bomb),
+	FIXTURE_TEST(test_fork_bomb_polled),
+	FIXTURE_TEST(test_daemons),
+	FIXTURE_TEST(test_owner_dies),
+	FIXTURE_TEST(test_owner_elsewhere),
+	FIXTURE_TEST(test_off),
+	FIXTURE_TEST(test_off_kills),
+	FIXTURE_TEST(test_levels),
+	FIXTURE_TEST(test_description),
+	FIXTURE_TEST(test_reduced),
+};
+
+SANDBOX_TESTS(test_sandbox_limits);

@@ -217,14 +217,11 @@ test_idle(void **state)
 	assert_not_said(fixture, "=ok\n");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_idle),
-		FIXTURE_TEST(test_uncovered_files),
-		FIXTURE_TEST(test_autogroup),
-		FIXTURE_TEST(test_cgroup_limits),
-	};
-	return fixture_run_tests(tests, ARRAY_SIZE(tests));
-}
+static const struct CMUnitTest tests[] = {
+	FIXTURE_TEST(test_idle),
+	FIXTURE_TEST(test_uncovered_files),
+	FIXTURE_TEST(test_autogroup),
+	FIXTURE_TEST(test_cgroup_limits),
+};
+
+SANDBOX_TESTS(test_sandbox_machine);

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "sealed/result_package.h"
 #include "unit/scratch.h"
 
@@ -269,18 +270,15 @@ test_links(void **state)
 	assert_int_not_equal(access(to, F_OK), 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_without_run, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_write_refuses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_write_leaves_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_long_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_read_refuses, setup, teardown),
-		cmocka_unit_test(test_read_refuses_many_values),
-		cmocka_unit_test_setup_teardown(test_links, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_without_run, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_write_refuses, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_write_leaves_out, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_long_name, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_read_refuses, setup, teardown),
+	cmocka_unit_test(test_read_refuses_many_values),
+	cmocka_unit_test_setup_teardown(test_links, setup, teardown),
+};
+
+UNIT_TESTS(test_result_package);

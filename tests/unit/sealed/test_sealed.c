@@ -19,6 +19,7 @@
 #include "base/contents.h"
 #include "base/hash.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "sealed/sealed.h"
 
 #define JOB "kettle-1f0c9a3e-12.1"
@@ -301,22 +302,19 @@ test_key(void **state)
 	assert_memory_not_equal(derived, other, sizeof(derived));
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scope),
-		cmocka_unit_test(test_every_byte),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_other_version),
-		cmocka_unit_test(test_nonce),
-		cmocka_unit_test(test_bomb),
-		cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_not_zlib),
-		cmocka_unit_test(test_refused_scopes),
-		cmocka_unit_test(test_key),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_scope),
+	cmocka_unit_test(test_every_byte),
+	cmocka_unit_test(test_truncated),
+	cmocka_unit_test(test_text),
+	cmocka_unit_test(test_other_version),
+	cmocka_unit_test(test_nonce),
+	cmocka_unit_test(test_bomb),
+	cmocka_unit_test(test_too_long),
+	cmocka_unit_test(test_empty),
+	cmocka_unit_test(test_not_zlib),
+	cmocka_unit_test(test_refused_scopes),
+	cmocka_unit_test(test_key),
+};
+
+UNIT_TESTS(test_sealed);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "lib/unit_test.h"
 #include "store/db_lock.h"
 
 static void
@@ -619,32 +620,29 @@ test_owner_drops(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cores_setup, cores_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_owner_and_client),
-		TEST(test_device_list),
-		TEST(test_sentences),
-		TEST(test_next_owner),
-		TEST(test_write_meets_the_end),
-		TEST(test_client_ends),
-		TEST(test_end_twice),
-		TEST(test_end_with_calls),
-		TEST(test_end_with_work),
-		TEST(test_server_waits),
-		TEST(test_reload),
-		TEST(test_strangers),
-		TEST(test_strangers_go),
-		TEST(test_subscriptions_in_one_go),
-		TEST(test_calls_in_one_go),
-		TEST(test_too_many_subscriptions),
-		TEST(test_too_many_connections),
-		TEST(test_stranger_does_not_read),
-		TEST(test_owner_dies),
-		TEST(test_owner_never_took_it),
-		TEST(test_owner_talks_nonsense),
-		TEST(test_owner_drops),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_owner_and_client),
+	TEST(test_device_list),
+	TEST(test_sentences),
+	TEST(test_next_owner),
+	TEST(test_write_meets_the_end),
+	TEST(test_client_ends),
+	TEST(test_end_twice),
+	TEST(test_end_with_calls),
+	TEST(test_end_with_work),
+	TEST(test_server_waits),
+	TEST(test_reload),
+	TEST(test_strangers),
+	TEST(test_strangers_go),
+	TEST(test_subscriptions_in_one_go),
+	TEST(test_calls_in_one_go),
+	TEST(test_too_many_subscriptions),
+	TEST(test_too_many_connections),
+	TEST(test_stranger_does_not_read),
+	TEST(test_owner_dies),
+	TEST(test_owner_never_took_it),
+	TEST(test_owner_talks_nonsense),
+	TEST(test_owner_drops),
+};
+
+UNIT_TESTS(test_core, .words = "waiting tsan");

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "config/configuration.h"
+#include "lib/unit_test.h"
 #include "session/plugin_host.h"
 
 #define TURNS_MAX 6 /* of the loop, before the end */
@@ -464,6 +465,8 @@ static int
 set_up(void **state)
 {
 	(void)state;
+	/* Read at the first use of the pool. */
+	(void)setenv("UV_THREADPOOL_SIZE", "1", 1);
 	config = (struct config){.root = json_object(), .warnings = json_array()};
 	return 0;
 }
@@ -477,16 +480,11 @@ tear_down(void **state)
 	return 0;
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_owner_ends),
-		cmocka_unit_test(test_client_ends),
-		cmocka_unit_test(test_server_ends),
-		cmocka_unit_test(test_attaching_ends),
-	};
-	/* Read at the first use of the pool. */
-	(void)setenv("UV_THREADPOOL_SIZE", "1", 1);
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_owner_ends),
+	cmocka_unit_test(test_client_ends),
+	cmocka_unit_test(test_server_ends),
+	cmocka_unit_test(test_attaching_ends),
+};
+
+UNIT_TESTS(test_ends, .words = "waiting", .setup = set_up, .teardown = tear_down);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 #include "model/links.h"
 #include "session/plugin_host.h"
 
@@ -631,22 +632,19 @@ test_credential(void **state)
 	assert_int_equal(core_unsubscribe(cores.core[0], other, NULL, NULL), 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_state),
-		TEST(test_credential),
-		TEST(test_state_pages),
-		TEST(test_state_limits),
-		TEST(test_link),
-		TEST(test_link_base),
-		TEST(test_link_refused),
-		TEST(test_events),
-		TEST(test_event_window),
-		TEST(test_unsubscribe_ends),
-		TEST(test_many_subscriptions),
-		TEST(test_handle),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_state),
+	TEST(test_credential),
+	TEST(test_state_pages),
+	TEST(test_state_limits),
+	TEST(test_link),
+	TEST(test_link_base),
+	TEST(test_link_refused),
+	TEST(test_events),
+	TEST(test_event_window),
+	TEST(test_unsubscribe_ends),
+	TEST(test_many_subscriptions),
+	TEST(test_handle),
+};
+
+UNIT_TESTS(test_plugin_host, .words = "waiting tsan");

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "lib/unit_test.h"
 
 struct statement {
 	const char *sql;
@@ -141,10 +142,7 @@ test_ends_full(void **state)
 	cores_close(0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cores_setup, cores_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_full), TEST(test_ends_full)};
-	return cmocka_run_group_tests_name("a full disk", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_full), TEST(test_ends_full)};
+
+UNIT_TESTS(test_storage_watch, .words = "waiting");

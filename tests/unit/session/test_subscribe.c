@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 
 struct ear {
 	size_t count;
@@ -499,26 +500,23 @@ test_board_clock(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cores_setup, cores_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_past_and_future),
-		TEST(test_who_sees),
-		TEST(test_lost_rights),
-		TEST(test_rights_unread),
-		TEST(test_end_unread),
-		TEST(test_feed_unread),
-		TEST(test_closed_board),
-		TEST(test_filters),
-		TEST(test_progress),
-		TEST(test_pages),
-		TEST(test_end_between_pages),
-		TEST(test_unsubscribe),
-		TEST(test_over_owners),
-		TEST(test_other_thread),
-		TEST(test_after_the_end),
-		TEST(test_board_clock),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_past_and_future),
+	TEST(test_who_sees),
+	TEST(test_lost_rights),
+	TEST(test_rights_unread),
+	TEST(test_end_unread),
+	TEST(test_feed_unread),
+	TEST(test_closed_board),
+	TEST(test_filters),
+	TEST(test_progress),
+	TEST(test_pages),
+	TEST(test_end_between_pages),
+	TEST(test_unsubscribe),
+	TEST(test_over_owners),
+	TEST(test_other_thread),
+	TEST(test_after_the_end),
+	TEST(test_board_clock),
+};
+
+UNIT_TESTS(test_subscribe, .words = "waiting tsan");

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "lib/unit_test.h"
 #include "loop/watch.h"
 #include "plugin/guard.h"
 #include "plugin/instance.h"
@@ -124,10 +125,7 @@ test_nested(void **state)
 	assert_false(is_logged("the outer call"));
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(test_callbacks), TEST(test_silence), TEST(test_nested)};
-	return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {TEST(test_callbacks), TEST(test_silence), TEST(test_nested)};
+
+UNIT_TESTS(test_watch);

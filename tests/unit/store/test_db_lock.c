@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static char *dir;
@@ -134,14 +135,11 @@ test_impossible(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_one_holder),
-		TEST(test_dead_holder),
-		TEST(test_words),
-		TEST(test_impossible),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	TEST(test_one_holder),
+	TEST(test_dead_holder),
+	TEST(test_words),
+	TEST(test_impossible),
+};
+
+UNIT_TESTS(test_db_lock);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/embedded_text.h"
+#include "lib/unit_test.h"
 #include "store/db_file.h"
 #include "store/migrations.h"
 
@@ -172,15 +173,12 @@ test_indices(void **state)
 	fixture_close(&f);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_apply_twice),
-		cmocka_unit_test(test_all_or_nothing),
-		cmocka_unit_test(test_from_first),
-		cmocka_unit_test(test_sound),
-		cmocka_unit_test(test_indices),
-	};
-	return cmocka_run_group_tests_name("migrations", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_apply_twice),
+	cmocka_unit_test(test_all_or_nothing),
+	cmocka_unit_test(test_from_first),
+	cmocka_unit_test(test_sound),
+	cmocka_unit_test(test_indices),
+};
+
+UNIT_TESTS(test_migrations);

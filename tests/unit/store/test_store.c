@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "lib/unit_test.h"
 #include "store/db_file.h"
 #include "store/migrations.h"
 
@@ -663,29 +664,26 @@ test_full_disk(void **state)
 	fixture_close(&f);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new),
-		cmocka_unit_test(test_folder_is_made),
-		cmocka_unit_test(test_grouped_commit),
-		cmocka_unit_test(test_later),
-		cmocka_unit_test(test_failure_stays_alone),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_reader_cannot_write),
-		cmocka_unit_test(test_close_drains),
-		cmocka_unit_test(test_network_file_systems),
-		cmocka_unit_test(test_no_database),
-		cmocka_unit_test(test_other_program),
-		cmocka_unit_test(test_newer),
-		cmocka_unit_test(test_locked),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_read_only),
-		cmocka_unit_test(test_moved),
-		cmocka_unit_test(test_full_by_pages),
-		cmocka_unit_test(test_full_by_file_size),
-		cmocka_unit_test(test_full_disk),
-	};
-	return cmocka_run_group_tests_name("store", tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_new),
+	cmocka_unit_test(test_folder_is_made),
+	cmocka_unit_test(test_grouped_commit),
+	cmocka_unit_test(test_later),
+	cmocka_unit_test(test_failure_stays_alone),
+	cmocka_unit_test(test_order),
+	cmocka_unit_test(test_reader_cannot_write),
+	cmocka_unit_test(test_close_drains),
+	cmocka_unit_test(test_network_file_systems),
+	cmocka_unit_test(test_no_database),
+	cmocka_unit_test(test_other_program),
+	cmocka_unit_test(test_newer),
+	cmocka_unit_test(test_locked),
+	cmocka_unit_test(test_damaged),
+	cmocka_unit_test(test_read_only),
+	cmocka_unit_test(test_moved),
+	cmocka_unit_test(test_full_by_pages),
+	cmocka_unit_test(test_full_by_file_size),
+	cmocka_unit_test(test_full_disk),
+};
+
+UNIT_TESTS(test_store, .words = "waiting tsan");

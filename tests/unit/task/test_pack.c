@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "lib/languages.h"
+#include "lib/unit_test.h"
 #include "task/task.h"
 #include "unit/scratch.h"
 
@@ -133,16 +134,10 @@ test_alias(void **state)
 	scratch_remove(scratch);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_collisions),
-		cmocka_unit_test(test_alias),
-	};
-	languages = languages_new();
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-	languages_free(languages);
-	return failed;
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_all),
+	cmocka_unit_test(test_collisions),
+	cmocka_unit_test(test_alias),
+};
+
+UNIT_TESTS(test_pack, .setup = languages_setup, .teardown = languages_teardown);

@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/json_access.h"
 #include "lib/languages.h"
+#include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 static json_t *
@@ -561,28 +562,25 @@ test_binary(void **state)
 	scratch_remove(scratch);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_python),
-		cmocka_unit_test(test_other_forms),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_shipped),
-		cmocka_unit_test(test_bundle),
-		cmocka_unit_test(test_imported),
-		cmocka_unit_test(test_hash),
-		cmocka_unit_test(test_bad_bundles),
-		cmocka_unit_test(test_bad_keys),
-		cmocka_unit_test(test_bad_files),
-		cmocka_unit_test(test_aliases),
-		cmocka_unit_test(test_bad_folders),
-		cmocka_unit_test(test_special_files),
-		cmocka_unit_test(test_validation),
-		cmocka_unit_test(test_reach),
-		cmocka_unit_test(test_changing_link),
-		cmocka_unit_test(test_too_big),
-		cmocka_unit_test(test_binary),
-	};
-	return cmocka_run_group_tests(tests, languages_setup, languages_teardown);
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_python),
+	cmocka_unit_test(test_other_forms),
+	cmocka_unit_test(test_rows),
+	cmocka_unit_test(test_shipped),
+	cmocka_unit_test(test_bundle),
+	cmocka_unit_test(test_imported),
+	cmocka_unit_test(test_hash),
+	cmocka_unit_test(test_bad_bundles),
+	cmocka_unit_test(test_bad_keys),
+	cmocka_unit_test(test_bad_files),
+	cmocka_unit_test(test_aliases),
+	cmocka_unit_test(test_bad_folders),
+	cmocka_unit_test(test_special_files),
+	cmocka_unit_test(test_validation),
+	cmocka_unit_test(test_reach),
+	cmocka_unit_test(test_changing_link),
+	cmocka_unit_test(test_too_big),
+	cmocka_unit_test(test_binary),
+};
+
+UNIT_TESTS(test_task, .setup = languages_setup, .teardown = languages_teardown);

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "lib/languages.h"
+#include "lib/unit_test.h"
 #include "task/archive.h"
 #include "unit/scratch.h"
 
@@ -391,22 +392,16 @@ test_bad_single(void **state)
 	scratch_remove(scratch);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_no_task),
-		cmocka_unit_test(test_leaves_archive),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_single),
-		cmocka_unit_test(test_single_fixtures),
-		cmocka_unit_test(test_bad_single),
-	};
-	languages = languages_new();
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-	languages_free(languages);
-	return failed;
-}
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_places),
+	cmocka_unit_test(test_no_task),
+	cmocka_unit_test(test_leaves_archive),
+	cmocka_unit_test(test_hostile),
+	cmocka_unit_test(test_damaged),
+	cmocka_unit_test(test_limits),
+	cmocka_unit_test(test_single),
+	cmocka_unit_test(test_single_fixtures),
+	cmocka_unit_test(test_bad_single),
+};
+
+UNIT_TESTS(test_task_form, .setup = languages_setup, .teardown = languages_teardown);
