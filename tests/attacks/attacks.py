@@ -39,6 +39,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import known_tools  # noqa: E402
 import watch  # noqa: E402
 import pythons  # noqa: E402
+import sizes  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("top_builddir", ".")
@@ -356,6 +357,11 @@ def run_attack(bench, attack):
     return complaints
 
 
+def chosen(attacks):
+    """What this process runs: all of them, or with ./quickstart test the first of each class."""
+    return sizes.part(sizes.one_of_each(attacks, lambda attack: re.split("[;,(]", attack.head["class"])[0].strip()))
+
+
 def protections():
     """What this machine offers, by name."""
     found = subprocess.run([KETTLE_EXEC, "--doctor", "--json"], capture_output=True, text=True, check=False).stdout
@@ -364,7 +370,7 @@ def protections():
 
 def main(wanted):
     attacks = [Attack(path) for folder in ("cpp/*.cpp", "plans/*.sh") for path in sorted(glob.glob(os.path.join(HERE, folder)))]
-    attacks = [attack for attack in attacks if not wanted or attack.name in wanted]
+    attacks = [attack for attack in attacks if attack.name in wanted] if wanted else chosen(attacks)
     watch.stand_apart()
     bench = Bench()
     offered = protections()

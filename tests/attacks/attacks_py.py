@@ -259,7 +259,7 @@ def try_group(bench, tap, group):
 def main(wanted, make_bench=Bench):
     files = os.path.join(attacks.HERE, make_bench.LANGUAGE, f"*.{make_bench.LANGUAGE}")
     found = [attacks.Attack(path) for path in sorted(glob.glob(files))]
-    found = [attack for attack in found if not wanted or attack.name in wanted]
+    found = [attack for attack in found if attack.name in wanted] if wanted else attacks.chosen(found)
     watch.stand_apart()
     offered, bench = attacks.protections(), make_bench()
     skipped = {attack: reason for attack in found if (reason := reason_to_skip(attack, offered))}

@@ -305,7 +305,5 @@ def expected(folder):
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:]
-    tests = [facts, amd, no_library, doctor, record, throttled, throttled_again, dirty, gone, several, loopback, order, no_starvation,
-             cancelled, expected]
-    sys.exit(main([test for test in tests if not wanted or test.__name__ in wanted]))
+    sys.exit(main([facts, amd, no_library, doctor, record, throttled, throttled_again, dirty, gone, several, loopback, order, no_starvation,
+                   cancelled, expected]))

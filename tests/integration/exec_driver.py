@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "lib"))
 import cgroups  # noqa: E402
 import known_tools  # noqa: E402
 import pythons  # noqa: E402
+import sizes  # noqa: E402
 from sanitizers import sanitizer  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "kettle-exec")
@@ -180,8 +181,13 @@ def as_documented(_):
     assert checked.returncode == 0, checked.stdout.decode()[:4000]
 
 
-def main(tests):
-    """Runs every test in a folder of its own and prints TAP."""
+def main(tests, more=()):
+    """Runs every test (or those that the command line names) in a folder of its own and prints TAP. more: those that only
+    ./quickstart test --all runs."""
+    if sys.argv[1:]:
+        tests = [test for test in [*tests, *more] if test.__name__ in sys.argv[1:]]
+    else:
+        tests = sizes.part([*tests, *(more if sizes.EVERYTHING else ())])
     tests = tests + [as_documented]
     print("1..%d" % len(tests))
     failed = 0

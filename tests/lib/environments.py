@@ -4,7 +4,7 @@
 toolkit of nvcc's version, FOLDER/discord and FOLDER/github with what the fakes of these and their proofs need, FOLDER/modal with
 the client of Modal.
 
-    environments.py FOLDER [--large-torch | --only NAME]
+    environments.py FOLDER [--large-torch | --only NAME...]
 
 An environment is there as a whole, with the file complete.json, or not at all. A file is announced before it is
 downloaded; one that would go over the limit is not, and what is longer or unpacks to more than it should is stopped.
@@ -381,10 +381,10 @@ def remove_left(top):
 
 def main(arguments):
     large, names = arguments[1:] == ["--large-torch"], list(PARTS)
-    if arguments[1:2] == ["--only"] and len(arguments) == 3 and arguments[2] in PARTS:
+    if arguments[1:2] == ["--only"] and arguments[2:] and set(arguments[2:]) <= set(PARTS):
         arguments, names = arguments[:1], arguments[2:]
     if len(arguments) != 1 + large or arguments[0].startswith("-"):
-        sys.exit(f"usage: environments.py FOLDER [--large-torch | --only {'|'.join(PARTS)}]")
+        sys.exit(f"usage: environments.py FOLDER [--large-torch | --only NAME...]; names: {', '.join(PARTS)}")
     top = pathlib.Path(arguments[0]).absolute()
     top.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

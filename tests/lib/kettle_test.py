@@ -16,6 +16,7 @@ import traceback
 
 import known_tools
 import pythons
+import sizes
 
 # A shell that starts this in the background may have SIGINT ignored, and children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -219,11 +220,14 @@ def needs(*plugins):
             sys.exit(0)
 
 
-def main(tests):
+def main(tests, more=()):
     """Runs the functions in order (or those that the command line names), each with a scratch folder of its own, and
-    prints TAP. What they run needs all plugins of a plain board."""
+    prints TAP. more: those that only ./quickstart test --all runs. What they run needs all plugins of a plain board."""
     needs("cpp", "local", "cli")
-    tests = [test for test in tests if not sys.argv[1:] or test.__name__ in sys.argv[1:]]
+    if sys.argv[1:]:
+        tests = [test for test in [*tests, *more] if test.__name__ in sys.argv[1:]]
+    else:
+        tests = sizes.part([*tests, *(more if sizes.EVERYTHING else ())])
     print(f"1..{len(tests)}\n# {pythons.named()}", flush=True)
     for number, test in enumerate(tests, 1):
         name = (test.__doc__ or test.__name__).strip().splitlines()[0]

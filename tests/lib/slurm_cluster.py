@@ -7,6 +7,7 @@ import ctypes
 import getpass
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -66,14 +67,24 @@ def missing():
     return f"there is no {absent[0]} (install slurm-wlm and munge)" if absent else None
 
 
-def free_ports(count):
-    there = [socket.socket() for _ in range(count)]
-    for one in there:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in there]
-    for one in there:
-        one.close()
-    return ports
+HELD = []
+
+
+def own_ports(count):
+    """Ports for daemons that are told theirs: below those that the system gives to sockets that ask for any, and kept from other
+    tests by a name in the abstract namespace, which lasts as long as this process."""
+    found = []
+    while len(found) < count:
+        port, name = random.randrange(10000, 30000), socket.socket(socket.AF_UNIX)
+        try:
+            name.bind(f"\0kettle-test-port-{port}")
+            socket.create_server(("", port)).close()
+        except OSError:
+            name.close()
+            continue
+        HELD.append(name)
+        found.append(port)
+    return found
 
 
 def die_with_parent():
@@ -97,7 +108,7 @@ class Cluster:
         atexit.register(self.close)
         (self.root / "munge.key").write_bytes(os.urandom(64))
         os.chmod(self.root / "munge.key", 0o600)
-        ctld_port, d_port = free_ports(2)
+        ctld_port, d_port = own_ports(2)
         self.conf.write_text(CONF.format(root=self.root, user=getpass.getuser(), name=socket.gethostname().split(".")[0],
                                          here=host.gateway if host else "127.0.0.1", there=host.address if host else "127.0.0.1",
                                          ctld_port=ctld_port, d_port=d_port, node=NODE, cpus=CPUS))
