@@ -8,9 +8,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/embedded_text.h"
 #include "base/json_access.h"
 #include "base/schema.h"
+#include "judge/kept_schema.h"
 
 #define BENCHMARKS "benchmarks" /* of a capture and of a task */
 
@@ -36,8 +36,8 @@ static const struct {
 static int
 check_values(const json_t *launches, struct kettle_error *err)
 {
-	AUTO_JSON json_t *schema = NULL;
-	int rc = schema_load(plan_schema, &schema, err);
+	const json_t *schema = NULL;
+	int rc = kept_schema_of_plans(&schema, err);
 	if (rc < 0)
 		return rc;
 	const char *kernel = member_string(launches, "kernel");

@@ -9,13 +9,13 @@
 
 #include "base/cleanup.h"
 #include "base/contents.h"
-#include "base/embedded_text.h"
 #include "base/file.h"
 #include "base/json_access.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
 #include "judge/calibration.h"
 #include "judge/capture.h"
+#include "judge/kept_schema.h"
 #include "judge/run_steps.h"
 #include "judge/unit_facts.h"
 
@@ -316,8 +316,8 @@ check_run(const struct plan_step *step, const struct plan_step *run, struct kett
 static int
 check_plan(json_t *json, const json_t *prepared, struct kettle_error *err)
 {
-	AUTO_JSON json_t *schema = NULL;
-	int rc = schema_load(plan_schema, &schema, err);
+	const json_t *schema = NULL;
+	int rc = kept_schema_of_plans(&schema, err);
 	if (rc == 0)
 		rc = schema_check(schema, json, "plan", NULL, err);
 	if (rc)
