@@ -47,6 +47,8 @@ FIRST_LINES = 12  # of a failed test's diagnostics
 CLONE_NEWNS, CLONE_NEWPID, MS_REC, MS_PRIVATE = 0x20000, 0x20000000, 0x4000, 0x40000
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LIBC = ctypes.CDLL(None, use_errno=True)
+# What ends a supervisor with all of its test: in a namespace the first process dies with it, and then all others.
+KILLS = signal.SIGKILL if os.geteuid() == 0 else signal.SIGTERM
 CLASSES = ("cpu", "waiting", "alone")
 WORDS = {*CLASSES, "long", "plain", "both", "tsan", "all"}
 
@@ -260,6 +262,8 @@ def in_namespace(test, environment):
 def supervise(test, temporary):
     """In the supervisor: runs the test with its output in its log, until nothing of it is left."""
     os.setpgid(0, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    LIBC.prctl(PR_SET_PDEATHSIG, KILLS, 0, 0, 0)
     log = os.open(test.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -303,8 +307,7 @@ class Running:
             self.kill()
 
     def kill(self):
-        # In a namespace the death of its first process ends all others; that one dies with its supervisor.
-        os.kill(self.pid, signal.SIGKILL if os.geteuid() == 0 else signal.SIGTERM)
+        os.kill(self.pid, KILLS)
 
     def ended(self, status, usage):
         self.seconds, self.cpu_s = time.monotonic() - self.begin, usage.ru_utime + usage.ru_stime
@@ -457,6 +460,7 @@ def main():
         for test in tests:
             print(test, *sorted(test.words))
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.environ["KETTLE_TEST_SIZE"] = "all" if arguments.all else "gate"
     failures = 0
     for number in range(arguments.repeat):
@@ -481,4 +485,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
