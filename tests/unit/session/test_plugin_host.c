@@ -256,7 +256,7 @@ test_link(void **state)
 	/* Its end: of the row, and, later, of the file. */
 	file = xasprintf("%s/file", cores.dir);
 	assert_int_equal(file_write(file, "from a file", 11, 0600, NULL), 0);
-	int64_t before = time_now_ms();
+	int64_t before = clock_utc_ms(cores_clock());
 	assert_int_equal(publish((struct kettle_blob){.file = file}, 60), 0);
 	AUTO_FREE char *second = strdup(token());
 	store_write(cores.core[0]->store, end_links_op, NULL, NULL);
@@ -265,7 +265,7 @@ test_link(void **state)
 	AUTO_FREE char *folder = link_folder(cores.path);
 	link_sweep(folder, before + 59000 + LINK_SENDING_MS);
 	assert_int_equal(files_of_links(), 1);
-	link_sweep(folder, time_now_ms() + 62000 + LINK_SENDING_MS);
+	link_sweep(folder, clock_utc_ms(cores_clock()) + 62000 + LINK_SENDING_MS);
 	assert_int_equal(files_of_links(), 0);
 	assert_int_equal(publish((struct kettle_blob){.file = file}, 60), 0);
 	assert_int_equal(take(token()), 0);
