@@ -22,8 +22,9 @@ a script by a line `# test: WORD...` near its top, a program by what it prints f
 
 Theory of operation: one process, no threads. Each test has a supervisor (a fork of this process). As root this makes a PID
 namespace with a /proc of its own, whose first process collects the orphans and ends with the test: then the kernel kills
-what the test left. An ordinary user has no namespace without other ids, which daemons refuse: there the supervisor adopts
-the orphans and kills them. A test's TMPDIR is its own, and is removed.
+what the test left. Where cgroups are of version 1 it makes some, too: so each test has a share of the processors, and not all
+sandboxes of all tests one together. An ordinary user has no namespace without other ids, which daemons refuse: there the
+supervisor adopts the orphans and kills them. A test's TMPDIR is its own, and is removed.
 """
 import argparse
 import contextlib
@@ -259,7 +260,34 @@ def in_namespace(test, environment):
     return collect_orphans(first)
 
 
-def supervise(test, temporary):
+class Cgroups:
+    """Those of one test, below this process's own, where root may make them."""
+
+    def __init__(self, number):
+        self.folders = []
+        with open("/proc/self/cgroup") as file:
+            lines = [line.rstrip("\n").split(":", 2) for line in file]
+        for _, names, path in lines:
+            if os.geteuid() == 0 and set(names.split(",")) & {"cpu", "memory", "pids"}:
+                folder = f"/sys/fs/cgroup/{names}{path.rstrip('/')}/kettle-tests-{os.getpid()}-{number}"
+                with contextlib.suppress(OSError):
+                    os.mkdir(folder)
+                    self.folders.append(folder)
+                    if "cpu" in names.split(","):  # its processes together, beside single ones of other programs
+                        pathlib.Path(folder, "cpu.shares").write_text("4096")
+
+    def enter(self):
+        for folder in self.folders:
+            pathlib.Path(folder, "cgroup.procs").write_text(str(os.getpid()))
+
+    def remove(self):
+        for folder in self.folders:
+            for below, _, _ in os.walk(folder, topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(below)
+
+
+def supervise(test, temporary, cgroups):
     """In the supervisor: runs the test with its output in its log, until nothing of it is left."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -273,6 +301,7 @@ def supervise(test, temporary):
     if test.part:
         environment["KETTLE_TEST_PART"] = test.part
     os.chdir(test.build.folder)
+    cgroups.enter()
     if os.geteuid() == 0 and LIBC.unshare(CLONE_NEWPID | CLONE_NEWNS) == 0:
         LIBC.mount(None, b"/", None, MS_REC | MS_PRIVATE, None)
         return in_namespace(test, environment)
@@ -293,10 +322,11 @@ class Running:
         test.log.parent.mkdir(parents=True, exist_ok=True)
         self.temporary = tempfile.mkdtemp(prefix="kt-")
         os.chmod(self.temporary, 0o1777)
+        self.cgroups = Cgroups(test.number)
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                os._exit(supervise(test, self.temporary) & 0xFF)
+                os._exit(supervise(test, self.temporary, self.cgroups) & 0xFF)
             finally:
                 os._exit(125)
 
@@ -312,6 +342,7 @@ class Running:
     def ended(self, status, usage):
         self.seconds, self.cpu_s = time.monotonic() - self.begin, usage.ru_utime + usage.ru_stime
         shutil.rmtree(self.temporary, ignore_errors=True)
+        self.cgroups.remove()
         return results_of(self.test, status, "" if not self.late else f"said nothing for {GUARD_S} s")
 
 
