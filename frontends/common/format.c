@@ -40,7 +40,7 @@ format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE])
 		snprintf(ret_text, FORMAT_SIZE, "–");
 		return;
 	}
-	char plus_minus[FORMAT_SIZE] = "";
+	char plus_minus[FORMAT_SIZE / 2] = "";
 	const struct unit *unit = unit_of(ns);
 	double value = ns / unit->ns;
 	int decimals = decimals_of(value);

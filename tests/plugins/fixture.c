@@ -220,7 +220,8 @@ static const struct kettle_option options[] = {
 	{.key = "folder", .type = KETTLE_OPTION_PATH, .help = "A folder."},
 #endif
 };
-static const struct kettle_skeleton skeletons[] = {{"Fix", "submission.fix", "nothing\n"}};
+static const struct kettle_skeleton skeletons[] = {
+	{.template_name = "Fix", .file_name = "submission.fix", .text = "nothing\n"}};
 static const char *const aliases[] = {"fixture", NULL};
 static const char *const extensions[] = {FIX_EXTENSION, NULL};
 

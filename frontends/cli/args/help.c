@@ -13,7 +13,7 @@
 #include "base/json_access.h"
 
 /* "--NAME META" of an option, both of them bounded. */
-#define TITLE_SIZE (2 * ARGS_NAME_SIZE + sizeof("-- "))
+#define TITLE_SIZE (2 * ARGS_NAME_SIZE + sizeof("-x, -- "))
 
 #define HELP_WIDTH 80 /* of lines without a terminal */
 #define HELP_MAX_WIDTH 100

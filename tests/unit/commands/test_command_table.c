@@ -102,14 +102,14 @@ static void
 test_no_names(void **state)
 {
 	(void)state;
-	for (const struct command *c = commands; c->name; c++) {
+	for (const struct command *row = commands; row->name; row++) {
 		AUTO_JSON json_t *tries = json_pack("[{}, {s:i}, []]", "nonsense", 1);
 		const json_t *one;
 		size_t i;
 		json_array_foreach(tries, i, one) {
 			AUTO_JSON json_t *checked = NULL;
 			struct kettle_error err = {0};
-			if (command_check(c, one, &checked, &err) < 0 && strchr(c->name, '.') && strstr(err.message, c->name))
+			if (command_check(row, one, &checked, &err) < 0 && strchr(row->name, '.') && strstr(err.message, row->name))
 				fail_msg("%s", err.message);
 		}
 	}

@@ -46,7 +46,7 @@ static void
 links_elements(void **state)
 {
 	(void)state;
-	struct element *head = NULL, a, b, c;
+	struct element *head = NULL, a = {0}, b, c;
 	LIST_REMOVE(head, &a);
 	LIST_APPEND(head, &a);
 	LIST_APPEND(head, &b);

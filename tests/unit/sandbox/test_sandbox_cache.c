@@ -151,7 +151,7 @@ test_cache_refused(void **state)
 	struct fixture *fixture = *state;
 	struct kettle_error err = {0};
 	struct sandbox *sandbox = NULL;
-	const char *const argv[] = {"x", NULL};
+	static const char *const argv[] = {"x", NULL};
 	fixture->config.argv = argv;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		fixture->config.cache = (struct sandbox_cache){.name = names[i]};
