@@ -194,6 +194,7 @@ def main(tests, more=()):
     for number, test in enumerate(tests, 1):
         folder = tempfile.mkdtemp(prefix="kettle-exec-test.")
         os.chmod(folder, 0o755)  # interpreters import as a user that owns nothing
+        begin = time.monotonic()
         title = "%d - %s" % (number, test.__doc__.strip().rstrip("."))
         try:
             test(folder)
@@ -207,7 +208,7 @@ def main(tests, more=()):
                 print("# " + line)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        sys.stdout.flush()
+        print("# %.1f s" % (time.monotonic() - begin), flush=True)
     return 1 if failed else 0
 
 

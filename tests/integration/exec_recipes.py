@@ -380,4 +380,4 @@ def unchanged(folder):
 if __name__ == "__main__":
     # What torch does is the interpreter's own affair, which no sanitizer sees.
     with_torch = [] if sanitizer() else [torch_compiles, unchanged]
-    sys.exit(main([compiled, without, absent, failing, others, elsewhere, keys, ended, again, shown, alone, budget, doctor, *with_torch]))
+    sys.exit(main([compiled, without, absent, failing, others, elsewhere, keys, ended, again, shown, alone, budget, doctor], with_torch))

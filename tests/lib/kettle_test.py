@@ -231,7 +231,7 @@ def main(tests, more=()):
     print(f"1..{len(tests)}\n# {pythons.named()}", flush=True)
     for number, test in enumerate(tests, 1):
         name = (test.__doc__ or test.__name__).strip().splitlines()[0]
-        scratch = Scratch()
+        scratch, begin = Scratch(), time.monotonic()
         try:
             test(scratch)
             scratch.close()
@@ -254,4 +254,5 @@ def main(tests, more=()):
                 scratch.close()
             except AssertionError as error:
                 print(f"# {error}")
+        print(f"# {time.monotonic() - begin:.1f} s", flush=True)
     sys.exit(0)

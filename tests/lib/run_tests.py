@@ -147,11 +147,15 @@ def scripts():
         yield f"{path.parent.name}/{path.stem}", path
 
 
-def files_of_programs(build, kinds):
-    """(name, argv, words) of each file of each program."""
+def files_of_programs(build, kinds, whole):
+    """(name, argv, words) of each file of each program; whole: all of them must be built."""
     programs = {"tsan": "tsan_programs", "plain": "plain_programs" if "asan" in kinds else "unit_programs"}.get(build.kind, "unit_programs")
     for program in build.programs[programs]:
         path = build.folder / program
+        if not path.exists() and whole:
+            sys.exit(f"{path} is not built: make -C {build.folder} check-programs")
+        if not path.exists():
+            continue
         listed = subprocess.run([str(path), "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
         for line in listed.splitlines():
             name, *words = line.split()
@@ -169,7 +173,7 @@ def script_argv(path, build):
     return [build.python, "-B", str(path)] if first.rstrip().endswith("python3") and build.python else [str(path)]
 
 
-def tests_of(builds, everything):
+def tests_of(builds, everything, whole):
     """All tests that the builds have."""
     kinds = {build.kind for build in builds}
     for build in builds:
@@ -178,7 +182,7 @@ def tests_of(builds, everything):
             found.append(("unit/cmocka", NO_CMOCKA, set()))
         if build.kind == "tsan" and not everything:
             found = []  # whole programs under ThreadSanitizer: with --all
-        for name, argv, words in [*files_of_programs(build, kinds), *found]:
+        for name, argv, words in [*files_of_programs(build, kinds, whole), *found]:
             parts = next((int(word[6:]) for word in words if word.startswith("parts=")), 1)
             unknown = {word for word in words if word not in WORDS and not word.startswith("parts=")}
             if unknown:
@@ -486,7 +490,7 @@ def main():
     names = [name for name in arguments.names if not os.path.exists(os.path.join(name, "config.status"))]
     if not builds:
         parser.error("the first argument is a build folder, one with a config.status")
-    tests = selected(list(tests_of(builds, arguments.all)), names)
+    tests = selected(list(tests_of(builds, arguments.all, not names)), names)
     if arguments.list:
         for test in tests:
             print(test, *sorted(test.words))

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import secrets
 import time
+import weakref
 
 import leaks
 
@@ -43,7 +44,8 @@ class Token:
         self.limit, self.window = settings["limit"], settings["window_s"]
         self.used, self.reset = 0, 0.0
         self.changed = 0.0  # monotonic, of the last change
-        self.told, self.until = 0.0, 0.0  # monotonic: when it was told to wait, and until when
+        self.until = 0.0  # monotonic: until when it must wait
+        self.told = weakref.WeakSet()  # the connections by which it was told so
         self.spent = collections.deque()  # (time, points)
 
     def count(self, now):
@@ -59,8 +61,10 @@ class Token:
                 "X-RateLimit-Resource": "core"}
 
     def wait(self, seconds):
-        self.told = time.monotonic()
-        self.until = max(self.until, self.told + seconds)
+        now = time.monotonic()
+        if now >= self.until:
+            self.told.clear()
+        self.until = max(self.until, now + seconds)
 
 
 class Repo:
