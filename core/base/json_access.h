@@ -7,7 +7,6 @@
 #define KETTLE_BASE_JSON_ACCESS_H
 
 #include <jansson.h>
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -40,12 +39,12 @@ member_int(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/* A member that is a number of any kind; NAN where there is none. */
+/* A member that is a number of any kind; NAN where there is none (for which math.h is too long to be read everywhere). */
 static inline double
 member_number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
-	return json_is_number(value) ? json_number_value(value) : NAN;
+	return json_is_number(value) ? json_number_value(value) : __builtin_nan("");
 }
 
 /* Whether a member is true. */

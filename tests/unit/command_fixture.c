@@ -11,6 +11,7 @@
 #include "lib/languages.h"
 #include "model/jobs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
