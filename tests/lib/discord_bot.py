@@ -27,7 +27,7 @@ def needed():
     kt.needs("discord")
     python = client.python()
     if not python:
-        print("1..0 # SKIP no environment with aiohttp and cryptography (./quickstart test --all makes it)")
+        print("1..0 # SKIP no environment with aiohttp and cryptography (./quickstart test makes it)")
         sys.exit(0)
     return python
 

@@ -20,7 +20,7 @@ APP = kt.SOURCE / "plugins" / "runners" / "modal" / "modal_app.py"
 def missing():
     """What this machine lacks, as a reason for a skip; None: all is there."""
     if not github_runner.client.python():
-        return "no environment with PyGithub and aiohttp (./quickstart test --all makes it)"
+        return "no environment with PyGithub and aiohttp (./quickstart test makes it)"
     return slurm_cluster.missing() or ssh_server.missing()
 
 

@@ -32,7 +32,7 @@ def needed():
     kt.needs("github")
     python = client.python()
     if not python:
-        print("1..0 # SKIP no environment with PyGithub and aiohttp (./quickstart test --all makes it)")
+        print("1..0 # SKIP no environment with PyGithub and aiohttp (./quickstart test makes it)")
         sys.exit(0)
     return python
 

@@ -335,7 +335,7 @@ def is_open(found):
 def main():
     needs("discord", "cpp", "local", "cli")
     if not client.python():
-        print("soak: the bot is left out: no environment with aiohttp and cryptography (./quickstart test --all makes it)")
+        print("soak: the bot is left out: no environment with aiohttp and cryptography (./quickstart test makes it)")
         return
     soak, status = Soak(), 1
     try:
