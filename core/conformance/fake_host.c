@@ -24,7 +24,7 @@
 #include "base/xalloc.h"
 #include "http/http.h"
 #include "loop/loop_services.h"
-#include "model/links.h"
+#include "model/link_check.h"
 #include "model/settings.h"
 
 #define CLOSE_MS 10000 /* how long what is left may take to end */

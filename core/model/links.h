@@ -3,21 +3,13 @@
 #ifndef KETTLE_MODEL_LINKS_H
 #define KETTLE_MODEL_LINKS_H
 
+#include "model/link_check.h"
 #include "store/db.h"
 
-#include <kettle/host.h>
+#define LINKS_MAX 10000                  /* links that are open at a time */
+#define LINK_FILE_MAX (INT64_C(1) << 30) /* ... and from a file */
+#define LINK_SENDING_MS INT64_C(3600000) /* after its link's end a file is kept for the frontend that sends it */
 
-#define LINKS_MAX 10000                    /* links that are open at a time */
-#define LINK_DATA_MAX (8u << 20)           /* bytes of a blob from memory */
-#define LINK_FILE_MAX (INT64_C(1) << 30)   /* ... and from a file */
-#define LINK_TTL_MAX_S KETTLE_LINK_TTL_MAX /* the longest life of a link */
-#define LINK_BASE_MAX 1000                 /* bytes of the URL in front of the token */
-#define LINK_SENDING_MS INT64_C(3600000)   /* after its link's end a file is kept for the frontend that sends it */
-
-/* Whether host->publish takes it; shared with the fake host. EINVAL, ETOOBIG. [any] */
-int link_check(const struct kettle_blob *blob, uint32_t ttl_s, struct kettle_error *err);
-/* Whether host->link_base takes it: http:// or https://, in printable ASCII. EINVAL. [any] */
-int link_check_base(const char *base, struct kettle_error *err);
 /* The folder with the files. New string. [any] */
 char *link_folder(const char *database);
 /*
