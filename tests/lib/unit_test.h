@@ -25,6 +25,7 @@ struct unit_tests {
 	 * When and where it runs, for tests/lib/run_tests.py, with a blank between words; NULL: none of them.
 	 *   waiting  it waits for most of its time      alone  it needs the whole machine
 	 *   plain    in the build without sanitizers    tsan   also under ThreadSanitizer      all  only by test --all
+	 *   long     it begins before the others
 	 */
 	const char *words;
 	const struct CMUnitTest *tests;

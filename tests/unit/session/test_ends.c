@@ -487,4 +487,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_attaching_ends),
 };
 
-UNIT_TESTS(test_ends, .words = "waiting", .setup = set_up, .teardown = tear_down);
+UNIT_TESTS(test_ends, .words = "waiting long", .setup = set_up, .teardown = tear_down);
