@@ -57,7 +57,7 @@ WORDS = {*CLASSES, "long", "plain", "both", "tsan", "all"}
 MAY_BE_SKIPPED = re.compile(
     "no hipcc on this machine|no device here|kittens.cuh is missing|no memory_cgroup|root may write|closed to others|full sandbox|"
     "no GPU|Landlock|has no user|only root may|namespaces need root|as an ordinary user already|"
-    "only a plain build has budgets")
+    "only a plain build has budgets|the table was made with")
 # What ./quickstart makes environments for, by the reasons of tests that lack them.
 ENVIRONMENTS = {
     "python": r"(jax|triton|torch|torch 2) is missing|torch is not installed",
