@@ -17,7 +17,7 @@ a script by a line `# test: WORD...` near its top, a program by what it prints f
   parts=N    its tests are shared among N processes (KETTLE_TEST_PART)
   plain      about the programs as they are shipped: runs in the build without sanitizers
   both       runs there and under the sanitizers
-  tsan       also runs under ThreadSanitizer
+  tsan       also runs under ThreadSanitizer, a script with --all alone
   all        runs with --all alone
 
 Theory of operation: one process, no threads. Each test has a supervisor (a fork of this process). As root this makes a PID
@@ -118,10 +118,13 @@ class Build:
         self.kind = "tsan" if "thread" in flags else "asan" if "address" in flags else "plain"
         self.python = values["PYTHON"]
         self.programs = {name: values[name].split() for name in names[2:]}
+        # ThreadSanitizer cannot follow a clone into namespaces: its build takes the kettle-exec of the plain one.
+        self.kettle_exec = os.environ.get("KETTLE_EXEC")
 
     def environment(self):
         tsan = f"suppressions={SOURCE}/tests/tsan.supp {os.environ.get('TSAN_OPTIONS', '')}"
-        return dict(os.environ, top_srcdir=str(SOURCE), top_builddir=str(self.folder), PYTHON=self.python, TSAN_OPTIONS=tsan)
+        given = {"KETTLE_EXEC": self.kettle_exec} if self.kind == "tsan" and self.kettle_exec else {}
+        return dict(os.environ, top_srcdir=str(SOURCE), top_builddir=str(self.folder), PYTHON=self.python, TSAN_OPTIONS=tsan, **given)
 
 
 def words_of_script(path):
@@ -488,6 +491,8 @@ def main():
     arguments = parser.parse_args()
     builds = [Build(name) for name in arguments.names if os.path.exists(os.path.join(name, "config.status"))]
     names = [name for name in arguments.names if not os.path.exists(os.path.join(name, "config.status"))]
+    for build in builds:
+        build.kettle_exec = next((str(one.folder / "kettle-exec") for one in builds if one.kind == "plain"), build.kettle_exec)
     if not builds:
         parser.error("the first argument is a build folder, one with a config.status")
     tests = selected(list(tests_of(builds, arguments.all, not names)), names)
