@@ -70,6 +70,8 @@ static void
 on_tick(uv_timer_t *timer)
 {
 	clock_advance(cores_clock(), *(const uint64_t *)timer->data);
+	/* Where it was due before the loop began to wait, nothing else may end that wait. */
+	uv_stop(timer->loop);
 }
 
 struct clock *
