@@ -18,6 +18,8 @@
 #define WIDEST 2.0         /* an interval reaches show at most N times below and above its mean */
 #define CLOCKS_DIFFER 1.02 /* two clocks may, by so much: that of a device, that of a host */
 #define LEAST_OF_BEST 0.5  /* of the best call: no calibration makes a mean less than this */
+/* The resolution of the finest clock that a harness reads (clock_getres(2); events of CUDA have 500 ns), and less than a call takes. */
+#define LEAST_NS 1.0
 
 /*
  * None so far: of 22 further runs the intervals of today's calibrators held 36 and 50 %. They tell what a run can see of
@@ -38,7 +40,12 @@ read_mean(const json_t *result, size_t index, double *ret_mean, struct kettle_er
 	if (!text)
 		return kettle_fail(err, KETTLE_EINVAL, "its harness reported no mean time for benchmark %zu.", index + 1);
 	if (number_parse(text, ret_mean) && *ret_mean > 0)
-		return 0;
+		return *ret_mean >= LEAST_NS
+				   ? 0
+				   : kettle_fail(err, KETTLE_EINVAL,
+						 "its harness reported the mean time %.6g ns for benchmark %zu, and no clock tells less "
+						 "than %g ns.",
+						 *ret_mean, index + 1, LEAST_NS);
 	return kettle_fail(err, KETTLE_EINVAL,
 		"its harness reported the mean time `%.64s` for benchmark %zu, which must be a finite number of nanoseconds "
 		"above zero.",
@@ -199,16 +206,18 @@ score_check_time(const json_t *result, size_t count, double wall_ns, struct kett
 	for (size_t i = 0; i < count; i++) {
 		const char *runs = result_value(result, "benchmark", i, "runs");
 		const char *mean = result_value(result, "benchmark", i, "raw-mean");
-		double calls = 0, each = 0;
+		double calls = 1, each = 0;
 		mean = mean ? mean : result_value(result, "benchmark", i, "mean");
 		if (runs && (!number_parse(runs, &calls) || calls < 1 || calls != floor(calls)))
 			return kettle_fail(err, KETTLE_EINVAL, "its harness reported `%.64s` calls of benchmark %zu.", runs, i + 1);
-		if (runs && mean && number_parse(mean, &each) && each > 0)
+		if (mean && number_parse(mean, &each) && each > 0)
 			claimed += calls * each;
 	}
 	if (wall_ns <= 0 || claimed <= wall_ns * CLOCKS_DIFFER)
 		return 0;
 	return kettle_fail(err, KETTLE_EINVAL,
-		"its harness reported calls that took %.3g s in total, but the whole run took %.3g s.", claimed / NS_PER_S,
-		wall_ns / NS_PER_S);
+		"its harness reported calls that took %.3g s in total (for each benchmark its number of calls, or one, times "
+		"their "
+		"mean), but the whole run took %.3g s.",
+		claimed / NS_PER_S, wall_ns / NS_PER_S);
 }

@@ -27,7 +27,7 @@ bool score_interval_is_known(const char *calibrator);
 /*
  * Combines benchmark.i.mean (ns), i from 0 to count - 1, as the task's ranking_by says ("last", "mean" or "geom"), and
  * where every benchmark.i.calibrator is of a kind in `kinds` their intervals, benchmark.i.low and high; errors of several
- * benchmarks add up in squares, and none reaches further than to half and to twice the mean. EINVAL: a mean is missing, no number, not finite or not above zero; low and high are not two such
+ * benchmarks add up in squares, and none reaches further than to half and to twice the mean. EINVAL: a mean is missing, no number, not finite or below 1 ns; low and high are not two such
  * numbers around it; the calibrator, ratio, calibrator-ns or raw-mean are there and are none; with a calibrator, a
  * mean below half of the best call, and what the run itself measured (ratio times calibrator-ns) is so too or missing.
  * EUNAVAIL: only the calibrated mean is below that half, so the machine is not as it was when it was calibrated. The
@@ -37,9 +37,9 @@ int score_read(const json_t *result, size_t count, const char *ranking_by, const
 	struct score *ret_score, struct kettle_error *err);
 
 /*
- * EINVAL: the calls that a harness reports (runs times raw-mean, or mean where that is missing) took longer together than
- * the run, of which wall_ns is known (above 0), by more than measuring it can be wrong; or runs is no such number. What is
- * not reported is passed over. The sentence as of score_read. [any]
+ * EINVAL: the calls that a harness reports (runs, or one where that is missing, times raw-mean, or mean where that is
+ * missing) took longer together than the run, of which wall_ns is known (above 0), by more than measuring it can be wrong;
+ * or runs is no such number. The sentence as of score_read. [any]
  */
 int score_check_time(const json_t *result, size_t count, double wall_ns, struct kettle_error *err);
 

@@ -21,10 +21,10 @@ static void
 test_numbers(void **state)
 {
 	(void)state;
-	static const char *const bad[] = {"nan", "-nan", "inf", "-inf", "0", "-1", "0x10", " 1", "1 ", "1e999", "1,5", "",
-		"1.2.3", "infinity", "1e", "--1",
+	static const char *const bad[] = {"nan", "-nan", "inf", "-inf", "0", "-1", "1e-9", ".5", "0.999", "0x10", " 1",
+		"1 ", "1e999", "1,5", "", "1.2.3", "infinity", "1e", "--1",
 		"1000000000000000000000000000000000000000000000000000000000000000000000000000"};
-	static const char *const good[] = {"1", "1.5", "1e6", "+2", ".5", "1E-3", "123456789.25"};
+	static const char *const good[] = {"1", "1.5", "1e6", "+2", "1.0001", "1E3", "123456789.25"};
 	for (size_t i = 0; i < ARRAY_SIZE(bad) + ARRAY_SIZE(good); i++) {
 		bool wanted = i >= ARRAY_SIZE(bad);
 		const char *text = wanted ? good[i - ARRAY_SIZE(bad)] : bad[i];
@@ -49,7 +49,8 @@ test_time_there_was(void **state)
 		double wall_ns;
 		bool possible;
 	} reports[] = {{"10", "1e6", NULL, 1e7, true}, {"10", "1e6", NULL, 9e6, false}, {"10", "1e6", "8e5", 9e6, true},
-		{"10", "1e5", "1e6", 9e6, false}, {"1e12", "1e6", NULL, 1e9, false}, {NULL, "1e6", NULL, 1, true},
+		{"10", "1e5", "1e6", 9e6, false}, {"1e12", "1e6", NULL, 1e9, false}, {NULL, "1e6", NULL, 1e6, true},
+		{NULL, "1e6", NULL, 9e5, false}, {NULL, "1e308", NULL, 6e7, false}, {NULL, "1e6", "8e5", 9e5, true},
 		{"0", "1e6", NULL, 1e9, false}, {"1.5", "1e6", NULL, 1e9, false}, {"x", "1e6", NULL, 1e9, false},
 		{"10", "1e6", NULL, 0, true}};
 	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
