@@ -446,10 +446,12 @@ take_explanation(const struct reader *reader, const json_t *answer)
 		blame = member_is(answer, "blame", blames[i]) ? blames[i] : blame;
 	if (!is_believed(reader, blame))
 		return;
-	bool claimed = reader->step->run && reader->outcome->state != OUTCOME_ERROR && blame && blame != participant;
+	/* The submission's own process runs in both, and prints what it likes. */
+	bool runs = reader->step->run || member_is(reader->step->json, "kind", "prepare");
+	bool claimed = runs && reader->outcome->state != OUTCOME_ERROR && blame && blame != participant;
 	bool retry = states[state] == VERDICT_ERROR && blame == machine && !reader->outcome->missing &&
 				 !json_is_false(json_object_get(answer, "retry")) &&
-				 (!claimed || (is_claimed(reader, machine) && !has_begun_timing(reader)));
+				 (!claimed || !reader->step->run || (is_claimed(reader, machine) && !has_begun_timing(reader)));
 	struct kettle_error *why = read_as(reader, states[state], blame, retry);
 	reader->ret->claimed = claimed;
 	if (message && !reader->step->secret)

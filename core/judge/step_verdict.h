@@ -22,10 +22,11 @@ enum verdict_state { VERDICT_PASSED = 1, VERDICT_FAILED, VERDICT_TIMED_OUT, VERD
 
 struct step_result {
 	enum verdict_state state;
-	bool retry;         /* the machine's fault, and another attempt may help */
-	bool claimed;       /* only the run itself says that machine or task is at fault, and a submission may forge that */
-	const char *blame;  /* "participant", "task", "machine", or NULL; static */
-	struct score score; /* of a leaderboard run that passed; 0: none */
+	bool retry; /* the machine's fault, and another attempt may help */
+	bool
+		claimed; /* only the run itself says that machine or task is at fault: a submission may forge it, so it counts as a run */
+	const char *blame;       /* "participant", "task", "machine", or NULL; static */
+	struct score score;      /* of a leaderboard run that passed; 0: none */
 	struct kettle_error why; /* its message says why it did not pass; "" when it did */
 };
 

@@ -112,20 +112,27 @@ board_life_step(struct db *db, struct board_life *ret_life, struct kettle_error 
 }
 
 int
-board_life_fault(struct db *db, int64_t leaderboard, int64_t submission, json_t *data, struct kettle_error *err)
+board_life_fault(
+	struct db *db, int64_t leaderboard, int64_t submission, int64_t accuser, json_t *data, struct kettle_error *err)
 {
 	int64_t creator = 0;
 	int rc = db_int(db, &creator, err,
-		"SELECT coalesce((SELECT creator FROM boards WHERE id = ? AND fault_at IS NULL), 0)", "i", leaderboard);
-	if (rc < 0 || creator == 0)
-		return rc;
-	rc = db_exec(db, err, "UPDATE boards SET fault_at = ? WHERE id = ?", "ii", db->now_ms, leaderboard);
+		"SELECT coalesce((SELECT creator FROM boards WHERE id = ?1 AND fault_at IS NULL AND (?2 IN (0, creator) OR "
+		"accuser <> ?2)), 0)",
+		"ii", leaderboard, accuser);
+	if (rc == 0 && creator == 0)
+		return db_exec(db, err, "UPDATE boards SET accuser = ? WHERE id = ? AND accuser IS NULL AND fault_at IS NULL",
+			"ii", accuser, leaderboard);
+	if (rc == 0)
+		rc = db_exec(db, err, "UPDATE boards SET fault_at = ? WHERE id = ?", "ii", db->now_ms, leaderboard);
 	return rc < 0 ? rc : db_event(db, "leaderboard.fault", 'u', leaderboard, submission, creator, data, err);
 }
 
 int
 board_life_works(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {
-	return db_exec(
-		db, err, "UPDATE boards SET fault_at = NULL WHERE id = ? AND fault_at IS NOT NULL", "i", leaderboard);
+	return db_exec(db, err,
+		"UPDATE boards SET fault_at = NULL, accuser = NULL WHERE id = ? AND (fault_at IS NOT NULL OR accuser IS NOT "
+		"NULL)",
+		"i", leaderboard);
 }

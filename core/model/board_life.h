@@ -22,9 +22,11 @@ struct board_life {
 int board_life_step(struct db *db, struct board_life *ret_life, struct kettle_error *err);
 /*
  * A job has ended by a fault of the task, which the participants cannot mend: tells the creator by leaderboard.fault, once until a
- * job passes or the task changes. data: of the event, borrowed.
+ * job passes or the task changes. `accuser`: the user whose run said so, which a submission can forge, so it is told when
+ * a second user's says it too, or the creator's own; 0: the fault is seen from outside. data: of the event, borrowed.
  */
-int board_life_fault(struct db *db, int64_t leaderboard, int64_t submission, json_t *data, struct kettle_error *err);
+int board_life_fault(
+	struct db *db, int64_t leaderboard, int64_t submission, int64_t accuser, json_t *data, struct kettle_error *err);
 /* A job has passed: the next fault is told again. */
 int board_life_works(struct db *db, int64_t leaderboard, struct kettle_error *err);
 

@@ -272,7 +272,8 @@ store_row(struct update *update, struct kettle_error *err)
 		"UPDATE boards SET description = ?1, visibility = coalesce(?2, visibility), code = coalesce(?3, code), "
 		"jit_cache = coalesce(?7, jit_cache), after_deadline = coalesce(?8, after_deadline), deadline_at = nullif(?4, "
 		"0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN NULL ELSE ended_at END, opens_at = nullif(?9, 0), opened_at = "
-		"CASE WHEN ?9 > ?5 THEN NULL ELSE opened_at END, fault_at = CASE WHEN ?10 THEN NULL ELSE fault_at END, "
+		"CASE WHEN ?9 > ?5 THEN NULL ELSE opened_at END, fault_at = CASE WHEN ?10 THEN NULL ELSE fault_at END, accuser "
+		"= CASE WHEN ?10 THEN NULL ELSE accuser END, "
 		"updated_at = ?5 WHERE id = ?6",
 		"sssiiissii", update->description, change->visibility, change->code, deadline, update->db->now_ms,
 		update->board->id, change->jit_cache, change->after_deadline, opens, (int64_t)update->new_task);

@@ -12,6 +12,7 @@
 #include "model/blobs.h"
 #include "model/board_life.h"
 #include "model/ranking.h"
+#include "model/rate_limit.h"
 #include "model/settings.h"
 
 #include <string.h>
@@ -300,7 +301,7 @@ tell_creator(struct db *db, const struct job *job, const struct verdict *verdict
 		return 0;
 	AUTO_JSON json_t *data = json_pack("{s:I, s:s, s:s, s:s?}", "job", (json_int_t)job->id, "device", job->device,
 		"mode", job->mode, "error", verdict_message(&verdict->why));
-	return board_life_fault(db, job->leaderboard, job->submission, data, err);
+	return board_life_fault(db, job->leaderboard, job->submission, verdict->claimed ? job->user : 0, data, err);
 }
 
 /* Whatever ends a job: its row, the ranking, the events, the submission. */
@@ -312,9 +313,10 @@ jobs_end(struct db *db, const struct job *job, const struct verdict *verdict, st
 	int rc = db_exec(db, err,
 		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, score = nullif(max(?3, 0.0), 0.0), "
 		"low = nullif(max(?4, 0.0), 0.0), high = nullif(max(?5, 0.0), 0.0), error = ?6, compilation_json = ?7, "
-		"system_json = ?8, timing_json = ?9 WHERE id = ?10",
-		"sidddsjjji", verdict_state_name(verdict->state), db->now_ms, verdict->score.value, verdict->score.low,
-		verdict->score.high, verdict_message(&verdict->why), compilation, verdict->system, verdict->timing, job->id);
+		"system_json = ?8, timing_json = ?9, spent = ?10 WHERE id = ?11",
+		"sidddsjjjii", verdict_state_name(verdict->state), db->now_ms, verdict->score.value, verdict->score.low,
+		verdict->score.high, verdict_message(&verdict->why), compilation, verdict->system, verdict->timing,
+		(int64_t)(verdict->state == VERDICT_ERROR && verdict->claimed), job->id);
 	if (rc == 0 && job->superseded < 0)
 		rc = end_rerun(db, job, verdict->state, &change, err);
 	else if (rc == 0 && verdict->state == VERDICT_PASSED && strcmp(job->mode, "ranked") == 0)
@@ -337,15 +339,16 @@ clean_reason(const char *reason)
 }
 
 static int
-give_up(struct db *db, const struct job *job, enum requeue_cause cause, const char *reason, struct kettle_error *err)
+give_up(struct db *db, const struct job *job, enum requeue_cause cause, bool believed, const char *reason,
+	struct kettle_error *err)
 {
-	struct verdict verdict = {.state = VERDICT_ERROR};
+	struct verdict verdict = {.state = VERDICT_ERROR, .claimed = cause == REQUEUE_CLAIMED};
 	if (cause == REQUEUE_ORPHANED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"The runner could not finish it: %d attempts came to nothing for other reasons than the job, which says "
 			"nothing about the code; the last reason was: %s",
 			JOB_MAX_ORPHANED, reason);
-	else if (cause == REQUEUE_CLAIMED)
+	else if (!believed)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"%s Your runs have failed like this %d times within an hour on machines where other runs pass, so it is "
 			"not tried again.",
@@ -388,8 +391,6 @@ count_claim(struct db *db, const struct job *job, bool *ret_believed, struct ket
 			"o.unit_key = "
 			"(SELECT unit_key FROM jobs WHERE id = ?4))",
 			"iiii", job->user, since, (int64_t)JOB_CLAIMS, job->id);
-	if (rc == 0 && beyond)
-		rc = db_exec(db, err, "UPDATE jobs SET disbelieved = 1 WHERE id = ?", "i", job->id);
 	*ret_believed = !beyond;
 	return rc;
 }
@@ -406,22 +407,23 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum requeue_cause caus
 		rc = count_claim(db, &job, &believed, err);
 	if (rc < 0)
 		return rc;
-	cause = believed && cause == REQUEUE_CLAIMED ? REQUEUE_FAILED : cause;
 	if (!believed || is_used_up(&job, cause)) {
-		rc = give_up(db, &job, cause, clean, err);
+		rc = give_up(db, &job, cause, believed, clean, err);
 		if (rc == 0)
 			*ret_queued = false;
 		return rc;
 	}
+	bool counts = cause == REQUEUE_FAILED || cause == REQUEUE_CLAIMED;
 	rc = db_exec(db, err,
 		"UPDATE jobs SET state = 'queued', spared = spared + ?1, orphaned = orphaned + ?2, unit = NULL, unit_key = "
 		"NULL, runner = NULL, handle = NULL, changed_at = ?3, error = ?4 WHERE id = ?5",
-		"iiisi", (int64_t)(cause != REQUEUE_FAILED), (int64_t)(cause == REQUEUE_ORPHANED), db->now_ms,
-		waits ? clean : NULL, id);
+		"iiisi", (int64_t)!counts, (int64_t)(cause == REQUEUE_ORPHANED), db->now_ms, waits ? clean : NULL, id);
+	if (rc == 0 && cause == REQUEUE_CLAIMED)
+		rc = rate_limit_record_attempt(db, job.submission, id, err);
 	if (rc == 0)
 		rc = jobs_event(db, &job, "job.requeued",
 			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
-				(json_int_t)attempt, "spared", cause != REQUEUE_FAILED, "reason", clean),
+				(json_int_t)attempt, "spared", !counts, "reason", clean),
 			err);
 	if (rc == 0)
 		*ret_queued = true;

@@ -61,14 +61,14 @@ struct job_handle {
 int jobs_set_handle(
 	struct db *db, int64_t job, int64_t attempt, const struct job_handle *handle, struct kettle_error *err);
 enum requeue_cause {
-	REQUEUE_FAILED,      /* the machine could not: at most JOB_MAX_ATTEMPTS */
-	REQUEUE_CLAIMED,     /* the run alone says so: no more than that, and within JOB_CLAIMS of its user */
+	REQUEUE_FAILED, /* the machine could not: at most JOB_MAX_ATTEMPTS */
+	REQUEUE_CLAIMED, /* the run alone says so: no more than that, within JOB_CLAIMS of its user, each a use of rate limits */
 	REQUEUE_HANDED_BACK, /* by an engine that stops, because it waits, or `unstarted`: any number */
 	REQUEUE_ORPHANED, /* ended with the engine's process, or `uncounted` (event.schema.json): at most JOB_MAX_ORPHANED */
 };
 /*
  * How many attempts of a user's jobs may end so within an hour: a submission could say it to be tried again. Beyond it, where
- * others' jobs have passed on the same unit within that hour, the job ends as error and counts for rate limits.
+ * others' jobs have passed on the same unit within that hour, the job ends as error.
  */
 #define JOB_CLAIMS 6
 #define JOB_CLAIMS_MS INT64_C(3600000)

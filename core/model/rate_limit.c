@@ -34,8 +34,8 @@ nth_use(struct db *db, int64_t board, int64_t user, const char *category, const 
 {
 	return db_int(db, ret_at, err,
 		"SELECT at FROM (SELECT s.created_at AS at, s.id AS submission FROM submissions s WHERE s.leaderboard = ?1 AND "
-		"s.user = ?2 AND s.created_at > ?3 AND s.created_at <= ?7 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND "
-		"EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND (j.state <> 'error' OR j.disbelieved) AND NOT "
+		"s.user = ?2 AND s.created_at > ?2 AND s.created_at <= ?7 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND "
+		"EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND (j.state <> 'error' OR j.spent) AND NOT "
 		"j.superseded AND (?5 = '' OR j.device = ?5)) UNION SELECT at, submission FROM rate_spent WHERE leaderboard = "
 		"?1 AND user = ?2 AND at "
 		"> ?3 AND at <= ?7 AND category = ?4 AND (?5 = '' OR device = ?5)) ORDER BY at DESC LIMIT 1 OFFSET ?6",
@@ -100,20 +100,32 @@ rate_limit_check(struct db *db, const struct board *board, int64_t user, const c
 	return refusal.code;
 }
 
-int
-rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err)
+/* Rows of rate_spent for the jobs of a submission, or for one of them; those that no limit looks at any more go. */
+static int
+record(struct db *db, int64_t submission, const char *insert, int64_t of, int64_t ms, struct kettle_error *err)
 {
 	int rc = db_exec(db, err,
 		"DELETE FROM rate_spent WHERE at <= ?1 AND (leaderboard, user) = (SELECT leaderboard, user FROM submissions "
 		"WHERE id = ?2)",
 		"ii", db->now_ms - RATE_WINDOW_MS, submission);
-	if (rc < 0)
-		return rc;
-	return db_exec(db, err,
-		"INSERT OR IGNORE INTO rate_spent (leaderboard, user, submission, category, device, at) SELECT s.leaderboard, "
-		"s.user, s.id, CASE s.mode WHEN 'ranked' THEN 'leaderboard' ELSE 'test' END, j.device, s.created_at FROM "
-		"submissions s JOIN jobs j ON j.submission = s.id WHERE s.id = ? AND s.created_at > ? AND (j.state <> 'error' "
-		"OR "
-		"j.disbelieved) AND NOT j.superseded",
-		"ii", submission, db->now_ms - RATE_WINDOW_MS);
+	return rc < 0 ? rc : db_exec(db, err, insert, "ii", of, ms);
+}
+
+#define INSERT_SPENT(at) \
+	"INSERT OR IGNORE INTO rate_spent (leaderboard, user, submission, category, device, at) SELECT s.leaderboard, " \
+	"s.user, s.id, CASE s.mode WHEN 'ranked' THEN 'leaderboard' ELSE 'test' END, j.device, " at \
+	" FROM submissions s JOIN jobs j ON j.submission = s.id WHERE NOT j.superseded AND "
+
+int
+rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err)
+{
+	return record(db, submission,
+		INSERT_SPENT("s.created_at") "s.id = ?1 AND s.created_at > ?2 AND (j.state <> 'error' OR j.spent)", submission,
+		db->now_ms - RATE_WINDOW_MS, err);
+}
+
+int
+rate_limit_record_attempt(struct db *db, int64_t submission, int64_t job, struct kettle_error *err)
+{
+	return record(db, submission, INSERT_SPENT("?2") "j.id = ?1", job, db->now_ms, err);
 }

@@ -10,12 +10,14 @@
 /*
  * ERATE, with retry_s, when one of the board's limits for the mode is used up; of several the one that lasts longest (a
  * limit of 0 has no end, and no retry_s). Counted per user over a rolling hour;
- * jobs that the engine failed do not count, deleted submissions do. Mode ranked is the category `leaderboard`, every
+ * jobs that the engine failed do not count; deleted submissions do, and whatever the run itself ended. Mode ranked is the category `leaderboard`, every
  * other the category `test`; a limit may be on one device or on all together.
  */
 int rate_limit_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
 	struct kettle_error *err);
 /* Before a submission is deleted: what it used stays used. */
 int rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err);
+/* An attempt of the job has ended by the word of its run and is made again: it is one more use, at this time. */
+int rate_limit_record_attempt(struct db *db, int64_t submission, int64_t job, struct kettle_error *err);
 
 #endif

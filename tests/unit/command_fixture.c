@@ -176,6 +176,7 @@ commands_jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *
 	verdict->score = (struct score){isfinite(numbers[0]) ? numbers[0] : 0, isfinite(numbers[1]) ? numbers[1] : 0,
 		isfinite(numbers[2]) ? numbers[2] : 0};
 	verdict->blame = member_is(json, "blame", "task") ? "task" : NULL;
+	verdict->claimed = json_is_true(json_object_get(json, "claimed"));
 	verdict->system = json_incref(json_object_get(json, "system"));
 	verdict->timing = json_incref(json_object_get(json, "timing"));
 	verdict->artifacts = json_incref(json_object_get(json, "artifacts"));

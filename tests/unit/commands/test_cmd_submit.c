@@ -315,6 +315,17 @@ test_rate(void **state)
 	int64_t second = fixture_int(&c.f, "SELECT max(id) FROM submissions WHERE mode = 'benchmark'");
 	commands_finish(&c, job_of(second), json_pack("{s:s, s:s}", "state", "error", "error", "The machine broke."));
 	commands_must(&c, "alice", "submit", third);
+	/* Unless the run itself said so, which a submission can do whenever it does not like its times. */
+	int64_t ranked = fixture_int(&c.f, "SELECT id FROM submissions WHERE mode = 'ranked'");
+	fixture_sql(
+		&c.f, "INSERT INTO rate_limits SELECT id, 'leaderboard', '', 1 FROM leaderboards WHERE name = 'vectoradd_cpp'");
+	commands_finish(&c, job_of(ranked),
+		json_pack(
+			"{s:s, s:s, s:s, s:b}", "state", "error", "blame", "task", "error", "The task is wrong.", "claimed", 1));
+	json_t *fourth = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
+	refused(json_incref(fourth), KETTLE_ERATE, "takes 1 ranked submission an hour");
+	commands_must(&c, "alice", "submission.delete", json_pack("{s:I}", "id", (json_int_t)ranked));
+	refused(fourth, KETTLE_ERATE, "takes 1 ranked submission an hour");
 	/* An hour later. */
 	fixture_sql(
 		&c.f, "UPDATE submissions SET created_at = created_at - 3600000; UPDATE rate_spent SET at = at - 3600000");

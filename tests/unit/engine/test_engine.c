@@ -341,6 +341,9 @@ test_says_lost(void **state)
 		assert_true(world_unit(0)->pause_until_ms <= world_now() + ENGINE_PAUSE_MS);
 	}
 	until(world_job_is(job, "error"));
+	/* Each was a run for rate limits: two that were made again, and the last. */
+	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM rate_spent"), 2);
+	assert_int_equal(fixture_int(&world.c.f, "SELECT spent FROM jobs"), 1);
 	until(world.engine->in_flight == 0);
 }
 

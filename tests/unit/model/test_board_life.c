@@ -258,6 +258,27 @@ test_fault(void **state)
 	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.fault"), "user_name"), "owner");
 }
 
+/* The same by the word of a run, which one participant can forge alone. */
+static void
+test_accused(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *user;
+		int told; /* so far */
+	} runs[] = {{"alice", 0}, {"alice", 0}, {"bob", 1}, {"alice", 1}, {NULL, 1}, {"bob", 1}, {"owner", 2}};
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+		submit(runs[i].user ? runs[i].user : "bob", "ranked", false);
+		if (runs[i].user)
+			commands_finish(&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"),
+				json_pack(
+					"{s:s, s:s, s:s, s:b}", "state", "error", "blame", "task", "error", "It says so.", "claimed", 1));
+		else
+			finish("passed", 1.0, NULL);
+		assert_int_equal(fixture_events(&c.f, "leaderboard.fault"), runs[i].told);
+	}
+}
+
 static void
 test_names(void **state)
 {
@@ -284,6 +305,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_opening),
 	TEST(test_version),
 	TEST(test_fault),
+	TEST(test_accused),
 	TEST(test_names),
 };
 

@@ -206,6 +206,7 @@ test_claims(void **state)
 	fixture_sql(&c.f, "UPDATE jobs SET claimed = 6");
 	assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 	assert_true(call.queued); /* nobody else was here */
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM rate_spent WHERE submission = 1"), 1);
 	call = started();
 	fixture_sql(&c.f,
 		"INSERT INTO users (id, name, created_at) VALUES (77, 'other', 1);"
@@ -220,7 +221,7 @@ test_claims(void **state)
 	assert_false(call.queued);
 	assert_int_equal(
 		fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE submission = 1 AND state = 'error' AND claimed = 8 AND "
-						  "disbelieved AND error LIKE 'It says that the GPU failed. Your runs%'"),
+						  "spent AND error LIKE 'It says that the GPU failed. Your runs%'"),
 		1);
 }
 
