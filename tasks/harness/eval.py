@@ -98,6 +98,7 @@ WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 SIGNALS = {4: "illegal instruction", 6: "aborted", 7: "bus error", 8: "arithmetic error", 9: "killed",
            11: "invalid memory access", 15: "terminated", 31: "a system call that is forbidden"}
 INTRUDED = "the submission wrote into the harness's own pipe, or closed it"
+stderr_fd = 2  # of tracebacks; in the worker a descriptor that the submission does not know
 
 
 class BadCase(Exception):
@@ -447,15 +448,40 @@ def described(error):
     return on_one_line(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
+def flush_streams():
+    """What was printed, whatever the submission has made of the streams of Python."""
+    for name in ("stdout", "__stdout__", "stderr", "__stderr__"):
+        try:
+            getattr(sys, name).flush()
+        except BaseException:  # none, a closed one, or one that has no flush of its own
+            pass
+
+
+def keep_stderr():
+    """From here on a traceback reaches standard error, whatever becomes of its stream and of descriptor 2."""
+    global stderr_fd
+    try:
+        stderr_fd = moved(os.dup(2))
+    except OSError:
+        pass
+
+
 def print_traceback(error):
-    """On stderr, without the frames of the harness; its last line names the error."""
-    import traceback
+    """On standard error, without the frames of the harness; its last line names the error."""
     trace = error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename in (__file__, sys.argv[0]):
         trace = trace.tb_next
     own = None if isinstance(error, (ImportError, SyntaxError)) else error.__traceback__
-    traceback.print_exception(type(error), error, trace or own)
-    sys.stderr.flush()
+    try:
+        import traceback
+        text = "".join(traceback.format_exception(type(error), error, trace or own))
+    except Exception as problem:  # the submission has replaced what that takes
+        text = f"{described(error)} (and no traceback: {described(problem)})\n"
+    flush_streams()
+    try:
+        write_all(stderr_fd, text)
+    except OSError:
+        pass
 
 
 class Task:
@@ -678,6 +704,7 @@ def serve(requests, answers, mode, load, settings):
     os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
     pid, problem = os.getpid(), None
     gc.disable()  # an import makes garbage by the thousand, none of it worth looking for
+    keep_stderr()
     try:
         import utils
         utils.confine()  # before anything of task and submission is there
@@ -712,7 +739,7 @@ def serve(requests, answers, mode, load, settings):
             answer = problem or what(Case(task, utils, clock, pid, line, seed, key))
         except BadCase as error:
             answer = ("task", on_one_line(str(error)))
-        sys.stdout.flush()
+        flush_streams()
         write_all(answers, "\t".join((token, *answer)) + "\n")
 
 

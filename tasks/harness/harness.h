@@ -302,10 +302,39 @@ leave(int status)
 		raw_syscall(SYS_exit_group, status, 0, 0);
 }
 
+/* All of it, past the streams: a submission may have closed them, or have them throw. */
+bool
+write_all(int fd, const std::string &text)
+{
+	const char *at = text.data();
+	for (size_t left = text.size(); left > 0;) {
+		long written = raw_syscall(SYS_write, fd, reinterpret_cast<long>(at), static_cast<long>(left));
+		if (written == -EINTR || written == -EAGAIN)
+			continue;
+		if (written <= 0)
+			return false;
+		at += written;
+		left -= static_cast<size_t>(written);
+	}
+	return true;
+}
+
+/* What was printed, whatever the submission has made of the streams. */
+void
+flush_streams()
+{
+	try {
+		std::cout.flush();
+	} catch (...) {
+	}
+	fflush(nullptr);
+}
+
 [[noreturn]] void
 stop(int status, const std::string &why)
 {
-	std::cerr << "eval: " << why << std::endl;
+	flush_streams();
+	write_all(2, "eval: " + why + "\n");
 	leave(status);
 }
 
@@ -315,16 +344,8 @@ report(const std::string &key, const std::string &value)
 	std::string line = key + ": " + on_one_line(value, MAX_MESSAGE) + "\n";
 	if (harness.token)
 		line.insert(0, reinterpret_cast<const char *>(&harness.token), sizeof(harness.token));
-	const char *at = line.data();
-	for (size_t left = line.size(); left > 0;) {
-		long written = raw_syscall(SYS_write, harness.channel, reinterpret_cast<long>(at), static_cast<long>(left));
-		if (written == -EINTR || written == -EAGAIN)
-			continue;
-		if (written <= 0)
-			stop(TEST_FAILED, "the result channel is gone"); // it was open before, so the submission has closed it
-		at += written;
-		left -= static_cast<size_t>(written);
-	}
+	if (!write_all(harness.channel, line))
+		stop(TEST_FAILED, "the result channel is gone"); // it was open before, so the submission has closed it
 }
 
 void
@@ -624,7 +645,10 @@ report_times(const Case &c, const std::string &prefix, const std::vector<Call> &
 	report(prefix + "best", s.best);
 	report(prefix + "worst", s.worst);
 #ifdef PRINT_SCORE
-	std::cout << "score:" << e.mean / 1e9 << std::endl;
+	std::ostringstream score;
+	score << "score:" << e.mean / 1e9 << "\n";
+	flush_streams();
+	write_all(1, score.str());
 #endif
 }
 
@@ -750,8 +774,7 @@ run_harness(char **argv, void (*begin)())
 	} catch (const std::exception &e) { // no memory, an output that is none: a submission can cause that
 		stop(TEST_FAILED, e.what());
 	}
-	std::cout.flush();
-	fflush(nullptr); // what the submission printed; what follows is the last that this process does
+	flush_streams(); // what follows is the last that this process does
 	report("check", passed ? "pass" : "fail");
 	leave(passed ? PASSED : TEST_FAILED);
 }
