@@ -4,6 +4,7 @@
 
 #include "config/option_table.h"
 
+#include <pthread.h>
 #include <regex.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -214,19 +215,61 @@ add_option_place(const struct option_section *in, const char *key, struct buf *o
 	pointer_add_path(out, pointer.data);
 }
 
+/* What variables held when they were read; those of this process hold nothing any more. */
+static struct kept_secret {
+	struct kept_secret *next;
+	char *value;
+	char variable[];
+} *kept_secrets;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct kept_secret *
+find_kept(const char *variable)
+{
+	struct kept_secret *one = kept_secrets;
+	while (one && strcmp(one->variable, variable) != 0)
+		one = one->next;
+	return one;
+}
+
+/*
+ * The value of a variable, which is overwritten where it lies: no child of this process inherits it, and /proc/PID/environ
+ * does not show it. A configuration that is read again finds it here. NULL: there is none. New string.
+ */
+static char *
+take_variable(const char *variable)
+{
+	(void)pthread_mutex_lock(&kept_lock);
+	char *value = getenv(variable);
+	struct kept_secret *kept = find_kept(variable);
+	if (value && *value && !kept) {
+		size_t size = strlen(variable) + 1;
+		kept = xcalloc(1, sizeof(*kept) + size);
+		memcpy(kept->variable, variable, size);
+		kept->next = kept_secrets;
+		kept_secrets = kept;
+	}
+	if (value && *value) {
+		free(kept->value);
+		kept->value = xstrdup(value);
+		explicit_bzero(value, strlen(value));
+	}
+	char *taken = kept ? xstrdup(kept->value) : NULL;
+	(void)pthread_mutex_unlock(&kept_lock);
+	return taken;
+}
+
 static int
 secret_of_env(
 	const char *variable, const char *key, const struct option_section *in, char **ret_secret, struct kettle_error *err)
 {
-	const char *value = getenv(variable);
-	if (value && *value) {
-		*ret_secret = xstrdup(value);
+	*ret_secret = take_variable(variable);
+	if (*ret_secret)
 		return 0;
-	}
 	AUTO_BUF struct buf where = {0};
 	add_option_place(in, key, &where);
 	return kettle_fail(err, KETTLE_EINVAL, "%s names the environment variable %.100s, which is %s.", where.data,
-		variable, value ? "empty" : "not set");
+		variable, getenv(variable) ? "empty" : "not set");
 }
 
 static void

@@ -366,6 +366,15 @@ test_secrets(void **state)
 	(void)setenv("KETTLE_TEST_TOKEN", "s3cret", 1);
 	(void)unsetenv("KETTLE_TEST_NONE");
 	assert_int_equal(plugin(f, "{repo: a, token_env: KETTLE_TEST_TOKEN}", &of_env), 0);
+	/* Children do not inherit it; a configuration that is read again has it, and a new value counts. */
+	assert_string_equal(getenv("KETTLE_TEST_TOKEN"), "");
+	for (int i = 0; i < 2; i++) {
+		AUTO_JSON json_t *again = NULL;
+		assert_int_equal(plugin(f, "{repo: a, token_env: KETTLE_TEST_TOKEN}", &again), 0);
+		assert_string_equal(json_string_value(json_object_get(again, "token")), i ? "another" : "s3cret");
+		(void)setenv("KETTLE_TEST_TOKEN", "another", 1);
+	}
+	assert_string_equal(getenv("KETTLE_TEST_TOKEN"), "another");
 	assert_string_equal(json_string_value(json_object_get(of_env, "token")), "s3cret");
 	refuse_plugin(f, "{repo: a, token_env: KETTLE_TEST_NONE}", "KETTLE_TEST_NONE, which is not set");
 	AUTO_FREE char *path = scratch_write(f->dir, "token", "from-file\n");
