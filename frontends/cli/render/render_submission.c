@@ -145,6 +145,18 @@ show_steps(const struct term *term, const json_t *steps)
 	TABLE_PRINT(term, columns, steps, 2);
 }
 
+/* Of secret runs nothing is in any part. */
+static bool
+has_secret_runs(const json_t *job)
+{
+	size_t i;
+	const json_t *run;
+	json_array_foreach(json_object_get(job, "runs"), i, run)
+		if (json_is_true(json_object_get(run, "secret")))
+			return true;
+	return false;
+}
+
 static void
 show_job(const struct term *term, const json_t *job)
 {
@@ -158,7 +170,8 @@ show_job(const struct term *term, const json_t *job)
 		return;
 	}
 	format_ns(total, time);
-	fprintf(term->out, "  %s from acceptance to verdict\n", time);
+	fprintf(term->out, "  %s from acceptance to verdict%s\n", time,
+		has_secret_runs(job) ? ", without the secret runs, whose times are not shown" : "");
 	show_parts(term, job_parts, total);
 	show_steps(term, json_object_get(timing, "steps"));
 }
