@@ -32,6 +32,14 @@ int yaml_parse(
 /* One plain scalar as yaml_parse would read it. New reference. EINVAL (without a place). [any] */
 int yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle_error *err);
 
+#define YAML_MAX_REMARKS 20
+/*
+ * A remark ("NAME:LINE:COLUMN: …", a string) for each of the first YAML_MAX_REMARKS plain scalars that programs which read
+ * YAML 1.1, as PyYAML does, take for something else than yaml_parse: `no`, `1_000`, `0b11`, `017`, `1e5`, `1:30`, dates.
+ * text: one that yaml_parse has read; own_key: a key whose value no other program reads. [any]
+ */
+void yaml_add_remarks(const char *name, const char *text, size_t size, const char *own_key, json_t *remarks);
+
 /* Appends "NAME:LINE:COLUMN: " of a node, or of its nearest parent that has a place; "NAME: " where there is none
  * (places may be NULL), nothing without a name. [any] */
 void yaml_add_place(struct buf *out, const char *name, const json_t *places, const char *pointer);

@@ -334,15 +334,16 @@ cmd_competition_read(struct core *core, const struct actor *actor, const json_t 
 
 /* The result for one task. New reference. */
 static json_t *
-on_checked(const char *path, const json_t *bundle, const char *error)
+on_checked(const struct pool_call *call, const char *path, const json_t *bundle, const char *error)
 {
 	const json_t *task = json_object_get(bundle, "task");
+	bool refused = json_array_size(json_object_get(bundle, "remarks")) > 0 && member_true(call->args, "strict");
 	if (!bundle)
 		return json_pack("{s:s, s:b, s:s?}", "path", path, "ok", 0, "error", error);
-	return json_pack("{s:s, s:b, s:n, s:O, s:O*, s:I, s:I, s:I, s:O*}", "path", path, "ok", 1, "error", "name",
-		json_object_get(bundle, "name"), "lang", json_object_get(task, "lang"), "tests",
-		(json_int_t)json_array_size(json_object_get(task, "tests")), "benchmarks",
-		(json_int_t)json_array_size(json_object_get(task, "benchmarks")), "files",
+	return json_pack("{s:s, s:b, s:s?, s:O, s:O*, s:I, s:I, s:I, s:O*}", "path", path, "ok", !refused, "error",
+		refused ? "`--strict` takes its remarks for errors." : NULL, "name", json_object_get(bundle, "name"), "lang",
+		json_object_get(task, "lang"), "tests", (json_int_t)json_array_size(json_object_get(task, "tests")),
+		"benchmarks", (json_int_t)json_array_size(json_object_get(task, "benchmarks")), "files",
 		(json_int_t)json_object_size(json_object_get(bundle, "files")), "remarks", json_object_get(bundle, "remarks"));
 }
 
@@ -354,7 +355,7 @@ check_task(struct pool_call *call, const char *path, json_t *results)
 	(void)task_read_as(call->languages, path, member_string(call->args, "lang"), &bundle, &err);
 	if (bundle)
 		(void)json_array_append_new(call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
-	(void)json_array_append_new(results, on_checked(path, bundle, err.message));
+	(void)json_array_append_new(results, on_checked(call, path, bundle, err.message));
 }
 
 /* The file first, then every problem of it as a task of its own. */
@@ -366,7 +367,7 @@ check_competition(struct pool_call *call, const char *path, json_t *results)
 	size_t i, j;
 	json_t *set, *problem;
 	if (competition_read_all(call->languages, path, NULL, &sets, &err) < 0) {
-		(void)json_array_append_new(results, on_checked(path, NULL, err.message));
+		(void)json_array_append_new(results, on_checked(call, path, NULL, err.message));
 		return;
 	}
 	json_array_foreach(sets, i, set) {
@@ -380,7 +381,7 @@ check_competition(struct pool_call *call, const char *path, json_t *results)
 			if (json_is_object(bundle))
 				(void)json_array_append_new(
 					call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
-			json_t *one = on_checked(member_string(problem, "directory"), json_is_object(bundle) ? bundle : NULL,
+			json_t *one = on_checked(call, member_string(problem, "directory"), json_is_object(bundle) ? bundle : NULL,
 				member_string(problem, "error"));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
 			(void)json_array_append_new(results, one);

@@ -455,8 +455,8 @@ command_engine_fn cmd_task_read;
 /* task.unpack {file, lang?}: the same of a file that was sent. The owner's process. */
 command_engine_fn cmd_task_unpack;
 /*
- * task.check {path: […], lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
- * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too. A competition has an entry of its
+ * task.check {path: […], strict?, lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
+ * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too, and with strict every remark. A competition has an entry of its
  * own ({"path", "ok", "error", "competition": name, "file", "deadline", "problems": how many}) and then one for each
  * problem, with "problem": its name, the path being its directory.
  */

@@ -220,7 +220,7 @@ static struct kept_secret {
 	struct kept_secret *next;
 	char *value;
 	char variable[];
-} *kept_secrets;
+} * kept_secrets;
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct kept_secret *

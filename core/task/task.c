@@ -154,7 +154,8 @@ any_case_has(const json_t *cases, const char *key)
 static void
 add_remarks(struct bundle_builder *builder)
 {
-	const json_t *task = builder->yml.task;
+	const json_t *task = builder->yml.task, *yml = json_object_get(builder->given, "yml");
+	yaml_add_remarks(builder->label, json_string_value(yml), json_string_length(yml), "jit_cache", builder->remarks);
 	if (any_case_has(json_object_get(task, "tests"), "seed") ||
 		any_case_has(json_object_get(task, "benchmarks"), "seed"))
 		return;

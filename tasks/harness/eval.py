@@ -70,7 +70,7 @@ from _blake2 import blake2b
 from binascii import b2a_base64, crc32
 from time import perf_counter_ns as now_ns, time_ns
 
-from utils import OWN, adopt, end_children, estimate, in_order, references_of, score_of
+from utils import OWN, adopt, end_children, estimate, flush_streams, in_order, print_exception, references_of, score_of
 
 # Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
 BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
@@ -448,40 +448,13 @@ def described(error):
     return on_one_line(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
-def flush_streams():
-    """What was printed, whatever the submission has made of the streams of Python."""
-    for name in ("stdout", "__stdout__", "stderr", "__stderr__"):
-        try:
-            getattr(sys, name).flush()
-        except BaseException:  # none, a closed one, or one that has no flush of its own
-            pass
-
-
-def keep_stderr():
-    """From here on a traceback reaches standard error, whatever becomes of its stream and of descriptor 2."""
-    global stderr_fd
-    try:
-        stderr_fd = moved(os.dup(2))
-    except OSError:
-        pass
-
-
 def print_traceback(error):
     """On standard error, without the frames of the harness; its last line names the error."""
     trace = error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename in (__file__, sys.argv[0]):
         trace = trace.tb_next
     own = None if isinstance(error, (ImportError, SyntaxError)) else error.__traceback__
-    try:
-        import traceback
-        text = "".join(traceback.format_exception(type(error), error, trace or own))
-    except Exception as problem:  # the submission has replaced what that takes
-        text = f"{described(error)} (and no traceback: {described(problem)})\n"
-    flush_streams()
-    try:
-        write_all(stderr_fd, text)
-    except OSError:
-        pass
+    print_exception(stderr_fd, error, trace or own)
 
 
 class Task:
@@ -699,12 +672,13 @@ def profile(case):
 
 def serve(requests, answers, mode, load, settings):
     """The worker: imports, then serves requests until the parent closes the pipe."""
+    global stderr_fd
+    stderr_fd = moved(os.dup(2))
     for name in ("POPCORN_SEED", "KETTLE_SECRET"):
         os.environ.pop(name, None)
     os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
     pid, problem = os.getpid(), None
     gc.disable()  # an import makes garbage by the thousand, none of it worth looking for
-    keep_stderr()
     try:
         import utils
         utils.confine()  # before anything of task and submission is there

@@ -524,6 +524,31 @@ MAX_TIME = 10**15  # ns of one call: eleven days
 OWN = "-own-"  # in the name of a task's own calibrator
 MAX_SPREAD = 0.5  # of runs, as part of a ratio
 
+def flush_streams():
+    """What was printed, whatever the submission has made of the streams of Python."""
+    for name in ("stdout", "__stdout__", "stderr", "__stderr__"):
+        try:
+            getattr(sys, name).flush()
+        except BaseException:  # none, a closed one, or one that has no flush of its own
+            pass
+
+
+def print_exception(fd, error, trace):
+    """Its traceback, past the streams: a submission may have closed or replaced them, and what prints on them."""
+    try:
+        import traceback
+        text = "".join(traceback.format_exception(type(error), error, trace))
+    except Exception as problem:
+        text = f"{type(error).__name__}: {error} (and no traceback: {type(problem).__name__}: {problem})\n"
+    flush_streams()
+    data = text.encode("utf-8", "replace")
+    try:
+        while data:
+            data = data[os.write(fd, data):]
+    except OSError:
+        pass
+
+
 def median(values):
     ordered = sorted(values)
     middle = len(ordered) // 2

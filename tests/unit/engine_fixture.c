@@ -38,8 +38,8 @@ passed_outcome(const json_t *step)
 	}
 	return json_pack("{s:O, s:O, s:s, s:i, s:n, s:n, s:n, s:b, s:s, s:i, s:i, s:{s:s, s:i}, s:{s:s, s:i}, s:o, s:n}",
 		"step", json_object_get(step, "id"), "kind", json_object_get(step, "kind"), "state", "passed", "exit", 0,
-		"signal", "limit", "error", "cached", 0, "command", "./program", "start_ns", 5, "wall_ns", 7000000, "stdout", "text",
-		"", "cut", 0, "stderr", "text", "", "cut", 0, "result", result, "result_error");
+		"signal", "limit", "error", "cached", 0, "command", "./program", "start_ns", 5, "wall_ns", 7000000, "stdout",
+		"text", "", "cut", 0, "stderr", "text", "", "cut", 0, "result", result, "result_error");
 }
 
 static json_t *

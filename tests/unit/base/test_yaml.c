@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "base/yaml_edit.h"
 #include "lib/unit_test.h"
 
@@ -65,6 +66,40 @@ test_scalars(void **state)
 	becomes("\xef\xbb\xbf"
 			"a: 1\r\nb: 2\r\n",
 		"{\"a\":1,\"b\":2}");
+}
+
+/* What PyYAML 6 makes of them otherwise, and what it reads alike. */
+static void
+test_old_words(void **state)
+{
+	(void)state;
+	static const char *const alike[] = {"true", "False", "null", "~", "12", "-7", "+3", "0", "0x1F", "1.5", "1.", ".5",
+		"1.0e+5", "2.5E-3", "word", "1.2.3", "y", "n", "1e", "0b", "0b12", "1:60", "12:345", "_1", "x_1",
+		"9223372036854775807", "2025-6-30", "'no'", "\"1_000\"", "!!str 017", "x, own: no"};
+	static const char *const otherwise[][2] = {{"no", "a word here, but `false`"}, {"Yes", "a word here, but `true`"},
+		{"OFF", "`false`"}, {"1_000", "a word here, but the number 1000"}, {"0b11", "the number 3"},
+		{"017", "a number here, but the number 15"}, {"-0x1F", "a word here, but the number -31"},
+		{"08", "a number here, but a word"}, {"0o17", "a number here, but a word"},
+		{"1e5", "a number here, but a word"}, {"1.0e5", "a number here, but a word"},
+		{"-.5", "a number here, but a word"}, {"1_0.5", "a word here, but a number"}, {"1:30", "to the base of sixty"},
+		{"2025-06-30", "a date"}, {"1_000_000_000_000_000_000", "a number"}};
+	for (size_t i = 0; i < ARRAY_SIZE(alike) + ARRAY_SIZE(otherwise); i++) {
+		const char *word = i < ARRAY_SIZE(alike) ? alike[i] : otherwise[i - ARRAY_SIZE(alike)][0];
+		AUTO_FREE char *text = xasprintf("a: x\nb: [{c: %s}]\n", word);
+		AUTO_JSON json_t *remarks = json_array();
+		yaml_add_remarks("f.yml", text, strlen(text), "own", remarks);
+		const char *found = json_string_value(json_array_get(remarks, 0));
+		if (i < ARRAY_SIZE(alike) ? found != NULL : !found || !strstr(found, otherwise[i - ARRAY_SIZE(alike)][1]))
+			fail_msg("%s: %s", word, found ? found : "no remark");
+		if (found)
+			assert_ptr_equal(strstr(found, "f.yml:2:9: "), found);
+	}
+	AUTO_BUF struct buf many = {0};
+	for (int i = 0; i < 100; i++)
+		buf_adds(&many, "- no\n");
+	AUTO_JSON json_t *remarks = json_array();
+	yaml_add_remarks("f.yml", many.data, many.len, "own", remarks);
+	assert_int_equal(json_array_size(remarks), YAML_MAX_REMARKS);
 }
 
 static void
@@ -288,6 +323,7 @@ test_edit(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_edit),
 	cmocka_unit_test(test_scalars),
+	cmocka_unit_test(test_old_words),
 	cmocka_unit_test(test_tasks_of_the_field),
 	cmocka_unit_test(test_aliases),
 	cmocka_unit_test(test_refused),
