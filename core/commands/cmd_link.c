@@ -84,9 +84,9 @@ int
 cmd_user_merge(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user from, into;
-	int rc = user_find(call->db, member_string(call->args, "name"), &from, err);
+	int rc = user_find_argument(call->db, json_object_get(call->args, "name"), &from, err);
 	if (rc == 0)
-		rc = user_find_or_make(call->db, member_string(call->args, "into"), &into, err);
+		rc = user_find_or_make_argument(call->db, json_object_get(call->args, "into"), &into, err);
 	if (rc == 0 && from.id == into.id)
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "Both are `%s`.", into.name);
 	return rc < 0 ? rc : merge(call->db, &from, &into, true, ret_result, err);

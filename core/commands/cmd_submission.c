@@ -86,17 +86,18 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 	struct board board = {0};
 	struct user user = {0};
 	int64_t count = 0;
-	const char *word = member_string(call->args, "user"), *name = member_string(call->args, "leaderboard");
+	const json_t *named = json_object_get(call->args, "user");
+	const char *name = member_string(call->args, "leaderboard");
 	int rc = board_find_visible(call->db, call->actor, name, &board, err);
-	if (rc == 0 && word && !board_owns(call->actor, &board)) {
+	if (rc == 0 && named && !board_owns(call->actor, &board)) {
 		/* Users who are neither learn nothing about others, not even whether they exist. */
 		struct kettle_error none = {0};
-		bool own = user_find(call->db, word, &user, &none) == 0 && user.id == call->actor->user;
+		bool own = user_find_argument(call->db, named, &user, &none) == 0 && user.id == call->actor->user;
 		rc = own ? 0
 				 : kettle_fail(err, KETTLE_EACCES,
 					   "Only the leaderboard's creator and admins may count the submissions of another user.");
-	} else if (rc == 0 && word) {
-		rc = user_find(call->db, word, &user, err);
+	} else if (rc == 0 && named) {
+		rc = user_find_argument(call->db, named, &user, err);
 	}
 	if (rc == 0)
 		rc = db_int(call->db, &count, err,

@@ -103,7 +103,7 @@ cmd_submission_delete_all(const struct command_call *call, json_t **ret_result, 
 	AUTO_JSON json_t *rows = NULL, *counts = NULL;
 	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "leaderboard"), &board, err);
 	if (rc == 0)
-		rc = user_find(call->db, member_string(call->args, "user"), &user, err);
+		rc = user_find_argument(call->db, json_object_get(call->args, "user"), &user, err);
 	if (rc == 0)
 		rc = count_all(call->db, board.id, user.id, &counts, err);
 	if (rc == 0 && member_true(counts, "flagged") && call->actor->role != RIGHT_ADMIN)

@@ -96,12 +96,12 @@ cmd_token_create(const struct command_call *call, json_t **ret_result, struct ke
 static int
 whose(const struct command_call *call, int64_t *ret_user, struct kettle_error *err)
 {
-	const char *word = member_string(call->args, "user");
+	const json_t *named = json_object_get(call->args, "user");
 	struct user user = {.id = call->actor->user};
-	if (word && call->actor->role < RIGHT_ADMIN)
+	if (named && call->actor->role < RIGHT_ADMIN)
 		return kettle_fail(
 			err, KETTLE_EACCES, "Only admins may see and revoke the tokens of others; leave out the user.");
-	int rc = word ? user_find(call->db, word, &user, err) : 0;
+	int rc = named ? user_find_argument(call->db, named, &user, err) : 0;
 	if (rc == 0)
 		*ret_user = user.id;
 	return rc;
@@ -183,7 +183,7 @@ cmd_identity_add(const struct command_call *call, json_t **ret_result, struct ke
 	int64_t other = 0;
 	const char *provider = member_string(call->args, "provider"), *subject = member_string(call->args, "subject");
 	AUTO_FREE char *name = sanitize_line(member_text(call->args, "name"), ACTOR_NAME_MAX);
-	int rc = user_find(call->db, member_string(call->args, "user"), &user, err);
+	int rc = user_find_argument(call->db, json_object_get(call->args, "user"), &user, err);
 	if (rc == 0)
 		rc = db_int(call->db, &other, err,
 			"SELECT coalesce((SELECT user FROM identities WHERE provider = ? AND subject = ?), 0)", "ss", provider,
@@ -192,7 +192,7 @@ cmd_identity_add(const struct command_call *call, json_t **ret_result, struct ke
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"This account of %s already belongs to another user: merge the two with `kettle user link`.", provider);
 	if (rc == 0 && !other)
-		rc = actor_check_identity(provider, subject, err);
+		rc = user_ref_check_identity(provider, subject, err);
 	if (rc == 0 && !other)
 		rc = db_exec(call->db, err,
 			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES (?, ?, ?, ?, ?)", "ssisi",

@@ -24,16 +24,22 @@ struct trend_users {
  * one who does not.
  */
 static int
-find_ranked(struct db *db, const struct board *board, const char *word, struct user *ret_user, struct kettle_error *err)
+find_ranked(
+	struct db *db, const struct board *board, const json_t *named, struct user *ret_user, struct kettle_error *err)
 {
+	struct user_ref ref;
 	int64_t entries = 0;
-	int rc = user_find(db, word, ret_user, err);
+	int rc = user_ref_read(named, &ref, err);
+	if (rc < 0)
+		return rc;
+	rc = user_find(db, &ref, ret_user, err);
 	if (rc == 0)
 		rc = db_int(db, &entries, err, "SELECT count(*) FROM best WHERE leaderboard = ? AND user = ?", "ii", board->id,
 			ret_user->id);
-	if (rc == KETTLE_ENOENT || (rc == 0 && entries == 0))
-		return kettle_fail(err, KETTLE_ENOENT, "No user `%.80s` is ranked on `%s`.", word, board->name);
-	return rc;
+	if (rc != KETTLE_ENOENT && (rc < 0 || entries > 0))
+		return rc;
+	AUTO_FREE char *text = user_ref_text(&ref);
+	return kettle_fail(err, KETTLE_ENOENT, "No user `%.80s` is ranked on `%s`.", text, board->name);
 }
 
 /* Those that the arguments name, each once; mine: the actor first, who need not be ranked. */
@@ -52,7 +58,7 @@ find_users(
 	json_array_foreach(names, i, name) {
 		struct user found;
 		bool known = false;
-		int rc = find_ranked(call->db, board, json_string_value(name), &found, err);
+		int rc = find_ranked(call->db, board, name, &found, err);
 		if (rc < 0)
 			return rc;
 		for (size_t k = 0; k < users->count; k++)

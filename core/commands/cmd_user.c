@@ -36,14 +36,14 @@ int
 cmd_user_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user user = {.id = call->actor->user};
-	const char *name = member_string(call->args, "name");
+	const json_t *named = json_object_get(call->args, "name");
 	int rc = 0;
-	if (name && call->actor->role == RIGHT_ADMIN) {
-		rc = user_find(call->db, name, &user, err);
-	} else if (name) {
+	if (named && call->actor->role == RIGHT_ADMIN) {
+		rc = user_find_argument(call->db, named, &user, err);
+	} else if (named) {
 		/* Users who are no admins learn nothing about others, not even whether they exist. */
 		struct kettle_error none = {0};
-		bool own = user_find(call->db, name, &user, &none) == 0 && user.id == call->actor->user;
+		bool own = user_find_argument(call->db, named, &user, &none) == 0 && user.id == call->actor->user;
 		rc = own ? 0 : kettle_fail(err, KETTLE_EACCES, "Only admins may see other users; leave out the name.");
 	} else if (!call->actor->user) {
 		rc = kettle_fail(
@@ -114,7 +114,7 @@ cmd_user_ban(const struct command_call *call, json_t **ret_result, struct kettle
 	struct user user;
 	AUTO_FREE char *reason = sanitize_line(member_string(call->args, "reason"), USER_REASON_MAX);
 	AUTO_JSON json_t *cancelled = json_array();
-	int rc = user_find_or_make(call->db, member_string(call->args, "name"), &user, err);
+	int rc = user_find_or_make_argument(call->db, json_object_get(call->args, "name"), &user, err);
 	if (rc == 0)
 		rc = check_ban(call->actor, &user, reason, err);
 	if (rc == 0)
@@ -130,7 +130,7 @@ int
 cmd_user_unban(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user user;
-	int rc = user_find(call->db, member_string(call->args, "name"), &user, err);
+	int rc = user_find_argument(call->db, json_object_get(call->args, "name"), &user, err);
 	if (rc == 0 && !user.banned)
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "`%s` is not banned.", user.name);
 	if (rc == 0)
@@ -163,7 +163,7 @@ cmd_user_role(const struct command_call *call, json_t **ret_result, struct kettl
 	static const char *const names[] = {[RIGHT_ANYBODY] = "user", [RIGHT_CREATOR] = "creator", [RIGHT_ADMIN] = "admin"};
 	struct user user;
 	const char *role = member_string(call->args, "role");
-	int rc = user_find_or_make(call->db, member_string(call->args, "name"), &user, err);
+	int rc = user_find_or_make_argument(call->db, json_object_get(call->args, "name"), &user, err);
 	if (rc == 0)
 		rc = check_role(call->db, &user, actor_role(role), err);
 	if (rc == 0)

@@ -12,17 +12,17 @@
 static int
 whose(const struct command_call *call, const char *what, struct user *ret_user, struct kettle_error *err)
 {
-	const char *word = member_string(call->args, "name");
-	if (!word && !call->actor->user)
+	const json_t *named = json_object_get(call->args, "name");
+	if (!named && !call->actor->user)
 		return kettle_fail(
 			err, KETTLE_ENOENT, "You are not a user here yet: your first submission or link code makes you one.");
-	if (!word)
+	if (!named)
 		return user_get(call->db, call->actor->user, ret_user, err);
 	if (call->actor->role == RIGHT_ADMIN)
-		return user_find(call->db, word, ret_user, err);
+		return user_find_argument(call->db, named, ret_user, err);
 	struct kettle_error none = {0};
 	struct user user;
-	if (user_find(call->db, word, &user, &none) == 0 && user.id == call->actor->user) {
+	if (user_find_argument(call->db, named, &user, &none) == 0 && user.id == call->actor->user) {
 		*ret_user = user;
 		return 0;
 	}

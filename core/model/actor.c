@@ -22,31 +22,28 @@ actor_role(const char *name)
 	return name && strcmp(name, "creator") == 0 ? RIGHT_CREATOR : RIGHT_ANYBODY;
 }
 
-static bool
-sound(const char *text, size_t max)
+/* What a user of this name in a frontend is called: fit to be shown, and never read as an identity or a number. */
+static char *
+fit_name(const char *outside)
 {
-	size_t len = text ? strlen(text) : 0;
-	if (len == 0 || len > max || !utf8_valid(text, len))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-			return false;
-	return true;
+	AUTO_FREE char *clean = sanitize_line(outside ? outside : "", ACTOR_NAME_MAX);
+	for (char *colon = clean; (colon = strchr(colon, ':'));)
+		*colon = '-';
+	return sanitize_line(clean + strspn(clean, "# "), ACTOR_NAME_MAX);
 }
 
-/* The actor's name in the frontend, fit to be shown. */
+/* The actor's name in the frontend, else its identifier there. */
 static char *
 outside_name(const json_t *actor)
 {
-	const char *name = member_string(actor, "name");
-	char *clean = sanitize_line(name ? name : "", ACTOR_NAME_MAX);
-	if (*clean)
-		return clean;
-	free(clean);
-	clean = sanitize_line(member_string(actor, "subject"), ACTOR_NAME_MAX);
-	if (*clean)
-		return clean;
-	free(clean);
+	char *name = fit_name(member_string(actor, "name"));
+	if (*name)
+		return name;
+	free(name);
+	name = fit_name(member_string(actor, "subject"));
+	if (*name)
+		return name;
+	free(name);
 	return xstrdup("somebody");
 }
 
@@ -112,22 +109,12 @@ find_or_make(struct db *db, const json_t *actor, bool make, json_t **ret_row, st
 }
 
 int
-actor_check_identity(const char *provider, const char *subject, struct kettle_error *err)
-{
-	if (sound(provider, ACTOR_PROVIDER_MAX) && sound(subject, ACTOR_SUBJECT_MAX))
-		return 0;
-	return kettle_fail(err, KETTLE_EINVAL,
-		"An actor has a provider of at most %d and a subject of at most %d bytes, without control characters.",
-		ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
-}
-
-int
 actor_make(struct db *db, const char *provider, const char *subject, const char *name, int64_t *ret_user,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *actor = json_pack("{s:s?, s:s?, s:s?}", "provider", provider, "subject", subject, "name", name);
 	AUTO_JSON json_t *row = NULL;
-	int rc = actor_check_identity(provider, subject, err);
+	int rc = user_ref_check_identity(provider, subject, err);
 	if (rc == 0)
 		rc = find_or_make(db, actor, true, &row, err);
 	if (rc == 0)
@@ -153,7 +140,7 @@ actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err)
 {
 	json_t *row = NULL;
-	int rc = actor_check_identity(member_string(actor, "provider"), member_string(actor, "subject"), err);
+	int rc = user_ref_check_identity(member_string(actor, "provider"), member_string(actor, "subject"), err);
 	if (rc == 0)
 		rc = find_or_make(db, actor, access && access->writes, &row, err);
 	if (rc < 0)

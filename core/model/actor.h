@@ -4,11 +4,10 @@
 #define KETTLE_MODEL_ACTOR_H
 
 #include "model/access.h"
+#include "model/user_ref.h"
 #include "store/db.h"
 
-#define ACTOR_PROVIDER_MAX 32 /* bytes */
-#define ACTOR_SUBJECT_MAX 200 /* bytes */
-#define ACTOR_NAME_MAX 48     /* characters of a name that came from outside; a suffix still fits */
+#define ACTOR_NAME_MAX 48 /* characters of a name that came from outside; a suffix still fits */
 
 /*
  * Finds the user behind {"provider", "subject", "name", "role"?} ("role": "creator" or "admin" where the frontend
@@ -19,8 +18,6 @@
  */
 int actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err);
-/* EINVAL: an actor cannot have these, for example since they are too long. [any] */
-int actor_check_identity(const char *provider, const char *subject, struct kettle_error *err);
 /*
  * The user of an identity, made if there is none yet; the name is what a frontend calls them, or NULL. EINVAL: not an
  * identity.

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Users: found by name or number, shown, merged. */
+/* Users: found, shown, merged. */
 #include <config.h>
 
 #include "model/user.h"
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "model/actor.h"
 #include "model/ranking.h"
@@ -36,82 +35,76 @@ add_user_name(void *arg, sqlite3_stmt *row)
 }
 
 static int
-fail_user_unknown(struct db *db, const char *word, struct kettle_error *err)
+fail_user_unknown(struct db *db, const struct user_ref *ref, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_object();
-	int rc = db_query(
-		db, err, add_user_name, names, "SELECT name FROM users ORDER BY id DESC LIMIT ?", "i", (int64_t)NEAREST_MAX);
+	AUTO_FREE char *text = user_ref_text(ref);
+	int rc = ref->kind == USER_REF_NAME
+				 ? db_query(db, err, add_user_name, names, "SELECT name FROM users ORDER BY id DESC LIMIT ?", "i",
+					   (int64_t)NEAREST_MAX)
+				 : 0;
 	if (rc < 0)
 		return rc;
-	const char *near = nearest_key(word, names);
+	const char *near = nearest_key(text, names);
 	if (near)
-		return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`; did you mean `%s`?", word, near);
-	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`.", word);
+		return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`; did you mean `%s`?", text, near);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`.", text);
 }
 
 #define FIND \
 	"SELECT u.id, u.name, u.role, u.banned_at FROM users named JOIN users u ON u.id = coalesce(named.merged_into, " \
 	"named.id) WHERE "
 
-/* The parts of "PROVIDER:SUBJECT", as db_query takes them. False: it is none. */
-static bool
-read_identity(const char *word, char provider[ACTOR_PROVIDER_MAX + 1], const char **ret_subject)
+int
+user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err)
 {
-	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
-	if (len == 0 || len > ACTOR_PROVIDER_MAX || word[len] != ':' || !word[len + 1])
-		return false;
-	memcpy(provider, word, len);
-	provider[len] = '\0';
-	*ret_subject = word + len + 1;
-	return true;
-}
-
-static int
-find_identity(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err)
-{
-	char provider[ACTOR_PROVIDER_MAX + 1];
-	const char *subject;
-	if (!read_identity(word, provider, &subject))
-		return 0;
-	return db_query(db, err, read_user, ret_user,
-		"SELECT u.id, u.name, u.role, u.banned_at FROM identities i JOIN users u ON u.id = i.user WHERE i.provider = ? "
-		"AND i.subject = ?",
-		"ss", provider, subject);
+	struct user user = {0};
+	int rc = 0;
+	switch (ref->kind) {
+	case USER_REF_IDENTITY:
+		rc = db_query(db, err, read_user, &user,
+			"SELECT u.id, u.name, u.role, u.banned_at FROM identities i JOIN users u ON u.id = i.user WHERE "
+			"i.provider = ? AND i.subject = ?",
+			"ss", ref->provider, ref->text);
+		break;
+	case USER_REF_NUMBER:
+		rc = db_query(db, err, read_user, &user, FIND "named.id = ?", "i", ref->number);
+		break;
+	case USER_REF_NAME:
+		rc = db_query(db, err, read_user, &user, FIND "named.name = ?", "s", ref->text);
+		break;
+	}
+	if (rc == 0)
+		return fail_user_unknown(db, ref, err);
+	if (rc == 1)
+		*ret_user = user;
+	return rc < 0 ? rc : 0;
 }
 
 int
-user_find_or_make(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err)
+user_find_or_make(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err)
 {
-	char provider[ACTOR_PROVIDER_MAX + 1];
-	const char *subject;
 	int64_t id = 0;
-	struct kettle_error unknown = {0};
-	int rc = user_find(db, word, ret_user, &unknown);
-	if (rc == 0 || rc != KETTLE_ENOENT || !read_identity(word, provider, &subject)) {
-		if (rc < 0 && err)
-			*err = unknown;
-		return rc;
-	}
-	rc = actor_make(db, provider, subject, NULL, &id, err);
+	if (ref->kind != USER_REF_IDENTITY)
+		return user_find(db, ref, ret_user, err);
+	int rc = actor_make(db, ref->provider, ref->text, NULL, &id, err);
 	return rc < 0 ? rc : user_get(db, id, ret_user, err);
 }
 
 int
-user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err)
+user_find_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err)
 {
-	struct user user = {0};
-	long long number = 0; /* behind "#12"; 0: it is a name */
-	if (word[0] == '#' && word[1] >= '1' && word[1] <= '9')
-		(void)number_parse_integer(word + 1, &number);
-	int rc = number ? db_query(db, err, read_user, &user, FIND "named.id = ?", "i", (int64_t)number)
-					: db_query(db, err, read_user, &user, FIND "named.name = ?", "s", word);
-	if (rc == 0)
-		rc = find_identity(db, word, &user, err);
-	if (rc == 0)
-		return fail_user_unknown(db, word, err);
-	if (rc == 1)
-		*ret_user = user;
-	return rc < 0 ? rc : 0;
+	struct user_ref ref;
+	int rc = user_ref_read(argument, &ref, err);
+	return rc < 0 ? rc : user_find(db, &ref, ret_user, err);
+}
+
+int
+user_find_or_make_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err)
+{
+	struct user_ref ref;
+	int rc = user_ref_read(argument, &ref, err);
+	return rc < 0 ? rc : user_find_or_make(db, &ref, ret_user, err);
 }
 
 int

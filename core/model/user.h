@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Users: found by name or number, shown, merged. Store's threads. */
+/* Users: found, shown, merged. Store's threads. */
 #ifndef KETTLE_MODEL_USER_H
 #define KETTLE_MODEL_USER_H
 
 #include "model/access.h"
+#include "model/user_ref.h"
 #include "store/db.h"
 
 #define USER_NAME_SIZE 260 /* bytes of a name with its NUL: 64 characters */
@@ -16,12 +17,15 @@ struct user {
 };
 
 /*
- * By name without case, by number as "#12", which is never a name, or by identity as "discord:123" where that is no name; a
- * user who was merged into another is that one. ENOENT names the nearest.
+ * The user who is meant: who has the identity, the number, or the name without case; a user who was merged into another is
+ * that one. ENOENT names the nearest name.
  */
-int user_find(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err);
-/* The same; an identity ("discord:123") of which there is no user yet makes one. For commands that write. */
-int user_find_or_make(struct db *db, const char *word, struct user *ret_user, struct kettle_error *err);
+int user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err);
+/* The same; an identity of which there is no user yet makes one. For commands that write. */
+int user_find_or_make(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err);
+/* By an argument of a command, which command_check has taken. */
+int user_find_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
+int user_find_or_make_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
 int user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_error *err);
 /* How many admins there are besides this one, of those that may do anything. */
 int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kettle_error *err);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "model/actor.h"
+#include "model/user_ref.h"
 
 #include <errno.h>
 #include <string.h>
@@ -142,8 +143,9 @@ check_value(const struct argument *argument, json_t **value, struct kettle_error
 		return check_text(argument, *value, COMMAND_TEXT_MAX, false, err);
 	case ARGUMENT_BOARD:
 	case ARGUMENT_DEVICE:
-	case ARGUMENT_USER:
 		return check_name(argument, *value, err);
+	case ARGUMENT_USER:
+		return user_ref_read(*value, &(struct user_ref){0}, err);
 	case ARGUMENT_INT:
 		return check_int(argument, *value, err);
 	case ARGUMENT_ID:

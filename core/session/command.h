@@ -21,7 +21,7 @@
 	X(CHOICE, "choice") /* one of choices */ \
 	X(BOARD, "board")   /* a leaderboard's name */ \
 	X(DEVICE, "device") \
-	X(USER, "user")         /* a user's name, or "#" and its number */ \
+	X(USER, "user")         /* see user_ref.h */ \
 	X(ID, "id")             /* of a submission */ \
 	X(WHEN, "when")         /* a deadline, see time_parse_deadline, or none */ \
 	X(FILE, "file")         /* {"name": base name, "base64": bytes} */ \

@@ -14,7 +14,7 @@
 /* Entry n leads from version n to n + 1. What has been released never changes: a change is a new entry. */
 static const char *const steps[] = {schema_0001, schema_0002, schema_0003, schema_0004, schema_0005, schema_0006,
 	schema_0007, schema_0008, schema_0009, schema_0010, schema_0011, schema_0012, schema_0013, schema_0014, schema_0015,
-	schema_0016};
+	schema_0016, schema_0017};
 
 int
 migrations_newest(void)
@@ -46,7 +46,9 @@ static int
 make_owner(sqlite3 *handle, const char *owner, struct kettle_error *err)
 {
 	static const char *const sql[] = {
-		"INSERT INTO users (name, role, created_at) VALUES (substr(?1, 1, 64), 'admin', ?2)",
+		"INSERT INTO users (name, role, created_at) VALUES (coalesce(nullif(trim(ltrim(substr(replace(?1, ':', '-'), "
+		"1, 64), '# ')), ''), "
+		"'owner'), 'admin', ?2)",
 		"INSERT INTO identities (provider, subject, user, name, created_at) VALUES ('cli', ?1, last_insert_rowid(), "
 		"?1, ?2)",
 	};

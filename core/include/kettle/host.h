@@ -173,7 +173,8 @@ struct kettle_host {
 	/*
 	 * Calls a command of the core (see commands) on behalf of an actor:
 	 * {"provider": "cli", "subject": "alice", "name": "alice"}; "role": "admin" if the frontend
-	 * vouches for that. done is called exactly once, never before call returns. [any]
+	 * vouches for that. The provider has lower-case letters, digits, `_` and `-`. Where a command takes a user, a frontend
+	 * passes what it knows, {"provider", "subject"} or {"number"}, not a text. done is called exactly once, never before call returns. [any]
 	 */
 	int (*call)(const struct kettle_host *, const json_t *actor, const char *command, const json_t *args,
 		kettle_answer done, void *arg);

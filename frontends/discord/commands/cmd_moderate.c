@@ -26,13 +26,13 @@ id_of(const struct interaction *interaction)
 
 /* ---- users ---- */
 
-/* {"name": "discord:ID", "reason"?} */
+/* {"name": the identity, "reason"?} */
 static json_t *
 user_of(const struct interaction *interaction)
 {
 	const char *user = interaction_text(interaction, "user");
-	AUTO_FREE char *name = xasprintf("discord:%s", user ? user : "");
-	return json_pack("{s:s, s:s*}", "name", name, "reason", interaction_text(interaction, "reason"));
+	return json_pack("{s:{s:s, s:s}, s:s*}", "name", "provider", "discord", "subject", user ? user : "", "reason",
+		interaction_text(interaction, "reason"));
 }
 
 /* The engine names a user who has not used it yet by a number. */

@@ -112,6 +112,6 @@ on_creator(struct announcement *a)
 void
 operators_fault(struct announcement *a)
 {
-	AUTO_FREE char *name = xasprintf("#%lld", (long long)member_int(a->event, "user"));
-	announcement_call(a, "user.show", json_pack("{s:s}", "name", name), on_creator);
+	announcement_call(
+		a, "user.show", json_pack("{s:{s:I}}", "name", "number", member_int(a->event, "user")), on_creator);
 }

@@ -186,7 +186,7 @@ test_identity(void **state)
 	assert_string_equal(commands_text(shown, "user_name"), "alice");
 	commands_refused(
 		&c, "dave:admin", "user.show", named("name", "discord:123"), KETTLE_ENOENT, "no user `discord:123`");
-	commands_refused(&c, "dave:admin", "user.show", named("name", "discord:"), KETTLE_ENOENT, "no user");
+	commands_refused(&c, "dave:admin", "user.show", named("name", "discord:"), KETTLE_EINVAL, "not an identity");
 	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "discord:123", "reason", "spam"));
 	shown = commands_must(&c, "dave:admin", "user.show", named("name", "discord:123"));
 	assert_string_equal(commands_text(shown, "ban_reason"), "spam");

@@ -31,7 +31,9 @@ on_call(void *arg, const json_t *actor, const char *command, const json_t *args,
 	struct kettle_error *err)
 {
 	struct fixture *f = arg;
-	AUTO_FREE char *line = xasprintf("%s %s", command, member_text(args, "name"));
+	const json_t *named = json_object_get(args, "name");
+	AUTO_FREE char *name = json_is_string(named) ? xstrdup(json_string_value(named)) : json_dumps(named, 0);
+	AUTO_FREE char *line = xasprintf("%s %s", command, name);
 	assert_string_equal(member_text(actor, "role"), "admin");
 	json_array_append_new(f->calls, json_string(line));
 	if (strcmp(command, "user.show") == 0)

@@ -154,11 +154,12 @@ test_ban(void **state)
 	fixture_answer(f, "user.ban", json_pack("{s:s, s:[i, i]}", "user_name", "m@llory", "cancelled", 1, 2));
 	fixture_says(fixture_run(f, "admin ban", json_pack("{s:s, s:s}", "user", FIXTURE_BOB, "reason", "attacks")),
 		"Banned **m\\@llory** (<@78>); cancelled 2 submissions.");
-	fixture_called(f, 0, "user.ban", json_pack("{s:s, s:s}", "name", "discord:78", "reason", "attacks"));
+	fixture_called(f, 0, "user.ban",
+		json_pack("{s:{s:s, s:s}, s:s}", "name", "provider", "discord", "subject", "78", "reason", "attacks"));
 	fixture_answer(f, "user.unban", json_pack("{s:s}", "user_name", "mallory"));
 	fixture_says(fixture_run(f, "admin unban", json_pack("{s:s}", "user", FIXTURE_BOB)),
 		"**mallory** (<@78>) is no longer banned.");
-	fixture_called(f, 0, "user.unban", json_pack("{s:s}", "name", "discord:78"));
+	fixture_called(f, 0, "user.unban", json_pack("{s:{s:s, s:s}}", "name", "provider", "discord", "subject", "78"));
 }
 
 static void

@@ -331,7 +331,7 @@ test_fault(void **state)
 	fixture_assert_json(f, 0, "POST /api/users/@me/channels", "{\"recipient_id\": \"77\"}");
 	fixture_assert_message(f, 1, "POST /api/channels/78/messages", text);
 	fixture_assert_message(f, 2, POST_OPERATORS, text);
-	assert_string_equal(json_string_value(json_array_get(f->calls, 0)), "user.show #12");
+	assert_string_equal(json_string_value(json_array_get(f->calls, 0)), "user.show {\"number\": 12}");
 	/* A user who takes no messages of the bot is no fault. */
 	server_step(&f->server, "POST /api/users/@me/channels", 200, NULL, "{\"id\": \"79\"}");
 	server_step(

@@ -88,6 +88,40 @@ test_from_first(void **state)
 	sqlite3_close(handle);
 }
 
+/* Names that read as identities or numbers become others, whatever names there are already. */
+static void
+test_names_of_users(void **state)
+{
+	static const char before[] =
+		"INSERT INTO users (id, name, created_at) VALUES (1, 'discord:4242', 1), (2, 'Discord-4242-1', 1), (3, "
+		"'DISCORD-4242-1.1', 1), (4, '#1', 1), (5, '##: #', 1), (6, '#', 1), (7, 'user-6', 1), (8, '#:', 1), (9, "
+		"'a#b', 1), (10, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:', 1);"
+		"INSERT INTO events (at, kind, scope, closed, user, user_name) VALUES (5, 'user.banned', 'u', 0, 1, "
+		"'discord:4242')";
+	static const char *const after[] = {"discord-4242-1.2", "Discord-4242-1", "DISCORD-4242-1.1", "1-4", "- #-5",
+		"user-6.1", "user-6", "--8", "a#b", "aaaaaaaaaaaaaaaaaaaaaaaa-10"};
+	(void)state;
+	sqlite3 *handle = NULL;
+	sqlite3_stmt *found = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, NULL, &err), 0);
+	assert_int_equal(sqlite3_exec(handle, "PRAGMA user_version = 15", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, before, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, schema_0017, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(handle, "SELECT name FROM users ORDER BY id", -1, &found, NULL), SQLITE_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(after); i++) {
+		assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+		assert_string_equal((const char *)sqlite3_column_text(found, 0), after[i]);
+	}
+	sqlite3_finalize(found);
+	assert_int_equal(sqlite3_prepare_v2(handle, "SELECT user_name FROM events", -1, &found, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+	assert_string_equal((const char *)sqlite3_column_text(found, 0), after[0]);
+	sqlite3_finalize(found);
+	sqlite3_close(handle);
+}
+
 static void
 test_sound(void **state)
 {
@@ -177,6 +211,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_apply_twice),
 	cmocka_unit_test(test_all_or_nothing),
 	cmocka_unit_test(test_from_first),
+	cmocka_unit_test(test_names_of_users),
 	cmocka_unit_test(test_sound),
 	cmocka_unit_test(test_indices),
 };

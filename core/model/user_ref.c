@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Which user a caller means: an identity, a number or a name, which are never taken for each other. */
+#include <config.h>
+
+#include "model/user_ref.h"
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PROVIDER_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789_-"
+
+static bool
+sound(const char *text, size_t max)
+{
+	size_t len = text ? strlen(text) : 0;
+	if (len == 0 || len > max || !utf8_valid(text, len))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return false;
+	return true;
+}
+
+int
+user_ref_check_identity(const char *provider, const char *subject, struct kettle_error *err)
+{
+	if (sound(provider, ACTOR_PROVIDER_MAX) && provider[strspn(provider, PROVIDER_LETTERS)] == '\0' &&
+		sound(subject, ACTOR_SUBJECT_MAX))
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"An actor has a provider of 1 to %d lower-case letters, digits, `_` and `-`, and a subject of 1 to %d bytes "
+		"without control characters.",
+		ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
+}
+
+static int
+set_identity(const char *provider, const char *subject, struct user_ref *ref, struct kettle_error *err)
+{
+	int rc = user_ref_check_identity(provider, subject, err);
+	if (rc < 0)
+		return rc;
+	ref->kind = USER_REF_IDENTITY;
+	(void)snprintf(ref->provider, sizeof(ref->provider), "%s", provider);
+	(void)snprintf(ref->text, sizeof(ref->text), "%s", subject);
+	return 0;
+}
+
+static int
+set_number(long long number, struct user_ref *ref, struct kettle_error *err)
+{
+	if (number < 1)
+		return kettle_fail(err, KETTLE_EINVAL, "The number of a user is a whole number from 1, such as #12.");
+	ref->kind = USER_REF_NUMBER;
+	ref->number = number;
+	return 0;
+}
+
+static int
+set_name(const char *name, struct user_ref *ref, struct kettle_error *err)
+{
+	uint32_t invisible = utf8_find_invisible(name, strlen(name));
+	if (!sound(name, REQUEST_NAME_MAX))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The name of a user has 1 to %d bytes without control characters.", REQUEST_NAME_MAX);
+	if (invisible)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The name holds the invisible character U+%04X, which no user's name has; retype it.", invisible);
+	if (*name == '#' || strchr(name, ':'))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "No user has the name `%.200s`: names have no `:` and begin with no `#`.", name);
+	ref->kind = USER_REF_NAME;
+	(void)snprintf(ref->text, sizeof(ref->text), "%s", name);
+	return 0;
+}
+
+static int
+read_text(const char *text, struct user_ref *ref, struct kettle_error *err)
+{
+	char provider[ACTOR_PROVIDER_MAX + 1];
+	const char *colon = strchr(text, ':');
+	if (*text == '#') {
+		long long number = 0;
+		if (text[1] >= '1' && text[1] <= '9')
+			(void)number_parse_integer(text + 1, &number);
+		return set_number(number, ref, err);
+	}
+	if (!colon)
+		return set_name(text, ref, err);
+	(void)snprintf(
+		provider, sizeof(provider), "%.*s", (size_t)(colon - text) < sizeof(provider) ? (int)(colon - text) : 0, text);
+	if (set_identity(provider, colon + 1, ref, NULL) == 0)
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
+		"`%.200s` is not an identity: these are PROVIDER:SUBJECT, such as discord:123, with a provider of lower-case "
+		"letters, digits, `_` and `-`.",
+		text);
+}
+
+int
+user_ref_read(const json_t *value, struct user_ref *ret_ref, struct kettle_error *err)
+{
+	struct user_ref ref = {0};
+	const char *text = json_string_value(value), *provider = member_string(value, "provider"),
+			   *subject = member_string(value, "subject"), *name = member_string(value, "name");
+	const json_t *number = json_object_get(value, "number");
+	int rc = KETTLE_EINVAL;
+	if (text && strlen(text) == json_string_length(value))
+		rc = read_text(text, &ref, err);
+	else if (json_object_size(value) == 2 && provider && subject)
+		rc = set_identity(provider, subject, &ref, err);
+	else if (json_object_size(value) == 1 && json_is_integer(number))
+		rc = set_number(json_integer_value(number), &ref, err);
+	else if (json_object_size(value) == 1 && name)
+		rc = set_name(name, &ref, err);
+	else
+		rc = kettle_fail(err, rc,
+			"A user is a text (a name, #NUMBER or PROVIDER:SUBJECT), {\"name\"}, {\"number\"} or {\"provider\", "
+			"\"subject\"}.");
+	if (rc == 0)
+		*ret_ref = ref;
+	return rc;
+}
+
+char *
+user_ref_text(const struct user_ref *ref)
+{
+	switch (ref->kind) {
+	case USER_REF_IDENTITY:
+		return xasprintf("%s:%s", ref->provider, ref->text);
+	case USER_REF_NUMBER:
+		return xasprintf("#%lld", (long long)ref->number);
+	case USER_REF_NAME:
+		return xstrdup(ref->text);
+	}
+	return xstrdup("");
+}

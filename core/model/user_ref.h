@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Which user a caller means: an identity, a number or a name, which are never taken for each other. */
+#ifndef KETTLE_MODEL_USER_REF_H
+#define KETTLE_MODEL_USER_REF_H
+
+#include "model/access.h"
+
+#include <jansson.h>
+#include <kettle/error.h>
+
+#define ACTOR_PROVIDER_MAX 32 /* bytes */
+#define ACTOR_SUBJECT_MAX 200 /* bytes */
+
+/* The one thing that each holds; no user's name has a `:` or begins with a `#`. */
+enum user_ref_kind {
+	USER_REF_IDENTITY = 1, /* "PROVIDER:SUBJECT", {"provider", "subject"} */
+	USER_REF_NUMBER,       /* "#12", {"number": 12} */
+	USER_REF_NAME,         /* all other texts, {"name"} */
+};
+
+struct user_ref {
+	enum user_ref_kind kind;
+	int64_t number;
+	char provider[ACTOR_PROVIDER_MAX + 1];
+	char text[ACTOR_SUBJECT_MAX + 1]; /* the subject, or the name */
+};
+
+/*
+ * Reads an argument: a text, as people type it, or one of the objects, as frontends pass what they know. EINVAL: it is none
+ * of the three, and the sentence says why. [any]
+ */
+int user_ref_read(const json_t *value, struct user_ref *ret_ref, struct kettle_error *err);
+/* The text that is read as this reference. New string. [any] */
+char *user_ref_text(const struct user_ref *ref);
+/* EINVAL: no actor can have these, for example since they are too long. [any] */
+int user_ref_check_identity(const char *provider, const char *subject, struct kettle_error *err);
+
+#endif
