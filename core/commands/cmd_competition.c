@@ -11,13 +11,15 @@
 #include "base/xalloc.h"
 #include "model/board.h"
 #include "model/board_update.h"
+#include "model/name.h"
 #include "task/competition.h"
 #include "task/task.h"
 
 #include <string.h>
 #include <strings.h>
 
-#define DIFFERS_SHOWN 5 /* what of a task differs, in a reason */
+#define DIFFERS_SHOWN 5  /* what of a task differs, in a reason */
+#define SET_NAME_MAX 100 /* characters, as in sets_schema */
 
 /* What a client may send. The tasks in it are checked like any other. */
 static const char sets_schema[] =
@@ -294,12 +296,29 @@ find_absent(struct sync *sync, struct kettle_error *err)
 		"SELECT name, lower(name) FROM leaderboards WHERE problem_set = ? ORDER BY name", "s", sync->set);
 }
 
+/* One that has boards already keeps its name, whatever it is. */
+static int
+check_set_name(struct db *db, const char *name, struct kettle_error *err)
+{
+	int64_t boards = 0;
+	AUTO_FREE char *normal = name_normal(name, SET_NAME_MAX);
+	int rc = db_int(db, &boards, err, "SELECT count(*) FROM boards WHERE problem_set = ? COLLATE NOCASE", "s", name);
+	if (rc < 0 || boards > 0)
+		return rc;
+	if (!*normal || strcmp(normal, name) != 0)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"The name of a set, `%.200s`, has characters that show nothing or other forms of letters; write it as "
+			"`%s`.",
+			name, normal);
+	return name_check_scripts("The name of a set", name, err);
+}
+
 static int
 sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 {
 	size_t i;
 	json_t *problem;
-	int rc = 0;
+	int rc = check_set_name(sync->db, member_string(set, "name"), err);
 	sync->set = member_string(set, "name");
 	sync->file = json_object_get(set, "file");
 	sync->standings = json_object_get(set, "standings");

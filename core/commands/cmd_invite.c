@@ -147,6 +147,10 @@ check_boards(struct db *db, const struct actor *actor, const json_t *row, struct
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		struct board board;
 		int rc = board_find_owned(db, actor, json_string_value(json_array_get(names, i)), &board, err);
+		if (rc == KETTLE_EACCES || rc == KETTLE_ENOENT)
+			return kettle_fail(err, KETTLE_EACCES,
+				"The invite opens a leaderboard that belongs to another user; only its creator and admins may do "
+				"this.");
 		if (rc < 0)
 			return rc;
 	}

@@ -29,8 +29,8 @@ flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error
 	if (rc == 0)
 		rc = board_find_owned(call->db, call->actor, member_string(row, "leaderboard_name"), &board, err);
 	/* The leaderboard may be a closed one, of which the actor does not even know the name. */
-	if (rc == KETTLE_EACCES)
-		return kettle_fail(err, rc,
+	if (rc == KETTLE_EACCES || rc == KETTLE_ENOENT)
+		return kettle_fail(err, KETTLE_EACCES,
 			"Submission %lld is on a leaderboard that belongs to another user; only its creator and admins may do "
 			"this.",
 			(long long)member_int(row, "id"));

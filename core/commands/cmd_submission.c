@@ -428,10 +428,11 @@ static int
 check_open(struct db *db, const struct actor *actor, int64_t id, const json_t *row, struct kettle_error *err)
 {
 	struct board board;
+	bool sees = false;
 	int rc = board_find(db, actor, member_string(row, "leaderboard_name"), &board, err);
 	if (rc == 0)
-		rc = board_check_access(db, actor, &board, NULL);
-	if (rc == KETTLE_EACCES || rc == KETTLE_ENOENT) /* closed, or not open yet */
+		rc = board_may_see(db, actor, &board, &sees, err);
+	if (rc == 0 && !sees)
 		return fail_other(id, &board, false, err);
 	if (rc == 0 && !board_code_open(&board, db->now_ms))
 		rc = fail_other(id, &board, true, err);

@@ -11,12 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "commands/link_code.h"
 #include "model/actor.h"
 #include "model/board.h"
+#include "model/name.h"
 #include "model/user.h"
 
 #include <string.h>
@@ -37,10 +37,14 @@ static int
 read_name(const json_t *args, char **ret_name, struct kettle_error *err)
 {
 	const char *given = member_text(args, "name");
-	AUTO_FREE char *name = sanitize_line(given, TOKEN_NAME_MAX);
+	AUTO_FREE char *name = name_normal(given, TOKEN_NAME_MAX);
 	if (!*name || strcmp(name, given) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The name of a token has 1 to %d characters, without control characters.", TOKEN_NAME_MAX);
+			"The name of a token has 1 to %d characters, without control characters and other forms of letters.",
+			TOKEN_NAME_MAX);
+	int rc = name_check_scripts("The name of a token", name, err);
+	if (rc < 0)
+		return rc;
 	*ret_name = STEAL(name);
 	return 0;
 }
@@ -182,7 +186,7 @@ cmd_identity_add(const struct command_call *call, json_t **ret_result, struct ke
 	struct user user;
 	int64_t other = 0;
 	const char *provider = member_string(call->args, "provider"), *subject = member_string(call->args, "subject");
-	AUTO_FREE char *name = sanitize_line(member_text(call->args, "name"), ACTOR_NAME_MAX);
+	AUTO_FREE char *name = actor_fit_name(member_text(call->args, "name"));
 	int rc = user_find_argument(call->db, json_object_get(call->args, "user"), &user, err);
 	if (rc == 0)
 		rc = db_int(call->db, &other, err,

@@ -6,9 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
-#include "base/utf8.h"
 #include "base/xalloc.h"
+#include "model/name.h"
 
 #include <string.h>
 
@@ -22,25 +21,24 @@ actor_role(const char *name)
 	return name && strcmp(name, "creator") == 0 ? RIGHT_CREATOR : RIGHT_ANYBODY;
 }
 
-/* What a user of this name in a frontend is called: fit to be shown, and never read as an identity or a number. */
-static char *
-fit_name(const char *outside)
+char *
+actor_fit_name(const char *outside)
 {
-	AUTO_FREE char *clean = sanitize_line(outside ? outside : "", ACTOR_NAME_MAX);
-	for (char *colon = clean; (colon = strchr(colon, ':'));)
+	AUTO_FREE char *normal = name_normal(outside ? outside : "", ACTOR_NAME_MAX);
+	for (char *colon = normal; (colon = strchr(colon, ':'));)
 		*colon = '-';
-	return sanitize_line(clean + strspn(clean, "# "), ACTOR_NAME_MAX);
+	return xstrdup(name_check_scripts("The name", normal, NULL) < 0 ? "" : normal + strspn(normal, "# "));
 }
 
 /* The actor's name in the frontend, else its identifier there. */
 static char *
 outside_name(const json_t *actor)
 {
-	char *name = fit_name(member_string(actor, "name"));
+	char *name = actor_fit_name(member_string(actor, "name"));
 	if (*name)
 		return name;
 	free(name);
-	name = fit_name(member_string(actor, "subject"));
+	name = actor_fit_name(member_string(actor, "subject"));
 	if (*name)
 		return name;
 	free(name);

@@ -24,6 +24,11 @@ int actor_resolve(
  */
 int actor_make(struct db *db, const char *provider, const char *subject, const char *name, int64_t *ret_user,
 	struct kettle_error *err);
+/*
+ * What a user is called who has this name in a frontend: in its normal form, never read as an identity or a number. "": it
+ * has nothing to show, or letters of several scripts. New string. [any]
+ */
+char *actor_fit_name(const char *outside);
 /* The first of NAME, NAME-2, NAME-3, … that is no user's. */
 int actor_free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err);
 /* The role that is stored or vouched for under this name; RIGHT_ANYBODY for "user" and any other name. [any] */

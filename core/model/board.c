@@ -109,18 +109,16 @@ board_language(
 }
 
 int
-board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err)
+board_may_see(
+	struct db *db, const struct actor *actor, const struct board *board, bool *ret_sees, struct kettle_error *err)
 {
-	int64_t sees = 0;
-	if (board->unopened && !board_owns(actor, board))
-		return fail_board_unknown(db, actor, board->name, err);
-	if (!board->closed)
-		return 0;
-	int rc = db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " BOARD_MAY_SEE "AND b.id = ?1", "iii",
-		board->id, board_sees_all(actor), board_user(actor));
-	if (rc == 0 && !sees)
-		return kettle_fail(err, KETTLE_EACCES,
-			"The leaderboard `%s` is closed and you have not joined it: ask for an invite.", board->name);
+	int64_t sees = 1;
+	int rc = board->closed || board->unopened
+				 ? db_int(db, &sees, err, "SELECT count(*) FROM leaderboards b WHERE " BOARD_MAY_SEE "AND b.id = ?1",
+					   "iii", board->id, board_sees_all(actor), board_user(actor))
+				 : 0;
+	if (rc == 0)
+		*ret_sees = sees;
 	return rc;
 }
 
@@ -194,17 +192,19 @@ int
 board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
+	bool sees = false;
 	int rc = board_find(db, actor, name, ret_board, err);
-	return rc < 0 ? rc : board_check_access(db, actor, ret_board, err);
+	if (rc == 0)
+		rc = board_may_see(db, actor, ret_board, &sees, err);
+	/* By the name as it was given: the answer tells nothing, not even how the board's is written. */
+	return rc == 0 && !sees ? fail_board_unknown(db, actor, name, err) : rc;
 }
 
 int
 board_find_owned(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
-	int rc = board_find(db, actor, name, ret_board, err);
-	if (rc == 0 && ret_board->unopened && !board_owns(actor, ret_board))
-		return fail_board_unknown(db, actor, name, err);
+	int rc = board_find_visible(db, actor, name, ret_board, err);
 	return rc < 0 ? rc : board_check_owner(actor, ret_board, err);
 }
 

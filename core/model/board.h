@@ -36,7 +36,7 @@ int64_t board_user(const struct actor *actor);
 /* By name without case. ENOENT names the nearest that the actor may see. Does not check that the actor may see it. */
 int board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
-/* The same of one that the actor may see (board_check_access), or change (board_check_owner). */
+/* The same of one that the actor may see, or change (board_check_owner). ENOENT also, in the same words, where it may not see it. */
 int board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 int board_find_owned(
@@ -44,9 +44,9 @@ int board_find_owned(
 /* The language of its task; "": it names none. */
 int board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
-/* EACCES: it is closed and the actor is neither its creator nor an admin nor has joined it. ENOENT, as if there were none: it is
- * not open yet, and the actor is neither its creator nor an admin. */
-int board_check_access(struct db *db, const struct actor *actor, const struct board *board, struct kettle_error *err);
+/* Its creator and admins do; others unless it is not open yet, or closed and they have not joined it. */
+int board_may_see(
+	struct db *db, const struct actor *actor, const struct board *board, bool *ret_sees, struct kettle_error *err);
 /* EACCES: the actor is neither its creator nor an admin. */
 int board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err);
 /* Whether they are: its creator or an admin. */

@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "model/actor.h"
+#include "model/name.h"
 #include "model/ranking.h"
 
 #include <stdlib.h>
@@ -55,6 +56,18 @@ fail_user_unknown(struct db *db, const struct user_ref *ref, struct kettle_error
 	"SELECT u.id, u.name, u.role, u.banned_at FROM users named JOIN users u ON u.id = coalesce(named.merged_into, " \
 	"named.id) WHERE "
 
+/* As it is given, for names of before there was a normal form; else in its normal form. */
+static int
+find_name(struct db *db, const char *name, struct user *ret_user, struct kettle_error *err)
+{
+	AUTO_FREE char *normal = name_normal(name, REQUEST_NAME_MAX);
+	int rc = db_query(db, err, read_user, ret_user, FIND "named.name = ?", "s", name);
+	/* What only its normal form makes an identity or a number is none of the three. */
+	if (rc == 0 && strcmp(normal, name) != 0 && *normal != '#' && !strchr(normal, ':'))
+		rc = db_query(db, err, read_user, ret_user, FIND "named.name = ?", "s", normal);
+	return rc;
+}
+
 int
 user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err)
 {
@@ -71,7 +84,7 @@ user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, stru
 		rc = db_query(db, err, read_user, &user, FIND "named.id = ?", "i", ref->number);
 		break;
 	case USER_REF_NAME:
-		rc = db_query(db, err, read_user, &user, FIND "named.name = ?", "s", ref->text);
+		rc = find_name(db, ref->text, &user, err);
 		break;
 	}
 	if (rc == 0)

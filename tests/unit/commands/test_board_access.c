@@ -76,7 +76,8 @@ test_join(void **state)
 	close_board("board");
 	invite(code);
 	assert_int_equal(strlen(code), INVITE_CODE_LENGTH);
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
+	commands_refused(
+		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
 	commands_must(&c, "alice", "leaderboard.join", code_of(code));
 	assert_string_equal(commands_text(c.result, "status"), "ok");
 	assert_string_equal(commands_text(c.result, "leaderboards.0"), "board");
@@ -93,7 +94,8 @@ test_join(void **state)
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL, "not an invite code: codes have 32");
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abcdefghijkmnpqrstuvwxyz23456789"), KETTLE_EINVAL,
 		"This invite code does not exist");
-	commands_refused(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
+	commands_refused(
+		&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
 }
 
 static void
@@ -156,7 +158,8 @@ test_revoke(void **state)
 	/* The other one still lets them in. */
 	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
 	commands_must(&c, "owner", "invite.revoke", code_of(second));
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
+	commands_refused(
+		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
 	commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
 	commands_refused(&c, "alice", "leaderboard.join", code_of(first), KETTLE_EINVAL, "invite code does not exist");
 	commands_refused(&c, "owner", "invite.revoke", code_of(first), KETTLE_ENOENT, "There is no invite with this code.");
@@ -182,8 +185,10 @@ test_closed_everywhere(void **state)
 		"leaderboard.rate_limits", "leaderboard.export", "leaderboard.trend"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (command_find(commands, names[i]))
-			commands_refused(&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
-	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_EACCES, "closed");
+			commands_refused(
+				&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
+	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT,
+		"no leaderboard `board`.");
 	static const char *const judges[] = {"submission.unflag", "submission.rerun"};
 	for (size_t i = 0; i < ARRAY_SIZE(judges); i++)
 		commands_refused(&c, "carol:creator", judges[i], json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES,
@@ -192,6 +197,77 @@ test_closed_everywhere(void **state)
 	AUTO_JSON json_t *events = NULL;
 	assert_int_equal(fixture_query(&c.f, events_op, &events, NULL), 0);
 	assert_int_equal(json_array_size(events), 0);
+}
+
+/* Every argument that the command takes, the board where `which` says. */
+static json_t *
+fill(const struct command *command, const struct argument *which, const char *board)
+{
+	json_t *args = json_object();
+	for (const struct argument *argument = command->arguments; argument->name; argument++) {
+		json_t *value = NULL;
+		if (argument != which && !argument->required)
+			continue;
+		switch (argument->type) {
+		case ARGUMENT_BOARD:
+			value = json_string(board);
+			break;
+		case ARGUMENT_USER:
+		case ARGUMENT_STRING:
+			value = json_string("eve");
+			break;
+		case ARGUMENT_CHOICE:
+			/* What is completed: of a leaderboard, its devices. */
+			value = json_string(argument->choices[strcmp(command->name, "complete") == 0]);
+			break;
+		case ARGUMENT_FILE:
+			value = commands_file("a.cpp", "int a;\n");
+			break;
+		case ARGUMENT_INT:
+		case ARGUMENT_ID:
+			value = json_integer(1);
+			break;
+		case ARGUMENT_BOOL:
+		case ARGUMENT_DEVICE:
+		case ARGUMENT_WHEN:
+		case ARGUMENT_PROBLEMS:
+		case ARGUMENT_TASK:
+		case ARGUMENT_PATH:
+			fail_msg("%s: the test has no value for `%s`", command->name, argument->name);
+		}
+		json_object_set_new(args, argument->name, value);
+	}
+	return args;
+}
+
+/* What is closed to an actor is as if it did not exist: in the words of each command that takes a leaderboard. */
+static void
+test_closed_or_none(void **state)
+{
+	static const char *const actors[] = {"eve", "carol:creator"}, *const names[] = {"secret", "SECRET", "secrt"};
+	(void)state;
+	size_t count = 0;
+	commands_board(&c, "secret", NULL);
+	close_board("secret");
+	commands_submit(&c, "carol", "board", "test"); /* becomes a user */
+	for (const struct command *command = commands; command->name; command++) {
+		for (const struct argument *argument = command->arguments; argument && argument->name; argument++) {
+			if (argument->type != ARGUMENT_BOARD || !command->run || command->right == RIGHT_ADMIN)
+				continue;
+			for (size_t i = 0; i < ARRAY_SIZE(actors) * ARRAY_SIZE(names); i++) {
+				char wanted[100];
+				const char *actor = actors[i % 2], *name = names[i / 2];
+				(void)snprintf(wanted, sizeof(wanted), "There is no leaderboard `%s`.", name);
+				int rc = commands_run(&c, actor, command->name, fill(command, argument, name));
+				if (rc == KETTLE_EACCES && command->right == RIGHT_CREATOR && i % 2 == 0)
+					continue; /* before any name is looked at */
+				if (rc != KETTLE_ENOENT || strcmp(c.err.message, wanted) != 0)
+					fail_msg("%s %s=%s: %s", command->name, argument->name, name, c.err.message);
+			}
+			count++;
+		}
+	}
+	assert_true(count > 15);
 }
 
 /* ---- the code of others ---- */
@@ -375,6 +451,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_invites),
 	TEST(test_revoke),
 	TEST(test_closed_everywhere),
+	TEST(test_closed_or_none),
 	TEST(test_code),
 	TEST(test_trend),
 	TEST(test_code_that_is_not_ranked),

@@ -141,7 +141,7 @@ test_closed(void **state)
 	static const char *const names[] = {"leaderboard.task", "leaderboard.template"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		commands_refused(
-			&c, "alice", names[i], json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "you have not joined it");
+			&c, "alice", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
 	commands_must(&c, "owner", "leaderboard.task", json_pack("{s:s}", "name", "board"));
 }
 

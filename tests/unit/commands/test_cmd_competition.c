@@ -289,6 +289,17 @@ test_sync_faults(void **state)
 		"problems: sets must be a list");
 	commands_refused(
 		&c, "owner", "competition.sync", json_pack("{s:s}", "problems", "x"), KETTLE_EINVAL, "a competition");
+	/* The name of a new set: of one script, without what shows nothing. */
+	static const char *const names[][2] = {{"W\xd1\x96nter", "mixes Latin and Cyrillic letters"},
+		{"Win\xe2\x80\x8bter", "write it as `Winter`"}, {"Winter ", "write it as `Winter`"}, {" ", "write it as"}};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		commands_refused(&c, "owner", "competition.sync",
+			json_pack("{s:{s:[{s:s, s:[]}]}}", "problems", "sets", "name", names[i][0], "problems"), KETTLE_EINVAL,
+			names[i][1]);
+	/* One that is there goes on. */
+	fixture_sql(&c.f, "UPDATE boards SET problem_set = 'W' || char(1110) || 'nter'");
+	commands_must(&c, "owner", "competition.sync",
+		json_pack("{s:{s:[{s:s, s:[]}]}}", "problems", "sets", "name", names[0][0], "problems"));
 	commands_close(&c);
 }
 

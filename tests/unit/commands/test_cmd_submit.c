@@ -197,7 +197,7 @@ test_order(void **state)
 	commands_refused(&c, "eve", "submit", args(board, device, name, text), code, says)
 	EVE("nowhere", "X", "k.py", "", KETTLE_ENOENT, "no leaderboard");
 	/* Of a closed board nothing is told: neither its devices nor its language. */
-	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_EACCES, "closed");
+	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_ENOENT, "no leaderboard `vectoradd_cpp`.");
 	fixture_sql(&c.f, "INSERT INTO access SELECT id, 50, NULL, 0 FROM leaderboards WHERE name = 'vectoradd_cpp'");
 	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_EINVAL, "no device");
 	EVE("vectoradd_cpp", NULL, "k.py", "", KETTLE_EINVAL, "is empty");

@@ -82,6 +82,13 @@ test_token(void **state)
 	commands_refused(
 		&c, "alice", "token.create", named("name", "laptop"), KETTLE_ECONFLICT, "already have a token `laptop`");
 	commands_refused(&c, "alice", "token.create", named("name", ""), KETTLE_EINVAL, "1 to 100 characters");
+	commands_refused(
+		&c, "alice", "token.create", named("name", "l\xd0\xb0ptop"), KETTLE_EINVAL, "mixes Latin and Cyrillic");
+	commands_refused(
+		&c, "alice", "token.create", named("name", "\xef\xbd\x8c"), KETTLE_EINVAL, "other forms of letters");
+	commands_refused(&c, "web", "login.begin",
+		json_pack("{s:s, s:s}", "name", "p\xd0\xbepcorn-cli", "address", "192.0.2.1"), KETTLE_EINVAL,
+		"mixes Latin and Cyrillic");
 	commands_refused(&c, "alice", "token.create", json_pack("{s:s, s:s}", "name", "old", "expires", "2020-01-01"),
 		KETTLE_EINVAL, "already have expired");
 	const json_t *list = commands_must(&c, "alice", "token.list", json_object());

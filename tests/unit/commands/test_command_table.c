@@ -288,7 +288,8 @@ test_list_and_closed(void **state)
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_pack("{s:b}", "all", 1))), 2);
 	assert_true(json_is_true(commands_at(c.result, "0.ended")));
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "leaderboard.list", json_object())), 2);
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "two"), KETTLE_EACCES, "closed");
+	commands_refused(
+		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "two"), KETTLE_ENOENT, "no leaderboard `two`.");
 	/* A name that is near a closed board's is no way to learn that there is one. */
 	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "twoo"), KETTLE_ENOENT,
 		"There is no leaderboard `twoo`.");

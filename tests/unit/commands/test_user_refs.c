@@ -126,8 +126,8 @@ try_with(const struct command *command, const struct argument *argument, const j
 static void
 check_means_bob(const struct command *command, const struct argument *argument)
 {
-	AUTO_JSON json_t *same = json_pack("[{s:s, s:s}, s, s, s, s, s, {s:s}]", "provider", "discord", "subject", "4242",
-		"discord:4242", "cli:bob", "#2", "bob", "BOB", "name", "bob");
+	AUTO_JSON json_t *same = json_pack("[{s:s, s:s}, s, s, s, s, s, s, {s:s}]", "provider", "discord", "subject",
+		"4242", "discord:4242", "cli:bob", "#2", "bob", "BOB", "\xef\xbd\x82ob", "name", "bob");
 	AUTO_JSON json_t *number = json_pack("{s:i}", "number", BOB);
 	AUTO_ATTEMPT struct attempt wanted = {0};
 	size_t i;
@@ -152,7 +152,10 @@ check_means_nobody(const struct command *command, const struct argument *argumen
 {
 	static const char *const texts[] = {"Discord:4242", "discord:", ":4242", ":", " discord:4242", "discord :4242",
 		"dis\xd1\x81ord:4242", "#0", "#", "# 2", "#2x", " #2", "#-2", "#02", "#99999999999999999999", "bob\xe2\x80\x8b",
-		" bob", ""};
+		"b\xd0\xbe\x62",
+		"discord\xef\xbc\x9a"
+		"4242",
+		"\xef\xbc\x83\x32", ""};
 	AUTO_JSON json_t *wrong = json_pack("[{s:s}, {s:s}, {s:s}, {s:i}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s, s:s}, {}, i]",
 		"name", "discord:4242", "name", "#2", "number", "2", "number", 0, "provider", "Discord", "subject", "4242",
 		"provider", "discord", "subject", "", "provider", "discord", "subject", "4242", "name", "bob", 2);
@@ -210,7 +213,15 @@ test_new_names(void **state)
 {
 	static const char *const names[][2] = {{"discord:4242", "discord-4242"}, {"Discord:4242", "Discord-4242-2"},
 		{"#12", "12"}, {"# 12", "12-2"}, {" \xe2\x80\x8b#12", "12-3"}, {"##", "subject-9"}, {":", "-"},
-		{"a:b#c", "a-b#c"}, {"", "subject-9-2"}};
+		{"a:b#c", "a-b#c"}, {"", "subject-9-2"}, /* forms of letters, of a colon and of a number sign */
+		{"\xef\xbd\x82\xef\xbd\x8f\xef\xbd\x82", "bob"}, {"\xf0\x9d\x90\x9b\xf0\x9d\x90\xa8\xf0\x9d\x90\x9b", "bob-2"},
+		{"e\xcc\x81t\xc3\xa9", "\xc3\xa9t\xc3\xa9"},
+		{"discord\xef\xbc\x9a"
+		 "4242",
+			"discord-4242-3"},
+		{"\xef\xbc\x83\xef\xbc\x92", "2"},
+		/* Scripts: r, Cyrillic o, ot. */
+		{"r\xd0\xbeot", "subject-9-3"}, {"\xd0\xb8\xd0\xb2\xd0\xb0\xd0\xbd", "\xd0\xb8\xd0\xb2\xd0\xb0\xd0\xbd"}};
 	(void)state;
 	commands_open(&c);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -69,7 +69,7 @@ test_boards(void **state)
 	fixture_says(
 		fixture_run(f, "leaderboard show-personal", on_board()), "You have no ranked submission to **board**.");
 	fixture_says(fixture_run(f, "leaderboard show", json_pack("{s:s}", "leaderboard_name", "secret")),
-		"The leaderboard \\`secret\\` is closed and you have not joined it\\: ask for an invite\\.");
+		"There is no leaderboard \\`secret\\`\\.");
 	const json_t *message = fixture_run(f, "leaderboard task", on_board());
 	fixture_says(message, "The task of **board**; what you submit is its file submission\\.cpp.");
 	fixture_has_file(f, message, "eval.cpp", "int main;\n");

@@ -341,10 +341,11 @@ test_closed_while_queued(void **state)
 	/* What was accepted is judged, and stays its owner's; the board is seen by those who may. */
 	const json_t *show = commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
 	assert_int_equal(commands_number(show, "rank.CPU"), 1);
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "closed");
+	commands_refused(
+		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard");
 	commands_refused(&c, "alice", "submit",
 		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "CPU"),
-		KETTLE_EACCES, "closed");
+		KETTLE_ENOENT, "no leaderboard");
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_object())), 0);
 	assert_true(json_is_true(commands_at(fixture_event(&c.f, "rank.changed"), "closed")));
 }
