@@ -13,6 +13,7 @@
 static int
 make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct kettle_error *err)
 {
+	AUTO_JSON json_t *user = NULL;
 	char code[LINK_CODE_TEXT], hash[65], expires[TIME_TEXT_SIZE];
 	link_code_draw(code, hash);
 	time_text(db->now_ms + LINK_CODE_MS, expires);
@@ -25,7 +26,9 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 	if (rc == 0)
 		rc = db_event(db, "user.code", 'u', 0, 0, actor->user, data, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:s, s:s}", "code", code, "expires", expires);
+		rc = user_object(db, actor->user, false, &user, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:s, s:O}", "code", code, "expires", expires, "user", user);
 	return rc;
 }
 
@@ -45,6 +48,23 @@ merge(struct db *db, const struct user *from, const struct user *into, bool conf
 	if (rc == 0)
 		*ret_result = json_pack("{s:b, s:O, s:O}", "merged", confirmed, "from", a, "into", b);
 	return rc;
+}
+
+/*
+ * After a merge the identities of both have one role, and for one of the two it would be a higher one. That is not for who made
+ * the code to say, nor for who was made to enter it.
+ */
+static int
+check_roles(const struct user *from, const struct user *into, struct kettle_error *err)
+{
+	static const char *const roles[] = {
+		[RIGHT_ANYBODY] = "has no role", [RIGHT_CREATOR] = "is a creator", [RIGHT_ADMIN] = "is an admin"};
+	if (from->role == into->role)
+		return 0;
+	return kettle_fail(err, KETTLE_EACCES,
+		"A code changes no role, but `%s` %s and `%s` %s: an admin can give both one role first, or merge them with "
+		"`kettle user merge`.",
+		from->name, roles[from->role], into->name, roles[into->role]);
 }
 
 static int
@@ -68,6 +88,8 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 		rc = user_get(db, user, &from, err);
 	if (rc == 0)
 		rc = user_get(db, actor->user, &into, err);
+	if (rc == 0)
+		rc = check_roles(&from, &into, err);
 	return rc < 0 ? rc : merge(db, &from, &into, confirmed, ret_result, err);
 }
 

@@ -69,9 +69,9 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 /* Parts of views. */
 #define DEADLINE "{deadline?{deadline:time}|none}"
 #define IDENTITIES "{identities@{provider} {name}}"
-#define MERGED \
-	"{from@{*user_name} (" IDENTITIES \
-	"{role=user?|; {role}}; {submissions} submission{submissions#|s})} is merged into {*into.user_name}."
+/* A user with what a merge gives away. */
+#define WHOLE_USER "{*user_name} (" IDENTITIES "; role: {role}; {submissions} submission{submissions#|s})"
+#define MERGED "{from@" WHOLE_USER "} is merged into {into@" WHOLE_USER "}."
 #define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin resume`.}"
 #define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"
 

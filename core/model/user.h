@@ -45,8 +45,8 @@ int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struc
 int user_delete(struct db *db, const struct user *user, char ret_name[USER_NAME_SIZE], struct kettle_error *err);
 
 /*
- * Merges `from` into `into`: identities, submissions, boards, access and what else it has; the higher role; rankings are
- * computed again. Its name stays and means the other one. Event user.merged. EACCES: one of them is banned.
+ * Merges `from` into `into`: identities, submissions, boards, access and what else it has; the higher role, of which the caller
+ * has an admin's word; rankings are computed again. Its name stays and means the other one. Event user.merged. EACCES: one of them is banned.
  */
 int user_merge(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err);
 

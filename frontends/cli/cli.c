@@ -55,7 +55,7 @@ const struct args_ui cli_uis[] = {
 	{"submission.delete_all", .own = confirm_options, .start = confirm_delete},
 	{"user.delete", .own = confirm_options, .start = confirm_delete},
 	{"user.export", .own = export_options, .start = export_start},
-	{"user.link", .start = confirm_link},
+	{"user.link", .own = link_options, .start = confirm_link},
 	{"admin.stats", .render = render_admin_stats},
 	{"admin.verify", .not_ok = RUN_FAILED},
 	{"admin.backup", .start = follow_command},

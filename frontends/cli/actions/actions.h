@@ -41,6 +41,7 @@ int competition_status(const json_t *result); /* RUN_FAILED where a problem is w
 
 /* ---- confirm.c: a prompt before what cannot be undone, on a terminal ---- */
 extern const struct args_option confirm_options[];
+extern const struct args_option link_options[];
 void confirm_delete(struct run *run);
 void confirm_link(struct run *run); /* with a code: shows the two users first */
 

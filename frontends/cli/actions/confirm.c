@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that cannot be undone: on a terminal the user types a name first; deleting without a terminal wants --yes. */
+/* Commands that cannot be undone: on a terminal the user types a name first; without one they want --yes. */
 #include <config.h>
 
 #include <string.h>
@@ -66,18 +66,25 @@ confirm_delete(struct run *run)
 	prompt_name(run, id, "nothing is deleted");
 }
 
+const struct args_option link_options[] = {
+	{"yes", 'y', NULL, "merge without confirmation"},
+	{NULL, 0, NULL, NULL},
+};
+
 /* Shows the user who made the code, so that a user who was persuaded to type it sees whom it lets in. */
 static void
 looked_up(struct run *run, const json_t *result)
 {
 	static const char user[] =
-		"{*user_name} ({identities@{provider} {name}}{role=user?|; {role}}; {submissions} submission{submissions#|s})";
+		"{*user_name} ({identities@{provider} {name}}; role: {role}; {submissions} submission{submissions#|s})";
 	const json_t *from = json_object_get(result, "from");
 	fputs("This merges ", run->term.out);
 	template_put(&run->term, user, from, NULL);
 	fputs("\ninto you, ", run->term.out);
 	template_put(&run->term, user, json_object_get(result, "into"), NULL);
-	fputs(": from then on they are one user, and this cannot be undone.\n", run->term.out);
+	fputs(": from then on they are one user, and this cannot be undone.\nGo on only if you created the code yourself: "
+		  "who created it can then do all that you can.\n",
+		run->term.out);
 	json_object_set_new(run->args.values, "confirm", json_true());
 	prompt_name(run, member_text(from, "user_name"), "no users are merged");
 }
@@ -86,8 +93,16 @@ void
 confirm_link(struct run *run)
 {
 	bool code = json_object_get(run->args.values, "code");
-	bool prompt = run->term.ask && !run->json && !member_true(run->args.values, "confirm");
-	if (code && !prompt)
+	bool yes = args_flag(&run->args, "yes") || member_true(run->args.values, "confirm");
+	bool prompt = run->term.ask && !run->json;
+	struct kettle_error err = {0};
+	if (code && !yes && !prompt) {
+		kettle_fail(&err, KETTLE_EINVAL,
+			"No users are merged: there is no terminal to confirm on; add --yes if you created the code yourself.");
+		run_fail(run, &err);
+		return;
+	}
+	if (code && yes)
 		json_object_set_new(run->args.values, "confirm", json_true());
-	run_call(run, "user.link", run->args.values, code && prompt ? looked_up : run_result);
+	run_call(run, "user.link", run->args.values, code && !yes ? looked_up : run_result);
 }

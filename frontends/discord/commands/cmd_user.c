@@ -45,7 +45,7 @@ discord_user_join(struct interaction *interaction)
 
 /* ---- link ---- */
 
-/* "**ada** (3 submissions; known as github ada)" */
+/* "**ada** (3 submissions; role: user; known as github ada)" */
 static char *
 describe_user(const json_t *user)
 {
@@ -54,7 +54,8 @@ describe_user(const json_t *user)
 	long long submissions = member_int(user, "submissions");
 	size_t i;
 	const json_t *identity;
-	buf_printf(&out, "%s (%lld submission%s", name, submissions, submissions == 1 ? "" : "s");
+	buf_printf(&out, "%s (%lld submission%s; role: %s", name, submissions, submissions == 1 ? "" : "s",
+		member_text(user, "role"));
 	json_array_foreach(json_object_get(user, "identities"), i, identity) {
 		AUTO_FREE char *provider = answer_name(member_text(identity, "provider"));
 		AUTO_FREE char *known = answer_name(member_text(identity, "name"));
@@ -71,13 +72,13 @@ on_code(struct interaction *interaction, const json_t *result, void *arg)
 	const char *code = member_text(result, "code");
 	(void)arg;
 	timestamp_of(member_text(result, "expires"), TIMESTAMP_RELATIVE, expires);
+	AUTO_FREE char *user = describe_user(json_object_get(result, "user"));
 	interaction_say(interaction,
 		"Your code is `%s`; it expires %s and works once.\nEnter it as your other user: on the command line with "
 		"`kettle "
-		"user link %s`, or wherever else you use this competition. Your user here is then merged into that one, with "
-		"its "
-		"submissions.\nDo not show the code to anyone else.",
-		code, expires, code);
+		"user link %s`, or wherever else you use this competition. That user gets all that your user here, %s, "
+		"has.\nDo not show the code to anyone else.",
+		code, expires, code, user);
 }
 
 static void
@@ -88,7 +89,10 @@ on_link(struct interaction *interaction, const json_t *result, void *arg)
 	AUTO_FREE char *into = describe_user(json_object_get(result, "into"));
 	AUTO_FREE char *id = xasprintf("link:%s", code);
 	(void)arg;
-	json_t *message = message_printf("This merges the user %s into your user %s. It cannot be undone.", from, into);
+	json_t *message =
+		message_printf("This merges the user %s into your user %s. It cannot be undone.\nPress Merge only if "
+					   "you created the code yourself: who created it can then do all that you can.",
+			from, into);
 	message_button(message, MESSAGE_DANGER, "Merge", id);
 	interaction_answer(interaction, message);
 }

@@ -384,18 +384,25 @@ static void
 test_link(void **state)
 {
 	struct bot_fixture *f = *state;
-	fixture_answer(f, "user.link", json_pack("{s:s, s:s}", "code", "ABCDE-FGHJK", "expires", "2026-07-01T10:00:00Z"));
-	fixture_has(fixture_run(f, "leaderboard link", NULL), "Your code is `ABCDE-FGHJK`; it expires <t:1782900000:R>");
+	fixture_answer(f, "user.link",
+		json_pack("{s:s, s:s, s:{s:s, s:s, s:i, s:[{s:s, s:s}]}}", "code", "ABCDE-FGHJK", "expires",
+			"2026-07-01T10:00:00Z", "user", "user_name", "Ada", "role", "creator", "submissions", 2, "identities",
+			"provider", "discord", "name", "a"));
+	const json_t *message = fixture_run(f, "leaderboard link", NULL);
+	fixture_has(message, "Your code is `ABCDE-FGHJK`; it expires <t:1782900000:R>");
+	fixture_has(message, "**Ada** (2 submissions; role: creator; known as discord a)");
 	fixture_called(f, 0, "user.link", json_object());
 	fixture_answer(f, "user.link",
-		json_pack("{s:b, s:{s:s, s:i, s:[{s:s, s:s}]}, s:{s:s, s:i, s:[]}}", "merged", 0, "from", "user_name", "ada*",
-			"submissions", 1, "identities", "provider", "github", "name", "ada", "into", "user_name", "Ada",
-			"submissions", 2, "identities"));
-	const json_t *message = fixture_run(f, "leaderboard link", json_pack("{s:s}", "code", "ABCDE-FGHJK"));
+		json_pack("{s:b, s:{s:s, s:s, s:i, s:[{s:s, s:s}]}, s:{s:s, s:s, s:i, s:[]}}", "merged", 0, "from", "user_name",
+			"ada*", "role", "user", "submissions", 1, "identities", "provider", "github", "name", "ada", "into",
+			"user_name", "Ada", "role", "user", "submissions", 2, "identities"));
+	message = fixture_run(f, "leaderboard link", json_pack("{s:s}", "code", "ABCDE-FGHJK"));
 	fixture_called(f, 0, "user.link", json_pack("{s:s}", "code", "ABCDE-FGHJK"));
-	fixture_says(message, "This merges the user **ada\\*** (1 submission; known as github ada) into your user **Ada** "
-						  "(2 submissions). It "
-						  "cannot be undone.");
+	fixture_says(message,
+		"This merges the user **ada\\*** (1 submission; role: user; known as github ada) into your user **Ada** "
+		"(2 submissions; role: user). It "
+		"cannot be undone.\nPress Merge only if you created the code yourself: who created it can then do all that you "
+		"can.");
 	assert_string_equal(fixture_button(message, 0, 0), "link:ABCDE-FGHJK");
 	message = fixture_pressed(f, "link:ABCDE-FGHJK", NULL);
 	fixture_called(f, 0, "user.link", json_pack("{s:s, s:b}", "code", "ABCDE-FGHJK", "confirm", 1));

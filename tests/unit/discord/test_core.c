@@ -131,9 +131,10 @@ test_users(void **state)
 	AUTO_FREE char *link = xstrndup(strchr(member_text(message, "content"), '`') + 1, strlen("ABCDE-FGHJK"));
 	f->user = FIXTURE_ADA;
 	message = fixture_run(f, "leaderboard link", json_pack("{s:s}", "code", link));
-	fixture_says(message, "This merges the user **bob** (0 submissions; known as discord bob) into your user **ada** "
-						  "(0 submissions; known "
-						  "as discord ada). It cannot be undone.");
+	fixture_says(message,
+		"This merges the user **bob** (0 submissions; role: user; known as discord bob) into your user "
+		"**ada** (0 submissions; role: user; known as discord ada). It cannot be undone.\nPress Merge "
+		"only if you created the code yourself: who created it can then do all that you can.");
 	AUTO_FREE char *id = xstrdup(fixture_button(message, 0, 0));
 	fixture_says(fixture_pressed(f, id, NULL), "**bob** is now part of your user **ada**.");
 	fixture_has(fixture_pressed(f, id, NULL), "code");

@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "lib/unit_test.h"
 #include "model/jobs.h"
 
@@ -279,6 +280,39 @@ test_codes(void **state)
 		KETTLE_EACCES, "is banned");
 }
 
+/* A code raises no role: not of who made it, nor of who enters it, nor when one of them got it meanwhile. */
+static void
+test_code_and_roles(void **state)
+{
+	static const char *const pairs[][2] = {{"alice", "owner"}, {"owner", "alice"}, {"alice", "carol"},
+		{"carol", "alice"}, {"carol", "owner"}, {"owner", "carol"}};
+	(void)state;
+	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "carol", "board", "test");
+	commands_must(&c, "owner", "user.role", ROLE("carol", "creator"));
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		AUTO_JSON json_t *code = make_code(pairs[i][0]);
+		assert_string_equal(commands_text(c.result, "user.user_name"), pairs[i][0]);
+		assert_non_null(commands_text(c.result, "user.role"));
+		for (int confirm = 0; confirm < 2; confirm++)
+			commands_refused(
+				&c, pairs[i][1], "user.link", CODE(code, confirm), KETTLE_EACCES, "A code changes no role");
+		/* What a frontend vouches for does not change that. */
+		AUTO_FREE char *admin = xasprintf("%s:admin", pairs[i][1]);
+		commands_refused(&c, admin, "user.link", CODE(code, 1), KETTLE_EACCES, "A code changes no role");
+	}
+	commands_submit(&c, "bob", "board", "test");
+	AUTO_JSON json_t *code = make_code("bob");
+	commands_must(&c, "alice", "user.link", CODE(code, 0));
+	commands_must(&c, "owner", "user.role", ROLE("bob", "creator"));
+	commands_refused(
+		&c, "alice", "user.link", CODE(code, 1), KETTLE_EACCES, "`bob` is a creator and `alice` has no role");
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE merged_into IS NOT NULL"), 0);
+	/* By an admin's word. */
+	commands_must(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "bob", "into", "alice"));
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE name = 'alice' AND role = 'creator'"), 1);
+}
+
 /* What two have moves to one, with a job that runs meanwhile, and no right is lost. */
 static void
 test_join(void **state)
@@ -323,6 +357,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_roles),
 	TEST(test_link),
 	TEST(test_codes),
+	TEST(test_code_and_roles),
 	TEST(test_join),
 };
 
