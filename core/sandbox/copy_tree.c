@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies folders within init. Nothing here allocates. */
+/*
+ * Copies folders within init. Nothing here allocates. Every kind of file is made by a call that fails where the name is taken,
+ * whatever has it: then what is there stays, as in an overlay.
+ */
 #include <config.h>
 
 #include "sandbox/copy_tree.h"
@@ -90,8 +93,10 @@ copy_folder(int from, int to, int owner, int depth)
 static int
 copy_subfolder(int from, int to, const char *name, const struct stat *st, int owner, int depth)
 {
-	if (mkdirat(to, name, 0700) && errno != EEXIST)
-		return -1;
+	struct stat there;
+	if (mkdirat(to, name, 0700) &&
+		(errno != EEXIST || fstatat(to, name, &there, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(there.st_mode)))
+		return errno == EEXIST ? 0 : -1;
 	AUTO_FD int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	AUTO_FD int out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0 || out < 0 || copy_folder(in, out, owner, depth + 1))
