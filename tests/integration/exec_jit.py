@@ -73,7 +73,7 @@ def owners(folder):
 
 def stored(folder):
     """What a job leaves is there as soon as it is done, and with it a job that follows at once"""
-    job = [run("a", "for i in range(2000):\n  put('triton/%d' % i, '')", owner="user-1")]
+    job = [run("a", "for i in range(2000):\n  put('triton/%d' % i, 'x')", owner="user-1")]
     with Exec(folder) as x:
         x.outcomes("j", job)
         equal(len(os.listdir(os.path.join(x.state, "cache"))), 1)
@@ -109,13 +109,85 @@ def prepared(folder):
         equal(seen(outcomes["c"]), ["ext/lib ours", "ext/more m"])
 
 
+def made(folder, name):
+    path = os.path.join(folder, name)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+# Waits as torch does (file_baton.py), but says what it would wait for.
+LOCKED = "try:\n  os.close(os.open('out/cache/ext/lock', os.O_CREAT | os.O_EXCL))\n" \
+         "except FileExistsError:\n  print('waits for ever')\n"
+LEAVES = "import os; os.makedirs('out/cache/ext'); open('out/cache/ext/lib', 'w').write('x'); open('out/cache/ext/lock', 'w'); " \
+         "os.mkdir('out/cache/empty')"
+
+
+def locks(folder):
+    """No lock of a run or of a prepare step that has ended reaches a later one, at any level, with a JIT cache or without, nor the cache"""
+    took = "os.makedirs('out/cache/ext', exist_ok=True)\n" + LOCKED
+    prepare = {"id": "p", "kind": "prepare", "argv": ["python3", "-c", LEAVES], "outputs": ["cache"], "cache": True}
+    below = {"out/cache": {"step": "p", "output": "cache"}}
+    for level in ("full", "off"):
+        with Exec(made(folder, level), arguments=["--level", level]) as x:
+            for again in (False, True):
+                steps = [prepare] + [run(id, took, owner="user-1") for id in "ab"]
+                del steps[2]["jit"]
+                for step in steps[1:]:
+                    step["inputs"].update(below)
+                outcomes = x.outcomes("j", steps)
+                equal((level, again, outcomes["p"]["cached"]), (level, again, again))
+                for id in "ab":
+                    equal((level, again, id, seen(outcomes[id])), (level, again, id, ["ext/lib x"]))
+    with Exec(folder) as x:
+        for again in (False, True):
+            outcomes = x.outcomes("j", [run(id, took + "put('ext/lib', 'x')", owner="user-1") for id in "ab"])
+            equal((again, [seen(outcomes[id]) for id in "ab"]), (again, [["ext/lib x"] if again else [], ["ext/lib x"]]))
+
+
+def kinds(folder):
+    """A file, a folder or a link in the place of another one in the cache is the run's own affair, with overlays and without"""
+    def check(state):
+        with Exec(folder, state=state) as x:
+            outcomes = x.outcomes("j", [
+                run("a", "import shutil\nos.makedirs('out/cache/k/deep'); put('k/deep/file', 'a'); put('f', 'a'); put('l', 'a')"),
+                run("b", "import shutil\nshutil.rmtree('out/cache/k'); put('k', 'b'); os.remove('out/cache/f'); os.mkdir('out/cache/f'); put('f/in', 'b')"
+                         "\nos.remove('out/cache/l'); os.symlink('k', 'out/cache/l')"),
+                run("c", "os.remove('out/cache/k'); os.makedirs('out/cache/k/deep/file'); put('k/deep/file/in', 'c')"),
+                run("d", "")])
+            equal(seen(outcomes["b"]), ["f a", "l a", "k/deep/file a"])
+            for id in "cd":
+                equal([line for line in seen(outcomes[id]) if line[0] == "f"], ["f/in b"])
+            assert "k b" in seen(outcomes["c"]) and "k/deep/file/in c" in seen(outcomes["d"]), outcomes
+
+    check(made(folder, "plain"))
+    # No kernel mounts an overlay of an overlay of an overlay.
+    for name in ("one", "two", "empty", "stacked"):
+        made(folder, name)
+    stack = "mount -t tmpfs tmpfs {0}/one && mkdir {0}/one/u {0}/one/w {0}/one/m && mount -t tmpfs tmpfs {0}/two && mkdir {0}/two/u {0}/two/w && " \
+            "mount -t overlay overlay -o lowerdir={0}/empty,upperdir={0}/one/u,workdir={0}/one/w {0}/one/m && " \
+            "mount -t overlay overlay -o lowerdir={0}/one/m,upperdir={0}/two/u,workdir={0}/two/w {0}/stacked && mkdir {0}/stacked/state"
+    with On(folder, stack.format(folder)):
+        check(os.path.join(folder, "stacked", "state"))
+
+
+def prepared_file(folder):
+    """A prepare step that leaves a file where compilers have a folder costs the machine nothing"""
+    prepare = {"id": "p", "kind": "prepare", "argv": ["sh", "-c", "echo x >out/cache"], "outputs": ["cache"]}
+    step = run("a", "")
+    step["inputs"]["out/cache"] = {"step": "p", "output": "cache"}
+    step["argv"] = ["sh", "-c", "ls -ld out/cache"]
+    for level in ("full", "off"):
+        with Exec(made(folder, level), arguments=["--level", level]) as x:
+            equal(x.outcomes("j", [prepare, step])["a"]["state"], "passed")
+
+
 HOSTILE = {
     "a link": "os.symlink('/etc/passwd', 'out/cache/passwd')",
     "a link for a folder": "os.symlink('/etc', 'out/cache/etc')",
     "a hard link": "put('one', 'x'); os.link('out/cache/one', 'out/cache/two')",
     "a FIFO": "os.mkfifo('out/cache/fifo')",
     "a socket": "import socket; socket.socket(socket.AF_UNIX).bind('out/cache/socket')",
-    "locks": "os.mkdir('out/cache/triton/locks'); put('triton/locks/a', 'x'); put('locks', 'x')",
+    "locks": "os.mkdir('out/cache/triton/locks'); put('triton/locks/a', 'x'); put('locks', 'x'); put('triton/lock', ''); put('.lockfile', '')",
     "a name with a line end": "put('a\\nb', 'x')",
     "a name with an escape": "put('a\\x1b[31m', 'x')",
     "a name that is not text": "open(b'out/cache/\\xff', 'w').write('x')",
@@ -247,4 +319,4 @@ def refused(folder):
             contains(done["error"], "jit")
 
 
-exec_driver.main([flows, owners, stored, models, prepared, hostile, bounded, full_disk, read_only, another_version, refused])
+exec_driver.main([flows, owners, stored, models, prepared, hostile, locks, kinds, prepared_file, bounded, full_disk, read_only, another_version, refused])

@@ -194,8 +194,8 @@ struct layer_source {
 	size_t entries;
 };
 /*
- * Copies what a run left in its cache, which nothing uses any more, into the new folder `to`: regular files and folders with
- * plain names, without those named `locks` and without what it began with. KETTLE_ETOOBIG: it is over a limit, with a sentence for
+ * Copies what a run left in its cache, which nothing uses any more, into the new folder `to`: regular files with plain
+ * names and their folders, without locks (output_is_lock) and without what it began with. KETTLE_ETOOBIG: it is over a limit, with a sentence for
  * people; KETTLE_EIO: the machine's trouble. Nothing is left then. The folder and what is in it can be written by others, so
  * it must be below one that is closed to them. [any, blocks]
  */

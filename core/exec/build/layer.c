@@ -43,13 +43,6 @@ layer_free(struct layer *layer)
 	*layer = (struct layer){0};
 }
 
-/* Locks are of processes that have ended; names that a path cannot have, no compiler gives. */
-static bool
-is_left_out(const char *name, const char *path)
-{
-	return strcmp(name, "locks") == 0 || path_check_inside(path, NULL) != 0;
-}
-
 static bool
 is_same(const struct stat *a, const struct stat *b)
 {
@@ -172,7 +165,7 @@ copy_file(struct taker *taker, int dir, const char *name, const char *path, cons
 static int
 take_file(struct taker *taker, int dir, const char *name, const char *path, const struct stat *st)
 {
-	if (st->st_nlink != 1)
+	if (st->st_nlink != 1 || (st->st_size >= 0 && output_is_lock(path, (uint64_t)st->st_size)))
 		return 0;
 	if (st->st_size < 0 || (uint64_t)st->st_size > LAYER_MAX_BYTES - taker->source->bytes - taker->bytes)
 		return too_much(taker);
@@ -208,8 +201,9 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 	struct span unit = {.from = path && is_below(taker, path) ? INT64_MAX : birth_of(dir, name, INT64_MAX)};
 	struct span *above = taker->unit;
 	int own = STEAL_FD(fd), rc = 0;
-	if (path && !taker->counts) {
-		AUTO_FREE char *target = path_join(taker->to, path);
+	size_t before = taker->layer->files.count;
+	AUTO_FREE char *target = path && !taker->counts ? path_join(taker->to, path) : NULL;
+	if (target) {
 		rc = make_place(target, true, FOLDER_MODE, taker->err);
 		manifest_add(&taker->layer->files, &(struct output_file){.path = (char *)path, .folder = true});
 	}
@@ -220,9 +214,11 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 		AUTO_FREE char *below = path ? path_join(path, entry->d_name) : xstrdup(entry->d_name);
 		if (++taker->seen > LAYER_MAX_SEEN)
 			rc = too_much(taker);
-		else if (!is_left_out(entry->d_name, below))
+		else if (path_check_inside(below, NULL) == 0) /* no compiler gives other names */
 			rc = take_entry(taker, own, entry->d_name, below, depth + 1);
 	}
+	if (rc == 0 && target)
+		manifest_drop_empty(&taker->layer->files, before, target);
 	taker->unit = above;
 	/* With a file that is new. */
 	if (unit.to > 0)

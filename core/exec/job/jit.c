@@ -25,7 +25,7 @@
 #include "exec/job/job_internal.h"
 #include "exec/tools/tools.h"
 
-#define JIT_VERSION "kettle jit 1"
+#define JIT_VERSION "kettle jit 2"
 
 /* What compilers make for a GPU depends on its model. Of one that is not known, nothing is of use to another. */
 void

@@ -135,6 +135,8 @@ make_step_folders(struct step *step)
 
 /* ---- the key of what can be kept ---- */
 
+#define PREPARE_VERSION 2 /* of what is taken of a prepare step's outputs */
+
 /* The part of the manifest that an input takes, with its paths as the step will see them. */
 static void
 digest_outputs(const struct step *source, const struct plan_input *input, struct sha256 *digest)
@@ -258,7 +260,7 @@ step_files_key(void *arg)
 	/* A prepare step compiles for the processor without saying so. */
 	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
 	sha256_field(digest, native ? exec->cpu_digest : NULL);
-	sha256_number(digest, plan->kind == STEP_PREPARE);
+	sha256_number(digest, plan->kind == STEP_PREPARE ? PREPARE_VERSION : 0);
 	sha256_number(digest, step->job->line.unit.level == SANDBOX_LEVEL_OFF);
 	step->error.code = digest_inputs(step, digest, &step->error);
 	sha256_end(digest, step->key);
@@ -295,19 +297,19 @@ is_own_fault(int code)
 
 static int
 collect_step_outputs(
-	struct step *step, const struct strings *names, const char *to, bool artifacts, struct manifest *manifest)
+	struct step *step, const struct strings *names, const char *to, enum outputs_kind kind, struct manifest *manifest)
 {
 	struct kettle_error error = {0};
 	const struct step_process *main = &step->processes[0];
 	int out = main->process.sandbox ? sandbox_out_fd(main->process.sandbox) : -1, rc = 0;
-	if (names->count == 0 || (out < 0 && artifacts))
+	if (names->count == 0 || (out < 0 && kind == OUTPUTS_ARTIFACTS))
 		return 0;
 	if (out < 0)
 		rc = kettle_fail(&error, KETTLE_EIO, "The sandbox did not provide its output folder.");
 	if (rc == 0)
 		rc = file_mkdirs(to, 0755, &error);
 	if (rc == 0)
-		rc = collect_outputs_collect(out, names, to, main->limits.disk, artifacts, manifest, &error);
+		rc = collect_outputs_collect(out, names, to, main->limits.disk, kind, manifest, &error);
 	if (rc == 0)
 		return 0;
 	manifest_free(manifest);
@@ -388,10 +390,12 @@ step_files_collect(void *arg)
 	failpoint("exec.collect");
 	AUTO_FREE char *artifacts = path_join(step->job->artifacts, step->plan->id);
 	bool known = end_recording(step);
+	/* What a prepare step leaves is what compilers kept while it imported the submission. */
+	enum outputs_kind kind = step->plan->kind == STEP_PREPARE ? OUTPUTS_CACHE : OUTPUTS_PLAIN;
 	/* Whatever the outcome, an artifact (a profile, a trace) that is there may say why. */
-	int rc = collect_step_outputs(step, &step->plan->artifacts, artifacts, true, &step->artifacts);
+	int rc = collect_step_outputs(step, &step->plan->artifacts, artifacts, OUTPUTS_ARTIFACTS, &step->artifacts);
 	if (rc == 0 && step->collect)
-		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, false, &step->outputs);
+		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, kind, &step->outputs);
 	if (rc == 0 && step->collect && step->plan->cache && known)
 		step_files_store(step);
 	jit_take(step);

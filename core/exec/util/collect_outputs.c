@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -20,6 +22,7 @@ struct collector {
 	const char *to;
 	uint64_t left; /* bytes */
 	unsigned files, max_files;
+	bool cache; /* of compilers */
 	struct manifest *manifest;
 	struct kettle_error *err;
 };
@@ -44,6 +47,15 @@ manifest_bytes(const struct manifest *manifest)
 	for (size_t i = 0; i < manifest->count; i++)
 		bytes += manifest->files[i].size;
 	return bytes;
+}
+
+void
+manifest_drop_empty(struct manifest *manifest, size_t folder, const char *path)
+{
+	if (manifest->count != folder + 1)
+		return;
+	free(manifest->files[--manifest->count].path);
+	(void)rmdir(path);
 }
 
 void
@@ -90,6 +102,32 @@ manifest_read(const json_t *list, struct manifest *ret_manifest)
 	}
 	*ret_manifest = manifest;
 	return json_is_array(list);
+}
+
+/* ---- locks ---- */
+
+/* Whether the last part of a path, or what stands between two full stops in it, is a word for a lock. */
+static bool
+is_lock_name(const char *path)
+{
+	static const char *const words[] = {"lock", "locks", "lockfile", "lck", "pid", "pidfile"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	for (size_t length; *name; name += length + (name[length] == '.')) {
+		length = strcspn(name, ".");
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			if (strlen(words[i]) == length && strncasecmp(name, words[i], length) == 0)
+				return true;
+	}
+	return false;
+}
+
+bool
+output_is_lock(const char *path, uint64_t size)
+{
+	AUTO_FREE char *folder = path_above(path, 1);
+	if (size == 0 || size > OUTPUT_MAX_LOCK)
+		return size == 0;
+	return is_lock_name(path) || is_lock_name(folder);
 }
 
 /* ---- collecting ---- */
@@ -168,6 +206,7 @@ collect_folder(struct collector *collector, int fd, const char *path, unsigned d
 	int rc = file_mkdirs(target, 0755, collector->err);
 	if (rc != 0)
 		return rc;
+	size_t before = collector->manifest->count;
 	manifest_add(collector->manifest, &(struct output_file){.path = (char *)path, .folder = true});
 	AUTO_FD int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	AUTO_DIR DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
@@ -181,6 +220,8 @@ collect_folder(struct collector *collector, int fd, const char *path, unsigned d
 		AUTO_FREE char *below = path_join(path, entry->d_name);
 		rc = outputs_collect(collector, fd, entry->d_name, below, depth + 1);
 	}
+	if (rc == 0 && collector->cache && depth > 0)
+		manifest_drop_empty(collector->manifest, before, target);
 	return rc;
 }
 
@@ -209,6 +250,8 @@ outputs_collect(struct collector *collector, int dir, const char *name, const ch
 		return kettle_fail(collector->err, KETTLE_EINVAL, "`out/%s` cannot be read: %s.", path, strerror(errno));
 	if (fstat(fd, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
 		return refuse_kind(collector, path, &st);
+	if (S_ISREG(st.st_mode) && collector->cache && depth > 0 && output_is_lock(path, (uint64_t)st.st_size))
+		return 0;
 	return S_ISDIR(st.st_mode) ? collect_folder(collector, fd, path, depth) : collect_file(collector, fd, path, &st);
 }
 
@@ -245,10 +288,12 @@ is_collected(const struct manifest *manifest, const char *path)
 }
 
 int
-collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes, bool artifacts,
-	struct manifest *manifest, struct kettle_error *err)
+collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes,
+	enum outputs_kind kind, struct manifest *manifest, struct kettle_error *err)
 {
+	bool artifacts = kind == OUTPUTS_ARTIFACTS;
 	struct collector collector = {.to = to,
+		.cache = kind == OUTPUTS_CACHE,
 		.left = max_bytes,
 		.max_files = artifacts ? OUTPUT_MAX_ARTIFACTS : OUTPUT_MAX_FILES,
 		.manifest = manifest,

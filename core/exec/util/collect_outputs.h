@@ -14,6 +14,9 @@
 #define OUTPUT_MAX_FILES 10000    /* of a step, folders included */
 #define OUTPUT_MAX_ARTIFACTS 1000 /* likewise */
 #define OUTPUT_MAX_DEPTH 32
+#define OUTPUT_MAX_LOCK 1024 /* bytes of a lock that says who holds it */
+
+enum outputs_kind { OUTPUTS_PLAIN, OUTPUTS_CACHE, OUTPUTS_ARTIFACTS };
 
 /* A file or folder that a step left. Of a folder the path is all there is. */
 struct output_file {
@@ -30,6 +33,8 @@ struct manifest {
 };
 /* Appends a copy. */
 void manifest_add(struct manifest *manifest, const struct output_file *file);
+/* Takes the folder at an index, which lies at `path`, back if nothing in it was added after it. [any, blocks] */
+void manifest_drop_empty(struct manifest *manifest, size_t folder, const char *path);
 uint64_t manifest_bytes(const struct manifest *manifest);
 void manifest_free(struct manifest *manifest);
 /* [{"path", "mode", "size", "sha256"} or {"path", "folder": true}]; new reference. */
@@ -38,13 +43,26 @@ json_t *manifest_json(const struct manifest *manifest);
 bool manifest_read(const json_t *list, struct manifest *ret_manifest);
 
 /*
+ * Whether a file that compilers left in their cache is the lock of a process that has ended, or of no use. [any]
+ *
+ * A lock outlives its owner only if it is one by being there. To be acquired it must be made in one call that fails if it
+ * is there already: as a file (O_EXCL), a folder (mkdir) or a link. A link is never kept, nor is a folder without a file
+ * that is, nor an empty file, whatever their names: that covers torch's `lock` (file_baton.py), the files that filelock
+ * (of torch, Triton, JAX), LLVM, ninja and CUDA open to flock them, which hold nothing either, and folders. Only a lock that
+ * says who holds it is not empty (filelock's SoftFileLock, pid files); its name says that it is one, or that of its folder.
+ * Such a text is short: longer files, such as kernels that are called like locks, are kept.
+ */
+bool output_is_lock(const char *path, uint64_t size);
+
+/*
  * Copies the named files and folders from the folder `from` (nothing runs in it any more) into the folder `to`, with
- * modes 0755 and 0644 and the times they have, and appends an entry for each to the manifest. `artifacts`: a name that
- * is not there is passed over, and there may be OUTPUT_MAX_ARTIFACTS of them. KETTLE_EINVAL, KETTLE_ENOENT and
+ * modes 0755 and 0644 and the times they have, and appends an entry for each to the manifest. OUTPUTS_ARTIFACTS: a name that
+ * is not there is passed over, and there may be OUTPUT_MAX_ARTIFACTS of them. OUTPUTS_CACHE: what a named folder holds is
+ * a cache of compilers, from which locks and folders without files are left out. KETTLE_EINVAL, KETTLE_ENOENT and
  * KETTLE_ETOOBIG are the step's fault, all other codes the machine's. [any, blocks]
  */
-int collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes, bool artifacts,
-	struct manifest *manifest, struct kettle_error *err);
+int collect_outputs_collect(int from, const struct strings *names, const char *to, uint64_t max_bytes,
+	enum outputs_kind kind, struct manifest *manifest, struct kettle_error *err);
 
 /*
  * Copies files of a manifest into another folder: `name` of folder `from` (a file, or a folder with all that is below)

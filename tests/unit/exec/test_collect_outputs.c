@@ -57,11 +57,11 @@ put(struct place *place, const char *name, const char *text, mode_t mode)
 }
 
 static int
-collect(struct place *place, const char *name, uint64_t max, bool missing_ok)
+collect(struct place *place, const char *name, uint64_t max, enum outputs_kind kind)
 {
 	AUTO_STRINGS struct strings names = {0};
 	strings_add(&names, name);
-	return collect_outputs_collect(place->fd, &names, place->kept, max, missing_ok, &place->manifest, &place->err);
+	return collect_outputs_collect(place->fd, &names, place->kept, max, kind, &place->manifest, &place->err);
 }
 
 static void
@@ -73,13 +73,38 @@ collects_files_and_folders(void **state)
 	put(&place, "p", "program", 0700);
 	put(&place, "lib/a", "one", 0666);
 	put(&place, "lib/deep/b", "", 0600);
-	assert_int_equal(collect(&place, "p", 100, false), 0);
-	assert_int_equal(collect(&place, "lib", 100, false), 0);
+	assert_int_equal(collect(&place, "p", 100, OUTPUTS_PLAIN), 0);
+	assert_int_equal(collect(&place, "lib", 100, OUTPUTS_PLAIN), 0);
 	assert_int_equal(place.manifest.count, 5);
 	const struct output_file *file = &place.manifest.files[0];
 	assert_int_equal(file->mode, 0755);
 	assert_int_equal(file->size, 7);
 	assert_string_equal(file->sha256, "1310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024f548d8");
+	place_remove(&place);
+}
+
+/* What was declared itself stays. */
+static void
+takes_no_locks_of_a_cache(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	put(&place, "cache/ext/lock", "", 0600);
+	put(&place, "cache/ext/lib.so", "x", 0600);
+	put(&place, "cache/locks/key.lock", "", 0600);
+	put(&place, "cache/soft.lock", "4711", 0600);
+	put(&place, "lock", "", 0600);
+	put(&place, "empty/lock", "", 0600);
+	assert_int_equal(collect(&place, "cache", 100, OUTPUTS_CACHE), 0);
+	assert_int_equal(collect(&place, "lock", 100, OUTPUTS_CACHE), 0);
+	assert_int_equal(collect(&place, "empty", 100, OUTPUTS_CACHE), 0);
+	static const char *const names[] = {"cache", "cache/ext", "cache/ext/lib.so", "lock", "empty"};
+	assert_int_equal(place.manifest.count, ARRAY_SIZE(names));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_string_equal(place.manifest.files[i].path, names[i]);
+	AUTO_FREE char *locks = path_join(place.kept, "cache/locks");
+	assert_int_not_equal(access(locks, F_OK), 0);
 	place_remove(&place);
 }
 
@@ -90,8 +115,8 @@ names_twice_are_one(void **state)
 	struct place place;
 	place_make(&place);
 	put(&place, "p", "program", 0700);
-	assert_int_equal(collect(&place, "p", 100, false), 0);
-	assert_int_equal(collect(&place, "p", 100, false), 0);
+	assert_int_equal(collect(&place, "p", 100, OUTPUTS_PLAIN), 0);
+	assert_int_equal(collect(&place, "p", 100, OUTPUTS_PLAIN), 0);
 	assert_int_equal(place.manifest.count, 1);
 	place_remove(&place);
 }
@@ -120,11 +145,11 @@ refuses_what_is_no_file(void **state)
 		{"absent/x", "does not exist", KETTLE_ENOENT},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(collect(&place, cases[i].name, 100, false), cases[i].code);
+		assert_int_equal(collect(&place, cases[i].name, 100, OUTPUTS_PLAIN), cases[i].code);
 		assert_non_null(strstr(place.err.message, cases[i].why));
 	}
-	assert_int_equal(collect(&place, "absent", 100, true), 0);
-	assert_int_equal(collect(&place, "fifo", 100, true), KETTLE_EINVAL);
+	assert_int_equal(collect(&place, "absent", 100, OUTPUTS_ARTIFACTS), 0);
+	assert_int_equal(collect(&place, "fifo", 100, OUTPUTS_ARTIFACTS), KETTLE_EINVAL);
 	assert_int_equal(place.manifest.count, 0);
 	place_remove(&place);
 }
@@ -136,18 +161,18 @@ is_bounded(void **state)
 	struct place place;
 	place_make(&place);
 	put(&place, "big", "0123456789", 0600);
-	assert_int_equal(collect(&place, "big", 9, false), KETTLE_ETOOBIG);
+	assert_int_equal(collect(&place, "big", 9, OUTPUTS_PLAIN), KETTLE_ETOOBIG);
 	put(&place, "d/a", "01234", 0600);
 	put(&place, "d/b", "01234", 0600);
-	assert_int_equal(collect(&place, "d", 9, false), KETTLE_ETOOBIG);
+	assert_int_equal(collect(&place, "d", 9, OUTPUTS_PLAIN), KETTLE_ETOOBIG);
 	/* A name that no JSON could hold. */
 	put(&place, "e/\xff", "", 0600);
-	assert_int_equal(collect(&place, "e", 9, false), KETTLE_EINVAL);
+	assert_int_equal(collect(&place, "e", 9, OUTPUTS_PLAIN), KETTLE_EINVAL);
 	char path[200] = "f";
 	for (int i = 0; i < OUTPUT_MAX_DEPTH + 1; i++)
 		strcat(path, "/d");
 	put(&place, path, "", 0600);
-	assert_int_equal(collect(&place, "f", 9, false), KETTLE_EINVAL);
+	assert_int_equal(collect(&place, "f", 9, OUTPUTS_PLAIN), KETTLE_EINVAL);
 	assert_non_null(strstr(place.err.message, "nested deeper"));
 	place_remove(&place);
 }
@@ -175,8 +200,8 @@ places_files_and_folders(void **state)
 	put(&place, "lib/a", "one", 0666);
 	put(&place, "lib/deep/b", "two", 0600);
 	put(&place, "library", "no", 0600);
-	assert_int_equal(collect(&place, "p", 100, false), 0);
-	assert_int_equal(collect(&place, "lib", 100, false), 0);
+	assert_int_equal(collect(&place, "p", 100, OUTPUTS_PLAIN), 0);
+	assert_int_equal(collect(&place, "lib", 100, OUTPUTS_PLAIN), 0);
 	for (int link = 0; link < 2; link++) {
 		AUTO_FREE char *to = path_join(place.dir, link ? "linked" : "copied");
 		assert_int_equal(mkdir(to, 0755), 0);
@@ -203,7 +228,7 @@ manifests_survive_json(void **state)
 	struct manifest again = {0};
 	place_make(&place);
 	put(&place, "lib/a", "one", 0600);
-	assert_int_equal(collect(&place, "lib", 100, false), 0);
+	assert_int_equal(collect(&place, "lib", 100, OUTPUTS_PLAIN), 0);
 	AUTO_JSON json_t *list = manifest_json(&place.manifest);
 	assert_true(manifest_read(list, &again));
 	AUTO_JSON json_t *same = manifest_json(&again);
@@ -227,21 +252,22 @@ limits_the_number(void **state)
 		AUTO_FREE char *name = xasprintf("d/%d", i);
 		put(&place, name, "", 0600);
 	}
-	assert_int_equal(collect(&place, "d", 9, true), 0);
+	assert_int_equal(collect(&place, "d", 9, OUTPUTS_ARTIFACTS), 0);
 	assert_int_equal(place.manifest.count, OUTPUT_MAX_ARTIFACTS);
 	put(&place, "d/more", "", 0600);
 	manifest_free(&place.manifest);
 	assert_int_equal(file_remove_tree(place.kept, NULL), 0);
-	assert_int_equal(collect(&place, "d", 9, true), KETTLE_ETOOBIG);
+	assert_int_equal(collect(&place, "d", 9, OUTPUTS_ARTIFACTS), KETTLE_ETOOBIG);
 	assert_non_null(strstr(place.err.message, "more than 1000 files"));
 	manifest_free(&place.manifest);
 	assert_int_equal(file_remove_tree(place.kept, NULL), 0);
-	assert_int_equal(collect(&place, "d", 9, false), 0);
+	assert_int_equal(collect(&place, "d", 9, OUTPUTS_PLAIN), 0);
 	place_remove(&place);
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(collects_files_and_folders),
+	cmocka_unit_test(takes_no_locks_of_a_cache),
 	cmocka_unit_test(names_twice_are_one),
 	cmocka_unit_test(refuses_what_is_no_file),
 	cmocka_unit_test(is_bounded),

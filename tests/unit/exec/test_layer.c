@@ -123,13 +123,12 @@ takes_files_and_folders(void **state)
 	struct stat st;
 	put_old(place->cache, "triton/ab/kernel", "kernel");
 	put(place->cache, "triton/ab/more", "more!");
-	put(place->cache, "plain", "");
-	assert_int_equal(mkdirat(place->fd, "empty", 0700), 0);
+	put(place->cache, "plain", "p");
 	assert_int_equal(fchmodat(place->fd, "plain", 0700, 0), 0);
 	assert_int_equal(take(place), 0);
-	assert_true(has(place, "triton/ab/kernel") && has(place, "triton/ab/more") && has(place, "empty"));
+	assert_true(has(place, "triton/ab/kernel") && has(place, "triton/ab/more") && has(place, "triton/ab"));
 	assert_int_equal(place->layer.count, 3);
-	assert_int_equal(place->layer.bytes, 11);
+	assert_int_equal(place->layer.bytes, 12);
 	assert_int_equal(member_int(place->layer.folders, "triton"), 2);
 	AUTO_FREE char *kernel = path_join(place->to, "triton/ab/kernel"), *plain = path_join(place->to, "plain");
 	assert_int_equal(stat(kernel, &st), 0);
@@ -144,10 +143,10 @@ counts_by_few_folders(void **state)
 {
 	struct place *place = *state;
 	char name[32];
-	put(place->cache, "top", "");
+	put(place->cache, "top", "x");
 	for (int i = 0; i < 2 * LAYER_MAX_FOLDERS; i++) {
 		(void)snprintf(name, sizeof(name), "folder-%d/file", i);
-		put(place->cache, name, "");
+		put(place->cache, name, "x");
 	}
 	assert_int_equal(take(place), 0);
 	assert_in_range(json_object_size(place->layer.folders), LAYER_MAX_FOLDERS, LAYER_MAX_FOLDERS + 1);
@@ -179,7 +178,7 @@ static void
 leaves_out_odd_names(void **state)
 {
 	struct place *place = *state;
-	static const char *const names[] = {"line\nend", "bell\a", "\xff\xfe", "tab\t", "locks/a", "deep/locks/b"};
+	static const char *const names[] = {"line\nend", "bell\a", "\xff\xfe", "tab\t"};
 	char deep[2 * OUTPUT_MAX_DEPTH + 8] = "d", longer[PATH_INSIDE_MAX + 2] = "";
 	for (int i = 0; i <= OUTPUT_MAX_DEPTH; i++)
 		strcat(deep, "/d");
@@ -192,6 +191,44 @@ leaves_out_odd_names(void **state)
 	assert_int_equal(take(place), 0);
 	assert_int_equal(place->layer.count, 1);
 	assert_true(has(place, "a b,c"));
+}
+
+/* By being empty, whatever they are called; or by their name or that of their folder, where they say who holds them. */
+static void
+leaves_out_locks(void **state)
+{
+	struct place *place = *state;
+	static const char *const names[] = {
+		"ext/lock", "triton/key/lock", "jax/.lockfile", "inductor/locks/key.lock", "own", "deep/mutex/.keep", "LOCK"};
+	static const char *const holders[] = {
+		"soft.lock", ".lock", "julia/x.ji.pidfile", "lck/owner", "ext/locks/5", "kernel.lock.5", "b/Lock.d/holder"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		put(place->cache, names[i], "");
+	for (size_t i = 0; i < ARRAY_SIZE(holders); i++)
+		put(place->cache, holders[i], "4711\nhost\n");
+	assert_int_equal(mkdirat(place->fd, "folder", 0700), 0);
+	assert_int_equal(take(place), 0);
+	assert_int_equal(place->layer.files.count, 0);
+	struct stat st;
+	AUTO_FREE char *folder = path_join(place->to, "deep");
+	assert_int_not_equal(lstat(folder, &st), 0);
+}
+
+static void
+takes_what_is_called_like_locks(void **state)
+{
+	struct place *place = *state;
+	static const char *const names[] = {
+		"block", "clock/a", "lock_free_add/.ninja_log", "spin_lock.json", "pids", "tmp.pid_3/a"};
+	char text[OUTPUT_MAX_LOCK + 2] = "";
+	memset(text, 'x', sizeof(text) - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		put(place->cache, names[i], "x");
+	put(place->cache, "ext/lock.so", text);
+	assert_int_equal(take(place), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_true(has(place, names[i]));
+	assert_true(has(place, "ext/lock.so"));
 }
 
 static void
@@ -376,6 +413,8 @@ static const struct CMUnitTest tests[] = {
 	PLACE_TEST(counts_by_few_folders),
 	PLACE_TEST(leaves_out_what_is_no_file),
 	PLACE_TEST(leaves_out_odd_names),
+	PLACE_TEST(leaves_out_locks),
+	PLACE_TEST(takes_what_is_called_like_locks),
 	PLACE_TEST(takes_what_is_new),
 	PLACE_TEST(replaces_nothing_of_ours),
 	PLACE_TEST(replaces_no_folder_of_ours),
