@@ -390,6 +390,13 @@ read_error(const struct reader *reader)
 			error ? error : "no reason was given.");
 }
 
+/* No process of it ran, and that is no fault of the machine. */
+static bool
+is_unbegun(const struct outcome *outcome)
+{
+	return outcome->state == OUTCOME_FAILED && !outcome->exit.given && !outcome->signal.given && outcome->error;
+}
+
 /* What the core itself makes of the outcome. */
 static void
 read_outcome(const struct reader *reader)
@@ -404,6 +411,8 @@ read_outcome(const struct reader *reader)
 		read_limit(reader);
 	else if (outcome->state != OUTCOME_PASSED && outcome->state != OUTCOME_FAILED)
 		read_error(reader);
+	else if (is_unbegun(outcome))
+		FAIL(reader, "%s could not begin: %.400s", reader->name, outcome->error);
 	else if (outcome->signal.value > 0)
 		FAIL(reader, "%s was terminated by signal %lld (%s).", reader->name, (long long)outcome->signal.value,
 			signal_meaning(outcome->signal.value));

@@ -73,6 +73,22 @@ def inputs(folder):
         contains(outcome["error"], "does not have the blob")
 
 
+def missing_inputs(folder):
+    """What a step did not leave in its folder is no trouble of the machine, whoever takes it, from the cache too"""
+    make = dict(shell("mkdir -p out/d/cache; echo x >out/d/there"), id="make", kind="build", outputs=["d"], cache=True)
+    for again in (False, True):
+        with Exec(folder) as x:
+            for path, output in (("in", "d/missing"), ("in", "d/there/below"), ("in", "d/deep/missing"), ("out/cache", "d/none")):
+                taking = dict(shell("true"), id="take", inputs={path: {"step": "make", "output": output}})
+                for step in (dict(taking, kind="run"), dict(taking, kind="run", jit={"folder": "cache"}), dict(taking, kind="prepare"),
+                             dict(taking, kind="prepare", cache=True, outputs=[]), dict(taking, kind="build")):
+                    if "jit" in step and path == "in":
+                        continue
+                    outcomes = x.outcomes("j", [make, step, dict(shell("true"), id="after", kind="run", needs=["take"])])
+                    equal((outcomes["take"]["state"], outcomes["after"]["state"]), ("failed", "skipped"))
+                    contains(outcomes["take"]["error"], "The input `%s` is `%s` of step `make`, which did not leave it." % (path, output))
+
+
 def sandboxed(folder):
     """Neither the state folder nor the home of kettle-exec are there; the environment is its own"""
     with Exec(folder, env={"KETTLE_TEST_LEAK": "leaked"}) as x:
@@ -473,5 +489,5 @@ def tools(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([passes_and_fails, needs_and_skips, inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, cpu_cache, starved,
+    sys.exit(main([passes_and_fails, needs_and_skips, inputs, missing_inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, cpu_cache, starved,
                    machine_limits, missing_tool, prepare, prepared_folder, prepare_keys, secrets, secrets_by_descriptor, absolute_tools, left_behind, referee_and_solver, pinned, tools]))

@@ -227,6 +227,8 @@ prepare_done(void *arg)
 		step_end(step, STEP_CANCELLED);
 	} else if (step->error.code != 0) {
 		step_end(step, STEP_ERROR);
+	} else if (step->fault.code != 0) {
+		step_end(step, STEP_FAILED);
 	} else if (step->hit) {
 		json_object_del(step->job->exec->tried, step->key);
 		emit_begin(step);

@@ -79,6 +79,21 @@ source_of(const struct job *job, const struct plan_input *input)
 	return &job->steps[input->step - job->line.plan.steps];
 }
 
+/* That a step did not leave what the plan takes out of a folder of its outputs is no trouble of the machine: step->fault. */
+static int
+link_output(struct step *step, const struct plan_input *input, const char *to, const char *as, bool link)
+{
+	const struct step *source = source_of(step->job, input);
+	struct kettle_error error = {0};
+	int rc = collect_outputs_link(&source->outputs, source->kept, input->output, to, as, link, &error);
+	if (rc == KETTLE_ENOENT)
+		(void)kettle_fail(&step->fault, rc, "The input `%s` is `%s` of step `%.64s`, which did not leave it.",
+			input->path, input->output, source->plan->id);
+	else if (rc != 0)
+		step->error = error;
+	return rc == KETTLE_ENOENT ? 0 : rc;
+}
+
 /* What a prepare step left for the cache is a layer of it. */
 static int
 make_cache_input(struct step *step, const struct plan_input *input)
@@ -88,7 +103,7 @@ make_cache_input(struct step *step, const struct plan_input *input)
 	int rc = step->jit_input ? 0 : file_mkdirs(folder, 0755, &step->error);
 	if (rc != 0 || step->jit_input)
 		return rc;
-	rc = collect_outputs_link(&source->outputs, source->kept, input->output, folder, input->output, true, &step->error);
+	rc = link_output(step, input, folder, input->output, true);
 	layer_open(folder, &source->outputs);
 	step->jit_input = path_join(folder, input->output);
 	return rc;
@@ -112,8 +127,7 @@ make_folder(struct step *step, const struct step_process *process)
 		if (source && jit_is_input(step, input->path))
 			rc = make_cache_input(step, input);
 		else if (source)
-			rc = collect_outputs_link(
-				&source->outputs, source->kept, input->output, process->dir, input->path, may_link(step), &step->error);
+			rc = link_output(step, input, process->dir, input->path, may_link(step));
 		else
 			rc = write_contents(
 				job, &input->contents, process->dir, input->path, mode_of(process->plan, input->path), &step->error);

@@ -462,6 +462,19 @@ test_compile(void **state)
 	expect(&job, "timed_out", "The step `compile submission.cpp` exceeded its time limit.", "participant", false);
 }
 
+static void
+test_unbegun(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("test", "mean");
+	change(&job, "test",
+		json_pack("{s:s, s:n, s:n, s:s}", "state", "failed", "exit", "signal", "error",
+			"The input `a` is `d/a` of step `compile-0`, which did not leave it."));
+	expect(&job, "failed",
+		"The test run could not begin: The input `a` is `d/a` of step `compile-0`, which did not leave it.",
+		"participant", false);
+}
+
 /* Nor is it the task's where something outside killed it: that is tried again. */
 static void
 test_task_only_killed(void **state)
@@ -780,6 +793,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_fault_while_timed),
 	cmocka_unit_test(test_limits),
 	cmocka_unit_test(test_compile),
+	cmocka_unit_test(test_unbegun),
 	cmocka_unit_test(test_task_only),
 	cmocka_unit_test(test_task_only_killed),
 	cmocka_unit_test(test_task_only_later),
