@@ -141,6 +141,7 @@ def find_tests(folder, names):
     run_tests.SOURCE = folder / "tree"
     run_tests.Test.log = property(lambda test: folder / "logs" / f"{switch.number}.log")
     build = run_tests.Build(folder / "build")
+    build.kind = "plain"  # as the only build: it has all tests
     new = (run_tests.SOURCE / "tests" / "lib" / "run_tests.py").exists()
     tests = run_tests.selected(list(run_tests.tests_of([build], False, True) if new else listed_tests(build)), names)
     return [test for test in tests if "alone" not in test.words and not (test.name.startswith("unit/") and test.argv[-1].endswith(".test"))]
@@ -174,6 +175,7 @@ switch = None
 def start_worker(folder, size, numbers):
     global switch
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     with numbers.get_lock():
         numbers.value += 1
@@ -199,11 +201,15 @@ def run(test, limit_s, fault=0):
 
 # ---- what the tests reach ----
 
+def name_of(test):
+    return f"{test.name} {test.part}".strip()
+
+
 def cover(task):
     test, longest = task
     results, seconds, late = run(test, longest)
     why = f"takes longer than {longest:g} s" if late else "fails without a fault" if results.failed else "" if results.passed else "is skipped"
-    return str(test), {"seconds": seconds, "reached": hex(switch.reached()), "left out": why}
+    return name_of(test), {"seconds": seconds, "reached": hex(switch.reached()), "left out": why}
 
 
 def coverage_of(pool, tests, longest, folder):
@@ -211,7 +217,7 @@ def coverage_of(pool, tests, longest, folder):
     path = folder / "coverage.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     # What took too long in an earlier run may have more time now.
-    missing = [test for test in tests if str(test) not in known or known[str(test)]["left out"].startswith("takes") and known[str(test)]["seconds"] < longest]
+    missing = [test for test in tests if name_of(test) not in known or known[name_of(test)]["left out"].startswith("takes") and known[name_of(test)]["seconds"] < longest]
     for done, (name, covered) in enumerate(pool.imap_unordered(cover, [(test, longest) for test in missing]), 1):
         known[name] = covered
         print(f"{done}/{len(missing)}  {covered['seconds']:6.1f} s  {name}  {covered['left out']}", flush=True)
@@ -252,15 +258,15 @@ def judge(task):
             spent = time.monotonic() - begin
             again, _, late_again = run(test, limit)
             if not late_again and not again.failed:
-                return number, {"result": "found", "by": str(test), "why": why[:200], "seconds": round(spent, 1)}
+                return number, {"result": "found", "by": name_of(test), "why": why[:200], "seconds": round(spent, 1)}
     return number, {"result": "survived", "ran": ran, "of": len(tests), "seconds": round(time.monotonic() - begin, 1)}
 
 
 def judge_all(pool, picked, tests, coverage, equivalent, keys):
     """Yields each place with what became of it."""
     tasks = []
-    judges = [(test, coverage[str(test)]["seconds"], int(coverage[str(test)]["reached"], 16))
-              for test in tests if not coverage[str(test)]["left out"]]
+    judges = [(test, coverage[name_of(test)]["seconds"], int(coverage[name_of(test)]["reached"], 16))
+              for test in tests if not coverage[name_of(test)]["left out"]]
     for place in picked:
         reaching = sorted(((test, seconds) for test, seconds, reached in judges if reached >> place.number & 1), key=lambda one: one[1])
         if keys[place.number][:3] in equivalent:
@@ -325,6 +331,7 @@ def main():
     size, root = 5 + len(places), os.geteuid() == 0
     (folder / "state").write_bytes(bytes(size))
     (folder / "state").chmod(0o666)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends the workers, too
     rows = []
     numbers = multiprocessing.Value("i", 0 if root else -1)
     with multiprocessing.Pool(jobs if root else 1, start_worker, (folder, size, numbers)) as pool:

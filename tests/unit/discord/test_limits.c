@@ -172,6 +172,8 @@ test_routes(void **state)
 	assert_route("DELETE", "/webhooks/1/abc/messages/@original", "DELETE /webhooks/:id/:token/messages/@original",
 		"webhooks/1/abc", "token abc");
 	assert_route("GET", "/", "GET /", "", "GET / ");
+	/* What no path of Discord's has. */
+	assert_route("GET", "/a/b/c/d/e/f/g/h/i", "GET /a/b/c/d/e/f/g/h", "", "GET /a/b/c/d/e/f/g/h ");
 }
 
 static const struct CMUnitTest tests[] = {

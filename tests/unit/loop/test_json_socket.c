@@ -140,12 +140,14 @@ test_values(void **state)
 	say(long_text);
 	until(&messages, 1);
 	assert_int_equal(json_string_length(json_object_get(last, "a\"b")), sizeof(text));
-	say("{\"a\": [");
-	for (size_t i = 0; i < 100; i++)
-		say("[],");
-	say("[]]}\n");
-	until(&closed, 1);
-	assert_int_equal(messages, 1);
+	for (size_t most = 98; most <= 99; most++) {
+		say("{\"a\": [0");
+		for (size_t i = 0; i < most; i++)
+			say(",0");
+		say("]}\n");
+		until(most == 98 ? &messages : &closed, most == 98 ? 2 : 1);
+	}
+	assert_int_equal(messages, 2);
 }
 
 static void
