@@ -150,6 +150,13 @@ on_download(void *arg, const struct kettle_error *err, const struct kettle_http_
 		(void)kettle_fail(&why, KETTLE_EINVAL,
 			"The artifact arrived with %llu bytes, but GitHub says that it has %llu.",
 			(unsigned long long)answer->body_size, (unsigned long long)artifact->facts.size);
+	/* An outage of the host that stores artifacts is met as one of the API; a link that has expired, or wrong bytes, are not. */
+	bool passes = err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO || (answer && answer->status >= 500);
+	if (passes) {
+		remove_download(artifact);
+		try_later(artifact, &why);
+		return;
+	}
 	if (why.code < 0) {
 		try_again(artifact, &why);
 		return;
