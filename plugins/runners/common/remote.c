@@ -521,7 +521,8 @@ struct opening {
 	struct remote_job *job;
 	char *data; /* the envelope */
 	size_t size;
-	char *path; /* where it is, if not in data */
+	char *path;  /* where it is, if not in data */
+	bool unread; /* it could not be read, which may pass */
 	json_t *completion;
 	char *run;
 	struct kettle_error err;
@@ -538,6 +539,7 @@ open_result(void *arg)
 	AUTO_FREE char *content = NULL;
 	size_t size;
 	int rc = opening->path ? file_read(opening->path, most, &opening->data, &opening->size, &opening->err) : 0;
+	opening->unread = rc < 0 && rc != KETTLE_ETOOBIG;
 	if (rc == 0)
 		rc = sealed_open(job->key, SEALED_RESULT, &scope, opening->data, opening->size, RESULT_PACKAGE_MAX, &content,
 			&size, &opening->err);
@@ -557,6 +559,8 @@ on_opened(void *arg)
 	failpoint("remote.opened");
 	if (job->cancelled)
 		remote_cancelled(job);
+	else if (job->phase == REMOTE_OPENING && opening->unread && ++job->unread < REMOTE_READS)
+		job->phase = REMOTE_AWAY;
 	else if (opening->err.code < 0)
 		remote_lost(job, REMOTE_BROKE, "Its result from %s is void: %s", job->remote->side, opening->err.message);
 	else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0)

@@ -19,6 +19,7 @@
 
 #define REMOTE_CANCEL_MS 20000 /* after this a cancelled job is completed, whatever its remote side says */
 #define REMOTE_STOP_MS 10000   /* likewise when the runner stops */
+#define REMOTE_READS 20        /* of a result's file, until it counts as one that cannot be read */
 
 struct remote_job;
 
@@ -65,7 +66,8 @@ struct remote_job {
 	bool cancelled; /* its result does not matter any more */
 	/* of remote.c */
 	bool detached;
-	unsigned busy; /* answers that are under way */
+	unsigned busy;   /* answers that are under way */
+	unsigned unread; /* times that its result could not be read */
 	struct kettle_timer *limit;
 	unsigned char key[SEALED_KEY_SIZE]; /* the attempt's */
 };
@@ -138,7 +140,10 @@ void remote_running(struct remote_job *job);
 void remote_progress(struct remote_job *job, const json_t *event);
 /* Its sealed result, in either form; data is stolen. */
 void remote_result(struct remote_job *job, char *data_take, size_t size);
-/* Its sealed result, in a file that is read on a thread of the pool. */
+/*
+ * Its sealed result, in a file that is read on a thread of the pool. Where that fails, as of a server of files that is away for a
+ * moment, the job is AWAY again, and the runner says once more that there is a result; after REMOTE_READS times it is lost.
+ */
 void remote_result_file(struct remote_job *job, const char *path);
 enum remote_loss {
 	REMOTE_BROKE,     /* the remote side is at fault: the attempt counts, and the unit pauses */
