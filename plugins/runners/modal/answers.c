@@ -75,7 +75,7 @@ answer_judge(
 struct modal_reply
 answer_missing(const struct kettle_error *err)
 {
-	bool garbage = err->code == KETTLE_EIO || err->code == KETTLE_ETOOBIG;
+	bool garbage = err->code == KETTLE_ETOOBIG; /* EIO: it broke off, and may do so for as long as a proxy is ill */
 	return (struct modal_reply){.kind = garbage ? REPLY_GARBAGE : REPLY_SILENT, .why = err->message};
 }
 
