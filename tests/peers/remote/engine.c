@@ -152,6 +152,7 @@ check_loss(struct attempt *attempt, const json_t *completion)
 		world_fail(world, "%s is lost, and counts, though what went wrong passes", attempt->ref);
 	else if (!counts && gone && attempt->starts > 0 && !attempt->doubted && world->side->outlives)
 		world_fail(world, "%s has begun, and is said not to have", attempt->ref);
+	attempt->denied = !counts && gone && !member_true(completion, "unusable");
 	attempt->job->counted += counts;
 }
 

@@ -346,11 +346,11 @@ void
 child_ends(struct child *child, int status, int signal)
 {
 	struct life *life = child->life;
-	if (child->ended)
-		return;
 	child->ended = true;
+	if (!life || (life->dead && !life->thawed))
+		return; /* the dead hear of it when they are buried */
 	child->life = NULL;
-	if (life && (!life->dead || life->thawed) && child->spawn.on_exit)
+	if (child->spawn.on_exit)
 		child->spawn.on_exit(child->spawn.arg, status, signal);
 }
 
@@ -428,10 +428,13 @@ life_kill(struct life *life)
 	world_say(world, "-- the engine is killed --");
 	life->dead = true;
 	life->calls_left = 0;
-	/* What the store had begun to write may be committed. */
-	for (struct begun *begun = life->begun; begun; begun = begun->next)
+	/* What the store had begun to write may be committed, and what a thread had begun may be done. */
+	for (struct begun *begun = life->begun; begun; begun = begun->next) {
 		if (begun->handle && world_draw(world, 2))
 			engine_takes_handle(world, begun->ref, begun->handle);
+		if (begun->work && world_draw(world, 2))
+			STEAL(begun->work)(begun->arg);
+	}
 	wires_cut(life);
 	for (struct child *child = world->children; child; child = child->next)
 		if (child->life == life && !child->ended) {

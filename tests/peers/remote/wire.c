@@ -51,6 +51,15 @@ wires_free(struct world *world)
 	}
 }
 
+/* The same bytes with a NUL behind them. */
+static char *
+with_end(char *data_take, size_t size)
+{
+	char *data = xreallocarray(data_take, size + 1, 1);
+	data[size] = '\0';
+	return data;
+}
+
 static char *
 join_headers(const char *const *headers)
 {
@@ -93,6 +102,7 @@ on_arrival(void *arg)
 		if (world_strikes(world, world->weather.errors / 2))
 			set_error(world, &wire->answer);
 	}
+	wire->answer.body = with_end(wire->answer.body, wire->answer.size);
 	world_say(world, "%s %s: %d%s", wire->request.method, wire->request.url, wire->answer.status,
 		wire->trouble ? ", which is lost" : "");
 }
@@ -159,13 +169,10 @@ on_answer(void *arg)
 }
 
 static bool
-is_outage(const struct world *world)
+is_outage(const struct world *world, size_t number)
 {
 	uint64_t now = world_now(world);
-	for (size_t i = 0; i < ARRAY_SIZE(world->outage_ms); i++)
-		if (now >= world->outage_ms[i][0] && now < world->outage_ms[i][1])
-			return true;
-	return false;
+	return now >= world->outage_ms[number][0] && now < world->outage_ms[number][1];
 }
 
 /* When it arrives, when it is answered, and which of the two does not happen. */
@@ -178,13 +185,13 @@ send_wire(struct wire *wire, uint64_t connect_ms, uint64_t total_ms)
 		there += world_draw(world, 8000);
 	if (world_strikes(world, world->weather.slow))
 		back += world_draw(world, 2 * total_ms);
-	wire->arrives = !is_outage(world) && !world_strikes(world, world->weather.lost);
+	wire->arrives = !is_outage(world, 0) && !world_strikes(world, world->weather.lost);
 	if (!wire->arrives) {
 		wire->trouble = "there is no connection.";
 		wire->code = KETTLE_EUNAVAIL;
 		there = 0;
 		back = world_draw(world, 2) ? 10 : connect_ms < total_ms ? connect_ms : total_ms;
-	} else if (world_strikes(world, world->weather.unheard)) {
+	} else if (is_outage(world, 1) || world_strikes(world, world->weather.unheard)) {
 		wire->trouble = "the answer broke off.";
 		wire->code = world_draw(world, 2) ? KETTLE_EIO : KETTLE_EUNAVAIL;
 	}
@@ -215,7 +222,7 @@ wire_send(const struct kettle_host *host, const struct kettle_http_request *requ
 		.request = {.method = xstrdup(request->method ? request->method : "GET"),
 			.url = xstrdup(request->url),
 			.headers = join_headers(request->headers),
-			.body = request->body ? xmemdup(request->body, request->body_size + 1) : NULL,
+			.body = request->body ? with_end(xmemdup(request->body, request->body_size), request->body_size) : NULL,
 			.body_size = request->body ? request->body_size : 0},
 		.answer_file = request->answer_file ? xstrdup(request->answer_file) : NULL,
 		.max_body = request->max_body ? request->max_body : 16 << 20,

@@ -25,9 +25,9 @@
 #include "sealed/sealed.h"
 #include "unit/scratch.h"
 
-#define BEGIN_UTC_MS INT64_C(1790000000000)
-#define CASES 400      /* of the gate, for each side */
-#define CASES_ALL 4000 /* of everything */
+#define BEGIN_UTC_MS INT64_C(1590000000000) /* before any file is made, so that none is old */
+#define CASES 400                           /* of the gate, for each side */
+#define CASES_ALL 4000                      /* of everything */
 #define TRACE_MAX (1u << 20)
 #define STEP_MS 1000
 #define BOUND_MS 7200000 /* after the world has settled, until all has ended */
@@ -227,6 +227,8 @@ world_begins(struct world *world, struct attempt *attempt)
 	world_say(world, "%s begins there", attempt->ref);
 	if (attempt->starts > 1)
 		world_fail(world, "%s begins twice", attempt->ref);
+	else if (attempt->denied && !attempt->doubted)
+		world_fail(world, "%s begins, and was said never to", attempt->ref);
 }
 
 const json_t *

@@ -66,6 +66,7 @@ struct attempt {
 	unsigned starts;
 	bool finished; /* its result was made */
 	json_t *made;  /* that completion */
+	bool denied;   /* it was said never to have begun */
 	bool doubted;  /* the side has told a lie about it */
 };
 
@@ -127,7 +128,8 @@ struct world {
 	uint64_t seed, state[2]; /* of two series of random numbers: the model's, and what the runner draws itself */
 	enum climate climate;
 	struct weather weather;
-	uint64_t calm_ms, outage_ms[2][2]; /* from and to */
+	uint64_t calm_ms,
+		outage_ms[2][2]; /* from and to; in the first one there is no connection, in the second each breaks off */
 	struct kettle_fake *fake;
 	const struct kettle_host *host; /* the fake's */
 	char *folder;                   /* of the case */
