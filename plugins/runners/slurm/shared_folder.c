@@ -109,13 +109,22 @@ shared_folder_array(const char *folder, const char *name, size_t *ret_task)
 	return STEAL(text);
 }
 
+bool
+shared_folder_is_there(const char *folder)
+{
+	AUTO_FREE char *jobs = path_join(folder, "jobs"), *results = path_join(folder, "results");
+	return access(jobs, F_OK) == 0 && access(results, F_OK) == 0;
+}
+
 int
 shared_folder_claim(const char *folder, const char *name, struct kettle_error *err)
 {
 	AUTO_FREE char *path = job_folder(folder, name), *claim = path_join(path, "claim");
+	/* What is missing says something only of a folder that was there before. */
+	bool there = shared_folder_is_there(folder);
 	if (mkdir(claim, 0700) == 0)
 		return 1;
-	if (errno == EEXIST || errno == ENOENT)
+	if (errno == EEXIST || (errno == ENOENT && there))
 		return 0;
 	return kettle_fail(err, KETTLE_EIO, "%s cannot be made: %s.", claim, strerror(errno));
 }

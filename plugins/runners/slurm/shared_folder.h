@@ -42,6 +42,8 @@ int shared_folder_put(const char *folder, const char *name, const void *plan, si
 int shared_folder_put_list(const char *folder, const char *array, const char *list, struct kettle_error *err);
 /* What shared_folder_put said of the array. New string, or NULL: it is no task of any. */
 char *shared_folder_array(const char *folder, const char *name, size_t *ret_task);
+/* Whether the folder can be reached: a mount that is gone shows nothing of any job. */
+bool shared_folder_is_there(const char *folder);
 /* Claims a job, so that it never begins. 1: it had not begun; 0: it has, or its folder is gone; else an error. */
 int shared_folder_claim(const char *folder, const char *name, struct kettle_error *err);
 /* Whether there is anything of a job but a result. */

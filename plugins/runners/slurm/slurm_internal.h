@@ -48,6 +48,7 @@ struct slurm_job {
 	bool cancel_wanted, cancel_sent;
 	bool cancelling;    /* the scancel that runs is about it */
 	bool recovered;     /* the engine may have been killed before anything of it was written */
+	bool unfound;       /* it is FINDING, and the folder could not be reached */
 	bool losing;        /* it is being claimed, since nothing is known of it */
 	uint64_t cancel_ms; /* not before */
 	size_t progress;    /* bytes of its progress that were read */
@@ -123,6 +124,8 @@ void slurm_command_environment_free(char **environment);
 extern const struct remote_ops slurm_remote_ops;
 uint64_t slurm_now_ms(const struct slurm *slurm);
 struct slurm_job *slurm_job_find(const struct slurm *slurm, const char *name);
+/* Reads the folders of recovered jobs that could not be reached before. */
+void slurm_job_find_again(struct slurm *slurm);
 /* The job that a row of the queue is about; NULL: none of this runner. */
 struct slurm_job *slurm_job_of_row(const struct slurm *slurm, const struct squeue_row *row);
 /* Makes a job a task of an array; array is stolen. */

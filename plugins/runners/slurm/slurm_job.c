@@ -265,7 +265,11 @@ claim(void *arg)
 	/* Claimed first: a run that was there before has left its result, or never will. */
 	files->claimed = shared_folder_claim(files->folder, files->name, NULL);
 	files->has_result = access(result, F_OK) == 0;
-	if (files->claimed == 0 && files->recovered && !shared_folder_has(files->folder, files->name))
+	bool is_known = shared_folder_has(files->folder, files->name);
+	/* What is not seen says nothing where the folder has gone away meanwhile. */
+	if (files->claimed == 0 && !shared_folder_is_there(files->folder))
+		files->claimed = KETTLE_EUNAVAIL;
+	else if (files->claimed == 0 && files->recovered && !is_known)
 		files->claimed = 1; /* it was never sent */
 	files->words = shared_folder_last_words(files->folder, files->name, files->array, files->task);
 }
@@ -500,7 +504,7 @@ read_array(void *arg)
 	struct job_files *files = arg;
 	shared_folder_restore(files->folder, files->name);
 	files->array = shared_folder_array(files->folder, files->name, &files->task);
-	files->claimed = 0;
+	files->claimed = shared_folder_is_there(files->folder) ? 0 : KETTLE_EUNAVAIL;
 }
 
 static void
@@ -508,7 +512,9 @@ on_array_read(void *arg)
 {
 	struct job_files *files = arg;
 	struct slurm_job *job = files->job;
-	if (job->state == SLURM_FINDING && !job->dropped) {
+	if (job->state == SLURM_FINDING && files->claimed < 0) {
+		job->unfound = true; /* the next tick tries again */
+	} else if (job->state == SLURM_FINDING && !job->dropped) {
 		if (files->array)
 			slurm_job_set_array(job, STEAL(files->array), files->task);
 		slurm_job_accepted(job, NULL);
@@ -516,6 +522,17 @@ on_array_read(void *arg)
 		slurm_job_cancel_next(job->slurm);
 	}
 	job_files_free(files);
+}
+
+void
+slurm_job_find_again(struct slurm *slurm)
+{
+	for (struct slurm_job *job = slurm->jobs; job; job = job->next) {
+		if (!job->unfound)
+			continue;
+		job->unfound = false;
+		work_on_files(job, job_files_new(job), read_array, on_array_read);
+	}
 }
 
 static void

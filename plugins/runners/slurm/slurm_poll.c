@@ -448,7 +448,7 @@ end_late(struct slurm *slurm)
 			slurm_job_drop(job);
 		else if (job->state == SLURM_QUEUED && unlisted && now - job->queued_ms >= most)
 			slurm_job_give_up(job, "Slurm's queue could not be listed for %d s: %s", seconds, slurm->complaint);
-		else if (job->state == SLURM_QUEUED && unlooked && job->missing_ms)
+		else if (unlooked && ((job->state == SLURM_QUEUED && job->missing_ms) || job->state == SLURM_FINDING))
 			slurm_job_give_up(job, "The shared folder could not be read for %d s.", seconds);
 	}
 	release_jobs(slurm, &held);
@@ -470,6 +470,7 @@ on_tick(void *arg)
 	end_late(slurm);
 	if (!slurm->query && slurm_now_ms(slurm) >= slurm->query_ms && has_to_query(slurm))
 		start_query(slurm);
+	slurm_job_find_again(slurm);
 	slurm_submit_next(slurm);
 	slurm_job_cancel_next(slurm);
 	slurm_request_tick(slurm);
