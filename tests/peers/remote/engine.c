@@ -143,16 +143,18 @@ static void
 check_loss(struct attempt *attempt, const json_t *completion)
 {
 	struct world *world = attempt->job->world;
-	bool counts = !member_true(completion, "uncounted"), gone = member_true(completion, "gone");
+	bool counts = !member_true(completion, "uncounted");
+	/* What a remote side never had, or a connection did not carry. */
+	bool never = (!counts && member_true(completion, "gone")) || member_true(completion, "unstarted");
 	if (member_true(completion, "final"))
 		world_fail(world, "%s is said to fail whatever is tried", attempt->ref);
 	else if (has_settled(world, attempt->submitted_ms))
 		world_fail(world, "%s is lost in a calm world", attempt->ref);
-	else if (counts && world->climate != HOSTILE && world->side->outlives)
+	else if (counts && world->climate != HOSTILE && !attempt->excused)
 		world_fail(world, "%s is lost, and counts, though what went wrong passes", attempt->ref);
-	else if (!counts && gone && attempt->starts > 0 && !attempt->doubted && world->side->outlives)
+	else if (never && attempt->starts > 0 && !attempt->doubted)
 		world_fail(world, "%s has begun, and is said not to have", attempt->ref);
-	attempt->denied = !counts && gone && !member_true(completion, "unusable");
+	attempt->denied = never && !member_true(completion, "unusable");
 	attempt->job->counted += counts;
 }
 

@@ -66,6 +66,7 @@ struct attempt {
 	unsigned starts;
 	bool finished; /* its result was made */
 	json_t *made;  /* that completion */
+	bool excused;  /* the runner may count it, if it is lost */
 	bool denied;   /* it was said never to have begun */
 	bool doubted;  /* the side has told a lie about it */
 };

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The runner ssh with a simulated machine: cases of faults, losses and restarts, each drawn from a seed. */
+#include <config.h>
+
+#include "lib/unit_test.h"
+#include "peers/remote/sides.h"
+
+static void
+test_cases(void **state)
+{
+	(void)state;
+	world_test(&side_ssh);
+}
+
+static void
+test_replay(void **state)
+{
+	(void)state;
+	world_test_replay(&side_ssh);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_replay)};
+
+UNIT_TESTS(test_simulated_ssh);
