@@ -53,7 +53,8 @@ again(struct attempt *attempt, uint64_t delay_ms)
 	attempt->state = ATTEMPT_ENDED;
 	if (attempt->job->cancelled)
 		end_job(attempt->job, "cancelled");
-	else if (attempt->job->counted >= COUNTED_MAX)
+	else if (attempt->job->counted >= COUNTED_MAX ||
+			 (attempt->job->world->endless && attempt->job->count >= COUNTED_MAX))
 		end_job(attempt->job, "all attempts were lost");
 	else
 		engine_plan(attempt->job, delay_ms);
@@ -136,7 +137,7 @@ submit(void *arg)
 static bool
 has_settled(const struct world *world, uint64_t ms)
 {
-	return world->climate == FAIR || ms >= world->calm_ms + world->side->settle_ms;
+	return !world->endless && (world->climate == FAIR || ms >= world->calm_ms + world->side->settle_ms);
 }
 
 static void

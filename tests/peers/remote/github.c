@@ -25,7 +25,8 @@
 #define ACTIONS API "/repos/o/r/actions/"
 #define PAGE 100
 #define SPACING_MS 1000
-#define NEAR_MS 50 /* what times of arrival may differ by */
+#define FORCE_MS 15000 /* until a run that is deaf has to be forced */
+#define NEAR_MS 50     /* what times of arrival may differ by */
 
 struct run {
 	struct world *world;
@@ -37,8 +38,9 @@ struct run {
 	int64_t created_ms;
 	uint64_t visible_ms; /* before that it is not found */
 	struct attempt *of;  /* NULL: a run of somebody else */
-	bool cancelled, deaf, forgotten;
-	char *zip; /* its artifact; NULL: it has none yet */
+	bool deaf, forced, forgotten;
+	uint64_t cancelled_ms; /* when it was cancelled in a calm world; 0: it was not */
+	char *zip;             /* its artifact; NULL: it has none yet */
 	size_t zip_size;
 	char digest[65];
 };
@@ -48,6 +50,8 @@ struct github_side {
 	long long next_id;
 	struct {
 		uint64_t changed_ms, until_ms;
+		const struct life *told; /* of until_ms */
+		uint64_t told_ms;
 	} tokens[TOKENS];
 };
 
@@ -121,9 +125,9 @@ put_result(struct run *run)
 	/* Somebody has put another run's artifact there, or has run it again. */
 	if (world_strikes(world, world->weather.lies) && world_draw(world, 2)) {
 		AUTO_FREE char *other = xasprintf("%lld-%u", run->id, run->attempt + 1);
-		sealed = world_seal(world, run->of, other, &size);
+		sealed = world_seal_other(world, run->of, other, true, &size);
 	} else if (world_strikes(world, world->weather.lies)) {
-		sealed = world_seal_other(world, run->of, name, &size);
+		sealed = world_seal_other(world, run->of, name, false, &size);
 	} else {
 		sealed = world_seal(world, run->of, name, &size);
 	}
@@ -152,6 +156,8 @@ on_run_over(void *arg)
 	struct world *world = run->world;
 	if (strcmp(run->status, "completed") == 0)
 		return;
+	if (run->cancelled_ms && world_now(world) - run->cancelled_ms > FORCE_MS && !run->forced && !world->over)
+		world_fail(world, "run %lld is deaf to its cancel, which is not forced", run->id);
 	if (world_strikes(world, world->weather.deaths)) {
 		/* Its machine was lost, its time is over, somebody has cancelled it, or a tool of the workflow has failed. */
 		static const char *const ends[] = {"failure", "timed_out", "cancelled", "failure"};
@@ -237,7 +243,7 @@ answer_dispatch(struct world *world, const struct wire_request *request, struct 
 	if (world_draw(world, 4) == 0)
 		(void)add_run(world, title, "pull_request", NULL);
 	struct run *run = add_run(world, title, "workflow_dispatch", attempt);
-	run->deaf = world_draw(world, 8) == 0;
+	run->deaf = world_draw(world, 3) == 0;
 	run->visible_ms += world_strikes(world, 300) ? world_draw(world, 3000) : 0;
 	if (attempt)
 		world_after(world, world_draw(world, world_draw(world, 2) ? 1000 : 30000), on_machine, run);
@@ -320,7 +326,9 @@ answer_cancel(struct run *run, bool force, struct wire_answer *answer)
 	}
 	if (force || !run->deaf)
 		world_after(run->world, world_draw(run->world, 3000), on_cancelled, run);
-	run->cancelled = true;
+	run->forced = run->forced || force;
+	if (!run->cancelled_ms && world_is_calm(run->world))
+		run->cancelled_ms = world_now(run->world);
 	answer_json(answer, 202, json_object());
 }
 
@@ -398,7 +406,8 @@ admit(struct world *world, const struct wire_request *request, struct wire_answe
 		world_fail(world, "a request without token, version or User-Agent");
 		return false;
 	}
-	if (now + NEAR_MS < github->tokens[number].until_ms)
+	if (github->tokens[number].told == request->life && now + NEAR_MS < github->tokens[number].until_ms &&
+		request->sent_ms > github->tokens[number].told_ms)
 		world_fail(world, "token %zu is used before it may", number);
 	if (change && now + NEAR_MS < github->tokens[number].changed_ms + SPACING_MS)
 		world_fail(world, "token %zu makes a change %d ms after its last one", number,
@@ -429,6 +438,21 @@ add_etag(struct wire_answer *answer, const struct wire_request *request)
 	free(STEAL(answer->body));
 	answer->status = 304;
 	answer->size = 0;
+}
+
+/* Who is told to wait has to, from then on. */
+static void
+github_heard(struct world *world, const struct wire_request *request, const struct wire_answer *answer)
+{
+	struct github_side *github = world->own;
+	const char *token = strstr(request->headers, "Authorization: Bearer ");
+	unsigned seconds;
+	if (!token || !answer->headers || sscanf(answer->headers, "retry-after: %u", &seconds) != 1)
+		return;
+	size_t number = (size_t)(token[22] - '0');
+	github->tokens[number].until_ms = world_now(world) + seconds * 1000;
+	github->tokens[number].told_ms = world_now(world);
+	github->tokens[number].told = request->life;
 }
 
 /* An answer that none of GitHub's is. */
@@ -497,5 +521,6 @@ const struct side side_github = {
 	.section = github_section,
 	.unit = github_unit,
 	.serve = github_serve,
+	.heard = github_heard,
 	.check = github_check,
 };

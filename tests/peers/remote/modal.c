@@ -122,8 +122,9 @@ on_call_over(void *arg)
 		end_call(call, "failed");
 		return;
 	}
-	call->result = world_strikes(world, world->weather.lies) ? world_seal_other(world, call->of, NULL, &call->size)
-															 : world_seal(world, call->of, NULL, &call->size);
+	call->result = world_strikes(world, world->weather.lies)
+					   ? world_seal_other(world, call->of, NULL, false, &call->size)
+					   : world_seal(world, call->of, NULL, &call->size);
 	end_call(call, "done");
 }
 

@@ -153,7 +153,7 @@ put_result(void *arg)
 		world_after(world, AWAY_MS, put_result, job);
 		return;
 	}
-	sealed = world_strikes(world, world->weather.lies) ? world_seal_other(world, job->of, run, &size)
+	sealed = world_strikes(world, world->weather.lies) ? world_seal_other(world, job->of, run, false, &size)
 													   : world_seal(world, job->of, run, &size);
 	if (world_strikes(world, world->weather.lies))
 		size /= 2;
@@ -418,7 +418,7 @@ slurm_start(struct child *child)
 	struct asked *asked = child->own = xcalloc(1, sizeof(*asked));
 	if (world_strikes(world, weather->lies / 16))
 		forget(world);
-	if (world_strikes(world, weather->lost) || world_strikes(world, weather->errors))
+	if (world_is_out(world, 0) || world_strikes(world, weather->lost) || world_strikes(world, weather->errors))
 		asked->how = FAILS;
 	else if (world_strikes(world, weather->unheard))
 		asked->how = FAILS_LATE;

@@ -294,7 +294,7 @@ on_up(void *arg)
 	if (world_strikes(world, world->weather.lies))
 		child_says(child, false, "{\"event\": \"hello\", \"protocol\": 9, \"version\": \"9\"}");
 	greet(child);
-	if (world_strikes(world, 2 * world->weather.lost))
+	if (world->endless || world_strikes(world, 2 * world->weather.lost))
 		world_after(world, world_draw(world, 60000), on_break, child);
 	if (world_strikes(world, world->weather.deaths))
 		world_after(world, world_draw(world, 60000), on_death, child);
@@ -308,7 +308,7 @@ ssh_start(struct child *child)
 	world_say(world, "ssh starts");
 	if (world_strikes(world, world->weather.unheard))
 		connection->stalls = true; /* it hangs, in a login script, say */
-	else if (world_strikes(world, world->weather.errors))
+	else if (world_is_out(world, 0) || world_strikes(world, world->weather.errors))
 		world_after(world, 20 + world_draw(world, 3000), on_refused, child);
 	else
 		world_after(

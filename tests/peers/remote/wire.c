@@ -146,6 +146,8 @@ on_answer(void *arg)
 		fail_wire(wire, wire->code, wire->trouble);
 		return;
 	}
+	if (wire->world->side->heard)
+		wire->world->side->heard(wire->world, &wire->request, &wire->answer);
 	if (wire->answer.size > wire->max_body) {
 		fail_wire(wire, KETTLE_ETOOBIG, "The answer is too large.");
 		return;
@@ -168,13 +170,6 @@ on_answer(void *arg)
 		wire->done(wire->arg, &err, &answer);
 }
 
-static bool
-is_outage(const struct world *world, size_t number)
-{
-	uint64_t now = world_now(world);
-	return now >= world->outage_ms[number][0] && now < world->outage_ms[number][1];
-}
-
 /* When it arrives, when it is answered, and which of the two does not happen. */
 static void
 send_wire(struct wire *wire, uint64_t connect_ms, uint64_t total_ms)
@@ -185,13 +180,13 @@ send_wire(struct wire *wire, uint64_t connect_ms, uint64_t total_ms)
 		there += world_draw(world, 8000);
 	if (world_strikes(world, world->weather.slow))
 		back += world_draw(world, 2 * total_ms);
-	wire->arrives = !is_outage(world, 0) && !world_strikes(world, world->weather.lost);
+	wire->arrives = !world_is_out(world, 0) && !world_strikes(world, world->weather.lost);
 	if (!wire->arrives) {
 		wire->trouble = "there is no connection.";
 		wire->code = KETTLE_EUNAVAIL;
 		there = 0;
 		back = world_draw(world, 2) ? 10 : connect_ms < total_ms ? connect_ms : total_ms;
-	} else if (is_outage(world, 1) || world_strikes(world, world->weather.unheard)) {
+	} else if (world_is_out(world, 1) || world_strikes(world, world->weather.unheard)) {
 		wire->trouble = "the answer broke off.";
 		wire->code = world_draw(world, 2) ? KETTLE_EIO : KETTLE_EUNAVAIL;
 	}
@@ -223,7 +218,9 @@ wire_send(const struct kettle_host *host, const struct kettle_http_request *requ
 			.url = xstrdup(request->url),
 			.headers = join_headers(request->headers),
 			.body = request->body ? with_end(xmemdup(request->body, request->body_size), request->body_size) : NULL,
-			.body_size = request->body ? request->body_size : 0},
+			.body_size = request->body ? request->body_size : 0,
+			.life = life,
+			.sent_ms = world_now(world)},
 		.answer_file = request->answer_file ? xstrdup(request->answer_file) : NULL,
 		.max_body = request->max_body ? request->max_body : 16 << 20,
 		.done = request->done,

@@ -68,7 +68,14 @@ world_draw(struct world *world, uint64_t below)
 bool
 world_is_calm(const struct world *world)
 {
-	return world->climate == FAIR || world_now(world) >= world->calm_ms;
+	return world->climate == FAIR || (world_now(world) >= world->calm_ms && !world->endless);
+}
+
+bool
+world_is_out(const struct world *world, size_t number)
+{
+	uint64_t now = world_now(world);
+	return now >= world->outage_ms[number][0] && now < world->outage_ms[number][1];
 }
 
 bool
@@ -264,17 +271,13 @@ world_seal(struct world *world, struct attempt *attempt, const char *run, size_t
 }
 
 char *
-world_seal_other(struct world *world, const struct attempt *attempt, const char *run, size_t *ret_size)
+world_seal_other(struct world *world, const struct attempt *attempt, const char *run, bool same_plan, size_t *ret_size)
 {
-	static struct job none = {.number = 99};
 	struct attempt other = *attempt;
 	AUTO_JSON json_t *false_one = json_pack("{s:s, s:s, s:[]}", "event", "done", "status", "done", "outcomes");
-	none.world = world;
-	other.job = &none;
-	/* One of another attempt, or of another plan. */
-	if (world_draw(world, 2))
+	if (!same_plan && world_draw(world, 2))
 		(void)snprintf(other.name, sizeof(other.name), "%.40s9", attempt->name);
-	else
+	else if (!same_plan)
 		other.hash[0] = other.hash[0] == 'a' ? 'b' : 'a';
 	return seal(&other, false_one, run, ret_size);
 }
@@ -309,6 +312,9 @@ draw_weather(struct world *world)
 		if (world->outage_ms[i][1] > world->calm_ms)
 			world->outage_ms[i][1] = world->calm_ms;
 	}
+	world->endless = world->climate == HOSTILE && world_draw(world, 12) == 0;
+	if (world->endless)
+		world->outage_ms[0][1] = UINT64_MAX;
 	world->kills = world->climate == FAIR ? 0 : (unsigned)world_draw(world, 4);
 	for (unsigned stops = world->climate == FAIR ? 0 : (unsigned)world_draw(world, 3); stops > 0; stops--)
 		world_after(world, world_draw(world, world->calm_ms - now), engine_stop, world);
@@ -379,12 +385,12 @@ check_log(struct world *world)
 static void
 world_run(struct world *world)
 {
-	uint64_t latest = world->calm_ms + world->side->settle_ms + BOUND_MS;
+	uint64_t latest = world->calm_ms + world->side->settle_ms + (world->endless ? 3 : 1) * BOUND_MS;
 	while (!all_ended(world) && !world->failure) {
 		(void)kettle_fake_run(world->fake, is_to_be_tended, world, STEP_MS);
 		engine_tend(world);
 		if (world_now(world) > latest)
-			world_fail(world, "it does not end, though the world is calm");
+			world_fail(world, "it does not end, though the world %s", world->endless ? "has" : "is calm");
 	}
 	/* What goes on after the last job: cancels there, late answers. */
 	uint64_t until = world_now(world) + world->side->linger_ms;

@@ -83,6 +83,8 @@ struct wire_request {
 	char *method, *url, *headers; /* headers: a line each */
 	char *body;
 	size_t body_size;
+	const struct life *life; /* of its sender, to compare */
+	uint64_t sent_ms;
 };
 
 struct wire_answer {
@@ -118,6 +120,8 @@ struct side {
 	json_t *(*section)(struct world *world);
 	json_t *(*unit)(struct world *world);
 	void (*serve)(struct world *world, const struct wire_request *request, struct wire_answer *ret_answer);
+	/* An answer has reached the runner. NULL: it does not matter. */
+	void (*heard)(struct world *world, const struct wire_request *request, const struct wire_answer *answer);
 	void (*start)(struct child *child);
 	void (*input)(struct child *child);            /* more input, or its end */
 	void (*kill)(struct child *child, int signal); /* NULL: it ends at once */
@@ -129,8 +133,10 @@ struct world {
 	uint64_t seed, state[2]; /* of two series of random numbers: the model's, and what the runner draws itself */
 	enum climate climate;
 	struct weather weather;
-	uint64_t calm_ms,
-		outage_ms[2][2]; /* from and to; in the first one there is no connection, in the second each breaks off */
+	uint64_t calm_ms;
+	bool endless; /* the first outage has no end: each job is lost, and that in time */
+	/* From and to. In the first there is no connection, in the second each breaks off. */
+	uint64_t outage_ms[2][2];
 	struct kettle_fake *fake;
 	const struct kettle_host *host; /* the fake's */
 	char *folder;                   /* of the case */
@@ -165,6 +171,8 @@ uint64_t world_draw(struct world *world, uint64_t below);
 /* Whether it happens, in so many of a thousand cases; never once it is calm. */
 bool world_strikes(struct world *world, unsigned per_mille);
 bool world_is_calm(const struct world *world);
+/* Whether the outage of this number is on. */
+bool world_is_out(const struct world *world, size_t number);
 /* Into the trace. */
 void world_say(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Something that must hold does not: the case ends. */
@@ -184,8 +192,9 @@ void world_begins(struct world *world, struct attempt *attempt);
 const json_t *world_makes(struct world *world, struct attempt *attempt);
 /* The same sealed, as kettle-exec does with --run. New. */
 char *world_seal(struct world *world, struct attempt *attempt, const char *run, size_t *ret_size);
-/* A result that is not of this attempt. New. */
-char *world_seal_other(struct world *world, const struct attempt *attempt, const char *run, size_t *ret_size);
+/* A result that was not made for it: of another attempt or plan, or what another run of the same plan has left. New. */
+char *world_seal_other(
+	struct world *world, const struct attempt *attempt, const char *run, bool same_plan, size_t *ret_size);
 
 void child_says(struct child *child, bool complaint, const char *line);
 void child_ends(struct child *child, int status, int signal);
