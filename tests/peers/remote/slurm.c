@@ -33,6 +33,7 @@ struct queued {
 	uint64_t ended_ms; /* 0: it has not */
 	struct attempt *of;
 	bool cancelled;
+	bool late; /* its result is written, and not seen yet */
 };
 
 struct slurm_side {
@@ -41,6 +42,8 @@ struct slurm_side {
 	char *folder, *away; /* away: where the folder is while it cannot be reached */
 	bool is_away;
 };
+
+static void put_result(void *arg);
 
 static void
 slurm_begin(struct world *world)
@@ -80,6 +83,8 @@ on_back(void *arg)
 	if (slurm->is_away && rename(slurm->away, slurm->folder) != 0)
 		abort();
 	slurm->is_away = false;
+	for (struct queued *job = slurm->jobs; job; job = job->next)
+		put_result(job);
 }
 
 /* The folder's server is away for a while. */
@@ -149,10 +154,9 @@ put_result(void *arg)
 	AUTO_FREE char *path = xasprintf("%s/results/%s", slurm->folder, job->first), *run = xasprintf("%u", job->id),
 				   *sealed = NULL;
 	size_t size;
-	if (slurm->is_away) {
-		world_after(world, AWAY_MS, put_result, job);
-		return;
-	}
+	if (slurm->is_away || !job->late)
+		return; /* it is there when the folder is back */
+	job->late = false;
 	sealed = world_strikes(world, world->weather.lies) ? world_seal_other(world, job->of, run, false, &size)
 													   : world_seal(world, job->of, run, &size);
 	if (world_strikes(world, world->weather.lies))
@@ -177,10 +181,8 @@ on_job_over(void *arg)
 	} else if (slurm->is_away) {
 		world_after(world, AWAY_MS, on_job_over, job);
 	} else {
-		if (world_strikes(world, 200))
-			world_after(world, world_draw(world, LATE_MS), put_result, job);
-		else
-			put_result(job);
+		job->late = true;
+		world_after(world, world_strikes(world, 200) ? world_draw(world, LATE_MS) : 0, put_result, job);
 		leave_queue(job, "COMPLETED", "None");
 	}
 }

@@ -26,7 +26,7 @@
 #include "unit/scratch.h"
 
 #define BEGIN_UTC_MS INT64_C(1590000000000) /* before any file is made, so that none is old */
-#define CASES 400                           /* of the gate, for each side */
+#define CASES 250                           /* of the gate, for each side */
 #define CASES_ALL 4000                      /* of everything */
 #define TRACE_MAX (1u << 20)
 #define STEP_MS 1000
