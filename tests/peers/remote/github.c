@@ -467,6 +467,22 @@ spoil(struct world *world, struct wire_answer *answer)
 	*answer = (struct wire_answer){.status = 200, .body = xstrdup(text), .size = strlen(text)};
 }
 
+/* The recorded answer is named by method, path and status. */
+static void
+show(struct world *world, const struct wire_request *request, const struct wire_answer *answer)
+{
+	AUTO_BUF struct buf key = {0};
+	AUTO_JSON json_t *body = answer->body ? json_loadb(answer->body, answer->size, 0, NULL) : NULL;
+	buf_printf(&key, "%s ", request->method);
+	for (const char *at = request->url + strlen(API); *at && *at != '?'; at++) {
+		size_t digits = at[-1] == '/' ? strspn(at, "0123456789") : 0;
+		buf_printf(&key, "%c", digits ? 'N' : *at);
+		at += digits ? digits - 1 : 0;
+	}
+	buf_printf(&key, " %d", answer->status);
+	world_shows(world, key.data, body ? body : json_null());
+}
+
 static void
 github_serve(struct world *world, const struct wire_request *request, struct wire_answer *answer)
 {
@@ -489,6 +505,7 @@ github_serve(struct world *world, const struct wire_request *request, struct wir
 		answer_zip(world, request, answer);
 	else
 		answer_one(world, request, answer);
+	show(world, request, answer);
 	if (answer->status == 200 && strcmp(request->method, "GET") == 0)
 		add_etag(answer, request);
 	if (answer->status == 200 && world_strikes(world, world->weather.lies))

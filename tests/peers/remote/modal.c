@@ -259,14 +259,21 @@ answer_poll(struct world *world, const struct wire_request *request, struct wire
 	answer_json(answer, 200, json_pack("{s:o}", "calls", calls));
 }
 
+/* The same, unless Modal knows it no longer. */
+static struct call *
+find_known(struct world *world, const char *id)
+{
+	struct call *call = find_call(world, id);
+	if (!call || !world_strikes(world, world->weather.lies / 4))
+		return call;
+	call->of->doubted = true;
+	return NULL;
+}
+
 static void
 answer_result(struct world *world, const char *id, struct wire_answer *answer)
 {
-	struct call *call = find_call(world, id);
-	if (call && world_strikes(world, world->weather.lies / 4)) {
-		call->of->doubted = true;
-		call = NULL;
-	}
+	struct call *call = find_known(world, id);
 	if (!call)
 		refuse(answer, 404, "There is no such call, or its result has expired.", "unknown");
 	else if (goes_on(call))
@@ -280,7 +287,7 @@ answer_result(struct world *world, const char *id, struct wire_answer *answer)
 static void
 answer_cancel(struct world *world, const char *id, struct wire_answer *answer)
 {
-	struct call *call = find_call(world, id);
+	struct call *call = find_known(world, id);
 	if (!call) {
 		refuse(answer, 404, "There is no such call, or its result has expired.", "unknown");
 		return;
@@ -312,6 +319,21 @@ spoil(struct world *world, struct wire_answer *answer)
 	return true;
 }
 
+/* The recorded answer is named by method, verb and status. */
+static void
+show(struct world *world, const struct wire_request *request, const struct wire_answer *answer)
+{
+	const char *verb = request->url + strlen(APP);
+	size_t size = 1 + strcspn(verb + 1, "/");
+	AUTO_FREE char *key =
+		xasprintf("%s %.*s%s %d", request->method, (int)size, verb, verb[size] ? "/N" : "", answer->status);
+	AUTO_JSON json_t *body = json_loadb(answer->body, answer->size, 0, NULL);
+	/* The names of calls are members there. */
+	if (json_object_get(body, "calls"))
+		json_object_set_new(body, "calls", json_pack("{s:s}", "N", "done"));
+	world_shows(world, key, body ? body : json_null());
+}
+
 static void
 modal_serve(struct world *world, const struct wire_request *request, struct wire_answer *answer)
 {
@@ -336,6 +358,7 @@ modal_serve(struct world *world, const struct wire_request *request, struct wire
 		world_fail(world, "a request for %s", request->url);
 	if (!answer->status)
 		refuse(answer, 404, "There is no such path.", NULL);
+	show(world, request, answer);
 }
 
 static void

@@ -128,7 +128,6 @@ def modal():
         web.send("GET", f"/result/{waiting}")
         web.send("POST", "/find/job", b"")
         web.send("POST", "/find/none", b"")
-        web.send("POST", "/cancel/fc-none", b"")
         web.send("GET", "/result/fc-none")
         served.close()
         for key in web.kept:
@@ -162,7 +161,7 @@ def ssh():
     program = pathlib.Path(sys.argv[2]) / "kettle-exec"
     kept = {}
     with tempfile.TemporaryDirectory() as folder:
-        step = {"name": "run", "kind": "run", "argv": ["/bin/sleep", "0.1"], "device": 1}
+        step = {"id": "run", "kind": "run", "argv": ["/bin/sleep", "0.1"], "device": 1}
         process = subprocess.Popen([program, "--serve", "--lease", "60", "--state", folder, "--level", "off"], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, text=True)
         for job, op in (("1.1", "run"), ("2.1", "run"), ("2.1", "cancel")):
@@ -173,7 +172,9 @@ def ssh():
         while ended < 2:
             event = json.loads(process.stdout.readline())
             ended += event["event"] == "done"
-            kept.setdefault(event["event"] + (f" {event['status']}" if event["event"] == "done" else ""), form(event))
+            event = {key: value for key, value in event.items() if key not in ("machine", "system", "warm", "tools")}  # of one machine
+            if event["event"] != "outcome":  # the same as in `done`
+                kept.setdefault(event["event"] + (f" {event['status']}" if event["event"] == "done" else ""), form(event))
         process.send_signal(signal.SIGTERM)
         process.wait(60)
     return kept

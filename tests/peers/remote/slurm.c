@@ -282,6 +282,14 @@ line_of(const struct slurm_side *slurm, const char *array, long number)
 	return line ? xstrndup(line, strcspn(line, "\n")) : NULL;
 }
 
+/* One as Slurm writes it. */
+static void
+say_line(struct child *child, const char *line)
+{
+	world_shows_line(child->world, child->argv[0], line);
+	child_says(child, false, line);
+}
+
 static void
 do_sbatch(struct child *child)
 {
@@ -300,8 +308,8 @@ do_sbatch(struct child *child)
 	}
 	if (!array)
 		queue_job(world, id, -1, name, name);
-	AUTO_FREE char *line = xasprintf("%u%s", id, world_draw(world, 3) ? "" : ";cluster");
-	child_says(child, false, line);
+	AUTO_FREE char *line = xasprintf("%u", id);
+	say_line(child, line);
 }
 
 /* A row ends with |. and its name may have lines. */
@@ -310,7 +318,7 @@ say_row(struct child *child, const struct queued *job)
 {
 	AUTO_FREE char *task = job->task < 0 ? xstrdup("N/A") : xasprintf("%ld", job->task);
 	AUTO_FREE char *row = xasprintf("%u|%s|%s|%s|%s" SQUEUE_END, job->id, task, job->state, job->reason, job->name);
-	child_says(child, false, row);
+	say_line(child, row);
 }
 
 /* Whether a list of names with commas has the name. */
@@ -332,7 +340,7 @@ do_squeue(struct child *child)
 	bool all = argument(child, "--states=all") != NULL;
 	if (!format || strcmp(format, SQUEUE_FORMAT) != 0 || !argument(child, "--array") || !argument(child, "--user="))
 		world_fail(world, "squeue is called without what it needs");
-	child_says(child, false, SQUEUE_HEADER);
+	say_line(child, SQUEUE_HEADER);
 	if (!names && world_draw(world, 2)) {
 		child_says(child, false, "5|N/A|RUNNING|None|two");
 		child_says(child, false, "lines" SQUEUE_END);
@@ -390,6 +398,18 @@ forget(struct world *world)
 }
 
 static void
+complain(struct child *child)
+{
+	AUTO_FREE char *key = xasprintf("%s without a controller", child->argv[0]);
+	const char *line = strcmp(child->argv[0], "squeue") == 0
+						   ? "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+						   : "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect "
+							 "failure)";
+	world_shows_line(child->world, key, line);
+	child_says(child, true, line);
+}
+
+static void
 on_command(void *arg)
 {
 	struct child *child = arg;
@@ -401,11 +421,8 @@ on_command(void *arg)
 		do_command(child);
 	world_say(world, "%s %s", child->argv[0],
 		(const char *const[]){"works", "fails", "fails after all", "hangs", "babbles"}[asked->how]);
-	if (asked->how == FAILS)
-		child_says(
-			child, true, "error: Batch job submission failed: Unable to contact slurm controller (connect failure)");
-	if (asked->how == FAILS_LATE)
-		child_says(child, true, "error: Batch job submission failed: Socket timed out on send/recv operation");
+	if (asked->how == FAILS || asked->how == FAILS_LATE)
+		complain(child);
 	if (asked->how == BABBLES)
 		child_says(child, false, world_draw(world, 2) ? "rubbish" : SQUEUE_HEADER);
 	if (asked->how != HANGS)

@@ -76,6 +76,10 @@ say(struct child *child, json_t *event_take)
 {
 	const struct connection *connection = child->own;
 	AUTO_FREE char *line = json_dumps(event_take, JSON_COMPACT);
+	const char *status = json_object_get(event_take, "outcomes") ? " done" : " cancelled";
+	bool done = strcmp(member_text(event_take, "event"), "done") == 0;
+	AUTO_FREE char *key = xasprintf("%s%s", member_text(event_take, "event"), done ? status : "");
+	world_shows(child->world, key, event_take);
 	json_decref(event_take);
 	if (!connection->stalls)
 		child_says(child, false, line);
@@ -84,8 +88,7 @@ say(struct child *child, json_t *event_take)
 static void
 greet(struct child *child)
 {
-	say(child,
-		json_pack("{s:s, s:i, s:s, s:s}", "event", "hello", "protocol", 1, "version", "0.1.0", "sandbox", "full"));
+	say(child, json_pack("{s:s, s:i, s:s, s:s}", "event", "hello", "protocol", 1, "version", "0.1.0", "level", "full"));
 }
 
 static void
@@ -134,6 +137,8 @@ on_device(void *arg)
 	job->begun = true;
 	say_of(job, "started");
 	say_of(job, "device");
+	say(job->child, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", job->of->ref, "step", "run", "state",
+						"running", "cached", 0));
 	world_after(world, 100 + world_draw(world, world_draw(world, 2) ? 2000 : 60000), on_job_over, job);
 }
 

@@ -106,6 +106,10 @@ world_say(struct world *world, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	/* The folder of a case has another name each time. */
+	char *folder = strstr(text, world->folder);
+	if (folder)
+		memmove(folder, folder + strlen(world->folder), strlen(folder + strlen(world->folder)) + 1);
 	if (world->trace.len < TRACE_MAX)
 		buf_printf(&world->trace, "# %9.3f %s\n", (double)(world_now(world) - world->began_ms) / 1000, text);
 }
@@ -243,7 +247,7 @@ world_makes(struct world *world, struct attempt *attempt)
 {
 	if (!attempt->made)
 		attempt->made = json_pack("{s:s, s:s, s:[{s:s, s:s, s:I}]}", "event", "done", "status", "done", "outcomes",
-			"step", "run", "for", attempt->ref, "mark", (json_int_t)world_draw(world, 1 << 30));
+			"step", "run", "command", attempt->ref, "wall_ns", (json_int_t)world_draw(world, 1 << 30));
 	attempt->finished = true;
 	world_say(world, "%s has run there", attempt->ref);
 	return attempt->made;
@@ -470,12 +474,14 @@ on_death(void)
 		current && current->trace.data ? current->trace.data : "");
 }
 
-/* One case. What does not hold, or NULL. New strings. */
+/* One case, with recorded answers or without. What does not hold, or NULL. New strings. */
 static char *
-run_case(const struct side *side, uint64_t seed, char **ret_trace)
+run_case(const struct side *side, uint64_t seed, json_t *records, json_t *shown, char **ret_trace)
 {
 	running = seed;
 	struct world *world = world_new(side, seed);
+	world->records = records;
+	world->shown = shown;
 	world_run(world);
 	return world_free(world, ret_trace);
 }
@@ -500,7 +506,7 @@ world_test(const struct side *side)
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(on_death);
 	for (uint64_t seed = first; seed < first + count; seed++) {
-		AUTO_FREE char *trace = NULL, *failure = run_case(side, seed, &trace);
+		AUTO_FREE char *trace = NULL, *failure = run_case(side, seed, NULL, NULL, &trace);
 		if (failure || count == 1)
 			(void)fprintf(stderr, "# the case KETTLE_SEED=%llu of %s\n%s", (unsigned long long)seed, side->name, trace);
 		if (failure)
@@ -513,8 +519,27 @@ world_test_replay(const struct side *side)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		AUTO_FREE char *one = NULL, *other = NULL;
-		AUTO_FREE char *failure = run_case(side, seed, &one), *failure_again = run_case(side, seed, &other);
+		AUTO_FREE char *failure = run_case(side, seed, NULL, NULL, &one),
+					   *failure_again = run_case(side, seed, NULL, NULL, &other);
 		assert_string_equal(one, other);
 		assert_true(!failure == !failure_again);
 	}
+}
+
+void
+world_test_forms(const struct side *side)
+{
+	AUTO_FREE char *path = xasprintf("%s/tests/fixtures/remote/%s.json", getenv("top_srcdir"), side->name);
+	AUTO_JSON json_t *records = json_load_file(path, 0, NULL), *shown = json_object();
+	const char *key;
+	json_t *record;
+	assert_non_null(records);
+	for (uint64_t seed = 1; seed < CASES && json_object_size(shown) < json_object_size(records); seed++) {
+		AUTO_FREE char *trace = NULL, *failure = run_case(side, seed, records, shown, &trace);
+		if (failure)
+			fail_msg("KETTLE_SEED=%llu: %s", (unsigned long long)seed, failure);
+	}
+	json_object_foreach(records, key, record)
+		if (!json_object_get(shown, key))
+			fail_msg("no case shows `%s`", key);
 }

@@ -152,6 +152,7 @@ struct world {
 	struct later *laters;
 	uint64_t next_id;
 	struct completion *completions;
+	json_t *records, *shown; /* recorded answers, and which of them a side has shown; NULL: forms do not matter */
 	uint64_t began_ms;
 	struct buf trace;
 	char *failure; /* what does not hold; NULL: nothing */
@@ -161,6 +162,8 @@ struct world {
 void world_test(const struct side *side);
 /* One case twice: both go the same way. */
 void world_test_replay(const struct side *side);
+/* What the side answers has the form of what was recorded in tests/fixtures/remote, and all of that is met. */
+void world_test_forms(const struct side *side);
 
 /* ---- for sides ---- */
 
@@ -195,6 +198,11 @@ char *world_seal(struct world *world, struct attempt *attempt, const char *run, 
 /* A result that was not made for it: of another attempt or plan, or what another run of the same plan has left. New. */
 char *world_seal_other(
 	struct world *world, const struct attempt *attempt, const char *run, bool same_plan, size_t *ret_size);
+
+/* An answer that is no lie, for the tests of forms: key names the recorded one, if there is one. */
+void world_shows(struct world *world, const char *key, const json_t *answer);
+/* The same of a line of a command. */
+void world_shows_line(struct world *world, const char *key, const char *line);
 
 void child_says(struct child *child, bool complaint, const char *line);
 void child_ends(struct child *child, int status, int signal);

@@ -19,6 +19,14 @@ test_replay(void **state)
 	world_test_replay(&side_modal);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_replay)};
+static void
+test_forms(void **state)
+{
+	(void)state;
+	world_test_forms(&side_modal);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_cases), cmocka_unit_test(test_replay), cmocka_unit_test(test_forms)};
 
 UNIT_TESTS(test_simulated_modal);
