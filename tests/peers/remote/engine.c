@@ -87,6 +87,7 @@ cancel_attempt(struct attempt *attempt)
 	struct world *world = attempt->job->world;
 	world_say(world, "cancel %s", attempt->ref);
 	attempt->cancel_ms = world_now(world);
+	attempt->cancelled_in = world_is_calm(world) ? world->life : NULL;
 	world_after(world, CANCEL_MS, on_cancel_due, attempt);
 	world->side->plugin->runner->cancel(world->life->self, attempt->ref);
 }
@@ -231,7 +232,7 @@ engine_takes_completion(struct world *world, const char *ref, json_t *completion
 	*completion = (struct completion){
 		.next = world->completions, .attempt = attempt, .life = world->life, .what = completion_take};
 	world->completions = completion;
-	world_after(world, world_draw(world, 10), commit, completion);
+	world_after(world, world_draw(world, world_strikes(world, 100) ? 8000 : 10), commit, completion);
 }
 
 void

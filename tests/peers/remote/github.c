@@ -25,8 +25,7 @@
 #define ACTIONS API "/repos/o/r/actions/"
 #define PAGE 100
 #define SPACING_MS 1000
-#define FORCE_MS 15000 /* until a run that is deaf has to be forced */
-#define NEAR_MS 50     /* what times of arrival may differ by */
+#define NEAR_MS 50 /* what times of arrival may differ by */
 
 struct run {
 	struct world *world;
@@ -38,9 +37,8 @@ struct run {
 	int64_t created_ms;
 	uint64_t visible_ms; /* before that it is not found */
 	struct attempt *of;  /* NULL: a run of somebody else */
-	bool deaf, forced, forgotten;
-	uint64_t cancelled_ms; /* when it was cancelled in a calm world; 0: it was not */
-	char *zip;             /* its artifact; NULL: it has none yet */
+	bool deaf, forgotten;
+	char *zip; /* its artifact; NULL: it has none yet */
 	size_t zip_size;
 	char digest[65];
 };
@@ -156,8 +154,6 @@ on_run_over(void *arg)
 	struct world *world = run->world;
 	if (strcmp(run->status, "completed") == 0)
 		return;
-	if (run->cancelled_ms && world_now(world) - run->cancelled_ms > FORCE_MS && !run->forced && !world->over)
-		world_fail(world, "run %lld is deaf to its cancel, which is not forced", run->id);
 	if (world_strikes(world, world->weather.deaths)) {
 		/* Its machine was lost, its time is over, somebody has cancelled it, or a tool of the workflow has failed. */
 		static const char *const ends[] = {"failure", "timed_out", "cancelled", "failure"};
@@ -326,9 +322,6 @@ answer_cancel(struct run *run, bool force, struct wire_answer *answer)
 	}
 	if (force || !run->deaf)
 		world_after(run->world, world_draw(run->world, 3000), on_cancelled, run);
-	run->forced = run->forced || force;
-	if (!run->cancelled_ms && world_is_calm(run->world))
-		run->cancelled_ms = world_now(run->world);
 	answer_json(answer, 202, json_object());
 }
 

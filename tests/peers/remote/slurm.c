@@ -99,14 +99,14 @@ on_folder_trouble(void *arg)
 		abort();
 	slurm->is_away = true;
 	world_say(world, "the folder is away");
-	world_after(world, world_draw(world, 20000), on_back, world);
+	world_after(world, world_draw(world, world_draw(world, 2) ? 1000 : 20000), on_back, world);
 }
 
 static json_t *
 slurm_section(struct world *world)
 {
 	const struct slurm_side *slurm = world->own;
-	if (world_strikes(world, 500))
+	for (unsigned troubles = 0; troubles < 3 && world_strikes(world, 500); troubles++)
 		world_after(world, world_draw(world, 40000), on_folder_trouble, world);
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "folder", slurm->folder, "key",
 		WORLD_KEY, "exec", "/bin/true", "sbatch", "sbatch", "squeue", "squeue", "scancel", "scancel", "poll_ms", 500,
@@ -439,7 +439,7 @@ slurm_start(struct child *child)
 		forget(world);
 	if (world_is_out(world, 0) || world_strikes(world, weather->lost) || world_strikes(world, weather->errors))
 		asked->how = FAILS;
-	else if (world_strikes(world, weather->unheard))
+	else if (world_is_out(world, 1) || world_strikes(world, weather->unheard))
 		asked->how = FAILS_LATE;
 	else if (world_strikes(world, weather->slow / 4))
 		asked->how = HANGS;

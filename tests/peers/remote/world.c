@@ -28,6 +28,7 @@
 #define BEGIN_UTC_MS INT64_C(1590000000000) /* before any file is made, so that none is old */
 #define CASES 250                           /* of the gate, for each side */
 #define CASES_ALL 4000                      /* of everything */
+#define CANCELLED_MS 15000                  /* after which nothing of a job runs there, where all is well */
 #define TRACE_MAX (1u << 20)
 #define STEP_MS 1000
 #define BOUND_MS 7200000 /* after the world has settled, until all has ended */
@@ -245,6 +246,9 @@ world_begins(struct world *world, struct attempt *attempt)
 const json_t *
 world_makes(struct world *world, struct attempt *attempt)
 {
+	bool same_life = world->life && attempt->cancelled_in == world->life && !world->life->stopping;
+	if (same_life && world_now(world) - attempt->cancel_ms > CANCELLED_MS)
+		world_fail(world, "%s has run on, %d s after its cancel", attempt->ref, CANCELLED_MS / 1000);
 	if (!attempt->made)
 		attempt->made = json_pack("{s:s, s:s, s:[{s:s, s:s, s:I}]}", "event", "done", "status", "done", "outcomes",
 			"step", "run", "command", attempt->ref, "wall_ns", (json_int_t)world_draw(world, 1 << 30));

@@ -62,6 +62,7 @@ struct attempt {
 	} state;
 	char *handle; /* as it was committed */
 	uint64_t submitted_ms, cancel_ms;
+	const struct life *cancelled_in; /* the life that has passed the cancel on, in a calm world */
 	/* What is true of it on the remote side. */
 	unsigned starts;
 	bool finished; /* its result was made */
