@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Puts small faults into the C sources, one after the other, and says which of them the tests find.
 
-    mutate.py [--seed N] [--mutants N] [--longest S] [--tree DIR] [--places FILE] FOLDER [TEST...]
+    mutate.py [--seed N] [--mutants N] [--longest S] [--each S] [--tree DIR] [--places FILE] FOLDER [TEST...]
 
 FOLDER is where everything is made: a copy of the sources with all faults, each of which can be switched on (rewrite.py), a
 build of it as build-asan/ is one, what each test reaches, results.json and results.txt. A second run with the same sources
 builds nothing and takes what the tests reach from the first. TEST selects tests as in run_tests.py.
 
 A fault is judged by the tests that reach its place, the shortest first, until one fails that passes without the fault. A test
-that runs ten times as long as without the fault has found it, too. A fault has 60 s.
+that runs much longer than without the fault has found it, too. All tests of a fault have --each seconds together.
 
 What is not seen: what a program reaches that is started where FOLDER is not, inside of a sandbox; tests that take longer than
 --longest, that fail without a fault, that need the machine alone, or that look at the sources (the scripts of tests/unit).
@@ -44,7 +44,8 @@ import run_tests  # noqa: E402
 CONFIGURE = ["--quiet", "--enable-sanitizers=address,undefined", "--enable-failpoints", "CFLAGS=-O0 -g1"]
 # It has no C library, so nothing that maps a file.
 LEFT_OUT = "plugins/languages/py/python.c"
-EACH_S = 60
+# Of the time that a test takes without a fault: then it does not end.
+LATE = 3
 MS_BIND = 0x1000
 
 
@@ -243,10 +244,10 @@ def pick(places, count, seed):
 
 def judge(task):
     """What the tests that reach a fault say of it."""
-    number, tests = task
+    number, tests, each = task
     begin, ran = time.monotonic(), 0
     for test, seconds in tests:
-        left, limit = EACH_S - (time.monotonic() - begin), max(10, 10 * seconds)
+        left, limit = each - (time.monotonic() - begin), max(10, LATE * seconds)
         if left <= 0:
             break
         results, _, late = run(test, min(limit, left), number)
@@ -262,7 +263,7 @@ def judge(task):
     return number, {"result": "survived", "ran": ran, "of": len(tests), "seconds": round(time.monotonic() - begin, 1)}
 
 
-def judge_all(pool, picked, tests, coverage, equivalent, keys):
+def judge_all(pool, picked, tests, coverage, each, equivalent, keys):
     """Yields each place with what became of it."""
     tasks = []
     judges = [(test, coverage[name_of(test)]["seconds"], int(coverage[name_of(test)]["reached"], 16))
@@ -274,7 +275,7 @@ def judge_all(pool, picked, tests, coverage, equivalent, keys):
         elif not reaching:
             yield place, {"result": "not reached"}
         else:
-            tasks.append((place.number, reaching))
+            tasks.append((place.number, reaching, each))
     by_number = {place.number: place for place in picked}
     for number, result in pool.imap_unordered(judge, tasks):
         yield by_number[number], result
@@ -305,6 +306,7 @@ def main():
     parser.add_argument("--seed", type=int, default=None, help="which places are picked (default: a new one)")
     parser.add_argument("--mutants", type=int, default=100, metavar="N", help="how many of them")
     parser.add_argument("--longest", type=float, default=30, metavar="S", help="tests that take longer judge nothing")
+    parser.add_argument("--each", type=float, default=60, metavar="S", help="how long the tests of a fault may take")
     parser.add_argument("--tree", type=pathlib.Path, default=HERE.parents[1], metavar="DIR", help="the sources")
     parser.add_argument("--places", type=pathlib.Path, metavar="FILE", help="take the places of these results")
     parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
@@ -336,7 +338,7 @@ def main():
     numbers = multiprocessing.Value("i", 0 if root else -1)
     with multiprocessing.Pool(jobs if root else 1, start_worker, (folder, size, numbers)) as pool:
         coverage = coverage_of(pool, tests, arguments.longest, folder)
-        for place, result in judge_all(pool, picked, tests, coverage, equivalent, keys):
+        for place, result in judge_all(pool, picked, tests, coverage, arguments.each, equivalent, keys):
             path, kind, text, which = keys[place.number]
             rows.append({"path": path, "line": place.line, "kind": kind, "text": text, "which": which, **result})
             (folder / "results.json").write_text(json.dumps(rows, indent=1))

@@ -15,6 +15,7 @@
 #include "lib/unit_test.h"
 #include "model/links.h"
 #include "session/plugin_host.h"
+#include "unit/log_lines.h"
 
 static struct core_host host;
 static const struct kettle_host *table = &host.table;
@@ -434,9 +435,14 @@ test_events(void **state)
 	for (int64_t seq = first + 2; seq >= first; seq--)
 		assert_int_equal(table->event_done(table, seq), 0);
 	until(stored_cursor() == first + 2);
-	/* Done again, or never handed over: nothing happens. */
+	/* Done again, or never handed over: nothing happens, and the log says so. */
+	struct log_lines lines = log_lines_begin();
 	assert_int_equal(table->event_done(table, first), 0);
 	assert_int_equal(table->event_done(table, first + 1000), 0);
+	AUTO_FREE char *said = log_lines_text(&lines);
+	log_lines_end(&lines);
+	const char *one = strstr(said, "is not open"), *other = one ? strstr(one + 1, "is not open") : NULL;
+	assert_non_null(other);
 	restart();
 	until(chat.count == 2);
 	assert_int_equal(chat.seq[0], first + 3);
