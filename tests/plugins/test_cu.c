@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/xalloc.h"
 #include "lib/unit_test.h"
 #include "plugins/languages/cu/lambda.h"
 #include "plugins/plans.h"
@@ -244,6 +245,12 @@ test_lambda(void **state)
 	}
 	AUTO_JSON json_t *coded = json_pack("{s:{s:s}}", "s.cu", "base64", "");
 	assert_true(lambda_may_be_in(coded, "s.cu"));
+	/* The longest name that there is room for, and a longer one. */
+	for (int len = 255; len <= 256; len++) {
+		AUTO_FREE char *text = xasprintf("#include <%0*d>\n", len, 0);
+		AUTO_JSON json_t *files = json_pack("{s:{s:s}}", "s.cu", "text", text);
+		assert_int_equal(lambda_may_be_in(files, "s.cu"), len > 255);
+	}
 }
 
 /* Mistakes of the task are refused on any device. */
