@@ -33,6 +33,7 @@ struct api_call {
 	char *method, *url, *body, *etag;
 	size_t max_body, token;
 	uint64_t tried, id; /* bits of tokens; of host->http */
+	uint64_t sent_ms;
 	api_fn done;
 	void *arg;
 	const struct kettle_host *host;
@@ -196,7 +197,7 @@ end_sending(struct api_call *call)
 {
 	if (!call->change)
 		return;
-	tokens_changed(&call->api->tokens, call->token, now_ms(call->api));
+	tokens_changed(&call->api->tokens, call->token, call->sent_ms, now_ms(call->api));
 	pump_at(call->api, now_ms(call->api) + TOKENS_CHANGE_MS);
 }
 
@@ -310,6 +311,7 @@ api_pump(void *arg)
 			call->token = (size_t)token;
 			call->state = CALL_SENT;
 			call->may_be_done = true;
+			call->sent_ms = now;
 			tokens_sent(&api->tokens, call->token, call->change, now);
 			if (send_by(api, call, call->token) < 0) {
 				call->err.code = KETTLE_EINVAL;
@@ -438,7 +440,7 @@ void
 api_hold_changes(struct api *api)
 {
 	for (size_t i = 0; i < api->tokens.count; i++)
-		tokens_changed(&api->tokens, i, now_ms(api));
+		tokens_changed(&api->tokens, i, now_ms(api), now_ms(api));
 }
 
 size_t

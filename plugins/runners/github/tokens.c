@@ -91,14 +91,19 @@ tokens_choose(const struct tokens *tokens, uint64_t now, bool change, size_t fir
 void
 tokens_sent(struct tokens *tokens, size_t number, bool change, uint64_t now)
 {
-	if (change)
-		tokens->tokens[number].change_at = now + TOKENS_CHANGE_MAX_MS;
+	if (!change)
+		return;
+	tokens->tokens[number].changed_ms = now;
+	tokens->tokens[number].change_at = now + TOKENS_CHANGE_MAX_MS;
 }
 
 void
-tokens_changed(struct tokens *tokens, size_t number, uint64_t now)
+tokens_changed(struct tokens *tokens, size_t number, uint64_t sent_ms, uint64_t now)
 {
-	tokens->tokens[number].change_at = now + TOKENS_CHANGE_MS;
+	struct token *token = &tokens->tokens[number];
+	uint64_t at = now + TOKENS_CHANGE_MS;
+	if (sent_ms >= token->changed_ms || at > token->change_at)
+		token->change_at = at;
 }
 
 /* The number of a header; -1: it has none, or not one. */

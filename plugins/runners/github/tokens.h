@@ -18,6 +18,7 @@
 struct token {
 	char *text;
 	uint64_t blocked_until, refused_until, change_at; /* ms */
+	uint64_t changed_ms;                              /* when its newest change was sent */
 	unsigned doublings;
 	bool refused; /* its last answer */
 };
@@ -47,8 +48,8 @@ int tokens_choose(
 	const struct tokens *tokens, uint64_t now, bool change, size_t first, uint64_t tried, uint64_t *ret_at);
 /* A request goes out by a token. */
 void tokens_sent(struct tokens *tokens, size_t number, bool change, uint64_t now);
-/* A change has ended, with or without an answer. */
-void tokens_changed(struct tokens *tokens, size_t number, uint64_t now);
+/* A change that was sent at sent_ms has ended, with or without an answer. One sent since keeps others waiting for its own end. */
+void tokens_changed(struct tokens *tokens, size_t number, uint64_t sent_ms, uint64_t now);
 /* Takes note of an answer. message: of its body, ""; wall_ms: time since 1970. */
 enum tokens_verdict tokens_answered(struct tokens *tokens, size_t number, const struct kettle_http_answer *answer,
 	const char *message, uint64_t now, int64_t wall_ms);

@@ -153,7 +153,7 @@ test_changes(void **state)
 	assert_int_equal(tokens_choose(&tokens, NOW + 2000, true, 0, 0, &at), -1);
 	assert_int_equal(at, NOW + TOKENS_CHANGE_MAX_MS);
 	assert_int_equal(tokens_choose(&tokens, NOW + 2000, false, 1, 0, &at), 1);
-	tokens_changed(&tokens, 1, NOW + 2000);
+	tokens_changed(&tokens, 1, NOW + 100, NOW + 2000);
 	assert_int_equal(tokens_choose(&tokens, NOW + 2999, true, 0, 0, &at), -1);
 	assert_int_equal(at, NOW + 3000);
 	assert_int_equal(tokens_choose(&tokens, NOW + 3000, true, 0, 0, &at), 1);
