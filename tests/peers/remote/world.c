@@ -247,7 +247,7 @@ const json_t *
 world_makes(struct world *world, struct attempt *attempt)
 {
 	bool same_life = world->life && attempt->cancelled_in == world->life && !world->life->stopping;
-	if (same_life && world_now(world) - attempt->cancel_ms > CANCELLED_MS)
+	if (same_life && !attempt->doubted && world_now(world) - attempt->cancel_ms > CANCELLED_MS)
 		world_fail(world, "%s has run on, %d s after its cancel", attempt->ref, CANCELLED_MS / 1000);
 	if (!attempt->made)
 		attempt->made = json_pack("{s:s, s:s, s:[{s:s, s:s, s:I}]}", "event", "done", "status", "done", "outcomes",
