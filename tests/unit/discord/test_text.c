@@ -227,6 +227,13 @@ test_split_blocks(void **state)
 	AUTO_JSON json_t *two = split(late.data, 9, &rest);
 	assert_int_equal(json_array_size(two), 2);
 	assert_string_equal(message(two, 1), "```c\nint x;\n```");
+	/* The longest line that opens a block, and one that is text. */
+	for (int word = 25; word <= 26; word++) {
+		AUTO_FREE char *opened = xasprintf("```%0*d\n%s```\n", word, 0, code.data);
+		free(STEAL(rest));
+		AUTO_JSON json_t *several = split_messages(opened, 9, &rest);
+		assert_int_equal(strncmp(message(several, 1), "```0", 4) == 0, word == 25);
+	}
 }
 
 /* Lines of every length around the limit, inside and outside of a block. */
