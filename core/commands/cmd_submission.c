@@ -186,18 +186,54 @@ add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 	return rc;
 }
 
+/* What was before the job became its user's best, as long as the event that says so is kept. */
+static int
+add_before(struct db *db, int64_t submission, int64_t job, json_t *rank, struct kettle_error *err)
+{
+	AUTO_JSON json_t *event = NULL;
+	int rc = db_object(db, &event, err,
+		"SELECT data_json FROM events WHERE submission = ?1 AND kind = 'job.done' AND json_extract(data_json, '$.job') "
+		"= ?2 ORDER BY seq DESC LIMIT 1",
+		"ii", submission, job);
+	const json_t *data = json_object_get(event, "data");
+	if (rc == 0 && member_true(data, "best")) {
+		(void)json_object_set(rank, "before", json_object_get(data, "rank_before"));
+		(void)json_object_set(rank, "previous_score", json_object_get(data, "previous_score"));
+	}
+	return rc == KETTLE_ENOENT ? 0 : rc;
+}
+
+/* The job's place in the ranking, or that of its user's better submission. */
 static int
 add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
 {
+	int64_t id = member_int(job, "job");
 	struct ranking_position position = {0};
-	int rc = member_true(row, "practice") ? 0
-										  : ranking_of(db, member_int(row, "leaderboard_id"),
-												member_text(job, "device"), member_int(row, "user"), &position, err);
-	if (rc == 0)
-		json_object_set_new(job, "rank",
-			position.rank ? json_pack("{s:I, s:I}", "rank", (json_int_t)position.rank, "of", (json_int_t)position.of)
-						  : json_null());
-	return rc;
+	int rc = ranking_of_job(db, id, &position, err);
+	if (rc < 0)
+		return rc;
+	bool best = position.rank && position.job == id;
+	json_t *rank = best ? json_pack("{s:I, s:I, s:n, s:n}", "rank", (json_int_t)position.rank, "of",
+							  (json_int_t)position.of, "before", "previous_score")
+						: json_null();
+	(void)json_object_set_new(job, "rank", rank);
+	(void)json_object_set_new(job, "better", position.rank && !best ? ranking_better(&position) : json_null());
+	return best ? add_before(db, member_int(row, "id"), id, rank, err) : 0;
+}
+
+/* For others than the owner of the submissions, whose best it is. */
+static void
+name_better(const struct actor *actor, const json_t *row, const json_t *jobs)
+{
+	size_t i;
+	json_t *job;
+	if (member_int(row, "user") == actor->user)
+		return;
+	json_array_foreach(jobs, i, job) {
+		json_t *better = json_object_get(job, "better");
+		if (json_is_object(better))
+			(void)json_object_set(better, "user_name", json_object_get(row, "user_name"));
+	}
 }
 
 /* Adds the last rerun after this job that failed, with its error. */
@@ -469,6 +505,7 @@ show_to_others(const struct command_call *call, json_t **ret_object, struct kett
 		rc = load_open_jobs(db, row, &jobs, err);
 	if (rc < 0)
 		return rc;
+	name_better(call->actor, row, jobs);
 	json_t *more = json_pack("{s:[], s:{s:s, s:n, s:O}, s:n, s:o, s:O}", "runs", "job", "status", "succeeded", "error",
 		"last_heartbeat", json_object_get(row, "submission_time"), "runner_queue", "rank", ranks(jobs), "jobs", jobs);
 	(void)json_object_del(row, "user");
@@ -494,6 +531,7 @@ cmd_submission_show(const struct command_call *call, json_t **ret_result, struct
 			"i", member_int(row, "id"));
 	if (rc < 0)
 		return rc;
+	name_better(call->actor, row, jobs);
 	json_t *more = json_pack("{s:O, s:O, s:o, s:o, s:n, s:o, s:O}", "code", json_object_get(code_row, "code"), "source",
 		json_object_get(code_row, "source"), "runs", field_runs(jobs), "job", status_object(row, jobs), "runner_queue",
 		"rank", ranks(jobs), "jobs", jobs);

@@ -167,7 +167,9 @@ command_run_fn cmd_submission_list;
  * "leaderboard_id", "leaderboard_name", "file_name", "source": its name in the job's folder, "user_id" (text), "user_name", "submission_time", "done", "mode", "state", "code", "flagged": reason or null,
  *  "runs": [{"start_time", "end_time", "mode", "secret", "runner": device, "score", "passed", "result"}],
  *  "job": {"status", "error", "last_heartbeat"}, "runner_queue": null, "rank": {device: rank or null},
- *  "jobs": [{"job", "device", "state", "error", "score", "low", "high", "rank": {"rank", "of"} or null, "unit",
+ *  "jobs": [{"job", "device", "state", "error", "score", "low", "high", "rank": {"rank", "of", "before", "previous_score"} where it
+ *            is its user's best, else null, "better": {"submission", "score", "rank", "of"} of that one where it counts and another is,
+ *            with "user_name" for others than the owner, "unit",
  *            "attempt", "queued", "started", "ended", "compilation", "system", "timing", "artifacts": [{"name", "size",
  *            "sha256"}], "rerun": whether it will take the place of one that counts until then, "rerun_failed" (where
  *            there is one): {"job", "state", "error", "ended"} of a rerun that came to nothing,

@@ -35,11 +35,13 @@
  * submission.flagged     u     {"mode", "file_name", "reason"}: marked as a cheat
  * submission.unflagged   u     {"mode", "file_name"}
  * submission.done        u     {"mode", "state": the worst of its jobs', "jobs": [{"job", "device", "state", "score",
- *                              "low", "high", "error", "rank", "of"}]}
+ *                              "low", "high", "error", "rank", "of", "better"}]}
  * job.started            u     {"job", "device", "unit", "attempt"}
  * job.requeued           u     {"job", "device", "attempt", "spared", "reason"}
  * job.done               u     {"job", "device", "mode", "state", "score", "low", "high", "error", "rank", "of",
- *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of theirs}
+ *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of theirs,
+ *                              "better"}; the ranks only where it counts. "rank" and "of" are null where another submission
+ *                              is the user's best, which is "better" then: {"submission", "score", "rank", "of"}
  * rank.changed           p     {"device", "before": rank or null, "after": rank or null, "score", "previous_score", "job"}
  * invite.created         a     {"leaderboards": [name], "count"}; codes are in no event
  * invite.revoked         a     {"leaderboards": [name], "was_claimed"}; the user is who had claimed it

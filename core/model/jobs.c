@@ -211,18 +211,27 @@ worst_state(const json_t *jobs)
 	return "error";
 }
 
+/* The place that the job has, or the better one's. */
+static void
+set_place(json_t *data, const struct ranking_position *position, int64_t job)
+{
+	bool best = position->rank && position->job == job;
+	json_object_set_new(data, "rank", best ? json_integer(position->rank) : json_null());
+	json_object_set_new(data, "of", best ? json_integer(position->of) : json_null());
+	json_object_set_new(data, "better", position->rank && !best ? ranking_better(position) : json_null());
+}
+
 static int
-add_ranks(struct db *db, const struct job *job, json_t *jobs, struct kettle_error *err)
+add_ranks(struct db *db, json_t *jobs, struct kettle_error *err)
 {
 	size_t i;
 	json_t *row;
 	json_array_foreach(jobs, i, row) {
 		struct ranking_position position;
-		int rc = ranking_of(db, job->leaderboard, member_string(row, "device"), job->user, &position, err);
+		int rc = ranking_of_job(db, member_int(row, "job"), &position, err);
 		if (rc < 0)
 			return rc;
-		json_object_set_new(row, "rank", position.rank ? json_integer(position.rank) : json_null());
-		json_object_set_new(row, "of", position.rank ? json_integer(position.of) : json_null());
+		set_place(row, &position, member_int(row, "job"));
 	}
 	return 0;
 }
@@ -242,7 +251,7 @@ settle(struct db *db, const struct job *job, struct kettle_error *err)
 		"ORDER BY id",
 		"i", job->submission);
 	if (rc == 0)
-		rc = add_ranks(db, job, jobs, err);
+		rc = add_ranks(db, jobs, err);
 	if (rc < 0)
 		return rc;
 	const char *state = worst_state(jobs);
@@ -262,10 +271,9 @@ done_data(const struct job *job, const struct verdict *verdict, const struct ran
 		job->device, "mode", job->mode, "state", verdict_state_name(verdict->state), "score",
 		verdict_seconds(verdict->score.value), "low", verdict_seconds(verdict->score.low), "high",
 		verdict_seconds(verdict->score.high), "error", verdict_message(&verdict->why));
-	if (!data || !change->after.rank)
+	if (!data || !change->after.rank || verdict->state != VERDICT_PASSED)
 		return data;
-	json_object_set_new(data, "rank", json_integer(change->after.rank));
-	json_object_set_new(data, "of", json_integer(change->after.of));
+	set_place(data, &change->after, job->id);
 	json_object_set_new(data, "rank_before", change->before.rank ? json_integer(change->before.rank) : json_null());
 	json_object_set_new(data, "previous_score", change->before.rank ? json_real(change->before.score) : json_null());
 	json_object_set_new(data, "best", json_boolean(best));

@@ -247,6 +247,27 @@ apply(struct db *db, const struct entry *entry, struct ranking_change *change, s
 }
 
 int
+ranking_of_job(struct db *db, int64_t job, struct ranking_position *ret_position, struct kettle_error *err)
+{
+	struct entry entry = {0};
+	struct ranking_position position = {0};
+	int rc =
+		db_query(db, err, read_entry, &entry, "SELECT " ENTRY_COLUMNS JOINS "WHERE j.id = ? AND " COUNTS, "i", job);
+	if (rc == 1)
+		rc = ranking_of(db, entry.leaderboard, entry.device, entry.user, &position, err);
+	if (rc == 0)
+		*ret_position = position;
+	return rc;
+}
+
+json_t *
+ranking_better(const struct ranking_position *position)
+{
+	return json_pack("{s:I, s:f, s:I, s:I}", "submission", (json_int_t)position->submission, "score", position->score,
+		"rank", (json_int_t)position->rank, "of", (json_int_t)position->of);
+}
+
+int
 ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, struct kettle_error *err)
 {
 	struct entry entry = {0};

@@ -43,6 +43,13 @@ int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_position *ret_position, struct kettle_error *err);
 /*
+ * The place that a job's user has on its device, by this job or (ret_position->job is another) by a better one. All 0: the job
+ * does not count.
+ */
+int ranking_of_job(struct db *db, int64_t job, struct ranking_position *ret_position, struct kettle_error *err);
+/* {"submission", "score", "rank", "of"} of a place: what a job is told that is not its user's best. New reference. */
+json_t *ranking_better(const struct ranking_position *position);
+/*
  * [{"rank", "user", "user_name", "submission", "score"}]: the first three, by the order of a page; with ties there may be
  * more of one rank, but never more than three rows. New reference.
  */

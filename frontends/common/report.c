@@ -296,14 +296,35 @@ report_run(const struct term *term, const json_t *run)
 	term_block(term->out, errors, 6, REPORT_OUTPUT_LINES);
 }
 
-/* ", score 12.3 ± 0.1 µs, rank 1 of 3" of a job; nothing where it has no score. */
+char *
+report_change(json_int_t rank, const json_t *before)
+{
+	json_int_t was = json_integer_value(before);
+	if (!rank || was < rank)
+		return xstrdup("");
+	return was == rank ? xstrdup(", as before") : xasprintf(", up from %lld", (long long)was);
+}
+
+char *
+report_better(const json_t *better, const char *whose)
+{
+	AUTO_FREE char *owner = template_text("{user_name?the best of {user_name}}", better, NULL);
+	AUTO_FREE char *what = template_text("submission {submission}, {score:seconds}, rank {rank}", better, NULL);
+	return json_is_object(better) ? xasprintf(", not %s: %s", *owner ? owner : whose, what) : xstrdup("");
+}
+
+/* ", score 12.3 ± 0.1 µs, rank 1 of 3, up from 2" of a job; nothing where it has no score. */
 static void
 put_score(const struct term *term, const json_t *job, const char *before, const char *after)
 {
 	if (!isfinite(value_number(job, "score")))
 		return;
 	fputs(before, term->out);
+	const json_t *rank = json_object_get(job, "rank");
+	AUTO_FREE char *change = report_change(member_int(rank, "rank"), json_object_get(rank, "before"));
+	AUTO_FREE char *better = report_better(json_object_get(job, "better"), "your best");
 	template_put(term, "{score:score}{rank.rank?, rank {rank.rank} of {rank.of}}", job, NULL);
+	fprintf(term->out, "%s%s", change, better);
 	fputs(after, term->out);
 }
 

@@ -12,9 +12,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "cli/actions/actions.h"
 #include "common/condense.h"
 #include "common/format.h"
+#include "common/report.h"
 #include "common/source_path.h"
 #include "common/table.h"
 #include "common/template.h"
@@ -258,6 +260,42 @@ assert_ns(double ns, const char *expected)
 	assert_string_equal(text, expected);
 }
 
+/* What became of a submission, whatever its user's best is. */
+static void
+test_ranks(void **state)
+{
+	static const struct {
+		const char *job, *says;
+	} places[] = {
+		{"{\"rank\": {\"rank\": 1, \"of\": 3, \"before\": null}, \"better\": null}", ", rank 1 of 3\n"},
+		{"{\"rank\": {\"rank\": 1, \"of\": 3, \"before\": 2}}", ", rank 1 of 3, up from 2\n"},
+		{"{\"rank\": {\"rank\": 2, \"of\": 3, \"before\": 2}}", ", rank 2 of 3, as before\n"},
+		{"{\"rank\": {\"rank\": 3, \"of\": 9, \"before\": 2}}", ", rank 3 of 9\n"},
+		{"{\"rank\": null, \"better\": {\"submission\": 2, \"score\": 0.0005654, \"rank\": 1, \"of\": 3}}",
+			", not your best: submission 2, 565.4 µs, rank 1\n"},
+		{"{\"rank\": null, \"better\": {\"submission\": 2, \"score\": 0.0005654, \"rank\": 1, \"of\": 3, "
+		 "\"user_name\": \"bob\"}}",
+			", not the best of bob: submission 2, 565.4 µs, rank 1\n"},
+		{"{\"rank\": null, \"better\": null}", "\n"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char *data = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&data, &size);
+		struct term term = {.out = out, .width = 80};
+		AUTO_JSON json_t *jobs = json_pack("[o]", json_loads(places[i].job, 0, NULL));
+		json_t *job = json_array_get(jobs, 0);
+		json_object_update_new(
+			job, json_pack("{s:s, s:s, s:f}", "device", "CPU", "state", "passed", "score", 0.009530));
+		report_summary(&term, "Submission 7", jobs);
+		fclose(out);
+		AUTO_FREE char *wanted = xasprintf("Submission 7: CPU passed, 9.530 ms%s", places[i].says);
+		assert_string_equal(data, wanted);
+		free(data);
+	}
+}
+
 static void
 test_durations(void **state)
 {
@@ -349,6 +387,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_table),
 	cmocka_unit_test(test_narrow_table),
 	cmocka_unit_test(test_template),
+	cmocka_unit_test(test_ranks),
 	cmocka_unit_test(test_durations),
 	cmocka_unit_test(test_times),
 	cmocka_unit_test(test_choices),

@@ -240,9 +240,9 @@ class Soak:
         return wrong
 
     def results(self, messages):
-        """Ranked results: one public thread for each job that says its rank, with one message."""
+        """Ranked results: one public thread for each job that counts, with one message."""
         ranked = [number for number, data in self.query("SELECT submission, data_json FROM events WHERE kind = 'job.done'")
-                  if json.loads(data).get("rank") and json.loads(data).get("state") == "passed"]
+                  if json.loads(data).get("rank") or json.loads(data).get("better")]
         posted = [len([m for m in thread if m["from_bot"]]) for thread in messages[PUBLIC]]
         wrong = [f"a public thread has {count} messages" for count in posted if count != 1]
         if len(posted) != len(ranked):

@@ -138,7 +138,8 @@ is_public(const struct report *report)
 {
 	const json_t *data = data_of(report), *record = report->live->record;
 	return member_is(data, "mode", "ranked") && member_is(data, "state", "passed") &&
-		   !member_true(report->event, "closed") && !member_true(record, "practice") && json_object_get(data, "rank");
+		   !member_true(report->event, "closed") && !member_true(record, "practice") &&
+		   (json_is_integer(json_object_get(data, "rank")) || json_is_object(json_object_get(data, "better")));
 }
 
 static const char *
@@ -148,15 +149,18 @@ medal(json_int_t rank)
 	return rank > 0 && rank < (json_int_t)ARRAY_SIZE(medals) ? medals[rank] : "";
 }
 
-/* " · personal best, before 1.4 ms", " · first success" */
+/* "rank 1 of 2, up from 2 · personal best, before 1.4 ms", "not the user's best: submission 2, 1.4 ms, rank 1" */
 static char *
-praise(const json_t *data)
+place(const json_t *data)
 {
-	if (member_true(data, "first"))
-		return xstrdup(" · first success");
-	if (member_true(data, "best"))
-		return template_text(" · personal best{previous_score?, before {previous_score:seconds}}", data, NULL);
-	return xstrdup(" · not better than before");
+	AUTO_FREE char *change = report_change(member_int(data, "rank"), json_object_get(data, "rank_before"));
+	AUTO_FREE char *better = report_better(json_object_get(data, "better"), "the user's best");
+	if (*better)
+		return xstrdup(better + strlen(", "));
+	AUTO_FREE char *rank = template_text("rank {rank} of {of}", data, NULL);
+	AUTO_FREE char *how = template_text(
+		"{first?first success|personal best{previous_score?, before {previous_score:seconds}}}", data, NULL);
+	return xasprintf("%s%s · %s", rank, change, how);
 }
 
 static json_t *
@@ -169,10 +173,9 @@ result_message(const struct report *report)
 	AUTO_FREE char *board = escape_markdown(member_text(record, "board"), NAME_SHOWN_MAX);
 	AUTO_FREE char *device = escape_markdown(member_text(data, "device"), NAME_SHOWN_MAX);
 	AUTO_FREE char *score = template_text("{score:score}", data, NULL);
-	AUTO_FREE char *place = template_text("rank {rank} of {of}", data, NULL);
-	AUTO_FREE char *how = praise(data);
+	AUTO_FREE char *how = place(data);
 	return message_printf(
-		"%s**%s** on **%s** · %s: **%s** · %s%s", best ? medal(rank) : "", user, board, device, score, place, how);
+		"%s**%s** on **%s** · %s: **%s** · %s", best ? medal(rank) : "", user, board, device, score, how);
 }
 
 static void
@@ -585,7 +588,7 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 		leave(report);
 }
 
-/* "✅ H100: passed, 1.23 ms, rank 2 of 10" */
+/* "✅ H100: passed, 1.23 ms, rank 2 of 10, up from 3", "…, not your best: submission 2, 1.1 ms, rank 1" */
 static void
 set_line(struct report *report)
 {
@@ -593,7 +596,10 @@ set_line(struct report *report)
 	const char *state = member_text(data, "state");
 	AUTO_FREE char *device = escape_markdown(member_text(data, "device"), NAME_SHOWN_MAX);
 	AUTO_FREE char *text = template_text("{state:word}{score?, {score:score}}{rank?, rank {rank} of {of}}", data, NULL);
-	AUTO_FREE char *line = xasprintf("%s **%s**: %s", strcmp(state, "passed") == 0 ? "✅" : "❌", device, text);
+	AUTO_FREE char *change = report_change(member_int(data, "rank"), json_object_get(data, "rank_before"));
+	AUTO_FREE char *better = report_better(json_object_get(data, "better"), "your best");
+	AUTO_FREE char *line =
+		xasprintf("%s **%s**: %s%s", strcmp(state, "passed") == 0 ? "✅" : "❌", device, text, *better ? better : change);
 	json_object_set_new(report->job, "line", json_string(line));
 }
 

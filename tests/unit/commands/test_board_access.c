@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "lib/unit_test.h"
 #include "model/events.h"
 
@@ -322,6 +323,70 @@ test_code(void **state)
 	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to another user.");
 }
 
+/* Compares the places of the last job that ended, in its events and as its submission shows them, with JSON. */
+static void
+places_are(const char *who, int64_t id, const char *rank, const char *better)
+{
+	AUTO_JSON json_t *wanted = json_loads(rank, JSON_DECODE_ANY, NULL),
+					 *other = json_loads(better, JSON_DECODE_ANY, NULL);
+	const json_t *done = fixture_event(&c.f, "job.done"), *all = fixture_event(&c.f, "submission.done");
+	const json_t *shown = commands_must(&c, who, "submission.show", id_of(id));
+	assert_non_null(wanted);
+	assert_non_null(other);
+	if (!json_equal(commands_at(shown, "jobs.0.rank"), wanted) ||
+		!json_equal(commands_at(shown, "jobs.0.better"), other))
+		fail_msg("shown are %s and %s", json_dumps(commands_at(shown, "jobs.0.rank"), JSON_ENCODE_ANY),
+			json_dumps(commands_at(shown, "jobs.0.better"), JSON_ENCODE_ANY));
+	const json_t *place = json_object_get(wanted, "rank");
+	assert_true(json_equal(commands_at(shown, "rank.CPU"), place ? place : wanted));
+	assert_true(json_equal(commands_at(all, "data.jobs.0.rank"), place ? place : wanted));
+	assert_true(json_equal(commands_at(all, "data.jobs.0.better"), other));
+	assert_true(json_equal(commands_at(done, "data.better"), other));
+	if (place) {
+		assert_true(json_equal(commands_at(done, "data.rank_before"), json_object_get(wanted, "before")));
+		assert_true(json_equal(commands_at(done, "data.rank"), place));
+	}
+}
+
+/* What a submission is told of its place is what became of it, not of its user. */
+static void
+test_places(void **state)
+{
+	(void)state;
+	ranked("bob", 2.0);
+	int64_t first = ranked("alice", 3.0);
+	places_are("alice", first, "{\"rank\": 2, \"of\": 2, \"before\": null, \"previous_score\": null}", "null");
+	int64_t best = ranked("alice", 1.0);
+	places_are("alice", best, "{\"rank\": 1, \"of\": 2, \"before\": 2, \"previous_score\": 3.0}", "null");
+	AUTO_FREE char *better =
+		xasprintf("{\"submission\": %lld, \"score\": 1.0, \"rank\": 1, \"of\": 2}", (long long)best);
+	int64_t worse = ranked("alice", 1.5);
+	places_are("alice", worse, "null", better);
+	places_are("alice", ranked("alice", 1.0), "null", better);
+	/* To others it is the best of its user. */
+	commands_must(&c, "owner", "submission.show", id_of(worse));
+	assert_string_equal(commands_text(c.result, "jobs.0.better.user_name"), "alice");
+	/* What cannot count has no better one: another mode, marked as a cheat, of a task that is no more. */
+	int64_t test = commands_submit(&c, "alice", "board", "benchmark");
+	commands_finish(
+		&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"), json_pack("{s:s, s:f}", "state", "passed", "score", 9.0));
+	commands_must(&c, "alice", "submission.show", id_of(test));
+	assert_true(
+		json_is_null(commands_at(c.result, "jobs.0.rank")) && json_is_null(commands_at(c.result, "jobs.0.better")));
+	assert_true(json_is_null(commands_at(fixture_event(&c.f, "submission.done"), "data.jobs.0.rank")));
+	commands_must(&c, "owner", "submission.flag", json_pack("{s:I, s:s}", "id", (json_int_t)worse, "reason", "x"));
+	commands_must(&c, "alice", "submission.show", id_of(worse));
+	assert_true(json_is_null(commands_at(c.result, "jobs.0.better")));
+	fixture_sql(&c.f, "UPDATE boards SET counts_from = 1000");
+	commands_must(&c, "alice", "submission.show", id_of(first));
+	assert_true(json_is_null(commands_at(c.result, "jobs.0.better")));
+	/* Events expire; the rank stays. */
+	fixture_sql(&c.f, "UPDATE boards SET counts_from = 0; DELETE FROM events");
+	commands_must(&c, "alice", "submission.show", id_of(best));
+	assert_int_equal(commands_number(c.result, "jobs.0.rank.rank"), 1);
+	assert_true(json_is_null(commands_at(c.result, "jobs.0.rank.before")));
+}
+
 /* Users who are not ranked on a board are as unknown there as those who do not exist. */
 static void
 test_trend(void **state)
@@ -453,6 +518,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_closed_everywhere),
 	TEST(test_closed_or_none),
 	TEST(test_code),
+	TEST(test_places),
 	TEST(test_trend),
 	TEST(test_code_that_is_not_ranked),
 	TEST(test_limits),

@@ -236,6 +236,7 @@ test_rerun(void **state)
 	const json_t *done = fixture_event(&c.f, "job.done");
 	assert_int_equal(commands_number(done, "data.rank"), 2);
 	assert_int_equal(commands_number(done, "data.rank_before"), 1);
+	assert_true(json_is_null(commands_at(done, "data.better")));
 	assert_string_equal(commands_text(show("alice", id), "job.status"), "succeeded");
 	assert_int_equal(commands_number(c.result, "jobs.0.job"), second);
 	/* One that fails takes the old one's place as well. */
