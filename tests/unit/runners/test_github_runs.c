@@ -229,6 +229,36 @@ test_lost_answer(void **state)
 	free_told(&told);
 }
 
+static int
+has_found(void *arg)
+{
+	return ((const struct told *)arg)->found > 0;
+}
+
+static int
+listed_twice(void *arg)
+{
+	(void)arg;
+	return server_seen(&server, LIST) == 2;
+}
+
+/* A list that has not changed since may have a run that is sought only now. */
+static void
+test_sought_later(void **state)
+{
+	(void)state;
+	struct told told = {0}, other = {0};
+	server_step(&server, LIST, 200, "ETag: \"a\"\r\n", "{\"workflow_runs\": [" STATE("queued") "]}");
+	server_step(&server, LIST, 200, "ETag: \"a\"\r\n", "{\"workflow_runs\": [" STATE("queued") "]}");
+	told.run = runs_follow(runs, &place, NAME, 0, 0, &events, &told);
+	assert_int_equal(kettle_fake_run(fake, has_found, &told, WAIT_MS), 0);
+	run_forget(told.run);
+	other.run = runs_follow(runs, &place, NAME "1", 0, 0, &events, &other);
+	assert_int_equal(kettle_fake_run(fake, listed_twice, NULL, WAIT_MS), 0);
+	assert_string_equal(header_of(LIST, 1, "If-None-Match:"), "");
+	run_forget(other.run);
+}
+
 /* One that never arrived is known as such after some looks, however long the runner is patient where it did arrive. */
 static void
 test_never_dispatched(void **state)
@@ -525,6 +555,7 @@ test_idle_list(void **state)
 
 static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_whole_life, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_lost_answer, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_sought_later, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_never_dispatched, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_refused_dispatch, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_tokens_and_limits, setup, teardown),

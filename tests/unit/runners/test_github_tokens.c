@@ -157,6 +157,11 @@ test_changes(void **state)
 	assert_int_equal(tokens_choose(&tokens, NOW + 2999, true, 0, 0, &at), -1);
 	assert_int_equal(at, NOW + 3000);
 	assert_int_equal(tokens_choose(&tokens, NOW + 3000, true, 0, 0, &at), 1);
+	/* The end of an older one does not make way while a newer one is under way. */
+	tokens_sent(&tokens, 1, true, NOW + 3000);
+	tokens_sent(&tokens, 1, true, NOW + 20000);
+	tokens_changed(&tokens, 1, NOW + 3000, NOW + 20100);
+	assert_int_equal(tokens_choose(&tokens, NOW + 22000, true, 1, 1, &at), -1);
 	tokens_free(&tokens);
 }
 

@@ -323,32 +323,7 @@ test_refusals(void **state)
 	assert_int_equal(server.count, 2);
 }
 
-/* A result of another job, or none at all, is void. */
-static void
-test_void_result(void **state)
-{
-	(void)state;
-	server_step(&server, "POST /submit/gpu", 200, NULL, CALL);
-	server_step(&server, "POST /poll", 200, NULL, STATE("done"));
-	server_step(&server, "GET /result/fc-1", 200, NULL, "{\"status\": \"done\"}");
-	submit();
-	await("12.1", "lost", "Its result from Modal is void");
-}
-
 /* ---- a restart ---- */
-
-static void
-test_recover_call(void **state)
-{
-	(void)state;
-	AUTO_FREE char *result = seal_result();
-	server_step(&server, "POST /poll", 200, NULL, STATE("done"));
-	server_step(&server, "GET /result/fc-1", 503, NULL, "");
-	server_step(&server, "GET /result/fc-1", 200, NULL, result);
-	assert_int_equal(recover("{\"name\":\"" NAME "\",\"call\":\"fc-1\"}"), 0);
-	await("12.1", "done", "");
-	assert_int_equal(server_seen(&server, "POST /find"), 0);
-}
 
 /* Without its call a job is looked for; only the app itself can say that it is not there. */
 static void
@@ -525,8 +500,7 @@ test_options(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {TEST(test_whole_life), TEST(test_submit_again), TEST(test_redirects),
-	TEST(test_nonsense), TEST(test_refusals), TEST(test_void_result), TEST(test_recover_call), TEST(test_recover_name),
-	TEST(test_cancel), TEST(test_cancel_submission), TEST(test_broken_while_away), TEST(test_status), TEST(test_doctor),
-	TEST(test_options)};
+	TEST(test_nonsense), TEST(test_refusals), TEST(test_recover_name), TEST(test_cancel), TEST(test_cancel_submission),
+	TEST(test_broken_while_away), TEST(test_status), TEST(test_doctor), TEST(test_options)};
 
 UNIT_TESTS(test_modal, .words = "waiting");

@@ -337,6 +337,29 @@ test_result_in_a_file(void **state)
 	assert_string_equal(member_text(completion(), "status"), "done");
 }
 
+static int
+is_away(void *arg)
+{
+	(void)arg;
+	return current->phase == REMOTE_AWAY;
+}
+
+/* A file that cannot be read for a moment is read once more. */
+static void
+test_result_file_away(void **state)
+{
+	(void)state;
+	size_t size;
+	send_job();
+	AUTO_FREE char *data = seal_result(NAME, HASH, NULL, false, &size), *text = sealed_to_text(data, size),
+				   *path = path_join(dir, "result");
+	remote_result_file(current, path);
+	assert_int_equal(kettle_fake_run(fake, is_away, NULL, PATIENCE_MS), 0);
+	free(scratch_write(dir, "result", text));
+	remote_result_file(current, path);
+	assert_string_equal(member_text(completion(), "status"), "done");
+}
+
 static void
 test_lost(void **state)
 {
@@ -527,6 +550,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_result_of_another_run),
 	TEST(test_result_that_is_none),
 	TEST(test_result_in_a_file),
+	TEST(test_result_file_away),
 	TEST(test_lost),
 	TEST(test_losses_without_another_attempt),
 	TEST(test_cancel_while_it_is_packed),

@@ -59,6 +59,10 @@ test_claim(void **state)
 	assert_true(shared_folder_has(dir, "a"));
 	assert_int_equal(shared_folder_claim(dir, "a", &err), 1);
 	assert_int_equal(shared_folder_claim(dir, "a", &err), 0);
+	/* A folder that is away says nothing of a job. */
+	AUTO_FREE char *away = path_join(dir, "away");
+	assert_true(shared_folder_is_there(dir) && !shared_folder_is_there(away));
+	assert_int_equal(shared_folder_claim(away, "a", &err), KETTLE_EIO);
 	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), KETTLE_ECONFLICT);
 	struct stat there;
 	AUTO_FREE char *plan = path_join(dir, "jobs/a/plan.kettle"), *folder = path_join(dir, "jobs");
