@@ -102,8 +102,8 @@ set_ban(struct db *db, int64_t user, const char *reason, json_t *cancelled, stru
 static int
 answer(const struct user *user, json_t *more_take, json_t **ret_result)
 {
-	*ret_result =
-		json_pack("{s:o, s:s}", "user_id", json_sprintf("%lld", (long long)user->id), "user_name", user->name);
+	*ret_result = json_pack("{s:o, s:s, s:b}", "user_id", json_sprintf("%lld", (long long)user->id), "user_name",
+		user->name, "made", user->made);
 	(void)json_object_update_new(*ret_result, more_take);
 	return 0;
 }

@@ -98,10 +98,15 @@ int
 user_find_or_make(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err)
 {
 	int64_t id = 0;
-	if (ref->kind != USER_REF_IDENTITY)
-		return user_find(db, ref, ret_user, err);
-	int rc = actor_make(db, ref->provider, ref->text, NULL, &id, err);
-	return rc < 0 ? rc : user_get(db, id, ret_user, err);
+	int rc = user_find(db, ref, ret_user, err);
+	if (rc != KETTLE_ENOENT || ref->kind != USER_REF_IDENTITY)
+		return rc;
+	rc = actor_make(db, ref->provider, ref->text, NULL, &id, err);
+	if (rc == 0)
+		rc = user_get(db, id, ret_user, err);
+	if (rc == 0)
+		ret_user->made = true;
+	return rc;
 }
 
 int

@@ -14,6 +14,7 @@ struct user {
 	char name[USER_NAME_SIZE];
 	enum access_right role; /* the stored one */
 	bool banned;
+	bool made; /* by user_find_or_make, just now */
 };
 
 /*

@@ -195,6 +195,10 @@ test_identity(void **state)
 		&c, "dave:admin", "user.show", named("name", "discord:123"), KETTLE_ENOENT, "no user `discord:123`");
 	commands_refused(&c, "dave:admin", "user.show", named("name", "discord:"), KETTLE_EINVAL, "not an identity");
 	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "discord:123", "reason", "spam"));
+	assert_true(json_is_true(commands_at(c.result, "made")));
+	(void)commands_must(&c, "dave:admin", "user.unban", named("name", "discord:123"));
+	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "discord:123", "reason", "spam"));
+	assert_true(json_is_false(commands_at(c.result, "made")));
 	shown = commands_must(&c, "dave:admin", "user.show", named("name", "discord:123"));
 	assert_string_equal(commands_text(shown, "ban_reason"), "spam");
 	assert_string_equal(commands_text(shown, "identities.0.provider"), "discord");
