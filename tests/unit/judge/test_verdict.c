@@ -460,19 +460,8 @@ test_compile(void **state)
 	assert_non_null(strstr(text_at(entry, "stderr"), "and more"));
 	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
 	expect(&job, "timed_out", "The step `compile submission.cpp` exceeded its time limit.", "participant", false);
-}
-
-static void
-test_unbegun(void **state)
-{
-	(void)state;
-	AUTO_JOB struct job job = make_job("test", "mean");
-	change(&job, "test",
-		json_pack("{s:s, s:n, s:n, s:s}", "state", "failed", "exit", "signal", "error",
-			"The input `a` is `d/a` of step `compile-0`, which did not leave it."));
-	expect(&job, "failed",
-		"The test run could not begin: The input `a` is `d/a` of step `compile-0`, which did not leave it.",
-		"participant", false);
+	change(&job, "compile-0", json_pack("{s:s, s:n, s:n, s:s}", "state", "failed", "exit", "signal", "error", "Why."));
+	expect(&job, "failed", "The step `compile submission.cpp` could not begin: Why.", "participant", false);
 }
 
 /* Nor is it the task's where something outside killed it: that is tried again. */
@@ -793,7 +782,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_fault_while_timed),
 	cmocka_unit_test(test_limits),
 	cmocka_unit_test(test_compile),
-	cmocka_unit_test(test_unbegun),
 	cmocka_unit_test(test_task_only),
 	cmocka_unit_test(test_task_only_killed),
 	cmocka_unit_test(test_task_only_later),
