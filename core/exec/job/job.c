@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
@@ -176,6 +177,18 @@ store_layers(void *arg)
 	jit_store(arg);
 }
 
+/* Nobody has a use for what is there of a job that did not end. The folder may be another's. */
+static void
+remove_artifacts(const struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++) {
+		AUTO_FREE char *folder = path_join(job->artifacts, job->steps[i].plan->id);
+		if (job->steps[i].plan->artifacts.count > 0)
+			(void)file_remove_tree(folder, NULL);
+	}
+	(void)rmdir(job->artifacts);
+}
+
 static void
 remove_job_folder(void *arg)
 {
@@ -183,6 +196,8 @@ remove_job_folder(void *arg)
 	if (!job->dir)
 		return;
 	jit_trim(job);
+	if (job->removes)
+		remove_artifacts(job);
 	(void)file_remove_tree(job->dir, NULL);
 }
 
@@ -203,6 +218,7 @@ report_and_remove(void *arg)
 {
 	struct job *job = arg;
 	jit_tell(job->exec, job->jit.trouble);
+	job->removes = job->cancelled || job->lost;
 	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
 	json_t *line = shared_make_line(job);
 	if (line)
@@ -422,6 +438,7 @@ accept_line(struct job *job, struct kettle_error *err)
 	job->blob_dirs[1] = job->line.blobs ? exec->blobs : NULL;
 	job->artifacts = job->line.spool ? xstrdup(job->line.spool) : path_join(job->dir, "artifacts");
 	make_steps(job);
+	budget_open(&job->budget, exec->config.artifacts_max_bytes);
 	rc = device_lease_open(job, err);
 	if (rc == 0)
 		jit_open(job);

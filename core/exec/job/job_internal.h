@@ -208,6 +208,34 @@ void jit_close(struct jit_cache *cache);
 /* Says once why the runs go on without; NULL: there is nothing to say. Loop thread. */
 void jit_tell(struct exec_context *exec, const char *trouble);
 
+/* ---- budget.c: what the steps of a job may report and leave together ---- */
+
+#define BUDGET_BYTES (UINT64_C(24) << 20) /* of the text of all outcomes */
+#define BUDGET_VALUES UINT64_C(1000000)   /* in them */
+#define BUDGET_EVENTS (UINT64_C(4) << 20) /* bytes of all result events */
+#define BUDGET_FILES 2000                 /* artifacts, folders included */
+
+/* Of a job: what is left. Loop thread. */
+struct budget {
+	uint64_t bytes, values, events, files;
+	uint64_t disk; /* bytes of artifacts; what a step that ends may still take is not in it meanwhile */
+};
+
+void budget_open(struct budget *budget, uint64_t disk);
+/* Whether the result of a step fits; otherwise it is emptied and void. Before the outcome is made. */
+bool budget_take_result(struct budget *budget, struct result *result);
+/* Takes an outcome into account. What does not fit is cut, and named in `cut`. */
+void budget_take_outcome(struct budget *budget, json_t *outcome);
+/* Whether a result event of so many bytes may be sent. */
+bool budget_take_event(struct budget *budget, size_t size);
+/*
+ * Sets aside what a step may leave as artifacts (step->artifacts_left): no more than its limit, and what its job and its owner's jobs
+ * have left.
+ */
+void budget_reserve(struct step *step);
+/* Gives back what it did not leave. */
+void budget_return(struct step *step);
+
 /* ---- shared.c: what Kettle makes once for all jobs, such as torch's header, precompiled ---- */
 
 struct step_process;
@@ -274,6 +302,7 @@ struct job {
 	bool elsewhere; /* it was refused since its unit needs another machine */
 	bool cancelled, reported;
 	bool stopped;          /* its steps were stopped */
+	bool removes;          /* its artifacts go, since it did not end by itself */
 	bool finished;         /* it was reported, and its folder is being removed */
 	bool own;              /* makes what all jobs share: without events */
 	bool advancing, again; /* job_advance is running, and must repeat its loop */
@@ -281,6 +310,7 @@ struct job {
 	struct device_lease lease;
 	struct jit_cache jit;
 	struct sender sender;
+	struct budget budget;
 	struct work ending;
 	uint64_t received_ns, device_ns;
 	/* Set by job.c, called by the other files. */
@@ -360,11 +390,15 @@ struct step {
 	bool guessed; /* what a build reads cannot be recorded: the key covers what it may read */
 	bool unable;  /* ... as has just been found out */
 	struct recorder *recorder;
-	struct reads reads;  /* of a build that was recorded */
-	json_t *gpus;        /* what its GPUs did meanwhile (gpuwatch_after), or NULL */
-	json_t *gpu_reading; /* the last of that work */
-	json_t *throttled;   /* what slowed them the first time, where it was repeated for that; else NULL */
-	int secret;          /* the pipe that its secret lies in until it is read; -1: none */
+	struct reads reads;      /* of a build that was recorded */
+	uint64_t artifacts_left; /* bytes, of its job's budget */
+	size_t files_left;       /* likewise */
+	bool leaves;             /* somebody is there who takes its artifacts */
+	char *artifacts_cut;     /* why they were not taken; NULL: they were */
+	json_t *gpus;            /* what its GPUs did meanwhile (gpuwatch_after), or NULL */
+	json_t *gpu_reading;     /* the last of that work */
+	json_t *throttled;       /* what slowed them the first time, where it was repeated for that; else NULL */
+	int secret;              /* the pipe that its secret lies in until it is read; -1: none */
 
 	struct kettle_error error; /* the machine's trouble */
 	struct kettle_error fault; /* the step's own, where a sentence is needed */

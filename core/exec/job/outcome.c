@@ -236,6 +236,8 @@ outcome_make(const struct step *step)
 		json_object_set_new(outcome, "warm", json_true());
 	if (step->jit)
 		json_object_set(outcome, "jit", step->jit);
+	if (step->artifacts_cut)
+		json_object_set_new(outcome, "artifacts_cut", json_lines_text(step->artifacts_cut));
 	if (step->missing)
 		json_object_set_new(outcome, "missing", json_string(step->missing));
 	if (step->state != STEP_PASSED)

@@ -76,6 +76,7 @@ step_reset(struct step *step)
 	if (step->secret >= 0)
 		close(STEAL_FD(step->secret));
 	json_decref(STEAL(step->gpus));
+	budget_return(step);
 	step->error = step->fault = (struct kettle_error){0};
 	step->limit = NULL;
 }
@@ -108,6 +109,7 @@ step_close(struct step *step)
 		(void)recorder_end(step->recorder, &step->reads);
 	reads_free(&step->reads);
 	free(step->missing);
+	free(step->artifacts_cut);
 	free(step->dir);
 	free(step->kept);
 }
@@ -133,7 +135,10 @@ step_end(struct step *step, enum step_state state)
 	warm_cancel_request(&step->warm);
 	build_slots_release(&job->exec->builds, &step->slot);
 	build_slots_end(&job->exec->builds, &step->flight);
+	if (!budget_take_result(&job->budget, &step->result) && state == STEP_PASSED)
+		step->state = STEP_FAILED;
 	step->outcome = outcome_make(step);
+	budget_take_outcome(&job->budget, step->outcome);
 	for (size_t i = 0; i < step->count; i++)
 		process_close(&step->processes[i].process);
 	failpoint("exec.outcome");
@@ -279,6 +284,8 @@ static void
 on_value(void *arg, const char *key, const char *value)
 {
 	struct step *step = arg;
+	if (!budget_take_event(&step->job->budget, strlen(key) + strlen(value)))
+		return;
 	exec_context_emit(step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "result", "job",
 										   step->job->line.job, "step", step->plan->id, "key", key, "value", value));
 }
@@ -293,6 +300,7 @@ collect_done(void *arg)
 		state = STEP_ERROR;
 	else if (state == STEP_PASSED && step->fault.code != 0)
 		state = STEP_FAILED;
+	budget_return(step);
 	exec->unrecorded = exec->unrecorded || step->unable;
 	jit_tell(exec, step->jit_trouble);
 	sandbox_machine_prepare(exec->machine);
@@ -349,6 +357,7 @@ all_ended(struct step *step)
 	if (step->collect && step->plan->cache)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
 	build_slots_release(&exec->builds, &step->slot);
+	budget_reserve(step);
 	if (step->plan->device > 0 && step->job->lease.watch.gpus.count > 0)
 		do_work(step, step_files_check_gpus, on_looked);
 	else

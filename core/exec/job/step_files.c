@@ -11,6 +11,7 @@
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/tools/tools.h"
 
@@ -309,6 +310,25 @@ is_own_fault(int code)
 	return code == KETTLE_EINVAL || code == KETTLE_ENOENT || code == KETTLE_ETOOBIG;
 }
 
+/* What is over the step's own limit is its fault; what is over that of its job is cut, and the outcome says so. */
+static int
+collect_artifacts(struct step *step, int out, const char *to, struct kettle_error *err)
+{
+	struct manifest *files = &step->artifacts;
+	uint64_t most = step->processes[0].limits.disk;
+	int rc =
+		collect_outputs_collect(out, &step->plan->artifacts, to, step->artifacts_left, OUTPUTS_ARTIFACTS, files, err);
+	bool over = rc == KETTLE_ETOOBIG && step->artifacts_left < most;
+	if (!over && (rc != 0 || files->count <= step->files_left))
+		return rc;
+	manifest_free(files);
+	(void)file_remove_tree(to, NULL);
+	step->artifacts_cut = xasprintf("The artifacts are left out: with those of the other steps and jobs of their owner "
+									"they exceed %llu MiB or %u files.",
+		(unsigned long long)(step->job->exec->config.artifacts_max_bytes >> 20), BUDGET_FILES);
+	return 0;
+}
+
 static int
 collect_step_outputs(
 	struct step *step, const struct strings *names, const char *to, enum outputs_kind kind, struct manifest *manifest)
@@ -316,13 +336,15 @@ collect_step_outputs(
 	struct kettle_error error = {0};
 	const struct step_process *main = &step->processes[0];
 	int out = main->process.sandbox ? sandbox_out_fd(main->process.sandbox) : -1, rc = 0;
-	if (names->count == 0 || (out < 0 && kind == OUTPUTS_ARTIFACTS))
+	if (names->count == 0 || (kind == OUTPUTS_ARTIFACTS && (out < 0 || !step->leaves)))
 		return 0;
 	if (out < 0)
 		rc = kettle_fail(&error, KETTLE_EIO, "The sandbox did not provide its output folder.");
 	if (rc == 0)
 		rc = file_mkdirs(to, 0755, &error);
-	if (rc == 0)
+	if (rc == 0 && kind == OUTPUTS_ARTIFACTS)
+		rc = collect_artifacts(step, out, to, &error);
+	else if (rc == 0)
 		rc = collect_outputs_collect(out, names, to, main->limits.disk, kind, manifest, &error);
 	if (rc == 0)
 		return 0;

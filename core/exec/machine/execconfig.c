@@ -99,6 +99,13 @@ take_cores(struct execconfig *config, struct kettle_error *err)
 	return rc;
 }
 
+static uint64_t
+size_of(const json_t *section, const char *key, uint64_t otherwise)
+{
+	const json_t *size = json_object_get(section, key);
+	return size ? (uint64_t)json_integer_value(size) : otherwise;
+}
+
 static void
 take_limits(struct execconfig *config)
 {
@@ -120,6 +127,10 @@ take_limits(struct execconfig *config)
 	config->cache_shared_bytes = shared ? (uint64_t)json_integer_value(shared) : EXECCONFIG_CACHE_SHARED;
 	config->io_bytes = io_bytes ? (uint64_t)json_integer_value(io_bytes) : EXECCONFIG_IO_BYTES;
 	config->io_operations = operations ? (uint64_t)json_integer_value(operations) : EXECCONFIG_IO_OPERATIONS;
+	config->artifacts_max_bytes =
+		size_of(json_object_get(config->root, "artifacts"), "max_bytes", EXECCONFIG_ARTIFACTS_BYTES);
+	config->artifacts_max_user_bytes =
+		size_of(json_object_get(config->root, "artifacts"), "max_user_bytes", EXECCONFIG_ARTIFACTS_USER_BYTES);
 	config->cache_max_age_days = days ? (unsigned)json_integer_value(days) : EXECCONFIG_CACHE_DAYS;
 }
 

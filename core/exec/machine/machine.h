@@ -36,6 +36,8 @@ void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
 #define EXECCONFIG_CACHE_SHARED (UINT64_C(4) << 30)
 #define EXECCONFIG_CACHE_DAYS 30
 #define EXECCONFIG_CACHE_USERS 8 /* a user's share is this part of the cache */
+#define EXECCONFIG_ARTIFACTS_BYTES (UINT64_C(1) << 30)
+#define EXECCONFIG_ARTIFACTS_USER_BYTES (UINT64_C(2) << 30)
 #define EXECCONFIG_IO_BYTES (UINT64_C(1) << 30)
 #define EXECCONFIG_IO_OPERATIONS 20000
 #define EXECCONFIG_CPU_CACHE (UINT64_C(32) << 20) /* where the machine does not show it */
@@ -59,8 +61,9 @@ struct execconfig {
 	uint64_t io_bytes, io_operations; /* a second, of each disk and run or build; 0: unlimited */
 	uint64_t cache_max_bytes, cache_max_user_bytes, cache_shared_bytes;
 	unsigned cache_max_age_days;
-	uint64_t memory;    /* of the machine; 0: unknown */
-	uint64_t cpu_cache; /* bytes of the processor's cache that a run can fill */
+	uint64_t artifacts_max_bytes, artifacts_max_user_bytes; /* of a job; of the jobs under way of one owner */
+	uint64_t memory;                                        /* of the machine; 0: unknown */
+	uint64_t cpu_cache;                                     /* bytes of the processor's cache that a run can fill */
 	struct limits max;
 	enum sandbox_level level;
 };

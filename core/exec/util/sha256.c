@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <openssl/evp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,14 @@ sha256_cleanup(struct sha256 **digest)
 	free(*digest);
 }
 
+/* What is empty stays so: a file of holes, which takes nothing, does not become one that fills a disk. */
+static int
+put_chunk(int to, const char *chunk, size_t size)
+{
+	bool empty = chunk[0] == 0 && memcmp(chunk, chunk + 1, size - 1) == 0;
+	return empty ? (lseek(to, (off_t)size, SEEK_CUR) < 0 ? -1 : 0) : write_all(to, chunk, size);
+}
+
 int
 sha256_copy(int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err)
 {
@@ -91,9 +100,12 @@ sha256_copy(int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIG
 			return kettle_fail(
 				err, KETTLE_ETOOBIG, "A file has more than the %llu bytes that are allowed.", (unsigned long long)max);
 		sha256_add(digest, chunk, (size_t)n);
-		if (to >= 0 && write_all(to, chunk, (size_t)n) != 0)
+		if (to >= 0 && put_chunk(to, chunk, (size_t)n) != 0)
 			return kettle_fail(err, KETTLE_EIO, "A file could not be written: %s.", strerror(errno));
 	}
+	/* A hole at its end is none yet. */
+	if (to >= 0 && total > 0 && ftruncate(to, (off_t)total) != 0)
+		return kettle_fail(err, KETTLE_EIO, "A file could not be written: %s.", strerror(errno));
 	*ret_size = total;
 	sha256_end(digest, ret_hex);
 	return 0;

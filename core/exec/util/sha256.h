@@ -23,7 +23,7 @@ void sha256_cleanup(struct sha256 **digest);
 
 /*
  * Copies at most max bytes from one descriptor to another (to -1: reads only), from where they stand to the end, and
- * hashes them. KETTLE_ETOOBIG: there was more; KETTLE_EIO.
+ * hashes them. `to` is empty; blocks of zeros become holes there. KETTLE_ETOOBIG: there was more; KETTLE_EIO.
  */
 int sha256_copy(
 	int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);

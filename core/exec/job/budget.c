@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* What the steps of a job may report and leave together. */
+/*
+ * Theory of operation. A plan has up to 500 steps, each with limits of its own; whoever reads the job's `done` has it whole in
+ * memory and takes no more than a line of 64 MiB and 2,000,000 values. So each outcome is measured when it is made, as the
+ * text that it becomes, and what is over the job's budget is cut there, before any event has it. Its fixed members are small
+ * and always stay. A result that is cut would say something else, so it is void and its step has failed.
+ */
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/job/job_internal.h"
+
+#define MIB(bytes) ((unsigned)((bytes) >> 20))
+
+struct measure {
+	uint64_t bytes, values;
+	bool quoted, escaped;
+};
+
+void
+budget_open(struct budget *budget, uint64_t disk)
+{
+	*budget = (struct budget){
+		.bytes = BUDGET_BYTES, .values = BUDGET_VALUES, .events = BUDGET_EVENTS, .files = BUDGET_FILES, .disk = disk};
+}
+
+static int
+count(const char *text, size_t size, void *arg)
+{
+	struct measure *measure = arg;
+	measure->bytes += size;
+	for (size_t i = 0; i < size; i++) {
+		char c = text[i];
+		if (measure->escaped)
+			measure->escaped = false;
+		else if (measure->quoted && c == '\\')
+			measure->escaped = true;
+		else if (c == '"')
+			measure->quoted = !measure->quoted;
+		else if (!measure->quoted)
+			measure->values += c == ',' || c == '[' || c == '{';
+	}
+	return 0;
+}
+
+/* As the reader counts. */
+static struct measure
+measure(const json_t *json)
+{
+	struct measure measure = {.values = 1};
+	(void)json_dump_callback(json, count, &measure, JSON_COMPACT | JSON_ENCODE_ANY);
+	return measure;
+}
+
+static bool
+fits(const struct budget *budget, struct measure size)
+{
+	return size.bytes <= budget->bytes && size.values <= budget->values;
+}
+
+static void
+take(uint64_t *left, uint64_t size)
+{
+	*left -= size < *left ? size : *left;
+}
+
+bool
+budget_take_result(struct budget *budget, struct result *result)
+{
+	struct measure size = measure(result->values);
+	if (fits(budget, size))
+		return true;
+	json_object_clear(result->values);
+	free(result->error);
+	result->error = xasprintf("The results of all steps together exceed the %u MiB or %u values that a job may report.",
+		MIB(BUDGET_BYTES), (unsigned)BUDGET_VALUES);
+	return false;
+}
+
+/* Takes a text out of what a program printed, which then counts as cut; false: there is nothing to take. */
+static bool
+cut_text(json_t *process, const char *name)
+{
+	json_t *output = json_object_get(process, name);
+	json_int_t bytes = json_integer_value(json_object_get(output, "bytes"));
+	if (bytes == 0 || json_integer_value(json_object_get(output, "cut")) == bytes)
+		return false;
+	AUTO_FREE char *text = xasprintf("[... %lld bytes cut ...]\n", (long long)bytes);
+	json_object_set_new(
+		process, name, json_pack("{s:s, s:I, s:I, s:i}", "text", text, "bytes", bytes, "cut", bytes, "replaced", 0));
+	return true;
+}
+
+/* The next member to go, its name; NULL: there is none left. Artifacts are bounded by their number. */
+static const char *
+cut_next(json_t *outcome)
+{
+	static const char *const objects[] = {"packages", "toolkit", "jit"};
+	json_t *solver = json_object_get(outcome, "solver");
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++)
+		if (json_object_del(outcome, objects[i]) == 0)
+			return objects[i];
+	if (cut_text(solver, "stdout") || cut_text(solver, "stderr"))
+		return "solver";
+	if (cut_text(outcome, "stdout"))
+		return "stdout";
+	if (cut_text(outcome, "stderr"))
+		return "stderr";
+	return NULL;
+}
+
+void
+budget_take_outcome(struct budget *budget, json_t *outcome)
+{
+	struct measure size = measure(outcome);
+	AUTO_JSON json_t *cut = json_array();
+	const char *name;
+	while (!fits(budget, size) && (name = cut_next(outcome))) {
+		json_array_append_new(cut, json_string(name));
+		size = measure(outcome);
+	}
+	if (json_array_size(cut) > 0)
+		json_object_set(outcome, "cut", cut);
+	take(&budget->bytes, size.bytes);
+	take(&budget->values, size.values);
+}
+
+bool
+budget_take_event(struct budget *budget, size_t size)
+{
+	bool may = size <= budget->events;
+	take(&budget->events, may ? size : budget->events);
+	return may;
+}
+
+/* Whose jobs count together: the owner of a step with a part of a submission; NULL: it is not known. */
+static const char *
+owner_of(const struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (job->steps[i].plan->owner)
+			return job->steps[i].plan->owner;
+	return NULL;
+}
+
+/* What the artifacts of an owner's jobs may still take. */
+static uint64_t
+left_to_owner(const struct job *job)
+{
+	const struct execconfig *config = &job->exec->config;
+	uint64_t left = config->artifacts_max_user_bytes;
+	const char *owner = owner_of(job);
+	for (const struct job *other = job->exec->jobs; other && owner; other = other->next) {
+		const char *whose = owner_of(other);
+		if (whose && strcmp(whose, owner) == 0)
+			take(&left, config->artifacts_max_bytes - other->budget.disk);
+	}
+	return left;
+}
+
+void
+budget_reserve(struct step *step)
+{
+	struct budget *budget = &step->job->budget;
+	uint64_t left = left_to_owner(step->job);
+	left = left < budget->disk ? left : budget->disk;
+	step->leaves = !step->job->cancelled && !step->job->lost && step->plan->artifacts.count > 0;
+	if (!step->leaves)
+		return;
+	step->artifacts_left = left < step->processes[0].limits.disk ? left : step->processes[0].limits.disk;
+	step->files_left = budget->files;
+	budget->disk -= step->artifacts_left;
+}
+
+void
+budget_return(struct step *step)
+{
+	if (!step->leaves)
+		return;
+	step->leaves = false;
+	step->job->budget.disk += step->artifacts_left - manifest_bytes(&step->artifacts);
+	take(&step->job->budget.files, step->artifacts.count);
+}
