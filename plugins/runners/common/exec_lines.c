@@ -202,11 +202,41 @@ take_error(struct exec_lines *lines, const json_t *event)
 		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s: %s", lines->name, member_text(event, "error"));
 }
 
+/*
+ * An event of more values than are read. kettle-exec names event and job first; whatever else it is, it is no reason to end
+ * other jobs. False: it is of no job that this kettle-exec has.
+ */
+static bool
+refuse_event(struct exec_lines *lines, const char *line, const char *why)
+{
+	char name[32], ref[EXEC_LINES_REF_MAX + 1];
+	if (sscanf(line, "{\"event\":\"%31[a-z]\",\"job\":\"%128[^\"]\"", name, ref) != 2)
+		return false;
+	struct exec_job *job = exec_lines_find(lines, ref);
+	if (!job || job->line)
+		return false;
+	if (may_log(lines))
+		lines->host->log(
+			lines->host, KETTLE_LOG_WARNING, "%s: what it says of job %s is not read: %s", lines->name, ref, why);
+	if (strcmp(name, "done") != 0)
+		return true;
+	AUTO_FREE char *sentence = xasprintf("The report on the job is not read: %s.", why);
+	AUTO_JSON json_t *lost = json_pack(
+		"{s:s, s:s, s:s, s:s, s:b}", "event", "done", "job", ref, "status", "lost", "error", sentence, "final", 1);
+	take_done(lines, job, lost);
+	return true;
+}
+
 static void
 on_line(void *arg, const char *line, size_t len)
 {
 	struct exec_lines *lines = arg;
-	AUTO_JSON json_t *event = bounded_json_parse(line, len, BOUNDED_JSON_RESULT, 0, NULL);
+	struct kettle_error error = {0};
+	AUTO_JSON json_t *event = bounded_json_parse(line, len, BOUNDED_JSON_RESULT, 0, &error);
+	if (error.code == KETTLE_ETOOBIG && refuse_event(lines, line, error.message)) {
+		lines->heard = true;
+		return;
+	}
 	const char *name = member_string(event, "event");
 	struct exec_job *job = exec_lines_find(lines, member_text(event, "job"));
 	/* One that was not told of a job, or has ended it, has nothing to say of it. */

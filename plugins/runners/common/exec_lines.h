@@ -14,6 +14,7 @@
 #include <time.h>
 
 #define EXEC_LINES_MAX (64u << 20)           /* bytes of a line from it */
+#define EXEC_LINES_REF_MAX 128               /* bytes of a job's reference in an event that is too large to be read */
 #define EXEC_LINES_RUBBISH_MAX 1000          /* lines that are no events, after which it is ended */
 #define EXEC_LINES_RUBBISH_BYTES (64u << 10) /* so much in one, or of a job that it does not have, is a further one */
 #define EXEC_LINES_LOGGED_MAX 100            /* lines of it that are logged in a minute */

@@ -386,6 +386,22 @@ test_garbage(void **state)
 	await_lost("3.1", true, "signal 9: it wrote too much that is no event of its jobs");
 }
 
+/* A report of too many values ends its own job alone, for good, and not the connection. */
+static void
+test_too_many_values(void **state)
+{
+	(void)state;
+	play(GREETING LOOP("if [ \"$job\" = 1.1 ]; then printf '{\"event\":\"done\",\"job\":\"1.1\",\"outcomes\":['; "
+					   "head -c 4000002 /dev/zero | tr '\\0' , ; echo ']}'; else " DONE("done") "; fi\n"),
+		60);
+	assert_int_equal(submit("1.1"), 0);
+	const json_t *done = await("1.1", "lost");
+	assert_true(json_is_true(json_object_get(done, "final")));
+	assert_non_null(strstr(json_string_value(json_object_get(done, "error")), "more than 2000000 values"));
+	assert_int_equal(submit("1.2"), 0);
+	await("1.2", "done");
+}
+
 /* What it says without end does not fill the disk with the log. */
 static void
 test_talks(void **state)
@@ -649,6 +665,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_slow),
 	TEST(test_protocol),
 	TEST(test_garbage),
+	TEST(test_too_many_values),
 	TEST(test_talks),
 	TEST(test_files),
 	TEST(test_bad_files),
