@@ -285,6 +285,43 @@ keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 	attempt_finish(job, verdict_take, false);
 }
 
+/* ---- files that nobody gets ---- */
+
+struct leftovers {
+	char *spool;
+	json_t *names;
+};
+
+static void
+remove_leftovers(void *arg)
+{
+	struct leftovers *left = arg;
+	(void)artifact_remove(left->spool, left->names);
+}
+
+static void
+on_leftovers_removed(void *arg)
+{
+	struct leftovers *left = arg;
+	free(left->spool);
+	json_decref(left->names);
+	free(left);
+}
+
+/* Removes what an attempt without a verdict has left, now: cancelled profiles must not fill the disk until the next sweep. */
+static void
+discard_files(const struct engine_job *job)
+{
+	const struct engine_setup *setup = &job->engine->setup;
+	if (!setup->spool || !attempt_leaves_files(job->plan))
+		return;
+	struct leftovers *left = xmalloc(sizeof(*left));
+	*left = (struct leftovers){
+		.spool = xstrdup(setup->spool), .names = json_pack("[o]", json_sprintf("%s.run", job->inflight.ref))};
+	if (loop_work(setup->io, remove_leftovers, on_leftovers_removed, left, NULL) != 0)
+		on_leftovers_removed(left);
+}
+
 /* ---- completions ---- */
 
 /* Scores go on with the calibration that there is; that it is another machine's is said once. */
@@ -316,11 +353,14 @@ interpret(struct engine_job *job, const struct completion *completion)
 {
 	struct kettle_error err = {0};
 	if (unit_model_check(job->engine, job->unit, completion->system, &err) < 0) {
+		discard_files(job);
 		attempt_end_requeue(job, REQUEUE_ORPHANED, err.message);
 		return;
 	}
 	check_machine(job->unit, completion);
 	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
+	if (verdict->retry)
+		discard_files(job);
 	if (verdict->retry && verdict->claimed) {
 		engine_unit_lost(job, verdict->why.message, false);
 		attempt_end_requeue(job, REQUEUE_CLAIMED, verdict->why.message);
@@ -346,6 +386,8 @@ attempt_end_complete(struct engine_job *job, const struct completion *completion
 	unit_health_judge(job, completion);
 	if (completion->disabled)
 		unit_health_give_up(job->engine, job->unit, completion->disabled);
+	if (job->stop == STOP_CANCEL || completion->status != COMPLETION_DONE)
+		discard_files(job);
 	if (job->stop == STOP_CANCEL) {
 		attempt_end_drop(job);
 	} else if (completion->status == COMPLETION_DONE) {
