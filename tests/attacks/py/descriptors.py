@@ -7,10 +7,10 @@ import stat
 
 from attack import escaped, honest as custom_kernel, tried
 
-PIPES_OF_ITS_OWN = 2
+PIPES_OF_ITS_OWN = 2  # requests and answers; its standard error it has twice, for tracebacks
 
 tried()
-pipes = 0
+pipes, output = 0, os.fstat(2).st_ino
 for name in os.listdir("/proc/self/fd"):
     fd = int(name)
     try:
@@ -19,7 +19,7 @@ for name in os.listdir("/proc/self/fd"):
         continue
     if fd < 3 or what.startswith("/proc/"):
         continue
-    pipes += stat.S_ISFIFO(mode)
+    pipes += stat.S_ISFIFO(mode) and os.fstat(fd).st_ino != output
     if not stat.S_ISFIFO(mode) and not what.startswith("anon_inode:[pidfd"):
         escaped(f"descriptor {fd} is {what}")
     if stat.S_ISDIR(mode):
