@@ -47,7 +47,7 @@ of(const struct kettle_host *host)
 bool
 life_has_effect(struct life *life)
 {
-	if (life->calls_left > 0 && --life->calls_left == 0)
+	if (life->calls_left > 0 && !world_is_calm(life->world) && --life->calls_left == 0)
 		life_kill(life);
 	return !life->dead;
 }
