@@ -207,13 +207,30 @@ request_page(struct runs *runs, struct run_list *list)
 										 .arg = list});
 }
 
-/* The list of a run; new where there is none yet. */
 static struct run_list *
-list_of(struct runs *runs, const struct run *run)
+find_list(const struct runs *runs, const struct run *run)
 {
 	for (struct run_list *list = runs->lists; list; list = list->next)
 		if (strcmp(run->repo, list->repo) == 0 && strcmp(run->workflow, list->workflow) == 0)
 			return list;
+	return NULL;
+}
+
+void
+run_list_reread(const struct run *run)
+{
+	struct run_list *list = find_list(run->runs, run);
+	if (list)
+		free(STEAL(list->etag));
+}
+
+/* The list of a run; new where there is none yet. */
+static struct run_list *
+list_of(struct runs *runs, const struct run *run)
+{
+	struct run_list *there = find_list(runs, run);
+	if (there)
+		return there;
 	struct run_list *list = xcalloc(1, sizeof(*list));
 	*list = (struct run_list){.runs = runs,
 		.next = runs->lists,

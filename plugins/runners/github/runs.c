@@ -356,6 +356,7 @@ seek(struct run *run)
 	run->phase = RUN_SEEKING;
 	run->looks = 0;
 	run->sought_since = runs_now_ms(run->runs);
+	run_list_reread(run);
 }
 
 static void

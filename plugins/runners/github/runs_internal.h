@@ -73,6 +73,8 @@ bool run_take_fault(struct run *run, const struct kettle_error *err);
 void run_end(struct run *run, enum run_end how, struct result_files *files, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* The run is sought from now on: its list may have shown it already, so that it counts for nothing that the list has not changed. */
+void run_list_reread(const struct run *run);
 /* Begins a round of each list that has to be looked at now. */
 void run_lists_tick(struct runs *runs, uint64_t now);
 /* Whether runs are looked at by their lists. */
