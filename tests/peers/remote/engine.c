@@ -147,7 +147,8 @@ check_loss(struct attempt *attempt, const json_t *completion)
 	struct world *world = attempt->job->world;
 	bool counts = !member_true(completion, "uncounted");
 	/* What a remote side never had, or a connection did not carry. */
-	bool never = (!counts && member_true(completion, "gone")) || member_true(completion, "unstarted");
+	bool never = (!counts && member_true(completion, "gone") && !member_true(completion, "unusable")) ||
+				 member_true(completion, "unstarted");
 	if (member_true(completion, "final"))
 		world_fail(world, "%s is said to fail whatever is tried", attempt->ref);
 	else if (has_settled(world, attempt->submitted_ms))
@@ -156,7 +157,7 @@ check_loss(struct attempt *attempt, const json_t *completion)
 		world_fail(world, "%s is lost, and counts, though what went wrong passes", attempt->ref);
 	else if (never && attempt->starts > 0 && !attempt->doubted)
 		world_fail(world, "%s has begun, and is said not to have", attempt->ref);
-	attempt->denied = never && !member_true(completion, "unusable");
+	attempt->denied = never;
 	attempt->job->counted += counts;
 }
 

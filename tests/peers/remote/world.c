@@ -221,6 +221,8 @@ world_open(struct world *world, const char *name, const void *data, size_t size)
 		world_fail(world, "a job `%s` was sent, which no engine has submitted", name);
 		return NULL;
 	}
+	if (!attempt->handle) /* a kill would leave it to run for nobody */
+		world_fail(world, "%s was sent before its handle was committed", name);
 	const struct sealed_scope scope = {attempt->name, attempt->hash};
 	derive_key(attempt, key);
 	int rc = sealed_open(key, SEALED_PLAN, &scope, data, size, 1 << 20, &text, &text_size, &err);
