@@ -72,7 +72,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 /* A user with what a merge gives away. */
 #define WHOLE_USER "{*user_name} (" IDENTITIES "; role: {role}; {submissions} submission{submissions#|s})"
 #define MERGED "{from@" WHOLE_USER "} is merged into {into@" WHOLE_USER "}."
-#define MADE "{made? (a new user: nobody with this identity has used Kettle yet)}"
+#define MADE "{made? (created: the identity was not known before)}"
 #define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin resume`.}"
 #define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"
 

@@ -285,7 +285,7 @@ keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 	attempt_finish(job, verdict_take, false);
 }
 
-/* ---- files that nobody gets ---- */
+/* ---- files of attempts without a verdict ---- */
 
 struct leftovers {
 	char *spool;

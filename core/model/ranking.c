@@ -246,18 +246,25 @@ apply(struct db *db, const struct entry *entry, struct ranking_change *change, s
 	return rc < 0 || !touches ? rc : write_podium(db, entry, before, after, err);
 }
 
+/* A job as an entry, and the position of its user; both zero where the job does not count. */
+static int
+read_job(struct db *db, int64_t job, struct entry *ret_entry, struct ranking_position *ret_position,
+	struct kettle_error *err)
+{
+	*ret_entry = (struct entry){0};
+	*ret_position = (struct ranking_position){0};
+	int rc =
+		db_query(db, err, read_entry, ret_entry, "SELECT " ENTRY_COLUMNS JOINS "WHERE j.id = ? AND " COUNTS, "i", job);
+	if (rc == 1)
+		rc = ranking_of(db, ret_entry->leaderboard, ret_entry->device, ret_entry->user, ret_position, err);
+	return rc;
+}
+
 int
 ranking_of_job(struct db *db, int64_t job, struct ranking_position *ret_position, struct kettle_error *err)
 {
-	struct entry entry = {0};
-	struct ranking_position position = {0};
-	int rc =
-		db_query(db, err, read_entry, &entry, "SELECT " ENTRY_COLUMNS JOINS "WHERE j.id = ? AND " COUNTS, "i", job);
-	if (rc == 1)
-		rc = ranking_of(db, entry.leaderboard, entry.device, entry.user, &position, err);
-	if (rc == 0)
-		*ret_position = position;
-	return rc;
+	struct entry entry;
+	return read_job(db, job, &entry, ret_position, err);
 }
 
 json_t *
@@ -270,12 +277,9 @@ ranking_better(const struct ranking_position *position)
 int
 ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, struct kettle_error *err)
 {
-	struct entry entry = {0};
+	struct entry entry;
 	struct ranking_change change = {0};
-	int rc =
-		db_query(db, err, read_entry, &entry, "SELECT " ENTRY_COLUMNS JOINS "WHERE j.id = ? AND " COUNTS, "i", job);
-	if (rc == 1)
-		rc = ranking_of(db, entry.leaderboard, entry.device, entry.user, &change.before, err);
+	int rc = read_job(db, job, &entry, &change.before, err);
 	if (rc < 0)
 		return rc;
 	change.after = change.before;

@@ -104,7 +104,7 @@ def artifacts(folder):
         contains(outcomes["s2"]["artifacts_cut"], "exceed 5 MiB or 2000 files")
         equal(sorted(os.listdir(os.path.join(folder, "j"))), ["s0", "s1"])
         # A job that has left 4 MiB and goes on.
-        x.run("held", [leaving("a", 4), python("b", "import time\nprint(flush=True)\ntime.sleep(10000)")], spool=held)
+        x.run("held", [leaving("a", 4), python("b", "import signal\nsignal.pause()")], spool=held)
         x.until(event="step", job="held", step="b")
         for owner, wanted in (("user-1", 0), ("user-2", 1)):
             outcome = x.outcomes("k", [leaving("a", 4, owner=owner)], spool=os.path.join(folder, owner))["a"]

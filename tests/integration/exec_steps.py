@@ -74,7 +74,7 @@ def inputs(folder):
 
 
 def missing_inputs(folder):
-    """What a step did not leave in its folder is no trouble of the machine, whoever takes it, from the cache too"""
+    """An input that the step before did not make fails the step that takes it, from the cache too; the machine is not at fault"""
     make = dict(shell("mkdir -p out/d/cache; echo x >out/d/there"), id="make", kind="build", outputs=["d"], cache=True)
     for again in (False, True):
         with Exec(folder) as x:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the steps of a job may report and leave together. */
 /*
- * Theory of operation. A plan has up to 500 steps, each with limits of its own; whoever reads the job's `done` has it whole in
+ * Theory of operation. A plan has up to 500 steps, each with limits of its own; the reader of `done` holds all of it in
  * memory and takes no more than a line of 64 MiB and 2,000,000 values. So each outcome is measured when it is made, as the
  * text that it becomes, and what is over the job's budget is cut there, before any event has it. Its fixed members are small
  * and always stay. A result that is cut would say something else, so it is void and its step has failed.

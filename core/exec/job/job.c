@@ -177,7 +177,7 @@ store_layers(void *arg)
 	jit_store(arg);
 }
 
-/* Nobody has a use for what is there of a job that did not end. The folder may be another's. */
+/* Removes the artifacts of a job that was cancelled or lost. The folder may hold those of other jobs, and stays then. */
 static void
 remove_artifacts(const struct job *job)
 {

@@ -393,7 +393,7 @@ struct step {
 	struct reads reads;      /* of a build that was recorded */
 	uint64_t artifacts_left; /* bytes, of its job's budget */
 	size_t files_left;       /* likewise */
-	bool leaves;             /* somebody is there who takes its artifacts */
+	bool leaves;             /* its artifacts are collected: it has some, and its job was neither cancelled nor lost */
 	char *artifacts_cut;     /* why they were not taken; NULL: they were */
 	json_t *gpus;            /* what its GPUs did meanwhile (gpuwatch_after), or NULL */
 	json_t *gpu_reading;     /* the last of that work */

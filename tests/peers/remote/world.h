@@ -44,7 +44,7 @@ enum climate {
 struct weather {
 	unsigned lost, unheard, slow,
 		errors;      /* of requests: before they arrive; their answers; both late; statuses of 5xx */
-	unsigned limits; /* likewise: refused for now */
+	unsigned limits; /* of requests: answered with a rate limit, 429 or 403, and the time to wait */
 	unsigned lies;   /* of answers */
 	unsigned deaths; /* of runs */
 };
