@@ -455,10 +455,12 @@ sandbox_cgroup_leave(const char *root)
 			continue;
 		*name++ = '\0';
 		AUTO_FD int base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (base >= 0)
+		if (base >= 0) {
 			remove_owner(base, name, lock);
-		else
+			remove_dead_owners(base); /* whose processes had not ended yet when this one began */
+		} else {
 			close(lock);
+		}
 		(void)rmdir(path); /* fails while there are other owners */
 	}
 }

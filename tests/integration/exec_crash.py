@@ -98,7 +98,24 @@ def lock_that_goes(folder):
             equal(y.close(), 0)
 
 
+def cgroup_that_is_held(folder):
+    """The cgroups of the dead are removed though a process of theirs ends only after the next one has begun"""
+    x = Exec(folder)
+    x.process.kill()
+    x.process.wait()
+    left = cgroups.left([x.owner])
+    held = [os.open(name, os.O_RDONLY) for name in left]
+    for descriptor in held:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with Exec(folder, state=x.state) as y:
+        equal(cgroups.left([x.owner]), left)
+        for descriptor in held:
+            os.close(descriptor)
+        equal(y.close(), 0)
+    equal(cgroups.left([x.owner]), [])
+
+
 if __name__ == "__main__":
     with open(os.path.join(BUILD, "config.h")) as config:
         named = re.search(r"^#define KETTLE_FAILPOINTS 1", config.read(), re.M)
-    sys.exit(main(([at_every_point] if named else []) + [at_any_moment, lock_that_goes]))
+    sys.exit(main(([at_every_point] if named else []) + [at_any_moment, lock_that_goes, cgroup_that_is_held]))
