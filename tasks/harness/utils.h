@@ -441,8 +441,11 @@ profiler()
 	return profiler;
 }
 
-constexpr double PROFILE_NS = 1e9;        // as much of the kernel a profiler is shown
-constexpr double PROFILE_SECONDS_ALL = 4; // but no longer than that, with all that is around the calls
+// A profiler is shown a second of the kernel, but no longer than PROFILE_SECONDS with all that is around the calls.
+constexpr double PROFILE_NS = 1e9;
+#ifndef PROFILE_SECONDS
+#define PROFILE_SECONDS 4.0
+#endif
 
 // Calls for a profiler to look at, where there is one: call(n) makes the n-th and returns how long it took, in ns.
 template <class Call>
@@ -455,7 +458,8 @@ calls_for_profiler(Call call)
 	for (size_t n = 1; profiler().there() && seen < PROFILE_NS; n++) {
 		seen += call(n);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (static_cast<double>(now.tv_sec - start.tv_sec) > PROFILE_SECONDS_ALL)
+		if (static_cast<double>(now.tv_sec - start.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - start.tv_nsec) >
+			PROFILE_SECONDS)
 			break;
 	}
 }
