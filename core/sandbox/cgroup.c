@@ -232,41 +232,40 @@ enable(int dir)
 	return 0;
 }
 
-/* Cleans BASE and makes BASE/OWNER; "FD PATH" or NULL. With v2, enables controllers below both. */
-static char *
+/* Cleans BASE and makes BASE/OWNER, locked; without a path if it cannot. With v2, enables controllers below both. */
+static struct sandbox_cgroup_owner
 try_owner(const char *parent, bool unified)
 {
+	const struct sandbox_cgroup_owner none = {.lock = -1};
 	AUTO_BUF struct buf path = {0};
-	AUTO_BUF struct buf owner = {0};
 	char name[CGROUP_NAME_SIZE];
 	buf_printf(&path, "%s/" CGROUP_BASE, parent);
 	if (mkdir(path.data, 0755) && errno != EEXIST)
-		return NULL;
+		return none;
 	AUTO_FD int base = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0 || (unified && enable(base)))
-		return NULL;
+		return none;
 	remove_dead_owners(base);
 	AUTO_FD int own = make_cgroup_folder(base, name);
 	if (own < 0)
-		return NULL;
+		return none;
 	if (faccessat(own, "cgroup.procs", W_OK, AT_EACCESS) || (unified && enable(own))) {
 		(void)unlinkat(base, name, AT_REMOVEDIR);
-		return NULL;
+		return none;
 	}
-	buf_printf(&owner, "%d %s/%s", own, path.data, name);
-	(void)STEAL_FD(own); /* sandbox_cgroup_leave closes it */
-	return buf_take(&owner);
+	buf_printf(&path, "/%s", name);
+	return (struct sandbox_cgroup_owner){.path = buf_take(&path), .lock = STEAL_FD(own)};
 }
 
 /* Retries, since a leaving owner may remove the empty base in between. */
-static char *
+static struct sandbox_cgroup_owner
 make_owner(const char *parent, bool unified)
 {
-	char *owner = NULL;
-	for (int i = 0; i < CGROUP_BASE_TRIES && !owner; i++) {
+	struct sandbox_cgroup_owner owner = {.lock = -1};
+	for (int i = 0; i < CGROUP_BASE_TRIES && !owner.path; i++) {
 		errno = 0;
 		owner = try_owner(parent, unified);
-		if (!owner && errno != ENOENT)
+		if (!owner.path && errno != ENOENT)
 			break;
 	}
 	return owner;
@@ -397,83 +396,62 @@ unified_parent(void)
 	return NULL;
 }
 
-/*
- * The root: "2\nOWNER", or "1\nMEMORY\nPIDS\nCPUACCT" with empty lines for missing controllers. Each is "FD PATH": the
- * descriptor that holds the lock, and the folder.
- */
-char *
+struct sandbox_cgroup_root *
 sandbox_cgroup_root(struct kettle_error *reason)
 {
-	AUTO_BUF struct buf text = {0};
+	struct sandbox_cgroup_root root = {.owners = {{.lock = -1}, {.lock = -1}, {.lock = -1}}};
 	AUTO_FREE char *parent = unified_parent();
-	AUTO_FREE char *unified = parent ? make_owner(parent, true) : NULL;
-	if (unified) {
-		buf_printf(&text, "2\n%s", unified);
-		return buf_take(&text);
-	}
-	bool any = false;
-	buf_adds(&text, "1");
-	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++) {
+	if (parent)
+		root.owners[0] = make_owner(parent, true);
+	root.unified = root.owners[0].path != NULL;
+	bool any = root.unified;
+	for (size_t i = 0; !root.unified && i < SANDBOX_CG_COUNT; i++) {
 		AUTO_FREE char *own = NULL;
 		AUTO_FREE char *top = NULL;
-		AUTO_FREE char *owner = own_folder(v1_names[i], &own, &top) ? make_owner(own, false) : NULL;
-		any = any || owner;
-		buf_printf(&text, "\n%s", owner ? owner : "");
+		if (own_folder(v1_names[i], &own, &top))
+			root.owners[i] = make_owner(own, false);
+		any = any || root.owners[i].path;
 	}
 	if (any)
-		return buf_take(&text);
+		return xmemdup(&root, sizeof(root));
 	kettle_fail(reason, KETTLE_EUNAVAIL, "No cgroup can be created on this machine; %s. Limits are polled instead.",
 		SANDBOX_HOW_CGROUP);
 	return NULL;
 }
 
-/* The path of a controller in a root, and the descriptor of its lock (may be NULL); new string or NULL. */
-static char *
-root_path(const char *root, size_t controller, int *ret_lock)
+/* Removes an owner's folder, what dead ones left beside it, and the folder above once that is empty. */
+static void
+leave_owner(struct sandbox_cgroup_owner *owner)
 {
-	const char *line = strchr(root, '\n');
-	for (size_t i = 0; line && root[0] == '1' && i < controller; i++)
-		line = strchr(line + 1, '\n');
-	size_t len = line ? strcspn(line + 1, "\n") : 0;
-	if (!len)
-		return NULL;
-	char *path = NULL;
-	long lock = strtol(line + 1, &path, 10);
-	if (ret_lock)
-		*ret_lock = (int)lock;
-	return xstrndup(path + 1, len - (size_t)(path + 1 - (line + 1)));
+	char *name = strrchr(owner->path, '/');
+	*name++ = '\0';
+	AUTO_FD int base = open(owner->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (base >= 0) {
+		remove_owner(base, name, owner->lock);
+		remove_dead_owners(base); /* whose processes had not ended yet when this one began */
+	} else {
+		close(owner->lock);
+	}
+	(void)rmdir(owner->path); /* fails while there are other owners */
+	free(owner->path);
 }
 
 void
-sandbox_cgroup_leave(const char *root)
+sandbox_cgroup_leave(struct sandbox_cgroup_root *root)
 {
-	for (size_t i = 0; root && i < (root[0] == '2' ? 1 : SANDBOX_CG_COUNT); i++) {
-		int lock = -1;
-		AUTO_FREE char *path = root_path(root, i, &lock);
-		char *name = path ? strrchr(path, '/') : NULL;
-		if (!name)
-			continue;
-		*name++ = '\0';
-		AUTO_FD int base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (base >= 0) {
-			remove_owner(base, name, lock);
-			remove_dead_owners(base); /* whose processes had not ended yet when this one began */
-		} else {
-			close(lock);
-		}
-		(void)rmdir(path); /* fails while there are other owners */
-	}
+	for (size_t i = 0; root && i < SANDBOX_CG_COUNT; i++)
+		if (root->owners[i].path)
+			leave_owner(&root->owners[i]);
+	free(root);
 }
 
 unsigned
-sandbox_cgroup_protections(const char *root)
+sandbox_cgroup_protections(const struct sandbox_cgroup_root *root)
 {
 	static const unsigned bits[SANDBOX_CG_COUNT] = {SANDBOX_MEMORY_CGROUP, SANDBOX_PIDS_CGROUP, SANDBOX_CPU_CGROUP};
 	unsigned protections = 0;
-	for (size_t i = 0; root && i < SANDBOX_CG_COUNT; i++) {
-		AUTO_FREE char *path = root_path(root, i, NULL);
-		protections |= path ? bits[i] : 0;
-	}
+	for (size_t i = 0; root && i < SANDBOX_CG_COUNT; i++)
+		protections |= root->unified || root->owners[i].path ? bits[i] : 0;
 	return protections;
 }
 
@@ -521,16 +499,16 @@ make_run(const char *parent, const char *name, char **ret_path, int *ret_dir, st
 }
 
 int
-sandbox_cgroup_make(const char *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err)
+sandbox_cgroup_make(const struct sandbox_cgroup_root *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err)
 {
 	struct sandbox_cgroup cgroup = {
-		.unified = root[0] == '2', .dir = {-1, -1, -1}, .procs = {-1, -1, -1}, .oom = -1, .cpu = -1};
+		.unified = root->unified, .dir = {-1, -1, -1}, .procs = {-1, -1, -1}, .oom = -1, .cpu = -1};
 	char name[64];
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	(void)snprintf(name, sizeof(name), "run-%lld.%09ld", (long long)now.tv_sec, now.tv_nsec);
-	for (size_t i = 0; i < (cgroup.unified ? 1 : SANDBOX_CG_COUNT); i++) {
-		AUTO_FREE char *parent = root_path(root, i, NULL);
+	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++) {
+		const char *parent = root->owners[i].path;
 		int rc = parent ? make_run(parent, name, &cgroup.path[i], &cgroup.dir[i], err) : 0;
 		if (rc) {
 			sandbox_cgroup_remove(&cgroup);

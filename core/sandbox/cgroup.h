@@ -9,22 +9,33 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/*
- * Finds or makes the cgroup below which every run gets its own: KETTLE/OWNERPID-START, in v2 where memory and pids are
- * delegated (with cpu and io, where they are too), else in v1's memory, pids and cpuacct. Removes the cgroups of dead owners. The owner holds a lock on its
- * cgroup (close-on-exec descriptors) until sandbox_cgroup_leave.
- * Returns a new opaque string for sandbox_config.cgroup, or NULL if no cgroup is available and limits are polled;
- * `reason` (may be NULL) then says why. With v2 it may move the caller, and the processes that share its delegated
- * cgroup, into a cgroup beside it. [any, blocking]
- */
-char *sandbox_cgroup_root(struct kettle_error *reason);
-/* Removes the owner's cgroup and releases its locks. NULL is allowed. */
-void sandbox_cgroup_leave(const char *root);
-/* Which of MEMORY_CGROUP, PIDS_CGROUP and CPU_CGROUP a root provides. NULL: 0. */
-unsigned sandbox_cgroup_protections(const char *root);
-
 /* The controllers that a run uses. */
 enum sandbox_controller { SANDBOX_CG_MEMORY, SANDBOX_CG_PIDS, SANDBOX_CG_CPU, SANDBOX_CG_COUNT };
+
+/* An owner's folder in a hierarchy. */
+struct sandbox_cgroup_owner {
+	char *path; /* NULL: none */
+	int lock;   /* held on it (close-on-exec); -1 */
+};
+
+/* The folders of an owner, below which every run gets its own. */
+struct sandbox_cgroup_root {
+	bool unified; /* v2: one folder, the first, for all controllers */
+	struct sandbox_cgroup_owner owners[SANDBOX_CG_COUNT];
+};
+
+/*
+ * Finds or makes the cgroup below which every run gets its own: KETTLE/OWNERPID-START, in v2 where memory and pids are
+ * delegated (with cpu and io, where they are too), else in v1's memory, pids and cpuacct. Removes the cgroups of dead
+ * owners. Returns NULL if no cgroup is available and limits are polled; `reason` (may be NULL) then says why. With v2 it
+ * may move the caller, and the processes that share its delegated cgroup, into a cgroup beside it. The caller releases it
+ * with sandbox_cgroup_leave. [any, blocking]
+ */
+struct sandbox_cgroup_root *sandbox_cgroup_root(struct kettle_error *reason);
+/* Removes the owner's cgroup, releases its locks and frees the root. NULL is allowed. */
+void sandbox_cgroup_leave(struct sandbox_cgroup_root *root);
+/* Which of MEMORY_CGROUP, PIDS_CGROUP and CPU_CGROUP a root provides. NULL: 0. */
+unsigned sandbox_cgroup_protections(const struct sandbox_cgroup_root *root);
 
 /* The cgroup of one run, private to the library. With v2 all three controllers share one folder. */
 struct sandbox_cgroup {
@@ -38,7 +49,8 @@ struct sandbox_cgroup {
 };
 
 /* Makes the folders of one run. The caller releases it with sandbox_cgroup_remove. */
-int sandbox_cgroup_make(const char *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err);
+int sandbox_cgroup_make(
+	const struct sandbox_cgroup_root *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err);
 /* 0: none. Those of CPU time and disks hold where the kernel offers them to this cgroup. */
 struct sandbox_cgroup_limits {
 	uint64_t memory, processes;       /* init is not counted in `processes` */

@@ -42,7 +42,7 @@ struct spare_init {
 
 struct sandbox_machine {
 	unsigned protections;
-	char *cgroup;
+	const struct sandbox_cgroup_root *cgroup;   /* its owner's */
 	struct sock_fprog filters[SANDBOX_FILTERS]; /* by their kind; built on first use */
 	struct spare_init spare;
 };
@@ -73,11 +73,12 @@ sandbox_limit_name(enum sandbox_limit limit)
 }
 
 int
-sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err)
+sandbox_machine_new(
+	const struct sandbox_cgroup_root *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err)
 {
 	struct sandbox_machine *machine = xcalloc(1, sizeof(*machine));
 	machine->spare.mounts = -1;
-	machine->cgroup = cgroup ? xstrdup(cgroup) : NULL;
+	machine->cgroup = cgroup;
 	machine->protections = sandbox_probe() | sandbox_cgroup_protections(cgroup);
 	if (machine->protections & SANDBOX_SECCOMP) {
 		int rc = sandbox_seccomp_build(0, &machine->filters[0], err);
@@ -149,7 +150,6 @@ sandbox_machine_free(struct sandbox_machine *machine)
 	drop_spare(&machine->spare);
 	for (size_t i = 0; i < SANDBOX_FILTERS; i++)
 		free(machine->filters[i].filter);
-	free(machine->cgroup);
 	free(machine);
 }
 

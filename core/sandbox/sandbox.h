@@ -68,8 +68,9 @@ struct sandbox; /* one run; opaque */
  * with namespaces and cgroup, prepared for the next run. No two runs share a namespace. [one thread: the owner's]
  */
 struct sandbox_machine;
-/* Probes the machine. Copies `cgroup` (from sandbox_cgroup_root; may be NULL). */
-int sandbox_machine_new(const char *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err);
+/* Probes the machine. Uses `cgroup` (from sandbox_cgroup_root; may be NULL) until sandbox_machine_free. */
+int sandbox_machine_new(
+	const struct sandbox_cgroup_root *cgroup, struct sandbox_machine **ret_machine, struct kettle_error *err);
 /* The available protections, cgroups included: bit set of enum sandbox_protection. */
 unsigned sandbox_machine_protections(const struct sandbox_machine *machine);
 /* Uses none of these from now on: for tests, and for machines that one of them disturbs. */

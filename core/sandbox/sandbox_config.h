@@ -110,8 +110,8 @@ struct sandbox_config {
 	int nice; /* 0 to 19, added to the owner's nice value for the payload; and its share as a cgroup or autogroup */
 	struct sandbox_machine *machine; /* NULL: this start makes one for itself */
 	struct sandbox_warm *warm;       /* start as a copy of this process (needs a machine); NULL: execute `file` */
-	const char *cgroup;              /* from sandbox_cgroup_root, or NULL; unused if machine is set */
-	uid_t uid;                       /* with root: the user id outside; 0: 700000000 plus the pid modulo 65536 */
+	const struct sandbox_cgroup_root *cgroup; /* or NULL; unused if machine is set */
+	uid_t uid; /* with root: the user id outside; 0: 700000000 plus the pid modulo 65536 */
 };
 
 #endif

@@ -19,9 +19,9 @@ struct sandbox_child {
 
 /* Parameters of an init. */
 struct sandbox_spawn {
-	unsigned protections; /* to apply */
-	const char *cgroup;   /* root, or NULL */
-	uid_t uid;            /* 0: by pid */
+	unsigned protections;                     /* to apply */
+	const struct sandbox_cgroup_root *cgroup; /* or NULL */
+	uid_t uid;                                /* 0: by pid */
 	gid_t groups[SANDBOX_GROUPS_MAX];
 	size_t groups_count;
 	const int *warm; /* the socket of a warm process to copy; NULL: the owner itself */

@@ -135,7 +135,7 @@ times_of(const uint64_t *times, size_t runs)
 }
 
 static int
-set_up(struct bench *bench, const char *program, const char *cgroup, struct kettle_error *err)
+set_up(struct bench *bench, const char *program, const struct sandbox_cgroup_root *cgroup, struct kettle_error *err)
 {
 	static const char *const argv[] = {"true", NULL}, *const envp[] = {"PATH=/usr/bin:/bin", NULL};
 	AUTO_FREE char *data = NULL;
@@ -207,7 +207,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: sandbox_start STATIC_TRUE [RUNS]\n");
 		return 2;
 	}
-	AUTO_FREE char *cgroup = sandbox_cgroup_root(NULL);
+	struct sandbox_cgroup_root *cgroup = sandbox_cgroup_root(NULL);
 	int rc = set_up(&bench, argv[1], cgroup, &err);
 	if (rc)
 		fprintf(stderr, "sandbox_start: %s\n", err.message);

@@ -126,7 +126,6 @@ exec_context_close(struct exec_context *exec)
 	warm_free(exec->warm);
 	sandbox_machine_free(exec->machine);
 	sandbox_cgroup_leave(exec->cgroup);
-	free(exec->cgroup);
 	spool_close(&exec->spool);
 	cache_close(&exec->cache);
 	cache_close(&exec->shared);

@@ -28,7 +28,7 @@ enum exec_status { EXEC_PASSED = 0, EXEC_FAILED = 1, EXEC_USAGE = 2, EXEC_UNABLE
 struct exec_context {
 	uv_loop_t *loop;
 	struct execconfig config;
-	char *cgroup;
+	struct sandbox_cgroup_root *cgroup;
 	struct sandbox_machine *machine;
 	struct warm *warm;    /* NULL: every step begins cold */
 	unsigned protections; /* that this machine offers */

@@ -58,12 +58,12 @@ look_for_devices(void)
 	return devices;
 }
 
-/* NULL in *ret_cgroup: there is none; else for sandbox_cgroup_leave and free, after the machine's end. */
+/* NULL in *ret_cgroup: there is none; else for sandbox_cgroup_leave, after the machine's end. */
 static json_t *
-look_for_cgroups(char **ret_cgroup, struct sandbox_machine **ret_machine)
+look_for_cgroups(struct sandbox_cgroup_root **ret_cgroup, struct sandbox_machine **ret_machine)
 {
 	struct kettle_error reason = {0};
-	char *cgroup = sandbox_cgroup_root(&reason);
+	struct sandbox_cgroup_root *cgroup = sandbox_cgroup_root(&reason);
 	(void)sandbox_machine_new(cgroup, ret_machine, NULL);
 	*ret_cgroup = cgroup;
 	return json_pack("{s:b, s:s*}", "present", cgroup != NULL, "reason", cgroup ? NULL : reason.message);
@@ -222,7 +222,7 @@ static json_t *
 examine(const struct execconfig *config)
 {
 	struct sandbox_machine *machine = NULL;
-	AUTO_FREE char *cgroup = NULL;
+	struct sandbox_cgroup_root *cgroup = NULL;
 	json_t *cgroups = look_for_cgroups(&cgroup, &machine);
 	unsigned protections = machine ? sandbox_machine_protections(machine) : sandbox_probe();
 	json_t *state = look_at_folder(config->state), *locks = look_at_folder(config->locks);

@@ -118,7 +118,6 @@ fixture_teardown(void **state)
 	struct fixture *fixture = *state;
 	sandbox_machine_free(fixture->machine);
 	sandbox_cgroup_leave(fixture->cgroup);
-	free(fixture->cgroup);
 	int rc = file_remove_tree(fixture->folder, NULL);
 	free(fixture);
 	return rc;

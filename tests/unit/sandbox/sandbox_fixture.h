@@ -18,10 +18,10 @@
 #define FIXTURE_WALL_MS 120000 /* whatever hangs is killed then, and the test fails */
 
 struct fixture {
-	char folder[64]; /* scratch */
-	char job[96];    /* the job's folder, with out/ */
-	char probe[160]; /* a copy of the probe */
-	char *cgroup;    /* NULL: none */
+	char folder[64];                    /* scratch */
+	char job[96];                       /* the job's folder, with out/ */
+	char probe[160];                    /* a copy of the probe */
+	struct sandbox_cgroup_root *cgroup; /* NULL: none */
 	struct sandbox_machine *machine;
 	struct sandbox_config config; /* for the next run; fixture_reset restores the defaults */
 	struct sandbox_bind binds[4];

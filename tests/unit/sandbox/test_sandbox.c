@@ -690,8 +690,7 @@ test_nothing_left(void **state)
 	bool apart = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 	int fds = count_entries("/proc/self/fd");
 	AUTO_FREE char *mounts = read_mounts();
-	const char *cgroup = fixture->cgroup && fixture->cgroup[0] == '1' ? strchr(fixture->cgroup, '/') : NULL;
-	AUTO_FREE char *folder = cgroup ? strndup(cgroup, strcspn(cgroup, "\n")) : NULL;
+	const char *folder = fixture->cgroup && !fixture->cgroup->unified ? fixture->cgroup->owners[0].path : NULL;
 	int runs = folder ? count_entries(folder) : 0;
 	for (int i = 0; i < 5; i++) {
 		FIXTURE_RUN(fixture, "daemons", "3");

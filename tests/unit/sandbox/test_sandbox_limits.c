@@ -308,7 +308,7 @@ be_owner(struct fixture *fixture, int tell)
 	struct kettle_error err = {0};
 	struct sandbox *sandbox = NULL;
 	struct sandbox_machine *machine = NULL;
-	char *cgroup = sandbox_cgroup_root(NULL);
+	struct sandbox_cgroup_root *cgroup = sandbox_cgroup_root(NULL);
 	fixture->config.argv = argv;
 	if (!sandbox_machine_new(cgroup, &machine, &err)) {
 		fixture->config.machine = machine;
@@ -336,6 +336,16 @@ owner_folder(pid_t owner)
 		at = strchr(at + 1, ' ');
 	assert_true(asprintf(&name, "%d-%lld", (int)owner, strtoll(at, NULL, 10)) > 0);
 	return name;
+}
+
+/* The folder in which all owners have theirs; NULL: none. New string. */
+static char *
+owners_folder(const struct sandbox_cgroup_root *root)
+{
+	for (size_t i = 0; root && i < SANDBOX_CG_COUNT; i++)
+		if (root->owners[i].path)
+			return strndup(root->owners[i].path, (size_t)(strrchr(root->owners[i].path, '/') - root->owners[i].path));
+	return NULL;
 }
 
 static void
@@ -369,21 +379,20 @@ test_owner_dies(void **state)
 	close(tell[0]);
 	close(tell[1]);
 	/* The next owner removes the dead one's cgroups. */
-	AUTO_FREE char *again = sandbox_cgroup_root(NULL);
-	const char *path = again ? strchr(again, '/') : NULL;
-	if (path) {
-		AUTO_FREE char *folder = strndup(path, strcspn(path, "\n"));
-		*strrchr(folder, '/') = '\0';
+	struct sandbox_cgroup_root *again = sandbox_cgroup_root(NULL);
+	AUTO_FREE char *folder = owners_folder(again);
+	if (folder) {
 		AUTO_FREE char *left = path_join(folder, dead);
 		assert_int_not_equal(access(left, F_OK), 0);
 	}
+	sandbox_cgroup_leave(again);
 }
 
 /* Whether a new owner leaves a folder of another one beside `folder` (an owner's) in place. */
 static bool
 is_spared(int base, const char *name)
 {
-	AUTO_FREE char *root = sandbox_cgroup_root(NULL);
+	struct sandbox_cgroup_root *root = sandbox_cgroup_root(NULL);
 	assert_non_null(root);
 	bool there = faccessat(base, name, F_OK, 0) == 0;
 	sandbox_cgroup_leave(root);
@@ -408,13 +417,11 @@ static void
 test_owner_elsewhere(void **state)
 {
 	struct fixture *fixture = *state;
-	const char *path = fixture->cgroup ? strchr(fixture->cgroup, '/') : NULL;
-	if (!path) {
+	AUTO_FREE char *folder = owners_folder(fixture->cgroup);
+	if (!folder) {
 		print_message("# no cgroup can be made here\n");
 		return;
 	}
-	AUTO_FREE char *folder = strndup(path, strcspn(path, "\n"));
-	*strrchr(folder, '/') = '\0';
 	AUTO_FD int base = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char name[32];
 	(void)snprintf(name, sizeof(name), "9%09d-0", (int)getpid()); /* above every pid_max */
