@@ -166,6 +166,39 @@ limit_text(double value, const char *unit, char *text, size_t size)
 		*unit == 'b' ? bytes[k] : unit);
 }
 
+/* What a sentence says of a limit: with its value between the words, or without it. */
+static const struct limit_words {
+	const char *limit, *unit, *before, *after, *unknown;
+	bool time;
+} limit_words[] = {
+	{"wall", "s", "exceeded its time limit of ", "", "exceeded its time limit", true},
+	{"cpu", "s", "exceeded its limit of ", " of CPU time", "exceeded its limit of CPU time", true},
+	{"memory", "bytes", "exceeded its memory limit of ", "", "exceeded its memory limit", false},
+	{"processes", "", "exceeded its limit of ", " processes and threads", "exceeded its limit of processes", false},
+	{"disk", "bytes", "exceeded its limit of ", " of files in `out/`", "exceeded its limit of files in `out/`", false},
+	{"tmp", "bytes", "exceeded its limit of ", " of files in `/tmp`", "exceeded its limit of files in `/tmp`", false},
+	{"shm", "bytes", "exceeded its limit of ", " in `/dev/shm`", "exceeded its limit of `/dev/shm`", false},
+	{"cache", "bytes", "exceeded its limit of ", " in the cache of compilers",
+		"exceeded its limit of the cache of compilers", false},
+	{"files", "", "exceeded its limit of ", " files and folders", "exceeded its limit of files and folders", false},
+	{"file_size", "bytes", "exceeded its limit of ", " for one file", "exceeded its limit of the size of a file",
+		false},
+	{"open_files", "", "exceeded its limit of ", " open files", "exceeded its limit of open files", false},
+	{"sockets", "", "exceeded its limit of ", " sockets", "exceeded its limit of sockets", false},
+	{"output", "bytes", "printed far more than the ", " that are kept", "printed too much", false},
+	{"result", "bytes", "exceeded its limit of ", " of results", "exceeded its limit of results", false},
+	{NULL, "", "exceeded a limit of ", "", "exceeded a limit", false},
+};
+
+static const struct limit_words *
+find_words(const char *limit)
+{
+	const struct limit_words *words = limit_words;
+	while (words->limit && (!limit || strcmp(limit, words->limit) != 0))
+		words++;
+	return words;
+}
+
 /* Where a limit of the step is set, as an addition in brackets; "": nowhere that people can change for one task. */
 static const char *
 limit_place(const struct plan_step *step, const char *limit)
@@ -186,32 +219,34 @@ limit_place(const struct plan_step *step, const char *limit)
 static void
 read_limit(const struct reader *reader)
 {
-	static const struct {
-		const char *limit, *unit, *before, *after, *unknown; /* with the value between; without it */
-		bool time;
-	} limits[] = {
-		{"wall", "s", "exceeded its time limit of ", "", "exceeded its time limit", true},
-		{"cpu", "s", "exceeded its limit of ", " of CPU time", "exceeded its limit of CPU time", true},
-		{"memory", "bytes", "exceeded its memory limit of ", "", "exceeded its memory limit", false},
-		{"processes", "", "exceeded its limit of ", " processes and threads", "exceeded its limit of processes", false},
-		{"disk", "bytes", "exceeded its limit of ", " of files", "exceeded its limit of files", false},
-		{"output", "bytes", "printed far more than the ", " that are kept", "printed too much", false},
-		{"result", "bytes", "exceeded its limit of ", " of results", "exceeded its limit of results", false},
-		{NULL, "", "exceeded a limit of ", "", "exceeded a limit", false},
-	};
 	const char *limit = reader->outcome->limit;
+	const struct limit_words *words = find_words(limit);
 	double most = reader->outcome->limit_value;
-	size_t i = 0;
-	while (limits[i].limit && (!limit || strcmp(limit, limits[i].limit) != 0))
-		i++;
-	if (most <= 0 && limits[i].time)
+	if (most <= 0 && words->time)
 		most = strcmp(limit, "cpu") == 0 ? reader->step->cpu_s : reader->step->wall_s;
 	char value[40] = "";
-	limit_text(most, limits[i].unit, value, sizeof(value));
+	limit_text(most, words->unit, value, sizeof(value));
 	bool known = most > 0;
-	kettle_fail(read_as(reader, limits[i].time ? VERDICT_TIMED_OUT : VERDICT_FAILED, participant, false), KETTLE_EINVAL,
-		"%s %s%s%s%s.", reader->name, known ? limits[i].before : limits[i].unknown, known ? value : "",
-		known ? limits[i].after : "", limit && known ? limit_place(reader->step, limit) : "");
+	kettle_fail(read_as(reader, words->time ? VERDICT_TIMED_OUT : VERDICT_FAILED, participant, false), KETTLE_EINVAL,
+		"%s %s%s%s%s.", reader->name, known ? words->before : words->unknown, known ? value : "",
+		known ? words->after : "", limit && known ? limit_place(reader->step, limit) : "");
+}
+
+/* A failure that speaks of a limit without its number gets it. */
+static void
+add_limit(const struct reader *reader)
+{
+	const struct outcome *outcome = reader->outcome;
+	struct kettle_error before = reader->ret->why;
+	if (!outcome || outcome->state != OUTCOME_FAILED || !outcome->limit || outcome->limit_value <= 0 ||
+		reader->step->secret || !before.message[0])
+		return;
+	const struct limit_words *words = find_words(outcome->limit);
+	size_t len = strlen(before.message);
+	char value[40];
+	limit_text(outcome->limit_value, words->unit, value, sizeof(value));
+	kettle_fail(&reader->ret->why, before.code, "%s%s The limit is %s%s.", before.message,
+		before.message[len - 1] == '.' ? "" : ".", value, words->after);
 }
 
 static const char *
@@ -220,7 +255,8 @@ signal_meaning(json_int_t number)
 	static const struct {
 		int number;
 		const char *meaning;
-	} signals[] = {{4, "illegal instruction"}, {6, "aborted"}, {7, "bus error"}, {8, "arithmetic error"}, {9, "killed"},
+	} signals[] = {{4, "illegal instruction"}, {6, "aborted"},
+		{7, "bus error: a mapped file ended, or its file system was full"}, {8, "arithmetic error"}, {9, "killed"},
 		{11, "invalid memory access"}, {13, "broken pipe"}, {15, "terminated"},
 		{31, "a system call that the sandbox forbids"}};
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
@@ -529,6 +565,7 @@ step_result_read(const struct language *language, const json_t *task, const stru
 	/* A language explains a failure, or sees one where the core saw none; it never makes a step pass. */
 	if (language && language->ops->interpret && outcome && ret_result->state != VERDICT_SKIPPED)
 		request_explanation(&reader, language);
+	add_limit(&reader);
 	blame_task(&reader);
 	if (ret_result->state == VERDICT_PASSED)
 		read_passed_run(&reader);

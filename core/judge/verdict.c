@@ -377,6 +377,8 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 	json_object_update_new(run, json_pack("{s:o, s:o, s:s?, s:o, s:O, s:O}", "exit", write_exit(entry), "signal",
 									write_int(outcome->signal), "limit", outcome->limit, "memory_peak",
 									write_int(outcome->memory_peak), "stdout", entry->out, "stderr", entry->err));
+	if (outcome->limit && outcome->limit_value > 0)
+		json_object_set_new(run, "limit_value", json_real(outcome->limit_value));
 	if (verdict)
 		json_object_set(run, "result", entry->result);
 	json_object_update_new(run, json_pack("{s:s?}", "command", outcome->command));

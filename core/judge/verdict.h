@@ -63,6 +63,7 @@ cleanup_verdict(struct verdict **verdict)
  *    "score": seconds or null, "low", "high": its interval in seconds or null,
  *    "runs": [{"mode", "secret", "index" (profile), "passed", "state", "score", "low", "high", "start_ns", "wall_ns",
  *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command", "warm",
+ *        "limit_value" (with a limit whose value is known): seconds, bytes or a number,
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},
  *        "jit" (with a cache of compilers): see event.schema.json,
  *        "device" (with a GPU): {"gpus", "throttled", "repeated"}, see event.schema.json}],

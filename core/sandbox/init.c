@@ -428,7 +428,7 @@ init_complete(struct init *self)
 	if (largest > result->memory_peak)
 		result->memory_peak = largest;
 	if (self->plan->protections & SANDBOX_MOUNT)
-		result->hits |= sandbox_root_hits();
+		sandbox_root_hits(self->plan);
 }
 
 /* Runs init, from the clone to its exit. */

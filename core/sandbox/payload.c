@@ -123,9 +123,9 @@ place_fds(struct payload *payload)
 }
 
 static int
-set_limits(const struct sandbox_plan *plan)
+set_limits(struct sandbox_plan *plan)
 {
-	const struct sandbox_limits *limits = &plan->limits;
+	struct sandbox_limits *limits = &plan->limits;
 	/* RLIMIT_NPROC includes init where it has the same user id. */
 	rlim_t processes = limits->processes + (plan->root_owner ? 0 : 1);
 	bool count_processes = plan->protections & SANDBOX_USER && !(plan->protections & SANDBOX_PIDS_CGROUP);
@@ -158,6 +158,9 @@ set_limits(const struct sandbox_plan *plan)
 		/* Linux lowers every limit for everyone: only a kernel without it says EPERM. */
 		if (setrlimit(list[i].resource, &limit) && !(list[i].optional && errno == EPERM))
 			return -1;
+		/* What it really is, for the report. */
+		if (list[i].resource == RLIMIT_NOFILE)
+			limits->open_files = value;
 	}
 	return 0;
 }

@@ -62,6 +62,7 @@ struct sandbox_result {
 	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
 	uint32_t left_behind;
 	unsigned hits;
+	uint64_t files_max;                   /* of the file system that has no room for more of them */
 	int status;                           /* of the payload, as wait reports it */
 	bool started, layered;                /* layered: the cache is an overlay */
 	_Atomic bool prepared, finished;      /* init waits for the plan; init has reported */
@@ -84,13 +85,14 @@ struct sandbox_plan {
 	/* Set before SANDBOX_GO. */
 	const char *file; /* NULL: a probe, which ends after building the base of the root */
 	char **argv, **envp;
-	const char *directory;        /* working directory */
-	const char *out_directory;    /* without a root of its own */
-	const char *cache_directory;  /* the cache, if it is a file system of its own; else NULL */
-	struct sandbox_op *ops;       /* room for SANDBOX_OPS_MAX + 1 */
-	size_t ops_count;             /* above SANDBOX_OPS_MAX: too many */
-	size_t ops_base;              /* of them known before the clone, the same for all runs */
-	struct sandbox_limits limits; /* defaults filled in */
+	const char *directory;              /* working directory */
+	const char *out_directory;          /* without a root of its own */
+	const char *cache_directory;        /* the cache, if it is a file system of its own; else NULL */
+	uint64_t cache_bytes, cache_inodes; /* of it */
+	struct sandbox_op *ops;             /* room for SANDBOX_OPS_MAX + 1 */
+	size_t ops_count;                   /* above SANDBOX_OPS_MAX: too many */
+	size_t ops_base;                    /* of them known before the clone, the same for all runs */
+	struct sandbox_limits limits;       /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
 	size_t fds_count, keep_count;
 	int record; /* see sandbox_config */

@@ -232,6 +232,8 @@ plan_cache(struct sandbox_plan *plan, const struct sandbox_cache *cache, const c
 	op->text = sandbox_plan_text(plan, options);
 	op->layers = (unsigned)cache->count;
 	plan->cache_directory = folder;
+	plan->cache_bytes = cache->bytes;
+	plan->cache_inodes = cache->inodes;
 	return 0;
 }
 
@@ -682,14 +684,25 @@ sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const i
 	return 0;
 }
 
-unsigned
-sandbox_root_hits(void)
+void
+sandbox_root_hits(struct sandbox_plan *plan)
 {
-	static const char *const places[] = {SANDBOX_JOB "/out", "/tmp", "/dev/shm"};
+	const struct {
+		const char *path;
+		enum sandbox_limit limit;
+		uint64_t inodes;
+	} places[] = {{SANDBOX_JOB "/out", SANDBOX_LIMIT_DISK, plan->limits.inodes},
+		{"/tmp", SANDBOX_LIMIT_TMP, plan->limits.inodes}, {"/dev/shm", SANDBOX_LIMIT_SHM, plan->limits.inodes},
+		{plan->cache_directory, SANDBOX_LIMIT_CACHE, plan->cache_inodes}};
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		struct statvfs st;
-		if (!statvfs(places[i], &st) && (st.f_bavail == 0 || st.f_favail == 0))
-			return 1u << SANDBOX_LIMIT_DISK;
+		if (!places[i].path || statvfs(places[i].path, &st))
+			continue;
+		if (st.f_bavail == 0)
+			plan->result.hits |= 1u << places[i].limit;
+		if (st.f_favail == 0) {
+			plan->result.hits |= 1u << SANDBOX_LIMIT_FILES;
+			plan->result.files_max = places[i].inodes;
+		}
 	}
-	return 0;
 }

@@ -21,7 +21,7 @@ int sandbox_root_build_base(struct sandbox_plan *plan, int *ret_proc);
  * what the payload writes to the cache, if there is one.
  */
 int sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const int *fds, size_t count), void *arg);
-/* Init: 1 << SANDBOX_LIMIT_DISK if a writable file system is full, else 0. */
-unsigned sandbox_root_hits(void);
+/* Init: stores which of the writable file systems are full. */
+void sandbox_root_hits(struct sandbox_plan *plan);
 
 #endif

@@ -463,6 +463,23 @@ report_end(const struct sandbox_result *result, struct sandbox_report *report)
 }
 
 static void
+report_most(const struct sandbox_plan *plan, struct sandbox_report *report)
+{
+	const struct sandbox_limits *limits = &plan->limits;
+	uint64_t *most = report->most;
+	most[SANDBOX_LIMIT_CPU] = limits->cpu_ns;
+	most[SANDBOX_LIMIT_MEMORY] = limits->memory;
+	most[SANDBOX_LIMIT_PROCESSES] = limits->processes;
+	most[SANDBOX_LIMIT_DISK] = most[SANDBOX_LIMIT_TMP] = limits->disk;
+	most[SANDBOX_LIMIT_SHM] = limits->shm;
+	most[SANDBOX_LIMIT_CACHE] = plan->cache_bytes;
+	most[SANDBOX_LIMIT_FILES] = plan->result.files_max ? plan->result.files_max : limits->inodes;
+	most[SANDBOX_LIMIT_FILE_SIZE] = limits->file_size;
+	most[SANDBOX_LIMIT_OPEN_FILES] = limits->open_files;
+	most[SANDBOX_LIMIT_SOCKETS] = plan->sockets_max;
+}
+
+static void
 report_usage(const struct sandbox_child *child, const struct rusage *usage, struct sandbox_report *report)
 {
 	const struct sandbox_result *result = &child->plan->result;
@@ -470,7 +487,7 @@ report_usage(const struct sandbox_child *child, const struct rusage *usage, stru
 	report->cpu_ns = largest(
 		largest(result->total_cpu_ns, result->cpu_ns), sandbox_plan_since(sandbox_plan_used(usage), result->before_ns));
 	report->memory_peak = largest(result->memory_peak, result->finished ? 0 : (uint64_t)usage->ru_maxrss * 1024);
-	report->hits = result->hits;
+	report->hits = result->hits | (report->signal == SIGXFSZ ? 1u << SANDBOX_LIMIT_FILE_SIZE : 0);
 	if (child->has_cgroup && cgroup->cpu >= 0)
 		report->cpu_ns = sandbox_plan_since(sandbox_cgroup_cpu_ns(cgroup->cpu, cgroup->unified), result->before_ns);
 	/* It may have ended, or reached RLIMIT_CPU, before the next poll. */
@@ -522,6 +539,7 @@ sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct 
 		.layered = result->layered,
 	};
 	report_end(result, &report);
+	report_most(child->plan, &report);
 	report_usage(child, &usage, &report);
 	report.lost = report.started && !result->finished && report.limit == SANDBOX_LIMIT_NONE && WIFSIGNALED(status) &&
 				  (child->plan->protections & SANDBOX_PID);

@@ -54,11 +54,13 @@ struct sandbox_report {
 	uint64_t cpu_ns;           /* user and system, whole tree */
 	uint64_t memory_peak;      /* bytes; of the tree */
 	uint32_t left_behind;      /* processes that outlived the payload and were killed */
-	unsigned hits;             /* 1 << limit that was reached without a kill: PROCESSES (with a cgroup), DISK */
-	unsigned protections;      /* those in force */
-	bool warm;                 /* it started as a copy of a warm process */
-	bool layered;              /* sandbox_cache_fd has only what the payload wrote; else all of the cache */
-	char message[256];         /* a sentence if it was not started or the sandbox ended it; else empty */
+	/* 1 << limit that was reached without a kill: PROCESSES (with a cgroup), what was full at the end, FILE_SIZE. */
+	unsigned hits;
+	uint64_t most[SANDBOX_LIMIT_COUNT]; /* the values of the limits that the sandbox enforces; CPU in ns; else 0 */
+	unsigned protections;               /* those in force */
+	bool warm;                          /* it started as a copy of a warm process */
+	bool layered;                       /* sandbox_cache_fd has only what the payload wrote; else all of the cache */
+	char message[256];                  /* a sentence if it was not started or the sandbox ended it; else empty */
 };
 
 struct sandbox; /* one run; opaque */

@@ -10,21 +10,29 @@
 
 #include "sandbox/protections.h"
 
-/* Why a payload was killed. NONE: it ended by itself. */
+/* Why a payload was killed, or what it ran into without a kill (sandbox_report.hits). NONE: it ended by itself. */
 #define SANDBOX_LIMITS(X) \
 	X(NONE, "none") \
 	X(WALL, "wall") /* enforced by the owner */ \
 	X(CPU, "cpu") \
 	X(MEMORY, "memory") \
-	X(PROCESSES, "processes") /* never kills: see sandbox_report.hits */ \
-	X(DISK, "disk")           /* never kills */ \
-	X(OUTPUT, "output")       /* stdout, stderr; enforced by the owner */ \
-	X(RESULT, "result")       /* the result channel; enforced by the owner */ \
-	X(CANCEL, "cancel")       /* requested by the owner */
+	X(PROCESSES, "processes")   /* never kills */ \
+	X(DISK, "disk")             /* bytes in out/; never kills */ \
+	X(TMP, "tmp")               /* bytes in /tmp; never kills */ \
+	X(SHM, "shm")               /* bytes in /dev/shm; never kills */ \
+	X(CACHE, "cache")           /* bytes in a cache that is a file system of its own; never kills */ \
+	X(FILES, "files")           /* files and folders in one of these; never kills */ \
+	X(FILE_SIZE, "file_size")   /* bytes of one file; its signal may kill */ \
+	X(OPEN_FILES, "open_files") /* of one process; never kills, and nothing shows that it was reached */ \
+	X(SOCKETS, "sockets") \
+	X(OUTPUT, "output") /* stdout, stderr; enforced by the owner */ \
+	X(RESULT, "result") /* the result channel; enforced by the owner */ \
+	X(CANCEL, "cancel") /* requested by the owner */
 enum sandbox_limit {
 #define X(name, wire) SANDBOX_LIMIT_##name,
 	SANDBOX_LIMITS(X)
 #undef X
+		SANDBOX_LIMIT_COUNT
 };
 
 #define SANDBOX_JOB "/job"

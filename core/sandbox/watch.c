@@ -422,7 +422,7 @@ sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 	if (plan->limits.cpu_ns && cpu >= plan->limits.cpu_ns)
 		return SANDBOX_LIMIT_CPU;
 	if (sockets > plan->sockets_max)
-		return SANDBOX_LIMIT_MEMORY;
+		return SANDBOX_LIMIT_SOCKETS;
 	return !plan->cgroup_memory && memory > plan->limits.memory ? SANDBOX_LIMIT_MEMORY : SANDBOX_LIMIT_NONE;
 }
 

@@ -203,9 +203,7 @@ def limits(folder):
         hog = "a=x; while :; do a=$a$a; done"
         equal(x.one(shell(hog, limits={"memory": 64 << 20, "wall": 200}))["limit"], "memory")
         outcome = x.one(shell("head -c 30000000 /dev/zero >out/x || exit 1", limits={"disk": 1 << 20}))
-        assert outcome["state"] in ("limit", "failed"), outcome
-        if outcome["state"] == "limit":
-            equal(outcome["limit"], "disk")
+        equal((outcome["state"], outcome["limit"], outcome["limit_value"]), ("limit", "disk", 1 << 20))
         outcome = x.one(shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 100 & done; exit 0", limits={"processes": 6, "wall": 200}))
         assert outcome["state"] in ("limit", "failed") and outcome["wall_ns"] < 100e9, outcome
         outcome = x.one(shell("yes", limits={"output": 4096, "wall": 200}))

@@ -403,7 +403,7 @@ struct step {
 	struct kettle_error error; /* the machine's trouble */
 	struct kettle_error fault; /* the step's own, where a sentence is needed */
 	char *missing;             /* a tool that this machine lacks */
-	const char *limit;         /* name of what it was killed at */
+	enum sandbox_limit limit;  /* what it was killed at, ran into, or says that it has reached; else NONE */
 
 	const char *jit_below[SANDBOX_LAYERS_MAX]; /* folders that its cache begins with, the first counts; */
 	size_t jit_count, jit_own;                 /* the first `own` of them are of its job's runs */

@@ -69,15 +69,40 @@ limit_of(const struct process *process)
 	return process->report.limit != SANDBOX_LIMIT_NONE ? process->report.limit : process->limit;
 }
 
-/* A limit that was reached without a kill explains a failure, e.g. a full disk. */
-static const char *
+/* A limit that was reached without a kill explains a failure, e.g. a full disk. The smallest file systems come first. */
+static enum sandbox_limit
 hit_of(const struct process *process)
 {
-	if (process->report.hits & (1u << SANDBOX_LIMIT_DISK))
-		return sandbox_limit_name(SANDBOX_LIMIT_DISK);
-	if (process->report.hits & (1u << SANDBOX_LIMIT_PROCESSES))
-		return sandbox_limit_name(SANDBOX_LIMIT_PROCESSES);
-	return NULL;
+	static const enum sandbox_limit order[] = {SANDBOX_LIMIT_SHM, SANDBOX_LIMIT_CACHE, SANDBOX_LIMIT_TMP,
+		SANDBOX_LIMIT_DISK, SANDBOX_LIMIT_FILES, SANDBOX_LIMIT_FILE_SIZE, SANDBOX_LIMIT_PROCESSES};
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (process->report.hits & (1u << order[i]))
+			return order[i];
+	return SANDBOX_LIMIT_NONE;
+}
+
+/* What libraries print where a limit was reached of which the kernel leaves no trace. */
+static const struct {
+	enum sandbox_limit limit;
+	const char *words;
+} complaints[] = {{SANDBOX_LIMIT_OPEN_FILES, "Too many open files"}, {SANDBOX_LIMIT_FILE_SIZE, "File too large"},
+	{SANDBOX_LIMIT_FILE_SIZE, "File size limit exceeded"}};
+
+/* The limit that a failed step says it has reached: on stderr, or on the result channel, where its harness caught it. */
+static enum sandbox_limit
+complaint_of(const struct step *step)
+{
+	AUTO_JSON json_t *output = capture_json(&step->processes[0].process.output[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(complaints); i++) {
+		const char *key, *words = complaints[i].words;
+		json_t *value;
+		if (strstr(member_string(output, "text"), words))
+			return complaints[i].limit;
+		json_object_foreach(step->result.values, key, value)
+			if (strstr(json_string_value(value), words))
+				return complaints[i].limit;
+	}
+	return SANDBOX_LIMIT_NONE;
 }
 
 static bool
@@ -127,7 +152,7 @@ outcome_judge(struct step *step)
 			return judge_unstarted(step, &step->processes[i]);
 	}
 	if (limit != SANDBOX_LIMIT_NONE) {
-		step->limit = sandbox_limit_name(limit);
+		step->limit = limit;
 		return STEP_LIMIT;
 	}
 	bool passes = report->signal == 0 && report->exit_status >= 0 && report->exit_status <= PLAN_MAX_EXIT &&
@@ -140,27 +165,39 @@ outcome_judge(struct step *step)
 	if (passes)
 		return STEP_PASSED;
 	step->limit = hit_of(&main->process);
-	return step->limit ? STEP_LIMIT : STEP_FAILED;
+	if (step->limit != SANDBOX_LIMIT_NONE)
+		return STEP_LIMIT;
+	step->limit = complaint_of(step);
+	return STEP_FAILED;
 }
 
 /* ---- the object ---- */
 
+/* The value of a limit, as a plan gives it; 0: none. */
+static double
+limit_value(const struct step_process *process, enum sandbox_limit limit)
+{
+	double value = limits_named(&process->limits, sandbox_limit_name(limit));
+	return value > 0 ? value : (double)process->process.report.most[limit];
+}
+
 /* Exit, signal and use of a process, as far as it came, and what it printed. */
 static json_t *
-describe_process(const struct step_process *process, const char *limit)
+describe_process(const struct step_process *process, enum sandbox_limit limit)
 {
 	const struct sandbox_report *report = &process->process.report;
 	bool ran = report->started;
 	uint64_t wall = ran && report->end_ns > report->start_ns ? report->end_ns - report->start_ns : 0;
 	AUTO_FREE char *command = outcome_command(&process->plan->argv, COMMAND_MAX);
-	double most = limit ? limits_named(&process->limits, limit) : 0;
+	double most = limit_value(process, limit);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o*, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "command",
 		json_lines_text(command), "exit", ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(),
 		"signal", ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "limit",
-		json_lines_text(limit), "limit_value", most > 0 ? json_real(most) : NULL, "start_ns",
-		(json_int_t)report->start_ns, "wall_ns", (json_int_t)wall, "cpu_ns", (json_int_t)report->cpu_ns, "memory_peak",
-		(json_int_t)report->memory_peak, "left_behind", (int)report->left_behind, "stdout",
-		capture_json(&process->process.output[0]), "stderr", capture_json(&process->process.output[1]));
+		limit != SANDBOX_LIMIT_NONE ? json_string(sandbox_limit_name(limit)) : json_null(), "limit_value",
+		most > 0 ? json_real(most) : NULL, "start_ns", (json_int_t)report->start_ns, "wall_ns", (json_int_t)wall,
+		"cpu_ns", (json_int_t)report->cpu_ns, "memory_peak", (json_int_t)report->memory_peak, "left_behind",
+		(int)report->left_behind, "stdout", capture_json(&process->process.output[0]), "stderr",
+		capture_json(&process->process.output[1]));
 }
 
 static json_t *
@@ -170,8 +207,9 @@ describe_solver(const struct step_process *solver)
 	/* The solver is always stopped when the referee has ended; that is no limit of its own. */
 	bool stopped = limit == SANDBOX_LIMIT_CANCEL;
 	json_t *object = json_pack("{s:b}", "stopped", stopped);
-	json_object_update_new(
-		object, describe_process(solver, stopped || limit == SANDBOX_LIMIT_NONE ? NULL : sandbox_limit_name(limit)));
+	if (limit == SANDBOX_LIMIT_NONE && solver->process.report.exit_status != 0)
+		limit = hit_of(&solver->process);
+	json_object_update_new(object, describe_process(solver, stopped ? SANDBOX_LIMIT_NONE : limit));
 	return object;
 }
 

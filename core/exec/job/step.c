@@ -78,7 +78,7 @@ step_reset(struct step *step)
 	json_decref(STEAL(step->gpus));
 	budget_return(step);
 	step->error = step->fault = (struct kettle_error){0};
-	step->limit = NULL;
+	step->limit = SANDBOX_LIMIT_NONE;
 }
 
 void

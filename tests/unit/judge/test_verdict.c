@@ -423,9 +423,9 @@ test_limits(void **state)
 		{"cpu", 1.5, "timed_out", "The test run exceeded its limit of 1.5 s of CPU time."},
 		{"memory", 20.5 * (1 << 30), "failed",
 			"The test run exceeded its memory limit of 20.5 GiB (`memory` of the device)."},
-		{"processes", 512, "failed", "The test run exceeded its limit of 512 processes and threads."},
-		{"disk", 1 << 30, "failed", "The test run exceeded its limit of 1 GiB of files."},
-		{"output", 65536, "failed", "The test run printed far more than the 64 KiB that are kept."},
+		{"disk", 1 << 30, "failed", "The test run exceeded its limit of 1 GiB of files in `out/`."},
+		{"cache", 1 << 30, "failed", "The test run exceeded its limit of 1 GiB in the cache of compilers."},
+		{"shm", 0, "failed", "The test run exceeded its limit of `/dev/shm`."},
 		{"entropy", 0, "failed", "The test run exceeded a limit."},
 	};
 	(void)state;

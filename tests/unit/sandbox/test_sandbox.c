@@ -381,14 +381,19 @@ test_disk_limits(void **state)
 	fixture->text[0] = '\0';
 	FIXTURE_RUN(fixture, "fill", "/tmp/big");
 	assert_string_equal(fixture->text, "fill=ENOSPC\nbytes=1048576\n");
-	assert_int_equal(fixture->report.hits, 1u << SANDBOX_LIMIT_DISK);
+	assert_int_equal(fixture->report.hits, 1u << SANDBOX_LIMIT_TMP);
+	assert_int_equal(fixture->report.most[SANDBOX_LIMIT_TMP], 1 << 20);
 	fixture->text[0] = '\0';
 	FIXTURE_RUN(fixture, "fill", "/dev/shm/big");
 	assert_string_equal(fixture->text, "fill=ENOSPC\nbytes=524288\n");
+	assert_int_equal(fixture->report.hits, 1u << SANDBOX_LIMIT_SHM);
+	assert_int_equal(fixture->report.most[SANDBOX_LIMIT_SHM], 1 << 19);
 	fixture->text[0] = '\0';
 	fixture->config.limits.inodes = 100;
 	FIXTURE_RUN(fixture, "inodes", "/job/out");
 	assert_said(fixture, "inodes=ENOSPC\n");
+	assert_int_equal(fixture->report.hits, 1u << SANDBOX_LIMIT_FILES);
+	assert_int_equal(fixture->report.most[SANDBOX_LIMIT_FILES], 100);
 }
 
 static void

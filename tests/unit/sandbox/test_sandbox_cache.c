@@ -142,6 +142,8 @@ test_cache_bounded(void **state)
 		"#!/bin/sh\nhead -c 2000000 /dev/zero 2>/dev/null >out/cache/large\necho $?\nhead -c 2000000 /dev/zero "
 		">out/large && echo other\n");
 	assert_said(fixture, "1\nother\n");
+	assert_int_equal(fixture->report.hits, 1u << SANDBOX_LIMIT_CACHE);
+	assert_int_equal(fixture->report.most[SANDBOX_LIMIT_CACHE], 1u << 20);
 }
 
 static void

@@ -200,7 +200,8 @@ test_connections(void **state)
 	assert_said(fixture, "bytes=");
 	assert_in_range(strtoul(strstr(fixture->text, "bytes=") + 6, NULL, 10), 65536, MIB);
 	FIXTURE_RUN(fixture, "hide", "many");
-	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_MEMORY);
+	assert_int_equal(fixture->report.limit, SANDBOX_LIMIT_SOCKETS);
+	assert_in_range(fixture->report.most[SANDBOX_LIMIT_SOCKETS], 64, 4096);
 }
 
 /* The kernel counts epoll watches for the user: one run must leave most of them to others. */
