@@ -49,6 +49,7 @@ struct sandbox_op {
 	bool writable, device, optional;
 	bool owned;  /* DIR: belongs to the payload */
 	bool hidden; /* BIND: hide the path of `source` from the payload where possible */
+	bool apart;  /* BIND: with SANDBOX_LOCKS, locks on it are not those on `source`, where possible */
 };
 
 /* Written by init (and by the payload before its exec), read by the owner. */
@@ -65,6 +66,7 @@ struct sandbox_result {
 	uint64_t files_max;                   /* of the file system that has no room for more of them */
 	int status;                           /* of the payload, as wait reports it */
 	bool started, layered;                /* layered: the cache is an overlay */
+	bool unlocked;                        /* a file or folder could not be shown apart from the machine's locks */
 	_Atomic bool prepared, finished;      /* init waits for the plan; init has reported */
 	char failed[SANDBOX_FAILED_MAX];      /* the step that failed, such as "mount a tmpfs at"; empty: none */
 	char failed_path[SANDBOX_FAILED_MAX]; /* its path, or empty */
@@ -92,7 +94,8 @@ struct sandbox_plan {
 	struct sandbox_op *ops;             /* room for SANDBOX_OPS_MAX + 1 */
 	size_t ops_count;                   /* above SANDBOX_OPS_MAX: too many */
 	size_t ops_base;                    /* of them known before the clone, the same for all runs */
-	struct sandbox_limits limits;       /* defaults filled in */
+	char *mounts; /* the owner's, while it plans: all mount points, each with its NUL, and an empty one */
+	struct sandbox_limits limits; /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
 	size_t fds_count, keep_count;
 	int record; /* see sandbox_config */

@@ -32,10 +32,17 @@ try(unsigned protections)
 	bool works = !sandbox_spawn_release(&child, NULL, NULL, NULL);
 	if (works) {
 		(void)sandbox_spawn_reap(&child, &usage);
-		works = child.plan->result.finished;
+		works = child.plan->result.finished && !(protections & SANDBOX_LOCKS && child.plan->result.unlocked);
 	}
 	sandbox_spawn_end(&child);
 	return works;
+}
+
+/* Whether its overlays can be mounted as well. */
+static unsigned
+probe_locks(unsigned found)
+{
+	return found & SANDBOX_MOUNT && try(found | SANDBOX_LOCKS) ? SANDBOX_LOCKS : 0;
 }
 
 static unsigned
@@ -69,7 +76,8 @@ sandbox_probe(void)
 	if (geteuid() == 0) {
 		unsigned spaces = probe_namespaces(SANDBOX_OWN_UID);
 		if (spaces)
-			return found | spaces | SANDBOX_OWN_UID;
+			return found | spaces | SANDBOX_OWN_UID | probe_locks(spaces | SANDBOX_OWN_UID);
 	}
-	return found | probe_namespaces(0);
+	unsigned spaces = probe_namespaces(0);
+	return found | spaces | probe_locks(spaces);
 }

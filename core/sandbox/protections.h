@@ -33,7 +33,10 @@
 	X(OWN_UID, "own_uid", \
 		"a user id that owns nothing on this machine (else what the kernel counts for a user is shared with " \
 		"kettle-exec)", \
-		"run as root where user namespaces are allowed")
+		"run as root where user namespaces are allowed") \
+	X(LOCKS, "locks", "locks on files and folders of the machine that nothing outside the run sees", \
+		"a kernel from 5.11 on, where user namespaces can mount overlays, and no single file mounted over one that " \
+		"runs see, as container runtimes do")
 
 enum sandbox_protection_index {
 #define X(name, wire, meaning, how) SANDBOX_INDEX_##name,
@@ -47,7 +50,7 @@ enum sandbox_protection {
 #undef X
 };
 
-/* Landlock, cgroups and own_uid belong to no level; they are reported. */
+/* Landlock, cgroups, own_uid and locks belong to no level; they are reported. */
 #define SANDBOX_NAMESPACES \
 	(SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID | SANDBOX_NET | SANDBOX_IPC | SANDBOX_UTS | SANDBOX_CGROUPNS)
 #define SANDBOX_NEED_REDUCED (SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID | SANDBOX_NNP)

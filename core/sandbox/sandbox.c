@@ -534,7 +534,7 @@ sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct 
 	struct sandbox_report report = {
 		.started = result->started,
 		.limit = (enum sandbox_limit)result->limit,
-		.protections = child->plan->protections,
+		.protections = child->plan->protections & ~(result->unlocked ? SANDBOX_LOCKS : 0u),
 		.warm = result->begun,
 		.layered = result->layered,
 	};

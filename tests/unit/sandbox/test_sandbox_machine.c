@@ -8,7 +8,10 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -217,7 +220,134 @@ test_idle(void **state)
 	assert_not_said(fixture, "=ok\n");
 }
 
+/* Whether the run got all locks on a file, and held them. */
+static bool
+has_locked(const struct fixture *fixture, const char *path)
+{
+	char all[256];
+	(void)snprintf(all, sizeof(all), "%s flock=ok\n%s again=EAGAIN\n%s posix=ok\n%s ofd=ok\n", path, path, path, path);
+	return strstr(fixture->text, all);
+}
+
+/* A file of the machine with every lock on it. */
+static int
+lock_file(const char *path)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	return fd;
+}
+
+/* A folder, a single file and the job's folder, all with a locked file, besides /usr. */
+static void
+show_locked(struct fixture *fixture, int locked[3])
+{
+	static char folder[128], file[160], job[160];
+	(void)snprintf(folder, sizeof(folder), "%s/locked", fixture->folder);
+	(void)snprintf(file, sizeof(file), "%s/x", folder);
+	(void)snprintf(job, sizeof(job), "%s/x", fixture->job);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	fixture_put_file(folder, "x", "x", 0644);
+	fixture_put_file(folder, "y", "y", 0644);
+	fixture_put_file(fixture->job, "x", "x", 0644);
+	locked[0] = lock_file(file);
+	locked[1] = lock_file(job);
+	file[strlen(file) - 1] = 'y';
+	locked[2] = lock_file(file);
+	fixture->binds[1] = (struct sandbox_bind){.source = folder, .target = "/a"};
+	fixture->binds[2] = (struct sandbox_bind){.source = file, .target = "/b/y"};
+	fixture->config.binds_count = 3;
+}
+
+/* Locks inside and outside, and of two runs, do not see each other; those of one run do. */
+static void
+test_locks(void **state)
+{
+	static const char *const paths[] = {"/usr/bin/env", "/a/x", "/b/y", "/job/x", "/etc/ld.so.cache", "/tmp/x"};
+	struct fixture *fixture = *state;
+	int locked[3];
+	if (!(sandbox_machine_protections(fixture->machine) & SANDBOX_LOCKS))
+		skip();
+	show_locked(fixture, locked);
+	AUTO_FD int shared = open("/usr/bin/env", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(shared, LOCK_SH | LOCK_NB), 0);
+	FIXTURE_START(fixture, "lock", "/usr/bin/env", "/a/x", "/b/y", "/job/x", "/etc/ld.so.cache", "hold");
+	fixture_await(fixture, "held\n");
+	struct sandbox *first = STEAL(fixture->sandbox);
+	fixture->text[0] = '\0';
+	fixture_put_file(fixture->job, "run",
+		"#!/bin/sh\n>/tmp/x\nexec " FIXTURE_PROBE " lock /usr/bin/env /a/x /b/y /job/x /etc/ld.so.cache /tmp/x\n",
+		0755);
+	fixture->config.file = "./run";
+	FIXTURE_RUN(fixture, "run");
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (!has_locked(fixture, paths[i]))
+			fail_msg("%s: %s", paths[i], fixture->text);
+	assert_true(fixture->report.protections & SANDBOX_LOCKS);
+	sandbox_free(first);
+	for (size_t i = 0; i < ARRAY_SIZE(locked); i++)
+		close(locked[i]);
+	char folder[128];
+	(void)snprintf(folder, sizeof(folder), "%s/locked", fixture->folder);
+	assert_int_equal(file_remove_tree(folder, NULL), 0);
+}
+
+/* Where overlays cannot be mounted, the report says so. */
+static void
+test_locks_shared(void **state)
+{
+	struct fixture *fixture = *state;
+	int locked[3];
+	sandbox_machine_disable(fixture->machine, SANDBOX_LOCKS);
+	show_locked(fixture, locked);
+	FIXTURE_RUN(fixture, "lock", "/a/x", "/b/y");
+	assert_said(fixture, "/a/x flock=EAGAIN\n");
+	assert_said(fixture, "/b/y flock=EAGAIN\n");
+	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(locked); i++)
+		close(locked[i]);
+	char folder[128];
+	(void)snprintf(folder, sizeof(folder), "%s/locked", fixture->folder);
+	assert_int_equal(file_remove_tree(folder, NULL), 0);
+}
+
+/* What is mounted below a folder is shown, too: another folder, apart from its locks, and a file, which shares them. */
+static void
+test_mounts_below(void **state)
+{
+	struct fixture *fixture = *state;
+	char folder[128], below[160], file[160];
+	if (fixture_is_user())
+		return; /* it cannot mount anything */
+	assert_int_equal(unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	(void)snprintf(folder, sizeof(folder), "%s/mounts", fixture->folder);
+	(void)snprintf(below, sizeof(below), "%s/be low", folder);
+	(void)snprintf(file, sizeof(file), "%s/file", folder);
+	assert_int_equal(mkdir(folder, 0755) || mkdir(below, 0755), 0);
+	fixture_put_file(folder, "file", "", 0644);
+	assert_int_equal(mount("tmpfs", below, "tmpfs", 0, "mode=0755"), 0);
+	fixture_put_file(below, "x", "x", 0644);
+	fixture->binds[1] = (struct sandbox_bind){.source = folder, .target = "/a"};
+	fixture->config.binds_count = 2;
+	FIXTURE_RUN(fixture, "try-read", "/a/be low/x");
+	assert_said(fixture, "/a/be low/x=ok\n");
+	assert_true(!(sandbox_machine_protections(fixture->machine) & SANDBOX_LOCKS) ||
+				fixture->report.protections & SANDBOX_LOCKS);
+	assert_int_equal(mount("/usr/bin/env", file, NULL, MS_BIND, NULL), 0);
+	FIXTURE_RUN(fixture, "show", "/a/file");
+	assert_said(fixture, "ELF");
+	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, 0);
+	assert_int_equal(umount2(file, MNT_DETACH) || umount2(below, MNT_DETACH), 0);
+	assert_int_equal(file_remove_tree(folder, NULL), 0);
+}
+
 static const struct CMUnitTest tests[] = {
+	FIXTURE_TEST(test_locks),
+	FIXTURE_TEST(test_locks_shared),
+	FIXTURE_TEST(test_mounts_below),
 	FIXTURE_TEST(test_idle),
 	FIXTURE_TEST(test_uncovered_files),
 	FIXTURE_TEST(test_autogroup),
