@@ -47,13 +47,25 @@ fail_too_big(struct kettle_error *err, const char *name, size_t max)
 }
 
 static int
+fail_no_file(struct kettle_error *err, const char *name)
+{
+	return kettle_fail(err, KETTLE_EINVAL, "%s is not a regular file.", name);
+}
+
+static int
+fail_changed(struct kettle_error *err, const char *name)
+{
+	return kettle_fail(err, KETTLE_EIO, "%s changed while it was read.", name);
+}
+
+static int
 read_open(int fd, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
 		return fail_errno(err, "read", name);
 	if (!S_ISREG(st.st_mode))
-		return kettle_fail(err, KETTLE_EINVAL, "%s is not a regular file.", name);
+		return fail_no_file(err, name);
 	if ((uint64_t)st.st_size > max)
 		return fail_too_big(err, name, max);
 	/* The size may be 0 (in /proc) or grow meanwhile: the bound is what is read. */
@@ -65,7 +77,7 @@ read_open(int fd, const char *name, size_t max, char **ret_data, size_t *ret_siz
 	if ((size_t)len > max)
 		return fail_too_big(err, name, max);
 	if (st.st_size && len > st.st_size)
-		return kettle_fail(err, KETTLE_EIO, "%s changed while it was read.", name);
+		return fail_changed(err, name);
 	data[len] = '\0';
 	*ret_size = (size_t)len;
 	*ret_data = STEAL(data);
@@ -82,6 +94,39 @@ file_read(const char *path, size_t max, char **ret_data, size_t *ret_size, struc
 	if (fd < 0)
 		return fail_errno(err, "read", path);
 	return read_open(fd, path, max, ret_data, ret_size, err);
+}
+
+int
+file_open(const char *path, int *ret_fd, uint64_t *ret_size, struct kettle_error *err)
+{
+	AUTO_FD int fd = open(path, READ_FLAGS);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return fail_errno(err, "read", path);
+	if (!S_ISREG(st.st_mode))
+		return fail_no_file(err, path);
+	*ret_size = (uint64_t)st.st_size;
+	*ret_fd = STEAL_FD(fd);
+	return 0;
+}
+
+int
+file_read_piece(int fd, const char *name, uint64_t offset, void *data, size_t size, struct kettle_error *err)
+{
+	char *at = data;
+	while (size) {
+		ssize_t got = pread(fd, at, size, (off_t)offset);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return fail_errno(err, "read", name);
+		if (got == 0)
+			return fail_changed(err, name);
+		at += got;
+		offset += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
 }
 
 int

@@ -5,6 +5,7 @@
 
 #include <kettle/error.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define PATH_INSIDE_MAX 200 /* bytes of a relative path that comes from outside */
@@ -21,6 +22,10 @@ int file_read_found(
 	int found, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /* All that a stream such as standard input has, at most max bytes; new bytes, NUL behind them. ETOOBIG, EIO. */
 int file_read_stream(int fd, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
+/* Opens a regular file to be read in pieces; its size as it is now. ENOENT, EACCES, EINVAL, EIO. */
+int file_open(const char *path, int *ret_fd, uint64_t *ret_size, struct kettle_error *err);
+/* Reads exactly these bytes of a file. EIO: it cannot be read, or ends before. */
+int file_read_piece(int fd, const char *name, uint64_t offset, void *data, size_t size, struct kettle_error *err);
 /*
  * Writes to a temporary name beside it, then renames: readers see it whole or not at all. Mode is exact (no umask).
  * Not flushed to the disk. ENOENT, EACCES, EIO.

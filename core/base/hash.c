@@ -40,26 +40,49 @@ sha256_hex(const void *data, size_t size, char ret_hex[65])
 	write_hex(hash, ret_hex);
 }
 
-int
-sha256_fd(int fd, char ret_hex[65])
+/* As above: what fails here lacks memory. */
+struct sha256_stream *
+sha256_stream_begin(void)
 {
-	unsigned char hash[HASH_SIZE], data[CHUNK];
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
-	ssize_t got = 1;
 	if (!context || !EVP_DigestInit_ex(context, EVP_sha256(), NULL))
 		abort();
-	while (got > 0 || (got < 0 && errno == EINTR)) {
-		got = read(fd, data, sizeof(data));
-		if (got > 0 && !EVP_DigestUpdate(context, data, (size_t)got))
-			abort();
-	}
-	int number = errno;
+	return (struct sha256_stream *)context;
+}
+
+void
+sha256_stream_add(struct sha256_stream *stream, const void *data, size_t size)
+{
+	if (!EVP_DigestUpdate((EVP_MD_CTX *)stream, data, size))
+		abort();
+}
+
+void
+sha256_stream_end(struct sha256_stream *stream_take, char ret_hex[65])
+{
+	EVP_MD_CTX *context = (EVP_MD_CTX *)stream_take;
+	unsigned char hash[HASH_SIZE];
 	if (!EVP_DigestFinal_ex(context, hash, NULL))
 		abort();
 	EVP_MD_CTX_free(context);
-	errno = number;
-	if (got == 0)
+	if (ret_hex)
 		write_hex(hash, ret_hex);
+}
+
+int
+sha256_fd(int fd, char ret_hex[65])
+{
+	unsigned char data[CHUNK];
+	struct sha256_stream *sha256 = sha256_stream_begin();
+	ssize_t got = 1;
+	while (got > 0 || (got < 0 && errno == EINTR)) {
+		got = read(fd, data, sizeof(data));
+		if (got > 0)
+			sha256_stream_add(sha256, data, (size_t)got);
+	}
+	int number = errno;
+	sha256_stream_end(sha256, got == 0 ? ret_hex : NULL);
+	errno = number;
 	return got < 0 ? -1 : 0;
 }
 

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #define RUN_SUFFIX ".run"
+#define PART_SUFFIX RUN_SUFFIX ".part" /* RESULT_PACKAGE_STAGE of a runner that was killed */
 
 char *
 artifact_spool(const char *database)
@@ -214,7 +215,7 @@ artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset
 
 /* ---- what is left over ---- */
 
-/* "12.1" and "12.1.run"; anything else in the folder is not ours. */
+/* "12.1", "12.1.run" and "12.1.run.part"; anything else in the folder is not ours. */
 static bool
 parse_name(const char *name, int64_t *ret_job, int64_t *ret_attempt, bool *ret_running)
 {
@@ -226,7 +227,7 @@ parse_name(const char *name, int64_t *ret_job, int64_t *ret_attempt, bool *ret_r
 	long long attempt = strtoll(end + 1, &end, 10);
 	*ret_job = job;
 	*ret_attempt = attempt;
-	*ret_running = strcmp(end, RUN_SUFFIX) == 0;
+	*ret_running = strcmp(end, RUN_SUFFIX) == 0 || strcmp(end, PART_SUFFIX) == 0;
 	return errno == 0 && (*ret_running || !*end);
 }
 

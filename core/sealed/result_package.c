@@ -146,81 +146,218 @@ check_head(const json_t *head, struct kettle_error *err)
 	return 0;
 }
 
-/* Every file lies in the bytes where the line says, and nothing is left. */
+/* What the line announces, before any of it is taken; `left`: bytes for the files. */
 static int
-check_files(const json_t *files, const char *bytes, size_t left, struct kettle_error *err)
+check_files(const json_t *files, uint64_t left, struct kettle_error *err)
 {
 	size_t i;
 	const json_t *file;
 	json_array_foreach(files, i, file) {
-		char sha256[65];
 		const json_t *size = json_object_get(file, "size");
 		int rc = check_path(member_text(file, "path"), err);
 		if (rc)
 			return rc;
-		if (!json_is_integer(size) || json_integer_value(size) < 0 || (uint64_t)json_integer_value(size) > left)
-			return fail_damaged(err, "a file is longer than what is left of it");
-		sha256_hex(bytes, (size_t)json_integer_value(size), sha256);
-		if (!member_is(file, "sha256", sha256))
-			return kettle_fail(err, KETTLE_EINVAL, "The artifact %s differs from the digest that kettle-exec gave it.",
-				member_text(file, "path"));
-		bytes += json_integer_value(size);
-		left -= (size_t)json_integer_value(size);
+		if (!json_is_integer(size) || json_integer_value(size) < 0)
+			return fail_damaged(err, "a file has no size");
+		if ((uint64_t)json_integer_value(size) > left)
+			return kettle_fail(
+				err, KETTLE_ETOOBIG, "The result that kettle-exec made announces more files than are allowed.");
+		left -= (uint64_t)json_integer_value(size);
 	}
-	return left ? fail_damaged(err, "bytes follow its last file") : 0;
+	return 0;
+}
+
+struct result_reader {
+	char *spool, *stage; /* stage: the folder of the files until they are proven; NULL: files are only checked */
+	uint64_t max_size;
+	struct buf line;
+	json_t *head;  /* of the line, once it is there */
+	size_t number; /* of the file that is read */
+	/* Of that file. */
+	struct sha256_stream *sha256; /* NULL: there is none */
+	uint64_t left;
+	int fd; /* -1: it is only checked */
+};
+
+struct result_reader *
+result_reader_new(const char *spool, uint64_t max_size)
+{
+	struct result_reader *reader = xcalloc(1, sizeof(*reader));
+	*reader = (struct result_reader){.max_size = max_size, .fd = -1};
+	reader->spool = spool ? xstrdup(spool) : NULL;
+	reader->stage = spool ? xasprintf("%s" RESULT_PACKAGE_STAGE, spool) : NULL;
+	return reader;
+}
+
+void
+result_reader_free(struct result_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->sha256)
+		sha256_stream_end(reader->sha256, NULL);
+	if (reader->fd >= 0)
+		close(reader->fd);
+	if (reader->stage)
+		(void)file_remove_tree(reader->stage, NULL);
+	json_decref(reader->head);
+	buf_free(&reader->line);
+	free(reader->spool);
+	free(reader->stage);
+	free(reader);
+}
+
+static const json_t *
+current_file(const struct result_reader *reader)
+{
+	return json_array_get(json_object_get(reader->head, "files"), reader->number);
 }
 
 static int
-write_file(const char *spool, const char *name, const void *data, size_t size, struct kettle_error *err)
+fail_write(const char *path, struct kettle_error *err)
 {
-	AUTO_FREE char *path = path_join(spool, name);
+	return kettle_fail(err, KETTLE_EIO, "The artifact %s cannot be written: %s.", path, strerror(errno));
+}
+
+static int
+make_file(struct result_reader *reader, const char *name, struct kettle_error *err)
+{
+	AUTO_FREE char *path = path_join(reader->stage, name);
 	AUTO_FREE char *folder = path_above(path, 1);
 	int rc = file_mkdirs(folder, 0700, err);
 	if (rc)
 		return rc;
-	AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 || write_all(fd, data, size) || close(STEAL_FD(fd)))
-		return kettle_fail(err, KETTLE_EIO, "The artifact %s cannot be written: %s.", path, strerror(errno));
+	reader->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return reader->fd < 0 ? fail_write(path, err) : 0;
+}
+
+/* The file has all its bytes. */
+static int
+end_file(struct result_reader *reader, struct kettle_error *err)
+{
+	const json_t *file = current_file(reader);
+	const char *path = member_text(file, "path");
+	char found[65];
+	sha256_stream_end(STEAL(reader->sha256), found);
+	if (!member_is(file, "sha256", found))
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The artifact %s differs from the digest that kettle-exec gave it.", path);
+	/* A hole at its end is none yet; and on some file systems only close reports a full disk. */
+	if (reader->fd >= 0 && (ftruncate(reader->fd, (off_t)member_int(file, "size")) || close(STEAL_FD(reader->fd))))
+		return fail_write(path, err);
+	reader->number++;
 	return 0;
+}
+
+/* The next file that has bytes becomes the one that is read; empty ones before it end at once. */
+static int
+next_file(struct result_reader *reader, struct kettle_error *err)
+{
+	int rc = 0;
+	const json_t *file;
+	while (rc == 0 && !reader->sha256 && (file = current_file(reader))) {
+		reader->left = (uint64_t)member_int(file, "size");
+		reader->sha256 = sha256_stream_begin();
+		if (reader->stage)
+			rc = make_file(reader, member_text(file, "path"), err);
+		if (rc == 0 && reader->left == 0)
+			rc = end_file(reader, err);
+	}
+	return rc;
 }
 
 static int
-write_files(const json_t *files, const char *spool, const char *bytes, struct kettle_error *err)
+read_line(struct result_reader *reader, struct kettle_error *err)
 {
-	size_t i;
-	const json_t *file;
-	int rc = 0;
-	json_array_foreach(files, i, file) {
-		size_t size = (size_t)member_int(file, "size");
-		rc = write_file(spool, member_text(file, "path"), bytes, size, err);
-		if (rc)
-			return rc;
-		bytes += size;
-	}
-	return 0;
+	struct kettle_error why = {0};
+	uint64_t size = reader->line.len + 1;
+	reader->head = bounded_json_parse(reader->line.data ? reader->line.data : "", reader->line.len, BOUNDED_JSON_RESULT,
+		JSON_REJECT_DUPLICATES, &why);
+	buf_free(&reader->line);
+	int rc = reader->head ? check_head(reader->head, err) : fail_damaged(err, why.message);
+	if (rc == 0)
+		rc = check_files(
+			json_object_get(reader->head, "files"), size < reader->max_size ? reader->max_size - size : 0, err);
+	/* An engine that was killed may have left a part of it. */
+	if (rc == 0 && reader->stage)
+		rc = file_remove_tree(reader->stage, err);
+	return rc == 0 ? next_file(reader, err) : rc;
+}
+
+/* Bytes of the line, its end included; *ret_size: how many. */
+static int
+take_line(struct result_reader *reader, const char *data, size_t size, size_t *ret_size, struct kettle_error *err)
+{
+	const char *end = memchr(data, '\n', size);
+	size_t len = end ? (size_t)(end - data) : size;
+	if (reader->line.len + len >= RESULT_PACKAGE_MAX_LINE)
+		return fail_damaged(err, "its first line has no end");
+	buf_add(&reader->line, data, len);
+	*ret_size = end ? len + 1 : len;
+	return end ? read_line(reader, err) : 0;
+}
+
+/* What is empty stays so: a file of holes, which takes nothing, does not become one that fills a disk. */
+static int
+put_bytes(int fd, const char *data, size_t size)
+{
+	bool empty = data[0] == 0 && memcmp(data, data + 1, size - 1) == 0;
+	return empty ? (lseek(fd, (off_t)size, SEEK_CUR) < 0 ? -1 : 0) : write_all(fd, data, size);
+}
+
+/* Bytes of a file. */
+static int
+take_file(struct result_reader *reader, const char *data, size_t size, size_t *ret_size, struct kettle_error *err)
+{
+	size_t len = size < reader->left ? size : (size_t)reader->left;
+	if (!reader->sha256)
+		return fail_damaged(err, "bytes follow its last file");
+	if (reader->fd >= 0 && put_bytes(reader->fd, data, len))
+		return fail_write(member_text(current_file(reader), "path"), err);
+	sha256_stream_add(reader->sha256, data, len);
+	reader->left -= len;
+	*ret_size = len;
+	int rc = reader->left ? 0 : end_file(reader, err);
+	return rc == 0 ? next_file(reader, err) : rc;
 }
 
 int
-result_package_read(
-	const void *data, size_t size, const char *spool, json_t **ret_completion, char **ret_run, struct kettle_error *err)
+result_reader_take(void *reader, const void *data, size_t size, struct kettle_error *err)
 {
-	const char *start = data,
-			   *end = memchr(data, '\n', size < RESULT_PACKAGE_MAX_LINE ? size : RESULT_PACKAGE_MAX_LINE);
-	if (!end)
+	struct result_reader *self = reader;
+	const char *at = data;
+	int rc = 0;
+	while (rc == 0 && size) {
+		size_t taken = 0;
+		rc = self->head ? take_file(self, at, size, &taken, err) : take_line(self, at, size, &taken, err);
+		at += taken;
+		size -= taken;
+	}
+	return rc;
+}
+
+/* The stage becomes the spool. */
+static int
+publish(struct result_reader *reader, struct kettle_error *err)
+{
+	int rc = file_remove_tree(reader->spool, err);
+	if (rc == 0 && reader->number && rename(reader->stage, reader->spool) != 0)
+		rc = fail_write(reader->spool, err);
+	return rc;
+}
+
+int
+result_reader_finish(struct result_reader *reader, json_t **ret_completion, char **ret_run, struct kettle_error *err)
+{
+	if (!reader->head)
 		return fail_damaged(err, "its first line has no end");
-	struct kettle_error why = {0};
-	AUTO_JSON json_t *head =
-		bounded_json_parse(start, (size_t)(end - start), BOUNDED_JSON_RESULT, JSON_REJECT_DUPLICATES, &why);
-	const json_t *files = json_object_get(head, "files");
-	int rc = head ? check_head(head, err) : fail_damaged(err, why.message);
-	if (rc == 0)
-		rc = check_files(files, end + 1, size - (size_t)(end + 1 - start), err);
-	if (rc == 0 && spool)
-		rc = write_files(files, spool, end + 1, err);
+	if (current_file(reader))
+		return fail_damaged(err, "a file is longer than what is left of it");
+	int rc = reader->spool ? publish(reader, err) : 0;
 	if (rc)
 		return rc;
-	const char *run = member_string(head, "run");
-	*ret_completion = json_incref(json_object_get(head, "completion"));
+	const char *run = member_string(reader->head, "run");
+	*ret_completion = json_incref(json_object_get(reader->head, "completion"));
 	*ret_run = run ? xstrdup(run) : NULL;
 	return 0;
 }

@@ -10,10 +10,12 @@
 #include <jansson.h>
 #include <kettle/error.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define RESULT_PACKAGE_PROTOCOL 1
 #define RESULT_PACKAGE_MAX (256u << 20)     /* bytes of one, as kettle-exec writes them and runners should read them */
 #define RESULT_PACKAGE_MAX_LINE (64u << 20) /* bytes of the JSON */
+#define RESULT_PACKAGE_STAGE ".part"        /* behind the name of a folder: its files until they are proven */
 
 /*
  * Packs a completion with the artifacts that its outcomes name, which lie in the folder spool as STEP/NAME, as long as there
@@ -22,14 +24,29 @@
  */
 int result_package_write(const json_t *completion, const char *spool, const char *run, size_t max_size, char **ret_data,
 	size_t *ret_size, struct kettle_error *err);
+
 /*
- * Reads one and, where spool is not NULL, writes its files into that folder, which is made if needed, as new files
- * STEP/NAME (0600). All is checked before the first file is written; an EIO may leave some of them. *ret_completion is a
- * new reference; *ret_run a new string, NULL where it has none. EVERSION: it is of another protocol, and the sentence names
- * the versions of both sides; EINVAL: it is not complete, has a name that leads out of the folder, or a file that differs from
- * its size or digest.
+ * Reads one that comes in pieces, such as from sealed_open_stream, whose sink result_reader_take is. Its line is read first
+ * and held; what that announces is checked before a byte of a file is taken, and the files then go into a folder beside
+ * `spool`, piece by piece. Nothing is in `spool` itself before result_reader_finish.
  */
-int result_package_read(const void *data, size_t size, const char *spool, json_t **ret_completion, char **ret_run,
-	struct kettle_error *err);
+struct result_reader; /* opaque */
+/* spool: the folder for the files; NULL: they are only checked. max_size: bytes of the package, as far as it says so itself. */
+struct result_reader *result_reader_new(const char *spool, uint64_t max_size);
+/* Removes what was not published. NULL is allowed. */
+void result_reader_free(struct result_reader *reader);
+/*
+ * A struct result_reader, and the next bytes. EVERSION: it is of another protocol, and the sentence names the versions of
+ * both sides; EINVAL: it is damaged, has a name that leads out of the folder, or a file that differs from its digest;
+ * ETOOBIG: it announces more than max_size; ECONFLICT: two of its files cannot both be there; EIO: one cannot be written.
+ */
+int result_reader_take(void *reader, const void *data, size_t size, struct kettle_error *err);
+/*
+ * There are no more bytes, and they are proven: its files (0600) become the content of `spool`, in place of what is there; if
+ * it has none, `spool` is removed. *ret_completion is a new reference; *ret_run a new string, NULL where it has none.
+ * EINVAL: it is not complete; EIO.
+ */
+int result_reader_finish(
+	struct result_reader *reader, json_t **ret_completion, char **ret_run, struct kettle_error *err);
 
 #endif

@@ -27,17 +27,16 @@
 #define NONCE_SIZE 12
 #define TAG_SIZE 16
 #define HEADER_SIZE(job_len) (MAGIC_SIZE + 3 + (job_len) + HASH_SIZE + NONCE_SIZE)
-#define CHUNK 65536
+#define CODED_PIECE (SEALED_PIECE / 3 * 4) /* characters of the text form of a piece */
+#define MOST_SPACE 64                      /* characters of white space behind the text form */
 #define LEVEL 6
 /* Keys in base64: 43 digits and one "=". */
 #define KEY_TEXT_SIZE ((SEALED_KEY_SIZE + 2) / 3 * 4)
 
 static const char job_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 
-/* Where the parts of an envelope lie. */
+/* What the header of an envelope says, and where that lies. */
 struct envelope {
-	const unsigned char *data;
-	size_t size;
 	enum sealed_kind kind;
 	const char *job; /* job_len bytes, without a NUL */
 	size_t job_len;
@@ -134,29 +133,104 @@ fail_shape(struct kettle_error *err)
 		err, KETTLE_EINVAL, "This is not a sealed envelope: it must begin with %.4s and be complete.", FAMILY);
 }
 
-/* The binary form of either form; *ret_own: what it lies in, to be freed; NULL: it is the argument. */
-static int
-find_binary(const void **data, size_t *size, char **ret_own, struct kettle_error *err)
+/* ---- reading in pieces ---- */
+
+/* The binary form of an envelope, whatever form its source has. */
+struct input {
+	const struct sealed_source *source;
+	bool text;
+	uint64_t size; /* of the binary form */
+	unsigned char *piece;
+};
+#define AUTO_INPUT __attribute__((cleanup(close_input)))
+
+static void
+close_input(struct input *input)
 {
-	const char *text = *data;
-	size_t len = *size;
-	void *own = NULL;
-	if (len >= MAGIC_SIZE && memcmp(text, FAMILY, strlen(FAMILY)) == 0)
-		return 0;
-	while (len && isspace((unsigned char)text[len - 1]))
-		len--;
-	if (len < (HEADER_SIZE(1) + TAG_SIZE + 2) / 3 * 4 || base64_decode(text, len, &own, size))
+	free(input->piece);
+}
+
+/* The text form ends with at most two "=", and perhaps with white space. */
+static int
+measure_text(struct input *input, struct kettle_error *err)
+{
+	char end[MOST_SPACE + 2];
+	uint64_t size = input->source->size;
+	size_t len = size < sizeof(end) ? (size_t)size : sizeof(end);
+	int rc = input->source->read(input->source->arg, size - len, end, len, err);
+	if (rc)
+		return rc;
+	for (; len && isspace((unsigned char)end[len - 1]); len--)
+		size--;
+	if (len < 2 || size % 4)
 		return fail_shape(err);
-	*ret_own = own;
-	*data = own;
+	input->size = size / 4 * 3 - (end[len - 1] == '=') - (end[len - 1] == '=' && end[len - 2] == '=');
 	return 0;
 }
 
 static int
-read_header(const void *data, size_t size, struct envelope *ret_envelope, struct kettle_error *err)
+open_input(struct input *input, const struct sealed_source *source, struct kettle_error *err)
 {
-	const unsigned char *at = data;
-	if (size < HEADER_SIZE(1) + TAG_SIZE || memcmp(at, FAMILY, strlen(FAMILY)) != 0)
+	char magic[MAGIC_SIZE];
+	if (source->size < HEADER_SIZE(1) + TAG_SIZE)
+		return fail_shape(err);
+	int rc = source->read(source->arg, 0, magic, sizeof(magic), err);
+	if (rc)
+		return rc;
+	*input = (struct input){.source = source, .size = source->size, .piece = xmalloc(SEALED_PIECE)};
+	input->text = memcmp(magic, FAMILY, strlen(FAMILY)) != 0;
+	rc = input->text ? measure_text(input, err) : 0;
+	return rc == 0 && input->size < HEADER_SIZE(1) + TAG_SIZE ? fail_shape(err) : rc;
+}
+
+/* From a number of whole pieces on; `size` bytes. */
+static int
+decode_piece(struct input *input, uint64_t offset, size_t size, struct kettle_error *err)
+{
+	char coded[CODED_PIECE];
+	size_t len = (size + 2) / 3 * 4, got = 0;
+	AUTO_FREE void *data = NULL;
+	int rc = input->source->read(input->source->arg, offset / 3 * 4, coded, len, err);
+	if (rc)
+		return rc;
+	if (base64_decode(coded, len, &data, &got) || got != size)
+		return fail_shape(err);
+	memcpy(input->piece, data, size);
+	return 0;
+}
+
+/* The piece that begins at offset. */
+static int
+read_piece(struct input *input, uint64_t offset, size_t *ret_size, struct kettle_error *err)
+{
+	uint64_t left = input->size - offset;
+	size_t size = left < SEALED_PIECE ? (size_t)left : SEALED_PIECE;
+	*ret_size = size;
+	return input->text ? decode_piece(input, offset, size, err)
+					   : input->source->read(input->source->arg, offset, input->piece, size, err);
+}
+
+/* An envelope in memory. */
+struct held {
+	const char *data;
+};
+
+static int
+read_held(void *arg, uint64_t offset, void *data, size_t size, struct kettle_error *err)
+{
+	const struct held *held = arg;
+	(void)err;
+	memcpy(data, held->data + offset, size);
+	return 0;
+}
+
+/* ---- the header ---- */
+
+/* at: the first piece of an envelope of this size. */
+static int
+read_header(const unsigned char *at, uint64_t size, struct envelope *ret_envelope, struct kettle_error *err)
+{
+	if (memcmp(at, FAMILY, strlen(FAMILY)) != 0)
 		return fail_shape(err);
 	if (memcmp(at, MAGIC, MAGIC_SIZE) != 0)
 		return kettle_fail(err, KETTLE_EVERSION,
@@ -164,11 +238,8 @@ read_header(const void *data, size_t size, struct envelope *ret_envelope, struct
 			"sides.",
 			at[VERSION_AT] >= '0' && at[VERSION_AT] <= '9' ? at[VERSION_AT] : '?', PACKAGE_VERSION, MAGIC[VERSION_AT]);
 	at += MAGIC_SIZE;
-	struct envelope envelope = {.data = data,
-		.size = size,
-		.kind = (enum sealed_kind)at[0],
-		.job_len = (size_t)at[1] << 8 | at[2],
-		.job = (const char *)at + 3};
+	struct envelope envelope = {
+		.kind = (enum sealed_kind)at[0], .job_len = (size_t)at[1] << 8 | at[2], .job = (const char *)at + 3};
 	if ((envelope.kind != SEALED_PLAN && envelope.kind != SEALED_RESULT) || envelope.job_len > SEALED_MAX_JOB ||
 		size < HEADER_SIZE(envelope.job_len) + TAG_SIZE || !job_is_valid(envelope.job, envelope.job_len))
 		return kettle_fail(err, KETTLE_EINVAL,
@@ -185,11 +256,16 @@ sealed_read_scope(const void *data, size_t size, enum sealed_kind *ret_kind, cha
 	struct kettle_error *err)
 {
 	static const char digits[] = "0123456789abcdef";
-	AUTO_FREE char *own = NULL;
+	struct held held = {data};
+	const struct sealed_source source = {size, read_held, &held};
+	AUTO_INPUT struct input input = {0};
 	struct envelope envelope;
-	int rc = find_binary(&data, &size, &own, err);
+	size_t first;
+	int rc = open_input(&input, &source, err);
 	if (rc == 0)
-		rc = read_header(data, size, &envelope, err);
+		rc = read_piece(&input, 0, &first, err);
+	if (rc == 0)
+		rc = read_header(input.piece, input.size, &envelope, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < HASH_SIZE; i++) {
@@ -284,50 +360,24 @@ sealed_to_text(const void *data, size_t size)
 
 /* ---- opening ---- */
 
-/* Decrypts into `out`, which has room for the ciphertext. False: the tag does not fit. */
-static bool
-decrypt(const unsigned char *key, const struct envelope *envelope, unsigned char *out, size_t size)
-{
-	EVP_CIPHER_CTX *cipher = cipher_new();
-	size_t header_size = HEADER_SIZE(envelope->job_len);
-	const unsigned char *in = envelope->data + header_size;
-	int len = 0;
+struct opening {
+	struct input input;
+	const unsigned char *key;
+	enum sealed_kind kind;
+	const struct sealed_scope *scope;
+	uint64_t max_size;
+	EVP_CIPHER_CTX *cipher;
+	size_t header_size;
+	unsigned char *plain; /* a piece, decrypted */
 	unsigned char tag[TAG_SIZE];
-	memcpy(tag, in + size, TAG_SIZE);
-	bool done = EVP_DecryptInit_ex(cipher, EVP_aes_256_gcm(), NULL, key, in - NONCE_SIZE) &&
-				EVP_DecryptUpdate(cipher, NULL, &len, envelope->data, (int)header_size) &&
-				EVP_DecryptUpdate(cipher, out, &len, in, (int)size) &&
-				EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_GCM_SET_TAG, TAG_SIZE, tag) &&
-				EVP_DecryptFinal_ex(cipher, out + len, &len) > 0;
-	EVP_CIPHER_CTX_free(cipher);
-	return done;
-}
-
-/* What was sealed with the right key may still be a bomb: the other side's machine runs strangers' code. */
-static int
-inflate_all(const unsigned char *packed, size_t size, size_t max_size, struct buf *out, struct kettle_error *err)
-{
-	AUTO_FREE unsigned char *chunk = xmalloc(CHUNK);
-	z_stream stream = {.next_in = (unsigned char *)packed, .avail_in = (uInt)size};
-	int state = inflateInit(&stream);
-	if (state != Z_OK)
-		xalloc_fail();
-	while (state == Z_OK && out->len <= max_size) {
-		stream.next_out = chunk;
-		stream.avail_out = CHUNK;
-		state = inflate(&stream, Z_NO_FLUSH);
-		buf_add(out, chunk, CHUNK - stream.avail_out);
-	}
-	bool whole = state == Z_STREAM_END && stream.avail_in == 0;
-	(void)inflateEnd(&stream);
-	explicit_bzero(chunk, CHUNK);
-	if (out->len > max_size)
-		return kettle_fail(
-			err, KETTLE_ETOOBIG, "The content of the sealed envelope exceeds the %zu bytes allowed.", max_size);
-	return whole ? 0
-				 : kettle_fail(err, KETTLE_EINVAL,
-					   "The content of the sealed envelope is not a complete zlib stream and nothing else.");
-}
+	/* Of the content; sink NULL: the envelope is only proven. */
+	sealed_sink sink;
+	void *arg;
+	unsigned char *chunk; /* a piece of it */
+	uint64_t taken;
+	z_stream stream;
+	int state; /* of inflate */
+};
 
 /* Whether it says that it is what is expected; the tag proves it afterwards. */
 static int
@@ -349,35 +399,149 @@ check_scope(
 	return 0;
 }
 
+/* The envelope before its ciphertext. */
+static int
+begin(struct opening *opening, struct kettle_error *err)
+{
+	struct envelope envelope;
+	const unsigned char *header = opening->input.piece;
+	int len = 0, rc = read_header(header, opening->input.size, &envelope, err);
+	if (rc == 0)
+		rc = check_scope(&envelope, opening->kind, opening->scope, err);
+	if (rc)
+		return rc;
+	opening->header_size = HEADER_SIZE(envelope.job_len);
+	/* More than what is allowed comes to by zlib: nothing is decrypted, nor read. */
+	if (opening->input.size > opening->header_size + compressBound(opening->max_size) + TAG_SIZE)
+		return kettle_fail(err, KETTLE_ETOOBIG, "The sealed %s of job %s exceeds the %llu bytes allowed.",
+			kind_name(opening->kind), opening->scope->job, (unsigned long long)opening->max_size);
+	if (!EVP_DecryptInit_ex(
+			opening->cipher, EVP_aes_256_gcm(), NULL, opening->key, header + opening->header_size - NONCE_SIZE) ||
+		!EVP_DecryptUpdate(opening->cipher, NULL, &len, header, (int)opening->header_size))
+		return kettle_fail(err, KETTLE_EINTERNAL, "OpenSSL on this machine refuses to decrypt with AES-256-GCM.");
+	return 0;
+}
+
+/* What was sealed with the right key may still be a bomb: the other side's machine runs strangers' code. */
+static int
+inflate_piece(struct opening *opening, size_t size, struct kettle_error *err)
+{
+	z_stream *stream = &opening->stream;
+	int rc = 0;
+	stream->next_in = opening->plain;
+	stream->avail_in = (uInt)size;
+	stream->avail_out = 0;
+	while (rc == 0 && opening->state == Z_OK && (stream->avail_in || stream->avail_out == 0)) {
+		stream->next_out = opening->chunk;
+		stream->avail_out = SEALED_PIECE;
+		opening->state = inflate(stream, Z_NO_FLUSH);
+		size_t made = SEALED_PIECE - stream->avail_out;
+		/* It needs more of it, which is no error. */
+		if (opening->state == Z_BUF_ERROR && stream->avail_in == 0)
+			opening->state = Z_OK;
+		opening->taken += made;
+		if (opening->taken > opening->max_size)
+			rc = kettle_fail(err, KETTLE_ETOOBIG, "The content of the sealed envelope exceeds the %llu bytes allowed.",
+				(unsigned long long)opening->max_size);
+		else if (made)
+			rc = opening->sink(opening->arg, opening->chunk, made, err);
+	}
+	if (rc == 0 && opening->state != Z_OK && (opening->state != Z_STREAM_END || stream->avail_in))
+		rc = kettle_fail(
+			err, KETTLE_EINVAL, "The content of the sealed envelope is not a complete zlib stream and nothing else.");
+	return rc;
+}
+
+/* The piece that begins at offset: ciphertext, and at the end of the envelope its tag. */
+static int
+decrypt_piece(struct opening *opening, uint64_t offset, size_t size, struct kettle_error *err)
+{
+	const unsigned char *piece = opening->input.piece;
+	const uint64_t tag_at = opening->input.size - TAG_SIZE, end = offset + size;
+	uint64_t from = offset > opening->header_size ? offset : opening->header_size, to = end < tag_at ? end : tag_at;
+	int len = 0, rc = 0;
+	if (from < to &&
+		!EVP_DecryptUpdate(opening->cipher, opening->plain, &len, piece + (from - offset), (int)(to - from)))
+		rc = kettle_fail(err, KETTLE_EINTERNAL, "OpenSSL on this machine refuses to decrypt with AES-256-GCM.");
+	if (rc == 0 && from < to && opening->sink)
+		rc = inflate_piece(opening, (size_t)(to - from), err);
+	for (from = offset > tag_at ? offset : tag_at; from < end; from++)
+		opening->tag[from - tag_at] = piece[from - offset];
+	return rc;
+}
+
+/* The whole envelope, from its header to its tag. */
+static int
+read_envelope(struct opening *opening, struct kettle_error *err)
+{
+	int rc = 0, len = 0;
+	size_t size = 0;
+	for (uint64_t offset = 0; rc == 0 && offset < opening->input.size; offset += size) {
+		rc = read_piece(&opening->input, offset, &size, err);
+		if (rc == 0 && offset == 0)
+			rc = begin(opening, err);
+		if (rc == 0)
+			rc = decrypt_piece(opening, offset, size, err);
+	}
+	if (rc)
+		return rc;
+	if (!EVP_CIPHER_CTX_ctrl(opening->cipher, EVP_CTRL_GCM_SET_TAG, TAG_SIZE, opening->tag) ||
+		EVP_DecryptFinal_ex(opening->cipher, opening->plain, &len) <= 0)
+		return kettle_fail(err, KETTLE_EACCES,
+			"The sealed %s of job %s cannot be opened: it was changed, or sealed with another key than this one.",
+			kind_name(opening->kind), opening->scope->job);
+	if (opening->sink && opening->state != Z_STREAM_END)
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The content of the sealed envelope is not a complete zlib stream and nothing else.");
+	return 0;
+}
+
+int
+sealed_open_stream(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind kind,
+	const struct sealed_scope *scope, const struct sealed_source *source, uint64_t max_size, sealed_sink sink,
+	void *arg, struct kettle_error *err)
+{
+	struct opening opening = {.key = attempt_key, .kind = kind, .scope = scope, .max_size = max_size};
+	if (opening.max_size > SEALED_MAX_CONTENT)
+		opening.max_size = SEALED_MAX_CONTENT;
+	opening.cipher = cipher_new();
+	opening.plain = xmalloc(SEALED_PIECE);
+	opening.chunk = xmalloc(SEALED_PIECE);
+	if (inflateInit(&opening.stream) != Z_OK)
+		xalloc_fail();
+	int rc = open_input(&opening.input, source, err);
+	if (rc == 0)
+		rc = read_envelope(&opening, err);
+	opening.sink = sink;
+	opening.arg = arg;
+	if (rc == 0)
+		rc = read_envelope(&opening, err);
+	(void)inflateEnd(&opening.stream);
+	explicit_bzero(opening.plain, SEALED_PIECE);
+	explicit_bzero(opening.chunk, SEALED_PIECE);
+	free(opening.plain);
+	free(opening.chunk);
+	EVP_CIPHER_CTX_free(opening.cipher);
+	close_input(&opening.input);
+	return rc;
+}
+
+static int
+hold(void *arg, const void *data, size_t size, struct kettle_error *err)
+{
+	(void)err;
+	buf_add(arg, data, size);
+	return 0;
+}
+
 int
 sealed_open(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind kind, const struct sealed_scope *scope,
 	const void *data, size_t size, size_t max_size, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
-	AUTO_FREE char *own = NULL;
-	struct envelope envelope;
-	int rc = find_binary(&data, &size, &own, err);
-	if (rc == 0)
-		rc = read_header(data, size, &envelope, err);
-	if (rc == 0)
-		rc = check_scope(&envelope, kind, scope, err);
-	/* More than what is allowed comes to by zlib: nothing is decrypted, nor room made for it. */
-	if (max_size > SEALED_MAX_CONTENT)
-		max_size = SEALED_MAX_CONTENT;
-	if (rc == 0 && size > HEADER_SIZE(envelope.job_len) + compressBound(max_size) + TAG_SIZE)
-		rc = kettle_fail(err, KETTLE_ETOOBIG, "The sealed %s of job %s exceeds the %zu bytes allowed.", kind_name(kind),
-			scope->job, max_size);
-	if (rc)
-		return rc;
-	size_t packed_size = size - HEADER_SIZE(envelope.job_len) - TAG_SIZE;
-	AUTO_FREE unsigned char *packed = xmalloc(packed_size);
+	struct held held = {data};
+	const struct sealed_source source = {size, read_held, &held};
 	AUTO_BUF struct buf out = {0};
-	if (decrypt(attempt_key, &envelope, packed, packed_size))
-		rc = inflate_all(packed, packed_size, max_size, &out, err);
-	else
-		rc = kettle_fail(err, KETTLE_EACCES,
-			"The sealed %s of job %s cannot be opened: it was changed, or sealed with another key than this one.",
-			kind_name(kind), scope->job);
-	explicit_bzero(packed, packed_size);
+	int rc = sealed_open_stream(attempt_key, kind, scope, &source, max_size, hold, &out, err);
 	if (rc)
 		return rc;
 	*ret_size = out.len;

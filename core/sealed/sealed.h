@@ -12,10 +12,12 @@
 
 #include <kettle/error.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define SEALED_KEY_SIZE 32
 #define SEALED_MAX_JOB 128            /* bytes of a job's name: letters, digits, ".", "_", "-" */
 #define SEALED_MAX_CONTENT (1u << 30) /* bytes of what one envelope takes */
+#define SEALED_PIECE 49152            /* bytes of a large one that are held at a time: 65,536 characters of base64 */
 
 /* The direction; a plan's envelope cannot come back as a result. */
 enum sealed_kind {
@@ -55,6 +57,26 @@ int sealed_read_scope(const void *data, size_t size, enum sealed_kind *ret_kind,
 int sealed_open(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind kind,
 	const struct sealed_scope *scope, const void *data, size_t size, size_t max_size, char **ret_data, size_t *ret_size,
 	struct kettle_error *err);
+
+/* An envelope in either form that is read in pieces, from the first byte to the last and twice. */
+struct sealed_source {
+	uint64_t size;
+	/* Reads exactly these bytes, at most SEALED_PIECE of them, or a third more of the text form. 0 or a negative code. */
+	int (*read)(void *arg, uint64_t offset, void *data, size_t size, struct kettle_error *err);
+	void *arg;
+};
+/* Takes the next piece of a content, at most SEALED_PIECE bytes. 0, or a negative code, which ends the opening. */
+typedef int (*sealed_sink)(void *arg, const void *data, size_t size, struct kettle_error *err);
+
+/*
+ * Opens one that may be too large for the memory; two pieces of it are held at a time. It is refused by its header and its
+ * size before more of it is read. It is read once to prove it, and only then its content goes to the sink, while it is proven
+ * again, since a file that others may write to can change in between: so the sink publishes nothing until this has
+ * returned 0. Errors: as sealed_open, and those of the source and the sink. [blocks]
+ */
+int sealed_open_stream(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind kind,
+	const struct sealed_scope *scope, const struct sealed_source *source, uint64_t max_size, sealed_sink sink,
+	void *arg, struct kettle_error *err);
 /* The text form of an envelope; new string. */
 char *sealed_to_text(const void *data, size_t size);
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
@@ -25,15 +26,17 @@ check(int rc, const struct kettle_error *err)
 static void
 read_zip(const uint8_t *data, size_t size)
 {
-	struct result_files files = {0};
+	struct result_files files = RESULT_FILES_NONE;
 	struct kettle_error err = {0};
 	int rc = result_zip_read(data, size, NULL, "", &files, &err);
 	check(rc, &err);
-	if (rc < 0 && (files.result || files.report || files.error))
+	if (rc < 0 && (files.result >= 0 || files.report || files.error))
 		abort();
-	if (files.result_size > 2 * size || files.report_size > RESULT_ZIP_SMALL || files.error_size > RESULT_ZIP_SMALL)
+	if (files.result >= 0 && (uint64_t)lseek(files.result, 0, SEEK_END) > 2 * size)
 		abort();
-	if ((files.result && files.result[files.result_size]) || (files.error && files.error[files.error_size]))
+	if (files.report_size > RESULT_ZIP_SMALL || files.error_size > RESULT_ZIP_SMALL)
+		abort();
+	if ((files.report && files.report[files.report_size]) || (files.error && files.error[files.error_size]))
 		abort();
 	result_files_free(&files);
 }

@@ -29,8 +29,11 @@ read_package(const void *data, size_t size)
 {
 	AUTO_JSON json_t *completion = NULL;
 	AUTO_FREE char *run = NULL;
-	if (result_package_read(data, size, NULL, &completion, &run, NULL) == 0 && !json_is_object(completion))
+	struct result_reader *reader = result_reader_new(NULL, MAX_CONTENT);
+	if (result_reader_take(reader, data, size, NULL) == 0 &&
+		result_reader_finish(reader, &completion, &run, NULL) == 0 && !json_is_object(completion))
 		abort();
+	result_reader_free(reader);
 }
 
 /* Opens an envelope as what it says that it is. */

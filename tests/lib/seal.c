@@ -34,7 +34,12 @@ unpack(const char *content, size_t size, const char *folder)
 	AUTO_JSON json_t *completion = NULL;
 	AUTO_FREE char *run = NULL;
 	struct kettle_error err = {0};
-	if (result_package_read(content, size, folder, &completion, &run, &err))
+	struct result_reader *reader = result_reader_new(folder, MOST);
+	int rc = result_reader_take(reader, content, size, &err);
+	if (rc == 0)
+		rc = result_reader_finish(reader, &completion, &run, &err);
+	result_reader_free(reader);
+	if (rc)
 		return fail(err.message);
 	AUTO_JSON json_t *both = json_pack("{s:O, s:s?}", "completion", completion, "run", run);
 	return json_dumpf(both, stdout, JSON_COMPACT) == 0 ? 0 : 1;

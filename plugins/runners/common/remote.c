@@ -3,7 +3,8 @@
 /*
  * Theory of operation. A job is PACKING until a thread of the pool has sealed its plan and the database has its handle; only
  * then ops->send is called, so that a crash at any moment leaves a job that is either not sent or found again by its name.
- * A thread of the pool opens the result (decrypts, decompresses, checks, writes artifacts) and the loop completes the job.
+ * A thread of the pool opens the result piece by piece (decrypts, decompresses, checks, writes artifacts), so that no size of
+ * it takes memory, and the loop completes the job.
  * A job that has ended is taken out of the table at once and freed when no answer refers to it any more.
  */
 #include <config.h>
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
@@ -519,14 +522,54 @@ remote_cancelled(struct remote_job *job)
 /* The opening of one result, on a thread of the pool. */
 struct opening {
 	struct remote_job *job;
-	char *data; /* the envelope */
-	size_t size;
-	char *path;  /* where it is, if not in data */
+	int fd;      /* of the envelope */
+	char *path;  /* where it is, if the runner may say so again; NULL: it is in fd alone */
 	bool unread; /* it could not be read, which may pass */
 	json_t *completion;
 	char *run;
 	struct kettle_error err;
 };
+
+static struct opening *
+opening_new(int fd_take, const char *path)
+{
+	struct opening *opening = xcalloc(1, sizeof(*opening));
+	opening->fd = fd_take;
+	opening->path = path ? xstrdup(path) : NULL;
+	return opening;
+}
+
+static void
+opening_free(struct opening *opening)
+{
+	if (opening->fd >= 0)
+		close(opening->fd);
+	json_decref(opening->completion);
+	free(opening->run);
+	free(opening->path);
+	free(opening);
+}
+
+static int
+read_result(void *arg, uint64_t offset, void *data, size_t size, struct kettle_error *err)
+{
+	struct opening *opening = arg;
+	int rc = file_read_piece(opening->fd, opening->path ? opening->path : "The result", offset, data, size, err);
+	opening->unread = rc < 0;
+	return rc;
+}
+
+static int
+find_result(struct opening *opening, struct sealed_source *ret_source)
+{
+	struct stat st;
+	*ret_source = (struct sealed_source){.read = read_result, .arg = opening};
+	int rc = opening->path ? file_open(opening->path, &opening->fd, &ret_source->size, &opening->err) : 0;
+	opening->unread = rc < 0;
+	if (!opening->path && fstat(opening->fd, &st) == 0)
+		ret_source->size = (uint64_t)st.st_size;
+	return rc;
+}
 
 static void
 open_result(void *arg)
@@ -534,21 +577,15 @@ open_result(void *arg)
 	struct opening *opening = arg;
 	const struct remote_job *job = opening->job;
 	const struct sealed_scope scope = {job->name, job->plan_hash};
-	/* Text is a third longer. */
-	const size_t most = RESULT_PACKAGE_MAX / 3 * 4 + (1u << 20);
-	AUTO_FREE char *content = NULL;
-	size_t size;
-	int rc = opening->path ? file_read(opening->path, most, &opening->data, &opening->size, &opening->err) : 0;
-	opening->unread = rc < 0 && rc != KETTLE_ETOOBIG;
+	struct sealed_source source;
+	struct result_reader *reader = result_reader_new(job->spool, RESULT_PACKAGE_MAX);
+	int rc = find_result(opening, &source);
 	if (rc == 0)
-		rc = sealed_open(job->key, SEALED_RESULT, &scope, opening->data, opening->size, RESULT_PACKAGE_MAX, &content,
-			&size, &opening->err);
-	free(STEAL(opening->data));
-	/* An engine that was killed may have written a part of it. */
-	if (rc == 0 && job->spool)
-		rc = file_remove_tree(job->spool, &opening->err);
+		rc = sealed_open_stream(
+			job->key, SEALED_RESULT, &scope, &source, RESULT_PACKAGE_MAX, result_reader_take, reader, &opening->err);
 	if (rc == 0)
-		(void)result_package_read(content, size, job->spool, &opening->completion, &opening->run, &opening->err);
+		(void)result_reader_finish(reader, &opening->completion, &opening->run, &opening->err);
+	result_reader_free(reader);
 }
 
 static void
@@ -559,7 +596,7 @@ on_opened(void *arg)
 	failpoint("remote.opened");
 	if (job->cancelled)
 		remote_cancelled(job);
-	else if (job->phase == REMOTE_OPENING && opening->unread && ++job->unread < REMOTE_READS)
+	else if (job->phase == REMOTE_OPENING && opening->path && opening->unread && ++job->unread < REMOTE_READS)
 		job->phase = REMOTE_AWAY;
 	else if (opening->err.code < 0)
 		remote_lost(job, REMOTE_BROKE, "Its result from %s is void: %s", job->remote->side, opening->err.message);
@@ -568,10 +605,7 @@ on_opened(void *arg)
 			job->remote->side, opening->run ? opening->run : "(none)", job->run);
 	else
 		end(job, STEAL(opening->completion));
-	json_decref(opening->completion);
-	free(opening->run);
-	free(opening->path);
-	free(opening);
+	opening_free(opening);
 	unbusy(job);
 }
 
@@ -590,9 +624,7 @@ start_opening(struct remote_job *job, struct opening *opening_take)
 	}
 	if (rc == 0)
 		return;
-	free(opening_take->data);
-	free(opening_take->path);
-	free(opening_take);
+	opening_free(opening_take);
 	if (rc == KETTLE_ECONFLICT)
 		return;
 	remote_lost(job, REMOTE_BROKE, "Its result could not be opened: %s", err.message);
@@ -600,20 +632,15 @@ start_opening(struct remote_job *job, struct opening *opening_take)
 }
 
 void
-remote_result(struct remote_job *job, char *data_take, size_t size)
+remote_result(struct remote_job *job, int fd_take)
 {
-	struct opening *opening = xcalloc(1, sizeof(*opening));
-	opening->data = data_take;
-	opening->size = size;
-	start_opening(job, opening);
+	start_opening(job, opening_new(fd_take, NULL));
 }
 
 void
 remote_result_file(struct remote_job *job, const char *path)
 {
-	struct opening *opening = xcalloc(1, sizeof(*opening));
-	opening->path = xstrdup(path);
-	start_opening(job, opening);
+	start_opening(job, opening_new(-1, path));
 }
 
 uint64_t

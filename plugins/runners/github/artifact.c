@@ -13,18 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runners/github/answers.h"
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "runners/common/download.h"
 #include "runners/common/remote.h"
 
 #define LINK_MAX 16384    /* bytes of a link */
 #define DOWNLOAD_MS 30000 /* of a download, besides the time of its bytes */
 #define DOWNLOAD_RATE 500 /* bytes a millisecond that it has at the least */
 #define BACKOFF_MAX_MS 30000
-#define PATH_TEMPLATE "%s/kettle-github-XXXXXX"
 
 struct artifact {
 	const struct kettle_host *host;
@@ -38,7 +37,8 @@ struct artifact {
 	struct kettle_timer *timer;
 	struct artifact_facts facts;
 	/* Of the thread. */
-	char *data, *folder, *path;
+	char *data;
+	struct download file;
 	struct result_files files;
 	struct kettle_error err;
 	bool unpacking;
@@ -51,12 +51,7 @@ static void request_link(struct artifact *artifact);
 static void
 remove_download(struct artifact *artifact)
 {
-	if (artifact->path)
-		(void)unlink(artifact->path);
-	if (artifact->folder)
-		(void)rmdir(artifact->folder);
-	free(STEAL(artifact->path));
-	free(STEAL(artifact->folder));
+	download_remove(&artifact->file);
 	free(STEAL(artifact->data));
 }
 
@@ -116,7 +111,7 @@ static void
 unpack(void *arg)
 {
 	struct artifact *artifact = arg;
-	(void)result_zip_read(artifact->data, (size_t)artifact->facts.size, artifact->path, artifact->facts.sha256,
+	(void)result_zip_read(artifact->data, (size_t)artifact->facts.size, artifact->file.path, artifact->facts.sha256,
 		&artifact->files, &artifact->err);
 	remove_download(artifact);
 }
@@ -170,20 +165,6 @@ on_download(void *arg, const struct kettle_error *err, const struct kettle_http_
 
 /* ---- the three requests ---- */
 
-/* The file that a large artifact is downloaded to. */
-static int
-make_folder(struct artifact *artifact, struct kettle_error *err)
-{
-	const char *temporary = getenv("TMPDIR");
-	AUTO_FREE char *folder = xasprintf(PATH_TEMPLATE, temporary && temporary[0] == '/' ? temporary : "/tmp");
-	if (!mkdtemp(folder))
-		return kettle_fail(
-			err, KETTLE_EIO, "There is no room for the artifact: `%s` cannot be made (set TMPDIR).", folder);
-	artifact->path = xasprintf("%s/result.zip", folder);
-	artifact->folder = STEAL(folder);
-	return 0;
-}
-
 static int
 download(struct artifact *artifact, const char *link, struct kettle_error *err)
 {
@@ -191,13 +172,13 @@ download(struct artifact *artifact, const char *link, struct kettle_error *err)
 	bool secure = strncmp(link, "https://", 8) == 0;
 	if (strlen(link) > LINK_MAX || (!secure && (api_is_secure(artifact->api) || strncmp(link, "http://", 7) != 0)))
 		return kettle_fail(err, KETTLE_EIO, "GitHub's link to the artifact is not a URL of https.");
-	int rc = small ? 0 : make_folder(artifact, err);
+	int rc = small ? 0 : download_make(&artifact->file, err);
 	if (rc < 0)
 		return rc;
 	uint64_t pause_ms = artifact->request.give_up_ms < DOWNLOAD_MS ? artifact->request.give_up_ms : DOWNLOAD_MS;
 	const struct kettle_http_request request = {.size = sizeof(request),
 		.url = link,
-		.answer_file = artifact->path,
+		.answer_file = artifact->file.path,
 		.max_body = artifact->facts.size + 1,
 		.total_ms = (uint32_t)(pause_ms + artifact->facts.size / DOWNLOAD_RATE),
 		.done = on_download,
@@ -278,7 +259,8 @@ struct artifact *
 artifact_fetch(const struct kettle_host *host, struct api *api, const struct artifact_request *request)
 {
 	struct artifact *artifact = xcalloc(1, sizeof(*artifact));
-	*artifact = (struct artifact){.host = host, .api = api, .request = *request, .repo = xstrdup(request->repo)};
+	*artifact = (struct artifact){
+		.host = host, .api = api, .request = *request, .repo = xstrdup(request->repo), .files = RESULT_FILES_NONE};
 	if (artifact->request.looks == 0 || artifact->request.looks > ARTIFACT_LOOKS)
 		artifact->request.looks = ARTIFACT_LOOKS;
 	look(artifact);

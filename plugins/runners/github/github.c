@@ -170,13 +170,13 @@ on_run_ended(void *arg, enum run_end how, const char *sentence, struct result_fi
 {
 	struct github_job *own = arg;
 	struct remote_job *job = own->job;
-	if (how == RUN_RESULT && files->result)
+	if (how == RUN_RESULT && files->result >= 0)
 		job->run = xasprintf("%lld-%u", (long long)run_id(own->run), run_attempt(own->run));
 	own->run = NULL;
 	switch (how) {
 	case RUN_RESULT:
-		if (files->result)
-			remote_result(job, STEAL(files->result), files->result_size);
+		if (files->result >= 0)
+			remote_result(job, STEAL_FD(files->result));
 		else
 			remote_lost(job, REMOTE_BROKE, "Its run left a report of the machine in place of a result.");
 		break;

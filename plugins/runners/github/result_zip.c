@@ -15,16 +15,21 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/io.h"
 #include "base/xalloc.h"
 #include "base/zip_cleanup.h"
+#include "runners/common/download.h"
+
+#define PIECE 65536
 
 void
 result_files_free(struct result_files *files)
 {
-	free(files->result);
+	if (files->result >= 0)
+		close(files->result);
 	free(files->report);
 	free(files->error);
-	*files = (struct result_files){0};
+	*files = RESULT_FILES_NONE;
 }
 
 static int
@@ -82,10 +87,9 @@ open_archive(const void *data, size_t size, const char *path, zip_t **ret_zip, s
 	return 0;
 }
 
-/* Reads one entry of at most max bytes, whatever the zip says of its size. New bytes with a NUL behind them. */
+/* Whether the zip says that it has at most max bytes, and how they are packed. */
 static int
-read_entry(zip_t *zip, zip_uint64_t index, const zip_stat_t *stat, size_t max, char **ret_data, size_t *ret_size,
-	struct kettle_error *err)
+check_entry(const zip_stat_t *stat, size_t max, struct kettle_error *err)
 {
 	const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD;
 	if ((stat->valid & needed) != needed || stat->size > max)
@@ -94,20 +98,73 @@ read_entry(zip_t *zip, zip_uint64_t index, const zip_stat_t *stat, size_t max, c
 	if (stat->comp_method != ZIP_CM_STORE && stat->comp_method != ZIP_CM_DEFLATE)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "The file `%s` of the artifact is packed in an unusual way.", stat->name);
-	AUTO_FREE char *data = xmalloc((size_t)stat->size + 1);
-	zip_file_t *file = zip_fopen_index(zip, index, 0);
-	zip_int64_t got = file ? zip_fread(file, data, stat->size) : -1;
+	return 0;
+}
+
+static int
+fail_entry(const zip_stat_t *stat, struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_EINVAL, "The file `%s` of the artifact is damaged.", stat->name);
+}
+
+/* Whether that was all; the read that finds the end finds also whether the checksum is right. */
+static bool
+is_at_end(zip_file_t *file)
+{
 	char more;
-	/* The next read finds the end, and with it that the checksum is right. */
-	bool whole = got >= 0 && (zip_uint64_t)got == stat->size && zip_fread(file, &more, 1) == 0;
-	if (file)
-		(void)zip_fclose(file);
-	if (!whole)
-		return kettle_fail(err, KETTLE_EINVAL, "The file `%s` of the artifact is damaged.", stat->name);
+	return zip_fread(file, &more, 1) == 0;
+}
+
+/* New bytes with a NUL behind them, whatever the zip says of its size. */
+static int
+hold_entry(zip_file_t *file, const zip_stat_t *stat, char **ret_data, size_t *ret_size, struct kettle_error *err)
+{
+	AUTO_FREE char *data = xmalloc((size_t)stat->size + 1);
+	zip_int64_t got = zip_fread(file, data, stat->size);
+	if (got < 0 || (zip_uint64_t)got != stat->size || !is_at_end(file))
+		return fail_entry(stat, err);
 	data[got] = '\0';
 	*ret_size = (size_t)got;
 	*ret_data = STEAL(data);
 	return 0;
+}
+
+/* Into a file without a name. */
+static int
+spool_entry(zip_file_t *file, const zip_stat_t *stat, int *ret_fd, struct kettle_error *err)
+{
+	AUTO_FD int fd = -1;
+	char piece[PIECE];
+	zip_uint64_t left = stat->size;
+	int rc = download_file(&fd, err);
+	while (rc == 0 && left) {
+		zip_int64_t got = zip_fread(file, piece, left < PIECE ? left : PIECE);
+		if (got <= 0)
+			return fail_entry(stat, err);
+		if (write_all(fd, piece, (size_t)got) != 0)
+			return kettle_fail(err, KETTLE_EIO, "The file `%s` of the artifact cannot be stored: %s (set TMPDIR).",
+				stat->name, strerror(errno));
+		left -= (zip_uint64_t)got;
+	}
+	if (rc == 0 && !is_at_end(file))
+		rc = fail_entry(stat, err);
+	if (rc == 0)
+		*ret_fd = STEAL_FD(fd);
+	return rc;
+}
+
+/* Reads the entry into one of these, of which the other one is NULL. */
+static int
+read_entry(zip_t *zip, zip_uint64_t index, const zip_stat_t *stat, int *ret_fd, char **ret_data, size_t *ret_size,
+	struct kettle_error *err)
+{
+	zip_file_t *file = zip_fopen_index(zip, index, 0);
+	int rc;
+	if (!file)
+		return fail_entry(stat, err);
+	rc = ret_fd ? spool_entry(file, stat, ret_fd, err) : hold_entry(file, stat, ret_data, ret_size, err);
+	(void)zip_fclose(file);
+	return rc;
 }
 
 /* zip_size: bytes of the whole zip. */
@@ -119,20 +176,22 @@ read_known(zip_t *zip, zip_uint64_t index, size_t zip_size, struct result_files 
 	const struct {
 		const char *name;
 		size_t max;
+		int *fd;
 		char **data;
 		size_t *size;
-	} known[] = {{"result.kettle", most, &files->result, &files->result_size},
-		{"doctor.json", RESULT_ZIP_SMALL, &files->report, &files->report_size},
-		{"error.txt", RESULT_ZIP_SMALL, &files->error, &files->error_size}};
+	} known[] = {{"result.kettle", most, &files->result, NULL, NULL},
+		{"doctor.json", RESULT_ZIP_SMALL, NULL, &files->report, &files->report_size},
+		{"error.txt", RESULT_ZIP_SMALL, NULL, &files->error, &files->error_size}};
 	zip_stat_t stat;
 	if (zip_stat_index(zip, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME))
 		return kettle_fail(err, KETTLE_EINVAL, "The artifact is damaged: an entry has no name.");
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (strcmp(stat.name, known[i].name) != 0)
 			continue;
-		if (*known[i].data)
+		if (known[i].fd ? *known[i].fd >= 0 : *known[i].data != NULL)
 			return kettle_fail(err, KETTLE_EINVAL, "The artifact has the file `%s` twice.", stat.name);
-		return read_entry(zip, index, &stat, known[i].max, known[i].data, known[i].size, err);
+		int rc = check_entry(&stat, known[i].max, err);
+		return rc ? rc : read_entry(zip, index, &stat, known[i].fd, known[i].data, known[i].size, err);
 	}
 	return 0;
 }
@@ -143,7 +202,7 @@ result_zip_read(const void *data, size_t size, const char *path, const char *sha
 {
 	char found[65];
 	AUTO_ZIP zip_t *zip = NULL;
-	struct result_files files = {0};
+	struct result_files files = RESULT_FILES_NONE;
 	if (data)
 		sha256_hex(data, size, found);
 	int rc = data ? check_digest(found, sha256, err) : check_file(path, size, sha256, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The zip of the artifact that a run leaves: unpacked into memory within limits. All [any, blocks]. */
+/* The zip of the artifact that a run leaves: unpacked within limits. All [any, blocks]. */
 #ifndef KETTLE_GITHUB_RESULT_ZIP_H
 #define KETTLE_GITHUB_RESULT_ZIP_H
 
@@ -10,15 +10,16 @@
 #define RESULT_ZIP_SMALL 1048576 /* bytes of a file but the result's */
 #define RESULT_ZIP_MAX 402653184 /* bytes of the zip and of the sealed result: 256 MiB in base64 and a little */
 
-/* The files of the workflow; each NULL where it is not there. All with a NUL behind them. */
+/* The files of the workflow; each NULL, or -1, where it is not there. Those in memory have a NUL behind them. */
 struct result_files {
-	char *result; /* result.kettle: sealed */
-	size_t result_size;
+	int result;   /* result.kettle: sealed, and perhaps too large for the memory; a file without a name */
 	char *report; /* doctor.json */
 	size_t report_size;
 	char *error; /* error.txt */
 	size_t error_size;
 };
+
+#define RESULT_FILES_NONE ((struct result_files){.result = -1})
 
 void result_files_free(struct result_files *files);
 /*

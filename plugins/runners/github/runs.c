@@ -149,7 +149,7 @@ on_artifact(void *arg, const struct kettle_error *err, struct result_files *file
 	AUTO_FREE char *why = first_line(files);
 	failpoint("github.fetched");
 	run->artifact = NULL;
-	if (err->code == 0 && (files->result || files->report))
+	if (err->code == 0 && (files->result >= 0 || files->report))
 		run_end(run, RUN_RESULT, files, "It has ended.");
 	else if (err->code == 0)
 		run_end(run, RUN_BROKE, NULL, "Its workflow ended as %s and without a result%s%s", run->conclusion,

@@ -53,8 +53,7 @@ answer_judge(
 								 : NULL;
 	AUTO_FREE char *error =
 		member_string(json, "error") ? sanitize_line(member_string(json, "error"), MAX_ERROR) : NULL;
-	struct modal_reply reply = {
-		.status = status, .body = answer->body, .size = answer->body_size, .why = ret_why->message};
+	struct modal_reply reply = {.status = status, .why = ret_why->message};
 	*ret_json = STEAL(json);
 	reply.json = *ret_json;
 	if (!is_ours(app_url, answer->url)) {

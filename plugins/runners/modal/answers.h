@@ -24,10 +24,8 @@ enum reply_kind {
 struct modal_reply {
 	enum reply_kind kind;
 	int status;         /* of ANSWERED: 200, 202, or one of 4xx with `json` */
-	const json_t *json; /* an object; NULL: the body is no JSON */
-	const void *body;
-	size_t size;
-	const char *why; /* a sentence, unless it is ANSWERED with 200 or 202 */
+	const json_t *json; /* an object; NULL: the body is no JSON, or in a file */
+	const char *why;    /* a sentence, unless it is ANSWERED with 200 or 202 */
 };
 
 enum call_state {

@@ -41,7 +41,7 @@ on_http(void *arg, const struct kettle_error *err, const struct kettle_http_answ
 
 struct modal_request *
 api_send(struct modal *modal, const char *path, const char *job, const void *body, size_t size, size_t max_answer,
-	api_fn done, void *arg, struct kettle_error *err)
+	const char *answer_file, api_fn done, void *arg, struct kettle_error *err)
 {
 	AUTO_FREE char *url = xasprintf("%s%s", modal->url, path);
 	AUTO_FREE char *key = job ? xasprintf("Idempotency-Key: %s", job) : NULL;
@@ -57,6 +57,7 @@ api_send(struct modal *modal, const char *path, const char *job, const void *bod
 		.body = body,
 		.body_size = size,
 		.max_body = max_answer,
+		.answer_file = answer_file,
 		.connect_ms = CONNECT_MS,
 		.total_ms = (uint32_t)modal->answer_ms,
 		.max_redirects = MAX_REDIRECTS,

@@ -11,11 +11,12 @@
 typedef void (*api_fn)(void *arg, const struct modal_reply *reply);
 
 /*
- * Sends a request to a path of the app, "/submit/gpu". body NULL: a GET. job: the idempotency key, or NULL. done is called once,
+ * Sends a request to a path of the app, "/submit/gpu". body NULL: a GET. job: the idempotency key, or NULL. answer_file: that of
+ * kettle_http_request, or NULL. done is called once,
  * never before this returns, unless the request is cancelled. NULL: it was not sent, and done is not called; err says why.
  */
 struct modal_request *api_send(struct modal *modal, const char *path, const char *job, const void *body, size_t size,
-	size_t max_answer, api_fn done, void *arg, struct kettle_error *err);
+	size_t max_answer, const char *answer_file, api_fn done, void *arg, struct kettle_error *err);
 /* done is not called any more. NULL is allowed. */
 void api_cancel(struct modal_request *request);
 

@@ -17,6 +17,7 @@
 #include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "runners/common/download.h"
 #include "runners/modal/api.h"
 #include "sealed/result_package.h"
 
@@ -43,6 +44,7 @@ struct call {
 	uint64_t since, heard, due;            /* ms: its state's begin, the last answer about it, the next look at it */
 	bool ended;                            /* there, and its result is to be fetched */
 	bool fetching;
+	struct download answer; /* while it is fetched */
 };
 
 static uint64_t
@@ -76,6 +78,7 @@ release(struct remote_job *job)
 	api_cancel(call->request);
 	modal->host->timer_stop(modal->host, call->retry);
 	modal->fetches -= call->fetching;
+	download_remove(&call->answer);
 	free(call);
 }
 
@@ -135,7 +138,8 @@ send_request(struct remote_job *job, const char *path, const char *key, const vo
 	struct modal *modal = job->remote->self;
 	struct call *call = job->own;
 	struct kettle_error err = {0};
-	call->request = api_send(modal, path, key, body, size, body ? ANSWER_MAX_JSON : MAX_RESULT, done, job, &err);
+	call->request = api_send(modal, path, key, body, size, body ? ANSWER_MAX_JSON : MAX_RESULT,
+		body ? NULL : call->answer.path, done, job, &err);
 	if (call->request)
 		return true;
 	const struct modal_reply reply = answer_missing(&err);
@@ -236,7 +240,7 @@ on_due(void *arg)
 	}
 	AUTO_JSON json_t *body = json_pack("{s:O}", "ids", ids);
 	AUTO_FREE char *text = json_dumps(body, JSON_COMPACT);
-	modal->poll = api_send(modal, "/poll", NULL, text, strlen(text), ANSWER_MAX_JSON, on_polled, modal, &err);
+	modal->poll = api_send(modal, "/poll", NULL, text, strlen(text), ANSWER_MAX_JSON, NULL, on_polled, modal, &err);
 	if (!modal->poll) {
 		const struct modal_reply reply = answer_missing(&err);
 		on_polled(modal, &reply);
@@ -275,6 +279,19 @@ calls_stop(struct modal *modal)
 
 static void fetch(struct remote_job *job);
 
+/* The answer to the request for it is in the file. */
+static void
+take_result(struct remote_job *job)
+{
+	struct call *call = job->own;
+	struct kettle_error err = {0};
+	int fd = -1;
+	if (download_open(&call->answer, &fd, &err) == 0)
+		remote_result(job, fd);
+	else
+		remote_lost(job, REMOTE_BROKE, "The runner could not keep a result: %s", err.message);
+}
+
 static void
 on_fetched(void *arg, const struct modal_reply *reply)
 {
@@ -286,9 +303,7 @@ on_fetched(void *arg, const struct modal_reply *reply)
 	call->fetching = false;
 	modal->fetches--;
 	if (reply->kind == REPLY_ANSWERED && reply->status == 200) {
-		char *data = xmalloc(reply->size + 1);
-		memcpy(data, reply->body, reply->size);
-		remote_result(job, data, reply->size);
+		take_result(job);
 	} else if (reply->kind == REPLY_ANSWERED && reply->status == 202) {
 		const struct modal_reply none = answer_garbage("it says that a call has ended, and then that it has not.");
 		call->ended = false;
@@ -310,8 +325,12 @@ fetch(struct remote_job *job)
 {
 	struct modal *modal = job->remote->self;
 	struct call *call = job->own;
+	struct kettle_error err = {0};
 	AUTO_FREE char *path = xasprintf("/result/%s", calls_name(job));
-	if (send_request(job, path, NULL, NULL, 0, on_fetched, fetch)) {
+	download_remove(&call->answer);
+	if (download_make(&call->answer, &err) < 0)
+		remote_lost(job, REMOTE_BROKE, "The runner could not keep a result: %s", err.message);
+	else if (send_request(job, path, NULL, NULL, 0, on_fetched, fetch)) {
 		call->fetching = true;
 		modal->fetches++;
 	}

@@ -63,7 +63,7 @@ static int
 send_first(struct modal_inquiry *inquiry, const char *path, const char *body, api_fn done, struct kettle_error *err)
 {
 	struct modal *modal = inquiry->modal;
-	inquiry->request = api_send(modal, path, NULL, body, 0, ANSWER_MAX_JSON, done, inquiry, err);
+	inquiry->request = api_send(modal, path, NULL, body, 0, ANSWER_MAX_JSON, NULL, done, inquiry, err);
 	if (inquiry->request)
 		return 0;
 	modal->inquiries = inquiry->next;
@@ -114,7 +114,7 @@ ask_report(void *arg)
 	struct kettle_error err = {0};
 	inquiry->timer = NULL;
 	inquiry->request =
-		api_send(inquiry->modal, inquiry->path, NULL, NULL, 0, ANSWER_MAX_JSON, on_report, inquiry, &err);
+		api_send(inquiry->modal, inquiry->path, NULL, NULL, 0, ANSWER_MAX_JSON, NULL, on_report, inquiry, &err);
 	if (!inquiry->request)
 		end_inquiry(inquiry, &err, NULL);
 }

@@ -223,14 +223,15 @@ test_sweep(void **state)
 	commands_submit(&c, "bob", "board", "test");
 	int64_t job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
 	assert_int_equal(fixture_write(&c.f, start_op, &job, &err), 0);
-	static const char *const folders[] = {"2.1", "2.1.run", "2.2", "1.1.run", "1.0", "7.1", "other", "2.1.old", ".1"};
+	static const char *const folders[] = {
+		"2.1", "2.1.run", "2.2", "1.1.run", "1.1.run.part", "2.1.run.part", "1.0", "7.1", "other", "2.1.old", ".1"};
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		AUTO_FREE char *path = path_join(spool, folders[i]);
 		assert_int_equal(file_mkdirs(path, 0700, &err), 0);
 	}
 	/* An attempt before the one that left an artifact goes, too. */
-	assert_int_equal(sweep(), 4);
-	static const char *const left[] = {"1.1/1", "2.1", "2.1.run", "other", "2.1.old", ".1"};
+	assert_int_equal(sweep(), 5);
+	static const char *const left[] = {"1.1/1", "2.1", "2.1.run", "2.1.run.part", "other", "2.1.old", ".1"};
 	for (size_t i = 0; i < ARRAY_SIZE(left); i++)
 		if (!is_there(left[i]))
 			fail_msg("%s is gone", left[i]);

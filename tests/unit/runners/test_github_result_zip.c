@@ -56,17 +56,24 @@ pack(const struct entry *entries, size_t count, size_t *ret_size)
 static const struct entry right[] = {{"result.kettle", "S1RMRTEK", 8}, {"error.txt", "", 0}, {"other/../x", "y", 1}};
 
 static void
+assert_result(const struct result_files *files, const char *text)
+{
+	char found[100] = "";
+	assert_int_equal(pread(files->result, found, sizeof(found) - 1, 0), (ssize_t)strlen(text));
+	assert_string_equal(found, text);
+}
+
+static void
 test_right(void **state)
 {
 	(void)state;
 	char digest[65];
 	size_t size;
-	struct result_files files = {0};
+	struct result_files files = RESULT_FILES_NONE;
 	AUTO_FREE char *zip = pack(right, ARRAY_SIZE(right), &size);
 	sha256_hex(zip, size, digest);
 	assert_int_equal(result_zip_read(zip, size, NULL, digest, &files, NULL), 0);
-	assert_int_equal(files.result_size, 8);
-	assert_string_equal(files.result, "S1RMRTEK");
+	assert_result(&files, "S1RMRTEK");
 	assert_string_equal(files.error, "");
 	assert_null(files.report);
 	result_files_free(&files);
@@ -77,7 +84,7 @@ test_right(void **state)
 	assert_int_equal(write(fd, zip, size), (ssize_t)size);
 	(void)close(fd);
 	assert_int_equal(result_zip_read(NULL, size, path, "", &files, NULL), 0);
-	assert_int_equal(files.result_size, 8);
+	assert_result(&files, "S1RMRTEK");
 	result_files_free(&files);
 	struct kettle_error err = {0};
 	assert_int_equal(result_zip_read(NULL, size + 1, path, digest, &files, &err), KETTLE_ECONFLICT);
@@ -92,7 +99,7 @@ test_damaged(void **state)
 	(void)state;
 	char digest[65];
 	size_t size;
-	struct result_files files = {0};
+	struct result_files files = RESULT_FILES_NONE;
 	AUTO_FREE char *zip = pack(right, ARRAY_SIZE(right), &size);
 	sha256_hex(zip, size, digest);
 	for (size_t i = 0; i < size; i++) {
@@ -113,7 +120,7 @@ test_bombs(void **state)
 {
 	(void)state;
 	size_t size;
-	struct result_files files = {0};
+	struct result_files files = RESULT_FILES_NONE;
 	struct kettle_error err = {0};
 	AUTO_FREE char *zeros = xcalloc(1, BOMB);
 	static const char *const names[] = {"result.kettle", "error.txt", "doctor.json"};
@@ -136,7 +143,7 @@ test_bombs(void **state)
 	AUTO_FREE char *zip = pack(many, ARRAY_SIZE(many), &size);
 	assert_int_equal(result_zip_read(zip, size, NULL, "", &files, &err), KETTLE_ETOOBIG);
 	assert_int_equal(result_zip_read("<html>", 6, NULL, "", &files, &err), KETTLE_EINVAL);
-	assert_null(files.result);
+	assert_int_equal(files.result, -1);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -4,16 +4,20 @@
 
 #include <kettle/testing.h>
 #include <setjmp.h>
+#include <stdatomic.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
@@ -25,7 +29,8 @@
 #define NOW INT64_C(1790000000000)
 #define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 #define NAME "kettle-1f0c9a3e-12.1"
-#define SPANS "cd6c32ae17a18e16e4fa0c22e84dfd7f82eb8e57dc29dd207faaef00f56ab0b3" /* of "spans" */
+#define LARGE (8u << 20)
+#define LEAST_HELD (256u << 10) /* bytes that any result may need at once */
 #define HASH "00000000000000000000000000000000000000000000000000000000000000aa"
 
 static char *dir, *spool;
@@ -35,6 +40,46 @@ static struct remote remote;
 static struct kettle_error err;
 static int sends, finds, cancels, releases, stops;
 static struct remote_job *current;
+
+/* ---- how much is held ---- */
+
+static atomic_size_t most_allocated; /* bytes of the largest allocation, on any thread */
+
+void *__real_xmalloc(size_t size);
+void *__wrap_xmalloc(size_t size);
+void *__real_xcalloc(size_t count, size_t size);
+void *__wrap_xcalloc(size_t count, size_t size);
+void *__real_xreallocarray(void *pointer, size_t count, size_t size);
+void *__wrap_xreallocarray(void *pointer, size_t count, size_t size);
+
+static void
+note_allocation(size_t size)
+{
+	size_t most = atomic_load(&most_allocated);
+	while (size > most && !atomic_compare_exchange_weak(&most_allocated, &most, size))
+		;
+}
+
+void *
+__wrap_xmalloc(size_t size)
+{
+	note_allocation(size);
+	return __real_xmalloc(size);
+}
+
+void *
+__wrap_xcalloc(size_t count, size_t size)
+{
+	note_allocation(count * size);
+	return __real_xcalloc(count, size);
+}
+
+void *
+__wrap_xreallocarray(void *pointer, size_t count, size_t size)
+{
+	note_allocation(count * size);
+	return __real_xreallocarray(pointer, count, size);
+}
 
 /* ---- the remote side: remembers what it was given ---- */
 
@@ -206,9 +251,9 @@ send_job(void)
 	remote_sent(current);
 }
 
-/* A result sealed for this job, plan and run, with one file where `file` is set. */
+/* A result sealed for this job, plan and run, with one file of this text, if any. */
 static char *
-seal_result(const char *job, const char *hash, const char *run, bool file, size_t *ret_size)
+seal_text(const char *job, const char *hash, const char *run, const char *text, size_t *ret_size)
 {
 	unsigned char key[SEALED_KEY_SIZE], attempt[SEALED_KEY_SIZE];
 	const struct sealed_scope scope = {job, hash};
@@ -216,18 +261,36 @@ seal_result(const char *job, const char *hash, const char *run, bool file, size_
 	char *sealed = NULL;
 	size_t size;
 	AUTO_JSON json_t *done = json_pack("{s:s, s:s, s:[]}", "event", "done", "status", "done", "outcomes");
-	if (file) {
+	if (text) {
+		char sha256[65];
+		sha256_hex(text, strlen(text), sha256);
 		assert_int_equal(file_mkdirs(inside, 0700, &err), 0);
-		AUTO_FREE char *path = scratch_write(inside, "trace", "spans");
+		AUTO_FREE char *path = scratch_write(inside, "trace", text);
 		json_array_append_new(
 			json_object_get(done, "outcomes"), json_pack("{s:s, s:[{s:s, s:i, s:s}]}", "step", "step", "artifacts",
-												   "name", "trace", "size", 5, "sha256", SPANS));
+												   "name", "trace", "size", (int)strlen(text), "sha256", sha256));
 	}
-	assert_int_equal(result_package_write(done, step, run, 1 << 20, &packed, &size, &err), 0);
+	assert_int_equal(result_package_write(done, step, run, 2 * LARGE, &packed, &size, &err), 0);
 	assert_int_equal(sealed_key_parse(KEY, key, &err), 0);
 	sealed_key_derive(key, job, attempt);
 	assert_int_equal(sealed_seal(attempt, SEALED_RESULT, &scope, packed, size, &sealed, ret_size, &err), 0);
 	return sealed;
+}
+
+static char *
+seal_result(const char *job, const char *hash, const char *run, bool file, size_t *ret_size)
+{
+	return seal_text(job, hash, run, file ? "spans" : NULL, ret_size);
+}
+
+/* The remote side has this result. */
+static void
+give(struct remote_job *job, char *data_take, size_t size)
+{
+	int fd = memfd_create("result", MFD_CLOEXEC);
+	assert_true(fd >= 0 && write(fd, data_take, size) == (ssize_t)size);
+	free(data_take);
+	remote_result(job, fd);
 }
 
 /* ---- tests ---- */
@@ -264,7 +327,7 @@ test_a_job_goes_and_comes_back(void **state)
 	assert_string_equal(last_event(), "step");
 	current->run = xstrdup("7");
 	char *data = seal_result(NAME, HASH, "7", true, &size);
-	remote_result(current, data, size);
+	give(current, data, size);
 	assert_string_equal(member_text(completion(), "status"), "done");
 	assert_int_equal(releases, 1);
 	AUTO_FREE char *path = path_join(spool, "step/trace"), *text = NULL;
@@ -287,7 +350,7 @@ answer(const char *job, const char *hash, const char *run)
 	send_job();
 	current->run = xstrdup("7");
 	char *data = seal_result(job, hash, run, false, &size);
-	remote_result(current, data, size);
+	give(current, data, size);
 }
 
 static void
@@ -319,7 +382,7 @@ test_result_that_is_none(void **state)
 {
 	(void)state;
 	send_job();
-	remote_result(current, xstrdup("<html>"), 6);
+	give(current, xstrdup("<html>"), 6);
 	assert_void("void");
 	assert_null(json_object_get(completion(), "gone"));
 }
@@ -335,6 +398,62 @@ test_result_in_a_file(void **state)
 	remote_result_file(current, path);
 	remote_result_file(current, path); /* what comes twice counts once */
 	assert_string_equal(member_text(completion(), "status"), "done");
+}
+
+/* Of a result that is not proven to the end nothing is kept, wherever it is wrong. */
+static void
+test_result_is_proven_first(void **state)
+{
+	(void)state;
+	size_t size;
+	send_job();
+	char *data = seal_result(NAME, HASH, NULL, true, &size);
+	data[size - 1] ^= 1;
+	give(current, data, size);
+	assert_void("void");
+	AUTO_FREE char *stage = xasprintf("%s" RESULT_PACKAGE_STAGE, spool);
+	assert_int_not_equal(access(spool, F_OK), 0);
+	assert_int_not_equal(access(stage, F_OK), 0);
+}
+
+/* However large it is, no part of it that is larger than a few pieces is in memory. */
+static void
+test_result_is_a_stream(void **state)
+{
+	(void)state;
+	size_t size, len;
+	AUTO_FREE char *noise = xcalloc(LARGE + 1, 1);
+	for (size_t i = 0; i < LARGE; i += 8) {
+		char digits[9];
+		(void)snprintf(digits, sizeof(digits), "%08zx", i * 2654435761u & 0xffffffff);
+		memcpy(noise + i, digits, 8);
+	}
+	send_job();
+	AUTO_FREE char *data = seal_text(NAME, HASH, NULL, noise, &size), *text = sealed_to_text(data, size),
+				   *path = scratch_write(dir, "result", text), *kept = path_join(spool, "step/trace"), *found = NULL;
+	assert_true(size > 4 * LEAST_HELD);
+	atomic_store(&most_allocated, 0);
+	remote_result_file(current, path);
+	assert_string_equal(member_text(completion(), "status"), "done");
+	const size_t most = atomic_load(&most_allocated);
+	assert_in_range(most, 1, LEAST_HELD);
+	assert_int_equal(file_read(kept, LARGE, &found, &len, &err), 0);
+	assert_true(len == LARGE && memcmp(found, noise, len) == 0);
+}
+
+/* More than any result may have is refused by its size: of this file there is not even room in memory. */
+static void
+test_result_that_is_too_large(void **state)
+{
+	(void)state;
+	size_t size;
+	send_job();
+	AUTO_FREE char *data = seal_result(NAME, HASH, NULL, true, &size), *path = path_join(dir, "result");
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
+	remote_result(current, fd);
+	assert_void("exceeds");
 }
 
 static int
@@ -415,7 +534,7 @@ test_cancel_that_comes_too_late(void **state)
 	size_t size;
 	send_job();
 	char *data = seal_result(NAME, HASH, NULL, false, &size);
-	remote_result(current, data, size);
+	give(current, data, size);
 	remote_cancel(&remote, "12.1");
 	assert_int_equal(cancels, 0);
 	assert_string_equal(member_text(completion(), "status"), "cancelled");
@@ -441,7 +560,7 @@ test_detach_and_recover(void **state)
 	assert_int_equal(finds, 1);
 	assert_int_equal(member_int(current->handle, "id"), 9);
 	char *data = seal_result(NAME, HASH, NULL, true, &size);
-	remote_result(current, data, size);
+	give(current, data, size);
 	assert_string_equal(member_text(completion(), "status"), "done");
 	AUTO_FREE char *text = NULL;
 	assert_int_equal(file_read(old, 100, &text, &size, &err), 0);
@@ -535,7 +654,7 @@ test_cancel_without_an_answer(void **state)
 	remote_store(job);
 	size_t size;
 	char *data = seal_result(NAME, HASH, NULL, true, &size);
-	remote_result(job, data, size);
+	give(job, data, size);
 	assert_int_equal(completions(), 1);
 	assert_int_not_equal(access(spool, F_OK), 0);
 	assert_string_equal(last_event(), "waiting");
@@ -550,6 +669,9 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_result_of_another_run),
 	TEST(test_result_that_is_none),
 	TEST(test_result_in_a_file),
+	TEST(test_result_is_proven_first),
+	TEST(test_result_is_a_stream),
+	TEST(test_result_that_is_too_large),
 	TEST(test_result_file_away),
 	TEST(test_lost),
 	TEST(test_losses_without_another_attempt),

@@ -56,6 +56,36 @@ make_job(const char *spool)
 		"size", 0, "sha256", empty, "step", "other");
 }
 
+/* What a package is read as, `piece` bytes at a time. */
+static int
+read_pieces(const char *data, size_t size, size_t piece, const char *spool, json_t **ret_completion, char **ret_run,
+	struct kettle_error *err)
+{
+	struct result_reader *reader = result_reader_new(spool, MAX);
+	int rc = 0;
+	for (size_t at = 0; at < size && rc == 0; at += piece) {
+		/* Exactly as many bytes as are given: a sanitizer sees what is read beyond. */
+		AUTO_FREE char *part = xmemdup(data + at, size - at < piece ? size - at : piece);
+		rc = result_reader_take(reader, part, size - at < piece ? size - at : piece, err);
+		/* Nothing is there before all of it is. */
+		if (spool && size > piece && at == 0)
+			assert_int_not_equal(access(spool, F_OK), 0);
+	}
+	if (rc == 0)
+		rc = result_reader_finish(reader, ret_completion, ret_run, err);
+	result_reader_free(reader);
+	AUTO_FREE char *stage = xasprintf("%s" RESULT_PACKAGE_STAGE, spool ? spool : "/nonexistent");
+	assert_int_not_equal(access(stage, F_OK), 0);
+	return rc;
+}
+
+static int
+read_package(
+	const char *data, size_t size, const char *spool, json_t **ret_completion, char **ret_run, struct kettle_error *err)
+{
+	return read_pieces(data, size, size ? size : 1, spool, ret_completion, ret_run, err);
+}
+
 static void
 test_round_trip(void **state)
 {
@@ -67,7 +97,7 @@ test_round_trip(void **state)
 	size_t size = 0, len = 0;
 	struct kettle_error err = {0};
 	if (result_package_write(completion, from, "run 7", MAX, &data, &size, &err) ||
-		result_package_read(data, size, to, &read, &run, &err))
+		read_package(data, size, to, &read, &run, &err))
 		fail_msg("%s", err.message);
 	assert_true(json_equal(completion, read));
 	assert_string_equal(run, "run 7");
@@ -77,11 +107,50 @@ test_round_trip(void **state)
 	struct stat st;
 	assert_int_equal(stat(empty, &st), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
-	/* A second time into the same folder: never over a file that is there. */
-	AUTO_JSON json_t *again = NULL;
-	AUTO_FREE char *none = NULL;
-	assert_int_equal(result_package_read(data, size, to, &again, &none, NULL), KETTLE_EIO);
-	assert_int_equal(result_package_read(data, size, NULL, &again, &none, NULL), 0);
+	/* A second time it takes the place of what is there, as after a crash. */
+	AUTO_FREE char *old = scratch_write(to, "run/old", "x");
+	AUTO_JSON json_t *again = NULL, *checked = NULL;
+	AUTO_FREE char *none = NULL, *nothing = NULL;
+	assert_int_equal(read_package(data, size, to, &again, &none, NULL), 0);
+	assert_int_not_equal(access(old, F_OK), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(read_package(data, size, NULL, &checked, &nothing, NULL), 0);
+}
+
+/* Wherever it is cut into pieces, and wherever it ends. */
+static void
+test_pieces(void **state)
+{
+	static const char text[] = HEAD ENTRY("run/abc", "3", ABC) "," ENTRY("run/none", "0",
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855") "," ENTRY("b/abc", "3", ABC) "]}\nabcabc";
+	const size_t size = strlen(text);
+	AUTO_FREE char *to = path_join(*state, "to"), *path = path_join(to, "b/abc");
+	for (size_t piece = 1; piece <= size; piece++) {
+		AUTO_JSON json_t *read = NULL, *partly = NULL;
+		AUTO_FREE char *run = NULL, *none = NULL;
+		assert_int_equal(read_pieces(text, size, piece, to, &read, &run, NULL), 0);
+		assert_int_equal(access(path, F_OK), 0);
+		assert_int_equal(file_remove_tree(to, NULL), 0);
+		assert_int_equal(read_pieces(text, piece - 1, 7, to, &partly, &none, NULL), KETTLE_EINVAL);
+		assert_int_not_equal(access(to, F_OK), 0);
+	}
+}
+
+/* What it announces is refused before a byte of it has come. */
+static void
+test_read_refuses_early(void **state)
+{
+	static const char *const heads[] = {HEAD ENTRY("run/abc", "100001", ABC) "]}\n",
+		HEAD ENTRY("run/a", "60000", ABC) "," ENTRY("run/b", "60000", ABC) "]}\n",
+		HEAD ENTRY("run/abc", "9223372036854775807", ABC) "," ENTRY("run/b", "9223372036854775807", ABC) "]}\n"};
+	AUTO_FREE char *to = path_join(*state, "to"), *stage = xasprintf("%s" RESULT_PACKAGE_STAGE, to);
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		struct kettle_error err = {0};
+		struct result_reader *reader = result_reader_new(to, MAX);
+		assert_int_equal(result_reader_take(reader, heads[i], strlen(heads[i]), &err), KETTLE_ETOOBIG);
+		assert_int_not_equal(access(stage, F_OK), 0);
+		result_reader_free(reader);
+	}
 }
 
 static void
@@ -91,7 +160,7 @@ test_without_run(void **state)
 	AUTO_FREE char *data = NULL, *run = NULL;
 	size_t size = 0;
 	assert_int_equal(result_package_write(completion, *state, NULL, MAX, &data, &size, NULL), 0);
-	assert_int_equal(result_package_read(data, size, *state, &read, &run, NULL), 0);
+	assert_int_equal(read_package(data, size, *state, &read, &run, NULL), 0);
 	assert_null(run);
 	assert_true(json_equal(completion, read));
 }
@@ -148,7 +217,7 @@ test_write_leaves_out(void **state)
 		AUTO_JSON json_t *read = NULL;
 		struct kettle_error err = {0};
 		if (result_package_write(completion, *state, NULL, cases[i].max, &data, &size, &err) ||
-			result_package_read(data, size, NULL, &read, &run, &err))
+			read_package(data, size, NULL, &read, &run, &err))
 			fail_msg("%zu: %s", i, err.message);
 		AUTO_JSON json_t *head = json_loadb(data, size, JSON_DISABLE_EOF_CHECK, NULL);
 		assert_int_equal(json_array_size(json_object_get(head, "files")), cases[i].files);
@@ -171,7 +240,7 @@ test_long_name(void **state)
 	assert_int_equal(file_mkdirs(folder, 0700, NULL), 0);
 	free(scratch_write(from, path, "abc"));
 	assert_int_equal(result_package_write(completion, from, NULL, MAX, &data, &size, NULL), 0);
-	assert_int_equal(result_package_read(data, size, to, &read, &run, NULL), 0);
+	assert_int_equal(read_package(data, size, to, &read, &run, NULL), 0);
 	AUTO_FREE char *there = path_join(to, path);
 	assert_int_equal(file_read(there, 10, &text, &size, NULL), 0);
 	assert_string_equal(text, "abc");
@@ -202,9 +271,9 @@ test_read_refuses(void **state)
 		{HEAD ENTRY("run/abc", "3", ABC) "]}\nabcd", "follow", KETTLE_EINVAL},
 		{HEAD ENTRY("run/abc", "3", ABC) "]}\nab", "longer", KETTLE_EINVAL},
 		{HEAD ENTRY("run/abc", "3", ABC) "]}\nabd", "digest", KETTLE_EINVAL},
-		{HEAD ENTRY("run/abc", "-1", ABC) "]}\nabc", "longer", KETTLE_EINVAL},
-		{HEAD ENTRY("run/abc", "9223372036854775807", ABC) "]}\nabc", "longer", KETTLE_EINVAL},
-		{HEAD ENTRY("run/abc", "\"3\"", ABC) "]}\nabc", "longer", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "-1", ABC) "]}\nabc", "no size", KETTLE_EINVAL},
+		{HEAD ENTRY("run/abc", "9223372036854775807", ABC) "]}\nabc", "allowed", KETTLE_ETOOBIG},
+		{HEAD ENTRY("run/abc", "\"3\"", ABC) "]}\nabc", "no size", KETTLE_EINVAL},
 		{HEAD ENTRY("run/abc", "3", "") "]}\nabc", "digest", KETTLE_EINVAL},
 		{HEAD ENTRY("abc", "3", ABC) "]}\nabc", "STEP/NAME", KETTLE_EINVAL},
 		{HEAD ENTRY("/run/abc", "3", ABC) "]}\nabc", "empty", KETTLE_EINVAL},
@@ -228,12 +297,12 @@ test_read_refuses(void **state)
 		/* Without a NUL behind it. */
 		AUTO_FREE char *data = xmalloc(size);
 		memcpy(data, cases[i].text, size);
-		int rc = result_package_read(data, size, spool, &completion, &run, &err);
+		int rc = read_package(data, size, spool, &completion, &run, &err);
 		if (rc != cases[i].code || (rc && !strstr(err.message, cases[i].words)))
 			fail_msg("%s: %d, %s", cases[i].text, rc, err.message);
 		assert_true((rc == 0) == (completion != NULL));
-		/* Nothing is written before all of it is checked. */
-		if (rc && rc != KETTLE_EIO && rc != KETTLE_ECONFLICT)
+		/* Nothing is there before all of it is checked. */
+		if (rc)
 			assert_int_not_equal(access(spool, F_OK), 0);
 	}
 }
@@ -251,27 +320,34 @@ test_read_refuses_many_values(void **state)
 	for (int i = 0; i < BOUNDED_JSON_RESULT / 2; i++)
 		buf_adds(&text, ",{}");
 	buf_adds(&text, "]}}\n");
-	assert_int_equal(result_package_read(text.data, text.len, NULL, &completion, &run, &err), KETTLE_EINVAL);
+	assert_int_equal(read_package(text.data, text.len, NULL, &completion, &run, &err), KETTLE_EINVAL);
 	assert_non_null(strstr(err.message, "values"));
 }
 
-/* A link that is there already leads nothing out of the folder. */
+/* Links that are there already lead nothing out of the folder. */
 static void
 test_links(void **state)
 {
 	static const char text[] = HEAD ENTRY("run/abc", "3", ABC) "]}\nabc";
-	AUTO_FREE char *spool = path_join(*state, "spool/run"), *path = path_join(spool, "abc"),
-				   *to = path_join(*state, "to");
-	AUTO_FREE char *folder = path_join(*state, "spool"), *run = NULL;
+	static const char *const folders[] = {"spool/run", "spool" RESULT_PACKAGE_STAGE "/run"};
+	AUTO_FREE char *spool = path_join(*state, "spool"), *to = path_join(*state, "to"), *run = NULL;
+	AUTO_FREE char *read = path_join(*state, "spool/run/abc");
 	AUTO_JSON json_t *completion = NULL;
-	assert_int_equal(file_mkdirs(spool, 0700, NULL), 0);
-	assert_int_equal(symlink(to, path), 0);
-	assert_int_equal(result_package_read(text, strlen(text), folder, &completion, &run, NULL), KETTLE_EIO);
+	struct stat st;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		AUTO_FREE char *folder = path_join(*state, folders[i]), *link = path_join(folder, "abc");
+		assert_int_equal(file_mkdirs(folder, 0700, NULL), 0);
+		assert_int_equal(symlink(to, link), 0);
+	}
+	assert_int_equal(read_pieces(text, strlen(text), strlen(text), spool, &completion, &run, NULL), 0);
 	assert_int_not_equal(access(to, F_OK), 0);
+	assert_true(lstat(read, &st) == 0 && S_ISREG(st.st_mode));
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_pieces, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_read_refuses_early, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_without_run, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_write_refuses, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_write_leaves_out, setup, teardown),

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/hash.h"
@@ -206,6 +207,160 @@ test_too_long(void **state)
 		sealed_open(key, SEALED_RESULT, &scope, sealed, size, MAX / 2, &opened, &opened_size, NULL), KETTLE_ETOOBIG);
 }
 
+/* A source and a sink that note how much is held at a time. */
+struct stream {
+	const char *data;
+	uint64_t size, read, most_read;
+	unsigned passes;
+	uint64_t changed; /* a byte that is another one in the second pass; 0: none */
+	uint64_t broken;  /* a byte that cannot be read; 0: none */
+	struct buf content;
+	uint64_t most_taken, full; /* full: bytes that the sink takes; 0: all */
+};
+
+static int
+read_stream(void *arg, uint64_t offset, void *data, size_t size, struct kettle_error *err)
+{
+	struct stream *stream = arg;
+	assert_true(size <= stream->size && offset <= stream->size - size);
+	stream->passes += offset == 0 && size > 6;
+	stream->read += size;
+	stream->most_read = size > stream->most_read ? size : stream->most_read;
+	if (stream->broken && stream->broken >= offset && stream->broken < offset + size)
+		return kettle_fail(err, KETTLE_EIO, "The disk is broken.");
+	memcpy(data, stream->data + offset, size);
+	if (stream->passes == 2 && stream->changed && stream->changed >= offset && stream->changed < offset + size)
+		((char *)data)[stream->changed - offset] ^= 1;
+	return 0;
+}
+
+static int
+take_stream(void *arg, const void *data, size_t size, struct kettle_error *err)
+{
+	struct stream *stream = arg;
+	assert_true(size > 0);
+	stream->most_taken = size > stream->most_taken ? size : stream->most_taken;
+	buf_add(&stream->content, data, size);
+	return stream->full && stream->content.len > stream->full ? kettle_fail(err, KETTLE_EUNAVAIL, "It is full.") : 0;
+}
+
+static int
+open_stream(struct stream *stream, uint64_t max_size)
+{
+	const struct sealed_source source = {stream->size, read_stream, stream};
+	struct kettle_error err = {0};
+	return sealed_open_stream(key, SEALED_RESULT, &scope, &source, max_size, take_stream, stream, &err);
+}
+
+#define LARGE (1u << 20)
+
+/* Half noise, half zeros, so that neither form of it fits the pieces of the other. */
+static char *
+make_large(void)
+{
+	char *large = xcalloc(LARGE, 1);
+	random_bytes(large, LARGE / 2);
+	return large;
+}
+
+/* In either form it comes and goes in pieces, and the content only once all of it is proven. */
+static void
+test_stream(void **state)
+{
+	(void)state;
+	size_t size = 0;
+	AUTO_FREE char *large = make_large(), *sealed = seal(SEALED_RESULT, large, LARGE, &size),
+				   *text = sealed_to_text(sealed, size);
+	for (int i = 0; i < 2; i++) {
+		struct stream stream = {.data = i ? text : sealed, .size = i ? strlen(text) : size};
+		assert_int_equal(open_stream(&stream, LARGE), 0);
+		assert_int_equal(stream.content.len, LARGE);
+		assert_memory_equal(stream.content.data, large, LARGE);
+		assert_int_equal(stream.passes, 2);
+		assert_true(stream.most_taken <= SEALED_PIECE && stream.most_read <= SEALED_PIECE / 3 * 4);
+		buf_free(&stream.content);
+	}
+}
+
+/* What was changed, cut, put into another order or made longer gives no byte of its content. */
+static void
+test_stream_damaged(void **state)
+{
+	(void)state;
+	size_t size = 0;
+	AUTO_FREE char *large = make_large(), *sealed = seal(SEALED_RESULT, large, LARGE, &size);
+	for (int i = 0; i < 6; i++) {
+		AUTO_FREE char *damaged = xmalloc(size + 1);
+		memcpy(damaged, sealed, size);
+		damaged[size] = 0;
+		struct stream stream = {.data = damaged,
+			.size = i == 0   ? size - 1
+					: i == 1 ? size - SEALED_PIECE
+					: i == 2 ? size + 1
+							 : size};
+		if (i == 3)
+			damaged[size - 17] ^= 1;
+		if (i == 4)
+			damaged[HEADER] ^= 1;
+		if (i == 5) { /* two pieces, each for the other */
+			memcpy(damaged + SEALED_PIECE, sealed + (size_t)2 * SEALED_PIECE, SEALED_PIECE);
+			memcpy(damaged + (size_t)2 * SEALED_PIECE, sealed + SEALED_PIECE, SEALED_PIECE);
+		}
+		assert_int_equal(open_stream(&stream, LARGE), KETTLE_EACCES);
+		assert_int_equal(stream.content.len, 0);
+	}
+}
+
+/* A file that somebody changes once it is proven. */
+static void
+test_stream_changes(void **state)
+{
+	(void)state;
+	size_t size = 0;
+	AUTO_FREE char *noise = xmalloc(LARGE);
+	random_bytes(noise, LARGE);
+	AUTO_FREE char *sealed = seal(SEALED_RESULT, noise, LARGE, &size);
+	const uint64_t changed[] = {HEADER - 1, HEADER + 100000, size - 1};
+	for (size_t i = 0; i < ARRAY_SIZE(changed); i++) {
+		struct stream stream = {.data = sealed, .size = size, .changed = changed[i]};
+		int rc = open_stream(&stream, LARGE);
+		assert_true(rc == KETTLE_EACCES || rc == KETTLE_EINVAL);
+		assert_int_equal(stream.passes, 2);
+		buf_free(&stream.content);
+	}
+}
+
+/* By its header and its size it is refused before more than that is read; what fails on either side ends it. */
+static void
+test_stream_ends_early(void **state)
+{
+	(void)state;
+	static const unsigned char other[SEALED_KEY_SIZE] = "a key of thirty-two bytes, no mO";
+	size_t size = 0;
+	AUTO_FREE char *large = make_large(), *sealed = seal(SEALED_RESULT, large, LARGE, &size),
+				   *plan = seal(SEALED_PLAN, large, LARGE, &size);
+	struct stream too_large = {.data = sealed, .size = size}, wrong = {.data = plan, .size = size};
+	assert_int_equal(open_stream(&too_large, LARGE / 4), KETTLE_ETOOBIG);
+	assert_int_equal(open_stream(&wrong, LARGE), KETTLE_ECONFLICT);
+	assert_true(too_large.read < SEALED_PIECE + 100 && wrong.read < SEALED_PIECE + 100);
+	struct stream bomb = {.data = sealed, .size = size};
+	assert_int_equal(open_stream(&bomb, LARGE - 1), KETTLE_ETOOBIG);
+	assert_true(bomb.content.len < LARGE);
+	struct stream broken = {.data = sealed, .size = size, .broken = size - 1},
+				  full = {.data = sealed, .size = size, .full = 1};
+	assert_int_equal(open_stream(&broken, LARGE), KETTLE_EIO);
+	assert_int_equal(broken.content.len, 0);
+	assert_int_equal(open_stream(&full, LARGE), KETTLE_EUNAVAIL);
+	assert_true(full.content.len <= SEALED_PIECE);
+	const struct sealed_source source = {size, read_stream, &(struct stream){.data = sealed, .size = size}};
+	struct stream none = {0};
+	assert_int_equal(
+		sealed_open_stream(other, SEALED_RESULT, &scope, &source, LARGE, take_stream, &none, NULL), KETTLE_EACCES);
+	assert_int_equal(none.content.len, 0);
+	buf_free(&bomb.content);
+	buf_free(&full.content);
+}
+
 static void
 test_empty(void **state)
 {
@@ -311,6 +466,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_nonce),
 	cmocka_unit_test(test_bomb),
 	cmocka_unit_test(test_too_long),
+	cmocka_unit_test(test_stream),
+	cmocka_unit_test(test_stream_damaged),
+	cmocka_unit_test(test_stream_changes),
+	cmocka_unit_test(test_stream_ends_early),
 	cmocka_unit_test(test_empty),
 	cmocka_unit_test(test_not_zlib),
 	cmocka_unit_test(test_refused_scopes),
