@@ -274,6 +274,7 @@ submit(struct engine_job *job, const struct job_material *material)
 	struct description description;
 	describe_job(job, section, &description);
 	job->stamps.submitted_ns = clock_ns(job->engine->setup.clock);
+	job->sent_utc_ms = clock_utc_ms(job->engine->setup.clock);
 	failpoint("engine.submit");
 	rc = job->unit->runner->ops->submit(job->unit->runner->self, &description.job, job->plan->json, &err);
 	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
@@ -514,6 +515,7 @@ engine_job_recover(struct engine_job *job, const json_t *row)
 	op->runner = runner ? xstrdup(runner) : NULL;
 	op->key = xstrdup(member_text(row, "unit_key"));
 	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", member_text(row, "plan_hash"));
+	job->sent_utc_ms = member_int(row, "started_at");
 	job->state = JOB_STARTING;
 	/* NULL: it is no longer configured, and its handle is valid on no other unit. */
 	enter_unit(job, engine_unit_find(job->engine, job->device->name, op->key));

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "judge/calibration.h"
+#include "judge/completion_check.h"
 #include "judge/verdict.h"
 #include "loop/loop_services.h"
 #include "model/artifact.h"
@@ -357,6 +358,11 @@ interpret(struct engine_job *job, const struct completion *completion)
 		attempt_end_requeue(job, REQUEUE_ORPHANED, err.message);
 		return;
 	}
+	if (completion_check(completion, job->plan, &err) < 0) {
+		discard_files(job);
+		attempt_end_retry(job, err.message, true);
+		return;
+	}
 	check_machine(job->unit, completion);
 	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
 	if (verdict->retry)
@@ -377,11 +383,41 @@ interpret(struct engine_job *job, const struct completion *completion)
 	keep_and_finish(job, verdict);
 }
 
-void
-attempt_end_complete(struct engine_job *job, const struct completion *completion)
+/*
+ * For how long the job can have been away, by the clock that says more: the monotonic one stands still while this machine
+ * sleeps, and begins anew with it; that of the calendar may be set back.
+ */
+static int64_t
+away_ns(const struct engine_job *job)
 {
+	const struct timing_stamps *stamps = &job->stamps;
+	int64_t utc_ms = job->sent_utc_ms ? clock_utc_ms(job->engine->setup.clock) - job->sent_utc_ms : 0;
+	int64_t ns = stamps->submitted_ns ? (int64_t)(stamps->completed_ns - stamps->submitted_ns) : 0;
+	ns = utc_ms > ns / 1000000 ? utc_ms * 1000000 : ns;
+	return ns > 0 ? ns : 1;
+}
+
+/* No time that its machine cannot have measured is stored, shown or counted. */
+static void
+trim_times(const struct engine_job *job, struct completion *completion)
+{
+	struct kettle_error what;
+	completion_trim_times(completion, away_ns(job), &what);
+	if (what.message[0])
+		log_write(KETTLE_LOG_WARNING, "engine",
+			"the machine of unit %s reported times of job %lld of submission %lld that cannot be and are not used, "
+			"first %s",
+			job->unit ? job->unit->label : "", (long long)job->id, (long long)job->submission, what.message);
+}
+
+void
+attempt_end_complete(struct engine_job *job, const struct completion *reported)
+{
+	struct completion trimmed = *reported;
+	const struct completion *completion = &trimmed;
 	job->stamps.completed_ns = clock_ns(job->engine->setup.clock);
 	failpoint("engine.completed");
+	trim_times(job, &trimmed);
 	budget_count(job, completion);
 	unit_health_judge(job, completion);
 	if (completion->disabled)

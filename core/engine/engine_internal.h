@@ -141,6 +141,8 @@ struct engine_job {
 	uint64_t deadline_ms;  /* on the engine's clock; 0: none */
 	uint64_t used_from_ms; /* since when it uses its device, on the same clock; 0: it does not */
 	struct timing_stamps stamps;
+	int64_t
+		sent_utc_ms; /* about when its runner was given it, by an engine before this one if need be; 0: it was not */
 	struct plan *plan;
 	const struct languages *languages; /* that it was planned with; a recovered job has those that there are */
 	json_t *task;

@@ -22,7 +22,7 @@ read_int(const json_t *object, const char *key)
 	return (struct optional_int){.given = json_is_integer(value), .value = json_integer_value(value)};
 }
 
-/* A time of another machine; one that no machine can have is not known, so that such numbers can be added. */
+/* A time, or a size, of another machine; one that no machine can have is not known, so that such numbers can be added. */
 static struct optional_int
 read_ns(const json_t *object, const char *key, json_int_t most)
 {
@@ -71,7 +71,7 @@ read_outcome(const json_t *json)
 		.signal = read_int(json, "signal"),
 		.start_ns = read_ns(json, "start_ns", MAX_START_NS),
 		.wall_ns = read_ns(json, "wall_ns", MAX_WALL_NS),
-		.memory_peak = read_int(json, "memory_peak"),
+		.memory_peak = read_ns(json, "memory_peak", INT64_MAX),
 		.cached = member_true(json, "cached"),
 		.warm = member_true(json, "warm"),
 		.out = read_output(json_object_get(json, "stdout")),

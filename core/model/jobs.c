@@ -85,7 +85,8 @@ jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 {
 	return db_array(db, ret_jobs, err,
 		"SELECT j.id AS job, s.id AS submission, s.user, j.device, s.mode, j.state, j.attempt, j.unit_key, j.handle, "
-		"j.runner, j.plan_hash, j.queued_at, s.leaderboard, b.name AS leaderboard_name FROM jobs j JOIN submissions s "
+		"j.runner, j.plan_hash, j.queued_at, j.started_at, s.leaderboard, b.name AS leaderboard_name FROM jobs j JOIN "
+		"submissions s "
 		"ON s.id = j.submission "
 		"JOIN leaderboards b ON b.id = s.leaderboard WHERE j.done_at IS NULL ORDER BY j.id",
 		NULL);

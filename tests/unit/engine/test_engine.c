@@ -347,6 +347,56 @@ test_says_lost(void **state)
 	until(world.engine->in_flight == 0);
 }
 
+/* A machine that reports what its plan does not have is at fault, even where that would fail or pass the submission. */
+static void
+test_other_outcomes(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	static const char *const states[] = {"failed", "passed", "failed"};
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		until(fake.count == 1);
+		json_t *done = fake_completion(0, "done"), *outcomes = json_object_get(done, "outcomes");
+		AUTO_JSON json_t *again = json_deep_copy(json_array_get(outcomes, 0));
+		json_object_set_new(again, "state", json_string(states[i]));
+		json_array_set(outcomes, json_array_size(outcomes) - 1, again);
+		fake_end_with(0, done);
+		assert_int_equal(world_unit(0)->losses, i + 1);
+	}
+	until(world_job_is(job, "error"));
+	assert_non_null(strstr(world_text("error", job), "which says nothing about the code"));
+	assert_non_null(strstr(world_text("error", job), "several results of the step"));
+	until(world.engine->in_flight == 0);
+}
+
+/* Times of a machine that cannot be put no run into the future, nor before its job. */
+static void
+test_other_times(void **state)
+{
+	(void)state;
+	static const int64_t starts[] = {900000000000000000, 1, -900000000000000000, 2082758400000000000};
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		int64_t job = world_submit();
+		until(fake.count == 1);
+		json_t *done = fake_completion(0, "done"), *outcomes = json_object_get(done, "outcomes"), *outcome;
+		size_t number;
+		json_array_foreach(outcomes, number, outcome)
+			json_object_set_new(outcome, "start_ns",
+				json_integer(number + 1 < json_array_size(outcomes) ? INT64_C(1000000000000) : (json_int_t)starts[i]));
+		json_object_set_new(json_array_get(outcomes, json_array_size(outcomes) - 1), "wall_ns",
+			json_integer(i % 2 ? 900000000000000 : -5));
+		fake_end_with(0, done);
+		until(world_job_is(job, "passed"));
+		until(world.engine->in_flight == 0);
+		assert_int_equal(
+			fixture_int(&world.c.f, "SELECT count(*) FROM runs WHERE end_at - start_at NOT BETWEEN 0 AND 1000"), 0);
+		assert_int_equal(fixture_int(&world.c.f,
+							 "SELECT count(*) FROM runs r JOIN jobs j ON j.id = r.job WHERE r.start_at < j.queued_at - "
+							 "1000 OR r.end_at > j.done_at"),
+			0);
+	}
+}
+
 static void
 test_aside(void **state)
 {
@@ -636,6 +686,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_gone),
 	TEST(test_wait_of_device),
 	TEST(test_says_lost),
+	TEST(test_other_outcomes),
+	TEST(test_other_times),
 	TEST(test_aside),
 	TEST(test_no_plan),
 	TEST(test_cancel_queued),
