@@ -53,6 +53,7 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 		/* A remote side need not say when the build has ended. */
 		/* A machine that is there for the job alone is used from its begin. */
 		job->used_from_ms = job->unit->runner->ops->describe ? 0 : now;
+		job->used_to_ms = 0;
 		job->deadline_ms = now + budget_ms(job, false);
 		if (job->unit->runner->ops->recover)
 			job->deadline_ms += budget_ms(job, true);
@@ -67,7 +68,23 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 		multi_device_run(job, true);
 		job->deadline_ms = now + budget_ms(job, true);
 		break;
+	case PHASE_SENDING:
+		job->used_to_ms = now;
+		job->deadline_ms = now + ENGINE_SLACK_MS;
+		break;
 	}
+}
+
+/* The limits of its steps are over, and what it has left has one of its own. A machine may say so once. */
+static void
+enter_sending(struct engine_job *job, int64_t bytes)
+{
+	if (job->phase == PHASE_SENDING)
+		return;
+	enter_phase(job, PHASE_SENDING);
+	if (bytes > ENGINE_SENDING_MAX_BYTES)
+		bytes = ENGINE_SENDING_MAX_BYTES;
+	job->deadline_ms += bytes > 0 ? (uint64_t)bytes * 1000 / ENGINE_SENDING_BYTES_A_SECOND : 0;
 }
 
 static void
@@ -79,7 +96,11 @@ on_attempt_event(struct inflight_job *inflight, const json_t *event)
 		return;
 	if (strcmp(name, "started") == 0)
 		unit_health_usable(job);
-	if (strcmp(name, "waiting") == 0)
+	if (strcmp(name, "sending") == 0)
+		enter_sending(job, member_int(event, "bytes"));
+	else if (job->phase == PHASE_SENDING)
+		; /* nothing comes after it but the end */
+	else if (strcmp(name, "waiting") == 0)
 		enter_phase(job, PHASE_WAITING);
 	else if (strcmp(name, "started") == 0 && job->phase == PHASE_WAITING)
 		enter_phase(job, PHASE_BUILDING);

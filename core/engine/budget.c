@@ -133,7 +133,7 @@ used_ms(const struct engine_job *job, const struct completion *completion)
 	if (to > 0)
 		ms = from > 0 && to > from ? (to - from) / 1000000 : 0;
 	else if (job->used_from_ms)
-		ms = (int64_t)(clock_ms(job->engine->setup.clock) - job->used_from_ms);
+		ms = (int64_t)((job->used_to_ms ? job->used_to_ms : clock_ms(job->engine->setup.clock)) - job->used_from_ms);
 	double most = job->plan ? (plan_wall_s(job->plan, false) + 2 * plan_wall_s(job->plan, true)) * 1000 : 0;
 	most += ENGINE_SLACK_MS;
 	return ((double)ms < most ? ms : (int64_t)most) * (int64_t)(1 + job->more_count);

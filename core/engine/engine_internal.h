@@ -13,6 +13,9 @@
 
 /* Time a runner gets, beyond the limits of the steps, to build, transfer and answer. */
 #define ENGINE_SLACK_MS 120000
+/* What the slowest connection must carry of what a machine says it sends, and the most that it may say. */
+#define ENGINE_SENDING_BYTES_A_SECOND 65536
+#define ENGINE_SENDING_MAX_BYTES (INT64_C(2) << 30)
 /* Time a cancelled job gets to complete before its unit is disabled. */
 #define ENGINE_CANCEL_MS 30000
 /* Time a runner gets to say what a unit's machine is. */
@@ -41,7 +44,8 @@
 
 /* Named states, in the order of the picture in engine.h. */
 enum job_state { JOB_QUEUED, JOB_STARTING, JOB_ACTIVE, JOB_ENDING };
-enum job_phase { PHASE_BUILDING, PHASE_WAITING, PHASE_RUNNING };
+/* SENDING: it runs no more, and its machine sends what it has left. */
+enum job_phase { PHASE_BUILDING, PHASE_WAITING, PHASE_RUNNING, PHASE_SENDING };
 /* Why a job is being stopped. */
 enum job_stop { STOP_NO, STOP_CANCEL, STOP_HAND_BACK, STOP_DEADLINE };
 
@@ -140,6 +144,7 @@ struct engine_job {
 	enum job_stop stop;
 	uint64_t deadline_ms;  /* on the engine's clock; 0: none */
 	uint64_t used_from_ms; /* since when it uses its device, on the same clock; 0: it does not */
+	uint64_t used_to_ms;   /* until when it has used it; 0: until now */
 	struct timing_stamps stamps;
 	int64_t
 		sent_utc_ms; /* about when its runner was given it, by an engine before this one if need be; 0: it was not */

@@ -60,6 +60,7 @@ struct kettle_process {
 	struct loop_services *io;
 	struct kettle_process *next, **link;
 	void (*on_exit)(void *arg, int status, int signal);
+	void (*on_bytes)(void *arg, size_t count);
 	void *arg;
 	int status, signal;
 	unsigned open; /* handles */
@@ -401,6 +402,8 @@ on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buf)
 		end_stream(stream);
 		return;
 	}
+	if (got > 0 && process->on_bytes && stream == &process->out[OUTPUT_STDOUT])
+		process->on_bytes(process->arg, (size_t)got);
 	if (line_add(&stream->lines, buf->base, (size_t)got, on_loop_line, stream) != 0)
 		refuse_line(stream);
 }
@@ -434,6 +437,7 @@ new_process(struct loop_services *io, const struct kettle_spawn *spawn)
 	memset(process, 0, offsetof(struct kettle_process, chunk));
 	process->io = io;
 	process->on_exit = spawn->on_exit;
+	process->on_bytes = spawn->on_bytes;
 	process->arg = spawn->arg;
 	process->out[OUTPUT_STDOUT].on_line = spawn->on_stdout;
 	process->out[OUTPUT_STDERR].on_line = spawn->on_stderr;

@@ -275,6 +275,11 @@ def sends(folder):
         files, done = taken(x, "sent")
         equal(files, {("a", "big"): b"x" * 1000001, ("a", "empty"): b"", ("a", "d/f"): b"deep\n", ("b", "why"): b"why\n"})
         equal([(outcome["step"], artifact["name"]) for outcome in done["outcomes"] for artifact in outcome["artifacts"]], list(files))
+        names = [event["event"] for event in x.events if event.get("job") == "sent"]
+        equal((names.count("sending"), names.index("sending") + 1), (1, names.index("file")))
+        said = next(event["bytes"] for event in x.events if event["event"] == "sending")
+        sent = sum(len(json.dumps(event, separators=(",", ":"))) for event in x.events if event["event"] in ("file", "done"))
+        assert 0.9 * sent < said < 1.2 * sent, (said, sent)
         poll(lambda: not glob.glob(os.path.join(x.state, "spool", "*", "job-*")), "the removal of the job's folder")
         x.run("kept", steps, send=False)
         equal(taken(x, "kept")[0], {})

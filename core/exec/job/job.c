@@ -144,12 +144,12 @@ report(struct job *job, enum job_status status, const char *error)
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
 	json_t *elsewhere = job->elsewhere ? json_true() : NULL;
-	exec_context_emit(
-		job->exec, json_pack("{s:s, s:s, s:s, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event",
-					   "done", "job", job->line.job, "status", names[status], "gone", elsewhere, "uncounted", elsewhere,
-					   "error", json_lines_text(error), "kept", kept, "outcomes", outcomes, "system", system, "device",
-					   device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
-					   (json_int_t)job->device_ns, "done_ns", (json_int_t)time_monotonic_ns()));
+	exec_context_emit(job->exec,
+		json_pack("{s:s, s:s, s:s, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job",
+			job->line.job, "status", names[status], "gone", elsewhere, "uncounted", elsewhere, "error",
+			json_lines_text(error), "kept", kept, "outcomes", outcomes, "system", system, "device",
+			device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
+			(json_int_t)job->device_ns, "done_ns", (json_int_t)(job->done_ns ? job->done_ns : time_monotonic_ns())));
 	job->reported = true;
 	if (job->exec->on_done)
 		job->exec->on_done(job->exec->arg, judge(job, status));
@@ -240,6 +240,7 @@ static void
 job_finish(struct job *job)
 {
 	job->finished = job->stopped = true;
+	job->done_ns = time_monotonic_ns();
 	if (!job->jit.grown || !job->jit.key[0] || job->line.keep) {
 		send_and_report(job);
 		return;

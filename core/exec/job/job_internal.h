@@ -265,6 +265,7 @@ void shared_tell(const struct job *job);
 #define SEND_PIECE (192u << 10)   /* bytes of a file in one event: 256 KiB as base64 */
 #define SEND_QUEUE (1u << 20)     /* bytes that the reader has still to take, above which no further piece is read */
 #define SEND_MAX_BYTES (1u << 30) /* of all artifacts of a job */
+#define SEND_SAID (1u << 20)      /* bytes of events; more is said before, since a slow connection needs time for it */
 
 /* Of a job that has ended. Loop thread; while it reads, of the thread of the work. */
 struct sender {
@@ -312,7 +313,7 @@ struct job {
 	struct sender sender;
 	struct budget budget;
 	struct work ending;
-	uint64_t received_ns, device_ns;
+	uint64_t received_ns, device_ns, done_ns;
 	/* Set by job.c, called by the other files. */
 	void (*advance)(struct job *job);               /* a step has ended, or the devices were given back: go on */
 	void (*devices_held)(struct job *job);          /* the steps that waited for them go on */

@@ -19,6 +19,8 @@
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 
+#define SEND_HEAD 512 /* bytes of an event beside its data */
+
 static void send_next(struct job *job);
 
 /* The file that is the sender's turn; NULL: there is none left. Passes over folders. */
@@ -138,9 +140,27 @@ send_next(struct job *job)
 		work_start(&sender->work, job->exec->loop, read_piece, piece_read, job);
 }
 
+/* Bytes of the events that a reader must still take of the job, about. */
+static uint64_t
+bytes_left(const struct job *job)
+{
+	uint64_t files = 0, events = 0;
+	for (size_t i = 0; i < job->count; i++) {
+		files += manifest_bytes(&job->steps[i].artifacts);
+		events += SEND_HEAD * job->steps[i].artifacts.count;
+		if (job->steps[i].outcome)
+			events += json_dumpb(job->steps[i].outcome, NULL, 0, JSON_COMPACT);
+	}
+	return events + (files < SEND_MAX_BYTES ? files : SEND_MAX_BYTES) / 3 * 4;
+}
+
 void
 send_begin(struct job *job, void (*done)(void *job))
 {
+	uint64_t bytes = bytes_left(job);
+	if (bytes > SEND_SAID)
+		exec_context_emit(job->exec,
+			json_pack("{s:s, s:s, s:I}", "event", "sending", "job", job->line.job, "bytes", (json_int_t)bytes));
 	job->sender = (struct sender){.sending = true, .fd = -1, .piece = xmalloc(SEND_PIECE), .done = done};
 	send_next(job);
 }

@@ -53,6 +53,11 @@ struct kettle_spawn {
 	/* Exactly once, after the last line. status is the exit code, or -1 when a signal ended it. */
 	void (*on_exit)(void *arg, int status, int signal);
 	void *arg;
+#if KETTLE_PLUGIN_ABI_MINOR >= 1
+	/* So many bytes of stdout have come, before the lines that they complete: a long line is a sign of life while it arrives.
+	 * May be NULL. */
+	void (*on_bytes)(void *arg, size_t count);
+#endif
 };
 
 /* One header of an answer: the name in lower case, the value as it was received, without the blanks around it. */

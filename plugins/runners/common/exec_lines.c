@@ -232,11 +232,10 @@ on_line(void *arg, const char *line, size_t len)
 {
 	struct exec_lines *lines = arg;
 	struct kettle_error error = {0};
+	lines->part = 0;
 	AUTO_JSON json_t *event = bounded_json_parse(line, len, BOUNDED_JSON_RESULT, 0, &error);
-	if (error.code == KETTLE_ETOOBIG && refuse_event(lines, line, error.message)) {
-		lines->heard = true;
+	if (error.code == KETTLE_ETOOBIG && refuse_event(lines, line, error.message))
 		return;
-	}
 	const char *name = member_string(event, "event");
 	struct exec_job *job = exec_lines_find(lines, member_text(event, "job"));
 	/* One that was not told of a job, or has ended it, has nothing to say of it. */
@@ -244,7 +243,6 @@ on_line(void *arg, const char *line, size_t len)
 		take_rubbish(lines, (name ? 0 : 1) + len / EXEC_LINES_RUBBISH_BYTES);
 		return;
 	}
-	lines->heard = true;
 	if (strcmp(name, "hello") == 0)
 		take_greeting(lines, event);
 	else if (strcmp(name, "heartbeat") == 0)
@@ -278,6 +276,17 @@ exec_lines_complain(struct exec_lines *lines, const char *line, size_t len)
 	lines->complaint[kept] = '\0';
 }
 
+/* A line of megabytes may take minutes on a slow connection, and the answer to a heartbeat comes behind it. */
+static void
+on_bytes(void *arg, size_t count)
+{
+	struct exec_lines *lines = arg;
+	lines->heard = true;
+	lines->part += count;
+	if (lines->part > EXEC_LINES_LONG)
+		answer_heartbeats(lines, &(struct kettle_error){0});
+}
+
 static void
 on_complaint(void *arg, const char *line, size_t len)
 {
@@ -308,7 +317,7 @@ exec_lines_reset(struct exec_lines *lines)
 {
 	json_decref(STEAL(lines->facts));
 	lines->rubbish = 0;
-	lines->written = 0;
+	lines->written = lines->part = 0;
 	lines->heard = false;
 	lines->complaint[0] = '\0';
 }
@@ -325,6 +334,7 @@ exec_lines_start(struct exec_lines *lines, const char *const *argv, struct kettl
 		.on_stderr = on_complaint,
 		.on_exit = on_exit_of_process,
 		.arg = lines,
+		.on_bytes = on_bytes,
 	};
 	exec_lines_reset(lines);
 	return lines->host->spawn(lines->host, &spawn, &lines->process, err);

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #define EXEC_LINES_MAX (64u << 20)           /* bytes of a line from it */
+#define EXEC_LINES_LONG (64u << 10)          /* bytes of a line that answer a heartbeat when more of it comes */
 #define EXEC_LINES_REF_MAX 128               /* bytes of a job's reference in an event that is too large to be read */
 #define EXEC_LINES_RUBBISH_MAX 1000          /* lines that are no events, after which it is ended */
 #define EXEC_LINES_RUBBISH_BYTES (64u << 10) /* so much in one, or of a job that it does not have, is a further one */
@@ -55,8 +56,9 @@ struct exec_lines {
 	const char *name;               /* for messages: "kettle-exec", "kettle-exec on lab2" */
 	struct kettle_process *process; /* NULL: none runs */
 	bool ready;                     /* run lines are written at once; else they wait for it */
-	bool heard;                     /* an event has come since the owner last set this to false */
+	bool heard;                     /* something has come since the owner last set this to false */
 	size_t written;                 /* bytes for it since the owner last set this to 0 */
+	size_t part;                    /* bytes that have come since the last line */
 	size_t rubbish;                 /* of this process: see EXEC_LINES_RUBBISH_MAX */
 	uint64_t minute;                /* in which `logged` counts the lines of it that were to be logged */
 	unsigned logged;

@@ -46,7 +46,7 @@ struct link {
 	bool installed;         /* the archive was copied since it was last up */
 	bool reading;           /* a thread reads the archive */
 	unsigned failures;      /* in a row */
-	unsigned silent, idle;  /* beats in a row without an event; without use */
+	unsigned silent, idle;  /* beats in a row in which nothing came; without use */
 	uint64_t unsent;        /* bytes that the slowest connection would still carry */
 	char
 		why[sizeof(((struct kettle_error *)NULL)->message)]; /* why this side ends the connection; empty: it does not */

@@ -338,6 +338,8 @@ void
 child_says(struct child *child, bool complaint, const char *line)
 {
 	void (*fn)(void *arg, const char *text, size_t size) = complaint ? child->spawn.on_stderr : child->spawn.on_stdout;
+	if (child_is_heard(child) && !complaint && child->spawn.on_bytes)
+		child->spawn.on_bytes(child->spawn.arg, strlen(line) + 1);
 	if (child_is_heard(child) && fn)
 		fn(child->spawn.arg, line, strlen(line));
 }

@@ -556,6 +556,29 @@ test_deadline(void **state)
 	until(world_job_is(job, "passed"));
 }
 
+/* What a machine sends after the run has a limit by its size, and the unit may run another job meanwhile. */
+static void
+test_sending(void **state)
+{
+	(void)state;
+	const int64_t seconds = 10000;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	fake_say(0, json_pack("{s:s}", "event", "device"));
+	fake_say(0, json_pack("{s:s, s:I}", "event", "sending", "bytes", seconds * ENGINE_SENDING_BYTES_A_SECOND));
+	assert_int_equal(world_unit(0)->running, 0);
+	world_pass((uint64_t)seconds * 1000);
+	/* Neither a second word nor an event of a run gives it more time. */
+	fake_say(0, json_pack("{s:s, s:I}", "event", "sending", "bytes", seconds * ENGINE_SENDING_BYTES_A_SECOND));
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	assert_int_equal(fake.cancels, 0);
+	world_pass(ENGINE_SLACK_MS);
+	until(fake.cancels == 1);
+	until(fake.count == 1 && fake.submits == 2);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
 static void
 test_deadline_never_ends(void **state)
 {
@@ -697,6 +720,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_cancel_ending),
 	TEST(test_delete_active),
 	TEST(test_deadline),
+	TEST(test_sending),
 	TEST(test_deadline_never_ends),
 	TEST(test_many_overdue),
 	TEST(test_hand_back),

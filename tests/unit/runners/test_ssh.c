@@ -354,6 +354,28 @@ test_slow(void **state)
 	await("1.1", "done");
 }
 
+/* A line is sent in pieces, one for each heartbeat that comes, for much longer than a lease. */
+static void
+test_slow_line(void **state)
+{
+	(void)state;
+	struct answer beat = {0};
+	AUTO_JSON json_t *unit = unit_of("far", true);
+	play(GREETING "IFS= read -r line; job=${line#*'\"job\":\"'}; job=${job%%'\"'*}\n"
+				  "printf '{\"event\":\"done\",\"job\":\"%s\",\"status\":\"done\",\"error\":\"' \"$job\"; printf "
+				  "'%070000d' 1; echo begun >&2\n"
+				  "for i in 1 2 3 4 5 6 7 8; do read -r line; printf x; done\n"
+				  "echo '\",\"outcomes\":[]}'\n" LOOP(BEAT),
+		60);
+	assert_int_equal(submit("1.1"), 0);
+	assert_int_equal(kettle_fake_run(fake, is_connecting, "begun", PATIENCE_MS), 0);
+	assert_int_equal(ops->heartbeat(self, unit, beaten, &beat, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_answered, &beat, PATIENCE_MS), 0);
+	assert_int_equal(beat.code, 0);
+	assert_false(is_complete("1.1"));
+	await("1.1", "done");
+}
+
 static void
 test_protocol(void **state)
 {
@@ -663,6 +685,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_hangs),
 	TEST(test_silence),
 	TEST(test_slow),
+	TEST(test_slow_line),
 	TEST(test_protocol),
 	TEST(test_garbage),
 	TEST(test_too_many_values),
