@@ -34,7 +34,7 @@ nth_use(struct db *db, int64_t board, int64_t user, const char *category, const 
 {
 	return db_int(db, ret_at, err,
 		"SELECT at FROM (SELECT s.created_at AS at, s.id AS submission FROM submissions s WHERE s.leaderboard = ?1 AND "
-		"s.user = ?2 AND s.created_at > ?2 AND s.created_at <= ?7 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND "
+		"s.user = ?2 AND s.created_at > ?3 AND s.created_at <= ?7 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND "
 		"EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND (j.state <> 'error' OR j.spent) AND NOT "
 		"j.superseded AND (?5 = '' OR j.device = ?5)) UNION SELECT at, submission FROM rate_spent WHERE leaderboard = "
 		"?1 AND user = ?2 AND at "

@@ -330,6 +330,12 @@ test_rate(void **state)
 	fixture_sql(
 		&c.f, "UPDATE submissions SET created_at = created_at - 3600000; UPDATE rate_spent SET at = at - 3600000");
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
+	commands_submit(&c, "alice", "vectoradd_cpp", "test");
+	json_t *fifth = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
+	(void)json_object_set_new(fifth, "mode", json_string("test"));
+	refused(fifth, KETTLE_ERATE, "takes 2 test submissions an hour");
+	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at - 3600000");
+	commands_submit(&c, "alice", "vectoradd_cpp", "test");
 	/* Uses that a wrong clock dated in the future do not count. */
 	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at + 1e9; UPDATE rate_spent SET at = at + 1e9");
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
