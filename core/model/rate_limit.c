@@ -7,10 +7,12 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #define RATE_SHORT_S 120 /* longer waits are said in minutes */
+#define WAIT_SIZE 32
 
 static bool
 concerns(const char *limited, const json_t *devices)
@@ -42,6 +44,20 @@ nth_use(struct db *db, int64_t board, int64_t user, const char *category, const 
 		"iiissii", board, user, db->now_ms - RATE_WINDOW_MS, category, device, per_hour - 1, db->now_ms);
 }
 
+/* Until a use of that time counts no more. */
+static int64_t
+seconds_left(const struct db *db, int64_t at)
+{
+	return (at + RATE_WINDOW_MS - db->now_ms + 999) / 1000;
+}
+
+static void
+write_wait(int64_t wait_s, char ret_text[WAIT_SIZE])
+{
+	bool soon = wait_s < RATE_SHORT_S;
+	(void)snprintf(ret_text, WAIT_SIZE, "%lld %s", (long long)(soon ? wait_s : (wait_s + 59) / 60), soon ? "s" : "min");
+}
+
 static int
 check_one(struct db *db, const struct board *board, int64_t user, const char *category, const json_t *limit,
 	struct kettle_error *err)
@@ -55,11 +71,12 @@ check_one(struct db *db, const struct board *board, int64_t user, const char *ca
 	int rc = nth_use(db, board->id, user, category, device, per_hour, &at, err);
 	if (rc < 0)
 		return rc == KETTLE_ENOENT ? 0 : rc;
-	int64_t wait_s = (at + RATE_WINDOW_MS - db->now_ms + 999) / 1000;
+	int64_t wait_s = seconds_left(db, at);
+	char wait[WAIT_SIZE];
+	write_wait(wait_s, wait);
 	(void)kettle_fail(err, KETTLE_ERATE,
-		"The leaderboard `%s` takes %lld %s submission%s an hour from each user%s%s; the next is possible in %lld %s.",
-		board->name, (long long)per_hour, what, per_hour == 1 ? "" : "s", *device ? " on " : "", device,
-		(long long)(wait_s < RATE_SHORT_S ? wait_s : (wait_s + 59) / 60), wait_s < RATE_SHORT_S ? "s" : "min");
+		"The leaderboard `%s` takes %lld %s submission%s an hour from each user%s%s; the next is possible in %s.",
+		board->name, (long long)per_hour, what, per_hour == 1 ? "" : "s", *device ? " on " : "", device, wait);
 	if (err)
 		err->retry_s = (unsigned)wait_s;
 	return KETTLE_ERATE;
@@ -128,4 +145,26 @@ int
 rate_limit_record_attempt(struct db *db, int64_t submission, int64_t job, struct kettle_error *err)
 {
 	return record(db, submission, INSERT_SPENT("?2") "j.id = ?1", job, db->now_ms, err);
+}
+
+int
+rate_limit_may_leave(struct db *db, int64_t user, struct kettle_error *err)
+{
+	int64_t at = 0;
+	int rc = db_int(db, &at, err,
+		"SELECT coalesce(max(at), 0) FROM (SELECT created_at AS at, leaderboard FROM submissions WHERE user = ?1 UNION "
+		"ALL SELECT at, leaderboard FROM rate_spent WHERE user = ?1) WHERE at > ?2 AND at <= ?3 AND leaderboard IN "
+		"(SELECT leaderboard FROM rate_limits)",
+		"iii", user, db->now_ms - RATE_WINDOW_MS, db->now_ms);
+	if (rc < 0 || at == 0)
+		return rc;
+	int64_t wait_s = seconds_left(db, at);
+	char wait[WAIT_SIZE];
+	write_wait(wait_s, wait);
+	(void)kettle_fail(err, KETTLE_ERATE,
+		"Your submissions of the last hour count for rate limits; only an admin may delete you within the next %s.",
+		wait);
+	if (err)
+		err->retry_s = (unsigned)wait_s;
+	return KETTLE_ERATE;
 }

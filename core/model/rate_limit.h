@@ -19,5 +19,10 @@ int rate_limit_check(struct db *db, const struct board *board, int64_t user, con
 int rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err);
 /* An attempt of the job has ended by the word of its run and is made again: it is one more use, at this time. */
 int rate_limit_record_attempt(struct db *db, int64_t submission, int64_t job, struct kettle_error *err);
+/*
+ * ERATE, with retry_s: the user has uses of the last hour on boards with limits. Whoever is deleted is a new user afterwards, without
+ * them, and could so try as often as they like.
+ */
+int rate_limit_may_leave(struct db *db, int64_t user, struct kettle_error *err);
 
 #endif

@@ -305,6 +305,17 @@ test_user_delete(void **state)
 	(void)commands_must(&c, "alice", "token.create", named("name", "laptop"));
 	commands_refused(&c, "bob", "user.delete", named("name", "alice"), KETTLE_EACCES, "Only admins may delete");
 	int64_t id = fixture_int(&c.f, "SELECT id FROM users WHERE name = 'alice'");
+	/* A new user could submit as often again; what was deleted counts, too. */
+	fixture_sql(&c.f, "INSERT INTO rate_limits SELECT id, 'leaderboard', '', 3 FROM leaderboards WHERE name = 'board'");
+	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE, "within the next 60 min");
+	assert_true(c.err.retry_s > 3500 && c.err.retry_s <= 3600);
+	(void)commands_must(&c, "carla", "token.create", named("name", "laptop"));
+	(void)commands_must(&c, "carla", "user.delete", json_object());
+	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at - 3600000;"
+					  "INSERT INTO rate_spent SELECT leaderboard, user, created_at + 3600000, 99, 'CPU', 'test' FROM "
+					  "submissions WHERE id = 1");
+	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE, "rate limits");
+	fixture_sql(&c.f, "DELETE FROM rate_spent");
 	const json_t *gone = commands_must(&c, "alice", "user.delete", json_object());
 	char name[40];
 	(void)snprintf(name, sizeof(name), "deleted-%lld", (long long)id);
