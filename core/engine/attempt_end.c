@@ -153,6 +153,39 @@ attempt_record(struct engine_job *job, uint64_t completed_ns)
 	store_later(job->engine->setup.store, record_op, on_recorded, op);
 }
 
+/* ---- files that are not kept ---- */
+
+struct leftovers {
+	char *spool;
+	json_t *names;
+};
+
+static void
+remove_leftovers(void *arg)
+{
+	struct leftovers *left = arg;
+	(void)artifact_remove(left->spool, left->names);
+}
+
+static void
+on_leftovers_removed(void *arg)
+{
+	struct leftovers *left = arg;
+	free(left->spool);
+	json_decref(left->names);
+	free(left);
+}
+
+/* Removes folders or files of the spool; takes the names. */
+static void
+remove_files(const struct engine *engine, json_t *names_take)
+{
+	struct leftovers *left = xmalloc(sizeof(*left));
+	*left = (struct leftovers){.spool = xstrdup(engine->setup.spool), .names = names_take};
+	if (loop_work(engine->setup.io, remove_leftovers, on_leftovers_removed, left, NULL) != 0)
+		on_leftovers_removed(left);
+}
+
 /* ---- verdicts ---- */
 
 static void attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refused);
@@ -161,7 +194,11 @@ static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	return jobs_finish(db, op->id, op->attempt, op->verdict, err);
+	int rc = jobs_finish(db, op->id, op->attempt, op->verdict, err);
+	json_decref(STEAL(op->expired)); /* of a transaction that failed */
+	if (rc == 0 && json_array_size(op->verdict->artifacts) > 0)
+		rc = artifact_trim(db, op->id, op->user_bytes, &op->expired, err);
+	return rc;
 }
 
 static void
@@ -177,6 +214,8 @@ on_finished(void *arg, const struct kettle_error *err)
 		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored: %s", (long long)op->id,
 			err->message);
 	failpoint("engine.finished");
+	if (!err && op->expired && op->job->engine->setup.spool)
+		remove_files(op->job->engine, STEAL(op->expired));
 	if (!err && op->completed_ns)
 		attempt_record(op->job, op->completed_ns);
 	if (err && err->code == KETTLE_EINVAL && !op->refused)
@@ -193,6 +232,7 @@ attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refuse
 	struct job_write *op = job_write_new(job);
 	job->state = JOB_ENDING;
 	op->verdict = verdict_take;
+	op->user_bytes = job->engine->setup.artifact_user_bytes;
 	op->completed_ns = refused ? 0 : job->stamps.completed_ns;
 	op->refused = refused;
 	if (job->stamps.started_ns && op->completed_ns > job->stamps.started_ns && verdict_take->state != VERDICT_ERROR)
@@ -288,27 +328,6 @@ keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 
 /* ---- files of attempts without a verdict ---- */
 
-struct leftovers {
-	char *spool;
-	json_t *names;
-};
-
-static void
-remove_leftovers(void *arg)
-{
-	struct leftovers *left = arg;
-	(void)artifact_remove(left->spool, left->names);
-}
-
-static void
-on_leftovers_removed(void *arg)
-{
-	struct leftovers *left = arg;
-	free(left->spool);
-	json_decref(left->names);
-	free(left);
-}
-
 /* Removes what an attempt without a verdict has left, now: cancelled profiles must not fill the disk until the next sweep. */
 static void
 discard_files(const struct engine_job *job)
@@ -316,11 +335,7 @@ discard_files(const struct engine_job *job)
 	const struct engine_setup *setup = &job->engine->setup;
 	if (!setup->spool || !attempt_leaves_files(job->plan))
 		return;
-	struct leftovers *left = xmalloc(sizeof(*left));
-	*left = (struct leftovers){
-		.spool = xstrdup(setup->spool), .names = json_pack("[o]", json_sprintf("%s.run", job->inflight.ref))};
-	if (loop_work(setup->io, remove_leftovers, on_leftovers_removed, left, NULL) != 0)
-		on_leftovers_removed(left);
+	remove_files(job->engine, json_pack("[o]", json_sprintf("%s.run", job->inflight.ref)));
 }
 
 /* ---- completions ---- */

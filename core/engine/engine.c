@@ -342,9 +342,10 @@ engine_take_languages(struct engine *engine, const struct languages *languages)
 }
 
 void
-engine_limit(struct engine *engine, int64_t artifact_bytes)
+engine_limit(struct engine *engine, int64_t artifact_bytes, int64_t artifact_user_bytes)
 {
 	engine->setup.artifact_bytes = artifact_bytes;
+	engine->setup.artifact_user_bytes = artifact_user_bytes;
 }
 
 /* submission.accepted, submission.rerun: its jobs enter the queues. */

@@ -51,9 +51,10 @@ struct engine_setup {
 	const struct languages *languages;
 	const struct runner *runners;
 	size_t runners_count;
-	const char *spool;      /* where jobs leave files, see artifact.h; NULL: none are kept */
-	int64_t artifact_bytes; /* of all files of one job */
-	const json_t *devices;  /* the configuration: name → {"units": […]} */
+	const char *spool;           /* where jobs leave files, see artifact.h; NULL: none are kept */
+	int64_t artifact_bytes;      /* of all files of one job */
+	int64_t artifact_user_bytes; /* of all that are kept of a user's jobs; 0: no limit */
+	const json_t *devices;       /* the configuration: name → {"units": […]} */
 	/* Something to show that is not stored: event is {"kind": "progress", "submission", "user", "job", "device",
 	 * "event": …}. */
 	void (*progress)(void *arg, const json_t *event);
@@ -90,8 +91,8 @@ json_t *engine_queue_position(const struct engine *engine, int64_t job, int64_t 
 int engine_reload(struct engine *engine, const json_t *devices, struct kettle_error *err);
 /* From now on jobs are planned with these; those that were planned end with what planned them. Borrowed. */
 void engine_take_languages(struct engine *engine, const struct languages *languages);
-/* From now on a job may leave so many bytes. */
-void engine_limit(struct engine *engine, int64_t artifact_bytes);
+/* From now on a job may leave so many bytes, and so many are kept of a user's jobs. */
+void engine_limit(struct engine *engine, int64_t artifact_bytes, int64_t artifact_user_bytes);
 /*
  * Starts nothing more, waits at most grace_ms for what runs, then hands the rest back to the queue and calls done once.
  * May be called again with a shorter grace.

@@ -169,6 +169,8 @@ struct job_write {
 	struct job_material material;
 	json_t *calibration;
 	struct verdict *verdict;
+	json_t *expired;       /* paths of files that are no longer kept since the verdict was stored; NULL: none */
+	int64_t user_bytes;    /* of files that are kept of its user then */
 	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
 	int64_t record_ns;
 	char *handle;

@@ -26,6 +26,7 @@ job_write_free(struct job_write *op)
 	job_material_clear(&op->material);
 	verdict_free(op->verdict);
 	json_decref(op->calibration);
+	json_decref(op->expired);
 	free(op->handle);
 	free(op->runner);
 	free(op->key);

@@ -28,6 +28,12 @@ int artifact_take(
 
 /* Stores the rows of a job's artifacts as artifact_take left them. Store's thread. EINVAL. */
 int artifact_store(struct db *db, int64_t job, const json_t *artifacts, struct kettle_error *err);
+/*
+ * After artifact_store: of what is kept of all jobs of the job's user, the oldest that are over max_bytes (0: no limit) are kept no
+ * longer, but what a submission that is marked as a cheat left is. Their paths, for artifact_remove; NULL: none. New array. Store's
+ * thread.
+ */
+int artifact_trim(struct db *db, int64_t job, int64_t max_bytes, json_t **ret_paths, struct kettle_error *err);
 /* Bytes of one from offset on, at most ARTIFACT_CHUNK_MAX; new bytes. ENOENT: it is not kept any more. Store's thread. */
 int artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset, char **ret_data, size_t *ret_size,
 	struct kettle_error *err);
@@ -36,7 +42,7 @@ int artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t of
 int artifact_folders(const char *spool, json_t **ret_names, struct kettle_error *err);
 /* Of these, the ones that no row refers to. New array. Store's thread. */
 int artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struct kettle_error *err);
-/* Removes them; how many bytes they had. [any, blocks] */
+/* Removes such folders, or files in them; how many bytes they had. [any, blocks] */
 int64_t artifact_remove(const char *spool, const json_t *names);
 
 #endif

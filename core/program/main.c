@@ -190,6 +190,7 @@ limits_of(const struct app *app)
 	return (struct core_limits){
 		.submission_bytes = member_int(limits, "submission_bytes"),
 		.artifact_bytes = member_int(limits, "artifact_bytes"),
+		.artifact_user_bytes = member_int(limits, "artifact_user_bytes"),
 		.retention = {.artifact_days = member_int(retention, "artifact_days"),
 			.log_days = member_int(retention, "log_days"),
 			.event_days = member_int(retention, "event_days")},

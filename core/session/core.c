@@ -103,6 +103,6 @@ core_reload(struct core *core, const json_t *devices, const struct core_limits *
 	core->setup.limits = *limits;
 	core->env.submission_bytes = limits->submission_bytes;
 	if (core->engine)
-		engine_limit(core->engine, limits->artifact_bytes);
+		engine_limit(core->engine, limits->artifact_bytes, limits->artifact_user_bytes);
 	return 0;
 }

@@ -53,6 +53,7 @@ struct core_plugin {
 /* What the configuration bounds. */
 struct core_limits {
 	int64_t submission_bytes, artifact_bytes; /* of one file; of what a job may leave */
+	int64_t artifact_user_bytes;              /* of all that is kept of a user's jobs; 0: no limit */
 	struct retention_limits retention;
 };
 

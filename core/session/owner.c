@@ -78,6 +78,7 @@ open_parts(struct core *core, struct kettle_error *err)
 		.runners_count = core->runners_count,
 		.spool = core->spool,
 		.artifact_bytes = core->setup.limits.artifact_bytes,
+		.artifact_user_bytes = core->setup.limits.artifact_user_bytes,
 		.devices = core->devices,
 		.progress = on_progress,
 		.arg = core,
