@@ -345,6 +345,17 @@ verdict_run_system(const struct verdict *verdict)
 	return system;
 }
 
+/* What the machine left out of its report on a run, since the job or its owner has too much. */
+static void
+write_cuts(const json_t *outcome, json_t *run)
+{
+	json_t *cut = json_object_get(outcome, "cut"), *artifacts = json_object_get(outcome, "artifacts_cut");
+	if (json_is_array(cut) && json_dumpb(cut, NULL, 0, JSON_COMPACT) <= VERDICT_MAX_CUT)
+		json_object_set(run, "cut", cut);
+	if (json_is_string(artifacts) && json_string_length(artifacts) <= VERDICT_MAX_CUT)
+		json_object_set(run, "artifacts_cut", artifacts);
+}
+
 /* The run with what the database has columns for (verdict: of which), or without it (NULL). */
 static json_t *
 write_run(const struct verdict *verdict, const struct verdict_entry *entry)
@@ -369,6 +380,7 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 	/* What compilers left in it. */
 	if (outcome->jit)
 		json_object_set_new(run, "jit", bounded(outcome->jit));
+	write_cuts(outcome->json, run);
 	/* Whether it began as a copy of a warm interpreter: what is compared should have begun alike. */
 	json_object_set_new(run, "warm", json_boolean(outcome->warm));
 	if (verdict)

@@ -10,6 +10,7 @@
 #define VERDICT_MAX_RESULT (1u << 20)  /* bytes kept of one run's result */
 #define VERDICT_MAX_TOTAL (8u << 20)   /* bytes kept of all texts and results of a job together */
 #define VERDICT_MAX_SYSTEM (64u << 10) /* bytes of `system` and of `stamps` each; larger ones are left out */
+#define VERDICT_MAX_CUT 1000 /* bytes of a sentence of a machine on what it left out; a longer one is left out */
 #define VERDICT_MAX_ARTIFACTS 1000
 
 /* A step that was carried out. */

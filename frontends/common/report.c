@@ -286,6 +286,8 @@ report_run(const struct term *term, const json_t *run)
 	report_throttle(term, json_object_get(run, "device"));
 	report_jit(term, json_object_get(run, "jit"));
 	term_block(term->out, member_text(run, "message"), 6, REPORT_OUTPUT_LINES);
+	template_put(term, "{cut?      the job reported too much, and this run without: {cut}\n}", run, NULL);
+	term_block(term->out, member_text(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result);
 	report_benchmarks(term, result);
 	report_profiles(term, result);
