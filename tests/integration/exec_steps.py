@@ -388,7 +388,7 @@ def secrets_by_descriptor(folder):
         outcome = x.one(read)
         equal((outcome["state"], outcome["stdout"]["text"]), ("passed", "0\n0\nSEED=sesame-74520\nOTHER=a=b c\n:\n"))
         outcome = x.one(shell("exit 0", secret=secret, secret_fd="S"))
-        equal(outcome["state"], "error")
+        equal(outcome["state"], "failed")
         contains(outcome["error"], "without having read its secret")
         equal(x.one(shell("exit 3", secret=secret, secret_fd="S"))["state"], "failed")
         equal(x.one(shell("[ -z \"$(cat <&$S)\" ]", secret={}, secret_fd="S"))["state"], "passed")

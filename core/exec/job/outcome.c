@@ -157,10 +157,11 @@ outcome_judge(struct step *step)
 	}
 	bool passes = report->signal == 0 && report->exit_status >= 0 && report->exit_status <= PLAN_MAX_EXIT &&
 				  step->plan->passes[report->exit_status] && results_pass(step);
+	/* A program that says so before its harness has read it does it on purpose, and it is no trouble of the machine. */
 	if (passes && launch_secret_unread(step)) {
-		(void)kettle_fail(&step->error, KETTLE_EUNAVAIL,
+		(void)kettle_fail(&step->fault, KETTLE_EINVAL,
 			"Step `%.64s` passed without having read its secret, so it did not use it.", step->plan->id);
-		return STEP_ERROR;
+		return STEP_FAILED;
 	}
 	if (passes)
 		return STEP_PASSED;
