@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* The queue of one device: a heap of users by turn, each with a list of jobs. */
+/*
+ * The queue of one device.
+ *
+ * Theory of operation. A user with `count` jobs has the turns from `turn` on, one for each: a *slot*. Slots are served in the
+ * order of their turns, those of one turn in the order in which their users came; a served slot gets the first job that its
+ * user has then. So a job that comes or goes adds or removes the last slot of its user, wherever in the user's order it is, and
+ * its place is the number of slots before that of its index.
+ */
 #include <config.h>
 
 #include "engine/fair_queue.h"
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-#include <kettle/error.h>
 #include <search.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct fair_queue_user {
 	int64_t id;
-	uint64_t turn;  /* virtual time at which the user's next job is due */
-	uint64_t order; /* of arrival, to break ties */
-	size_t index;   /* in the heap */
-	size_t count;
-	struct fair_queue_item *first, *last;
+	int64_t turn;           /* virtual time at which the user's next job is due */
+	uint64_t order;         /* of arrival, to break ties */
+	struct rank_node *jobs; /* items */
+};
+
+struct slot {
+	struct rank_node node; /* by turn and the user's order; first: a node is its slot */
+	struct fair_queue_user *user;
 };
 
 struct fair_queue {
-	struct fair_queue_user **heap; /* users with jobs, lowest turn first */
-	size_t users, room;
-	void *by_id; /* the same users, a tree for tsearch(3) */
-	size_t jobs;
-	uint64_t now, arrivals; /* turn of the job served last; users seen */
+	struct rank_node *slots;
+	void *by_id;                   /* users with jobs, a tree for tsearch(3) */
+	int64_t now;                   /* turn of the job served last */
+	uint64_t arrivals, users_seen; /* of jobs; of users */
 	struct {
-		int64_t id;
-		uint64_t turn;
+		int64_t id, turn;
 	} recent[64]; /* turns of users who left lately, so that coming back job by job is no advantage */
 	size_t recent_next;
 };
@@ -46,61 +52,6 @@ fair_queue_new(void)
 	return xcalloc(1, sizeof(struct fair_queue));
 }
 
-void
-fair_queue_free(struct fair_queue *queue)
-{
-	if (!queue)
-		return;
-	for (size_t i = 0; i < queue->users; i++) {
-		(void)tdelete(queue->heap[i], &queue->by_id, by_user_id);
-		free(queue->heap[i]);
-	}
-	free(queue->heap);
-	free(queue);
-}
-
-static bool
-before(const struct fair_queue_user *a, const struct fair_queue_user *b)
-{
-	return a->turn < b->turn || (a->turn == b->turn && a->order < b->order);
-}
-
-static void
-set(struct fair_queue *queue, size_t index, struct fair_queue_user *user)
-{
-	queue->heap[index] = user;
-	user->index = index;
-}
-
-static void
-sift_up(struct fair_queue *queue, struct fair_queue_user *user)
-{
-	size_t index = user->index;
-	while (index > 0 && before(user, queue->heap[(index - 1) / 2])) {
-		set(queue, index, queue->heap[(index - 1) / 2]);
-		index = (index - 1) / 2;
-	}
-	set(queue, index, user);
-}
-
-static void
-sift_down(struct fair_queue *queue, struct fair_queue_user *user)
-{
-	size_t index = user->index;
-	for (;;) {
-		size_t child = 2 * index + 1;
-		if (child >= queue->users)
-			break;
-		if (child + 1 < queue->users && before(queue->heap[child + 1], queue->heap[child]))
-			child++;
-		if (!before(queue->heap[child], user))
-			break;
-		set(queue, index, queue->heap[child]);
-		index = child;
-	}
-	set(queue, index, user);
-}
-
 static struct fair_queue_user *
 find_user(const struct fair_queue *queue, int64_t id)
 {
@@ -109,10 +60,10 @@ find_user(const struct fair_queue *queue, int64_t id)
 	return found ? *found : NULL;
 }
 
-static uint64_t
+static int64_t
 recent_turn(const struct fair_queue *queue, int64_t id)
 {
-	uint64_t turn = queue->now;
+	int64_t turn = queue->now;
 	for (size_t i = 0; i < ARRAY_SIZE(queue->recent); i++)
 		if (queue->recent[i].id == id && queue->recent[i].turn > turn)
 			turn = queue->recent[i].turn;
@@ -122,47 +73,57 @@ recent_turn(const struct fair_queue *queue, int64_t id)
 static struct fair_queue_user *
 add_user(struct fair_queue *queue, int64_t id)
 {
-	if (queue->users == queue->room) {
-		queue->room = queue->room ? queue->room * 2 : 16;
-		queue->heap = xreallocarray(queue->heap, queue->room, sizeof(struct fair_queue_user *));
-	}
 	struct fair_queue_user *user = xcalloc(1, sizeof(*user));
 	user->id = id;
 	user->turn = recent_turn(queue, id);
-	user->order = queue->arrivals++;
+	user->order = queue->users_seen++;
 	if (!tsearch(user, &queue->by_id, by_user_id))
 		xalloc_fail();
-	set(queue, queue->users++, user);
-	sift_up(queue, user);
 	return user;
 }
 
-static void
-drop_user(struct fair_queue *queue, struct fair_queue_user *user)
+/* Of the user's job with so many before it. */
+static struct rank_key
+slot_key(const struct fair_queue_user *user, size_t index)
 {
+	return (struct rank_key){user->turn + (int64_t)index, user->order};
+}
+
+static void
+add_slot(struct fair_queue *queue, struct fair_queue_user *user)
+{
+	struct slot *slot = xcalloc(1, sizeof(*slot));
+	slot->user = user;
+	rank_tree_add(&queue->slots, &slot->node, slot_key(user, rank_tree_count(user->jobs)));
+}
+
+/* Takes a job out of its user's jobs, the user's slot `index` with it, and the user with the last one. */
+static void
+drop(struct fair_queue *queue, struct fair_queue_item *item, size_t index, int64_t next_turn)
+{
+	struct fair_queue_user *user = item->user_list;
+	(void)rank_tree_remove(&user->jobs, item->node.key);
+	free(rank_tree_remove(&queue->slots, slot_key(user, index)));
+	*item = (struct fair_queue_item){0};
+	user->turn = next_turn;
+	if (user->jobs)
+		return;
 	queue->recent[queue->recent_next].id = user->id;
 	queue->recent[queue->recent_next].turn = user->turn;
 	queue->recent_next = (queue->recent_next + 1) % ARRAY_SIZE(queue->recent);
-	struct fair_queue_user *moved = queue->heap[--queue->users];
-	if (moved != user) {
-		set(queue, user->index, moved);
-		sift_up(queue, moved);
-		sift_down(queue, moved);
-	}
 	(void)tdelete(user, &queue->by_id, by_user_id);
 	free(user);
 }
 
-/* The one it comes before; NULL: it comes last. What is added is nearly always the newest, else mostly the oldest. */
-static struct fair_queue_item *
-find_next(const struct fair_queue_user *user, int64_t order)
+void
+fair_queue_free(struct fair_queue *queue)
 {
-	if (user->first && order < user->first->order)
-		return user->first;
-	struct fair_queue_item *next = NULL;
-	for (struct fair_queue_item *item = user->last; item && item->order > order; item = item->previous)
-		next = item;
-	return next;
+	if (!queue)
+		return;
+	while (queue->slots)
+		free(rank_tree_remove(&queue->slots, queue->slots->key));
+	tdestroy(queue->by_id, free);
+	free(queue);
 }
 
 void
@@ -171,40 +132,21 @@ fair_queue_add(struct fair_queue *queue, int64_t id, int64_t order, struct fair_
 	struct fair_queue_user *user = find_user(queue, id);
 	if (!user)
 		user = add_user(queue, id);
+	add_slot(queue, user);
 	item->user_list = user;
-	item->order = order;
-	item->next = find_next(user, order);
-	item->previous = item->next ? item->next->previous : user->last;
-	*(item->previous ? &item->previous->next : &user->first) = item;
-	*(item->next ? &item->next->previous : &user->last) = item;
-	user->count++;
-	queue->jobs++;
-}
-
-static void
-unlink_item(struct fair_queue *queue, struct fair_queue_item *item)
-{
-	struct fair_queue_user *user = item->user_list;
-	*(item->previous ? &item->previous->next : &user->first) = item->next;
-	*(item->next ? &item->next->previous : &user->last) = item->previous;
-	*item = (struct fair_queue_item){0};
-	user->count--;
-	queue->jobs--;
+	rank_tree_add(&user->jobs, &item->node, (struct rank_key){order, queue->arrivals++});
 }
 
 struct fair_queue_item *
 fair_queue_take(struct fair_queue *queue)
 {
-	if (queue->users == 0)
+	struct slot *slot = (struct slot *)rank_tree_first(queue->slots);
+	if (!slot)
 		return NULL;
-	struct fair_queue_user *user = queue->heap[0];
-	struct fair_queue_item *item = user->first;
-	unlink_item(queue, item);
-	queue->now = user->turn++;
-	if (user->count == 0)
-		drop_user(queue, user);
-	else
-		sift_down(queue, user);
+	struct fair_queue_user *user = slot->user;
+	struct fair_queue_item *item = (struct fair_queue_item *)rank_tree_first(user->jobs);
+	queue->now = user->turn;
+	drop(queue, item, 0, user->turn + 1);
 	return item;
 }
 
@@ -212,37 +154,21 @@ void
 fair_queue_remove(struct fair_queue *queue, struct fair_queue_item *item)
 {
 	struct fair_queue_user *user = item->user_list;
-	if (!user)
-		return;
-	unlink_item(queue, item);
-	if (user->count == 0)
-		drop_user(queue, user);
+	if (user)
+		drop(queue, item, rank_tree_count(user->jobs) - 1, user->turn);
 }
 
 size_t
 fair_queue_length(const struct fair_queue *queue)
 {
-	return queue->jobs;
+	return rank_tree_count(queue->slots);
 }
 
 size_t
 fair_queue_position(const struct fair_queue *queue, const struct fair_queue_item *item)
 {
-	const struct fair_queue_user *mine = item->user_list;
-	if (!mine)
+	const struct fair_queue_user *user = item->user_list;
+	if (!user)
 		return 0;
-	size_t ahead = 0;
-	for (const struct fair_queue_item *i = item->previous; i; i = i->previous)
-		ahead++;
-	uint64_t due = mine->turn + ahead;
-	for (size_t i = 0; i < queue->users; i++) {
-		const struct fair_queue_user *user = queue->heap[i];
-		if (user == mine || user->turn > due)
-			continue;
-		size_t earlier = (size_t)(due - user->turn);
-		if (user->turn + earlier == due && user->order < mine->order)
-			earlier++;
-		ahead += earlier < user->count ? earlier : user->count;
-	}
-	return ahead;
+	return rank_tree_rank(queue->slots, slot_key(user, rank_tree_rank(user->jobs, item->node.key)));
 }

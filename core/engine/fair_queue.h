@@ -3,22 +3,22 @@
 #ifndef KETTLE_ENGINE_FAIR_QUEUE_H
 #define KETTLE_ENGINE_FAIR_QUEUE_H
 
+#include "engine/rank_tree.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 /*
  * Start-time fair queueing with jobs of equal weight: each user has a list of jobs in their order and a turn; the user
  * with the lowest turn is next, and each job served moves it one on. A user who comes back does not collect turns
- * for the time away. Adding, taking and removing cost O(log users), and adding what is neither the newest nor the oldest
- * of its user's jobs a step for each newer one; the place of a job is counted only on request.
+ * for the time away. Everything here costs O(log jobs).
  */
 struct fair_queue;
 
 /* Embedded in whatever is queued; zero-initialise. */
 struct fair_queue_item {
+	struct rank_node node; /* first: a node is its item */
 	struct fair_queue_user *user_list;
-	int64_t order;
-	struct fair_queue_item *previous, *next;
 };
 
 struct fair_queue *fair_queue_new(void);
@@ -33,7 +33,7 @@ struct fair_queue_item *fair_queue_take(struct fair_queue *queue);
 /* Takes out one that is queued; does nothing to one that is not. */
 void fair_queue_remove(struct fair_queue *queue, struct fair_queue_item *item);
 size_t fair_queue_length(const struct fair_queue *queue);
-/* How many jobs would be taken before this one if nothing else came: 0 is next. O(users + jobs of one user). */
+/* How many jobs would be taken before this one if nothing else came: 0 is next. */
 size_t fair_queue_position(const struct fair_queue *queue, const struct fair_queue_item *item);
 
 #endif

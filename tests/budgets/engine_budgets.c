@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A job of a ranked submission: from its queue to the runner, and from the runner's answer to the database. */
+/*
+ * A job of a ranked submission: from its queue to the runner, and from the runner's answer to the database. Places in a long
+ * queue.
+ */
 #include <config.h>
 
 #include "budgets/budget.h"
 #include "unit/engine_fixture.h"
+
+#define QUEUED 20000
+#define PLACES 100
+#define FIRST 1000 /* number of the first one */
 
 static void
 turn_until_submits(size_t count)
@@ -24,6 +31,29 @@ turn_until_idle(void)
 	}
 }
 
+static void
+forget(struct engine_job *job, void *arg)
+{
+	(void)arg;
+	engine_job_forget(job);
+}
+
+/* Those at the end, of a user who has nearly all. The engine does not see the queue before the loop turns. */
+static void
+measure_places(void)
+{
+	for (int64_t i = 0; i < QUEUED; i++)
+		engine_job_queue(
+			engine_job_add(world.engine, world.engine->devices, FIRST + i, FIRST + i, i % 100 ? 1 : 2 + i));
+	for (size_t times = 0; times < BUDGET_TIMES; times++) {
+		budget_begin();
+		for (int64_t i = 0; i < PLACES; i++)
+			json_decref(engine_queue_position(world.engine, FIRST + QUEUED - 1 - i, 0));
+		budget_end("places");
+	}
+	engine_each_job(world.engine, forget, NULL);
+}
+
 void
 budget_engine(void)
 {
@@ -41,5 +71,6 @@ budget_engine(void)
 		turn_until_idle();
 		budget_end("verdict");
 	}
+	measure_places();
 	(void)world_teardown(NULL);
 }

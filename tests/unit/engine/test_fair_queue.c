@@ -138,6 +138,94 @@ test_places_are_kept(void **state)
 	fair_queue_free(queue);
 }
 
+/* ---- against a plain model ---- */
+
+struct plain {
+	struct job jobs[JOBS];
+	bool queued[JOBS];
+	int64_t order[JOBS];
+	uint64_t arrival[JOBS];
+	size_t count[9];
+	uint64_t turn[9], since[9];
+	uint64_t now, users, arrivals;
+};
+
+static bool
+is_earlier(const struct plain *plain, int a, int b)
+{
+	return plain->order[a] < plain->order[b] ||
+		   (plain->order[a] == plain->order[b] && plain->arrival[a] < plain->arrival[b]);
+}
+
+/* Jobs before it: its user's own, and of each other user those whose turn comes first. */
+static size_t
+walk(const struct plain *plain, int job)
+{
+	size_t own = 0, ahead = 0;
+	int mine = plain->jobs[job].user;
+	for (int i = 0; i < JOBS; i++)
+		own += plain->queued[i] && plain->jobs[i].user == mine && is_earlier(plain, i, job);
+	for (int user = 0; user < 9; user++)
+		for (size_t i = 0; user != mine && i < plain->count[user]; i++) {
+			uint64_t turn = plain->turn[user] + i, due = plain->turn[mine] + own;
+			ahead += turn < due || (turn == due && plain->since[user] < plain->since[mine]);
+		}
+	return own + ahead;
+}
+
+static void
+plain_add(struct plain *plain, struct fair_queue *queue, int job, int user, int64_t order)
+{
+	plain->jobs[job] = (struct job){.user = user, .number = job};
+	plain->queued[job] = true;
+	plain->order[job] = order;
+	plain->arrival[job] = plain->arrivals++;
+	if (plain->count[user]++ == 0) {
+		plain->since[user] = plain->users++;
+		plain->turn[user] = plain->turn[user] > plain->now ? plain->turn[user] : plain->now;
+	}
+	fair_queue_add(queue, user + 1, order, &plain->jobs[job].item);
+}
+
+static void
+plain_take(struct plain *plain, struct fair_queue *queue)
+{
+	struct job *taken = (struct job *)fair_queue_take(queue);
+	if (!taken)
+		return;
+	assert_int_equal(walk(plain, taken->number), 0);
+	plain->queued[taken->number] = false;
+	plain->count[taken->user]--;
+	plain->now = plain->turn[taken->user]++;
+}
+
+/* Jobs of any order come, go first and are removed, users come back: each place is that of a walk over all jobs. */
+static void
+test_places_are_those_of_a_walk(void **state)
+{
+	(void)state;
+	struct plain plain = {0};
+	srand(8);
+	struct fair_queue *queue = fair_queue_new();
+	for (int round = 0; round < 6 * JOBS; round++) {
+		int job = rand() % JOBS;
+		bool fills = round / JOBS % 2 == 0;
+		if (rand() % 3 == 0) {
+			plain_take(&plain, queue);
+		} else if (!plain.queued[job]) {
+			if (fills)
+				plain_add(&plain, queue, job, rand() % 9, rand() % 50);
+		} else {
+			plain.queued[job] = false;
+			plain.count[plain.jobs[job].user]--;
+			fair_queue_remove(queue, &plain.jobs[job].item);
+		}
+		for (int i = round % 7; i < JOBS; i += 7)
+			assert_int_equal(fair_queue_position(queue, &plain.jobs[i].item), plain.queued[i] ? walk(&plain, i) : 0);
+	}
+	fair_queue_free(queue);
+}
+
 static void
 test_remove_twice(void **state)
 {
@@ -158,6 +246,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_coming_back_is_no_advantage),
 	cmocka_unit_test(test_back_in_order),
 	cmocka_unit_test(test_places_are_kept),
+	cmocka_unit_test(test_places_are_those_of_a_walk),
 	cmocka_unit_test(test_remove_twice),
 };
 
