@@ -30,6 +30,9 @@
 #define REMARKS_MAX 3
 #define REMARK_SHOWN_MAX 200  /* UTF-16 units */
 #define STATES_SHOWN_MAX 1200 /* UTF-16 units */
+#define PLACES_MAX 100        /* jobs of one question for places: no argument takes more values */
+#define MOVES_MAX 3           /* of a live message whose thread is deleted again and again */
+#define UNKNOWN_CHANNEL 10003 /* Discord: the thread was deleted */
 #define KEY_PREFIX "sub/"
 
 struct lives {
@@ -38,7 +41,8 @@ struct lives {
 	size_t count, room;
 	struct kettle_timer *timer;
 	unsigned ticks;
-	bool placing; /* the places are being asked for */
+	json_t *unplaced; /* numbers of jobs whose places are asked for, one piece after the other; NULL: none are */
+	size_t placed;    /* of them, so far */
 	kettle_fn done;
 	void *arg;
 };
@@ -108,7 +112,7 @@ is_open(const struct live *live)
 }
 
 static void
-add_jobs(const struct live *live, struct buf *text)
+add_ended(const struct live *live, struct buf *text)
 {
 	size_t i;
 	const json_t *job;
@@ -120,6 +124,11 @@ add_jobs(const struct live *live, struct buf *text)
 		if (*thread)
 			buf_printf(text, " · <#%s>", thread);
 	}
+}
+
+static void
+add_states(const struct live *live, struct buf *text)
+{
 	AUTO_FREE char *states = progress_text(live->progress, "\n");
 	char *rest = states;
 	for (char *line; is_open(live) && (line = strsep(&rest, "\n"));) {
@@ -141,16 +150,23 @@ add_remarks(const struct live *live, struct buf *text)
 	}
 }
 
+static void
+add_head(const struct live *live, struct buf *text)
+{
+	AUTO_FREE char *board = escape_markdown(member_text(live->record, "board"), NAME_SHOWN_MAX);
+	AUTO_FREE char *file = escape_markdown(member_text(live->record, "file_name"), NAME_SHOWN_MAX);
+	buf_printf(text, "**Submission %lld** to **%s** · %s%s · %s", (long long)live_id(live), board,
+		member_text(live->record, "mode"), member_true(live->record, "practice") ? " (practice)" : "", file);
+	add_remarks(live, text);
+}
+
 static json_t *
 live_message(const struct live *live)
 {
 	AUTO_BUF struct buf text = {0};
-	AUTO_FREE char *board = escape_markdown(member_text(live->record, "board"), NAME_SHOWN_MAX);
-	AUTO_FREE char *file = escape_markdown(member_text(live->record, "file_name"), NAME_SHOWN_MAX);
-	buf_printf(&text, "**Submission %lld** to **%s** · %s%s · %s", (long long)live_id(live), board,
-		member_text(live->record, "mode"), member_true(live->record, "practice") ? " (practice)" : "", file);
-	add_remarks(live, &text);
-	add_jobs(live, &text);
+	add_head(live, &text);
+	add_ended(live, &text);
+	add_states(live, &text);
 	json_t *message = message_new(text.data);
 	if (is_open(live)) {
 		AUTO_FREE char *cancel = xasprintf("cancel:%lld", (long long)live_id(live));
@@ -160,6 +176,25 @@ live_message(const struct live *live)
 	return message;
 }
 
+/* The last state of the command's answer: it says where the message goes on. */
+static json_t *
+last_message(const struct live *live)
+{
+	AUTO_BUF struct buf text = {0};
+	const char *thread = member_text(live->record, "channel");
+	add_head(live, &text);
+	add_ended(live, &text);
+	if (*thread)
+		buf_printf(&text, "\n➡️ This goes on in <#%s>, where you will find the result.", thread);
+	else
+		buf_printf(&text,
+			"\n➡️ Discord takes no more changes of this message: `/leaderboard get-submission submission_id:%lld` "
+			"shows "
+			"the result.",
+			(long long)live_id(live));
+	return message_new(text.data);
+}
+
 void
 live_changed(struct live *live)
 {
@@ -167,6 +202,38 @@ live_changed(struct live *live)
 }
 
 static void close_live(struct live *live);
+
+/* The thread that the message has moved to was deleted: it moves again, some times. */
+static void
+lose_thread(struct live *live)
+{
+	AUTO_FREE char *thread = xstrdup(member_text(live->record, "channel"));
+	json_int_t moves = member_int(live->record, "moves") + 1;
+	size_t i;
+	json_t *job;
+	json_array_foreach(json_object_get(live->record, "jobs"), i, job)
+		if (member_is(job, "thread", thread))
+			(void)json_object_del(job, "thread");
+	json_object_set_new(live->record, "moves", json_integer(moves));
+	(void)json_object_del(live->record, "channel");
+	(void)json_object_del(live->record, "message");
+	if (moves >= MOVES_MAX)
+		json_object_set_new(live->record, "message", json_string(""));
+	live_store(live, NULL, NULL);
+}
+
+/* A message that is not there takes no further edits. */
+static void
+lose_message(struct live *live, int64_t code)
+{
+	if (!json_object_get(live->record, "message"))
+		/* Discord's token has ended before its time, or the user has dismissed the message. */
+		interaction_expire(live->interaction);
+	else if (code == UNKNOWN_CHANNEL)
+		lose_thread(live);
+	else
+		json_object_set_new(live->record, "message", json_string(""));
+}
 
 static void
 on_edited(void *arg, const struct rest_answer *answer)
@@ -179,9 +246,8 @@ on_edited(void *arg, const struct rest_answer *answer)
 		live->changed = true;
 		return;
 	}
-	/* Discord's token has ended before its time, or the user has dismissed the message. */
-	if (answer && answer->err->code == KETTLE_ENOENT && !json_object_get(live->record, "message"))
-		interaction_expire(live->interaction);
+	if (answer && (answer->err->code == KETTLE_ENOENT || answer->err->code == KETTLE_EACCES))
+		lose_message(live, answer->code);
 	if (live->ended && !live->changed)
 		close_live(live);
 }
@@ -197,14 +263,51 @@ moved(struct live *live, const char *id)
 	live_changed(live);
 }
 
+struct move {
+	struct live *live;
+	char id[SNOWFLAKE_SIZE];
+};
+
+static void
+on_last(void *arg, const struct rest_answer *answer)
+{
+	struct move *move = arg;
+	(void)answer;
+	if (move->live->bot->stopping)
+		move->live->moving = false;
+	else
+		moved(move->live, move->id);
+	free(move);
+}
+
+/* The move counts once the command's answer says where to, as far as Discord still takes that. */
+static void
+say_last(struct live *live, const char *id)
+{
+	if (!interaction_lasts(live->interaction)) {
+		moved(live, id);
+		return;
+	}
+	struct move *move = xcalloc(1, sizeof(*move));
+	move->live = live;
+	(void)snowflake_copy(move->id, id);
+	interaction_edit(live->interaction, last_message(live), on_last, move);
+}
+
 static void
 on_moved(void *arg, const struct kettle_error *err, const char *id)
 {
 	struct live *live = arg;
-	if (live->bot->stopping || err->code == KETTLE_EUNAVAIL)
+	if (live->bot->stopping || err->code == KETTLE_EUNAVAIL) {
 		live->moving = false; /* the timer or the next process tries it again */
+		return;
+	}
+	if (err->code == KETTLE_ENOENT)
+		lose_thread(live);
+	if (err->code == KETTLE_ENOENT && !json_object_get(live->record, "message"))
+		live->moving = false;
 	else
-		moved(live, err->code ? "" : id);
+		say_last(live, err->code ? "" : id);
 }
 
 static void
@@ -216,7 +319,7 @@ on_thread(void *arg, const char *thread)
 		return;
 	}
 	if (!*thread) {
-		moved(live, "");
+		say_last(live, "");
 		return;
 	}
 	AUTO_FREE char *key = xasprintf("live:%lld", (long long)live_id(live));
@@ -250,7 +353,10 @@ edit(struct live *live)
 	free(live->last);
 	live->last = STEAL(text);
 	live->editing = true;
-	if (!same && interaction_alive(live->interaction)) {
+	/* An end that comes when the message would soon have moved is still told there. */
+	bool answers =
+		interaction_alive(live->interaction) || (interaction_lasts(live->interaction) && !is_open(live) && !message);
+	if (!same && answers) {
 		interaction_edit(live->interaction, content, on_edited, live);
 		return;
 	}
@@ -304,15 +410,14 @@ live_report_ended(struct live *live, json_int_t seq)
 
 /* ---- the timer ---- */
 
+static void ask_piece(struct lives *lives);
+
 static void
 on_places(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct lives *lives = arg;
 	size_t i;
 	const json_t *place;
-	lives->placing = false;
-	if (err->code)
-		return;
 	json_array_foreach(json_object_get(result, "places"), i, place)
 		for (size_t k = 0; k < lives->count; k++) {
 			struct live *live = lives->list[k];
@@ -324,32 +429,46 @@ on_places(void *arg, const struct kettle_error *err, json_t *result)
 				json_is_integer(wait) ? json_integer_value(wait) : -1, member_text(place, "waits"));
 			live_changed(live);
 		}
+	if (err->code)
+		json_decref(STEAL(lives->unplaced));
+	else
+		ask_piece(lives);
 }
 
-/* One question for all that wait, as the bot itself. */
+/* Asks for as many places as one question may, as the bot itself. */
 static void
-ask_places(struct lives *lives)
+ask_piece(struct lives *lives)
 {
 	const struct kettle_host *host = lives->bot->host;
 	AUTO_JSON json_t *jobs = json_array();
+	while (json_array_size(jobs) < PLACES_MAX && lives->placed < json_array_size(lives->unplaced))
+		(void)json_array_append(jobs, json_array_get(lives->unplaced, lives->placed++));
+	AUTO_JSON json_t *args = json_pack("{s:O}", "job", jobs);
+	AUTO_JSON json_t *actor = bot_own_actor();
+	if (json_array_size(jobs) == 0 || host->call(host, actor, "queue.place", args, on_places, lives) < 0)
+		json_decref(STEAL(lives->unplaced));
+}
+
+/* The places of all that wait. */
+static void
+ask_places(struct lives *lives)
+{
 	size_t i;
 	const json_t *job;
+	lives->unplaced = json_array();
+	lives->placed = 0;
 	for (size_t k = 0; k < lives->count; k++)
 		if (progress_waits(lives->list[k]->progress) && is_open(lives->list[k]))
 			json_array_foreach(json_object_get(lives->list[k]->record, "jobs"), i, job)
-				(void)json_array_append(jobs, json_object_get(job, "job"));
-	if (json_array_size(jobs) == 0)
-		return;
-	AUTO_JSON json_t *args = json_pack("{s:O}", "job", jobs);
-	AUTO_JSON json_t *actor = bot_own_actor();
-	lives->placing = host->call(host, actor, "queue.place", args, on_places, lives) == 0;
+				(void)json_array_append(lives->unplaced, json_object_get(job, "job"));
+	ask_piece(lives);
 }
 
 static void
 on_tick(void *arg)
 {
 	struct lives *lives = arg;
-	if (++lives->ticks % PLACE_TICKS == 1 && !lives->placing)
+	if (++lives->ticks % PLACE_TICKS == 1 && !lives->unplaced)
 		ask_places(lives);
 	for (size_t i = lives->count; i-- > 0;) {
 		struct live *live = lives->list[i];
@@ -568,6 +687,7 @@ lives_free(struct lives *lives)
 		return;
 	for (size_t i = 0; i < lives->count; i++)
 		live_free(lives->list[i]);
+	json_decref(lives->unplaced);
 	free(lives->list);
 	free(lives);
 }

@@ -9,7 +9,8 @@
 /*
  * A followed submission. record, which is the state's: {"interaction", "id", "board", "mode", "file_name", "jobs": [{"job",
  * "device", "thread"?: id, or "" where there is none, "line"?: how it ended, "result"?: the public thread, "told"?: true when
- * all of it was told}], "message"?: of the live message after the token's end}.
+ * all of it was told}], "channel"?: the thread that the live message has moved to, "message"?: its id there after the token's
+ * end, or "" where it goes on nowhere, "moves"?: how often it has moved}.
  */
 struct live {
 	struct bot *bot;

@@ -38,25 +38,26 @@
 #define NAME_SHOWN_MAX 100        /* UTF-16 units */
 #define NAME_PART_MAX 25          /* UTF-16 units of a board and of a user in a thread's name */
 #define DEVICE_PART_MAX 15        /* ... and of a device */
-#define WHY_SHOWN_MAX 500         /* UTF-16 units */
 #define MOVING_MS 1000
 #define AGAIN_MS 10000 /* until a step is tried again that Discord could not serve */
 
 struct report {
 	struct live *live;
-	json_t *event;    /* job.done */
-	json_t *job;      /* of the record; borrowed from it */
-	json_t *messages; /* that are still to be posted */
+	json_t *event; /* job.done */
+	json_t *job;   /* of the record; borrowed from it */
+	json_t *messages;
 	json_t *files;    /* that the job left: those that are still to be fetched */
 	json_t *fetched;  /* files of the last message */
 	struct buf bytes; /* of the file that is being fetched */
 	size_t used;
-	unsigned posted;
-	bool again; /* a try has failed, and may have arrived */
+	unsigned posted; /* messages in the thread */
+	bool again;      /* a try has failed, and may have arrived */
+	bool anew;       /* the thread was deleted, and another one made */
 	char thread[SNOWFLAKE_SIZE];
 };
 
 static void post_next(void *arg);
+static void find_thread(void *arg);
 static void post_result(void *arg);
 
 static const json_t *
@@ -261,6 +262,35 @@ post_result(void *arg)
 
 /* ---- the private thread ---- */
 
+/* Without a thread the user gets the report below the command, while that still takes answers. */
+static void
+follow_up(struct report *report)
+{
+	struct interaction *interaction = report->live->interaction;
+	json_t *message;
+	interaction_follow_up(interaction, message_new("There is no thread for the report, so it comes here."));
+	while ((message = json_array_get(report->messages, report->posted++)))
+		interaction_follow_up(interaction, json_deep_copy(message));
+	post_result(report);
+}
+
+/* A thread that was deleted is made anew, once; what it does not take otherwise comes below the command. */
+static void
+refused(struct report *report, int code)
+{
+	bool anew = code == KETTLE_ENOENT && !report->anew;
+	live_changed(report->live);
+	if (anew) {
+		report->anew = true;
+		report->posted = 0;
+		(void)json_object_del(report->job, "thread");
+		find_thread(report);
+		return;
+	}
+	json_object_set_new(report->job, "thread", json_string(""));
+	follow_up(report);
+}
+
 static void
 on_archived(void *arg, const struct rest_answer *answer)
 {
@@ -281,8 +311,11 @@ on_posted(void *arg, const struct kettle_error *err, const char *id)
 		again(report, post_next);
 		return;
 	}
+	if (err->code) {
+		refused(report, err->code);
+		return;
+	}
 	failpoint("discord.posted");
-	(void)json_array_remove(report->messages, 0);
 	report->posted++;
 	post_next(report);
 }
@@ -292,7 +325,7 @@ post_next(void *arg)
 {
 	struct report *report = arg;
 	struct live *live = report->live;
-	json_t *message = json_array_get(report->messages, 0);
+	json_t *message = json_array_get(report->messages, report->posted);
 	if (live->bot->stopping) {
 		leave(report);
 	} else if (!message && member_is(live->record, "channel", report->thread)) {
@@ -304,17 +337,6 @@ post_next(void *arg)
 		AUTO_FREE char *part = xasprintf("%u", report->posted);
 		send(report, report->thread, part, json_deep_copy(message), on_posted);
 	}
-}
-
-/* Without a thread the user gets the report below the command, while that still takes answers. */
-static void
-follow_up(struct report *report)
-{
-	size_t i;
-	json_t *message;
-	json_array_foreach(report->messages, i, message)
-		interaction_follow_up(report->live->interaction, json_deep_copy(message));
-	post_result(report);
 }
 
 static void
@@ -386,9 +408,6 @@ have_none(struct asked *asked, const struct kettle_error *err)
 {
 	struct bot *bot = asked->live->bot;
 	bot->host->log(bot->host, KETTLE_LOG_WARNING, "A submission has no thread of its own: %s", err->message);
-	AUTO_FREE char *why = escape_markdown(err->message, WHY_SHOWN_MAX);
-	json_t *message = message_printf("There is no thread for the report, so it comes here. %s", why);
-	interaction_follow_up(asked->live->interaction, message);
 	have_thread(asked, "");
 }
 

@@ -20,6 +20,7 @@
 #define FORM_TITLE_MAX 45 /* UTF-16 units */
 #define FORM_LABEL_MAX 45
 #define CHOICES_MAX 25
+#define UNKNOWN_MESSAGE 10008 /* Discord: the user has dismissed it, which ends no token */
 
 enum callback {
 	CALLBACK_MESSAGE = 4,
@@ -207,17 +208,29 @@ interaction_flag(const struct interaction *interaction, const char *option)
 	return member_true(interaction->options, option);
 }
 
+static bool
+is_younger(const struct interaction *interaction, int64_t ms)
+{
+	const struct kettle_host *host = interaction->bot->host;
+	return !interaction->expired && host->utc_ms(host) - interaction->begun_ms < ms;
+}
+
 bool
 interaction_alive(const struct interaction *interaction)
 {
-	const struct kettle_host *host = interaction->bot->host;
-	return host->utc_ms(host) - interaction->begun_ms < interaction->bot->settings.life_ms;
+	return is_younger(interaction, interaction->bot->settings.life_ms);
+}
+
+bool
+interaction_lasts(const struct interaction *interaction)
+{
+	return is_younger(interaction, INTERACTION_LIFE_MS);
 }
 
 void
 interaction_expire(struct interaction *interaction)
 {
-	interaction->begun_ms -= interaction->bot->settings.life_ms;
+	interaction->expired = true;
 }
 
 /* ---- answering ---- */
@@ -230,12 +243,26 @@ callback(struct interaction *interaction, enum callback type, json_t *data_take)
 		interaction->bot, "POST", path, json_pack("{s:i, s:o*}", "type", (int)type, "data", data_take), NULL, NULL);
 }
 
+/* What Discord refuses for the token's end would be refused for all that follows. */
+static void
+on_webhook(void *arg, const struct rest_answer *answer)
+{
+	struct interaction *interaction = arg;
+	const struct kettle_host *host = interaction->bot->host;
+	int code = answer->err->code;
+	if (code == KETTLE_ENOENT && answer->code != UNKNOWN_MESSAGE)
+		interaction_expire(interaction);
+	if (code && code != KETTLE_ECANCELED)
+		host->log(host, KETTLE_LOG_WARNING, "A message could not be sent: %s", answer->err->message);
+	interaction_unref(interaction);
+}
+
 static void
 webhook(struct interaction *interaction, const char *method, const char *message, json_t *body_take)
 {
 	AUTO_FREE char *path = xasprintf("/webhooks/%s/%s%s", interaction->bot->application, interaction->token, message);
 	if (interaction_alive(interaction))
-		send_message(interaction->bot, method, path, body_take, NULL, NULL);
+		send_message(interaction->bot, method, path, body_take, on_webhook, interaction_ref(interaction));
 	else
 		json_decref(body_take);
 }

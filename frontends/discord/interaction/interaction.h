@@ -21,6 +21,7 @@
 
 #define INTERACTION_TOKEN_MAX 512   /* bytes */
 #define INTERACTION_COMMAND_MAX 100 /* "leaderboard submit ranked" */
+#define INTERACTION_LIFE_MS 900000  /* for which Discord knows its token */
 
 enum interaction_kind {
 	INTERACTION_PING = 1,
@@ -47,7 +48,7 @@ struct interaction {
 	json_t *values;        /* of a menu: what was chosen; borrowed from data, or NULL */
 	json_t *data;          /* all of it, as Discord sent it */
 	int64_t begun_ms;      /* wall clock */
-	bool deferred, answered;
+	bool deferred, answered, expired;
 };
 
 /*
@@ -67,8 +68,10 @@ struct interaction *interaction_restore(struct bot *bot, const json_t *saved);
 const char *interaction_text(const struct interaction *interaction, const char *option);
 json_int_t interaction_number(const struct interaction *interaction, const char *option, json_int_t otherwise);
 bool interaction_flag(const struct interaction *interaction, const char *option);
-/* Whether the token still takes answers; and that it does not any more, as Discord has said. */
+/* Whether the token still takes answers; whether Discord still knows it, for a last one; and that it does not any more, as
+ * Discord has said. */
 bool interaction_alive(const struct interaction *interaction);
+bool interaction_lasts(const struct interaction *interaction);
 void interaction_expire(struct interaction *interaction);
 
 /* "The bot is thinking…": the answer follows. open: everybody will see it, not only the user. */

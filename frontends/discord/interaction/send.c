@@ -94,8 +94,8 @@ bool
 send_may_pass(const struct rest_answer *answer)
 {
 	int code = answer->err->code;
-	return code == KETTLE_EUNAVAIL || code == KETTLE_ERATE || code == KETTLE_EIO || answer->status == 401 ||
-		   (code == KETTLE_EACCES && answer->status == 0);
+	return code == KETTLE_EUNAVAIL || code == KETTLE_ERATE || code == KETTLE_EIO ||
+		   (code == KETTLE_EACCES && (answer->status == 401 || answer->status == 0));
 }
 
 /* ---- messages that must not come twice ---- */

@@ -18,8 +18,9 @@ void send_message(struct bot *bot, const char *method, const char *path, json_t 
 void send_request(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
 
 /*
- * Whether a failure may pass, so that the same request is worth another try: a fault, too many requests, or a refused token (401,
- * and from then on what is not even sent), which may be replaced before the next start.
+ * Whether a failure may pass, so that the same request is worth another try: a fault, too many requests, or the bot's refused
+ * token (401, and from then on what is not even sent), which may be replaced before the next start. The token of an interaction
+ * is never replaced: its 401 does not pass.
  */
 bool send_may_pass(const struct rest_answer *answer);
 

@@ -23,14 +23,15 @@
 #define MISSING_PERMISSIONS 50013
 #define DETAILS_MAX 300 /* bytes of what Discord says about wrong members */
 
-/* The code of a status that is no success. */
+/* The code of a status that is no success. An interaction's own token is over where Discord does not know it any more. */
 static int
-code_of(int status)
+code_of(const struct call *call, int status)
 {
 	switch (status) {
 	case 400:
 		return KETTLE_EINVAL;
 	case 401:
+		return call->route.class == ROUTE_BOT ? KETTLE_EACCES : KETTLE_ENOENT;
 	case 403:
 		return KETTLE_EACCES;
 	case 404:
@@ -82,8 +83,8 @@ finish(struct call *call, int status, const json_t *body)
 		AUTO_FREE char *wrong = details ? json_dumps(details, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 		const char *said = member_text(body, "message");
 		size_t len = strlen(said);
-		(void)kettle_fail(&err, code_of(status), "Discord answered %s with %d%s%.200s%s%.*s%s%s", call->route.name,
-			status, *said ? ": " : "", said, wrong ? ": " : "", DETAILS_MAX, wrong ? wrong : "",
+		(void)kettle_fail(&err, code_of(call, status), "Discord answered %s with %d%s%.200s%s%.*s%s%s",
+			call->route.name, status, *said ? ": " : "", said, wrong ? ": " : "", DETAILS_MAX, wrong ? wrong : "",
 			!wrong && len > 0 && said[len - 1] == '.' ? "" : ".", advice_of(code));
 	}
 	struct rest_answer answer = {.err = &err, .status = status, .body = body, .code = code};

@@ -64,6 +64,7 @@ struct rest_answer {
 	const struct kettle_error
 		*err;           /* code 0: a status of 2xx; else a sentence that holds no token, and a code by the status:
 									   400 EINVAL, 401 and 403 EACCES, 404 ENOENT, 409 ECONFLICT, 413 ETOOBIG, 429 ERATE;
+									   401 of an interaction, whose token is over, ENOENT;
 									   others, and no answer, EUNAVAIL; not sent before rest_free ECANCELED */
 	int status;         /* 0: there was no answer */
 	const json_t *body; /* NULL: none, or no JSON */

@@ -396,7 +396,7 @@ test_callback(void **state)
 		"Discord answered POST /interactions/:id/:token/callback with 400: Interaction has "
 		"already been acknowledged.");
 	assert_int_equal(end(f, 2), 401);
-	assert_int_equal(f->results[2].code, KETTLE_EACCES);
+	assert_int_equal(f->results[2].code, KETTLE_ENOENT);
 	assert_int_equal(f->refusals, 0);
 	/* One that would come after Discord has stopped waiting is not sent again. */
 	assert_int_equal(end(f, 3), 0);
