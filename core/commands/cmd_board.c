@@ -121,6 +121,30 @@ record_created(struct db *db, const struct actor *actor, const struct new_board 
 	return db_event(db, "leaderboard.created", 'p', board->id, 0, actor->user, data, err);
 }
 
+/* Whether a board may have the name. */
+static int
+check_new_name(struct db *db, const char *name, struct kettle_error *err)
+{
+	int64_t taken = 0;
+	int rc = check_board_name(name, err);
+	if (rc == 0)
+		rc = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
+	if (rc == 0 && taken)
+		rc = kettle_fail(err, KETTLE_ECONFLICT,
+			"The leaderboard `%s` already exists: delete it first, or choose another name.", name);
+	return rc;
+}
+
+int
+cmd_board_check_name(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	const char *name = member_string(call->args, "name");
+	int rc = check_new_name(call->db, name, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s}", "name", name);
+	return rc;
+}
+
 /* The arguments, checked; nothing is written. */
 static int
 check_new(
@@ -128,18 +152,12 @@ check_new(
 {
 	const char *deadline = member_string(args, "deadline"), *opens = member_string(args, "opens");
 	const char *description = member_string(args, "description");
-	int64_t taken = 0;
 	board->name = member_string(args, "name");
 	board->visibility = member_string(args, "visibility");
 	board->code = member_string(args, "code_visibility");
 	board->jit_cache = member_string(args, "jit_cache");
 	board->after_deadline = member_string(args, "after_deadline");
-	int rc = check_board_name(board->name, err);
-	if (rc == 0)
-		rc = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", board->name);
-	if (rc == 0 && taken)
-		rc = kettle_fail(err, KETTLE_ECONFLICT,
-			"The leaderboard `%s` already exists: delete it first, or choose another name.", board->name);
+	int rc = check_new_name(db, board->name, err);
 	if (rc == 0 && deadline)
 		rc = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
 	if (rc == 0 && opens)

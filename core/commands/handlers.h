@@ -17,6 +17,7 @@ extern const struct command commands[];
  * passed is a remark, so that an old competition can be kept.
  */
 command_run_fn cmd_board_create;
+command_run_fn cmd_board_check_name; /* what create would say of it */
 /* The same without writing anything: whether it could be created, and on which devices. New reference. */
 int cmd_board_create_check(
 	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err);

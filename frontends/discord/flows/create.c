@@ -232,6 +232,25 @@ fetch(struct creation *creation_take)
 		on_file(creation_take, &err, NULL, 0);
 }
 
+static void
+on_name(struct interaction *interaction, const json_t *result, void *arg)
+{
+	struct creation *creation = arg;
+	(void)interaction;
+	(void)result;
+	creation->references++;
+	fetch(creation);
+}
+
+/* A name that no board may have is refused before anything else is asked. */
+static void
+check_name(struct creation *creation_take)
+{
+	call(creation_take, "leaderboard.check_name",
+		json_pack("{s:O}", "name", json_object_get(creation_take->form, "name")), on_name);
+	creation_unref(creation_take);
+}
+
 /* Whether the user's role allows to create boards; what others attach is not fetched. */
 static bool
 may_create(const json_t *user)
@@ -257,7 +276,7 @@ on_user(struct interaction *interaction, const json_t *user, void *arg)
 {
 	struct creation *creation = arg;
 	if (may_create(user)) {
-		fetch(creation);
+		check_name(creation);
 		return;
 	}
 	refuse(interaction);
@@ -316,7 +335,7 @@ create_begin(struct interaction *interaction)
 			(json_int_t)interaction->begun_ms, "name", name ? name : "", "deadline", deadline ? deadline : "none",
 			"file", "filename", member_text(file, "filename"), "url", member_text(file, "url")));
 	if (may_create(interaction->actor))
-		fetch(creation);
+		check_name(creation);
 	else
 		answer_try(interaction, "user.show", json_object(), on_user, creation);
 }

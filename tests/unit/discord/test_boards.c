@@ -35,6 +35,7 @@ static void
 prepare(struct bot_fixture *f, json_t *gpus_take)
 {
 	fixture_answer(f, "task.unpack", json_pack("{s:s, s:{s:o}}", "name", "t", "task", "gpus", gpus_take));
+	fixture_answer(f, "leaderboard.check_name", json_pack("{s:s}", "name", "new_one"));
 	fixture_answer(f, "device.list", json_pack("[{s:s}, {s:s}]", "name", "CPU", "name", "H100"));
 	fixture_answer(f, "leaderboard.create",
 		json_pack("{s:s, s:s, s:[s, s], s:[s]}", "name", "new_one", "deadline", "2026-07-01T10:00:00Z", "gpu_types",
@@ -137,6 +138,7 @@ test_refusals(void **state)
 	json_t *both = request(f, "task_zip", "t.zip");
 	(void)json_object_set_new(both, "reference_code", attached(f, "t.py", 1));
 	static const char *const choose = "Attach either `task_zip` or `reference_code`.";
+	fixture_answer(f, "leaderboard.check_name", json_pack("{s:s}", "name", "new_one"));
 	fixture_says(fixture_run(f, "leaderboard create", both), choose);
 	fixture_says(fixture_run(f, "leaderboard create", json_pack("{s:s}", "leaderboard_name", "x")), choose);
 	fixture_has(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.py")), "must be a .zip");
@@ -152,7 +154,8 @@ test_refusals(void **state)
 	(void)json_object_set_new(elsewhere, "task_zip",
 		json_pack("{s:s, s:s, s:i}", "filename", "t.zip", "url", "https://other.example/t.zip", "size", 1));
 	assert_string_not_equal(member_text(fixture_run(f, "leaderboard create", elsewhere), "content"), "");
-	assert_int_equal(json_array_size(f->calls), 0);
+	assert_int_equal(json_array_size(f->calls), 1);
+	fixture_called(f, 0, "leaderboard.check_name", json_pack("{s:s}", "name", "new_one"));
 	/* Gone; larger than Discord said; and what the task's check says. */
 	server_step(&f->server, "GET /files/", 404, NULL, "");
 	assert_string_not_equal(
@@ -161,11 +164,15 @@ test_refusals(void **state)
 	memset(over, 'x', sizeof(over) - 1);
 	server_step(&f->server, "GET /files/", 200, NULL, over);
 	fixture_has(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), "1000");
-	assert_int_equal(json_array_size(f->calls), 0);
+	assert_int_equal(json_array_size(f->calls), 3);
 	fixture_fail(f, "task.unpack", KETTLE_EINVAL, "t.zip: task.yml:1:3: `a*` is no key.");
 	server_step(&f->server, "GET /files/", 200, NULL, ZIP);
 	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")),
 		"t\\.zip\\: task\\.yml\\:1\\:3\\: \\`a\\*\\` is no key\\.");
+	/* A name that cannot be is refused before the file is fetched and before devices are asked for. */
+	fixture_fail(f, "leaderboard.check_name", KETTLE_ECONFLICT, "It is taken.");
+	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), "It is taken\\.");
+	fixture_called(f, 0, "leaderboard.check_name", json_pack("{s:s}", "name", "new_one"));
 }
 
 /* Nothing is fetched for who may not create boards; the engine may say more of a user than Discord. */

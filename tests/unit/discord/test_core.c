@@ -177,9 +177,13 @@ test_create_and_delete(void **state)
 	AUTO_FREE char *url = xasprintf("http://127.0.0.1:%d/files/double.cu", f->server.port);
 	f->role = "51";
 	fixture_has(fixture_run(f, "leaderboard create",
-					json_pack("{s:s, s:s, s:{s:s, s:s, s:i}}", "leaderboard_name", "new", "deadline", "none",
+					json_pack("{s:s, s:s, s:{s:s, s:s, s:i}}", "leaderboard_name", "newer", "deadline", "none",
 						"reference_code", "filename", "double.cu", "url", url, "size", 2)),
 		"makes a CUDA task, for which the language cu is not loaded");
+	fixture_has(fixture_run(f, "leaderboard create",
+					json_pack("{s:s, s:s, s:{s:s, s:s, s:i}}", "leaderboard_name", "new", "deadline", "none",
+						"reference_code", "filename", "double.cu", "url", url, "size", 2)),
+		"cannot be the name of a leaderboard");
 	/* It is another creator's. */
 	fixture_says(fixture_run(f, "leaderboard delete", NULL), "There is no leaderboard that you may delete.");
 	f->role = "50";
