@@ -313,7 +313,10 @@ int
 cmd_board_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;
-	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	bool mine = member_true(call->args, "mine"), practice = member_true(call->args, "practice");
+	const char *name = member_string(call->args, "name");
+	int rc = mine ? board_find_own(call->db, call->actor, name, &board, err)
+				  : board_find_visible(call->db, call->actor, name, &board, err);
 	if (rc < 0)
 		return rc;
 	struct board_view_request request = {
@@ -322,7 +325,6 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 		.offset = member_int(call->args, "offset"),
 		.open = board_owns(call->actor, &board) || board_code_open(&board, call->db->now_ms),
 	};
-	bool mine = member_true(call->args, "mine"), practice = member_true(call->args, "practice");
 	int64_t user = !mine ? 0 : call->actor->user ? call->actor->user : -1;
 	return mine || practice ? show_other(call->db, user, practice, &board, &request, ret_result, err)
 							: board_cache_get(call->db, &board, &request, ret_result, err);

@@ -56,7 +56,7 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 	if (all && !name)
 		return kettle_fail(err, KETTLE_EINVAL, "`all` lists the submissions of one leaderboard: name it.");
 	int rc = all    ? board_find_owned(call->db, call->actor, name, &board, err)
-			 : name ? board_find_visible(call->db, call->actor, name, &board, err)
+			 : name ? board_find_own(call->db, call->actor, name, &board, err)
 					: 0;
 	if (rc < 0)
 		return rc;

@@ -188,16 +188,35 @@ board_check_owner(const struct actor *actor, const struct board *board, struct k
 		"The leaderboard `%s` belongs to another user; only its creator and admins may do this.", board->name);
 }
 
+static int
+find_seen(struct db *db, const struct actor *actor, const char *name, bool own, struct board *ret_board,
+	struct kettle_error *err)
+{
+	bool sees = false;
+	int64_t has = 0;
+	int rc = board_find(db, actor, name, ret_board, err);
+	if (rc == 0)
+		rc = board_may_see(db, actor, ret_board, &sees, err);
+	if (rc == 0 && !sees && own)
+		rc = db_int(db, &has, err, "SELECT EXISTS (SELECT 1 FROM submissions WHERE user = ? AND leaderboard = ?)", "ii",
+			board_user(actor), ret_board->id);
+	sees = sees || has;
+	/* By the name as it was given: the answer tells nothing, not even how the board's is written. */
+	return rc == 0 && !sees ? fail_board_unknown(db, actor, name, err) : rc;
+}
+
 int
 board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
-	bool sees = false;
-	int rc = board_find(db, actor, name, ret_board, err);
-	if (rc == 0)
-		rc = board_may_see(db, actor, ret_board, &sees, err);
-	/* By the name as it was given: the answer tells nothing, not even how the board's is written. */
-	return rc == 0 && !sees ? fail_board_unknown(db, actor, name, err) : rc;
+	return find_seen(db, actor, name, false, ret_board, err);
+}
+
+int
+board_find_own(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
+{
+	return find_seen(db, actor, name, true, ret_board, err);
 }
 
 int

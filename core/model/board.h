@@ -36,8 +36,11 @@ int64_t board_user(const struct actor *actor);
 /* By name without case. ENOENT names the nearest that the actor may see. Does not check that the actor may see it. */
 int board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
-/* The same of one that the actor may see, or change (board_check_owner). ENOENT also, in the same words, where it may not see it. */
+/* The same of one that the actor may see, or (board_find_owned) change (board_check_owner). ENOENT also, in the same words, where it may not see it. */
 int board_find_visible(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+/* The same of one that the actor may see, or has submitted to: for what shows the actor's own submissions alone. */
+int board_find_own(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 int board_find_owned(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);

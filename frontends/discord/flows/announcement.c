@@ -38,6 +38,7 @@ free_announcement(struct announcement *a)
 	json_decref(a->board);
 	json_decref(a->post);
 	json_decref(a->post_edit);
+	json_decref(a->item);
 	free(a->post_key);
 	free(a->key);
 	free(a);
@@ -158,6 +159,7 @@ clear(struct announcement *a)
 	json_decref(STEAL(a->board));
 	json_decref(STEAL(a->post));
 	json_decref(STEAL(a->post_edit));
+	json_decref(STEAL(a->item));
 	free(STEAL(a->post_key));
 	a->open = false;
 }
@@ -242,6 +244,13 @@ announcement_put(struct announcement *a, const char *key, const json_t *value, a
 {
 	a->step = step;
 	check(a, a->bot->host->state_put(a->bot->host, key, value, on_answer, a));
+}
+
+void
+announcement_list(struct announcement *a, const char *prefix, unsigned limit, announcement_fn step)
+{
+	a->step = step;
+	check(a, a->bot->host->state_list(a->bot->host, prefix, NULL, limit, on_answer, a));
 }
 
 void

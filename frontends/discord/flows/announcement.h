@@ -60,6 +60,9 @@ struct announcement {
 	char *post_key; /* in the state */
 	json_t *post_edit;
 	announcement_fn after_post;
+	json_t *item; /* of result_threads.c: what the state has of a thread */
+	announcement_fn after_results;
+	bool forgets;
 	bool open; /* the board is public now */
 };
 
@@ -75,6 +78,8 @@ void announcement_call(struct announcement *a, const char *command, json_t *args
 /* Reads, writes or (value NULL) removes a key of the state. */
 void announcement_get(struct announcement *a, const char *key, announcement_fn step);
 void announcement_put(struct announcement *a, const char *key, const json_t *value, announcement_fn step);
+/* Reads the first keys of the state that begin with prefix, at most `limit`, as host->state_list does. */
+void announcement_list(struct announcement *a, const char *prefix, unsigned limit, announcement_fn step);
 /* Sends a request to Discord; body may be NULL and is stolen. */
 void announcement_request(
 	struct announcement *a, const char *method, const char *path, json_t *body_take, announcement_fn step);

@@ -10,6 +10,7 @@
 #include "base/json_access.h"
 #include "common/format.h"
 #include "discord/flows/board_post.h"
+#include "discord/flows/result_threads.h"
 #include "discord/render/news.h"
 
 #define ANNOUNCEMENTS "the channel of the option `announcements_channel`"
@@ -60,10 +61,20 @@ may_tell(const struct announcement *a, bool ended)
 /* ---- its post ---- */
 
 static void
+refresh(struct announcement *a)
+{
+	board_post_refresh(a, announcement_end);
+}
+
+static void
 on_changed_board(struct announcement *a)
 {
-	if (take_board(a))
-		board_post_refresh(a, announcement_end);
+	if (!take_board(a))
+		return;
+	if (member_is(a->board, "visibility", "public"))
+		refresh(a);
+	else
+		result_threads_delete(a, refresh);
 }
 
 void
@@ -75,7 +86,7 @@ board_news_changed(struct announcement *a)
 void
 board_news_deleted(struct announcement *a)
 {
-	board_post_remove(a);
+	result_threads_forget(a, board_post_remove);
 }
 
 /* ---- podiums ---- */

@@ -24,6 +24,7 @@
 #include "common/report.h"
 #include "common/source_path.h"
 #include "common/template.h"
+#include "discord/flows/result_threads.h"
 #include "discord/flows/thread.h"
 #include "discord/interaction/later.h"
 #include "discord/interaction/send.h"
@@ -53,6 +54,7 @@ struct report {
 	unsigned posted; /* messages in the thread */
 	bool again;      /* a try has failed, and may have arrived */
 	bool anew;       /* the thread was deleted, and another one made */
+	char *result;    /* the name of the public thread */
 	char thread[SNOWFLAKE_SIZE];
 };
 
@@ -74,6 +76,7 @@ free_report(struct report *report)
 	json_decref(report->files);
 	json_decref(report->fetched);
 	buf_free(&report->bytes);
+	free(report->result);
 	free(report);
 }
 
@@ -226,16 +229,51 @@ on_result_thread(void *arg, const struct kettle_error *err, const char *thread)
 		told(report);
 		return;
 	}
+	result_threads_add(bot, member_int(report->event, "leaderboard"), thread, thread_channel(report->live->interaction),
+		report->result);
 	/* From now on it need not be found again, which an archived one is not. */
 	json_object_set_new(report->job, "result", json_string(thread));
 	live_store(report->live, on_result_stored, report);
+}
+
+/* "vectors: alice on CPU, 607.3 µs (8)", short enough for the number at the end, which tells threads apart. New string. */
+static char *
+result_name(const struct report *report)
+{
+	const json_t *data = data_of(report);
+	AUTO_FREE char *score = template_text("{score:seconds}", data, NULL);
+	AUTO_FREE char *board = escape_plain(member_text(report->live->record, "board"), NAME_PART_MAX);
+	AUTO_FREE char *user = escape_plain(member_text(report->event, "user_name"), NAME_PART_MAX);
+	AUTO_FREE char *device = escape_plain(member_text(data, "device"), DEVICE_PART_MAX);
+	return xasprintf("%s: %s on %s, %s (%lld)", board, user, device, score, (long long)member_int(data, "job"));
+}
+
+/* The event may be older than the board's end as a public one. */
+static void
+on_board(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct report *report = arg;
+	const json_t *board = json_object_get(result, "leaderboard");
+	if (report->live->bot->stopping || err->code == KETTLE_ECANCELED)
+		leave(report);
+	else if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO)
+		again(report, post_result);
+	else if (err->code || member_int(board, "id") != member_int(report->event, "leaderboard") ||
+			 !member_is(board, "visibility", "public"))
+		told(report);
+	else {
+		free(report->result);
+		report->result = result_name(report);
+		thread_find_or_make(report->live->bot, thread_channel(report->live->interaction), report->result, false,
+			since(report), on_result_thread, report);
+	}
 }
 
 static void
 post_result(void *arg)
 {
 	struct report *report = arg;
-	const json_t *data = data_of(report), *record = report->live->record;
+	const struct kettle_host *host = report->live->bot->host;
 	const char *thread = member_string(report->job, "result");
 	if (report->live->bot->stopping) {
 		leave(report);
@@ -249,15 +287,10 @@ post_result(void *arg)
 		send(report, thread, "result", result_message(report), on_result_posted);
 		return;
 	}
-	AUTO_FREE char *score = template_text("{score:seconds}", data, NULL);
-	/* Short enough for the number at the end, which tells threads apart. */
-	AUTO_FREE char *board = escape_plain(member_text(record, "board"), NAME_PART_MAX);
-	AUTO_FREE char *user = escape_plain(member_text(report->event, "user_name"), NAME_PART_MAX);
-	AUTO_FREE char *device = escape_plain(member_text(data, "device"), DEVICE_PART_MAX);
-	AUTO_FREE char *name =
-		xasprintf("%s: %s on %s, %s (%lld)", board, user, device, score, (long long)member_int(data, "job"));
-	thread_find_or_make(report->live->bot, thread_channel(report->live->interaction), name, false, since(report),
-		on_result_thread, report);
+	AUTO_JSON json_t *actor = bot_own_actor(),
+					 *args = json_pack("{s:s, s:i}", "name", member_text(report->live->record, "board"), "limit", 1);
+	if (host->call(host, actor, "leaderboard.show", args, on_board, report) < 0)
+		leave(report);
 }
 
 /* ---- the private thread ---- */

@@ -69,6 +69,29 @@ code_of(const char *code)
 	return json_pack("{s:s}", "code", code);
 }
 
+/* Who has submitted to a board that becomes closed still reads what is their own, and nothing else of it. */
+static void
+test_own(void **state)
+{
+	(void)state;
+	ranked("alice", 1.0);
+	ranked("bob", 2.0);
+	close_board("board");
+	json_t *own = json_pack("{s:s, s:b}", "name", "board", "mine", 1);
+	const json_t *result = commands_must(&c, "alice", "leaderboard.show", json_incref(own));
+	assert_int_equal(json_array_size(commands_at(result, "rankings.0.entries")), 1);
+	assert_string_equal(commands_text(result, "rankings.0.entries.0.user_name"), "alice");
+	result = commands_must(&c, "alice", "submission.list", json_pack("{s:s}", "leaderboard", "board"));
+	assert_int_equal(json_array_size(result), 1);
+	commands_refused(&c, "eve", "leaderboard.show", own, KETTLE_ENOENT, "no leaderboard `board`.");
+	commands_refused(&c, "eve", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT,
+		"no leaderboard `board`.");
+	static const char *const others[] = {"leaderboard.show", "leaderboard.task", "leaderboard.trend"};
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		commands_refused(
+			&c, "alice", others[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
+}
+
 static void
 test_join(void **state)
 {
@@ -512,6 +535,7 @@ test_limits_of_devices(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
+	TEST(test_own),
 	TEST(test_join),
 	TEST(test_invites),
 	TEST(test_revoke),
