@@ -22,9 +22,8 @@ find_harness_language(
 	const struct language *language = language_find(languages, word);
 	AUTO_FREE char *names = language_names(languages);
 	if (!language)
-		return kettle_fail(err, KETTLE_EINVAL,
-			"There is no language `%.64s`; loaded languages: %s (`languages` in the configuration).", word,
-			names ? names : "none");
+		return kettle_fail(
+			err, KETTLE_EINVAL, "There is no language `%.64s`; loaded languages: %s.", word, names ? names : "none");
 	if (language->ops->harness_count == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "The language `%s` has no harness.", language->name);
 	*ret_language = language;

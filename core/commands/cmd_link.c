@@ -62,8 +62,7 @@ check_roles(const struct user *from, const struct user *into, struct kettle_erro
 	if (from->role == into->role)
 		return 0;
 	return kettle_fail(err, KETTLE_EACCES,
-		"A code changes no role, but `%s` %s and `%s` %s: an admin can give both one role first, or merge them with "
-		"`kettle user merge`.",
+		"A code changes no role, but `%s` %s and `%s` %s: ask an admin to give both one role first, or to merge them.",
 		from->name, roles[from->role], into->name, roles[into->role]);
 }
 

@@ -182,8 +182,8 @@ find_board(struct submit_request *submit, struct kettle_error *err)
 	if (!name) {
 		const char *remark = json_string_value(json_array_get(json_object_get(submit->header, "remarks"), 0));
 		return kettle_fail(err, KETTLE_EINVAL,
-			"No leaderboard is named: add --leaderboard NAME, or write `!POPCORN leaderboard NAME` in a comment at the "
-			"top of the file.%s%s",
+			"No leaderboard is named: name one, or write `!POPCORN leaderboard NAME` in a comment at the top of the "
+			"file.%s%s",
 			remark ? " " : "", remark ? remark : "");
 	}
 	/* First of all checks: the others tell what a board has. */

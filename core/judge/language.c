@@ -76,8 +76,7 @@ language_fail_unknown(const struct languages *languages, const char *name, struc
 	AUTO_BUF struct buf clean = {0};
 	const char *near = nearest_language(languages, name);
 	(void)utf8_sanitize(name, strnlen(name, SHOWN_NAME), &clean);
-	return kettle_fail(err, KETTLE_EINVAL,
-		"There is no language `%s`%s%s%s; loaded languages: %s (`languages` in the configuration).",
+	return kettle_fail(err, KETTLE_EINVAL, "There is no language `%s`%s%s%s; loaded languages: %s.",
 		clean.data ? clean.data : "", near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "", names);
 }
 

@@ -468,8 +468,7 @@ find_plan_language(const struct languages *languages, const json_t *bundle, cons
 	*ret_language = lang ? language_find(languages, lang) : NULL;
 	if (*ret_language && member_string(bundle, "submission"))
 		return 0;
-	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"The language `%s` of the task is not loaded; check `languages` in the configuration.", lang ? lang : "");
+	return kettle_fail(err, KETTLE_EUNAVAIL, "The language `%s` of the task is not loaded.", lang ? lang : "");
 }
 
 int

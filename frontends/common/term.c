@@ -196,7 +196,7 @@ term_block(FILE *out, const char *text, unsigned indent, size_t max_lines)
 		text = end + (*end != '\0');
 	}
 	if (more > 0)
-		fprintf(out, "%*s(%zu more line%s; --json shows all)\n", (int)indent, "", more, more == 1 ? "" : "s");
+		fprintf(out, "%*s(%zu more line%s)\n", (int)indent, "", more, more == 1 ? "" : "s");
 }
 
 void

@@ -98,7 +98,7 @@ test_block(void **state)
 	term_block(out, "", 4, 0);
 	fclose(out);
 	assert_string_equal(data, "  a\n\n          b\xef\xbf\xbd"
-							  "c\n 1\n 2\n (1 more line; --json shows all)\n");
+							  "c\n 1\n 2\n (1 more line)\n");
 	free(data);
 }
 

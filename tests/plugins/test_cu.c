@@ -141,11 +141,13 @@ test_targets(void **state)
 		int code;
 	} bad[] = {
 		{"{\"name\": \"CPU\"}",
-			"The task needs a CUDA device, and `CPU` is not known to be one: set `sm` in the configuration of the "
+			"The task needs a CUDA device, and `CPU` is not known to be one: its operator can set `sm` in the "
+			"configuration of the "
 			"device.",
 			KETTLE_EUNAVAIL},
 		{"{\"name\": \"A1000\"}",
-			"The task needs a CUDA device, and `A1000` is not known to be one: set `sm` in the configuration of "
+			"The task needs a CUDA device, and `A1000` is not known to be one: its operator can set `sm` in the "
+			"configuration of "
 			"the "
 			"device.",
 			KETTLE_EUNAVAIL},

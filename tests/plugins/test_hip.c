@@ -90,7 +90,8 @@ test_targets(void **state)
 		assert_string_equal(plans_word(made, "compile-0", 1), wanted.data);
 	}
 	plans_refused("s.hip", NULL, "{\"name\": \"H100\"}", KETTLE_EUNAVAIL,
-		"The task needs a GPU of AMD's, and `H100` is not known to be one: set `gfx` in the configuration of the "
+		"The task needs a GPU of AMD's, and `H100` is not known to be one: its operator can set `gfx` in the "
+		"configuration of the "
 		"device.");
 	plans_refused("s.hip", NULL, "{\"name\": \"MI300\", \"gfx\": \"gfx942 -x\"}", KETTLE_EINVAL,
 		"The device `MI300` has `gfx: gfx942 -x`, which is not an architecture.");

@@ -353,10 +353,24 @@ interaction_say(struct interaction *interaction, const char *format, ...)
 	free(text);
 }
 
+/* Whether the sentence of an error is for those who run Kettle: it tells of files, disks and programs of theirs. */
+static bool
+is_operators(const struct kettle_error *err)
+{
+	return err->code == KETTLE_EIO || err->code == KETTLE_EVERSION || err->code == KETTLE_ENOMEM ||
+		   err->code == KETTLE_EINTERNAL;
+}
+
 void
 interaction_fail(struct interaction *interaction, const struct kettle_error *err)
 {
-	AUTO_FREE char *text = escape_markdown(err->message, ERROR_MAX);
+	const struct kettle_host *host = interaction->bot->host;
+	bool hidden = is_operators(err) && !member_is(interaction->actor, "role", "admin");
+	AUTO_FREE char *text = escape_markdown(
+		hidden ? "Kettle has a fault, which its log describes: tell an admin of this server." : err->message,
+		ERROR_MAX);
+	if (is_operators(err))
+		host->log(host, KETTLE_LOG_ERROR, "A command on Discord has failed: %s", err->message);
 	if (interaction->kind == INTERACTION_COMPLETION)
 		interaction_choices(interaction, json_array());
 	else

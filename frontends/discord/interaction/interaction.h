@@ -87,7 +87,7 @@ void interaction_edit(struct interaction *interaction, json_t *message_take, res
 void interaction_follow_up(struct interaction *interaction, json_t *message_take);
 /* A sentence, which may contain Markdown, as the answer. */
 void interaction_say(struct interaction *interaction, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The sentence of an error, escaped. */
+/* The sentence of an error, escaped; one that is for the operators of Kettle goes to the log, and of users to admins alone. */
 void interaction_fail(struct interaction *interaction, const struct kettle_error *err);
 /* A form, in place of the first answer: fields [{"name", "label", "placeholder"?, "long"?}], one to five. */
 void interaction_form(struct interaction *interaction, const char *custom_id, const char *title, json_t *fields_take);

@@ -54,7 +54,8 @@ fail_no_target(const struct kettle_gpu_vendor *vendor, const char *name, bool na
 			"unit to a GPU of this machine.",
 			name, vendor->key);
 	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"The task needs %s, and `%.64s` is not known to be one: set `%s` in the configuration of the device.",
+		"The task needs %s, and `%.64s` is not known to be one: its operator can set `%s` in the configuration of the "
+		"device.",
 		vendor->device, name, vendor->key);
 }
 

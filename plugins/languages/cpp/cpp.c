@@ -174,7 +174,8 @@ static const struct kettle_language language = {
 	.tools = cpp_tools,
 	.references = no_references,
 	.other_references = other_references,
-	.other_hint = "makes a CUDA task, for which the language cu is not loaded; for a host C++ task, use --lang cpp.",
+	.other_hint = "makes a CUDA task, for which the language cu is not loaded; for a host C++ task, name the language "
+				  "cpp (`lang`).",
 };
 
 const struct kettle_plugin kettle_plugin = {

@@ -196,7 +196,8 @@ static const struct kettle_language language = {
 	KETTLE_LANGUAGE_SKELETONS(skeletons),
 	.references = references,
 	.other_references = other_references,
-	.other_hint = "makes a CUDA task, for which the language cu is not loaded; for a HIP task, use --lang hip.",
+	.other_hint =
+		"makes a CUDA task, for which the language cu is not loaded; for a HIP task, name the language hip (`lang`).",
 };
 
 const struct kettle_plugin kettle_plugin = {

@@ -126,7 +126,7 @@ test_names(void **state)
 	refused(args("vectorad", NULL, "k.cpp", "x\n"), KETTLE_ENOENT,
 		"no leaderboard `vectorad`; did you mean `vectoradd_cpp`?");
 	refused(args("zzz", NULL, "k.cpp", "x\n"), KETTLE_ENOENT, "There is no leaderboard `zzz`.");
-	refused(args(NULL, NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "No leaderboard is named: add --leaderboard NAME");
+	refused(args(NULL, NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "No leaderboard is named: name one");
 	refused(args(NULL, NULL, "k.cpp", "// !POPCORN leaderboard both\n"), KETTLE_EINVAL,
 		"top of the file. Line 1: this is not a directive");
 	refused(args("vectoradd_cpp", NULL, "k\xe2\x80\xaeppc.py", "x\n"), KETTLE_EINVAL,

@@ -281,7 +281,7 @@ struct bad_yml {
 static const struct bad_yml bad_keys[] = {
 	{FILES LANG CASES "testz: 1\n", "task/task.yml:6:1: unknown key `testz`; did you mean `tests`?"},
 	{FILES "lang: cuu\n" CASES, "task/task.yml:2:7: There is no language `cuu` (did you mean `cu`?); loaded languages: "
-								"cpp, cu, py (`languages` in the configuration)."},
+								"cpp, cu, py."},
 	{FILES "lang: py\nconfig: {mian: e.py}\n" CASES,
 		"task/task.yml:3:10: unknown key `mian` in `config`; did you mean `main`?"},
 	{FILES "lang: py\n" CASES, "task/task.yml:1:1: config lacks the key `main`."},

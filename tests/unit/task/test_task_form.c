@@ -120,7 +120,7 @@ test_no_task(void **state)
 	AUTO_FREE char *path = zip(scratch, "", json_pack("{s:s}", "set.yaml", "problems: []\n"));
 	AUTO_BUF struct buf sentence = {0};
 	buf_printf(&sentence,
-		"`%s` holds a competition (set.yaml), not one task; `kettle competition sync` makes its leaderboards.", path);
+		"`%s` holds a competition (set.yaml), not one task: leaderboards are made from each of its tasks.", path);
 	expect(path, NULL, sentence.data);
 	scratch_remove(scratch);
 }
@@ -325,14 +325,12 @@ test_single(void **state)
 	AUTO_FREE char *cuda = scratch_write(scratch, "double.cuh", REFERENCE);
 	AUTO_FREE char *text = scratch_write(scratch, "double.txt", REFERENCE);
 	expect(cpp, NULL,
-		"`double it.cpp` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, use --lang "
-		"cpp.");
+		"`double it.cpp` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, name the "
+		"language cpp (`lang`).");
 	expect(cuda, NULL,
-		"`double.cuh` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, use --lang "
-		"cpp.");
-	expect(cpp, "cp",
-		"There is no language `cp` (did you mean `cpp`?); loaded languages: cpp, cu, py (`languages` in the "
-		"configuration).");
+		"`double.cuh` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, name the "
+		"language cpp (`lang`).");
+	expect(cpp, "cp", "There is no language `cp` (did you mean `cpp`?); loaded languages: cpp, cu, py.");
 	expect(cpp, "cu", "The language cu has no tasks of a single reference file; make a folder with a task.yml.");
 	expect(text, NULL,
 		"`double.txt` is neither a task's folder nor its task.yml, nor a zip, nor a reference file of a loaded "
@@ -358,8 +356,8 @@ test_single_fixtures(void **state)
 		AUTO_BUF struct buf path = {0}, sentence = {0};
 		buf_printf(&path, "%s/tests/fixtures/tasks/single/double.%s", getenv("top_srcdir"), endings[i]);
 		buf_printf(&sentence,
-			"`double.%s` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, use --lang "
-			"cpp.",
+			"`double.%s` makes a CUDA task, for which the language cu is not loaded; for a host C++ task, name the "
+			"language cpp (`lang`).",
 			endings[i]);
 		expect(path.data, NULL, sentence.data);
 		AUTO_JSON json_t *bundle = must_read(path.data, "cpp");
