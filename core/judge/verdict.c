@@ -20,6 +20,7 @@ struct verdict_builder {
 	size_t left; /* bytes that may still be kept */
 	json_int_t build_ns, run_ns;
 	bool secret_failed, ranked, public_scored, secret_scored;
+	bool timed; /* a run has reported times */
 };
 
 /* ---- what is kept of an outcome ---- */
@@ -153,12 +154,23 @@ take_state(struct verdict_builder *builder, const struct plan_step *step, const 
 	builder->secret_failed = step->secret;
 }
 
+static bool
+has_times(const struct outcome *outcome)
+{
+	return outcome && (result_value(outcome->result, "benchmark", 0, "spec") ||
+						  result_value(outcome->result, "benchmark", 0, "mean"));
+}
+
 static void
 add_step(struct verdict_builder *builder, const struct plan_step *step)
 {
 	struct step_result judged;
 	const struct outcome *outcome = completion_outcome(builder->completion, step->id);
 	step_result_read(builder->language, builder->task, step, outcome, &judged);
+	/* Runs know of each other's times, by the files that they share: no word of a later one throws them away. */
+	if (judged.claimed && builder->timed && outcome && outcome->state == OUTCOME_FAILED)
+		judged.retry = false;
+	builder->timed = builder->timed || has_times(outcome);
 	builder->ranked = builder->ranked || strcmp(step->mode, "leaderboard") == 0;
 	take_state(builder, step, &judged);
 	take_score(builder, &judged, step->secret);
