@@ -261,6 +261,10 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 		"DELETE FROM access WHERE user = ?1",
 		"UPDATE OR IGNORE rate_spent SET user = ?2 WHERE user = ?1",
 		"DELETE FROM rate_spent WHERE user = ?1",
+		"INSERT INTO device_usage (device, day, user, ms) SELECT device, day, ?2, ms FROM device_usage WHERE user = ?1 "
+		"ON "
+		"CONFLICT (device, day, user) DO UPDATE SET ms = ms + excluded.ms",
+		"DELETE FROM device_usage WHERE user = ?1",
 		"UPDATE users SET merged_into = ?2 WHERE merged_into = ?1",
 		"UPDATE users SET merged_into = ?2, role = 'user' WHERE id = ?1",
 	};

@@ -329,12 +329,19 @@ test_join(void **state)
 		json_pack("{s:s, s:o, s:[s]}", "name", "hers", "task", commands_task(NULL), "device", "CPU"));
 	fixture_sql(&c.f,
 		"INSERT INTO access (leaderboard, user, granted_at) SELECT 1, id, 1 FROM users WHERE name LIKE 'ada%';"
-		"INSERT INTO rate_spent SELECT 1, id, 1, 1, 'CPU', 'test' FROM users WHERE name LIKE 'ada%'");
+		"INSERT INTO rate_spent SELECT 1, id, 1, 1, 'CPU', 'test' FROM users WHERE name LIKE 'ada%';"
+		"INSERT INTO device_usage (device, day, user, ms) SELECT 'CPU', 7, id, 5 FROM users WHERE name LIKE 'ada%';"
+		"INSERT INTO device_usage (device, day, user, ms) SELECT 'H100', 7, id, 3 FROM users WHERE name = 'ada-cli'");
 	commands_must(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "ada-cli", "into", "ada"));
 	assert_int_equal(fixture_write(&c.f, finish_op, &attempt, &err), 0);
 	assert_string_equal(ranking(), "ada 1");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM access"), 1);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM rate_spent"), 1);
+	/* What both have used of a day's budgets. */
+	assert_int_equal(
+		fixture_int(&c.f, "SELECT sum(ms * iif(device = 'CPU', 1, 100)) * 10 + count(*) FROM device_usage d JOIN "
+						  "users u ON u.id = d.user AND u.name = 'ada'"),
+		3102);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM best"), 1);
 	commands_must(&c, "ada", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "role"), "creator");
