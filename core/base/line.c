@@ -8,6 +8,17 @@
 
 #define KEEP_MAX (1u << 20) /* bytes that a reader without a pending line may keep allocated */
 
+/* What fn has taken is no longer the reader's; the rest of it still is. */
+static void
+leave_taken(struct line_reader *reader, size_t start)
+{
+	struct buf rest = {0};
+	buf_add(&rest, reader->pending.data + start, reader->pending.len - start);
+	reader->pending = rest;
+	reader->scanned = 0;
+	reader->taken = false;
+}
+
 /* Removes what was handed on. */
 static void
 consume(struct line_reader *reader, size_t count)
@@ -41,6 +52,10 @@ line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, 
 		char *line = pending->data + start;
 		start += len + 1;
 		rc = fn(arg, line, len);
+		if (reader->taken) {
+			leave_taken(reader, start);
+			start = 0;
+		}
 	}
 	consume(reader, start);
 	reader->scanned = rc == 0 ? pending->len : 0;
@@ -52,14 +67,14 @@ line_end(struct line_reader *reader, line_fn fn, void *arg)
 {
 	/* Lines may be left that are complete: fn ended the call before. */
 	int rc = line_add(reader, NULL, 0, fn, arg);
-	if (rc)
-		return rc;
-	struct buf last = reader->pending;
-	reader->pending = (struct buf){0};
-	reader->scanned = 0;
-	rc = last.len ? fn(arg, last.data, last.len) : 0;
-	buf_free(&last);
-	return rc;
+	return rc == 0 && reader->pending.len > 0 ? line_add(reader, "\n", 1, fn, arg) : rc;
+}
+
+void *
+line_take(struct line_reader *reader)
+{
+	reader->taken = true;
+	return reader->pending.data;
 }
 
 void

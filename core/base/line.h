@@ -3,12 +3,15 @@
 #ifndef KETTLE_BASE_LINE_H
 #define KETTLE_BASE_LINE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 
 /* Zero-initialise and set max. */
 struct line_reader {
 	struct buf pending;
 	size_t scanned;
+	bool taken; /* pending's memory, by line_take */
 	size_t max; /* bytes of the longest line, without its newline */
 };
 
@@ -23,6 +26,11 @@ typedef int (*line_fn)(void *arg, char *line, size_t len);
 int line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg);
 /* At the end of the stream: calls fn for what is left, a last line without a newline included. Returns as line_add. */
 int line_end(struct line_reader *reader, line_fn fn, void *arg);
+/*
+ * Called by fn: the memory that its line lies in is the caller's to free, and the line stays valid until then. The reader copies
+ * what comes after it.
+ */
+void *line_take(struct line_reader *reader);
 void line_free(struct line_reader *reader);
 
 #endif

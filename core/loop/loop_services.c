@@ -9,7 +9,8 @@
  *
  * A child is four handles, the process and its three pipes. Its on_exit comes when the process has ended and both
  * outputs are at their end, or some time after the former: what the child left behind may keep a pipe open for ever.
- * Its memory goes when the last of its handles has closed.
+ * Its memory goes when the last of its handles has closed. While a thread of the pool reads a long line of an output,
+ * nothing is read from that output, and it does not end: what comes after the line waits in the reader and in the pipe.
  */
 #include <config.h>
 
@@ -48,7 +49,20 @@ struct stream {
 	struct kettle_process *process;
 	struct line_reader lines;
 	void (*on_line)(void *arg, const char *line, size_t len);
+	void *(*read_long)(const char *line, size_t len);
+	void (*on_long)(void *arg, const char *line, size_t len, void *made);
+	bool busy;   /* with a long line */
+	bool at_end; /* but for lines behind that */
 	bool ended;
+};
+
+/* A line that a thread of the pool reads. */
+struct long_line {
+	struct stream *stream;
+	void *memory; /* that it lies in */
+	const char *line;
+	size_t len;
+	void *made;
 };
 
 struct kettle_process {
@@ -350,10 +364,59 @@ check_end(struct kettle_process *process)
 	close_parts(process);
 }
 
+static void
+read_long_line(void *arg)
+{
+	struct long_line *given = arg;
+	given->made = given->stream->read_long(given->line, given->len);
+}
+
+static void
+hand_on(struct long_line *given)
+{
+	struct stream *stream = given->stream;
+	const struct watch watch = watch_begin();
+	stream->on_long(stream->process->arg, given->line, given->len, given->made);
+	watch_end_callback(&watch, (void (*)(void))stream->on_long, "a long line of a child");
+	free(given->memory);
+	free(given);
+}
+
+static void go_on(struct stream *stream);
+
+static void
+on_long_line(void *arg)
+{
+	struct long_line *given = arg;
+	struct stream *stream = given->stream;
+	hand_on(given);
+	stream->busy = false;
+	go_on(stream);
+}
+
+/* 1: what comes after it waits. */
+static int
+begin_long(struct stream *stream, const char *line, size_t len)
+{
+	struct long_line *given = xmalloc(sizeof(*given));
+	*given = (struct long_line){.stream = stream, .memory = line_take(&stream->lines), .line = line, .len = len};
+	stream->busy = loop_work(stream->process->io, read_long_line, on_long_line, given, NULL) == 0;
+	if (stream->busy) {
+		(void)uv_read_stop((uv_stream_t *)&stream->pipe);
+		return 1;
+	}
+	/* All is being closed. */
+	read_long_line(given);
+	hand_on(given);
+	return 0;
+}
+
 static int
 on_loop_line(void *arg, char *line, size_t len)
 {
 	struct stream *stream = arg;
+	if (stream->read_long && len >= KETTLE_LINE_LONG)
+		return begin_long(stream, line, len);
 	if (!stream->on_line)
 		return 0;
 	const struct watch watch = watch_begin();
@@ -368,7 +431,9 @@ end_stream(struct stream *stream)
 	if (stream->ended)
 		return;
 	(void)uv_read_stop((uv_stream_t *)&stream->pipe);
-	(void)line_end(&stream->lines, on_loop_line, stream);
+	stream->at_end = true;
+	if (line_end(&stream->lines, on_loop_line, stream) > 0)
+		return; /* busy: go_on ends it */
 	stream->ended = true;
 	check_end(stream->process);
 }
@@ -393,6 +458,14 @@ refuse_line(struct stream *stream)
 	end_stream(stream);
 }
 
+/* Takes what was read. */
+static void
+take(struct stream *stream, const void *data, size_t size)
+{
+	if (line_add(&stream->lines, data, size, on_loop_line, stream) < 0)
+		refuse_line(stream);
+}
+
 static void
 on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buf)
 {
@@ -404,14 +477,30 @@ on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buf)
 	}
 	if (got > 0 && process->on_bytes && stream == &process->out[OUTPUT_STDOUT])
 		process->on_bytes(process->arg, (size_t)got);
-	if (line_add(&stream->lines, buf->base, (size_t)got, on_loop_line, stream) != 0)
-		refuse_line(stream);
+	take(stream, buf->base, (size_t)got);
+}
+
+/* After a long line. */
+static void
+go_on(struct stream *stream)
+{
+	if (stream->at_end) {
+		end_stream(stream);
+		return;
+	}
+	take(stream, NULL, 0);
+	if (!stream->busy && !stream->ended)
+		(void)uv_read_start((uv_stream_t *)&stream->pipe, give_chunk, on_read);
 }
 
 static void
 on_drained(uv_timer_t *timer)
 {
 	struct kettle_process *process = timer->data;
+	if (process->out[OUTPUT_STDOUT].busy) { /* there may be more in the pipe */
+		(void)uv_timer_start(timer, on_drained, CHILD_DRAIN_MS, 0);
+		return;
+	}
 	for (int i = 0; i < OUTPUTS; i++)
 		end_stream(&process->out[i]);
 }
@@ -441,6 +530,8 @@ new_process(struct loop_services *io, const struct kettle_spawn *spawn)
 	process->arg = spawn->arg;
 	process->out[OUTPUT_STDOUT].on_line = spawn->on_stdout;
 	process->out[OUTPUT_STDERR].on_line = spawn->on_stderr;
+	process->out[OUTPUT_STDOUT].read_long = spawn->read_long;
+	process->out[OUTPUT_STDOUT].on_long = spawn->on_long;
 	/* Initialising pipes and timers does not fail. */
 	(void)uv_pipe_init(io->loop, &process->in, 0);
 	(void)uv_timer_init(io->loop, &process->drain);

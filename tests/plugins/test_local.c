@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <uv.h>
 
 #include <cmocka.h>
 
@@ -19,6 +20,7 @@
 #include "unit/scratch.h"
 
 #define PATIENCE_MS 120000
+#define POOL_THREADS 4 /* libuv's default */
 
 static char *dir;
 static struct kettle_fake *fake;
@@ -498,10 +500,82 @@ test_unused(void **state)
 	kettle_plugin.destroy(NULL);
 }
 
+/* ---- long events ---- */
+
+static uv_sem_t pool_held, pool_go;
+static int pool_ended;
+
+static void
+hold_thread(void *arg)
+{
+	(void)arg;
+	uv_sem_post(&pool_held);
+	uv_sem_wait(&pool_go);
+}
+
+static void
+on_thread_left(void *arg)
+{
+	(void)arg;
+	pool_ended++;
+}
+
+static int
+have_left(void *arg)
+{
+	(void)arg;
+	return pool_ended == POOL_THREADS;
+}
+
+static int
+has_written(void *arg)
+{
+	(void)arg;
+	return logged("written");
+}
+
+static size_t
+events_of(const char *ref)
+{
+	return json_array_size(json_object_get(json_object_get(kettle_fake_jobs(fake), ref), "events"));
+}
+
+/*
+ * A long event is read by a thread of the pool: while that is held up, it and what comes after it wait, and what
+ * kettle-exec writes to its standard error is heard. Then all come in their order.
+ */
+static void
+test_long_event(void **state)
+{
+	(void)state;
+	assert_int_equal(uv_sem_init(&pool_go, 0) | uv_sem_init(&pool_held, 0), 0);
+	pool_ended = 0;
+	play(
+		GREETING LOOP(EVENT "; printf '{\"event\":\"waiting\",\"job\":\"%s\",\"x\":\"%0300000d\"}\\n' \"$job\" 0; " DONE
+							"; echo written >&2"));
+	for (int i = 0; i < POOL_THREADS; i++)
+		assert_int_equal(host->work(host, hold_thread, on_thread_left, NULL, &err), 0);
+	for (int i = 0; i < POOL_THREADS; i++)
+		uv_sem_wait(&pool_held);
+	assert_int_equal(submit("1.1"), 0);
+	assert_int_equal(kettle_fake_run(fake, has_written, NULL, PATIENCE_MS), 0);
+	size_t events = events_of("1.1"), ends = json_array_size(completions("1.1"));
+	for (int i = 0; i < POOL_THREADS; i++)
+		uv_sem_post(&pool_go);
+	await("1.1", "done");
+	assert_int_equal(events, 1);
+	assert_int_equal(ends, 0);
+	assert_int_equal(events_of("1.1"), 2);
+	assert_int_equal(kettle_fake_run(fake, have_left, NULL, PATIENCE_MS), 0);
+	uv_sem_destroy(&pool_go);
+	uv_sem_destroy(&pool_held);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_jobs),
+	TEST(test_long_event),
 	TEST(test_heartbeat),
 	TEST(test_tools),
 	TEST(test_heartbeat_ended),

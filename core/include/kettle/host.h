@@ -39,6 +39,8 @@ typedef void (*kettle_answer)(void *arg, const struct kettle_error *err, json_t 
 /* One event of a subscription: {"seq": n or absent, "at": time, "kind": "job.done", …}. Borrowed. */
 typedef void (*kettle_event_fn)(void *arg, const json_t *event);
 
+#define KETTLE_LINE_LONG (256u << 10) /* bytes of a line that read_long of struct kettle_spawn gets */
+
 /* How to start a child. Strings and arrays are borrowed for the call. */
 struct kettle_spawn {
 	uint32_t size;           /* sizeof(struct kettle_spawn) */
@@ -57,6 +59,13 @@ struct kettle_spawn {
 	/* So many bytes of stdout have come, before the lines that they complete: a long line is a sign of life while it arrives.
 	 * May be NULL. */
 	void (*on_bytes)(void *arg, size_t count);
+	/*
+	 * For lines of standard output of KETTLE_LINE_LONG bytes or more, which would hold the loop for too long; both are NULL, or
+	 * such a line goes to them and not to on_stdout. read_long makes something of the line on a thread of the pool. on_long
+	 * gets that on the loop, as its own. Later lines of this output, and on_exit, come after it; all else goes on meanwhile.
+	 */
+	void *(*read_long)(const char *line, size_t len); /* [any] */
+	void (*on_long)(void *arg, const char *line, size_t len, void *made);
 #endif
 };
 

@@ -227,14 +227,26 @@ refuse_event(struct exec_lines *lines, const char *line, const char *why)
 	return true;
 }
 
-static void
-on_line(void *arg, const char *line, size_t len)
+/* A line as JSON, or why it is none. */
+struct line_read {
+	json_t *event;
+	struct kettle_error error;
+};
+
+static struct line_read
+read_line(const char *line, size_t len)
 {
-	struct exec_lines *lines = arg;
-	struct kettle_error error = {0};
+	struct line_read read = {0};
+	read.event = bounded_json_parse(line, len, BOUNDED_JSON_RESULT, 0, &read.error);
+	return read;
+}
+
+static void
+take_line(struct exec_lines *lines, const char *line, size_t len, const struct line_read *read)
+{
+	json_t *event = read->event;
 	lines->part = 0;
-	AUTO_JSON json_t *event = bounded_json_parse(line, len, BOUNDED_JSON_RESULT, 0, &error);
-	if (error.code == KETTLE_ETOOBIG && refuse_event(lines, line, error.message))
+	if (read->error.code == KETTLE_ETOOBIG && refuse_event(lines, line, read->error.message))
 		return;
 	const char *name = member_string(event, "event");
 	struct exec_job *job = exec_lines_find(lines, member_text(event, "job"));
@@ -255,6 +267,31 @@ on_line(void *arg, const char *line, size_t len)
 		lines->ops->file(lines->arg, job, event);
 	else if (job)
 		lines->host->job_event(lines->host, job->ref, event);
+}
+
+static void
+on_line(void *arg, const char *line, size_t len)
+{
+	const struct line_read read = read_line(line, len);
+	take_line(arg, line, len, &read);
+	json_decref(read.event);
+}
+
+static void *
+read_long_line(const char *line, size_t len)
+{
+	struct line_read *read = xmalloc(sizeof(*read));
+	*read = read_line(line, len);
+	return read;
+}
+
+static void
+on_long_line(void *arg, const char *line, size_t len, void *made)
+{
+	struct line_read *read = made;
+	take_line(arg, line, len, read);
+	json_decref(read->event);
+	free(read);
 }
 
 void
@@ -331,6 +368,8 @@ exec_lines_start(struct exec_lines *lines, const char *const *argv, struct kettl
 		.argv = argv,
 		.max_line = EXEC_LINES_MAX,
 		.on_stdout = on_line,
+		.read_long = read_long_line,
+		.on_long = on_long_line,
 		.on_stderr = on_complaint,
 		.on_exit = on_exit_of_process,
 		.arg = lines,

@@ -105,10 +105,52 @@ test_many_pieces(void **state)
 	buf_free(&seen.text);
 }
 
+struct taken {
+	struct seen seen;
+	struct line_reader *reader;
+	void *memory[3];
+	char *line[3];
+	int count;
+};
+
+/* The line that begins with `x` keeps its memory, and ends the call. */
+static int
+take_line(void *arg, char *line, size_t len)
+{
+	struct taken *taken = arg;
+	if (line[0] != 'x')
+		return on_line(&taken->seen, line, len);
+	taken->line[taken->count] = line;
+	taken->memory[taken->count++] = line_take(taken->reader);
+	return 1;
+}
+
+/* A line whose memory was taken stays what it is while others come; so does the last one, which has no newline. */
+static void
+test_take(void **state)
+{
+	(void)state;
+	struct line_reader reader = {.max = 100};
+	struct taken taken = {.reader = &reader};
+	assert_int_equal(line_add(&reader, "a\nx1\nb\nx2\nx3", 12, take_line, &taken), 1);
+	assert_int_equal(line_add(&reader, NULL, 0, take_line, &taken), 1);
+	assert_string_equal(taken.seen.text.data, "a|b|");
+	assert_int_equal(line_end(&reader, take_line, &taken), 1);
+	assert_int_equal(line_end(&reader, take_line, &taken), 0);
+	assert_int_equal(taken.count, 3);
+	for (int i = 0; i < 3; i++) {
+		assert_true(taken.line[i][0] == 'x' && taken.line[i][1] == '1' + i && taken.line[i][2] == '\0');
+		free(taken.memory[i]);
+	}
+	line_free(&reader);
+	buf_free(&taken.seen.text);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_cuts),
 	cmocka_unit_test(test_limit),
 	cmocka_unit_test(test_stop_and_go_on),
+	cmocka_unit_test(test_take),
 	cmocka_unit_test(test_many_pieces),
 };
 

@@ -371,7 +371,142 @@ test_close_with_all(void **state)
 	uv_sem_destroy(&f->go);
 }
 
+/* ---- long lines ---- */
+
+#define LONG "head -c 300000 /dev/zero | tr '\\0' x"
+
+static uv_sem_t long_go; /* each lets one line be read */
+
+static void
+wait_over(void *arg)
+{
+	++*(int *)arg;
+}
+
+static void *
+read_long(const char *line, size_t len)
+{
+	(void)len;
+	uv_sem_wait(&long_go);
+	uv_thread_t *thread = malloc(sizeof(*thread));
+	*thread = line[0] == 'x' ? uv_thread_self() : (uv_thread_t)0;
+	return thread;
+}
+
+static void
+on_long(void *arg, const char *line, size_t len, void *made)
+{
+	struct fixture *f = arg;
+	uv_thread_t self = uv_thread_self(), *reader = made;
+	assert_true(line[0] == 'x' && line[len] == '\0' && strlen(line) == len);
+	buf_printf(&f->out, "%s%zu|", uv_thread_equal(&self, reader) ? "loop" : "pool", len);
+	free(made);
+}
+
+static int
+start_long(struct fixture *f, const char *script)
+{
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	const struct kettle_spawn spawn = {
+		.size = sizeof(spawn),
+		.file = "sh",
+		.argv = argv,
+		.max_line = 1000000,
+		.on_stdout = on_stdout,
+		.on_stderr = on_stderr,
+		.on_exit = on_exit_,
+		.read_long = read_long,
+		.on_long = on_long,
+		.arg = f,
+	};
+	return loop_spawn(f->io, &spawn, &f->process, NULL);
+}
+
+static void
+turn_until_said(struct fixture *f, const char *said)
+{
+	while (!f->err.data || !strstr(f->err.data, said))
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+}
+
+static int
+setup_long(void **state)
+{
+	return uv_sem_init(&long_go, 0) || setup(state);
+}
+
+static int
+teardown_long(void **state)
+{
+	int rc = teardown(state);
+	uv_sem_destroy(&long_go);
+	return rc;
+}
+
+/* A thread reads them, in their order, a last one without a newline too; all but their stream goes on meanwhile. */
+static void
+test_long_lines(void **state)
+{
+	struct fixture *f = *state, other = {.io = f->io};
+	assert_int_equal(start_long(f, "echo a; " LONG "; echo; echo b; " LONG "; echo; echo written >&2; " LONG), 0);
+	while (!f->out.data)
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	assert_int_equal(start(&other, "echo here; exit 2", NULL), 0);
+	run_until(f, &other.exits, 1);
+	assert_string_equal(other.out.data, "here|");
+	assert_int_equal(loop_timer_start(f->io, 1, 0, count, f, NULL, NULL), 0);
+	run_until(f, &f->count, 1);
+	assert_string_equal(f->out.data, "a|");
+	uv_sem_post(&long_go);
+	turn_until_said(f, "written");
+	assert_string_equal(f->out.data, "a|pool300000|b|");
+	uv_sem_post(&long_go);
+	uv_sem_post(&long_go);
+	run_until(f, &f->exits, 1);
+	assert_string_equal(f->out.data, "a|pool300000|b|pool300000|pool300000|");
+	buf_free(&other.out);
+}
+
+/* on_exit waits for a line that is being read, and for what the pipe still has, however long that takes. */
+static void
+test_long_line_of_the_dead(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start_long(f, LONG "; echo; echo b; echo written >&2; exec sleep 1000"), 0);
+	turn_until_said(f, "written");
+	loop_process_kill(f->io, f->process, SIGKILL);
+	int drains = 0;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(loop_timer_start(f->io, CHILD_DRAIN_MS, 0, wait_over, &drains, NULL, NULL), 0);
+		run_until(f, &drains, i + 1);
+	}
+	assert_null(f->out.data);
+	assert_int_equal(f->exits, 0);
+	uv_sem_post(&long_go);
+	run_until(f, &f->exits, 1);
+	assert_string_equal(f->out.data, "pool300000|b|");
+	assert_int_equal(f->signal, SIGKILL);
+}
+
+/* All is closed while one is read: it still comes, and what is behind it. */
+static void
+test_long_line_at_close(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start_long(f, LONG "; echo; echo b; echo written >&2; exec sleep 1000"), 0);
+	turn_until_said(f, "written");
+	loop_close(f->io, on_closed, f);
+	f->io = NULL;
+	for (int i = 0; i < 10; i++)
+		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	assert_false(f->closed);
+	uv_sem_post(&long_go);
+	run_until(f, &f->exits, 1);
+	assert_string_equal(f->out.data, "pool300000|b|");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST_LONG(name) cmocka_unit_test_setup_teardown(name, setup_long, teardown_long)
 static const struct CMUnitTest tests[] = {
 	TEST(test_posts_of_threads),
 	TEST(test_posts_before_close),
@@ -386,6 +521,9 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_missing_program),
 	TEST(test_close_kills),
 	TEST(test_close_with_all),
+	TEST_LONG(test_long_lines),
+	TEST_LONG(test_long_line_of_the_dead),
+	TEST_LONG(test_long_line_at_close),
 };
 
 UNIT_TESTS(test_loop_services, .words = "waiting tsan");
