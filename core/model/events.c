@@ -47,34 +47,43 @@ add_event(void *arg, sqlite3_stmt *row)
 	"1 WHEN 'closed' THEN EXISTS (SELECT 1 FROM access WHERE access.leaderboard = events.leaderboard AND access.user " \
 	"= " \
 	"?2) ELSE 0 END OR EXISTS (SELECT 1 FROM leaderboards WHERE id = events.leaderboard AND creator = ?2))) "
-#define SELECT "SELECT " DB_EVENT_COLUMNS " FROM events WHERE "
-#define REST " AND " VISIBLE "ORDER BY seq LIMIT ?4"
+#define OF_SUBMISSION "submission = ?5 AND (?6 IS NULL OR leaderboard_name = ?6 COLLATE NOCASE) AND "
+#define OF_BOARD "leaderboard = (SELECT id FROM leaderboards WHERE name = ?6) AND "
+#define PAGE(which) \
+	"SELECT " DB_EVENT_COLUMNS " FROM events WHERE " which "seq > ?3 AND seq <= ?7 AND " VISIBLE "ORDER BY seq LIMIT " \
+	"?4"
+/* The last one that a reading looks at; 0: all that there are. */
+#define BOUND(which) \
+	"SELECT coalesce((SELECT seq FROM events WHERE " which "seq > ?3 ORDER BY seq LIMIT 1 OFFSET ?4), 0)"
+
+/* What a filter makes of a statement. */
+static const struct {
+	const char *bound, *format, *page;
+} readings[] = {{BOUND(""), "iiii", PAGE("")}, {BOUND(OF_BOARD), "iiiiis", PAGE(OF_BOARD)},
+	{BOUND(OF_SUBMISSION), "iiiiis", PAGE(OF_SUBMISSION)}};
 
 int
 events_after(struct db *db, const struct actor *actor, const json_t *filter, int64_t after, int64_t limit,
-	json_t **ret_events, struct kettle_error *err)
+	json_t **ret_events, int64_t *ret_next, struct kettle_error *err)
 {
 	AUTO_JSON json_t *events = json_array();
 	const json_t *submission = json_object_get(filter, "submission");
 	const char *board = member_string(filter, "leaderboard");
-	int64_t admin = actor->role == RIGHT_ADMIN;
+	size_t which = submission ? 2 : board ? 1 : 0;
+	int64_t admin = actor->role == RIGHT_ADMIN, of = (int64_t)json_integer_value(submission), last = 0;
 	/* An actor without a user: NULL would match events that concern no user, -1 matches none. */
 	int64_t user = actor->user > 0 ? actor->user : -1;
 	if (limit < 1 || limit > EVENTS_PAGE_MAX)
 		limit = EVENTS_PAGE_MAX;
-	int rc;
-	if (submission)
-		rc = db_query(db, err, add_event, events,
-			SELECT "submission = ?5 AND (?6 IS NULL OR leaderboard_name = ?6 COLLATE NOCASE) AND seq > ?3" REST,
-			"iiiiis", admin, user, after, limit, (int64_t)json_integer_value(submission), board);
-	else if (board)
-		rc = db_query(db, err, add_event, events,
-			SELECT "leaderboard = (SELECT id FROM leaderboards WHERE name = ?5) AND seq > ?3" REST, "iiiis", admin,
-			user, after, limit, board);
-	else
-		rc = db_query(db, err, add_event, events, SELECT "seq > ?3" REST, "iiii", admin, user, after, limit);
+	int rc = db_int(db, &last, err, readings[which].bound, readings[which].format, admin, user, after,
+		(int64_t)(EVENTS_LOOK_MAX - 1), of, board);
+	if (rc == 0)
+		rc = db_query(db, err, add_event, events, readings[which].page, "iiiiisi", admin, user, after, limit, of, board,
+			last ? last : INT64_MAX);
 	if (rc < 0)
 		return err && err->code ? err->code : kettle_fail(err, rc, "The events cannot be read.");
+	size_t count = json_array_size(events);
+	*ret_next = (int64_t)count == limit ? member_int(json_array_get(events, count - 1), "seq") : last;
 	*ret_events = STEAL(events);
 	return 0;
 }

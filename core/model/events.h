@@ -7,6 +7,7 @@
 #include "store/db.h"
 
 #define EVENTS_PAGE_MAX 1000 /* events of one reading */
+#define EVENTS_LOOK_MAX 2000 /* so many are looked at for them, whoever may see them */
 
 /*
  * An event is {"seq": number, "at": ISO time, "kind", "scope": "p"|"u"|"a", "closed": whether the board was closed,
@@ -89,10 +90,11 @@ int64_t event_job(const struct event *event, size_t index, const char **ret_devi
 /*
  * Stored events with numbers over `after` that the actor may see (admins all; others what is public on boards that they
  * may see, and their own), in order, at most limit. filter: {"submission": id}, {"leaderboard": name} or {}; may be
- * NULL. New array.
+ * NULL. New array. *ret_next: where the next reading goes on, also after an empty page; 0: there is no more. It never takes
+ * longer than EVENTS_LOOK_MAX events do.
  */
 int events_after(struct db *db, const struct actor *actor, const json_t *filter, int64_t after, int64_t limit,
-	json_t **ret_events, struct kettle_error *err);
+	json_t **ret_events, int64_t *ret_next, struct kettle_error *err);
 /* The number of the newest event; 0: there is none. */
 int events_last(struct db *db, int64_t *ret_seq, struct kettle_error *err);
 

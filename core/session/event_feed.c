@@ -59,6 +59,7 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct reader *reader = arg;
 	struct actor admin = {.role = RIGHT_ADMIN, .name = ""};
+	int64_t next; /* the page says it as well: an admin sees all */
 	int rc = 0;
 	if (!reader->known) {
 		rc = events_cursor_begin(db, reader->consumer, err);
@@ -66,7 +67,7 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 			rc = events_cursor_get(db, reader->consumer, &reader->read, err);
 	}
 	if (rc == 0)
-		rc = events_after(db, &admin, NULL, reader->read, FEED_PAGE, &reader->events, err);
+		rc = events_after(db, &admin, NULL, reader->read, FEED_PAGE, &reader->events, &next, err);
 	return rc;
 }
 

@@ -293,7 +293,7 @@ core_publish(struct core *core, const json_t *json)
 /* One page of the past, on the store's thread. */
 struct replay {
 	struct subscription *subscription;
-	int64_t after, user;
+	int64_t after, user, next;
 	bool admin;
 	json_t *actor, *filter, *events;
 };
@@ -310,7 +310,7 @@ replay_op(struct db *db, void *arg, struct kettle_error *err)
 	replay->admin = actor.role == RIGHT_ADMIN;
 	if (replay->after < 0)
 		return 0;
-	return events_after(db, &actor, replay->filter, replay->after, REPLAY_PAGE, &replay->events, err);
+	return events_after(db, &actor, replay->filter, replay->after, REPLAY_PAGE, &replay->events, &replay->next, err);
 }
 
 static void
@@ -372,7 +372,7 @@ subscriptions_stop(struct core *core)
 static void
 take_page(struct subscription *subscription, const struct replay *replay)
 {
-	size_t i, count = json_array_size(replay->events);
+	size_t i;
 	json_t *event;
 	subscription->failed = false;
 	subscription->user = replay->user;
@@ -381,10 +381,14 @@ take_page(struct subscription *subscription, const struct replay *replay)
 		deliver(subscription, event);
 	if (subscription->dead)
 		return;
-	if (count == REPLAY_PAGE)
-		read_past(subscription);
-	else
+	if (replay->next == 0) {
 		go_live(subscription);
+		return;
+	}
+	/* Also past what it may not see. */
+	if (subscription->last < replay->next)
+		subscription->last = replay->next;
+	read_past(subscription);
 }
 
 static void

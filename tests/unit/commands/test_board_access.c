@@ -195,7 +195,8 @@ static int
 events_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct actor bob = {.user = 0, .name = "bob", .role = RIGHT_ANYBODY};
-	return events_after(db, &bob, NULL, 0, 0, arg, err);
+	int64_t next;
+	return events_after(db, &bob, NULL, 0, 0, arg, &next, err);
 }
 
 /* A closed board is nowhere to be seen: not in a list, a command, an event. */

@@ -156,9 +156,10 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 	AUTO_JSON json_t *identity = json_pack("{s:s, s:s}", "provider", "cli", "subject", reading->who), *events = NULL;
 	AUTO_JSON json_t *filter = json_pack("{s:s}", "leaderboard", "board");
 	struct actor actor = {0};
+	int64_t next;
 	int rc = actor_resolve(db, identity, NULL, &actor, err);
 	if (rc == 0)
-		rc = events_after(db, &actor, filter, 0, 100, &events, err);
+		rc = events_after(db, &actor, filter, 0, 100, &events, &next, err);
 	reading->count = json_array_size(events);
 	return rc;
 }

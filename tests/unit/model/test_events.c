@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define STEPS 100
+
 static struct commands_fixture c;
 
 static int
@@ -33,7 +35,7 @@ struct reading {
 	const char *who;
 	enum access_right role;
 	json_t *filter, *events;
-	int64_t after, limit;
+	int64_t after, limit, next, steps;
 };
 
 static int
@@ -43,7 +45,27 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 	struct actor actor = {.role = reading->role};
 	if (reading->who)
 		(void)db_int(db, &actor.user, NULL, "SELECT id FROM users WHERE name = ?", "s", reading->who);
-	return events_after(db, &actor, reading->filter, reading->after, reading->limit, &reading->events, err);
+	return events_after(
+		db, &actor, reading->filter, reading->after, reading->limit, &reading->events, &reading->next, err);
+}
+
+/* Each stands for STEPS steps of SQLite's machine. */
+static int
+count_steps(void *arg)
+{
+	++*(int64_t *)arg;
+	return 0;
+}
+
+static int
+read_counted(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct reading *reading = arg;
+	reading->steps = 0;
+	sqlite3_progress_handler(db->handle, STEPS, count_steps, &reading->steps);
+	int rc = read_op(db, arg, err);
+	sqlite3_progress_handler(db->handle, 0, NULL, NULL);
+	return rc;
 }
 
 /* How many events of a kind (NULL: of any) somebody sees. */
@@ -269,10 +291,51 @@ test_state(void **state)
 	assert_float_equal(json_real_value(commands_at(units, "0.calibration.ns")), 1.5, 0);
 }
 
+/*
+ * A reading looks at a bounded number of events, however many there are that the actor may not see, and says where the next
+ * one goes on: of all, of a board and of a submission.
+ */
+static void
+test_pieces(void **state)
+{
+	(void)state;
+	commands_board(&c, "board", NULL);
+	fixture_sql(&c.f, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO "
+					  "events (at, kind, "
+					  "scope, closed, leaderboard, leaderboard_name, submission, user) SELECT 0, 'job.started', 'u', "
+					  "0, 1, 'board', 1, "
+					  "1 FROM n");
+	commands_submit(&c, "alice", "board", "test");
+	fixture_sql(&c.f, "UPDATE events SET submission = 1");
+	json_t *filters[] = {
+		json_object(), json_pack("{s:s}", "leaderboard", "board"), json_pack("{s:i}", "submission", 1)};
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		struct reading reading = {.who = "alice", .role = RIGHT_ANYBODY, .filter = filters[i]};
+		size_t accepted = 0, readings = 0;
+		do {
+			struct kettle_error err = {0};
+			if (fixture_query(&c.f, read_counted, &reading, &err) < 0)
+				fail_msg("%s", err.message);
+			assert_true(reading.steps < 100 * EVENTS_LOOK_MAX / STEPS);
+			assert_true(reading.next == 0 || reading.next > reading.after);
+			for (size_t k = 0; k < json_array_size(reading.events); k++)
+				accepted +=
+					strcmp(commands_text(json_array_get(reading.events, k), "kind"), "submission.accepted") == 0;
+			json_decref(reading.events);
+			reading.after = reading.next;
+			readings++;
+		} while (reading.next > 0);
+		assert_int_equal(accepted, 1);
+		assert_true(readings > 20000 / EVENTS_LOOK_MAX);
+		json_decref(filters[i]);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_visibility),
 	TEST(test_pages),
+	TEST(test_pieces),
 	TEST(test_cursors),
 	TEST(test_state),
 	TEST(test_learning),
