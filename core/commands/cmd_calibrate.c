@@ -57,6 +57,7 @@ calibrate_new(struct core *core, const struct actor *actor, const json_t *args, 
 		.results = json_array(),
 		.mode = "benchmark",
 		.kind = "calibrate",
+		.load = calibrate_load_average(),
 		.answer = answer,
 		.arg = arg};
 	return c;
@@ -206,10 +207,10 @@ conclude_unmeasured(struct calibration_run *c)
 {
 	AUTO_BUF struct buf error = {0};
 	const char *first = json_string_value(json_array_get(c->remarks, 0));
-	double load = 0;
+	double load = calibrate_load_average();
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	buf_printf(&error, "no run of a calibrator passed%s%s", first ? ": " : "", first ? first : "");
-	if (getloadavg(&load, 1) == 1 && load > (double)cores)
+	if (load > (double)cores)
 		buf_printf(&error,
 			" The engine's machine is busy: its load average is %.1f on %ld core%s. Try again when it is idle.", load,
 			cores, cores == 1 ? "" : "s");
@@ -317,6 +318,11 @@ next_run(struct calibration_run *c)
 static void
 begin_unit(struct calibration_run *c, bool resume)
 {
+	AUTO_FREE char *busy = calibrate_busy(c);
+	if (busy) {
+		conclude(c, busy);
+		return;
+	}
 	json_decref(STEAL(c->samples));
 	json_decref(STEAL(c->ratios));
 	c->samples = json_object();

@@ -226,10 +226,12 @@ next_board(struct calibration_run *c)
 	json_decref(STEAL(c->boards.bundle));
 	while (c->boards.index < json_array_size(c->boards.list) && is_board_known(c))
 		c->boards.index++;
-	if (c->boards.index < json_array_size(c->boards.list))
+	bool more = c->boards.index < json_array_size(c->boards.list);
+	AUTO_FREE char *busy = more ? calibrate_busy(c) : NULL;
+	if (more && !busy)
 		store_read(c->core->store, read_bundle, bundle_read, c);
 	else
-		c->boards_ended(c, NULL);
+		c->boards_ended(c, busy);
 }
 
 /* Newer boards first: if there are more than can be kept, they are the ones. */

@@ -44,6 +44,7 @@ struct calibration_run {
 	void (*boards_ended)(struct calibration_run *c, const char *error);
 	const char *mode, *kind; /* of its runs; of their references */
 	uint64_t limit_ms;       /* of a run; 0: none */
+	double load;             /* load average of the engine's machine before the first run; NAN: unknown */
 	/* What progress says of the run at hand. New reference. */
 	json_t *(*position)(const struct calibration_run *c);
 	struct plan *plan; /* of the run at hand */
@@ -78,6 +79,11 @@ json_t *calibrate_unit(const struct calibration_run *c);
 const json_t *calibrate_row(const struct calibration_run *c);
 /* Adds a sentence to its remarks. */
 void calibrate_remark(struct calibration_run *c, const char *what, const char *why);
+/* The load average of this machine, from the file that KETTLE_LOADAVG names, else the kernel's; NAN: unknown. */
+double calibrate_load_average(void);
+/* Why the unit at hand cannot be measured now: other work keeps its machine busy. NULL: it is idle, as far as is known, or `force`
+ * is given. Of other machines than the engine's nothing is known. */
+char *calibrate_busy(const struct calibration_run *c);
 /* Whether nothing more is begun: the engine stops, or the caller has gone. */
 bool calibrate_stopped(const struct calibration_run *c);
 /* Plans a run of the task (borrowed until it is over) for the unit and gives it to its runner, which may end it

@@ -11,16 +11,23 @@
 #include "commands/cmd_calibrate_internal.h"
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "commands/local_job.h"
 #include "judge/plan.h"
 #include "judge/verdict.h"
 #include "session/core.h"
 #include "task/task.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#define LOAD_TEXT_MAX 256
+#define LOAD_CORES 4 /* a load of one for so many cores is idle enough */
 #define WATCH_MS 200 /* until it is noticed that a run is of no use any more */
 
 /* ---- the unit at hand ---- */
@@ -53,6 +60,42 @@ bool
 calibrate_stopped(const struct calibration_run *c)
 {
 	return c->core->closing || !core_has_caller(c->core, c->caller);
+}
+
+/* ---- other work on its machine ---- */
+
+double
+calibrate_load_average(void)
+{
+	const char *named = getenv("KETTLE_LOADAVG");
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	if (file_read(named ? named : "/proc/loadavg", LOAD_TEXT_MAX, &text, &size, NULL) < 0)
+		return NAN;
+	char *end = text;
+	double load = strtod(text, &end);
+	return end > text ? load : NAN;
+}
+
+/* What may run beside a calibration: a processor's cores share caches and memory, so not all that leaves a core free. */
+static double
+most_load(long cores)
+{
+	return fmax(1, (double)cores / LOAD_CORES);
+}
+
+char *
+calibrate_busy(const struct calibration_run *c)
+{
+	const struct runner *runner = local_job_runner(c->core, json_object_get(calibrate_unit(c), "config"));
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	double most = most_load(cores);
+	if (member_true(c->args, "force") || !runner || strcmp(runner->name, "local") != 0 || !(c->load > most))
+		return NULL;
+	return xasprintf(
+		"The machine is busy: its load average is %.2f, and it is calibrated up to %.2f (%ld core%s). Try again "
+		"when it is idle; --force measures it now.",
+		c->load, most, cores, cores == 1 ? "" : "s");
 }
 
 /* ---- a run on it ---- */

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
+#include "judge/report.h"
 #include "model/artifact.h"
 #include "model/blobs.h"
 #include "model/board.h"
@@ -153,8 +154,12 @@ open_run(json_t *run)
 	if (json_is_object(detail))
 		(void)json_object_update_missing(run, detail);
 	(void)json_object_del(run, "detail");
-	if (!member_true(run, "secret"))
+	if (!member_true(run, "secret")) {
+		json_t *remarks = report_remarks(json_object_get(run, "result"));
+		if (remarks)
+			(void)json_object_set_new(run, "remarks", remarks);
 		return;
+	}
 	static const char *const hidden[] = {
 		"index", "state", "low", "high", "start_time", "end_time", "message", "result", "system"};
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)

@@ -4,15 +4,18 @@
 
 #include "judge/report.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/number.h"
 #include "judge/completion.h"
 
-#define SPEC_KEPT 4000 /* bytes of a case's line that Kettle's harnesses repeat; what is longer they cut */
+#define REPORT_ROUNDED 1e-3 /* by so much the numbers of a report may differ that are the same */
+#define SPEC_KEPT 4000      /* bytes of a case's line that Kettle's harnesses repeat; what is longer they cut */
 
 const char *
 report_noun(const struct plan_step *step)
@@ -124,4 +127,66 @@ report_check(const struct plan_step *step, const json_t *result, struct kettle_e
 	if (rc == 0 && step->complete)
 		rc = check_times(step, result, err);
 	return rc;
+}
+
+/* ---- means that need an explanation ---- */
+
+static double
+case_number(const json_t *result, size_t index, const char *field)
+{
+	double number = NAN;
+	(void)number_parse(result_value(result, "benchmark", index, field), &number);
+	return number;
+}
+
+/* "565.4 µs" */
+static void
+time_text(double ns, char *text, size_t size)
+{
+	static const char *const units[] = {"ns", "µs", "ms", "s"};
+	size_t k = 0;
+	for (; ns >= 1000 && k + 1 < ARRAY_SIZE(units); k++)
+		ns /= 1000;
+	(void)snprintf(text, size, "%.4g %s", ns, units[k]);
+}
+
+/* NULL: the mean is where it must be, or there is nothing to compare it with. */
+static json_t *
+remark_mean(const json_t *result, size_t index)
+{
+	double mean = case_number(result, index, "mean"), best = case_number(result, index, "best"),
+		   worst = case_number(result, index, "worst");
+	const char *calibrated = result_value(result, "benchmark", index, "calibrated");
+	bool below = mean<best *(1 - REPORT_ROUNDED), above = mean> worst * (1 + REPORT_ROUNDED);
+	const char *why = "that is how its harness reported it";
+	char texts[3][40];
+	if (!below && !above)
+		return NULL;
+	if (result_value(result, "benchmark", index, "ratio"))
+		why = !calibrated || strcmp(calibrated, "yes") != 0 ? "a mean is the ratio to a calibrator, multiplied by the "
+															  "calibrator's time, and the device is not calibrated"
+			  : below ? "a mean is what a call takes on the device as it was calibrated, and the device was slower "
+						"during the "
+						"run, as other work makes it"
+					  : "a mean is what a call takes on the device as it was calibrated, and the device was faster "
+						"during the "
+						"run; if it is idle now, calibrate it again with `--force`";
+	time_text(mean, texts[0], sizeof(texts[0]));
+	time_text(best, texts[1], sizeof(texts[1]));
+	time_text(worst, texts[2], sizeof(texts[2]));
+	return json_sprintf("The mean of benchmark %zu, %s, is not between its fastest and slowest call, %s and %s: %s.",
+		index + 1, texts[0], texts[1], texts[2], why);
+}
+
+json_t *
+report_remarks(const json_t *result)
+{
+	json_t *list = NULL;
+	for (size_t i = 0; i < json_object_size(result) && result_value(result, "benchmark", i, "mean"); i++) {
+		json_t *remark = remark_mean(result, i);
+		list = remark && !list ? json_array() : list;
+		if (remark)
+			(void)json_array_append_new(list, remark);
+	}
+	return list;
 }

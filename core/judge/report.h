@@ -19,5 +19,10 @@ const char *report_noun(const struct plan_step *step);
  * repeats what was reported. [any]
  */
 int report_check(const struct plan_step *step, const json_t *result, struct kettle_error *err);
+/*
+ * A sentence for each benchmark whose mean is not between its fastest and its slowest call, which says why. New reference;
+ * NULL: there is none. [any]
+ */
+json_t *report_remarks(const json_t *result);
 
 #endif

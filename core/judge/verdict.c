@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "judge/report.h"
 
 /* A verdict while it is made. */
 struct verdict_builder {
@@ -403,8 +404,12 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 									write_int(outcome->memory_peak), "stdout", entry->out, "stderr", entry->err));
 	if (outcome->limit && outcome->limit_value > 0)
 		json_object_set_new(run, "limit_value", json_real(outcome->limit_value));
-	if (verdict)
+	if (verdict) {
+		json_t *remarks = report_remarks(entry->result);
 		json_object_set(run, "result", entry->result);
+		if (remarks)
+			json_object_set_new(run, "remarks", remarks);
+	}
 	json_object_update_new(run, json_pack("{s:s?}", "command", outcome->command));
 	if (verdict && entry->step.index >= 0)
 		json_object_set_new(run, "index", json_integer(entry->step.index));

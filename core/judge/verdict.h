@@ -65,6 +65,7 @@ cleanup_verdict(struct verdict **verdict)
  *    "runs": [{"mode", "secret", "index" (profile), "passed", "state", "score", "low", "high", "start_ns", "wall_ns",
  *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command", "warm",
  *        "limit_value" (with a limit whose value is known): seconds, bytes or a number,
+ *        "remarks" (where there are some): report_remarks,
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},
  *        "jit" (with a cache of compilers): see event.schema.json,
  *        "device" (with a GPU): {"gpus", "throttled", "repeated"}, see event.schema.json}],

@@ -17,6 +17,7 @@
 
 #define PROGRESS_STATE_SIZE 160
 #define PROGRESS_NAME_SIZE 72
+#define PROGRESS_ROUNDED 0.999 /* to it, a mean is between the times of its calls */
 #define PROGRESS_CASES 1000000 /* no task has as many */
 #define PROGRESS_DEVICES 64    /* further ones are not shown live; the report has them all */
 
@@ -318,7 +319,11 @@ benchmark_done(
 	snprintf(text, sizeof(text), "running %s %s", what, count);
 	if (progress->silent)
 		set_state(progress, device, text);
-	snprintf(text, sizeof(text), "%s %s  %s  %s", what, count, benchmark.spec, failed ? benchmark.error : time);
+	/* The report says why. */
+	bool outside = benchmark.mean < PROGRESS_ROUNDED * value_of_case(result, "benchmark", index, "best") ||
+				   benchmark.mean * PROGRESS_ROUNDED > value_of_case(result, "benchmark", index, "worst");
+	snprintf(text, sizeof(text), "%s %s  %s  %s%s", what, count, benchmark.spec, failed ? benchmark.error : time,
+		outside && !failed ? "  (not between its calls' times: see the report)" : "");
 	print_line(progress, device, failed ? STYLE_RED : STYLE_GREEN, failed ? "✗" : "✓", text);
 }
 

@@ -271,6 +271,16 @@ report_jit(const struct term *term, json_t *jit)
 	term_block(term->out, member_text(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
 }
 
+/* What must be known of its times. */
+static void
+report_remarks(const struct term *term, const json_t *remarks)
+{
+	size_t i;
+	const json_t *remark;
+	json_array_foreach(remarks, i, remark)
+		term_block(term->out, json_string_value(remark), 4, REPORT_OUTPUT_LINES);
+}
+
 static void
 report_run(const struct term *term, const json_t *run)
 {
@@ -290,6 +300,7 @@ report_run(const struct term *term, const json_t *run)
 	term_block(term->out, member_text(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result);
 	report_benchmarks(term, result);
+	report_remarks(term, json_object_get(run, "remarks"));
 	report_profiles(term, result);
 	if (passed)
 		return;

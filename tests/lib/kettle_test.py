@@ -124,7 +124,7 @@ class Scratch:
 
     def environment(self, **more):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("KETTLE_", "XDG_"))}
-        env.update(KETTLE_CONFIG=str(self.config), KETTLE_DB=str(self.database), HOME=str(self.root),
+        env.update(KETTLE_LOADAVG=os.devnull, KETTLE_CONFIG=str(self.config), KETTLE_DB=str(self.database), HOME=str(self.root),
                    XDG_RUNTIME_DIR=str(self.root), NO_COLOR="1")
         env.update({k: str(v) for k, v in more.items()})
         return env

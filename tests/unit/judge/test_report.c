@@ -167,7 +167,36 @@ test_secret(void **state)
 	assert_string_equal(judged.why.message, "The secret test run is void: its report is malformed.");
 }
 
+/* A mean that is not between the calls' times is told with its reason. */
+static void
+test_remarks(void **state)
+{
+	static const struct {
+		const char *mean, *calibrated, *says;
+	} cases[] = {
+		{"1500", NULL, NULL},
+		{"999.5", NULL, NULL},
+		{"900", NULL,
+			"The mean of benchmark 1, 900 ns, is not between its fastest and slowest call, 1 µs and 2 µs: that is "
+			"how "},
+		{"900", "yes", "the device was slower during the run"},
+		{"2100", "yes", "the device was faster during the run; if it is idle now, calibrate it again"},
+		{"2100", "no", "the device is not calibrated."},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *result = json_pack("{s:s, s:s, s:s, s:s*, s:s*}", "benchmark.0.mean", cases[i].mean,
+			"benchmark.0.best", "1000", "benchmark.0.worst", "2000", "benchmark.0.calibrated", cases[i].calibrated,
+			"benchmark.0.ratio", cases[i].calibrated ? "0.5" : NULL);
+		AUTO_JSON json_t *remarks = report_remarks(result);
+		assert_int_equal(json_array_size(remarks), cases[i].says ? 1 : 0);
+		if (cases[i].says)
+			assert_non_null(strstr(json_string_value(json_array_get(remarks, 0)), cases[i].says));
+	}
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_remarks),
 	cmocka_unit_test(test_complete),
 	cmocka_unit_test(test_names_tests),
 	cmocka_unit_test(test_specs),
