@@ -3,7 +3,8 @@
 /*
  * Theory of operation. A runner answers when it can, at the latest when it stops, which is after the core has closed. So
  * an inquiry ends before its runner answers where its caller goes away, the engine stops, or INQUIRY_LIMIT_MS have passed;
- * what comes later is dropped. The core is held until the inquiry has ended, and not longer.
+ * what comes later is dropped. A machine whose units wait for something, as one that cannot be reached, has INQUIRY_WAITS_MS; what
+ * they wait for is in the answer in any case. The core is held until the inquiry has ended, and not longer.
  */
 #include <config.h>
 
@@ -25,9 +26,10 @@
 #include <unistd.h>
 
 #define INQUIRY_LIMIT_MS 180000
-#define INQUIRY_WATCH_MS 200 /* until it is noticed that nothing waits for it any more */
-#define MACHINES_MAX 32      /* of one device.doctor */
-#define LISTED_MAX 1000      /* jobs or files of a runner's answer */
+#define INQUIRY_WAITS_MS 15000 /* for a machine of which is known what its units wait for */
+#define INQUIRY_WATCH_MS 200   /* until it is noticed that nothing waits for it any more */
+#define MACHINES_MAX 32        /* of one device.doctor */
+#define LISTED_MAX 1000        /* jobs or files of a runner's answer */
 
 struct inquiry {
 	struct core *core; /* until it has ended */
@@ -53,10 +55,10 @@ struct inquiry_request {
 static void
 inquiry_end(struct inquiry *inquiry)
 {
-	struct core *core = STEAL(inquiry->core);
 	inquiry->ended = true;
-	loop_timer_stop(core->setup.io, STEAL(inquiry->watch));
+	loop_timer_stop(inquiry->core->setup.io, STEAL(inquiry->watch));
 	AUTO_JSON json_t *result = inquiry->conclude(inquiry);
+	struct core *core = STEAL(inquiry->core);
 	struct kettle_error none = {0};
 	inquiry->answer(inquiry->arg, result ? &none : &inquiry->err, result);
 	core_release(core);
@@ -95,6 +97,44 @@ on_asked(void *arg, const struct kettle_error *err, json_t *answer)
 	inquiry_release(inquiry);
 }
 
+/* What the units of a place wait for, an array; NULL: nothing. New reference. */
+static json_t *
+find_obstacles(const struct inquiry *inquiry, const json_t *place)
+{
+	const struct engine *engine = inquiry->core->engine;
+	json_t *list =
+		engine ? engine_obstacles(engine, member_text(place, "runner"), json_object_get(place, "units")) : NULL;
+	if (json_array_size(list) > 0)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+static void
+fail_place(json_t *place, const char *why)
+{
+	(void)json_object_set_new(place, "error", json_string(why));
+	(void)json_object_del(place, "waits");
+}
+
+/* Gives up on machines that others wait for, too. True: nothing is left to wait for. */
+static bool
+give_up_blocked(struct inquiry *inquiry)
+{
+	bool all = true;
+	size_t i;
+	json_t *place;
+	json_array_foreach(inquiry->places, i, place) {
+		AUTO_JSON json_t *obstacles = find_obstacles(inquiry, place);
+		if (json_object_get(place, "waits") && obstacles) {
+			(void)kettle_fail(&inquiry->err, KETTLE_EUNAVAIL, "%s", member_text(json_array_get(obstacles, 0), "error"));
+			fail_place(place, inquiry->err.message);
+		}
+		all = all && !json_object_get(place, "waits");
+	}
+	return all;
+}
+
 /* Gives up on what has not been answered. */
 static void
 on_watch(void *arg)
@@ -104,8 +144,11 @@ on_watch(void *arg)
 	size_t i;
 	json_t *place;
 	inquiry->waited_ms += INQUIRY_WATCH_MS;
-	if (!stops && inquiry->waited_ms < INQUIRY_LIMIT_MS)
+	if (!stops && inquiry->waited_ms < INQUIRY_LIMIT_MS) {
+		if (inquiry->waited_ms >= INQUIRY_WAITS_MS && give_up_blocked(inquiry))
+			inquiry_end(inquiry);
 		return;
+	}
 	if (stops)
 		(void)kettle_fail(&inquiry->err, KETTLE_ECANCELED, "The runner had not answered when this ended.");
 	else
@@ -113,7 +156,7 @@ on_watch(void *arg)
 			&inquiry->err, KETTLE_EUNAVAIL, "The runner did not answer within %d s.", INQUIRY_LIMIT_MS / 1000);
 	json_array_foreach(inquiry->places, i, place)
 		if (json_object_get(place, "waits"))
-			(void)json_object_set_new(place, "error", json_string(inquiry->err.message));
+			fail_place(place, inquiry->err.message);
 	inquiry_end(inquiry);
 }
 
@@ -169,9 +212,10 @@ conclude_doctor(struct inquiry *inquiry)
 	json_array_foreach(inquiry->places, i, place) {
 		AUTO_JSON json_t *report = json_copy(json_object_get(place, "answer"));
 		json_t *text = json_object_get(report, "text");
-		json_t *machine = json_pack("{s:O, s:O, s:O*, s:O*}", "units", json_object_get(place, "units"), "runner",
+		json_t *obstacles = find_obstacles(inquiry, place);
+		json_t *machine = json_pack("{s:O, s:O, s:O*, s:O*, s:o*}", "units", json_object_get(place, "units"), "runner",
 			json_object_get(place, "runner"), "text", json_is_string(text) ? text : NULL, "error",
-			json_object_get(place, "error"));
+			json_object_get(place, "error"), "obstacles", obstacles);
 		if (text)
 			(void)json_object_del(report, "text");
 		if (report)
@@ -321,9 +365,12 @@ conclude_status(struct inquiry *inquiry)
 	static const char *const members[] = {"job", "state", "since", "where", NULL};
 	const json_t *place = json_array_get(inquiry->places, 0), *answer = json_object_get(place, "answer");
 	json_t *text = json_object_get(answer, "text");
-	return answer ? json_pack("{s:O, s:o, s:O*}", "runner", json_object_get(place, "runner"), "jobs",
-						copy_rows(json_object_get(answer, "jobs"), members), "text", json_is_string(text) ? text : NULL)
-				  : NULL;
+	AUTO_JSON json_t *obstacles = find_obstacles(inquiry, place);
+	if (!answer && !obstacles)
+		return NULL;
+	return json_pack("{s:O, s:o, s:O*, s:O*, s:O*}", "runner", json_object_get(place, "runner"), "jobs",
+		copy_rows(json_object_get(answer, "jobs"), members), "text", json_is_string(text) ? text : NULL, "error",
+		json_object_get(place, "error"), "obstacles", obstacles);
 }
 
 /* {"NAME": text} of the arguments NAME=TEXT. New reference in *ret_options. */
@@ -389,15 +436,17 @@ cmd_runner_status(struct core *core, const struct actor *actor, const json_t *ar
 	struct kettle_error err = {0};
 	const char *name = member_text(args, "name");
 	const struct runner *runner = find_runner(core, name, &err);
-	if (runner && !runner->ops->status)
-		(void)kettle_fail(&err, KETTLE_EUNAVAIL,
-			"The runner `%s` has no queue of its own; `kettle device list` shows the queues of devices.", name);
-	if (err.code < 0) {
+	if (!runner) {
 		answer(arg, &err, NULL);
 		return;
 	}
 	struct inquiry *inquiry = inquiry_begin(core, actor, conclude_status, answer, arg);
 	struct inquiry_request *request = inquiry_request(inquiry, json_pack("{s:s}", "runner", name));
-	inquiry_taken(request, runner->ops->status(runner->self, on_asked, request, &err), &err);
+	int rc =
+		runner->ops->status
+			? runner->ops->status(runner->self, on_asked, request, &err)
+			: kettle_fail(&err, KETTLE_EUNAVAIL,
+				  "The runner `%s` has no queue of its own; `kettle device list` shows the queues of devices.", name);
+	inquiry_taken(request, rc, &err);
 	inquiry_release(inquiry);
 }

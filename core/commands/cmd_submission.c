@@ -554,7 +554,7 @@ add_submission_places(const struct core *core, json_t *result)
 	json_t *job;
 	json_array_foreach(json_object_get(result, "jobs"), i, job) {
 		AUTO_JSON json_t *position = engine_queue_position(core->engine, member_int(job, "job"), 0);
-		if (strcmp(member_text(job, "state"), "queued") != 0 || !position)
+		if (!position || (!member_is(job, "state", "queued") && !member_is(job, "state", "running")))
 			continue;
 		/* What the database says of one that waits for units is the same; of any other job it says null. */
 		if (json_object_get(position, "waits"))

@@ -160,6 +160,15 @@ fake_credential(const struct kettle_host *host, const char *error)
 		error ? error : "");
 }
 
+/* Likewise. */
+static void
+fake_reached(const struct kettle_host *host, const json_t *options, const char *error)
+{
+	(void)options;
+	host->log(host, error ? KETTLE_LOG_WARNING : KETTLE_LOG_INFO, "%s%s", error ? "not reached: " : "reached",
+		error ? error : "");
+}
+
 static void
 fake_http_cancel(const struct kettle_host *host, uint64_t id)
 {
@@ -482,6 +491,7 @@ make_table(const char *name)
 		.publish = fake_publish,
 		.link_base = fake_link_base,
 		.credential = fake_credential,
+		.reached = fake_reached,
 		.monotonic_ms = fake_monotonic_ms,
 		.utc_ms = fake_utc_ms,
 	};

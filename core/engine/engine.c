@@ -392,20 +392,36 @@ engine_event(struct engine *engine, const struct event *event)
 		cancel_jobs(engine, event);
 }
 
+/* Of a job that its runner has and cannot bring to its remote side; NULL: it can. */
+static json_t *
+waiting_position(const struct engine_job *job)
+{
+	AUTO_FREE char *waits = unit_health_sentence(job->unit);
+	return waits ? json_pack("{s:s, s:s, s:o}", "device", job->device->name, "waits", waits, "obstacle",
+					   unit_health_obstacle(job->unit))
+				 : NULL;
+}
+
 json_t *
 engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 {
 	const struct engine_job *job = engine_job_find(engine, id);
-	if (!job || job->state != JOB_QUEUED || (user && job->user != user))
+	if (!job || (user && job->user != user))
+		return NULL;
+	if (job->state == JOB_ACTIVE && job->phase == PHASE_WAITING)
+		return waiting_position(job);
+	if (job->state != JOB_QUEUED)
 		return NULL;
 	if (job->waits)
 		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
 	size_t place = fair_queue_position(job->device->queue, &job->item);
 	json_t *spent = budget_reason(job->device);
 	int64_t wait_s = spent ? -1 : expected_wait_s(job->device, place);
-	return json_pack("{s:I, s:I, s:s, s:o*, s:o*}", "place", (json_int_t)place, "length",
+	const struct unit *blocking = unit_health_blocking(job->device);
+	return json_pack("{s:I, s:I, s:s, s:o*, s:o*, s:o*}", "place", (json_int_t)place, "length",
 		(json_int_t)fair_queue_length(job->device->queue), "device", job->device->name, "waits",
-		spent ? spent : multi_device_shortage(job->device), "wait_s", wait_s < 0 ? NULL : json_integer(wait_s));
+		spent ? spent : multi_device_shortage(job->device), "wait_s", wait_s < 0 ? NULL : json_integer(wait_s),
+		"obstacle", spent || !blocking ? NULL : unit_health_obstacle(blocking));
 }
 
 void

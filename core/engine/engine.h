@@ -74,6 +74,10 @@ void engine_event(struct engine *engine, const struct event *event);
 json_t *engine_devices(const struct engine *engine);
 /* The units of this name, or all of the device of this name: [{"device", "unit", "key"}]. New reference. */
 json_t *engine_units(const struct engine *engine, const char *name);
+/* The runner says whether its remote side can be reached (host.h: reached). */
+void engine_reached(struct engine *engine, const char *runner, const json_t *options, const char *error);
+/* What the units wait for (engine_internal.h: unit_health_obstacle): of a runner, or of the units in the list `labels`. New reference. */
+json_t *engine_obstacles(const struct engine *engine, const char *runner, const json_t *labels);
 /* Disables a unit of engine_units for an operator, or enables it; the caller stores what must last. */
 void engine_unit_set(struct engine *engine, const json_t *unit, bool disabled, const char *reason);
 /* err->code 0: the unit is in order. unit: NULL where it is no longer configured. */

@@ -66,11 +66,14 @@ struct unit {
 	unsigned gone;    /* jobs in a row of which its remote side knew nothing */
 	char lost[500];   /* why it lost the last job */
 	uint64_t pause_until_ms;
-	uint64_t unusable_ns; /* when its runner last said, in `lost`, why no job can run there; 0: jobs can */
-	bool removed;         /* no longer configured: drained */
-	char disabled[256];   /* why it is disabled; "" when it is not */
-	bool quarantined;     /* disabled for a fault: it is tested from time to time and enabled again by itself */
-	bool silent;          /* quarantined for not answering a heartbeat: it comes back with the answer, not by a test */
+	uint64_t unusable_ns;    /* when its runner last said, in `lost`, why no job can run there; 0: jobs can */
+	int64_t unusable_utc_ms; /* the first time in a row, for people */
+	int64_t away_utc_ms;     /* since when its remote side cannot be reached, as its runner says; 0: it can */
+	char away[500];          /* why */
+	bool removed;            /* no longer configured: drained */
+	char disabled[256];      /* why it is disabled; "" when it is not */
+	bool quarantined;        /* disabled for a fault: it is tested from time to time and enabled again by itself */
+	bool silent; /* quarantined for not answering a heartbeat: it comes back with the answer, not by a test */
 	struct heartbeat *heartbeat; /* that is under way; NULL: none */
 	uint64_t heartbeat_at_ms;    /* when next */
 	bool testing;
@@ -340,6 +343,15 @@ void unit_health_disabled(struct engine *engine, struct unit *unit, const char *
 void unit_health_ready(struct engine *engine, struct unit *unit, const char *why);
 /* Its runner says that no job can run there before its operator has changed something: it pauses, and admins are told once. */
 void unit_health_unusable(struct engine *engine, struct unit *unit, const char *why);
+/*
+ * What its jobs wait for that only an operator, or time, mends: {"unit", "cause": "unreachable" or "operator", "since", "error"}; NULL:
+ * nothing. New reference.
+ */
+json_t *unit_health_obstacle(const struct unit *unit);
+/* The same as a sentence: "H100.0 cannot be reached since 21:04 UTC: connection refused". New string, or NULL. */
+char *unit_health_sentence(const struct unit *unit);
+/* That of a device whose every unit has one, or is disabled: of the first. NULL: some unit may serve jobs. */
+const struct unit *unit_health_blocking(const struct device *device);
 /* A job runs on its unit: that has been mended, if the job began after it was said. */
 void unit_health_usable(const struct engine_job *job);
 /* What settings_units_match remembers. */

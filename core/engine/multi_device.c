@@ -182,11 +182,13 @@ multi_device_shortage(const struct device *device)
 	if (device->held.first)
 		return json_string(device->held.first->waits);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
-		if (!unit->removed && !unit->disabled[0] && !unit->unusable_ns)
+		if (!unit->removed && !unit->disabled[0] && !unit->unusable_ns && !unit->away_utc_ms)
 			return NULL;
 		first = first || unit->removed ? first : unit;
 	}
-	return first ? json_sprintf("No `%s` unit is available. %s: %s", device->name, first->label,
-					   first->disabled[0] ? first->disabled : first->lost)
-				 : NULL;
+	if (!first)
+		return NULL;
+	AUTO_FREE char *waits = unit_health_sentence(first);
+	return waits ? json_sprintf("No `%s` unit is available. %s", device->name, waits)
+				 : json_sprintf("No `%s` unit is available. %s: %s", device->name, first->label, first->disabled);
 }

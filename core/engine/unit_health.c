@@ -21,6 +21,7 @@
 #include "base/json_access.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "judge/unit_facts.h"
 #include "model/settings.h"
@@ -96,6 +97,8 @@ unit_health_unusable(struct engine *engine, struct unit *unit, const char *why)
 	utf8_copy(unit->lost, sizeof(unit->lost), why);
 	unit->pause_until_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 	bool known = unit->unusable_ns != 0;
+	if (!known)
+		unit->unusable_utc_ms = clock_utc_ms(engine->setup.clock);
 	unit->unusable_ns = clock_ns(engine->setup.clock);
 	if (known)
 		return;
@@ -113,6 +116,87 @@ unit_health_usable(const struct engine_job *job)
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s runs jobs again", unit->label);
 	take_note(job->engine, unit, false, true, "it runs jobs again");
 	job->engine->dirty = true;
+}
+
+json_t *
+unit_health_obstacle(const struct unit *unit)
+{
+	char since[TIME_TEXT_SIZE];
+	bool unusable = unit->unusable_ns != 0;
+	if (unit->removed || unit->disabled[0] || (!unusable && !unit->away_utc_ms))
+		return NULL;
+	time_text(unusable ? unit->unusable_utc_ms : unit->away_utc_ms, since);
+	return json_pack("{s:s, s:s, s:s, s:s}", "unit", unit->label, "cause", unusable ? "operator" : "unreachable",
+		"since", since, "error", unusable ? unit->lost : unit->away);
+}
+
+char *
+unit_health_sentence(const struct unit *unit)
+{
+	AUTO_JSON json_t *obstacle = unit_health_obstacle(unit);
+	const char *since = member_text(obstacle, "since");
+	return !obstacle ? NULL
+					 : xasprintf("%s %s since %.10s %.5s UTC: %s", unit->label,
+						   member_is(obstacle, "cause", "operator") ? "waits for its operator" : "cannot be reached",
+						   since, since + strlen("2026-07-01T"), member_text(obstacle, "error"));
+}
+
+const struct unit *
+unit_health_blocking(const struct device *device)
+{
+	const struct unit *first = NULL;
+	for (const struct unit *unit = device->units; unit; unit = unit->next) {
+		if (unit->removed || unit->disabled[0])
+			continue;
+		if (!unit->unusable_ns && !unit->away_utc_ms)
+			return NULL;
+		first = first ? first : unit;
+	}
+	return first;
+}
+
+static void
+take_reached(struct engine *engine, struct unit *unit, const char *error)
+{
+	if (!error && unit->away_utc_ms) {
+		log_write(KETTLE_LOG_INFO, "engine", "the remote side of unit %s answers again", unit->label);
+		unit->away_utc_ms = 0;
+		engine->dirty = true;
+	}
+	if (!error)
+		return;
+	utf8_copy(unit->away, sizeof(unit->away), error);
+	if (unit->away_utc_ms)
+		return;
+	unit->away_utc_ms = clock_utc_ms(engine->setup.clock);
+	log_write(KETTLE_LOG_WARNING, "engine", "the remote side of unit %s cannot be reached, and its jobs wait: %s",
+		unit->label, unit->away);
+}
+
+void
+engine_reached(struct engine *engine, const char *runner, const json_t *options, const char *error)
+{
+	for (struct device *device = engine->devices; device; device = device->next)
+		for (struct unit *unit = device->units; unit; unit = unit->next)
+			if (strcmp(unit->runner->name, runner) == 0 &&
+				(!options || json_equal(options, json_object_get(unit->config, "options"))))
+				take_reached(engine, unit, error);
+}
+
+json_t *
+engine_obstacles(const struct engine *engine, const char *runner, const json_t *labels)
+{
+	json_t *list = json_array();
+	for (const struct device *device = engine->devices; device; device = device->next)
+		for (const struct unit *unit = device->units; unit; unit = unit->next) {
+			json_t *obstacle =
+				strcmp(unit->runner->name, runner) == 0 && (!labels || list_has_text(labels, unit->label))
+					? unit_health_obstacle(unit)
+					: NULL;
+			if (obstacle)
+				(void)json_array_append_new(list, obstacle);
+		}
+	return list;
 }
 
 void

@@ -174,6 +174,14 @@ host_job_event(const struct kettle_host *table, const char *ref, const json_t *e
 		job->event(job, event);
 }
 
+static void
+host_reached(const struct kettle_host *table, const json_t *options, const char *error)
+{
+	const struct core_host *host = host_of(table);
+	if (host->core->engine)
+		engine_reached(host->core->engine, host->name, options, error);
+}
+
 static int
 host_job_handle(const struct kettle_host *table, const char *ref, const char *handle, kettle_answer done, void *arg)
 {
@@ -271,6 +279,7 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.publish = host_publish,
 				.link_base = host_link_base,
 				.credential = host_credential,
+				.reached = host_reached,
 				.monotonic_ms = host_monotonic_ms,
 				.utc_ms = host_utc_ms,
 			},

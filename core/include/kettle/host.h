@@ -261,6 +261,14 @@ struct kettle_host {
 	uint64_t (*monotonic_ms)(const struct kettle_host *);
 	/* The calendar, for what people see and what lasts: milliseconds since 1970-01-01 in UTC. [any] */
 	int64_t (*utc_ms)(const struct kettle_host *);
+#if KETTLE_PLUGIN_ABI_MINOR >= 1
+	/*
+	 * For runners: that their remote side cannot be reached, and why, a clause or sentence; NULL: it has answered. options: of
+	 * the units that this is about; NULL: of all units of the runner. A runner may call it with every request that fails or is answered.
+	 * People see it beside what waits, with the time of the first call. Jobs are not touched: what the runner has it keeps.
+	 */
+	void (*reached)(const struct kettle_host *, const json_t *options, const char *error);
+#endif
 };
 
 /* The value of the first header of that name, which is in lower case; NULL: the answer has none. Borrowed. [any] */

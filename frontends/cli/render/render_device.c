@@ -266,7 +266,11 @@ render_device_doctor(struct run *run, const json_t *result)
 	const json_t *machine;
 	json_array_foreach(json_object_get(result, "machines"), i, machine) {
 		const char *text = member_text(machine, "text");
-		template_put(&run->term, "{*units:and} ({runner}){error?: {!error}}\n", machine, NULL);
+		template_put(&run->term,
+			"{*units:and} ({runner}){error?: {!error}}\n"
+			"{obstacles@@{unit} {cause=operator?waits for its operator|cannot be reached} since {since:time}: "
+			"{error}\n}",
+			machine, NULL);
 		if (*text)
 			term_block(run->term.out, text, 0, 0);
 	}

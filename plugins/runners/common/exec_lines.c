@@ -62,8 +62,8 @@ exec_lines_complete(struct exec_lines *lines, struct exec_job *job, json_t *comp
 	lines->host->job_done(lines->host, ref, completion_take);
 }
 
-void
-exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const char *reason)
+static void
+lose(struct exec_lines *lines, bool written, bool uncounted, bool unusable, const char *reason)
 {
 	/* The end of one may begin another, which is not lost. */
 	struct exec_job *lost = NULL, **link = &lines->jobs;
@@ -81,10 +81,23 @@ exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const ch
 		struct exec_job *job = lost;
 		lost = job->next;
 		lines->host->job_done(lines->host, job->ref,
-			json_pack("{s:s, s:s, s:o*, s:o*}", "status", "lost", "error", reason, "uncounted",
-				uncounted ? json_true() : NULL, "unstarted", uncounted && job->line ? json_true() : NULL));
+			json_pack("{s:s, s:s, s:o*, s:o*, s:o*}", "status", "lost", "error", reason, "uncounted",
+				uncounted ? json_true() : NULL, "unstarted", uncounted && job->line ? json_true() : NULL, "unusable",
+				unusable ? json_true() : NULL));
 		free_job(lines, job);
 	}
+}
+
+void
+exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const char *reason)
+{
+	lose(lines, written, uncounted, false, reason);
+}
+
+void
+exec_lines_wait(struct exec_lines *lines, const char *reason)
+{
+	lose(lines, false, true, true, reason);
 }
 
 struct exec_job *

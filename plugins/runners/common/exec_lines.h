@@ -97,6 +97,8 @@ void exec_lines_forget(struct exec_lines *lines, struct exec_job *job);
  * uncounted: the machine has not failed, so it costs no attempt, and those that were not written may be tried without end.
  */
 void exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const char *reason);
+/* Likewise all that there are now, none of which was written: no job can run before the operator has changed something. */
+void exec_lines_wait(struct exec_lines *lines, const char *reason);
 
 /* The runner's capacity: `slots` and `prefetch` of the unit, by default 1. */
 int exec_lines_capacity(

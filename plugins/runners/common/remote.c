@@ -153,9 +153,9 @@ lost(enum remote_loss loss, const char *why)
 	AUTO_BUF struct buf clean = {0};
 	(void)utf8_sanitize(why, strlen(why), &clean); /* it may repeat what the remote side said */
 	json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", clean.data ? clean.data : "");
-	if (loss != REMOTE_BROKE)
+	if (loss != REMOTE_BROKE && loss != REMOTE_UNREACHED)
 		json_object_set_new(completion, "gone", json_true());
-	if (loss == REMOTE_UNSTARTED || loss == REMOTE_UNUSABLE)
+	if (loss == REMOTE_UNREACHED || loss == REMOTE_UNSTARTED || loss == REMOTE_UNUSABLE)
 		json_object_set_new(completion, "uncounted", json_true());
 	if (loss == REMOTE_FINAL)
 		json_object_set_new(completion, "final", json_true());

@@ -147,6 +147,7 @@ void remote_result(struct remote_job *job, int fd_take);
 void remote_result_file(struct remote_job *job, const char *path);
 enum remote_loss {
 	REMOTE_BROKE,     /* the remote side is at fault: the attempt counts, and the unit pauses */
+	REMOTE_UNREACHED, /* it could not be reached for too long: the unit pauses, and the attempt does not count */
 	REMOTE_GONE,      /* it knows nothing of the job (any more): the attempt counts, and the unit does not pause */
 	REMOTE_UNSTARTED, /* it never had the job: neither */
 	REMOTE_FINAL,     /* no attempt can succeed: the job ends at once */

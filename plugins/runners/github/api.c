@@ -209,11 +209,14 @@ on_answer(void *arg, const struct kettle_error *err, const struct kettle_http_an
 	call->id = 0;
 	end_sending(call);
 	if (err->code < 0) {
+		api->host->reached(api->host, NULL, err->message);
 		call->err = *err;
 		finish_call(call);
 		return;
 	}
 	AUTO_FREE char *message = error_message(answer);
+	AUTO_FREE char *broken = answer->status < 500 ? NULL : xasprintf("GitHub answers with status %d.", answer->status);
+	api->host->reached(api->host, NULL, broken);
 	enum tokens_verdict verdict =
 		tokens_answered(&api->tokens, call->token, answer, message, now_ms(api), api->host->utc_ms(api->host));
 	report_credential(api, call->token, answer->status, message);

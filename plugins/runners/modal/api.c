@@ -33,6 +33,8 @@ on_http(void *arg, const struct kettle_error *err, const struct kettle_http_answ
 		modal->host->credential(modal->host, why.message);
 	else if (reply.kind == REPLY_ANSWERED)
 		modal->host->credential(modal->host, NULL);
+	bool reached = reply.kind == REPLY_ANSWERED || reply.kind == REPLY_GARBAGE;
+	modal->host->reached(modal->host, NULL, reached ? NULL : reply.why);
 	api_fn done = request->done;
 	void *done_arg = request->arg;
 	free(request);

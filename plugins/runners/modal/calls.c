@@ -105,18 +105,23 @@ retry(struct remote_job *job, void (*again)(struct remote_job *job))
 		remote_lost(job, REMOTE_BROKE, "The runner could not go on: %s", err.message);
 }
 
-/* Counts an answer that was none. false: it was one too many, and the job is lost. */
+/*
+ * Counts an answer that was none. false: it was one too many, and the job is lost. A refused credential is for the operator to mend, for
+ * as long as that takes: the job may be there.
+ */
 static bool
 bear(struct remote_job *job, const struct modal_reply *reply, uint64_t patience_ms)
 {
 	struct call *call = job->own;
 	call->failures++;
 	call->garbage = reply->kind == REPLY_GARBAGE ? call->garbage + 1 : 0;
+	if (reply->kind == REPLY_REFUSED)
+		call->heard = now_ms(job->remote);
 	if (call->garbage >= GARBAGE_MAX)
 		remote_lost(job, REMOTE_BROKE, "The runner could not use what Modal answers: %s", reply->why);
 	else if (now_ms(job->remote) - call->heard >= patience_ms)
-		remote_lost(job, REMOTE_BROKE, "The runner could not reach Modal for %u s: %s", (unsigned)(patience_ms / 1000),
-			reply->why);
+		remote_lost(job, REMOTE_UNREACHED, "The runner could not reach Modal for %u s: %s",
+			(unsigned)(patience_ms / 1000), reply->why);
 	else
 		return true;
 	return false;
@@ -383,7 +388,8 @@ on_submitted(void *arg, const struct modal_reply *reply)
 	call->request = NULL;
 	if (name)
 		take_call(job, name);
-	else if (reply->kind == REPLY_REFUSED || (reply->kind == REPLY_ANSWERED && reply->status == 404))
+	else if ((reply->kind == REPLY_REFUSED && call->failures == 0) ||
+			 (reply->kind == REPLY_ANSWERED && reply->status == 404))
 		remote_lost(job, REMOTE_UNUSABLE, "The runner could not submit it: %s", reply->why);
 	else if (reply->kind == REPLY_ANSWERED && reply->status >= 400)
 		remote_lost(job, REMOTE_BROKE, "The runner could not submit it: %s", reply->why);

@@ -330,6 +330,8 @@ on_queried(void *arg, const struct slurm_end *end)
 	slurm->query = NULL;
 	if (valid) {
 		slurm->unlisted_ms = 0;
+		if (!slurm->submit_failed)
+			slurm->host->reached(slurm->host, NULL, NULL);
 		uint64_t took = now - query->began_ms;
 		if (slurm->query_failures > 0)
 			slurm_submit_soon(slurm);
@@ -340,6 +342,7 @@ on_queried(void *arg, const struct slurm_end *end)
 	} else {
 		if (slurm->query_failures++ == 0 && !slurm->stopping)
 			slurm->host->log(slurm->host, KETTLE_LOG_WARNING, "squeue cannot be used: %s", complaint);
+		slurm->host->reached(slurm->host, NULL, complaint);
 		slurm->query_ms = now + remote_backoff_ms(slurm->query_failures, QUERY_AGAIN_MS, QUERY_MOST_MS);
 		slurm->unlisted_ms = slurm->unlisted_ms ? slurm->unlisted_ms : query->began_ms;
 		(void)snprintf(slurm->complaint, sizeof(slurm->complaint), "%s", complaint);

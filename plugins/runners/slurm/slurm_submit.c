@@ -94,6 +94,7 @@ accept_submission(struct slurm_submission *submission, const char *id)
 	}
 	free_submission(submission);
 	slurm->submit_failed = false;
+	slurm->host->reached(slurm->host, NULL, NULL);
 	slurm_job_cancel_next(slurm);
 }
 
@@ -130,6 +131,7 @@ defer_submission(struct slurm_submission *submission, const char *reason)
 	slurm->host->log(slurm->host, slurm->submit_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
 		"jobs wait, since they could not be given to Slurm: %s", reason);
 	slurm->submit_failed = true;
+	slurm->host->reached(slurm->host, NULL, reason);
 }
 
 static void

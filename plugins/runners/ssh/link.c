@@ -11,7 +11,8 @@
  * everything, too. What broke the connection costs its jobs no attempt; a kettle-exec that ends by itself does.
  *
  * A connection that broke, or that was up before, is begun again after a pause, which grows with each failure. Jobs that come
- * during that wait for it ("waiting": no clock runs) and are lost if it fails, so that another unit may have them.
+ * during that wait for it ("waiting": no clock runs) and are lost if it fails, so that another unit may have them. None loses an
+ * attempt by that: the name or key of a host that was never reached may be wrong, which its operator is told.
  */
 #include <config.h>
 
@@ -270,6 +271,7 @@ on_greeted(void *arg, const json_t *hello)
 	failpoint("ssh.up");
 	link->state = LINK_UP;
 	link->reached = true;
+	link->host->reached(link->host, link->options, NULL);
 	link->installed = false;
 	link->silent = link->idle = 0;
 	link->unsent = 0;
@@ -313,7 +315,13 @@ link_failed(struct link *link, const struct kettle_error *why)
 		pause_link(link);
 	}
 	/* A job that comes of this is of the next connection, so jobs are first. */
-	exec_lines_lose(&link->lines, false, link->reached || link->stopping, why->message);
+	if (link->archive_error.code < 0 && !link->stopping) {
+		exec_lines_wait(&link->lines, why->message);
+	} else {
+		if (!link->stopping)
+			link->host->reached(link->host, link->options, why->message);
+		exec_lines_lose(&link->lines, false, true, why->message);
+	}
 	fail_doctors(link, why);
 	exec_lines_fail_requests(&link->lines, why);
 	check_quiet(link);

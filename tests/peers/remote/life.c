@@ -250,6 +250,14 @@ life_job_done(const struct kettle_host *host, const char *ref, json_t *completio
 }
 
 static void
+life_reached(const struct kettle_host *host, const json_t *options, const char *error)
+{
+	(void)options;
+	if (error)
+		life_log(host, KETTLE_LOG_INFO, "not reached: %s", error);
+}
+
+static void
 life_credential(const struct kettle_host *host, const char *error)
 {
 	struct life *life = of(host);
@@ -415,6 +423,7 @@ life_new(struct world *world)
 		.http = wire_send,
 		.http_cancel = wire_cancel,
 		.credential = life_credential,
+		.reached = life_reached,
 		.publish = life_publish,
 		.monotonic_ms = life_monotonic_ms,
 		.utc_ms = life_utc_ms};

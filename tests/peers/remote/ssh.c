@@ -33,7 +33,6 @@ struct ran {
 
 struct ssh_side {
 	struct ran *jobs;
-	const struct life *reached; /* the life that has had a greeting */
 };
 
 static void
@@ -251,16 +250,6 @@ on_death(void *arg)
 	child_ends(child, world_draw(child->world, 2) ? 3 : 137, 0);
 }
 
-/* A host that this engine has never reached may be one that is configured wrongly: its jobs' attempts count. */
-static void
-excuse(const struct child *child)
-{
-	const struct ssh_side *ssh = child->world->own;
-	for (unsigned i = 0; i < child->world->job_count && ssh->reached != child->life; i++)
-		for (unsigned k = 0; k < child->world->jobs[i].count; k++)
-			child->world->jobs[i].attempts[k].excused = true;
-}
-
 static void
 on_killed(void *arg)
 {
@@ -271,7 +260,6 @@ static void
 ssh_kill(struct child *child, int signal)
 {
 	(void)signal;
-	excuse(child);
 	world_after(child->world, 5, on_killed, child);
 }
 
@@ -279,7 +267,6 @@ static void
 on_refused(void *arg)
 {
 	struct child *child = arg;
-	excuse(child);
 	child_says(child, true, "ssh: connect to host far port 22: Connection refused");
 	child_ends(child, SSH_FAILED, 0);
 }
@@ -293,7 +280,6 @@ on_up(void *arg)
 	if (child->ended)
 		return;
 	connection->heard_ms = world_now(world);
-	((struct ssh_side *)world->own)->reached = child->life;
 	if (world_strikes(world, world->weather.lies))
 		child_says(child, false, "Welcome to far! It has been 3 days since the last reboot.");
 	if (world_strikes(world, world->weather.lies))

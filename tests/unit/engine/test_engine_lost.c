@@ -2,6 +2,7 @@
 /* Jobs that their runner loses: what counts as an attempt, how long the unit pauses, what the participant learns. */
 #include <config.h>
 
+#include "base/json_access.h"
 #include "unit/engine_fixture.h"
 
 #include <stdlib.h>
@@ -298,6 +299,56 @@ test_unusable_for_one(void **state)
 }
 
 #define LOST_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+static json_t *
+listed_unit(size_t number)
+{
+	AUTO_JSON json_t *devices = engine_devices(world.engine);
+	return json_incref(json_array_get(json_object_get(json_array_get(devices, 0), "units"), number));
+}
+
+/*
+ * The remote side of a runner cannot be reached: its unit says so with the time and the reason, and so does the job that the runner has
+ * and the one behind it, which stays in the queue.
+ */
+static void
+test_unreached(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	until(fake.count == 1);
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	engine_reached(world.engine, "fake", NULL, "connection refused");
+	int64_t behind = world_submit();
+	until(engine_job_find(world.engine, behind) != NULL);
+	AUTO_JSON json_t *unit = listed_unit(0), *place = engine_queue_position(world.engine, job, 0),
+					 *next = engine_queue_position(world.engine, behind, 0);
+	const json_t *obstacle = json_object_get(unit, "obstacle");
+	assert_string_equal(member_text(unit, "state"), "waiting");
+	assert_string_equal(member_text(obstacle, "cause"), "unreachable");
+	assert_string_equal(member_text(obstacle, "error"), "connection refused");
+	assert_true(json_equal(json_object_get(place, "obstacle"), obstacle));
+	assert_true(json_equal(json_object_get(next, "obstacle"), obstacle));
+	assert_non_null(strstr(member_text(place, "waits"), "cannot be reached since "));
+	assert_non_null(strstr(member_text(next, "waits"), "connection refused"));
+	/* The time is that of the first word; another runner's word, and one on other units, are of no concern. */
+	world_pass(60000);
+	engine_reached(world.engine, "fake", NULL, "no route to host");
+	engine_reached(world.engine, "other", NULL, NULL);
+	AUTO_JSON json_t *others = json_pack("{s:s}", "host", "far"), *again = listed_unit(0);
+	engine_reached(world.engine, "fake", others, NULL);
+	assert_string_equal(member_text(json_object_get(again, "obstacle"), "since"), member_text(obstacle, "since"));
+	assert_string_equal(member_text(json_object_get(again, "obstacle"), "error"), "no route to host");
+	assert_int_equal(fake.count, 1);
+	engine_reached(world.engine, "fake", NULL, NULL);
+	until(fake.count == 2);
+	AUTO_JSON json_t *well = listed_unit(0), *none = engine_queue_position(world.engine, job, 0);
+	assert_null(json_object_get(well, "obstacle"));
+	assert_null(none);
+	fake_end(0, "done");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed") && world_job_is(behind, "passed"));
+}
+
 static const struct CMUnitTest tests[] = {
 	LOST_TEST(test_uncounted),
 	LOST_TEST(test_unstarted),
@@ -308,6 +359,7 @@ static const struct CMUnitTest tests[] = {
 	LOST_TEST(test_forgets_everything),
 	LOST_TEST(test_final),
 	LOST_TEST(test_unusable),
+	LOST_TEST(test_unreached),
 	LOST_TEST(test_unusable_for_one),
 };
 
