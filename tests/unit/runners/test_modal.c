@@ -323,6 +323,23 @@ test_refusals(void **state)
 	assert_int_equal(server.count, 2);
 }
 
+/* One whose first answer was lost may be there: it waits until the operator has given a token that is taken. */
+static void
+test_refused_again(void **state)
+{
+	(void)state;
+	server_step(&server, "POST /submit/gpu", 503, NULL, "");
+	server_step(&server, "POST /submit/gpu", 401, NULL, "modal-http: missing credentials");
+	server_step(&server, "POST /submit/gpu", 200, NULL, CALL);
+	server_step(&server, "POST /poll", 200, NULL, STATE("running"));
+	submit();
+	assert_int_equal(kettle_fake_run(fake, is_running, NULL, PATIENCE_MS), 0);
+	AUTO_FREE char *log = json_dumps(kettle_fake_log(fake), 0);
+	assert_non_null(strstr(log, "not reached: Modal answered 401"));
+	assert_int_equal(json_array_size(reports("12.1", "completions")), 0);
+	ops->detach(self, "12.1");
+}
+
 /* ---- a restart ---- */
 
 /* Without its call a job is looked for; only the app itself can say that it is not there. */
@@ -500,7 +517,8 @@ test_options(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {TEST(test_whole_life), TEST(test_submit_again), TEST(test_redirects),
-	TEST(test_nonsense), TEST(test_refusals), TEST(test_recover_name), TEST(test_cancel), TEST(test_cancel_submission),
-	TEST(test_broken_while_away), TEST(test_status), TEST(test_doctor), TEST(test_options)};
+	TEST(test_nonsense), TEST(test_refusals), TEST(test_refused_again), TEST(test_recover_name), TEST(test_cancel),
+	TEST(test_cancel_submission), TEST(test_broken_while_away), TEST(test_status), TEST(test_doctor),
+	TEST(test_options)};
 
 UNIT_TESTS(test_modal, .words = "waiting");
