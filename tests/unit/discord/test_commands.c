@@ -130,10 +130,11 @@ test_list_empty(void **state)
 		"There are no active leaderboards; with `all`, this command shows ended ones, too.");
 	/* What is for those who run Kettle is not for users. */
 	fixture_fail(f, "leaderboard.list", KETTLE_EIO, "The database /srv/k.db is full.");
-	fixture_says(fixture_run(f, "leaderboard list", NULL),
+	fixture_says(fixture_run(f, "leaderboard list", json_pack("{s:b}", "all", 1)),
 		"Kettle has a fault, which its log describes\\: tell an admin of this server\\.");
 	f->role = "50";
-	fixture_says(fixture_run(f, "leaderboard list", NULL), "The database /srv/k\\.db is full\\.");
+	fixture_says(
+		fixture_run(f, "leaderboard list", json_pack("{s:b}", "all", 1)), "The database \\/srv\\/k\\.db is full\\.");
 	f->role = NULL;
 	fixture_fail(f, "leaderboard.list", KETTLE_EUNAVAIL, "The database is " HOSTILE ".");
 	fixture_says(
