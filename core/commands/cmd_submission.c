@@ -87,7 +87,7 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 	struct board board = {0};
 	struct user user = {0};
 	int64_t count = 0;
-	const json_t *named = json_object_get(call->args, "user");
+	const json_t *named = json_object_get(call->args, "of");
 	const char *name = member_string(call->args, "leaderboard");
 	int rc = board_find_visible(call->db, call->actor, name, &board, err);
 	if (rc == 0 && named && !board_owns(call->actor, &board)) {

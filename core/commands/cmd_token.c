@@ -100,7 +100,7 @@ cmd_token_create(const struct command_call *call, json_t **ret_result, struct ke
 static int
 whose(const struct command_call *call, int64_t *ret_user, struct kettle_error *err)
 {
-	const json_t *named = json_object_get(call->args, "user");
+	const json_t *named = json_object_get(call->args, "of");
 	struct user user = {.id = call->actor->user};
 	if (named && call->actor->role < RIGHT_ADMIN)
 		return kettle_fail(

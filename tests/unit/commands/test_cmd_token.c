@@ -96,11 +96,11 @@ test_token(void **state)
 	assert_string_equal(commands_text(list, "0.name"), "laptop");
 	assert_null(json_object_get(json_array_get(list, 0), "token"));
 	assert_null(json_object_get(json_array_get(list, 0), "hash"));
-	commands_refused(&c, "bob", "token.list", named("user", "alice"), KETTLE_EACCES, "Only admins");
+	commands_refused(&c, "bob", "token.list", named("of", "alice"), KETTLE_EACCES, "Only admins");
 	commands_refused(&c, "bob", "token.revoke", named("name", "laptop"), KETTLE_ENOENT, "no token `laptop`");
-	commands_refused(&c, "bob", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "user", "alice"),
-		KETTLE_EACCES, "Only admins");
-	(void)commands_must(&c, "dave:admin", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "user", "alice"));
+	commands_refused(&c, "bob", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "of", "alice"), KETTLE_EACCES,
+		"Only admins");
+	(void)commands_must(&c, "dave:admin", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "of", "alice"));
 	invalid(token, KETTLE_EACCES, "unknown, revoked or has expired");
 	invalid("", KETTLE_EACCES, "unknown");
 }

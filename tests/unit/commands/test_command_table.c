@@ -7,9 +7,11 @@
 #include "base/cleanup.h"
 #include "base/sanitize_text.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "lib/unit_test.h"
 #include "maintenance/maintenance.h"
 #include "model/jobs.h"
+#include "program/global_options.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -57,6 +59,19 @@ check_view(const struct view *view)
 		assert_closed(column->cell);
 }
 
+/* A global option is taken wherever it stands, so no option of a command that people type may have its name. */
+static void
+assert_no_global(const char *name)
+{
+	struct globals globals;
+	struct kettle_error err;
+	AUTO_FREE char *option = xasprintf("--%s", name);
+	char *argv[] = {"kettle", "command", option, "value", NULL};
+	assert_int_equal(globals_parse(4, argv, &globals, &err), 0);
+	assert_int_equal(globals.argc, 3);
+	free(globals.argv);
+}
+
 static void
 test_table(void **state)
 {
@@ -80,6 +95,8 @@ test_table(void **state)
 			assert_false(argument->required && argument->default_value);
 			for (const char *p = argument->name; *p; p++)
 				assert_true(islower((unsigned char)*p) || *p == '_');
+			if (!argument->positional && !command->hidden && !command->internal)
+				assert_no_global(argument->name);
 		}
 		assert_int_equal(json_array_size(commands_at(row, "args")), arguments);
 	}
