@@ -9,7 +9,9 @@
 #include "base/xalloc.h"
 #include "model/name.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #define SUFFIX_MAX 1000 /* people of one name */
 
@@ -21,13 +23,22 @@ actor_role(const char *name)
 	return name && strcmp(name, "creator") == 0 ? RIGHT_CREATOR : RIGHT_ANYBODY;
 }
 
+/* "deleted-5", "deleted-5-2": what a user is called who was removed. */
+static bool
+is_of_deleted(const char *name)
+{
+	size_t len = strlen(ACTOR_DELETED);
+	return strncasecmp(name, ACTOR_DELETED, len) == 0 && isdigit((unsigned char)name[len]);
+}
+
 char *
 actor_fit_name(const char *outside)
 {
 	AUTO_FREE char *normal = name_normal(outside ? outside : "", ACTOR_NAME_MAX);
 	for (char *colon = normal; (colon = strchr(colon, ':'));)
 		*colon = '-';
-	return xstrdup(name_check_scripts("The name", normal, NULL) < 0 ? "" : normal + strspn(normal, "# "));
+	const char *fit = normal + strspn(normal, "# ");
+	return xstrdup(name_check_scripts("The name", fit, NULL) < 0 || is_of_deleted(fit) ? "" : fit);
 }
 
 /* The actor's name in the frontend, else its identifier there. */

@@ -7,7 +7,8 @@
 #include "model/user_ref.h"
 #include "store/db.h"
 
-#define ACTOR_NAME_MAX 48 /* characters of a name that came from outside; a suffix still fits */
+#define ACTOR_DELETED "deleted-" /* before the number of a removed user: the name that is left */
+#define ACTOR_NAME_MAX 48        /* characters of a name that came from outside; a suffix still fits */
 
 /*
  * Finds the user behind {"provider", "subject", "name", "role"?} ("role": "creator" or "admin" where the frontend
@@ -26,7 +27,7 @@ int actor_make(struct db *db, const char *provider, const char *subject, const c
 	struct kettle_error *err);
 /*
  * What a user is called who has this name in a frontend: in its normal form, never read as an identity or a number. "": it
- * has nothing to show, or letters of several scripts. New string. [any]
+ * has nothing to show, or letters of several scripts, or is like that of a removed user. New string. [any]
  */
 char *actor_fit_name(const char *outside);
 /* The first of NAME, NAME-2, NAME-3, … that is no user's. */

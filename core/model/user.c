@@ -212,7 +212,7 @@ rename_deleted(struct db *db, int64_t id, char ret_name[USER_NAME_SIZE], struct 
 		db, &merged, err, "SELECT id FROM users WHERE id = ?1 OR merged_into = ?1 ORDER BY id <> ?1, id", "i", id);
 	for (size_t i = 0; i < json_array_size(merged) && rc == 0; i++) {
 		json_int_t one = member_int(json_array_get(merged, i), "id");
-		(void)snprintf(wanted, sizeof(wanted), "deleted-%lld", (long long)one);
+		(void)snprintf(wanted, sizeof(wanted), ACTOR_DELETED "%lld", (long long)one);
 		rc = actor_free_name(db, wanted, name, sizeof(name), err);
 		if (rc == 0)
 			rc = db_exec(db, err, "UPDATE users SET name = ? WHERE id = ?", "si", name, (int64_t)one);

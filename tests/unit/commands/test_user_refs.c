@@ -221,7 +221,10 @@ test_new_names(void **state)
 			"discord-4242-3"},
 		{"\xef\xbc\x83\xef\xbc\x92", "2"},
 		/* Scripts: r, Cyrillic o, ot. */
-		{"r\xd0\xbeot", "subject-9-3"}, {"\xd0\xb8\xd0\xb2\xd0\xb0\xd0\xbd", "\xd0\xb8\xd0\xb2\xd0\xb0\xd0\xbd"}};
+		{"r\xd0\xbeot", "subject-9-3"}, {"\xd0\xb8\xd0\xb2\xd0\xb0\xd0\xbd", "\xd0\xb8\xd0\xb2\xd0\xb0\xd0\xbd"},
+		/* Those of removed users. */
+		{"deleted-5", "subject-9-4"}, {"Deleted-12-2", "subject-9-5"}, {"#deleted:5", "subject-9-6"},
+		{"deleted-user", "deleted-user"}};
 	(void)state;
 	commands_open(&c);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
