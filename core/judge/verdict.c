@@ -26,6 +26,8 @@ struct verdict_builder {
 
 /* ---- what is kept of an outcome ---- */
 
+#define EXEC_NOTE_SIZE 48 /* of the line by which kettle-exec says how many bytes it cut */
+
 /* Where a cut at `at` falls between characters, not after it. */
 static size_t
 character_start(const char *text, size_t at)
@@ -35,29 +37,30 @@ character_start(const char *text, size_t at)
 	return at;
 }
 
-/* Head and tail of a text that is too long: compilers begin with what matters, interpreters end with it. */
+/*
+ * Head and tail of a text that is too long: compilers begin with what matters, interpreters end with it. cut: bytes that
+ * kettle-exec has left out of the middle before.
+ */
 static json_t *
-cut_middle(const char *text, size_t len, size_t most)
+cut_middle(const char *text, size_t len, size_t most, json_int_t cut)
 {
 	size_t head = character_start(text, most / 2);
 	size_t tail = character_start(text, len - most / 2);
-	return json_sprintf(
-		"%.*s\n[… %zu bytes omitted; %zu are kept …]\n%s", (int)head, text, tail - head, most, text + tail);
+	return json_sprintf("%.*s\n[… %" JSON_INTEGER_FORMAT " bytes omitted; %zu are kept …]\n%s", (int)head, text,
+		(json_int_t)(tail - head) + cut, most, text + tail);
 }
 
-/* stdout or stderr of an outcome as one string. */
+/* stdout or stderr of an outcome as one string. Where kettle-exec has cut it, its note says how much, and has room. */
 static json_t *
 keep_output(struct verdict_builder *builder, const struct outcome_output *output)
 {
-	size_t most = builder->left < VERDICT_MAX_TEXT ? builder->left : VERDICT_MAX_TEXT;
+	size_t most = VERDICT_MAX_TEXT + (output->cut > 0 ? EXEC_NOTE_SIZE : 0);
+	if (most > builder->left)
+		most = builder->left;
 	bool cut = output->len > most;
-	AUTO_JSON json_t *kept =
-		cut ? cut_middle(output->text, output->len, most) : json_stringn(output->text, output->len);
 	builder->left -= cut ? most : output->len;
-	if (output->cut <= 0)
-		return STEAL(kept);
-	return json_sprintf("%s\n[… %" JSON_INTEGER_FORMAT " more bytes were cut; a step may print %zu …]\n",
-		json_string_value(kept), output->cut, output->len);
+	return cut ? cut_middle(output->text, output->len, most, output->cut > 0 ? output->cut : 0)
+			   : json_stringn(output->text, output->len);
 }
 
 /* The result's keys and values, as many as there is room for. */
