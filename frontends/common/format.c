@@ -16,6 +16,8 @@ static const struct unit {
 	double ns;
 } units[] = {{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 
+#define ENDLESS 1e9 /* seconds: nothing takes so long; its digits would fill a table */
+
 /* Decimals for four significant digits of a value that is 1 or more. */
 static int
 decimals_of(double value)
@@ -44,6 +46,10 @@ format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE])
 	const struct unit *unit = unit_of(ns);
 	double value = ns / unit->ns;
 	int decimals = decimals_of(value);
+	if (value >= ENDLESS) {
+		snprintf(ret_text, FORMAT_SIZE, "%.3e %s", value, unit->name);
+		return;
+	}
 	if (isfinite(error) && error >= 0)
 		snprintf(plus_minus, sizeof(plus_minus), " ± %.*f", decimals, error / unit->ns);
 	snprintf(ret_text, FORMAT_SIZE, "%.*f%s %s", decimals, value, plus_minus, unit->name);

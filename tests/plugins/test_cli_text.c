@@ -309,6 +309,7 @@ test_durations(void **state)
 	assert_ns(999999, "1.000 ms");
 	assert_ns(1.5e9, "1.500 s");
 	assert_ns(1.5e12, "1500 s");
+	assert_ns(1e308, "1.000e+299 s");
 	assert_ns(-1, "–");
 	assert_ns(NAN, "–");
 	format_ns_error(12345, 50, text);

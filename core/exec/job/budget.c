@@ -78,8 +78,10 @@ budget_take_result(struct budget *budget, struct result *result)
 		return true;
 	json_object_clear(result->values);
 	free(result->error);
-	result->error = xasprintf("The results of all steps together exceed the %u MiB or %u values that a job may report.",
-		MIB(BUDGET_BYTES), (unsigned)BUDGET_VALUES);
+	static const char what[] = "The results of all steps together exceed the";
+	result->error = size.bytes > budget->bytes
+						? xasprintf("%s %u MiB that a job may report.", what, MIB(BUDGET_BYTES))
+						: xasprintf("%s %u values that a job may report.", what, (unsigned)BUDGET_VALUES);
 	return false;
 }
 

@@ -323,9 +323,10 @@ collect_artifacts(struct step *step, int out, const char *to, struct kettle_erro
 		return rc;
 	manifest_free(files);
 	(void)file_remove_tree(to, NULL);
-	step->artifacts_cut = xasprintf("The artifacts are left out: with those of the other steps and jobs of their owner "
-									"they exceed %llu MiB or %u files.",
-		(unsigned long long)(step->job->exec->config.artifacts_max_bytes >> 20), BUDGET_FILES);
+	unsigned long long most_mib = step->job->exec->config.artifacts_max_bytes >> 20;
+	static const char what[] = "The artifacts are left out: with those of the other steps and jobs of their owner they";
+	step->artifacts_cut = over ? xasprintf("%s exceed %llu MiB.", what, most_mib)
+							   : xasprintf("%s are more than %u files.", what, BUDGET_FILES);
 	return 0;
 }
 
