@@ -403,6 +403,8 @@ begin_long(struct stream *stream, const char *line, size_t len)
 	stream->busy = loop_work(stream->process->io, read_long_line, on_long_line, given, NULL) == 0;
 	if (stream->busy) {
 		(void)uv_read_stop((uv_stream_t *)&stream->pipe);
+		if (stream->process->on_bytes)
+			stream->process->on_bytes(stream->process->arg, 0);
 		return 1;
 	}
 	/* All is being closed. */

@@ -56,8 +56,10 @@ struct kettle_spawn {
 	void (*on_exit)(void *arg, int status, int signal);
 	void *arg;
 #if KETTLE_PLUGIN_ABI_MINOR >= 1
-	/* So many bytes of stdout have come, before the lines that they complete: a long line is a sign of life while it arrives.
-	 * May be NULL. */
+	/*
+	 * So many bytes of stdout have come, before the lines that they complete: a long line is a sign of life while it arrives.
+	 * 0: one is complete and goes to read_long; what comes behind it is not seen before on_long. May be NULL.
+	 */
 	void (*on_bytes)(void *arg, size_t count);
 	/*
 	 * For lines of standard output of KETTLE_LINE_LONG bytes or more, which would hold the loop for too long; both are NULL, or

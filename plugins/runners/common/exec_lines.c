@@ -259,6 +259,7 @@ take_line(struct exec_lines *lines, const char *line, size_t len, const struct l
 {
 	json_t *event = read->event;
 	lines->part = 0;
+	lines->reading = false;
 	if (read->error.code == KETTLE_ETOOBIG && refuse_event(lines, line, read->error.message))
 		return;
 	const char *name = member_string(event, "event");
@@ -332,6 +333,7 @@ on_bytes(void *arg, size_t count)
 {
 	struct exec_lines *lines = arg;
 	lines->heard = true;
+	lines->reading = count == 0;
 	lines->part += count;
 	if (lines->part > EXEC_LINES_LONG)
 		answer_heartbeats(lines, &(struct kettle_error){0});
@@ -368,7 +370,7 @@ exec_lines_reset(struct exec_lines *lines)
 	json_decref(STEAL(lines->facts));
 	lines->rubbish = 0;
 	lines->written = lines->part = 0;
-	lines->heard = false;
+	lines->heard = lines->reading = false;
 	lines->complaint[0] = '\0';
 }
 

@@ -57,6 +57,7 @@ struct exec_lines {
 	struct kettle_process *process; /* NULL: none runs */
 	bool ready;                     /* run lines are written at once; else they wait for it */
 	bool heard;                     /* something has come since the owner last set this to false */
+	bool reading;                   /* a long line is being read; what is behind it is not seen before */
 	size_t written;                 /* bytes for it since the owner last set this to 0 */
 	size_t part;                    /* bytes that have come since the last line */
 	size_t rubbish;                 /* of this process: see EXEC_LINES_RUBBISH_MAX */

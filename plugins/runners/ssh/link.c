@@ -229,7 +229,7 @@ on_beat(void *arg)
 	link->unsent += lines->written;
 	link->unsent -= link->unsent < carried ? link->unsent : carried;
 	lines->written = 0;
-	link->silent = lines->heard || link->unsent > 0 ? 0 : link->silent + 1;
+	link->silent = lines->heard || lines->reading || link->unsent > 0 ? 0 : link->silent + 1;
 	if (lines->heard)
 		link->failures = 0;
 	lines->heard = false;

@@ -376,6 +376,7 @@ test_close_with_all(void **state)
 #define LONG "head -c 300000 /dev/zero | tr '\\0' x"
 
 static uv_sem_t long_go; /* each lets one line be read */
+static int long_reading;
 
 static void
 wait_over(void *arg)
@@ -393,10 +394,19 @@ read_long(const char *line, size_t len)
 	return thread;
 }
 
+/* Whoever watches for silence is told that a line is being read. */
+static void
+on_bytes(void *arg, size_t size)
+{
+	(void)arg;
+	long_reading += size == 0;
+}
+
 static void
 on_long(void *arg, const char *line, size_t len, void *made)
 {
 	struct fixture *f = arg;
+	assert_int_equal(long_reading--, 1);
 	uv_thread_t self = uv_thread_self(), *reader = made;
 	assert_true(line[0] == 'x' && line[len] == '\0' && strlen(line) == len);
 	buf_printf(&f->out, "%s%zu|", uv_thread_equal(&self, reader) ? "loop" : "pool", len);
@@ -418,7 +428,9 @@ start_long(struct fixture *f, const char *script)
 		.read_long = read_long,
 		.on_long = on_long,
 		.arg = f,
+		.on_bytes = on_bytes,
 	};
+	long_reading = 0;
 	return loop_spawn(f->io, &spawn, &f->process, NULL);
 }
 
