@@ -7,7 +7,7 @@
 #include "store/db.h"
 
 #define EVENTS_PAGE_MAX 1000 /* events of one reading */
-#define EVENTS_LOOK_MAX 2000 /* so many are looked at for them, whoever may see them */
+#define EVENTS_LOOK_MAX 2000 /* events that one reading examines at most, visible to the actor or not */
 
 /*
  * An event is {"seq": number, "at": ISO time, "kind", "scope": "p"|"u"|"a", "closed": whether the board was closed,

@@ -20,8 +20,8 @@ int rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_e
 /* An attempt of the job has ended by the word of its run and is made again: it is one more use, at this time. */
 int rate_limit_record_attempt(struct db *db, int64_t submission, int64_t job, struct kettle_error *err);
 /*
- * ERATE, with retry_s: the user has uses of the last hour on boards with limits. Whoever is deleted is a new user afterwards, without
- * them, and could so try as often as they like.
+ * Before a user without an admin's right deletes an account. ERATE, with retry_s: the account was used within the last hour on
+ * boards with limits. The same person would return as a new user without these uses, and evade the limits.
  */
 int rate_limit_may_leave(struct db *db, int64_t user, struct kettle_error *err);
 

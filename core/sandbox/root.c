@@ -7,6 +7,9 @@
  * detaches /.old. It executes what is the same for all runs as soon as it starts, which may be long before the run. The
  * owner resolves the sources, since absolute links below /.old would lead elsewhere. /proc is mounted before the old root
  * is detached, because the kernel requires a fully visible /proc for that.
+ *
+ * What the machine shows read-only is shown by overlays, so that locks on it stay inside; what is mounted below such a folder
+ * gets an operation of its own, since an overlay shows one file system.
  */
 #include <config.h>
 

@@ -242,7 +242,7 @@ on_name(struct interaction *interaction, const json_t *result, void *arg)
 	fetch(creation);
 }
 
-/* A name that no board may have is refused before anything else is asked. */
+/* Refuses an invalid or taken name before the other questions. */
 static void
 check_name(struct creation *creation_take)
 {

@@ -138,10 +138,10 @@ void remote_sent(struct remote_job *job);
 void remote_running(struct remote_job *job);
 /* An event of kettle-exec's --progress, such as {"event": "step", "step", "state"}; what is no such event is dropped. */
 void remote_progress(struct remote_job *job, const json_t *event);
-/* Its sealed result, in either form, in a file that nobody else changes; fd is stolen. It is read on a thread of the pool. */
+/* The sealed result of the job, in either form, in a file that only this process can change. Takes over fd; reads it in the pool. */
 void remote_result(struct remote_job *job, int fd_take);
 /*
- * Likewise, in a file that others may write to. Where it cannot be read, as of a server of files that is away for a
+ * Likewise, in a file that other machines can change. Where it cannot be read, as of a server of files that is away for a
  * moment, the job is AWAY again, and the runner says once more that there is a result; after REMOTE_READS times it is lost.
  */
 void remote_result_file(struct remote_job *job, const char *path);

@@ -394,7 +394,7 @@ read_long(const char *line, size_t len)
 	return thread;
 }
 
-/* Whoever watches for silence is told that a line is being read. */
+/* Counts the long lines that are announced and not yet handed on. */
 static void
 on_bytes(void *arg, size_t size)
 {

@@ -262,6 +262,16 @@ show_locked(struct fixture *fixture, int locked[3])
 	fixture->config.binds_count = 3;
 }
 
+static void
+remove_locked(const struct fixture *fixture, const int locked[3])
+{
+	char folder[128];
+	for (size_t i = 0; i < 3; i++)
+		close(locked[i]);
+	(void)snprintf(folder, sizeof(folder), "%s/locked", fixture->folder);
+	assert_int_equal(file_remove_tree(folder, NULL), 0);
+}
+
 /* Locks inside and outside, and of two runs, do not see each other; those of one run do. */
 static void
 test_locks(void **state)
@@ -288,11 +298,7 @@ test_locks(void **state)
 			fail_msg("%s: %s", paths[i], fixture->text);
 	assert_true(fixture->report.protections & SANDBOX_LOCKS);
 	sandbox_free(first);
-	for (size_t i = 0; i < ARRAY_SIZE(locked); i++)
-		close(locked[i]);
-	char folder[128];
-	(void)snprintf(folder, sizeof(folder), "%s/locked", fixture->folder);
-	assert_int_equal(file_remove_tree(folder, NULL), 0);
+	remove_locked(fixture, locked);
 }
 
 /* Where overlays cannot be mounted, the report says so. */
@@ -307,11 +313,7 @@ test_locks_shared(void **state)
 	assert_said(fixture, "/a/x flock=EAGAIN\n");
 	assert_said(fixture, "/b/y flock=EAGAIN\n");
 	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(locked); i++)
-		close(locked[i]);
-	char folder[128];
-	(void)snprintf(folder, sizeof(folder), "%s/locked", fixture->folder);
-	assert_int_equal(file_remove_tree(folder, NULL), 0);
+	remove_locked(fixture, locked);
 }
 
 /* What is mounted below a folder is shown, too: another folder, apart from its locks, and a file, which shares them. */
