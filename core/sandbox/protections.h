@@ -35,8 +35,8 @@
 		"kettle-exec)", \
 		"run as root where user namespaces are allowed") \
 	X(LOCKS, "locks", "locks on files and folders of the machine that nothing outside the run sees", \
-		"a kernel from 5.11 on, where user namespaces can mount overlays, and no single file mounted over one that " \
-		"runs see, as container runtimes do")
+		"a kernel from 5.11 on, where user namespaces can mount overlays, and nothing mounted in a folder of files " \
+		"that runs see, as container runtimes do")
 
 enum sandbox_protection_index {
 #define X(name, wire, meaning, how) SANDBOX_INDEX_##name,

@@ -8,13 +8,15 @@
  * owner resolves the sources, since absolute links below /.old would lead elsewhere. /proc is mounted before the old root
  * is detached, because the kernel requires a fully visible /proc for that.
  *
- * What the machine shows read-only is shown by overlays, so that locks on it stay inside; what is mounted below such a folder
- * gets an operation of its own, since an overlay shows one file system.
+ * What the machine shows read-only is shown by overlays, so that locks on it stay inside. An overlay shows one file system,
+ * and the kernel refuses it for a folder below which something is mounted, as GPU drivers are on rented machines: such a
+ * folder is made in the root, and what is in it gets operations of its own.
  */
 #include <config.h>
 
 #include "sandbox/root.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,21 +33,16 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "sandbox/copy_tree.h"
+#include "sandbox/proc.h"
 
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442
 #endif
-#define ROOT_OLD "/.old"
-#define ROOT_BASE "/usr" /* exists on every machine; the new root is mounted on it */
-#define ROOT_PROC_FLAGS (MS_NOSUID | MS_NODEV | MS_NOEXEC)
-#define ROOT_NEUTRAL "/.neutral" /* a file that is shown below /proc */
-#define ROOT_CHUNK 4096
+#define ROOT_BASE "/usr"       /* exists on every machine; the new root is mounted on it */
 #define ROOT_EMPTY "/.empty"   /* the second layer of overlays that show one folder */
 #define ROOT_FOLDER "/.folder" /* where the folder of a file is shown until the file is mounted elsewhere */
+#define ROOT_ENTRIES_MAX 64    /* entries of a folder below which something is mounted; an overlay takes 40 µs */
 #define ROOT_AT_RECURSIVE 0x8000
-#define ROOT_ATTR_RDONLY 0x1u
-#define ROOT_ATTR_NOSUID 0x2u
-#define ROOT_ATTR_NODEV 0x4u
 
 /* Layers of the cache, its private part and the overlay's own folder, until the payload starts. */
 #define ROOT_LAYERS "/.layers"
@@ -147,18 +144,72 @@ read_mounts(void)
 	return buf_take(&paths);
 }
 
-/* Plans what is mounted below a folder that is shown by an overlay, which shows one file system. */
-static void
-add_mounts_below(struct sandbox_plan *plan, const char *real, const char *target)
+/* Whether something is mounted below a folder. */
+static bool
+has_mount_below(const struct sandbox_plan *plan, const char *folder)
 {
-	size_t len = strlen(real);
-	for (const char *path = plan->mounts; path && *path; path += strlen(path) + 1) {
-		if (strncmp(path, real, len) != 0 || path[len] != '/')
-			continue;
-		struct sandbox_op *op = add_op(plan, SANDBOX_OP_BIND, sandbox_plan_printf(plan, "%s%s", target, path + len));
-		op->source = sandbox_plan_printf(plan, ROOT_OLD "%s", path);
-		op->optional = op->apart = true;
+	size_t len = strlen(folder);
+	for (const char *path = plan->mounts; path && *path; path += strlen(path) + 1)
+		if (!strncmp(path, folder, len) && path[len] == '/')
+			return true;
+	return false;
+}
+
+static bool add_entries(struct sandbox_plan *plan, const char *folder, const char *target);
+
+/* Plans one entry of a folder that is made in the root; false: a file, which only an overlay of its folder shows apart. */
+static bool
+add_entry(struct sandbox_plan *plan, const char *path, const char *target)
+{
+	char link[PATH_MAX];
+	struct stat st;
+	if (!path || !target || lstat(path, &st))
+		return false;
+	if (S_ISLNK(st.st_mode)) {
+		ssize_t len = readlink(path, link, sizeof(link) - 1);
+		link[len > 0 ? len : 0] = '\0';
+		add_op(plan, SANDBOX_OP_LINK, target)->source = sandbox_plan_text(plan, link);
+		return len > 0;
 	}
+	if (!S_ISDIR(st.st_mode))
+		return false;
+	add_op(plan, SANDBOX_OP_DIR, target)->mode = st.st_mode & 0777;
+	if (has_mount_below(plan, path))
+		return add_entries(plan, path, target);
+	struct sandbox_op *op = add_op(plan, SANDBOX_OP_BIND, target);
+	op->source = sandbox_plan_printf(plan, ROOT_OLD "%s", path);
+	op->optional = op->apart = true;
+	return true;
+}
+
+/* Plans what is in a folder, each apart; false: it holds files, or too much for an operation each. */
+static bool
+add_entries(struct sandbox_plan *plan, const char *folder, const char *target)
+{
+	DIR *dir = opendir(folder);
+	bool ok = dir != NULL;
+	size_t count = 0;
+	for (struct dirent *entry; ok && (entry = readdir(dir));)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			ok = ++count <= ROOT_ENTRIES_MAX &&
+				 add_entry(plan, sandbox_plan_printf(plan, "%s/%s", folder, entry->d_name),
+					 sandbox_plan_printf(plan, "%s/%s", target, entry->d_name));
+	if (dir)
+		closedir(dir);
+	return ok;
+}
+
+/* Plans a folder below which something is mounted, entry by entry; false: it cannot be, and nothing is planned. */
+static bool
+add_apart(struct sandbox_plan *plan, const char *folder, const char *target)
+{
+	size_t before = plan->ops_count;
+	if (!has_mount_below(plan, folder))
+		return false;
+	if (add_entries(plan, folder, target))
+		return true;
+	plan->ops_count = before;
+	return false;
 }
 
 /* Plans a bind of the source's real path, and the folder or file to mount on before it. */
@@ -183,16 +234,17 @@ add_bind(struct sandbox_plan *plan, const char *source, const char *target, cons
 		struct sandbox_op *point = add_op(plan, S_ISDIR(st.st_mode) ? SANDBOX_OP_DIR : SANDBOX_OP_FILE, target);
 		point->text = "";
 	}
+	/* Layers of the cache are below an overlay anyway. */
+	bool apart = plan->protections & SANDBOX_LOCKS && !how->writable && !how->device &&
+				 strncmp(target ? target : "", ROOT_LAYERS, strlen(ROOT_LAYERS)) != 0;
+	if (apart && !above && S_ISDIR(st.st_mode) && add_apart(plan, real, target))
+		return 0;
 	struct sandbox_op *op = add_op(plan, SANDBOX_OP_BIND, target);
 	op->source = sandbox_plan_printf(plan, ROOT_OLD "%s", real);
 	op->writable = how->writable || how->device;
 	op->device = how->device;
 	op->optional = how->optional;
-	/* Layers of the cache are below an overlay anyway. */
-	op->apart = plan->protections & SANDBOX_LOCKS && !op->writable &&
-				strncmp(op->target, ROOT_LAYERS, strlen(ROOT_LAYERS)) != 0;
-	if (op->apart && S_ISDIR(st.st_mode))
-		add_mounts_below(plan, real, op->target);
+	op->apart = apart;
 	return 0;
 }
 
@@ -510,152 +562,6 @@ do_dir(const struct sandbox_op *op)
 	return op->owned ? lchown(op->target, SANDBOX_ID, SANDBOX_ID) : 0;
 }
 
-/* A second /proc, for init alone, since the payload's hides processes (hidepid). */
-static int
-open_proc(void)
-{
-#if defined(SYS_fsopen) && defined(SYS_fsmount)
-	AUTO_FD int context = (int)syscall(SYS_fsopen, "proc", 1 /* FSOPEN_CLOEXEC */);
-	if (context < 0 || syscall(SYS_fsconfig, context, 6 /* FSCONFIG_CMD_CREATE */, NULL, NULL, 0))
-		return -1;
-	AUTO_FD int mounted =
-		(int)syscall(SYS_fsmount, context, 1 /* FSMOUNT_CLOEXEC */, ROOT_ATTR_NOSUID | ROOT_ATTR_NODEV);
-	return mounted < 0 ? -1 : openat(mounted, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-#else
-	errno = ENOSYS;
-	return -1;
-#endif
-}
-
-/* Shows a file of the root, read-only, at another path. */
-static void
-cover(const char *source, const char *target)
-{
-	if (mount(source, target, NULL, MS_BIND, NULL) == 0)
-		(void)mount(NULL, target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL);
-}
-
-/* Writes /proc/stat with all counts but the time of the start (btime) as zeros. */
-static int
-write_idle_stat(int in, int out)
-{
-	char text[ROOT_CHUNK], zeros[ROOT_CHUNK];
-	bool first = true, named = true;  /* at the first character of a line, in its first word */
-	bool kept = false, digit = false; /* in the line of `btime`, behind a digit */
-	ssize_t size;
-	while ((size = read(in, text, sizeof(text))) > 0) {
-		size_t len = 0;
-		for (ssize_t i = 0; i < size; i++) {
-			bool end = text[i] == '\n';
-			kept = !end && (kept || (first && text[i] == 'b'));
-			named = end || (named && text[i] != ' ');
-			first = end;
-			bool number = !named && !kept && text[i] >= '0' && text[i] <= '9';
-			if (!number || !digit)
-				zeros[len++] = number ? '0' : text[i];
-			digit = number;
-		}
-		if (write(out, zeros, len) != (ssize_t)len)
-			return -1;
-	}
-	return size < 0 ? -1 : 0;
-}
-
-/* Writes /proc/uptime as of now, without the time for which cores were idle. */
-static int
-write_uptime(int in, int out)
-{
-	char text[64];
-	ssize_t size = read(in, text, sizeof(text));
-	const char *blank = size > 0 ? memchr(text, ' ', (size_t)size) : NULL;
-	if (!blank || write(out, text, (size_t)(blank - text)) != blank - text)
-		return -1;
-	return write(out, " 0.00\n", 6) == 6 ? 0 : -1;
-}
-
-/* What programs read and cannot do without: of a machine on which nothing runs. */
-static void
-neutralize_proc(void)
-{
-	static const char load[] = "0.00 0.00 0.00 1/1 1\n";
-	static const char pressure[] = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
-								   "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
-	static const struct {
-		const char *path, *text;
-		int (*write)(int in, int out); /* without a text */
-	} files[] = {{"/proc/loadavg", load, NULL}, {"/proc/pressure/cpu", pressure, NULL},
-		{"/proc/pressure/io", pressure, NULL}, {"/proc/pressure/irq", pressure, NULL},
-		{"/proc/pressure/memory", pressure, NULL}, {"/proc/stat", NULL, write_idle_stat},
-		{"/proc/uptime", NULL, write_uptime}};
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		const char *text = files[i].text;
-		AUTO_FD int in = open(files[i].path, O_RDONLY | O_CLOEXEC);
-		if (in < 0)
-			continue;
-		AUTO_FD int out = open(ROOT_NEUTRAL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-		bool written = text ? write(out, text, strlen(text)) > 0 : files[i].write(in, out) == 0;
-		if (written)
-			cover(ROOT_NEUTRAL, files[i].path);
-		(void)unlink(ROOT_NEUTRAL);
-	}
-}
-
-/*
- * What says how the machine was started, where its kernel lies, and what others do on it from moment to moment. The files
- * are empty. One that cannot be covered stays as it is: a kernel lacks some, a container may have covered or closed others,
- * and what they say is no reason to run nothing at all.
- */
-static void
-mask_proc(void)
-{
-	static const char *const masked[] = {"/proc/buddyinfo", "/proc/cmdline", "/proc/config.gz", "/proc/diskstats",
-		"/proc/interrupts", "/proc/kallsyms", "/proc/key-users", "/proc/keys", "/proc/locks", "/proc/sched_debug",
-		"/proc/schedstat", "/proc/softirqs", "/proc/sys/fs/aio-nr", "/proc/sys/fs/dentry-state", "/proc/sys/fs/file-nr",
-		"/proc/sys/fs/inode-nr", "/proc/sys/fs/inode-state", "/proc/vmstat", "/proc/zoneinfo"};
-	for (size_t i = 0; i < ARRAY_SIZE(masked); i++)
-		(void)mount(ROOT_OLD "/dev/null", masked[i], NULL, MS_BIND, NULL);
-	neutralize_proc();
-}
-
-/* The mount is read-only, not the file system, so that do_proc_own can undo it. */
-static int
-do_proc(const struct sandbox_op *op, int *ret_proc)
-{
-	int proc = open_proc();
-	if (((proc < 0 || mount("proc", op->target, "proc", ROOT_PROC_FLAGS, "hidepid=ptraceable")) &&
-			mount("proc", op->target, "proc", ROOT_PROC_FLAGS, NULL)) ||
-		mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL)) {
-		if (proc >= 0)
-			close(proc);
-		return -1;
-	}
-	mask_proc();
-	*ret_proc = proc >= 0 ? proc : open(op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return 0;
-}
-
-/*
- * CUDA opens /proc/self/task/TID/comm with O_TRUNC to name its threads; if that fails, it does not initialise (error
- * 304). The files about the machine stay read-only. The others belong to the payload's processes, and the kernel checks
- * access to them as in system calls.
- */
-static int
-do_proc_own(const struct sandbox_op *op)
-{
-	static const char *const machine[] = {
-		"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/driver", "/proc/acpi"};
-	for (size_t i = 0; i < ARRAY_SIZE(machine); i++) {
-		if (mount(machine[i], machine[i], NULL, MS_BIND | MS_REC, NULL)) {
-			if (errno == ENOENT)
-				continue;
-			return -1;
-		}
-		if (mount(NULL, machine[i], NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | ROOT_PROC_FLAGS, NULL))
-			return -1;
-	}
-	return mount(NULL, op->target, NULL, MS_REMOUNT | MS_BIND | ROOT_PROC_FLAGS, NULL);
-}
-
 /* ---- the list of operations ---- */
 
 /* What operations need besides the plan. */
@@ -704,9 +610,9 @@ do_op(struct sandbox_plan *plan, const struct sandbox_op *op, const struct build
 	case SANDBOX_OP_TMPFS:
 		return mount("tmpfs", op->target, "tmpfs", MS_NOSUID | MS_NODEV, op->text);
 	case SANDBOX_OP_PROC:
-		return do_proc(op, builder->ret_proc);
+		return sandbox_proc_mount(op->target, builder->ret_proc);
 	case SANDBOX_OP_PROC_OWN:
-		return do_proc_own(op);
+		return sandbox_proc_open_own(op->target);
 	case SANDBOX_OP_COPY:
 		return copy_tree(op->source, op->target, plan->root_owner ? SANDBOX_ID : -1);
 	case SANDBOX_OP_LAYERS:

@@ -5,6 +5,11 @@
 
 #include "sandbox/plan.h"
 
+#define ROOT_OLD "/.old" /* where the machine's root is while the payload's is built */
+#define ROOT_ATTR_RDONLY 0x1u
+#define ROOT_ATTR_NOSUID 0x2u
+#define ROOT_ATTR_NODEV 0x4u
+
 /* Owner, before the clone: plans what is the same for all runs, by the machine's files. */
 int sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err);
 /* Owner, before SANDBOX_GO: plans the rest for a config. */

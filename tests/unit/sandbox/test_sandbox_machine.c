@@ -316,44 +316,55 @@ test_locks_shared(void **state)
 	remove_locked(fixture, locked);
 }
 
-/* What is mounted below a folder is shown, too: another folder, apart from its locks, and a file, which shares them. */
+static const char *
+path_here(const char *folder, const char *name)
+{
+	static char path[240];
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+/* What is mounted below a folder is shown, and all of it apart from its locks, but not where a file lies beside. */
 static void
 test_mounts_below(void **state)
 {
 	struct fixture *fixture = *state;
-	char folder[128], below[160], file[160];
+	unsigned locks = sandbox_machine_protections(fixture->machine) & SANDBOX_LOCKS;
+	char folder[] = "/tmp/kettle-mounts-XXXXXX", deep[64], below[96], beside[64];
 	if (fixture_is_user())
 		return; /* it cannot mount anything */
 	assert_int_equal(unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
-	(void)snprintf(folder, sizeof(folder), "%s/mounts", fixture->folder);
-	(void)snprintf(below, sizeof(below), "%s/be low", folder);
-	(void)snprintf(file, sizeof(file), "%s/file", folder);
-	assert_int_equal(mkdir(folder, 0755) || mkdir(below, 0755), 0);
-	fixture_put_file(folder, "file", "", 0644);
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(deep, sizeof(deep), "%s/deep", folder);
+	(void)snprintf(below, sizeof(below), "%s/be low", deep);
+	(void)snprintf(beside, sizeof(beside), "%s/beside", folder);
+	assert_int_equal(chmod(folder, 0755) || mkdir(deep, 0755) || mkdir(below, 0755) || mkdir(beside, 0755), 0);
+	assert_int_equal(symlink("beside/x", path_here(folder, "link")), 0);
 	assert_int_equal(mount("tmpfs", below, "tmpfs", 0, "mode=0755"), 0);
 	fixture_put_file(below, "x", "x", 0644);
+	fixture_put_file(beside, "x", "x", 0644);
+	AUTO_FD int first = lock_file(path_here(below, "x"));
+	AUTO_FD int second = lock_file(path_here(beside, "x"));
 	fixture->binds[1] = (struct sandbox_bind){.source = folder, .target = "/a"};
 	fixture->config.binds_count = 2;
-	FIXTURE_RUN(fixture, "try-read", "/a/be low/x");
-	assert_said(fixture, "/a/be low/x=ok\n");
-	assert_true(!(sandbox_machine_protections(fixture->machine) & SANDBOX_LOCKS) ||
-				fixture->report.protections & SANDBOX_LOCKS);
-	assert_int_equal(mount("/usr/bin/env", file, NULL, MS_BIND, NULL), 0);
+	FIXTURE_RUN(fixture, "lock", "/a/deep/be low/x", "/a/link");
+	assert_said(fixture, locks ? "/a/deep/be low/x flock=ok\n" : "/a/deep/be low/x flock=EAGAIN\n");
+	assert_said(fixture, locks ? "/a/link flock=ok\n" : "/a/link flock=EAGAIN\n");
+	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, locks);
+	fixture_put_file(folder, "file", "in a folder that is shown as it is", 0644);
 	FIXTURE_RUN(fixture, "show", "/a/file");
-	assert_said(fixture, "ELF");
+	assert_said(fixture, "in a folder that is shown as it is");
+	FIXTURE_RUN(fixture, "try-read", "/a/deep/be low/x");
+	assert_said(fixture, "/a/deep/be low/x=ok\n");
 	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, 0);
-	assert_int_equal(umount2(file, MNT_DETACH) || umount2(below, MNT_DETACH), 0);
+	assert_int_equal(umount2(below, MNT_DETACH), 0);
 	assert_int_equal(file_remove_tree(folder, NULL), 0);
 }
 
 static const struct CMUnitTest tests[] = {
-	FIXTURE_TEST(test_locks),
-	FIXTURE_TEST(test_locks_shared),
-	FIXTURE_TEST(test_mounts_below),
-	FIXTURE_TEST(test_idle),
-	FIXTURE_TEST(test_uncovered_files),
-	FIXTURE_TEST(test_autogroup),
-	FIXTURE_TEST(test_cgroup_limits),
+	FIXTURE_TEST(test_locks), FIXTURE_TEST(test_mounts_below), FIXTURE_TEST(test_idle),
+	FIXTURE_TEST(test_uncovered_files), FIXTURE_TEST(test_autogroup), FIXTURE_TEST(test_cgroup_limits),
+	FIXTURE_TEST(test_locks_shared), /* last: it takes the protection from the machine that all share */
 };
 
 SANDBOX_TESTS(test_sandbox_machine);
