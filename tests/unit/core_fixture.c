@@ -191,6 +191,7 @@ cores_setup(void **state)
 	cores.languages = languages_new();
 	cores.devices = json_pack("{s:{s:[{s:s}]}}", "CPU", "units", "runner", "keep");
 	cores.runner = (struct runner){"keep", &keep_ops, NULL};
+	fixture_database(cores.path);
 	cores_make(0, false);
 	cores_board(0, "board", false);
 	return 0;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DATABASE_BYTES_MAX (16U << 20) /* of an empty one */
+
 struct wait {
 	bool done;
 	struct kettle_error err;
@@ -59,10 +61,29 @@ fixture_store(struct fixture *fixture, struct kettle_error *err)
 }
 
 void
+fixture_database(const char *path)
+{
+	static char *made;
+	static size_t size;
+	struct kettle_error err = {0};
+	if (!made) {
+		struct fixture first;
+		fixture_folder(&first);
+		if (fixture_store(&first, &err) < 0)
+			fail_msg("%s", err.message);
+		fixture_stop(&first);
+		assert_int_equal(file_read(first.path, DATABASE_BYTES_MAX, &made, &size, &err), 0);
+		fixture_close(&first);
+	}
+	assert_int_equal(file_write(path, made, size, 0600, &err), 0);
+}
+
+void
 fixture_open(struct fixture *fixture)
 {
 	struct kettle_error err = {0};
 	fixture_folder(fixture);
+	fixture_database(fixture->path);
 	if (fixture_store(fixture, &err) < 0)
 		fail_msg("%s", err.message);
 }

@@ -24,7 +24,9 @@ struct fixture {
 	bool closed;
 };
 
-/* A fresh folder and a store in it, owned by "owner". */
+/* Writes a fresh database, owned by "owner": the first one of a process is made step by step, the others are copies of it. */
+void fixture_database(const char *path);
+/* A fresh folder and a store in it, on such a database. */
 void fixture_open(struct fixture *fixture);
 /* Only the folder, no store. */
 void fixture_folder(struct fixture *fixture);

@@ -49,7 +49,9 @@ test_new(void **state)
 {
 	(void)state;
 	struct fixture f;
-	fixture_open(&f);
+	struct kettle_error err = {0};
+	fixture_folder(&f);
+	assert_int_equal(fixture_store(&f, &err), 0);
 	struct stat status;
 	assert_int_equal(stat(f.path, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
@@ -64,7 +66,6 @@ test_new(void **state)
 	char wal[128];
 	(void)snprintf(wal, sizeof(wal), "%s-wal", f.path);
 	assert_int_equal(access(wal, F_OK), -1);
-	struct kettle_error err = {0};
 	assert_int_equal(fixture_store(&f, &err), 0);
 	assert_int_equal(fixture_int(&f, "SELECT count(*) FROM users"), 1);
 	fixture_close(&f);
