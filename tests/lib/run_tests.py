@@ -127,6 +127,8 @@ class Build:
     def environment(self):
         tsan = f"suppressions={SOURCE}/tests/tsan.supp {os.environ.get('TSAN_OPTIONS', '')}"
         given = {"KETTLE_EXEC": self.kettle_exec} if self.kind == "tsan" and self.kettle_exec else {}
+        if self.python:  # found first: what kettle-exec asks for python3 a hundred times is not a script that looks for one
+            given["PATH"] = f"{os.path.dirname(self.python)}:{os.environ.get('PATH', os.defpath)}"
         return dict(os.environ, top_srcdir=str(SOURCE), top_builddir=str(self.folder), PYTHON=self.python, TSAN_OPTIONS=tsan, **given)
 
 
