@@ -419,9 +419,9 @@ test_locked(void **state)
 static void
 fill(struct fixture *f)
 {
-	fixture_sql(f, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
+	fixture_sql(f, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30) "
 				   "INSERT INTO blobs (sha256, size, data) SELECT printf('%064d', i), 500, zeroblob(500) FROM n");
-	fixture_sql(f, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
+	fixture_sql(f, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30) "
 				   "INSERT INTO events (at, kind, scope, closed) SELECT 1, 'test.kind', 'p', 0 FROM n");
 }
 
