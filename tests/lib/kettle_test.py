@@ -70,8 +70,9 @@ BUSY = 5
 
 def poll(condition, seconds=30, what="a condition"):
     """Waits until condition() is true and returns its value; fails after the given time, or BUSY times that. A look that takes long,
-    such as a command, is taken less often: else looking has the processor that the awaited needs."""
-    end = time.monotonic() + seconds * BUSY
+    such as a command, is taken less often, and any the less the longer all takes: else looking has the processor that the awaited needs."""
+    start = time.monotonic()
+    end = start + seconds * BUSY
     while True:
         begin = time.monotonic()
         value = condition()
@@ -79,7 +80,7 @@ def poll(condition, seconds=30, what="a condition"):
             return value
         if time.monotonic() > end:
             raise AssertionError(f"{what} did not come within {seconds * BUSY} s")
-        time.sleep(max(0.01, 2 * (time.monotonic() - begin)))
+        time.sleep(max(0.01, 2 * (time.monotonic() - begin), min(0.2, (begin - start) / 20)))
 
 
 # kettle-exec's, of all tests of a program, one after the other: what one has compiled no other one compiles again.
