@@ -203,6 +203,14 @@ inline STAND_IN(Error_t) STAND_IN(DeviceSynchronize)()
 	std::this_thread::sleep_until(stand_in().busy_until);
 	return stand_in_now();
 }
+inline STAND_IN(Error_t) STAND_IN(DeviceReset)()
+{
+	for (auto &one : stand_in().allocated)
+		free(one.first);
+	stand_in().allocated.clear();
+	stand_in().used = 0;
+	return stand_in_now();
+}
 inline STAND_IN(Error_t) STAND_IN(EventCreate)(STAND_IN(Event_t) * event)
 {
 	*event = new stand_in_event;
