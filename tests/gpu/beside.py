@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Processes that are prepared before their run: what making, keeping and ending them does to the kernels of another process,
 and what they spare a run. Each process carries out commands (beside/program.cu, beside/forks.py) and says when."""
-import array
 import contextlib
 import os
 import select
@@ -180,8 +179,7 @@ class Forks(Maker):
         return data.decode()
 
     def start(self, commands, said, errors):
-        fds = array.array("i", [commands, said, errors.fileno()])
-        self.ours.sendmsg([b"f"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+        socket.send_fds(self.ours, [b"f"], [commands, said, errors.fileno()])
         return int(self.answer(LIMIT))
 
     def __exit__(self, *_):
@@ -315,6 +313,8 @@ def spent(child, word):
 def fresh(maker):
     child = maker.make(*FRESH)
     child.until("run")
+    maker.children.remove(child)
+    child.close()
     return {"start": child.seen["main"][0] - child.made, **{word: spent(child, word) for word in FRESH},
             "in all": child.seen["run"][1] - child.made}
 
@@ -354,7 +354,6 @@ def ended(watcher, maker, way):
 def life(section, name, maker, watcher, end, library=None):
     rows, times = [], 3
     made = [fresh(maker) for _ in range(times)]
-    maker.clear(watcher)
     for key in made[0]:
         rows.append(("fresh: " + key, *(ms(one[key]) for one in made)))
     free = watcher.do("memory")[2][0][2]
@@ -418,6 +417,7 @@ def rates(section, name, maker, watcher, end, rows):
 
 def compilers(here, section, maker, end, filled):
     """First kernels of Triton and torch.compile in prepared processes."""
+    imported(section, maker, end, "torch and its compilers")
     rows, folder = [], os.path.join(here.scratch, "beside-caches")
     artifacts = os.path.join(folder, "artifacts")
     tries = [("Triton, no cache", "empty", ("triton", "again")), ("Triton, cache of an earlier process", "empty", ("triton",)),
@@ -493,10 +493,14 @@ def attempt(here, section, name, end, work, *arguments):
     return None
 
 
-def with_torch(here, section, forks, programs, end, rows, device="cuda"):
-    said = forks.answer(max(1, min(60, end - time.monotonic())))
-    section.note("The interpreter imported torch in %s s; nodes that it opened: %s." % (
-        said.split()[0], ", ".join(said.split()[1:]) or "none"))
+def imported(section, forks, end, name):
+    """Waits for an interpreter that imports, and tells whether that opened a GPU."""
+    said = forks.answer(max(1, min(60, end - time.monotonic()))).split()
+    section.note("An interpreter imported %s in %s s; nodes that it opened: %s." % (name, said[0], ", ".join(said[1:]) or "none"))
+
+
+def with_torch(here, section, forks, programs, end, rows):
+    imported(section, forks, end, "torch")
     watcher = programs.make("init", "context")
     watcher.until("context")
     attempt(here, section, "the life of a process, torch", end, life, section, "torch", forks, watcher, end)
@@ -513,8 +517,9 @@ def look(here, section, share):
     torch = here.modules.get("torch", {}).get("available")
     rows, filled = [], fill(here) if torch else None
     with contextlib.ExitStack() as stack:
-        forks = stack.enter_context(Forks(here, "cuda", *(["triton"] if here.modules.get("triton", {}).get("works") else []),
-                                          "torch._dynamo", "torch._inductor.compile_fx")) if torch else None
+        forks = stack.enter_context(Forks(here, "cuda")) if torch else None
+        compiling = stack.enter_context(Forks(here, "cuda", *(["triton"] if here.modules.get("triton", {}).get("works") else []),
+                                              "torch._dynamo", "torch._inductor.compile_fx")) if torch else None
         program, library = compiled(here, section)
         if not program:
             return
@@ -528,7 +533,7 @@ def look(here, section, share):
                 maker.clear()
             attempt(here, section, "processes prepared a second, C", end, rates, section, "C", maker, None, end, rows)
         if forks:
-            attempt(here, section, "compilers", end, compilers, here, section, forks, end, filled)
+            attempt(here, section, "compilers", end, compilers, here, section, compiling, end, filled)
         else:
             section.skip("processes with torch", "torch sees no GPU")
     if filled:

@@ -173,6 +173,7 @@ measure(double seconds)
 {
 	const char *trouble = nullptr;
 	taken.samples.clear();
+	taken.samples.reserve(100000);
 	for (long long end = now_ns() + static_cast<long long>(seconds * 1e9); now_ns() < end && !trouble;) {
 		trouble = taken.take_some(0, 20e3, 75);
 		trouble = trouble ? trouble : taken.take_some(1, 200e3, 25);
