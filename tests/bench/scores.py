@@ -12,6 +12,7 @@ import sys
 import time
 
 from kettle_test import TASKS
+from variation import column, covered, spread, wrong_pairs
 
 RUNS = int(os.environ.get("KETTLE_BENCH_RUNS", "20"))
 CASE = "m: 128; n: 192; k: 160; seed: 5"
@@ -97,26 +98,6 @@ def busy(cores):
             " end = time.monotonic() + 0.05\n while time.monotonic() < end: sum(range(1000))\n"
             " end = time.monotonic() + 0.05\n while time.monotonic() < end: block[:32 << 20] = block[32 << 20:]\n")
     return [[sys.executable, "-c", text, str(core)] for core in cores]
-
-
-def spread(values):
-    """Coefficient of variation, per cent."""
-    return 100 * statistics.stdev(values) / statistics.mean(values)
-
-
-def wrong_pairs(fast, slow):
-    """Of all pairs of a run of one and a run of the other, the per cent in which the slower kernel is not behind."""
-    return 100 * sum(b <= a for a in fast for b in slow) / (len(fast) * len(slow))
-
-
-def covered(rows):
-    """The per cent of runs whose interval holds the median of all: 95 where it is right."""
-    middle = statistics.median(column(rows, "mean"))
-    return 100 * sum(row["low"] <= middle <= row["high"] for row in rows) / len(rows)
-
-
-def column(rows, key):
-    return [row[key] for row in rows]
 
 
 def compare(condition, fast, slow):

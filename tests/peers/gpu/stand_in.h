@@ -232,6 +232,21 @@ inline STAND_IN(Error_t) STAND_IN(EventElapsedTime)(float *ms, STAND_IN(Event_t)
 	return stand_in_now();
 }
 
+/* ---- What kernels call ---- */
+
+inline unsigned
+atomicAdd(unsigned *number, unsigned more)
+{
+	unsigned before = *number;
+	*number += more;
+	return before;
+}
+inline long long
+clock64()
+{
+	return stand_in_clock::now().time_since_epoch().count();
+}
+
 /* ---- Launches ---- */
 
 inline bool
