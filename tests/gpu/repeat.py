@@ -102,6 +102,8 @@ class Kernel:
             raise Trouble("a run did not pass: %s" % (outcomes[-1].get("state") or "it had not ended after %.0f s" % limit),
                           {"done": done or said})
         result = outcomes[-1]["result"]
+        if self.calibration and result["benchmark.0.calibrated"] != "yes":
+            raise Trouble("a run was not calibrated", {"result": result, "calibration": self.calibration})
         for word in result["benchmark.0.calibrators"].split():
             self.calibrators.setdefault(word.split("=")[0], []).append(float(word.split("=")[1]))
         throttled = (outcomes[-1].get("device") or {}).get("throttled")
