@@ -23,6 +23,44 @@ unit_tests_add(struct unit_tests *file)
 	*at = file;
 }
 
+/* ---- one test ---- */
+
+static const char *file_name;
+static const struct CMUnitTest *original, *next;
+
+/* In place of each test's setup and of the test: cmocka tells no test its name. */
+static int
+begin(void **state)
+{
+	original = next++;
+	sentences_begin(file_name, original->name);
+	return original->setup_func ? original->setup_func(state) : 0;
+}
+
+static void
+pass(void **state)
+{
+	original->test_func(state);
+	sentences_end();
+}
+
+/* The tests as cmocka gets them. */
+static struct CMUnitTest *
+named(const struct unit_tests *file, const struct CMUnitTest *tests, size_t count)
+{
+	struct CMUnitTest *result = calloc(count + 1, sizeof(*result));
+	if (!result)
+		abort();
+	file_name = file->name;
+	next = tests;
+	for (size_t i = 0; i < count; i++) {
+		result[i] = tests[i];
+		result[i].setup_func = begin;
+		result[i].test_func = pass;
+	}
+	return result;
+}
+
 /* ---- one file ---- */
 
 static CMFixtureFunction teardown;
@@ -47,7 +85,9 @@ run(const struct unit_tests *file, const struct CMUnitTest *tests, size_t count)
 	}
 	teardown = file->teardown;
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	int failed = _cmocka_run_group_tests(file->name, tests, count, file->setup, tear_down);
+	struct CMUnitTest *all = named(file, tests, count);
+	int failed = _cmocka_run_group_tests(file->name, all, count, file->setup, tear_down);
+	free(all);
 	return failed || !torn_down;
 }
 

@@ -40,6 +40,15 @@ struct unit_tests {
 /* Before main. */
 void unit_tests_add(struct unit_tests *file);
 
+/*
+ * Fails the test unless it says this text at this place: tests/sentences.golden has the sentences of each test in their
+ * order, and `make update-sentences` writes them anew. On the thread of the test.
+ */
+void assert_sentence(const char *text);
+/* Around each test; they are in a file of their own (sentence.c), which programs with another main link. */
+void sentences_begin(const char *file, const char *test);
+void sentences_end(void);
+
 /* UNIT_TESTS(test_http, .words = "tsan", .setup = world_setup); a name that occurs twice in a program does not link. */
 #define UNIT_TESTS(file, ...) \
 	extern struct unit_tests unit_tests_##file; \

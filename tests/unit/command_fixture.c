@@ -94,14 +94,13 @@ commands_must(struct commands_fixture *c, const char *who, const char *command, 
 }
 
 void
-commands_refused(
-	struct commands_fixture *c, const char *who, const char *command, json_t *args_take, int code, const char *says)
+commands_refused(struct commands_fixture *c, const char *who, const char *command, json_t *args_take, int code)
 {
 	int got = commands_run(c, who, command, args_take);
 	if (got == 0)
-		fail_msg("%s was not refused; it should say \"%s\"", command, says);
-	assert_says(&c->err, says);
+		fail_msg("%s was not refused", command);
 	assert_int_equal(got, code);
+	assert_sentence(c->err.message);
 	size_t len = strlen(c->err.message);
 	assert_true(len > 0 && strchr(".?", c->err.message[len - 1]));
 }

@@ -23,9 +23,8 @@ void commands_close(struct commands_fixture *c);
 int commands_run(struct commands_fixture *c, const char *who, const char *command, json_t *args_take);
 /* The same, failing the test when it fails; the result, borrowed until the next command. */
 const json_t *commands_must(struct commands_fixture *c, const char *who, const char *command, json_t *args_take);
-/* Fails the test unless the command fails with this code and says this. */
-void commands_refused(
-	struct commands_fixture *c, const char *who, const char *command, json_t *args_take, int code, const char *says);
+/* Fails the test unless the command fails with this code and says what the golden file has. */
+void commands_refused(struct commands_fixture *c, const char *who, const char *command, json_t *args_take, int code);
 
 /* A small task of the language cpp. New reference. */
 json_t *commands_task(const char *more_yml);

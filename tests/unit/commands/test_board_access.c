@@ -83,13 +83,11 @@ test_own(void **state)
 	assert_string_equal(commands_text(result, "rankings.0.entries.0.user_name"), "alice");
 	result = commands_must(&c, "alice", "submission.list", json_pack("{s:s}", "leaderboard", "board"));
 	assert_int_equal(json_array_size(result), 1);
-	commands_refused(&c, "eve", "leaderboard.show", own, KETTLE_ENOENT, "no leaderboard `board`.");
-	commands_refused(&c, "eve", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT,
-		"no leaderboard `board`.");
+	commands_refused(&c, "eve", "leaderboard.show", own, KETTLE_ENOENT);
+	commands_refused(&c, "eve", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT);
 	static const char *const others[] = {"leaderboard.show", "leaderboard.task", "leaderboard.trend"};
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		commands_refused(
-			&c, "alice", others[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
+		commands_refused(&c, "alice", others[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 }
 
 static void
@@ -100,8 +98,7 @@ test_join(void **state)
 	close_board("board");
 	invite(code);
 	assert_int_equal(strlen(code), INVITE_CODE_LENGTH);
-	commands_refused(
-		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 	commands_must(&c, "alice", "leaderboard.join", code_of(code));
 	assert_string_equal(commands_text(c.result, "status"), "ok");
 	assert_string_equal(commands_text(c.result, "leaderboards.0"), "board");
@@ -114,12 +111,10 @@ test_join(void **state)
 	(void)snprintf(shouted, sizeof(shouted), " %s\n", code);
 	commands_must(&c, "alice", "leaderboard.join", code_of(shouted));
 	assert_int_equal(fixture_events(&c.f, "leaderboard.joined"), 1);
-	commands_refused(&c, "bob", "leaderboard.join", code_of(code), KETTLE_EINVAL, "Another user has used");
-	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL, "not an invite code: codes have 32");
-	commands_refused(&c, "bob", "leaderboard.join", code_of("abcdefghijkmnpqrstuvwxyz23456789"), KETTLE_EINVAL,
-		"This invite code does not exist");
-	commands_refused(
-		&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
+	commands_refused(&c, "bob", "leaderboard.join", code_of(code), KETTLE_EINVAL);
+	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL);
+	commands_refused(&c, "bob", "leaderboard.join", code_of("abcdefghijkmnpqrstuvwxyz23456789"), KETTLE_EINVAL);
+	commands_refused(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 }
 
 static void
@@ -155,13 +150,11 @@ test_invites(void **state)
 				json_is_string(json_object_get(row, "claimed_at")) && json_is_string(json_object_get(row, "user_id")));
 	}
 	assert_int_equal(claimed, 1);
-	commands_refused(&c, "alice", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "for creators");
+	commands_refused(&c, "alice", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES);
+	commands_refused(&c, "carol:creator", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES);
+	commands_refused(&c, "carol:creator", "invite.create", json_pack("{s:[s]}", "name", "board"), KETTLE_EACCES);
 	commands_refused(
-		&c, "carol:creator", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES, "another user");
-	commands_refused(
-		&c, "carol:creator", "invite.create", json_pack("{s:[s]}", "name", "board"), KETTLE_EACCES, "another user");
-	commands_refused(&c, "owner", "invite.create", json_pack("{s:[s], s:i}", "name", "board", "count", 1001),
-		KETTLE_EINVAL, "from 1 to 1000");
+		&c, "owner", "invite.create", json_pack("{s:[s], s:i}", "name", "board", "count", 1001), KETTLE_EINVAL);
 }
 
 static void
@@ -175,18 +168,17 @@ test_revoke(void **state)
 	commands_must(&c, "alice", "leaderboard.join", code_of(first));
 	commands_must(&c, "alice", "leaderboard.join", code_of(second));
 	int64_t id = commands_submit(&c, "alice", "board", "test");
-	commands_refused(&c, "carol:creator", "invite.revoke", code_of(first), KETTLE_EACCES, "another user");
+	commands_refused(&c, "carol:creator", "invite.revoke", code_of(first), KETTLE_EACCES);
 	commands_must(&c, "owner", "invite.revoke", code_of(first));
 	assert_true(json_is_true(commands_at(c.result, "was_claimed")));
 	assert_string_equal(commands_text(c.result, "user_name"), "alice");
 	/* The other one still lets them in. */
 	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
 	commands_must(&c, "owner", "invite.revoke", code_of(second));
-	commands_refused(
-		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 	commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
-	commands_refused(&c, "alice", "leaderboard.join", code_of(first), KETTLE_EINVAL, "invite code does not exist");
-	commands_refused(&c, "owner", "invite.revoke", code_of(first), KETTLE_ENOENT, "There is no invite with this code.");
+	commands_refused(&c, "alice", "leaderboard.join", code_of(first), KETTLE_EINVAL);
+	commands_refused(&c, "owner", "invite.revoke", code_of(first), KETTLE_ENOENT);
 	assert_int_equal(count("access") + count("invites") + count("invite_boards"), 0);
 	assert_int_equal(fixture_events(&c.f, "invite.revoked"), 2);
 }
@@ -210,14 +202,11 @@ test_closed_everywhere(void **state)
 		"leaderboard.rate_limits", "leaderboard.export", "leaderboard.trend"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (command_find(commands, names[i]))
-			commands_refused(
-				&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
-	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT,
-		"no leaderboard `board`.");
+			commands_refused(&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
+	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT);
 	static const char *const judges[] = {"submission.unflag", "submission.rerun"};
 	for (size_t i = 0; i < ARRAY_SIZE(judges); i++)
-		commands_refused(&c, "carol:creator", judges[i], json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES,
-			"is on a leaderboard that belongs to another user; only");
+		commands_refused(&c, "carol:creator", judges[i], json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES);
 	assert_int_equal(json_array_size(commands_must(&c, "bob", "leaderboard.list", json_pack("{s:b}", "all", 1))), 0);
 	AUTO_JSON json_t *events = NULL;
 	assert_int_equal(fixture_query(&c.f, events_op, &events, NULL), 0);
@@ -321,11 +310,11 @@ test_code(void **state)
 {
 	(void)state;
 	int64_t id = ranked("alice", 1.5);
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to another user.");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES);
 	assert_open(false);
 	set_board("code", "ended");
 	set_board("deadline", "+1d");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "once the deadline of `board` has passed");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES);
 	assert_open(false);
 	set_board("deadline", "2020-01-01");
 	assert_open(true);
@@ -344,7 +333,7 @@ test_code(void **state)
 	set_board("deadline", "none");
 	commands_must(&c, "bob", "submission.show", id_of(id));
 	set_board("code", "owner");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "belongs to another user.");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES);
 }
 
 /* Compares the places of the last job that ended, in its events and as its submission shows them, with JSON. */
@@ -431,7 +420,7 @@ test_trend(void **state)
 	static const char *const unknown[] = {"eve", "nobody", "#999"};
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
 		commands_refused(&c, "alice", "leaderboard.trend",
-			json_pack("{s:s, s:[s]}", "name", "board", "user", unknown[i]), KETTLE_ENOENT, "is ranked on `board`.");
+			json_pack("{s:s, s:[s]}", "name", "board", "user", unknown[i]), KETTLE_ENOENT);
 }
 
 static void
@@ -440,18 +429,18 @@ test_code_that_is_not_ranked(void **state)
 	(void)state;
 	set_board("code", "always");
 	int64_t test = commands_submit(&c, "alice", "board", "test"), id = ranked("alice", 1.0);
-	commands_refused(&c, "bob", "submission.show", id_of(test), KETTLE_EACCES, "another user");
-	commands_refused(&c, "bob", "submission.show", id_of(999), KETTLE_ENOENT, "There is no submission 999.");
+	commands_refused(&c, "bob", "submission.show", id_of(test), KETTLE_EACCES);
+	commands_refused(&c, "bob", "submission.show", id_of(999), KETTLE_ENOENT);
 	commands_must(&c, "bob", "submission.show", id_of(id));
 	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = 1, flag_reason = 'x' WHERE mode = 'ranked'");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "another user");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = NULL");
 	fixture_sql(&c.f, "UPDATE users SET banned_at = 1 WHERE name = 'alice'");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "another user");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE users SET banned_at = NULL");
 	commands_must(&c, "bob", "submission.show", id_of(id));
 	close_board("board");
-	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES, "another user");
+	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES);
 	commands_must(&c, "owner", "submission.show", id_of(id));
 	assert_string_equal(commands_text(c.result, "jobs.0.runs.0.message"), "PRIVATE");
 }
@@ -487,25 +476,22 @@ test_limits(void **state)
 	result = commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1));
 	assert_int_equal(json_array_size(commands_at(result, "limits")), 1);
 	assert_true(json_is_null(commands_at(fixture_event(&c.f, "leaderboard.limited"), "data.per_hour")));
-	commands_refused(
-		&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1), KETTLE_ENOENT, "has no such limit");
-	commands_refused(&c, "owner", "leaderboard.rate_limit", json_pack("{s:s}", "name", "board"), KETTLE_EINVAL,
-		"Say either how many");
+	commands_refused(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1), KETTLE_ENOENT);
+	commands_refused(&c, "owner", "leaderboard.rate_limit", json_pack("{s:s}", "name", "board"), KETTLE_EINVAL);
 	commands_refused(&c, "owner", "leaderboard.rate_limit",
-		json_pack("{s:s, s:b, s:i}", "name", "board", "remove", 1, "per_hour", 1), KETTLE_EINVAL, "Say either");
-	commands_refused(&c, "owner", "leaderboard.rate_limit", limit(NULL, "T4", 1), KETTLE_EINVAL, "has no device `T4`");
-	commands_refused(&c, "alice", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES, "for creators");
-	commands_refused(
-		&c, "carol:creator", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES, "another user");
+		json_pack("{s:s, s:b, s:i}", "name", "board", "remove", 1, "per_hour", 1), KETTLE_EINVAL);
+	commands_refused(&c, "owner", "leaderboard.rate_limit", limit(NULL, "T4", 1), KETTLE_EINVAL);
+	commands_refused(&c, "alice", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES);
+	commands_refused(&c, "carol:creator", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES);
 }
 
 static void
-refused_submit(const char *device, const char *says, bool has_end)
+refused_submit(const char *device, bool has_end)
 {
 	commands_refused(&c, "alice", "submit",
 		json_pack("{s:o, s:s, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "mode",
 			"ranked", "device", device),
-		KETTLE_ERATE, says);
+		KETTLE_ERATE);
 	assert_true((c.err.retry_s > 0) == has_end);
 }
 
@@ -516,8 +502,7 @@ test_limits_of_devices(void **state)
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "CPU", 1));
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, 3));
 	commands_submit(&c, "alice", "board", "ranked");
-	refused_submit(
-		"CPU", "takes 1 ranked submission an hour from each user on CPU; the next is possible in 60 min.", true);
+	refused_submit("CPU", true);
 	commands_submit(&c, "alice", "board", "test");
 	commands_must(&c, "alice", "submit",
 		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "H100"));
@@ -526,10 +511,10 @@ test_limits_of_devices(void **state)
 	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at - 1800000 WHERE user = (SELECT id FROM users "
 					  "WHERE name = 'alice') AND id = 1");
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, 1));
-	refused_submit("CPU", "from each user; the next is possible in", true);
+	refused_submit("CPU", true);
 	assert_true(c.err.retry_s > 1800);
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "CPU", 0));
-	refused_submit("CPU", "takes no ranked submissions on CPU at the moment.", false);
+	refused_submit("CPU", false);
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1));
 	commands_submit(&c, "alice", "board", "ranked");
 }

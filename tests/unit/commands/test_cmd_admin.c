@@ -57,14 +57,13 @@ static void
 test_accepting(void **state)
 {
 	(void)state;
-	commands_refused(&c, "alice", "admin.pause", json_object(), KETTLE_EACCES, "for admins");
+	commands_refused(&c, "alice", "admin.pause", json_object(), KETTLE_EACCES);
 	commands_must(&c, "owner", "admin.pause", json_object());
 	assert_true(json_is_false(commands_at(c.result, "accepts_jobs")));
 	commands_must(&c, "owner", "admin.pause", json_object());
 	assert_int_equal(fixture_events(&c.f, "admin.accepting"), 1);
 	commands_refused(&c, "alice", "submit",
-		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board"), KETTLE_EUNAVAIL,
-		"No submissions are accepted");
+		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board"), KETTLE_EUNAVAIL);
 	/* It is kept. */
 	struct kettle_error err = {0};
 	fixture_stop(&c.f);
@@ -105,9 +104,8 @@ test_stats(void **state)
 	stats = commands_at(commands_must(&c, "owner", "admin.stats", json_pack("{s:b}", "last_day", 1)), "stats");
 	assert_int_equal(commands_number(stats, "num_submissions"), 2);
 	assert_int_equal(commands_number(stats, "sub_waiting"), 1);
-	commands_refused(
-		&c, "owner", "admin.stats", json_pack("{s:s}", "leaderboard", "othr"), KETTLE_ENOENT, "did you mean `other`");
-	commands_refused(&c, "alice", "admin.stats", json_object(), KETTLE_EACCES, "for admins");
+	commands_refused(&c, "owner", "admin.stats", json_pack("{s:s}", "leaderboard", "othr"), KETTLE_ENOENT);
+	commands_refused(&c, "alice", "admin.stats", json_object(), KETTLE_EACCES);
 }
 
 /* ---- copies ---- */

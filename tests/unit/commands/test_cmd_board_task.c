@@ -86,8 +86,8 @@ test_task(void **state)
 		json_pack("{s:s, s:s, s:s}", "name", "board", "device", "cpu", "mode", "test"));
 	assert_int_equal(json_array_size(commands_at(result, "plans")), 1);
 	assert_non_null(plan_of(result, "CPU", "test"));
-	commands_refused(&c, "alice", "leaderboard.task", json_pack("{s:s, s:s}", "name", "board", "device", "H200"),
-		KETTLE_EINVAL, "did you mean `H100`");
+	commands_refused(
+		&c, "alice", "leaderboard.task", json_pack("{s:s, s:s}", "name", "board", "device", "H200"), KETTLE_EINVAL);
 }
 
 /* Nothing of a submission's own: the seeds that are stored are in no answer. */
@@ -140,8 +140,7 @@ test_closed(void **state)
 	board_with(NULL, NULL, json_pack("{s:s}", "visibility", "closed"));
 	static const char *const names[] = {"leaderboard.task", "leaderboard.template"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		commands_refused(
-			&c, "alice", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
+		commands_refused(&c, "alice", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 	commands_must(&c, "owner", "leaderboard.task", json_pack("{s:s}", "name", "board"));
 }
 
@@ -176,8 +175,8 @@ test_template(void **state)
 	assert_int_equal(popcorn_header_parse(text, strlen(text), &header, &err), 0);
 	assert_string_equal(commands_text(header, "leaderboard"), "board");
 	assert_string_equal(commands_text(header, "gpus.1"), "H100");
-	commands_refused(&c, "alice", "leaderboard.template", json_pack("{s:s, s:s}", "name", "board", "lang", "Triton"),
-		KETTLE_EINVAL, "has no template `Triton`; there is CPP.");
+	commands_refused(
+		&c, "alice", "leaderboard.template", json_pack("{s:s, s:s}", "name", "board", "lang", "Triton"), KETTLE_EINVAL);
 }
 
 static void
@@ -211,8 +210,8 @@ test_skeleton(void **state)
 	assert_string_equal(commands_text(result, "templates.0.source"), "skeleton");
 	assert_non_null(strstr(commands_text(result, "templates.0.text"), "//!POPCORN gpus CPU H100\n"));
 	commands_must(&c, "alice", "leaderboard.template", json_pack("{s:s, s:s}", "name", "board", "lang", "cpp"));
-	commands_refused(&c, "alice", "leaderboard.template", json_pack("{s:s, s:s}", "name", "board", "lang", "py"),
-		KETTLE_EINVAL, "there is CPP");
+	commands_refused(
+		&c, "alice", "leaderboard.template", json_pack("{s:s, s:s}", "name", "board", "lang", "py"), KETTLE_EINVAL);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

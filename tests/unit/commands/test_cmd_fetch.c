@@ -148,10 +148,10 @@ of(const char *path)
 }
 
 static void
-refused(json_t *args_take, int code, const char *says)
+refused(json_t *args_take, int code)
 {
 	assert_int_equal(cores_run(0, "owner", "competition.fetch", args_take), code);
-	assert_says(&cores_answer.err, says);
+	assert_sentence(cores_answer.err.message);
 }
 
 static size_t
@@ -198,13 +198,13 @@ test_repository(void **state)
 	assert_int_equal(cores_run(1, "bob", "competition.fetch", json_incref(args)), KETTLE_EACCES);
 	assert_says(&cores_answer.err, "creator");
 	json_object_set_new(args, "set", json_string("sprng"));
-	refused(json_incref(args), KETTLE_ENOENT, "`Spring`");
+	refused(json_incref(args), KETTLE_ENOENT);
 	json_object_set_new(args, "folder", json_string("nothing"));
-	refused(json_incref(args), KETTLE_ENOENT, "nothing");
+	refused(json_incref(args), KETTLE_ENOENT);
 	json_object_set_new(args, "folder", json_string("../.."));
-	refused(json_incref(args), KETTLE_EINVAL, "..");
+	refused(json_incref(args), KETTLE_EINVAL);
 	json_object_set_new(args, "folder", json_string("tasks"));
-	refused(json_incref(args), KETTLE_EINVAL, "no competition file");
+	refused(json_incref(args), KETTLE_EINVAL);
 	assert_int_equal(files_left(), 0);
 }
 
@@ -213,19 +213,19 @@ test_bad_servers(void **state)
 {
 	(void)state;
 	char redirect[200];
-	refused(of("status/404"), KETTLE_ENOENT, "branch");
-	refused(of("status/403"), KETTLE_EUNAVAIL, "403");
-	refused(of("bytes/100"), KETTLE_EINVAL, "not a zip");
-	refused(of("announced"), KETTLE_ETOOBIG, "127.0.0.1");
-	refused(of("short"), KETTLE_EIO, "127.0.0.1");
-	refused(of("circle"), KETTLE_EIO, "redirect");
+	refused(of("status/404"), KETTLE_ENOENT);
+	refused(of("status/403"), KETTLE_EUNAVAIL);
+	refused(of("bytes/100"), KETTLE_EINVAL);
+	refused(of("announced"), KETTLE_ETOOBIG);
+	refused(of("short"), KETTLE_EIO);
+	refused(of("circle"), KETTLE_EIO);
 	/* A redirect to the archive is followed, one to plain HTTP is not. */
 	(void)snprintf(
 		redirect, sizeof(redirect), "redirect/302?https://127.0.0.1:%d/file/repo.zip", (int)member_int(ports, "tls"));
 	(void)cores_must(0, "owner", "competition.fetch", of(redirect));
 	(void)snprintf(
 		redirect, sizeof(redirect), "redirect/302?http://127.0.0.1:%d/file/repo.zip", (int)member_int(ports, "http"));
-	refused(of(redirect), KETTLE_EIO, "http");
+	refused(of(redirect), KETTLE_EIO);
 	assert_int_equal(files_left(), 0);
 }
 
@@ -246,7 +246,7 @@ test_ends(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
 		cores_ask(0, "owner", "competition.fetch", of("silent"), &answers[i]);
 	until(http_left(http) == ARRAY_SIZE(answers));
-	refused(of("silent"), KETTLE_EUNAVAIL, "try again");
+	refused(of("silent"), KETTLE_EUNAVAIL);
 	cores_close(0);
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		assert_int_equal(answers[i].count, 1);
@@ -259,18 +259,18 @@ test_folder(void **state)
 {
 	(void)state;
 	AUTO_JSON json_t *args = json_pack("{s:s}", "folder", "set/problems");
-	refused(json_incref(args), KETTLE_EACCES, "competitions.root");
-	refused(json_object(), KETTLE_EINVAL, "repository");
+	refused(json_incref(args), KETTLE_EACCES);
+	refused(json_object(), KETTLE_EINVAL);
 	AUTO_FREE char *root = path_join(folder, "root");
 	config.root = json_pack("{s:{s:s}}", "competitions", "root", root);
 	cores.core[0]->config = &config;
 	check_set(cores_must(0, "owner", "competition.fetch", json_incref(args)), "tasks/gone", "tasks/linked");
-	refused(json_pack("{s:s}", "folder", "../root/set"), KETTLE_EINVAL, "..");
-	refused(json_pack("{s:s}", "folder", "/etc"), KETTLE_EINVAL, "/etc");
-	refused(json_pack("{s:s}", "folder", "out"), KETTLE_EINVAL, "a link that leads elsewhere");
-	refused(json_pack("{s:s}", "folder", "gone"), KETTLE_ENOENT, "there is no folder `gone`");
+	refused(json_pack("{s:s}", "folder", "../root/set"), KETTLE_EINVAL);
+	refused(json_pack("{s:s}", "folder", "/etc"), KETTLE_EINVAL);
+	refused(json_pack("{s:s}", "folder", "out"), KETTLE_EINVAL);
+	refused(json_pack("{s:s}", "folder", "gone"), KETTLE_ENOENT);
 	assert_null(strstr(cores_answer.err.message, root));
-	refused(json_pack("{s:s, s:s}", "folder", "set", "branch", "x"), KETTLE_EINVAL, "branch");
+	refused(json_pack("{s:s, s:s}", "folder", "set", "branch", "x"), KETTLE_EINVAL);
 	assert_int_equal(cores_run(0, "bob", "competition.fetch", json_incref(args)), KETTLE_EACCES);
 }
 
@@ -286,12 +286,12 @@ archive_is(const char *repository, const char *branch, const char *url, const ch
 }
 
 static void
-no_archive(const char *repository, const char *branch, const char *says)
+no_archive(const char *repository, const char *branch)
 {
 	char *url = NULL, *label = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(repository_archive(repository, branch, &url, &label, &err), KETTLE_EINVAL);
-	assert_says(&err, says);
+	assert_sentence(err.message);
 	assert_null(url);
 }
 
@@ -307,13 +307,13 @@ test_urls(void **state)
 	archive_is("https://github.com/a/b/archive/v1.zip", NULL, "https://github.com/a/b/archive/v1.zip",
 		"https://github.com/a/b/archive/v1.zip");
 	archive_is("https://x.example/p.zip?key=1", NULL, "https://x.example/p.zip?key=1", "https://x.example/p.zip");
-	no_archive("http://github.com/a/b", NULL, "https://");
-	no_archive("file:///etc/passwd", NULL, "https://");
-	no_archive("a", NULL, "OWNER/NAME");
-	no_archive("../b", NULL, "OWNER/NAME");
-	no_archive("a/b", "../../x", "branch");
-	no_archive("a/b", "x y", "branch");
-	no_archive("https://x.example/p.zip", "main", "GitHub");
+	no_archive("http://github.com/a/b", NULL);
+	no_archive("file:///etc/passwd", NULL);
+	no_archive("a", NULL);
+	no_archive("../b", NULL);
+	no_archive("a/b", "../../x");
+	no_archive("a/b", "x y");
+	no_archive("https://x.example/p.zip", "main");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

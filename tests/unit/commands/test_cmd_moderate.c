@@ -141,15 +141,15 @@ test_flag(void **state)
 	assert_string_equal(commands_text(c.result, "flagged"), "it reads the answers");
 	/* The evidence stays. */
 	assert_string_equal(commands_text(c.result, "code"), "int a;\n");
-	commands_refused(&c, "alice", "submission.delete", ID(best), KETTLE_EACCES, "stays as evidence");
-	commands_refused(&c, "owner", "submission.flag", FLAG(best, "again"), KETTLE_ECONFLICT, "already");
+	commands_refused(&c, "alice", "submission.delete", ID(best), KETTLE_EACCES);
+	commands_refused(&c, "owner", "submission.flag", FLAG(best, "again"), KETTLE_ECONFLICT);
 	commands_must(&c, "owner", "submission.flag", FLAG(next, "this too"));
 	assert_int_equal(rank_of("alice"), 0);
 	commands_must(&c, "owner", "submission.unflag", ID(best));
 	assert_int_equal(rank_of("alice"), 1);
 	assert_int_equal(fixture_events(&c.f, "submission.unflagged"), 1);
 	assert_string_equal(commands_text(show("alice", best), "job.status"), "succeeded");
-	commands_refused(&c, "owner", "submission.unflag", ID(best), KETTLE_ECONFLICT, "not marked as a cheat");
+	commands_refused(&c, "owner", "submission.unflag", ID(best), KETTLE_ECONFLICT);
 	commands_must(&c, "owner", "submission.delete", ID(next));
 	assert_int_equal(fixture_int(&c.f, "SELECT ranked FROM leaderboard_devices"), 2);
 }
@@ -162,12 +162,12 @@ test_rights(void **state)
 	static const char *const names[] = {"submission.flag", "submission.unflag", "submission.rerun"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_t *args = i == 0 ? FLAG(id, "x") : ID(id);
-		commands_refused(&c, "alice", names[i], json_incref(args), KETTLE_EACCES, "for creators of leaderboards");
-		commands_refused(&c, "carol:creator", names[i], args, KETTLE_EACCES, "belongs to another user");
-		commands_refused(&c, "owner", names[i], i == 0 ? FLAG(999, "x") : ID(999), KETTLE_ENOENT, "no submission 999");
+		commands_refused(&c, "alice", names[i], json_incref(args), KETTLE_EACCES);
+		commands_refused(&c, "carol:creator", names[i], args, KETTLE_EACCES);
+		commands_refused(&c, "owner", names[i], i == 0 ? FLAG(999, "x") : ID(999), KETTLE_ENOENT);
 	}
-	commands_refused(&c, "owner", "submission.flag", FLAG(id, " \t "), KETTLE_EINVAL, "needs a reason");
-	commands_refused(&c, "owner", "submission.flag", ID(id), KETTLE_EINVAL, "`reason` is missing");
+	commands_refused(&c, "owner", "submission.flag", FLAG(id, " \t "), KETTLE_EINVAL);
+	commands_refused(&c, "owner", "submission.flag", ID(id), KETTLE_EINVAL);
 	/* A creator judges what is on a board of their own, and so sees it. */
 	commands_must(&c, "carol:creator", "leaderboard.create",
 		json_pack("{s:s, s:o, s:[s]}", "name", "hers", "task", commands_task(NULL), "device", "CPU"));
@@ -176,8 +176,8 @@ test_rights(void **state)
 	assert_string_equal(commands_text(show("carol:creator", hers), "code"), "int a;\n");
 	commands_must(&c, "carol:creator", "submission.flag", FLAG(hers, "x"));
 	commands_must(&c, "carol:creator", "submission.rerun", ID(hers));
-	commands_refused(&c, "carol:creator", "submission.delete", ID(hers), KETTLE_EACCES, "another user");
-	commands_refused(&c, "carol:creator", "submission.show", ID(id), KETTLE_EACCES, "another user");
+	commands_refused(&c, "carol:creator", "submission.delete", ID(hers), KETTLE_EACCES);
+	commands_refused(&c, "carol:creator", "submission.show", ID(id), KETTLE_EACCES);
 }
 
 /* Marked while it runs: it ends, its verdict is stored, and it counts for nothing. */
@@ -229,7 +229,7 @@ test_rerun(void **state)
 	assert_true(json_is_true(commands_at(c.result, "jobs.0.rerun")));
 	assert_int_equal(json_array_size(commands_at(c.result, "jobs")), 1);
 	assert_int_equal(rank_of("alice"), 1);
-	commands_refused(&c, "owner", "submission.rerun", ID(id), KETTLE_ECONFLICT, "still queued or running");
+	commands_refused(&c, "owner", "submission.rerun", ID(id), KETTLE_ECONFLICT);
 	commands_finish(&c, second, passed(3.0));
 	assert_int_equal(rank_of("bob"), 1);
 	assert_int_equal(rank_of("alice"), 2);
@@ -263,7 +263,7 @@ test_rerun_comes_to_nothing(void **state)
 	}
 	commands_must(&c, "owner", "submission.rerun", ID(id));
 	/* Its owner cannot keep the old result that way. */
-	commands_refused(&c, "alice", "submission.cancel", ID(id), KETTLE_EACCES, "being rerun");
+	commands_refused(&c, "alice", "submission.cancel", ID(id), KETTLE_EACCES);
 	commands_must(&c, "owner", "submission.cancel", ID(id));
 	assert_int_equal(rank_of("alice"), 1);
 	assert_string_equal(commands_text(show("alice", id), "jobs.0.rerun_failed.state"), "cancelled");
@@ -282,11 +282,11 @@ test_rerun_of_some(void **state)
 		json_pack("{s:o, s:s, s:[s, s]}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "two", "device", "CPU",
 			"H100"));
 	int64_t id = commands_number(submitted, "id");
-	commands_refused(&c, "owner", "submission.rerun", ID(id), KETTLE_ECONFLICT, "still queued or running on `CPU`");
+	commands_refused(&c, "owner", "submission.rerun", ID(id), KETTLE_ECONFLICT);
 	commands_finish(&c, job_of(id, "CPU"), passed(1.0));
 	commands_finish(&c, job_of(id, "H100"), ended("error"));
 #define ON(device) json_pack("{s:I, s:[s]}", "id", (json_int_t)id, "device", device)
-	commands_refused(&c, "owner", "submission.rerun", ON("H10"), KETTLE_EINVAL, "did you mean `H100`");
+	commands_refused(&c, "owner", "submission.rerun", ON("H10"), KETTLE_EINVAL);
 	const json_t *answer = commands_must(&c, "owner", "submission.rerun", ON("h100"));
 	assert_int_equal(json_array_size(commands_at(answer, "jobs")), 1);
 	assert_int_equal(json_array_size(commands_at(show("alice", id), "jobs")), 2);
@@ -295,7 +295,7 @@ test_rerun_of_some(void **state)
 	assert_string_equal(commands_text(show("alice", id), "job.status"), "succeeded");
 	assert_int_equal(commands_number(c.result, "rank.H100"), 1);
 	json_object_del((json_t *)c.env.devices, "H100");
-	commands_refused(&c, "owner", "submission.rerun", ID(id), KETTLE_EUNAVAIL, "`H100` is not configured");
+	commands_refused(&c, "owner", "submission.rerun", ID(id), KETTLE_EUNAVAIL);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE done_at IS NULL"), 0);
 }
 

@@ -92,10 +92,10 @@ teardown(void **state)
 }
 
 static void
-refused(const char *who, const char *command, json_t *args_take, int code, const char *says)
+refused(const char *who, const char *command, json_t *args_take, int code)
 {
 	assert_int_equal(cores_run(0, who, command, args_take), code);
-	assert_says(&cores_answer.err, says);
+	assert_sentence(cores_answer.err.message);
 }
 
 /* Asks as the owner and waits until the runner has the request. */
@@ -153,12 +153,12 @@ test_doctor(void **state)
 	assert_string_equal(commands_text(answer.result, "machines.1.error"), "The runner refused it without a reason.");
 	answer_clear(&answer);
 	use_units(33);
-	refused("owner", "device.doctor", name("CPU"), KETTLE_ETOOBIG, "are on 33 machines");
+	refused("owner", "device.doctor", name("CPU"), KETTLE_ETOOBIG);
 	ops.doctor = NULL;
 	assert_string_equal(commands_text(cores_must(0, "owner", "device.doctor", name("CPU.0")), "machines.0.error"),
 		"The runner `keep` cannot run `kettle-exec --doctor` on its machines.");
-	refused("owner", "device.doctor", name("TPU"), KETTLE_ENOENT, "no unit and no device `TPU`");
-	refused("ada", "device.doctor", name("CPU"), KETTLE_EACCES, "admin");
+	refused("owner", "device.doctor", name("TPU"), KETTLE_ENOENT);
+	refused("ada", "device.doctor", name("CPU"), KETTLE_EACCES);
 }
 
 /* Neither the end of the engine nor a command waits for a runner that does not answer; its answer is dropped then. */
@@ -207,13 +207,12 @@ test_init(void **state)
 	reply(json_array(), NULL);
 	assert_says(&answer.err, "not an object");
 	answer_clear(&answer);
-	refused("owner", "runner.init", json_pack("{s:s, s:[s]}", "name", "keep", "option", "queue"), KETTLE_EINVAL,
-		"`queue` is not an option of the form NAME=TEXT");
-	refused("owner", "runner.init", json_pack("{s:s, s:[s, s]}", "name", "keep", "option", "a=1", "a=2"), KETTLE_EINVAL,
-		"`a` is given twice");
-	refused("owner", "runner.init", name("kep"), KETTLE_ENOENT, "There is no runner `kep` here; did you mean `keep`?");
+	refused("owner", "runner.init", json_pack("{s:s, s:[s]}", "name", "keep", "option", "queue"), KETTLE_EINVAL);
+	refused(
+		"owner", "runner.init", json_pack("{s:s, s:[s, s]}", "name", "keep", "option", "a=1", "a=2"), KETTLE_EINVAL);
+	refused("owner", "runner.init", name("kep"), KETTLE_ENOENT);
 	ops.init = NULL;
-	refused("owner", "runner.init", name("keep"), KETTLE_EUNAVAIL, "The runner `keep` has nothing to set up");
+	refused("owner", "runner.init", name("keep"), KETTLE_EUNAVAIL);
 }
 
 static void
@@ -229,10 +228,10 @@ test_status(void **state)
 	assert_string_equal(text, "{\"jobs\": [{\"job\": \"1.1\", \"state\": \"waiting\", \"where\": \"slurm 12\"}], "
 							  "\"runner\": \"keep\", \"text\": \"3 jobs of others come first\"}");
 	answer_clear(&answer);
-	refused("ada", "runner.status", name("keep"), KETTLE_EACCES, "admin");
-	refused("owner", "runner.status", name("other"), KETTLE_ENOENT, "There is no runner `other` here: add `other: {}`");
+	refused("ada", "runner.status", name("keep"), KETTLE_EACCES);
+	refused("owner", "runner.status", name("other"), KETTLE_ENOENT);
 	ops.status = NULL;
-	refused("owner", "runner.status", name("keep"), KETTLE_EUNAVAIL, "The runner `keep` has no queue of its own");
+	refused("owner", "runner.status", name("keep"), KETTLE_EUNAVAIL);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -113,10 +113,10 @@ test_access(void **state)
 	int64_t mine = ranked("bob", "board", "x\n", 1.0), theirs = ranked("alice", "board", "SECRET\n", 2.0);
 	add_run("leaderboard", 0, "{\"benchmark.0.spec\": \"n: 1\", \"benchmark.0.mean\": \"7\"}");
 	int64_t tested = commands_submit(&c, "alice", "board", "test");
-	commands_refused(&c, "bob", "submission.diff", ids(mine, theirs), KETTLE_EACCES, "belongs to another user");
-	commands_refused(&c, "bob", "submission.diff", ids(theirs, mine), KETTLE_EACCES, "belongs to another user");
-	commands_refused(&c, "carol", "submission.diff", ids(theirs, theirs), KETTLE_EACCES, "belongs to another user");
-	commands_refused(&c, "bob", "submission.diff", ids(mine, 999), KETTLE_ENOENT, "There is no submission 999.");
+	commands_refused(&c, "bob", "submission.diff", ids(mine, theirs), KETTLE_EACCES);
+	commands_refused(&c, "bob", "submission.diff", ids(theirs, mine), KETTLE_EACCES);
+	commands_refused(&c, "carol", "submission.diff", ids(theirs, theirs), KETTLE_EACCES);
+	commands_refused(&c, "bob", "submission.diff", ids(mine, 999), KETTLE_ENOENT);
 	commands_must(&c, "owner", "submission.diff", ids(mine, theirs));
 	assert_true(json_is_true(json_object_get(c.result, "cases_shown")));
 	/* Where the code is open: code and scores, but nothing of the runs. */
@@ -126,9 +126,9 @@ test_access(void **state)
 	assert_true(json_is_false(json_object_get(answer, "cases_shown")));
 	assert_true(member_number(commands_at(answer, "devices.0"), "percent") == 100);
 	assert_int_equal(json_array_size(commands_at(answer, "devices.0.cases")), 0);
-	commands_refused(&c, "bob", "submission.diff", ids(mine, tested), KETTLE_EACCES, "belongs to another user");
+	commands_refused(&c, "bob", "submission.diff", ids(mine, tested), KETTLE_EACCES);
 	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "visibility", "closed"));
-	commands_refused(&c, "bob", "submission.diff", ids(mine, theirs), KETTLE_EACCES, "belongs to another user");
+	commands_refused(&c, "bob", "submission.diff", ids(mine, theirs), KETTLE_EACCES);
 }
 
 static void

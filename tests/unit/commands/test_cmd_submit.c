@@ -40,9 +40,9 @@ args(const char *board, const char *device, const char *name, const char *code)
 }
 
 static void
-refused(json_t *args_take, int code, const char *says)
+refused(json_t *args_take, int code)
 {
-	commands_refused(&c, "alice", "submit", args_take, code, says);
+	commands_refused(&c, "alice", "submit", args_take, code);
 }
 
 static void
@@ -115,34 +115,31 @@ test_request(void **state)
 	assert_int_not_equal(commands_number(again, "id"), commands_number(first, "id"));
 	again = commands_must(&c, "bob", "submit", requested("discord:1", "test"));
 	assert_int_not_equal(commands_number(again, "id"), commands_number(first, "id"));
-	refused(requested("", "test"), KETTLE_EINVAL, "`request` has 1 to 100 bytes.");
-	refused(requested(longer, "test"), KETTLE_EINVAL, "`request` has 1 to 100 bytes.");
+	refused(requested("", "test"), KETTLE_EINVAL);
+	refused(requested(longer, "test"), KETTLE_EINVAL);
 }
 
 static void
 test_names(void **state)
 {
 	(void)state;
-	refused(args("vectorad", NULL, "k.cpp", "x\n"), KETTLE_ENOENT,
-		"no leaderboard `vectorad`; did you mean `vectoradd_cpp`?");
-	refused(args("zzz", NULL, "k.cpp", "x\n"), KETTLE_ENOENT, "There is no leaderboard `zzz`.");
-	refused(args(NULL, NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "No leaderboard is named: name one");
-	refused(args(NULL, NULL, "k.cpp", "// !POPCORN leaderboard both\n"), KETTLE_EINVAL,
-		"top of the file. Line 1: this is not a directive");
-	refused(args("vectoradd_cpp", NULL, "k\xe2\x80\xaeppc.py", "x\n"), KETTLE_EINVAL,
-		"The name of the file holds the invisible character U+202E; rename it.");
-	refused(args("both", NULL, "k.cpp", "x\n"), KETTLE_EINVAL, "choose from H100 and CPU");
-	refused(args("both", "H10", "k.cpp", "x\n"), KETTLE_EINVAL, "did you mean `H100`");
-	refused(args("vectoradd_cpp", "H100", "k.cpp", "x\n"), KETTLE_EINVAL, "no device `H100`; there is CPU");
-	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN gpus A100\n"), KETTLE_EINVAL, "no device `A100`");
+	refused(args("vectorad", NULL, "k.cpp", "x\n"), KETTLE_ENOENT);
+	refused(args("zzz", NULL, "k.cpp", "x\n"), KETTLE_ENOENT);
+	refused(args(NULL, NULL, "k.cpp", "x\n"), KETTLE_EINVAL);
+	refused(args(NULL, NULL, "k.cpp", "// !POPCORN leaderboard both\n"), KETTLE_EINVAL);
+	refused(args("vectoradd_cpp", NULL, "k\xe2\x80\xaeppc.py", "x\n"), KETTLE_EINVAL);
+	refused(args("both", NULL, "k.cpp", "x\n"), KETTLE_EINVAL);
+	refused(args("both", "H10", "k.cpp", "x\n"), KETTLE_EINVAL);
+	refused(args("vectoradd_cpp", "H100", "k.cpp", "x\n"), KETTLE_EINVAL);
+	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN gpus A100\n"), KETTLE_EINVAL);
 	char note[502] = "";
 	memset(note, 'n', sizeof(note) - 1);
 	json_t *noted = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
 	(void)json_object_set_new(noted, "note", json_string(note));
-	refused(noted, KETTLE_EINVAL, "A note has at most 500 characters.");
+	refused(noted, KETTLE_EINVAL);
 	json_t *bad = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
 	(void)json_object_set_new(bad, "mode", json_string("rankd"));
-	refused(bad, KETTLE_EINVAL, "`mode` must be one of ranked, test, benchmark, profile");
+	refused(bad, KETTLE_EINVAL);
 }
 
 static void
@@ -152,17 +149,17 @@ test_files(void **state)
 	AUTO_FREE char *big = malloc(1000002);
 	memset(big, 'x', 1000001);
 	big[1000001] = '\0';
-	refused(args("vectoradd_cpp", NULL, "k.cpp", ""), KETTLE_EINVAL, "is empty");
-	refused(args("vectoradd_cpp", NULL, "k.cpp", big), KETTLE_ETOOBIG, "1000000");
+	refused(args("vectoradd_cpp", NULL, "k.cpp", ""), KETTLE_EINVAL);
+	refused(args("vectoradd_cpp", NULL, "k.cpp", big), KETTLE_ETOOBIG);
 	big[1000000] = '\0';
 	commands_must(&c, "alice", "submit", args("vectoradd_cpp", NULL, "k.cpp", big));
-	refused(args("vectoradd_cpp", NULL, "k.cpp", "ab\xff"), KETTLE_EINVAL, "not UTF-8 at byte 3");
+	refused(args("vectoradd_cpp", NULL, "k.cpp", "ab\xff"), KETTLE_EINVAL);
 	refused(json_pack("{s:s, s:{s:s, s:s}}", "leaderboard", "vectoradd_cpp", "file", "name", "k.cpp", "base64", "YQBi"),
-		KETTLE_EINVAL, "binary");
+		KETTLE_EINVAL);
 	refused(json_pack("{s:s, s:{s:s, s:s}}", "leaderboard", "vectoradd_cpp", "file", "name", "k.cpp", "base64", "a!"),
-		KETTLE_EINVAL, "base64");
-	refused(args("vectoradd_cpp", NULL, "k.py", "x\n"), KETTLE_EINVAL, ".cpp");
-	refused(args("vectoradd_cpp", NULL, "\x01\x1b/", "x\n"), KETTLE_EINVAL, "has no name");
+		KETTLE_EINVAL);
+	refused(args("vectoradd_cpp", NULL, "k.py", "x\n"), KETTLE_EINVAL);
+	refused(args("vectoradd_cpp", NULL, "\x01\x1b/", "x\n"), KETTLE_EINVAL);
 	commands_must(&c, "alice", "submit", args("vectoradd_cpp", NULL, "a\x1b[31m.cpp", "x\n"));
 	assert_string_equal(
 		commands_text(fixture_event(&c.f, "submission.accepted"), "data.file_name"), "a\xef\xbf\xbd[31m.cpp");
@@ -172,12 +169,11 @@ static void
 test_header(void **state)
 {
 	(void)state;
-	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN leaderboard both\n"), KETTLE_EINVAL,
-		"for the leaderboard `both`, but it was submitted to `vectoradd_cpp`");
-	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN leaderbord both\n"), KETTLE_EINVAL, "unknown directive");
+	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN leaderboard both\n"), KETTLE_EINVAL);
+	refused(args("vectoradd_cpp", NULL, "k.cpp", "//!POPCORN leaderbord both\n"), KETTLE_EINVAL);
 	/* Without the header the board is unknown, so that is the error then. */
-	refused(args(NULL, NULL, "k.cpp", "//!POPCORN leaderbord both\n"), KETTLE_EINVAL, "unknown directive");
-	refused(args(NULL, NULL, "k.cpp", ""), KETTLE_EINVAL, "is empty");
+	refused(args(NULL, NULL, "k.cpp", "//!POPCORN leaderbord both\n"), KETTLE_EINVAL);
+	refused(args(NULL, NULL, "k.cpp", ""), KETTLE_EINVAL);
 }
 
 /* Each fault of a submission hides all those behind it. */
@@ -193,23 +189,23 @@ test_order(void **state)
 		"UPDATE boards SET visibility = 'closed', deadline_at = 1 WHERE name = 'vectoradd_cpp';"
 		"INSERT INTO rate_limits VALUES ((SELECT id FROM leaderboards WHERE name = 'vectoradd_cpp'), 'leaderboard', "
 		"'', 0)");
-#define EVE(board, device, name, text, code, says) \
-	commands_refused(&c, "eve", "submit", args(board, device, name, text), code, says)
-	EVE("nowhere", "X", "k.py", "", KETTLE_ENOENT, "no leaderboard");
+#define EVE(board, device, name, text, code) \
+	commands_refused(&c, "eve", "submit", args(board, device, name, text), code)
+	EVE("nowhere", "X", "k.py", "", KETTLE_ENOENT);
 	/* Of a closed board nothing is told: neither its devices nor its language. */
-	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_ENOENT, "no leaderboard `vectoradd_cpp`.");
+	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_ENOENT);
 	fixture_sql(&c.f, "INSERT INTO access SELECT id, 50, NULL, 0 FROM leaderboards WHERE name = 'vectoradd_cpp'");
-	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_EINVAL, "no device");
-	EVE("vectoradd_cpp", NULL, "k.py", "", KETTLE_EINVAL, "is empty");
-	EVE("vectoradd_cpp", NULL, "k.py", bad_header, KETTLE_EINVAL, ".cpp");
-	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EUNAVAIL, "accepted at the moment");
+	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_EINVAL);
+	EVE("vectoradd_cpp", NULL, "k.py", "", KETTLE_EINVAL);
+	EVE("vectoradd_cpp", NULL, "k.py", bad_header, KETTLE_EINVAL);
+	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EUNAVAIL);
 	fixture_sql(&c.f, "UPDATE settings SET value_json = 'true'");
-	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EACCES, "You are banned: cheating.");
+	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE users SET banned_at = NULL");
-	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EINVAL, "unknown directive");
-	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_ERATE, "takes no ranked submissions");
+	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EINVAL);
+	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_ERATE);
 	fixture_sql(&c.f, "DELETE FROM rate_limits");
-	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_EINVAL, "ended at its deadline, 1970-01-01 00:00 UTC");
+	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_EINVAL);
 	fixture_sql(&c.f, "UPDATE boards SET deadline_at = NULL");
 	commands_must(&c, "eve", "submit", args("vectoradd_cpp", NULL, "k.cpp", "x\n"));
 	/* Nothing of what was refused is there. */
@@ -223,7 +219,7 @@ test_device_not_configured(void **state)
 	(void)state;
 	json_t *cpu = json_pack("{s:{}}", "CPU"), *all = (json_t *)c.env.devices;
 	c.env.devices = cpu;
-	refused(args("both", "H100", "k.cpp", "x\n"), KETTLE_EUNAVAIL, "`H100` is not configured");
+	refused(args("both", "H100", "k.cpp", "x\n"), KETTLE_EUNAVAIL);
 	c.env.devices = all;
 	json_decref(cpu);
 }
@@ -246,16 +242,14 @@ test_budget(void **state)
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
 	int64_t alice = fixture_int(&c.f, "SELECT id FROM users WHERE name = 'alice'"), other = 77;
 	assert_int_equal(fixture_write(&c.f, use_op, &alice, NULL), 0);
-	refused(args("both", "CPU", "k.cpp", "x\n"), KETTLE_ERATE,
-		"The 2 device seconds a day that each user has on `CPU` are used up; the next day begins on 20");
+	refused(args("both", "CPU", "k.cpp", "x\n"), KETTLE_ERATE);
 	assert_true(c.err.retry_s > 0 && c.err.retry_s <= 86400);
 	commands_must(&c, "alice", "submit", args("both", "H100", "k.cpp", "x\n"));
 	commands_submit(&c, "bob", "vectoradd_cpp", "test");
 	assert_int_equal(fixture_write(&c.f, use_op, &other, NULL), 0);
 	commands_submit(&c, "bob", "vectoradd_cpp", "test");
 	assert_int_equal(fixture_write(&c.f, use_op, &other, NULL), 0);
-	commands_refused(&c, "bob", "submit", args("both", "CPU", "k.cpp", "x\n"), KETTLE_ERATE,
-		"The 5 device seconds a day of `CPU` are used up");
+	commands_refused(&c, "bob", "submit", args("both", "CPU", "k.cpp", "x\n"), KETTLE_ERATE);
 	json_object_set_new(json_object_get(json_object_get(few, "cpu"), "budget"), "beyond", json_string("wait"));
 	commands_submit(&c, "bob", "vectoradd_cpp", "test");
 	json_object_set_new(json_object_get(json_object_get(few, "cpu"), "budget"), "beyond", json_string("refuse"));
@@ -287,10 +281,10 @@ test_capture(void **state)
 						  "LIMIT 1"),
 		1);
 	(void)json_object_set_new(given, "benchmark", json_pack("[i]", 1000));
-	refused(json_deep_copy(given), KETTLE_EINVAL, "The task has no benchmark 1000");
+	refused(json_deep_copy(given), KETTLE_EINVAL);
 	(void)json_object_del(given, "benchmark");
 	(void)json_object_set_new(given, "mode", json_string("ranked"));
-	refused(given, KETTLE_EINVAL, "add `--mode profile`");
+	refused(given, KETTLE_EINVAL);
 }
 
 static void
@@ -304,14 +298,13 @@ test_rate(void **state)
 	commands_submit(&c, "alice", "vectoradd_cpp", "benchmark");
 	json_t *third = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
 	(void)json_object_set_new(third, "mode", json_string("profile"));
-	refused(
-		json_incref(third), KETTLE_ERATE, "takes 2 test submissions an hour from each user; the next is possible in");
+	refused(json_incref(third), KETTLE_ERATE);
 	assert_true(c.err.retry_s > 3500 && c.err.retry_s <= 3600);
 	/* Others and the other category are free; deleting gives nothing back; what the engine failed does not count. */
 	commands_submit(&c, "bob", "vectoradd_cpp", "test");
 	commands_submit(&c, "alice", "vectoradd_cpp", "ranked");
 	commands_must(&c, "alice", "submission.delete", json_pack("{s:I}", "id", (json_int_t)first));
-	refused(json_incref(third), KETTLE_ERATE, "an hour");
+	refused(json_incref(third), KETTLE_ERATE);
 	int64_t second = fixture_int(&c.f, "SELECT max(id) FROM submissions WHERE mode = 'benchmark'");
 	commands_finish(&c, job_of(second), json_pack("{s:s, s:s}", "state", "error", "error", "The machine broke."));
 	commands_must(&c, "alice", "submit", third);
@@ -323,9 +316,9 @@ test_rate(void **state)
 		json_pack(
 			"{s:s, s:s, s:s, s:b}", "state", "error", "blame", "task", "error", "The task is wrong.", "claimed", 1));
 	json_t *fourth = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
-	refused(json_incref(fourth), KETTLE_ERATE, "takes 1 ranked submission an hour");
+	refused(json_incref(fourth), KETTLE_ERATE);
 	commands_must(&c, "alice", "submission.delete", json_pack("{s:I}", "id", (json_int_t)ranked));
-	refused(fourth, KETTLE_ERATE, "takes 1 ranked submission an hour");
+	refused(fourth, KETTLE_ERATE);
 	/* An hour later. */
 	fixture_sql(
 		&c.f, "UPDATE submissions SET created_at = created_at - 3600000; UPDATE rate_spent SET at = at - 3600000");
@@ -333,7 +326,7 @@ test_rate(void **state)
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
 	json_t *fifth = args("vectoradd_cpp", NULL, "k.cpp", "x\n");
 	(void)json_object_set_new(fifth, "mode", json_string("test"));
-	refused(fifth, KETTLE_ERATE, "takes 2 test submissions an hour");
+	refused(fifth, KETTLE_ERATE);
 	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at - 3600000");
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
 	/* Uses that a wrong clock dated in the future do not count. */
@@ -342,7 +335,7 @@ test_rate(void **state)
 	commands_submit(&c, "alice", "vectoradd_cpp", "test");
 	/* One device's limit is no other's. */
 	commands_must(&c, "alice", "submit", args("both", "H100", "k.cpp", "x\n"));
-	refused(args("both", "H100", "k.cpp", "x\n"), KETTLE_ERATE, "on H100");
+	refused(args("both", "H100", "k.cpp", "x\n"), KETTLE_ERATE);
 	commands_must(&c, "alice", "submit", args("both", "CPU", "k.cpp", "x\n"));
 }
 

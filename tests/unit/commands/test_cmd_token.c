@@ -47,9 +47,9 @@ check(const char *token)
 }
 
 static void
-invalid(const char *token, int code, const char *says)
+invalid(const char *token, int code)
 {
-	commands_refused(&c, "web", "token.check", named("token", token), code, says);
+	commands_refused(&c, "web", "token.check", named("token", token), code);
 }
 
 static void
@@ -79,30 +79,26 @@ test_token(void **state)
 	(void)check(token);
 	assert_true(fixture_int(&c.f, "SELECT used_at FROM tokens") >= used);
 
-	commands_refused(
-		&c, "alice", "token.create", named("name", "laptop"), KETTLE_ECONFLICT, "already have a token `laptop`");
-	commands_refused(&c, "alice", "token.create", named("name", ""), KETTLE_EINVAL, "1 to 100 characters");
-	commands_refused(
-		&c, "alice", "token.create", named("name", "l\xd0\xb0ptop"), KETTLE_EINVAL, "mixes Latin and Cyrillic");
-	commands_refused(
-		&c, "alice", "token.create", named("name", "\xef\xbd\x8c"), KETTLE_EINVAL, "other forms of letters");
+	commands_refused(&c, "alice", "token.create", named("name", "laptop"), KETTLE_ECONFLICT);
+	commands_refused(&c, "alice", "token.create", named("name", ""), KETTLE_EINVAL);
+	commands_refused(&c, "alice", "token.create", named("name", "l\xd0\xb0ptop"), KETTLE_EINVAL);
+	commands_refused(&c, "alice", "token.create", named("name", "\xef\xbd\x8c"), KETTLE_EINVAL);
 	commands_refused(&c, "web", "login.begin",
-		json_pack("{s:s, s:s}", "name", "p\xd0\xbepcorn-cli", "address", "192.0.2.1"), KETTLE_EINVAL,
-		"mixes Latin and Cyrillic");
-	commands_refused(&c, "alice", "token.create", json_pack("{s:s, s:s}", "name", "old", "expires", "2020-01-01"),
-		KETTLE_EINVAL, "already have expired");
+		json_pack("{s:s, s:s}", "name", "p\xd0\xbepcorn-cli", "address", "192.0.2.1"), KETTLE_EINVAL);
+	commands_refused(
+		&c, "alice", "token.create", json_pack("{s:s, s:s}", "name", "old", "expires", "2020-01-01"), KETTLE_EINVAL);
 	const json_t *list = commands_must(&c, "alice", "token.list", json_object());
 	assert_int_equal(json_array_size(list), 1);
 	assert_string_equal(commands_text(list, "0.name"), "laptop");
 	assert_null(json_object_get(json_array_get(list, 0), "token"));
 	assert_null(json_object_get(json_array_get(list, 0), "hash"));
-	commands_refused(&c, "bob", "token.list", named("of", "alice"), KETTLE_EACCES, "Only admins");
-	commands_refused(&c, "bob", "token.revoke", named("name", "laptop"), KETTLE_ENOENT, "no token `laptop`");
-	commands_refused(&c, "bob", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "of", "alice"), KETTLE_EACCES,
-		"Only admins");
+	commands_refused(&c, "bob", "token.list", named("of", "alice"), KETTLE_EACCES);
+	commands_refused(&c, "bob", "token.revoke", named("name", "laptop"), KETTLE_ENOENT);
+	commands_refused(
+		&c, "bob", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "of", "alice"), KETTLE_EACCES);
 	(void)commands_must(&c, "dave:admin", "token.revoke", json_pack("{s:s, s:s}", "name", "laptop", "of", "alice"));
-	invalid(token, KETTLE_EACCES, "unknown, revoked or has expired");
-	invalid("", KETTLE_EACCES, "unknown");
+	invalid(token, KETTLE_EACCES);
+	invalid("", KETTLE_EACCES);
 }
 
 static void
@@ -114,15 +110,15 @@ test_token_limits(void **state)
 		(void)snprintf(name, sizeof(name), "t%d", i);
 		(void)commands_must(&c, "alice", "token.create", named("name", name));
 	}
-	commands_refused(&c, "alice", "token.create", named("name", "more"), KETTLE_ETOOBIG, "revoke one");
+	commands_refused(&c, "alice", "token.create", named("name", "more"), KETTLE_ETOOBIG);
 	AUTO_FREE char *token = text_of(
 		commands_must(&c, "bob", "token.create", json_pack("{s:s, s:s}", "name", "short", "expires", "+1h")), "token");
 	(void)check(token);
 	fixture_sql(&c.f, "UPDATE tokens SET expires_at = 5 WHERE name = 'short'");
-	invalid(token, KETTLE_EACCES, "expired");
+	invalid(token, KETTLE_EACCES);
 	(void)commands_must(&c, "mallory", "token.create", named("name", "x"));
 	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "mallory", "reason", "no"));
-	commands_refused(&c, "mallory", "token.create", named("name", "y"), KETTLE_EACCES, "You are banned: no");
+	commands_refused(&c, "mallory", "token.create", named("name", "y"), KETTLE_EACCES);
 }
 
 static json_t *
@@ -138,24 +134,22 @@ test_login(void **state)
 	const json_t *begun = commands_must(&c, "web", "login.begin", login("192.0.2.1"));
 	AUTO_FREE char *token = text_of(begun, "token"), *code = text_of(begun, "code");
 	assert_string_not_equal(token, code);
-	invalid(token, KETTLE_EUNAVAIL, "not confirmed yet");
+	invalid(token, KETTLE_EUNAVAIL);
 	/* The code is no credential. */
-	invalid(code, KETTLE_EACCES, "unknown");
-	commands_refused(
-		&c, "alice", "login.confirm", named("code", "AAAAA-AAAAA"), KETTLE_ENOENT, "There is no such code");
+	invalid(code, KETTLE_EACCES);
+	commands_refused(&c, "alice", "login.confirm", named("code", "AAAAA-AAAAA"), KETTLE_ENOENT);
 	const json_t *shown = commands_must(&c, "alice", "login.confirm", named("code", code));
 	assert_string_equal(commands_text(shown, "name"), "popcorn-cli");
 	assert_false(json_is_true(commands_at(shown, "confirmed")));
-	invalid(token, KETTLE_EUNAVAIL, "not confirmed yet");
+	invalid(token, KETTLE_EUNAVAIL);
 	(void)commands_must(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1));
 	assert_string_equal(commands_text(check(token), "user_name"), "alice");
 	assert_string_equal(commands_text(check(token), "kind"), "session");
 	/* It works once. */
-	commands_refused(&c, "bob", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1), KETTLE_ENOENT,
-		"There is no such code");
+	commands_refused(&c, "bob", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1), KETTLE_ENOENT);
 	assert_int_equal(fixture_events(&c.f, "user.login"), 1);
 	(void)commands_must(&c, "alice", "token.revoke", named("name", "popcorn-cli"));
-	invalid(token, KETTLE_EACCES, "revoked");
+	invalid(token, KETTLE_EACCES);
 }
 
 static void
@@ -164,12 +158,11 @@ test_logins_end(void **state)
 	(void)state;
 	for (int i = 0; i < LOGINS_OF_ADDRESS; i++)
 		(void)commands_must(&c, "web", "login.begin", login("192.0.2.1"));
-	commands_refused(&c, "web", "login.begin", login("192.0.2.1"), KETTLE_ERATE, "Too many logins wait");
+	commands_refused(&c, "web", "login.begin", login("192.0.2.1"), KETTLE_ERATE);
 	assert_int_equal(c.err.retry_s, LOGIN_MS / 1000);
 	AUTO_FREE char *code = text_of(commands_must(&c, "web", "login.begin", login("192.0.2.2")), "code");
 	fixture_sql(&c.f, "UPDATE tokens SET expires_at = 5");
-	commands_refused(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1), KETTLE_ENOENT,
-		"There is no such code");
+	commands_refused(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1), KETTLE_ENOENT);
 	(void)commands_must(&c, "web", "login.begin", login("192.0.2.1"));
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tokens"), 2);
 }
@@ -187,13 +180,12 @@ test_identity(void **state)
 	added = commands_at(commands_must(&c, "web", "identity.add", json_incref(args)), "added");
 	assert_true(json_is_false(added));
 	(void)json_object_set_new(args, "user", json_string("owner"));
-	commands_refused(&c, "web", "identity.add", args, KETTLE_ECONFLICT, "belongs to another user");
+	commands_refused(&c, "web", "identity.add", args, KETTLE_ECONFLICT);
 	/* By identity, where a user is taken; one who never wrote becomes a user in what writes alone. */
 	const json_t *shown = commands_must(&c, "dave:admin", "user.show", named("name", "github:77"));
 	assert_string_equal(commands_text(shown, "user_name"), "alice");
-	commands_refused(
-		&c, "dave:admin", "user.show", named("name", "discord:123"), KETTLE_ENOENT, "no user `discord:123`");
-	commands_refused(&c, "dave:admin", "user.show", named("name", "discord:"), KETTLE_EINVAL, "not an identity");
+	commands_refused(&c, "dave:admin", "user.show", named("name", "discord:123"), KETTLE_ENOENT);
+	commands_refused(&c, "dave:admin", "user.show", named("name", "discord:"), KETTLE_EINVAL);
 	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "discord:123", "reason", "spam"));
 	assert_true(json_is_true(commands_at(c.result, "made")));
 	(void)commands_must(&c, "dave:admin", "user.unban", named("name", "discord:123"));
@@ -203,8 +195,8 @@ test_identity(void **state)
 	assert_string_equal(commands_text(shown, "ban_reason"), "spam");
 	assert_string_equal(commands_text(shown, "identities.0.provider"), "discord");
 	(void)commands_must(&c, "dave:admin", "user.role", json_pack("{s:s, s:s}", "name", "github:78", "role", "creator"));
-	commands_refused(&c, "dave:admin", "user.role", json_pack("{s:s, s:s}", "name", "nobody", "role", "creator"),
-		KETTLE_ENOENT, "no user `nobody`");
+	commands_refused(
+		&c, "dave:admin", "user.role", json_pack("{s:s, s:s}", "name", "nobody", "role", "creator"), KETTLE_ENOENT);
 }
 
 static void
@@ -238,10 +230,9 @@ test_count(void **state)
 	assert_int_equal(count("owner", "user", "bob"), 1);
 	assert_int_equal(count("carol", "device", "H100"), 0);
 	json_t *args = json_pack("{s:s, s:s}", "leaderboard", "board", "user", "bob");
-	commands_refused(
-		&c, "alice", "submission.count", json_incref(args), KETTLE_EACCES, "Only the leaderboard's creator");
+	commands_refused(&c, "alice", "submission.count", json_incref(args), KETTLE_EACCES);
 	(void)json_object_set_new(args, "user", json_string("nobody"));
-	commands_refused(&c, "alice", "submission.count", args, KETTLE_EACCES, "Only the leaderboard's creator");
+	commands_refused(&c, "alice", "submission.count", args, KETTLE_EACCES);
 }
 
 static void
@@ -254,13 +245,11 @@ test_delete_all(void **state)
 	commands_submit(&c, "alice", "board", "ranked");
 	commands_submit(&c, "bob", "board", "ranked");
 	finish(2.0);
-	commands_refused(
-		&c, "bob", "submission.delete_all", json_incref(args), KETTLE_EACCES, "for creators of leaderboards");
-	commands_refused(
-		&c, "carol:creator", "submission.delete_all", json_incref(args), KETTLE_EACCES, "belongs to another");
+	commands_refused(&c, "bob", "submission.delete_all", json_incref(args), KETTLE_EACCES);
+	commands_refused(&c, "carol:creator", "submission.delete_all", json_incref(args), KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE users SET role = 'creator' WHERE name = 'owner'");
 	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = 5, flag_reason = 'x' WHERE id = 1");
-	commands_refused(&c, "owner", "submission.delete_all", json_incref(args), KETTLE_EACCES, "only an admin");
+	commands_refused(&c, "owner", "submission.delete_all", json_incref(args), KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = NULL");
 	const json_t *gone = commands_must(&c, "owner", "submission.delete_all", args);
 	assert_int_equal(commands_number(gone, "submissions"), 2);
@@ -291,8 +280,8 @@ test_user_data(void **state)
 	assert_true(json_is_null(commands_at(page, "next")));
 	page = commands_must(&c, "alice", "user.export", json_pack("{s:i}", "after", 1));
 	assert_true(json_is_null(commands_at(page, "user")) && json_array_size(commands_at(page, "submissions")) == 0);
-	commands_refused(&c, "bob", "user.export", named("name", "alice"), KETTLE_EACCES, "Only admins may export");
-	commands_refused(&c, "stranger", "user.export", json_object(), KETTLE_ENOENT, "not a user here yet");
+	commands_refused(&c, "bob", "user.export", named("name", "alice"), KETTLE_EACCES);
+	commands_refused(&c, "stranger", "user.export", json_object(), KETTLE_ENOENT);
 }
 
 static void
@@ -303,18 +292,18 @@ test_user_delete(void **state)
 	finish(1.0);
 	commands_submit(&c, "alice", "board", "ranked");
 	(void)commands_must(&c, "alice", "token.create", named("name", "laptop"));
-	commands_refused(&c, "bob", "user.delete", named("name", "alice"), KETTLE_EACCES, "Only admins may delete");
+	commands_refused(&c, "bob", "user.delete", named("name", "alice"), KETTLE_EACCES);
 	int64_t id = fixture_int(&c.f, "SELECT id FROM users WHERE name = 'alice'");
 	/* A new user could submit as often again; what was deleted counts, too. */
 	fixture_sql(&c.f, "INSERT INTO rate_limits SELECT id, 'leaderboard', '', 3 FROM leaderboards WHERE name = 'board'");
-	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE, "within the next 60 min");
+	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE);
 	assert_true(c.err.retry_s > 3500 && c.err.retry_s <= 3600);
 	(void)commands_must(&c, "carla", "token.create", named("name", "laptop"));
 	(void)commands_must(&c, "carla", "user.delete", json_object());
 	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at - 3600000;"
 					  "INSERT INTO rate_spent SELECT leaderboard, user, created_at + 3600000, 99, 'CPU', 'test' FROM "
 					  "submissions WHERE id = 1");
-	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE, "rate limits");
+	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE);
 	fixture_sql(&c.f, "DELETE FROM rate_spent");
 	const json_t *gone = commands_must(&c, "alice", "user.delete", json_object());
 	char name[40];
@@ -333,9 +322,9 @@ test_user_delete(void **state)
 									   "WHERE name = 'alice'"),
 		1);
 	(void)commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "alice", "reason", "no"));
-	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_EACCES, "banned");
+	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE users SET role = iif(name = 'owner', 'admin', 'user')");
-	commands_refused(&c, "dave:admin", "user.delete", named("name", "owner"), KETTLE_ECONFLICT, "the only admin");
+	commands_refused(&c, "dave:admin", "user.delete", named("name", "owner"), KETTLE_ECONFLICT);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

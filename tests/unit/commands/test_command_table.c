@@ -105,13 +105,13 @@ test_table(void **state)
 }
 
 static void
-refused(const char *command, json_t *args_take, const char *says)
+refused(const char *command, json_t *args_take)
 {
 	AUTO_JSON json_t *args = args_take, *checked = NULL;
 	struct kettle_error err = {0};
 	assert_true(command_check(command_find(commands, command), args, &checked, &err) < 0);
 	assert_null(checked);
-	assert_says(&err, says);
+	assert_sentence(err.message);
 }
 
 /* People do not type the table's names, so no message about arguments has one. */
@@ -148,21 +148,21 @@ test_check(void **state)
 	assert_ptr_equal(command_find(commands, "eval_code"), command_find(commands, "harness.show"));
 	assert_ptr_equal(command_find(commands, "admin.stop"), command_find(commands, "admin.pause"));
 	assert_ptr_equal(command_find(commands, "user.join"), command_find(commands, "user.merge"));
-	refused("leaderboard.show", json_pack("{s:s, s:i}", "nam", "x", "limit", 3), "did you mean `name`?");
-	refused("leaderboard.show", json_pack("{}"), "`name` is missing");
-	refused("leaderboard.show", json_pack("[]"), "must be an object");
-	refused("leaderboard.show", json_pack("{s:s, s:i}", "name", "x", "limit", 0), "from 1 to 1000, not 0");
-	refused("leaderboard.show", json_pack("{s:s, s:s}", "name", "x", "limit", "3"), "a whole number");
-	refused("leaderboard.show", json_pack("{s:s, s:s}", "name", "x", "mine", "yes"), "true or false");
-	refused("leaderboard.show", json_pack("{s:s}", "name", ""), "a name");
-	refused("leaderboard.show", json_pack("{s:s}", "name", "a\x1b[1m"), "control characters");
-	refused("leaderboard.show", json_pack("{s:s}", "name", "a\xe2\x80\xae"), "holds the invisible character U+202E");
-	refused("submission.show", json_pack("{s:i}", "id", -1), "the number of a submission");
-	refused("submission.show", json_pack("{s:s}", "id", "1"), "the number of a submission");
-	refused("submit", json_pack("{s:s}", "file", "x"), "a file");
-	refused("submit", json_pack("{s:{s:s}}", "file", "name", "x"), "a file");
-	refused("leaderboard.create", json_pack("{s:s, s:{}, s:s}", "name", "x", "task", "deadline", "soon"), "soon");
-	refused("leaderboard.create", json_pack("{s:s, s:s}", "name", "x", "task", "y"), "a task");
+	refused("leaderboard.show", json_pack("{s:s, s:i}", "nam", "x", "limit", 3));
+	refused("leaderboard.show", json_pack("{}"));
+	refused("leaderboard.show", json_pack("[]"));
+	refused("leaderboard.show", json_pack("{s:s, s:i}", "name", "x", "limit", 0));
+	refused("leaderboard.show", json_pack("{s:s, s:s}", "name", "x", "limit", "3"));
+	refused("leaderboard.show", json_pack("{s:s, s:s}", "name", "x", "mine", "yes"));
+	refused("leaderboard.show", json_pack("{s:s}", "name", ""));
+	refused("leaderboard.show", json_pack("{s:s}", "name", "a\x1b[1m"));
+	refused("leaderboard.show", json_pack("{s:s}", "name", "a\xe2\x80\xae"));
+	refused("submission.show", json_pack("{s:i}", "id", -1));
+	refused("submission.show", json_pack("{s:s}", "id", "1"));
+	refused("submit", json_pack("{s:s}", "file", "x"));
+	refused("submit", json_pack("{s:{s:s}}", "file", "name", "x"));
+	refused("leaderboard.create", json_pack("{s:s, s:{}, s:s}", "name", "x", "task", "deadline", "soon"));
+	refused("leaderboard.create", json_pack("{s:s, s:s}", "name", "x", "task", "y"));
 	json_decref(STEAL(checked));
 	json_decref(args);
 	/* One value stands for a list, a choice gets its own case, null is absent. */
@@ -220,13 +220,12 @@ test_users(void **state)
 	assert_int_equal(fixture_events(&c.f, "user.created"), 2);
 	/* Who only reads leaves nothing behind, and neither does who is refused. */
 	commands_must(&c, "reader", "leaderboard.list", json_object());
-	commands_refused(
-		&c, "nobody", "submission.cancel", json_pack("{s:i}", "id", 999), KETTLE_ENOENT, "no submission 999");
+	commands_refused(&c, "nobody", "submission.cancel", json_pack("{s:i}", "id", 999), KETTLE_ENOENT);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE name IN ('reader', 'nobody')"), 0);
-	commands_refused(&c, "", "leaderboard.list", json_object(), KETTLE_EINVAL, "An actor has");
+	commands_refused(&c, "", "leaderboard.list", json_object(), KETTLE_EINVAL);
 	char hostile[] = "\x01"
 					 "a";
-	commands_refused(&c, hostile, "leaderboard.list", json_object(), KETTLE_EINVAL, "An actor has");
+	commands_refused(&c, hostile, "leaderboard.list", json_object(), KETTLE_EINVAL);
 	commands_submit(&c, "\xe2\x80\xae@every one", "board", "test");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE name = '@every one'"), 1);
 }
@@ -236,15 +235,14 @@ test_rights(void **state)
 {
 	(void)state;
 #define CREATE(name) json_pack("{s:s, s:o, s:[s]}", "name", name, "task", commands_task(NULL), "device", "CPU")
-	commands_refused(&c, "alice", "leaderboard.create", CREATE("a"), KETTLE_EACCES, "for creators of leaderboards");
+	commands_refused(&c, "alice", "leaderboard.create", CREATE("a"), KETTLE_EACCES);
 	commands_must(&c, "carol:creator", "leaderboard.create", CREATE("a"));
 	commands_must(&c, "owner", "leaderboard.create", CREATE("b"));
-	commands_refused(&c, "carol:creator", "leaderboard.delete", json_pack("{s:s}", "name", "b"), KETTLE_EACCES,
-		"belongs to another user");
+	commands_refused(&c, "carol:creator", "leaderboard.delete", json_pack("{s:s}", "name", "b"), KETTLE_EACCES);
 	commands_must(&c, "dave:admin", "leaderboard.delete", json_pack("{s:s}", "name", "b"));
 	commands_must(&c, "carol:creator", "leaderboard.delete", json_pack("{s:s}", "name", "A"));
 	fixture_sql(&c.f, "UPDATE users SET banned_at = 1 WHERE name = 'carol'");
-	commands_refused(&c, "carol:creator", "leaderboard.create", CREATE("a"), KETTLE_EACCES, "You are banned.");
+	commands_refused(&c, "carol:creator", "leaderboard.create", CREATE("a"), KETTLE_EACCES);
 	commands_must(&c, "carol:creator", "leaderboard.list", json_object());
 }
 
@@ -264,22 +262,19 @@ test_create(void **state)
 	assert_int_equal(json_array_size(commands_at(board, "gpu_types")), 1);
 	assert_string_equal(commands_text(board, "gpu_types.0"), "CPU");
 	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.created"), "data.name"), "Vec.1");
-#define REFUSED(name, code, says) commands_refused(&c, "owner", "leaderboard.create", CREATE(name), code, says)
-	REFUSED("vec.1", KETTLE_ECONFLICT, "already exists");
-	REFUSED(".x", KETTLE_EINVAL, "not a valid leaderboard name");
-	REFUSED("a b", KETTLE_EINVAL, "not a valid leaderboard name");
-	REFUSED("Admin", KETTLE_EINVAL, "is reserved for addresses");
-	REFUSED("gpus", KETTLE_EINVAL, "is reserved for addresses");
-	REFUSED("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", KETTLE_EINVAL,
-		"not a valid leaderboard name");
+#define REFUSED(name, code) commands_refused(&c, "owner", "leaderboard.create", CREATE(name), code)
+	REFUSED("vec.1", KETTLE_ECONFLICT);
+	REFUSED(".x", KETTLE_EINVAL);
+	REFUSED("a b", KETTLE_EINVAL);
+	REFUSED("Admin", KETTLE_EINVAL);
+	REFUSED("gpus", KETTLE_EINVAL);
+	REFUSED("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", KETTLE_EINVAL);
 	commands_refused(&c, "owner", "leaderboard.create",
-		json_pack("{s:s, s:o, s:[s]}", "name", "x", "task", commands_task(NULL), "device", "H10"), KETTLE_EINVAL,
-		"did you mean `H100`");
+		json_pack("{s:s, s:o, s:[s]}", "name", "x", "task", commands_task(NULL), "device", "H10"), KETTLE_EINVAL);
 	commands_refused(&c, "owner", "leaderboard.create",
-		json_pack("{s:s, s:o}", "name", "x", "task", commands_task(NULL)), KETTLE_EINVAL, "choose from CPU and H100");
+		json_pack("{s:s, s:o}", "name", "x", "task", commands_task(NULL)), KETTLE_EINVAL);
 	commands_refused(&c, "owner", "leaderboard.create",
-		json_pack("{s:s, s:o, s:s}", "name", "x", "task", commands_task("tets: 1\n"), "device", "CPU"), KETTLE_EINVAL,
-		"tets");
+		json_pack("{s:s, s:o, s:s}", "name", "x", "task", commands_task("tets: 1\n"), "device", "CPU"), KETTLE_EINVAL);
 	board = commands_must(&c, "owner", "leaderboard.create",
 		json_pack("{s:s, s:o}", "name", "y", "task", commands_task("gpus: [h100]\n")));
 	assert_string_equal(commands_text(board, "gpu_types.0"), "H100");
@@ -305,11 +300,9 @@ test_list_and_closed(void **state)
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_pack("{s:b}", "all", 1))), 2);
 	assert_true(json_is_true(commands_at(c.result, "0.ended")));
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "leaderboard.list", json_object())), 2);
-	commands_refused(
-		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "two"), KETTLE_ENOENT, "no leaderboard `two`.");
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "two"), KETTLE_ENOENT);
 	/* A name that is near a closed board's is no way to learn that there is one. */
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "twoo"), KETTLE_ENOENT,
-		"There is no leaderboard `twoo`.");
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "twoo"), KETTLE_ENOENT);
 	commands_must(&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "two"));
 }
 
@@ -372,8 +365,8 @@ test_show(void **state)
 	assert_int_equal(commands_number(show, "rankings.0.count"), 2);
 	assert_int_equal(commands_number(show, "rankings.0.entries.0.rank"), 3);
 	assert_true(json_is_null(commands_at(show, "rankings.0.entries.1.rank")));
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s, s:s}", "name", "board", "device", "H200"),
-		KETTLE_EINVAL, "did you mean `H100`");
+	commands_refused(
+		&c, "alice", "leaderboard.show", json_pack("{s:s, s:s}", "name", "board", "device", "H200"), KETTLE_EINVAL);
 }
 
 static void
@@ -395,8 +388,7 @@ test_delete_board(void **state)
 		"INSERT INTO rate_limits SELECT id, 'test', '', 100 FROM leaderboards;"
 		"INSERT INTO artifacts (job, name, size, sha256, created_at) SELECT id, 'x', 1, 'y', 0 FROM jobs");
 	int64_t blobs = fixture_int(&c.f, "SELECT count(*) FROM blobs");
-	commands_refused(
-		&c, "owner", "leaderboard.delete", json_pack("{s:s}", "name", "board"), KETTLE_ECONFLICT, "3 submissions");
+	commands_refused(&c, "owner", "leaderboard.delete", json_pack("{s:s}", "name", "board"), KETTLE_ECONFLICT);
 	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
 	const json_t *event = fixture_event(&c.f, "leaderboard.deleted");
 	assert_int_equal(json_array_size(commands_at(event, "data.jobs")), 2);
@@ -453,16 +445,15 @@ fill_board(void)
 static void
 assert_hidden(int64_t first, int64_t open)
 {
-	commands_refused(
-		&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard");
+	commands_refused(&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "leaderboard.list", json_pack("{s:b}", "all", 1))), 1);
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "submission.list", json_object())), 0);
-	commands_refused(&c, "alice", "submission.show", ID(first), KETTLE_ENOENT, "no submission");
-	commands_refused(&c, "owner", "submission.show", ID(1999), KETTLE_ENOENT, "no submission");
-	commands_refused(&c, "owner", "submission.delete", ID(1999), KETTLE_ENOENT, "no submission");
-	commands_refused(&c, "bob", "submission.cancel", ID(open), KETTLE_ENOENT, "no submission");
-	commands_refused(&c, "owner", "submission.download", ID(1999), KETTLE_ENOENT, "no submission");
-	commands_refused(&c, "owner", "submission.rerun", ID(1999), KETTLE_ENOENT, "no submission");
+	commands_refused(&c, "alice", "submission.show", ID(first), KETTLE_ENOENT);
+	commands_refused(&c, "owner", "submission.show", ID(1999), KETTLE_ENOENT);
+	commands_refused(&c, "owner", "submission.delete", ID(1999), KETTLE_ENOENT);
+	commands_refused(&c, "bob", "submission.cancel", ID(open), KETTLE_ENOENT);
+	commands_refused(&c, "owner", "submission.download", ID(1999), KETTLE_ENOENT);
+	commands_refused(&c, "owner", "submission.rerun", ID(1999), KETTLE_ENOENT);
 	assert_int_equal(
 		commands_number(commands_must(&c, "owner", "admin.stats", json_object()), "stats.num_submissions"), 1);
 	const json_t *user = commands_must(&c, "owner", "user.show", json_pack("{s:s}", "name", "alice"));
@@ -570,8 +561,7 @@ test_submission(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM runs WHERE secret AND coalesce(message, result_json, "
 									   "detail_json) IS NOT NULL"),
 		0);
-	commands_refused(&c, "bob", "submission.show", json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES,
-		"belongs to another user");
+	commands_refused(&c, "bob", "submission.show", json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES);
 	show("owner", id);
 }
 
@@ -606,8 +596,7 @@ test_statuses(void **state)
 	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = 1, flag_reason = 'copied' WHERE state = 'passed'");
 	assert_string_equal(commands_text(show("alice", id), "job.status"), "hacked");
 	assert_string_equal(commands_text(c.result, "job.error"), "It was marked as a cheat: copied");
-	commands_refused(
-		&c, "alice", "submission.delete", json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES, "evidence");
+	commands_refused(&c, "alice", "submission.delete", json_pack("{s:I}", "id", (json_int_t)id), KETTLE_EACCES);
 }
 
 static void
@@ -660,12 +649,12 @@ test_cancel_and_delete(void **state)
 	(void)state;
 	commands_board(&c, "board", NULL);
 	int64_t id = commands_submit(&c, "alice", "board", "ranked");
-	commands_refused(&c, "bob", "submission.cancel", ID(id), KETTLE_EACCES, "another user");
+	commands_refused(&c, "bob", "submission.cancel", ID(id), KETTLE_EACCES);
 	commands_must(&c, "alice", "submission.cancel", ID(id));
 	assert_int_equal(
 		commands_number(fixture_event(&c.f, "submission.cancelled"), "data.jobs.0.job"), job_of(id, "CPU"));
 	assert_string_equal(commands_text(fixture_event(&c.f, "submission.done"), "data.state"), "cancelled");
-	commands_refused(&c, "alice", "submission.cancel", ID(id), KETTLE_ECONFLICT, "already ended");
+	commands_refused(&c, "alice", "submission.cancel", ID(id), KETTLE_ECONFLICT);
 	assert_string_equal(commands_text(show("alice", id), "job.status"), "failed");
 	assert_string_equal(commands_text(c.result, "job.error"), "It was cancelled.");
 	int64_t better = ranked("alice", 1.0), worse = ranked("alice", 2.0),
@@ -684,7 +673,7 @@ test_cancel_and_delete(void **state)
 	assert_true(json_is_null(commands_at(fixture_event(&c.f, "rank.changed"), "data.after")));
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM best"), 1);
 	assert_int_equal(fixture_int(&c.f, "SELECT ranked FROM leaderboard_devices"), 1);
-	commands_refused(&c, "alice", "submission.show", ID(worse), KETTLE_ENOENT, "There is no submission");
+	commands_refused(&c, "alice", "submission.show", ID(worse), KETTLE_ENOENT);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

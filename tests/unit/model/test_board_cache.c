@@ -202,14 +202,14 @@ test_rights(void **state)
 	for (int i = 0; i < 3; i++) {
 		assert_true(
 			json_is_true(commands_at(commands_must(&c, "owner", "leaderboard.show", NAME("board")), "code_open")));
-		commands_refused(&c, "alice", "leaderboard.show", NAME("board"), KETTLE_ENOENT, "no leaderboard");
+		commands_refused(&c, "alice", "leaderboard.show", NAME("board"), KETTLE_ENOENT);
 	}
 	AUTO_JSON json_t *invite =
 		json_incref((json_t *)commands_must(&c, "owner", "invite.create", json_pack("{s:[s]}", "name", "board")));
 	commands_must(&c, "alice", "leaderboard.join", json_pack("{s:s}", "code", commands_text(invite, "codes.0")));
 	assert_false(json_is_true(commands_at(commands_must(&c, "alice", "leaderboard.show", NAME("board")), "code_open")));
 	commands_must(&c, "owner", "invite.revoke", json_pack("{s:s}", "code", commands_text(invite, "codes.0")));
-	commands_refused(&c, "alice", "leaderboard.show", NAME("board"), KETTLE_ENOENT, "no leaderboard");
+	commands_refused(&c, "alice", "leaderboard.show", NAME("board"), KETTLE_ENOENT);
 	/* Own runs are nobody else's. */
 	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "visibility", "public"));
 	const json_t *own =

@@ -135,9 +135,9 @@ test_late(void **state)
 	update("deadline", "2020-01-01");
 	json_t *args = json_pack("{s:s, s:s, s:s, s:o, s:b}", "leaderboard", "board", "mode", "ranked", "device", "CPU",
 		"file", commands_file("a.cpp", "int x;\n"), "late", 1);
-	commands_refused(&c, "alice:creator", "submit", json_incref(args), KETTLE_EACCES, "Only admins");
+	commands_refused(&c, "alice:creator", "submit", json_incref(args), KETTLE_EACCES);
 	(void)json_object_set_new(args, "late", json_false());
-	commands_refused(&c, "dave:admin", "submit", args, KETTLE_EINVAL, "ended at its deadline");
+	commands_refused(&c, "dave:admin", "submit", args, KETTLE_EINVAL);
 	submit("dave:admin", "ranked", true);
 	finish("passed", 1.0, NULL);
 	const json_t *shown = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
@@ -178,24 +178,22 @@ test_opening(void **state)
 {
 	(void)state;
 	commands_refused(&c, "owner", "leaderboard.update",
-		json_pack("{s:s, s:s, s:s}", "name", "board", "opens", "2031-01-02", "deadline", "2031-01-01"), KETTLE_EINVAL,
-		"would open on 2031-01-02 00:00 UTC, which is not before its deadline, 2031-01-01 23:59 UTC");
+		json_pack("{s:s, s:s, s:s}", "name", "board", "opens", "2031-01-02", "deadline", "2031-01-01"), KETTLE_EINVAL);
 	/* On the day of its deadline it may open: a date is its beginning there. */
 	update("deadline", "2031-01-02");
 	update("opens", "2031-01-02");
 	commands_refused(&c, "owner", "leaderboard.update",
-		json_pack("{s:s, s:s}", "name", "board", "deadline", "2030-01-01"), KETTLE_EINVAL, "not before its deadline");
+		json_pack("{s:s, s:s}", "name", "board", "deadline", "2030-01-01"), KETTLE_EINVAL);
 	(void)commands_must(&c, "alice:creator", "leaderboard.list", json_object());
 	assert_false(sees("alice:creator"));
 	assert_true(sees("owner") && sees("dave:admin"));
-	commands_refused(
-		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard `board`.");
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 	commands_refused(&c, "alice:creator", "leaderboard.update",
-		json_pack("{s:s, s:s}", "name", "board", "deadline", "none"), KETTLE_ENOENT, "no leaderboard `board`.");
+		json_pack("{s:s, s:s}", "name", "board", "deadline", "none"), KETTLE_ENOENT);
 	commands_refused(&c, "alice", "submit",
 		json_pack(
 			"{s:s, s:s, s:o}", "leaderboard", "board", "device", "CPU", "file", commands_file("a.cpp", "int x;\n")),
-		KETTLE_ENOENT, "no leaderboard `board`.");
+		KETTLE_ENOENT);
 	/* Its creator tries it, outside of the ranking. */
 	int64_t id = submit("owner", "ranked", false);
 	assert_int_equal(fixture_int(&c.f, "SELECT practice FROM submissions"), 1);
@@ -289,7 +287,7 @@ test_names(void **state)
 		"docs", "openapi.json", "login", "logout", "invite", "devices", "static"};
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		commands_refused(&c, "owner", "leaderboard.create",
-			json_pack("{s:s, s:o}", "name", words[i], "task", commands_task(NULL)), KETTLE_EINVAL, "reserved");
+			json_pack("{s:s, s:o}", "name", words[i], "task", commands_task(NULL)), KETTLE_EINVAL);
 	/* One of before is kept, with a remark. */
 	fixture_sql(&c.f, "UPDATE boards SET name = 'metrics'");
 	const json_t *result =

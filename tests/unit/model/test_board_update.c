@@ -37,10 +37,10 @@ update(const char *who, json_t *args_take)
 }
 
 static void
-refused(const char *who, json_t *args_take, int code, const char *says)
+refused(const char *who, json_t *args_take, int code)
 {
 	(void)json_object_set_new(args_take, "name", json_string("board"));
-	commands_refused(&c, who, "leaderboard.update", args_take, code, says);
+	commands_refused(&c, who, "leaderboard.update", args_take, code);
 }
 
 /* Of the only submission there is, or the newest. */
@@ -133,14 +133,14 @@ static void
 test_rights(void **state)
 {
 	(void)state;
-	refused("alice", json_pack("{s:s}", "code", "always"), KETTLE_EACCES, "for creators of leaderboards");
-	refused("carol:creator", json_pack("{s:s}", "code", "always"), KETTLE_EACCES, "belongs to another user");
+	refused("alice", json_pack("{s:s}", "code", "always"), KETTLE_EACCES);
+	refused("carol:creator", json_pack("{s:s}", "code", "always"), KETTLE_EACCES);
 	update("dave:admin", json_pack("{s:s}", "code", "always"));
-	refused("owner", json_object(), KETTLE_EINVAL, "Nothing to change");
-	refused("owner", json_pack("{s:s}", "device", "H200"), KETTLE_EINVAL, "did you mean `H100`?");
-	refused("owner", json_pack("{s:{s:s}}", "task", "yml", ""), KETTLE_EINVAL, "task bundle");
-	commands_refused(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "boar", "code", "owner"),
-		KETTLE_ENOENT, "did you mean `board`?");
+	refused("owner", json_object(), KETTLE_EINVAL);
+	refused("owner", json_pack("{s:s}", "device", "H200"), KETTLE_EINVAL);
+	refused("owner", json_pack("{s:{s:s}}", "task", "yml", ""), KETTLE_EINVAL);
+	commands_refused(
+		&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "boar", "code", "owner"), KETTLE_ENOENT);
 }
 
 static void
@@ -153,7 +153,7 @@ test_devices(void **state)
 	assert_int_equal(json_array_size(commands_at(result, "leaderboard.gpu_types")), 1);
 	commands_refused(&c, "alice", "submit",
 		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "CPU"),
-		KETTLE_EINVAL, "has no device `CPU`");
+		KETTLE_EINVAL);
 	/* Its ranking is there again with it. */
 	update("owner", json_pack("{s:[s, s, s]}", "device", "H100", "CPU", "cpu"));
 	const json_t *show = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
@@ -194,11 +194,10 @@ static void
 test_task_that_runs_differently(void **state)
 {
 	(void)state;
-	refused("owner", json_pack("{s:o}", "task", other_task()), KETTLE_ECONFLICT,
-		"runs differently (eval.cpp), so earlier submissions");
+	refused("owner", json_pack("{s:o}", "task", other_task()), KETTLE_ECONFLICT);
 	ranked("alice", 1.0);
 	int64_t last = ranked("bob", 2.0);
-	refused("owner", json_pack("{s:o}", "task", other_task()), KETTLE_ECONFLICT, "runs differently (eval.cpp)");
+	refused("owner", json_pack("{s:o}", "task", other_task()), KETTLE_ECONFLICT);
 	assert_non_null(strstr(c.err.message, "the 2 places in the rankings of `board`"));
 	assert_non_null(strstr(c.err.message, "use `force`"));
 	assert_int_equal(count("best"), 2);
@@ -230,7 +229,7 @@ test_differences_are_named(void **state)
 	char *size = strstr(yml, "size: 1");
 	size[6] = '3';
 	(void)json_object_set_new(task, "yml", json_string(yml));
-	refused("owner", json_pack("{s:o}", "task", task), KETTLE_ECONFLICT, "tests, ranking_by and test_timeout");
+	refused("owner", json_pack("{s:o}", "task", task), KETTLE_ECONFLICT);
 	assert_non_null(strstr(c.err.message, "earlier submissions"));
 }
 
@@ -341,11 +340,10 @@ test_closed_while_queued(void **state)
 	/* What was accepted is judged, and stays its owner's; the board is seen by those who may. */
 	const json_t *show = commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
 	assert_int_equal(commands_number(show, "rank.CPU"), 1);
-	commands_refused(
-		&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT, "no leaderboard");
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 	commands_refused(&c, "alice", "submit",
 		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "CPU"),
-		KETTLE_ENOENT, "no leaderboard");
+		KETTLE_ENOENT);
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_object())), 0);
 	assert_true(json_is_true(commands_at(fixture_event(&c.f, "rank.changed"), "closed")));
 }
@@ -358,7 +356,7 @@ test_deadline_while_queued(void **state)
 	update("owner", json_pack("{s:s}", "deadline", "2020-01-01"));
 	commands_refused(&c, "alice", "submit",
 		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "CPU"),
-		KETTLE_EINVAL, "ended at its deadline");
+		KETTLE_EINVAL);
 	/* The time at which it was accepted counts. */
 	assert_int_equal(end(begin(newest_job()), 1.0), 0);
 	const json_t *show = commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));

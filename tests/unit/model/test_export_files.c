@@ -43,10 +43,10 @@ static const json_t *export(const char *who, bool private, int64_t after)
 }
 
 static void
-refused(const char *who, bool private, int code, const char *says)
+refused(const char *who, bool private, int code)
 {
 	commands_refused(
-		&c, who, "leaderboard.export", json_pack("{s:s, s:b}", "name", "board", "private", (int)private), code, says);
+		&c, who, "leaderboard.export", json_pack("{s:s, s:b}", "name", "board", "private", (int)private), code);
 }
 
 static int64_t
@@ -63,19 +63,19 @@ test_rights(void **state)
 {
 	(void)state;
 	ranked("alice", 1.0);
-	refused("owner", false, KETTLE_ECONFLICT, "use `private`");
-	refused("bob", false, KETTLE_ECONFLICT, "once its deadline has passed");
-	refused("bob", true, KETTLE_EACCES, "belongs to another user");
-	refused("carol:creator", true, KETTLE_EACCES, "belongs to another user");
+	refused("owner", false, KETTLE_ECONFLICT);
+	refused("bob", false, KETTLE_ECONFLICT);
+	refused("bob", true, KETTLE_EACCES);
+	refused("carol:creator", true, KETTLE_EACCES);
 	assert_int_equal(json_array_size(commands_at(export("owner", true, 0), "submissions")), 1);
 	assert_int_equal(json_array_size(commands_at(export("dave:admin", true, 0), "submissions")), 1);
 	set_board("deadline", "2020-01-01");
 	export("owner", false, 0);
-	refused("bob", false, KETTLE_EACCES, "does not show the code of other users");
+	refused("bob", false, KETTLE_EACCES);
 	set_board("code", "ended");
 	assert_int_equal(json_array_size(commands_at(export("bob", false, 0), "submissions")), 1);
 	set_board("deadline", "+1d");
-	refused("bob", false, KETTLE_ECONFLICT, "is active");
+	refused("bob", false, KETTLE_ECONFLICT);
 }
 
 static void

@@ -135,11 +135,9 @@ test_shown(void **state)
 	assert_int_equal(json_array_size(commands_at(show("owner"), "standings")), 1);
 	fixture_sql(&c.f, "UPDATE boards SET source_json = '{\"standings\": false}' WHERE name = 'one'");
 	assert_true(json_is_null(commands_at(show("owner"), "standings")));
-	commands_refused(&c, "ada", "competition.show", json_pack("{s:s}", "name", "Sprng"), KETTLE_ENOENT,
-		"There is no competition `Sprng`; did you mean `Spring`?");
+	commands_refused(&c, "ada", "competition.show", json_pack("{s:s}", "name", "Sprng"), KETTLE_ENOENT);
 	fixture_sql(&c.f, "UPDATE boards SET visibility = 'closed'");
-	commands_refused(&c, "ada", "competition.show", json_pack("{s:s}", "name", "Spring"), KETTLE_ENOENT,
-		"There is no competition `Spring`.");
+	commands_refused(&c, "ada", "competition.show", json_pack("{s:s}", "name", "Spring"), KETTLE_ENOENT);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

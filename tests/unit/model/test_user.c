@@ -87,7 +87,7 @@ test_list_and_show(void **state)
 		json_array_size(commands_must(&c, "owner", "user.list", json_pack("{s:s}", "role", "creator"))), 1);
 	commands_must(&c, "owner", "user.list", json_pack("{s:i, s:i}", "limit", 1, "offset", 1));
 	assert_string_equal(commands_text(c.result, "0.user_name"), "bob");
-	commands_refused(&c, "alice", "user.list", json_object(), KETTLE_EACCES, "for admins");
+	commands_refused(&c, "alice", "user.list", json_object(), KETTLE_EACCES);
 	commands_must(&c, "alice", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "user_name"), "alice");
 	assert_string_equal(commands_text(c.result, "identities.0.subject"), "alice");
@@ -97,11 +97,11 @@ test_list_and_show(void **state)
 	commands_must(&c, "owner", "user.show", json_pack("{s:O}", "name", number));
 	assert_string_equal(commands_text(c.result, "user_name"), "alice");
 	commands_must(&c, "alice", "user.show", NAME("ALICE"));
-	commands_refused(&c, "alice", "user.show", NAME("bob"), KETTLE_EACCES, "Only admins");
-	commands_refused(&c, "alice", "user.show", NAME("nobody"), KETTLE_EACCES, "Only admins");
-	commands_refused(&c, "owner", "user.show", NAME("bobb"), KETTLE_ENOENT, "did you mean `bob`");
-	commands_refused(&c, "owner", "user.show", NAME("#999"), KETTLE_ENOENT, "no user `#999`");
-	commands_refused(&c, "stranger", "user.show", json_object(), KETTLE_ENOENT, "not a user here yet");
+	commands_refused(&c, "alice", "user.show", NAME("bob"), KETTLE_EACCES);
+	commands_refused(&c, "alice", "user.show", NAME("nobody"), KETTLE_EACCES);
+	commands_refused(&c, "owner", "user.show", NAME("bobb"), KETTLE_ENOENT);
+	commands_refused(&c, "owner", "user.show", NAME("#999"), KETTLE_ENOENT);
+	commands_refused(&c, "stranger", "user.show", json_object(), KETTLE_ENOENT);
 }
 
 /* ---- ban ---- */
@@ -118,29 +118,28 @@ test_ban(void **state)
 	const json_t *event = fixture_event(&c.f, "user.banned");
 	assert_string_equal(commands_text(event, "data.reason"), "attacks the machine");
 	assert_string_equal(commands_text(event, "user_name"), "alice");
-	commands_refused(&c, "alice", "user.link", json_object(), KETTLE_EACCES, "You are banned: attacks the machine");
+	commands_refused(&c, "alice", "user.link", json_object(), KETTLE_EACCES);
 	commands_refused(&c, "alice", "submit",
-		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board"), KETTLE_EACCES,
-		"You are banned");
+		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board"), KETTLE_EACCES);
 	commands_must(&c, "alice", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "ban_reason"), "attacks the machine");
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "user.list", json_pack("{s:b}", "banned", 1))), 1);
-	commands_refused(&c, "owner", "user.ban", BAN("alice", "x"), KETTLE_ECONFLICT, "already banned");
-	commands_refused(&c, "owner", "user.ban", BAN("bob", "  "), KETTLE_EINVAL, "needs a reason");
-	commands_refused(&c, "owner", "user.ban", BAN("owner", "x"), KETTLE_ECONFLICT, "ban yourself");
+	commands_refused(&c, "owner", "user.ban", BAN("alice", "x"), KETTLE_ECONFLICT);
+	commands_refused(&c, "owner", "user.ban", BAN("bob", "  "), KETTLE_EINVAL);
+	commands_refused(&c, "owner", "user.ban", BAN("owner", "x"), KETTLE_ECONFLICT);
 	commands_must(&c, "owner", "user.role", ROLE("bob", "admin"));
-	commands_refused(&c, "owner", "user.ban", BAN("bob", "x"), KETTLE_ECONFLICT, "is an admin");
-	commands_refused(&c, "owner", "user.role", ROLE("alice", "creator"), KETTLE_ECONFLICT, "is banned");
+	commands_refused(&c, "owner", "user.ban", BAN("bob", "x"), KETTLE_ECONFLICT);
+	commands_refused(&c, "owner", "user.role", ROLE("alice", "creator"), KETTLE_ECONFLICT);
 	commands_must(&c, "owner", "user.unban", NAME("alice"));
 	assert_string_equal(ranking(), "alice 1, bob 2");
 	assert_int_equal(fixture_events(&c.f, "user.unbanned"), 1);
-	commands_refused(&c, "owner", "user.unban", NAME("alice"), KETTLE_ECONFLICT, "not banned");
+	commands_refused(&c, "owner", "user.unban", NAME("alice"), KETTLE_ECONFLICT);
 	static const char *const names[] = {"user.ban", "user.unban", "user.role", "user.merge"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_t *args = i == 0 ? BAN("bob", "x") : i == 2 ? ROLE("bob", "user") : NAME("bob");
 		if (i == 3)
 			json_object_set_new(args, "into", json_string("alice"));
-		commands_refused(&c, "carol:creator", names[i], args, KETTLE_EACCES, "for admins");
+		commands_refused(&c, "carol:creator", names[i], args, KETTLE_EACCES);
 	}
 }
 
@@ -192,14 +191,14 @@ test_roles(void **state)
 {
 	(void)state;
 	commands_submit(&c, "alice", "board", "test");
-	commands_refused(&c, "owner", "user.role", ROLE("owner", "user"), KETTLE_ECONFLICT, "the only admin");
+	commands_refused(&c, "owner", "user.role", ROLE("owner", "user"), KETTLE_ECONFLICT);
 	commands_must(&c, "owner", "user.role", ROLE("alice", "admin"));
 	assert_string_equal(commands_text(c.result, "was"), "user");
 	assert_string_equal(commands_text(fixture_event(&c.f, "user.role"), "data.role"), "admin");
 	commands_must(&c, "owner", "user.role", ROLE("owner", "user"));
-	commands_refused(&c, "owner", "user.list", json_object(), KETTLE_EACCES, "for admins");
-	commands_refused(&c, "alice", "user.role", ROLE("alice", "creator"), KETTLE_ECONFLICT, "the only admin");
-	commands_refused(&c, "alice", "user.role", ROLE("owner", "king"), KETTLE_EINVAL, "one of user, creator, admin");
+	commands_refused(&c, "owner", "user.list", json_object(), KETTLE_EACCES);
+	commands_refused(&c, "alice", "user.role", ROLE("alice", "creator"), KETTLE_ECONFLICT);
+	commands_refused(&c, "alice", "user.role", ROLE("owner", "king"), KETTLE_EINVAL);
 	commands_must(&c, "alice", "user.role", ROLE("owner", "creator"));
 	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
 }
@@ -227,7 +226,7 @@ test_link(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tokens WHERE kind = 'link' AND length(hash) = 64"), 1);
 	AUTO_FREE char *told = json_dumps(c.f.events, 0);
 	assert_null(strstr(told, json_string_value(code)));
-	commands_refused(&c, "discord7", "user.link", CODE(code, 1), KETTLE_ECONFLICT, "is your own");
+	commands_refused(&c, "discord7", "user.link", CODE(code, 1), KETTLE_ECONFLICT);
 	/* First whom it would be. */
 	commands_must(&c, "alice", "user.link", CODE(code, 0));
 	assert_true(json_is_false(commands_at(c.result, "merged")));
@@ -242,7 +241,7 @@ test_link(void **state)
 	assert_true(json_is_true(commands_at(c.result, "merged")));
 	assert_string_equal(ranking(), "alice 1, bob 2");
 	assert_int_equal(fixture_int(&c.f, "SELECT ranked FROM leaderboard_devices"), 2);
-	commands_refused(&c, "bob", "user.link", CODE(code, 1), KETTLE_ENOENT, "no such code");
+	commands_refused(&c, "bob", "user.link", CODE(code, 1), KETTLE_ENOENT);
 	/* Both identities are one user, both names lead to it. */
 	commands_must(&c, "discord7", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "user_name"), "alice");
@@ -266,18 +265,18 @@ test_codes(void **state)
 	commands_submit(&c, "alice", "board", "test");
 	AUTO_JSON json_t *first = make_code("alice");
 	AUTO_JSON json_t *second = make_code("alice");
-	commands_refused(&c, "bob", "user.link", CODE(first, 1), KETTLE_ENOENT, "no such code");
+	commands_refused(&c, "bob", "user.link", CODE(first, 1), KETTLE_ENOENT);
 	fixture_sql(&c.f, "UPDATE tokens SET expires_at = 1");
-	commands_refused(&c, "bob", "user.link", CODE(second, 1), KETTLE_ENOENT, "for 10 minutes");
+	commands_refused(&c, "bob", "user.link", CODE(second, 1), KETTLE_ENOENT);
 	static const char *const wrong[] = {"", "x", "00000-0000", "00000-00000-0", "\xc3\xbc", "0000000000"};
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		commands_refused(&c, "bob", "user.link", json_pack("{s:s}", "code", wrong[i]), KETTLE_ENOENT, "no such code");
+		commands_refused(&c, "bob", "user.link", json_pack("{s:s}", "code", wrong[i]), KETTLE_ENOENT);
 	/* A ban ends what a code of before it could do. */
 	AUTO_JSON json_t *third = make_code("alice");
 	commands_must(&c, "owner", "user.ban", BAN("alice", "x"));
-	commands_refused(&c, "bob", "user.link", CODE(third, 1), KETTLE_EACCES, "is banned");
-	commands_refused(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "owner", "into", "alice"),
-		KETTLE_EACCES, "is banned");
+	commands_refused(&c, "bob", "user.link", CODE(third, 1), KETTLE_EACCES);
+	commands_refused(
+		&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "owner", "into", "alice"), KETTLE_EACCES);
 }
 
 /* A code raises no role: not of who made it, nor of who enters it, nor when one of them got it meanwhile. */
@@ -295,18 +294,16 @@ test_code_and_roles(void **state)
 		assert_string_equal(commands_text(c.result, "user.user_name"), pairs[i][0]);
 		assert_non_null(commands_text(c.result, "user.role"));
 		for (int confirm = 0; confirm < 2; confirm++)
-			commands_refused(
-				&c, pairs[i][1], "user.link", CODE(code, confirm), KETTLE_EACCES, "A code changes no role");
+			commands_refused(&c, pairs[i][1], "user.link", CODE(code, confirm), KETTLE_EACCES);
 		/* What a frontend vouches for does not change that. */
 		AUTO_FREE char *admin = xasprintf("%s:admin", pairs[i][1]);
-		commands_refused(&c, admin, "user.link", CODE(code, 1), KETTLE_EACCES, "A code changes no role");
+		commands_refused(&c, admin, "user.link", CODE(code, 1), KETTLE_EACCES);
 	}
 	commands_submit(&c, "bob", "board", "test");
 	AUTO_JSON json_t *code = make_code("bob");
 	commands_must(&c, "alice", "user.link", CODE(code, 0));
 	commands_must(&c, "owner", "user.role", ROLE("bob", "creator"));
-	commands_refused(
-		&c, "alice", "user.link", CODE(code, 1), KETTLE_EACCES, "`bob` is a creator and `alice` has no role");
+	commands_refused(&c, "alice", "user.link", CODE(code, 1), KETTLE_EACCES);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE merged_into IS NOT NULL"), 0);
 	/* By an admin's word. */
 	commands_must(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "bob", "into", "alice"));
@@ -346,8 +343,8 @@ test_join(void **state)
 	commands_must(&c, "ada", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "role"), "creator");
 	commands_must(&c, "ada", "leaderboard.delete", NAME("hers"));
-	commands_refused(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "ada-cli", "into", "ada"),
-		KETTLE_ECONFLICT, "Both are `ada`");
+	commands_refused(
+		&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "ada-cli", "into", "ada"), KETTLE_ECONFLICT);
 	/* The owner as well: an admin is left. */
 	commands_must(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "owner", "into", "ada-cli"));
 	commands_must(&c, "ada", "user.list", json_object());
