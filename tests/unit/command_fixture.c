@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "lib/languages.h"
+#include "lib/unit_test.h"
 #include "model/jobs.h"
 
 #include <math.h>
