@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "judge/report.h"
 #include "model/artifact.h"
 #include "model/blobs.h"
@@ -80,6 +81,22 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 
 /* ---- count ---- */
 
+/* Only what is asked for is a condition, so that all of a leaderboard and all of a user are counted in an index alone. */
+static int
+count_chosen(const struct command_call *call, int64_t board, int64_t user, int64_t *ret_count, struct kettle_error *err)
+{
+	const char *mode = member_string(call->args, "mode"), *state = member_string(call->args, "state"),
+			   *device = member_string(call->args, "device");
+	AUTO_FREE char *sql = xasprintf("SELECT count(*) FROM submissions s WHERE s.leaderboard = ?1%s%s%s%s",
+		user ? " AND s.user = ?2" : "", mode ? " AND s.mode = iif(?3 = 'leaderboard', 'ranked', ?3)" : "",
+		state ? " AND s.state = ?4" : "",
+		device ? " AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND j.device = ?5 AND NOT j.superseded)"
+			   : "");
+	char format[] = "iisss";
+	format[device ? 5 : state ? 4 : mode ? 3 : user ? 2 : 1] = '\0';
+	return db_int(call->db, ret_count, err, sql, format, board, user, mode, state, device);
+}
+
 /* Everyone may count all submissions of a leaderboard that they see, and their own; those of another user only its creator. */
 int
 cmd_submission_count(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
@@ -101,14 +118,7 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 		rc = user_find_argument(call->db, named, &user, err);
 	}
 	if (rc == 0)
-		rc = db_int(call->db, &count, err,
-			"SELECT count(*) FROM submissions s WHERE s.leaderboard = ?1 AND (?2 = 0 OR s.user = ?2) AND (?3 IS NULL "
-			"OR "
-			"s.mode = iif(?3 = 'leaderboard', 'ranked', ?3)) AND (?4 IS NULL OR s.state = ?4) AND (?5 IS NULL OR "
-			"EXISTS "
-			"(SELECT 1 FROM jobs j WHERE j.submission = s.id AND j.device = ?5 AND NOT j.superseded))",
-			"iisss", board.id, user.id, member_string(call->args, "mode"), member_string(call->args, "state"),
-			member_string(call->args, "device"));
+		rc = count_chosen(call, board.id, user.id, &count, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:I}", "leaderboard", board.name, "count", (json_int_t)count);
 	return rc;

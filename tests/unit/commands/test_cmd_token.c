@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define STEPS 100
+
 static struct commands_fixture c;
 
 static int
@@ -235,6 +237,43 @@ test_count(void **state)
 	commands_refused(&c, "alice", "submission.count", args, KETTLE_EACCES);
 }
 
+/* Each stands for STEPS steps of SQLite's machine. */
+static int
+count_steps(void *arg)
+{
+	++*(int64_t *)arg;
+	return 0;
+}
+
+static int
+watch_steps(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)err;
+	sqlite3_progress_handler(db->handle, arg ? STEPS : 0, count_steps, arg);
+	return 0;
+}
+
+/* Counting one user looks at no other, and all of a leaderboard are counted in an index: a few steps for each. */
+static void
+test_count_steps(void **state)
+{
+	(void)state;
+	commands_submit(&c, "bob", "board", "ranked");
+	commands_submit(&c, "alice", "board", "ranked");
+	fixture_sql(&c.f,
+		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO submissions "
+		"(leaderboard, task, user, mode, file_name, code, created_at) SELECT leaderboard, task, user, mode, "
+		"file_name, code, created_at FROM submissions JOIN n WHERE id = 2");
+	int64_t steps = 0;
+	assert_int_equal(fixture_query(&c.f, watch_steps, &steps, NULL), 0);
+	assert_int_equal(count("bob", "user", "bob"), 1);
+	assert_true(steps * STEPS < 5000);
+	steps = 0;
+	assert_int_equal(count("bob", NULL, NULL), 20002);
+	assert_true(steps * STEPS < 5 * INT64_C(20002));
+	assert_int_equal(fixture_query(&c.f, watch_steps, NULL, NULL), 0);
+}
+
 static void
 test_delete_all(void **state)
 {
@@ -336,6 +375,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_logins_end),
 	TEST(test_identity),
 	TEST(test_count),
+	TEST(test_count_steps),
 	TEST(test_delete_all),
 	TEST(test_user_data),
 	TEST(test_user_delete),

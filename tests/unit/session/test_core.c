@@ -211,6 +211,40 @@ work_over(void *arg)
 	work->state = 2;
 }
 
+static int
+reader_waits(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)db, (void)err;
+	uv_sem_wait(arg);
+	return 0;
+}
+
+/* What looks at many rows is answered while the reader that all commands share is busy, and keeps none waiting. */
+static void
+test_slow_reads(void **state)
+{
+	(void)state;
+	static uv_sem_t go;
+	struct answer answer = {0}, behind = {0};
+	(void)cores_must(0, "ada", "submit", cores_file("board"));
+	assert_int_equal(uv_sem_init(&go, 0), 0);
+	store_query(cores.core[0]->store, reader_waits, NULL, &go);
+	cores_ask(0, "ada", "leaderboard.list", NULL, &behind);
+	cores_ask(0, "ada", "submission.count", json_pack("{s:s}", "leaderboard", "board"), &answer);
+	/* Where it waits for the reader it would be answered behind the other one. */
+	uint64_t end = uv_hrtime() + UINT64_C(30000000000);
+	while (!answer.count && uv_hrtime() < end)
+		cores_turn();
+	bool first = answer.count == 1 && behind.count == 0;
+	uv_sem_post(&go);
+	until(behind.count == 1 && answer.count == 1);
+	assert_true(first);
+	assert_int_equal(commands_number(answer.result, "count"), 1);
+	answer_clear(&answer);
+	answer_clear(&behind);
+	uv_sem_destroy(&go);
+}
+
 static void
 on_core_closed(void *arg)
 {
@@ -630,6 +664,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_end_twice),
 	TEST(test_end_with_calls),
 	TEST(test_end_with_work),
+	TEST(test_slow_reads),
 	TEST(test_server_waits),
 	TEST(test_reload),
 	TEST(test_strangers),
