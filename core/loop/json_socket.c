@@ -5,7 +5,8 @@
  * Theory of operation. What a peer sends is read a chunk at a time, and a bounded number of its lines become messages in
  * a turn of the loop. Where more is left (the chunk was full, or lines wait) reading stops and an idle handle goes on in
  * the next turn, after all other handles had theirs. A peer that is not ready for messages has neither: what it sends
- * waits in the socket until json_socket_resume, or until what was sent to it is written.
+ * waits in the socket until json_socket_resume, or until what was sent to it is written. A long line has a thread of the
+ * pool to itself; until it is a message its peer has no next turn and reads nothing, and the peer is not freed.
  */
 #include <config.h>
 
@@ -23,15 +24,20 @@
 struct json_socket {
 	uv_pipe_t pipe;
 	uv_idle_t next_turn; /* active: more is left */
-	unsigned open;       /* of the two handles */
+	unsigned open;       /* of the two handles and the work */
 	struct line_reader lines;
 	struct json_socket_events events;
 	void *arg;
 	uv_shutdown_t shutdown;
 	size_t counted;                      /* of the pool's bytes */
 	struct json_socket *previous, *next; /* in the pool */
-	unsigned share;                      /* messages that this turn has left */
-	bool paused;                         /* not ready: neither reads nor has a next turn */
+	uv_work_t work;                      /* on the long line */
+	void *memory;                        /* of the long line; NULL: there is none */
+	const char *line;                    /* the long one */
+	size_t line_size;
+	json_t *read;   /* what it says; NULL: it is refused */
+	unsigned share; /* messages that this turn has left */
+	bool paused;    /* not ready: neither reads nor has a next turn */
 	bool finishing;
 	char chunk[65536];
 };
@@ -42,14 +48,20 @@ struct socket_write {
 };
 
 static void
-on_close(uv_handle_t *handle)
+release(struct json_socket *peer)
 {
-	struct json_socket *peer = handle->data;
 	if (--peer->open > 0)
 		return;
 	line_free(&peer->lines);
+	free(peer->memory);
 	peer->events.closed(peer->arg);
 	free(peer);
+}
+
+static void
+on_close(uv_handle_t *handle)
+{
+	release(handle->data);
 }
 
 static void
@@ -104,7 +116,8 @@ count_held(struct json_socket *peer)
 	struct json_socket_pool *pool = peer->events.pool;
 	if (!pool || uv_is_closing((uv_handle_t *)&peer->pipe))
 		return;
-	size_t now = peer->lines.pending.len + uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe);
+	size_t now = peer->lines.pending.len + (peer->memory ? peer->line_size : 0) +
+				 uv_stream_get_write_queue_size((uv_stream_t *)&peer->pipe);
 	bool grows = now > peer->counted;
 	pool->held += now - peer->counted;
 	peer->counted = now;
@@ -163,23 +176,104 @@ has_few_values(const char *line, size_t len, size_t most)
 	return most == 0 || found <= most;
 }
 
+/* The message of a line; NULL: it is none, or has too many values. New reference. [any] */
+static json_t *
+read_line(const struct json_socket *peer, const char *line, size_t len)
+{
+	if (!has_few_values(line, len, peer->events.most_values))
+		return NULL;
+	json_t *message = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(message))
+		json_decref(STEAL(message));
+	return message;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf);
+static void on_next_turn(uv_idle_t *next_turn);
+static void on_long_read(uv_work_t *work, int status);
+
+static void
+read_long(uv_work_t *work)
+{
+	struct json_socket *peer = work->data;
+	peer->read = read_line(peer, peer->line, peer->line_size);
+}
+
+/* Gives the long line of the peer to the pool, unless it is another one's turn. */
+static void
+begin_long(struct json_socket *peer)
+{
+	struct json_socket_pool *pool = peer->events.pool;
+	if (pool && pool->reading)
+		return;
+	peer->work.data = peer;
+	(void)uv_queue_work(peer->pipe.loop, &peer->work, read_long, on_long_read);
+	peer->open++;
+	if (pool)
+		pool->reading = true;
+}
+
+/* Of those whose long line waits the one that came first. */
+static void
+begin_next_long(struct json_socket_pool *pool)
+{
+	struct json_socket *next = NULL;
+	pool->reading = false;
+	for (struct json_socket *peer = pool->peers; peer; peer = peer->next)
+		if (peer->memory)
+			next = peer;
+	if (next)
+		begin_long(next);
+}
+
+/* Goes on with what is behind a message, in the next turn of the loop. */
+static void
+go_on(struct json_socket *peer)
+{
+	if (uv_is_closing((uv_handle_t *)&peer->pipe))
+		return;
+	peer->paused = !is_ready(peer);
+	if (!peer->paused)
+		(void)uv_idle_start(&peer->next_turn, on_next_turn);
+}
+
+static void
+on_long_read(uv_work_t *work, int status)
+{
+	struct json_socket *peer = work->data;
+	AUTO_JSON json_t *message = STEAL(peer->read);
+	(void)status;
+	free(STEAL(peer->memory));
+	if (!message)
+		json_socket_close(peer);
+	else if (!uv_is_closing((uv_handle_t *)&peer->pipe))
+		peer->events.message(peer->arg, message, peer->line_size);
+	count_held(peer);
+	if (peer->events.pool)
+		begin_next_long(peer->events.pool);
+	go_on(peer);
+	release(peer);
+}
+
 /* 1: the lines behind it wait. */
 static int
 on_socket_line(void *arg, char *line, size_t len)
 {
 	struct json_socket *peer = arg;
-	if (!has_few_values(line, len, peer->events.most_values))
-		return KETTLE_ETOOBIG;
-	AUTO_JSON json_t *message = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
-	if (!json_is_object(message))
+	if (len >= JSON_SOCKET_LONG) {
+		peer->memory = line_take(&peer->lines);
+		peer->line = line;
+		peer->line_size = len;
+		begin_long(peer);
+		return 1;
+	}
+	AUTO_JSON json_t *message = read_line(peer, line, len);
+	if (!message)
 		return KETTLE_EINVAL;
 	peer->share--;
 	peer->events.message(peer->arg, message, len);
 	return uv_is_closing((uv_handle_t *)&peer->pipe) || peer->share == 0 || !is_ready(peer);
 }
-
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf);
-static void on_next_turn(uv_idle_t *next_turn);
 
 /* This turn's share of the lines that are here. more: there may be more in the socket to read at once. */
 static void
@@ -192,6 +286,10 @@ take_lines(struct json_socket *peer, bool more)
 	count_held(peer);
 	if (uv_is_closing((uv_handle_t *)&peer->pipe))
 		return;
+	if (peer->memory) {
+		(void)uv_read_stop((uv_stream_t *)&peer->pipe);
+		return;
+	}
 	peer->paused = !is_ready(peer);
 	if (rc == 0 && !more && !peer->paused) {
 		(void)uv_read_start((uv_stream_t *)&peer->pipe, on_alloc, on_read);

@@ -14,12 +14,16 @@
 /* What one peer may do in a turn of the loop, so that signals and other peers come between: one read of 64 KiB, and this
  * many messages (some 20 us each until they are queued for the database). The next turn goes on with it. */
 #define JSON_SOCKET_TURN_MESSAGES 64
+/* Of so many bytes a line is read on a thread of the pool, and of all peers of a json_socket_pool one at a time. The peer's
+ * further lines wait for it. */
+#define JSON_SOCKET_LONG (256u << 10)
 #define JSON_SOCKET_PAUSE_UNSENT (1u << 20) /* with `ready`: as long as more is unsent, nothing is read */
 
 struct json_socket;
 /* Peers that share JSON_SOCKET_MAX_HELD; what goes over it closes the one that holds most. All zero at first. */
 struct json_socket_pool {
-	size_t held; /* bytes of all of them */
+	size_t held;  /* bytes of all of them */
+	bool reading; /* a long line of one of them */
 	struct json_socket *peers;
 };
 struct json_socket_events {

@@ -431,6 +431,110 @@ test_answers_first(void **state)
 	}
 }
 
+/* ---- long lines ---- */
+
+static void
+wait_for_go(uv_work_t *work)
+{
+	uv_sem_wait(work->data);
+}
+
+static int gone, second_closed;
+
+static void
+on_gone(uv_work_t *work, int status)
+{
+	(void)work, (void)status;
+	gone++;
+}
+
+static void
+on_second_closed(void *arg)
+{
+	(void)arg;
+	second_closed++;
+}
+
+#define POOL_THREADS 4 /* of libuv */
+
+/* Writes a line that is long: the start of its object, so many bytes of a string, its end. */
+static void
+say_long(int to, const char *start, const char *end)
+{
+	AUTO_FREE char *text = malloc(JSON_SOCKET_LONG);
+	memset(text, 'x', JSON_SOCKET_LONG);
+	const struct {
+		const char *data;
+		size_t size;
+	} parts[] = {{start, strlen(start)}, {text, JSON_SOCKET_LONG}, {end, strlen(end)}};
+	(void)fcntl(to, F_SETFL, O_NONBLOCK);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		for (size_t at = 0; at < parts[i].size && !closed;) {
+			ssize_t got = write(to, parts[i].data + at, parts[i].size - at);
+			at += got > 0 ? (size_t)got : 0;
+			(void)uv_run(&loop, UV_RUN_NOWAIT);
+		}
+}
+
+/* A long line is not read on the loop: others go on meanwhile, what is behind it waits, and one at a time is read. */
+static void
+test_long(void **state)
+{
+	(void)state;
+	const struct json_socket_events its_events = {.message = on_message, .closed = on_second_closed, .pool = &pool};
+	struct kettle_error err = {0};
+	struct json_socket *second;
+	uv_work_t works[POOL_THREADS];
+	uv_sem_t go;
+	int fds[2];
+	gone = second_closed = 0;
+	assert_int_equal(uv_sem_init(&go, 0), 0);
+	for (size_t i = 0; i < POOL_THREADS; i++) {
+		works[i].data = &go;
+		assert_int_equal(uv_queue_work(&loop, &works[i], wait_for_go, on_gone), 0);
+	}
+	say_long(other, "{\"a\": \"", "\"}\n{\"b\": 1}\n");
+	for (int i = 0; i < 10; i++)
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+	bool waited = messages == 0 && pool.reading && pool.held >= JSON_SOCKET_LONG;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(json_socket_open(&loop, fds[0], &its_events, &loop, &second, &err), 0);
+	assert_int_equal(write(fds[1], "{}\n", 3), 3);
+	for (int i = 0; i < 10; i++)
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+	waited = waited && messages == 1;
+	say_long(fds[1], "{\"c\": \"", "\"}\n");
+	for (size_t i = 0; i < POOL_THREADS; i++)
+		uv_sem_post(&go);
+	until(&gone, POOL_THREADS);
+	until(&messages, 4);
+	assert_true(json_object_get(last, "c") || json_object_get(last, "b"));
+	assert_false(pool.reading);
+	assert_int_equal(pool.held, 0);
+	json_socket_close(second);
+	until(&second_closed, 1);
+	close(fds[1]);
+	uv_sem_destroy(&go);
+	assert_true(waited);
+}
+
+/* One that is no message ends its peer, like a short one; and a peer may be closed while its line is being read. */
+static void
+test_long_ends(void **state)
+{
+	(void)state;
+	say_long(other, "{\"a\": \"", "\n");
+	until(&closed, 1);
+	assert_int_equal(messages, 0);
+	teardown(NULL);
+	setup(NULL);
+	say_long(other, "{\"a\": \"", "\"}\n");
+	json_socket_close(peer);
+	until(&closed, 1);
+	assert_true(messages <= 1);
+	assert_false(pool.reading);
+}
+
 /* ---- addresses ---- */
 
 static void
@@ -489,6 +593,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_share),
 	TEST(test_not_ready),
 	TEST(test_answers_first),
+	TEST(test_long),
+	TEST(test_long_ends),
 	cmocka_unit_test(test_address),
 };
 
