@@ -527,6 +527,28 @@ have_left(void *arg)
 	return pool_ended == POOL_THREADS;
 }
 
+/* Until free_pool no thread of the pool does anything. */
+static void
+hold_pool(void)
+{
+	assert_int_equal(uv_sem_init(&pool_go, 0) | uv_sem_init(&pool_held, 0), 0);
+	pool_ended = 0;
+	for (int i = 0; i < POOL_THREADS; i++)
+		assert_int_equal(host->work(host, hold_thread, on_thread_left, NULL, &err), 0);
+	for (int i = 0; i < POOL_THREADS; i++)
+		uv_sem_wait(&pool_held);
+}
+
+static void
+free_pool(void)
+{
+	for (int i = 0; i < POOL_THREADS; i++)
+		uv_sem_post(&pool_go);
+	assert_int_equal(kettle_fake_run(fake, have_left, NULL, PATIENCE_MS), 0);
+	uv_sem_destroy(&pool_go);
+	uv_sem_destroy(&pool_held);
+}
+
 static int
 has_written(void *arg)
 {
@@ -548,27 +570,46 @@ static void
 test_long_event(void **state)
 {
 	(void)state;
-	assert_int_equal(uv_sem_init(&pool_go, 0) | uv_sem_init(&pool_held, 0), 0);
-	pool_ended = 0;
 	play(
 		GREETING LOOP(EVENT "; printf '{\"event\":\"waiting\",\"job\":\"%s\",\"x\":\"%0300000d\"}\\n' \"$job\" 0; " DONE
 							"; echo written >&2"));
-	for (int i = 0; i < POOL_THREADS; i++)
-		assert_int_equal(host->work(host, hold_thread, on_thread_left, NULL, &err), 0);
-	for (int i = 0; i < POOL_THREADS; i++)
-		uv_sem_wait(&pool_held);
+	hold_pool();
 	assert_int_equal(submit("1.1"), 0);
 	assert_int_equal(kettle_fake_run(fake, has_written, NULL, PATIENCE_MS), 0);
 	size_t events = events_of("1.1"), ends = json_array_size(completions("1.1"));
-	for (int i = 0; i < POOL_THREADS; i++)
-		uv_sem_post(&pool_go);
+	free_pool();
 	await("1.1", "done");
 	assert_int_equal(events, 1);
 	assert_int_equal(ends, 0);
 	assert_int_equal(events_of("1.1"), 2);
-	assert_int_equal(kettle_fake_run(fake, have_left, NULL, PATIENCE_MS), 0);
-	uv_sem_destroy(&pool_go);
-	uv_sem_destroy(&pool_held);
+}
+
+static int
+has_reported(void *arg)
+{
+	(void)arg;
+	return logged("reported");
+}
+
+/* A long report is read by a thread of the pool, and a short one is answered meanwhile. */
+static void
+test_long_report(void **state)
+{
+	(void)state;
+	struct facts first = {0}, second = {0};
+	hold_pool();
+	play("printf '{\"version\": \"11\", \"x\": \"%0300000d\"}\n' 0; echo reported >&2");
+	assert_int_equal(ops->doctor(self, NULL, described, &first, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, has_reported, NULL, PATIENCE_MS), 0);
+	play("echo '{\"version\": \"12\"}'");
+	assert_int_equal(ops->doctor(self, NULL, described, &second, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_described, &second, PATIENCE_MS), 0);
+	int answered = first.answers;
+	free_pool();
+	assert_int_equal(kettle_fake_run(fake, is_described, &first, PATIENCE_MS), 0);
+	assert_int_equal(answered, 0);
+	assert_string_equal(first.version, "11");
+	assert_string_equal(second.version, "12");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -576,6 +617,7 @@ test_long_event(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(test_jobs),
 	TEST(test_long_event),
+	TEST(test_long_report),
 	TEST(test_heartbeat),
 	TEST(test_tools),
 	TEST(test_heartbeat_ended),

@@ -3,7 +3,7 @@
 /*
  * Theory of operation. Each request has a child of its own, whose whole output is the report. It is bounded in size and in
  * time; a child that takes too long is killed, and so are all when the runner stops. A request is answered when its child
- * has ended, however it ended.
+ * has ended, however it ended. A long report is read on a thread of the pool.
  */
 #include <config.h>
 
@@ -22,10 +22,12 @@ struct exec_doctor {
 	struct exec_doctors *doctors;
 	void (*done)(void *arg, const struct kettle_error *err, json_t *report);
 	void *arg;
-	struct kettle_process *process;
+	struct kettle_process *process; /* NULL: it has ended */
 	struct kettle_timer *limit;
 	struct buf text;
 	bool too_long;
+	int status, signal; /* of the child that has ended */
+	json_t *report;
 	struct exec_doctor *next;
 };
 
@@ -45,27 +47,34 @@ on_doctor_complaint(void *arg, const char *line, size_t len)
 	exec_lines_complain(doctor->doctors->lines, line, len);
 }
 
+/* On the loop or on a thread: it touches only the doctor's own text. */
 static void
-on_doctor_ended(void *arg, int status, int signal_number)
+read_doctor(void *arg)
+{
+	struct exec_doctor *doctor = arg;
+	doctor->report = bounded_json_parse(doctor->text.data, doctor->text.len, BOUNDED_JSON_VALUES, 0, NULL);
+}
+
+static void
+answer_doctor(void *arg)
 {
 	struct exec_doctor *doctor = arg, **link = &doctor->doctors->list;
 	struct exec_doctors *doctors = doctor->doctors;
 	const struct exec_lines *lines = doctors->lines;
 	struct kettle_error err = {0};
-	AUTO_JSON json_t *report =
-		doctor->too_long ? NULL : bounded_json_parse(doctor->text.data, doctor->text.len, BOUNDED_JSON_VALUES, 0, NULL);
+	AUTO_JSON json_t *report = STEAL(doctor->report);
 	while (*link != doctor)
 		link = &(*link)->next;
 	*link = doctor->next;
-	if (signal_number)
+	if (doctor->signal)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s --doctor was terminated by signal %d%s.", lines->name,
-			signal_number,
+			doctor->signal,
 			doctors->stopping ? ", since the runner stops"
 			: !doctor->limit  ? ", since it took longer than two minutes"
 							  : "");
 	else if (!report)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s --doctor exited with status %d and without a report%s%s",
-			lines->name, status, lines->complaint[0] ? ": " : ".", lines->complaint);
+			lines->name, doctor->status, lines->complaint[0] ? ": " : ".", lines->complaint);
 	lines->host->timer_stop(lines->host, doctor->limit);
 	doctor->done(doctor->arg, &err, err.code ? NULL : report);
 	buf_free(&doctor->text);
@@ -75,12 +84,29 @@ on_doctor_ended(void *arg, int status, int signal_number)
 }
 
 static void
+on_doctor_ended(void *arg, int status, int signal_number)
+{
+	struct exec_doctor *doctor = arg;
+	const struct kettle_host *host = doctor->doctors->lines->host;
+	doctor->process = NULL;
+	doctor->status = status;
+	doctor->signal = signal_number;
+	if (!doctor->too_long && doctor->text.len >= KETTLE_LINE_LONG &&
+		host->work(host, read_doctor, answer_doctor, doctor, NULL) == 0)
+		return;
+	if (!doctor->too_long)
+		read_doctor(doctor);
+	answer_doctor(doctor);
+}
+
+static void
 on_doctor_late(void *arg)
 {
 	struct exec_doctor *doctor = arg;
 	const struct kettle_host *host = doctor->doctors->lines->host;
 	doctor->limit = NULL;
-	host->process_kill(host, doctor->process, SIGKILL);
+	if (doctor->process)
+		host->process_kill(host, doctor->process, SIGKILL);
 }
 
 int
@@ -120,5 +146,6 @@ exec_doctors_stop(struct exec_doctors *doctors)
 	const struct kettle_host *host = doctors->lines->host;
 	doctors->stopping = true;
 	for (struct exec_doctor *doctor = doctors->list; doctor; doctor = doctor->next)
-		host->process_kill(host, doctor->process, SIGKILL);
+		if (doctor->process)
+			host->process_kill(host, doctor->process, SIGKILL);
 }

@@ -14,31 +14,87 @@
 #define MAX_REDIRECTS 5
 
 struct modal_request {
-	struct modal *modal;
+	struct modal *modal; /* NULL: it was cancelled while its answer was read */
 	uint64_t id;
 	api_fn done;
 	void *arg;
+	bool reading;
+	/* While a thread reads: copies of what it needs. */
+	char *app_url, *url, *body;
+	struct kettle_http_answer answer;
+	struct modal_reply reply;
+	json_t *json;
+	struct kettle_error why;
 };
+
+static void
+free_request(struct modal_request *request)
+{
+	json_decref(request->json);
+	free(request->app_url);
+	free(request->url);
+	free(request->body);
+	free(request);
+}
+
+static void
+end_request(struct modal_request *request)
+{
+	const struct modal *modal = request->modal;
+	const struct modal_reply *reply = &request->reply;
+	if (reply->kind == REPLY_REFUSED)
+		modal->host->credential(modal->host, request->why.message);
+	else if (reply->kind == REPLY_ANSWERED)
+		modal->host->credential(modal->host, NULL);
+	bool reached = reply->kind == REPLY_ANSWERED || reply->kind == REPLY_GARBAGE;
+	modal->host->reached(modal->host, NULL, reached ? NULL : reply->why);
+	request->done(request->arg, reply);
+	free_request(request);
+}
+
+/* On a thread of the pool. */
+static void
+read_answer(void *arg)
+{
+	struct modal_request *request = arg;
+	request->reply = answer_judge(request->app_url, &request->answer, &request->json, &request->why);
+}
+
+static void
+on_answer_read(void *arg)
+{
+	struct modal_request *request = arg;
+	if (request->modal)
+		end_request(request);
+	else
+		free_request(request);
+}
+
+/* Gives a long answer to the pool, with all that it is judged by. */
+static bool
+read_elsewhere(struct modal_request *request, const struct kettle_http_answer *answer)
+{
+	const struct kettle_host *host = request->modal->host;
+	if (!answer->body || answer->body_size < KETTLE_LINE_LONG || answer->body_size > ANSWER_MAX_JSON)
+		return false;
+	request->app_url = xstrdup(request->modal->url);
+	request->url = answer->url ? xstrdup(answer->url) : NULL;
+	request->body = xmemdup(answer->body, answer->body_size);
+	request->answer = (struct kettle_http_answer){
+		.status = answer->status, .url = request->url, .body = request->body, .body_size = answer->body_size};
+	request->reading = host->work(host, read_answer, on_answer_read, request, NULL) == 0;
+	return request->reading;
+}
 
 static void
 on_http(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
 {
 	struct modal_request *request = arg;
-	struct modal *modal = request->modal;
-	struct kettle_error why = {0};
-	AUTO_JSON json_t *json = NULL;
-	const struct modal_reply reply =
-		err->code < 0 ? answer_missing(err) : answer_judge(modal->url, answer, &json, &why);
-	if (reply.kind == REPLY_REFUSED)
-		modal->host->credential(modal->host, why.message);
-	else if (reply.kind == REPLY_ANSWERED)
-		modal->host->credential(modal->host, NULL);
-	bool reached = reply.kind == REPLY_ANSWERED || reply.kind == REPLY_GARBAGE;
-	modal->host->reached(modal->host, NULL, reached ? NULL : reply.why);
-	api_fn done = request->done;
-	void *done_arg = request->arg;
-	free(request);
-	done(done_arg, &reply);
+	if (err->code == 0 && read_elsewhere(request, answer))
+		return;
+	request->reply =
+		err->code < 0 ? answer_missing(err) : answer_judge(request->modal->url, answer, &request->json, &request->why);
+	end_request(request);
 }
 
 struct modal_request *
@@ -49,7 +105,7 @@ api_send(struct modal *modal, const char *path, const char *job, const void *bod
 	AUTO_FREE char *key = job ? xasprintf("Idempotency-Key: %s", job) : NULL;
 	const char *headers[] = {modal->key, modal->secret, "Accept: application/json, application/octet-stream",
 		body ? "Content-Type: application/octet-stream" : key, body ? key : NULL, NULL};
-	struct modal_request *request = xmalloc(sizeof(*request));
+	struct modal_request *request = xcalloc(1, sizeof(*request));
 	*request = (struct modal_request){.modal = modal, .done = done, .arg = arg};
 	const struct kettle_http_request http = {
 		.size = sizeof(http),
@@ -77,6 +133,10 @@ api_cancel(struct modal_request *request)
 {
 	if (!request)
 		return;
+	if (request->reading) {
+		request->modal = NULL;
+		return;
+	}
 	request->modal->host->http_cancel(request->modal->host, request->id);
-	free(request);
+	free_request(request);
 }

@@ -34,6 +34,7 @@ struct slurm_request {
 	json_t *unit, *section;
 	bool submitted, busy, ended; /* busy: a command or a thread of the pool refers to it */
 	char *text, *words;
+	json_t *report; /* of that text */
 	size_t size;
 	struct kettle_error err;
 };
@@ -46,6 +47,7 @@ free_request(struct slurm_request *request)
 	free(request->exec);
 	json_decref(request->unit);
 	json_decref(request->section);
+	json_decref(request->report);
 	free(request->text);
 	free(request->words);
 	free(request);
@@ -226,6 +228,8 @@ read_report(void *arg)
 	struct slurm_request *request = arg;
 	if (shared_folder_report(request->folder, request->name, &request->text, &request->size))
 		request->words = shared_folder_last_words(request->folder, request->name, NULL, 0);
+	if (request->text)
+		request->report = bounded_json_parse(request->text, request->size, BOUNDED_JSON_VALUES, 0, NULL);
 }
 
 static void
@@ -234,8 +238,7 @@ on_report_read(void *arg)
 	struct slurm_request *request = arg;
 	struct slurm *slurm = request->slurm;
 	request->busy = false;
-	AUTO_JSON json_t *report =
-		request->text ? bounded_json_parse(request->text, request->size, BOUNDED_JSON_VALUES, 0, NULL) : NULL;
+	AUTO_JSON json_t *report = STEAL(request->report);
 	if (request->ended) {
 		free_request(request);
 	} else if (request->text) {

@@ -20,6 +20,8 @@
 #include "sealed/sealed.h"
 #include "unit/discord/rest_server.h"
 
+#include <uv.h>
+
 #define PATIENCE_MS 120000
 #define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 #define HASH "00000000000000000000000000000000000000000000000000000000000000aa"
@@ -452,6 +454,92 @@ test_status(void **state)
 	assert_string_equal(await_inquiry(ops->status(self, on_inquiry, NULL, &err)), "Modal answered 500: no");
 }
 
+#define POOL_THREADS 4 /* of libuv */
+
+static uv_sem_t pool_held, pool_go;
+static int pool_ended;
+
+static void
+hold_thread(void *arg)
+{
+	(void)arg;
+	uv_sem_post(&pool_held);
+	uv_sem_wait(&pool_go);
+}
+
+static void
+on_thread_left(void *arg)
+{
+	(void)arg;
+	pool_ended++;
+}
+
+static int
+have_left(void *arg)
+{
+	(void)arg;
+	return pool_ended == POOL_THREADS;
+}
+
+static void
+on_long(void *arg, const struct kettle_error *why, json_t *answer)
+{
+	*(int *)arg = why->code < 0 ? why->code : (int)json_object_size(answer);
+}
+
+static int
+is_set(void *arg)
+{
+	return *(int *)arg != 0;
+}
+
+static int
+is_asked(void *arg)
+{
+	return server_seen(&server, "GET /health") >= *(size_t *)arg;
+}
+
+/* A long answer is read by a thread of the pool; a short one is heard meanwhile, and a stop waits for nothing. */
+static void
+test_long_answer(void **state)
+{
+	(void)state;
+	const struct kettle_host *host = kettle_fake_host(fake);
+	AUTO_FREE char *report = xasprintf("{\"version\": \"2\", \"x\": \"%0300000d\"}", 0);
+	int codes[2] = {0};
+	for (int i = 0; i < 2; i++) {
+		server_step(&server, "GET /health", 200, NULL, report);
+		server_step(&server, "GET /health", 200, NULL, "{\"version\": \"1\"}");
+	}
+	assert_int_equal(uv_sem_init(&pool_go, 0) | uv_sem_init(&pool_held, 0), 0);
+	pool_ended = 0;
+	for (int i = 0; i < 2; i++) {
+		for (int k = 0; k < POOL_THREADS; k++)
+			assert_int_equal(host->work(host, hold_thread, on_thread_left, NULL, &err), 0);
+		for (int k = 0; k < POOL_THREADS; k++)
+			uv_sem_wait(&pool_held);
+		assert_int_equal(ops->status(self, on_long, &codes[i], &err), 0);
+		size_t asked = server_seen(&server, "GET /health") + 1;
+		assert_int_equal(kettle_fake_run(fake, is_asked, &asked, PATIENCE_MS), 0);
+		(void)await_inquiry(ops->status(self, on_inquiry, NULL, &err));
+		int before = codes[i];
+		if (i == 1)
+			kettle_plugin.stop(self, on_stopped, NULL);
+		for (int k = 0; k < POOL_THREADS; k++)
+			uv_sem_post(&pool_go);
+		assert_int_equal(kettle_fake_run(fake, have_left, NULL, PATIENCE_MS), 0);
+		pool_ended = 0;
+		assert_int_equal(kettle_fake_run(fake, is_set, &codes[i], PATIENCE_MS), 0);
+		assert_int_equal(before, 0);
+	}
+	assert_true(codes[0] > 0);
+	assert_int_equal(codes[1], KETTLE_ECANCELED);
+	assert_int_equal(kettle_fake_run(fake, is_positive, &stops, PATIENCE_MS), 0);
+	stops = 0;
+	uv_sem_destroy(&pool_go);
+	uv_sem_destroy(&pool_held);
+}
+
 /* A runner that stops answers at once. */
 static void
 test_doctor(void **state)
@@ -518,7 +606,7 @@ test_options(void **state)
 
 static const struct CMUnitTest tests[] = {TEST(test_whole_life), TEST(test_submit_again), TEST(test_redirects),
 	TEST(test_nonsense), TEST(test_refusals), TEST(test_refused_again), TEST(test_recover_name), TEST(test_cancel),
-	TEST(test_cancel_submission), TEST(test_broken_while_away), TEST(test_status), TEST(test_doctor),
-	TEST(test_options)};
+	TEST(test_cancel_submission), TEST(test_broken_while_away), TEST(test_status), TEST(test_long_answer),
+	TEST(test_doctor), TEST(test_options)};
 
 UNIT_TESTS(test_modal, .words = "waiting");
