@@ -23,5 +23,6 @@ extern const char schema_0014[];        /* core/store/schema/0014.sql */
 extern const char schema_0015[];        /* core/store/schema/0015.sql */
 extern const char schema_0016[];        /* core/store/schema/0016.sql */
 extern const char schema_0017[];        /* core/store/schema/0017.sql */
+extern const char schema_0018[];        /* core/store/schema/0018.sql */
 
 #endif

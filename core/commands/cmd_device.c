@@ -54,7 +54,7 @@ store_units(struct db *db, void *arg, struct kettle_error *err)
 	int rc = 0;
 	json_array_foreach(c->changed, i, unit)
 		if (rc == 0)
-			rc = settings_unit_set(db, unit, c->disabled, true, err);
+			rc = settings_unit_set(db, unit, c->disabled ? UNIT_OPERATOR : UNIT_ENABLED, true, err);
 	return rc;
 }
 
@@ -177,8 +177,8 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 	json_t *unit;
 	if (!c)
 		return;
-	buf_printf(&text, ENGINE_BY_HAND "%s%s%s", actor->name, clean && *clean ? ": " : "", clean ? clean : "");
-	utf8_copy(c->reason, sizeof(c->reason), text.data ? text.data : ENGINE_BY_HAND);
+	buf_printf(&text, "by %s%s%s", actor->name, clean && *clean ? ": " : "", clean ? clean : "");
+	utf8_copy(c->reason, sizeof(c->reason), text.data);
 	json_array_foreach(c->units, i, unit)
 		unit_change_take(c, unit);
 	change(c);
@@ -193,7 +193,7 @@ cmd_device_enable(struct core *core, const struct actor *actor, const json_t *ar
 	json_t *unit;
 	if (!c)
 		return;
-	(void)snprintf(c->reason, sizeof(c->reason), ENGINE_BY_HAND "%s%s", actor->name, test ? ", after a test" : "");
+	(void)snprintf(c->reason, sizeof(c->reason), "by %s%s", actor->name, test ? ", after a test" : "");
 	if (test) {
 		try_next(c);
 		return;

@@ -360,7 +360,7 @@ attempt_go_on(void *arg, const char *late)
 		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "handed back when the engine stopped");
 	else if (late)
 		attempt_end_lost(job, late, REQUEUE_FAILED);
-	else if (job->unit->disabled[0])
+	else if (job->unit->cause)
 		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its unit turned out to be disabled");
 	else
 		submit(job, &op->material);

@@ -15,7 +15,7 @@ unit_state(const struct engine *engine, const struct unit *unit)
 {
 	if (unit->removed)
 		return "removed";
-	if (unit->disabled[0])
+	if (unit->cause)
 		return "disabled";
 	if (unit->unusable_ns || unit->pause_until_ms > clock_ms(engine->setup.clock))
 		return "paused";
@@ -29,13 +29,13 @@ describe_unit(const struct engine *engine, const struct unit *unit)
 {
 	bool loses = unit->unusable_ns || unit->losses >= ENGINE_LOSSES_ONE;
 	AUTO_FREE char *waits = unit_health_sentence(unit);
-	const char *reason = unit->disabled[0] ? unit->disabled : unit->away_utc_ms ? waits : loses ? unit->lost : NULL;
+	const char *reason = unit->cause ? unit->disabled : unit->away_utc_ms ? waits : loses ? unit->lost : NULL;
 	AUTO_FREE char *model = unit->learned ? xstrdup(unit->learned) : unit_model(unit->facts);
-	return json_pack("{s:s, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*, s:o*}", "unit", unit->label,
-		"runner", unit->runner->name, "state", unit_state(engine, unit), "reason", reason, "slots", (int)unit->slots,
-		"prefetch", (int)unit->prefetch, "active", (int)unit->active, "running", (int)unit->running, "config",
-		unit->config, "key", unit->key, "model", model, "expect", unit_model_expect(unit), "obstacle",
-		unit_health_obstacle(unit));
+	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*, s:o*}", "unit", unit->label,
+		"runner", unit->runner->name, "state", unit_state(engine, unit), "reason", reason, "cause",
+		unit_cause_name(unit->cause), "slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active",
+		(int)unit->active, "running", (int)unit->running, "config", unit->config, "key", unit->key, "model", model,
+		"expect", unit_model_expect(unit), "obstacle", unit_health_obstacle(unit));
 }
 
 json_t *

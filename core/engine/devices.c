@@ -237,7 +237,7 @@ find_room(const struct engine *engine, const struct device *device, bool prefetc
 		unsigned room = unit->unusable_ns || unit->away_utc_ms || unit->losses >= ENGINE_LOSSES_ONE
 							? 1
 							: unit->slots + (prefetch ? unit->prefetch : 0);
-		if (!unit->removed && !unit->disabled[0] && unit->pause_until_ms <= now && unit->active < room)
+		if (!unit->removed && !unit->cause && unit->pause_until_ms <= now && unit->active < room)
 			return unit;
 	}
 	return NULL;
@@ -278,14 +278,6 @@ void
 engine_unit_works(struct unit *unit)
 {
 	unit->losses = unit->gone = 0;
-}
-
-void
-engine_unit_disable(struct unit *unit, const char *why)
-{
-	utf8_copy(unit->disabled, sizeof(unit->disabled), why);
-	bool by_hand = strncmp(why, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0;
-	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is disabled%s %s", unit->label, by_hand ? "" : ":", why);
 }
 
 void

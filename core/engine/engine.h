@@ -30,11 +30,6 @@
 struct engine;
 struct unit;
 
-/* How the reason begins where an operator disabled a unit. */
-#define ENGINE_BY_HAND "by "
-/* ... where its kettle-exec did not answer a heartbeat. */
-#define ENGINE_SILENT "its kettle-exec has not answered"
-
 /* A runner that is loaded and started. */
 struct runner {
 	const char *name;

@@ -8,6 +8,7 @@
 #include "judge/plan.h"
 #include "judge/timing.h"
 #include "model/jobs.h"
+#include "model/settings.h"
 
 #include <kettle/error.h>
 
@@ -66,14 +67,13 @@ struct unit {
 	unsigned gone;    /* jobs in a row of which its remote side knew nothing */
 	char lost[500];   /* why it lost the last job */
 	uint64_t pause_until_ms;
-	uint64_t unusable_ns;    /* when its runner last said, in `lost`, why no job can run there; 0: jobs can */
-	int64_t unusable_utc_ms; /* the first time in a row, for people */
-	int64_t away_utc_ms;     /* since when its remote side cannot be reached, as its runner says; 0: it can */
-	char away[500];          /* why */
-	bool removed;            /* no longer configured: drained */
-	char disabled[256];      /* why it is disabled; "" when it is not */
-	bool quarantined;        /* disabled for a fault: it is tested from time to time and enabled again by itself */
-	bool silent; /* quarantined for not answering a heartbeat: it comes back with the answer, not by a test */
+	uint64_t unusable_ns;        /* when its runner last said, in `lost`, why no job can run there; 0: jobs can */
+	int64_t unusable_utc_ms;     /* the first time in a row, for people */
+	int64_t away_utc_ms;         /* since when its remote side cannot be reached, as its runner says; 0: it can */
+	char away[500];              /* why */
+	bool removed;                /* no longer configured: drained */
+	enum unit_cause cause;       /* why it is disabled; UNIT_ENABLED: it is not */
+	char disabled[256];          /* the same for people, where it is */
 	struct heartbeat *heartbeat; /* that is under way; NULL: none */
 	uint64_t heartbeat_at_ms;    /* when next */
 	bool testing;
@@ -246,7 +246,6 @@ void engine_unit_lost(const struct engine_job *job, const char *why, bool proven
 bool engine_unit_gone(struct unit *unit);
 /* It has brought a job to its end. */
 void engine_unit_works(struct unit *unit);
-void engine_unit_disable(struct unit *unit, const char *why);
 void engine_devices_free(struct engine *engine);
 
 /* engine/attempt.c: a job on its unit */
@@ -335,11 +334,11 @@ struct unit *engine_unit_find(const struct engine *engine, const char *device, c
 /* All units in force: [{"device", "unit", "key", "section"}], a copy for the store's thread. New reference. */
 json_t *engine_units_configured(const struct engine *engine);
 /* What lasts of it, in the database and as an event. */
-void unit_health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason);
-/* Disables it for a reason that goes with this engine: nothing tests it, and the next one does not know of it. */
+void unit_health_remember(struct engine *engine, const struct unit *unit, const char *reason);
+/* Disables it as UNIT_GIVEN_UP. */
 void unit_health_give_up(struct engine *engine, struct unit *unit, const char *why);
 /* In memory; the caller stores what must last. */
-void unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand);
+void unit_health_disable(struct engine *engine, struct unit *unit, enum unit_cause cause, const char *why);
 void unit_health_ready(struct engine *engine, struct unit *unit, const char *why);
 /* Its runner says that no job can run there before its operator has changed something: it pauses, and admins are told once. */
 void unit_health_unusable(struct engine *engine, struct unit *unit, const char *why);

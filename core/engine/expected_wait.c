@@ -43,7 +43,7 @@ slots_of(const struct device *device)
 {
 	uint64_t slots = 0;
 	for (const struct unit *unit = device->units; unit; unit = unit->next)
-		if (!unit->removed && !unit->disabled[0])
+		if (!unit->removed && !unit->cause)
 			slots += unit->slots;
 	return slots;
 }

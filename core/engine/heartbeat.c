@@ -51,12 +51,12 @@ static void
 quarantine(struct engine *engine, struct unit *unit)
 {
 	char why[sizeof(unit->disabled)];
-	(void)snprintf(why, sizeof(why), ENGINE_SILENT " for %d s; it may hang", ENGINE_HEARTBEAT_SILENT_MS / 1000);
+	(void)snprintf(
+		why, sizeof(why), "its kettle-exec has not answered for %d s; it may hang", ENGINE_HEARTBEAT_SILENT_MS / 1000);
 	/* One that is disabled for another reason stays so when it answers. */
-	if (!unit->disabled[0]) {
-		unit_health_disabled(engine, unit, why, false);
-		unit->silent = true;
-		unit_health_remember(engine, unit, true, why);
+	if (!unit->cause) {
+		unit_health_disable(engine, unit, UNIT_SILENT, why);
+		unit_health_remember(engine, unit, why);
 	}
 	engine_each_job(engine, take_back, unit);
 }
@@ -80,10 +80,10 @@ on_heartbeat(void *arg, const struct kettle_error *err)
 			"the kettle-exec of unit %s answered a heartbeat after %llu ms; check the load and the disks of its "
 			"machine",
 			unit->label, (unsigned long long)waited_ms);
-	if (!unit->silent)
+	if (unit->cause != UNIT_SILENT)
 		return;
 	unit_health_ready(engine, unit, "its kettle-exec responds again");
-	unit_health_remember(engine, unit, false, "its kettle-exec responds again");
+	unit_health_remember(engine, unit, "its kettle-exec responds again");
 }
 
 static void
@@ -119,7 +119,8 @@ heartbeat_tick(struct engine *engine)
 		for (struct unit *unit = device->units; unit; unit = unit->next) {
 			if (unit->heartbeat)
 				wait_on(engine, unit, elapsed < TICK_MAX_MS ? elapsed : TICK_MAX_MS);
-			else if ((unit->active || unit->silent) && unit->runner->ops->heartbeat && now >= unit->heartbeat_at_ms)
+			else if ((unit->active || unit->cause == UNIT_SILENT) && unit->runner->ops->heartbeat &&
+					 now >= unit->heartbeat_at_ms)
 				ask(engine, unit);
 		}
 }

@@ -52,7 +52,7 @@ count_devices(const struct unit *first, bool all)
 {
 	size_t count = 0;
 	for (const struct unit *unit = first->device->units; unit; unit = unit->next)
-		if (is_beside(first, unit) && (all || unit == first || !unit->disabled[0]))
+		if (is_beside(first, unit) && (all || unit == first || !unit->cause))
 			count += devices_of(unit);
 	return count;
 }
@@ -72,7 +72,7 @@ next_beside(const struct engine_job *job)
 {
 	struct unit *best = NULL;
 	for (struct unit *unit = job->device->units; unit; unit = unit->next)
-		if (is_beside(job->unit, unit) && !unit->disabled[0] && !is_taken(job, unit) &&
+		if (is_beside(job->unit, unit) && !unit->cause && !is_taken(job, unit) &&
 			(!best || unit->active < best->active))
 			best = unit;
 	return best;
@@ -154,9 +154,9 @@ may_go_on(const struct device *device, size_t need)
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
 		if (unit->removed)
 			continue;
-		if (!unit->disabled[0] && count_devices(unit, false) >= need)
+		if (!unit->cause && count_devices(unit, false) >= need)
 			return true;
-		never = never || !unit->disabled[0];
+		never = never || !unit->cause;
 		if (count_devices(unit, true) >= need)
 			return false;
 	}
@@ -182,7 +182,7 @@ multi_device_shortage(const struct device *device)
 	if (device->held.first)
 		return json_string(device->held.first->waits);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
-		if (!unit->removed && !unit->disabled[0] && !unit->unusable_ns && !unit->away_utc_ms)
+		if (!unit->removed && !unit->cause && !unit->unusable_ns && !unit->away_utc_ms)
 			return NULL;
 		first = first || unit->removed ? first : unit;
 	}

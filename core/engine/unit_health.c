@@ -34,15 +34,21 @@
 
 struct note {
 	json_t *data; /* {"device", "unit", "key", "reason"} */
-	bool disabled, passing;
+	enum unit_cause cause;
 };
 
 static int
 note_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct note *note = arg;
-	return note->passing ? settings_unit_tell(db, note->data, note->disabled, err)
-						 : settings_unit_set(db, note->data, note->disabled, false, err);
+	return settings_unit_set(db, note->data, note->cause, false, err);
+}
+
+static int
+tell_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct note *note = arg;
+	return settings_unit_tell(db, note->data, note->cause, err);
 }
 
 static void
@@ -57,38 +63,38 @@ on_noted(void *arg, const struct kettle_error *err)
 }
 
 static void
-take_note(struct engine *engine, const struct unit *unit, bool disabled, bool passing, const char *reason)
+take_note(struct engine *engine, const struct unit *unit, store_op op, enum unit_cause cause, const char *reason)
 {
 	struct note *note = xcalloc(1, sizeof(*note));
-	note->disabled = disabled;
-	note->passing = passing;
+	note->cause = cause;
 	note->data = json_pack(
 		"{s:s, s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "key", unit->key, "reason", reason);
-	store_write(engine->setup.store, note_op, on_noted, note);
+	store_write(engine->setup.store, op, on_noted, note);
 }
 
 void
-unit_health_remember(struct engine *engine, const struct unit *unit, bool disabled, const char *reason)
+unit_health_remember(struct engine *engine, const struct unit *unit, const char *reason)
 {
-	take_note(engine, unit, disabled, false, reason);
+	take_note(engine, unit, note_op, unit->cause, reason);
 }
 
 /* ---- disabled and enabled ---- */
 
 void
-unit_health_disabled(struct engine *engine, struct unit *unit, const char *why, bool by_hand)
+unit_health_disable(struct engine *engine, struct unit *unit, enum unit_cause cause, const char *why)
 {
-	engine_unit_disable(unit, why);
-	unit->quarantined = !by_hand;
-	unit->silent = false;
+	unit->cause = cause;
+	utf8_copy(unit->disabled, sizeof(unit->disabled), why);
+	log_write(
+		KETTLE_LOG_WARNING, "engine", "unit %s is disabled%s %s", unit->label, cause == UNIT_OPERATOR ? "" : ":", why);
 	unit->test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 }
 
 void
 unit_health_give_up(struct engine *engine, struct unit *unit, const char *why)
 {
-	engine_unit_disable(unit, why);
-	take_note(engine, unit, true, true, unit->disabled);
+	unit_health_disable(engine, unit, UNIT_GIVEN_UP, why);
+	take_note(engine, unit, tell_op, unit->cause, unit->disabled);
 }
 
 void
@@ -103,7 +109,7 @@ unit_health_unusable(struct engine *engine, struct unit *unit, const char *why)
 	if (known)
 		return;
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s can run no job, and its jobs wait: %s", unit->label, why);
-	take_note(engine, unit, true, true, unit->lost);
+	take_note(engine, unit, tell_op, UNIT_GIVEN_UP, unit->lost);
 }
 
 void
@@ -114,7 +120,7 @@ unit_health_usable(const struct engine_job *job)
 		return;
 	unit->unusable_ns = unit->pause_until_ms = 0;
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s runs jobs again", unit->label);
-	take_note(job->engine, unit, false, true, "it runs jobs again");
+	take_note(job->engine, unit, tell_op, UNIT_ENABLED, "it runs jobs again");
 	job->engine->dirty = true;
 }
 
@@ -123,7 +129,7 @@ unit_health_obstacle(const struct unit *unit)
 {
 	char since[TIME_TEXT_SIZE];
 	bool unusable = unit->unusable_ns != 0;
-	if (unit->removed || unit->disabled[0] || (!unusable && !unit->away_utc_ms))
+	if (unit->removed || unit->cause || (!unusable && !unit->away_utc_ms))
 		return NULL;
 	time_text(unusable ? unit->unusable_utc_ms : unit->away_utc_ms, since);
 	return json_pack("{s:s, s:s, s:s, s:s}", "unit", unit->label, "cause", unusable ? "operator" : "unreachable",
@@ -146,7 +152,7 @@ unit_health_blocking(const struct device *device)
 {
 	const struct unit *first = NULL;
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
-		if (unit->removed || unit->disabled[0])
+		if (unit->removed || unit->cause)
 			continue;
 		if (!unit->unusable_ns && !unit->away_utc_ms)
 			return NULL;
@@ -203,8 +209,7 @@ void
 unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 {
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s is enabled: %s", unit->label, why);
-	unit->disabled[0] = '\0';
-	unit->quarantined = unit->silent = false;
+	unit->cause = UNIT_ENABLED;
 	unit->unusable_ns = 0;
 	if (unit->heartbeat)
 		unit->heartbeat->waited_ms = 0;
@@ -235,15 +240,14 @@ find_listed(const struct engine *engine, const json_t *unit)
 static void
 take_state(struct engine *engine, struct unit *unit, const json_t *row)
 {
-	const char *reason = member_string(row, "reason");
-	if (unit->disabled[0] || strcmp(member_text(row, "state"), "disabled") != 0)
+	enum unit_cause cause = settings_unit_cause(row);
+	if (unit->cause || !cause)
 		return;
 	/* The kettle-exec that did not answer ended with its engine. */
-	if (reason && strncmp(reason, ENGINE_SILENT, strlen(ENGINE_SILENT)) == 0)
-		unit_health_remember(engine, unit, false, "its kettle-exec was restarted");
+	if (cause == UNIT_SILENT)
+		unit_health_remember(engine, unit, "its kettle-exec was restarted");
 	else
-		unit_health_disabled(engine, unit, reason ? reason : "the reason is unknown",
-			reason && strncmp(reason, ENGINE_BY_HAND, strlen(ENGINE_BY_HAND)) == 0);
+		unit_health_disable(engine, unit, cause, member_text(row, "reason"));
 }
 
 static void
@@ -264,11 +268,11 @@ unit_health_load(struct engine *engine, const json_t *rows)
 		struct unit *unit = find_listed(engine, row);
 		if (unit)
 			unit_model_load(unit, row);
-		if (!unit || unit->disabled[0])
+		if (!unit || unit->cause)
 			continue;
 		take_state(engine, unit, row);
 		/* No job asks for its facts, which may say that it is another one. */
-		if (unit->disabled[0] && !unit->requests && !engine->stopping && json_array_size(unit->gpus) > 0)
+		if (unit->cause && !unit->requests && !engine->stopping && json_array_size(unit->gpus) > 0)
 			(void)fetch_facts(engine, unit, ignore_facts, NULL);
 	}
 }
@@ -281,11 +285,11 @@ take_fault(struct engine *engine, struct unit *unit, const char *fault)
 	char why[sizeof(unit->disabled)];
 	unit->faults++;
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is not available: %s", unit->label, fault);
-	if (unit->faults < ENGINE_FAULTS_MAX || unit->disabled[0])
+	if (unit->faults < ENGINE_FAULTS_MAX || unit->cause)
 		return;
 	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->faults, fault);
-	unit_health_disabled(engine, unit, why, false);
-	unit_health_remember(engine, unit, true, unit->disabled);
+	unit_health_disable(engine, unit, UNIT_FAULT, why);
+	unit_health_remember(engine, unit, unit->disabled);
 }
 
 static void
@@ -414,10 +418,10 @@ check_models(struct engine *engine, const struct device *device)
 {
 	for (struct unit *unit = device->units; unit; unit = unit->next) {
 		struct kettle_error why = {0};
-		if (unit->removed || unit->disabled[0] || !unit->facts || check_model(unit, unit->facts, &why) == 0)
+		if (unit->removed || unit->cause || !unit->facts || check_model(unit, unit->facts, &why) == 0)
 			continue;
-		unit_health_disabled(engine, unit, why.message, false);
-		unit_health_remember(engine, unit, true, unit->disabled);
+		unit_health_disable(engine, unit, UNIT_FAULT, why.message);
+		unit_health_remember(engine, unit, unit->disabled);
 	}
 }
 
@@ -496,14 +500,14 @@ static void
 quarantined(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err)
 {
 	(void)arg;
-	if (!unit || !unit->disabled[0] || !unit->quarantined)
+	if (!unit || unit->cause != UNIT_FAULT)
 		return;
 	unit->test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 	if (err->code != 0)
 		return;
 	forget_facts(unit);
 	unit_health_ready(engine, unit, "it passed its test");
-	unit_health_remember(engine, unit, false, "it passed its test");
+	unit_health_remember(engine, unit, "it passed its test");
 }
 
 void
@@ -514,8 +518,7 @@ unit_health_tick(struct engine *engine)
 	check_requests(engine);
 	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
-			if (unit->disabled[0] && unit->quarantined && !unit->silent && !unit->testing && !unit->removed &&
-				now >= unit->test_at_ms) {
+			if (unit->cause == UNIT_FAULT && !unit->testing && !unit->removed && now >= unit->test_at_ms) {
 				unit->test_at_ms = now + ENGINE_TEST_MS;
 				(void)unit_health_test(engine, unit, quarantined, NULL, &err);
 			}
@@ -577,7 +580,7 @@ on_identified(void *arg, const struct kettle_error *err)
 		unit->identity = STEAL(wait->identity);
 		take_state(wait->engine, unit, wait->row);
 		/* It was disabled when the engine loaded what is remembered, and no job has run there since. */
-		if (wait->request.idle && unit->disabled[0] && strcmp(member_text(wait->row, "state"), "ready") == 0)
+		if (wait->request.idle && unit->cause && !settings_unit_cause(wait->row))
 			unit_health_ready(wait->engine, unit, "the disabled unit is a different one");
 	}
 	end_facts(wait, NULL);
@@ -683,7 +686,7 @@ engine_unit_set(struct engine *engine, const json_t *listed, bool disabled, cons
 {
 	struct unit *unit = find_listed(engine, listed);
 	if (unit && disabled)
-		unit_health_disabled(engine, unit, reason, true);
+		unit_health_disable(engine, unit, UNIT_OPERATOR, reason);
 	if (!unit || disabled)
 		return;
 	forget_facts(unit);

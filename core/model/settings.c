@@ -124,7 +124,8 @@ int
 settings_units(struct db *db, json_t **ret_units, struct kettle_error *err)
 {
 	return db_array(db, ret_units, err,
-		"SELECT device, unit, key, label, state, reason, changed_at AS changed_iso, calibration_json, facts_json FROM "
+		"SELECT device, unit, key, label, state, cause, reason, changed_at AS changed_iso, calibration_json, "
+		"facts_json FROM "
 		"device_units ORDER BY device, unit",
 		NULL);
 }
@@ -134,8 +135,8 @@ static int
 unit_row(struct db *db, const char *device, const char *key, json_t **ret_row, struct kettle_error *err)
 {
 	int rc = db_object(db, ret_row, err,
-		"SELECT unit, label, state, reason, calibration_json, facts_json FROM device_units WHERE device = ? AND key = "
-		"?",
+		"SELECT unit, label, state, cause, reason, calibration_json, facts_json FROM device_units WHERE device = ? AND "
+		"key = ?",
 		"ss", device, key);
 	return rc == KETTLE_ENOENT ? 0 : rc;
 }
@@ -223,11 +224,10 @@ static int
 merge_unit(struct db *db, const char *device, const char *key, const char *identity, struct kettle_error *err)
 {
 	int rc = db_exec(db, err,
-		"UPDATE device_units AS u SET (state, reason) = (SELECT CASE WHEN o.state = 'disabled' THEN o.state ELSE "
-		"u.state "
-		"END, CASE WHEN o.state = 'disabled' THEN o.reason ELSE u.reason END FROM device_units o WHERE o.device = ?1 "
-		"AND "
-		"o.unit = ?2) WHERE u.device = ?1 AND u.unit = ?3",
+		"UPDATE device_units AS u SET (state, cause, reason) = (SELECT state, cause, reason FROM device_units WHERE "
+		"device = ?1 AND unit = ?2) WHERE device = ?1 AND unit = ?3 AND EXISTS (SELECT 1 FROM device_units WHERE "
+		"device "
+		"= ?1 AND unit = ?2 AND state = 'disabled')",
 		"sss", device, key, identity);
 	return rc < 0 ? rc : db_exec(db, err, "DELETE FROM device_units WHERE device = ? AND unit = ?", "ss", device, key);
 }
@@ -289,18 +289,43 @@ unit_event(struct db *db, const char *kind, const json_t *unit, struct kettle_er
 	return db_event(db, kind, 'a', 0, 0, 0, data, err);
 }
 
-int
-settings_unit_set(struct db *db, const json_t *unit, bool disabled, bool by_hand, struct kettle_error *err)
+static const char *const unit_causes[] = {
+	[UNIT_ENABLED] = NULL,
+	[UNIT_OPERATOR] = "operator",
+	[UNIT_FAULT] = "fault",
+	[UNIT_SILENT] = "silent",
+	[UNIT_GIVEN_UP] = "given-up",
+};
+
+const char *
+unit_cause_name(enum unit_cause cause)
 {
+	return unit_causes[cause];
+}
+
+enum unit_cause
+settings_unit_cause(const json_t *row)
+{
+	for (size_t i = UNIT_OPERATOR; i < ARRAY_SIZE(unit_causes); i++)
+		if (member_is(row, "cause", unit_causes[i]))
+			return (enum unit_cause)i;
+	return UNIT_ENABLED;
+}
+
+int
+settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool by_hand, struct kettle_error *err)
+{
+	bool disabled = cause != UNIT_ENABLED;
 	static const char *const kinds[2][2] = {{"unit.returned", "unit.quarantined"}, {"device.ready", "device.disabled"}};
 	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
 	int rc = make_unit_row(db, device, key, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
-			"UPDATE device_units SET state = ?1, reason = ?2, changed_at = ?3, label = ?4 WHERE device = ?5 AND key = "
-			"?6",
-			"ssisss", disabled ? "disabled" : "ready", disabled ? member_string(unit, "reason") : NULL, db->now_ms,
-			member_string(unit, "unit"), device, key);
+			"UPDATE device_units SET state = ?1, cause = ?2, reason = ?3, changed_at = ?4, label = ?5 WHERE device = "
+			"?6 "
+			"AND key = ?7",
+			"sssisss", disabled ? "disabled" : "ready", unit_causes[cause],
+			disabled ? member_string(unit, "reason") : NULL, db->now_ms, member_string(unit, "unit"), device, key);
 	/* What is enabled again may have been replaced. */
 	if (rc == 0 && by_hand && !disabled)
 		rc = db_exec(db, err,
@@ -322,9 +347,9 @@ settings_unit_learn_model(
 }
 
 int
-settings_unit_tell(struct db *db, const json_t *unit, bool disabled, struct kettle_error *err)
+settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err)
 {
-	return unit_event(db, disabled ? "unit.quarantined" : "unit.returned", unit, err);
+	return unit_event(db, cause ? "unit.quarantined" : "unit.returned", unit, err);
 }
 
 int

@@ -36,8 +36,21 @@ int settings_setting_put(struct db *db, const char *key, const json_t *value, st
  * what the unit is, which settings_unit_identify says where the key does not.
  */
 
-/* All that is remembered of units: [{"device", "unit": what it is, "key", "label", "state": "ready"|"disabled", "reason",
- * "changed": ISO, "calibration", "facts"}]. */
+/* Why a unit is disabled. */
+enum unit_cause {
+	UNIT_ENABLED,  /* it is not */
+	UNIT_OPERATOR, /* an operator did it, and enables it */
+	UNIT_FAULT,    /* a fault of its GPUs, or another model: the engine tests it, and enables it */
+	UNIT_SILENT,   /* its kettle-exec does not answer heartbeats: the next answer enables it */
+	UNIT_GIVEN_UP, /* it does not end a job, or says so itself: nothing tests it, and the next engine uses it again */
+};
+/* "operator"; NULL: it is not disabled. [any] */
+const char *unit_cause_name(enum unit_cause cause);
+/* That of a row of settings_units. [any] */
+enum unit_cause settings_unit_cause(const json_t *row);
+
+/* All that is remembered of units: [{"device", "unit": what it is, "key", "label", "state": "ready"|"disabled", "cause",
+ * "reason", "changed": ISO, "calibration", "facts"}]. */
 int settings_units(struct db *db, json_t **ret_units, struct kettle_error *err);
 /*
  * The same, after what is remembered has found the units that are configured: [{"device", "unit": its label, "key",
@@ -46,7 +59,7 @@ int settings_units(struct db *db, json_t **ret_units, struct kettle_error *err);
 int settings_units_match(struct db *db, const json_t *units, json_t **ret_rows, struct kettle_error *err);
 /*
  * It is known what the unit with this key is (unit_identity). *ret_row: what is remembered of that: {"unit", "label", "state",
- * "reason", "calibration", "facts"}; what was of another unit with this key is kept for that one.
+ * "cause", "reason", "calibration", "facts"}; what was of another unit with this key is kept for that one.
  */
 int settings_unit_identify(struct db *db, const char *device, const char *key, const char *identity, json_t **ret_row,
 	struct kettle_error *err);
@@ -54,9 +67,9 @@ int settings_unit_identify(struct db *db, const char *device, const char *key, c
  * unit: {"device", "unit": its label, "key", "reason"}. by_hand: an operator did it, event device.disabled or device.ready;
  * else the engine, event unit.quarantined or unit.returned.
  */
-int settings_unit_set(struct db *db, const json_t *unit, bool disabled, bool by_hand, struct kettle_error *err);
+int settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool by_hand, struct kettle_error *err);
 /* The event unit.quarantined or unit.returned of such a unit alone: the next engine does not remember it. */
-int settings_unit_tell(struct db *db, const json_t *unit, bool disabled, struct kettle_error *err);
+int settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err);
 /* The model that the machines of a unit must be from now on, among its facts; settings_unit_set by hand forgets it where it enables. */
 int settings_unit_learn_model(
 	struct db *db, const char *device, const char *key, const char *model, struct kettle_error *err);

@@ -69,9 +69,9 @@ test_expected_wait(void **state)
 	assert_int_equal(expected_wait_s(device, 3), 12);
 	world_unit(0)->slots = 2;
 	assert_int_equal(expected_wait_s(device, 3), 6);
-	world_unit(0)->disabled[0] = '!';
+	world_unit(0)->cause = UNIT_FAULT;
 	assert_int_equal(expected_wait_s(device, 3), -1);
-	world_unit(0)->disabled[0] = '\0';
+	world_unit(0)->cause = UNIT_ENABLED;
 	/* Only the last ones count. */
 	for (size_t i = 0; i < ENGINE_RECENT; i++)
 		expected_wait_add(device, 1000);
@@ -497,7 +497,7 @@ test_cancel_never_ends(void **state)
 	world_pass(ENGINE_CANCEL_MS - ENGINE_TICK_MS);
 	assert_non_null(engine_job_find(world.engine, job));
 	until(!engine_job_find(world.engine, job));
-	assert_true(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->cause);
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	assert_int_equal(world_unit(0)->active, 0);
 	int64_t next = world_submit();
@@ -591,7 +591,7 @@ test_deadline_never_ends(void **state)
 	until(fake.cancels == 1);
 	until(fake.count == 2);
 	assert_string_equal(fake_task(1)->unit, "CPU.1");
-	assert_true(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->cause);
 	fake_end(0, "done"); /* of the first attempt: dropped */
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));

@@ -205,7 +205,7 @@ test_recover_cancelled(void **state)
 	until(!engine_job_find(world.engine, job));
 	assert_int_equal(fake.recovers, 1);
 	assert_int_equal(fake.cancels, 1);
-	assert_false(world_unit(0)->disabled[0]);
+	assert_false(world_unit(0)->cause);
 	assert_int_equal(world_unit(0)->active, 0);
 	world_cancel(job);
 }
@@ -260,7 +260,7 @@ test_recover_ended(void **state)
 		assert_int_equal(fake.recovers, 1);
 		assert_int_equal(fake.cancels, 1);
 		assert_int_equal(fake.submits, 0);
-		assert_false(world_unit(0)->disabled[0]);
+		assert_false(world_unit(0)->cause);
 		fixture_sql(&world.c.f, "DROP TABLE saved");
 	}
 }

@@ -76,8 +76,8 @@ test_waits_for_units(void **state)
 {
 	(void)state;
 	world_stop(0);
-	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', "
-							"'CPU.1', 'disabled', 'by hand', 1)");
+	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, cause, reason, changed_at) VALUES ('CPU', "
+							"'CPU.1', 'disabled', 'operator', 'by hand', 1)");
 	world_start(world_devices(2, NULL));
 	fake.same_machine = true;
 	need_devices(2);
@@ -133,7 +133,7 @@ test_goes_on_in_order(void **state)
 	world_start(world_devices(2, NULL));
 	fake.same_machine = true;
 	need_devices(2);
-	world_set("CPU.1", true, ENGINE_BY_HAND);
+	world_set("CPU.1", true, "by root");
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++)
 		jobs[i] = world_submit_as(who[i], "test");
 	until(world.engine->devices->held.count == ARRAY_SIZE(who) && world.engine->in_flight == 0);
@@ -179,7 +179,7 @@ test_faults(void **state)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		int64_t job = world_submit();
 		until(fake.count == 1);
-		assert_false(world_unit(0)->disabled[0]);
+		assert_false(world_unit(0)->cause);
 		end_with_fault(faults[i]);
 		until(world_job_is(job, "passed"));
 	}
@@ -188,14 +188,14 @@ test_faults(void **state)
 	/* The next engine knows it; a trial that fails changes nothing, one that passes brings it back. */
 	world_stop(0);
 	world_start(STEAL(copy));
-	assert_true(world_unit(0)->disabled[0] && world_unit(0)->quarantined);
+	assert_true(world_unit(0)->cause == UNIT_FAULT);
 	int64_t job = world_submit();
 	fake.facts = json_pack("{s:[{s:i, s:b}]}", "gpus", "index", 0, "occupied", 1);
 	until(fake.describes == 1);
-	assert_true(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->cause);
 	(void)json_object_set_new(json_array_get(json_object_get(fake.facts, "gpus"), 0), "occupied", json_false());
 	until(fake.count == 1);
-	assert_false(world_unit(0)->disabled[0]);
+	assert_false(world_unit(0)->cause);
 	end_with_fault(NULL);
 	until(world_job_is(job, "passed") && fixture_events(&world.c.f, "unit.returned") == 1);
 }
@@ -205,12 +205,12 @@ static void
 test_by_hand(void **state)
 {
 	(void)state;
-	world_set("CPU.0", true, ENGINE_BY_HAND " of root");
+	world_set("CPU.0", true, "by root");
 	world_pass(3 * ENGINE_TEST_MS);
 	assert_int_equal(fake.describes, 0);
 	int64_t job = world_submit();
-	assert_true(world_unit(0)->disabled[0]);
-	world_set("cpu.0", false, ENGINE_BY_HAND " of root");
+	assert_true(world_unit(0)->cause);
+	world_set("cpu.0", false, "by root");
 	until(fake.count == 1);
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
@@ -222,8 +222,8 @@ test_disabled_before_loaded(void **state)
 {
 	(void)state;
 	world_stop(0);
-	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', "
-							"'CPU.0', 'disabled', '" ENGINE_BY_HAND " of root', 1)");
+	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, cause, reason, changed_at) VALUES ('CPU', "
+							"'CPU.0', 'disabled', 'operator', 'mending', 1)");
 	world_engine(world_devices(1, NULL));
 	int64_t job = world_submit();
 	const struct engine_job *known = engine_job_find(world.engine, job);
@@ -233,7 +233,7 @@ test_disabled_before_loaded(void **state)
 	assert_false(engine_loaded(world.engine));
 	until(loaded);
 	assert_true(engine_loaded(world.engine));
-	assert_true(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->cause);
 	assert_int_equal(known->state, JOB_QUEUED);
 	/* A unit that a reload brings back is as the database says, too. */
 	AUTO_JSON json_t *none = json_pack("{s:{s:[{s:s}]}}", "GPU", "units", "runner", "fake");
@@ -243,7 +243,7 @@ test_disabled_before_loaded(void **state)
 	assert_int_equal(engine_reload(world.engine, again, &err), 0);
 	assert_int_equal(known->state, JOB_QUEUED);
 	until(engine_loaded(world.engine));
-	assert_true(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->cause);
 	assert_int_equal(known->state, JOB_QUEUED);
 	assert_int_equal(fake.submits, 0);
 }
@@ -374,9 +374,9 @@ test_silent_kettle_exec(void **state)
 	assert_string_equal(fake_task(0)->unit, "CPU.0");
 	until(world_unit(0)->heartbeat);
 	world_pass(ENGINE_HEARTBEAT_SILENT_MS - ENGINE_TICK_MS);
-	assert_false(world_unit(0)->disabled[0]);
-	until(world_unit(0)->disabled[0]);
-	assert_true(world_unit(0)->silent && world_unit(0)->quarantined);
+	assert_false(world_unit(0)->cause);
+	until(world_unit(0)->cause);
+	assert_true(world_unit(0)->cause == UNIT_SILENT);
 	assert_non_null(strstr(world_unit(0)->disabled, "not answered for 30 s"));
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	/* Its job is cancelled there and goes on elsewhere; what the hung one still says of it counts for nothing. */
@@ -396,7 +396,7 @@ test_silent_kettle_exec(void **state)
 	fake.heartbeat.done = hung;
 	fake.heartbeat.arg = arg;
 	fake_heartbeat_end(false);
-	assert_false(world_unit(0)->disabled[0] || world_unit(0)->silent);
+	assert_false(world_unit(0)->cause);
 	until(fixture_events(&world.c.f, "unit.returned") == 1);
 }
 
@@ -408,14 +408,14 @@ test_hung_and_ended(void **state)
 	fake.beats = false;
 	int64_t job = world_submit();
 	until(fake.count == 1);
-	until(world_unit(0)->silent && fake.count == 0 && world.engine->in_flight == 0);
+	until(world_unit(0)->cause == UNIT_SILENT && fake.count == 0 && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	size_t before = fake.heartbeats;
 	fake_heartbeat_end(true);
-	assert_true(world_unit(0)->silent);
+	assert_true(world_unit(0)->cause == UNIT_SILENT);
 	fake.beats = true;
-	until(!world_unit(0)->silent);
-	assert_true(fake.heartbeats > before && !world_unit(0)->disabled[0]);
+	until(world_unit(0)->cause != UNIT_SILENT);
+	assert_true(fake.heartbeats > before && !world_unit(0)->cause);
 	until(fake.count == 1);
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
@@ -427,19 +427,19 @@ test_hung_before(void **state)
 {
 	(void)state;
 	world_stop(0);
-	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', "
-							"'CPU.0', 'disabled', '" ENGINE_SILENT " for 30 s', 1)");
+	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, cause, reason, changed_at) VALUES ('CPU', "
+							"'CPU.0', 'disabled', 'silent', 'by nobody', 1)");
 	world_start(world_devices(1, NULL));
-	assert_false(world_unit(0)->disabled[0]);
+	assert_false(world_unit(0)->cause);
 	until(fixture_events(&world.c.f, "unit.returned") == 1);
 	fake.beats = false;
 	fake.on_cancel = WAITS;
 	int64_t job = world_submit();
 	until(fake.count == 1);
-	world_set("CPU.0", true, ENGINE_BY_HAND " of root");
+	world_set("CPU.0", true, "by root");
 	until(world_job_is(job, "queued") && world.engine->in_flight == 0);
 	fake_heartbeat_end(false);
-	assert_string_equal(world_unit(0)->disabled, ENGINE_BY_HAND " of root");
+	assert_string_equal(world_unit(0)->disabled, "by root");
 	fake_end(0, "cancelled");
 }
 
@@ -462,10 +462,10 @@ test_cancel_of_hung(void **state)
 	clock_stall(&world.c.f.clock, 10 * ENGINE_HEARTBEAT_SILENT_MS);
 	world_pass(0);
 	assert_ptr_equal(engine_job_find(world.engine, job), known);
-	assert_false(world_unit(0)->disabled[0]);
+	assert_false(world_unit(0)->cause);
 	assert_true(world_unit(0)->heartbeat->waited_ms < ENGINE_HEARTBEAT_SILENT_MS);
 	fake_heartbeat_end(false);
-	assert_false(world_unit(0)->disabled[0]);
+	assert_false(world_unit(0)->cause);
 	fake_end(0, "cancelled");
 	until(world_job_is(job, "cancelled") && world.engine->in_flight == 0);
 }

@@ -42,7 +42,7 @@ reload(const char *units)
 static int
 set_op(struct db *db, void *arg, struct kettle_error *ret_err)
 {
-	return settings_unit_set(db, arg, true, true, ret_err);
+	return settings_unit_set(db, arg, UNIT_OPERATOR, true, ret_err);
 }
 
 /* As device.disable does. */
@@ -51,9 +51,9 @@ disable(const char *label)
 {
 	AUTO_JSON json_t *units = engine_units(world.engine, label);
 	json_t *unit = json_array_get(units, 0);
-	(void)json_object_set_new(unit, "reason", json_string(ENGINE_BY_HAND));
+	(void)json_object_set_new(unit, "reason", json_string("by root"));
 	assert_int_equal(fixture_write(&world.c.f, set_op, unit, &err), 0);
-	engine_unit_set(world.engine, unit, true, ENGINE_BY_HAND);
+	engine_unit_set(world.engine, unit, true, "by root");
 }
 
 static void
@@ -80,15 +80,15 @@ test_place_in_list(void **state)
 	disable("CPU.1");
 	/* Without the first one it is CPU.0; the first one alone is in order. */
 	restart("[{\"cores\": \"1\", \"slots\": 3}]");
-	assert_true(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->cause);
 	restart("[{\"cores\": \"0\"}]");
-	assert_false(world_unit(0)->disabled[0]);
+	assert_false(world_unit(0)->cause);
 	restart("[{\"cores\": \"1\"}, {\"cores\": \"0\"}]");
-	assert_true(world_unit(0)->disabled[0]);
-	assert_false(world_unit(1)->disabled[0]);
+	assert_true(world_unit(0)->cause);
+	assert_false(world_unit(1)->cause);
 	reload("[{\"cores\": \"0\"}, {\"cores\": \"1\"}]");
-	assert_false(world_unit(0)->disabled[0]);
-	assert_true(world_unit(1)->disabled[0]);
+	assert_false(world_unit(0)->cause);
+	assert_true(world_unit(1)->cause);
 	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE label = 'CPU.1'"), 1);
 }
 
@@ -102,9 +102,9 @@ test_twins(void **state)
 	assert_string_equal(world_unit(2)->key, "{\"runner\":\"fake\"} #3");
 	disable("CPU.2");
 	restart("[{}, {}]");
-	assert_false(world_unit(0)->disabled[0] || world_unit(1)->disabled[0]);
+	assert_false(world_unit(0)->cause || world_unit(1)->cause);
 	restart("[{}, {}, {}]");
-	assert_true(world_unit(2)->disabled[0]);
+	assert_true(world_unit(2)->cause);
 }
 
 /* A unit that moves up in the list is not drained, and its job goes on. */
@@ -113,7 +113,7 @@ test_reload_moves(void **state)
 {
 	(void)state;
 	restart("[{\"cores\": \"0\"}, {\"cores\": \"1\"}]");
-	world_set("CPU.0", true, ENGINE_BY_HAND);
+	world_set("CPU.0", true, "by root");
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	const struct unit *unit = world_unit(1);
@@ -143,18 +143,18 @@ test_uuid(void **state)
 	use_gpu("GPU-b");
 	restart("[{\"gpu\": 0}]");
 	pass_job();
-	assert_false(world_unit(0)->disabled[0]);
+	assert_false(world_unit(0)->cause);
 	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit = 'gpu-a' AND state = "
 											 "'disabled' AND key IS NULL"),
 		1);
 	/* By its UUID it is found at once, and a job never starts on it. */
 	restart("[{\"gpu\": \"GPU-A\"}]");
-	assert_true(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->cause);
 	use_gpu("GPU-b");
 	restart("[{\"gpu\": 0}]");
 	use_gpu("GPU-a");
 	int64_t job = world_submit();
-	until(world_unit(0)->disabled[0] && world.engine->in_flight == 0);
+	until(world_unit(0)->cause && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	assert_int_equal(world_number("attempt - spared", job), 0);
 }
@@ -169,7 +169,7 @@ test_said_before_known(void **state)
 	use_gpu("GPU-a");
 	restart("[{\"gpu\": 0}]");
 	until(world.engine->in_flight == 0);
-	assert_true(world_unit(0)->disabled[0]);
+	assert_true(world_unit(0)->cause);
 	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit = 'gpu-a' AND state = "
 											 "'disabled' AND label = 'CPU.0'"),
 		1);
@@ -193,25 +193,25 @@ test_other_model(void **state)
 	pass_job();
 	assert_int_equal(fake.describes, 3);
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
-	assert_true(world_unit(1)->disabled[0] && world_unit(1)->quarantined);
+	assert_true(world_unit(1)->cause == UNIT_FAULT);
 	assert_non_null(strstr(world_unit(1)->disabled, "another model than unit CPU.0: Zen 3, not Zen 4"));
-	assert_false(world_unit(0)->disabled[0] || world_unit(2)->disabled[0]);
+	assert_false(world_unit(0)->cause || world_unit(2)->cause);
 	/* The next engine remembers it, and its test fails until the machine is what the others are. */
 	restart("[{\"cores\": \"0\"}, {\"cores\": \"1\"}, {\"cores\": \"2\"}]");
 	pass_job();
 	size_t before = fake.describes;
 	until(fake.describes == before + 1);
-	assert_true(world_unit(1)->disabled[0]);
+	assert_true(world_unit(1)->cause);
 	(void)json_object_set_new(fake.facts, "CPU.1", cpu("Zen 4"));
 	until(fixture_events(&world.c.f, "unit.returned") == 1);
-	assert_false(world_unit(1)->disabled[0]);
+	assert_false(world_unit(1)->cause);
 	/* An operator's word holds until the machine is asked again. */
 	(void)json_object_set_new(fake.facts, "CPU.2", cpu("Zen 2"));
-	world_set("CPU.2", false, ENGINE_BY_HAND);
-	world_set("CPU.0", true, ENGINE_BY_HAND);
-	world_set("CPU.1", true, ENGINE_BY_HAND);
+	world_set("CPU.2", false, "by root");
+	world_set("CPU.0", true, "by root");
+	world_set("CPU.1", true, "by root");
 	int64_t job = world_submit();
-	until(world_unit(2)->disabled[0] && world.engine->in_flight == 0);
+	until(world_unit(2)->cause && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	assert_int_equal(world_number("attempt - spared", job), 0);
 }
@@ -243,7 +243,7 @@ test_other_architecture(void **state)
 			continue;
 		}
 		int64_t job = world_submit();
-		until(world_unit(0)->disabled[0] && world.engine->in_flight == 0);
+		until(world_unit(0)->cause && world.engine->in_flight == 0);
 		assert_non_null(strstr(world_unit(0)->disabled, tries[i].why));
 		world_cancel(job);
 	}
@@ -255,17 +255,18 @@ test_old_rows(void **state)
 {
 	(void)state;
 	fixture_sql(&world.c.f,
-		"INSERT INTO device_units (device, unit, state, reason, changed_at, facts_json) VALUES ('CPU', 'CPU.0', "
-		"'disabled', 'by hand', 1, '{\"gpus\": [{\"index\": 0, \"uuid\": \"GPU-a\"}]}'), ('CPU', 'CPU.1', 'disabled', "
-		"'by hand', 1, '{\"gpus\": [{\"index\": 1, \"uuid\": \"GPU-b\"}]}')");
+		"INSERT INTO device_units (device, unit, state, cause, reason, changed_at, facts_json) VALUES ('CPU', 'CPU.0', "
+		"'disabled', 'operator', 'by hand', 1, '{\"gpus\": [{\"index\": 0, \"uuid\": \"GPU-a\"}]}'), ('CPU', 'CPU.1', "
+		"'disabled', "
+		"'operator', 'by hand', 1, '{\"gpus\": [{\"index\": 1, \"uuid\": \"GPU-b\"}]}')");
 	/* The second label is another GPU's by now. */
 	restart("[{\"gpu\": 0}, {\"gpu\": 2}]");
-	assert_true(world_unit(0)->disabled[0]);
-	assert_false(world_unit(1)->disabled[0]);
+	assert_true(world_unit(0)->cause);
+	assert_false(world_unit(1)->cause);
 	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit IN ('gpu-a', 'CPU.1')"), 2);
 	restart("[{\"gpu\": 2}, {\"gpu\": 0}]");
-	assert_false(world_unit(0)->disabled[0]);
-	assert_true(world_unit(1)->disabled[0]);
+	assert_false(world_unit(0)->cause);
+	assert_true(world_unit(1)->cause);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)

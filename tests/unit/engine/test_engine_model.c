@@ -81,7 +81,7 @@ test_learned(void **state)
 static int
 enable_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	return settings_unit_set(db, arg, false, true, err);
+	return settings_unit_set(db, arg, UNIT_ENABLED, true, err);
 }
 
 static void
@@ -93,9 +93,9 @@ test_forgotten(void **state)
 	run_on("cpu", "Z80");
 	AUTO_JSON json_t *units = engine_units(world.engine, "CPU");
 	json_t *unit = json_array_get(units, 0);
-	(void)json_object_set_new(unit, "reason", json_string(ENGINE_BY_HAND));
+	(void)json_object_set_new(unit, "reason", json_string("by root"));
 	assert_int_equal(fixture_write(&world.c.f, enable_op, unit, &err), 0);
-	engine_unit_set(world.engine, unit, false, ENGINE_BY_HAND);
+	engine_unit_set(world.engine, unit, false, "by root");
 	expects("");
 	restart("[{}]");
 	expects("");
@@ -171,7 +171,7 @@ test_described(void **state)
 	world_stop(0);
 	world_start(json_pack("{s:{s:[{s:s, s:s}]}}", "CPU", "units", "runner", "fake", "model", "H100"));
 	(void)world_submit();
-	until(world_unit(0)->disabled[0]);
+	until(world_unit(0)->cause);
 	assert_string_equal(world_unit(0)->disabled, "Its machine is Z80, but `CPU` needs one whose name contains `H100`.");
 	assert_int_equal(fake.submits, 0);
 	world_stop(0);

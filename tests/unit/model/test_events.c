@@ -225,7 +225,7 @@ units_op(struct db *db, void *arg, struct kettle_error *err)
 	AUTO_JSON json_t *unit =
 		json_pack("{s:s, s:s, s:s, s:s}", "device", "cpu", "unit", "CPU.0", "key", "cores", "reason", "too hot");
 	if (code == 0)
-		code = settings_unit_set(db, unit, true, true, err);
+		code = settings_unit_set(db, unit, UNIT_OPERATOR, true, err);
 	if (code == 0)
 		code = settings_units(db, arg, err);
 	return code;

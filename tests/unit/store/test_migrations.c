@@ -122,6 +122,35 @@ test_names_of_users(void **state)
 	sqlite3_close(handle);
 }
 
+/* Why a unit is disabled was the beginning of its reason. */
+static void
+test_causes_of_units(void **state)
+{
+	static const char before[] =
+		"INSERT INTO device_units (device, unit, state, reason, changed_at) VALUES ('CPU', 'a', 'disabled', 'by ada: "
+		"repair', 1), ('CPU', 'b', 'disabled', 'its kettle-exec has not answered for 30 s; it may hang', 1), ('CPU', "
+		"'c', 'disabled', '2 times in a row: by now it is dirty', 1), ('CPU', 'd', 'disabled', NULL, 1), ('CPU', 'e', "
+		"'ready', 'by ada', 1)";
+	(void)state;
+	sqlite3 *handle = NULL;
+	sqlite3_stmt *found = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, NULL, &err), 0);
+	assert_int_equal(sqlite3_exec(handle, "ALTER TABLE device_units DROP COLUMN cause", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, before, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, schema_0018, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_prepare_v2(handle,
+			"SELECT group_concat(coalesce(cause, '-')) FROM (SELECT cause FROM device_units ORDER BY unit)", -1, &found,
+			NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+	assert_string_equal((const char *)sqlite3_column_text(found, 0), "operator,silent,fault,fault,-");
+	sqlite3_finalize(found);
+	sqlite3_close(handle);
+}
+
 static void
 test_sound(void **state)
 {
@@ -212,6 +241,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_all_or_nothing),
 	cmocka_unit_test(test_from_first),
 	cmocka_unit_test(test_names_of_users),
+	cmocka_unit_test(test_causes_of_units),
 	cmocka_unit_test(test_sound),
 	cmocka_unit_test(test_indices),
 };
