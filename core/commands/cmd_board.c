@@ -358,10 +358,11 @@ cmd_board_delete(const struct command_call *call, json_t **ret_result, struct ke
 		rc = db_int(
 			call->db, &submissions, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board.id);
 	if (rc == 0 && submissions && !member_true(call->args, "force"))
-		rc = kettle_fail(err, KETTLE_ECONFLICT,
-			"The leaderboard `%s` has %lld submission%s, which would be deleted with it; use `force` to delete it "
-			"anyway.",
-			board.name, (long long)submissions, submissions == 1 ? "" : "s");
+		rc = kettle_blame(err, KETTLE_CAUSE_NONE, "force",
+			kettle_fail(err, KETTLE_ECONFLICT,
+				"The leaderboard `%s` has %lld submission%s, which would be deleted with it; use `force` to delete it "
+				"anyway.",
+				board.name, (long long)submissions, submissions == 1 ? "" : "s"));
 	if (rc == 0)
 		rc = record_deleted(call->db, call->actor, &board, submissions, err);
 	if (rc == 0)

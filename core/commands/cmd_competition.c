@@ -66,10 +66,12 @@ sync_add(struct sync *sync, const char *list, json_t *entry_take)
 	return 0;
 }
 
+/* What `force` would do. */
 static int
 skip(struct sync *sync, const char *name, json_t *reason_take)
 {
-	return sync_add(sync, "skipped", json_pack("{s:s, s:o}", "name", name, "reason", reason_take));
+	return sync_add(
+		sync, "skipped", json_pack("{s:s, s:o, s:s}", "name", name, "reason", reason_take, "member", "force"));
 }
 
 /* Lists an error of the problem; any other error ends the command. */

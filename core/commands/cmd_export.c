@@ -16,10 +16,12 @@ export_check(
 	if (private)
 		return board_check_owner(actor, board, err);
 	if (active && owns)
-		return kettle_fail(err, KETTLE_ECONFLICT,
-			"The leaderboard `%s` is active, and the export has the code of all users: use `private` if participants "
-			"will not see it.",
-			board->name);
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "private",
+			kettle_fail(err, KETTLE_ECONFLICT,
+				"The leaderboard `%s` is active, and the export has the code of all users: use `private` if "
+				"participants "
+				"will not see it.",
+				board->name));
 	if (active)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"The leaderboard `%s` is active: it can be exported once its deadline has passed.", board->name);

@@ -56,7 +56,8 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 			offset = member_int(call->args, "offset");
 	bool all = member_true(call->args, "all");
 	if (all && !name)
-		return kettle_fail(err, KETTLE_EINVAL, "`all` lists the submissions of one leaderboard: name it.");
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "all",
+			kettle_fail(err, KETTLE_EINVAL, "`all` lists the submissions of one leaderboard: name it."));
 	int rc = all    ? board_find_owned(call->db, call->actor, name, &board, err)
 			 : name ? board_find_own(call->db, call->actor, name, &board, err)
 					: 0;

@@ -357,7 +357,8 @@ read_request(struct submit_request *submit, struct kettle_error *err)
 	submit->request = member_string(submit->args, "request");
 	return !submit->request || (*submit->request && strlen(submit->request) <= SUBMIT_REQUEST_MAX)
 			   ? 0
-			   : kettle_fail(err, KETTLE_EINVAL, "`request` has 1 to %d bytes.", SUBMIT_REQUEST_MAX);
+			   : kettle_blame(err, KETTLE_CAUSE_NONE, "request",
+					 kettle_fail(err, KETTLE_EINVAL, "`request` has 1 to %d bytes.", SUBMIT_REQUEST_MAX));
 }
 
 static int

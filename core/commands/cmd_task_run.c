@@ -273,6 +273,24 @@ judge(const json_t *solution, const char *mode, const char *found)
 	return json_false();
 }
 
+/* Whether the compiler says that a header is not there: gcc, clang and nvcc name it in the line of that error. */
+static bool
+misses_header(const struct verdict *verdict, const char *header)
+{
+	static const char *const ways[] = {"fatal error: ", "open source file "};
+	for (size_t i = 0; i < verdict->count; i++) {
+		const char *text = json_string_value(verdict->entries[i].err);
+		for (size_t k = 0; text && k < ARRAY_SIZE(ways); k++)
+			for (const char *at = text; (at = strstr(at, ways[k]));) {
+				at += strlen(ways[k]);
+				const char *found = strstr(at, header);
+				if (found && found < at + strcspn(at, "\n"))
+					return true;
+			}
+	}
+	return false;
+}
+
 /* The result of one solution. New reference. */
 static json_t *
 result_of(const struct task_run *run, const json_t *solution)
@@ -281,11 +299,10 @@ result_of(const struct task_run *run, const json_t *solution)
 	const char *mode = member_string(run->args, "mode");
 	AUTO_JSON json_t *ok = judge(solution, mode, found);
 	/* What the machine lacks is no fault of the solution, unless that is what it is to show. */
-	bool lacks = !json_is_true(ok) && error && strcmp(found, "passed") != 0 && strstr(error, "machine lacks");
-	/* A header that it names, and that the compiler names. */
+	bool lacks = !json_is_true(ok) && run->verdict->why.cause == KETTLE_CAUSE_LACKS;
 	const char *needed = member_string(solution, "needs");
 	AUTO_JSON json_t *why = error ? json_string(error) : NULL;
-	if (!lacks && needed && error && strcmp(found, "compile") == 0 && strstr(error, needed)) {
+	if (!lacks && needed && strcmp(found, "compile") == 0 && misses_header(run->verdict, needed)) {
 		lacks = true;
 		json_decref(why);
 		why = json_sprintf("The machine lacks `%s`.", needed);

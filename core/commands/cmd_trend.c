@@ -66,7 +66,8 @@ find_users(
 		if (known)
 			continue;
 		if (users->count == TREND_USERS_MAX)
-			return kettle_fail(err, KETTLE_EINVAL, "`user` names more than %d users.", TREND_USERS_MAX);
+			return kettle_blame(err, KETTLE_CAUSE_NONE, "user",
+				kettle_fail(err, KETTLE_EINVAL, "`user` names more than %d users.", TREND_USERS_MAX));
 		users->items[users->count++] = found;
 	}
 	return 0;

@@ -124,7 +124,7 @@ command_run_fn cmd_board_export;
  * competition.sync {problems: {"sets": competition.h's}, visibility, force, dry_run}: makes every problem's leaderboard, or changes
  * its task, deadline and devices (board_update.h) to what the file says, all in one transaction: an error of the
  * database undoes everything, while a problem with an error, or that may not be changed, is listed and the others are applied.
- *   {"created": [name], "updated": [name], "unchanged": [name], "skipped": [{"name", "reason"}], "errors": [{"name",
+ *   {"created": [name], "updated": [name], "unchanged": [name], "skipped": [{"name", "reason", "member"}], "errors": [{"name",
  *    "error"}], "absent": [name: boards of the set that the file no longer has, which stay as they are],
  *    "plan": [{"name", "set", "action": "create" or "update", "changes", "differs", "scores", "ranked", "open",
  *        "devices", "deadline", "remarks"}: what was done to those that are created or updated], "dry_run"}

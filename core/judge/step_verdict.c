@@ -247,6 +247,7 @@ add_limit(const struct reader *reader)
 	limit_text(outcome->limit_value, words->unit, value, sizeof(value));
 	kettle_fail(&reader->ret->why, before.code, "%s%s The limit is %s%s.", before.message,
 		before.message[len - 1] == '.' ? "" : ".", value, words->after);
+	(void)kettle_blame(&reader->ret->why, (enum kettle_cause)before.cause, before.member, 0);
 }
 
 static const char *
@@ -420,7 +421,8 @@ read_error(const struct reader *reader)
 	const char *missing = reader->outcome->missing, *error = reader->outcome->error;
 	struct kettle_error *why = read_as(reader, VERDICT_ERROR, machine, !missing);
 	if (missing)
-		kettle_fail(why, KETTLE_EUNAVAIL, "The machine lacks `%.100s`.", missing);
+		(void)kettle_blame(why, KETTLE_CAUSE_LACKS, missing,
+			kettle_fail(why, KETTLE_EUNAVAIL, "The machine lacks `%.100s`.", missing));
 	else
 		kettle_fail(why, KETTLE_EUNAVAIL, "The machine could not run %s: %.500s", reader->name,
 			error ? error : "no reason was given.");
@@ -481,7 +483,8 @@ take_explanation(const struct reader *reader, const json_t *answer)
 {
 	static const enum verdict_state states[] = {VERDICT_FAILED, VERDICT_TIMED_OUT, VERDICT_ERROR};
 	static const char *const blames[] = {participant, task_author, machine};
-	const char *message = member_string(answer, "message"), *blame = participant;
+	const char *message = member_string(answer, "message"), *lacks = member_string(answer, "lacks"),
+			   *blame = participant;
 	size_t state = 0;
 	while (state < ARRAY_SIZE(states) && !member_is(answer, "state", verdict_state_name(states[state])))
 		state++;
@@ -501,7 +504,9 @@ take_explanation(const struct reader *reader, const json_t *answer)
 	reader->ret->claimed = claimed;
 	if (message && !reader->step->secret)
 		kettle_fail(why, KETTLE_EINVAL, "%s", message);
-	else if (!why->message[0])
+	if (lacks && !reader->step->secret)
+		(void)kettle_blame(why, KETTLE_CAUSE_LACKS, lacks, 0);
+	if (!why->message[0])
 		kettle_fail(why, KETTLE_EINVAL, "%s did not pass.", reader->name);
 }
 
@@ -541,6 +546,7 @@ blame_task(const struct reader *reader)
 		inner.message[0] = 't';
 	kettle_fail(read_as(reader, VERDICT_ERROR, task_author, false), inner.code,
 		"The task is at fault, not the submission: %s", inner.message);
+	(void)kettle_blame(&ret->why, (enum kettle_cause)inner.cause, inner.member, 0);
 }
 
 /* Has the language explain the outcome. It gets the step and whether a submission has a part in it. */

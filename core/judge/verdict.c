@@ -247,6 +247,7 @@ mention_secret(struct verdict_builder *builder)
 		inner.message[0] = 't';
 	kettle_fail(
 		&builder->verdict->why, inner.code, "It passed the public runs but failed the secret ones: %s", inner.message);
+	(void)kettle_blame(&builder->verdict->why, (enum kettle_cause)inner.cause, inner.member, 0);
 }
 
 struct verdict *
@@ -432,8 +433,9 @@ verdict_write(const struct verdict *verdict)
 	for (size_t i = 0; i < verdict->count; i++)
 		if (verdict->entries[i].step.run)
 			json_array_append_new(runs, write_run(verdict, &verdict->entries[i]));
-	return json_pack("{s:s, s:s?, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:O, s:O, s:O}", "state",
-		verdict_state_name(verdict->state), "error", verdict_message(&verdict->why), "blame", verdict->blame, "retry",
+	return json_pack("{s:s, s:s?, s:s*, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:O, s:O, s:O}", "state",
+		verdict_state_name(verdict->state), "error", verdict_message(&verdict->why), "lacks",
+		verdict->why.cause == KETTLE_CAUSE_LACKS ? verdict->why.member : NULL, "blame", verdict->blame, "retry",
 		verdict->retry, "score", verdict_seconds(verdict->score.value), "low", verdict_seconds(verdict->score.low),
 		"high", verdict_seconds(verdict->score.high), "runs", runs, "compilation", verdict_compilation(verdict),
 		"system", verdict->system, "timing", verdict->timing, "artifacts", verdict->artifacts);

@@ -60,7 +60,7 @@ cleanup_verdict(struct verdict **verdict)
 /*
  * The verdict as JSON:
  *   {"state": "passed"|"failed"|"timed_out"|"error", "error": sentence or null,
- *    "blame": "participant"|"task"|"machine" or null, "retry": bool,
+ *    "blame": "participant"|"task"|"machine" or null, "lacks": what the machine lacks, where that is why, "retry": bool,
  *    "score": seconds or null, "low", "high": its interval in seconds or null,
  *    "runs": [{"mode", "secret", "index" (profile), "passed", "state", "score", "low", "high", "start_ns", "wall_ns",
  *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command", "warm",

@@ -202,14 +202,18 @@ board_update_refuse(const struct update *update, struct kettle_error *err)
 		note(names, "more");
 	AUTO_FREE char *what = board_join(names);
 	if (update->ranked == 0)
-		return kettle_fail(err, KETTLE_ECONFLICT,
-			"The new task of `%s` runs differently (%s), so earlier submissions could not be compared with later ones; "
-			"use `force` to confirm.",
-			update->board->name, what ? what : "");
-	return kettle_fail(err, KETTLE_ECONFLICT,
-		"The new task runs differently (%s), so earlier scores could not be compared with later ones: the %lld place%s "
-		"in the rankings of `%s` would be lost; use `force` to confirm.",
-		what ? what : "", (long long)update->ranked, update->ranked == 1 ? "" : "s", update->board->name);
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "force",
+			kettle_fail(err, KETTLE_ECONFLICT,
+				"The new task of `%s` runs differently (%s), so earlier submissions could not be compared with later "
+				"ones; "
+				"use `force` to confirm.",
+				update->board->name, what ? what : ""));
+	return kettle_blame(err, KETTLE_CAUSE_NONE, "force",
+		kettle_fail(err, KETTLE_ECONFLICT,
+			"The new task runs differently (%s), so earlier scores could not be compared with later ones: the %lld "
+			"place%s "
+			"in the rankings of `%s` would be lost; use `force` to confirm.",
+			what ? what : "", (long long)update->ranked, update->ranked == 1 ? "" : "s", update->board->name));
 }
 
 /* The old version goes where no submission needs it any more. */

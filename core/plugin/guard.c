@@ -49,6 +49,9 @@ guard_fail(const struct guard *guard, const char *operation, int none, int rc, c
 	(void)kettle_fail(err, rc, "%s", why->message);
 	if (err)
 		err->retry_s = why->retry_s;
+	/* To an older plugin these members are the end of the message. */
+	if (guard->inner->abi_minor >= 2)
+		(void)kettle_blame(err, (enum kettle_cause)why->cause, why->member, rc);
 	return rc;
 }
 

@@ -110,6 +110,7 @@ take_answer(const struct client *client, struct call *call, const json_t *messag
 	struct kettle_error err = {
 		.code = rc < 0 ? rc : KETTLE_EINTERNAL, .retry_s = (unsigned)member_int(error, "retry_s")};
 	(void)snprintf(err.message, sizeof(err.message), "%s", text ? text : "The engine did not say what was wrong.");
+	(void)kettle_blame(&err, kettle_cause_find(member_string(error, "cause")), member_text(error, "member"), 0);
 	client->events->answered(call, &err, NULL);
 }
 

@@ -267,8 +267,11 @@ command_check(const struct command *command, const json_t *args, json_t **ret_ar
 	if (args && !json_is_object(args))
 		return kettle_fail(err, KETTLE_EINVAL, "The arguments of a command must be an object.");
 	int rc = check_known(command, args, err);
-	for (const struct argument *argument = command->arguments; rc == 0 && argument && argument->name; argument++)
+	for (const struct argument *argument = command->arguments; rc == 0 && argument && argument->name; argument++) {
 		rc = check_argument(argument, args, checked, err);
+		if (rc < 0)
+			(void)kettle_blame(err, KETTLE_CAUSE_NONE, argument->name, rc);
+	}
 	if (rc == 0)
 		*ret_args = STEAL(checked);
 	return rc;

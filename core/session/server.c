@@ -5,7 +5,7 @@
  * Messages, an object a line. To the owner: {"id", "call": name, "actor", "args"}, {"id", "subscribe": filter, "actor",
  * "after"}, {"unsubscribe": id}. The progress of a call is an event for those of the connection's subscriptions whose filter
  * is {"task_run": true}. From it: {"hello": version, "pid", "stays"} first, {"id", "result"}, {"id", "error":
- * {"code", "message", "retry_s"}}, {"id", "event"}; {"busy": sentence} where there are too many connections; {"bye":
+ * {"code", "message", "retry_s", "member", "cause"}}, {"id", "event"}; {"busy": sentence} where there are too many connections; {"bye":
  * true} last, once the owner ends in order and has answered every call that it took. A client may send many calls at
  * once; the owner takes a bounded number of them and leaves the others unread until it has answered these.
  */
@@ -98,8 +98,9 @@ server_drop(struct connection *connection)
 static void
 send_error(struct connection *connection, json_int_t id, const struct kettle_error *err)
 {
-	AUTO_JSON json_t *message = json_pack("{s:I, s:{s:i, s:s, s:i}}", "id", id, "error", "code", err->code, "message",
-		err->message, "retry_s", (int)err->retry_s);
+	AUTO_JSON json_t *message = json_pack("{s:I, s:{s:i, s:s, s:i, s:s*, s:s*}}", "id", id, "error", "code", err->code,
+		"message", err->message, "retry_s", (int)err->retry_s, "member", err->member[0] ? err->member : NULL, "cause",
+		kettle_cause_name(err->cause));
 	if (connection->peer)
 		json_socket_send(connection->peer, message);
 }

@@ -7,9 +7,7 @@
 #include "base/xalloc.h"
 
 #include <errno.h>
-#include <string.h>
-
-#define FULL "The disk that holds the database "
+#include <stdbool.h>
 
 const char *
 db_error_path(sqlite3 *handle)
@@ -32,8 +30,10 @@ db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *e
 {
 	const char *path = db_error_path(handle);
 	if (is_full(handle, rc))
-		return kettle_fail(
-			err, KETTLE_EIO, FULL "%s is full: nothing was stored; free some space and try again.", path);
+		return kettle_blame(err, KETTLE_CAUSE_FULL, "",
+			kettle_fail(err, KETTLE_EIO,
+				"The disk that holds the database %s is full: nothing was stored; free some space and try again.",
+				path));
 	switch (rc & 0xff) {
 	case SQLITE_CORRUPT:
 		return kettle_fail(err, KETTLE_EIO,
@@ -64,10 +64,4 @@ db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *e
 	}
 	return kettle_fail(err, KETTLE_EINTERNAL, "The database %s failed while %s: %s.", path, doing,
 		handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
-}
-
-bool
-db_error_is_full(const struct kettle_error *err)
-{
-	return err->code == KETTLE_EIO && strncmp(err->message, FULL, strlen(FULL)) == 0;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 
-#define SERVES " serve" /* behind the process id of one that stays */
+#define SERVES "serve" /* the second word of the file where the process stays; the first is its id */
 
 static int
 make_lock_file_folder(const char *path, struct kettle_error *err)
@@ -35,9 +35,11 @@ make_lock_file_folder(const char *path, struct kettle_error *err)
 static struct lock_holder
 read_holder(int fd)
 {
-	char text[64] = "";
-	ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
-	struct lock_holder holder = {.pid = size > 0 ? (pid_t)atol(text) : 0, .stays = strstr(text, SERVES) != NULL};
+	char text[64] = "", word[sizeof(text)] = "";
+	long pid = 0;
+	(void)!pread(fd, text, sizeof(text) - 1, 0);
+	(void)sscanf(text, "%ld %63s", &pid, word);
+	struct lock_holder holder = {.pid = (pid_t)pid, .stays = strcmp(word, SERVES) == 0};
 	if (holder.pid <= 0 || (kill(holder.pid, 0) < 0 && errno == ESRCH))
 		return (struct lock_holder){0};
 	return holder;
@@ -88,7 +90,7 @@ db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *
 			err, KETTLE_ECONFLICT, "The database %s is in use by process %ld.", database, (long)holder.pid);
 	}
 	char text[64];
-	int size = snprintf(text, sizeof(text), "%ld%s\n", (long)getpid(), stays ? SERVES : "");
+	int size = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), stays ? SERVES : "");
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)size, 0) != size)
 		return kettle_fail(
 			err, KETTLE_EIO, "The lock %s of the database cannot be written: %s.", path, strerror(errno));

@@ -106,7 +106,7 @@ ops_answer(struct store *store, struct ops *ops)
 	struct op *op;
 	while ((op = ops_pop(ops))) {
 		store->waiting -= op->waited_for;
-		if (op->writes && store->on_full && db_error_is_full(&op->err))
+		if (op->writes && store->on_full && op->err.code && op->err.cause == KETTLE_CAUSE_FULL)
 			store->on_full(store->full_arg, &op->err);
 		if (op->done)
 			op->done(op->arg, op->err.code ? &op->err : NULL);
@@ -464,9 +464,7 @@ queue(struct db_thread *thread_of, bool writes, enum when when, store_op run, st
 	op->arg = arg;
 	op->writes = writes;
 	op->waited_for = when == WHEN_NOW && !store->closing;
-	op->err.code = 0;
-	op->err.retry_s = 0;
-	op->err.message[0] = '\0';
+	op->err = (struct kettle_error){0};
 	if (store->closing) {
 		(void)kettle_fail(&op->err, KETTLE_ECANCELED, "The database is being closed.");
 		ops_add(&store->late, op);

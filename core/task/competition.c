@@ -168,8 +168,7 @@ read_problem(const struct competition_reader *reader, size_t index)
 	struct kettle_error why = {0};
 	char pointer[64];
 	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/directory", index);
-	if (read_competition_task(reader, directory, &bundle, &why) == KETTLE_ENOENT &&
-		strstr(why.message, "there is no folder"))
+	if (read_competition_task(reader, directory, &bundle, &why) == KETTLE_ENOENT && why.cause == KETTLE_CAUSE_FOLDER)
 		(void)fail_competition_at(reader, pointer, &why);
 	if (!deadline)
 		deadline = deadline_of(reader->root);

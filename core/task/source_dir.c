@@ -141,7 +141,8 @@ source_dir_below(
 	if (source_dir->archive) {
 		rc = archived_path(source_dir, relative, up, inner, &path, err);
 		if (rc == 0 && !task_archive_has_folder(source_dir->archive, path))
-			rc = kettle_fail(err, KETTLE_ENOENT, "there is no folder `%s` in the archive.", path);
+			rc = kettle_blame(err, KETTLE_CAUSE_FOLDER, "",
+				kettle_fail(err, KETTLE_ENOENT, "there is no folder `%s` in the archive.", path));
 		if (rc == 0)
 			*ret_dir = source_dir_archived(source_dir->archive, path);
 		return rc;
@@ -151,7 +152,7 @@ source_dir_below(
 	struct source_dir below = {0};
 	rc = source_dir_folder(path, &below, NULL);
 	if (rc)
-		return kettle_fail(err, rc, "there is no folder `%s`.", relative);
+		return kettle_blame(err, KETTLE_CAUSE_FOLDER, "", kettle_fail(err, rc, "there is no folder `%s`.", relative));
 	if (!is_below(below.dir, base)) {
 		source_dir_free(&below);
 		return kettle_fail(err, KETTLE_EINVAL,

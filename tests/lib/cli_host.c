@@ -115,7 +115,8 @@ host_call(const struct kettle_host *const_host, const json_t *actor, const char 
 			continue;
 		task->err = (struct kettle_error){0};
 		if (!answer->result)
-			kettle_fail(&task->err, answer->code, "%s", answer->message);
+			kettle_blame(&task->err, KETTLE_CAUSE_NONE, answer->member ? answer->member : "",
+				kettle_fail(&task->err, answer->code, "%s", answer->message));
 		task->result = STEAL(answer->result);
 		answer->command = NULL;
 		break;
@@ -214,6 +215,13 @@ void
 cli_host_answer(struct cli_host *host, const char *command, json_t *result_take)
 {
 	host->answers[host->answers_count++] = (struct cli_host_answer){.command = command, .result = result_take};
+}
+
+void
+cli_host_refuse_argument(struct cli_host *host, const char *command, const char *member, int code, const char *message)
+{
+	cli_host_refuse(host, command, code, message);
+	host->answers[host->answers_count - 1].member = member;
 }
 
 void

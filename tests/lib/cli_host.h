@@ -13,7 +13,7 @@ struct cli_host_answer {
 	const char *command;
 	json_t *result; /* NULL: an error */
 	int code;
-	const char *message;
+	const char *message, *member;
 };
 
 struct cli_host {
@@ -41,6 +41,9 @@ void cli_host_free(struct cli_host *host);
 /* The next call of command gets this answer (stolen); a command without one gets an error. */
 void cli_host_answer(struct cli_host *host, const char *command, json_t *result_take);
 void cli_host_refuse(struct cli_host *host, const char *command, int code, const char *message);
+/* ... because of this argument. */
+void cli_host_refuse_argument(
+	struct cli_host *host, const char *command, const char *member, int code, const char *message);
 /* Runs posted functions and delivers events until none is left. */
 void cli_host_turn(struct cli_host *host);
 

@@ -23,6 +23,8 @@
 #include "unit/log_lines.h"
 
 _Static_assert(KETTLE_ABI_MINOR > 0, "The headers are not those of a later minor version.");
+/* Plugins allocate errors, too: what came later is where ABI 1.0 has the end of the message. */
+_Static_assert(sizeof(struct kettle_error) == 2 * sizeof(int) + 1000, "Errors are not of the size of ABI 1.0.");
 
 struct fixture {
 	struct loader *loader;

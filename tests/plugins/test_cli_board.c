@@ -131,7 +131,8 @@ test_update(void **arg)
 		json_pack("{s:[], s:{s:s}}", "changes", "leaderboard", "name", "vectoradd"));
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 0);
 	assert_string_equal(state->out, "Leaderboard vectoradd already has these settings.\n");
-	cli_host_refuse(&state->host, "leaderboard.update", KETTLE_ECONFLICT, "It would; use `force` to confirm.");
+	cli_host_refuse_argument(
+		&state->host, "leaderboard.update", "force", KETTLE_ECONFLICT, "It would; use `force` to confirm.");
 	assert_int_equal(RUN(state, "leaderboard", "update", "vectoradd", "--code-visibility", "ended"), 2);
 	assert_string_equal(state->err, "kettle: It would; use `--force` to confirm.\n");
 }
@@ -415,7 +416,8 @@ test_export(void **arg)
 	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", below(state, "x.jsonl")), 2);
 	assert_file(state, "x.jsonl", lines);
 	assert_int_equal(count_files(state), 1);
-	cli_host_refuse(&state->host, "leaderboard.export", KETTLE_ECONFLICT, "It is active: use `private` if so.");
+	cli_host_refuse_argument(
+		&state->host, "leaderboard.export", "private", KETTLE_ECONFLICT, "It is active: use `private` if so.");
 	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd"), 2);
 	assert_string_equal(state->err, "kettle: It is active: use `--private` if so.\n");
 	assert_int_equal(RUN(state, "leaderboard", "export", "vectoradd", "-o", "/nowhere/x"), 2);

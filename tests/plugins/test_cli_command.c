@@ -613,20 +613,21 @@ test_errors(void **arg)
 	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_EIO, "The disk is\nfull.");
 	assert_int_equal(RUN(state, "leaderboard", "list"), 3);
 	assert_string_equal(state->err, "kettle: The disk is\nfull.\n");
-	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ECONFLICT, "It has 2 submissions; use `force`.");
+	cli_host_refuse_argument(&state->host, "leaderboard.delete", "force", KETTLE_ECONFLICT, "It has 2; use `force`.");
 	assert_int_equal(RUN(state, "leaderboard", "delete", "force", "--yes"), 2);
-	assert_string_equal(state->err, "kettle: It has 2 submissions; use `--force`.\n");
-	cli_host_refuse(&state->host, "submit", KETTLE_EINVAL, "`no_wait` must be true or false.");
+	assert_string_equal(state->err, "kettle: It has 2; use `--force`.\n");
+	cli_host_refuse_argument(&state->host, "submit", "no_wait", KETTLE_EINVAL, "`no_wait` must be true or false.");
 	assert_int_equal(RUN(state, "submit", state->file), 2);
 	assert_string_equal(state->err, "kettle: `--no-wait` must be true or false.\n");
-	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ENOENT, "There is no leaderboard `force`.");
+	/* A board's name, where that of an argument could be. */
+	cli_host_refuse(&state->host, "leaderboard.delete", KETTLE_ENOENT, "`force` is gone: use `force` of 2025.");
 	assert_int_equal(RUN(state, "leaderboard", "delete", "force", "--yes"), 2);
-	assert_string_equal(state->err, "kettle: There is no leaderboard `force`.\n");
+	assert_string_equal(state->err, "kettle: `force` is gone: use `force` of 2025.\n");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
-	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_ENOENT, "No.");
+	cli_host_refuse_argument(&state->host, "leaderboard.list", "x", KETTLE_ENOENT, "No.");
 	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "list", NULL}), 2);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
-	assert_json(document, "{\"error\":{\"code\":\"not-found\",\"message\":\"No.\"}}");
+	assert_json(document, "{\"error\":{\"code\":\"not-found\",\"member\":\"x\",\"message\":\"No.\"}}");
 	assert_string_equal(state->err, "");
 }
 

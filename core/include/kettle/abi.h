@@ -8,7 +8,7 @@
  * else raises the major version, and no host takes a plugin of another one.
  */
 #define KETTLE_ABI_MAJOR 1
-#define KETTLE_ABI_MINOR 1
+#define KETTLE_ABI_MINOR 2
 
 /*
  * A plugin that defines this before it includes a header of Kettle is built for that minor version and loads on every host

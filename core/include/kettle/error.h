@@ -3,8 +3,10 @@
 #ifndef KETTLE_ERROR_H
 #define KETTLE_ERROR_H
 
+#include <kettle/abi.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,11 +36,35 @@ enum kettle_errno {
 #undef X
 };
 
-/* A code and one complete English sentence for the person who gets it. Zero-initialise it. */
+#if KETTLE_PLUGIN_ABI_MINOR >= 2
+/* What a caller may act on where the code says too little: name, value, name on the wire, meaning. Values never change. */
+#define KETTLE_CAUSES(X) \
+	X(FULL, 1, "full", "the disk that was written to is full") \
+	X(FOLDER, 2, "folder", "with ENOENT: it is the folder itself that does not exist") \
+	X(LACKS, 3, "lacks", "the machine lacks `member`, which the task or the submission needs")
+
+enum kettle_cause {
+	KETTLE_CAUSE_NONE,
+#define X(name, value, wire, text) KETTLE_CAUSE_##name = value,
+	KETTLE_CAUSES(X)
+#undef X
+};
+#endif
+
+/*
+ * A code and one complete English sentence for the person who gets it. Zero-initialise it. Nothing is decided by the sentence:
+ * what a caller needs to know is in the other members. Its size never changes: what ABI 1.2 added was the end of message.
+ */
 struct kettle_error {
 	int code;
 	unsigned retry_s; /* with KETTLE_ERATE: seconds until a retry is allowed (an HTTP Retry-After); else 0 */
+#if KETTLE_PLUGIN_ABI_MINOR >= 2
+	char message[948];
+	char member[48]; /* the argument, option or thing that is wrong or missing, as `message` quotes it; "": none */
+	int cause;       /* enum kettle_cause */
+#else
 	char message[1000];
+#endif
 };
 
 /* Bytes of the first UTF-8 character of a text; 0: invalid, or the end. [any] */
@@ -71,6 +97,10 @@ kettle_fail(struct kettle_error *err, int code, const char *format, ...)
 		va_start(args, format);
 		err->code = code;
 		err->retry_s = 0;
+#if KETTLE_PLUGIN_ABI_MINOR >= 2
+		err->member[0] = '\0';
+		err->cause = KETTLE_CAUSE_NONE;
+#endif
 		int full = vsnprintf(err->message, sizeof(err->message), format, args);
 		va_end(args);
 		if (full < 0)
@@ -84,6 +114,45 @@ kettle_fail(struct kettle_error *err, int code, const char *format, ...)
 	}
 	return code;
 }
+
+#if KETTLE_PLUGIN_ABI_MINOR >= 2
+/* Says more of an error that kettle_fail has set: `return kettle_blame(err, KETTLE_CAUSE_FULL, "", kettle_fail(err, …))`. Returns code. [any] */
+__attribute__((unused)) static int
+kettle_blame(struct kettle_error *err, enum kettle_cause cause, const char *member, int code)
+{
+	if (err) {
+		err->cause = cause;
+		(void)snprintf(err->member, sizeof(err->member), "%s", member);
+	}
+	return code;
+}
+
+/* The name of a cause on the wire ("full"); NULL: none, or an unknown one. [any] */
+__attribute__((unused)) static const char *
+kettle_cause_name(int cause)
+{
+	switch (cause) {
+#define X(name, value, wire, text) \
+	case value: \
+		return wire;
+		KETTLE_CAUSES(X)
+#undef X
+	}
+	return NULL;
+}
+
+/* The cause of that name; KETTLE_CAUSE_NONE for NULL and an unknown one. [any] */
+__attribute__((unused)) static enum kettle_cause
+kettle_cause_find(const char *name)
+{
+#define X(cause, value, wire, text) \
+	if (name && strcmp(name, wire) == 0) \
+		return KETTLE_CAUSE_##cause;
+	KETTLE_CAUSES(X)
+#undef X
+	return KETTLE_CAUSE_NONE;
+}
+#endif
 
 /* The name of a code on the wire ("not-found"); "internal" for an unknown one. [any] */
 __attribute__((unused)) static const char *

@@ -42,6 +42,13 @@ int kettle_sentence_result(const struct kettle_sentence *sentence, const char *s
 int kettle_explain(const char *state, const char *blame, bool retry, json_t **ret_result, struct kettle_error *err,
 	const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/*
+ * The same of a machine that lacks something, by its name, which no other attempt changes. own: it is the submission alone that
+ * wants it, so it has failed; else the machine is at fault.
+ */
+int kettle_explain_lacks(const char *lacks, bool own, json_t **ret_result, struct kettle_error *err, const char *format,
+	...) __attribute__((format(printf, 5, 6)));
+
 /* The harness's messages on failed cases, a line each. New string; NULL: there is not enough memory. */
 char *kettle_explain_reported(const json_t *outcome);
 /* Returns KETTLE_ENOENT: nothing to add to the core's own reading. */

@@ -78,7 +78,7 @@ struct kettle_language {
 	 * line, so blame machine or task for a build by words only where it is true. Returns
 	 * {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
 	 * "participant"|"task"|"machine", "retry": bool (an error of the machine: whether another attempt may help; absent:
-	 * true)}. It may explain a failure or turn a pass into one, but not the reverse. For a step of a secret run its message
+	 * true), "lacks": what the machine lacks for it, where that is the reason}. It may explain a failure or turn a pass into one, but not the reverse. For a step of a secret run its message
 	 * is not shown. NULL: the core's own reading (exit status, limits, the POPCORN result protocol).
 	 */
 	int (*interpret)(

@@ -383,7 +383,12 @@ static const char reference_head[] =
 	"command line, a path. `task`: a task as `task.read` answers it; on the command line, a path. `path`: a path\n"
 	"on the caller's machine. A repeated argument is a list.\n"
 	"\n"
-	"An error is `{\"error\": {\"code\", \"message\"}}`. The message is for people: one sentence, rarely two.\n";
+	"An error is `{\"error\": {\"code\", \"message\", \"member\", \"cause\"}}`. The message is for people: one "
+	"sentence, "
+	"rarely\n"
+	"two. `member` is the argument that is wrong, or that would allow it; `cause` says what the code does not "
+	"(`full`:\n"
+	"the disk is). Both may be missing.\n";
 
 /* Text inside a cell of a table. */
 static void

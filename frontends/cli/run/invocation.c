@@ -318,7 +318,8 @@ run_print_error(const struct term *term, bool json, const struct kettle_error *e
 {
 	if (json) {
 		AUTO_JSON json_t *document =
-			json_pack("{s:{s:s, s:s}}", "error", "code", kettle_error_name(err->code), "message", err->message);
+			json_pack("{s:{s:s, s:s, s:s*, s:s*}}", "error", "code", kettle_error_name(err->code), "message",
+				err->message, "member", err->member[0] ? err->member : NULL, "cause", kettle_cause_name(err->cause));
 		run_print_json(term, document);
 		return;
 	}
@@ -329,18 +330,12 @@ run_print_error(const struct term *term, bool json, const struct kettle_error *e
 void
 run_name_options(const struct run *run, struct kettle_error *err)
 {
-	char word[ARGS_NAME_SIZE + 8], rest[sizeof(err->message)];
+	char word[sizeof(err->member) + 2], rest[sizeof(err->message)];
 	struct args_row row;
-	for (size_t i = 0; args_row(run->command, NULL, i, &row); i++) {
-		if (row.positional)
-			continue;
-		snprintf(word, sizeof(word), "use `%s`", row.name);
-		char *at = strstr(err->message, word);
-		at = at ? at + strlen("use ") : NULL;
-		snprintf(word, sizeof(word), "`%s`", row.name);
-		if (!at && strncmp(err->message, word, strlen(word)) == 0)
-			at = err->message;
-		if (!at)
+	snprintf(word, sizeof(word), "`%s`", err->member);
+	char *at = err->member[0] ? strstr(err->message, word) : NULL;
+	for (size_t i = 0; at && args_row(run->command, NULL, i, &row); i++) {
+		if (row.positional || strcmp(row.name, err->member) != 0)
 			continue;
 		snprintf(rest, sizeof(rest), "%s", at + strlen(word));
 		snprintf(at, sizeof(err->message) - (size_t)(at - err->message), "`--%s`%s", row.option, rest);

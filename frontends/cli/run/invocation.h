@@ -91,10 +91,7 @@ void run_print_json(const struct term *term, const json_t *value);
 void run_print_log(FILE *out, const json_t *tried);
 /* Prints an error: on standard error, or as the one document on term. */
 void run_print_error(const struct term *term, bool json, const struct kettle_error *err);
-/*
- * The core's messages name arguments as the table does ("`limit` must be …", "use `force`"); this replaces the name by
- * that of the option, --limit and --force.
- */
+/* The core's messages quote arguments as the table names them; this gives the one that is their `member` its option's name. */
 void run_name_options(const struct run *run, struct kettle_error *err);
 /* Prints the error and ends the run with its exit status. */
 void run_fail(struct run *run, const struct kettle_error *err);

@@ -75,6 +75,22 @@ kettle_explain(const char *state, const char *blame, bool retry, json_t **ret_re
 }
 
 int
+kettle_explain_lacks(
+	const char *lacks, bool own, json_t **ret_result, struct kettle_error *err, const char *format, ...)
+{
+	struct kettle_sentence sentence = {0};
+	va_list args;
+	va_start(args, format);
+	add_args(&sentence, format, args);
+	va_end(args);
+	int rc = kettle_sentence_result(
+		&sentence, own ? "failed" : "error", own ? "participant" : "machine", false, ret_result, err);
+	if (rc == 0)
+		(void)json_object_set_new(*ret_result, "lacks", json_string(lacks));
+	return rc;
+}
+
+int
 kettle_explain_nothing(struct kettle_error *err)
 {
 	return kettle_fail(err, KETTLE_ENOENT, "There is nothing to add.");
@@ -128,7 +144,7 @@ static int
 explain_part(const char *product, const json_t *outcome, const json_t *part, const char *what, bool own,
 	json_t **ret_result, struct kettle_error *err)
 {
-	return kettle_explain(own ? "failed" : "error", own ? "participant" : "machine", false, ret_result, err,
+	return kettle_explain_lacks(kettle_json_text(part, "name"), own, ret_result, err,
 		"The machine lacks %s: its %s toolkit in %s has no `%.100s`. To get it: %s.", kettle_json_text(part, "name"),
 		product, kettle_json_text(json_object_get(outcome, "toolkit"), "home"), what, kettle_json_text(part, "how"));
 }
@@ -219,7 +235,7 @@ kettle_explain_library(
 		return explain_part(product, outcome, part, name, false, ret_result, err);
 	if (!kettle_explain_is_task_only(step))
 		return kettle_explain_nothing(err);
-	return kettle_explain("error", "machine", false, ret_result, err,
+	return kettle_explain_lacks(name, false, ret_result, err,
 		"The machine lacks the library `%s`: install its development package%s.", name,
 		product ? ", or add its folder to the device's `library_dirs`" : "");
 }

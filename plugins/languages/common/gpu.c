@@ -333,8 +333,8 @@ kettle_gpu_interpret(
 	const struct kettle_gpu_vendor *vendor = (const struct kettle_gpu_vendor *)language->rules;
 	if (kettle_json_is(outcome, "state", "error") &&
 		kettle_json_is(outcome, "missing", kettle_json_text(language->options, vendor->compiler)))
-		return kettle_explain("error", "machine", false, ret_result, err, "The machine lacks %s. %s", vendor->toolkit,
-			kettle_json_text(outcome, "error"));
+		return kettle_explain_lacks(vendor->toolkit, false, ret_result, err, "The machine lacks %s. %s",
+			vendor->toolkit, kettle_json_text(outcome, "error"));
 	if (!kettle_json_is(outcome, "state", "failed"))
 		return kettle_explain_nothing(err);
 	if (kettle_json_is(step, "kind", "run"))

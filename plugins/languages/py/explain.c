@@ -190,8 +190,8 @@ explain_module(
 	const json_t *outcome, struct span module, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
 {
 	bool task = trace->error.len && !trace->inner;
-	return kettle_explain(task ? "error" : "failed", task ? "machine" : "participant", false, ret_result, err,
-		"The machine lacks `%.*s`%s.", (int)module.len, module.start,
+	AUTO_FREE char *name = strndup(module.start, module.len);
+	return kettle_explain_lacks(name, !task, ret_result, err, "The machine lacks `%s`%s.", name,
 		listed_packages(json_object_get(outcome, "packages")).text);
 }
 

@@ -227,6 +227,7 @@ test_sync_task(void **state)
 	assert_string_equal(commands_text(result, "skipped.0.name"), "a");
 	assert_string_equal(commands_text(result, "skipped.0.reason"),
 		"its task runs differently now (ranked_timeout); use `force` to confirm");
+	assert_string_equal(commands_text(result, "skipped.0.member"), "force");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tasks"), 1);
 	result = sync_is(&c, json_pack("[o]", problem("a", NULL, NULL, "ranked_timeout: 9\n")), "force", "010001");
 	assert_string_equal(commands_text(result, "plan.0.scores"), "left");

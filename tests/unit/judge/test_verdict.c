@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "base/cleanup.h"
@@ -25,9 +24,8 @@
 /* A job with a compile step and the runs of a mode, all outcomes passed. */
 struct job {
 	json_t *task, *plan, *completion, *verdict;
-	bool task_only; /* the step with this index */
+	bool task_only, complete; /* the step with this index; the runs */
 	int task_only_at;
-	bool complete; /* the runs */
 };
 
 static json_t *
@@ -600,6 +598,7 @@ test_machine(void **state)
 	change(
 		&job, "compile-0", json_pack("{s:s, s:s, s:s}", "state", "error", "error", "no such tool", "missing", "g++"));
 	expect(&job, "error", "The machine lacks `g++`.", "machine", false);
+	assert_string_equal(text_at(job.verdict, "lacks"), "g++");
 	json_object_del(outcome_of(&job, "compile-0"), "missing");
 	json_object_set_new(outcome_of(&job, "compile-0"), "error", json_string("The disk is full."));
 	expect(&job, "error", "The machine could not run the step `compile submission.cpp`: The disk is full.", "machine",
@@ -736,8 +735,8 @@ says_module(const json_t *step, const json_t *outcome)
 	(void)step;
 	if (strcmp(text_at(outcome, "state"), "passed") == 0)
 		return json_pack("{s:b, s:s}", "passed", 1, "state", "passed");
-	return json_pack("{s:b, s:s, s:s, s:s, s:b}", "passed", 0, "state", "error", "message", "The machine lacks torch.",
-		"blame", "machine", "retry", 0);
+	return json_pack("{s:b, s:s, s:s, s:s, s:b, s:s}", "passed", 0, "state", "error", "message", "It has no torch.",
+		"blame", "machine", "retry", 0, "lacks", "torch");
 }
 
 static json_t *
@@ -755,12 +754,13 @@ test_interpret(void **state)
 	py_hooks.interpret = says_module;
 	expect(&job, "passed", "", "", false);
 	change(&job, "test", json_pack("{s:s, s:i}", "state", "failed", "exit", 1));
-	expect(&job, "error", "The machine lacks torch.", "machine", false);
+	expect(&job, "error", "It has no torch.", "machine", false);
+	assert_string_equal(text_at(job.verdict, "lacks"), "torch");
 	/* A harness that reports such faults itself has not said so: the words are the submission's. */
 	job.complete = true;
 	expect(&job, "failed", "The test run failed with exit status 1.", "participant", false);
 	change(&job, "test", json_pack("{s:s, s:i, s:{s:s}}", "state", "failed", "exit", 1, "result", "fault", "task"));
-	expect(&job, "error", "The machine lacks torch.", "machine", false);
+	expect(&job, "error", "It has no torch.", "machine", false);
 	job.complete = false;
 	py_hooks.interpret = says_passed;
 	make(&job);
