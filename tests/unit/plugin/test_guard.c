@@ -17,7 +17,7 @@
 /* What every operation of the plugin answers. */
 static struct {
 	int rc;
-	const char *sentence;
+	const char *sentence, *member;
 	unsigned retry_s;
 	void *self;
 	int calls, late; /* the code of an answer that comes later */
@@ -30,6 +30,8 @@ answered(void *self, struct kettle_error *err)
 	assert_ptr_equal(self, answer.self);
 	if (answer.sentence)
 		(void)kettle_fail(err, answer.rc, "%s", answer.sentence);
+	if (err && answer.member)
+		(void)kettle_blame(err, KETTLE_CAUSE_LACKS, answer.member, 0);
 	if (err)
 		err->retry_s = answer.retry_s;
 	return answer.rc;
@@ -128,6 +130,7 @@ begin(uint32_t kind, int rc, const char *sentence)
 {
 	static const char *const names[] = {NULL, "perl", "far", "chat"};
 	const struct kettle_plugin plugin = {.kind = kind,
+		.abi_minor = KETTLE_ABI_MINOR,
 		.name = names[kind],
 		.language = kind == KETTLE_LANGUAGE ? &language : NULL,
 		.runner = kind == KETTLE_RUNNER ? &runner : NULL,
@@ -282,6 +285,26 @@ test_late(void **state)
 	assert_string_equal(err.message, "It is night.");
 }
 
+/* What is wrong, and a cause; of a plugin that was built before there were both, they are the end of its message. */
+static void
+test_members(void **state)
+{
+	(void)state;
+	struct kettle_error err = {0};
+	begin(KETTLE_RUNNER, KETTLE_EUNAVAIL, "It has no cuBLAS.");
+	answer.member = "cuBLAS";
+	assert_int_equal(guard.runner.submit(&guard, NULL, NULL, &err), KETTLE_EUNAVAIL);
+	assert_int_equal(err.cause, KETTLE_CAUSE_LACKS);
+	assert_string_equal(err.member, "cuBLAS");
+	struct kettle_plugin old = *guard.inner;
+	old.abi_minor = 1;
+	guard_init(&guard, &old, &answer);
+	assert_int_equal(guard.runner.submit(&guard, NULL, NULL, &err), KETTLE_EUNAVAIL);
+	assert_int_equal(err.cause, KETTLE_CAUSE_NONE);
+	assert_string_equal(err.member, "");
+	assert_string_equal(err.message, "It has no cuBLAS.");
+}
+
 /* One line of each kind and plugin, until the time has passed. */
 static void
 test_quiet(void **state)
@@ -301,7 +324,7 @@ test_quiet(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 /* The last one first: no line on this plugin has come yet. */
-static const struct CMUnitTest tests[] = {
-	TEST(test_quiet), TEST(test_good), TEST(test_positive), TEST(test_no_sentence), TEST(test_late)};
+static const struct CMUnitTest tests[] = {TEST(test_quiet), TEST(test_good), TEST(test_positive),
+	TEST(test_no_sentence), TEST(test_late), TEST(test_members)};
 
 UNIT_TESTS(test_guard);
