@@ -24,5 +24,6 @@ extern const char schema_0015[];        /* core/store/schema/0015.sql */
 extern const char schema_0016[];        /* core/store/schema/0016.sql */
 extern const char schema_0017[];        /* core/store/schema/0017.sql */
 extern const char schema_0018[];        /* core/store/schema/0018.sql */
+extern const char schema_0019[];        /* core/store/schema/0019.sql */
 
 #endif

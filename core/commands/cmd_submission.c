@@ -30,7 +30,8 @@ add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
 	json_array_foreach(rows, i, row) {
 		json_t *runs = NULL;
 		int rc = db_array(db, &runs, err,
-			"SELECT device AS gpu_type, score, state FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id",
+			"SELECT device AS gpu_type, score, state, " JOBS_CAUSE
+			" FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id",
 			"i", member_int(row, "id"));
 		if (rc < 0)
 			return rc;
@@ -258,7 +259,8 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 {
 	json_t *failed = NULL;
 	int rc = db_object(db, &failed, err,
-		"SELECT id AS job, state, error, done_at AS ended_iso FROM jobs WHERE submission = ?1 AND device = ?2 AND "
+		"SELECT id AS job, state, error, " JOBS_CAUSE
+		", done_at AS ended_iso FROM jobs WHERE submission = ?1 AND device = ?2 AND "
 		"superseded = id AND id > ?3 ORDER BY id DESC LIMIT 1",
 		"isi", member_int(row, "id"), member_text(job, "device"), member_int(job, "job"));
 	if (rc < 0)
@@ -281,8 +283,9 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_err
 {
 	AUTO_JSON json_t *jobs = NULL;
 	int rc = db_array(db, &jobs, err,
-		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, CASE WHEN state = "
-		"'queued' THEN " WAITS " END AS waits, score, low, high, unit, runner, attempt, queued_at AS queued_iso, "
+		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, " JOBS_CAUSE
+		", CASE WHEN state = 'queued' THEN " WAITS
+		" END AS waits, score, low, high, unit, runner, attempt, queued_at AS queued_iso, "
 		"started_at AS started_iso, done_at "
 		"AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, superseded < 0 AS "
 		"rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT EXISTS (SELECT 1 "

@@ -270,13 +270,14 @@ static void
 submit(struct engine_job *job, const struct job_material *material)
 {
 	struct kettle_error err = {0};
-	if (plan(job, material, &err) < 0) {
-		attempt_end_refuse(job, err.message);
+	int rc = plan(job, material, &err);
+	if (rc < 0) {
+		attempt_end_refuse(job, rc == KETTLE_EINVAL ? "task" : "operator", err.message);
 		return;
 	}
-	int rc = multi_device_take(job, &err);
+	rc = multi_device_take(job, &err);
 	if (rc == KETTLE_EINVAL) {
-		attempt_end_refuse(job, err.message);
+		attempt_end_refuse(job, "task", err.message);
 		return;
 	}
 	if (rc < 0) {

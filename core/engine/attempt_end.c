@@ -219,7 +219,7 @@ on_finished(void *arg, const struct kettle_error *err)
 	if (!err && op->completed_ns)
 		attempt_record(op->job, op->completed_ns);
 	if (err && err->code == KETTLE_EINVAL && !op->refused)
-		attempt_finish(op->job, verdict_error(err->message), true);
+		attempt_finish(op->job, verdict_error("operator", "record", err->message), true);
 	else
 		attempt_end_drop(op->job);
 	job_write_free(op);
@@ -242,9 +242,9 @@ attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refuse
 }
 
 void
-attempt_end_refuse(struct engine_job *job, const char *sentence)
+attempt_end_refuse(struct engine_job *job, const char *fault, const char *sentence)
 {
-	attempt_finish(job, verdict_error(sentence), false);
+	attempt_finish(job, verdict_error(fault, "queue", sentence), false);
 }
 
 void
@@ -255,7 +255,7 @@ attempt_end_impossible(struct engine_job *job, const char *why)
 		why);
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s cannot run job %lld of submission %lld: %s", job->unit->label,
 		(long long)job->id, (long long)job->submission, why);
-	attempt_end_refuse(job, sentence);
+	attempt_end_refuse(job, "operator", sentence);
 }
 
 /* ---- files that it left ---- */

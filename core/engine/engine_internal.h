@@ -276,8 +276,8 @@ void attempt_end_lost(struct engine_job *job, const char *why, enum requeue_caus
 void attempt_end_impossible(struct engine_job *job, const char *why);
 /* Its unit can run no job (unit_health_unusable): the job waits, or another unit takes it. */
 void attempt_end_unusable(struct engine_job *job, const char *why);
-/* A verdict without any outcome: this sentence. */
-void attempt_end_refuse(struct engine_job *job, const char *sentence);
+/* A verdict without any outcome: this sentence, and whose fault it is (verdict_fault). */
+void attempt_end_refuse(struct engine_job *job, const char *fault, const char *sentence);
 /* Whether a run of the plan may leave files. */
 bool attempt_leaves_files(const struct plan *plan);
 /* The runner's one completion. */

@@ -494,13 +494,14 @@ take_explanation(const struct reader *reader, const json_t *answer)
 		blame = member_is(answer, "blame", blames[i]) ? blames[i] : blame;
 	if (!is_believed(reader, blame))
 		return;
+	/* Only a participant's own fault is a failure. */
+	enum verdict_state means = blame == participant ? states[state] : VERDICT_ERROR;
 	/* The submission's own process runs in both, and prints what it likes. */
 	bool runs = reader->step->run || member_is(reader->step->json, "kind", "prepare");
 	bool claimed = runs && reader->outcome->state != OUTCOME_ERROR && blame && blame != participant;
-	bool retry = states[state] == VERDICT_ERROR && blame == machine && !reader->outcome->missing &&
-				 !json_is_false(json_object_get(answer, "retry")) &&
+	bool retry = blame == machine && !reader->outcome->missing && !json_is_false(json_object_get(answer, "retry")) &&
 				 (!claimed || !reader->step->run || (is_claimed(reader, machine) && !has_begun_timing(reader)));
-	struct kettle_error *why = read_as(reader, states[state], blame, retry);
+	struct kettle_error *why = read_as(reader, means, blame, retry);
 	reader->ret->claimed = claimed;
 	if (message && !reader->step->secret)
 		kettle_fail(why, KETTLE_EINVAL, "%s", message);

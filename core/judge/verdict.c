@@ -155,6 +155,7 @@ take_state(struct verdict_builder *builder, const struct plan_step *step, const 
 	verdict->retry = judged->retry;
 	verdict->claimed = judged->claimed;
 	verdict->why = judged->why;
+	verdict->stage = verdict_stage(step);
 	builder->secret_failed = step->secret;
 }
 
@@ -287,11 +288,34 @@ verdict_make(const struct languages *languages, const json_t *task, const struct
 	return verdict;
 }
 
+const char *
+verdict_stage(const struct plan_step *step)
+{
+	if (!step->run)
+		return member_is(step->json, "kind", "prepare") ? "prepare" : "build";
+	return step->secret                           ? "secret"
+		   : step->index >= 0                     ? "profile"
+		   : strcmp(step->mode, "test") == 0      ? "test"
+		   : strcmp(step->mode, "benchmark") == 0 ? "benchmark"
+												  : "ranked";
+}
+
+const char *
+verdict_fault(const struct verdict *verdict)
+{
+	bool attempt = verdict->retry || verdict->claimed;
+	if (verdict->state == VERDICT_PASSED || verdict->fault || !verdict->blame)
+		return verdict->state == VERDICT_PASSED ? NULL : verdict->fault;
+	return strcmp(verdict->blame, "machine") == 0 && !attempt ? "operator" : verdict->blame;
+}
+
 struct verdict *
-verdict_error(const char *sentence)
+verdict_error(const char *fault, const char *stage, const char *sentence)
 {
 	struct verdict *verdict = xcalloc(1, sizeof(*verdict));
 	verdict->state = VERDICT_ERROR;
+	verdict->fault = fault;
+	verdict->stage = stage;
 	kettle_fail(&verdict->why, KETTLE_EUNAVAIL, "%s", sentence);
 	return verdict;
 }
@@ -433,10 +457,11 @@ verdict_write(const struct verdict *verdict)
 	for (size_t i = 0; i < verdict->count; i++)
 		if (verdict->entries[i].step.run)
 			json_array_append_new(runs, write_run(verdict, &verdict->entries[i]));
-	return json_pack("{s:s, s:s?, s:s*, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:O, s:O, s:O}", "state",
+	return json_pack("{s:s, s:s?, s:s*, s:s?, s:s?, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:O, s:O, s:O}", "state",
 		verdict_state_name(verdict->state), "error", verdict_message(&verdict->why), "lacks",
-		verdict->why.cause == KETTLE_CAUSE_LACKS ? verdict->why.member : NULL, "blame", verdict->blame, "retry",
-		verdict->retry, "score", verdict_seconds(verdict->score.value), "low", verdict_seconds(verdict->score.low),
-		"high", verdict_seconds(verdict->score.high), "runs", runs, "compilation", verdict_compilation(verdict),
-		"system", verdict->system, "timing", verdict->timing, "artifacts", verdict->artifacts);
+		verdict->why.cause == KETTLE_CAUSE_LACKS ? verdict->why.member : NULL, "blame", verdict->blame, "fault",
+		verdict_fault(verdict), "stage", verdict->stage, "retry", verdict->retry, "score",
+		verdict_seconds(verdict->score.value), "low", verdict_seconds(verdict->score.low), "high",
+		verdict_seconds(verdict->score.high), "runs", runs, "compilation", verdict_compilation(verdict), "system",
+		verdict->system, "timing", verdict->timing, "artifacts", verdict->artifacts);
 }

@@ -25,6 +25,8 @@ struct verdict {
 	enum verdict_state state;      /* not VERDICT_SKIPPED */
 	struct kettle_error why;       /* its message says why it did not pass; "": it did */
 	const char *blame;             /* as in step_result */
+	const char *fault;             /* verdict_fault, where `blame` does not tell; else NULL. Static */
+	const char *stage;             /* verdict_stage of what decided; NULL: it passed, or it is not known. Static */
 	bool retry;                    /* the machine's fault: another attempt may help */
 	bool claimed;                  /* as in step_result */
 	struct score score;            /* of one that passed; 0: none */
@@ -46,8 +48,16 @@ struct verdict {
  */
 struct verdict *verdict_make(const struct languages *languages, const json_t *task, const struct plan *plan,
 	const struct completion *completion, const struct timing_stamps *stamps);
-/* A verdict of a job of which nothing was carried out: this sentence. */
-struct verdict *verdict_error(const char *sentence);
+/* A verdict of a job of which nothing was carried out: this sentence; fault and stage as the members. */
+struct verdict *verdict_error(const char *fault, const char *stage, const char *sentence);
+/*
+ * Whose fault it is that it did not pass: "participant"; "task" (its creator mends it); "machine" (another attempt may pass); "operator"
+ * (no attempt passes before the operator has changed something, as where a machine lacks what the task needs). NULL: it
+ * passed, or no one's. Static.
+ */
+const char *verdict_fault(const struct verdict *verdict);
+/* Where a step is: "prepare", "build", "test", "benchmark", "ranked", "secret" or "profile". Static. */
+const char *verdict_stage(const struct plan_step *step);
 /* NULL is allowed. */
 void verdict_free(struct verdict *verdict);
 static inline void
@@ -60,7 +70,7 @@ cleanup_verdict(struct verdict **verdict)
 /*
  * The verdict as JSON:
  *   {"state": "passed"|"failed"|"timed_out"|"error", "error": sentence or null,
- *    "blame": "participant"|"task"|"machine" or null, "lacks": what the machine lacks, where that is why, "retry": bool,
+ *    "blame": "participant"|"task"|"machine" or null, "fault": verdict_fault, "stage", "lacks": what the machine lacks, where that is why, "retry": bool,
  *    "score": seconds or null, "low", "high": its interval in seconds or null,
  *    "runs": [{"mode", "secret", "index" (profile), "passed", "state", "score", "low", "high", "start_ns", "wall_ns",
  *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command", "warm",

@@ -36,10 +36,11 @@
  * submission.flagged     u     {"mode", "file_name", "reason"}: marked as a cheat
  * submission.unflagged   u     {"mode", "file_name"}
  * submission.done        u     {"mode", "state": the worst of its jobs', "jobs": [{"job", "device", "state", "score",
- *                              "low", "high", "error", "rank", "of", "better"}]}
+ *                              "low", "high", "error", "fault", "stage", "retriable", "rank", "of", "better"}]}
  * job.started            u     {"job", "device", "unit", "attempt"}
  * job.requeued           u     {"job", "device", "attempt", "spared", "reason"}
- * job.done               u     {"job", "device", "mode", "state", "score", "low", "high", "error", "rank", "of",
+ * job.done               u     {"job", "device", "mode", "state", "score", "low", "high", "error", "fault", "stage",
+ *                              "retriable": as in submission.show, "rank", "of",
  *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of theirs,
  *                              "better"}; the ranks only where it counts. "rank" and "of" are null where another submission
  *                              is the user's best, which is "better" then: {"submission", "score", "rank", "of"}

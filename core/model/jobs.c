@@ -248,7 +248,8 @@ settle(struct db *db, const struct job *job, struct kettle_error *err)
 	if (rc < 0 || open > 0)
 		return rc;
 	rc = db_array(db, &jobs, err,
-		"SELECT id AS job, device, state, score, low, high, error FROM jobs WHERE submission = ? AND NOT superseded "
+		"SELECT id AS job, device, state, score, low, high, error, " JOBS_CAUSE
+		" FROM jobs WHERE submission = ? AND NOT superseded "
 		"ORDER BY id",
 		"i", job->submission);
 	if (rc == 0)
@@ -268,10 +269,12 @@ static json_t *
 done_data(const struct job *job, const struct verdict *verdict, const struct ranking_change *change)
 {
 	bool best = change->after.rank && change->after.job == job->id;
-	json_t *data = json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:s?}", "job", (json_int_t)job->id, "device",
-		job->device, "mode", job->mode, "state", verdict_state_name(verdict->state), "score",
+	const char *fault = verdict_fault(verdict);
+	json_t *data = json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:s?, s:s?, s:s?, s:b}", "job", (json_int_t)job->id,
+		"device", job->device, "mode", job->mode, "state", verdict_state_name(verdict->state), "score",
 		verdict_seconds(verdict->score.value), "low", verdict_seconds(verdict->score.low), "high",
-		verdict_seconds(verdict->score.high), "error", verdict_message(&verdict->why));
+		verdict_seconds(verdict->score.high), "error", verdict_message(&verdict->why), "fault", fault, "stage",
+		verdict->stage, "retriable", fault && strcmp(fault, "machine") == 0);
 	if (!data || !change->after.rank || verdict->state != VERDICT_PASSED)
 		return data;
 	set_place(data, &change->after, job->id);
@@ -322,10 +325,11 @@ jobs_end(struct db *db, const struct job *job, const struct verdict *verdict, st
 	int rc = db_exec(db, err,
 		"UPDATE jobs SET state = ?1, done_at = ?2, changed_at = ?2, handle = NULL, score = nullif(max(?3, 0.0), 0.0), "
 		"low = nullif(max(?4, 0.0), 0.0), high = nullif(max(?5, 0.0), 0.0), error = ?6, compilation_json = ?7, "
-		"system_json = ?8, timing_json = ?9, spent = ?10 WHERE id = ?11",
-		"sidddsjjjii", verdict_state_name(verdict->state), db->now_ms, verdict->score.value, verdict->score.low,
+		"system_json = ?8, timing_json = ?9, spent = ?10, fault = ?12, stage = ?13 WHERE id = ?11",
+		"sidddsjjjiiss", verdict_state_name(verdict->state), db->now_ms, verdict->score.value, verdict->score.low,
 		verdict->score.high, verdict_message(&verdict->why), compilation, verdict->system, verdict->timing,
-		(int64_t)(verdict->state == VERDICT_ERROR && verdict->claimed), job->id);
+		(int64_t)(verdict->state == VERDICT_ERROR && verdict->claimed), job->id, verdict_fault(verdict),
+		verdict->stage);
 	if (rc == 0 && job->superseded < 0)
 		rc = end_rerun(db, job, verdict->state, &change, err);
 	else if (rc == 0 && verdict->state == VERDICT_PASSED && strcmp(job->mode, "ranked") == 0)
@@ -351,7 +355,7 @@ static int
 give_up(struct db *db, const struct job *job, enum requeue_cause cause, bool believed, const char *reason,
 	struct kettle_error *err)
 {
-	struct verdict verdict = {.state = VERDICT_ERROR, .claimed = cause == REQUEUE_CLAIMED};
+	struct verdict verdict = {.state = VERDICT_ERROR, .fault = "machine", .claimed = cause == REQUEUE_CLAIMED};
 	if (cause == REQUEUE_ORPHANED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"The runner could not finish it: %d attempts came to nothing for other reasons than the job, which says "

@@ -60,6 +60,12 @@ struct job_handle {
 /* Stores the runner's handle for the attempt. ECONFLICT: not its attempt any more. */
 int jobs_set_handle(
 	struct db *db, int64_t job, int64_t attempt, const struct job_handle *handle, struct kettle_error *err);
+/*
+ * Columns of a job that has ended, for answers and events. "fault": verdict_fault; "stage": "queue" or "record" (nothing ran, or what
+ * came could not be kept), else verdict_stage; both null where it passed or was cancelled, or where it is not known.
+ * "retriable": the same submission may pass another time without anybody changing anything.
+ */
+#define JOBS_CAUSE "fault, stage, (fault = 'machine' OR state = 'cancelled') IS TRUE AS retriable_bool"
 enum requeue_cause {
 	REQUEUE_FAILED, /* the machine could not: at most JOB_MAX_ATTEMPTS */
 	REQUEUE_CLAIMED, /* the run alone says so: no more than that, within JOB_CLAIMS of its user, each a use of rate limits */

@@ -398,6 +398,8 @@ report_job(const struct term *term, const json_t *job, const char *device)
 	report_rerun(term, job);
 	if (!is_repeated(job, runs, error))
 		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
+	if (!member_is(job, "fault", "participant"))
+		template_put(term, "{fault?  fault: {fault}{retriable?; it may pass another time}\n}", job, NULL);
 	report_place(term, job);
 	term_block(term->out, member_text(job, "waits"), 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);

@@ -195,7 +195,7 @@ static struct verdict *
 make_verdict(void)
 {
 	static const char *const modes[] = {"test", "benchmark", "leaderboard"};
-	struct verdict *verdict = verdict_error("");
+	struct verdict *verdict = verdict_error(NULL, NULL, "");
 	verdict->state = VERDICT_PASSED;
 	verdict->score = (struct score){.low = 1e-4, .high = 1e-2};
 	verdict->entries = xcalloc(6, sizeof(*verdict->entries));

@@ -167,7 +167,7 @@ int
 commands_jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *json, struct kettle_error *err)
 {
 	const json_t *runs = json_object_get(json, "runs"), *builds = json_object_get(json, "compilation"), *one;
-	AUTO_VERDICT struct verdict *verdict = verdict_error(member_text(json, "error"));
+	AUTO_VERDICT struct verdict *verdict = verdict_error(NULL, NULL, member_text(json, "error"));
 	double numbers[] = {member_number(json, "score"), member_number(json, "low"), member_number(json, "high")};
 	size_t i;
 	for (int state = VERDICT_PASSED; state <= VERDICT_ERROR; state++)

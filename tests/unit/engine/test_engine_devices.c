@@ -66,6 +66,7 @@ test_too_few_units(void **state)
 	int64_t job = world_submit();
 	until(world_job_is(job, "error"));
 	assert_non_null(strstr(world_text("error", job), "needs 3 devices at once, but `CPU` has 2"));
+	assert_string_equal(world_text("fault", job), "task");
 	assert_int_equal(fake.submits, 0);
 	until(world.engine->in_flight == 0);
 }

@@ -58,6 +58,7 @@ test_broken_connection(void **state)
 	}
 	until(world_job_is(job, "error"));
 	assert_non_null(strstr(world_text("error", job), "The runner could not finish it: its machines failed 3 times"));
+	assert_string_equal(world_text("fault", job), "machine");
 	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
 	until(world.engine->in_flight == 0);
 }
@@ -214,6 +215,8 @@ test_final(void **state)
 	until(world_job_is(job, "error"));
 	assert_int_equal(world_number("attempt", job), 1);
 	assert_non_null(strstr(world_text("error", job), "The runner cannot run it"));
+	assert_string_equal(world_text("fault", job), "operator");
+	assert_string_equal(world_text("stage", job), "queue");
 	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
 	assert_non_null(strstr(world_text("error", job), "Its plan is too large."));
 	assert_true(world_unit(0)->losses == 0 && world_unit(0)->pause_until_ms == 0);

@@ -735,7 +735,7 @@ says_module(const json_t *step, const json_t *outcome)
 	(void)step;
 	if (strcmp(text_at(outcome, "state"), "passed") == 0)
 		return json_pack("{s:b, s:s}", "passed", 1, "state", "passed");
-	return json_pack("{s:b, s:s, s:s, s:s, s:b, s:s}", "passed", 0, "state", "error", "message", "It has no torch.",
+	return json_pack("{s:b, s:s, s:s, s:s, s:b, s:s}", "passed", 0, "state", "failed", "message", "It has no torch.",
 		"blame", "machine", "retry", 0, "lacks", "torch");
 }
 
