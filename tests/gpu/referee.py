@@ -24,7 +24,7 @@ LIMIT = 30  # seconds of a part, which has a limit of its own before that
 
 def built(here, section):
     """The program, or None."""
-    program = os.path.join(here.scratch, "pair")
+    program = os.path.join(here.scratch, "referee")
     source = os.path.join(here.root_of_tests, "referee", "pair.cu")
     sm = re.sub(r"\D", "", str(here.gpus[0].get("compute_cap", ""))) or "90"
     done = here.commands.run(here.nvcc, "-O2", "-std=c++17", "-gencode=arch=compute_%s,code=sm_%s" % (sm, sm), "-o", program, source,

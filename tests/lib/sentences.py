@@ -18,6 +18,7 @@ ENTRY = re.compile(r"(\w+) (\w+) (\d+): (.*)")
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|'(?:[^'\\\n]|\\.)+'|"((?:[^"\\\n]|\\.)*)"|\s+|[^\s"'/]+|.""", re.S)
 STRETCH = 5
 WORD = re.compile(r"[A-Za-z][a-z'-]*")
+SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER) ")
 
 
 def entries(path):
@@ -61,7 +62,7 @@ def of_python(source):
 def stretches(text):
     """Each five words that follow one another with nothing variable between them."""
     words = []
-    for word in re.split(r"[ \n]+|\\n", text):
+    for word in [] if SQL.search(text) else re.split(r"[ \n]+|\\n", text):
         bare = word.strip("`\"\\(),;:.!?")
         words = [*words, bare] if WORD.fullmatch(bare) else []
         if len(words) >= STRETCH:
