@@ -58,14 +58,32 @@ script_of(uint32_t code_point)
 	return any ? NULL : script->name;
 }
 
+/* Cyrillic and Greek letters that look like Latin ones (of Unicode's confusables those that no font tells apart). */
+static bool
+looks_latin(uint32_t code_point)
+{
+	static const uint32_t letters[] = {0x430 /* a */, 0x441 /* c */, 0x501 /* d */, 0x435 /* e */, 0x4bb /* h */,
+		0x456 /* i */, 0x458 /* j */, 0x43e /* o */, 0x440 /* p */, 0x51b /* q */, 0x455 /* s */, 0x51d /* w */,
+		0x445 /* x */, 0x443 /* y */, 0x410, 0x412, 0x421, 0x415, 0x41d, 0x406, 0x408, 0x41a, 0x41c, 0x41e, 0x420,
+		0x405, 0x422, 0x425, 0x51a, 0x51c, 0x4ae, 0x391, 0x392, 0x395, 0x396, 0x397, 0x399, 0x39a, 0x39c, 0x39d, 0x39f,
+		0x3a1, 0x3a4, 0x3a5, 0x3a7, 0x3bf /* o */, 0x3bd /* v */};
+	for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
+		if (letters[i] == code_point)
+			return true;
+	return false;
+}
+
 int
 name_check_scripts(const char *what, const char *name, struct kettle_error *err)
 {
 	const char *first = NULL;
 	unsigned families = 0;
+	bool alike = true; /* every letter so far looks like a Latin one */
 	for (size_t at = 0, size = strlen(name), len; at < size; at += len ? len : 1) {
 		len = utf8_length(name + at, size - at);
-		const char *script = len ? script_of(utf8_code_point(name + at, len)) : NULL;
+		uint32_t code_point = len ? utf8_code_point(name + at, len) : 0;
+		const char *script = len ? script_of(code_point) : NULL;
+		alike = alike && (!script || looks_latin(code_point));
 		if (!script || (first && strcmp(first, script) == 0))
 			continue;
 		families |= family_of(script);
@@ -74,5 +92,9 @@ name_check_scripts(const char *what, const char *name, struct kettle_error *err)
 				what, name, first, script);
 		first = first ? first : script;
 	}
+	if (first && alike)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"%s, `%.200s`, looks like Latin letters, but all of them are %s; write it in Latin ones.", what, name,
+			first);
 	return 0;
 }

@@ -54,10 +54,18 @@ test_scripts(void **state)
 		{"taro\xe5\xa4\xaa\xe9\x83\x8e", "Latin", "Han"}, {"\xe3\x81\x82\xea\xb9\x80", "Hiragana", "Hangul"},
 		{"\xe5\xa4\xaa\xe3\x81\x82\xea\xb9\x80", "Han", "Hangul"}, {"\xd5\xb0o", "Armenian", "Latin"},
 		{"a\xe1\x8f\x9a", "Latin", "Cherokee"}};
+	/* Wholly of another script, and yet as a Latin name looks: paco, Copy 7, TOM, o. */
+	static const char *const alike[] = {"\xd1\x80\xd0\xb0\xd1\x81\xd0\xbe", "\xd0\xa1\xd0\xbe\xd1\x80\xd1\x83 7",
+		"\xce\xa4\xce\x9f\xce\x9c", "\xce\xbf"};
 	struct kettle_error err = {0};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(one); i++)
 		assert_int_equal(name_check_scripts("The name", one[i], &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(alike); i++) {
+		if (name_check_scripts("The name", alike[i], &err) != KETTLE_EINVAL)
+			fail_msg("`%s` is taken", alike[i]);
+		assert_says(&err, i < 2 ? "all of them are Cyrillic" : "all of them are Greek");
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(several); i++) {
 		if (name_check_scripts("The name of a set", several[i][0], &err) != KETTLE_EINVAL)
 			fail_msg("`%s` is taken", several[i][0]);
