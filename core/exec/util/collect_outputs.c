@@ -106,17 +106,32 @@ manifest_read(const json_t *list, struct manifest *ret_manifest)
 
 /* ---- locks ---- */
 
-/* Whether the last part of a path, or what stands between two full stops in it, is a word for a lock. */
+static bool
+is_lock_word(const char *text, size_t length)
+{
+	static const char *const words[] = {"lock", "locks", "lockfile", "lck", "pid", "pidfile", "baton"};
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strlen(words[i]) == length && strncasecmp(text, words[i], length) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Whether the last part of a path, or what stands between two full stops in it, is a word for a lock; or its end behind `_` or
+ * `-`, as in my_lock: spin_lock.json is a kernel's.
+ */
 static bool
 is_lock_name(const char *path)
 {
-	static const char *const words[] = {"lock", "locks", "lockfile", "lck", "pid", "pidfile"};
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = name + strlen(name), *last = end;
+	while (last > name && last[-1] != '_' && last[-1] != '-')
+		last--;
+	if (is_lock_word(last, (size_t)(end - last)))
+		return true;
 	for (size_t length; *name; name += length + (name[length] == '.')) {
 		length = strcspn(name, ".");
-		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-			if (strlen(words[i]) == length && strncasecmp(name, words[i], length) == 0)
-				return true;
+		if (is_lock_word(name, length))
+			return true;
 	}
 	return false;
 }
