@@ -28,7 +28,9 @@ flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(call->args, "id"));
 	if (rc == 0)
 		rc = board_find_owned(call->db, call->actor, member_string(row, "leaderboard_name"), &board, err);
-	/* The leaderboard may be a closed one, of which the actor does not even know the name. */
+	/* One on a leaderboard that the actor may not see is as good as none. */
+	if (rc == KETTLE_ENOENT && member_int(row, "user") != call->actor->user)
+		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(row, "id"));
 	if (rc == KETTLE_EACCES || rc == KETTLE_ENOENT)
 		return kettle_fail(err, KETTLE_EACCES,
 			"Submission %lld is on a leaderboard that belongs to another user; only its creator and admins may do "

@@ -137,15 +137,17 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
 		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, "
 		"s.mode, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, "
-		"s.practice AS practice_bool, s.note, s.capture AS capture_json, s.user, b.creator FROM submissions s JOIN "
-		"leaderboards b ON b.id = "
-		"s.leaderboard JOIN users u ON u.id = s.user WHERE "
-		"s.id = ?",
-		"i", id);
-	if (rc == KETTLE_ENOENT)
-		return kettle_fail(err, rc, "There is no submission %lld.", (long long)id);
+		"s.practice AS practice_bool, s.note, s.capture AS capture_json, s.user, b.creator, " BOARD_MAY_SEE
+		"AS seen FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE "
+		"s.id = "
+		"?1",
+		"iii", id, board_sees_all(actor), board_user(actor));
+	/* One on a leaderboard that the actor may not see is as good as none. */
+	if (rc == KETTLE_ENOENT || (rc == 0 && !member_int(row, "seen") && member_int(row, "user") != actor->user))
+		return kettle_fail(err, KETTLE_ENOENT, "There is no submission %lld.", (long long)id);
 	if (rc < 0)
 		return rc;
+	(void)json_object_del(row, "seen");
 	bool own =
 		actor->user && (member_int(row, "user") == actor->user || (judge && member_int(row, "creator") == actor->user));
 	if (actor->role != RIGHT_ADMIN && !own)

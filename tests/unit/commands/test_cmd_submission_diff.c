@@ -128,7 +128,7 @@ test_access(void **state)
 	assert_int_equal(json_array_size(commands_at(answer, "devices.0.cases")), 0);
 	commands_refused(&c, "bob", "submission.diff", ids(mine, tested), KETTLE_EACCES);
 	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "visibility", "closed"));
-	commands_refused(&c, "bob", "submission.diff", ids(mine, theirs), KETTLE_EACCES);
+	commands_refused(&c, "bob", "submission.diff", ids(mine, theirs), KETTLE_ENOENT);
 }
 
 static void
