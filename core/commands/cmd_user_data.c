@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "model/device_usage.h"
 #include "model/rate_limit.h"
 #include "model/user.h"
 
@@ -130,7 +131,10 @@ check_delete(const struct command_call *call, const struct user *user, struct ke
 	int64_t others = 1;
 	if (user->banned && call->actor->role != RIGHT_ADMIN)
 		return kettle_fail(err, KETTLE_EACCES, "You are banned: only an admin may delete you.");
-	int rc = call->actor->role == RIGHT_ADMIN ? 0 : rate_limit_may_leave(call->db, user->id, err);
+	bool admin = call->actor->role == RIGHT_ADMIN;
+	int rc = admin ? 0 : rate_limit_may_leave(call->db, user->id, err);
+	if (rc == 0 && !admin)
+		rc = device_usage_may_leave(call->db, user->id, err);
 	if (rc < 0)
 		return rc;
 	rc = user->role == RIGHT_ADMIN ? user_other_admins(call->db, user->id, &others, err) : 0;

@@ -110,3 +110,22 @@ device_usage_may_submit(
 	}
 	return rc;
 }
+
+int
+device_usage_may_leave(struct db *db, int64_t user, struct kettle_error *err)
+{
+	int64_t used = 0, day = db->now_ms / DEVICE_DAY_MS;
+	int rc = db_int(
+		db, &used, err, "SELECT coalesce(sum(ms), 0) FROM device_usage WHERE user = ? AND day = ?", "ii", user, day);
+	if (rc < 0 || used == 0)
+		return rc;
+	char text[TIME_TEXT_SIZE];
+	time_text((day + 1) * DEVICE_DAY_MS, text);
+	(void)kettle_fail(err, KETTLE_ERATE,
+		"The device seconds that you have used today count for a budget; only an admin may delete you before %.10s "
+		"%.5s UTC.",
+		text, text + 11);
+	if (err)
+		err->retry_s = (unsigned)(((day + 1) * DEVICE_DAY_MS - db->now_ms + 999) / 1000);
+	return KETTLE_ERATE;
+}

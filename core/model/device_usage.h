@@ -21,5 +21,7 @@ int device_usage_check(const char *device, const json_t *budget, int64_t all_ms,
 /* The same for a submission to these devices, of those whose budget refuses what is beyond it. Store's thread. */
 int device_usage_may_submit(
 	const struct command_env *env, struct db *db, int64_t user, const json_t *devices, struct kettle_error *err);
+/* Whether nothing that the user has used today counts for a budget, so that a new user would have no more. ERATE with retry_s. Store's thread. */
+int device_usage_may_leave(struct db *db, int64_t user, struct kettle_error *err);
 
 #endif

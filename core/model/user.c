@@ -255,6 +255,7 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 		"UPDATE submissions SET flagged_by = ?2 WHERE flagged_by = ?1",
 		"UPDATE submissions SET user = ?2 WHERE user = ?1",
 		"UPDATE boards SET creator = ?2 WHERE creator = ?1",
+		"UPDATE boards SET accuser = ?2 WHERE accuser = ?1",
 		"UPDATE invites SET created_by = ?2 WHERE created_by = ?1",
 		"UPDATE invites SET claimed_by = ?2 WHERE claimed_by = ?1",
 		"UPDATE OR IGNORE access SET user = ?2 WHERE user = ?1",

@@ -343,7 +343,13 @@ test_user_delete(void **state)
 					  "INSERT INTO rate_spent SELECT leaderboard, user, created_at + 3600000, 99, 'CPU', 'test' FROM "
 					  "submissions WHERE id = 1");
 	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE);
-	fixture_sql(&c.f, "DELETE FROM rate_spent");
+	/* So would one have the day's budgets of devices again. */
+	fixture_sql(&c.f,
+		"DELETE FROM rate_spent; INSERT INTO device_usage (device, day, user, ms) SELECT 'CPU', unixepoch() / 86400 "
+		"+ n, id, 5 FROM users JOIN (SELECT -1 AS n UNION ALL SELECT 0) WHERE name = 'alice'");
+	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE);
+	assert_true(c.err.retry_s > 0 && c.err.retry_s <= 86400);
+	fixture_sql(&c.f, "DELETE FROM device_usage WHERE day = (SELECT max(day) FROM device_usage)");
 	const json_t *gone = commands_must(&c, "alice", "user.delete", json_object());
 	char name[40];
 	(void)snprintf(name, sizeof(name), "deleted-%lld", (long long)id);

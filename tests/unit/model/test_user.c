@@ -327,6 +327,7 @@ test_join(void **state)
 	fixture_sql(&c.f,
 		"INSERT INTO access (leaderboard, user, granted_at) SELECT 1, id, 1 FROM users WHERE name LIKE 'ada%';"
 		"INSERT INTO rate_spent SELECT 1, id, 1, 1, 'CPU', 'test' FROM users WHERE name LIKE 'ada%';"
+		"UPDATE boards SET accuser = (SELECT id FROM users WHERE name = 'ada-cli') WHERE name = 'hers';"
 		"INSERT INTO device_usage (device, day, user, ms) SELECT 'CPU', 7, id, 5 FROM users WHERE name LIKE 'ada%';"
 		"INSERT INTO device_usage (device, day, user, ms) SELECT 'H100', 7, id, 3 FROM users WHERE name = 'ada-cli'");
 	commands_must(&c, "owner", "user.merge", json_pack("{s:s, s:s}", "name", "ada-cli", "into", "ada"));
@@ -334,6 +335,9 @@ test_join(void **state)
 	assert_string_equal(ranking(), "ada 1");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM access"), 1);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM rate_spent"), 1);
+	/* Their word on a task stays that of one person. */
+	assert_int_equal(
+		fixture_int(&c.f, "SELECT accuser = (SELECT id FROM users WHERE name = 'ada') FROM boards WHERE name = 'hers'"), 1);
 	/* What both have used of a day's budgets. */
 	assert_int_equal(
 		fixture_int(&c.f, "SELECT sum(ms * iif(device = 'CPU', 1, 100)) * 10 + count(*) FROM device_usage d JOIN "
