@@ -345,7 +345,7 @@ test_user_delete(void **state)
 	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE);
 	/* So would one have the day's budgets of devices again. */
 	fixture_sql(&c.f,
-		"DELETE FROM rate_spent; INSERT INTO device_usage (device, day, user, ms) SELECT 'CPU', unixepoch() / 86400 "
+		"DELETE FROM rate_spent; INSERT INTO device_usage (device, day, user, ms) SELECT 'CPU', now_ms() / 86400000 "
 		"+ n, id, 5 FROM users JOIN (SELECT -1 AS n UNION ALL SELECT 0) WHERE name = 'alice'");
 	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE);
 	assert_true(c.err.retry_s > 0 && c.err.retry_s <= 86400);

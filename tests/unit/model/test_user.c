@@ -337,7 +337,8 @@ test_join(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM rate_spent"), 1);
 	/* Their word on a task stays that of one person. */
 	assert_int_equal(
-		fixture_int(&c.f, "SELECT accuser = (SELECT id FROM users WHERE name = 'ada') FROM boards WHERE name = 'hers'"), 1);
+		fixture_int(&c.f, "SELECT accuser = (SELECT id FROM users WHERE name = 'ada') FROM boards WHERE name = 'hers'"),
+		1);
 	/* What both have used of a day's budgets. */
 	assert_int_equal(
 		fixture_int(&c.f, "SELECT sum(ms * iif(device = 'CPU', 1, 100)) * 10 + count(*) FROM device_usage d JOIN "
