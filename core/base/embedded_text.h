@@ -25,5 +25,6 @@ extern const char schema_0016[];        /* core/store/schema/0016.sql */
 extern const char schema_0017[];        /* core/store/schema/0017.sql */
 extern const char schema_0018[];        /* core/store/schema/0018.sql */
 extern const char schema_0019[];        /* core/store/schema/0019.sql */
+extern const char schema_0020[];        /* core/store/schema/0020.sql */
 
 #endif

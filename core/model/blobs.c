@@ -48,8 +48,10 @@ put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_
 	const char *name = member_string(bundle, "name");
 	(void)json_object_del(rest, "files");
 	int rc = db_exec(db, err,
-		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at) VALUES (?, ?, ?, ?, ?)", "sssji",
-		hash, run_hash ? run_hash : "", name ? name : "", rest, db->now_ms);
+		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at, language) VALUES (?1, ?2, ?3, ?4, "
+		"?5, "
+		"json_extract(?4, '$.task.lang'))",
+		"sssji", hash, run_hash ? run_hash : "", name ? name : "", rest, db->now_ms);
 	int64_t task = db_last_id(db);
 	const char *file;
 	json_t *contents;

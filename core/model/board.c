@@ -103,8 +103,8 @@ board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err)
 {
 	ret_language[0] = '\0';
-	int rc = db_query(db, err, read_language, ret_language,
-		"SELECT json_extract(bundle_json, '$.task.lang') FROM tasks WHERE id = ?", "i", board->task);
+	int rc =
+		db_query(db, err, read_language, ret_language, "SELECT language FROM tasks WHERE id = ?", "i", board->task);
 	return rc < 0 ? rc : 0;
 }
 

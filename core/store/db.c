@@ -470,9 +470,8 @@ db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64
 	const char text[2] = {scope, '\0'};
 	const int64_t ids[3] = {leaderboard, submission, user};
 	int rc = db_query(db, err, read_names, &names,
-		"SELECT coalesce((SELECT visibility = 'closed' OR " DB_UNOPENED
-		" FROM leaderboards WHERE id = ?1), 0), (SELECT name FROM "
-		"leaderboards WHERE id = ?1), (SELECT name FROM users WHERE id = ?2)",
+		"SELECT coalesce(b.visibility = 'closed' OR " DB_UNOPENED
+		", 0), b.name, u.name FROM (SELECT 1) LEFT JOIN leaderboards b ON b.id = ?1 LEFT JOIN users u ON u.id = ?2",
 		"ii", leaderboard, user);
 	if (rc > 0)
 		rc = db_exec(db, err,

@@ -160,12 +160,12 @@ lane_take(struct db_thread *thread_of, struct ops *ret_ops)
 	return ret_ops->head;
 }
 
-/* Below its savepoint; what it wrote and its events go when it fails. */
+/* Below its savepoint, or alone in the transaction; what it wrote and its events go when it fails. */
 static void
-op_run(struct db *db, struct op *op)
+op_run(struct db *db, struct op *op, bool alone)
 {
 	size_t events = json_array_size(db->events);
-	int rc = db_exec(db, &op->err, "SAVEPOINT op", NULL);
+	int rc = alone ? 0 : db_exec(db, &op->err, "SAVEPOINT op", NULL);
 	if (rc == 0)
 		rc = op->run(db, op->arg, &op->err);
 	if (rc < 0) {
@@ -174,12 +174,12 @@ op_run(struct db *db, struct op *op)
 		while (json_array_size(db->events) > events)
 			(void)json_array_remove(db->events, json_array_size(db->events) - 1);
 		if (!sqlite3_get_autocommit(db->handle))
-			(void)db_exec(db, NULL, "ROLLBACK TO op", NULL);
+			(void)db_exec(db, NULL, alone ? "ROLLBACK" : "ROLLBACK TO op", NULL);
 	} else {
 		op->err.code = 0;
 	}
 	/* SQLite ends the whole transaction itself when the disk is full. */
-	if (!sqlite3_get_autocommit(db->handle))
+	if (!alone && !sqlite3_get_autocommit(db->handle))
 		(void)db_exec(db, NULL, "RELEASE op", NULL);
 }
 
@@ -220,6 +220,7 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 	ops_init(&done);
 	for (struct op *op = queue->head; op && count < STORE_BATCH_MAX; op = op->next, count++)
 		writes = writes || op->writes;
+	bool alone = count == 1;
 	db->now_ms = clock_utc_ms(thread_of->store->clock);
 	db->events = json_array();
 	int rc = writes ? db_file_check_place(db->handle, &err) : 0;
@@ -229,7 +230,7 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 		struct op *op = ops_pop(queue);
 		ops_add(&done, op);
 		if (rc == 0)
-			op_run(db, op);
+			op_run(db, op, alone);
 	}
 	failpoint("store.commit.before");
 	if (rc == 0)

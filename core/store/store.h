@@ -4,7 +4,7 @@
  *
  * Theory of operation. The writer owns the connection that changes things. Operations are queued from the loop thread;
  * the writer takes all that wait, runs them in one transaction, each below a savepoint of its own (so that one which
- * fails undoes nothing of the others), commits once with synchronous=FULL, and only then posts the events and the
+ * fails undoes nothing of the others; one that is alone needs none), commits once with synchronous=FULL, and only then posts the events and the
  * answers back to the loop: an answer always comes after its commit, and commits that arrive together cost one flush.
  * When the commit itself fails, every operation of the batch answers with that error and the store goes on. What may wait
  * (store_later) waits for a batch that writes anyway, or until the store has had nothing to write for a second.

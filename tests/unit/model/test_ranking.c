@@ -23,7 +23,7 @@ static void
 make_board(struct fixture *f)
 {
 	fixture_sql(f,
-		"INSERT INTO tasks VALUES (1, 'h', 'r', 't', '{}', 0);"
+		"INSERT INTO tasks VALUES (1, 'h', 'r', 't', '{}', 0, 'cpp');"
 		"INSERT INTO boards (id, name, description, task, creator, created_at, updated_at) "
 		"VALUES (1, 'board', '', 1, 1, 0, 0);"
 		"INSERT INTO leaderboard_devices (leaderboard, device, position) VALUES (1, 'CPU', 0), (1, 'H100', 1);"

@@ -59,7 +59,9 @@ test_from_first(void **state)
 		"PRAGMA user_version = 1; INSERT INTO device_units (device, unit, changed_at, calibration_json, state) "
 		"VALUES ('CPU', 'CPU.0', 5, '{\"names\": {}}', 'aside'); INSERT INTO events (at, kind, scope, closed) VALUES "
 		"(5, "
-		"'device.aside', 'a', 0); INSERT INTO users (id, name, created_at) VALUES (7, 'ada', 1), (8, "
+		"'device.aside', 'a', 0); INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at) VALUES "
+		"('h', 'r', 't', "
+		"'{\"task\": {\"lang\": \"cu\"}}', 1); INSERT INTO users (id, name, created_at) VALUES (7, 'ada', 1), (8, "
 		"'bob', 1); "
 		"INSERT INTO submissions (id, leaderboard, task, user, mode, file_name, code, created_at) VALUES (3, 1, 1, 7, "
 		"'ranked', 'x.cpp', 1, 9), (4, 1, 1, 8, 'ranked', 'x.cpp', 1, 9); INSERT INTO best (leaderboard, device, user, "
@@ -71,7 +73,7 @@ test_from_first(void **state)
 		"facts_json IS NULL AND calibration_json <> "
 		"'') * 100 + (SELECT count(*) FROM best WHERE user_name IN ('lovelace', 'bob') AND file_name = 'x.cpp' AND "
 		"low IS NULL AND high IS NULL AND created_at = 9) * 10 + (SELECT count(*) FROM sqlite_schema WHERE name = "
-		"'submissions_page')";
+		"'submissions_page' AND (SELECT language FROM tasks) = 'cu')";
 	sqlite3 *handle = NULL;
 	struct kettle_error err = {0};
 	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
