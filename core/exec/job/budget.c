@@ -171,7 +171,8 @@ budget_reserve(struct step *step)
 {
 	struct budget *budget = &step->job->budget;
 	uint64_t left = left_to_owner(step->job);
-	left = left < budget->disk ? left : budget->disk;
+	step->artifacts_owners = left < budget->disk;
+	left = step->artifacts_owners ? left : budget->disk;
 	step->leaves = !step->job->cancelled && !step->job->lost && step->plan->artifacts.count > 0;
 	if (!step->leaves)
 		return;

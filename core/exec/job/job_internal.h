@@ -393,6 +393,7 @@ struct step {
 	struct recorder *recorder;
 	struct reads reads;      /* of a build that was recorded */
 	uint64_t artifacts_left; /* bytes, of its job's budget */
+	bool artifacts_owners;   /* its owner's jobs leave less than that */
 	size_t files_left;       /* likewise */
 	bool leaves;             /* its artifacts are collected: it has some, and its job was neither cancelled nor lost */
 	char *artifacts_cut;     /* why they were not taken; NULL: they were */

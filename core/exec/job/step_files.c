@@ -323,10 +323,12 @@ collect_artifacts(struct step *step, int out, const char *to, struct kettle_erro
 		return rc;
 	manifest_free(files);
 	(void)file_remove_tree(to, NULL);
-	unsigned long long most_mib = step->job->exec->config.artifacts_max_bytes >> 20;
-	static const char what[] = "The artifacts are left out: with those of the other steps and jobs of their owner they";
-	step->artifacts_cut = over ? xasprintf("%s exceed %llu MiB.", what, most_mib)
-							   : xasprintf("%s are more than %u files.", what, BUDGET_FILES);
+	const struct execconfig *config = &step->job->exec->config;
+	uint64_t all = step->artifacts_owners ? config->artifacts_max_user_bytes : config->artifacts_max_bytes;
+	const char *with = over && step->artifacts_owners ? "all jobs of their owner" : "the other steps of their job";
+	AUTO_FREE char *exceed = over ? xasprintf("exceed %llu MiB", (unsigned long long)all >> 20)
+								  : xasprintf("are more than %u files", BUDGET_FILES);
+	step->artifacts_cut = xasprintf("The artifacts are left out: with those of %s they %s.", with, exceed);
 	return 0;
 }
 
