@@ -102,7 +102,7 @@ def artifacts(folder):
         outcomes = x.outcomes("j", [leaving("s%d" % i, 2) for i in range(4)], spool=os.path.join(folder, "j"))
         equal([len(outcome["artifacts"]) for outcome in outcomes.values()], [1, 1, 0, 0])
         equal([outcome["state"] for outcome in outcomes.values()], ["passed"] * 4)
-        contains(outcomes["s2"]["artifacts_cut"], "with those of the other steps of their job they exceed 5 MiB.")
+        contains(outcomes["s2"]["artifacts_cut"], "their job they exceed 5 MiB.")
         equal(sorted(os.listdir(os.path.join(folder, "j"))), ["s0", "s1"])
         # A job that has left 4 MiB and goes on.
         x.run("held", [leaving("a", 4), python("b", "import signal\nsignal.pause()")], spool=held)
@@ -111,7 +111,7 @@ def artifacts(folder):
             outcome = x.outcomes("k", [leaving("a", 4, owner=owner)], spool=os.path.join(folder, owner))["a"]
             equal((owner, len(outcome["artifacts"])), (owner, wanted))
             if not wanted:
-                contains(outcome["artifacts_cut"], "with those of all jobs of their owner they exceed 7 MiB.")
+                contains(outcome["artifacts_cut"], "their owner they exceed 7 MiB.")
         # What a step may leave alone is its own affair.
         outcome = x.outcomes("k", [dict(leaving("a", 2), limits={"disk": MIB + MIB // 2})])["a"]
         equal(outcome["state"], "limit")
