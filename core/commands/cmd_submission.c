@@ -287,7 +287,7 @@ load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_err
 	int rc = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, " JOBS_CAUSE
 		", CASE WHEN state = 'queued' THEN " WAITS
-		" END AS waits, score, low, high, unit, runner, attempt, queued_at AS queued_iso, "
+		" END AS waits, score, low, high, unit, runner, attempt, loss, queued_at AS queued_iso, "
 		"started_at AS started_iso, done_at "
 		"AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, superseded < 0 AS "
 		"rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT EXISTS (SELECT 1 "

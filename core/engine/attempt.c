@@ -281,13 +281,13 @@ submit(struct engine_job *job, const struct job_material *material)
 		return;
 	}
 	if (rc < 0) {
-		attempt_end_requeue(job, job->waits ? REQUEUE_HANDED_BACK : REQUEUE_FAILED, err.message);
+		attempt_end_requeue(job, job->waits ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_FAILED, err.message);
 		return;
 	}
 	AUTO_JSON json_t *section = expecting_section(job);
 	register_live(job);
 	if (inflight_add(job->engine->setup.inflight, &job->inflight) < 0) {
-		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its last attempt has not ended");
+		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK, "its last attempt has not ended");
 		return;
 	}
 	job->state = JOB_ACTIVE;
@@ -307,7 +307,8 @@ submit(struct engine_job *job, const struct job_material *material)
 		if (rc < 0 && !err.message[0])
 			log_write(KETTLE_LOG_WARNING, name, "submit returned the error %d without a message", rc);
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
-		attempt_end_lost(job, err.message[0] ? err.message : "the runner refused it without a reason", REQUEUE_FAILED);
+		attempt_end_lost(
+			job, err.message[0] ? err.message : "the runner refused it without a reason", KETTLE_LOSS_FAILED);
 		return;
 	}
 	if (job->state == JOB_ACTIVE)
@@ -358,11 +359,11 @@ attempt_go_on(void *arg, const char *late)
 	if (job->stop == STOP_CANCEL)
 		attempt_end_drop(job);
 	else if (job->engine->stopping)
-		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "handed back when the engine stopped");
+		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK, "handed back when the engine stopped");
 	else if (late)
-		attempt_end_lost(job, late, REQUEUE_FAILED);
+		attempt_end_lost(job, late, KETTLE_LOSS_FAILED);
 	else if (job->unit->cause)
-		attempt_end_requeue(job, REQUEUE_HANDED_BACK, "its unit turned out to be disabled");
+		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK, "its unit turned out to be disabled");
 	else
 		submit(job, &op->material);
 	job_write_free(op);
@@ -385,7 +386,7 @@ on_started(void *arg, const struct kettle_error *err)
 	if (!op->material.bundle) {
 		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
 		bool stopping = job->engine->stopping;
-		attempt_end_requeue(job, stopping ? REQUEUE_HANDED_BACK : REQUEUE_FAILED,
+		attempt_end_requeue(job, stopping ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_FAILED,
 			stopping ? "handed back when the engine stopped" : op->no_material.message);
 		job_write_free(op);
 	} else if (job->engine->stopping || !unit_health_fetch_facts(job->engine, job->unit, attempt_go_on, op)) {
@@ -524,7 +525,7 @@ recover(void *arg, const struct kettle_error *store_err)
 	if (rc == KETTLE_EUNAVAIL)
 		look_later(job, &err);
 	else if (rc < 0)
-		attempt_end_requeue(job, REQUEUE_ORPHANED, "the engine was restarted while it ran");
+		attempt_end_requeue(job, KETTLE_LOSS_ENGINE, "the engine was restarted while it ran");
 	job_write_free(op);
 }
 

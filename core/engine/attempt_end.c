@@ -63,7 +63,7 @@ static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct job_write *op = arg;
-	return jobs_requeue(db, op->id, op->attempt, op->cause, op->waits, op->reason, &op->queued, err);
+	return jobs_requeue(db, op->id, op->attempt, op->loss, op->waits, op->reason, &op->queued, err);
 }
 
 static void
@@ -84,11 +84,11 @@ on_requeued(void *arg, const struct kettle_error *err)
 }
 
 void
-attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const char *reason)
+attempt_end_requeue(struct engine_job *job, enum kettle_loss loss, const char *reason)
 {
 	struct job_write *op = job_write_new(job);
 	job->state = JOB_ENDING;
-	op->cause = cause;
+	op->loss = loss;
 	op->waits = job->waits != NULL;
 	(void)snprintf(op->reason, sizeof(op->reason), "%.*s", (int)sizeof(op->reason) - 1, reason);
 	failpoint("engine.requeue");
@@ -99,7 +99,7 @@ void
 attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 {
 	engine_unit_lost(job, why, proven);
-	attempt_end_requeue(job, REQUEUE_FAILED, why);
+	attempt_end_requeue(job, KETTLE_LOSS_FAILED, why);
 }
 
 /*
@@ -107,12 +107,13 @@ attempt_end_retry(struct engine_job *job, const char *why, bool proven)
  * is tried next, since a job may also be what its machine does not survive.
  */
 void
-attempt_end_lost(struct engine_job *job, const char *why, enum requeue_cause cause)
+attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss)
 {
 	bool spared = job->unit->losses >= ENGINE_LOSSES_SPARE;
 	job->set_back += spared && job->set_back < SET_BACK_MAX;
 	engine_unit_lost(job, why, true);
-	attempt_end_requeue(job, cause == REQUEUE_FAILED && spared ? REQUEUE_ORPHANED : cause, why);
+	bool counts = loss == KETTLE_LOSS_FAILED || loss == KETTLE_LOSS_GONE;
+	attempt_end_requeue(job, counts && spared ? KETTLE_LOSS_SPARED : loss, why);
 }
 
 /*
@@ -125,7 +126,7 @@ attempt_end_unusable(struct engine_job *job, const char *why)
 	bool first = job->unit->unusable_ns == 0;
 	unit_health_unusable(job->engine, job->unit, why);
 	job->set_back += job->set_back < SET_BACK_MAX;
-	attempt_end_requeue(job, first ? REQUEUE_ORPHANED : REQUEUE_HANDED_BACK, why);
+	attempt_end_requeue(job, first ? KETTLE_LOSS_UNUSABLE : KETTLE_LOSS_HANDED_BACK, why);
 }
 
 /* ---- how long the verdict took to be stored ---- */
@@ -370,7 +371,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 	struct kettle_error err = {0};
 	if (unit_model_check(job->engine, job->unit, completion->system, &err) < 0) {
 		discard_files(job);
-		attempt_end_requeue(job, REQUEUE_ORPHANED, err.message);
+		attempt_end_requeue(job, KETTLE_LOSS_UNSTARTED, err.message);
 		return;
 	}
 	if (completion_check(completion, job->plan, &err) < 0) {
@@ -384,7 +385,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 		discard_files(job);
 	if (verdict->retry && verdict->claimed) {
 		engine_unit_lost(job, verdict->why.message, false);
-		attempt_end_requeue(job, REQUEUE_CLAIMED, verdict->why.message);
+		attempt_end_requeue(job, KETTLE_LOSS_CLAIMED, verdict->why.message);
 		verdict_free(verdict);
 		return;
 	}
@@ -425,6 +426,20 @@ trim_times(const struct engine_job *job, struct completion *completion)
 			job->unit ? job->unit->label : "", (long long)job->id, (long long)job->submission, what.message);
 }
 
+/* There is no result, and the runner says how that came about. */
+static void
+attempt_lost(struct engine_job *job, enum kettle_loss loss, const char *why)
+{
+	if (loss == KETTLE_LOSS_FINAL)
+		attempt_end_impossible(job, why);
+	else if (loss == KETTLE_LOSS_UNUSABLE)
+		attempt_end_unusable(job, why);
+	else if (loss == KETTLE_LOSS_UNSTARTED || (loss == KETTLE_LOSS_GONE && !engine_unit_gone(job->unit)))
+		attempt_end_requeue(job, loss, why);
+	else
+		attempt_end_lost(job, why, loss);
+}
+
 void
 attempt_end_complete(struct engine_job *job, const struct completion *reported)
 {
@@ -444,24 +459,13 @@ attempt_end_complete(struct engine_job *job, const struct completion *reported)
 	} else if (completion->status == COMPLETION_DONE) {
 		interpret(job, completion);
 	} else if (job->stop == STOP_HAND_BACK) {
-		attempt_end_requeue(job, REQUEUE_HANDED_BACK,
+		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK,
 			job->unit->removed ? "its unit was removed before it ran" : "handed back when the engine stopped");
 	} else {
 		const char *why =
 			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
 		if (completion->error)
 			why = completion->error;
-		/* Without a pause it would come back for ever. */
-		enum requeue_cause cause = completion->unstarted && !completion->gone ? REQUEUE_HANDED_BACK
-								   : completion->uncounted                    ? REQUEUE_ORPHANED
-																			  : REQUEUE_FAILED;
-		if (completion->final)
-			attempt_end_impossible(job, why);
-		else if (completion->unusable)
-			attempt_end_unusable(job, why);
-		else if (!completion->gone || (cause == REQUEUE_FAILED && engine_unit_gone(job->unit)))
-			attempt_end_lost(job, why, cause);
-		else
-			attempt_end_requeue(job, cause, why);
+		attempt_lost(job, completion->loss, why);
 	}
 }

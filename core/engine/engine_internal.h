@@ -184,7 +184,7 @@ struct job_write {
 	char *key; /* of the unit; "": none */
 	char reason[300];
 	struct kettle_error no_material;
-	enum requeue_cause cause;
+	enum kettle_loss loss;
 	bool waits, queued, refused;
 	kettle_answer answer;
 	void *arg;
@@ -267,11 +267,11 @@ void attempt_end_drop(struct engine_job *job);
 /* Back to its queue here, where it is queued in the database. */
 void attempt_end_queue(struct engine_job *job);
 /* Back to the queue, or to the verdict `error` when as many attempts ended for this cause as may (model/jobs.h). */
-void attempt_end_requeue(struct engine_job *job, enum requeue_cause cause, const char *reason);
+void attempt_end_requeue(struct engine_job *job, enum kettle_loss loss, const char *reason);
 /* The machine's fault: the unit rests a little, and the job is tried again. `proven` as in engine_unit_lost. */
 void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
 /* Its runner has lost it: as attempt_end_retry, but where the unit loses everything no attempt of the job is used up. */
-void attempt_end_lost(struct engine_job *job, const char *why, enum requeue_cause cause);
+void attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss);
 /* Its runner says that no other attempt can succeed: a verdict at once. */
 void attempt_end_impossible(struct engine_job *job, const char *why);
 /* Its unit can run no job (unit_health_unusable): the job waits, or another unit takes it. */

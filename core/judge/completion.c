@@ -87,6 +87,22 @@ read_outcome(const json_t *json)
 	};
 }
 
+/* Runners of ABI 1.0 and 1.1, and kettle-execs of that time, say it by members of their own. */
+static enum kettle_loss
+read_loss(const json_t *json)
+{
+	for (enum kettle_loss loss = KETTLE_LOSS_FAILED; loss <= KETTLE_LOSS_UNUSABLE; loss++)
+		if (member_is(json, "loss", kettle_loss_name(loss)))
+			return loss;
+	bool gone = member_true(json, "gone");
+	return member_true(json, "final")                ? KETTLE_LOSS_FINAL
+		   : member_true(json, "unusable")           ? KETTLE_LOSS_UNUSABLE
+		   : member_true(json, "unstarted") && !gone ? KETTLE_LOSS_AWAY
+		   : member_true(json, "uncounted")          ? (gone ? KETTLE_LOSS_UNSTARTED : KETTLE_LOSS_UNREACHED)
+		   : gone                                    ? KETTLE_LOSS_GONE
+													 : KETTLE_LOSS_FAILED;
+}
+
 struct completion
 completion_read(json_t *json)
 {
@@ -97,11 +113,7 @@ completion_read(json_t *json)
 				  : member_is(json, "status", "cancelled") ? COMPLETION_CANCELLED
 														   : COMPLETION_LOST,
 		.error = member_string(json, "error"),
-		.gone = member_true(json, "gone"),
-		.uncounted = member_true(json, "uncounted"),
-		.unstarted = member_true(json, "unstarted"),
-		.final = member_true(json, "final"),
-		.unusable = member_true(json, "unusable"),
+		.loss = read_loss(json),
 		.disabled = member_string(json, "disabled"),
 		.kept = json_object_get(json, "kept"),
 		.system = json_object_get(json, "system"),

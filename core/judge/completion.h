@@ -4,6 +4,7 @@
 #define KETTLE_JUDGE_COMPLETION_H
 
 #include <jansson.h>
+#include <kettle/runner.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,14 +51,10 @@ enum completion_status { COMPLETION_LOST, COMPLETION_CANCELLED, COMPLETION_DONE 
 struct completion {
 	json_t *json; /* borrowed; all strings and JSON below belong to it */
 	enum completion_status status;
-	const char *error;    /* NULL: none */
-	bool gone;            /* it was lost, and not by a fault of the unit */
-	bool uncounted;       /* it was lost in a way that uses up no attempt */
-	bool unstarted;       /* likewise, and the machine never had it */
-	bool final;           /* it was lost, and no other attempt can succeed */
-	bool unusable;        /* it was lost since its unit can run no job before its operator has changed something */
-	const char *disabled; /* why its unit must get no more jobs; NULL: it may */
-	const json_t *kept;   /* where the job's folder was left; NULL: it was not */
+	const char *error;     /* NULL: none */
+	enum kettle_loss loss; /* of one that was lost */
+	const char *disabled;  /* why its unit must get no more jobs; NULL: it may */
+	const json_t *kept;    /* where the job's folder was left; NULL: it was not */
 	const json_t *system, *stamps;
 	const json_t *faults;  /* of GPUs: {gpu: sentence} */
 	const json_t *checked; /* GPUs that were looked at; NULL: none */

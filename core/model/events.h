@@ -38,7 +38,7 @@
  * submission.done        u     {"mode", "state": the worst of its jobs', "jobs": [{"job", "device", "state", "score",
  *                              "low", "high", "error", "fault", "stage", "retriable", "rank", "of", "better"}]}
  * job.started            u     {"job", "device", "unit", "attempt"}
- * job.requeued           u     {"job", "device", "attempt", "spared", "reason"}
+ * job.requeued           u     {"job", "device", "attempt", "loss": enum kettle_loss, "spared": it does not count, "reason"}
  * job.done               u     {"job", "device", "mode", "state", "score", "low", "high", "error", "fault", "stage",
  *                              "retriable": as in submission.show, "rank", "of",
  *                              "rank_before", "previous_score", "best": this is the user's best now, "first": of theirs,

@@ -351,12 +351,26 @@ clean_reason(const char *reason)
 	return buf_take(&clean);
 }
 
+/* How many attempts of a job may be lost like this; 0: any number. */
+static const int limits[] = {
+	[KETTLE_LOSS_FAILED] = JOB_MAX_ATTEMPTS,
+	[KETTLE_LOSS_GONE] = JOB_MAX_ATTEMPTS,
+	[KETTLE_LOSS_CLAIMED] = JOB_MAX_ATTEMPTS,
+	[KETTLE_LOSS_UNREACHED] = JOB_MAX_ORPHANED,
+	[KETTLE_LOSS_UNSTARTED] = JOB_MAX_ORPHANED,
+	[KETTLE_LOSS_UNUSABLE] = JOB_MAX_ORPHANED,
+	[KETTLE_LOSS_SPARED] = JOB_MAX_ORPHANED,
+	[KETTLE_LOSS_ENGINE] = JOB_MAX_ORPHANED,
+	[KETTLE_LOSS_AWAY] = 0,
+	[KETTLE_LOSS_HANDED_BACK] = 0,
+};
+
 static int
-give_up(struct db *db, const struct job *job, enum requeue_cause cause, bool believed, const char *reason,
+give_up(struct db *db, const struct job *job, enum kettle_loss loss, bool believed, const char *reason,
 	struct kettle_error *err)
 {
-	struct verdict verdict = {.state = VERDICT_ERROR, .fault = "machine", .claimed = cause == REQUEUE_CLAIMED};
-	if (cause == REQUEUE_ORPHANED)
+	struct verdict verdict = {.state = VERDICT_ERROR, .fault = "machine", .claimed = loss == KETTLE_LOSS_CLAIMED};
+	if (limits[loss] == JOB_MAX_ORPHANED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"The runner could not finish it: %d attempts came to nothing for other reasons than the job, which says "
 			"nothing about the code; the last reason was: %s",
@@ -371,22 +385,15 @@ give_up(struct db *db, const struct job *job, enum requeue_cause cause, bool bel
 			"The runner could not finish it: its machines failed %d times, which says nothing about the code; the last "
 			"reason was: %s",
 			JOB_MAX_ATTEMPTS, reason);
-	return jobs_end(db, job, &verdict, err);
+	int rc = db_exec(db, err, "UPDATE jobs SET loss = ? WHERE id = ?", "si", kettle_loss_name(loss), job->id);
+	return rc < 0 ? rc : jobs_end(db, job, &verdict, err);
 }
 
 static bool
-is_used_up(const struct job *job, enum requeue_cause cause)
+is_used_up(const struct job *job, enum kettle_loss loss)
 {
-	switch (cause) {
-	case REQUEUE_FAILED:
-	case REQUEUE_CLAIMED:
-		return job->attempt - job->uncounted >= JOB_MAX_ATTEMPTS;
-	case REQUEUE_ORPHANED:
-		return job->orphaned + 1 >= JOB_MAX_ORPHANED;
-	case REQUEUE_HANDED_BACK:
-		break;
-	}
-	return false;
+	int64_t lost = limits[loss] == JOB_MAX_ATTEMPTS ? job->attempt - job->uncounted : job->orphaned + 1;
+	return limits[loss] && lost >= limits[loss];
 }
 
 /* Counts one more attempt of which only the run says that the machine failed; *ret_believed: whether that may be. */
@@ -409,34 +416,35 @@ count_claim(struct db *db, const struct job *job, bool *ret_believed, struct ket
 }
 
 int
-jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum requeue_cause cause, bool waits, const char *reason,
+jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum kettle_loss loss, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err)
 {
 	struct job job;
 	AUTO_FREE char *clean = clean_reason(reason ? reason : "");
 	bool believed = true;
 	int rc = jobs_load(db, id, "running", attempt, &job, err);
-	if (rc == 0 && cause == REQUEUE_CLAIMED)
+	if (rc == 0 && loss == KETTLE_LOSS_CLAIMED)
 		rc = count_claim(db, &job, &believed, err);
 	if (rc < 0)
 		return rc;
-	if (!believed || is_used_up(&job, cause)) {
-		rc = give_up(db, &job, cause, believed, clean, err);
+	if (!believed || is_used_up(&job, loss)) {
+		rc = give_up(db, &job, loss, believed, clean, err);
 		if (rc == 0)
 			*ret_queued = false;
 		return rc;
 	}
-	bool counts = cause == REQUEUE_FAILED || cause == REQUEUE_CLAIMED;
+	bool counts = limits[loss] == JOB_MAX_ATTEMPTS;
 	rc = db_exec(db, err,
 		"UPDATE jobs SET state = 'queued', spared = spared + ?1, orphaned = orphaned + ?2, unit = NULL, unit_key = "
-		"NULL, runner = NULL, handle = NULL, changed_at = ?3, error = ?4 WHERE id = ?5",
-		"iiisi", (int64_t)!counts, (int64_t)(cause == REQUEUE_ORPHANED), db->now_ms, waits ? clean : NULL, id);
-	if (rc == 0 && cause == REQUEUE_CLAIMED)
+		"NULL, runner = NULL, handle = NULL, changed_at = ?3, error = ?4, loss = ?6 WHERE id = ?5",
+		"iiisis", (int64_t)!counts, (int64_t)(limits[loss] == JOB_MAX_ORPHANED), db->now_ms, waits ? clean : NULL, id,
+		kettle_loss_name(loss));
+	if (rc == 0 && loss == KETTLE_LOSS_CLAIMED)
 		rc = rate_limit_record_attempt(db, job.submission, id, err);
 	if (rc == 0)
 		rc = jobs_event(db, &job, "job.requeued",
-			json_pack("{s:I, s:s, s:I, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
-				(json_int_t)attempt, "spared", !counts, "reason", clean),
+			json_pack("{s:I, s:s, s:I, s:s, s:b, s:s}", "job", (json_int_t)id, "device", job.device, "attempt",
+				(json_int_t)attempt, "loss", kettle_loss_name(loss), "spared", !counts, "reason", clean),
 			err);
 	if (rc == 0)
 		*ret_queued = true;

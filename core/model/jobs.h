@@ -66,24 +66,19 @@ int jobs_set_handle(
  * "retriable": the same submission may pass another time without anybody changing anything.
  */
 #define JOBS_CAUSE "fault, stage, (fault = 'machine' OR state = 'cancelled') IS TRUE AS retriable_bool"
-enum requeue_cause {
-	REQUEUE_FAILED, /* the machine could not: at most JOB_MAX_ATTEMPTS */
-	REQUEUE_CLAIMED, /* the run alone says so: no more than that, within JOB_CLAIMS of its user, each a use of rate limits */
-	REQUEUE_HANDED_BACK, /* by an engine that stops, because it waits, or `unstarted`: any number */
-	REQUEUE_ORPHANED, /* ended with the engine's process, or `uncounted` (event.schema.json): at most JOB_MAX_ORPHANED */
-};
 /*
- * How many attempts of a user's jobs may end so within an hour: a submission could say it to be tried again. Beyond it, where
+ * How many attempts of a user's jobs may be claimed within an hour: a submission could say it to be tried again. Beyond it, where
  * others' jobs have passed on the same unit within that hour, the job ends as error.
  */
 #define JOB_CLAIMS 6
 #define JOB_CLAIMS_MS INT64_C(3600000)
 /*
- * running → queued; or, when as many attempts ended for this cause as may, → error with a sentence that quotes `reason`.
+ * running → queued; or, when as many attempts were lost like this as may (kettle/runner.h; of those that a run claims no more
+ * than JOB_CLAIMS of its user, each a use of rate limits), → error with a sentence that quotes `reason`.
  * *ret_queued says which. waits: `reason` is a sentence on what it waits for, which is
  * kept until it starts. Event job.requeued or job.done. ECONFLICT: not its attempt.
  */
-int jobs_requeue(struct db *db, int64_t job, int64_t attempt, enum requeue_cause cause, bool waits, const char *reason,
+int jobs_requeue(struct db *db, int64_t job, int64_t attempt, enum kettle_loss loss, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err);
 /*
  * running → ended, with this verdict. In the same transaction: runs, artifacts, best table, submission's state,

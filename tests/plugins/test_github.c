@@ -213,10 +213,11 @@ test_not_ready(void **state)
 	configure(NULL, "ghp_one");
 	one.ref = "13.1";
 	assert_int_equal(ops->submit(self, &one, plan, &err), 0);
-	assert_true(member_true(completion(), "unusable") && strstr(member_text(completion(), "error"), "token_file"));
+	assert_true(
+		member_is(completion(), "loss", "unusable") && strstr(member_text(completion(), "error"), "token_file"));
 	const json_t *other =
 		json_array_get(json_object_get(json_object_get(kettle_fake_jobs(fake), "13.1"), "completions"), 0);
-	assert_true(member_true(other, "unusable") && strstr(member_text(other, "error"), "key_file"));
+	assert_true(member_is(other, "loss", "unusable") && strstr(member_text(other, "error"), "key_file"));
 }
 
 /* A plan goes as an input, sealed; the handle names the run once GitHub has said it. */
@@ -231,7 +232,7 @@ test_submit(void **state)
 		server_step(&server, "GET " REPO "/runs/7?", 404, NULL, "{\"message\": \"Not Found\"}");
 	configure(KEY, "ghp_one");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
-	assert_true(member_true(completion(), "gone") && member_is(completion(), "status", "lost"));
+	assert_true(member_is(completion(), "loss", "gone") && member_is(completion(), "status", "lost"));
 	AUTO_FREE char *payload = input("payload"), *name = input("run_name"), *runner = input("runner");
 	AUTO_JSON json_t *opened = open_plan(payload, strlen(payload));
 	assert_true(json_equal(json_object_get(opened, "plan"), plan));
@@ -254,7 +255,8 @@ test_large(void **state)
 	assert_int_equal(host->link_base(host, "https://kettle.example/link/", NULL), 0);
 	server_step(&server, DISPATCH, 422, NULL, "{\"message\": \"enough\"}");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
-	assert_true(member_true(completion(), "unusable") && strstr(member_text(completion(), "error"), "422: enough"));
+	assert_true(
+		member_is(completion(), "loss", "unusable") && strstr(member_text(completion(), "error"), "422: enough"));
 	AUTO_FREE char *payload = input("payload");
 	const json_t *link = json_array_get(kettle_fake_links(fake), 0);
 	assert_true(strncmp(payload, "https://kettle.example/link/", 28) == 0 && member_is(link, "url", payload));
@@ -275,7 +277,7 @@ test_no_link(void **state)
 	configure(KEY, "ghp_one");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
 	assert_non_null(strstr(member_text(completion(), "error"), "a link to it cannot be made"));
-	assert_true(member_is(completion(), "status", "lost") && member_true(completion(), "final"));
+	assert_true(member_is(completion(), "status", "lost") && member_is(completion(), "loss", "final"));
 	assert_int_equal(server.count, 0);
 }
 
@@ -316,7 +318,7 @@ test_recover(void **state)
 	for (int i = 0; i < 10; i++)
 		server_step(&server, "GET " REPO "/workflows/kettle.yml/runs?", 200, NULL, "{\"workflow_runs\": []}");
 	assert_int_equal(ops->recover(self, &one, "{\"name\": \"" NAME "\"}", &err), 0);
-	assert_true(member_true(completion(), "gone") && member_true(completion(), "uncounted"));
+	assert_true(member_is(completion(), "loss", "unstarted"));
 	assert_false(has_dispatched(NULL));
 }
 

@@ -143,13 +143,15 @@ report(struct job *job, enum job_status status, const char *error)
 	AUTO_JSON json_t *system = describe_system(job);
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
+	/* An engine of before `loss` reads the other two. */
 	json_t *elsewhere = job->elsewhere ? json_true() : NULL;
 	exec_context_emit(job->exec,
-		json_pack("{s:s, s:s, s:s, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done", "job",
-			job->line.job, "status", names[status], "gone", elsewhere, "uncounted", elsewhere, "error",
-			json_lines_text(error), "kept", kept, "outcomes", outcomes, "system", system, "device",
-			device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns, "device_ns",
-			(json_int_t)job->device_ns, "done_ns", (json_int_t)(job->done_ns ? job->done_ns : time_monotonic_ns())));
+		json_pack("{s:s, s:s, s:s, s:s*, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done",
+			"job", job->line.job, "status", names[status], "loss", job->elsewhere ? "unstarted" : NULL, "gone",
+			elsewhere, "uncounted", elsewhere, "error", json_lines_text(error), "kept", kept, "outcomes", outcomes,
+			"system", system, "device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns,
+			"device_ns", (json_int_t)job->device_ns, "done_ns",
+			(json_int_t)(job->done_ns ? job->done_ns : time_monotonic_ns())));
 	job->reported = true;
 	if (job->exec->on_done)
 		job->exec->on_done(job->exec->arg, judge(job, status));

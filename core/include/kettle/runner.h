@@ -14,6 +14,48 @@
 extern "C" {
 #endif
 
+#if KETTLE_PLUGIN_ABI_MINOR >= 2
+/*
+ * How an attempt ended without a verdict: name, word (the `loss` of a completion with status "lost", of events and of the
+ * database), meaning. "counts": it is one of the job's three; "is uncounted": one of ten. What a runner may say comes first.
+ */
+#define KETTLE_LOSSES(X) \
+	X(FAILED, "failed", "the machine or its remote side is at fault: it counts, and the unit pauses") \
+	X(GONE, "gone", \
+		"the remote side knows nothing of the job: it counts, and the unit pauses only from the fourth in a row") \
+	X(UNREACHED, "unreached", \
+		"a connection broke, or the remote side did not answer: it is uncounted, and the unit pauses") \
+	X(UNSTARTED, "unstarted", "no machine that may run it had it: it is uncounted, and the unit does not pause") \
+	X(AWAY, "away", \
+		"nothing of it has come to the machine, which does not answer: tried without limit, the unit pauses") \
+	X(FINAL, "final", "no attempt can succeed: the job ends at once") \
+	X(UNUSABLE, "unusable", "no job can run there before the operator has changed something: the job waits") \
+	X(CLAIMED, "claimed", "the engine's: only the run itself says that the machine failed; it counts") \
+	X(SPARED, "spared", "the engine's: failed, on a unit that has lost all jobs of late: it is uncounted") \
+	X(ENGINE, "engine", "the engine's: its process ended: it is uncounted") \
+	X(HANDED_BACK, "handed-back", "the engine's: it stops, or the job has to wait: without limit")
+
+enum kettle_loss {
+#define X(name, word, text) KETTLE_LOSS_##name,
+	KETTLE_LOSSES(X)
+#undef X
+};
+
+/* Its word; "failed" for an unknown one. [any] */
+__attribute__((unused)) static const char *
+kettle_loss_name(enum kettle_loss loss)
+{
+	switch (loss) {
+#define X(name, word, text) \
+	case KETTLE_LOSS_##name: \
+		return word;
+		KETTLE_LOSSES(X)
+#undef X
+	}
+	return "failed";
+}
+#endif
+
 /* One attempt at a job. Strings and JSON are borrowed for the call. */
 struct kettle_job {
 	uint32_t size;
@@ -36,9 +78,8 @@ struct kettle_job {
  * All asynchronous, on the loop thread.
  *
  * For every job that submit or recover accepted (returned 0) the runner calls host->job_done exactly once, also after
- * cancel and also when it stops, with a completion. "lost" means that the machine failed and the job may be tried again
- * elsewhere; with "gone" the remote side just knows nothing of the job, and its unit does not pause; with "uncounted" the
- * attempt uses up none of the job's three, as where a connection broke. Both may be there. In between the runner passes
+ * cancel and also when it stops, with a completion. "lost" means that there is no result and the job may be tried again; its
+ * `loss` says how that came about (enum kettle_loss). In between the runner passes
  * the reports of kettle-exec to host->job_event. Reports and completions are in event.schema.json. Either call may lead to
  * others of this table before it returns: a job that says "waiting" may be cancelled, and the end of one job may begin the next.
  *

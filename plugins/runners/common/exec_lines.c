@@ -62,8 +62,8 @@ exec_lines_complete(struct exec_lines *lines, struct exec_job *job, json_t *comp
 	lines->host->job_done(lines->host, ref, completion_take);
 }
 
-static void
-lose(struct exec_lines *lines, bool written, bool uncounted, bool unusable, const char *reason)
+void
+exec_lines_lose(struct exec_lines *lines, bool written, enum kettle_loss loss, const char *reason)
 {
 	/* The end of one may begin another, which is not lost. */
 	struct exec_job *lost = NULL, **link = &lines->jobs;
@@ -80,24 +80,12 @@ lose(struct exec_lines *lines, bool written, bool uncounted, bool unusable, cons
 	while (lost) {
 		struct exec_job *job = lost;
 		lost = job->next;
+		/* What was not written has not come to the machine. */
+		enum kettle_loss of_job = loss == KETTLE_LOSS_UNREACHED && job->line ? KETTLE_LOSS_AWAY : loss;
 		lines->host->job_done(lines->host, job->ref,
-			json_pack("{s:s, s:s, s:o*, s:o*, s:o*}", "status", "lost", "error", reason, "uncounted",
-				uncounted ? json_true() : NULL, "unstarted", uncounted && job->line ? json_true() : NULL, "unusable",
-				unusable ? json_true() : NULL));
+			json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(of_job), "error", reason));
 		free_job(lines, job);
 	}
-}
-
-void
-exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const char *reason)
-{
-	lose(lines, written, uncounted, false, reason);
-}
-
-void
-exec_lines_wait(struct exec_lines *lines, const char *reason)
-{
-	lose(lines, false, true, true, reason);
 }
 
 struct exec_job *
@@ -234,8 +222,8 @@ refuse_event(struct exec_lines *lines, const char *line, const char *why)
 	if (strcmp(name, "done") != 0)
 		return true;
 	AUTO_FREE char *sentence = xasprintf("The report on the job is not read: %s.", why);
-	AUTO_JSON json_t *lost = json_pack(
-		"{s:s, s:s, s:s, s:s, s:b}", "event", "done", "job", ref, "status", "lost", "error", sentence, "final", 1);
+	AUTO_JSON json_t *lost = json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "done", "job", ref, "status", "lost",
+		"loss", kettle_loss_name(KETTLE_LOSS_FINAL), "error", sentence);
 	take_done(lines, job, lost);
 	return true;
 }
@@ -426,7 +414,9 @@ exec_lines_begin(struct exec_lines *lines)
 	for (struct exec_job *job = lines->jobs, *next; job; job = next) {
 		next = job->next;
 		if (job->line && write_run(lines, job, &err) < 0)
-			exec_lines_complete(lines, job, json_pack("{s:s, s:s}", "status", "lost", "error", err.message));
+			exec_lines_complete(lines, job,
+				json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_FAILED), "error",
+					err.message));
 	}
 }
 

@@ -94,12 +94,10 @@ void exec_lines_complete(struct exec_lines *lines, struct exec_job *job, json_t 
 /* Frees a job that the owner completes by itself. */
 void exec_lines_forget(struct exec_lines *lines, struct exec_job *job);
 /*
- * Completes the jobs that there are now, or (written) those of them whose run line was written, as lost with this reason;
- * uncounted: the machine has not failed, so it costs no attempt, and those that were not written may be tried without end.
+ * Completes the jobs that there are now, or (written) those of them whose run line was written, as lost with this reason.
+ * KETTLE_LOSS_UNREACHED is KETTLE_LOSS_AWAY for those that were not written.
  */
-void exec_lines_lose(struct exec_lines *lines, bool written, bool uncounted, const char *reason);
-/* Likewise all that there are now, none of which was written: no job can run before the operator has changed something. */
-void exec_lines_wait(struct exec_lines *lines, const char *reason);
+void exec_lines_lose(struct exec_lines *lines, bool written, enum kettle_loss loss, const char *reason);
 
 /* The runner's capacity: `slots` and `prefetch` of the unit, by default 1. */
 int exec_lines_capacity(

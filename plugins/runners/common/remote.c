@@ -146,22 +146,14 @@ end_cancelled(struct remote_job *job)
 	end(job, json_pack("{s:s}", "status", "cancelled"));
 }
 
-/* What an engine does not know it passes over: the members before it say what comes nearest. New reference. */
+/* New reference. */
 static json_t *
-lost(enum remote_loss loss, const char *why)
+lost(enum kettle_loss loss, const char *why)
 {
 	AUTO_BUF struct buf clean = {0};
 	(void)utf8_sanitize(why, strlen(why), &clean); /* it may repeat what the remote side said */
-	json_t *completion = json_pack("{s:s, s:s}", "status", "lost", "error", clean.data ? clean.data : "");
-	if (loss != REMOTE_BROKE && loss != REMOTE_UNREACHED)
-		json_object_set_new(completion, "gone", json_true());
-	if (loss == REMOTE_UNREACHED || loss == REMOTE_UNSTARTED || loss == REMOTE_UNUSABLE)
-		json_object_set_new(completion, "uncounted", json_true());
-	if (loss == REMOTE_FINAL)
-		json_object_set_new(completion, "final", json_true());
-	if (loss == REMOTE_UNUSABLE)
-		json_object_set_new(completion, "unusable", json_true());
-	return completion;
+	return json_pack(
+		"{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(loss), "error", clean.data ? clean.data : "");
 }
 
 static void
@@ -304,7 +296,7 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	} else if (job->cancelled) {
 		end_cancelled(job);
 	} else if (err->code < 0) {
-		remote_lost(job, REMOTE_UNSTARTED, "Its handle could not be stored: %s", err->message);
+		remote_lost(job, KETTLE_LOSS_UNSTARTED, "Its handle could not be stored: %s", err->message);
 	} else {
 		failpoint("remote.stored");
 		job->phase = REMOTE_SENDING;
@@ -336,7 +328,7 @@ on_packed(void *arg)
 		end_cancelled(job);
 	} else if (job->phase == REMOTE_PACKING && packing->err.code < 0) {
 		/* What OpenSSL refuses here it refuses for every plan. */
-		remote_lost(job, packing->err.code == KETTLE_EINTERNAL ? REMOTE_UNUSABLE : REMOTE_FINAL,
+		remote_lost(job, packing->err.code == KETTLE_EINTERNAL ? KETTLE_LOSS_UNUSABLE : KETTLE_LOSS_FINAL,
 			"Its plan cannot be sealed: %s", packing->err.message);
 	} else if (job->phase == REMOTE_PACKING) {
 		failpoint("remote.packed");
@@ -362,7 +354,7 @@ hash_plan(const json_t *plan, char ret_hash[65])
 void
 remote_refuse(const struct remote *remote, const struct kettle_job *description, const char *why)
 {
-	remote->host->job_done(remote->host, description->ref, lost(REMOTE_UNUSABLE, why));
+	remote->host->job_done(remote->host, description->ref, lost(KETTLE_LOSS_UNUSABLE, why));
 }
 
 int
@@ -496,7 +488,7 @@ remote_progress(struct remote_job *job, const json_t *event)
 }
 
 void
-remote_lost(struct remote_job *job, enum remote_loss loss, const char *format, ...)
+remote_lost(struct remote_job *job, enum kettle_loss loss, const char *format, ...)
 {
 	char why[1000];
 	va_list args;
@@ -599,9 +591,9 @@ on_opened(void *arg)
 	else if (job->phase == REMOTE_OPENING && opening->path && opening->unread && ++job->unread < REMOTE_READS)
 		job->phase = REMOTE_AWAY;
 	else if (opening->err.code < 0)
-		remote_lost(job, REMOTE_BROKE, "Its result from %s is void: %s", job->remote->side, opening->err.message);
+		remote_lost(job, KETTLE_LOSS_FAILED, "Its result from %s is void: %s", job->remote->side, opening->err.message);
 	else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0)
-		remote_lost(job, REMOTE_BROKE, "Its result from %s is void: it is that of run %s, not of run %s.",
+		remote_lost(job, KETTLE_LOSS_FAILED, "Its result from %s is void: it is that of run %s, not of run %s.",
 			job->remote->side, opening->run ? opening->run : "(none)", job->run);
 	else
 		end(job, STEAL(opening->completion));
@@ -627,7 +619,7 @@ start_opening(struct remote_job *job, struct opening *opening_take)
 	opening_free(opening_take);
 	if (rc == KETTLE_ECONFLICT)
 		return;
-	remote_lost(job, REMOTE_BROKE, "Its result could not be opened: %s", err.message);
+	remote_lost(job, KETTLE_LOSS_FAILED, "Its result could not be opened: %s", err.message);
 	unbusy(job);
 }
 

@@ -145,16 +145,8 @@ void remote_result(struct remote_job *job, int fd_take);
  * moment, the job is AWAY again, and the runner says once more that there is a result; after REMOTE_READS times it is lost.
  */
 void remote_result_file(struct remote_job *job, const char *path);
-enum remote_loss {
-	REMOTE_BROKE,     /* the remote side is at fault: the attempt counts, and the unit pauses */
-	REMOTE_UNREACHED, /* it could not be reached for too long: the unit pauses, and the attempt does not count */
-	REMOTE_GONE,      /* it knows nothing of the job (any more): the attempt counts, and the unit does not pause */
-	REMOTE_UNSTARTED, /* it never had the job: neither */
-	REMOTE_FINAL,     /* no attempt can succeed: the job ends at once */
-	REMOTE_UNUSABLE,  /* no job can run before the operator has changed something: the unit pauses, and the job waits */
-};
 /* There will be no result. The sentence says what happened there. */
-void remote_lost(struct remote_job *job, enum remote_loss loss, const char *format, ...)
+void remote_lost(struct remote_job *job, enum kettle_loss loss, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The remote side has ended it after ops->cancel. */
 void remote_cancelled(struct remote_job *job);

@@ -178,19 +178,19 @@ on_run_ended(void *arg, enum run_end how, const char *sentence, struct result_fi
 		if (files->result >= 0)
 			remote_result(job, STEAL_FD(files->result));
 		else
-			remote_lost(job, REMOTE_BROKE, "Its run left a report of the machine in place of a result.");
+			remote_lost(job, KETTLE_LOSS_FAILED, "Its run left a report of the machine in place of a result.");
 		break;
 	case RUN_BROKE:
-		remote_lost(job, REMOTE_BROKE, "%s", sentence);
+		remote_lost(job, KETTLE_LOSS_FAILED, "%s", sentence);
 		break;
 	case RUN_GONE:
-		remote_lost(job, REMOTE_GONE, "%s", sentence);
+		remote_lost(job, KETTLE_LOSS_GONE, "%s", sentence);
 		break;
 	case RUN_UNSTARTED:
-		remote_lost(job, REMOTE_UNSTARTED, "%s", sentence);
+		remote_lost(job, KETTLE_LOSS_UNSTARTED, "%s", sentence);
 		break;
 	case RUN_UNUSABLE:
-		remote_lost(job, REMOTE_UNUSABLE, "%s", sentence);
+		remote_lost(job, KETTLE_LOSS_UNUSABLE, "%s", sentence);
 		break;
 	case RUN_CANCELLED:
 		remote_cancelled(job);
@@ -216,7 +216,7 @@ dispatch(struct github_job *own, const char *payload)
 	struct kettle_error err = {0};
 	struct run_place place;
 	if (github_place_read(own->job->unit, &place, &err) < 0)
-		remote_lost(own->job, REMOTE_GONE, "%s", err.message);
+		remote_lost(own->job, KETTLE_LOSS_GONE, "%s", err.message);
 	else
 		own->run = runs_dispatch(github->runs, &place, own->job->name, payload, &job_events, own);
 }
@@ -240,7 +240,9 @@ not_published(struct github_job *own, const struct kettle_error *err, bool never
 	bool early = err->code == KETTLE_EUNAVAIL && host->monotonic_ms(host) < own->publish_until_ms;
 	if (early && host->timer_start(host, LINK_AGAIN_MS, 0, on_again, own, &own->again, &none) == 0)
 		return;
-	enum remote_loss loss = never ? REMOTE_FINAL : err->code == KETTLE_ECANCELED ? REMOTE_UNSTARTED : REMOTE_GONE;
+	enum kettle_loss loss = never                           ? KETTLE_LOSS_FINAL
+							: err->code == KETTLE_ECANCELED ? KETTLE_LOSS_UNSTARTED
+															: KETTLE_LOSS_GONE;
 	remote_lost(own->job, loss,
 		"Its sealed plan of %zu bytes is larger than GitHub's inputs, and a link to it cannot be made: %s",
 		own->job->envelope_size, err->message);
@@ -297,7 +299,7 @@ find_job(struct remote_job *job)
 	struct kettle_error err = {0};
 	struct run_place place;
 	if (github_place_read(job->unit, &place, &err) < 0)
-		remote_lost(job, REMOTE_GONE, "%s", err.message);
+		remote_lost(job, KETTLE_LOSS_GONE, "%s", err.message);
 	else
 		own->run = runs_follow(github->runs, &place, job->name, member_int(job->handle, "run"),
 			member_int(job->handle, "at"), &job_events, own);

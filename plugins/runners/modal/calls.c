@@ -102,7 +102,7 @@ retry(struct remote_job *job, void (*again)(struct remote_job *job))
 	call->again = again;
 	if (modal->host->timer_start(modal->host, remote_backoff_ms(call->failures, BACKOFF_MS, BACKOFF_MOST_MS), 0,
 			on_retry, job, &call->retry, &err) < 0)
-		remote_lost(job, REMOTE_BROKE, "The runner could not go on: %s", err.message);
+		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not go on: %s", err.message);
 }
 
 /*
@@ -118,9 +118,9 @@ bear(struct remote_job *job, const struct modal_reply *reply, uint64_t patience_
 	if (reply->kind == REPLY_REFUSED)
 		call->heard = now_ms(job->remote);
 	if (call->garbage >= GARBAGE_MAX)
-		remote_lost(job, REMOTE_BROKE, "The runner could not use what Modal answers: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not use what Modal answers: %s", reply->why);
 	else if (now_ms(job->remote) - call->heard >= patience_ms)
-		remote_lost(job, REMOTE_UNREACHED, "The runner could not reach Modal for %u s: %s",
+		remote_lost(job, KETTLE_LOSS_UNREACHED, "The runner could not reach Modal for %u s: %s",
 			(unsigned)(patience_ms / 1000), reply->why);
 	else
 		return true;
@@ -294,7 +294,7 @@ take_result(struct remote_job *job)
 	if (download_open(&call->answer, &fd, &err) == 0)
 		remote_result(job, fd);
 	else
-		remote_lost(job, REMOTE_BROKE, "The runner could not keep a result: %s", err.message);
+		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not keep a result: %s", err.message);
 }
 
 static void
@@ -315,9 +315,9 @@ on_fetched(void *arg, const struct modal_reply *reply)
 		if (bear(job, &none, modal->quiet_ms))
 			call->due = now_ms(job->remote) + remote_backoff_ms(call->failures, BACKOFF_MS, BACKOFF_MOST_MS);
 	} else if (answer_unknown(reply)) {
-		remote_lost(job, REMOTE_GONE, "Modal has no result for it any more: results are kept for 7 days.");
+		remote_lost(job, KETTLE_LOSS_GONE, "Modal has no result for it any more: results are kept for 7 days.");
 	} else if (reply->kind == REPLY_ANSWERED) {
-		remote_lost(job, REMOTE_BROKE, "The runner could not get a result: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not get a result: %s", reply->why);
 	} else if (bear(job, reply, modal->quiet_ms)) {
 		retry(job, fetch);
 	}
@@ -334,7 +334,7 @@ fetch(struct remote_job *job)
 	AUTO_FREE char *path = xasprintf("/result/%s", calls_name(job));
 	download_remove(&call->answer);
 	if (download_make(&call->answer, &err) < 0)
-		remote_lost(job, REMOTE_BROKE, "The runner could not keep a result: %s", err.message);
+		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not keep a result: %s", err.message);
 	else if (send_request(job, path, NULL, NULL, 0, on_fetched, fetch)) {
 		call->fetching = true;
 		modal->fetches++;
@@ -390,9 +390,9 @@ on_submitted(void *arg, const struct modal_reply *reply)
 		take_call(job, name);
 	else if ((reply->kind == REPLY_REFUSED && call->failures == 0) ||
 			 (reply->kind == REPLY_ANSWERED && reply->status == 404))
-		remote_lost(job, REMOTE_UNUSABLE, "The runner could not submit it: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_UNUSABLE, "The runner could not submit it: %s", reply->why);
 	else if (reply->kind == REPLY_ANSWERED && reply->status >= 400)
-		remote_lost(job, REMOTE_BROKE, "The runner could not submit it: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not submit it: %s", reply->why);
 	else if (bear(job, reply->kind == REPLY_ANSWERED ? &other : reply, modal->send_ms))
 		retry(job, submit);
 }
@@ -403,7 +403,7 @@ submit(struct remote_job *job)
 	const char *function = member_text(json_object_get(job->unit, "options"), "function");
 	AUTO_FREE char *path = xasprintf("/submit/%s", function);
 	if (job->envelope_size > API_MAX_REQUEST) {
-		remote_lost(job, REMOTE_FINAL,
+		remote_lost(job, KETTLE_LOSS_FINAL,
 			"The runner could not submit it: its plan has %zu bytes, and one request to Modal takes %u.",
 			job->envelope_size, API_MAX_REQUEST);
 		return;
@@ -436,7 +436,8 @@ on_found(void *arg, const struct modal_reply *reply)
 	if (name)
 		take_call(job, name);
 	else if (answer_unknown(reply))
-		remote_lost(job, REMOTE_UNSTARTED, "Modal does not have it: it was not submitted before the engine ended.");
+		remote_lost(
+			job, KETTLE_LOSS_UNSTARTED, "Modal does not have it: it was not submitted before the engine ended.");
 	else if (bear(job, reply->kind == REPLY_ANSWERED ? &other : reply, modal->quiet_ms))
 		retry(job, look_for);
 }

@@ -429,7 +429,7 @@ end_overdue(struct slurm_job *job, uint64_t now)
 		return;
 	/* slurmstepd has died, say: Slurm lists the job for ever, and whatever it ran may still run. */
 	job->cancel_wanted = true;
-	remote_lost(job->remote, REMOTE_BROKE, "Slurm did not end its job, which has run for longer than its time.");
+	remote_lost(job->remote, KETTLE_LOSS_FAILED, "Slurm did not end its job, which has run for longer than its time.");
 }
 
 /* Ends what has waited for too long: for the end of a job, the queue, or the folder. */

@@ -109,7 +109,7 @@ refuse_submission(struct slurm_submission *submission, const char *reason)
 		job->submission = NULL;
 		job->state = SLURM_FRESH; /* so that nothing looks for it */
 		if (job->remote)
-			remote_lost(job->remote, REMOTE_UNUSABLE, "Slurm refused its job: %s", reason);
+			remote_lost(job->remote, KETTLE_LOSS_UNUSABLE, "Slurm refused its job: %s", reason);
 		else
 			slurm_job_drop(job);
 	}
@@ -151,7 +151,7 @@ give_up(struct slurm_submission *submission)
 		}
 		job->state = SLURM_FRESH; /* so that nothing looks for it */
 		if (job->remote)
-			remote_lost(job->remote, REMOTE_BROKE, "It could not be given to Slurm for %d s: %s", seconds,
+			remote_lost(job->remote, KETTLE_LOSS_FAILED, "It could not be given to Slurm for %d s: %s", seconds,
 				submission->complaint);
 		else
 			slurm_job_drop(job);

@@ -316,11 +316,11 @@ link_failed(struct link *link, const struct kettle_error *why)
 	}
 	/* A job that comes of this is of the next connection, so jobs are first. */
 	if (link->archive_error.code < 0 && !link->stopping) {
-		exec_lines_wait(&link->lines, why->message);
+		exec_lines_lose(&link->lines, false, KETTLE_LOSS_UNUSABLE, why->message);
 	} else {
 		if (!link->stopping)
 			link->host->reached(link->host, link->options, why->message);
-		exec_lines_lose(&link->lines, false, true, why->message);
+		exec_lines_lose(&link->lines, false, KETTLE_LOSS_UNREACHED, why->message);
 	}
 	fail_doctors(link, why);
 	exec_lines_fail_requests(&link->lines, why);
@@ -342,7 +342,8 @@ link_broke(struct link *link, const struct kettle_error *why, int status)
 	/* Its own ends: 0 after the lease, 3 where the machine fails. */
 	bool uncounted = link->why[0] || link->stopping || status <= 0 || status == SSH_FAILED;
 	/* Those that came while it was closed are of the next one, if there is one. */
-	exec_lines_lose(&link->lines, !link->stopping, uncounted, why->message);
+	exec_lines_lose(
+		&link->lines, !link->stopping, uncounted ? KETTLE_LOSS_UNREACHED : KETTLE_LOSS_FAILED, why->message);
 	exec_lines_fail_requests(&link->lines, why);
 	if (is_needed(link) && !link->stopping)
 		need(link);

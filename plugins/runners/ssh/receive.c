@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <kettle/runner.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +200,8 @@ complete(struct receiver *receiver)
 			receiver->ref, receiver->trouble.message);
 	if (receiver->wrong.code < 0) {
 		json_decref(completion);
-		completion = json_pack("{s:s, s:s}", "status", "lost", "error", receiver->wrong.message);
+		completion = json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_FAILED),
+			"error", receiver->wrong.message);
 	}
 	receiver->host->job_done(receiver->host, receiver->ref, completion);
 	free_receiver(receiver);

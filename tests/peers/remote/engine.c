@@ -145,11 +145,11 @@ static void
 check_loss(struct attempt *attempt, const json_t *completion)
 {
 	struct world *world = attempt->job->world;
-	bool counts = !member_true(completion, "uncounted");
+	const char *loss = member_text(completion, "loss");
+	bool counts = strcmp(loss, "failed") == 0 || strcmp(loss, "gone") == 0;
 	/* What a remote side never had, or a connection did not carry. */
-	bool never = (!counts && member_true(completion, "gone") && !member_true(completion, "unusable")) ||
-				 member_true(completion, "unstarted");
-	if (member_true(completion, "final"))
+	bool never = strcmp(loss, "unstarted") == 0 || strcmp(loss, "away") == 0;
+	if (strcmp(loss, "final") == 0)
 		world_fail(world, "%s is said to fail whatever is tried", attempt->ref);
 	else if (has_settled(world, attempt->submitted_ms))
 		world_fail(world, "%s is lost in a calm world", attempt->ref);
@@ -182,7 +182,8 @@ commit(void *arg)
 		if (strcmp(status, "done") == 0)
 			end_job(attempt->job, "done");
 		else if (strcmp(status, "lost") == 0)
-			again(attempt, member_true(completion->what, "unusable") ? RECOVER_MS : 1000 + world_draw(world, 5000));
+			again(
+				attempt, member_is(completion->what, "loss", "unusable") ? RECOVER_MS : 1000 + world_draw(world, 5000));
 		else
 			again(attempt, STEP_MS);
 	}

@@ -33,11 +33,13 @@ test_uncounted(void **state)
 		assert_int_equal(world_unit(0)->losses, 0);
 		lose(true, true, "Another machine came.");
 	}
+	assert_string_equal(commands_text(fixture_event(&world.c.f, "job.requeued"), "data.loss"), "unstarted");
 	until(world_job_is(job, "error"));
 	until(world.engine->in_flight == 0);
 	assert_non_null(strstr(world_text("error", job), "The runner could not finish it: 10 attempts came to nothing"));
 	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
 	assert_non_null(strstr(world_text("error", job), "Another machine came."));
+	assert_string_equal(world_text("loss", job), "unstarted");
 }
 
 /* A broken connection: the unit pauses, and the three attempts stay. */
@@ -59,6 +61,7 @@ test_broken_connection(void **state)
 	until(world_job_is(job, "error"));
 	assert_non_null(strstr(world_text("error", job), "The runner could not finish it: its machines failed 3 times"));
 	assert_string_equal(world_text("fault", job), "machine");
+	assert_string_equal(world_text("loss", job), "gone");
 	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
 	until(world.engine->in_flight == 0);
 }

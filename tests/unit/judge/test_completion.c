@@ -35,7 +35,7 @@ test_whole(void **state)
 	AUTO_COMPLETION struct completion completion = completion_read(json);
 	assert_int_equal(completion.status, COMPLETION_DONE);
 	assert_null(completion.error);
-	assert_false(completion.gone || completion.uncounted);
+	assert_false(completion.loss != KETTLE_LOSS_FAILED);
 	assert_string_equal(completion.disabled, "it is warm");
 	assert_true(json_is_object(completion.kept) && json_is_object(completion.system));
 	assert_true(json_is_object(completion.faults) && json_is_array(completion.checked));
@@ -131,7 +131,7 @@ test_garbage(void **state)
 		AUTO_COMPLETION struct completion completion = completion_read(json);
 		assert_int_equal(completion.status, COMPLETION_LOST);
 		assert_null(completion.error);
-		assert_false(completion.gone || completion.uncounted);
+		assert_false(completion.loss != KETTLE_LOSS_FAILED);
 		assert_null(completion.disabled);
 		assert_int_equal(completion.received_ns, 0);
 		assert_int_equal(completion.count, 0);
@@ -141,12 +141,43 @@ test_garbage(void **state)
 	assert_int_equal(completion.status, COMPLETION_CANCELLED);
 }
 
+/* The word, and what runners and kettle-execs of before it say in its place. */
+static void
+test_loss(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *members;
+		enum kettle_loss loss;
+	} cases[] = {
+		{"", KETTLE_LOSS_FAILED},
+		{", \"loss\": \"nonsense\"", KETTLE_LOSS_FAILED},
+		{", \"loss\": \"engine\"", KETTLE_LOSS_FAILED}, /* not a runner's to say */
+		{", \"loss\": \"unreached\"", KETTLE_LOSS_UNREACHED},
+		{", \"loss\": \"away\", \"gone\": true", KETTLE_LOSS_AWAY},
+		{", \"gone\": true", KETTLE_LOSS_GONE},
+		{", \"uncounted\": true", KETTLE_LOSS_UNREACHED},
+		{", \"gone\": true, \"uncounted\": true", KETTLE_LOSS_UNSTARTED},
+		{", \"unstarted\": true, \"uncounted\": true", KETTLE_LOSS_AWAY},
+		{", \"unstarted\": true, \"uncounted\": true, \"gone\": true", KETTLE_LOSS_UNSTARTED},
+		{", \"final\": true, \"gone\": true", KETTLE_LOSS_FINAL},
+		{", \"unusable\": true, \"uncounted\": true, \"gone\": true", KETTLE_LOSS_UNUSABLE},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *json = json_sprintf("{\"status\": \"lost\"%s}", cases[i].members);
+		AUTO_JSON json_t *parsed = json_loads(json_string_value(json), 0, NULL);
+		AUTO_COMPLETION struct completion completion = completion_read(parsed);
+		assert_int_equal(completion.loss, cases[i].loss);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_whole),
 	cmocka_unit_test(test_outcome),
 	cmocka_unit_test(test_times),
 	cmocka_unit_test(test_states),
 	cmocka_unit_test(test_garbage),
+	cmocka_unit_test(test_loss),
 };
 
 UNIT_TESTS(test_completion);

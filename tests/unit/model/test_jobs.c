@@ -36,7 +36,7 @@ teardown(void **state)
 
 struct call {
 	int64_t job, attempt;
-	enum requeue_cause cause;
+	enum kettle_loss loss;
 	bool queued;
 	const char *text;
 	json_t *json;
@@ -54,7 +54,7 @@ static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
-	return jobs_requeue(db, call->job, call->attempt, call->cause, false, call->text, &call->queued, err);
+	return jobs_requeue(db, call->job, call->attempt, call->loss, false, call->text, &call->queued, err);
 }
 
 static int
@@ -164,7 +164,7 @@ test_attempts(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs WHERE handle = 'handle' AND state = 'running'"), 1);
 	/* Handed back any number of times: that costs no attempt. */
 	for (int i = 0; i < 5; i++) {
-		call.cause = REQUEUE_HANDED_BACK;
+		call.loss = KETTLE_LOSS_HANDED_BACK;
 		call.text = "the engine stopped";
 		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 		assert_true(call.queued);
@@ -173,14 +173,14 @@ test_attempts(void **state)
 	assert_int_equal(call.attempt, 6);
 	/* The engine's own ends cost none either, up to a limit of their own. */
 	for (int i = 0; i < JOB_MAX_ORPHANED - 1; i++) {
-		call.cause = REQUEUE_ORPHANED;
+		call.loss = KETTLE_LOSS_ENGINE;
 		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 		assert_true(call.queued);
 		call = started();
 	}
 	for (int i = 0; i < JOB_MAX_ATTEMPTS; i++) {
 		call.text = "lost\x1b[31m";
-		call.cause = REQUEUE_FAILED;
+		call.loss = KETTLE_LOSS_FAILED;
 		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 		assert_true(call.queued == (i < JOB_MAX_ATTEMPTS - 1));
 		if (call.queued)
@@ -201,7 +201,7 @@ test_claims(void **state)
 {
 	(void)state;
 	struct call call = started();
-	call.cause = REQUEUE_CLAIMED;
+	call.loss = KETTLE_LOSS_CLAIMED;
 	call.text = "It says that the GPU failed.";
 	fixture_sql(&c.f, "UPDATE jobs SET claimed = 6");
 	assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
@@ -215,7 +215,7 @@ test_claims(void **state)
 		"INSERT INTO jobs (submission, device, state, seed, queued_at, changed_at, done_at, unit, unit_key) "
 		"SELECT 777, device, 'passed', 1, queued_at, changed_at, changed_at, unit, unit_key FROM jobs WHERE "
 		"submission = 1");
-	call.cause = REQUEUE_CLAIMED;
+	call.loss = KETTLE_LOSS_CLAIMED;
 	call.text = "It says that the GPU failed.";
 	assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 	assert_false(call.queued);

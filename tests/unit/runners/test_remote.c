@@ -384,7 +384,7 @@ test_result_that_is_none(void **state)
 	send_job();
 	give(current, xstrdup("<html>"), 6);
 	assert_void("void");
-	assert_null(json_object_get(completion(), "gone"));
+	assert_true(member_is(completion(), "loss", "failed"));
 }
 
 static void
@@ -484,22 +484,19 @@ test_lost(void **state)
 {
 	(void)state;
 	send_job();
-	remote_lost(current, REMOTE_UNSTARTED, "It never began: %s", "\xff?");
+	remote_lost(current, KETTLE_LOSS_UNSTARTED, "It never began: %s", "\xff?");
 	assert_string_equal(member_text(completion(), "status"), "lost");
-	assert_true(member_true(completion(), "gone"));
-	assert_true(member_true(completion(), "uncounted"));
+	assert_true(member_is(completion(), "loss", "unstarted"));
 	assert_null(remote_find(&remote, "12.1"));
 }
 
-/* What an older engine knows stands beside what it does not. */
 static void
 test_losses_without_another_attempt(void **state)
 {
 	(void)state;
 	send_job();
-	remote_lost(current, REMOTE_FINAL, "It is too large.");
-	assert_true(member_true(completion(), "final") && member_true(completion(), "gone"));
-	assert_false(member_true(completion(), "uncounted") || member_true(completion(), "unusable"));
+	remote_lost(current, KETTLE_LOSS_FINAL, "It is too large.");
+	assert_true(member_is(completion(), "loss", "final"));
 }
 
 static void
@@ -586,8 +583,7 @@ test_no_key(void **state)
 	assert_int_equal(remote_configure(&remote, none, &err), 0);
 	(void)remote_start(&remote, &err);
 	assert_int_equal(submit(), 0);
-	assert_true(member_true(completion(), "unusable") && member_true(completion(), "uncounted"));
-	assert_true(member_true(completion(), "gone") && strstr(member_text(completion(), "error"), "key_file"));
+	assert_true(member_is(completion(), "loss", "unusable") && strstr(member_text(completion(), "error"), "key_file"));
 	assert_true(sends == 0 && !remote.jobs);
 	assert_int_equal(remote_configure(&remote, wrong, &err), KETTLE_EINVAL);
 	assert_null(strstr(err.message, "short"));
@@ -649,7 +645,7 @@ test_cancel_without_an_answer(void **state)
 	kettle_fake_advance(fake, 1);
 	assert_string_equal(member_text(completion(), "status"), "cancelled");
 	remote_running(job);
-	remote_lost(job, REMOTE_BROKE, "Too late.");
+	remote_lost(job, KETTLE_LOSS_FAILED, "Too late.");
 	remote_cancelled(job);
 	remote_store(job);
 	size_t size;

@@ -178,8 +178,8 @@ await_lost(const char *ref, bool uncounted, const char *words)
 	const json_t *done = await(ref, "lost");
 	if (!strstr(member_text(done, "error"), words))
 		fail_msg("%s", member_text(done, "error"));
-	assert_int_equal(member_true(done, "uncounted"), uncounted);
-	assert_null(json_object_get(done, "gone"));
+	assert_int_equal(member_is(done, "loss", "failed") || member_is(done, "loss", "final"), !uncounted);
+	assert_false(member_is(done, "loss", "gone"));
 }
 
 static const char *
@@ -307,9 +307,9 @@ test_unreachable(void **state)
 	assert_int_equal(submit("3.1"), 0);
 	await_lost("3.1", true, "The connection to far failed");
 	/* It never had this one, which so may be tried without end, unlike what it had. */
-	assert_true(member_true(await("3.1", "lost"), "unstarted"));
-	assert_null(json_object_get(await("2.1", "lost"), "unstarted"));
-	assert_true(member_true(await("1.1", "lost"), "unstarted"));
+	assert_true(member_is(await("3.1", "lost"), "loss", "away"));
+	assert_true(member_is(await("2.1", "lost"), "loss", "unreached"));
+	assert_true(member_is(await("1.1", "lost"), "loss", "away"));
 }
 
 static void
@@ -419,7 +419,7 @@ test_too_many_values(void **state)
 		60);
 	assert_int_equal(submit("1.1"), 0);
 	const json_t *done = await("1.1", "lost");
-	assert_true(json_is_true(json_object_get(done, "final")));
+	assert_true(member_is(done, "loss", "final"));
 	assert_non_null(strstr(json_string_value(json_object_get(done, "error")), "more than 2000000 values"));
 	assert_int_equal(submit("1.2"), 0);
 	await("1.2", "done");
@@ -553,7 +553,7 @@ test_no_archive(void **state)
 	assert_int_equal(unlink(archive), 0);
 	assert_int_equal(submit_to("1.1", "far", false), 0);
 	await_lost("1.1", true, "make it with `make portable-exec`");
-	assert_true(member_true(await("1.1", "lost"), "unusable"));
+	assert_true(member_is(await("1.1", "lost"), "loss", "unusable"));
 }
 
 /* ---- requests ---- */
@@ -616,7 +616,7 @@ test_stop(void **state)
 		assert_int_equal(submit_to(ref, host, cases[i].installed), 0);
 		assert_int_equal(kettle_fake_run(fake, is_connecting, (void *)cases[i].phase, PATIENCE_MS), 0);
 		stop();
-		assert_true(member_true(await(ref, "lost"), "uncounted"));
+		assert_false(member_is(await(ref, "lost"), "loss", "failed"));
 		assert_true(submit("9.9") < 0);
 		assert_non_null(strstr(err.message, "stopping"));
 	}
