@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -246,9 +247,9 @@ def main(tests, more=()):
     """Runs the functions in order (or those that the command line names), each with a scratch folder of its own, and
     prints TAP. more: those that only ./quickstart test --all runs. What they run needs all plugins of a plain board."""
     needs("cpp", "local", "cli")
-    own = {name for name, value in vars(sys.modules["__main__"]).items() if name.startswith("test_") and callable(value)}
-    lost = own - {test.__name__ for test in [*tests, *more]}
-    assert not lost, f"no list has {', '.join(sorted(lost))}"
+    text = pathlib.Path(sys.argv[0]).read_text()
+    lost = [name for name in re.findall(r"^def (test_\w+)", text, re.M) if len(re.findall(rf"\b{name}\b", text)) < 2]
+    assert not lost or "globals()" in text, f"no list has {', '.join(lost)}"
     if sys.argv[1:]:
         tests = [test for test in [*tests, *more] if test.__name__ in sys.argv[1:]]
     else:
