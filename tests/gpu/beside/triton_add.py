@@ -13,7 +13,7 @@ def vectoradd(a, b, out, size, BLOCK: tl.constexpr):
 
 
 class Absent:
-    """In place of the driver: a GPU of a given kind that nobody asks for anything else."""
+    """Stands in for the driver: reports the model of its GPU and supports no other query."""
 
     def __init__(self, capability):
         from triton.backends.compiler import GPUTarget

@@ -204,7 +204,7 @@ test_closed_everywhere(void **state)
 		if (command_find(commands, names[i]))
 			commands_refused(&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
 	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT);
-	/* The number of one of its submissions is answered like one that nobody has. */
+	/* A submission of a board that is not visible is reported like one that does not exist. */
 	static const char *const numbered[] = {"submission.unflag", "submission.rerun", "submission.show",
 		"submission.delete", "submission.cancel", "submission.watch", "submission.download"};
 	for (size_t i = 0; i < ARRAY_SIZE(numbered); i++) {

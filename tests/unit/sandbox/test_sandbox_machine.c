@@ -330,15 +330,16 @@ test_mounts_below(void **state)
 {
 	struct fixture *fixture = *state;
 	unsigned locks = sandbox_machine_protections(fixture->machine) & SANDBOX_LOCKS;
-	char folder[] = "/tmp/kettle-mounts-XXXXXX", deep[64], below[96], beside[64];
+	char folder[96], deep[128], below[160], beside[128];
 	if (fixture_is_user())
 		return; /* it cannot mount anything */
 	assert_int_equal(unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
-	assert_non_null(mkdtemp(folder));
+	/* Beside the fixture's folder, of which a single file is shown, too. */
+	(void)snprintf(folder, sizeof(folder), "%.80s-mounts", fixture->folder);
 	(void)snprintf(deep, sizeof(deep), "%s/deep", folder);
 	(void)snprintf(below, sizeof(below), "%s/be low", deep);
 	(void)snprintf(beside, sizeof(beside), "%s/beside", folder);
-	assert_int_equal(chmod(folder, 0755) || mkdir(deep, 0755) || mkdir(below, 0755) || mkdir(beside, 0755), 0);
+	assert_int_equal(mkdir(folder, 0755) || mkdir(deep, 0755) || mkdir(below, 0755) || mkdir(beside, 0755), 0);
 	assert_int_equal(symlink("beside/x", path_here(folder, "link")), 0);
 	assert_int_equal(mount("tmpfs", below, "tmpfs", 0, "mode=0755"), 0);
 	fixture_put_file(below, "x", "x", 0644);
