@@ -351,18 +351,19 @@ clean_reason(const char *reason)
 	return buf_take(&clean);
 }
 
-/* How many attempts of a job may be lost like this; 0: any number. */
-static const int limits[] = {
-	[KETTLE_LOSS_FAILED] = JOB_MAX_ATTEMPTS,
-	[KETTLE_LOSS_GONE] = JOB_MAX_ATTEMPTS,
-	[KETTLE_LOSS_CLAIMED] = JOB_MAX_ATTEMPTS,
-	[KETTLE_LOSS_UNREACHED] = JOB_MAX_ORPHANED,
-	[KETTLE_LOSS_UNSTARTED] = JOB_MAX_ORPHANED,
-	[KETTLE_LOSS_UNUSABLE] = JOB_MAX_ORPHANED,
-	[KETTLE_LOSS_SPARED] = JOB_MAX_ORPHANED,
-	[KETTLE_LOSS_ENGINE] = JOB_MAX_ORPHANED,
-	[KETTLE_LOSS_AWAY] = 0,
-	[KETTLE_LOSS_HANDED_BACK] = 0,
+/* What a lost attempt counts as: one of JOB_MAX_ATTEMPTS, one of JOB_MAX_ORPHANED, or nothing. */
+enum loss_kind { LOSS_COUNTED, LOSS_UNCOUNTED, LOSS_UNLIMITED };
+static const enum loss_kind loss_kinds[] = {
+	[KETTLE_LOSS_FAILED] = LOSS_COUNTED,
+	[KETTLE_LOSS_GONE] = LOSS_COUNTED,
+	[KETTLE_LOSS_CLAIMED] = LOSS_COUNTED,
+	[KETTLE_LOSS_UNREACHED] = LOSS_UNCOUNTED,
+	[KETTLE_LOSS_UNSTARTED] = LOSS_UNCOUNTED,
+	[KETTLE_LOSS_UNUSABLE] = LOSS_UNCOUNTED,
+	[KETTLE_LOSS_SPARED] = LOSS_UNCOUNTED,
+	[KETTLE_LOSS_ENGINE] = LOSS_UNCOUNTED,
+	[KETTLE_LOSS_AWAY] = LOSS_UNLIMITED,
+	[KETTLE_LOSS_HANDED_BACK] = LOSS_UNLIMITED,
 };
 
 static int
@@ -370,7 +371,7 @@ give_up(struct db *db, const struct job *job, enum kettle_loss loss, bool believ
 	struct kettle_error *err)
 {
 	struct verdict verdict = {.state = VERDICT_ERROR, .fault = "machine", .claimed = loss == KETTLE_LOSS_CLAIMED};
-	if (limits[loss] == JOB_MAX_ORPHANED)
+	if (loss_kinds[loss] == LOSS_UNCOUNTED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"The runner could not finish it: %d attempts came to nothing for other reasons than the job, which says "
 			"nothing about the code; the last reason was: %s",
@@ -392,8 +393,15 @@ give_up(struct db *db, const struct job *job, enum kettle_loss loss, bool believ
 static bool
 is_used_up(const struct job *job, enum kettle_loss loss)
 {
-	int64_t lost = limits[loss] == JOB_MAX_ATTEMPTS ? job->attempt - job->uncounted : job->orphaned + 1;
-	return limits[loss] && lost >= limits[loss];
+	switch (loss_kinds[loss]) {
+	case LOSS_COUNTED:
+		return job->attempt - job->uncounted >= JOB_MAX_ATTEMPTS;
+	case LOSS_UNCOUNTED:
+		return job->orphaned + 1 >= JOB_MAX_ORPHANED;
+	case LOSS_UNLIMITED:
+		break;
+	}
+	return false;
 }
 
 /* Counts one more attempt of which only the run says that the machine failed; *ret_believed: whether that may be. */
@@ -433,11 +441,11 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum kettle_loss loss, 
 			*ret_queued = false;
 		return rc;
 	}
-	bool counts = limits[loss] == JOB_MAX_ATTEMPTS;
+	bool counts = loss_kinds[loss] == LOSS_COUNTED;
 	rc = db_exec(db, err,
 		"UPDATE jobs SET state = 'queued', spared = spared + ?1, orphaned = orphaned + ?2, unit = NULL, unit_key = "
 		"NULL, runner = NULL, handle = NULL, changed_at = ?3, error = ?4, loss = ?6 WHERE id = ?5",
-		"iiisis", (int64_t)!counts, (int64_t)(limits[loss] == JOB_MAX_ORPHANED), db->now_ms, waits ? clean : NULL, id,
+		"iiisis", (int64_t)!counts, (int64_t)(loss_kinds[loss] == LOSS_UNCOUNTED), db->now_ms, waits ? clean : NULL, id,
 		kettle_loss_name(loss));
 	if (rc == 0 && loss == KETTLE_LOSS_CLAIMED)
 		rc = rate_limit_record_attempt(db, job.submission, id, err);

@@ -204,8 +204,10 @@ commit(struct db *db, const struct ops *done, struct kettle_error *err)
 	const struct op *last = done->head;
 	while (last && last->next)
 		last = last->next;
-	return kettle_fail(err, last && last->err.code ? last->err.code : KETTLE_EIO, "%s",
-		last && last->err.code ? last->err.message : "The database ended the transaction by itself.");
+	if (!last || !last->err.code)
+		return kettle_fail(err, KETTLE_EIO, "The database ended the transaction by itself.");
+	*err = last->err;
+	return err->code;
 }
 
 /* Runs operations off the queue in one transaction: all of them, or as many as one takes. */
