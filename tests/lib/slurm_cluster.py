@@ -50,7 +50,7 @@ SelectTypeParameters=CR_Core_Memory
 SchedulerParameters=sched_interval=1,batch_sched_delay=0
 ReturnToService=2
 KillWait=3
-MessageTimeout=3
+MessageTimeout={patience}
 SlurmdTimeout=300
 MaxArraySize=4001
 MaxJobCount=20000
@@ -103,15 +103,18 @@ class Cluster:
         os.chmod(self.root, 0o755)
         for name in ("state", "spool"):
             (self.root / name).mkdir()
-        self.conf = self.root / "slurm.conf"
+        self.conf, self.daemons_conf = self.root / "slurm.conf", self.root / "daemons.conf"
         self.children = {}
         atexit.register(self.close)
         (self.root / "munge.key").write_bytes(os.urandom(64))
         os.chmod(self.root / "munge.key", 0o600)
         ctld_port, d_port = own_ports(2)
-        self.conf.write_text(CONF.format(root=self.root, user=getpass.getuser(), name=socket.gethostname().split(".")[0],
-                                         here=host.gateway if host else "127.0.0.1", there=host.address if host else "127.0.0.1",
-                                         ctld_port=ctld_port, d_port=d_port, node=NODE, cpus=CPUS))
+        # A command ends soon where no controller answers. Between daemons a job whose node is silent for so long is taken from it, and
+        # this node is as busy as the tests are.
+        for path, patience in ((self.conf, 3), (self.daemons_conf, 100)):
+            path.write_text(CONF.format(root=self.root, user=getpass.getuser(), name=socket.gethostname().split(".")[0],
+                                        here=host.gateway if host else "127.0.0.1", there=host.address if host else "127.0.0.1",
+                                        ctld_port=ctld_port, d_port=d_port, node=NODE, cpus=CPUS, patience=patience))
         (self.root / "gres.conf").write_text(f"NodeName={NODE} Name=bench Count=4\n")
         self.env = {**{k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SQUEUE", "SCANCEL"))},
                     "SLURM_CONF": str(self.conf), "PATH": PATH}
@@ -125,7 +128,8 @@ class Cluster:
         if daemon == "munged":
             return ["munged", "--foreground", "--force", *(f"--{what}={self.root}/munge.{end}" for what, end in (
                 ("key-file", "key"), ("socket", "socket"), ("pid-file", "pid"), ("log-file", "log"), ("seed-file", "seed")))]
-        return [*self.before, "slurmd", "-D", "-N", NODE] if daemon == "slurmd" else [daemon, "-D"]
+        own = ["-D", "-f", str(self.daemons_conf)]
+        return [*self.before, "slurmd", *own, "-N", NODE] if daemon == "slurmd" else [daemon, *own]
 
     def restart(self, daemon):
         """Starts a daemon, or starts it again after kill."""
@@ -161,8 +165,8 @@ class Cluster:
 
     def silence_allowed(self, seconds):
         """How long its node may be unreachable until it is down."""
-        text = self.conf.read_text()
-        self.conf.write_text(re.sub("SlurmdTimeout=.*", f"SlurmdTimeout={seconds}", text))
+        text = self.daemons_conf.read_text()
+        self.daemons_conf.write_text(re.sub("SlurmdTimeout=.*", f"SlurmdTimeout={seconds}", text))
         self.run("scontrol", "reconfigure")
 
     def set_node(self, state):
@@ -184,14 +188,14 @@ class Cluster:
         return [pid for pid, line in self.processes() if "slurmstepd" in line]
 
     def processes(self):
-        """(pid, command line) of everything that has this cluster's configuration in its environment, and is not a daemon."""
+        """(pid, command line) of everything that has a configuration of this cluster in its environment, and is not a daemon."""
         own = {os.getpid(), *(child.pid for child in self.children.values())}
-        mark = f"SLURM_CONF={self.conf}".encode()
+        mark = f"SLURM_CONF={self.root}/".encode()
         for entry in pathlib.Path("/proc").iterdir():
             if not entry.name.isdigit() or int(entry.name) in own:
                 continue
             try:
-                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                if any(word.startswith(mark) for word in (entry / "environ").read_bytes().split(b"\0")):
                     yield int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             except OSError:
                 continue
