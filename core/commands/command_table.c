@@ -4,6 +4,7 @@
 
 #include "commands/command_parts.h"
 #include "commands/handlers.h"
+#include "commands/shapes.h"
 
 const struct command commands[] = {
 #include "commands/rows_leaderboards.inc"

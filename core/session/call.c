@@ -31,6 +31,39 @@ free_call(struct call *call)
 	free(call);
 }
 
+#ifdef KETTLE_FAILPOINTS
+struct expected {
+	const struct command *command;
+	kettle_answer answer;
+	void *arg;
+};
+
+static void
+answered(void *arg, const struct kettle_error *err, json_t *result)
+{
+	AUTO_FREE struct expected *expected = arg;
+	struct kettle_error why = {0};
+	if (err->code == 0 && command_check_answer(expected->command, result, &why) < 0) {
+		log_write(KETTLE_LOG_ERROR, "core", "an answer of another form than its command has: %s", why.message);
+		abort();
+	}
+	if (expected->answer)
+		expected->answer(expected->arg, err, result);
+}
+
+/* In the build for tests no answer has another form than its command says. */
+static void
+expect_form(struct call *call)
+{
+	struct expected *expected = xmalloc(sizeof(*expected));
+	*expected = (struct expected){call->command, call->answer, call->arg};
+	call->answer = answered;
+	call->arg = expected;
+}
+#else
+#define expect_form(call) ((void)0)
+#endif
+
 void
 call_answer(struct call *call, const struct kettle_error *err, json_t *result)
 {
@@ -349,6 +382,7 @@ call_begin(void *arg)
 		unknown(call);
 		return;
 	}
+	expect_form(call);
 	if (command_check(call->command, call->args, &checked, &err) < 0) {
 		call_answer(call, &err, NULL);
 		return;

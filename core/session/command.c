@@ -5,6 +5,7 @@
 #include "session/command.h"
 
 #include "base/cleanup.h"
+#include "base/schema.h"
 #include "base/text.h"
 #include "model/actor.h"
 #include "model/user_ref.h"
@@ -327,6 +328,15 @@ view_data(const struct view *view)
 		columns, "line", view->line, "empty", view->empty, "mark", view->mark);
 }
 
+int
+command_check_answer(const struct command *command, const json_t *result, struct kettle_error *err)
+{
+	if (!command->answer)
+		return 0;
+	AUTO_JSON json_t *schema = shape_schema(command->answer);
+	return schema_check(schema, result, command->name, NULL, err);
+}
+
 json_t *
 command_data(const struct command *table)
 {
@@ -336,9 +346,10 @@ command_data(const struct command *table)
 		for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
 			json_array_append_new(args, argument_data(argument));
 		json_array_append_new(
-			data, json_pack("{s:s, s:s*, s:s, s:s?, s:s?, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name", command->name,
-					  "also", command->also, "help", command->help, "details", command->details, "answer",
-					  command->answer, "example", command->example, "hidden", command->hidden || command->internal,
+			data, json_pack("{s:s, s:s*, s:s, s:s?, s:o*, s:s*, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name",
+					  command->name, "also", command->also, "help", command->help, "details", command->details,
+					  "answer", command->answer ? shape_schema(command->answer) : NULL, "answer_text",
+					  command->answer_text, "example", command->example, "hidden", command->hidden || command->internal,
 					  "internal", command->internal, "view", view_data(&command->view), "right",
 					  right_names[command->right], "kind", kind_names[command->kind], "args", args));
 	}

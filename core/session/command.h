@@ -6,6 +6,7 @@
 #include "base/view_column.h"
 #include "judge/language.h"
 #include "model/access.h"
+#include "session/shape.h"
 #include "store/db.h"
 
 #include <kettle/host.h>
@@ -119,12 +120,13 @@ struct view {
 
 /* A table of them ends with a NULL name. */
 struct command {
-	const char *name;    /* "leaderboard.create" */
-	const char *help;    /* one line */
-	const char *details; /* a paragraph for the help of the command and the manual, or NULL */
-	const char *answer;  /* the shape of its answer, a line or two of Markdown for docs/commands.md */
-	const char *example; /* a command line, or NULL */
-	bool hidden;         /* frontends use it for others and do not list it */
+	const char *name;           /* "leaderboard.create" */
+	const char *help;           /* one line */
+	const char *details;        /* a paragraph for the help of the command and the manual, or NULL */
+	const struct shape *answer; /* ANSWER(…) */
+	const char *answer_text;    /* Markdown, of those without a shape */
+	const char *example;        /* a command line, or NULL */
+	bool hidden;                /* frontends use it for others and do not list it */
 	bool
 		internal; /* for plugins in the engine's process: hidden, refused to clients of its socket, and a frontend lets no
 					  network call it. Its actor, the frontend itself, does not become a user */
@@ -152,8 +154,10 @@ int command_actor(const struct command *command, struct db *db, const json_t *ac
  * value stands for a list of one where an argument is repeated; a choice gets the case it is listed in. [any]
  */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
+/* Whether a result is what the command says of its answer. EINVAL names the place. [any] */
+int command_check_answer(const struct command *command, const json_t *result, struct kettle_error *err);
 /* A whole table as data for frontends:
- * [{"name","also"?,"help","details","answer","right","kind","example","hidden","internal","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","also"?,"type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
+ * [{"name","also"?,"help","details","answer": shape_schema's,"right","kind","example","hidden","internal","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","also"?,"type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_data(const struct command *table);
 #endif

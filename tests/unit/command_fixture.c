@@ -79,6 +79,10 @@ commands_run(struct commands_fixture *c, const char *who, const char *command, j
 	call.args = checked;
 	bool reads = call.command->kind == COMMAND_READ;
 	code = reads ? fixture_query(&c->f, run_op, &call, &c->err) : fixture_write(&c->f, run_op, &call, &c->err);
+	struct kettle_error err = {0};
+	if (code >= 0 && !call.command->add && !call.command->finish &&
+		command_check_answer(call.command, call.result, &err) < 0)
+		fail_msg("%s", err.message);
 	if (code < 0)
 		json_decref(call.result);
 	else

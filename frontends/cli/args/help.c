@@ -462,10 +462,101 @@ put_usage(FILE *out, const json_t *command, const struct args_ui *ui)
 	}
 }
 
+/* ---- answers, from their JSON Schema ---- */
+
 static void
-put_command(FILE *out, const json_t *command, const struct args_ui *ui)
+put_choices(FILE *out, const json_t *choices)
 {
-	const char *details = member_text(command, "details"), *answer = member_text(command, "answer");
+	size_t i, count = json_array_size(choices);
+	const json_t *choice;
+	json_array_foreach(choices, i, choice) {
+		fputs(i == 0 ? "" : i + 1 < count ? ", " : " or ", out);
+		if (json_is_null(choice))
+			fputs("null", out);
+		else
+			fprintf(out, "`%s`", json_string_value(choice));
+	}
+}
+
+/* What a value is, in words. Returns its schema where its members are to follow. Objects that have a name go into `shared`. */
+static const json_t *
+put_form(FILE *out, const json_t *schema, json_t *shared)
+{
+	const json_t *type = json_object_get(schema, "type"), *items = json_object_get(schema, "items"),
+				 *values = json_object_get(schema, "additionalProperties"), *follows = NULL;
+	const char *title = member_text(schema, "title"), *unit = member_text(schema, "x-unit"),
+			   *name = json_string_value(json_is_array(type) ? json_array_get(type, 0) : type);
+	if (json_object_get(schema, "enum")) {
+		put_choices(out, json_object_get(schema, "enum"));
+		return NULL;
+	}
+	if (*title) {
+		fprintf(out, "[%s](#%s)", title, title);
+		json_object_set(shared, title, (json_t *)schema);
+	} else if (items || json_is_object(values)) {
+		fputs(items ? "array of " : "map of ", out);
+		follows = put_form(out, items ? items : values, shared);
+	} else {
+		fputs(!name ? "any value" : *member_text(schema, "format") ? "time" : name, out);
+		follows = json_object_get(schema, "properties") ? schema : NULL;
+	}
+	if (*unit)
+		fprintf(out, " (%s)", unit);
+	fputs(json_is_array(type) ? " or null" : "", out);
+	return follows;
+}
+
+static bool
+is_required(const json_t *schema, const char *name)
+{
+	size_t i;
+	const json_t *required;
+	json_array_foreach(json_object_get(schema, "required"), i, required)
+		if (strcmp(json_string_value(required), name) == 0)
+			return true;
+	return false;
+}
+
+static void
+put_members(FILE *out, const json_t *schema, int indent, json_t *shared)
+{
+	const char *name;
+	json_t *member;
+	json_object_foreach(json_object_get(schema, "properties"), name, member) {
+		const char *help = member_text(member, "description");
+		fprintf(out, "%*s- `%s`%s ", indent, "", name, is_required(schema, name) ? ":" : ", may be missing:");
+		const json_t *follows = put_form(out, member, shared);
+		fprintf(out, "%s%s\n", *help ? "; " : "", help);
+		put_members(out, follows, indent + 2, shared);
+	}
+}
+
+static void
+put_answer(FILE *out, const json_t *answer, json_t *shared)
+{
+	const char *help = member_text(answer, "description");
+	fputs("\nAnswer: ", out);
+	const json_t *follows = put_form(out, answer, shared);
+	fprintf(out, "%s%s.\n%s", *help ? "; " : "", help, follows ? "\n" : "");
+	put_members(out, follows, 0, shared);
+}
+
+/* What several answers have, each object once; these may name others. */
+static void
+put_shared(FILE *out, json_t *shared)
+{
+	fputs("\n# Shared objects\n", out);
+	for (const char *title = json_object_iter_key(json_object_iter(shared)); title;
+		 title = json_object_iter_key(json_object_iter_next(shared, json_object_iter_at(shared, title)))) {
+		fprintf(out, "\n## %s\n\n", title);
+		put_members(out, json_object_get(shared, title), 0, shared);
+	}
+}
+
+static void
+put_command(FILE *out, const json_t *command, const struct args_ui *ui, json_t *shared)
+{
+	const char *details = member_text(command, "details"), *answer = member_text(command, "answer_text");
 	fprintf(out, "\n## %s\n\n", member_text(command, "name"));
 	sentence(out, member_text(command, "help"));
 	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, member_text(command, "right"),
@@ -474,6 +565,8 @@ put_command(FILE *out, const json_t *command, const struct args_ui *ui)
 	put_arguments(out, command);
 	if (*answer)
 		fprintf(out, "\nAnswer: %s\n", answer);
+	if (json_object_get(command, "answer"))
+		put_answer(out, json_object_get(command, "answer"), shared);
 }
 
 void
@@ -481,7 +574,9 @@ help_reference(FILE *out, const json_t *table, const struct args_ui *uis)
 {
 	size_t i;
 	const json_t *command;
+	AUTO_JSON json_t *shared = json_object();
 	fputs(reference_head, out);
 	json_array_foreach(table, i, command)
-		put_command(out, command, args_ui(uis, command));
+		put_command(out, command, args_ui(uis, command), shared);
+	put_shared(out, shared);
 }
