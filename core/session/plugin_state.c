@@ -92,14 +92,28 @@ state_begin(void *arg)
 	core_attach(access->host->core, state_attached, access);
 }
 
+/* Whether the caller is on the loop thread of the owner: then it joins the store's queue at once, in the order of the calls. */
+static bool
+is_at_store(const struct core *core)
+{
+	uv_thread_t self = uv_thread_self();
+	return core && core->role == CORE_OWNER && core->store && uv_thread_equal(&self, &core->thread);
+}
+
 /* Takes what the request points to. */
 static int
 begin(struct state_access request, const char *key)
 {
 	struct state_access *access = xmalloc(sizeof(*access));
+	int rc = 0;
 	*access = request;
 	access->key = xstrdup(key);
-	int rc = strlen(key) > STATE_KEY_MAX ? KETTLE_ETOOBIG : loop_post(access->host->io, state_begin, access);
+	if (strlen(key) > STATE_KEY_MAX)
+		rc = KETTLE_ETOOBIG;
+	else if (is_at_store(access->host->core))
+		state_attached(access, NULL);
+	else
+		rc = loop_post(access->host->io, state_begin, access);
 	if (rc < 0)
 		free_access(access);
 	return rc;

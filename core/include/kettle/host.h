@@ -174,7 +174,8 @@ struct kettle_host {
 	/*
 	 * The plugin's durable key-value store. A key has 1 to 200 bytes of UTF-8, a value is any JSON up to 1 MiB; value NULL in
 	 * state_put removes. done comes after the commit. A key or value that is too large: KETTLE_ETOOBIG. The result of
-	 * state_get is the value, or JSON null.
+	 * state_get is the value, or JSON null. What is put on the loop thread is stored in the order of the calls, event_done
+	 * among them: a state that is put before event_done is there when the event does not come again.
 	 */
 	int (*state_get)(const struct kettle_host *, const char *key, kettle_answer done, void *arg);
 	int (*state_put)(const struct kettle_host *, const char *key, const json_t *value, kettle_answer done, void *arg);

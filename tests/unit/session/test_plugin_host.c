@@ -449,6 +449,55 @@ test_events(void **state)
 	assert_int_equal(chat.seq[1], first + 4);
 }
 
+static int
+watch_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)arg;
+	int rc = db_exec(db, err, "CREATE TEMP TABLE written (what TEXT)", NULL);
+	if (rc == 0)
+		rc = db_exec(db, err,
+			"CREATE TEMP TRIGGER watch_state AFTER DELETE ON main.plugin_state BEGIN INSERT INTO written VALUES "
+			"('state'); END",
+			NULL);
+	if (rc == 0)
+		rc = db_exec(db, err,
+			"CREATE TEMP TRIGGER watch_cursor AFTER UPDATE ON main.cursors BEGIN INSERT INTO written VALUES "
+			"('cursor'); END",
+			NULL);
+	return rc;
+}
+
+static int
+watched_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	return db_int(db, arg, err,
+		"SELECT count(*) FROM written AS a JOIN written AS b ON a.rowid < b.rowid WHERE a.what = 'state' AND b.what = "
+		"'cursor'",
+		NULL);
+}
+
+/* A process that dies between the two has an event that comes again, never a state that no event ends. */
+static void
+test_state_before_event(void **state)
+{
+	(void)state;
+	int64_t in_order = -1;
+	AUTO_JSON json_t *value = json_object();
+	chat.at_once = false;
+	restart();
+	settle();
+	store_write(cores.core[0]->store, watch_op, NULL, NULL);
+	write_events(1);
+	until(chat.count == 1);
+	(void)state_answer(table->state_put(table, "told", value, on_state, &heard));
+	assert_int_equal(table->state_put(table, "told", NULL, NULL, NULL), 0);
+	assert_int_equal(table->event_done(table, chat.seq[0]), 0);
+	until(stored_cursor() == chat.seq[0]);
+	store_read(cores.core[0]->store, watched_op, NULL, &in_order);
+	until(in_order != -1);
+	assert_int_equal(in_order, 1);
+}
+
 /* No more than a window is open; an event that is done lets the next one in. */
 static void
 test_event_window(void **state)
@@ -647,6 +696,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_link_base),
 	TEST(test_link_refused),
 	TEST(test_events),
+	TEST(test_state_before_event),
 	TEST(test_event_window),
 	TEST(test_unsubscribe_ends),
 	TEST(test_many_subscriptions),
