@@ -195,8 +195,9 @@ struct kettle_host {
 	 */
 	int (*call)(const struct kettle_host *, const json_t *actor, const char *command, const json_t *args,
 		kettle_answer done, void *arg);
-	/* The command table as data: [{"name", "help", "right", "view", "args": [{"name", "type", …}]}], where "view" says how
-	 * an answer is shown (docs/plugins.md). Borrowed, never changes. [any] */
+	/* The command table as data: [{"name", "help", "right", "answer", "view", "args": [{"name", "type", …}]}], where "answer" is
+	 * the JSON Schema of what the command answers, and "view" says how that is shown (docs/plugins.md). Borrowed, never
+	 * changes. [any] */
 	const json_t *(*commands)(const struct kettle_host *);
 	/*
 	 * Events that the actor may see and that match filter ({"submission": id}, {"leaderboard": name}, {} for all),
