@@ -32,8 +32,25 @@ group_help(const char *path, size_t len)
 	return "";
 }
 
+/* Those of an argument of the core's command, as Discord takes them. NULL: it has none. New reference. */
 static json_t *
-option_json(const struct option *option)
+choices_of(const json_t *core, const char *command, const char *argument)
+{
+	json_t *choices = NULL;
+	size_t i, j, k;
+	const json_t *row, *given, *choice;
+	json_array_foreach(core, i, row)
+		json_array_foreach(member_is(row, "name", command) ? json_object_get(row, "args") : NULL, j, given)
+			json_array_foreach(
+				member_is(given, "name", argument) ? json_object_get(given, "choices") : NULL, k, choice) {
+				choices = choices ? choices : json_array();
+				(void)json_array_append_new(choices, json_pack("{s:O, s:O}", "name", choice, "value", choice));
+			}
+	return choices;
+}
+
+static json_t *
+option_json(const struct option *option, const json_t *core)
 {
 	json_t *json =
 		json_pack("{s:i, s:s, s:s}", "type", (int)option->kind, "name", option->name, "description", option->help);
@@ -41,12 +58,8 @@ option_json(const struct option *option)
 		json_object_set_new(json, "required", json_true());
 	if (option->completes != COMPLETES_NOTHING)
 		json_object_set_new(json, "autocomplete", json_true());
-	for (const char *const *choice = option->choices; choice && *choice; choice++) {
-		json_t *choices = json_object_get(json, "choices");
-		if (!choices)
-			json_object_set_new(json, "choices", choices = json_array());
-		(void)json_array_append_new(choices, json_pack("{s:s, s:s}", "name", *choice, "value", *choice));
-	}
+	if (option->choices_of[0])
+		json_object_set_new(json, "choices", choices_of(core, option->choices_of[0], option->choices_of[1]));
 	return json;
 }
 
@@ -76,7 +89,7 @@ options_of(json_t *object)
 
 /* Adds a row: "a b c" is the command a, in it the group b, in it the subcommand c. */
 static void
-add_command(json_t *commands, const struct bot_command *command)
+add_command(json_t *commands, const struct bot_command *command, const json_t *core)
 {
 	json_t *list = commands, *object = NULL;
 	size_t begin = 0;
@@ -96,15 +109,15 @@ add_command(json_t *commands, const struct bot_command *command)
 	}
 	json_object_set_new(object, "description", json_string(command->help));
 	for (const struct option *option = command->options; option && option->name; option++)
-		(void)json_array_append_new(options_of(object), option_json(option));
+		(void)json_array_append_new(options_of(object), option_json(option, core));
 }
 
 json_t *
-registration_commands(const struct bot_command *rows)
+registration_commands(const struct bot_command *rows, const json_t *core)
 {
 	json_t *commands = json_array();
 	for (const struct bot_command *command = rows; command->path; command++)
-		add_command(commands, command);
+		add_command(commands, command, core);
 	return commands;
 }
 
@@ -197,7 +210,8 @@ static void
 on_known(void *arg, const struct rest_answer *answer)
 {
 	struct update *update = arg;
-	AUTO_JSON json_t *commands = registration_commands(update->bot->commands);
+	AUTO_JSON json_t *commands =
+		registration_commands(update->bot->commands, update->bot->host->commands(update->bot->host));
 	if (answer->err->code || same_commands(commands, answer->body)) {
 		finish(update, answer, "The commands are registered already.");
 		return;

@@ -8,8 +8,8 @@
 
 #include "discord/interaction/bot.h"
 
-/* The rows of a table (commands/table.h) as Discord takes them. New reference. */
-json_t *registration_commands(const struct bot_command *rows);
+/* The rows of a table (commands/table.h) as Discord takes them; core: host->commands. New reference. */
+json_t *registration_commands(const struct bot_command *rows, const json_t *core);
 /*
  * Registers the bot's commands in the guild, if those that are there differ. done(arg, failed, text) says what happened in a
  * sentence (borrowed), exactly once. Loop thread; the application's id must be known.

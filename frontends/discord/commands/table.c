@@ -28,10 +28,6 @@
 #define REASON TEXT("reason", "The reason, which the user reads"), .required = true
 #define DEADLINE "2026-07-31, 2026-07-31 18:00 (UTC), +30d, +12h or none"
 
-static const char *const visibilities[] = {"public", "closed", NULL};
-static const char *const code_visibilities[] = {"owner", "ended", "always", NULL};
-static const char *const categories[] = {"test", "leaderboard", NULL};
-
 #define SUBMIT(mode, help_) \
 	{ \
 		"leaderboard submit " mode, help_, \
@@ -88,8 +84,9 @@ const struct bot_command discord_commands[] = {
 	{"admin rerun", "Run a submission again", OPTIONS({SUBMISSION_ID}), .run = discord_moderate_rerun},
 	{"admin update", "Change a leaderboard",
 		OPTIONS({BOARD_REQUIRED}, {TEXT("deadline", DEADLINE)},
-			{TEXT("visibility", "Who may see it"), .choices = visibilities},
-			{TEXT("code", "Who may read the code of submissions"), .choices = code_visibilities}),
+			{TEXT("visibility", "Who may see it"), .choices_of = {"leaderboard.update", "visibility"}},
+			{TEXT("code", "Who may read the code of submissions"),
+				.choices_of = {"leaderboard.update", "code_visibility"}}),
 		.run = discord_moderate_update},
 	{"admin update-problems", "Create and update leaderboards from a repository",
 		OPTIONS({TEXT("repository", "OWNER/NAME on GitHub, or the https:// URL of a zip")},
@@ -100,7 +97,7 @@ const struct bot_command discord_commands[] = {
 	{"admin rate-limit", "Limit the submissions of each user",
 		OPTIONS({BOARD_REQUIRED},
 			{TEXT("category", "leaderboard: ranked submissions; test: all others"), .required = true,
-				.choices = categories},
+				.choices_of = {"leaderboard.rate_limit", "category"}},
 			{INTEGER("per_hour", "At most so many in an hour"), .required = true}),
 		.run = discord_moderate_rate_limit},
 	{"admin invite", "Create invites to a closed leaderboard",

@@ -27,7 +27,7 @@ struct option {
 	enum option_kind kind;
 	bool required; /* required ones come first */
 	enum option_completes completes;
-	const char *const *choices; /* NULL-terminated, or NULL */
+	const char *choices_of[2]; /* a command of the core and its argument, which has them; or NULLs */
 };
 
 struct bot_command {

@@ -13,6 +13,7 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "commands/handlers.h"
 #include "discord/commands/registration.h"
 #include "discord/commands/table.h"
 #include "discord/text/split.h"
@@ -61,12 +62,23 @@ assert_options(const json_t *options)
 	return bytes;
 }
 
+static bool
+has_choices(const char *name, const char *argument)
+{
+	const struct command *command = command_find(commands, name);
+	for (const struct argument *given = command ? command->arguments : NULL; given && given->name; given++)
+		if (strcmp(given->name, argument) == 0)
+			return given->choices;
+	return false;
+}
+
 /* What Discord's description of itself does not say, its servers refuse. */
 static void
 test_table(void **state)
 {
 	(void)state;
-	AUTO_JSON json_t *registered = registration_commands(discord_commands);
+	AUTO_JSON json_t *core = command_data(commands);
+	AUTO_JSON json_t *registered = registration_commands(discord_commands, core);
 	size_t i;
 	const json_t *command;
 	json_array_foreach(registered, i, command) {
@@ -74,8 +86,11 @@ test_table(void **state)
 		assert_in_range(strlen(member_text(command, "description")), 1, DISCORD_TEXT);
 		assert_in_range(assert_options(json_object_get(command, "options")), 0, DISCORD_COMMAND_BYTES);
 	}
-	for (const struct bot_command *row = discord_commands; row->path; row++)
+	for (const struct bot_command *row = discord_commands; row->path; row++) {
 		assert_non_null(row->run);
+		for (const struct option *option = row->options; option && option->name; option++)
+			assert_true(!option->choices_of[0] || has_choices(option->choices_of[0], option->choices_of[1]));
+	}
 	for (const struct verb *verb = discord_verbs; verb->name; verb++)
 		assert_non_null(verb->run);
 }
