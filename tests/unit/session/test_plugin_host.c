@@ -467,13 +467,26 @@ watch_op(struct db *db, void *arg, struct kettle_error *err)
 	return rc;
 }
 
+struct watched {
+	int64_t in_order;
+	int waiting;
+};
+
 static int
 watched_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	return db_int(db, arg, err,
+	struct watched *watched = arg;
+	return db_int(db, &watched->in_order, err,
 		"SELECT count(*) FROM written AS a JOIN written AS b ON a.rowid < b.rowid WHERE a.what = 'state' AND b.what = "
 		"'cursor'",
 		NULL);
+}
+
+static void
+on_watched(void *arg, const struct kettle_error *err)
+{
+	assert_null(err);
+	((struct watched *)arg)->waiting = 0;
 }
 
 /* A process that dies between the two has an event that comes again, never a state that no event ends. */
@@ -481,7 +494,7 @@ static void
 test_state_before_event(void **state)
 {
 	(void)state;
-	int64_t in_order = -1;
+	struct watched watched = {.waiting = 1};
 	AUTO_JSON json_t *value = json_object();
 	chat.at_once = false;
 	restart();
@@ -493,9 +506,9 @@ test_state_before_event(void **state)
 	assert_int_equal(table->state_put(table, "told", NULL, NULL, NULL), 0);
 	assert_int_equal(table->event_done(table, chat.seq[0]), 0);
 	until(stored_cursor() == chat.seq[0]);
-	store_read(cores.core[0]->store, watched_op, NULL, &in_order);
-	until(in_order != -1);
-	assert_int_equal(in_order, 1);
+	store_read(cores.core[0]->store, watched_op, on_watched, &watched);
+	until(!watched.waiting);
+	assert_int_equal(watched.in_order, 1);
 }
 
 /* No more than a window is open; an event that is done lets the next one in. */
