@@ -12,30 +12,27 @@ extern const struct command commands[];
 /* ---- cmd_board.c: leaderboards. Store's threads ---- */
 
 /*
- * leaderboard.create {name, task, deadline?, device?, description?, visibility}: the board as leaderboard.list shows
- * it, with "remarks". Devices: those given, else the task's, else the only one that is configured. A deadline that has
- * passed is a remark, so that an old competition can be kept.
+ * leaderboard.create {name, task, deadline?, device?, description?, visibility}. Devices: those given, else the task's, else
+ * the only one that is configured. A deadline that has passed is a remark, so that an old competition can be kept.
  */
 command_run_fn cmd_board_create;
 command_run_fn cmd_board_check_name; /* what create would say of it */
 /* The same without writing anything: whether it could be created, and on which devices. New reference. */
 int cmd_board_create_check(
 	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err);
-/* leaderboard.list {all}: the array of GET /leaderboards. */
+/* leaderboard.list {all}: what GET /leaderboards answers. */
 command_run_fn cmd_board_list;
 /*
- * leaderboard.show {name, device?, mine, limit, offset}: {"leaderboard": …, "rankings": [ranking_page's page for each
- * device], "code_open": whether the actor may read the code behind their entries}; mine: the actor's own runs
- * (ranking_page_of).
+ * leaderboard.show {name, device?, mine, practice, limit, offset}: pages of ranking_page_read; mine: of the actor's own runs
+ * (ranking_page_of), also on a board that the actor may not see any more; practice: ranking_page_practice.
  */
 command_run_fn cmd_board_show;
-/* leaderboard.delete {name, force}: {"name", "submissions": how many went with it}. */
+/* leaderboard.delete {name, force}. ECONFLICT: it has submissions, and force is not set. */
 command_run_fn cmd_board_delete;
 
 /*
- * leaderboard.update {name, deadline?, device?, visibility?, code?, jit_cache?, description?, task?, force}: what board_update
- * answers, with "leaderboard": the board as leaderboard.list shows it, "remarks". Its creator or an admin. EINVAL:
- * there is nothing to change.
+ * leaderboard.update {name, deadline?, device?, visibility?, code?, jit_cache?, description?, task?, force}: board_update. Its
+ * creator or an admin. EINVAL: there is nothing to change.
  */
 command_run_fn cmd_board_update;
 
@@ -47,29 +44,24 @@ command_run_fn cmd_board_update;
 #define BOARD_SECRET "<drawn for each submission>"
 
 /*
- * leaderboard.task {name, device?, mode?}: everything that decides how a submission runs: {"leaderboard", "name": of the
- * task, "yml", "task", "submission": the name that the submission gets, "files": {name: contents}, "templates", "hash",
- * "plans": [{"device", "mode", "plan"}]}; plans are those that jobs get, for each device and mode, with {"task": name} in
- * place of contents that are a file of the task, {"submission": true} for the submission, and BOARD_SECRET for every
- * secret. A plan that cannot be made here has "error", a sentence, instead.
+ * leaderboard.task {name, device?, mode?}: everything that decides how a submission runs. Plans are those that jobs get, for
+ * each device and mode, with {"task": name} in place of contents that are a file of the task, {"submission": true} for the
+ * submission, and BOARD_SECRET for every secret.
  */
 command_run_fn cmd_board_task;
-/* leaderboard.template {name, lang?}: {"leaderboard", "templates": [{"language", "file_name", "text", "source"}]}. */
+/* leaderboard.template {name, lang?}. EINVAL: none has that name; ENOENT: there is nothing to start from. */
 command_run_fn cmd_board_template;
 
 /* ---- cmd_rate.c: rate limits of a leaderboard. Store's threads ---- */
 
 #define RATE_PER_HOUR_MAX 1000000
 
-/*
- * leaderboard.rate_limits {name, category?, device?}: {"leaderboard", "limits": [{"category", "device": name or null
- * (all together), "per_hour"}]}, for users who may see the board.
- */
+/* leaderboard.rate_limits {name, category?, device?}, for users who may see the board. */
 command_run_fn cmd_rate_limits;
 /*
  * leaderboard.rate_limit {name, category?, device?, per_hour?, remove}: sets a limit, or removes those that fit; both
- * categories where none is named. The same answer, with what is there then. Its creator or an admin. Event
- * leaderboard.limited. EINVAL: neither or both of per_hour and remove; ENOENT: there is none to remove.
+ * categories where none is named. Its creator or an admin. Event leaderboard.limited. EINVAL: neither or both of per_hour and
+ * remove; ENOENT: there is none to remove.
  */
 command_run_fn cmd_rate_limit;
 
@@ -79,24 +71,20 @@ command_run_fn cmd_rate_limit;
 #define INVITE_MAX_COUNT 1000 /* codes of one command */
 
 /*
- * invite.create {name: [boards], count}: codes, each good for one user and all of these boards: {"leaderboards", "codes"}.
- * The creator of all of them, or an admin. Event invite.created, which has no code in it.
+ * invite.create {name: [boards], count}: codes, each good for one user and all of these boards. The creator of all of them, or
+ * an admin. Event invite.created, which has no code in it.
  */
 command_run_fn cmd_invite_create;
-/*
- * invite.list {name, limit, offset}: {"leaderboard", "count", "invites": [{"code", "user_id": text or null, "user_name",
- * "claimed_at", "created_at", "leaderboards"}]}, newest first. The board's creator or an admin.
- */
+/* invite.list {name, limit, offset}. The board's creator or an admin. */
 command_run_fn cmd_invite_list;
 /*
- * invite.revoke {code}: {"code", "was_claimed", "user_name", "leaderboards"}. Who claimed it loses the access that it
- * gave, unless another invite gives it too; submissions stay. The creator of its boards, or an admin. Event
- * invite.revoked. ENOENT.
+ * invite.revoke {code}: who claimed it loses the access that it gave, unless another invite gives it too; submissions stay. The
+ * creator of its boards, or an admin. Event invite.revoked. ENOENT.
  */
 command_run_fn cmd_invite_revoke;
 /*
- * leaderboard.join {code}: claims it: {"status": "ok", "leaderboards": [names]}. Twice by one user is fine. Event
- * leaderboard.joined for each board. EINVAL: no such code, or another user's.
+ * leaderboard.join {code}: claims it. Twice by one user is fine. Event leaderboard.joined for each board. EINVAL: no such code,
+ * or another user's.
  */
 command_run_fn cmd_invite_join;
 
@@ -107,14 +95,9 @@ command_run_fn cmd_invite_join;
 #define EXPORT_MAX_ID 999999999999999 /* an id that JSON's readers hold exactly */
 
 /*
- * leaderboard.export {name, private, after}: a page of submissions with numbers over `after`, in order:
- * {"leaderboard", "total": submissions on the board (only with after 0, else null), "submissions": [{"id", "user_id" (text),
- * "user_name", "mode", "file_name", "submission_time", "state", "flagged": reason or null, "counts": whether it is of the
- * rankings' present, "task": hash of the version it ran on, "sha256", "code", "devices": [{"device", "state", "score",
- * "low", "high"}]}], "next": what to pass as `after`, or null at the end}.
- *
- * The board's creator and admins get every submission; others only those that show_to_others opens. ECONFLICT: the board
- * is active, and private is not set; EACCES: neither creator nor admin, and private is set, or the code is not open.
+ * leaderboard.export {name, private, after}: a page of submissions with numbers over `after`, in order. The board's creator
+ * and admins get every submission; others only those that show_to_others opens. ECONFLICT: the board is active, and private
+ * is not set; EACCES: neither creator nor admin, and private is set, or the code is not open.
  */
 command_run_fn cmd_board_export;
 
@@ -228,18 +211,16 @@ command_run_fn cmd_submission_diff;
 #define TREND_USERS_MAX 10
 
 /*
- * leaderboard.trend {name, device?, user: [name…], mine, limit}, for who may see the board: {"leaderboard", "trends":
- * [{"device", "series": [{"user_id": text, or null: of all users, "user_name", "count", "points"}]}]}; count and points as
- * ranking_trend. The first series is that of all; the actor's follows where `mine`, then those of the users. ENOENT: a
- * user is not ranked there.
+ * leaderboard.trend {name, device?, user: [name…], mine, limit}, for who may see the board. ENOENT: a user is not ranked
+ * there.
  */
 command_run_fn cmd_board_trend;
 
 /* ---- cmd_plot.c: the same as a picture. Store's threads, then the loop ---- */
 
 /*
- * leaderboard.plot {name, device?, of: [name…], mine, format}, for who may see the board: {"leaderboard", "format",
- * "base64"}. EUNAVAIL: kettle-plot or its library is missing (names the package), it took too long, or too many are drawn.
+ * leaderboard.plot {name, device?, of: [name…], mine, format}, for who may see the board. EUNAVAIL: kettle-plot or its
+ * library is missing (names the package), it took too long, or too many are drawn.
  */
 command_run_fn cmd_board_plot; /* the request for kettle-plot */
 command_finish_fn finish_board_plot;
@@ -443,8 +424,8 @@ command_engine_fn cmd_runner_status;
 #define HARNESS_MAX_FILE (1u << 20) /* bytes */
 
 /*
- * harness.show {language}: the harness files of a language, by its name or an alias: {"language", "files": [{"name",
- * "text"}]}. EINVAL: no such language; ENOENT: it has none; EIO: they are not where they should be.
+ * harness.show {language}: the harness files of a language, by its name or an alias. EINVAL: no such language; ENOENT: it has
+ * none; EIO: they are not where they should be.
  */
 command_engine_fn cmd_harness_show;
 
