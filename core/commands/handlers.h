@@ -128,82 +128,46 @@ command_run_fn cmd_competition_show;
 /* ---- cmd_submit.c: accepts a submission. Store's thread ---- */
 
 /*
- * submit {file, leaderboard?, device?, mode}: {"id", "leaderboard", "mode", "devices": [name], "jobs": [{"job",
- * "device"}], "seq": number of its event}. The checks come in the order of KernelBot's API, each with its own sentence:
+ * submit {file, leaderboard?, device?, mode}: the checks come in the order of KernelBot's API, each with its own sentence:
  * mode; board (ENOENT); access to a closed one (EACCES; KernelBot's comes later, and tells its devices); device (EINVAL,
  * lists them); file not empty, at most env->submission_bytes (ETOOBIG), UTF-8 without NUL, extension; accepting
  * (EUNAVAIL); banned (EACCES); header directives; rate limit (ERATE, retry_s); deadline (EINVAL). Stores submission and jobs with a fresh secret seed; event
  * submission.accepted. Store's thread.
  */
 command_run_fn cmd_submit;
-/* Adds "stays": whether a server goes on with it when the process that submitted it ends. */
+/* Adds "stays". */
 command_add_fn add_submit_stays;
 
 /* ---- cmd_submission.c: submissions. Store's threads ---- */
 
-/*
- * submission.list {leaderboard?, limit, offset}: the actor's own, newest first: [{"id", "leaderboard_name",
- * "file_name", "submission_time", "done", "mode", "state", "flagged", "runs": [{"gpu_type", "score", "state"}]}].
- */
+/* submission.list {leaderboard?, all, limit, offset}: the actor's own, newest first; all: everybody's, for the board's
+ * creator and admins. */
 command_run_fn cmd_submission_list;
-/*
- * submission.show {id}, for its owner, the board's creator and admins; for others as show_to_others says: {"id",
- * "leaderboard_id", "leaderboard_name", "file_name", "source": its name in the job's folder, "user_id" (text), "user_name", "submission_time", "done", "mode", "state", "code", "flagged": reason or null,
- *  "runs": [{"start_time", "end_time", "mode", "secret", "runner": device, "score", "passed", "result"}],
- *  "job": {"status", "error", "last_heartbeat"}, "runner_queue": null, "rank": {device: rank or null},
- *  "jobs": [{"job", "device", "state", "error", "score", "low", "high", "rank": {"rank", "of", "before", "previous_score"} where it
- *            is its user's best, else null, "better": {"submission", "score", "rank", "of"} of that one where it counts and another is,
- *            with "user_name" for others than the owner, "unit",
- *            "attempt", "queued", "started", "ended", "compilation", "system", "timing", "artifacts": [{"name", "size",
- *            "sha256"}], "rerun": whether it will take the place of one that counts until then, "rerun_failed" (where
- *            there is one): {"job", "state", "error", "ended"} of a rerun that came to nothing,
- *            "runs": [{"mode", "secret", "index", "passed", "state", "score", …}]}]}.
- * `timing` is the verdict's (verdict.h); its parts get "record_ns", the time until the verdict was stored, a moment later.
- * Of a secret run: mode, secret, passed and score. `status` is a word of KernelBot's API and says running until all
- * jobs have ended; then the worst counts.
- */
+/* submission.show {id}, for its owner, the board's creator and admins; for others as show_to_others says. */
 command_run_fn cmd_submission_show;
 /* Adds to queued jobs what engine_queue_position says of them. */
 command_add_fn add_submission_places;
-/*
- * submission.watch {id}, by its owner and admins: {"id", "leaderboard", "mode", "done", "jobs": [{"job", "device",
- * "state"}] that have not ended, "seq": of the last event before}. It writes nothing, but wants an engine as a write does.
- */
+/* submission.watch {id}, by its owner and admins. It writes nothing, but wants an engine as a write does. */
 command_run_fn cmd_submission_watch;
-/* submission.cancel {id}, by its owner and admins (a rerun: by admins): {"id", "jobs"}. ECONFLICT: it has ended. */
+/* submission.cancel {id}, by its owner and admins (a rerun: by admins). ECONFLICT: it has ended. */
 command_run_fn cmd_submission_cancel;
-/* submission.delete {id}, by its owner and admins (one that is marked as a cheat: by admins): {"id", "status": "ok"}.
- */
+/* submission.delete {id}, by its owner and admins (one that is marked as a cheat: by admins). */
 command_run_fn cmd_submission_delete;
-/*
- * submission.delete_all {leaderboard, user}, for the board's creator and admins: in one transaction. Events as of each.
- * {"leaderboard", "user_name", "submissions", "jobs", "runs"}: how many went. EACCES: one is marked as a cheat.
- */
+/* submission.delete_all {leaderboard, user}, for the board's creator and admins: in one transaction. Events as of each.
+ * EACCES: one is marked as a cheat. */
 command_run_fn cmd_submission_delete_all;
-/* submission.count {leaderboard, user?, mode?, state?, device?}: {"leaderboard", "count"}. EACCES: another user's. */
+/* submission.count {leaderboard, of?, mode?, state?, device?}. EACCES: another user's. */
 command_run_fn cmd_submission_count;
 
-/*
- * submission.download {id}, for its owner, the board's creator and admins: [{"artifact": id, "job", "device", "step",
- * "name", "size", "sha256", "created", "expired": time or null}], of superseded jobs too, in their order.
- */
+/* submission.download {id}, for its owner, the board's creator and admins: of superseded jobs too, in their order. */
 command_run_fn cmd_submission_download;
-/*
- * submission.artifact {artifact, offset}, for the same: a part of one, {"artifact", "name", "size", "sha256", "offset",
- * "base64": at most ARTIFACT_CHUNK_MAX bytes}. ENOENT: there is none, or it is not kept any more.
- */
+/* submission.artifact {artifact, offset}, for the same: at most ARTIFACT_CHUNK_MAX bytes. ENOENT: there is none, or it is
+ * not kept any more. */
 command_run_fn cmd_submission_artifact;
 
 /* ---- cmd_submission_diff.c: two submissions side by side. Store's threads ---- */
 
-/*
- * submission.diff {a, b}, for who may read the code of both (submission.show): {"a", "b": {"id", "leaderboard_name",
- * "file_name", "user_name", "submission_time", "mode", "state", "practice"}, "diff": unified, at most 1 MiB, "added",
- * "removed": lines, "truncated", "devices": [{"device", "a", "b": {"state", "score", "low", "high"} or null, "percent",
- * "significant", "run": "ranked", "benchmark" or null, "cases": [{"spec", "a", "b": {"mean", "low", "high"} or null,
- * "percent", "significant"}]}], "cases_shown": whether the runs of both may be read}. Times in seconds; percent: of a;
- * significant: see interval.h, null where one has no interval. Of different leaderboards no times are compared.
- */
+/* submission.diff {a, b}, for who may read the code of both (submission.show). "significant": see interval.h. */
 command_run_fn cmd_submission_diff;
 
 /* ---- cmd_trend.c: best scores over time. Store's threads ---- */
@@ -232,15 +196,14 @@ command_finish_fn finish_board_plot;
 /*
  * submission.flag {id, reason}, by the board's creator and admins: marks it as a cheat. It leaves the ranking at once,
  * whatever still runs of it; code, runs and artifacts stay, and its owner cannot delete them. Event submission.flagged.
- * {"id", "status": "hacked", "reason"}. ECONFLICT: it is marked already.
+ * ECONFLICT: it is marked already.
  */
 command_run_fn cmd_submission_flag;
-/* submission.unflag {id}: takes the mark back, and it counts again. Event submission.unflagged. {"id", "status": "ok"}.
- * ECONFLICT: it is not marked. */
+/* submission.unflag {id}: takes the mark back, and it counts again. Event submission.unflagged. ECONFLICT: it is not marked. */
 command_run_fn cmd_submission_unflag;
 /*
  * submission.rerun {id, device: [name…]}, by the board's creator and admins: see jobs_rerun; no device: all that it was
- * submitted to. The answer has the form of submit's. EUNAVAIL: a device is not configured.
+ * submitted to. EUNAVAIL: a device is not configured.
  */
 command_run_fn cmd_submission_rerun;
 

@@ -6,6 +6,8 @@
 #include "commands/command_parts.h"
 #include "session/shape.h"
 
+#include <kettle/runner.h>
+
 /* Whose it is that a run did not pass; see docs/protocol.md. */
 static const char *const faults[] = {"participant", "task", "machine", "operator", NULL};
 /* Where it ended. */
@@ -60,10 +62,208 @@ static const struct shape contents_shape[] = {MEMBER("text", SHAPE_STRING, .opti
 
 /* ---- submissions ---- */
 
-#define OUTCOME \
-	MEMBER("fault", SHAPE_STRING, .choices = faults, .null = true, .help = "whose it is that it did not pass"), \
-		MEMBER("stage", SHAPE_STRING, .choices = stages, .null = true, .help = "where it ended"), \
-		MEMBER("retriable", SHAPE_BOOL, .null = true, .help = "whether the same may pass another time")
+/* Of runs; a ranked one is called as KernelBot calls it. */
+static const char *const run_modes[] = {"test", "benchmark", "profile", "leaderboard", NULL};
+static const char *const run_states[] = {"passed", "failed", "timed_out", "error", NULL};
+/* KernelBot's. */
+static const char *const statuses[] = {
+	"initial", "pending", "running", "succeeded", "failed", "timed_out", "hacked", NULL};
+static const char *const compared_runs[] = {"ranked", "benchmark", NULL};
+static const char *const open_states[] = {"queued", "running", NULL};
+/* Of a rerun that says nothing of the code. */
+static const char *const undecided_states[] = {"error", "cancelled", NULL};
+static const char *const obstacle_causes[] = {"unreachable", "operator", NULL};
+static const char *const losses[] = {
+#define X(name, word, text) word,
+	KETTLE_LOSSES(X)
+#undef X
+		NULL};
+
+/* With what else is said of all three. */
+#define OUTCOME_WITH(...) \
+	MEMBER("fault", SHAPE_STRING, .choices = faults, .null = true, .help = "whose it is that it did not pass", \
+		__VA_ARGS__), \
+		MEMBER("stage", SHAPE_STRING, .choices = stages, .null = true, .help = "where it ended", __VA_ARGS__), \
+		MEMBER("retriable", SHAPE_BOOL, .help = "whether the same may pass another time", __VA_ARGS__)
+#define OUTCOME OUTCOME_WITH(.optional = false)
+
+#define SCORE \
+	MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), \
+		MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where its interval of 95 % begins"), \
+		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where the interval ends")
+
+#define SUBMITTED \
+	MEMBER("id", SHAPE_INT), MEMBER("leaderboard", SHAPE_STRING), MEMBER("mode", SHAPE_STRING, .choices = plan_modes), \
+		MEMBER("devices", ARRAY(SHAPE_STRING)), \
+		MEMBER("jobs", ARRAY(OBJECT(MEMBER("job", SHAPE_INT), MEMBER("device", SHAPE_STRING))), \
+			.help = "one of each device")
+
+#define STATUS(word) MEMBER("status", SHAPE_STRING, .choices = (const char *const[]){word, NULL})
+/* What follows the members a and b that are compared. */
+#define CHANGE \
+	MEMBER("percent", SHAPE_NUMBER, .unit = "%", .null = true, .help = "by how much b is over a"), \
+		MEMBER("significant", SHAPE_BOOL, .null = true, \
+			.help = "whether it is more than the combined error of both; null: one has no interval")
+
+/* A file that a job left. */
+#define LEFT_FILE \
+	MEMBER("name", SHAPE_STRING), MEMBER("size", SHAPE_INT, .unit = "bytes"), MEMBER("sha256", SHAPE_STRING)
+#define EXPIRED MEMBER("expired", SHAPE_TIME, .null = true, .help = "since when it is not kept any more")
+
+static const struct shape capture_shape[] = {
+	MEMBER("benchmarks", ARRAY(SHAPE_INT), .optional = true, .help = "indexes of the task's benchmarks, from 0"),
+	MEMBER("kernel", SHAPE_STRING, .optional = true, .help = "a name, or regex: and an expression"),
+	MEMBER("kernel_base", SHAPE_STRING, .choices = kernel_bases, .optional = true,
+		.help = "what the name is compared with"),
+	MEMBER("launches", SHAPE_INT, .optional = true, .help = "how many are shown"),
+	MEMBER("skip", SHAPE_INT, .optional = true, .help = "how many are left out before"),
+	{0},
+};
+
+static const struct shape obstacle_shape[] = {MEMBER("unit", SHAPE_STRING),
+	MEMBER("cause", SHAPE_STRING, .choices = obstacle_causes,
+		.help = "operator: nothing runs there before the operator has changed something"),
+	MEMBER("since", SHAPE_TIME), MEMBER("error", SHAPE_STRING), {0}};
+
+/* A step that is no run, in verdict.h's form. */
+static const struct shape build_step_shape[] = {
+	MEMBER("title", SHAPE_STRING),
+	MEMBER("command", SHAPE_STRING, .null = true),
+	MEMBER("passed", SHAPE_BOOL),
+	MEMBER("state", SHAPE_STRING, .choices = run_states),
+	MEMBER("exit", SHAPE_INT, .null = true),
+	MEMBER("message", SHAPE_STRING, .null = true, .help = "why it did not pass"),
+	MEMBER("stdout", SHAPE_STRING),
+	MEMBER("stderr", SHAPE_STRING),
+	MEMBER("wall_ns", SHAPE_INT, .unit = "ns", .null = true),
+	MEMBER("cached", SHAPE_BOOL),
+	{0},
+};
+
+/* A part of a job's time; see timing.h. */
+#define PART(name, ...) MEMBER(name "_ns", SHAPE_INT, .unit = "ns", .optional = true, __VA_ARGS__)
+static const struct shape timing_shape[] = {
+	MEMBER("stamps", MAP(SHAPE_ANY), .help = "the machine's own clock; empty where there are secret runs"),
+	MEMBER("build_ns", SHAPE_INT, .unit = "ns", .help = "of all steps that are no runs"),
+	MEMBER("run_ns", SHAPE_INT, .unit = "ns", .help = "of all public runs"),
+	MEMBER("parts",
+		OBJECT(PART("wait", .help = "for the device, or for a turn to build"), PART("build"), PART("prepare"),
+			PART("start", .help = "folders and sandboxes of runs made"),
+			PART("compile", .help = "compilers in the programs of runs"), PART("run", .help = "the rest of these"),
+			PART("collect", .help = "outputs taken over, sandboxes removed"), PART("other"),
+			PART("earlier", .help = "attempts that came to nothing"), PART("queue"),
+			PART("plan", .help = "marked as running, planned"), PART("transfer", .help = "to the machine and back"),
+			PART("record", .help = "until the verdict was stored; comes a moment later")),
+		.help = "follow each other; what secret runs took is in none"),
+	MEMBER("steps",
+		ARRAY(OBJECT(MEMBER("step", SHAPE_STRING), MEMBER("kind", SHAPE_STRING, .help = "build, prepare or run"),
+			MEMBER("cached", SHAPE_BOOL), MEMBER("at_ns", SHAPE_INT, .unit = "ns", .help = "since the job came"),
+			MEMBER("wait_ns", SHAPE_INT, .unit = "ns"), MEMBER("start_ns", SHAPE_INT, .unit = "ns"),
+			MEMBER("run_ns", SHAPE_INT, .unit = "ns"), MEMBER("total_ns", SHAPE_INT, .unit = "ns"))),
+		.help = "without secret runs"),
+	{0},
+};
+
+#define DETAIL(name, ...) MEMBER(name, __VA_ARGS__, .optional = true)
+/* What only a public run has, in verdict.h's form. */
+#define RUN_DETAIL \
+	DETAIL("index", SHAPE_INT, .null = true, .help = "of the benchmark, for a profile"), \
+		DETAIL("message", SHAPE_STRING, .null = true, .help = "why it did not pass"), \
+		DETAIL("wall_ns", SHAPE_INT, .unit = "ns", .null = true), \
+		DETAIL("exit", SHAPE_INT, .null = true, .help = "114 where it ran out of time"), \
+		DETAIL("signal", SHAPE_INT, .null = true), \
+		DETAIL("limit", SHAPE_STRING, .null = true, .help = "that it ran into, as event.schema.json names it"), \
+		DETAIL("limit_value", SHAPE_NUMBER, .help = "of that limit, where it is known: seconds, bytes or a number"), \
+		DETAIL("memory_peak", SHAPE_INT, .unit = "bytes", .null = true), DETAIL("stdout", SHAPE_STRING), \
+		DETAIL("stderr", SHAPE_STRING), DETAIL("command", SHAPE_STRING, .null = true), \
+		DETAIL("warm", SHAPE_BOOL, .help = "whether it began as a copy of a warm interpreter"), \
+		DETAIL("system", MAP(SHAPE_ANY), .help = "gpu, count, cpu, runtime, platform, torch, host: what is known"), \
+		DETAIL("device", MAP(SHAPE_ANY), .help = "with a GPU: clocks and throttling, as kettle-exec reports them"), \
+		DETAIL("jit", MAP(SHAPE_ANY), .help = "with a cache of compilers: what they left in it, likewise"), \
+		DETAIL("cut", ARRAY(SHAPE_ANY), .help = "what the machine left out of its report, where it did"), \
+		DETAIL("artifacts_cut", SHAPE_STRING, .help = "why there are no files, where the machine left them out"), \
+		DETAIL("result", MAP(SHAPE_STRING), .help = "what the harness reported"), \
+		DETAIL("remarks", ARRAY(SHAPE_STRING), .help = "where times contradict each other")
+
+/* Of a secret one mode, secret, passed and score, and nothing else. */
+static const struct shape run_shape[] = {
+	MEMBER("mode", SHAPE_STRING, .choices = run_modes),
+	MEMBER("secret", SHAPE_BOOL, .help = "if so, only mode, passed and score are beside it"),
+	MEMBER("passed", SHAPE_BOOL),
+	MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true),
+	DETAIL("low", SHAPE_NUMBER, .unit = "s", .null = true),
+	DETAIL("high", SHAPE_NUMBER, .unit = "s", .null = true),
+	DETAIL("state", SHAPE_STRING, .choices = run_states),
+	DETAIL("start_time", SHAPE_TIME),
+	DETAIL("end_time", SHAPE_TIME),
+	RUN_DETAIL,
+	{0},
+};
+
+/* A job of submission.show; what is optional in it and always there for its owner, others do not get. */
+static const struct shape job_shape[] = {
+	MEMBER("job", SHAPE_INT),
+	MEMBER("device", SHAPE_STRING),
+	MEMBER("state", SHAPE_STRING, .choices = states),
+	SCORE,
+	DETAIL("error", SHAPE_STRING, .null = true, .help = "why it did not pass"),
+	OUTCOME_WITH(.optional = true),
+	DETAIL("attempt", SHAPE_INT, .help = "0: none has begun"),
+	DETAIL(
+		"loss", SHAPE_STRING, .choices = losses, .null = true, .help = "how the last attempt that was lost was lost"),
+	DETAIL("waits", SHAPE_STRING, .null = true, .help = "why its device cannot serve it now"),
+	DETAIL("obstacle", SHARED("obstacle", obstacle_shape), .help = "what its device waits for, where it waits"),
+	DETAIL("place", SHAPE_INT, .help = "jobs before it, while it is queued"),
+	DETAIL("length", SHAPE_INT, .help = "of the queue, while it is queued"),
+	DETAIL("wait_s", SHAPE_INT, .unit = "s", .help = "how long it is likely to wait, where that is known"),
+	DETAIL("unit", SHAPE_STRING, .null = true, .help = "where it runs or ran"),
+	DETAIL("runner", SHAPE_STRING, .null = true),
+	DETAIL("queued", SHAPE_TIME),
+	DETAIL("started", SHAPE_TIME, .null = true),
+	DETAIL("ended", SHAPE_TIME, .null = true),
+	DETAIL("changed", SHAPE_TIME),
+	DETAIL("rerun", SHAPE_BOOL, .help = "whether it is to take the place of one that counts until then"),
+	DETAIL("rerun_failed",
+		OBJECT(MEMBER("job", SHAPE_INT), MEMBER("state", SHAPE_STRING, .choices = undecided_states),
+			MEMBER("error", SHAPE_STRING, .null = true), OUTCOME, MEMBER("ended", SHAPE_TIME)),
+		.help = "the last rerun since, where it came to nothing"),
+	DETAIL("compilation", ARRAY(SHARED("build_step", build_step_shape)), .null = true,
+		.help = "the steps that are no runs; null: none was carried out"),
+	DETAIL("system", MAP(SHAPE_ANY), .null = true, .help = "what the machine reported of itself"),
+	DETAIL("timing", SHARED("timing", timing_shape), .null = true, .help = "where its time went"),
+	MEMBER("runs", ARRAY(SHARED("run", run_shape))),
+	MEMBER("artifacts", ARRAY(OBJECT(MEMBER("id", SHAPE_INT, .help = "for `submission.artifact`"),
+							MEMBER("step", SHAPE_STRING), LEFT_FILE, EXPIRED))),
+	MEMBER("rank",
+		OBJECT(MEMBER("rank", SHAPE_INT), MEMBER("of", SHAPE_INT, .help = "how many are ranked"),
+			MEMBER("before", SHAPE_INT, .null = true, .help = "the user's rank before it, as long as that is known"),
+			MEMBER("previous_score", SHAPE_NUMBER, .unit = "s", .null = true, .help = "likewise")),
+		.null = true, .help = "where it is the user's best"),
+	MEMBER("better",
+		OBJECT(MEMBER("submission", SHAPE_INT), MEMBER("score", SHAPE_NUMBER, .unit = "s"), MEMBER("rank", SHAPE_INT),
+			MEMBER("of", SHAPE_INT), DETAIL("user_name", SHAPE_STRING, .help = "whose both are, for others")),
+		.null = true, .help = "the user's best, where it counts and another one is that"),
+	{0},
+};
+
+static const struct shape compared_submission_shape[] = {
+	MEMBER("id", SHAPE_INT),
+	MEMBER("leaderboard_name", SHAPE_STRING),
+	MEMBER("file_name", SHAPE_STRING),
+	MEMBER("user_name", SHAPE_STRING),
+	MEMBER("submission_time", SHAPE_TIME),
+	MEMBER("mode", SHAPE_STRING, .choices = plan_modes),
+	MEMBER("state", SHAPE_STRING, .choices = states),
+	MEMBER("practice", SHAPE_BOOL),
+	{0},
+};
+static const struct shape compared_score_shape[] = {MEMBER("state", SHAPE_STRING, .choices = states), SCORE, {0}};
+static const struct shape compared_time_shape[] = {
+	MEMBER("mean", SHAPE_NUMBER, .unit = "s"),
+	MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true),
+	MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true),
+	{0},
+};
 
 /* ---- users ---- */
 
