@@ -107,22 +107,18 @@ command_run_fn cmd_board_export;
  * competition.sync {problems: {"sets": competition.h's}, visibility, force, dry_run}: makes every problem's leaderboard, or changes
  * its task, deadline and devices (board_update.h) to what the file says, all in one transaction: an error of the
  * database undoes everything, while a problem with an error, or that may not be changed, is listed and the others are applied.
- *   {"created": [name], "updated": [name], "unchanged": [name], "skipped": [{"name", "reason", "member"}], "errors": [{"name",
- *    "error"}], "absent": [name: boards of the set that the file no longer has, which stay as they are],
- *    "plan": [{"name", "set", "action": "create" or "update", "changes", "differs", "scores", "ranked", "open",
- *        "devices", "deadline", "remarks"}: what was done to those that are created or updated], "dry_run"}
  * Skipped without force: a board of that name that does not belong to the set, and a task that runs differently while
  * there are scores, which would be left behind. Who may: of a board its creator and admins. dry_run: nothing is written.
  */
 command_run_fn cmd_competition_sync;
 /*
- * competition.fetch {repository?, branch?, folder?, set?}: {"sets": competition.h's, "source"}. ENGINE; loop thread. ENOENT: the
+ * competition.fetch {repository?, branch?, folder?, set?}: sets as in competition.h. ENGINE; loop thread. ENOENT: the
  * server has no such archive; EUNAVAIL: it cannot be reached; EINVAL, ETOOBIG: what is there cannot be read.
  */
 command_engine_fn cmd_competition_fetch;
 /* competition.list {}: standings_competitions. */
 command_run_fn cmd_competition_list;
-/* competition.show {name, limit, offset}: {"name", "leaderboards": standings_boards, "count", "standings": as standings_page, or null}. */
+/* competition.show {name, limit, offset}: standings_boards, and a page of standings_page. */
 command_run_fn cmd_competition_show;
 
 /* ---- cmd_submit.c: accepts a submission. Store's thread ---- */
@@ -402,75 +398,64 @@ command_engine_fn cmd_task_read;
 /* task.unpack {file, lang?}: the same of a file that was sent. The owner's process. */
 command_engine_fn cmd_task_unpack;
 /*
- * task.check {path: […], strict?, lang?}: {"tasks": [{"path", "ok", "error" or null, "name", "lang", "tests", "benchmarks",
- * "files", "remarks"}], "ok"}. What a device at hand lacks is an error, too, and with strict every remark. A competition has an entry of its
- * own ({"path", "ok", "error", "competition": name, "file", "deadline", "problems": how many}) and then one for each
- * problem, with "problem": its name, the path being its directory.
+ * task.check {path: […], strict?, lang?}: an entry for each task. What a device at hand lacks is an error, too, and with
+ * strict every remark. A competition has an entry of its own, and then one for each problem.
  */
 command_engine_fn cmd_task_check;
-/* task.pack {path, lang?, solutions}: {"name", "hash", "files": [path], "size", "base64": a zip (task/pack.h)}. */
+/* task.pack {path, lang?, solutions}: a zip (task/pack.h). */
 command_engine_fn cmd_task_pack;
 /* task.new {dir, from, solutions}: the pack (task/pack.h) of a shipped task; the caller writes it to dir. */
 command_engine_fn cmd_task_new;
-/* competition.read {path, set?}: {"sets": competition_read_all's}. */
+/* competition.read {path, set?}: competition_read_all. */
 command_engine_fn cmd_competition_read;
 
 /* ---- cmd_task_run.c: runs a task here, without a database. The caller's process ---- */
 
-/* task.run {path, file, mode, device?, keep, lang?}: runs a file against a task here; the verdict (verdict.h) with
- * "task", "device", "mode", "kept". */
+/* task.run {path, file, mode, device?, keep, lang?}: runs a file against a task here; the verdict (verdict.h), and more. */
 command_engine_fn cmd_task_run;
 /*
- * task.verify {path, mode?, device?, lang?}: runs what lies in solutions/correct and solutions/wrong beside the task:
- * {"task", "device", "solutions": [{"name": "wrong/nan.cpp", "kind": "correct" or "wrong", "expected", "mode", "found",
- * "ok", "score", "error"}], "ok"}. found: the state of the verdict, "compile" where a build failed, "skipped" where the
- * machine lacks what it imports; expected: the word behind `expect:` in its first lines, else "passed" or, for a wrong
- * one, null: anything but passed and error. It is run in the mode of the arguments, else in its own (`expect: failed in test`), else
- * ranked. ok is null for one that was skipped, or that passes in a weaker mode than it says. Each result comes as an
- * event, too: {"kind": "progress", "task_run": true, "solution": result, "done", "of"}.
+ * task.verify {path, mode?, device?, lang?}: runs what lies in solutions/correct and solutions/wrong beside the task. A wrong
+ * one that says nothing behind `expect:` may end in all but passed and error. It is run in the mode of the arguments, else in
+ * its own (`expect: failed in test`), else ranked. Each result comes as an event, too: {"kind": "progress", "task_run": true,
+ * "solution": result, "done", "of"}.
  */
 command_engine_fn cmd_task_verify;
 
 /* ---- cmd_complete.c: what a shell offers behind a command. Store's threads ---- */
 
 /*
- * complete {what: board, device or submission, prefix?, leaderboard?, others}: [{"value", "about"?}], a bounded number of
- * those that the actor may see and that begin with the prefix. leaderboard: only its devices; others: not only the
+ * complete {what: board, device or submission, prefix?, leaderboard?, others}: a bounded number of those that the actor
+ * may see and that begin with the prefix. leaderboard: only its devices; others: not only the
  * actor's own submissions, but all that it may moderate.
  */
 command_run_fn cmd_complete;
 
 /* ---- cmd_plugin.c: plugins. The caller's process ---- */
 
-/* plugin.list {}: {"plugins": [{"name","kind","version","summary","file"}]}. */
+/* plugin.list {}: those of this process. */
 command_engine_fn cmd_plugin_list;
-/* plugin.info {name}: the same with "options": [{"key","type","required","default","min","max","choices","help"}], and
- * what its kind offers. */
+/* plugin.info {name}: one of them with its options (option_table_json), and what its kind offers. */
 command_engine_fn cmd_plugin_info;
-/* plugin.test {file, options}: the conformance checks: {"tests": [{"name","passed","skipped","message"}], "ok"}. */
+/* plugin.test {file, options}: the conformance checks (conformance.h). */
 command_engine_fn cmd_plugin_test;
 
 /* ---- cmd_config.c: the configuration. The caller's process, but for config.reload ---- */
 
 /*
- * config.check {}: the configuration as it is in force: {"ok", "file", "config", "faults": [sentence], "warnings", "toolkits":
- * [{"runner", "tool", "parts"}]}: what this machine cannot do as it is configured (cores, tools that a language's section
- * names, no device), and what each machine has of the toolkits that the languages' plans start. ok: there are no faults. One
- * that is wrong in itself is refused before this is reached.
+ * config.check {}: the configuration as it is in force: its faults, among them what this machine cannot do as it is configured
+ * (cores, tools that a language's section names, no device), and what each machine has of the toolkits that the languages'
+ * plans start.
  */
 command_engine_fn cmd_config_check;
 /*
- * config.reload {}: the server loads its configuration again, as on SIGHUP: {"ok", "file", "reloaded": [{"key", "change"}],
- * "restart": the same}. ok: nothing needs a restart. A fault is the error, and the old configuration goes on.
+ * config.reload {}: the server loads its configuration again, as on SIGHUP. A fault is the error, and the old configuration
+ * goes on.
  */
 command_engine_fn cmd_config_reload;
 
 /* ---- cmd_version.c: the parts of this installation. The caller's process ---- */
 
-/*
- * version {}: {"version", "ok", "parts": [{"part", "path" or null, "found"}], "config": its file or null, "database",
- * "machine", "kernel", "libc", "warnings": [sentence]}. ok: every part is there.
- */
+/* version {}: this installation, and where it looks for its parts. */
 command_engine_fn cmd_version;
 
 #endif

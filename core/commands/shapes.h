@@ -271,4 +271,81 @@ static const struct shape compared_time_shape[] = {
 
 /* ---- local ---- */
 
+#define VERDICTS "passed", "failed", "timed_out", "error"
+static const char *const verdicts[] = {VERDICTS, NULL};
+static const char *const trial_ends[] = {VERDICTS, "skipped", NULL};
+static const char *const solution_ends[] = {VERDICTS, "compile", "skipped", NULL};
+static const char *const solution_kinds[] = {"correct", "wrong", NULL};
+static const char *const blames[] = {"participant", "task", "machine", NULL};
+static const char *const step_modes[] = {"test", "benchmark", "leaderboard", "profile", NULL};
+static const char *const sync_actions[] = {"create", "update", NULL};
+static const char *const sync_changes[] = {"task", "deadline", "devices", "description", "set", NULL};
+static const char *const sync_scores[] = {"kept", "left", NULL};
+static const char *const sync_arguments[] = {"force", NULL};
+static const char *const plugin_kinds[] = {"language", "runner", "frontend", NULL};
+static const char *const option_types[] = {
+	"string", "path", "integer", "number", "boolean", "list of strings", "map of strings", "any value", NULL};
+
+static const struct shape file_shape[] = {MEMBER("text", SHAPE_STRING, .optional = true, .help = "of a text in UTF-8"),
+	MEMBER("base64", SHAPE_STRING, .optional = true, .help = "of any other file"), {0}};
+/* A task, see task/task.h. */
+#define TASK_BUNDLE \
+	MEMBER("name", SHAPE_STRING), MEMBER("yml", SHAPE_STRING, .help = "the text of task.yml"), \
+		MEMBER("task", SHAPE_ANY, .help = "task.yml, checked, with all defaults; see task.schema.json"), \
+		MEMBER("files", MAP(SHARED("contents", file_shape)), .help = "by their names in the folder of a job"), \
+		MEMBER("submission", SHAPE_STRING, .help = "the name of the submitted file there"), \
+		MEMBER("templates", MAP(OBJECT(MEMBER("file_name", SHAPE_STRING), MEMBER("text", SHAPE_STRING))), \
+			.help = "by language"), \
+		MEMBER("remarks", ARRAY(SHAPE_STRING)), \
+		MEMBER("hash", SHAPE_STRING, .help = "SHA-256 of all that a run depends on")
+static const struct shape task_bundle_shape[] = {TASK_BUNDLE, {0}};
+/* A task that was tried on a device. */
+static const struct shape trial_shape[] = {MEMBER("device", SHAPE_STRING),
+	MEMBER("state", SHAPE_STRING, .choices = trial_ends, .help = "skipped: it was not run there"),
+	MEMBER("blame", SHAPE_STRING, .choices = blames, .null = true), MEMBER("error", SHAPE_STRING, .null = true),
+	MEMBER("said", SHAPE_STRING, .help = "all of it in words"),
+	MEMBER("log", SHAPE_STRING, .optional = true, .help = "what the step printed that failed by the task's fault"),
+	MEMBER("imported", ARRAY(SHAPE_STRING), .optional = true,
+		.help = "modules that task and template imported, as far as the harness says that"),
+	{0}};
+#define TRIED \
+	MEMBER("tried", ARRAY(SHARED("trial", trial_shape)), .optional = true, \
+		.help = "the tests with the task's template, or with an empty file where it has none, on each device; " \
+				"missing where it was not tried")
+
+/* A set of a competition; its deadlines as the file has them. */
+static const struct shape competition_set_shape[] = {MEMBER("name", SHAPE_STRING), MEMBER("file", SHAPE_STRING),
+	MEMBER("description", SHAPE_STRING),
+	MEMBER("standings", SHAPE_BOOL, .optional = true, .help = "missing where the file does not say it: it has some"),
+	MEMBER("deadline", SHAPE_STRING, .null = true, .help = "as the file has it"),
+	MEMBER("problems", ARRAY(OBJECT(MEMBER("name", SHAPE_STRING),
+						   MEMBER("directory", SHAPE_STRING, .help = "of its task, seen from the file"),
+						   MEMBER("deadline", SHAPE_STRING, .null = true, .help = "its own, else that of the set"),
+						   MEMBER("gpus", ARRAY(SHAPE_STRING), .help = "its devices; none: those that its task names"),
+						   MEMBER("bundle", SHARED("task_bundle", task_bundle_shape), .null = true),
+						   MEMBER("error", SHAPE_STRING, .null = true, .help = "why it has no bundle")))),
+	{0}};
+
+/* What verdicts and their runs have of a score, and their steps of times. */
+#define SCORED \
+	MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), \
+		MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where its 95 % interval begins, if known"), \
+		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true)
+#define SPAN(text, ...) MEMBER(text, SHAPE_INT, .unit = "ns", __VA_ARGS__)
+
+#define PLUGIN \
+	MEMBER("name", SHAPE_STRING), MEMBER("kind", SHAPE_STRING, .choices = plugin_kinds), \
+		MEMBER("version", SHAPE_STRING, .optional = true), MEMBER("summary", SHAPE_STRING, .optional = true), \
+		MEMBER("file", SHAPE_STRING)
+static const struct shape option_shape[] = {MEMBER("key", SHAPE_STRING),
+	MEMBER("type", SHAPE_STRING, .choices = option_types), MEMBER("required", SHAPE_BOOL),
+	MEMBER("default", SHAPE_STRING, .null = true, .help = "as it is written in YAML"),
+	MEMBER("help", SHAPE_STRING, .null = true), MEMBER("choices", ARRAY(SHAPE_STRING), .optional = true),
+	MEMBER("min", SHAPE_NUMBER, .optional = true), MEMBER("max", SHAPE_NUMBER, .optional = true), {0}};
+#define PLUGIN_OPTIONS ARRAY(SHARED("option", option_shape))
+
+static const struct shape change_shape[] = {MEMBER("key", SHAPE_STRING),
+	MEMBER("change", SHAPE_STRING, .help = "what comes behind the key in a sentence"), {0}};
+#define CONFIG_CHANGES ARRAY(SHARED("config_change", change_shape))
+
 #endif
