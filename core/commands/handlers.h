@@ -207,34 +207,29 @@ command_run_fn cmd_submission_rerun;
 
 #define USER_REASON_MAX 500 /* characters */
 
-/* user.list {role?, banned, limit, offset}: those that were not merged into others, by name, as user_object. */
+/* user.list {role?, banned, limit, offset}: those that were not merged into others. */
 command_run_fn cmd_user_list;
-/* user.show {name?}: oneself, for admins everybody: user_object in full. */
+/* user.show {name?}: oneself, for admins everybody. */
 command_run_fn cmd_user_show;
 /*
  * user.ban {name, reason}: nothing of theirs counts any more, what they have open is cancelled, and they write nothing.
- * Events: of each cancelled submission, rank.changed, user.banned. {"user_id", "user_name", "cancelled": [submission]}.
- * ECONFLICT: banned already, an admin, oneself.
+ * Events: of each cancelled submission, rank.changed, user.banned. ECONFLICT: banned already, an admin, oneself.
  */
 command_run_fn cmd_user_ban;
 /* user.unban {name}: what they have counts again; what was cancelled stays so. Event user.unbanned. ECONFLICT. */
 command_run_fn cmd_user_unban;
-/* user.role {name, role}: {"user_id", "user_name", "role", "was"}. Event user.role. ECONFLICT: the last admin, or banned. */
+/* user.role {name, role}. Event user.role. ECONFLICT: the last admin, or banned. */
 command_run_fn cmd_user_role;
 /* Cancels all jobs of the user that are queued or running; adds the numbers of their submissions. */
 int cmd_user_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err);
 
 /* ---- cmd_user_data.c: what is stored about a user ---- */
 
-/*
- * user.export {name?, after}: oneself, for admins everybody; a page: {"user_name", "user": user_object in full with "tokens",
- * "created_leaderboards", "joined_leaderboards" (only with after 0, else null), "total", "submissions": with code, note and
- * devices, "next": as in leaderboard.export}.
- */
+/* user.export {name?, after}: oneself, for admins everybody; pages as those of leaderboard.export. */
 command_run_fn cmd_user_export;
 /*
- * user.delete {name?}: user_delete; what they have open is cancelled. {"user_id", "was", "user_name", "cancelled"}. EACCES:
- * another user, or banned; ECONFLICT: the only admin.
+ * user.delete {name?}: user_delete; what they have open is cancelled. EACCES: another user, or banned; ECONFLICT: the only
+ * admin.
  */
 command_run_fn cmd_user_delete;
 
@@ -248,27 +243,24 @@ command_run_fn cmd_user_delete;
 #define LOGINS_OF_ADDRESS 10           /* that wait, from one address */
 #define LOGINS_MAX 1000                /* that wait, in all */
 
-/* token.create {name, expires?}: {"name", "token", "expires"}: the token is shown here alone. ECONFLICT, ETOOBIG. */
+/* token.create {name, expires?}: the token is shown here alone. ECONFLICT, ETOOBIG. */
 command_run_fn cmd_token_create;
-/* token.list {user?}: [{"name", "kind": "token" or "session", "created", "used", "expires"}]. */
+/* token.list {of?} */
 command_run_fn cmd_token_list;
-/* token.revoke {name, user?}: {"name", "revoked": how many}. ENOENT. */
+/* token.revoke {name, of?}. ENOENT. */
 command_run_fn cmd_token_revoke;
-/*
- * token.check {token}: {"kind", "name", "user_id", "user_name", "role", "actor": for host->call}. EACCES: not valid; EUNAVAIL:
- * its login is not confirmed yet.
- */
+/* token.check {token}. EACCES: not valid; EUNAVAIL: its login is not confirmed yet. */
 command_run_fn cmd_token_check;
-/* identity.add {user, provider, subject, name?}: {"user_id", "user_name", "added"}. ECONFLICT: it is another user's. */
+/* identity.add {user, provider, subject, name?}. ECONFLICT: it is another user's. */
 command_run_fn cmd_identity_add;
-/* login.begin {name, address}: {"name", "token", "code", "expires"}. ERATE: too many wait. */
+/* login.begin {name, address}. ERATE: too many wait. */
 command_run_fn cmd_login_begin;
-/* login.confirm {code, confirm}: {"name", "begun", "confirmed", "user_name"}. ENOENT: no such code. */
+/* login.confirm {code, confirm}. ENOENT: no such code. */
 command_run_fn cmd_login_confirm;
 
 /* ---- cmd_publish.c: one-time links that plugins publish. Store's thread ---- */
 
-/* link.take {token}: {"path"}. ENOENT: used, expired or never made. */
+/* link.take {token}. ENOENT: used, expired or never made. */
 command_run_fn cmd_link_take;
 
 /* ---- cmd_link.c: merges two users into one. Store's thread ---- */
@@ -276,9 +268,9 @@ command_run_fn cmd_link_take;
 #define LINK_CODE_MS 600000 /* how long a code holds */
 
 /*
- * user.link {code?, confirm}. Without a code: {"code", "expires"}; codes are stored as hashes, work once, and a new one
- * ends the user's last. With another user's code: {"merged": whether, "from": user_object, "into": the
- * same}; only with confirm their user is merged into the actor's (user_merge), else it is shown what that would be.
+ * user.link {code?, confirm}. Without a code it makes one; codes are stored as hashes, work once, and a new one ends the
+ * user's last. With another user's code, only with confirm their user is merged into the actor's (user_merge), else it is
+ * shown what that would be.
  * Events user.code, user.merged. ENOENT: no such code, or too old; ECONFLICT: one's own.
  */
 command_run_fn cmd_user_link;
@@ -288,17 +280,15 @@ command_run_fn cmd_user_merge;
 /* ---- cmd_admin.c: administration of the engine. Store's threads ---- */
 
 /* admin.resume {}, admin.pause {}: whether submissions are accepted, kept over restarts; what runs goes on. Event
- * admin.accepting where it changed. {"status": "ok", "accepts_jobs"}. */
+ * admin.accepting where it changed. */
 command_run_fn cmd_admin_resume;
 command_run_fn cmd_admin_pause;
 /*
- * admin.stats {last_day, leaderboard?}: {"status": "ok", "accepts_jobs", "stats": {"num_submissions", "sub_waiting",
- * "num_users", "num_unique_codes", and for each device "num_run.D", "runs_passed.D", "runs_scored.D", "runs_secret.D",
- * "max_delay.D", "avg_delay.D", "total_runtime.D"}}. Of submissions that are there and the runs of each job's last
- * attempt; times in seconds; a delay is from queued to the beginning of a run.
+ * admin.stats {last_day, leaderboard?}: of submissions that are there and the runs of each job's last attempt; a delay is
+ * from queued to the beginning of a run.
  */
 command_run_fn cmd_admin_stats;
-/* admin.verify: {"ok", "checks": what verify_database (model/verify.h) finds}. */
+/* admin.verify {}: what verify_database (model/verify.h) finds. */
 command_run_fn cmd_admin_verify;
 
 /* ---- cmd_backup.c: copies of a database in files. The caller's process ---- */
@@ -308,22 +298,19 @@ command_run_fn cmd_admin_verify;
  * "progress", "task_run": true, "device": "backup" or "export", "event": {"event": "copied", "done", "total"}}. ENOENT: there is no database yet;
  * ECANCELED: the process ends.
  */
-/* admin.backup {path}: see backup.h; {"path", "bytes"}. */
+/* admin.backup {path}: see backup.h. */
 command_engine_fn cmd_admin_backup;
-/* admin.export {path, format}: see model/export_files.h; {"path", "files": {name: rows}}. */
+/* admin.export {path, format}: see model/export_files.h. */
 command_engine_fn cmd_admin_export;
 
 /* ---- cmd_engine.c: answered by the engine. Loop thread of the database's owner ---- */
 
 /*
- * device.list {known}: every device with its units, their state, queue and machine, and their calibration: {"names", "spreads",
- * "at", "changed": the machine is another one since}, absent where there is none; for admins with each unit's section
- * of the configuration, its key and why its machine cannot be reached. known: at once, with what is stored of the machines; an engine
- * that stays asks them then.
+ * device.list {known}: every device with its units. known: at once, with what is stored of the machines; an engine that
+ * stays asks them then.
  */
 command_engine_fn cmd_device_list;
-/* queue.place {job: [id…]}: {"places": [{"job", and what engine_queue_position says}]} of those that are
- * queued and the actor's own; an admin's: of all. */
+/* queue.place {job: [id…]}: what engine_queue_position says of those that are the actor's own; an admin's: of all. */
 command_engine_fn cmd_queue_place;
 /* admin.gc {}: see garbage_collector_run in maintenance.h. */
 command_engine_fn cmd_admin_gc;
@@ -331,51 +318,40 @@ command_engine_fn cmd_admin_gc;
 /* ---- cmd_device.c: disables and enables units. Loop thread of the owner ---- */
 
 /*
- * device.disable {unit: [name…], reason}: {"units": [{"device", "unit", "state": "disabled", "reason"}]}. A name is a
- * unit's or that of a device, which means all its units. ENOENT: there is none of that name.
+ * device.disable {unit: [name…], reason}: a name is a unit's or that of a device, which means all its units. ENOENT: there
+ * is none of that name.
  */
 command_engine_fn cmd_device_disable;
-/*
- * device.enable {unit: [name…], test}: the same with the state "ready". test: only those whose machine says that they
- * are in order; the others stay as they were, with the state "failed" and why in "error".
- */
+/* device.enable {unit: [name…], test}: test: only those whose machine says that they are in order. */
 command_engine_fn cmd_device_enable;
 
 /* ---- cmd_calibrate.c: measures how fast a unit is. Loop thread of the owner ---- */
 
 /*
- * device.calibrate {device?: [name…], force}: {"units": [{"device", "unit", "state", "names": {NAME: ns}, "before":
- * {NAME: ns}?, "at"?, "boards": [{"leaderboard", "names": {NAME: ns}}]?, "error"?, "remarks": [sentence…]}]}. state:
- * "calibrated" (now), "already" (before, and the machine is the same), "failed". boards: those whose tasks have calibrators
- * of their own and were measured now. Writes device.calibrated, of the unit, its parts and each board's task. Its progress:
- * {"event": "measuring", "what", "name", "index", "count", "run", "runs"}, and {"event": "kept", "text": what stays if it is
- * interrupted now}. It ends with ECANCELED when its caller goes away.
+ * device.calibrate {device?: [name…], force}. Writes device.calibrated, of the unit, its parts and each board's task. Its
+ * progress: {"event": "measuring", "what", "name", "index", "count", "run", "runs"}, and {"event": "kept", "text": what
+ * stays if it is interrupted now}. It ends with ECANCELED when its caller goes away.
  */
 command_engine_fn cmd_device_calibrate;
 
 /* ---- cmd_device_verify.c: whether units run known submissions. Loop thread of the owner ---- */
 
 /*
- * device.verify {device?: [name…]}: {"units": [{"device", "unit", "state": "passed" or "failed", "error"?, "tasks": [{"name",
- * "state": "passed", "failed" or "skipped", "error"?}]}]}. Its progress is {"event": "measuring", …}, as device.calibrate's. It
- * ends with ECANCELED when its caller goes away.
+ * device.verify {device?: [name…]}. Its progress is {"event": "measuring", …}, as device.calibrate's. It ends with ECANCELED
+ * when its caller goes away.
  */
 command_engine_fn cmd_device_verify;
 
 /* ---- cmd_runner.c: what runners say of their machines and remote sides ---- */
 
-/*
- * device.doctor {name: a unit's or a device's}: {"machines": [{"units": [label], "runner", "report": kettle-exec --doctor's,
- * "text": the same for people, "error"}]}; "error" in place of the report where the runner cannot say. ENOENT; ETOOBIG: too
- * many machines. Loop thread of the owner.
- */
+/* device.doctor {name: a unit's or a device's}. ENOENT; ETOOBIG: too many machines. Loop thread of the owner. */
 command_engine_fn cmd_device_doctor;
 /*
- * runner.init {name, dir, option: ["NAME=TEXT"…], force}: {"runner", "files": [{"path", "state"}], "next": [sentence]}. ENOENT: no
- * such runner; EUNAVAIL: it has nothing to write. The caller's process.
+ * runner.init {name, dir, option: ["NAME=TEXT"…], force}. ENOENT: no such runner; EUNAVAIL: it has nothing to write. The
+ * caller's process.
  */
 command_engine_fn cmd_runner_init;
-/* runner.status {name}: {"runner", "jobs": [{"job", "state", "since", "where"}], "text"?}. ENOENT, EUNAVAIL. Loop thread of the owner. */
+/* runner.status {name}. ENOENT, EUNAVAIL. Loop thread of the owner. */
 command_engine_fn cmd_runner_status;
 
 /* ---- cmd_harness.c: harnesses of languages ---- */

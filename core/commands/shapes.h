@@ -4,6 +4,7 @@
 #define KETTLE_COMMANDS_SHAPES_H
 
 #include "commands/command_parts.h"
+#include "model/settings.h"
 #include "session/shape.h"
 
 #include <kettle/runner.h>
@@ -267,7 +268,135 @@ static const struct shape compared_time_shape[] = {
 
 /* ---- users ---- */
 
+static const char *const token_kinds[] = {"token", "session", NULL};
+/* Of all that is stored of a user. */
+static const char *const credential_kinds[] = {"token", "session", "link", NULL};
+
+/* What is about a user begins with these. */
+#define NAMED_USER MEMBER("user_id", SHAPE_STRING, .help = "the user's number"), MEMBER("user_name", SHAPE_STRING)
+#define MADE_USER NAMED_USER, MEMBER("made", SHAPE_BOOL, .help = "whether the identity was not known before")
+#define USER_MEMBERS \
+	NAMED_USER, MEMBER("role", SHAPE_STRING, .choices = roles), MEMBER("created", SHAPE_TIME), \
+		MEMBER("banned", SHAPE_TIME, .null = true, .help = "since when"), \
+		MEMBER("ban_reason", SHAPE_STRING, .null = true), MEMBER("submissions", SHAPE_INT, .help = "how many")
+/* What the user sees of it, too. */
+#define OWN_USER_MEMBERS \
+	USER_MEMBERS, \
+		MEMBER("identities", ARRAY(OBJECT(MEMBER("provider", SHAPE_STRING), MEMBER("subject", SHAPE_STRING), \
+								 MEMBER("name", SHAPE_STRING), MEMBER("created", SHAPE_TIME)))), \
+		MEMBER("merged", ARRAY(SHAPE_STRING), .help = "names of users who were merged into this one"), \
+		MEMBER("ranks", ARRAY(OBJECT(MEMBER("leaderboard", SHAPE_STRING), MEMBER("device", SHAPE_STRING), \
+							MEMBER("score", SHAPE_NUMBER, .unit = "s"), MEMBER("rank", SHAPE_INT), \
+							MEMBER("of", SHAPE_INT, .help = "how many are ranked"))))
+#define CANCELLED MEMBER("cancelled", ARRAY(SHAPE_INT), .help = "the submissions")
+
+static const struct shape user_shape[] = {USER_MEMBERS,
+	MEMBER("identities", ARRAY(OBJECT(MEMBER("provider", SHAPE_STRING), MEMBER("name", SHAPE_STRING)))), {0}};
+
 /* ---- the engine ---- */
+
+static const char *const engine_status[] = {"ok", NULL};
+static const char *const unit_states[] = {
+	"idle", "building", "running", "waiting", "paused", "disabled", "removed", NULL};
+static const char *const unit_causes[] = {
+#define X(name, word) word,
+	UNIT_CAUSES(X)
+#undef X
+		NULL};
+static const char *const disabled_states[] = {"disabled", NULL};
+static const char *const enabled_states[] = {"ready", "failed", NULL};
+static const char *const obstacle_causes[] = {"unreachable", "operator", NULL};
+static const char *const beyond_budget[] = {"wait", "refuse", NULL};
+static const char *const sandbox_levels[] = {"full", "reduced", "off", NULL};
+static const char *const gpu_vendors[] = {"nvidia", "amd", NULL};
+static const char *const warm_states[] = {"starting", "ready", "failed", NULL};
+static const char *const calibration_states[] = {"calibrated", "already", "failed", NULL};
+static const char *const verified_states[] = {"passed", "failed", NULL};
+static const char *const tried_states[] = {"passed", "failed", "skipped", NULL};
+static const char *const written_states[] = {"created", "replaced", "unchanged", NULL};
+static const char *const remote_states[] = {"waiting", "running", NULL};
+
+#define ACCEPTS \
+	MEMBER("status", SHAPE_STRING, .choices = engine_status), \
+		MEMBER("accepts_jobs", SHAPE_BOOL, .help = "whether submissions are accepted")
+
+static const struct shape obstacle_shape[] = {MEMBER("unit", SHAPE_STRING),
+	MEMBER("cause", SHAPE_STRING, .choices = obstacle_causes,
+		.help = "operator: nothing runs there before the operator has changed something"),
+	MEMBER("since", SHAPE_TIME), MEMBER("error", SHAPE_STRING), {0}};
+#define OBSTACLE SHARED("obstacle", obstacle_shape)
+
+/* What results of a unit begin with. */
+#define NAMED_UNIT MEMBER("device", SHAPE_STRING), MEMBER("unit", SHAPE_STRING)
+#define WHY_FAILED MEMBER("error", SHAPE_STRING, .optional = true)
+/* Calibrator → what it takes. */
+#define CALIBRATOR_TIMES MAP(SHAPE_NUMBER, .unit = "ns")
+/* missing: whether there may be none. Before there were spreads, none were stored. */
+#define CALIBRATION(missing) \
+	MEMBER("names", CALIBRATOR_TIMES, .optional = (missing), .help = "what each calibrator takes"), \
+		MEMBER("spreads", MAP(SHAPE_NUMBER), .optional = true, \
+			.help = "what 95 % of runs are within, as part of the score, with each calibrator"), \
+		MEMBER("at", SHAPE_TIME, .optional = (missing))
+
+/*
+ * As kettle-gpu says it. What a GPU or its driver lacks is missing, and so is what does not last, where the machine was
+ * not asked now.
+ */
+static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices = gpu_vendors),
+	MEMBER("index", SHAPE_INT), MEMBER("name", SHAPE_STRING, .optional = true),
+	MEMBER("uuid", SHAPE_STRING, .optional = true), MEMBER("bus", SHAPE_STRING, .optional = true),
+	MEMBER("minor", SHAPE_INT, .optional = true, .help = "number of an NVIDIA GPU's device file"),
+	MEMBER("render", SHAPE_INT, .optional = true, .help = "number of an AMD GPU's device file"),
+	MEMBER("compute", SHAPE_STRING, .optional = true, .help = "compute capability of an NVIDIA GPU"),
+	MEMBER("gfx", SHAPE_STRING, .optional = true, .help = "architecture of an AMD GPU"),
+	MEMBER("driver", SHAPE_STRING, .optional = true),
+	MEMBER("cuda", SHAPE_STRING, .optional = true, .help = "the CUDA version of the driver"),
+	MEMBER("memory", SHAPE_INT, .unit = "bytes", .optional = true),
+	MEMBER("used", SHAPE_INT, .unit = "bytes", .optional = true, .help = "of its memory"),
+	MEMBER("occupied", SHAPE_BOOL, .optional = true, .help = "whether more of it is used than when nothing runs"),
+	MEMBER("clocks", MAP(SHAPE_INT, .unit = "MHz"), .optional = true, .help = "sm, memory, sm_max and memory_max"),
+	MEMBER("temperature", SHAPE_INT, .unit = "°C", .optional = true),
+	MEMBER("power_mw", SHAPE_INT, .unit = "mW", .optional = true),
+	MEMBER("throttle", ARRAY(SHAPE_STRING), .optional = true, .help = "what slows it now"),
+	MEMBER("slowed_ns", MAP(SHAPE_INT, .unit = "ns"), .optional = true,
+		.help = "for how long each cause has slowed it since its driver was loaded"),
+	MEMBER("processes",
+		ARRAY(OBJECT(MEMBER("pid", SHAPE_INT), MEMBER("memory", SHAPE_INT, .unit = "bytes", .optional = true))),
+		.optional = true, .help = "that use it"),
+	{0}};
+
+/* What the greeting of a unit's machine says of it (judge/unit_facts.h). */
+#define UNIT_FACTS \
+	MEMBER("version", SHAPE_STRING, .optional = true, .help = "of its kettle-exec"), \
+		MEMBER("level", SHAPE_STRING, .choices = sandbox_levels, .optional = true, .help = "of its sandbox"), \
+		MEMBER("machine", \
+			OBJECT(MEMBER("cpu", SHAPE_STRING), MEMBER("cores", SHAPE_INT), \
+				MEMBER("memory", SHAPE_INT, .unit = "bytes"), MEMBER("kernel", SHAPE_STRING), \
+				MEMBER("platform", SHAPE_STRING), MEMBER("host", SHAPE_STRING)), \
+			.optional = true), \
+		MEMBER("protections", \
+			ARRAY(OBJECT(MEMBER("name", SHAPE_STRING), MEMBER("meaning", SHAPE_STRING), MEMBER("present", SHAPE_BOOL), \
+				MEMBER("how", SHAPE_STRING, .null = true, .help = "to get it, where it is not present"))), \
+			.optional = true), \
+		MEMBER("tools", MAP(SHAPE_STRING), .optional = true, .help = "versions"), \
+		MEMBER("packages", MAP(MAP(SHAPE_STRING)), .optional = true, .help = "versions, for each interpreter"), \
+		MEMBER("parts", \
+			MAP(ARRAY(OBJECT(MEMBER("name", SHAPE_STRING), MEMBER("present", SHAPE_BOOL), \
+				MEMBER("essential", SHAPE_BOOL, .help = "whether nothing can be compiled without it"), \
+				MEMBER("headers", ARRAY(SHAPE_STRING), .help = "beginnings of names"), \
+				MEMBER("libraries", ARRAY(SHAPE_STRING), .help = "beginnings of names"), \
+				MEMBER("how", SHAPE_STRING, .help = "to get it")))), \
+			.optional = true, .help = "of the toolkit, for each compiler"), \
+		MEMBER("warm", \
+			ARRAY(OBJECT(MEMBER("tool", SHAPE_STRING), MEMBER("modules", ARRAY(SHAPE_STRING)), \
+				MEMBER("recipes", ARRAY(SHAPE_STRING)), \
+				MEMBER("absent", ARRAY(SHAPE_STRING), .help = "recipes for which nothing is installed"), \
+				MEMBER("state", SHAPE_STRING, .choices = warm_states), MEMBER("memory", SHAPE_INT, .unit = "bytes"), \
+				MEMBER("disk", SHAPE_INT, .unit = "bytes"), MEMBER("runs", SHAPE_INT, .help = "that began with it"))), \
+			.optional = true, .help = "interpreters that are kept warm"), \
+		MEMBER("gpu", SHARED("gpu", gpu_shape), .optional = true, .help = "the unit's first"), \
+		MEMBER("gpus", ARRAY(SHARED("gpu", gpu_shape)), .optional = true, .help = "all of the unit"), \
+		MEMBER("gpu_error", SHAPE_STRING, .optional = true, .help = "why one of them is not there")
 
 /* ---- local ---- */
 

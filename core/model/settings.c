@@ -290,11 +290,9 @@ unit_event(struct db *db, const char *kind, const json_t *unit, struct kettle_er
 }
 
 static const char *const unit_causes[] = {
-	[UNIT_ENABLED] = NULL,
-	[UNIT_OPERATOR] = "operator",
-	[UNIT_FAULT] = "fault",
-	[UNIT_SILENT] = "silent",
-	[UNIT_GIVEN_UP] = "given-up",
+#define X(name, word) [UNIT_##name] = word,
+	UNIT_CAUSES(X)
+#undef X
 };
 
 const char *

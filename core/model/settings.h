@@ -37,12 +37,18 @@ int settings_setting_put(struct db *db, const char *key, const json_t *value, st
  */
 
 /* Why a unit is disabled. */
+#define UNIT_CAUSES(X) \
+	X(OPERATOR, "operator") /* an operator did it, and enables it */ \
+	X(FAULT, "fault")       /* a fault of its GPUs, or another model: the engine tests it, and enables it */ \
+	X(SILENT, "silent")     /* its kettle-exec does not answer heartbeats: the next answer enables it */ \
+	X(GIVEN_UP, \
+		"given-up") /* it does not end a job, or says so itself: nothing tests it, and the next engine uses it again */
+
 enum unit_cause {
-	UNIT_ENABLED,  /* it is not */
-	UNIT_OPERATOR, /* an operator did it, and enables it */
-	UNIT_FAULT,    /* a fault of its GPUs, or another model: the engine tests it, and enables it */
-	UNIT_SILENT,   /* its kettle-exec does not answer heartbeats: the next answer enables it */
-	UNIT_GIVEN_UP, /* it does not end a job, or says so itself: nothing tests it, and the next engine uses it again */
+	UNIT_ENABLED, /* it is not */
+#define X(name, word) UNIT_##name,
+	UNIT_CAUSES(X)
+#undef X
 };
 /* "operator"; NULL: it is not disabled. [any] */
 const char *unit_cause_name(enum unit_cause cause);
