@@ -15,13 +15,25 @@ static const char *const faults[] = {"participant", "task", "machine", "operator
 static const char *const stages[] = {
 	"queue", "prepare", "build", "test", "benchmark", "ranked", "secret", "profile", "record", NULL};
 
+/* How far the score may be from the true one. */
+#define INTERVAL \
+	MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where the 95 % interval of the score begins"), \
+		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true)
+#define SCORE MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), INTERVAL
+#define STATUS(word) MEMBER("status", SHAPE_STRING, .choices = (const char *const[]){word, NULL})
+static const char *const obstacle_causes[] = {"unreachable", "operator", NULL};
+static const struct shape obstacle_shape[] = {MEMBER("unit", SHAPE_STRING),
+	MEMBER("cause", SHAPE_STRING, .choices = obstacle_causes,
+		.help = "operator: nothing runs there before the operator has changed something"),
+	MEMBER("since", SHAPE_TIME), MEMBER("error", SHAPE_STRING), {0}};
+#define OBSTACLE SHARED("obstacle", obstacle_shape)
+
 /* ---- leaderboards ---- */
 
 static const char *const board_changes[] = {"task", "deadline", "devices", "visibility", "code_visibility", "jit_cache",
 	"after_deadline", "opens", "description", NULL};
 static const char *const earlier_scores[] = {"kept", "left", NULL};
 static const char *const template_sources[] = {"template", "skeleton", NULL};
-static const char *const done_words[] = {"ok", NULL};
 
 #define VERSION_HELP "grows with every change of what `leaderboard.show` answers"
 /* A leaderboard as board_object has it. */
@@ -38,11 +50,6 @@ static const char *const done_words[] = {"ok", NULL};
 		MEMBER("opens", SHAPE_TIME, .null = true), \
 		MEMBER("ended", SHAPE_BOOL, .help = "whether its deadline has passed")
 #define REMARKS MEMBER("remarks", ARRAY(SHAPE_STRING), .help = "sentences about the task, the name and the deadline")
-/* How far the score may be from the true one. */
-#define INTERVAL \
-	MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where the 95 % interval of the score begins"), \
-		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true)
-
 static const struct shape leaderboard_shape[] = {LEADERBOARD, {0}};
 static const struct shape rate_limits_shape[] = {MEMBER("leaderboard", SHAPE_STRING),
 	MEMBER("limits", ARRAY(OBJECT(MEMBER("category", SHAPE_STRING, .choices = rate_categories),
@@ -65,7 +72,8 @@ static const struct shape contents_shape[] = {MEMBER("text", SHAPE_STRING, .opti
 
 /* Of runs; a ranked one is called as KernelBot calls it. */
 static const char *const run_modes[] = {"test", "benchmark", "profile", "leaderboard", NULL};
-static const char *const run_states[] = {"passed", "failed", "timed_out", "error", NULL};
+#define VERDICTS "passed", "failed", "timed_out", "error"
+static const char *const run_states[] = {VERDICTS, NULL};
 /* KernelBot's. */
 static const char *const statuses[] = {
 	"initial", "pending", "running", "succeeded", "failed", "timed_out", "hacked", NULL};
@@ -73,7 +81,7 @@ static const char *const compared_runs[] = {"ranked", "benchmark", NULL};
 static const char *const open_states[] = {"queued", "running", NULL};
 /* Of a rerun that says nothing of the code. */
 static const char *const undecided_states[] = {"error", "cancelled", NULL};
-static const char *const obstacle_causes[] = {"unreachable", "operator", NULL};
+
 static const char *const losses[] = {
 #define X(name, word, text) word,
 	KETTLE_LOSSES(X)
@@ -88,18 +96,12 @@ static const char *const losses[] = {
 		MEMBER("retriable", SHAPE_BOOL, .help = "whether the same may pass another time", __VA_ARGS__)
 #define OUTCOME OUTCOME_WITH(.optional = false)
 
-#define SCORE \
-	MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), \
-		MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where its interval of 95 % begins"), \
-		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where the interval ends")
-
 #define SUBMITTED \
 	MEMBER("id", SHAPE_INT), MEMBER("leaderboard", SHAPE_STRING), MEMBER("mode", SHAPE_STRING, .choices = plan_modes), \
 		MEMBER("devices", ARRAY(SHAPE_STRING)), \
 		MEMBER("jobs", ARRAY(OBJECT(MEMBER("job", SHAPE_INT), MEMBER("device", SHAPE_STRING))), \
 			.help = "one of each device")
 
-#define STATUS(word) MEMBER("status", SHAPE_STRING, .choices = (const char *const[]){word, NULL})
 /* What follows the members a and b that are compared. */
 #define CHANGE \
 	MEMBER("percent", SHAPE_NUMBER, .unit = "%", .null = true, .help = "by how much b is over a"), \
@@ -120,11 +122,6 @@ static const struct shape capture_shape[] = {
 	MEMBER("skip", SHAPE_INT, .optional = true, .help = "how many are left out before"),
 	{0},
 };
-
-static const struct shape obstacle_shape[] = {MEMBER("unit", SHAPE_STRING),
-	MEMBER("cause", SHAPE_STRING, .choices = obstacle_causes,
-		.help = "operator: nothing runs there before the operator has changed something"),
-	MEMBER("since", SHAPE_TIME), MEMBER("error", SHAPE_STRING), {0}};
 
 /* A step that is no run, in verdict.h's form. */
 static const struct shape build_step_shape[] = {
@@ -213,7 +210,7 @@ static const struct shape job_shape[] = {
 	DETAIL(
 		"loss", SHAPE_STRING, .choices = losses, .null = true, .help = "how the last attempt that was lost was lost"),
 	DETAIL("waits", SHAPE_STRING, .null = true, .help = "why its device cannot serve it now"),
-	DETAIL("obstacle", SHARED("obstacle", obstacle_shape), .help = "what its device waits for, where it waits"),
+	DETAIL("obstacle", OBSTACLE, .help = "what its device waits for, where it waits"),
 	DETAIL("place", SHAPE_INT, .help = "jobs before it, while it is queued"),
 	DETAIL("length", SHAPE_INT, .help = "of the queue, while it is queued"),
 	DETAIL("wait_s", SHAPE_INT, .unit = "s", .help = "how long it is likely to wait, where that is known"),
@@ -295,7 +292,6 @@ static const struct shape user_shape[] = {USER_MEMBERS,
 
 /* ---- the engine ---- */
 
-static const char *const engine_status[] = {"ok", NULL};
 static const char *const unit_states[] = {
 	"idle", "building", "running", "waiting", "paused", "disabled", "removed", NULL};
 static const char *const unit_causes[] = {
@@ -305,7 +301,6 @@ static const char *const unit_causes[] = {
 		NULL};
 static const char *const disabled_states[] = {"disabled", NULL};
 static const char *const enabled_states[] = {"ready", "failed", NULL};
-static const char *const obstacle_causes[] = {"unreachable", "operator", NULL};
 static const char *const beyond_budget[] = {"wait", "refuse", NULL};
 static const char *const sandbox_levels[] = {"full", "reduced", "off", NULL};
 static const char *const gpu_vendors[] = {"nvidia", "amd", NULL};
@@ -316,15 +311,7 @@ static const char *const tried_states[] = {"passed", "failed", "skipped", NULL};
 static const char *const written_states[] = {"created", "replaced", "unchanged", NULL};
 static const char *const remote_states[] = {"waiting", "running", NULL};
 
-#define ACCEPTS \
-	MEMBER("status", SHAPE_STRING, .choices = engine_status), \
-		MEMBER("accepts_jobs", SHAPE_BOOL, .help = "whether submissions are accepted")
-
-static const struct shape obstacle_shape[] = {MEMBER("unit", SHAPE_STRING),
-	MEMBER("cause", SHAPE_STRING, .choices = obstacle_causes,
-		.help = "operator: nothing runs there before the operator has changed something"),
-	MEMBER("since", SHAPE_TIME), MEMBER("error", SHAPE_STRING), {0}};
-#define OBSTACLE SHARED("obstacle", obstacle_shape)
+#define ACCEPTS STATUS("ok"), MEMBER("accepts_jobs", SHAPE_BOOL, .help = "whether submissions are accepted")
 
 /* What results of a unit begin with. */
 #define NAMED_UNIT MEMBER("device", SHAPE_STRING), MEMBER("unit", SHAPE_STRING)
@@ -400,28 +387,22 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 
 /* ---- local ---- */
 
-#define VERDICTS "passed", "failed", "timed_out", "error"
-static const char *const verdicts[] = {VERDICTS, NULL};
 static const char *const trial_ends[] = {VERDICTS, "skipped", NULL};
 static const char *const solution_ends[] = {VERDICTS, "compile", "skipped", NULL};
 static const char *const solution_kinds[] = {"correct", "wrong", NULL};
 static const char *const blames[] = {"participant", "task", "machine", NULL};
-static const char *const step_modes[] = {"test", "benchmark", "leaderboard", "profile", NULL};
 static const char *const sync_actions[] = {"create", "update", NULL};
 static const char *const sync_changes[] = {"task", "deadline", "devices", "description", "set", NULL};
-static const char *const sync_scores[] = {"kept", "left", NULL};
 static const char *const sync_arguments[] = {"force", NULL};
 static const char *const plugin_kinds[] = {"language", "runner", "frontend", NULL};
 static const char *const option_types[] = {
 	"string", "path", "integer", "number", "boolean", "list of strings", "map of strings", "any value", NULL};
 
-static const struct shape file_shape[] = {MEMBER("text", SHAPE_STRING, .optional = true, .help = "of a text in UTF-8"),
-	MEMBER("base64", SHAPE_STRING, .optional = true, .help = "of any other file"), {0}};
 /* A task, see task/task.h. */
 #define TASK_BUNDLE \
 	MEMBER("name", SHAPE_STRING), MEMBER("yml", SHAPE_STRING, .help = "the text of task.yml"), \
 		MEMBER("task", SHAPE_ANY, .help = "task.yml, checked, with all defaults; see task.schema.json"), \
-		MEMBER("files", MAP(SHARED("contents", file_shape)), .help = "by their names in the folder of a job"), \
+		MEMBER("files", MAP(SHARED("contents", contents_shape)), .help = "by their names in the folder of a job"), \
 		MEMBER("submission", SHAPE_STRING, .help = "the name of the submitted file there"), \
 		MEMBER("templates", MAP(OBJECT(MEMBER("file_name", SHAPE_STRING), MEMBER("text", SHAPE_STRING))), \
 			.help = "by language"), \
@@ -454,13 +435,6 @@ static const struct shape competition_set_shape[] = {MEMBER("name", SHAPE_STRING
 						   MEMBER("bundle", SHARED("task_bundle", task_bundle_shape), .null = true),
 						   MEMBER("error", SHAPE_STRING, .null = true, .help = "why it has no bundle")))),
 	{0}};
-
-/* What verdicts and their runs have of a score, and their steps of times. */
-#define SCORED \
-	MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), \
-		MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where its 95 % interval begins, if known"), \
-		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true)
-#define SPAN(text, ...) MEMBER(text, SHAPE_INT, .unit = "ns", __VA_ARGS__)
 
 #define PLUGIN \
 	MEMBER("name", SHAPE_STRING), MEMBER("kind", SHAPE_STRING, .choices = plugin_kinds), \

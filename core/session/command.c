@@ -331,8 +331,6 @@ view_data(const struct view *view)
 int
 command_check_answer(const struct command *command, const json_t *result, struct kettle_error *err)
 {
-	if (!command->answer)
-		return 0;
 	AUTO_JSON json_t *schema = shape_schema(command->answer);
 	return schema_check(schema, result, command->name, NULL, err);
 }
@@ -345,13 +343,12 @@ command_data(const struct command *table)
 		json_t *args = json_array();
 		for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
 			json_array_append_new(args, argument_data(argument));
-		json_array_append_new(
-			data, json_pack("{s:s, s:s*, s:s, s:s?, s:o*, s:s*, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name",
-					  command->name, "also", command->also, "help", command->help, "details", command->details,
-					  "answer", command->answer ? shape_schema(command->answer) : NULL, "answer_text",
-					  command->answer_text, "example", command->example, "hidden", command->hidden || command->internal,
-					  "internal", command->internal, "view", view_data(&command->view), "right",
-					  right_names[command->right], "kind", kind_names[command->kind], "args", args));
+		json_array_append_new(data,
+			json_pack("{s:s, s:s*, s:s, s:s?, s:o, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "also",
+				command->also, "help", command->help, "details", command->details, "answer",
+				shape_schema(command->answer), "example", command->example, "hidden",
+				command->hidden || command->internal, "internal", command->internal, "view", view_data(&command->view),
+				"right", right_names[command->right], "kind", kind_names[command->kind], "args", args));
 	}
 	return data;
 }

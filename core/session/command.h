@@ -124,7 +124,6 @@ struct command {
 	const char *help;           /* one line */
 	const char *details;        /* a paragraph for the help of the command and the manual, or NULL */
 	const struct shape *answer; /* ANSWER(…) */
-	const char *answer_text;    /* Markdown, of those without a shape */
 	const char *example;        /* a command line, or NULL */
 	bool hidden;                /* frontends use it for others and do not list it */
 	bool

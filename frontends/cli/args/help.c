@@ -383,6 +383,11 @@ static const char reference_head[] =
 	"command line, a path. `task`: a task as `task.read` answers it; on the command line, a path. `path`: a path\n"
 	"on the caller's machine. A repeated argument is a list.\n"
 	"\n"
+	"**Answers.** Each is listed with all its members: no answer has another one. A time is text in ISO 8601, in UTC. "
+	"The keys of\n"
+	"a map are data. What several answers have is at the end of the page. The same is JSON Schema in what plugins "
+	"get.\n"
+	"\n"
 	"An error is `{\"error\": {\"code\", \"message\", \"member\", \"cause\"}}`. The message is for people: one "
 	"sentence, "
 	"rarely\n"
@@ -556,17 +561,14 @@ put_shared(FILE *out, json_t *shared)
 static void
 put_command(FILE *out, const json_t *command, const struct args_ui *ui, json_t *shared)
 {
-	const char *details = member_text(command, "details"), *answer = member_text(command, "answer_text");
+	const char *details = member_text(command, "details");
 	fprintf(out, "\n## %s\n\n", member_text(command, "name"));
 	sentence(out, member_text(command, "help"));
 	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, member_text(command, "right"),
 		member_text(command, "kind"));
 	put_usage(out, command, ui);
 	put_arguments(out, command);
-	if (*answer)
-		fprintf(out, "\nAnswer: %s\n", answer);
-	if (json_object_get(command, "answer"))
-		put_answer(out, json_object_get(command, "answer"), shared);
+	put_answer(out, json_object_get(command, "answer"), shared);
 }
 
 void

@@ -676,12 +676,53 @@ test_cancel_and_delete(void **state)
 	commands_refused(&c, "alice", "submission.show", ID(worse), KETTLE_ENOENT);
 }
 
+/* ---- the shape of an answer ---- */
+
+static const char *const colours[] = {"red", "green", NULL};
+static const struct shape point_shape[] = {MEMBER("x", SHAPE_INT), MEMBER("y", SHAPE_NUMBER, .null = true), {0}};
+static const struct command shaped = {.name = "shaped",
+	ANSWER(OBJECT(MEMBER("at", ARRAY(SHARED("point", point_shape))), MEMBER("by", MAP(SHAPE_BOOL), .optional = true),
+		MEMBER("colour", SHAPE_STRING, .choices = colours, .null = true), MEMBER("any", SHAPE_ANY, .optional = true)))};
+
+static void
+test_shape(void **state)
+{
+	static const struct {
+		const char *json;
+		bool fits;
+	} cases[] = {
+		{"{\"at\": [{\"x\": 1, \"y\": 2.5}, {\"x\": 0, \"y\": null}], \"colour\": \"red\"}", true},
+		{"{\"at\": [], \"colour\": null, \"by\": {\"a\": true}, \"any\": [{}]}", true},
+		{"{\"at\": [], \"colour\": null, \"by\": {}, \"any\": null}", true},
+		{"{\"at\": [{\"x\": 1, \"y\": 3}], \"colour\": \"green\"}", true},
+		{"{\"at\": []}", false},                                                 /* one is missing */
+		{"{\"at\": [], \"colour\": null, \"more\": 1}", false},                  /* one is not known */
+		{"{\"at\": [{\"x\": 1, \"y\": 1, \"z\": 1}], \"colour\": null}", false}, /* nor inside */
+		{"{\"at\": [{\"x\": null, \"y\": 1}], \"colour\": null}", false},
+		{"{\"at\": [{\"x\": 1.5, \"y\": 1}], \"colour\": null}", false},
+		{"{\"at\": null, \"colour\": null}", false},
+		{"{\"at\": [], \"colour\": \"blue\"}", false},
+		{"{\"at\": [], \"colour\": null, \"by\": {\"a\": 1}}", false},
+		{"[]", false},
+		{"null", false},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct kettle_error err = {0};
+		AUTO_JSON json_t *answer = json_loads(cases[i].json, JSON_DECODE_ANY, NULL);
+		assert_non_null(answer);
+		if ((command_check_answer(&shaped, answer, &err) == 0) != cases[i].fits)
+			fail_msg("%s: %s", cases[i].json, err.message);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_table),
 	cmocka_unit_test(test_no_names),
 	cmocka_unit_test(test_check),
 	cmocka_unit_test(test_clean),
+	cmocka_unit_test(test_shape),
 	TEST(test_users),
 	TEST(test_rights),
 	TEST(test_create),
