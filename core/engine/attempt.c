@@ -361,7 +361,7 @@ attempt_go_on(void *arg, const char *late)
 	else if (job->engine->stopping)
 		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK, "handed back when the engine stopped");
 	else if (late)
-		attempt_end_lost(job, late, KETTLE_LOSS_FAILED);
+		attempt_end_lost(job, late, KETTLE_LOSS_AWAY);
 	else if (job->unit->cause)
 		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK, "its unit turned out to be disabled");
 	else
@@ -587,7 +587,7 @@ engine_job_overdue(struct engine_job *job)
 	if (job->stop == STOP_NO) {
 		log_write(KETTLE_LOG_WARNING, "engine", "job %s takes longer than its plan allows and is cancelled",
 			job->inflight.ref);
-		engine_job_stop(job, STOP_DEADLINE);
+		engine_job_stop(job, job->unit->away_utc_ms ? STOP_UNREACHED : STOP_DEADLINE);
 		return;
 	}
 	/* A kettle-exec that hangs is no reason to give the unit up: its heartbeat decides. */

@@ -426,10 +426,21 @@ trim_times(const struct engine_job *job, struct completion *completion)
 			job->unit ? job->unit->label : "", (long long)job->id, (long long)job->submission, what.message);
 }
 
-/* There is no result, and the runner says how that came about. */
+/* There is no result, and the runner says how that came about, or the engine has ended it. */
 static void
-attempt_lost(struct engine_job *job, enum kettle_loss loss, const char *why)
+attempt_lost(struct engine_job *job, const struct completion *completion)
 {
+	char said[sizeof(job->unit->away) + 100];
+	const char *why = completion->error;
+	/* Whether it went on there is not known: a job whose machine ends with it comes to its limit in the end. */
+	bool unreached = job->stop == STOP_UNREACHED && completion->loss == KETTLE_LOSS_FAILED;
+	enum kettle_loss loss = unreached ? KETTLE_LOSS_UNREACHED : completion->loss;
+	(void)snprintf(
+		said, sizeof(said), "its remote side could not be reached when its time had passed: %s", job->unit->away);
+	if (!why)
+		why = unreached                    ? said
+			  : job->stop == STOP_DEADLINE ? "the runner did not finish in time"
+										   : "the runner gave no reason";
 	if (loss == KETTLE_LOSS_FINAL)
 		attempt_end_impossible(job, why);
 	else if (loss == KETTLE_LOSS_UNUSABLE)
@@ -462,10 +473,6 @@ attempt_end_complete(struct engine_job *job, const struct completion *reported)
 		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK,
 			job->unit->removed ? "its unit was removed before it ran" : "handed back when the engine stopped");
 	} else {
-		const char *why =
-			job->stop == STOP_DEADLINE ? "the runner did not finish in time" : "the runner gave no reason";
-		if (completion->error)
-			why = completion->error;
-		attempt_lost(job, completion->loss, why);
+		attempt_lost(job, completion);
 	}
 }

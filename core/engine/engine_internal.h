@@ -47,8 +47,8 @@
 enum job_state { JOB_QUEUED, JOB_STARTING, JOB_ACTIVE, JOB_ENDING };
 /* SENDING: it runs no more, and its machine sends what it has left. */
 enum job_phase { PHASE_BUILDING, PHASE_WAITING, PHASE_RUNNING, PHASE_SENDING };
-/* Why a job is being stopped. */
-enum job_stop { STOP_NO, STOP_CANCEL, STOP_HAND_BACK, STOP_DEADLINE };
+/* Why a job is being stopped. UNREACHED: its time has passed, and its remote side cannot be reached. */
+enum job_stop { STOP_NO, STOP_CANCEL, STOP_HAND_BACK, STOP_DEADLINE, STOP_UNREACHED };
 
 struct unit {
 	struct device *device;

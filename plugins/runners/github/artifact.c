@@ -65,11 +65,17 @@ free_artifact(struct artifact *artifact)
 }
 
 static void
-finish(struct artifact *artifact, const struct kettle_error *err)
+end(struct artifact *artifact, const struct kettle_error *err, bool unreached)
 {
 	artifact->host->timer_stop(artifact->host, artifact->timer);
-	artifact->request.done(artifact->request.arg, err, err->code ? NULL : &artifact->files);
+	artifact->request.done(artifact->request.arg, err, unreached, err->code ? NULL : &artifact->files);
 	free_artifact(artifact);
+}
+
+static void
+finish(struct artifact *artifact, const struct kettle_error *err)
+{
+	end(artifact, err, false);
 }
 
 static void
@@ -88,7 +94,7 @@ try_later(struct artifact *artifact, const struct kettle_error *err)
 	if (!artifact->faulty_since)
 		artifact->faulty_since = now;
 	if (now - artifact->faulty_since >= artifact->request.give_up_ms) {
-		finish(artifact, err);
+		end(artifact, err, true);
 		return;
 	}
 	look_after(artifact, remote_backoff_ms(++artifact->faults, ARTIFACT_LOOK_MS, BACKOFF_MAX_MS));

@@ -3,6 +3,7 @@
 #ifndef KETTLE_GITHUB_ARTIFACT_H
 #define KETTLE_GITHUB_ARTIFACT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runners/github/api.h"
@@ -23,8 +24,9 @@ struct artifact_request {
 	size_t token;
 	unsigned looks;      /* at most, instead of ARTIFACT_LOOKS */
 	uint64_t give_up_ms; /* for how long faults of the network and of GitHub are met with another try */
-	/* err->code is 0 and files is set, which may be stolen from; or ENOENT: there is none; or another error. */
-	void (*done)(void *arg, const struct kettle_error *err, struct result_files *files);
+	/* err->code is 0 and files is set, which may be stolen from; or ENOENT: there is none; or another error. unreached:
+	 * GitHub or the network failed for give_up_ms. */
+	void (*done)(void *arg, const struct kettle_error *err, bool unreached, struct result_files *files);
 	void *arg;
 };
 

@@ -183,6 +183,9 @@ on_run_ended(void *arg, enum run_end how, const char *sentence, struct result_fi
 	case RUN_BROKE:
 		remote_lost(job, KETTLE_LOSS_FAILED, "%s", sentence);
 		break;
+	case RUN_UNREACHED:
+		remote_lost(job, KETTLE_LOSS_UNREACHED, "%s", sentence);
+		break;
 	case RUN_GONE:
 		remote_lost(job, KETTLE_LOSS_GONE, "%s", sentence);
 		break;

@@ -128,7 +128,7 @@ run_take_fault(struct run *run, const struct kettle_error *err)
 	if (run->cancelled)
 		run_end(run, RUN_CANCELLED, NULL, "It was cancelled; GitHub does not say how it ended.");
 	else
-		run_end(run, RUN_BROKE, NULL, "%s", err->message);
+		run_end(run, RUN_UNREACHED, NULL, "%s", err->message);
 	return true;
 }
 
@@ -143,7 +143,7 @@ first_line(const struct result_files *files)
 }
 
 static void
-on_artifact(void *arg, const struct kettle_error *err, struct result_files *files)
+on_artifact(void *arg, const struct kettle_error *err, bool unreached, struct result_files *files)
 {
 	struct run *run = arg;
 	AUTO_FREE char *why = first_line(files);
@@ -157,7 +157,7 @@ on_artifact(void *arg, const struct kettle_error *err, struct result_files *file
 	else if (err->code == KETTLE_ENOENT)
 		run_end(run, RUN_BROKE, NULL, "Its run ended as %s and left no result: %s", run->conclusion, err->message);
 	else
-		run_end(run, RUN_BROKE, NULL, "Its result cannot be fetched: %s", err->message);
+		run_end(run, unreached ? RUN_UNREACHED : RUN_BROKE, NULL, "Its result cannot be fetched: %s", err->message);
 }
 
 static void

@@ -32,6 +32,7 @@ struct run;  /* opaque; valid until its `ended` is called, or run_forget */
 enum run_end {
 	RUN_RESULT,    /* files is set and has a result or a report; may be stolen from */
 	RUN_BROKE,     /* there is no result; the sentence says why */
+	RUN_UNREACHED, /* likewise; GitHub was asked for long enough, and could not be reached or gave no usable answer */
 	RUN_GONE,      /* likewise; GitHub knows no such run any more */
 	RUN_UNSTARTED, /* likewise; it never began */
 	RUN_UNUSABLE,  /* likewise; no run can begin before the operator has changed something */

@@ -329,7 +329,7 @@ on_given_up(void *arg)
 		remote_running(job->remote);
 	} else if (job->remote && !files->has_result) {
 		job->cancel_wanted = true;
-		remote_lost(job->remote, KETTLE_LOSS_FAILED, "%s", files->why);
+		remote_lost(job->remote, files->claimed == 1 ? KETTLE_LOSS_AWAY : KETTLE_LOSS_UNREACHED, "%s", files->why);
 	}
 	job_files_free(files);
 }

@@ -420,6 +420,7 @@ has_to_query(const struct slurm *slurm)
 static void
 end_overdue(struct slurm_job *job, uint64_t now)
 {
+	const struct slurm *slurm = job->slurm;
 	const struct remote_job *remote = job->remote;
 	if (!job->running_ms)
 		failpoint("slurm.running");
@@ -429,7 +430,13 @@ end_overdue(struct slurm_job *job, uint64_t now)
 		return;
 	/* slurmstepd has died, say: Slurm lists the job for ever, and whatever it ran may still run. */
 	job->cancel_wanted = true;
-	remote_lost(job->remote, KETTLE_LOSS_FAILED, "Slurm did not end its job, which has run for longer than its time.");
+	if (slurm->unlisted_ms || slurm->unlooked_ms)
+		remote_lost(job->remote, KETTLE_LOSS_UNREACHED, "Its job in Slurm has run for longer than its time, and %s%s",
+			slurm->unlisted_ms ? "Slurm's queue cannot be listed: " : "the shared folder cannot be read.",
+			slurm->unlisted_ms ? slurm->complaint : "");
+	else
+		remote_lost(
+			job->remote, KETTLE_LOSS_FAILED, "Slurm did not end its job, which has run for longer than its time.");
 }
 
 /* Ends what has waited for too long: for the end of a job, the queue, or the folder. */

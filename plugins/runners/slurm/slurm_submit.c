@@ -151,7 +151,7 @@ give_up(struct slurm_submission *submission)
 		}
 		job->state = SLURM_FRESH; /* so that nothing looks for it */
 		if (job->remote)
-			remote_lost(job->remote, KETTLE_LOSS_FAILED, "It could not be given to Slurm for %d s: %s", seconds,
+			remote_lost(job->remote, KETTLE_LOSS_AWAY, "It could not be given to Slurm for %d s: %s", seconds,
 				submission->complaint);
 		else
 			slurm_job_drop(job);

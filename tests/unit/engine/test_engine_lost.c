@@ -355,6 +355,37 @@ test_unreached(void **state)
 	until(world_job_is(job, "passed") && world_job_is(behind, "passed"));
 }
 
+/*
+ * The time of a job passes while its remote side cannot be reached: that costs none of its three attempts, also where the answer
+ * comes with the cancellation. It ends all the same where it is so each time.
+ */
+static void
+test_unreached_in_time(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	fake.on_cancel = WAITS;
+	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED; attempt++) {
+		until(fake.count == 1);
+		assert_int_equal(world_number("attempt - spared", job), 1);
+		engine_reached(world.engine, "fake", NULL, "connection refused");
+		until(fake_task(0)->cancelled);
+		engine_reached(world.engine, "fake", NULL, NULL);
+		fake_end_with(0, json_pack("{s:s}", "status", "cancelled"));
+	}
+	until(world_job_is(job, "error"));
+	assert_string_equal(world_text("loss", job), "unreached");
+	assert_non_null(strstr(world_text("error", job), "connection refused"));
+	/* What the runner knows better, it says. */
+	int64_t next = world_submit();
+	until(fake.count == 1);
+	engine_reached(world.engine, "fake", NULL, "connection refused");
+	until(fake_task(0)->cancelled);
+	lose(true, true, "It never began.");
+	until(world_job_is(next, "queued"));
+	assert_string_equal(world_text("loss", next), "unstarted");
+}
+
 static const struct CMUnitTest tests[] = {
 	LOST_TEST(test_uncounted),
 	LOST_TEST(test_unstarted),
@@ -366,6 +397,7 @@ static const struct CMUnitTest tests[] = {
 	LOST_TEST(test_final),
 	LOST_TEST(test_unusable),
 	LOST_TEST(test_unreached),
+	LOST_TEST(test_unreached_in_time),
 	LOST_TEST(test_unusable_for_one),
 };
 

@@ -306,7 +306,7 @@ test_tokens_and_limits(void **state)
 	server_step(&server, DISPATCH, 200, NULL, "{\"workflow_run_id\": 7}");
 	server_step(&server, RUN, 401, NULL, "{}");
 	struct told told = run_to_end();
-	assert_int_equal(told.how, RUN_BROKE);
+	assert_int_equal(told.how, RUN_UNREACHED);
 	assert_string_equal(header_of(DISPATCH, 0, "Authorization:"), "Authorization: Bearer " TOKEN_ONE);
 	assert_string_equal(header_of(DISPATCH, 2, "Authorization:"), "Authorization: Bearer " TOKEN_TWO);
 	assert_string_equal(header_of(RUN, 0, "Authorization:"), "Authorization: Bearer " TOKEN_TWO);
@@ -341,9 +341,28 @@ test_nonsense(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
 		server_step(&server, RUN, 200, NULL, bodies[i]);
 	struct told told = run_to_end();
-	assert_int_equal(told.how, RUN_BROKE);
+	assert_int_equal(told.how, RUN_UNREACHED);
 	assert_true(told.sentence[0] != '\0' && server_seen(&server, RUN) >= 3);
 	free_told(&told);
+}
+
+/* The run has ended, and its result cannot be asked for: GitHub is away for long enough, or answers with faults. */
+static void
+test_unreached_result(void **state)
+{
+	(void)state;
+	static const int faults[] = {500, SERVER_DROP};
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		server.steps_count = 0;
+		server_step(&server, RUN, 200, NULL, ENDED("success"));
+		for (size_t step = 1; step < SERVER_STEPS_MAX; step++)
+			server_step(&server, ARTIFACTS, faults[i], NULL, NULL);
+		struct told told = {0};
+		told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
+		assert_int_equal(kettle_fake_run(fake, has_ended, &told, WAIT_MS), 0);
+		assert_int_equal(told.how, RUN_UNREACHED);
+		free_told(&told);
+	}
 }
 
 /* GitHub may not know a run at first; one that it forgets is gone. */
@@ -554,6 +573,7 @@ test_idle_list(void **state)
 
 static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_whole_life, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_lost_answer, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_unreached_result, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_sought_later, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_never_dispatched, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_refused_dispatch, setup, teardown),

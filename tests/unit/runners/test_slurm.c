@@ -232,15 +232,14 @@ await(const char *ref, const char *status)
 	return done;
 }
 
-/* The attempt counts, and the unit pauses: it is the runner that could not. */
 static void
-await_lost(const char *ref, const char *words, const char *more)
+await_lost(const char *ref, enum kettle_loss loss, const char *words, const char *more)
 {
 	const json_t *done = await(ref, "lost");
 	const char *error = member_text(done, "error");
 	if (!strstr(error, words) || !strstr(error, more))
 		fail_msg("job %s, not `%s%s`: %s", ref, words, more, error);
-	assert_true(member_is(done, "loss", "failed"));
+	assert_string_equal(member_text(done, "loss"), kettle_loss_name(loss));
 }
 
 static struct slurm_job *
@@ -310,7 +309,7 @@ test_sbatch(void **state)
 		submit(i, 1);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
-		await_lost(ref_of(i, 1), "It could not be given to Slurm for 1 s: ", faults[i].words);
+		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, "It could not be given to Slurm for 1 s: ", faults[i].words);
 	/* Slurm may have taken one of them: it never begins. */
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		play(i, "sbatch", SBATCH);
@@ -328,7 +327,7 @@ test_squeue(void **state)
 		submit(i, 1);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
-		await_lost(ref_of(i, 1), "Slurm's queue could not be listed for 1 s: ", faults[i].words);
+		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, "Slurm's queue could not be listed for 1 s: ", faults[i].words);
 	/* When it answers again, what is left in the queue is cancelled. */
 	play(0, "squeue", SQUEUE);
 	await_file(0, "cancelled");
@@ -389,8 +388,9 @@ test_folder(void **state)
 	await_queued(ref_of(gone, 1));
 	assert_int_equal(rmdir(results), 0);
 	assert_int_equal(unlink(queue), 0);
-	await_lost(ref_of(open, 1), "It could not be given to Slurm for 1 s: ", "must belong to the user who runs Kettle");
-	await_lost(ref_of(gone, 1), "The shared folder could not be read for 1 s", "");
+	await_lost(ref_of(open, 1), KETTLE_LOSS_AWAY,
+		"It could not be given to Slurm for 1 s: ", "must belong to the user who runs Kettle");
+	await_lost(ref_of(gone, 1), KETTLE_LOSS_AWAY, "The shared folder could not be read for 1 s", "");
 	assert_int_equal(logged("1/shared/results cannot be read"), 1);
 }
 
@@ -434,7 +434,10 @@ test_deadline(void **state)
 		end_ms[i] = job->running_ms + (uint64_t)slurm_unit_minutes(job->remote->unit, 1000) * 60000;
 	}
 	for (size_t i = 0; i < count; i++) {
-		await_lost(ref_of(i, 1), "Slurm did not end its job, which has run for longer than its time", "");
+		const char *ref = ref_of(i, 1);
+		const char *why = i == listed ? "Slurm did not end" : "queue cannot be listed";
+		enum kettle_loss loss = i == listed ? KETTLE_LOSS_FAILED : KETTLE_LOSS_UNREACHED;
+		await_lost(ref, loss, "has run for longer than its time", why);
 		assert_in_range(slurm_now_ms(instances[i]), end_ms[i], end_ms[i] + 2 * 60000);
 	}
 	await_file(listed, "cancelled");
@@ -452,8 +455,8 @@ test_losses(void **state)
 	await_queued(ref_of(one, 1));
 	AUTO_FREE char *queue = path_of(one, "queue");
 	assert_int_equal(unlink(queue), 0);
-	await_lost(ref_of(one, 1), "Its job in Slurm ended without a result (FAILED)", "");
-	await_lost(ref_of(one, 10), "Its job in Slurm ended without a result (FAILED)", "");
+	await_lost(ref_of(one, 1), KETTLE_LOSS_FAILED, "Its job in Slurm ended without a result (FAILED)", "");
+	await_lost(ref_of(one, 10), KETTLE_LOSS_FAILED, "Its job in Slurm ended without a result (FAILED)", "");
 	await_removal(one, "shared/jobs/kettle-t-0.1");
 	await_removal(one, "shared/jobs/kettle-t-0.10");
 }
