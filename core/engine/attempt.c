@@ -587,7 +587,7 @@ engine_job_overdue(struct engine_job *job)
 	if (job->stop == STOP_NO) {
 		log_write(KETTLE_LOG_WARNING, "engine", "job %s takes longer than its plan allows and is cancelled",
 			job->inflight.ref);
-		engine_job_stop(job, job->unit->away_utc_ms ? STOP_UNREACHED : STOP_DEADLINE);
+		engine_job_stop(job, job->unit->unreached ? STOP_UNREACHED : STOP_DEADLINE);
 		return;
 	}
 	/* A kettle-exec that hangs is no reason to give the unit up: its heartbeat decides. */

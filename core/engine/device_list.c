@@ -19,7 +19,7 @@ unit_state(const struct engine *engine, const struct unit *unit)
 		return "disabled";
 	if (unit->unusable_ns || unit->pause_until_ms > clock_ms(engine->setup.clock))
 		return "paused";
-	if (unit->away_utc_ms)
+	if (unit->unreached)
 		return "waiting";
 	return unit->running ? "running" : unit->active ? "building" : "idle";
 }
@@ -29,7 +29,7 @@ describe_unit(const struct engine *engine, const struct unit *unit)
 {
 	bool loses = unit->unusable_ns || unit->losses >= ENGINE_LOSSES_ONE;
 	AUTO_FREE char *waits = unit_health_sentence(unit);
-	const char *reason = unit->cause ? unit->disabled : unit->away_utc_ms ? waits : loses ? unit->lost : NULL;
+	const char *reason = unit->cause ? unit->disabled : unit->unreached ? waits : loses ? unit->lost : NULL;
 	AUTO_FREE char *model = unit->learned ? xstrdup(unit->learned) : unit_model(unit->facts);
 	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*, s:o*}", "unit", unit->label,
 		"runner", unit->runner->name, "state", unit_state(engine, unit), "reason", reason, "cause",

@@ -234,7 +234,7 @@ find_room(const struct engine *engine, const struct device *device, bool prefetc
 {
 	uint64_t now = clock_ms(engine->setup.clock);
 	for (struct unit *unit = device->units; unit; unit = unit->next) {
-		unsigned room = unit->unusable_ns || unit->away_utc_ms || unit->losses >= ENGINE_LOSSES_ONE
+		unsigned room = unit->unusable_ns || unit->unreached || unit->losses >= ENGINE_LOSSES_ONE
 							? 1
 							: unit->slots + (prefetch ? unit->prefetch : 0);
 		if (!unit->removed && !unit->cause && unit->pause_until_ms <= now && unit->active < room)

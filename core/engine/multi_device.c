@@ -182,7 +182,7 @@ multi_device_shortage(const struct device *device)
 	if (device->held.first)
 		return json_string(device->held.first->waits);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
-		if (!unit->removed && !unit->cause && !unit->unusable_ns && !unit->away_utc_ms)
+		if (!unit->removed && !unit->cause && !unit->unusable_ns && !unit->unreached)
 			return NULL;
 		first = first || unit->removed ? first : unit;
 	}

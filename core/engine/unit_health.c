@@ -78,6 +78,39 @@ unit_health_remember(struct engine *engine, const struct unit *unit, const char 
 	take_note(engine, unit, note_op, unit->cause, reason);
 }
 
+struct wait_note {
+	json_t *data; /* {"device", "key"} */
+	enum unit_wait wait;
+	int64_t since_ms;
+};
+
+static int
+wait_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct wait_note *note = arg;
+	return settings_unit_waits(db, note->data, note->wait, note->since_ms, err);
+}
+
+static void
+on_wait_noted(void *arg, const struct kettle_error *err)
+{
+	struct wait_note *note = arg;
+	(void)err; /* the next engine says a later time */
+	json_decref(note->data);
+	free(note);
+}
+
+/* Since when the jobs of a unit wait, for the next engine; 0: they do not. It needs no commit of its own. */
+static void
+note_wait(struct engine *engine, const struct unit *unit, enum unit_wait wait, int64_t since_ms)
+{
+	struct wait_note *note = xmalloc(sizeof(*note));
+	*note = (struct wait_note){.data = json_pack("{s:s, s:s}", "device", unit->device->name, "key", unit->key),
+		.wait = wait,
+		.since_ms = since_ms};
+	store_later(engine->setup.store, wait_op, on_wait_noted, note);
+}
+
 /* ---- disabled and enabled ---- */
 
 void
@@ -103,22 +136,37 @@ unit_health_unusable(struct engine *engine, struct unit *unit, const char *why)
 	utf8_copy(unit->lost, sizeof(unit->lost), why);
 	unit->pause_until_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 	bool known = unit->unusable_ns != 0;
-	if (!known)
+	if (unit->unusable_utc_ms == 0)
 		unit->unusable_utc_ms = clock_utc_ms(engine->setup.clock);
 	unit->unusable_ns = clock_ns(engine->setup.clock);
 	if (known)
 		return;
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s can run no job, and its jobs wait: %s", unit->label, why);
 	take_note(engine, unit, tell_op, UNIT_GIVEN_UP, unit->lost);
+	note_wait(engine, unit, UNIT_UNUSABLE, unit->unusable_utc_ms);
+}
+
+/* Jobs can run there, or are to be tried at once. */
+static void
+forget_unusable(struct engine *engine, struct unit *unit)
+{
+	unit->unusable_ns = 0;
+	if (unit->unusable_utc_ms)
+		note_wait(engine, unit, UNIT_UNUSABLE, 0);
+	unit->unusable_utc_ms = 0;
 }
 
 void
 unit_health_usable(const struct engine_job *job)
 {
 	struct unit *unit = job->unit;
-	if (unit->unusable_ns == 0 || job->stamps.started_ns < unit->unusable_ns)
+	if (job->stamps.started_ns < unit->unusable_ns)
 		return;
-	unit->unusable_ns = unit->pause_until_ms = 0;
+	bool was_unusable = unit->unusable_ns != 0;
+	forget_unusable(job->engine, unit);
+	if (!was_unusable)
+		return;
+	unit->pause_until_ms = 0;
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s runs jobs again", unit->label);
 	take_note(job->engine, unit, tell_op, UNIT_ENABLED, "it runs jobs again");
 	job->engine->dirty = true;
@@ -129,7 +177,7 @@ unit_health_obstacle(const struct unit *unit)
 {
 	char since[TIME_TEXT_SIZE];
 	bool unusable = unit->unusable_ns != 0;
-	if (unit->removed || unit->cause || (!unusable && !unit->away_utc_ms))
+	if (unit->removed || unit->cause || (!unusable && !unit->unreached))
 		return NULL;
 	time_text(unusable ? unit->unusable_utc_ms : unit->away_utc_ms, since);
 	return json_pack("{s:s, s:s, s:s, s:s}", "unit", unit->label, "cause", unusable ? "operator" : "unreachable",
@@ -154,7 +202,7 @@ unit_health_blocking(const struct device *device)
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
 		if (unit->removed || unit->cause)
 			continue;
-		if (!unit->unusable_ns && !unit->away_utc_ms)
+		if (!unit->unusable_ns && !unit->unreached)
 			return NULL;
 		first = first ? first : unit;
 	}
@@ -164,17 +212,24 @@ unit_health_blocking(const struct device *device)
 static void
 take_reached(struct engine *engine, struct unit *unit, const char *error)
 {
-	if (!error && unit->away_utc_ms) {
+	if (!error && unit->unreached) {
 		log_write(KETTLE_LOG_INFO, "engine", "the remote side of unit %s answers again", unit->label);
-		unit->away_utc_ms = 0;
+		unit->unreached = false;
 		engine->dirty = true;
+	}
+	if (!error && unit->away_utc_ms) {
+		unit->away_utc_ms = 0;
+		note_wait(engine, unit, UNIT_AWAY, 0);
 	}
 	if (!error)
 		return;
 	utf8_copy(unit->away, sizeof(unit->away), error);
-	if (unit->away_utc_ms)
+	if (unit->unreached)
 		return;
-	unit->away_utc_ms = clock_utc_ms(engine->setup.clock);
+	unit->unreached = true;
+	if (!unit->away_utc_ms)
+		unit->away_utc_ms = clock_utc_ms(engine->setup.clock);
+	note_wait(engine, unit, UNIT_AWAY, unit->away_utc_ms);
 	log_write(KETTLE_LOG_WARNING, "engine", "the remote side of unit %s cannot be reached, and its jobs wait: %s",
 		unit->label, unit->away);
 }
@@ -210,7 +265,7 @@ unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 {
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s is enabled: %s", unit->label, why);
 	unit->cause = UNIT_ENABLED;
-	unit->unusable_ns = 0;
+	forget_unusable(engine, unit);
 	if (unit->heartbeat)
 		unit->heartbeat->waited_ms = 0;
 	unit->faults = 0;
@@ -234,6 +289,15 @@ static struct unit *
 find_listed(const struct engine *engine, const json_t *unit)
 {
 	return engine_unit_find(engine, member_text(unit, "device"), member_text(unit, "key"));
+}
+
+/* What an engine before this one found goes on from there, once it is found again. */
+static void
+take_waits(struct unit *unit, const json_t *row)
+{
+	json_int_t unusable = member_int(row, "unusable_at"), away = member_int(row, "away_at");
+	unit->unusable_utc_ms = unusable ? unusable : unit->unusable_utc_ms;
+	unit->away_utc_ms = away ? away : unit->away_utc_ms;
 }
 
 /* A unit that is remembered as disabled gets no jobs here either. */
@@ -268,6 +332,8 @@ unit_health_load(struct engine *engine, const json_t *rows)
 		struct unit *unit = find_listed(engine, row);
 		if (unit)
 			unit_model_load(unit, row);
+		if (unit)
+			take_waits(unit, row);
 		if (!unit || unit->cause)
 			continue;
 		take_state(engine, unit, row);

@@ -125,8 +125,7 @@ settings_units(struct db *db, json_t **ret_units, struct kettle_error *err)
 {
 	return db_array(db, ret_units, err,
 		"SELECT device, unit, key, label, state, cause, reason, changed_at AS changed_iso, calibration_json, "
-		"facts_json FROM "
-		"device_units ORDER BY device, unit",
+		"facts_json, unusable_at, away_at FROM device_units ORDER BY device, unit",
 		NULL);
 }
 
@@ -348,6 +347,22 @@ int
 settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err)
 {
 	return unit_event(db, cause ? "unit.quarantined" : "unit.returned", unit, err);
+}
+
+int
+settings_unit_waits(struct db *db, const json_t *unit, enum unit_wait wait, int64_t since_ms, struct kettle_error *err)
+{
+	static const char *const changes[][2] = {
+		[UNIT_UNUSABLE] = {"UPDATE device_units SET unusable_at = NULL WHERE device = ? AND key = ?",
+			"UPDATE device_units SET unusable_at = ifnull(unusable_at, ?3) WHERE device = ?1 AND key = ?2"},
+		[UNIT_AWAY] = {"UPDATE device_units SET away_at = NULL WHERE device = ? AND key = ?",
+			"UPDATE device_units SET away_at = ifnull(away_at, ?3) WHERE device = ?1 AND key = ?2"},
+	};
+	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
+	if (since_ms == 0)
+		return db_exec(db, err, changes[wait][0], "ss", device, key);
+	int rc = make_unit_row(db, device, key, err);
+	return rc < 0 ? rc : db_exec(db, err, changes[wait][1], "ssi", device, key, since_ms);
 }
 
 int

@@ -56,7 +56,7 @@ const char *unit_cause_name(enum unit_cause cause);
 enum unit_cause settings_unit_cause(const json_t *row);
 
 /* All that is remembered of units: [{"device", "unit": what it is, "key", "label", "state": "ready"|"disabled", "cause",
- * "reason", "changed": ISO, "calibration", "facts"}]. */
+ * "reason", "changed": ISO, "calibration", "facts", "unusable_at", "away_at": ms since 1970, or null}]. */
 int settings_units(struct db *db, json_t **ret_units, struct kettle_error *err);
 /*
  * The same, after what is remembered has found the units that are configured: [{"device", "unit": its label, "key",
@@ -76,6 +76,11 @@ int settings_unit_identify(struct db *db, const char *device, const char *key, c
 int settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool by_hand, struct kettle_error *err);
 /* The event unit.quarantined or unit.returned of such a unit alone: the next engine does not remember it. */
 int settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err);
+/* What the jobs of a unit may wait for: its operator, as no job can run there, and its remote side. */
+enum unit_wait { UNIT_UNUSABLE, UNIT_AWAY };
+/* Since when they do, ms since 1970, where that is not known already; 0: they do not any more. */
+int settings_unit_waits(
+	struct db *db, const json_t *unit, enum unit_wait wait, int64_t since_ms, struct kettle_error *err);
 /* The model that the machines of a unit must be from now on, among its facts; settings_unit_set by hand forgets it where it enables. */
 int settings_unit_learn_model(
 	struct db *db, const char *device, const char *key, const char *model, struct kettle_error *err);

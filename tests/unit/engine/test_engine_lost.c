@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "lib/unit_test.h"
 #include "model/jobs.h"
 
@@ -386,6 +387,72 @@ test_unreached_in_time(void **state)
 	assert_string_equal(world_text("loss", next), "unstarted");
 }
 
+/* Since when the unit's jobs wait; "": they do not. New string. */
+static char *
+since(void)
+{
+	AUTO_JSON json_t *unit = listed_unit(0);
+	return xstrdup(member_text(json_object_get(unit, "obstacle"), "since"));
+}
+
+static void
+assert_since(const char *wanted)
+{
+	AUTO_FREE char *shown = since();
+	assert_string_equal(shown, wanted);
+}
+
+/* How many units of the database wait; the writes that may wait have gone with another one. */
+static int64_t
+stored_waits(const char *column)
+{
+	AUTO_FREE char *sql = xasprintf("SELECT count(%s) FROM device_units", column);
+	return fixture_int(&world.c.f, sql);
+}
+
+static void
+restart_later(void)
+{
+	world_pass(90000);
+	world_stop(0);
+	world_start(world_devices(1, NULL));
+	assert_since(""); /* nothing has said so yet */
+	world_pass(90000);
+}
+
+/* The time since when a unit's jobs wait goes on in the next engine, and ends with what they wait for. */
+static void
+test_waits_go_on(void **state)
+{
+	(void)state;
+	engine_reached(world.engine, "fake", NULL, "connection refused");
+	AUTO_FREE char *first = since();
+	int64_t job = world_submit();
+	until(stored_waits("away_at") == 1);
+	restart_later();
+	engine_reached(world.engine, "fake", NULL, "no route to host");
+	assert_since(first);
+	engine_reached(world.engine, "fake", NULL, NULL);
+	until(fake.count == 1);
+	lose_as("unusable", "There is no such workflow.");
+	AUTO_FREE char *second = since();
+	assert_string_not_equal(second, first);
+	until(stored_waits("away_at") == 0 && stored_waits("unusable_at") == 1);
+	restart_later();
+	until(fake.count == 1);
+	lose_as("unusable", "There is no such workflow.");
+	assert_since(second);
+	until(fake.count == 1);
+	fake_say(0, json_pack("{s:s, s:s}", "event", "started", "job", fake_task(0)->ref));
+	assert_since("");
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	until(stored_waits("unusable_at") == 0);
+	engine_reached(world.engine, "fake", NULL, "connection refused");
+	AUTO_FREE char *third = since();
+	assert_string_not_equal(third, first);
+}
+
 static const struct CMUnitTest tests[] = {
 	LOST_TEST(test_uncounted),
 	LOST_TEST(test_unstarted),
@@ -398,6 +465,7 @@ static const struct CMUnitTest tests[] = {
 	LOST_TEST(test_unusable),
 	LOST_TEST(test_unreached),
 	LOST_TEST(test_unreached_in_time),
+	LOST_TEST(test_waits_go_on),
 	LOST_TEST(test_unusable_for_one),
 };
 
