@@ -12,7 +12,8 @@
  *
  * A connection that broke, or that was up before, is begun again after a pause, which grows with each failure. Jobs that come
  * during that wait for it ("waiting": no clock runs) and are lost if it fails, so that another unit may have them. None loses an
- * attempt by that: the name or key of a host that was never reached may be wrong, which its operator is told.
+ * attempt by that: the name or key of a host that was never reached may be wrong, which its operator is told. A doctor ends
+ * the pause.
  */
 #include <config.h>
 
@@ -135,6 +136,7 @@ static void
 start_doctors(struct link *link)
 {
 	struct pending_doctor *doctors = STEAL(link->pending);
+	link->host->timer_stop(link->host, STEAL(link->patience));
 	while (doctors) {
 		struct pending_doctor *doctor = doctors;
 		struct kettle_error err = {0};
@@ -149,12 +151,41 @@ static void
 fail_doctors(struct link *link, const struct kettle_error *err)
 {
 	struct pending_doctor *doctors = STEAL(link->pending);
+	link->host->timer_stop(link->host, STEAL(link->patience));
 	while (doctors) {
 		struct pending_doctor *doctor = doctors;
 		doctors = doctor->next;
 		doctor->done(doctor->arg, err, NULL);
 		free(doctor);
 	}
+}
+
+static void on_late_doctors(void *arg);
+
+static void
+bound_doctors(struct link *link)
+{
+	struct kettle_error err = {0};
+	if (!link->patience &&
+		link->host->timer_start(link->host, LINK_DOCTOR_MS, 0, on_late_doctors, link, &link->patience, &err) < 0)
+		fail_doctors(link, &err);
+}
+
+/* A connection may take longer, for which jobs wait and people do not. A host that the archive is being copied to has answered. */
+static void
+on_late_doctors(void *arg)
+{
+	struct link *link = arg;
+	struct kettle_error err = {0};
+	link->patience = NULL;
+	if (link->state == LINK_INSTALLING) {
+		bound_doctors(link);
+		return;
+	}
+	(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s has not answered for %d s, and may do so in %lld s%s%s", link->name,
+		LINK_DOCTOR_MS / 1000, option_seconds(link, "connect_s"), link->lines.complaint[0] ? ": " : ".",
+		link->lines.complaint);
+	fail_doctors(link, &err);
 }
 
 /* ---- artifacts ---- */
@@ -622,6 +653,10 @@ link_doctor(struct link *link, void (*done)(void *arg, const struct kettle_error
 	struct pending_doctor *doctor = xmalloc(sizeof(*doctor));
 	*doctor = (struct pending_doctor){.done = done, .arg = arg, .next = link->pending};
 	link->pending = doctor;
+	bound_doctors(link);
+	/* Who asks may have mended what the pause is for. */
+	if (link->state == LINK_PAUSED)
+		set_timer(link, 0, link_begin);
 	need(link);
 	return 0;
 }

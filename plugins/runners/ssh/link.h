@@ -13,6 +13,7 @@
 #include "runners/ssh/ssh_command.h"
 
 #define LINK_INSTALL_MS 300000 /* for the archive, which has a few MiB, and its unpacking */
+#define LINK_DOCTOR_MS 15000   /* that a doctor waits for a connection, however long that may take */
 #define LINK_BACKOFF_MS 1000   /* after a failure, doubled for each further one */
 #define LINK_BACKOFF_MAX_MS 30000
 #define LINK_RETRIES 10      /* connections in a row that fail, after which the next one waits until it is needed */
@@ -53,7 +54,8 @@ struct link {
 	struct exec_lines lines;
 	struct exec_doctors doctors;
 	struct pending_doctor *pending;
-	struct kettle_timer *timer; /* of the state */
+	struct kettle_timer *patience; /* of these */
+	struct kettle_timer *timer;    /* of the state */
 	struct kettle_timer *beat;
 	struct kettle_process *installer;
 	unsigned receivers;

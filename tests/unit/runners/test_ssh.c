@@ -106,6 +106,16 @@ setup(void **state)
 	return kettle_plugin.create(kettle_fake_host(fake), &self, &err);
 }
 
+static int
+setup_simulated(void **state)
+{
+	if (setup(state) != 0)
+		return -1;
+	kettle_plugin.destroy(self);
+	kettle_fake_simulate(fake, INT64_C(1790000000000));
+	return kettle_plugin.create(kettle_fake_host(fake), &self, &err);
+}
+
 /* The loop must close with nothing left. */
 static int
 teardown(void **state)
@@ -592,6 +602,44 @@ test_requests(void **state)
 	assert_true(late[1].answers == 1 && late[1].code < 0 && strstr(late[1].message, "nothing there"));
 }
 
+/* A host that could not be reached has been mended, and a doctor is asked: it does not wait for the end of the pause. */
+static void
+test_doctor_in_a_pause(void **state)
+{
+	(void)state;
+	const struct kettle_host *host = kettle_fake_host(fake);
+	AUTO_JSON json_t *unit = unit_of("far", true);
+	struct answer failed = {0}, report = {0};
+	play("[ -e ${0%ssh}mended ] || exit 255\n"
+		 "case $script in *--doctor*) echo '{\"version\": \"11\"}'; exit 0;; esac\n" GREETING LOOP(BEAT),
+		60);
+	assert_int_equal(ops->doctor(self, unit, answered, &failed, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_answered, &failed, PATIENCE_MS), 0);
+	assert_true(failed.code < 0);
+	AUTO_FREE char *mended = scratch_write(dir, "mended", "");
+	uint64_t asked_ms = host->monotonic_ms(host);
+	assert_int_equal(ops->doctor(self, unit, answered, &report, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_answered, &report, PATIENCE_MS), 0);
+	assert_string_equal(report.version, "11");
+	assert_int_equal(host->monotonic_ms(host), asked_ms);
+}
+
+/* A doctor is answered before a connection that may take long has failed; the job that waits for it goes on waiting. */
+static void
+test_doctor_of_a_slow_host(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *unit = unit_of("far", true);
+	struct answer report = {0};
+	play("echo no route yet >&2; exec sleep 1000", 600);
+	assert_int_equal(submit("1.1"), 0);
+	assert_int_equal(ops->doctor(self, unit, answered, &report, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, is_answered, &report, PATIENCE_MS), 0);
+	assert_int_equal(report.code, KETTLE_EUNAVAIL);
+	assert_non_null(strstr(report.message, "no route yet"));
+	assert_false(is_complete("1.1"));
+}
+
 /* ---- the end ---- */
 
 /* In each phase, with a job: at once, and no attempt counts. */
@@ -711,6 +759,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_copy_fails),
 	TEST(test_no_archive),
 	TEST(test_requests),
+	cmocka_unit_test_setup_teardown(test_doctor_in_a_pause, setup_simulated, teardown),
+	TEST(test_doctor_of_a_slow_host),
 	TEST(test_stop),
 	TEST(test_options),
 	TEST(test_command),
