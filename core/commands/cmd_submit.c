@@ -208,11 +208,15 @@ static int
 fail_choose(const struct submit_request *submit, struct kettle_error *err)
 {
 	AUTO_FREE char *names = board_join(submit->of_board);
-	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` runs on several devices: choose from %s.",
-		submit->board.name, names ? names : "");
+	return kettle_blame(err, KETTLE_CAUSE_NONE, "device",
+		kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` runs on several devices: choose from %s.",
+			submit->board.name, names ? names : ""));
 }
 
-/* The argument wins over the header; the only device of a board needs no choice. */
+/*
+ * The argument wins over the header; the only device of a board needs no choice. Where none of several is chosen there are none:
+ * all that is wrong with a submission beside that is said first, so that nobody chooses in vain.
+ */
 static int
 find_devices(struct submit_request *submit, struct kettle_error *err)
 {
@@ -226,9 +230,7 @@ find_devices(struct submit_request *submit, struct kettle_error *err)
 	}
 	if (rc < 0)
 		return rc;
-	if (json_array_size(wanted) == 0 && json_array_size(submit->of_board) != 1)
-		return fail_choose(submit, err);
-	if (json_array_size(wanted) == 0)
+	if (json_array_size(wanted) == 0 && json_array_size(submit->of_board) == 1)
 		wanted = submit->of_board;
 	for (size_t i = 0; i < json_array_size(wanted) && rc == 0; i++)
 		rc = add_submit_device(submit, json_string_value(json_array_get(wanted, i)), err);
@@ -385,7 +387,9 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 		rc = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
 	if (rc == 0)
 		rc = device_usage_may_submit(submit->env, submit->db, submit->actor->user, submit->devices, err);
-	return rc < 0 ? rc : check_deadline(submit, err);
+	if (rc == 0)
+		rc = check_deadline(submit, err);
+	return rc == 0 && json_array_size(submit->devices) == 0 ? fail_choose(submit, err) : rc;
 }
 
 /* ---- storing ---- */

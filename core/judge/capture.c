@@ -17,10 +17,9 @@
 /* Members that select launches; each is an argument of the same name. */
 enum { KERNEL = 1, KERNEL_BASE = 2, LAUNCHES = 4, SKIP = 8 };
 static const struct {
-	const char *name, *option;
+	const char *name;
 	unsigned bit;
-} members[] = {{"kernel", "--kernel", KERNEL}, {"kernel_base", "--kernel-base", KERNEL_BASE},
-	{"launches", "--launches", LAUNCHES}, {"skip", "--skip", SKIP}};
+} members[] = {{"kernel", KERNEL}, {"kernel_base", KERNEL_BASE}, {"launches", LAUNCHES}, {"skip", SKIP}};
 
 /* What each profiler can; why: what it does instead. */
 static const struct {
@@ -99,11 +98,12 @@ capture_read(const json_t *args, const char *mode, const json_t *task, json_t **
 	if (json_object_size(capture) == 0)
 		return 0;
 	if (strcmp(mode, "profile") != 0)
-		return kettle_fail(err, KETTLE_EINVAL,
-			"Benchmarks, kernels and launches can be selected only for a profile: add `--mode profile`, or remove "
-			"these options.");
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "mode",
+			kettle_fail(err, KETTLE_EINVAL,
+				"Benchmarks, kernels and launches can be selected only for a profile: with `mode` profile."));
 	if (member_string(capture, "kernel_base") && !member_string(capture, "kernel"))
-		return kettle_fail(err, KETTLE_EINVAL, "`--kernel-base` requires `--kernel`.");
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "kernel_base",
+			kettle_fail(err, KETTLE_EINVAL, "`kernel_base` requires the name of a kernel."));
 	if (task && (rc = capture_check(capture, task, err)) < 0)
 		return rc;
 	*ret_capture = STEAL(capture);
@@ -154,8 +154,9 @@ capture_fits(const char *profiler, const char *device, const json_t *capture, st
 			continue;
 		AUTO_BUF struct buf have = {0};
 		list_profilers(members[i].bit, &have);
-		return kettle_fail(err, KETTLE_EINVAL, "On `%s`, %s does not support `%s` (%s can)%s.", device, name,
-			members[i].option, have.data ? have.data : "", why);
+		return kettle_blame(err, KETTLE_CAUSE_NONE, members[i].name,
+			kettle_fail(err, KETTLE_EINVAL, "On `%s`, %s does not support `%s` (%s can)%s.", device, name,
+				members[i].name, have.data ? have.data : "", why));
 	}
 	return 0;
 }

@@ -40,8 +40,10 @@ struct attempt {
 	struct bot *bot;
 	struct interaction *interaction;
 	json_t *form;
-	char *code; /* in base64 */
-	bool again; /* of an earlier process */
+	char *code;   /* in base64 */
+	bool again;   /* of an earlier process */
+	bool may_ask; /* neither the command nor the file says on which devices it shall run */
+	struct kettle_error refused;
 };
 
 struct submit {
@@ -106,6 +108,15 @@ on_followed(void *arg)
 	attempt_free(arg);
 }
 
+static void ask_devices(struct attempt *attempt, const struct kettle_error *refused);
+
+/* Whether a choice of devices is all that the submission lacks. */
+static bool
+lacks_devices(const struct attempt *attempt, const struct kettle_error *err)
+{
+	return attempt->may_ask && err->code == KETTLE_EINVAL && strcmp(err->member, "device") == 0;
+}
+
 static void
 on_submitted(void *arg, const struct kettle_error *err, json_t *result)
 {
@@ -113,6 +124,10 @@ on_submitted(void *arg, const struct kettle_error *err, json_t *result)
 	if (err->code == KETTLE_ECANCELED) {
 		/* Kettle closes: the next process asks again. */
 		attempt_free(attempt);
+		return;
+	}
+	if (lacks_devices(attempt, err)) {
+		ask_devices(attempt, err);
 		return;
 	}
 	if (err->code) {
@@ -247,11 +262,21 @@ static void
 after_boards(void *arg)
 {
 	struct attempt *attempt = arg;
-	/* Asked, or told that it failed. */
-	if (attempt->interaction->answered)
-		attempt_free(attempt);
-	else
-		store(attempt);
+	bool asked = attempt->interaction->answered;
+	if (!asked && !attempt->bot->stopping)
+		interaction_fail(attempt->interaction, &attempt->refused);
+	if (asked || !attempt->bot->stopping)
+		forget(attempt);
+	attempt_free(attempt);
+}
+
+/* The engine has checked all else, so nobody chooses for a file that is refused afterwards. */
+static void
+ask_devices(struct attempt *attempt, const struct kettle_error *refused)
+{
+	attempt->may_ask = false;
+	attempt->refused = *refused;
+	boards_get(attempt->interaction, on_boards, after_boards, attempt);
 }
 
 /* "H100, A100" as a list; NULL: nothing was given. New reference. */
@@ -284,10 +309,9 @@ choose(struct attempt *attempt, const void *code, size_t size)
 	json_t *named = json_object_get(header, "leaderboard");
 	if (!board && named)
 		json_object_set(attempt->form, "board", named);
-	if (json_object_get(form, "devices") || json_object_get(header, "gpus") || !member_string(form, "board"))
-		store(attempt);
-	else
-		boards_get(attempt->interaction, on_boards, after_boards, attempt);
+	attempt->may_ask =
+		!json_object_get(form, "devices") && !json_object_get(header, "gpus") && member_string(form, "board");
+	store(attempt);
 }
 
 /* ---- the attachment ---- */
@@ -304,7 +328,7 @@ on_file(void *arg, const struct kettle_error *err, const void *data, size_t size
 		return;
 	}
 	attempt->code = base64_encode(data, size);
-	if (attempt->again || json_object_get(attempt->form, "chosen"))
+	if (json_object_get(attempt->form, "chosen"))
 		store(attempt);
 	else
 		choose(attempt, data, size);

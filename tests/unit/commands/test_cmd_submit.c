@@ -176,6 +176,21 @@ test_header(void **state)
 	refused(args(NULL, NULL, "k.cpp", ""), KETTLE_EINVAL);
 }
 
+/* What is wrong beside the device is said before one has to be chosen of several. */
+static void
+test_choice_is_last(void **state)
+{
+	(void)state;
+	refused(args("both", NULL, "k.py", "x\n"), KETTLE_EINVAL);
+	refused(args("both", NULL, "k.cpp", "//!POPCORN leaderboard vectoradd_cpp\n"), KETTLE_EINVAL);
+	commands_must(&c, "alice", "submit", args("vectoradd_cpp", NULL, "k.cpp", "x\n"));
+	commands_must(&c, "dave:admin", "user.ban", json_pack("{s:s, s:s}", "name", "alice", "reason", "noise"));
+	refused(args("both", NULL, "k.cpp", "x\n"), KETTLE_EACCES);
+	commands_must(&c, "dave:admin", "user.unban", json_pack("{s:s}", "name", "alice"));
+	refused(args("both", NULL, "k.cpp", "x\n"), KETTLE_EINVAL);
+	assert_string_equal(c.err.member, "device");
+}
+
 /* Each fault of a submission hides all those behind it. */
 static void
 test_order(void **state)
@@ -346,6 +361,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(test_files, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_request, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_header, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_choice_is_last, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_device_not_configured, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_capture, setup, teardown),

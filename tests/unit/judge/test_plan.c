@@ -93,7 +93,7 @@ test_profilers(void **state)
 		const json_t *bundle;
 		const char *device, *lacks;
 	} cases[] = {
-		{cpp, "{\"name\": \"CPU\"}", "On `CPU`, perf does not support `--launches` (ncu and rocprofv3 can)"},
+		{cpp, "{\"name\": \"CPU\"}", "On `CPU`, perf does not support `launches` (ncu and rocprofv3 can)"},
 		{py, "{\"name\": \"CPU\"}", "On `CPU`, the harness profiles itself"},
 		{py, "{\"name\": \"G\", \"gpu\": 0}", NULL},
 		{py, "{\"name\": \"G\", \"gpu\": 0, \"facts\": {\"gpu\": {\"vendor\": \"other\"}}}", "On `G`, the harness"},
