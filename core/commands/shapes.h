@@ -174,7 +174,7 @@ static const struct shape timing_shape[] = {
 		DETAIL("limit_value", SHAPE_NUMBER, .help = "of that limit, where it is known: seconds, bytes or a number"), \
 		DETAIL("memory_peak", SHAPE_INT, .unit = "bytes", .null = true), DETAIL("stdout", SHAPE_STRING), \
 		DETAIL("stderr", SHAPE_STRING), DETAIL("command", SHAPE_STRING, .null = true), \
-		DETAIL("warm", SHAPE_BOOL, .help = "whether it began as a copy of a warm interpreter"), \
+		DETAIL("warm", SHAPE_BOOL, .help = "whether a warm interpreter was copied for it"), \
 		DETAIL("system", MAP(SHAPE_ANY), .help = "gpu, count, cpu, runtime, platform, torch, host: what is known"), \
 		DETAIL("device", MAP(SHAPE_ANY), .help = "with a GPU: clocks and throttling, as kettle-exec reports them"), \
 		DETAIL("jit", MAP(SHAPE_ANY), .help = "with a cache of compilers: what they left in it, likewise"), \
