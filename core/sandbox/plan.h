@@ -94,7 +94,7 @@ struct sandbox_plan {
 	struct sandbox_op *ops;             /* room for SANDBOX_OPS_MAX + 1 */
 	size_t ops_count;                   /* above SANDBOX_OPS_MAX: too many */
 	size_t ops_base;                    /* of them known before the clone, the same for all runs */
-	char *mounts; /* the owner's, while it plans: all mount points, each with its NUL, and an empty one */
+	char *mounts; /* the owner's, while it plans: mount points, each after a sign and with its NUL, and an empty one */
 	struct sandbox_limits limits; /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
 	size_t fds_count, keep_count;

@@ -36,7 +36,7 @@
 		"run as root where user namespaces are allowed") \
 	X(LOCKS, "locks", "locks on files and folders of the machine that nothing outside the run sees", \
 		"a kernel from 5.11 on, where user namespaces can mount overlays, and nothing mounted in a folder of files " \
-		"that runs see, as container runtimes do")
+		"that runs see, as container runtimes do, and no network file system in another one")
 
 enum sandbox_protection_index {
 #define X(name, wire, meaning, how) SANDBOX_INDEX_##name,

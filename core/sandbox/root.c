@@ -10,7 +10,8 @@
  *
  * What the machine shows read-only is shown by overlays, so that locks on it stay inside. An overlay shows one file system,
  * and the kernel refuses it for a folder below which something is mounted, as GPU drivers are on rented machines: such a
- * folder is made in the root, and what is in it gets operations of its own.
+ * folder is made in the root, and what is in it gets operations of its own. A folder that holds files, or in which a server's
+ * file system is mounted, is shown as it is: of a mount whose server does not answer, nothing may be looked at.
  */
 #include <config.h>
 
@@ -43,6 +44,8 @@
 #define ROOT_FOLDER "/.folder" /* where the folder of a file is shown until the file is mounted elsewhere */
 #define ROOT_ENTRIES_MAX 64    /* entries of a folder below which something is mounted; an overlay takes 40 µs */
 #define ROOT_AT_RECURSIVE 0x8000
+#define ROOT_LOCAL "-" /* before a mount point in plan->mounts */
+#define ROOT_REMOTE "@"
 
 /* Layers of the cache, its private part and the overlay's own folder, until the payload starts. */
 #define ROOT_LAYERS "/.layers"
@@ -59,6 +62,9 @@ static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib64", "/l
 static const char *const etc_binds[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
 	"/etc/localtime", "/etc/OpenCL", NULL};
 static const char *const device_nodes[] = {"/dev/null", SANDBOX_ZERO, "/dev/full", "/dev/random", "/dev/urandom", NULL};
+/* How names of file systems begin whose server, on another machine or a process, may leave a call unanswered. */
+static const char *const remote_types[] = {
+	"afs", "autofs", "beegfs", "ceph", "cifs", "fuse", "gpfs", "lustre", "nfs", "orangefs", "smb"};
 static const char *const sys_binds[] = {"/sys/devices/system/cpu", "/sys/devices/system/node", NULL};
 
 static const struct {
@@ -128,6 +134,15 @@ add_parents(struct sandbox_plan *plan, const char *path)
 	}
 }
 
+static bool
+is_remote_type(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(remote_types); i++)
+		if (!strncmp(type, remote_types[i], strlen(remote_types[i])))
+			return true;
+	return false;
+}
+
 /* All mount points of the machine. */
 static char *
 read_mounts(void)
@@ -136,8 +151,10 @@ read_mounts(void)
 	char line[2 * PATH_MAX];
 	AUTO_BUF struct buf paths = {0};
 	FILE *file = setmntent("/proc/self/mounts", "re");
-	while (file && getmntent_r(file, &entry, line, sizeof(line)))
+	while (file && getmntent_r(file, &entry, line, sizeof(line))) {
+		buf_add(&paths, is_remote_type(entry.mnt_type) ? ROOT_REMOTE : ROOT_LOCAL, 1);
 		buf_add(&paths, entry.mnt_dir, strlen(entry.mnt_dir) + 1);
+	}
 	if (file)
 		(void)endmntent(file);
 	buf_add(&paths, "", 1);
@@ -149,40 +166,63 @@ static bool
 has_mount_below(const struct sandbox_plan *plan, const char *folder)
 {
 	size_t len = strlen(folder);
-	for (const char *path = plan->mounts; path && *path; path += strlen(path) + 1)
-		if (!strncmp(path, folder, len) && path[len] == '/')
+	for (const char *mount = plan->mounts; mount && *mount; mount += strlen(mount) + 1)
+		if (!strncmp(mount + 1, folder, len) && mount[1 + len] == '/')
 			return true;
 	return false;
 }
 
-static bool add_entries(struct sandbox_plan *plan, const char *folder, const char *target);
-
-/* Plans one entry of a folder that is made in the root; false: a file, which only an overlay of its folder shows apart. */
+/* Whether a server's file system is mounted there. */
 static bool
-add_entry(struct sandbox_plan *plan, const char *path, const char *target)
+is_remote(const struct sandbox_plan *plan, const char *path)
+{
+	for (const char *mount = plan->mounts; mount && *mount; mount += strlen(mount) + 1)
+		if (*mount == *ROOT_REMOTE && !strcmp(mount + 1, path))
+			return true;
+	return false;
+}
+
+static bool
+add_link(struct sandbox_plan *plan, const char *path, const char *target)
 {
 	char link[PATH_MAX];
-	struct stat st;
-	if (!path || !target || lstat(path, &st))
+	ssize_t len = readlink(path, link, sizeof(link) - 1);
+	link[len > 0 ? len : 0] = '\0';
+	add_op(plan, SANDBOX_OP_LINK, target)->source = sandbox_plan_text(plan, link);
+	return len > 0;
+}
+
+static bool add_apart(struct sandbox_plan *plan, const char *folder, const char *target);
+
+/*
+ * Plans one entry of a folder that is made in the root; false: the folder must be shown as it is. type: by readdir, of which
+ * something mounted there changes nothing.
+ */
+static bool
+add_entry(struct sandbox_plan *plan, const char *path, const char *target, unsigned type)
+{
+	struct stat st = {.st_mode = 0755};
+	if (!path || !target || is_remote(plan, path))
 		return false;
-	if (S_ISLNK(st.st_mode)) {
-		ssize_t len = readlink(path, link, sizeof(link) - 1);
-		link[len > 0 ? len : 0] = '\0';
-		add_op(plan, SANDBOX_OP_LINK, target)->source = sandbox_plan_text(plan, link);
-		return len > 0;
-	}
-	if (!S_ISDIR(st.st_mode))
+	bool deep = has_mount_below(plan, path);
+	if ((deep || type == DT_UNKNOWN) && lstat(path, &st))
+		return false;
+	if (type == DT_UNKNOWN)
+		type = IFTODT(st.st_mode);
+	if (type == DT_LNK)
+		return add_link(plan, path, target);
+	if (type != DT_DIR)
 		return false;
 	add_op(plan, SANDBOX_OP_DIR, target)->mode = st.st_mode & 0777;
-	if (has_mount_below(plan, path))
-		return add_entries(plan, path, target);
+	if (deep && add_apart(plan, path, target))
+		return true;
 	struct sandbox_op *op = add_op(plan, SANDBOX_OP_BIND, target);
 	op->source = sandbox_plan_printf(plan, ROOT_OLD "%s", path);
 	op->optional = op->apart = true;
 	return true;
 }
 
-/* Plans what is in a folder, each apart; false: it holds files, or too much for an operation each. */
+/* Plans what is in a folder, each apart; false: it holds files, a server's file system, or too much for an operation each. */
 static bool
 add_entries(struct sandbox_plan *plan, const char *folder, const char *target)
 {
@@ -193,7 +233,7 @@ add_entries(struct sandbox_plan *plan, const char *folder, const char *target)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			ok = ++count <= ROOT_ENTRIES_MAX &&
 				 add_entry(plan, sandbox_plan_printf(plan, "%s/%s", folder, entry->d_name),
-					 sandbox_plan_printf(plan, "%s/%s", target, entry->d_name));
+					 sandbox_plan_printf(plan, "%s/%s", target, entry->d_name), entry->d_type);
 	if (dir)
 		closedir(dir);
 	return ok;

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/fuse.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -324,46 +326,146 @@ path_here(const char *folder, const char *name)
 	return path;
 }
 
+/* A folder beside the fixture's, of which a single file is shown, too, with a locked file in a folder `beside`. */
+struct mounts {
+	char folder[96];
+	int locked;
+};
+
+static struct mounts
+make_mounts(const struct fixture *fixture)
+{
+	struct mounts mounts;
+	(void)snprintf(mounts.folder, sizeof(mounts.folder), "%.80s-mounts", fixture->folder);
+	assert_int_equal(unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_int_equal(mkdir(mounts.folder, 0755) || mkdir(path_here(mounts.folder, "beside"), 0755), 0);
+	fixture_put_file(path_here(mounts.folder, "beside"), "x", "x", 0644);
+	mounts.locked = lock_file(path_here(mounts.folder, "beside/x"));
+	return mounts;
+}
+
+static void
+show_mounts(struct fixture *fixture, const struct mounts *mounts)
+{
+	fixture->binds[1] = (struct sandbox_bind){.source = mounts->folder, .target = "/a"};
+	fixture->config.binds_count = 2;
+}
+
+static void
+remove_mounts(const struct mounts *mounts, const char *name)
+{
+	close(mounts->locked);
+	assert_int_equal(umount2(path_here(mounts->folder, name), MNT_DETACH), 0);
+	assert_int_equal(file_remove_tree(mounts->folder, NULL), 0);
+}
+
 /* What is mounted below a folder is shown, and all of it apart from its locks, but not where a file lies beside. */
 static void
 test_mounts_below(void **state)
 {
 	struct fixture *fixture = *state;
 	unsigned locks = sandbox_machine_protections(fixture->machine) & SANDBOX_LOCKS;
-	char folder[96], deep[128], below[160], beside[128];
 	if (fixture_is_user())
 		return; /* it cannot mount anything */
-	assert_int_equal(unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
-	/* Beside the fixture's folder, of which a single file is shown, too. */
-	(void)snprintf(folder, sizeof(folder), "%.80s-mounts", fixture->folder);
-	(void)snprintf(deep, sizeof(deep), "%s/deep", folder);
+	struct mounts mounts = make_mounts(fixture);
+	char deep[128], below[160];
+	(void)snprintf(deep, sizeof(deep), "%s/deep", mounts.folder);
 	(void)snprintf(below, sizeof(below), "%s/be low", deep);
-	(void)snprintf(beside, sizeof(beside), "%s/beside", folder);
-	assert_int_equal(mkdir(folder, 0755) || mkdir(deep, 0755) || mkdir(below, 0755) || mkdir(beside, 0755), 0);
-	assert_int_equal(symlink("beside/x", path_here(folder, "link")), 0);
+	assert_int_equal(mkdir(deep, 0755) || mkdir(below, 0755), 0);
+	assert_int_equal(symlink("beside/x", path_here(mounts.folder, "link")), 0);
 	assert_int_equal(mount("tmpfs", below, "tmpfs", 0, "mode=0755"), 0);
 	fixture_put_file(below, "x", "x", 0644);
-	fixture_put_file(beside, "x", "x", 0644);
-	AUTO_FD int first = lock_file(path_here(below, "x"));
-	AUTO_FD int second = lock_file(path_here(beside, "x"));
-	fixture->binds[1] = (struct sandbox_bind){.source = folder, .target = "/a"};
-	fixture->config.binds_count = 2;
+	AUTO_FD int locked = lock_file(path_here(below, "x"));
+	show_mounts(fixture, &mounts);
 	FIXTURE_RUN(fixture, "lock", "/a/deep/be low/x", "/a/link");
 	assert_said(fixture, locks ? "/a/deep/be low/x flock=ok\n" : "/a/deep/be low/x flock=EAGAIN\n");
 	assert_said(fixture, locks ? "/a/link flock=ok\n" : "/a/link flock=EAGAIN\n");
 	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, locks);
-	fixture_put_file(folder, "file", "in a folder that is shown as it is", 0644);
+	/* Folders with a file are shown as they are, and no others. */
+	fixture_put_file(deep, "file", "x", 0644);
+	FIXTURE_RUN(fixture, "lock", "/a/deep/be low/x", "/a/beside/x");
+	assert_said(fixture, "/a/deep/be low/x flock=EAGAIN\n");
+	assert_said(fixture, locks ? "/a/beside/x flock=ok\n" : "/a/beside/x flock=EAGAIN\n");
+	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, 0);
+	fixture_put_file(mounts.folder, "file", "in a folder that is shown as it is", 0644);
 	FIXTURE_RUN(fixture, "show", "/a/file");
 	assert_said(fixture, "in a folder that is shown as it is");
 	FIXTURE_RUN(fixture, "try-read", "/a/deep/be low/x");
 	assert_said(fixture, "/a/deep/be low/x=ok\n");
 	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, 0);
-	assert_int_equal(umount2(below, MNT_DETACH), 0);
-	assert_int_equal(file_remove_tree(folder, NULL), 0);
+	remove_mounts(&mounts, "deep/be low");
+}
+
+/* Begins a file system as its server would, then says 1 to `said` when somebody looks at it, who gets an error. */
+static void
+serve(int device, int said)
+{
+	union {
+		struct fuse_in_header in;
+		char bytes[FUSE_MIN_READ_BUFFER + 4096];
+	} request;
+	while (read(device, &request, sizeof(request)) > 0 && request.in.opcode == FUSE_INIT) {
+		struct {
+			struct fuse_out_header head;
+			struct fuse_init_out init;
+		} answer = {.head = {.len = sizeof(answer), .unique = request.in.unique},
+			.init = {.major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION, .max_write = 4096}};
+		if (write(device, &answer, sizeof(answer)) != sizeof(answer) || write(said, "0", 1) != 1)
+			break;
+	}
+	_exit(write(said, "1", 1) != 1);
+}
+
+/* Mounts a server's file system, whose server is a child; -1: this machine has none. *ret_said: what the child says. */
+static pid_t
+mount_remote(const char *path, int *ret_said)
+{
+	char options[80], first = 0;
+	int said[2];
+	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	(void)snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", device);
+	if (device < 0 || mount("remote", path, "fuse", 0, options))
+		return -1;
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	pid_t child = fork();
+	if (child == 0)
+		serve(device, said[1]);
+	close(device);
+	close(said[1]);
+	assert_int_equal(read(said[0], &first, 1) == 1 && first == '0', 1);
+	*ret_said = said[0];
+	return child;
+}
+
+/* A server's file system is not looked at, since it may not answer; the folder around it is shown as it is. */
+static void
+test_remote_below(void **state)
+{
+	struct fixture *fixture = *state;
+	int said = -1, status = 0;
+	char looked = 0;
+	if (fixture_is_user())
+		return; /* it cannot mount anything */
+	struct mounts mounts = make_mounts(fixture);
+	assert_int_equal(mkdir(path_here(mounts.folder, "remote"), 0755), 0);
+	pid_t server = mount_remote(path_here(mounts.folder, "remote"), &said);
+	if (server < 0) {
+		assert_int_equal(file_remove_tree(mounts.folder, NULL), 0);
+		skip();
+	}
+	show_mounts(fixture, &mounts);
+	FIXTURE_RUN(fixture, "lock", "/a/beside/x");
+	assert_int_equal(kill(server, SIGKILL), 0);
+	assert_int_equal(waitpid(server, &status, 0), server);
+	assert_int_equal(read(said, &looked, 1), 0);
+	assert_said(fixture, "/a/beside/x flock=EAGAIN\n");
+	assert_int_equal(fixture->report.protections & SANDBOX_LOCKS, 0);
+	close(said);
+	remove_mounts(&mounts, "remote");
 }
 
 static const struct CMUnitTest tests[] = {
-	FIXTURE_TEST(test_locks), FIXTURE_TEST(test_mounts_below), FIXTURE_TEST(test_idle),
+	FIXTURE_TEST(test_locks), FIXTURE_TEST(test_mounts_below), FIXTURE_TEST(test_remote_below), FIXTURE_TEST(test_idle),
 	FIXTURE_TEST(test_uncovered_files), FIXTURE_TEST(test_autogroup), FIXTURE_TEST(test_cgroup_limits),
 	FIXTURE_TEST(test_locks_shared), /* last: it takes the protection from the machine that all share */
 };
