@@ -136,6 +136,41 @@ print(bytes(multiprocessing.current_process().authkey).hex())
 """
 
 
+# Takes a lock on all that a run sees but device nodes and what lies deep, and says which of it another run has.
+LOCKS = """
+import fcntl, os, signal, stat
+held, seen = [], set()
+def visit(path, depth):
+    kind = os.lstat(path).st_mode
+    try:
+        if stat.S_ISLNK(kind) and not path.startswith("/proc/self/"): return
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return
+    status = os.fstat(fd)
+    held.append(fd)
+    if (status.st_dev, status.st_ino) in seen or stat.S_ISCHR(status.st_mode): return
+    seen.add((status.st_dev, status.st_ino))
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(path)
+    except OSError:
+        pass
+    if len(held) > 500:
+        if os.fork() == 0: signal.pause()
+        while held: os.close(held.pop())
+    for name in os.listdir(path) if stat.S_ISDIR(kind) and depth else ():
+        visit(os.path.join(path, name), depth - 1)
+for name in os.listdir("/"):
+    visit("/" + name, {"proc": 0, "usr": 1}.get(name, 4))
+for name in ("exe", "fd", "ns"):
+    visit("/proc/self/" + name, 1)
+os.write(int(os.environ["RESULT"]), b"looked: 1\\n")
+if "HOLD" in os.environ: signal.pause()
+"""
+
+
 def script(source, preload=(), warm=True, python=PYTHON, **more):
     step = {"id": "s", "kind": "run", "argv": [python, "main.py", "a b"], "env": ENVIRONMENT, "inputs": {"main.py": text(source)}}
     if warm:
@@ -269,6 +304,22 @@ def secrets(folder):
                     memory.seek(start)
                     assert marker.encode() not in memory.read(end - start), line
         os.kill(pid, signal.SIGCONT)
+
+
+def apart(folder):
+    """What a run can lock is its own, but for device nodes and what docs/operating.md names besides"""
+    with Exec(folder) as server:
+        for warm in (False, True):
+            step = script(LOCKS, [], warm, result="RESULT")
+            server.run("held", [dict(step, env=dict(ENVIRONMENT, HOLD="1"))])
+            server.until(event="result", job="held")
+            outcome = server.one(step)
+            if "locks" not in outcome["protections"]:
+                raise Skip("overlays cannot be mounted here")
+            known = ["/proc/self/exe"] * warm + ["/proc/self/ns/time"] * os.path.exists("/proc/self/ns/time")
+            equal((outcome["state"], outcome.get("warm", False), outcome["stdout"]["text"].splitlines()), ("passed", warm, known))
+            server.send(op="cancel", job="held")
+            server.done("held")
 
 
 def shadows(folder):
@@ -670,4 +721,4 @@ def writable_path(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([home, confined, entitled, writable, writable_path, equality, libraries, randomness, secrets, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))
+    sys.exit(main([home, confined, entitled, writable, writable_path, equality, libraries, randomness, secrets, apart, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))
