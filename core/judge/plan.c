@@ -122,6 +122,7 @@ void
 plan_set_owner(const struct plan *plan, const char *owner)
 {
 	json_t *steps = json_object_get(plan->json, "steps");
+	json_object_set_new(plan->json, "owner", json_string(owner));
 	for (size_t i = 0; i < plan->count; i++) {
 		json_t *step = json_array_get(steps, i);
 		bool cached = member_true(step, "cache") && !plan->steps[i].task_only;

@@ -78,8 +78,9 @@ int plan_check_capture(const struct languages *languages, const json_t *bundle, 
 	const json_t *capture, struct kettle_error *err);
 
 /*
- * Says in the plan to whose share of a build cache the steps belong that a submission has a part in: `owner`, which means
- * nothing to others ([A-Za-z0-9][A-Za-z0-9._-]*, at most 64). Steps that are task_only belong to none. [any]
+ * Says in the plan whose job it is, and of the steps that a submission has a part in to whose share of a build cache they
+ * belong: `owner`, which means nothing to others ([A-Za-z0-9][A-Za-z0-9._-]*, at most 64). Steps that are task_only belong
+ * to none. [any]
  */
 void plan_set_owner(const struct plan *plan, const char *owner);
 /*

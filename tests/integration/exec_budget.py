@@ -122,6 +122,18 @@ def artifacts(folder):
         equal(len(x.outcomes("k", [leaving("a", 4)], spool=os.path.join(folder, "again"))["a"]["artifacts"]), 1)
 
 
+def owners(folder):
+    """A job is its plan's owner's, whatever its steps have, and of an older plan a step's owner's"""
+    plain = python("a", "open('out/a', 'wb').write(b'x' * %d)" % (4 * MIB), artifacts=["a"])
+    cases = [(plain, "user-1", 0), (plain, "user-2", 1), (leaving("a", 4), None, 0), (leaving("a", 4), "user-2", 1), (plain, None, 1)]
+    with Exec(folder, config={"artifacts": {"max_bytes": 5 * MIB, "max_user_bytes": 7 * MIB}}) as x:
+        x.run("held", [plain, python("b", "import signal\nsignal.pause()")], owner="user-1")
+        x.until(event="step", job="held", step="b")
+        for step, owner, wanted in cases:
+            outcome = x.outcomes("k", [step], owner=owner)["a"]
+            equal((owner, len(outcome["artifacts"])), (owner, wanted))
+
+
 def many_files(folder):
     """The number of files of a job is bounded, too"""
     code = "import os\nos.mkdir('out/d')\nfor i in range(900): open('out/d/%d' % i, 'w').close()"
@@ -150,4 +162,4 @@ def holes(folder):
 
 
 if __name__ == "__main__":
-    exec_driver.main([results, keys, outputs, artifacts, many_files, holes])
+    exec_driver.main([results, keys, outputs, artifacts, owners, many_files, holes])

@@ -82,10 +82,12 @@ class Exec:
     def send(self, **line):
         self.send_bytes(json.dumps(line).encode() + b"\n")
 
-    def run(self, job, steps, files=None, **more):
+    def run(self, job, steps, files=None, owner=None, **more):
         plan = {"version": 1, "steps": steps}
         if files:
             plan["files"] = files
+        if owner:
+            plan["owner"] = owner
         self.send(op="run", job=job, plan=plan, **more)
 
     def until(self, **wanted):

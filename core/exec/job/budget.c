@@ -141,25 +141,15 @@ budget_take_event(struct budget *budget, size_t size)
 	return may;
 }
 
-/* Whose jobs count together: the owner of a step with a part of a submission; NULL: it is not known. */
-static const char *
-owner_of(const struct job *job)
-{
-	for (size_t i = 0; i < job->count; i++)
-		if (job->steps[i].plan->owner)
-			return job->steps[i].plan->owner;
-	return NULL;
-}
-
 /* What the artifacts of an owner's jobs may still take. */
 static uint64_t
 left_to_owner(const struct job *job)
 {
 	const struct execconfig *config = &job->exec->config;
 	uint64_t left = config->artifacts_max_user_bytes;
-	const char *owner = owner_of(job);
+	const char *owner = job->line.plan.owner;
 	for (const struct job *other = job->exec->jobs; other && owner; other = other->next) {
-		const char *whose = owner_of(other);
+		const char *whose = other->line.plan.owner;
 		if (whose && strcmp(whose, owner) == 0)
 			take(&left, config->artifacts_max_bytes - other->budget.disk);
 	}

@@ -429,11 +429,14 @@ plan_read(const json_t *schema, const json_t *object, struct plan *ret_plan, str
 		if (rc == 0)
 			rc = count_contents(&reader, contents);
 	ret_plan->steps = xcalloc(json_array_size(steps), sizeof(*ret_plan->steps));
+	ret_plan->owner = member_string(object, "owner");
 	json_array_foreach(steps, i, step) {
 		if (rc != 0)
 			break;
 		reader.step = &ret_plan->steps[i];
 		rc = read_step(&reader, step);
+		/* A plan that was made before plans had owners may still come from a queue elsewhere. */
+		ret_plan->owner = ret_plan->owner ? ret_plan->owner : reader.step->owner;
 		ret_plan->count++;
 	}
 	return rc;

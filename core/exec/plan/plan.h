@@ -72,6 +72,7 @@ struct plan_step {
 struct plan {
 	struct plan_step *steps; /* at least one */
 	size_t count;
+	const char *owner; /* whose job it is; NULL: it is not known */
 };
 
 /* The schema of docs/protocol.md, from the program itself. New reference. */

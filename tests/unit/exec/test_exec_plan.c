@@ -41,7 +41,7 @@ check(const char *text, struct kettle_error *err)
 
 /* Every key that a plan may have. */
 static const char everything[] =
-	"{'version': 1, 'files': {'f': {'text': 'x'}, 'g': {'base64': 'eA=='}},"
+	"{'version': 1, 'owner': 'user-7', 'files': {'f': {'text': 'x'}, 'g': {'base64': 'eA=='}},"
 	" 'steps': [{'id': 'a', 'kind': 'build', 'title': 't', 'argv': ['g++'], 'env': {'A': '1'},"
 	"   'inputs': {'f': {'file': 'f'}, 'd/t': {'text': ''}, 'd/b': {'base64': ''}, 'x': {'blob': "
 	"'0000000000000000000000000000000000000000000000000000000000000000'}},"
@@ -72,6 +72,7 @@ accepts_everything(void **state)
 	if (read_plan(text, &object, &plan, &err) != 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(plan.count, 4);
+	assert_string_equal(plan.owner, "user-7");
 	const struct plan_step *build = &plan.steps[0], *run = &plan.steps[2], *judged = &plan.steps[3];
 	assert_true(build->kind == STEP_BUILD && build->cache && build->count == 1);
 	assert_string_equal(build->title, "t");
@@ -124,8 +125,32 @@ bounds_contents(void **state)
 	assert_int_equal(check(text.data, &err), KETTLE_ETOOBIG);
 }
 
+/* Plans of an older engine have owners of steps alone. */
+static void
+finds_owner(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *plan, *steps[2], *owner;
+	} cases[] = {{NULL, {NULL, NULL}, NULL}, {NULL, {NULL, "user-1"}, "user-1"}, {NULL, {"user-1", "user-2"}, "user-1"},
+		{"user-3", {"user-1", NULL}, "user-3"}};
+	AUTO_JSON json_t *schema = NULL;
+	assert_int_equal(plan_schema(&schema, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *object = json_pack("{s:i, s:s*, s:[{s:s, s:s, s:[s], s:s*}, {s:s, s:s, s:[s], s:s*}]}",
+			"version", 1, "owner", cases[i].plan, "steps", "id", "a", "kind", "run", "argv", "a", "owner",
+			cases[i].steps[0], "id", "b", "kind", "run", "argv", "a", "owner", cases[i].steps[1]);
+		struct plan plan;
+		assert_int_equal(plan_read(schema, object, &plan, NULL), 0);
+		if (!plan.owner != !cases[i].owner || (plan.owner && strcmp(plan.owner, cases[i].owner) != 0))
+			fail_msg("case %zu: %s", i, plan.owner ? plan.owner : "none");
+		plan_free(&plan);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(accepts_everything),
+	cmocka_unit_test(finds_owner),
 	cmocka_unit_test(refuses_nul),
 	cmocka_unit_test(bounds_contents),
 };

@@ -134,6 +134,7 @@ test_task_only(void **state)
 				fail_msg("%s, %s", steps[i].task, steps[i].title);
 			/* In the cache the former belong to the board, the latter to the user. */
 			plan_set_owner(plan, "user-7");
+			assert_string_equal(member_text(plan->json, "owner"), "user-7");
 			const char *owner = member_string(plan->steps[k].json, "owner");
 			bool owned = !steps[i].task_only && member_true(plan->steps[k].json, "cache");
 			if (!owner != !owned || (owned && strcmp(owner, "user-7") != 0))
