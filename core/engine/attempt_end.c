@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "engine/secret_output.h"
 #include "judge/calibration.h"
 #include "judge/completion_check.h"
 #include "judge/verdict.h"
@@ -339,6 +340,51 @@ discard_files(const struct engine_job *job)
 	remove_files(job->engine, json_pack("[o]", json_sprintf("%s.run", job->inflight.ref)));
 }
 
+/* ---- what secret runs printed ---- */
+
+struct secret_output {
+	char *path, *text;
+	struct kettle_error err;
+};
+
+static void
+write_secret_output(void *arg)
+{
+	struct secret_output *output = arg;
+	(void)secret_output_write(output->path, output->text, &output->err);
+}
+
+static void
+on_secret_output_written(void *arg)
+{
+	struct secret_output *output = arg;
+	if (output->err.code < 0)
+		log_write(KETTLE_LOG_WARNING, "engine", "%s", output->err.message);
+	free(output->path);
+	free(output->text);
+	free(output);
+}
+
+/* For operators, where a secret run ended so that they may have to find out why. */
+static void
+keep_secret_output(const struct engine_job *job, const struct verdict *verdict)
+{
+	const struct engine_setup *setup = &job->engine->setup;
+	char now[TIME_TEXT_SIZE];
+	time_text(clock_utc_ms(setup->clock), now);
+	AUTO_FREE char *head = xasprintf(
+		"%s job %s of submission %lld on %s", now, job->inflight.ref, (long long)job->submission, job->unit->label);
+	char *text = setup->secret_output ? secret_output_text(verdict, head) : NULL;
+	if (!text)
+		return;
+	log_write(KETTLE_LOG_INFO, "engine", "job %s: what its secret run printed at its end is in %s", job->inflight.ref,
+		setup->secret_output);
+	struct secret_output *output = xmalloc(sizeof(*output));
+	*output = (struct secret_output){.path = xstrdup(setup->secret_output), .text = text};
+	if (loop_work(setup->io, write_secret_output, on_secret_output_written, output, NULL) != 0)
+		on_secret_output_written(output);
+}
+
 /* ---- completions ---- */
 
 /* Scores go on with the calibration that there is; that it is another machine's is said once. */
@@ -381,6 +427,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 	}
 	check_machine(job->unit, completion);
 	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
+	keep_secret_output(job, verdict);
 	if (verdict->retry)
 		discard_files(job);
 	if (verdict->retry && verdict->claimed) {

@@ -40,12 +40,13 @@ struct runner {
 struct engine_setup {
 	uv_loop_t *loop;
 	struct clock *clock;      /* that its deadlines, pauses and ticks go by */
-	struct loop_services *io; /* takes over what jobs leave beside the loop; NULL: spool is NULL as well */
+	struct loop_services *io; /* takes over what jobs leave beside the loop; NULL: so are the two paths below */
 	struct store *store;
 	struct inflight *inflight;
 	const struct languages *languages;
 	const struct runner *runners;
 	size_t runners_count;
+	const char *secret_output;   /* DB.secret-output; NULL: none is kept */
 	const char *spool;           /* where jobs leave files, see artifact.h; NULL: none are kept */
 	int64_t artifact_bytes;      /* of all files of one job */
 	int64_t artifact_user_bytes; /* of all that are kept of a user's jobs; 0: no limit */

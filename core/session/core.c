@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "engine/secret_output.h"
 #include "model/artifact.h"
 #include "model/links.h"
 
@@ -27,6 +28,7 @@ core_new(const struct core_setup *setup)
 		.submission_bytes = setup->limits.submission_bytes,
 	};
 	core->spool = artifact_spool(setup->database);
+	core->secret_output = secret_output_path(setup->database);
 	core->env.spool = core->spool;
 	core->env.links = core->links.folder = link_folder(setup->database);
 	return core;
@@ -42,6 +44,7 @@ core_free(struct core *core)
 	json_decref(core->retired);
 	json_decref(core->commands);
 	free(core->spool);
+	free(core->secret_output);
 	free(core->links.folder);
 	free(core->links.base);
 	free(core);

@@ -103,7 +103,8 @@ struct core {
 	struct board_clock *board_clock; /* a server's: when leaderboards open and end */
 	struct client *client;
 	int lock_fd;
-	char *spool; /* where jobs leave files; see artifact.h */
+	char *spool;         /* where jobs leave files; see artifact.h */
+	char *secret_output; /* see secret_output.h */
 	struct {
 		char *folder;
 		char *base; /* URL of the frontend that serves links, or NULL; see publish.c */

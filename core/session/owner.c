@@ -76,6 +76,7 @@ open_parts(struct core *core, struct kettle_error *err)
 		.languages = core->languages,
 		.runners = core->runners,
 		.runners_count = core->runners_count,
+		.secret_output = core->secret_output,
 		.spool = core->spool,
 		.artifact_bytes = core->setup.limits.artifact_bytes,
 		.artifact_user_bytes = core->setup.limits.artifact_user_bytes,

@@ -239,7 +239,7 @@ class Worker:
     descriptor for requests and one for answers; hidden: descriptors that it must not have."""
 
     def __init__(self, serve, hidden):
-        self._scratch = scratch()
+        self._scratch, self.signal = scratch(), 0  # signal: that ended it; 0: none
         adopt()
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
@@ -332,7 +332,7 @@ class Worker:
         _, status = os.waitpid(self.pid, 0)
         self.pid = 0
         if os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
+            number = self.signal = os.WTERMSIG(status)
             return f"the submission was terminated by signal {number} ({SIGNALS.get(number, 'see signal(7)')})"
         return f"the submission exited with status {os.WEXITSTATUS(status)} before its results were checked"
 
@@ -418,7 +418,7 @@ def run_mode(worker, channel, mode, cases, load, settings):
         try:
             error, keys = run_case(worker, mode, case, settings)
         except WorkerFailed as failure:
-            error, keys, ended = str(failure), {}, True
+            error, keys, ended = str(failure), {"signal": worker.signal} if worker.signal else {}, True
         except Accusation as accusation:
             worker.end()  # it, or what it has left behind, may hold what a process of the task needs
             alone, taken = end_children(), worker.took_scratch()

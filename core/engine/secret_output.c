@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* What secret runs printed that the machine failed or a signal ended, in a file for operators. */
+/*
+ * Theory of operation. Of a secret run nothing is stored and shown but whether it passed, so without this nobody could find
+ * out why one was killed by a signal. The end of its output goes to a file beside the database and nowhere else: no command
+ * and no event has anything of it, and no other user of the machine may read it. A submission decides what its run prints, so
+ * the text is without control characters, each line is set in, so that none reads as a head, and the secrets of the plan are
+ * taken out. The file never exceeds a size, so it needs no limit of its rate: an older part of it goes.
+ */
+#include <config.h>
+
+#include "engine/secret_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/sanitize_text.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "judge/report.h"
+
+/* One thread of the pool at a time. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+char *
+secret_output_path(const char *database)
+{
+	return xasprintf("%s.secret-output", database);
+}
+
+/* Whether a signal ended the run, or, as its harness says, the process that had the submission. */
+static bool
+has_crashed(const struct verdict_entry *entry)
+{
+	const struct outcome *outcome = &entry->outcome;
+	bool crashed = outcome->signal.given;
+	for (size_t i = 0; i < entry->step.cases; i++)
+		crashed = crashed || result_value(outcome->result, report_noun(&entry->step), i, "signal");
+	return crashed && entry->judged.state != VERDICT_PASSED;
+}
+
+/* A participant's plain failure, or a limit that its run reached, needs no explanation by an operator. */
+static bool
+is_unexplained(const struct verdict_entry *entry)
+{
+	bool crashed = has_crashed(entry) && !entry->outcome.limit;
+	return entry->step.secret && (entry->judged.state == VERDICT_ERROR || crashed);
+}
+
+/* Replaces a secret wherever it occurs. */
+static char *
+without(char *text_take, const char *secret)
+{
+	AUTO_FREE char *text = text_take;
+	AUTO_BUF struct buf out = {0};
+	const char *at = text;
+	for (const char *found; *secret && (found = strstr(at, secret)); at = found + strlen(secret)) {
+		buf_add(&out, at, (size_t)(found - at));
+		buf_adds(&out, "[secret]");
+	}
+	buf_adds(&out, at);
+	return buf_take(&out);
+}
+
+/* What a run printed, without secrets and what a terminal would not show as text. New string. */
+static char *
+clean(const struct verdict_entry *entry, const struct outcome_output *output)
+{
+	size_t skip = output->len > SECRET_OUTPUT_READ ? output->len - SECRET_OUTPUT_READ : 0;
+	char *text = sanitize_text(output->text + skip, SECRET_OUTPUT_READ);
+	const char *key;
+	json_t *secret;
+	json_object_foreach(json_object_get(entry->step.json, "secret"), key, secret)
+		text = without(text, json_string_value(secret));
+	return text;
+}
+
+/* The end of it, from the begin of a line on, if one is near. */
+static const char *
+end_of(const char *text)
+{
+	size_t len = strlen(text);
+	if (len <= SECRET_OUTPUT_STREAM)
+		return text;
+	const char *from = text + len - SECRET_OUTPUT_STREAM, *line = memchr(from, '\n', SECRET_OUTPUT_STREAM / 2);
+	while (((unsigned char)*from & 0xc0) == 0x80)
+		from++;
+	return line ? line + 1 : from;
+}
+
+static void
+add_output(const struct verdict_entry *entry, const char *name, const struct outcome_output *output, struct buf *out)
+{
+	AUTO_FREE char *text = clean(entry, output);
+	const char *line = end_of(text);
+	buf_printf(out, " %s%s\n", name, *line ? ":" : " is empty");
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+		buf_printf(out, "  %.*s\n", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+char *
+secret_output_text(const struct verdict *verdict, const char *head)
+{
+	AUTO_BUF struct buf text = {0};
+	for (size_t i = 0; i < verdict->count; i++) {
+		const struct verdict_entry *entry = &verdict->entries[i];
+		if (!is_unexplained(entry))
+			continue;
+		buf_printf(&text, "%s, %.64s: %s\n", head, entry->step.id, entry->judged.why.message);
+		add_output(entry, "stderr", &entry->outcome.err, &text);
+		add_output(entry, "stdout", &entry->outcome.out, &text);
+	}
+	return text.len ? buf_take(&text) : NULL;
+}
+
+/* Makes room for so much; what was there before what is there now goes. */
+static int
+make_room(const char *path, size_t size)
+{
+	AUTO_FREE char *older = xasprintf("%s.1", path);
+	struct stat st;
+	bool fits = lstat(path, &st) || (uint64_t)st.st_size + size <= SECRET_OUTPUT_FILE;
+	return fits ? 0 : rename(path, older);
+}
+
+static int
+append(const char *path, const char *text, size_t size)
+{
+	if (make_room(path, size))
+		return -1;
+	AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd >= 0 && write(fd, text, size) == (ssize_t)size ? 0 : -1;
+}
+
+int
+secret_output_write(const char *path, const char *text, struct kettle_error *err)
+{
+	pthread_mutex_lock(&writing);
+	int rc = append(path, text, strlen(text)) ? errno : 0;
+	pthread_mutex_unlock(&writing);
+	return rc ? kettle_fail(
+					err, KETTLE_EIO, "What a secret run printed cannot be kept in `%s`: %s.", path, strerror(rc))
+			  : 0;
+}
