@@ -141,7 +141,7 @@ budget_take_event(struct budget *budget, size_t size)
 	return may;
 }
 
-/* What the artifacts of an owner's jobs may still take. */
+/* What the artifacts of an owner's jobs may still take. Those of a job that was reported are the reader's, if they do not go. */
 static uint64_t
 left_to_owner(const struct job *job)
 {
@@ -150,7 +150,8 @@ left_to_owner(const struct job *job)
 	const char *owner = job->line.plan.owner;
 	for (const struct job *other = job->exec->jobs; other && owner; other = other->next) {
 		const char *whose = other->line.plan.owner;
-		if (whose && strcmp(whose, owner) == 0)
+		bool counts = !other->reported || other->removes;
+		if (counts && whose && strcmp(whose, owner) == 0)
 			take(&left, config->artifacts_max_bytes - other->budget.disk);
 	}
 	return left;
