@@ -33,11 +33,32 @@ consume(struct line_reader *reader, size_t count)
 		buf_free(&reader->pending);
 }
 
+/* Drops what is there of a line that is skipped. */
+static void
+drop(struct line_reader *reader)
+{
+	const struct buf *pending = &reader->pending;
+	const char *newline = memchr(pending->data, '\n', pending->len);
+	size_t count = newline ? (size_t)(newline - pending->data) + 1 : pending->len;
+	reader->skipping = !newline;
+	reader->skipped += count;
+	consume(reader, count);
+}
+
+void
+line_skip(struct line_reader *reader)
+{
+	reader->skipped = 0;
+	drop(reader);
+}
+
 int
 line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg)
 {
 	struct buf *pending = &reader->pending;
 	buf_add(pending, data, size);
+	if (reader->skipping)
+		drop(reader);
 	int rc = 0;
 	size_t start = 0;
 	while (rc == 0) {

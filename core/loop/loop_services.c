@@ -51,6 +51,7 @@ struct stream {
 	void (*on_line)(void *arg, const char *line, size_t len);
 	void *(*read_long)(const char *line, size_t len);
 	void (*on_long)(void *arg, const char *line, size_t len, void *made);
+	void (*on_cut)(void *arg, const char *head, size_t len);
 	bool busy;   /* with a long line */
 	bool at_end; /* but for lines behind that */
 	bool ended;
@@ -454,17 +455,35 @@ refuse_line(struct stream *stream)
 {
 	struct kettle_process *process = stream->process;
 	log_write(KETTLE_LOG_WARNING, "host", "The child %d is killed: it wrote a line of more than %zu bytes to its %s.",
-		process->handle.pid, stream->lines.max, stream == &process->out[OUTPUT_STDOUT] ? "stdout" : "stderr");
+		process->handle.pid, stream->on_cut ? (size_t)CHILD_MAX_SKIPPED : stream->lines.max,
+		stream == &process->out[OUTPUT_STDOUT] ? "stdout" : "stderr");
 	loop_process_kill(process->io, process, SIGKILL);
 	line_free(&stream->lines);
 	end_stream(stream);
+}
+
+/* Says how a line that is too long begins, which is enough to know whose it is, and drops it. */
+static void
+cut_line(struct stream *stream)
+{
+	const struct buf *pending = &stream->lines.pending;
+	size_t len = pending->len < CHILD_LINE_HEAD ? pending->len : CHILD_LINE_HEAD;
+	const struct watch watch = watch_begin();
+	stream->on_cut(stream->process->arg, pending->data, len);
+	watch_end_callback(&watch, (void (*)(void))stream->on_cut, "the beginning of a line of a child");
+	line_skip(&stream->lines);
 }
 
 /* Takes what was read. */
 static void
 take(struct stream *stream, const void *data, size_t size)
 {
-	if (line_add(&stream->lines, data, size, on_loop_line, stream) < 0)
+	int rc = line_add(&stream->lines, data, size, on_loop_line, stream);
+	while (rc < 0 && stream->on_cut) {
+		cut_line(stream);
+		rc = line_add(&stream->lines, NULL, 0, on_loop_line, stream);
+	}
+	if (rc < 0 || (stream->lines.skipping && stream->lines.skipped > CHILD_MAX_SKIPPED))
 		refuse_line(stream);
 }
 
@@ -534,6 +553,7 @@ new_process(struct loop_services *io, const struct kettle_spawn *spawn)
 	process->out[OUTPUT_STDERR].on_line = spawn->on_stderr;
 	process->out[OUTPUT_STDOUT].read_long = spawn->read_long;
 	process->out[OUTPUT_STDOUT].on_long = spawn->on_long;
+	process->out[OUTPUT_STDOUT].on_cut = spawn->on_cut;
 	/* Initialising pipes and timers does not fail. */
 	(void)uv_pipe_init(io->loop, &process->in, 0);
 	(void)uv_timer_init(io->loop, &process->drain);

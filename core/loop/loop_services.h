@@ -10,6 +10,8 @@
 #include "base/clock.h"
 
 #define CHILD_MAX_LINE (1u << 20)        /* bytes of a child's line where kettle_spawn sets none */
+#define CHILD_MAX_SKIPPED (64u << 20)    /* bytes of a line that is dropped; it must end some time */
+#define CHILD_LINE_HEAD 1024             /* bytes of it that on_cut gets */
 #define CHILD_MAX_UNWRITTEN (256u << 20) /* bytes that may wait for a child to read them */
 #define CHILD_DRAIN_MS 2000              /* how long after a child's end its pipes may stay open elsewhere */
 #define CHILD_CHUNK (64u << 10)          /* bytes read at once */
@@ -44,8 +46,8 @@ int loop_timer_start(struct loop_services *io, uint64_t delay_ms, uint64_t repea
 	struct kettle_timer **ret_timer, struct kettle_error *err);
 void loop_timer_stop(struct loop_services *io, struct kettle_timer *timer);
 /*
- * A line over max_line is logged and the child killed. Where something that the child left behind holds its pipes open,
- * on_exit comes CHILD_DRAIN_MS after its end all the same.
+ * A line over max_line is logged and the child killed, unless on_cut takes it. Where something that the child left
+ * behind holds its pipes open, on_exit comes CHILD_DRAIN_MS after its end all the same.
  */
 int loop_spawn(struct loop_services *io, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
 	struct kettle_error *err);

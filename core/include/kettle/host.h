@@ -69,6 +69,13 @@ struct kettle_spawn {
 	void *(*read_long)(const char *line, size_t len); /* [any] */
 	void (*on_long)(void *arg, const char *line, size_t len, void *made);
 #endif
+#if KETTLE_PLUGIN_ABI_MINOR >= 2
+	/*
+	 * A line of stdout is over max_line: its first bytes, at most 1 KiB, without a NUL behind them. The line is dropped as it
+	 * comes, and later ones are passed on; one of more than 64 MiB ends the child all the same. NULL: one over max_line does.
+	 */
+	void (*on_cut)(void *arg, const char *head, size_t len);
+#endif
 };
 
 /* One header of an answer: the name in lower case, the value as it was received, without the blanks around it. */

@@ -146,7 +146,37 @@ test_take(void **state)
 	buf_free(&taken.seen.text);
 }
 
+/* However the stream is cut, a line that is too long goes alone, and little of it is held. */
+static void
+test_skip(void **state)
+{
+	(void)state;
+	const char stream[] = "a\ntoo long\nb\ntoo long again";
+	size_t size = sizeof(stream) - 1;
+	for (size_t step = 1; step <= size; step++) {
+		struct line_reader reader = {.max = 5};
+		struct seen seen = {0};
+		int skips = 0;
+		for (size_t at = 0; at < size; at += step) {
+			int rc = line_add(&reader, stream + at, step < size - at ? step : size - at, on_line, &seen);
+			for (; rc == KETTLE_ETOOBIG; skips++) {
+				assert_memory_equal(reader.pending.data, "too lo", 6);
+				line_skip(&reader);
+				rc = line_add(&reader, NULL, 0, on_line, &seen);
+			}
+			assert_int_equal(rc, 0);
+		}
+		assert_int_equal(skips, 2);
+		assert_true(reader.skipping && reader.skipped == 14 && reader.pending.len == 0);
+		assert_int_equal(line_end(&reader, on_line, &seen), 0);
+		assert_string_equal(seen.text.data, "a|b|");
+		buf_free(&seen.text);
+		line_free(&reader);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_skip),
 	cmocka_unit_test(test_cuts),
 	cmocka_unit_test(test_limit),
 	cmocka_unit_test(test_stop_and_go_on),

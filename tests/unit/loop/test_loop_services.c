@@ -517,6 +517,51 @@ test_long_line_at_close(void **state)
 	assert_string_equal(f->out.data, "pool300000|b|");
 }
 
+static void
+on_cut(void *arg, const char *head, size_t len)
+{
+	struct fixture *f = arg;
+	assert_memory_equal(head, "head", 4);
+	buf_printf(&f->out, "cut%zu|", len);
+}
+
+static int
+start_cut(struct fixture *f, const char *script)
+{
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	const struct kettle_spawn spawn = {.size = sizeof(spawn),
+		.file = "sh",
+		.argv = argv,
+		.max_line = 200000,
+		.on_stdout = on_stdout,
+		.on_exit = on_exit_,
+		.arg = f,
+		.on_cut = on_cut};
+	return loop_spawn(f->io, &spawn, &f->process, NULL);
+}
+
+/* A line that is too long is cut, as often as one comes, and what is behind it goes on. */
+static void
+test_cut_lines(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start_cut(f, "echo a; printf head; " LONG "; echo; echo b; printf head; " LONG "; exit 3"), 0);
+	run_until(f, &f->exits, 1);
+	assert_string_equal(f->out.data, "a|cut1024|b|cut1024|");
+	assert_int_equal(f->status, 3);
+}
+
+/* One without end is no line any more. */
+static void
+test_endless_line(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start_cut(f, "printf head; exec cat /dev/zero"), 0);
+	run_until(f, &f->exits, 1);
+	assert_string_equal(f->out.data, "cut1024|");
+	assert_int_equal(f->signal, SIGKILL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define TEST_LONG(name) cmocka_unit_test_setup_teardown(name, setup_long, teardown_long)
 static const struct CMUnitTest tests[] = {
@@ -533,6 +578,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_missing_program),
 	TEST(test_close_kills),
 	TEST(test_close_with_all),
+	TEST(test_cut_lines),
+	TEST(test_endless_line),
 	TEST_LONG(test_long_lines),
 	TEST_LONG(test_long_line_of_the_dead),
 	TEST_LONG(test_long_line_at_close),
