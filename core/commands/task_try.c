@@ -75,7 +75,7 @@ imports_of(const struct verdict *verdict)
 	for (size_t i = 0; i < verdict->count; i++) {
 		const struct verdict_entry *entry = &verdict->entries[i];
 		for (size_t k = 0; entry->step.run && k < entry->step.cases; k++) {
-			const char *given = result_value(entry->outcome.result, "test", k, "imported");
+			const char *given = result_value(entry->result, "test", k, "imported");
 			AUTO_FREE char *text = xstrdup(given ? given : "");
 			char *rest = text;
 			for (const char *name; (name = strsep(&rest, " "));)

@@ -107,6 +107,40 @@ bounded(const json_t *object)
 	return json_incref((json_t *)object);
 }
 
+/*
+ * An outcome with what of it is read once it is judged: a verdict waits for files to be packed and for the database, and a
+ * completion may be large.
+ */
+static struct outcome
+keep_outcome(struct verdict_builder *builder, const struct outcome *outcome)
+{
+	static const char *const names[] = {"limit", "command", "device", "jit", "cut", "artifacts_cut"};
+	json_t *kept = json_object(), *value;
+	json_array_append_new(builder->verdict->kept, kept);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if ((value = json_object_get(outcome->json, names[i])) &&
+			json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) <= VERDICT_MAX_SYSTEM)
+			json_object_set(kept, names[i], value);
+	return (struct outcome){
+		.json = kept,
+		.state = outcome->state,
+		.limit = member_string(kept, "limit"),
+		.limit_value = outcome->limit_value,
+		.command = member_string(kept, "command"),
+		.exit = outcome->exit,
+		.signal = outcome->signal,
+		.start_ns = outcome->start_ns,
+		.wall_ns = outcome->wall_ns,
+		.memory_peak = outcome->memory_peak,
+		.cached = outcome->cached,
+		.warm = outcome->warm,
+		.out.text = "",
+		.err.text = "",
+		.device = json_object_get(kept, "device"),
+		.jit = json_object_get(kept, "jit"),
+	};
+}
+
 /* ---- steps ---- */
 
 static void
@@ -114,7 +148,7 @@ add_entry(struct verdict_builder *builder, const struct plan_step *step, const s
 	const struct step_result *judged)
 {
 	struct verdict_entry *entry = &builder->verdict->entries[builder->verdict->count++];
-	*entry = (struct verdict_entry){.step = *step, .outcome = *outcome, .judged = *judged};
+	*entry = (struct verdict_entry){.step = *step, .outcome = keep_outcome(builder, outcome), .judged = *judged};
 	if (step->secret)
 		return;
 	*(step->run ? &builder->run_ns : &builder->build_ns) += outcome->wall_ns.value;
@@ -271,7 +305,7 @@ verdict_make(const struct languages *languages, const json_t *task, const struct
 		.timing = timing_of(plan, completion, stamps),
 		.artifacts = json_array(),
 		.plan = json_incref(plan->json),
-		.completion = json_incref(completion->json),
+		.kept = json_array(),
 	};
 	for (size_t i = 0; i < plan->count; i++)
 		if (!plan->steps[i].shared)
@@ -334,7 +368,7 @@ verdict_free(struct verdict *verdict)
 	json_decref(verdict->timing);
 	json_decref(verdict->artifacts);
 	json_decref(verdict->plan);
-	json_decref(verdict->completion);
+	json_decref(verdict->kept);
 	free(verdict->entries);
 	free(verdict);
 }

@@ -9,14 +9,14 @@
 #define VERDICT_MAX_TEXT (64u << 10)   /* bytes kept of stdout and of stderr each; head and tail of what is longer */
 #define VERDICT_MAX_RESULT (1u << 20)  /* bytes kept of one run's result */
 #define VERDICT_MAX_TOTAL (8u << 20)   /* bytes kept of all texts and results of a job together */
-#define VERDICT_MAX_SYSTEM (64u << 10) /* bytes of `system` and of `stamps` each; larger ones are left out */
+#define VERDICT_MAX_SYSTEM (64u << 10) /* bytes of `system`, `stamps` and a member of an outcome, else it is left out */
 #define VERDICT_MAX_CUT 1000 /* bytes of a sentence of a machine on what it left out; a longer one is left out */
 #define VERDICT_MAX_ARTIFACTS 1000
 
 /* A step that was carried out. */
 struct verdict_entry {
 	struct plan_step step;
-	struct outcome outcome;
+	struct outcome outcome; /* its numbers, and of its texts and objects `limit`, `command`, `device` and `jit` */
 	struct step_result judged;
 	json_t *out, *err, *result; /* what is kept of them: strings, an object; NULL where the step is secret */
 };
@@ -36,7 +36,7 @@ struct verdict {
 	json_t *timing;    /* {"stamps": {…}, "build_ns", "run_ns" (sums), "parts", "steps" (timing.h)}; nothing of secret
 								  runs, and no stamps where there are some */
 	json_t *artifacts; /* [{"step", "name", "size", "sha256"}] */
-	json_t *plan, *completion; /* that the entries' strings belong to */
+	json_t *plan, *kept; /* that the entries' strings belong to; of the completion nothing else is held */
 };
 
 /*

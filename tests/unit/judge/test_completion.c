@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "judge/verdict.h"
 #include "lib/unit_test.h"
 
 static json_t *
@@ -171,7 +172,32 @@ test_loss(void **state)
 	}
 }
 
+/* A verdict, which waits for files and for the database, holds of a completion what it stores, however large that is. */
+static void
+test_is_not_held(void **state)
+{
+	(void)state;
+	static const char *const large[] = {"command", "stdout", "result"};
+	AUTO_JSON json_t *task = json_object();
+	AUTO_PLAN struct plan *plan = plan_read(json_pack("{s:i, s:[{s:s, s:s, s:[s], s:{s:s}}]}", "version", 1, "steps",
+		"id", "run", "kind", "run", "argv", "./program", "run", "mode", "test"));
+	AUTO_JSON json_t *json = json_pack("{s:s, s:[{s:s, s:s, s:i, s:s, s:o, s:{s:s}, s:{s:s}}]}", "status", "done",
+		"outcomes", "step", "run", "state", "failed", "exit", 1, "limit", "wall", "command",
+		json_sprintf("%*s", VERDICT_MAX_SYSTEM, "x"), "stdout", "text", "printed", "result", "check", "fail");
+	AUTO_COMPLETION struct completion completion = completion_read(json);
+	AUTO_VERDICT struct verdict *verdict = verdict_make(NULL, task, plan, &completion, NULL);
+	const json_t *outcome = json_array_get(json_object_get(json, "outcomes"), 0);
+	assert_int_equal(verdict->count, 1);
+	assert_string_equal(json_string_value(verdict->entries[0].out), "printed");
+	assert_string_equal(verdict->entries[0].outcome.limit, "wall");
+	assert_null(verdict->entries[0].outcome.command);
+	assert_true(json->refcount == 1 && outcome->refcount == 1);
+	for (size_t i = 0; i < ARRAY_SIZE(large); i++)
+		assert_int_equal(json_object_get(outcome, large[i])->refcount, 1);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_is_not_held),
 	cmocka_unit_test(test_whole),
 	cmocka_unit_test(test_outcome),
 	cmocka_unit_test(test_times),
