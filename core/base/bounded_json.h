@@ -9,8 +9,12 @@
 
 #define BOUNDED_JSON_DEPTH 64      /* objects and arrays in each other */
 #define BOUNDED_JSON_VALUES 500000 /* of a text of a service: read in half a second */
-#define BOUNDED_JSON_RESULT \
-	2000000 /* of what kettle-exec says of a job, such as 100 steps with as many keys of a result as each may have */
+/*
+ * What kettle-exec says of a job is one line: as much as all of its steps may report (BUDGET_BYTES, BUDGET_VALUES), and
+ * what each of up to 500 steps always reports. A value takes up to 300 bytes, so one line takes up to 100 MB.
+ */
+#define BOUNDED_JSON_RESULT_BYTES (16u << 20)
+#define BOUNDED_JSON_RESULT 300000 /* values */
 
 /*
  * Parses an object, with flags of jansson; a new reference. NULL: the text has too many values or levels (ETOOBIG), or is no JSON object in valid

@@ -125,6 +125,13 @@ fail_damaged(struct kettle_error *err, const char *why)
 	return kettle_fail(err, KETTLE_EINVAL, "The result that kettle-exec made is damaged: %s.", why);
 }
 
+/* The line is too large to be read. */
+static int
+fail_large(struct kettle_error *err, const char *why)
+{
+	return kettle_fail(err, KETTLE_ETOOBIG, "The report in the result that kettle-exec made is not read: %s.", why);
+}
+
 /* The members of the line, the protocol first: another one may differ in all others. */
 static int
 check_head(const json_t *head, struct kettle_error *err)
@@ -274,7 +281,9 @@ read_line(struct result_reader *reader, struct kettle_error *err)
 	reader->head = bounded_json_parse(reader->line.data ? reader->line.data : "", reader->line.len, BOUNDED_JSON_RESULT,
 		JSON_REJECT_DUPLICATES, &why);
 	buf_free(&reader->line);
-	int rc = reader->head ? check_head(reader->head, err) : fail_damaged(err, why.message);
+	int rc = reader->head                 ? check_head(reader->head, err)
+			 : why.code == KETTLE_ETOOBIG ? fail_large(err, why.message)
+										  : fail_damaged(err, why.message);
 	if (rc == 0)
 		rc = check_files(
 			json_object_get(reader->head, "files"), size < reader->max_size ? reader->max_size - size : 0, err);
@@ -291,7 +300,7 @@ take_line(struct result_reader *reader, const char *data, size_t size, size_t *r
 	const char *end = memchr(data, '\n', size);
 	size_t len = end ? (size_t)(end - data) : size;
 	if (reader->line.len + len >= RESULT_PACKAGE_MAX_LINE)
-		return fail_damaged(err, "its first line has no end");
+		return fail_large(err, "it has more than 16 MiB");
 	buf_add(&reader->line, data, len);
 	*ret_size = end ? len + 1 : len;
 	return end ? read_line(reader, err) : 0;

@@ -12,10 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bounded_json.h"
+
+#define RESULT_PACKAGE_MAX_LINE BOUNDED_JSON_RESULT_BYTES /* bytes of the JSON */
+
 #define RESULT_PACKAGE_PROTOCOL 1
-#define RESULT_PACKAGE_MAX (256u << 20)     /* bytes of one, as kettle-exec writes them and runners should read them */
-#define RESULT_PACKAGE_MAX_LINE (64u << 20) /* bytes of the JSON */
-#define RESULT_PACKAGE_STAGE ".part"        /* behind the name of a folder: its files until they are proven */
+#define RESULT_PACKAGE_MAX (256u << 20) /* bytes of one, as kettle-exec writes them and runners should read them */
+#define RESULT_PACKAGE_STAGE ".part"    /* behind the name of a folder: its files until they are proven */
 
 /*
  * Packs a completion with the artifacts that its outcomes name, which lie in the folder spool as STEP/NAME, as long as there
@@ -38,7 +41,8 @@ void result_reader_free(struct result_reader *reader);
 /*
  * A struct result_reader, and the next bytes. EVERSION: it is of another protocol, and the sentence names the versions of
  * both sides; EINVAL: it is damaged, has a name that leads out of the folder, or a file that differs from its digest;
- * ETOOBIG: it announces more than max_size; ECONFLICT: two of its files cannot both be there; EIO: one cannot be written.
+ * ETOOBIG: its line is longer or has more values than is read, or announces more than max_size; ECONFLICT: two of its files
+ * cannot both be there; EIO: one cannot be written.
  */
 int result_reader_take(void *reader, const void *data, size_t size, struct kettle_error *err);
 /*

@@ -7,7 +7,7 @@ from exec_driver import *
 
 MIB = 1 << 20
 # What the reader takes (runners/common/exec_lines.h, base/bounded_json.h).
-LINE, VALUES = 64 * MIB, 2000000
+LINE, VALUES = 16 * MIB, 300000
 # A byte that takes three in an event.
 HEAVY = "b'\\x01'"
 
@@ -57,7 +57,7 @@ def results(folder):
         for outcome in outcomes.values():
             equal(outcome["result"].get("y"), "1" if outcome["state"] == "passed" else None)
             if outcome["state"] == "failed":
-                contains(outcome["result_error"], "exceed the 24 MiB that a job may report")
+                contains(outcome["result_error"], "exceed the 12 MiB that a job may report")
         events = [event for event in x.events if event["event"] == "result" and event["job"] == "j"]
         assert sum(len(event["value"]) for event in events) <= 4 * MIB, len(events)
 
@@ -66,11 +66,11 @@ def keys(folder):
     """Keys that are too many together are void from there on"""
     with Exec(folder) as x:
         many = "''.join('x%d:\\n' % i for i in range(19900)).encode()"
-        outcomes = checked(x, "j", [channel("s%d" % i, many) for i in range(60)])
+        outcomes = checked(x, "j", [channel("s%d" % i, many) for i in range(14)])
         states = [outcome["state"] for outcome in outcomes.values()]
         equal(states, ["passed"] * states.count("passed") + ["failed"] * states.count("failed"))
-        assert 40 <= states.count("passed") < 60, states
-        contains(outcomes["s59"]["result_error"], "exceed the 1000000 values that a job may report")
+        assert 8 <= states.count("passed") < 14, states
+        contains(outcomes["s13"]["result_error"], "exceed the 200000 values that a job may report")
 
 
 def outputs(folder):

@@ -2,7 +2,7 @@
 /* What the steps of a job may report and leave together. */
 /*
  * Theory of operation. A plan has up to 500 steps, each with limits of its own; the reader of `done` holds all of it in
- * memory and takes no more than a line of 64 MiB and 2,000,000 values. So each outcome is measured when it is made, as the
+ * memory and takes no more than a line of 16 MiB and 300,000 values. So each outcome is measured when it is made, as the
  * text that it becomes, and what is over the job's budget is cut there, before any event has it. Its fixed members are small
  * and always stay. A result that is cut would say something else, so it is void and its step has failed.
  */
@@ -11,10 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
+
+_Static_assert(BUDGET_BYTES + (4u << 20) <= BOUNDED_JSON_RESULT_BYTES && BUDGET_VALUES + 100000 <= BOUNDED_JSON_RESULT,
+	"the reader takes a full budget and what always stays of 500 steps");
 
 #define MIB(bytes) ((unsigned)((bytes) >> 20))
 

@@ -210,8 +210,8 @@ void jit_tell(struct exec_context *exec, const char *trouble);
 
 /* ---- budget.c: what the steps of a job may report and leave together ---- */
 
-#define BUDGET_BYTES (UINT64_C(24) << 20) /* of the text of all outcomes */
-#define BUDGET_VALUES UINT64_C(1000000)   /* in them */
+#define BUDGET_BYTES (UINT64_C(12) << 20) /* of the text of all outcomes: half as much again as a verdict keeps */
+#define BUDGET_VALUES UINT64_C(200000)    /* in them: ten results with all keys that one may have */
 #define BUDGET_EVENTS (UINT64_C(4) << 20) /* bytes of all result events */
 #define BUDGET_FILES 2000                 /* artifacts, folders included */
 

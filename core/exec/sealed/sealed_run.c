@@ -233,6 +233,8 @@ pack(struct sealed_job *job, char **ret_data, size_t *ret_size)
 		return 0;
 	json_decref(STEAL(job->done));
 	lose(job, "%s", error.message);
+	if (rc == KETTLE_ETOOBIG) /* each attempt would report as much */
+		json_object_set_new(job->done, "loss", json_string("final"));
 	return result_package_write(job->done, artifacts, run, RESULT_PACKAGE_MAX, ret_data, ret_size, NULL);
 }
 

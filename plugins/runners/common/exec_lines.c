@@ -204,7 +204,7 @@ take_error(struct exec_lines *lines, const json_t *event)
 }
 
 /*
- * An event of more values than are read. kettle-exec names event and job first; whatever else it is, it is no reason to end
+ * An event that is too large to be read. kettle-exec names event and job first; whatever else it is, it is no reason to end
  * other jobs. False: it is of no job that this kettle-exec has.
  */
 static bool
@@ -296,6 +296,15 @@ on_long_line(void *arg, const char *line, size_t len, void *made)
 	free(read);
 }
 
+static void
+on_cut(void *arg, const char *head, size_t len)
+{
+	AUTO_FREE char *line = xstrndup(head, len);
+	AUTO_FREE char *why = xasprintf("it has more than %u MiB", EXEC_LINES_MAX >> 20);
+	if (!refuse_event(arg, line, why))
+		take_rubbish(arg, EXEC_LINES_RUBBISH_MAX);
+}
+
 void
 exec_lines_complain(struct exec_lines *lines, const char *line, size_t len)
 {
@@ -377,6 +386,7 @@ exec_lines_start(struct exec_lines *lines, const char *const *argv, struct kettl
 		.on_exit = on_exit_of_process,
 		.arg = lines,
 		.on_bytes = on_bytes,
+		.on_cut = on_cut,
 	};
 	exec_lines_reset(lines);
 	return lines->host->spawn(lines->host, &spawn, &lines->process, err);

@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <time.h>
 
-#define EXEC_LINES_MAX (64u << 20)           /* bytes of a line from it */
+#include "base/bounded_json.h"
+
+#define EXEC_LINES_MAX BOUNDED_JSON_RESULT_BYTES /* bytes of a line from it */
+
 #define EXEC_LINES_LONG (64u << 10)          /* bytes of a line that answer a heartbeat when more of it comes */
 #define EXEC_LINES_REF_MAX 128               /* bytes of a job's reference in an event that is too large to be read */
 #define EXEC_LINES_RUBBISH_MAX 1000          /* lines that are no events, after which it is ended */

@@ -517,6 +517,8 @@ struct opening {
 	int fd;      /* of the envelope */
 	char *path;  /* where it is, if the runner may say so again; NULL: it is in fd alone */
 	bool unread; /* it could not be read, which may pass */
+	bool large;  /* it is what was sealed, and more than is read */
+	struct result_reader *reader;
 	json_t *completion;
 	char *run;
 	struct kettle_error err;
@@ -563,6 +565,15 @@ find_result(struct opening *opening, struct sealed_source *ret_source)
 	return rc;
 }
 
+static int
+take_result(void *arg, const void *data, size_t size, struct kettle_error *err)
+{
+	struct opening *opening = arg;
+	int rc = result_reader_take(opening->reader, data, size, err);
+	opening->large = rc == KETTLE_ETOOBIG;
+	return rc;
+}
+
 static void
 open_result(void *arg)
 {
@@ -570,14 +581,14 @@ open_result(void *arg)
 	const struct remote_job *job = opening->job;
 	const struct sealed_scope scope = {job->name, job->plan_hash};
 	struct sealed_source source;
-	struct result_reader *reader = result_reader_new(job->spool, RESULT_PACKAGE_MAX);
+	opening->reader = result_reader_new(job->spool, RESULT_PACKAGE_MAX);
 	int rc = find_result(opening, &source);
 	if (rc == 0)
 		rc = sealed_open_stream(
-			job->key, SEALED_RESULT, &scope, &source, RESULT_PACKAGE_MAX, result_reader_take, reader, &opening->err);
+			job->key, SEALED_RESULT, &scope, &source, RESULT_PACKAGE_MAX, take_result, opening, &opening->err);
 	if (rc == 0)
-		(void)result_reader_finish(reader, &opening->completion, &opening->run, &opening->err);
-	result_reader_free(reader);
+		(void)result_reader_finish(opening->reader, &opening->completion, &opening->run, &opening->err);
+	result_reader_free(opening->reader);
 }
 
 static void
@@ -591,7 +602,8 @@ on_opened(void *arg)
 	else if (job->phase == REMOTE_OPENING && opening->path && opening->unread && ++job->unread < REMOTE_READS)
 		job->phase = REMOTE_AWAY;
 	else if (opening->err.code < 0)
-		remote_lost(job, KETTLE_LOSS_FAILED, "Its result from %s is void: %s", job->remote->side, opening->err.message);
+		remote_lost(job, opening->large ? KETTLE_LOSS_FINAL : KETTLE_LOSS_FAILED, "Its result from %s is void: %s",
+			job->remote->side, opening->err.message);
 	else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0)
 		remote_lost(job, KETTLE_LOSS_FAILED, "Its result from %s is void: it is that of run %s, not of run %s.",
 			job->remote->side, opening->run ? opening->run : "(none)", job->run);

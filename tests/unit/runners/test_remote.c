@@ -251,15 +251,27 @@ send_job(void)
 	remote_sent(current);
 }
 
-/* A result sealed for this job, plan and run, with one file of this text, if any. */
+/* A result sealed for this job, plan and run, with its files in a folder. */
 static char *
-seal_text(const char *job, const char *hash, const char *run, const char *text, size_t *ret_size)
+seal_done(const char *job, const char *hash, const char *run, const json_t *done, const char *folder, size_t *ret_size)
 {
 	unsigned char key[SEALED_KEY_SIZE], attempt[SEALED_KEY_SIZE];
 	const struct sealed_scope scope = {job, hash};
-	AUTO_FREE char *step = path_join(dir, "there"), *inside = path_join(step, "step"), *packed = NULL;
+	AUTO_FREE char *packed = NULL;
 	char *sealed = NULL;
 	size_t size;
+	assert_int_equal(result_package_write(done, folder, run, 2 * LARGE, &packed, &size, &err), 0);
+	assert_int_equal(sealed_key_parse(KEY, key, &err), 0);
+	sealed_key_derive(key, job, attempt);
+	assert_int_equal(sealed_seal(attempt, SEALED_RESULT, &scope, packed, size, &sealed, ret_size, &err), 0);
+	return sealed;
+}
+
+/* One with one file of this text, if any. */
+static char *
+seal_text(const char *job, const char *hash, const char *run, const char *text, size_t *ret_size)
+{
+	AUTO_FREE char *step = path_join(dir, "there"), *inside = path_join(step, "step");
 	AUTO_JSON json_t *done = json_pack("{s:s, s:s, s:[]}", "event", "done", "status", "done", "outcomes");
 	if (text) {
 		char sha256[65];
@@ -270,11 +282,7 @@ seal_text(const char *job, const char *hash, const char *run, const char *text, 
 			json_object_get(done, "outcomes"), json_pack("{s:s, s:[{s:s, s:i, s:s}]}", "step", "step", "artifacts",
 												   "name", "trace", "size", (int)strlen(text), "sha256", sha256));
 	}
-	assert_int_equal(result_package_write(done, step, run, 2 * LARGE, &packed, &size, &err), 0);
-	assert_int_equal(sealed_key_parse(KEY, key, &err), 0);
-	sealed_key_derive(key, job, attempt);
-	assert_int_equal(sealed_seal(attempt, SEALED_RESULT, &scope, packed, size, &sealed, ret_size, &err), 0);
-	return sealed;
+	return seal_done(job, hash, run, done, step, ret_size);
 }
 
 static char *
@@ -454,6 +462,22 @@ test_result_that_is_too_large(void **state)
 	assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
 	remote_result(current, fd);
 	assert_void("exceeds");
+}
+
+/* A report of more values than are read is what the machine sealed: it ends its job, and another attempt says no less. */
+static void
+test_report_that_is_too_large(void **state)
+{
+	(void)state;
+	size_t size;
+	send_job();
+	AUTO_JSON json_t *done = json_pack("{s:s, s:s, s:[], s:[]}", "event", "done", "status", "done", "outcomes", "x");
+	for (int i = 0; i < BOUNDED_JSON_RESULT; i++)
+		json_array_append_new(json_object_get(done, "x"), json_null());
+	char *data = seal_done(NAME, HASH, NULL, done, dir, &size);
+	give(current, data, size);
+	assert_void("values");
+	assert_true(member_is(completion(), "loss", "final"));
 }
 
 static int
@@ -668,6 +692,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_result_is_proven_first),
 	TEST(test_result_is_a_stream),
 	TEST(test_result_that_is_too_large),
+	TEST(test_report_that_is_too_large),
 	TEST(test_result_file_away),
 	TEST(test_lost),
 	TEST(test_losses_without_another_attempt),

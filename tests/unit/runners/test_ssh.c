@@ -419,9 +419,9 @@ test_garbage(void **state)
 	await_lost("3.1", true, "signal 9: it wrote too much that is no event of its jobs");
 }
 
-/* A report of too many values ends its own job alone, for good, and not the connection. */
+/* A report that is too large, by its values or its bytes, ends its own job alone, for good, and not the connection. */
 static void
-test_too_many_values(void **state)
+test_too_large(void **state)
 {
 	(void)state;
 	play(GREETING LOOP("if [ \"$job\" = 1.1 ]; then printf '{\"event\":\"done\",\"job\":\"1.1\",\"outcomes\":['; "
@@ -430,9 +430,18 @@ test_too_many_values(void **state)
 	assert_int_equal(submit("1.1"), 0);
 	const json_t *done = await("1.1", "lost");
 	assert_true(member_is(done, "loss", "final"));
-	assert_non_null(strstr(json_string_value(json_object_get(done, "error")), "more than 2000000 values"));
+	assert_non_null(strstr(json_string_value(json_object_get(done, "error")), "more than 300000 values"));
 	assert_int_equal(submit("1.2"), 0);
 	await("1.2", "done");
+	play(GREETING LOOP("if [ \"$job\" = 2.1 ]; then printf '{\"event\":\"done\",\"job\":\"2.1\",\"x\":\"'; "
+					   "head -c 17000000 /dev/zero | tr '\\0' x; echo '\"}'; else " DONE("done") "; fi\n"),
+		60);
+	assert_int_equal(submit_to("2.1", "large", true), 0);
+	done = await("2.1", "lost");
+	assert_true(member_is(done, "loss", "final"));
+	assert_non_null(strstr(json_string_value(json_object_get(done, "error")), "more than 16 MiB"));
+	assert_int_equal(submit_to("2.2", "large", true), 0);
+	await("2.2", "done");
 }
 
 /* What it says without end does not fill the disk with the log. */
@@ -750,7 +759,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_slow_line),
 	TEST(test_protocol),
 	TEST(test_garbage),
-	TEST(test_too_many_values),
+	TEST(test_too_large),
 	TEST(test_talks),
 	TEST(test_files),
 	TEST(test_bad_files),
