@@ -5,6 +5,7 @@
 #include "base/xalloc.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,4 +78,21 @@ xasprintf(const char *format, ...)
 	int len = vasprintf(&text, format, args);
 	va_end(args);
 	return checked(len < 0 ? NULL : text);
+}
+
+void
+xalloc_return_large(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	(void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	(void)mallopt(M_TRIM_THRESHOLD, 4 << 20); /* a fixed threshold of the one fixes the other, too low */
+#endif
+}
+
+void
+xalloc_trim(void)
+{
+#ifdef __GLIBC__
+	(void)malloc_trim(0);
+#endif
 }

@@ -22,5 +22,9 @@ void *xmemdup(const void *data, size_t size) __attribute__((malloc, returns_nonn
 char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 char *xstrndup(const char *text, size_t max) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+/* At a program's start: what takes a MiB or more goes back to the system when it is freed, whatever was freed before. */
+void xalloc_return_large(void);
+/* After much that was small is freed, such as a large JSON value: gives it back to the system. Takes milliseconds. */
+void xalloc_trim(void);
 
 #endif

@@ -474,6 +474,7 @@ main(int argc, char **argv)
 	char digest[65];
 	mask_hangup(SIG_BLOCK);
 	(void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is reported as an error, as a full disk is */
+	xalloc_return_large();
 	json_set_alloc_funcs(xmalloc, free);
 	json_object_seed(0);
 	/* Initialises OpenSSL on this thread: what it allocates on a thread of the pool is never freed. */

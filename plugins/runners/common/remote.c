@@ -610,6 +610,7 @@ on_opened(void *arg)
 	else
 		end(job, STEAL(opening->completion));
 	opening_free(opening);
+	xalloc_trim();
 	unbusy(job);
 }
 
