@@ -47,7 +47,7 @@ struct kettle_fake {
 	uv_mutex_t lock; /* of log */
 	char *link_base;
 	json_t *links;
-	json_t *log, *state, *jobs, *commands, *events, *events_done;
+	json_t *log, *state, *jobs, *commands, *answers, *events, *events_done;
 	kettle_fake_call_fn answer;
 	void *answer_arg;
 	struct subscription *subscriptions;
@@ -245,6 +245,12 @@ fake_call(const struct kettle_host *host, const json_t *actor, const char *comma
 	answer->args = args ? json_deep_copy(args) : json_object();
 	answer->command = xstrdup(command);
 	return post_answer(answer);
+}
+
+static const json_t *
+fake_answers(const struct kettle_host *host)
+{
+	return of(host)->answers;
 }
 
 static const json_t *
@@ -480,6 +486,7 @@ make_table(const char *name)
 		.state_list = fake_state_list,
 		.call = fake_call,
 		.commands = fake_commands,
+		.answers = fake_answers,
 		.subscribe = fake_subscribe,
 		.unsubscribe = fake_unsubscribe,
 		.event_done = fake_event_done,
@@ -507,6 +514,7 @@ free_fake(struct kettle_fake *fake)
 	json_decref(fake->state);
 	json_decref(fake->jobs);
 	json_decref(fake->commands);
+	json_decref(fake->answers);
 	json_decref(fake->events);
 	json_decref(fake->events_done);
 	uv_mutex_destroy(&fake->lock);
@@ -530,6 +538,7 @@ kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_e
 	fake->state = json_object();
 	fake->jobs = json_object();
 	fake->commands = json_array();
+	fake->answers = json_object();
 	fake->events = json_array();
 	fake->events_done = json_array();
 	int rc = uv_loop_init(&fake->loop);

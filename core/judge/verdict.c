@@ -107,6 +107,13 @@ bounded(const json_t *object)
 	return json_incref((json_t *)object);
 }
 
+static bool
+is_bounded(const json_t *value)
+{
+	return (json_is_string(value) ? json_string_length(value)
+								  : json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY)) <= VERDICT_MAX_SYSTEM;
+}
+
 /*
  * An outcome with what of it is read once it is judged: a verdict waits for files to be packed and for the database, and a
  * completion may be large.
@@ -118,8 +125,7 @@ keep_outcome(struct verdict_builder *builder, const struct outcome *outcome)
 	json_t *kept = json_object(), *value;
 	json_array_append_new(builder->verdict->kept, kept);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if ((value = json_object_get(outcome->json, names[i])) &&
-			json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) <= VERDICT_MAX_SYSTEM)
+		if ((value = json_object_get(outcome->json, names[i])) && !json_is_null(value) && is_bounded(value))
 			json_object_set(kept, names[i], value);
 	return (struct outcome){
 		.json = kept,

@@ -343,12 +343,21 @@ command_data(const struct command *table)
 		json_t *args = json_array();
 		for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
 			json_array_append_new(args, argument_data(argument));
-		json_array_append_new(data,
-			json_pack("{s:s, s:s*, s:s, s:s?, s:o, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "also",
-				command->also, "help", command->help, "details", command->details, "answer",
-				shape_schema(command->answer), "example", command->example, "hidden",
-				command->hidden || command->internal, "internal", command->internal, "view", view_data(&command->view),
-				"right", right_names[command->right], "kind", kind_names[command->kind], "args", args));
+		json_array_append_new(
+			data, json_pack("{s:s, s:s*, s:s, s:s?, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "also",
+					  command->also, "help", command->help, "details", command->details, "example", command->example,
+					  "hidden", command->hidden || command->internal, "internal", command->internal, "view",
+					  view_data(&command->view), "right", right_names[command->right], "kind",
+					  kind_names[command->kind], "args", args));
 	}
 	return data;
+}
+
+json_t *
+command_answers(const struct command *table)
+{
+	json_t *answers = json_object();
+	for (const struct command *command = table; command->name; command++)
+		json_object_set_new(answers, command->name, shape_schema(command->answer));
+	return answers;
 }

@@ -156,7 +156,9 @@ int command_check(const struct command *command, const json_t *args, json_t **re
 /* Whether a result is what the command says of its answer. EINVAL names the place. [any] */
 int command_check_answer(const struct command *command, const json_t *result, struct kettle_error *err);
 /* A whole table as data for frontends:
- * [{"name","also"?,"help","details","answer": shape_schema's,"right","kind","example","hidden","internal","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","also"?,"type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
+ * [{"name","also"?,"help","details","right","kind","example","hidden","internal","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","also"?,"type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_data(const struct command *table);
+/* What they answer: name → shape_schema. New reference. */
+json_t *command_answers(const struct command *table);
 #endif

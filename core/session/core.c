@@ -43,6 +43,7 @@ core_free(struct core *core)
 	json_decref(core->devices);
 	json_decref(core->retired);
 	json_decref(core->commands);
+	json_decref(core->answers);
 	free(core->spool);
 	free(core->secret_output);
 	free(core->links.folder);

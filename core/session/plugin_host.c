@@ -147,6 +147,14 @@ host_commands(const struct kettle_host *table)
 	return host_of(table)->core->commands;
 }
 
+static const json_t *
+host_answers(const struct kettle_host *table)
+{
+	struct core *core = host_of(table)->core;
+	core->answers = core->answers ? core->answers : command_answers(core->setup.commands);
+	return core->answers;
+}
+
 static int
 host_subscribe(const struct kettle_host *table, const json_t *actor, const json_t *filter, int64_t after,
 	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
@@ -268,6 +276,7 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.state_list = host_state_list,
 				.call = host_call,
 				.commands = host_commands,
+				.answers = host_answers,
 				.subscribe = host_subscribe,
 				.unsubscribe = host_unsubscribe,
 				.event_done = host_event_done,

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 #include "cli/actions/actions.h"
 #include "cli/args/help.h"
@@ -85,6 +86,7 @@ const struct args_ui cli_uis[] = {
 
 /* A command line, before its command is known. */
 struct line {
+	const struct kettle_host *host;
 	const json_t *table, *globals;
 	int argc;
 	const char *const *argv;
@@ -119,15 +121,21 @@ help(const struct line *line)
 	struct kettle_error err = {0};
 	const json_t *command = NULL;
 	const char *first = line->argc > 0 ? line->argv[0] : "";
+	bool json = json_is_true(json_object_get(line->globals, "json"));
 	int words = 0;
 	if (strcmp(first, "--manual") == 0)
 		help_manual(line->term.out, line->table, cli_uis);
 	else if (strcmp(first, "--reference") == 0)
-		help_reference(line->term.out, line->table, cli_uis);
-	else if (help_own(&line->term, first))
+		help_reference(line->term.out, line->table, line->host->answers(line->host), cli_uis);
+	else if (!json && help_own(&line->term, first))
 		return RUN_OK;
 	else if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
 		return usage(line, &err);
+	else if (json)
+		help_json(line->term.out, line->table, line->host->answers(line->host),
+			command     ? member_text(command, "name")
+			: words > 0 ? first
+						: "");
 	else if (command)
 		help_command(&line->term, command, args_ui(cli_uis, command));
 	else if (words > 0)
@@ -177,7 +185,8 @@ cli_run(void *self, int argc, const char *const *argv, const json_t *globals, vo
 	void *arg, struct kettle_error *err)
 {
 	struct cli *cli = self;
-	struct line line = {.table = cli->host->commands(cli->host), .globals = globals, .argc = argc, .argv = argv};
+	struct line line = {
+		.host = cli->host, .table = cli->host->commands(cli->host), .globals = globals, .argc = argc, .argv = argv};
 	const json_t *command = NULL;
 	int words = 0;
 	if (cli->run)

@@ -39,7 +39,8 @@ reference_of_table(const json_t *table)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	help_reference(out, table, cli_uis);
+	AUTO_JSON json_t *answers = command_answers(commands);
+	help_reference(out, table, answers, cli_uis);
 	fclose(out);
 	return text;
 }
@@ -99,6 +100,38 @@ test_reference(void **state)
 	AUTO_FREE char *table = reference_of_table(*state);
 	AUTO_FREE char *page = read_source("docs/commands.md");
 	compare("docs/commands.md", page, table);
+}
+
+static json_t *
+json_of_table(const json_t *table, const json_t *answers, const char *prefix)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	help_json(out, table, answers, prefix);
+	fclose(out);
+	json_t *rows = json_loadb(text, size, 0, NULL);
+	free(text);
+	return rows;
+}
+
+static void
+test_json(void **state)
+{
+	size_t i, in_group = 0;
+	const json_t *row;
+	AUTO_JSON json_t *answers = command_answers(commands);
+	AUTO_JSON json_t *all = json_of_table(*state, answers, ""), *group = json_of_table(*state, answers, "submission");
+	AUTO_JSON json_t *one = json_of_table(*state, answers, "submission.count");
+	assert_int_equal(json_array_size(all), json_array_size(*state));
+	json_array_foreach(all, i, row) {
+		assert_true(json_equal(json_object_get(row, "answer"), json_object_get(answers, member_text(row, "name"))));
+		assert_true(json_is_object(json_object_get(row, "answer")));
+		in_group += strncmp(member_text(row, "name"), "submission.", strlen("submission.")) == 0;
+	}
+	assert_int_equal(json_array_size(group), in_group);
+	assert_int_equal(json_array_size(one), 1);
+	assert_string_equal(member_text(json_array_get(one, 0), "name"), "submission.count");
 }
 
 static void
@@ -180,6 +213,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_page),
 	cmocka_unit_test(test_reference),
 	cmocka_unit_test(test_table),
+	cmocka_unit_test(test_json),
 	cmocka_unit_test(test_completion),
 };
 

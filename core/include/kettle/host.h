@@ -202,9 +202,8 @@ struct kettle_host {
 	 */
 	int (*call)(const struct kettle_host *, const json_t *actor, const char *command, const json_t *args,
 		kettle_answer done, void *arg);
-	/* The command table as data: [{"name", "help", "right", "answer", "view", "args": [{"name", "type", …}]}], where "answer" is
-	 * the JSON Schema of what the command answers, and "view" says how that is shown (docs/plugins.md). Borrowed, never
-	 * changes. [any] */
+	/* The command table as data: [{"name", "help", "right", "view", "args": [{"name", "type", …}]}], where "view" says how
+	 * an answer is shown (docs/plugins.md). Borrowed, never changes. [any] */
 	const json_t *(*commands)(const struct kettle_host *);
 	/*
 	 * Events that the actor may see and that match filter ({"submission": id}, {"leaderboard": name}, {} for all),
@@ -279,6 +278,10 @@ struct kettle_host {
 	 * People see it beside what waits, with the time of the first call. Jobs are not touched: what the runner has it keeps.
 	 */
 	void (*reached)(const struct kettle_host *, const json_t *options, const char *error);
+#endif
+#if KETTLE_PLUGIN_ABI_MINOR >= 2
+	/* What the commands answer: {NAME: JSON Schema (2020-12)}, made by the first call. Borrowed, never changes. */
+	const json_t *(*answers)(const struct kettle_host *);
 #endif
 };
 

@@ -23,7 +23,8 @@
 const struct help_own help_own_commands[] = {
 	{"serve", "run the engine and its frontends until SIGTERM"},
 	{"completion bash|zsh|fish", "print the completion script of a shell"},
-	{"help [COMMAND]", "show the list of commands, or the help of one command"},
+	{"help [COMMAND]",
+		"show the list of commands, or the help of one command; with --json what it takes and answers, as JSON Schema"},
 	{NULL, NULL},
 };
 
@@ -357,6 +358,24 @@ help_manual(FILE *out, const json_t *table, const struct args_ui *uis)
 	}
 }
 
+void
+help_json(FILE *out, const json_t *table, const json_t *answers, const char *prefix)
+{
+	AUTO_JSON json_t *rows = json_array();
+	size_t i, len = strlen(prefix);
+	json_t *command;
+	json_array_foreach(table, i, command) {
+		const char *name = member_text(command, "name");
+		if (strncmp(name, prefix, len) != 0 || (len && name[len] && name[len] != '.'))
+			continue;
+		json_t *row = json_copy(command);
+		json_object_set(row, "answer", json_object_get(answers, name));
+		(void)json_array_append_new(rows, row);
+	}
+	(void)json_dumpf(rows, out, JSON_INDENT(2));
+	fputc('\n', out);
+}
+
 /* ---- docs/commands.md ---- */
 
 static const char reference_head[] =
@@ -559,7 +578,7 @@ put_shared(FILE *out, json_t *shared)
 }
 
 static void
-put_command(FILE *out, const json_t *command, const struct args_ui *ui, json_t *shared)
+put_command(FILE *out, const json_t *command, const json_t *answer, const struct args_ui *ui, json_t *shared)
 {
 	const char *details = member_text(command, "details");
 	fprintf(out, "\n## %s\n\n", member_text(command, "name"));
@@ -568,17 +587,18 @@ put_command(FILE *out, const json_t *command, const struct args_ui *ui, json_t *
 		member_text(command, "kind"));
 	put_usage(out, command, ui);
 	put_arguments(out, command);
-	put_answer(out, json_object_get(command, "answer"), shared);
+	put_answer(out, answer, shared);
 }
 
 void
-help_reference(FILE *out, const json_t *table, const struct args_ui *uis)
+help_reference(FILE *out, const json_t *table, const json_t *answers, const struct args_ui *uis)
 {
 	size_t i;
 	const json_t *command;
 	AUTO_JSON json_t *shared = json_object();
 	fputs(reference_head, out);
 	json_array_foreach(table, i, command)
-		put_command(out, command, args_ui(uis, command), shared);
+		put_command(
+			out, command, json_object_get(answers, member_text(command, "name")), args_ui(uis, command), shared);
 	put_shared(out, shared);
 }

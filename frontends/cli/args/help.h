@@ -25,6 +25,8 @@ bool help_own(const struct term *term, const char *name);
 void help_usage(const struct term *term, const json_t *command, const struct args_ui *ui);
 /* The COMMANDS and GLOBAL OPTIONS sections of kettle(1), in the macros of man(7). */
 void help_manual(FILE *out, const json_t *table, const struct args_ui *uis);
+/* `kettle help --json`: the command of this name, all of this group, or all where it is empty, each with its "answer", a JSON Schema. */
+void help_json(FILE *out, const json_t *table, const json_t *answers, const char *prefix);
 /* docs/commands.md: every command, hidden ones too, with its arguments, right, kind and answer. */
-void help_reference(FILE *out, const json_t *table, const struct args_ui *uis);
+void help_reference(FILE *out, const json_t *table, const json_t *answers, const struct args_ui *uis);
 #endif

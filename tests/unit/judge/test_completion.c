@@ -183,7 +183,7 @@ test_is_not_held(void **state)
 		"id", "run", "kind", "run", "argv", "./program", "run", "mode", "test"));
 	AUTO_JSON json_t *json = json_pack("{s:s, s:[{s:s, s:s, s:i, s:s, s:o, s:{s:s}, s:{s:s}}]}", "status", "done",
 		"outcomes", "step", "run", "state", "failed", "exit", 1, "limit", "wall", "command",
-		json_sprintf("%*s", VERDICT_MAX_SYSTEM, "x"), "stdout", "text", "printed", "result", "check", "fail");
+		json_sprintf("%*s", VERDICT_MAX_SYSTEM + 1, "x"), "stdout", "text", "printed", "result", "check", "fail");
 	AUTO_COMPLETION struct completion completion = completion_read(json);
 	AUTO_VERDICT struct verdict *verdict = verdict_make(NULL, task, plan, &completion, NULL);
 	const json_t *outcome = json_array_get(json_object_get(json, "outcomes"), 0);
