@@ -215,7 +215,7 @@ fail_choose(const struct submit_request *submit, struct kettle_error *err)
 
 /*
  * The argument wins over the header; the only device of a board needs no choice. Where none of several is chosen there are none:
- * all that is wrong with a submission beside that is said first, so that nobody chooses in vain.
+ * all else that is wrong with a submission is said first, so that no choice is in vain.
  */
 static int
 find_devices(struct submit_request *submit, struct kettle_error *err)

@@ -367,14 +367,14 @@ on_secret_output_written(void *arg)
 
 /* For operators, where a secret run ended so that they may have to find out why. */
 static void
-keep_secret_output(const struct engine_job *job, const struct verdict *verdict)
+keep_secret_output(const struct engine_job *job, const struct verdict *verdict, const struct completion *completion)
 {
 	const struct engine_setup *setup = &job->engine->setup;
 	char now[TIME_TEXT_SIZE];
 	time_text(clock_utc_ms(setup->clock), now);
 	AUTO_FREE char *head = xasprintf(
 		"%s job %s of submission %lld on %s", now, job->inflight.ref, (long long)job->submission, job->unit->label);
-	char *text = setup->secret_output ? secret_output_text(verdict, head) : NULL;
+	char *text = setup->secret_output ? secret_output_text(verdict, completion, head) : NULL;
 	if (!text)
 		return;
 	log_write(KETTLE_LOG_INFO, "engine", "job %s: what its secret run printed at its end is in %s", job->inflight.ref,
@@ -427,7 +427,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 	}
 	check_machine(job->unit, completion);
 	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
-	keep_secret_output(job, verdict);
+	keep_secret_output(job, verdict, completion);
 	if (verdict->retry)
 		discard_files(job);
 	if (verdict->retry && verdict->claimed) {

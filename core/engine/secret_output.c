@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What secret runs printed that the machine failed or a signal ended, in a file for operators. */
 /*
- * Theory of operation. Of a secret run nothing is stored and shown but whether it passed, so without this nobody could find
+ * Theory of operation. Of a secret run nothing is stored and shown but whether it passed, so without this there would be no way to find
  * out why one was killed by a signal. The end of its output goes to a file beside the database and nowhere else: no command
  * and no event has anything of it, and no other user of the machine may read it. A submission decides what its run prints, so
  * the text is without control characters, each line is set in, so that none reads as a head, and the secrets of the plan are
@@ -37,9 +37,8 @@ secret_output_path(const char *database)
 
 /* Whether a signal ended the run, or, as its harness says, the process that had the submission. */
 static bool
-has_crashed(const struct verdict_entry *entry)
+has_crashed(const struct verdict_entry *entry, const struct outcome *outcome)
 {
-	const struct outcome *outcome = &entry->outcome;
 	bool crashed = outcome->signal.given;
 	for (size_t i = 0; i < entry->step.cases; i++)
 		crashed = crashed || result_value(outcome->result, report_noun(&entry->step), i, "signal");
@@ -48,9 +47,9 @@ has_crashed(const struct verdict_entry *entry)
 
 /* A participant's plain failure, or a limit that its run reached, needs no explanation by an operator. */
 static bool
-is_unexplained(const struct verdict_entry *entry)
+is_unexplained(const struct verdict_entry *entry, const struct outcome *outcome)
 {
-	bool crashed = has_crashed(entry) && !entry->outcome.limit;
+	bool crashed = has_crashed(entry, outcome) && !outcome->limit;
 	return entry->step.secret && (entry->judged.state == VERDICT_ERROR || crashed);
 }
 
@@ -109,16 +108,17 @@ add_output(const struct verdict_entry *entry, const char *name, const struct out
 }
 
 char *
-secret_output_text(const struct verdict *verdict, const char *head)
+secret_output_text(const struct verdict *verdict, const struct completion *completion, const char *head)
 {
 	AUTO_BUF struct buf text = {0};
 	for (size_t i = 0; i < verdict->count; i++) {
 		const struct verdict_entry *entry = &verdict->entries[i];
-		if (!is_unexplained(entry))
+		const struct outcome *outcome = completion_outcome(completion, entry->step.id);
+		if (!outcome || !is_unexplained(entry, outcome))
 			continue;
 		buf_printf(&text, "%s, %.64s: %s\n", head, entry->step.id, entry->judged.why.message);
-		add_output(entry, "stderr", &entry->outcome.err, &text);
-		add_output(entry, "stdout", &entry->outcome.out, &text);
+		add_output(entry, "stderr", &outcome->err, &text);
+		add_output(entry, "stdout", &outcome->out, &text);
 	}
 	return text.len ? buf_take(&text) : NULL;
 }

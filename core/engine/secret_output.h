@@ -13,10 +13,10 @@
 /* DB.secret-output; new string. [any] */
 char *secret_output_path(const char *database);
 /*
- * What those secret runs of a verdict printed, without the secrets of their plan; head: when, of which job. New string;
- * NULL: there are none. [any]
+ * What those secret runs of a verdict printed, by the completion of which it was made, without the secrets of their plan; head: when,
+ * of which job. New string; NULL: there are none. [any]
  */
-char *secret_output_text(const struct verdict *verdict, const char *head);
+char *secret_output_text(const struct verdict *verdict, const struct completion *completion, const char *head);
 /* Appends it to the file, which its owner alone may read. KETTLE_EIO. [any, blocks] */
 int secret_output_write(const char *path, const char *text, struct kettle_error *err);
 

@@ -270,7 +270,7 @@ after_boards(void *arg)
 	attempt_free(attempt);
 }
 
-/* The engine has checked all else, so nobody chooses for a file that is refused afterwards. */
+/* The engine has checked all else: no file is refused after the choice. */
 static void
 ask_devices(struct attempt *attempt, const struct kettle_error *refused)
 {

@@ -25,16 +25,18 @@ kept(bool secret, enum verdict_state state, int signal, const char *limit, const
 	AUTO_JSON json_t *json = json_pack("{s:{s:s, s:s}}", "secret", "KETTLE_SECRET", "0123abcd", "POPCORN_SEED", "77");
 	struct verdict_entry entry = {
 		.step = {.json = json, .id = "secret-test", .mode = "test", .cases = 2, .secret = secret},
-		.outcome = {.signal = {.given = signal > 0, .value = signal},
-			.result = result,
-			.limit = limit,
-			.err = {.text = err, .len = strlen(err)},
-			.out = {.text = ""}},
 		.judged = {.state = state},
 	};
+	struct outcome outcome = {.step = "secret-test",
+		.signal = {.given = signal > 0, .value = signal},
+		.result = result,
+		.limit = limit,
+		.err = {.text = err, .len = strlen(err)},
+		.out = {.text = ""}};
+	const struct completion completion = {.outcomes = &outcome, .count = 1};
 	(void)kettle_fail(&entry.judged.why, KETTLE_EINVAL, "It ended.");
 	const struct verdict verdict = {.entries = &entry, .count = 1};
-	return secret_output_text(&verdict, "HEAD");
+	return secret_output_text(&verdict, &completion, "HEAD");
 }
 
 /* Only of a secret run that a machine failed, or that ended by a signal of its own. */

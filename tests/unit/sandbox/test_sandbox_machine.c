@@ -396,7 +396,7 @@ test_mounts_below(void **state)
 	remove_mounts(&mounts, "deep/be low");
 }
 
-/* Begins a file system as its server would, then says 1 to `said` when somebody looks at it, who gets an error. */
+/* Begins a file system as its server would, then says 1 to `said` when a process looks at it, which gets an error. */
 static void
 serve(int device, int said)
 {
