@@ -5,8 +5,8 @@
  *     slurm-job.sh     what sbatch gives to the nodes
  *     key              the key of the plans, for kettle-exec
  *     exec/DIGEST/     kettle-exec, unpacked from the archive of that digest
- *     jobs/NAME/       a job's plan.kettle, progress, log; claim/, which its run makes to begin, or the engine to prevent
- *                      that; task, if it is one of an array: "ARRAY NUMBER"
+ *     jobs/NAME/       a job's plan.kettle, progress, log; claim, a folder that its run makes to begin, or a link that the engine
+ *                      makes to prevent that; task, if it is one of an array: "ARRAY NUMBER"
  *     jobs/ARRAY/      list: the names of an array's jobs; log.NUMBER
  *     results/NAME     a job's result, until the engine has read it and Slurm has forgotten the job
  *     done/NAME        a job's result after that, for an engine that was killed before it had stored the verdict
@@ -44,7 +44,7 @@ int shared_folder_put_list(const char *folder, const char *array, const char *li
 char *shared_folder_array(const char *folder, const char *name, size_t *ret_task);
 /* Whether the folder can be reached: a mount that is gone shows nothing of any job. */
 bool shared_folder_is_there(const char *folder);
-/* Claims a job, so that it never begins. 1: it had not begun; 0: it has, or its folder is gone; else an error. */
+/* Claims a job, so that it never begins. 1: it had not begun, whenever it was claimed; 0: it has, or its folder is gone; else an error. */
 int shared_folder_claim(const char *folder, const char *name, struct kettle_error *err);
 /* Whether there is anything of a job but a result. */
 bool shared_folder_has(const char *folder, const char *name);

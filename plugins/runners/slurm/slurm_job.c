@@ -4,7 +4,7 @@
  *
  * Theory of operation. A job is known by its unique name, or as a task of an array of a unique name; ids of Slurm are used again after
  * its controller has crashed, so an id is used only while the newest snapshot has it with the name. Whether a job may begin is decided once, by the
- * folder `claim` in its own: the first run of the job makes it, or the engine, which thereby gives the job up. So a job that the
+ * `claim` in its folder: a folder that the first run of the job makes, or a link by which the engine gives the job up. So a job that the
  * controller has forgotten, or starts a second time, runs at most once, and the engine knows whether it ever began. What
  * touches the shared folder is done on threads of the pool. A job that has ended stays in the table for some time after it has
  * left the queue: what Slurm still runs of it is cancelled, also if a controller that has crashed lists it once more. Its result

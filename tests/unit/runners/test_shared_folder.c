@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <fcntl.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +59,16 @@ test_claim(void **state)
 	assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), 0);
 	assert_true(shared_folder_has(dir, "a"));
 	assert_int_equal(shared_folder_claim(dir, "a", &err), 1);
-	assert_int_equal(shared_folder_claim(dir, "a", &err), 0);
+	/* By an engine that was killed, too: nothing can have begun. */
+	assert_int_equal(shared_folder_claim(dir, "a", &err), 1);
+	AUTO_FREE char *claimed = path_join(dir, "jobs/a/claim"), *begun = path_join(dir, "jobs/b/claim");
+	assert_int_equal(mkdir(claimed, 0700), -1);
+	assert_int_equal(errno, EEXIST);
+	assert_int_equal(shared_folder_put(dir, "b", "plan", 4, NULL, 0, &err), 0);
+	assert_int_equal(mkdir(begun, 0700), 0);
+	assert_int_equal(shared_folder_claim(dir, "b", &err), 0);
+	shared_folder_remove(dir, "b");
+	assert_false(shared_folder_has(dir, "b"));
 	/* A folder that is away says nothing of a job. */
 	AUTO_FREE char *away = path_join(dir, "away");
 	assert_true(shared_folder_is_there(dir) && !shared_folder_is_there(away));
