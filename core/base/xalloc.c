@@ -90,9 +90,12 @@ xalloc_return_large(void)
 }
 
 void
-xalloc_trim(void)
+xalloc_trim(size_t size)
 {
 #ifdef __GLIBC__
-	(void)malloc_trim(0);
+	if (size >= 1 << 20)
+		(void)malloc_trim(0);
+#else
+	(void)size;
 #endif
 }

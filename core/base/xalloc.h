@@ -24,7 +24,10 @@ char *xstrndup(const char *text, size_t max) __attribute__((malloc, returns_nonn
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
 /* At a program's start: what takes a MiB or more goes back to the system when it is freed, whatever was freed before. */
 void xalloc_return_large(void);
-/* After much that was small is freed, such as a large JSON value: gives it back to the system. Takes milliseconds. */
-void xalloc_trim(void);
+/*
+ * After a JSON value made of `size` bytes of text is freed: gives memory in small blocks back to the system. That takes milliseconds,
+ * so nothing is done below a MiB.
+ */
+void xalloc_trim(size_t size);
 
 #endif

@@ -214,8 +214,8 @@ fail_choose(const struct submit_request *submit, struct kettle_error *err)
 }
 
 /*
- * The argument wins over the header; the only device of a board needs no choice. Where none of several is chosen there are none:
- * all else that is wrong with a submission is said first, so that no choice is in vain.
+ * The argument wins over the header; the only device of a board needs no choice. If none of several is chosen the list stays
+ * empty, and check_all refuses that last, so that a frontend asks for a device only when the submission is valid otherwise.
  */
 static int
 find_devices(struct submit_request *submit, struct kettle_error *err)

@@ -326,8 +326,8 @@ static const char *const remote_states[] = {"waiting", "running", NULL};
 		MEMBER("at", SHAPE_TIME, .optional = (missing))
 
 /*
- * As kettle-gpu says it. What a GPU or its driver lacks is missing, and so is what does not last, where the machine was
- * not asked now.
+ * The report of kettle-gpu. A member that the GPU or its driver does not provide is missing. Momentary values (use of memory,
+ * clocks, temperature, processes) are missing if the machine was not queried for this answer.
  */
 static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices = gpu_vendors),
 	MEMBER("index", SHAPE_INT), MEMBER("name", SHAPE_STRING, .optional = true),

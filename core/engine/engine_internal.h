@@ -68,9 +68,9 @@ struct unit {
 	char lost[500];   /* why it lost the last job */
 	uint64_t pause_until_ms;
 	uint64_t unusable_ns;        /* when its runner last said, in `lost`, why no job can run there; 0: jobs can */
-	int64_t unusable_utc_ms;     /* the first time in a row, for people, also of an engine before; 0: none */
+	int64_t unusable_utc_ms;     /* the first time in a row, also before a restart; 0: none */
 	bool unreached;              /* its remote side cannot be reached, as its runner says */
-	int64_t away_utc_ms;         /* since when, also of an engine before; 0: it can */
+	int64_t away_utc_ms;         /* since when, also before a restart; 0: it can be reached */
 	char away[500];              /* why */
 	bool removed;                /* no longer configured: drained */
 	enum unit_cause cause;       /* why it is disabled; UNIT_ENABLED: it is not */

@@ -81,7 +81,7 @@ clean(const struct verdict_entry *entry, const struct outcome_output *output)
 	return text;
 }
 
-/* The end of it, from the begin of a line on, if one is near. */
+/* The end of a text, from the beginning of a line if one is near. */
 static const char *
 end_of(const char *text)
 {
@@ -123,7 +123,7 @@ secret_output_text(const struct verdict *verdict, const struct completion *compl
 	return text.len ? buf_take(&text) : NULL;
 }
 
-/* Makes room for so much; what was there before what is there now goes. */
+/* Renames the file to PATH.1, replacing that, if `size` more bytes would exceed its limit. */
 static int
 make_room(const char *path, size_t size)
 {

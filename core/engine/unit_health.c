@@ -95,12 +95,12 @@ static void
 on_wait_noted(void *arg, const struct kettle_error *err)
 {
 	struct wait_note *note = arg;
-	(void)err; /* the next engine says a later time */
+	(void)err; /* after a restart a later time is shown */
 	json_decref(note->data);
 	free(note);
 }
 
-/* Since when the jobs of a unit wait, for the next engine; 0: they do not. It needs no commit of its own. */
+/* Stores since when the jobs of a unit wait, so that it survives a restart; 0: they do not wait. Part of the next commit. */
 static void
 note_wait(struct engine *engine, const struct unit *unit, enum unit_wait wait, int64_t since_ms)
 {
@@ -146,7 +146,7 @@ unit_health_unusable(struct engine *engine, struct unit *unit, const char *why)
 	note_wait(engine, unit, UNIT_UNUSABLE, unit->unusable_utc_ms);
 }
 
-/* Jobs can run there, or are to be tried at once. */
+/* Marks a unit as usable again. */
 static void
 forget_unusable(struct engine *engine, struct unit *unit)
 {
@@ -291,7 +291,7 @@ find_listed(const struct engine *engine, const json_t *unit)
 	return engine_unit_find(engine, member_text(unit, "device"), member_text(unit, "key"));
 }
 
-/* What an engine before this one found goes on from there, once it is found again. */
+/* The times stored before a restart; they are shown once the runner reports the condition again. */
 static void
 take_waits(struct unit *unit, const json_t *row)
 {

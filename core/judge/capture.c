@@ -100,7 +100,7 @@ capture_read(const json_t *args, const char *mode, const json_t *task, json_t **
 	if (strcmp(mode, "profile") != 0)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "mode",
 			kettle_fail(err, KETTLE_EINVAL,
-				"Benchmarks, kernels and launches can be selected only for a profile: with `mode` profile."));
+				"Benchmarks, kernels and launches can be selected only for a profile: set `mode` to profile."));
 	if (member_string(capture, "kernel_base") && !member_string(capture, "kernel"))
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "kernel_base",
 			kettle_fail(err, KETTLE_EINVAL, "`kernel_base` requires the name of a kernel."));

@@ -169,7 +169,7 @@ remark_mean(const json_t *result, size_t index)
 						"during the "
 						"run, as other work makes it"
 					  : "a mean is what a call takes on the device as it was calibrated, and the device was faster "
-						"during the run, as where other work has slowed its calibration";
+						"during the run, for example because other work slowed the calibration";
 	time_text(mean, texts[0], sizeof(texts[0]));
 	time_text(best, texts[1], sizeof(texts[1]));
 	time_text(worst, texts[2], sizeof(texts[2]));

@@ -462,7 +462,7 @@ refuse_line(struct stream *stream)
 	end_stream(stream);
 }
 
-/* Says how a line that is too long begins, which is enough to know whose it is, and drops it. */
+/* Passes the beginning of an overlong line, which names its job, to on_cut, and drops the line. */
 static void
 cut_line(struct stream *stream)
 {

@@ -76,9 +76,9 @@ int settings_unit_identify(struct db *db, const char *device, const char *key, c
 int settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool by_hand, struct kettle_error *err);
 /* The event unit.quarantined or unit.returned of such a unit alone: the next engine does not remember it. */
 int settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err);
-/* What the jobs of a unit may wait for: its operator, as no job can run there, and its remote side. */
+/* Why the jobs of a unit wait: no job can run there until its operator acts, or its remote side is unreachable. */
 enum unit_wait { UNIT_UNUSABLE, UNIT_AWAY };
-/* Since when they do, ms since 1970, where that is not known already; 0: they do not any more. */
+/* Stores since when they wait (ms since 1970), unless a time is stored already; 0 removes it. */
 int settings_unit_waits(
 	struct db *db, const json_t *unit, enum unit_wait wait, int64_t since_ms, struct kettle_error *err);
 /* The model that the machines of a unit must be from now on, among its facts; settings_unit_set by hand forgets it where it enables. */

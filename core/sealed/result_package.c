@@ -125,13 +125,6 @@ fail_damaged(struct kettle_error *err, const char *why)
 	return kettle_fail(err, KETTLE_EINVAL, "The result that kettle-exec made is damaged: %s.", why);
 }
 
-/* The line is too large to be read. */
-static int
-fail_large(struct kettle_error *err, const char *why)
-{
-	return kettle_fail(err, KETTLE_ETOOBIG, "The report in the result that kettle-exec made is not read: %s.", why);
-}
-
 /* The members of the line, the protocol first: another one may differ in all others. */
 static int
 check_head(const json_t *head, struct kettle_error *err)
@@ -178,8 +171,9 @@ struct result_reader {
 	char *spool, *stage; /* stage: the folder of the files until they are proven; NULL: files are only checked */
 	uint64_t max_size;
 	struct buf line;
-	json_t *head;  /* of the line, once it is there */
-	size_t number; /* of the file that is read */
+	size_t line_size; /* of the line, once it is read */
+	json_t *head;     /* of the line, once it is there */
+	size_t number;    /* of the file that is read */
 	/* Of that file. */
 	struct sha256_stream *sha256; /* NULL: there is none */
 	uint64_t left;
@@ -194,6 +188,12 @@ result_reader_new(const char *spool, uint64_t max_size)
 	reader->spool = spool ? xstrdup(spool) : NULL;
 	reader->stage = spool ? xasprintf("%s" RESULT_PACKAGE_STAGE, spool) : NULL;
 	return reader;
+}
+
+size_t
+result_reader_line_size(const struct result_reader *reader)
+{
+	return reader->line_size;
 }
 
 void
@@ -278,12 +278,15 @@ read_line(struct result_reader *reader, struct kettle_error *err)
 {
 	struct kettle_error why = {0};
 	uint64_t size = reader->line.len + 1;
+	reader->line_size = reader->line.len;
 	reader->head = bounded_json_parse(reader->line.data ? reader->line.data : "", reader->line.len, BOUNDED_JSON_RESULT,
 		JSON_REJECT_DUPLICATES, &why);
 	buf_free(&reader->line);
-	int rc = reader->head                 ? check_head(reader->head, err)
-			 : why.code == KETTLE_ETOOBIG ? fail_large(err, why.message)
-										  : fail_damaged(err, why.message);
+	int rc = reader->head ? check_head(reader->head, err)
+			 : why.code == KETTLE_ETOOBIG
+				 ? kettle_fail(err, KETTLE_ETOOBIG, "The report in the result that kettle-exec made is not read: %s.",
+					   why.message)
+				 : fail_damaged(err, why.message);
 	if (rc == 0)
 		rc = check_files(
 			json_object_get(reader->head, "files"), size < reader->max_size ? reader->max_size - size : 0, err);
@@ -300,7 +303,8 @@ take_line(struct result_reader *reader, const char *data, size_t size, size_t *r
 	const char *end = memchr(data, '\n', size);
 	size_t len = end ? (size_t)(end - data) : size;
 	if (reader->line.len + len >= RESULT_PACKAGE_MAX_LINE)
-		return fail_large(err, "it has more than 16 MiB");
+		return kettle_fail(err, KETTLE_ETOOBIG, "The report in the result that kettle-exec made has more than %u MiB.",
+			RESULT_PACKAGE_MAX_LINE >> 20);
 	buf_add(&reader->line, data, len);
 	*ret_size = end ? len + 1 : len;
 	return end ? read_line(reader, err) : 0;

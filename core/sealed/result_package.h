@@ -38,6 +38,8 @@ struct result_reader; /* opaque */
 struct result_reader *result_reader_new(const char *spool, uint64_t max_size);
 /* Removes what was not published. NULL is allowed. */
 void result_reader_free(struct result_reader *reader);
+/* Bytes of the report that was read, without the files; 0: none was yet. */
+size_t result_reader_line_size(const struct result_reader *reader);
 /*
  * A struct result_reader, and the next bytes. EVERSION: it is of another protocol, and the sentence names the versions of
  * both sides; EINVAL: it is damaged, has a name that leads out of the folder, or a file that differs from its digest;

@@ -95,7 +95,7 @@ struct core {
 	json_t *devices;  /* the snapshot behind env */
 	json_t *retired;  /* earlier snapshots, which the store's thread may still read */
 	json_t *commands; /* the table as data */
-	json_t *answers;  /* what they answer; NULL: no plugin has asked */
+	json_t *answers;  /* JSON Schemas of their answers, by name; NULL until a plugin requests them */
 	struct attach *attach;
 	struct store *store;
 	struct engine *engine;

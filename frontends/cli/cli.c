@@ -127,7 +127,7 @@ help(const struct line *line)
 		help_manual(line->term.out, line->table, cli_uis);
 	else if (strcmp(first, "--reference") == 0)
 		help_reference(line->term.out, line->table, line->host->answers(line->host), cli_uis);
-	else if (!json && help_own(&line->term, first))
+	else if (help_own(&line->term, first))
 		return RUN_OK;
 	else if (args_find(line->table, line->argc, line->argv, &command, &words, &err))
 		return usage(line, &err);

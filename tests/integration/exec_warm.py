@@ -307,7 +307,7 @@ def secrets(folder):
 
 
 def apart(folder):
-    """What a run can lock is its own, but for device nodes and what docs/operating.md names besides"""
+    """No lock of a run is visible to another run, except for device nodes and the files that docs/operating.md names"""
     with Exec(folder) as server:
         for warm in (False, True):
             step = script(LOCKS, [], warm, result="RESULT")

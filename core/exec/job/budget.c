@@ -145,7 +145,7 @@ budget_take_event(struct budget *budget, size_t size)
 	return may;
 }
 
-/* What the artifacts of an owner's jobs may still take. Those of a job that was reported are the reader's, if they do not go. */
+/* What the artifacts of an owner's jobs may still take. Those of a reported job belong to its reader, unless they are being removed. */
 static uint64_t
 left_to_owner(const struct job *job)
 {

@@ -280,7 +280,7 @@ struct kettle_host {
 	void (*reached)(const struct kettle_host *, const json_t *options, const char *error);
 #endif
 #if KETTLE_PLUGIN_ABI_MINOR >= 2
-	/* What the commands answer: {NAME: JSON Schema (2020-12)}, made by the first call. Borrowed, never changes. */
+	/* What the commands answer: {NAME: JSON Schema (2020-12)}, made by the first call. Borrowed, never changes. Loop thread. */
 	const json_t *(*answers)(const struct kettle_host *);
 #endif
 };

@@ -58,7 +58,7 @@ KETTLE_TESTING_API void kettle_fake_advance(struct kettle_fake *fake, uint64_t m
 typedef int (*kettle_fake_call_fn)(void *arg, const json_t *actor, const char *command, const json_t *args,
 	json_t **ret_result, struct kettle_error *err);
 KETTLE_TESTING_API void kettle_fake_answer(struct kettle_fake *fake, kettle_fake_call_fn fn, void *arg);
-/* Sets the result of host->commands (copied); an empty list by default. Returns 0. */
+/* Sets the result of host->commands (copied); an empty list by default. That of host->answers is an empty object. Returns 0. */
 KETTLE_TESTING_API int kettle_fake_commands(struct kettle_fake *fake, const json_t *commands);
 /*
  * Stores an event (copied; the next "seq" is added) and passes it to every subscription whose filter it matches: all

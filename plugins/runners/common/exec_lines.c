@@ -294,7 +294,7 @@ on_long_line(void *arg, const char *line, size_t len, void *made)
 	take_line(arg, line, len, read);
 	json_decref(read->event);
 	free(read);
-	xalloc_trim();
+	xalloc_trim(len);
 }
 
 static void

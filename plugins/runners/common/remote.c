@@ -519,6 +519,7 @@ struct opening {
 	bool unread; /* it could not be read, which may pass */
 	bool large;  /* it is what was sealed, and more than is read */
 	struct result_reader *reader;
+	size_t report_size;
 	json_t *completion;
 	char *run;
 	struct kettle_error err;
@@ -588,6 +589,7 @@ open_result(void *arg)
 			job->key, SEALED_RESULT, &scope, &source, RESULT_PACKAGE_MAX, take_result, opening, &opening->err);
 	if (rc == 0)
 		(void)result_reader_finish(opening->reader, &opening->completion, &opening->run, &opening->err);
+	opening->report_size = result_reader_line_size(opening->reader);
 	result_reader_free(opening->reader);
 }
 
@@ -609,8 +611,9 @@ on_opened(void *arg)
 			job->remote->side, opening->run ? opening->run : "(none)", job->run);
 	else
 		end(job, STEAL(opening->completion));
+	size_t size = opening->report_size;
 	opening_free(opening);
-	xalloc_trim();
+	xalloc_trim(size);
 	unbusy(job);
 }
 

@@ -654,7 +654,7 @@ link_doctor(struct link *link, void (*done)(void *arg, const struct kettle_error
 	*doctor = (struct pending_doctor){.done = done, .arg = arg, .next = link->pending};
 	link->pending = doctor;
 	bound_doctors(link);
-	/* Who asks may have mended what the pause is for. */
+	/* The operator may have repaired the host: try it now. */
 	if (link->state == LINK_PAUSED)
 		set_timer(link, 0, link_begin);
 	need(link);

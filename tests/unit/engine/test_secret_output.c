@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators get of secret runs, and how little of others. */
+/* Which output of secret runs is kept for operators, and in which form. */
 #include <config.h>
 
 #include "engine/secret_output.h"
@@ -75,7 +75,7 @@ test_text(void **state)
 							  "  HEAD, forged: x\n stdout is empty\n");
 }
 
-/* Of much the end, from the begin of a line on, or of a character. */
+/* Of long output the end is kept, from the beginning of a line or at least of a character. */
 static void
 test_end(void **state)
 {

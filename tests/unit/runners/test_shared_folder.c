@@ -2,8 +2,8 @@
 /* The folder that engine and nodes share: claims, progress, last words, and files that are not what they should be. */
 #include <config.h>
 
-#include <fcntl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -321,12 +321,10 @@ test_read_refuses_large_lines(void **state)
 		buf_adds(&text, ",{}");
 	buf_adds(&text, "]}}\n");
 	assert_int_equal(read_package(text.data, text.len, NULL, &completion, &run, &err), KETTLE_ETOOBIG);
-	assert_non_null(strstr(err.message, "values"));
 	text.len = 0;
 	while (text.len < RESULT_PACKAGE_MAX_LINE)
 		buf_adds(&text, "                                                                ");
 	assert_int_equal(read_package(text.data, text.len, NULL, &completion, &run, &err), KETTLE_ETOOBIG);
-	assert_non_null(strstr(err.message, "16 MiB"));
 }
 
 /* Links that are there already lead nothing out of the folder. */
