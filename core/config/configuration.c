@@ -15,6 +15,7 @@
 #include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/pointer.h"
+#include "base/renamed_keys.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
@@ -86,6 +87,10 @@ read_config_file(struct config *config, struct kettle_error *err)
 	if (rc == 0) {
 		json_decref(config->places);
 		config->places = STEAL(places);
+		static const struct renamed_key renamed[] = {{"sandbox", "read", "extra_paths"}};
+		AUTO_JSON json_t *warnings =
+			renamed_keys_apply(config->root, renamed, ARRAY_SIZE(renamed), config->file, config->places);
+		(void)json_array_extend(config->warnings, warnings);
 	}
 	return rc;
 }
@@ -267,14 +272,14 @@ set_plugins(struct config *config)
 static void
 set_sandbox(struct config *config)
 {
-	json_t *sandbox = json_object_get(config->root, "sandbox"), *read = json_object_get(sandbox, "read"), *one;
+	json_t *sandbox = json_object_get(config->root, "sandbox"), *paths = json_object_get(sandbox, "extra_paths"), *one;
 	AUTO_JSON json_t *list = json_array();
 	size_t i;
-	if (json_is_string(read))
-		add_config_folder(list, json_string_value(read), config->base);
-	json_array_foreach(read, i, one)
+	if (json_is_string(paths))
+		add_config_folder(list, json_string_value(paths), config->base);
+	json_array_foreach(paths, i, one)
 		add_config_folder(list, json_string_value(one), config->base);
-	json_object_set(sandbox, "read", list);
+	json_object_set(sandbox, "extra_paths", list);
 	json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
 	if (json_is_integer(cores))
 		json_object_set_new(build, "cores", json_sprintf("%lld", json_integer_value(cores)));

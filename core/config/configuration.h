@@ -15,7 +15,7 @@
  *   plugin_path   array of folders in the order in which they are searched: $KETTLE_PLUGIN_PATH (colons between), the
  *                 file's, that of a build folder when the program runs in one, the installed one
  *   build         {"jobs", "cores" (text; may be absent)}
- *   sandbox       {"read": [absolute path…]}
+ *   sandbox       {"extra_paths": [absolute path…]}
  *   languages, runners, frontends
  *                 name → section (an object). Where the file says nothing: the languages that were built, `local`;
  *                 `cli` is always among the frontends

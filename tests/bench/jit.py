@@ -177,7 +177,7 @@ def compare_task(section, python, path):
     options = without_gpu(section)
     env = options.get("env", {})
     with Box(languages=json.dumps({"py": {"python": python, **options}}),
-             extra=f"sandbox: {{read: [{env.get('PYTHONPATH', '')}]}}\n") as box:
+             extra=f"sandbox: {{extra_paths: [{env.get('PYTHONPATH', '')}]}}\n") as box:
         box.run("leaderboard", "create", "b", "--no-try", "--task", path.parent)
         child, _ = start_server(box)
         try:

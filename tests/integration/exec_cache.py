@@ -219,7 +219,7 @@ def reads(folder, arguments=()):
         os.unlink(here("link"))
         os.symlink(name, here("link"))
 
-    with Exec(folder, config={"read": [root]}, arguments=arguments) as x:
+    with Exec(folder, config={"extra_paths": [root]}, arguments=arguments) as x:
         def expect(printed, cached):
             outcomes = x.outcomes("j", steps)
             equal((outcomes["b"]["state"], outcomes["b"]["cached"]), ("passed", cached))
@@ -255,7 +255,7 @@ def recorded(folder):
     # The script's interpreter is opened by the kernel; the second read comes from another folder, by a relative path.
     step = build(argv=["sh", "-c", "%s/script >out/p; cd %s/..; { read x <read/late; echo $x; } >>/job/out/p; echo >/tmp/x"
                        "; test -e /tmp/x" % (root, root)])
-    with Exec(folder, config={"read": [root]}) as x:
+    with Exec(folder, config={"extra_paths": [root]}) as x:
         equal([x.outcomes("j", [step])["b"]["cached"] for _ in range(2)], [False, True])
         shutil.copy(os.path.join(root, "sh"), os.path.join(root, "sh.new"))
         os.rename(os.path.join(root, "sh.new"), os.path.join(root, "sh"))
@@ -292,7 +292,7 @@ def unrecorded(folder):
         raise Skip("this kernel has no listeners for seccomp")
     exec_driver.PROGRAM = wrapper
     try:
-        with Exec(folder, config={"read": [root]}) as x:
+        with Exec(folder, config={"extra_paths": [root]}) as x:
             def cached():
                 return x.outcomes("j", [step])["b"]["cached"]
             equal([cached(), cached()], [False, True])

@@ -58,7 +58,7 @@ def compiled(folder):
     look = ("import os, sys\nprint('triton' in sys.modules)\nimport triton\nprint(triton.place, triton.kept.place)\n"
             "print(open(triton.place).read())\nprint(sorted(os.listdir('out/cache/triton')))\n"
             "open(triton.place, 'w').write('changed')\nopen('out/cache/triton/own', 'w').write('own')\nprint(open(triton.place).read())\n")
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         for _ in range(2):
             outcome = run(server, look, ["triton=hip:gfx942:64"], place)
             equal((outcome["state"], outcome.get("warm"), outcome["stderr"]["text"]), ("passed", True, ""))
@@ -73,7 +73,7 @@ def compiled(folder):
 def without(folder):
     """Where a run has no cache of compilers, its interpreter has compiled nothing"""
     place = packages(folder, TRITON)
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         outcome = run(server, "import os, sys\nprint('triton' in sys.modules, os.path.exists('out/cache'))\n", ["triton"], place, jit=False)
         equal((outcome["stdout"]["text"], outcome.get("warm")), ("False False\n", True))
         equal(warnings(server), [])
@@ -95,7 +95,7 @@ def failing(folder):
               "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n": "it printed nothing"}
     for number, (source, sentence) in enumerate(wanted.items()):
         place = packages(os.path.join(folder, str(number)), {"helion/__init__.py": source})
-        with Exec(folder, config={"read": [place]}) as server:
+        with Exec(folder, config={"extra_paths": [place]}) as server:
             for _ in range(2):
                 outcome = run(server, "import sys\nprint('helion' in sys.modules)\n", ["helion"], place)
                 equal((outcome["stdout"]["text"], outcome["state"], outcome.get("warm")), ("False\n", "passed", True))
@@ -120,7 +120,7 @@ def others(folder):
               "print('hello')\n": "an import prints text", "raise ValueError('not today')\n": "ValueError: not today"}
     for number, (source, sentence) in enumerate(wanted.items()):
         place = packages(os.path.join(folder, str(number)), {**TRITON, "helion/__init__.py": source, "cupy/__init__.py": ""})
-        with Exec(folder, config={"read": [place], "warm": {"recipe_seconds": 5}}) as server:
+        with Exec(folder, config={"extra_paths": [place], "warm": {"recipe_seconds": 5}}) as server:
             # Of another board, too.
             for preload in ([], [], ["json"]):
                 outcome = run(server, look, ["triton", "helion", "cupy"], place, preload=preload)
@@ -144,7 +144,7 @@ def elsewhere(folder):
     place = packages(folder, {"helion/__init__.py": "import os\nown = os.environ['TRITON_CACHE_DIR'].rpartition('/')[0]\n"
                               "for name in os.listdir('/proc/self/fd'):\n"
                               "    if os.path.realpath('/proc/self/fd/' + name) == own: os.dup2(os.open(%r, os.O_RDONLY), int(name))\n" % secret})
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         outcome = run(server, "import os\nprint(os.path.exists('out/cache/kept'))\n", ["helion"], place)
         equal((outcome["stdout"]["text"], outcome.get("warm")), ("False\n", True))
         contains(warnings(server)[0], "their folder belongs to another user")
@@ -154,7 +154,7 @@ def elsewhere(folder):
 def keys(folder):
     """An interpreter with other recipes is another one"""
     place = packages(folder, TRITON)
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         found = [run(server, "import sys\nprint('triton' in sys.modules and sys.modules['triton'].place)\n", recipes, place)["stdout"]["text"]
                  for recipes in ([], ["triton"], ["triton=cuda:90:32"], [])]
         equal(found, ["False\n", "/job/out/cache/triton/cuda-80\n", "/job/out/cache/triton/cuda-90\n", "False\n"])
@@ -165,7 +165,7 @@ def ended(folder):
     place = packages(folder, TRITON)
     wait = ("import triton, sys, time\nend = time.monotonic() + 60\nwhile time.monotonic() < end and open(triton.place).read() == 'compiled':\n"
             "  time.sleep(0.01)\n")
-    with Exec(folder, config={"read": [place], "warm": {"processes": 1}}) as server:
+    with Exec(folder, config={"extra_paths": [place], "warm": {"processes": 1}}) as server:
         server.run("long", [script(wait, ["triton"], place)])
         server.until(event="step", job="long")
         # There is room for one interpreter.
@@ -180,7 +180,7 @@ def ended(folder):
 def again(folder):
     """A layer that is still in use does not keep an interpreter that gets the pid of the layer's from having one of its own"""
     place = packages(folder, TRITON)
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         [spool] = spools(server.state)
         last = subprocess.Popen(["true"])
         last.wait()
@@ -198,7 +198,7 @@ def warm(server):
 def shown(folder):
     """It says what is warm, with its size and how many runs began with it"""
     place = packages(folder, TRITON)
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         for _ in range(2):
             run(server, "print('x')\n", ["triton"], place)
         server.send(op="hello")
@@ -217,7 +217,7 @@ def alone(folder):
         for one in steps:
             one["warm"].update(worth)
         path, config = os.path.join(folder, "plan.json"), os.path.join(folder, "exec.yml")
-        for name, value in ((path, {"version": 1, "steps": steps}), (config, {"read": [place]})):
+        for name, value in ((path, {"version": 1, "steps": steps}), (config, {"extra_paths": [place]})):
             with open(name, "w") as file:
                 json.dump(value, file)
         answer = subprocess.run([PROGRAM, "--state", os.path.join(folder, "state"), "--config", config, path], stdout=subprocess.PIPE,
@@ -239,7 +239,7 @@ def budget(folder):
     place = packages(folder, {**TRITON, "helion/__init__.py": "kept = bytearray(b'x' * (64 << 20))\n",
                               "cupy/__init__.py": "kept = bytearray(b'x' * (300 << 20))\n"})
     memory = 64 << 20
-    with Exec(folder, config={"read": [place], "warm": {"memory": 4 * memory}}) as server:
+    with Exec(folder, config={"extra_paths": [place], "warm": {"memory": 4 * memory}}) as server:
         for recipe in ("triton", "triton", "helion"):
             equal(run(server, "pass", [recipe], place).get("warm"), True)
         both = warm(server)

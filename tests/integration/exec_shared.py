@@ -52,7 +52,7 @@ def later(folder):
     os.mkfifo(go, 0o644)
     # A FIFO that is shown by itself is the same inside; what comes through it changes nothing that the step reads.
     step = shared("cat '%s'; echo made >out/h" % go)
-    config = {"read": [go]}
+    config = {"extra_paths": [go]}
     with Exec(folder, config=config) as x:
         contains(outcome(x, step, user())["stdout"]["text"], "No such file")
         equal((outcome(x, step, user())["state"], files(x)), ("passed", []))
@@ -79,7 +79,7 @@ def changed(folder):
         os.rename(file.name, path)
     write(source, "one\n")
     write(tool, "#!/bin/sh\nexec sh \"$@\"\n", 0o755)
-    with Exec(folder, config={"read": [include], "tools": {"make-it": tool}}) as x:
+    with Exec(folder, config={"extra_paths": [include], "tools": {"make-it": tool}}) as x:
         for data in ("one\n", "two\n"):
             write(source, data)
             contains(outcome(x, step, user())["stdout"]["text"], "No such file")

@@ -476,7 +476,7 @@ def tools(folder):
         file.write("#!/bin/sh\necho second\n")
     os.chmod(tool, 0o755)
     os.chmod(tool + "2", 0o755)
-    config = {"tools": {"mytool": tool}, "env": {"mytool": {"WHERE": "here"}}, "read": [os.path.join(folder, "more"), "/no/such"]}
+    config = {"tools": {"mytool": tool}, "env": {"mytool": {"WHERE": "here"}}, "extra_paths": [os.path.join(folder, "more"), "/no/such"]}
     with Exec(folder, config=config) as x:
         outcome = x.one({"argv": ["mytool"]})
         equal(outcome["state"], "passed")

@@ -354,7 +354,7 @@ def failures(folder):
               "kettle_prints": "an import prints text", "kettle_threads": "importing `kettle_threads` leaves 1 thread behind", "kettle_dies": "it printed nothing",
               "kettle_shares": "importing `kettle_shares` makes memory that all copies would share",
               "numpy kettle_threads": "importing `kettle_threads` leaves 1 thread behind"}
-    with Exec(folder, config={"read": [broken]}) as server:
+    with Exec(folder, config={"extra_paths": [broken]}) as server:
         for module, sentence in wanted.items():
             before = len(warnings(server))
             for _ in range(2):
@@ -450,7 +450,7 @@ def renewal(folder):
 
     write("first")
     # What a script imports it must also see: the folder is shown.
-    with Exec(folder, config={"warm": {"copies": 3}, "read": [own]}) as server:
+    with Exec(folder, config={"warm": {"copies": 3}, "extra_paths": [own]}) as server:
         equal(value(), "first")
         [first] = warm_processes(server)
         os.kill(first, signal.SIGKILL)
@@ -524,7 +524,7 @@ def waiting(folder):
                 if fields[0] == "S" and int(fields[11]) + int(fields[12]) >= 0.5 * os.sysconf("SC_CLK_TCK"):
                     return True
         return False
-    with Exec(folder, config={"read": [own]}) as server:
+    with Exec(folder, config={"extra_paths": [own]}) as server:
         for _ in range(2):
             outcome = run(server, "pass", ["kettle_spins"], env=dict(ENVIRONMENT, PYTHONPATH=own))
             equal((outcome["state"], outcome.get("warm")), ("passed", True))
@@ -550,7 +550,7 @@ def upgrade(folder):
         equal(outcome["stdout"]["text"].strip(), python)
         return warm_processes(server)
     install()
-    with Exec(folder, config={"read": [prefix, os.path.dirname(python)]}) as server:
+    with Exec(folder, config={"extra_paths": [prefix, os.path.dirname(python)]}) as server:
         first = go()
         equal(go(), first)
         install()
@@ -602,7 +602,7 @@ def home(folder):
                    "os.mkdir(kept)\n")
     source = "import json, os, site, looks\nprint(json.dumps([looks.found, looks.home, looks.kept, " \
              "os.environ['HOME'], site.getuserbase(), sorted(os.environ)]))\n"
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         outcome = run(server, source, ["looks"], env=dict(ENVIRONMENT, PYTHONPATH=place))
         equal((outcome["state"], outcome.get("warm")), ("passed", True))
         (path, *found), own, kept, *now, names = json.loads(outcome["stdout"]["text"])
@@ -633,7 +633,7 @@ def confined(folder):
                    "    'kept': open(os.path.join(os.environ['TMPDIR'], 'x'), 'w').close()}\n"
                    "where = os.environ['TMPDIR']\n" % (secret, os.path.join(folder, "open", "x"), os.getpid()))
     source = "import json, os, tries\nprint(json.dumps([tries.found, tries.where, os.environ['TMPDIR']]))\n"
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         outcome = run(server, source, ["tries"], env=dict(ENVIRONMENT, PYTHONPATH=place))
         equal((outcome["state"], outcome.get("warm"), warnings(server)), ("passed", True, []))
         found, *temporary = json.loads(outcome["stdout"]["text"])
@@ -651,7 +651,7 @@ def entitled(folder):
     os.chmod(os.path.dirname(place), 0o700)
     with open(os.path.join(place, "own.py"), "w", encoding="utf-8") as file:
         file.write("value = 5\n")
-    with Exec(folder, config={"read": [place]}) as server:
+    with Exec(folder, config={"extra_paths": [place]}) as server:
         for _ in range(2):
             outcome = run(server, "import own\nprint(own.value)\n", ["own"], env=dict(ENVIRONMENT, PYTHONPATH=place))
             equal((outcome["stdout"]["text"], outcome.get("warm")), ("5\n", True))
@@ -712,7 +712,7 @@ def writable_path(folder):
         env = {"PYTHONPATH": path} if variable else {}
         for mode, warm in ((0o757, None), (0o755, True)):
             os.chmod(packages, mode)
-            with Exec(folder, config={"read": [packages]}) as server:
+            with Exec(folder, config={"extra_paths": [packages]}) as server:
                 outcome = run(server, "print('x')\n", python=python, env=dict(ENVIRONMENT, **env))
                 equal((outcome["state"], outcome.get("warm")), ("passed", warm))
                 equal(["chmod go-w" in line for line in warnings(server)], [] if warm else [True])

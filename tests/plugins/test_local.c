@@ -485,7 +485,7 @@ test_settings(void **state)
 	(void)state;
 	AUTO_FREE char *path = program("exec", "printf '%s\\n' \"$@\" >&2\n" GREETING LOOP(DONE));
 	AUTO_JSON json_t *options = json_pack("{s:s, s:s, s:{s:s}, s:{s:[s]}, s:s}", "exec", path, "config", "/etc/e.yml",
-		"build", "cores", "2-3", "sandbox", "read", "/opt/venv", "state", "/var/x");
+		"build", "cores", "2-3", "sandbox", "extra_paths", "/opt/venv", "state", "/var/x");
 	assert_int_equal(kettle_plugin.configure(self, options, &err), 0);
 	assert_int_equal(submit("1.1"), 0);
 	await("1.1", "done");

@@ -343,7 +343,7 @@ list_folders(const struct step_process *process, struct strings *seen)
 {
 	const struct step *step = process->step;
 	const struct exec_context *exec = step->job->exec;
-	strings_read(seen, exec->config.read);
+	strings_read(seen, exec->config.extra_paths);
 	strings_add_all(seen, &step->plan->folders);
 	gpu_nodes_folders(exec->gpus, &step->visible, seen);
 	strings_add_all(seen, &process->roots);

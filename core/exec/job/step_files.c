@@ -268,10 +268,10 @@ step_files_key(void *arg)
 		tool_probe_stamp_tree(plan->folders.list[i], digest, &left);
 	}
 	/* What it sees. Where that cannot be recorded, everything in it counts. */
-	digest_object(exec->config.read, digest);
+	digest_object(exec->config.extra_paths, digest);
 	sha256_number(digest, step->guessed);
 	if (step->guessed)
-		digest_readable(exec->config.read, digest);
+		digest_readable(exec->config.extra_paths, digest);
 	/* A prepare step compiles for the processor without saying so. */
 	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
 	sha256_field(digest, native ? exec->cpu_digest : NULL);

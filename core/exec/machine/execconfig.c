@@ -4,6 +4,7 @@
 
 #include "exec/machine/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/installed.h"
 #include "base/json_access.h"
+#include "base/renamed_keys.h"
 #include "base/schema.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -43,10 +45,18 @@ find_execconfig_file(const char *path)
 	return shared && access(shared, F_OK) == 0 ? STEAL(shared) : NULL;
 }
 
+/* A key by its old name is said on standard error. */
 static int
-check_section(const json_t *section, const char *name, const json_t *places, struct kettle_error *err)
+check_section(json_t *section, const char *name, json_t *places, struct kettle_error *err)
 {
+	static const struct renamed_key renamed[] = {
+		{NULL, "read", "extra_paths"}, {"gpu", "left", "max_residual_bytes"}, {"warm", "copies", "max_forks"}};
 	AUTO_JSON json_t *schema = NULL;
+	AUTO_JSON json_t *warnings = renamed_keys_apply(section, renamed, ARRAY_SIZE(renamed), name, places);
+	json_t *warning;
+	size_t i;
+	json_array_foreach(warnings, i, warning)
+		(void)fprintf(stderr, "kettle-exec: warning: %s\n", json_string_value(warning));
 	int rc = schema_load(exec_schema_text, &schema, err);
 	return rc == 0 ? schema_check(schema, section, name, places, err) : rc;
 }
@@ -137,11 +147,11 @@ take_limits(struct execconfig *config)
 static void
 take_gpu(struct execconfig *config)
 {
-	const json_t *gpu = json_object_get(config->root, "gpu"), *left = json_object_get(gpu, "left");
+	const json_t *gpu = json_object_get(config->root, "gpu"), *left = json_object_get(gpu, "max_residual_bytes");
 	config->gpu_helper = member_string(gpu, "helper");
 	config->gpu_nvml = member_string(gpu, "nvml");
 	config->gpu_rocm_smi = member_string(gpu, "rocm_smi");
-	config->gpu_left = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
+	config->gpu_max_residual_bytes = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
 }
 
 /* Messages, which are JSON, hold paths below it. */
@@ -191,7 +201,7 @@ execconfig_load(struct execconfig *ret_config, const char *path, const char *set
 		return rc;
 	ret_config->tools = json_object_get(ret_config->root, "tools");
 	ret_config->env = json_object_get(ret_config->root, "env");
-	ret_config->read = json_object_get(ret_config->root, "read");
+	ret_config->extra_paths = json_object_get(ret_config->root, "extra_paths");
 	ret_config->report = json_object_get(ret_config->root, "report");
 	take_limits(ret_config);
 	take_gpu(ret_config);

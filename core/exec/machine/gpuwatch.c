@@ -33,7 +33,7 @@ is_occupied(const struct gpuwatch *watch, const struct gpu *gpu, const char *nam
 	const json_t *idle = json_object_get(watch->idle, idle_key(gpu, name)), *process;
 	AUTO_BUF struct buf by = {0};
 	size_t i;
-	if (!gpu_is_occupied(gpu, idle, watch->config->gpu_left))
+	if (!gpu_is_occupied(gpu, idle, watch->config->gpu_max_residual_bytes))
 		return false;
 	json_array_foreach(gpu->processes, i, process)
 		buf_printf(&by, "%s%lld", i ? ", " : " (processes ", (long long)member_int(process, "pid"));

@@ -49,11 +49,11 @@ void machine_cpu_digest(char ret_hex[DIGEST_HEX_SIZE]);
 
 struct execconfig {
 	json_t *root; /* the checked file; owns those below */
-	json_t *tools, *env, *read;
+	json_t *tools, *env, *extra_paths;
 	const json_t *report; /* atomic: execconfig_report changes it while threads read it; NULL: nothing */
 	json_t *reports;      /* all that it has been since */
 	const char *gpu_helper, *gpu_nvml, *gpu_rocm_smi; /* NULL: the default */
-	uint64_t gpu_left;                                /* bytes that may stay in use of a GPU */
+	uint64_t gpu_max_residual_bytes;                  /* bytes that may stay in use of a GPU */
 	char *file;                                       /* where it came from; NULL: defaults alone */
 	char *state, *locks;
 	struct cores build_cores; /* empty: the ones that no device uses */

@@ -71,7 +71,7 @@ struct warm *
 warm_open(const struct warm_setup *setup)
 {
 	const json_t *max = json_object_get(setup->section, "processes");
-	const json_t *copies = json_object_get(setup->section, "copies");
+	const json_t *forks = json_object_get(setup->section, "max_forks");
 	const json_t *memory = json_object_get(setup->section, "memory");
 	const json_t *seconds = json_object_get(setup->section, "recipe_seconds");
 	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
@@ -83,7 +83,7 @@ warm_open(const struct warm_setup *setup)
 	warm->stand_in = find_part(INSTALLED_STAND_IN);
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
 	warm->max_bytes = memory ? (uint64_t)json_integer_value(memory) : total_memory() / WARM_MEMORY_PART;
-	warm->max_copies = copies ? (unsigned)json_integer_value(copies) : WARM_FORKS;
+	warm->max_forks = forks ? (unsigned)json_integer_value(forks) : WARM_FORKS;
 	warm->recipe_ms = seconds ? (unsigned)json_integer_value(seconds) * 1000 : WARM_RECIPE_MS;
 	(void)uv_timer_init(setup->loop, &warm->later);
 	warm->later.data = warm;
@@ -153,7 +153,7 @@ make_key(const struct warm_key *parts)
 static bool
 fits(const struct warm_process *process)
 {
-	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_copies &&
+	return sandbox_warm_works(process->sandbox) && process->copies < process->pool->max_forks &&
 		   !image_is_lost(&process->image);
 }
 

@@ -66,7 +66,7 @@ struct warm {
 	struct warm_setup setup;
 	struct warm_process *list;
 	char *module, *stand_in; /* NULL: it is not there */
-	unsigned max, max_copies;
+	unsigned max, max_forks;
 	unsigned started;   /* interpreters, so far */
 	uint64_t max_bytes; /* of all together */
 	uv_timer_t later;   /* prepares the next copy while a run is under way */

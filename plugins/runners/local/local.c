@@ -155,8 +155,8 @@ settings(const struct local *local)
 {
 	const json_t *sandbox = json_object_get(local->options, "sandbox");
 	AUTO_JSON json_t *object =
-		json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"), "read",
-			json_object_get(sandbox, "read"), "level", json_object_get(sandbox, "level"), "state",
+		json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"), "extra_paths",
+			json_object_get(sandbox, "extra_paths"), "level", json_object_get(sandbox, "level"), "state",
 			json_object_get(local->options, "state"), "report", json_object_get(local->options, "report"));
 	return json_dumps(object, JSON_COMPACT);
 }

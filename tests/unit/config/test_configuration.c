@@ -147,7 +147,7 @@ test_paths(void **state)
 	struct fixture *f = *state;
 	(void)setenv("HOME", "/home/somebody", 1);
 	assert_int_equal(
-		load(f, "database: data/k.db\nplugin_path: [~/p, /q, r]\nsandbox: {read: venv}\nbuild: {cores: 3}\n"
+		load(f, "database: data/k.db\nplugin_path: [~/p, /q, r]\nsandbox: {extra_paths: venv}\nbuild: {cores: 3}\n"
 				"http: {proxy: \"http://[::1]:3128\", ca_file: ca.pem}\n"),
 		0);
 	AUTO_FREE char *real = realpath(f->dir, NULL), *database = path_join(real, "data/k.db");
@@ -157,12 +157,29 @@ test_paths(void **state)
 	assert_string_equal(json_string_value(json_array_get(folders, 0)), "/home/somebody/p");
 	assert_string_equal(json_string_value(json_array_get(folders, 1)), "/q");
 	assert_string_equal(json_string_value(json_array_get(folders, 2)), r);
-	const json_t *read = json_object_get(json_object_get(root, "sandbox"), "read");
+	const json_t *read = json_object_get(json_object_get(root, "sandbox"), "extra_paths");
 	assert_string_equal(json_string_value(json_array_get(read, 0)), venv);
 	assert_at(f, "build", "{\"cores\": \"3\", \"jobs\": 2}");
 	AUTO_FREE char *ca = path_join(real, "ca.pem");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(root, "http"), "ca_file")), ca);
 	assert_at(f, "http/proxy", "\"http://[::1]:3128\"");
+}
+
+/* Accepted by its old name, with a warning; refused where both are given, at the place of the old one. */
+static void
+test_renamed_keys(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(load(f, "sandbox: {read: /opt/venv}\n"), 0);
+	assert_at(f, "sandbox/extra_paths", "[\"/opt/venv\"]");
+	assert_int_equal(json_array_size(f->config->warnings), 1);
+	config_free(f->config);
+	f->config = NULL;
+	assert_int_equal(load(f, "database: k.db\nsandbox:\n  extra_paths: []\n  read: []\n"), KETTLE_EINVAL);
+	assert_non_null(strstr(f->err.message, ":4:3: "));
+	/* The place of a wrong value is that of the old key. */
+	assert_int_equal(load(f, "database: k.db\nsandbox:\n  read: [a, 7]\n"), KETTLE_EINVAL);
+	assert_non_null(strstr(f->err.message, ":3:13: "));
 }
 
 static void
@@ -468,6 +485,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_empty_files),
 	TEST(test_usual_places),
 	TEST(test_paths),
+	TEST(test_renamed_keys),
 	TEST(test_devices),
 	TEST(test_mistakes),
 	TEST(test_plugin_sections),

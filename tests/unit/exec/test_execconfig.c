@@ -125,7 +125,7 @@ reads_a_file(void **state)
 	(void)state;
 	char *dir = scratch_make();
 	AUTO_FREE char *path = scratch_write(dir, "exec.yml",
-		"tools: {nvcc: /opt/cuda/bin/nvcc}\nenv: {nvcc: {CUDA_HOME: /opt/cuda}}\nread: [/opt/venv]\n"
+		"tools: {nvcc: /opt/cuda/bin/nvcc}\nenv: {nvcc: {CUDA_HOME: /opt/cuda}}\nread: [/opt/venv]\nwarm: {copies: 7}\n"
 		"state: /s\nlocks: /l\nbuild: {cores: \"0\", jobs: 3}\ncache: {max_bytes: 80, max_age_days: 6}\n"
 		"io: {bytes: 0}\n"
 		"limits: {memory: 2097152, wall: 7}\nlevel: reduced\n");
@@ -134,6 +134,9 @@ reads_a_file(void **state)
 	if (execconfig_load(&config, path, NULL, NULL, NULL, &err) != 0)
 		fail_msg("%s", err.message);
 	assert_string_equal(json_string_value(json_object_get(config.tools, "nvcc")), "/opt/cuda/bin/nvcc");
+	/* By its name until 0.1, and by the one that it has. */
+	assert_string_equal(json_string_value(json_array_get(config.extra_paths, 0)), "/opt/venv");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(config.root, "warm"), "max_forks")), 7);
 	assert_string_equal(config.state, "/s");
 	assert_string_equal(config.locks, "/l");
 	assert_int_equal(config.build_jobs, 3);
@@ -172,7 +175,8 @@ refuses_bad_files(void **state)
 		const char *text, *why;
 	} cases[] = {{"tool: {}\n", ":1:1: "}, {"level: full\nlevels: x\n", ":2:1: "}, {"build: {jobs: 0}\n", "jobs"},
 		{"build: {cores: \"x\"}\n", "list of cores"}, {"state: here\n", "state"}, {"level: iron\n", "level"},
-		{"read: /opt\n", "read"}, {"- a\n", ""}, {"a: b: c\n", ""}};
+		{"extra_paths: /opt\n", "extra_paths"}, {"level: full\nread: /opt\n", ":2:7: "},
+		{"read: []\nextra_paths: []\n", ":1:1: "}, {"- a\n", ""}, {"a: b: c\n", ""}};
 	char *dir = scratch_make();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_FREE char *path = scratch_write(dir, "exec.yml", cases[i].text);
