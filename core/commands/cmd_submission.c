@@ -16,6 +16,7 @@
 #include "model/board.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
+#include "model/submission_count.h"
 #include "model/user.h"
 
 #include <string.h>
@@ -83,22 +84,6 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 
 /* ---- count ---- */
 
-/* Only what is asked for is a condition, so that all of a leaderboard and all of a user are counted in an index alone. */
-static int
-count_chosen(const struct command_call *call, int64_t board, int64_t user, int64_t *ret_count, struct kettle_error *err)
-{
-	const char *mode = member_string(call->args, "mode"), *state = member_string(call->args, "state"),
-			   *device = member_string(call->args, "device");
-	AUTO_FREE char *sql = xasprintf("SELECT count(*) FROM submissions s WHERE s.leaderboard = ?1%s%s%s%s",
-		user ? " AND s.user = ?2" : "", mode ? " AND s.mode = iif(?3 = 'leaderboard', 'ranked', ?3)" : "",
-		state ? " AND s.state = ?4" : "",
-		device ? " AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND j.device = ?5 AND NOT j.superseded)"
-			   : "");
-	char format[] = "iisss";
-	format[device ? 5 : state ? 4 : mode ? 3 : user ? 2 : 1] = '\0';
-	return db_int(call->db, ret_count, err, sql, format, board, user, mode, state, device);
-}
-
 /* Everyone may count all submissions of a leaderboard that they see, and their own; those of another user only its creator. */
 int
 cmd_submission_count(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
@@ -107,6 +92,7 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 	struct user user = {0};
 	int64_t count = 0;
 	const json_t *named = json_object_get(call->args, "of");
+	bool more = false;
 	const char *name = member_string(call->args, "leaderboard");
 	int rc = board_find_visible(call->db, call->actor, name, &board, err);
 	if (rc == 0 && named && !board_owns(call->actor, &board)) {
@@ -120,9 +106,10 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 		rc = user_find_argument(call->db, named, &user, err);
 	}
 	if (rc == 0)
-		rc = count_chosen(call, board.id, user.id, &count, err);
+		rc = submission_count(call->db, board.id, user.id, member_string(call->args, "device"),
+			member_string(call->args, "mode"), member_string(call->args, "state"), &count, &more, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:s, s:I}", "leaderboard", board.name, "count", (json_int_t)count);
+		*ret_result = json_pack("{s:s, s:I, s:b}", "leaderboard", board.name, "count", (json_int_t)count, "more", more);
 	return rc;
 }
 
