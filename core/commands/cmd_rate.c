@@ -26,15 +26,27 @@ list(struct db *db, const struct board *board, const char *category, const char 
 	return rc;
 }
 
+/* One of the board's devices, by a word for it; *ret_device is borrowed from *ret_of_board, a new reference. */
+static int
+pick_device(struct db *db, const struct board *board, const char *word, json_t **ret_of_board, const char **ret_device,
+	struct kettle_error *err)
+{
+	char where[BOARD_NAME_MAX + 32];
+	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
+	int rc = board_devices(db, board->id, ret_of_board, err);
+	return rc < 0 ? rc : board_pick_device(*ret_of_board, word, where, ret_device, err);
+}
+
 int
 cmd_rate_limits(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;
+	AUTO_JSON json_t *of_board = NULL;
+	const char *word = member_string(call->args, "device"), *device = NULL;
 	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
-	if (rc < 0)
-		return rc;
-	return list(
-		call->db, &board, member_string(call->args, "category"), member_string(call->args, "device"), ret_result, err);
+	if (rc == 0 && word)
+		rc = pick_device(call->db, &board, word, &of_board, &device, err);
+	return rc < 0 ? rc : list(call->db, &board, member_string(call->args, "category"), device, ret_result, err);
 }
 
 /* A limit that is set or removed. */
@@ -53,7 +65,6 @@ check_rate_arguments(struct limit *limit, const json_t *args, struct kettle_erro
 	const char *word = member_string(args, "device");
 	bool removes = member_true(args, "remove");
 	const json_t *per_hour = json_object_get(args, "per_hour");
-	char where[BOARD_NAME_MAX + 32];
 	if (removes == (per_hour != NULL))
 		return kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
 	limit->category = member_string(args, "category");
@@ -61,9 +72,7 @@ check_rate_arguments(struct limit *limit, const json_t *args, struct kettle_erro
 	limit->device = word;
 	if (removes || !word)
 		return 0;
-	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", limit->board->name);
-	int rc = board_devices(limit->db, limit->board->id, &limit->of_board, err);
-	return rc < 0 ? rc : board_pick_device(limit->of_board, word, where, &limit->device, err);
+	return pick_device(limit->db, limit->board, word, &limit->of_board, &limit->device, err);
 }
 
 static int

@@ -44,7 +44,8 @@ add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
 #define LIST \
 	"SELECT s.id, b.name AS leaderboard_name, s.file_name, s.created_at AS submission_time_iso, s.done_at IS NOT " \
 	"NULL AS done_bool, s.mode, s.state, s.practice AS practice_bool, CASE WHEN s.user = ?1 THEN s.note END AS note, " \
-	"u.name AS user_name, s.flagged_at IS NOT NULL AS flagged_bool FROM submissions s JOIN leaderboards b ON b.id = " \
+	"u.name AS user_name, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged FROM " \
+	"submissions s JOIN leaderboards b ON b.id = " \
 	"s.leaderboard JOIN users u ON u.id = " \
 	"s.user WHERE "
 
@@ -91,8 +92,8 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 	struct board board = {0};
 	struct user user = {0};
 	int64_t count = 0;
-	const json_t *named = json_object_get(call->args, "of");
 	bool more = false;
+	const json_t *named = json_object_get(call->args, "of");
 	const char *name = member_string(call->args, "leaderboard");
 	int rc = board_find_visible(call->db, call->actor, name, &board, err);
 	if (rc == 0 && named && !board_owns(call->actor, &board)) {
@@ -514,8 +515,8 @@ show_to_others(const struct command_call *call, json_t **ret_object, struct kett
 	if (rc < 0)
 		return rc;
 	name_better(call->actor, row, jobs);
-	json_t *more = json_pack("{s:[], s:{s:s, s:n, s:O}, s:n, s:o, s:O}", "runs", "job", "status", "succeeded", "error",
-		"last_heartbeat", json_object_get(row, "submission_time"), "runner_queue", "rank", ranks(jobs), "jobs", jobs);
+	json_t *more = json_pack("{s:[], s:{s:s, s:n, s:O}, s:o, s:O}", "runs", "job", "status", "succeeded", "error",
+		"last_heartbeat", json_object_get(row, "submission_time"), "rank", ranks(jobs), "jobs", jobs);
 	(void)json_object_del(row, "user");
 	json_object_update_new(row, more);
 	*ret_object = STEAL(row);
@@ -540,9 +541,9 @@ cmd_submission_show(const struct command_call *call, json_t **ret_result, struct
 	if (rc < 0)
 		return rc;
 	name_better(call->actor, row, jobs);
-	json_t *more = json_pack("{s:O, s:O, s:o, s:o, s:n, s:o, s:O}", "code", json_object_get(code_row, "code"), "source",
-		json_object_get(code_row, "source"), "runs", field_runs(jobs), "job", status_object(row, jobs), "runner_queue",
-		"rank", ranks(jobs), "jobs", jobs);
+	json_t *more = json_pack("{s:O, s:O, s:o, s:o, s:o, s:O}", "code", json_object_get(code_row, "code"), "source",
+		json_object_get(code_row, "source"), "runs", field_runs(jobs), "job", status_object(row, jobs), "rank",
+		ranks(jobs), "jobs", jobs);
 	(void)json_object_del(row, "user");
 	(void)json_object_del(row, "creator");
 	(void)json_object_update_new(row, more);

@@ -73,6 +73,8 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 		.answer = answer,
 		.arg = arg,
 	};
+	if (member_is(run->args, "mode", "leaderboard"))
+		(void)json_object_set_new(run->args, "mode", json_string("ranked"));
 	if (core_work(core, run_read, task_run_begin, run, &run->err) < 0)
 		task_run_end(run);
 }

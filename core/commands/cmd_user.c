@@ -102,8 +102,8 @@ set_ban(struct db *db, int64_t user, const char *reason, json_t *cancelled, stru
 static int
 answer(const struct user *user, json_t *more_take, json_t **ret_result)
 {
-	*ret_result = json_pack("{s:o, s:s, s:b}", "user_id", json_sprintf("%lld", (long long)user->id), "user_name",
-		user->name, "made", user->made);
+	*ret_result =
+		json_pack("{s:o, s:s}", "user_id", json_sprintf("%lld", (long long)user->id), "user_name", user->name);
 	(void)json_object_update_new(*ret_result, more_take);
 	return 0;
 }
@@ -123,7 +123,7 @@ cmd_user_ban(const struct command_call *call, json_t **ret_result, struct kettle
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:O}", "reason", reason, "cancelled", cancelled);
 	rc = db_event(call->db, "user.banned", 'u', 0, 0, user.id, data, err);
-	return rc < 0 ? rc : answer(&user, json_pack("{s:O}", "cancelled", cancelled), ret_result);
+	return rc < 0 ? rc : answer(&user, json_pack("{s:b, s:O}", "made", user.made, "cancelled", cancelled), ret_result);
 }
 
 int
@@ -172,5 +172,8 @@ cmd_user_role(const struct command_call *call, json_t **ret_result, struct kettl
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "role", role, "was", names[user.role]);
 	rc = db_event(call->db, "user.role", 'u', 0, 0, user.id, data, err);
-	return rc < 0 ? rc : answer(&user, json_incref(data), ret_result);
+	return rc < 0
+			   ? rc
+			   : answer(&user, json_pack("{s:b, s:s, s:s}", "made", user.made, "role", role, "was", names[user.role]),
+					 ret_result);
 }

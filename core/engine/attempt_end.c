@@ -371,16 +371,16 @@ keep_secret_output(const struct engine_job *job, const struct verdict *verdict, 
 {
 	const struct engine_setup *setup = &job->engine->setup;
 	char now[TIME_TEXT_SIZE];
+	if (!setup->secret_output || !secret_output_wanted(verdict, completion))
+		return;
 	time_text(clock_utc_ms(setup->clock), now);
 	AUTO_FREE char *head = xasprintf(
 		"%s job %s of submission %lld on %s", now, job->inflight.ref, (long long)job->submission, job->unit->label);
-	char *text = setup->secret_output ? secret_output_text(verdict, completion, head) : NULL;
-	if (!text)
-		return;
 	log_write(KETTLE_LOG_INFO, "engine", "job %s: what its secret run printed at its end is in %s", job->inflight.ref,
 		setup->secret_output);
 	struct secret_output *output = xmalloc(sizeof(*output));
-	*output = (struct secret_output){.path = xstrdup(setup->secret_output), .text = text};
+	*output = (struct secret_output){
+		.path = xstrdup(setup->secret_output), .text = secret_output_text(verdict, completion, head)};
 	if (loop_work(setup->io, write_secret_output, on_secret_output_written, output, NULL) != 0)
 		on_secret_output_written(output);
 }

@@ -107,6 +107,17 @@ add_output(const struct verdict_entry *entry, const char *name, const struct out
 	}
 }
 
+bool
+secret_output_wanted(const struct verdict *verdict, const struct completion *completion)
+{
+	bool wanted = false;
+	for (size_t i = 0; i < verdict->count && !wanted; i++) {
+		const struct outcome *outcome = completion_outcome(completion, verdict->entries[i].step.id);
+		wanted = outcome && is_unexplained(&verdict->entries[i], outcome);
+	}
+	return wanted;
+}
+
 char *
 secret_output_text(const struct verdict *verdict, const struct completion *completion, const char *head)
 {

@@ -12,6 +12,8 @@
 
 /* DB.secret-output; new string. [any] */
 char *secret_output_path(const char *database);
+/* Whether a secret run of a verdict ended so that operators may have to find out why. [any] */
+bool secret_output_wanted(const struct verdict *verdict, const struct completion *completion);
 /*
  * What those secret runs of a verdict printed, by the completion of which it was made, without the secrets of their plan; head: when,
  * of which job. New string; NULL: there are none. [any]

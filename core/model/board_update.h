@@ -18,7 +18,7 @@ struct board_change {
 
 /*
  * What a change does:
- *   {"changes": what becomes another, of "task", "deadline", "devices", "visibility", "code", "jit_cache",
+ *   {"changes": what becomes another, of "task", "deadline", "devices", "visibility", "code_visibility", "jit_cache",
  *    "after_deadline", "opens", "description", in this order, "differs": the files and keys of the task on which a run
  *    depends that become others, "scores": "kept" or
  *    "left" (they count no more: the rankings begin anew), "ranked": how many places the rankings have, "open": how many

@@ -476,6 +476,8 @@ test_limits(void **state)
 	result = commands_must(
 		&c, "alice", "leaderboard.rate_limits", json_pack("{s:s, s:s}", "name", "board", "device", "H100"));
 	assert_int_equal(json_array_size(commands_at(result, "limits")), 1);
+	commands_refused(&c, "alice", "leaderboard.rate_limits", json_pack("{s:s, s:s}", "name", "board", "device", "H200"),
+		KETTLE_EINVAL);
 	result = commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "H100", 3));
 	assert_int_equal(json_array_size(commands_at(result, "limits")), 3);
 	result = commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1));

@@ -139,7 +139,11 @@ test_flag(void **state)
 	assert_string_equal(commands_text(event, "scope"), "u");
 	assert_string_equal(commands_text(show("alice", best), "job.status"), "hacked");
 	assert_string_equal(commands_text(c.result, "flagged"), "it reads the answers");
+	commands_must(&c, "alice", "submission.list", json_object());
+	assert_string_equal(commands_text(c.result, "1.flagged"), "it reads the answers");
+	assert_true(json_is_null(commands_at(c.result, "0.flagged")));
 	/* The evidence stays. */
+	show("alice", best);
 	assert_string_equal(commands_text(c.result, "code"), "int a;\n");
 	commands_refused(&c, "alice", "submission.delete", ID(best), KETTLE_EACCES);
 	commands_refused(&c, "owner", "submission.flag", FLAG(best, "again"), KETTLE_ECONFLICT);

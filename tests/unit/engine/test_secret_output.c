@@ -36,7 +36,9 @@ kept(bool secret, enum verdict_state state, int signal, const char *limit, const
 	const struct completion completion = {.outcomes = &outcome, .count = 1};
 	(void)kettle_fail(&entry.judged.why, KETTLE_EINVAL, "It ended.");
 	const struct verdict verdict = {.entries = &entry, .count = 1};
-	return secret_output_text(&verdict, &completion, "HEAD");
+	char *text = secret_output_text(&verdict, &completion, "HEAD");
+	assert_int_equal(secret_output_wanted(&verdict, &completion), text != NULL);
+	return text;
 }
 
 /* Only of a secret run that a machine failed, or that ended by a signal of its own. */
