@@ -284,23 +284,33 @@ ask(int socket, char letter, char answer = 0)
 	expect(socket, answer ? answer : letter);
 }
 
-static void
-pass_fd(int socket, int fd)
-{
+// A letter, with room for a descriptor.
+struct FdMessage {
 	char letter = 'f';
 	iovec data = {&letter, 1};
 	alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
 	msghdr message = {};
-	message.msg_iov = &data;
-	message.msg_iovlen = 1;
-	message.msg_control = room;
-	message.msg_controllen = sizeof(room);
-	cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	FdMessage()
+	{
+		message.msg_iov = &data;
+		message.msg_iovlen = 1;
+		message.msg_control = room;
+		message.msg_controllen = sizeof(room);
+	}
+	FdMessage(const FdMessage &) = delete; // the message points into this
+};
+
+static void
+pass_fd(int socket, int fd)
+{
+	FdMessage sent;
+	cmsghdr *head = CMSG_FIRSTHDR(&sent.message);
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
 	head->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(head), &fd, sizeof(int));
-	if (sendmsg(socket, &message, MSG_NOSIGNAL) != 1)
+	if (sendmsg(socket, &sent.message, MSG_NOSIGNAL) != 1)
 		quit(std::string("sendmsg: ") + strerror(errno));
 }
 
@@ -310,17 +320,11 @@ take_fd(int socket)
 	pollfd one = {socket, POLLIN, 0};
 	if (poll(&one, 1, WAIT * 1000) <= 0)
 		quit("no descriptor came");
-	char letter = 0;
-	iovec data = {&letter, 1};
-	alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
-	msghdr message = {};
-	message.msg_iov = &data;
-	message.msg_iovlen = 1;
-	message.msg_control = room;
-	message.msg_controllen = sizeof(room);
-	cmsghdr *head = recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 ? CMSG_FIRSTHDR(&message) : nullptr;
+	FdMessage got;
+	got.letter = 0;
+	cmsghdr *head = recvmsg(socket, &got.message, MSG_CMSG_CLOEXEC) == 1 ? CMSG_FIRSTHDR(&got.message) : nullptr;
 	if (!head || head->cmsg_type != SCM_RIGHTS)
-		quit(std::string("no descriptor came, but ") + (letter ? std::string(1, letter) : "the end"));
+		quit(std::string("no descriptor came, but ") + (got.letter ? std::string(1, got.letter) : "the end"));
 	int fd;
 	memcpy(&fd, CMSG_DATA(head), sizeof(int));
 	return fd;
