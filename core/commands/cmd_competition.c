@@ -28,6 +28,7 @@ static const char sets_schema[] =
 	"\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 100},"
 	"\"file\": {\"type\": \"string\", \"maxLength\": 200},"
 	"\"standings\": {\"type\": \"boolean\"},"
+	"\"error\": {\"type\": \"string\"},"
 	"\"problems\": {\"type\": \"array\", \"maxItems\": 200, \"items\": {\"type\": \"object\", \"required\": "
 	"[\"name\"], \"properties\": {"
 	"\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 64},"
@@ -320,6 +321,9 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 {
 	size_t i;
 	json_t *problem;
+	const char *error = member_string(set, "error");
+	if (error)
+		return sync_add(sync, "errors", json_pack("{s:O, s:s}", "name", json_object_get(set, "name"), "error", error));
 	int rc = check_set_name(sync->db, member_string(set, "name"), err);
 	sync->set = member_string(set, "name");
 	sync->file = json_object_get(set, "file");

@@ -372,6 +372,10 @@ check_competition(struct pool_call *call, const char *path, json_t *results)
 	}
 	json_array_foreach(sets, i, set) {
 		const json_t *problems = json_object_get(set, "problems");
+		if (json_object_get(set, "error")) {
+			(void)json_array_append_new(results, on_checked(call, path, NULL, member_string(set, "error")));
+			continue;
+		}
 		(void)json_array_append_new(
 			results, json_pack("{s:s, s:b, s:n, s:O, s:O, s:O, s:I}", "path", path, "ok", 1, "error", "competition",
 						 json_object_get(set, "name"), "file", json_object_get(set, "file"), "deadline",

@@ -428,6 +428,7 @@ static const struct shape competition_set_shape[] = {MEMBER("name", SHAPE_STRING
 	MEMBER("description", SHAPE_STRING),
 	MEMBER("standings", SHAPE_BOOL, .optional = true, .help = "missing where the file does not say it: it has some"),
 	MEMBER("deadline", SHAPE_STRING, .null = true, .help = "as the file has it"),
+	MEMBER("error", SHAPE_STRING, .optional = true, .help = "why its file is not read: it has no problems"),
 	MEMBER("problems", ARRAY(OBJECT(MEMBER("name", SHAPE_STRING),
 						   MEMBER("directory", SHAPE_STRING, .help = "of its task, seen from the file"),
 						   MEMBER("deadline", SHAPE_STRING, .null = true, .help = "its own, else that of the set"),

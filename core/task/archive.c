@@ -322,6 +322,17 @@ task_archive_label(const struct task_archive *archive)
 	return archive->label;
 }
 
+char *
+task_archive_top(const struct task_archive *archive)
+{
+	const char *first = task_archive_path(archive, 0), *slash = strchr(first, '/');
+	size_t len = slash ? (size_t)(slash - first) + 1 : 0;
+	for (size_t i = 0; i < archive->count; i++)
+		if (strncmp(archive->files[i].path, first, len) != 0)
+			return xstrdup("");
+	return xstrndup(first, len ? len - 1 : 0);
+}
+
 size_t
 task_archive_count(const struct task_archive *archive)
 {

@@ -32,6 +32,8 @@ void task_archive_free(struct task_archive *archive);
 
 /* What it is called in messages. */
 const char *task_archive_label(const struct task_archive *archive);
+/* The one folder at its top that everything lies in, or "". New string. */
+char *task_archive_top(const struct task_archive *archive);
 /* The files by name, in the order of their bytes. */
 size_t task_archive_count(const struct task_archive *archive);
 const char *task_archive_path(const struct task_archive *archive, size_t index);

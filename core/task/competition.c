@@ -177,6 +177,15 @@ read_problem(const struct competition_reader *reader, size_t index)
 		bundle, "error", bundle ? NULL : why.message);
 }
 
+/* What is left of a set whose file is wrong. New reference. */
+static json_t *
+unread_set(const struct competition_reader *reader, const char *sentence)
+{
+	const char *name = member_string(reader->root, "name");
+	return json_pack("{s:s, s:s, s:s, s:n, s:[], s:s}", "name", name && *name ? name : reader->file, "file",
+		reader->file, "description", "", "deadline", "problems", "error", sentence);
+}
+
 int
 competition_read(const struct languages *languages, const struct source_dir *source_dir, const char *file,
 	json_t **ret_set, struct kettle_error *err)
@@ -184,11 +193,14 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 	AUTO_READING struct competition_reader reader = {
 		.languages = languages, .source_dir = source_dir, .file = file, .label = source_dir_label(source_dir, file)};
 	AUTO_JSON json_t *problems = json_array();
-	int rc = read_yaml(&reader, err);
+	struct kettle_error why = {0};
+	int rc = read_yaml(&reader, &why);
 	if (rc == 0)
-		rc = check_competition_file(&reader, err);
-	if (rc)
-		return rc;
+		rc = check_competition_file(&reader, &why);
+	if (rc < 0) {
+		*ret_set = unread_set(&reader, why.message);
+		return kettle_fail(err, rc, "%s", why.message);
+	}
 	for (size_t i = 0; i < json_array_size(json_object_get(reader.root, "problems")); i++)
 		json_array_append_new(problems, read_problem(&reader, i));
 	const char *description = member_string(reader.root, "description");
@@ -213,18 +225,34 @@ is_called(const json_t *set, const char *name)
 static int
 keep_one(json_t *sets, const char *name, struct kettle_error *err)
 {
-	AUTO_JSON json_t *names = json_object();
+	AUTO_JSON json_t *names = json_object(), *wrong = NULL;
 	for (size_t i = json_array_size(sets); i-- > 0;) {
-		const json_t *set = json_array_get(sets, i);
+		json_t *set = json_array_get(sets, i), *error = json_object_get(set, "error");
 		json_object_set_new(names, member_string(set, "name"), json_true());
+		if (error) {
+			json_decref(wrong);
+			wrong = json_incref(error);
+		}
 		if (!is_called(set, name))
 			(void)json_array_remove(sets, i);
 	}
 	if (json_array_size(sets))
 		return 0;
 	const char *near = nearest_key(name, names);
+	if (!near && wrong)
+		return kettle_fail(err, KETTLE_ENOENT, "There is no set `%.100s` there, as far as its files can be read: %s",
+			name, json_string_value(wrong));
 	return kettle_fail(err, KETTLE_ENOENT, "There is no set `%.100s` there%s%s%s", name, near ? "; did you mean `" : "",
 		near ? near : "", near ? "`?" : ".");
+}
+
+static int
+fail_no_competition(const struct source_dir *source_dir, const char *path, struct kettle_error *err)
+{
+	AUTO_FREE char *folder = task_form_near_competitions(source_dir);
+	return kettle_fail(err, KETTLE_EINVAL,
+		"`%s` holds no competition file (a YAML file with `name` and `problems`)%s%s%s.", path,
+		folder ? "; its folder `" : "", folder ? folder : "", folder ? "` does" : "");
 }
 
 /* The files of a folder, or the one of them that is called so; path: for messages. */
@@ -236,16 +264,18 @@ read_files(const struct languages *languages, const struct source_dir *source_di
 	size_t i;
 	json_t *file;
 	if (json_array_size(files) == 0)
-		return kettle_fail(
-			err, KETTLE_EINVAL, "`%s` holds no competition file (a YAML file with `name` and `problems`).", path);
+		return fail_no_competition(source_dir, path, err);
 	json_array_foreach((json_t *)files, i, file) {
 		json_t *one = NULL;
-		int rc = competition_read(languages, source_dir, json_string_value(file), &one, err);
-		if (rc)
-			return rc;
+		(void)competition_read(languages, source_dir, json_string_value(file), &one, NULL);
 		json_array_append_new(sets, one);
 	}
 	int rc = set ? keep_one(sets, set, err) : 0;
+	const json_t *only = json_array_size(sets) == 1 ? json_array_get(sets, 0) : NULL;
+	if (rc == 0 && json_object_get(only, "error")) {
+		AUTO_JSON json_t *again = NULL;
+		rc = competition_read(languages, source_dir, member_string(only, "file"), &again, err);
+	}
 	if (rc == 0 && json_dumpb(sets, NULL, 0, JSON_COMPACT) > COMPETITION_MAX_BYTES)
 		return kettle_fail(err, KETTLE_ETOOBIG,
 			"The tasks of `%s` are over the %u MiB that one sync may carry; sync its sets one by one.", path,
@@ -268,33 +298,18 @@ int
 competition_read_folder(const struct languages *languages, const struct source_dir *source_dir, const char *set,
 	json_t **ret_sets, struct kettle_error *err)
 {
-	AUTO_JSON json_t *files = task_form_competitions(source_dir);
-	return read_files(languages, source_dir, files, source_dir->shown, set, ret_sets, err);
-}
-
-/* The one folder at the top of an archive, or "". New string. */
-static char *
-top_of(const struct task_archive *archive)
-{
-	const char *first = task_archive_path(archive, 0), *slash = strchr(first, '/');
-	size_t len = slash ? (size_t)(slash - first) + 1 : 0;
-	for (size_t i = 0; i < task_archive_count(archive); i++)
-		if (strncmp(task_archive_path(archive, i), first, len) != 0)
-			return xstrdup("");
-	return xstrndup(first, len ? len - 1 : 0);
+	AUTO_SOURCE_DIR struct source_dir place = {0};
+	int rc = source_dir_below(source_dir, ".", &place, err);
+	AUTO_JSON json_t *files = rc < 0 ? NULL : task_form_place_competitions(&place);
+	return rc < 0 ? rc : read_files(languages, &place, files, place.shown, set, ret_sets, err);
 }
 
 int
 competition_read_repository(const struct languages *languages, const struct task_archive *archive, const char *folder,
 	const char *set, json_t **ret_sets, struct kettle_error *err)
 {
-	AUTO_FREE char *top = top_of(archive);
+	AUTO_FREE char *top = task_archive_top(archive);
 	AUTO_SOURCE_DIR struct source_dir whole = source_dir_archived(archive, top), below = {0};
-	if (!folder && source_dir_below(&whole, COMPETITION_FOLDER, &below, NULL) == 0) {
-		AUTO_JSON json_t *files = task_form_competitions(&whole);
-		if (json_array_size(files) == 0)
-			return competition_read_folder(languages, &below, set, ret_sets, err);
-	}
 	if (!folder)
 		return competition_read_folder(languages, &whole, set, ret_sets, err);
 	int rc = path_check_inside(folder, err);

@@ -299,8 +299,9 @@ in_bytes(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Those of a type: S_IFREG, S_IFDIR. */
 static void
-list_folder(const struct source_dir *source_dir, const char *folder, json_t *names)
+list_folder(const struct source_dir *source_dir, const char *folder, mode_t type, json_t *names)
 {
 	struct dirent **entries = NULL;
 	AUTO_FREE char *path = *folder ? path_join(source_dir->dir, folder) : xstrdup(source_dir->dir);
@@ -308,9 +309,9 @@ list_folder(const struct source_dir *source_dir, const char *folder, json_t *nam
 	for (int i = 0; i < count; i++) {
 		AUTO_FREE char *file = path_join(path, entries[i]->d_name);
 		struct stat st;
-		bool regular = stat(file, &st) == 0 && S_ISREG(st.st_mode);
+		bool wanted = stat(file, &st) == 0 && (st.st_mode & S_IFMT) == type;
 		/* A name that is not UTF-8 can be neither shown nor requested. */
-		if (regular && i < LIST_MAX && utf8_valid(entries[i]->d_name, strlen(entries[i]->d_name)))
+		if (wanted && i < LIST_MAX && utf8_valid(entries[i]->d_name, strlen(entries[i]->d_name)))
 			json_array_append_new(names, json_string(entries[i]->d_name));
 		free(entries[i]);
 	}
@@ -324,6 +325,34 @@ source_dir_list(const struct source_dir *source_dir, const char *folder)
 	if (source_dir->archive)
 		list_archived(source_dir, folder, names);
 	else
-		list_folder(source_dir, folder, names);
+		list_folder(source_dir, folder, S_IFREG, names);
+	return names;
+}
+
+/* The archive's files are in the order of their bytes, so those of a folder come one after the other. */
+static void
+list_archived_folders(const struct source_dir *source_dir, json_t *names)
+{
+	size_t len = strlen(source_dir->dir);
+	for (size_t i = 0; i < task_archive_count(source_dir->archive); i++) {
+		const char *file = task_archive_path(source_dir->archive, i);
+		if (len && (strncmp(file, source_dir->dir, len) != 0 || file[len] != '/'))
+			continue;
+		const char *rest = len ? file + len + 1 : file, *slash = strchr(rest, '/');
+		AUTO_FREE char *name = slash ? xstrndup(rest, (size_t)(slash - rest)) : NULL;
+		const char *last = json_string_value(json_array_get(names, json_array_size(names) - 1));
+		if (name && (!last || strcmp(last, name) != 0))
+			json_array_append_new(names, json_string(name));
+	}
+}
+
+json_t *
+source_dir_folders(const struct source_dir *source_dir)
+{
+	json_t *names = json_array();
+	if (source_dir->archive)
+		list_archived_folders(source_dir, names);
+	else
+		list_folder(source_dir, "", S_IFDIR, names);
 	return names;
 }

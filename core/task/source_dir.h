@@ -43,5 +43,7 @@ int source_dir_read(const struct source_dir *source_dir, const char *source, uns
 bool source_dir_has(const struct source_dir *source_dir, const char *name);
 /* The names of the regular files in a folder below it ("solutions/correct"), in order; [] where there is none. */
 json_t *source_dir_list(const struct source_dir *source_dir, const char *folder);
+/* The names of the folders in it, in order. */
+json_t *source_dir_folders(const struct source_dir *source_dir);
 
 #endif

@@ -18,7 +18,8 @@
 #include "base/yaml.h"
 
 #define YML_NAME "task.yml"
-#define NAMED_MAX 5 /* tasks that a message lists */
+#define NAMED_MAX 5          /* tasks that a message lists */
+#define FOLDERS_SEARCHED 100 /* for competition files, before a message says that there are none */
 
 void
 task_form_free(struct task_form *form)
@@ -85,6 +86,44 @@ task_form_competitions(const struct source_dir *source_dir)
 	return names;
 }
 
+json_t *
+task_form_place_competitions(struct source_dir *place)
+{
+	AUTO_SOURCE_DIR struct source_dir below = {0};
+	AUTO_JSON json_t *names = task_form_competitions(place), *found = NULL;
+	if (json_array_size(names) == 0 && source_dir_below(place, TASK_FORM_COMPETITIONS, &below, NULL) == 0)
+		found = task_form_competitions(&below);
+	if (json_array_size(found) == 0)
+		return STEAL(names);
+	source_dir_free(place);
+	*place = below;
+	below = (struct source_dir){0};
+	return STEAL(found);
+}
+
+/* Whether that folder below has competition files. */
+static bool
+has_competitions(const struct source_dir *source_dir, const char *folder)
+{
+	AUTO_SOURCE_DIR struct source_dir below = {0};
+	if (source_dir_below(source_dir, folder, &below, NULL) < 0)
+		return false;
+	AUTO_JSON json_t *names = task_form_competitions(&below);
+	return json_array_size(names) > 0;
+}
+
+char *
+task_form_near_competitions(const struct source_dir *source_dir)
+{
+	AUTO_JSON json_t *folders = source_dir_folders(source_dir);
+	const json_t *folder;
+	size_t i;
+	json_array_foreach(folders, i, folder)
+		if (i < FOLDERS_SEARCHED && has_competitions(source_dir, json_string_value(folder)))
+			return xstrdup(json_string_value(folder));
+	return NULL;
+}
+
 /* ---- archives ---- */
 
 /* Folders at the top that hold a task.yml. */
@@ -104,6 +143,9 @@ static int
 fail_no_task(const struct task_archive *archive, const json_t *tops, struct kettle_error *err)
 {
 	const char *deep = NULL;
+	AUTO_FREE char *whole_top = task_archive_top(archive);
+	AUTO_SOURCE_DIR struct source_dir whole = source_dir_archived(archive, whole_top);
+	AUTO_FREE char *folder = json_array_size(tops) ? NULL : task_form_near_competitions(&whole);
 	AUTO_BUF struct buf list = {0};
 	size_t i;
 	json_t *top;
@@ -114,6 +156,10 @@ fail_no_task(const struct task_archive *archive, const json_t *tops, struct kett
 		return kettle_fail(err, KETTLE_EINVAL, "%s: it holds %zu tasks (%s%s); a task's archive holds one.",
 			task_archive_label(archive), json_array_size(tops), list.data ? list.data : "",
 			json_array_size(tops) > NAMED_MAX ? ", …" : "");
+	if (folder)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"%s: it has competition files in its folder `%s`, but none at its top or in `" TASK_FORM_COMPETITIONS "`.",
+			task_archive_label(archive), folder);
 	for (i = 0; i < task_archive_count(archive) && !deep; i++)
 		if (strcmp(base_name(task_archive_path(archive, i)), YML_NAME) == 0)
 			deep = task_archive_path(archive, i);
@@ -129,10 +175,12 @@ place_archived(struct task_form *form, const char *path, struct kettle_error *er
 	size_t size;
 	AUTO_JSON json_t *tops = top_tasks(form->archive);
 	bool at_top = task_archive_find(form->archive, YML_NAME, &size);
+	AUTO_FREE char *whole = task_archive_top(form->archive);
 	const char *top = json_string_value(json_array_get(tops, 0));
-	form->source_dir = source_dir_archived(form->archive, "");
-	if (!at_top)
-		form->competitions = task_form_competitions(&form->source_dir);
+	bool in_top = *whole && top && strcmp(whole, top) == 0;
+	form->source_dir = source_dir_archived(form->archive, at_top ? "" : whole);
+	if (!at_top && !in_top)
+		form->competitions = task_form_place_competitions(&form->source_dir);
 	form->kind = !at_top && json_array_size(form->competitions) ? TASK_FORM_COMPETITION : TASK_FORM_ARCHIVE;
 	if (form->kind == TASK_FORM_ARCHIVE && !at_top) {
 		if (json_array_size(tops) != 1)
@@ -183,7 +231,7 @@ open_folder_or_set(struct task_form *form, const char *path, struct kettle_error
 	int rc = open_folder(form, path, err);
 	if (rc || source_dir_has(&form->source_dir, YML_NAME))
 		return rc;
-	form->competitions = task_form_competitions(&form->source_dir);
+	form->competitions = task_form_place_competitions(&form->source_dir);
 	if (json_array_size(form->competitions))
 		form->kind = TASK_FORM_COMPETITION;
 	return 0;

@@ -11,8 +11,10 @@
  * A folder with a task.yml, or the path of that: the form that most tasks have.
  * A zip with task.yml at its top or in one folder there; ../ resolves inside of it alone.
  * A single reference file, which the language makes into a task (language.h: single_file).
- * Competition files (competition.h): one by its path, or all that lie in a folder or at the top of a zip.
+ * Competition files (competition.h): one by its path, or all that lie in a folder or a zip, at its top or else in
+ * TASK_FORM_COMPETITIONS there; one folder at the top of a zip does not count.
  */
+#define TASK_FORM_COMPETITIONS "problems"
 enum task_form_kind { TASK_FORM_FOLDER = 1, TASK_FORM_ARCHIVE, TASK_FORM_SINGLE, TASK_FORM_COMPETITION };
 
 /* What a path names. Zero-initialise; task_form_free at the end. */
@@ -39,6 +41,13 @@ int task_form_open_bytes(
 	const char *name, const void *data, size_t size, struct task_form *ret_form, struct kettle_error *err);
 /* The names of the competition files in a folder, [] where there is none. New reference. Blocking. [any] */
 json_t *task_form_competitions(const struct source_dir *source_dir);
+/*
+ * The same, from TASK_FORM_COMPETITIONS below the folder where it has none itself: *place is then that. New reference.
+ * Blocking. [any]
+ */
+json_t *task_form_place_competitions(struct source_dir *place);
+/* A folder below one without competition files that has some; new string, or NULL. Blocking. [any] */
+char *task_form_near_competitions(const struct source_dir *source_dir);
 void task_form_free(struct task_form *form);
 #define AUTO_TASK_FORM __attribute__((cleanup(task_form_free)))
 

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "lib/languages.h"
 #include "lib/unit_test.h"
 #include "unit/scratch.h"
@@ -119,6 +120,91 @@ test_fixture(void **state)
 	AUTO_FREE char *task = path_join(folder, "set/sort_py");
 	assert_int_equal(competition_read_all(languages, task, NULL, &none, &err), KETTLE_EINVAL);
 	assert_says(&err, "holds no competition file");
+}
+
+static void
+write_set(const char *folder, const char *file, const char *yaml)
+{
+	free(scratch_write(folder, file, yaml));
+}
+
+/* A file that is wrong hides no other; the only one, or the one that was named, is an error. */
+static void
+test_bad_among(void **state)
+{
+	(void)state;
+	static const char *const wrong[][3] = {{"twice.yaml", "name: a\nname: b\nproblems: []\n", "twice.yaml:2:1: "},
+		{"late.yaml", "name: Late\ndeadline: 2025-00-02\nproblems: []\n", "late.yaml:2:11: "},
+		{"nameless.yaml", "problems: []\n", "nameless.yaml:1:1: "}};
+	char *scratch = scratch_make();
+	AUTO_JSON json_t *sets = NULL, *one = NULL, *none = NULL;
+	struct kettle_error err = {0};
+	write_set(scratch, "good.yaml", "name: Good\nproblems: []\n");
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		write_set(scratch, wrong[i][0], wrong[i][1]);
+	assert_int_equal(competition_read_all(languages, scratch, NULL, &sets, &err), 0);
+	assert_int_equal(json_array_size(sets), 4);
+	assert_string_equal(commands_text(sets, "1.name"), "Late");
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		bool found = false;
+		for (size_t j = 0; j < json_array_size(sets); j++)
+			found = found || strstr(member_text(json_array_get(sets, j), "error"), wrong[i][2]);
+		if (!found)
+			fail_msg("no %s", wrong[i][2]);
+	}
+	assert_int_equal(competition_read_all(languages, scratch, "good", &one, &err), 0);
+	assert_int_equal(json_array_size(one), 1);
+	assert_int_equal(competition_read_all(languages, scratch, "twice", &none, &err), KETTLE_EINVAL);
+	assert_says(&err, "twice.yaml:2:1: ");
+	assert_int_equal(competition_read_all(languages, scratch, "nothing like it", &none, &err), KETTLE_ENOENT);
+	assert_says(&err, ".yaml:");
+	scratch_remove(scratch);
+}
+
+/* What is read of an archive with that file; *ret_err: why not. New reference. */
+static json_t *
+read_zip(const char *file, struct kettle_error *ret_err)
+{
+	char *scratch = scratch_make();
+	AUTO_JSON json_t *files =
+		json_pack("{s:{s:s}, s:{s:s}}", file, "text", "name: Set\nproblems: []\n", "whole/x", "text", "");
+	AUTO_FREE char *data = NULL, *path = path_join(scratch, "x.zip");
+	size_t size = 0;
+	json_t *sets = NULL;
+	assert_int_equal(task_archive_write("", files, &data, &size, NULL), 0);
+	assert_int_equal(file_write(path, data, size, 0600, NULL), 0);
+	(void)competition_read_all(languages, path, NULL, &sets, ret_err);
+	scratch_remove(scratch);
+	return sets;
+}
+
+/* A folder, a zip and the archive of a repository have their files at the top or in `problems`; a sentence names another folder. */
+static void
+test_places(void **state)
+{
+	(void)state;
+	static const char *const places[] = {"whole/set.yaml", "whole/problems/set.yaml"};
+	struct kettle_error err = {0};
+	char *scratch = scratch_make();
+	AUTO_FREE char *problems = path_join(scratch, "problems"), *other = path_join(scratch, "sets");
+	AUTO_JSON json_t *sets = NULL, *none = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		AUTO_JSON json_t *zipped = read_zip(places[i], &err);
+		assert_string_equal(commands_text(zipped, "0.name"), "Set");
+	}
+	AUTO_JSON json_t *top = read_zip("problems/set.yaml", &err), *elsewhere = read_zip("whole/sets/x.yaml", &err);
+	assert_string_equal(commands_text(top, "0.file"), "set.yaml");
+	assert_null(elsewhere);
+	assert_sentence(err.message);
+	assert_int_equal(file_mkdirs(other, 0755, NULL), 0);
+	write_set(other, "set.yaml", "name: Set\nproblems: []\n");
+	assert_int_equal(competition_read_all(languages, scratch, NULL, &none, &err), KETTLE_EINVAL);
+	assert_says(&err, "; its folder `sets` does.");
+	assert_int_equal(file_mkdirs(problems, 0755, NULL), 0);
+	write_set(problems, "set.yaml", "name: Set\nproblems: []\n");
+	assert_int_equal(competition_read_all(languages, scratch, NULL, &sets, &err), 0);
+	assert_int_equal(json_array_size(sets), 1);
+	scratch_remove(scratch);
 }
 
 /* Links out of the competition: what they lead to would become public. */
@@ -235,6 +321,23 @@ test_sync_task(void **state)
 	commands_close(&c);
 }
 
+/* The set of a file that is wrong is reported; the others are applied. */
+static void
+test_sync_bad_file(void **state)
+{
+	(void)state;
+	struct commands_fixture c;
+	commands_open(&c);
+	AUTO_JSON json_t *whole = sets(json_pack("[o]", problem("a", NULL, json_pack("[s]", "CPU"), NULL)));
+	(void)json_array_insert_new(json_object_get(whole, "sets"), 0,
+		json_pack("{s:s, s:[], s:s}", "name", "late.yaml", "problems", "error", "late.yaml:2:11: no such day."));
+	const json_t *result = commands_must(&c, "owner", "competition.sync", json_pack("{s:O}", "problems", whole));
+	assert_string_equal(commands_text(result, "created.0"), "a");
+	assert_string_equal(commands_text(result, "errors.0.name"), "late.yaml");
+	assert_string_equal(commands_text(result, "errors.0.error"), "late.yaml:2:11: no such day.");
+	commands_close(&c);
+}
+
 static void
 test_sync_others(void **state)
 {
@@ -307,9 +410,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_bad_files),
 	cmocka_unit_test(test_deadlines),
 	cmocka_unit_test(test_fixture),
+	cmocka_unit_test(test_bad_among),
+	cmocka_unit_test(test_places),
 	cmocka_unit_test(test_links),
 	cmocka_unit_test(test_sync),
 	cmocka_unit_test(test_sync_task),
+	cmocka_unit_test(test_sync_bad_file),
 	cmocka_unit_test(test_sync_others),
 	cmocka_unit_test(test_sync_faults),
 };
