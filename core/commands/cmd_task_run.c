@@ -73,8 +73,6 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 		.answer = answer,
 		.arg = arg,
 	};
-	if (member_is(run->args, "mode", "leaderboard"))
-		(void)json_object_set_new(run->args, "mode", json_string("ranked"));
 	if (core_work(core, run_read, task_run_begin, run, &run->err) < 0)
 		task_run_end(run);
 }
@@ -85,7 +83,8 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 struct verify {
 	struct core *core;
 	json_t *args, *bundle;
-	json_t *solutions; /* [{"name", "kind", "expected", "code"}] that are still to be run */
+	json_t *
+		solutions; /* [{"name", "kind", "expected", "mode", "code", "error": why it cannot be run}] that are still to be run */
 	json_t *results;
 	size_t count;
 	char *device;
@@ -194,15 +193,19 @@ read_solution(struct verify *verify, const struct source_dir *source_dir, const 
 	int rc = source_dir_read(source_dir, path, 0, (size_t)verify->core->env.submission_bytes, &code, &size, &why);
 	if (rc == 0 && !utf8_valid(code, size))
 		rc = kettle_fail(&why, KETTLE_EINVAL, "it is not UTF-8 text.");
-	if (rc)
-		return kettle_fail(&verify->err, rc, "%s: %s", path, why.message);
 	json_t *expected = NULL, *mode = NULL;
+	if (rc < 0) {
+		/* Nothing of it can be taken: it is a fault, whatever it was to show. */
+		free(code);
+		code = xstrdup("");
+		size = 0;
+	}
 	read_expected(code, language->ops->comment, &expected, &mode);
 	if (!expected && strcmp(kind, "correct") == 0)
 		expected = json_string("passed");
-	json_t *solution = json_pack("{s:s, s:s, s:o?, s:o, s:s%, s:o*}", "name", path + strlen("solutions/"), "kind", kind,
-		"expected", expected, "mode", mode ? mode : json_string("ranked"), "code", code, size, "needs",
-		read_needed(code, language->ops->comment));
+	json_t *solution = json_pack("{s:s, s:s, s:o?, s:o, s:s%, s:o*, s:s*}", "name", path + strlen("solutions/"), "kind",
+		kind, "expected", expected, "mode", mode ? mode : json_string("ranked"), "code", code, size, "needs",
+		read_needed(code, language->ops->comment), "error", rc < 0 ? why.message : NULL);
 	if (json_array_append_new(verify->solutions, solution) < 0)
 		return kettle_fail(&verify->err, KETTLE_EINVAL, "%s is not valid UTF-8.", path);
 	return 0;
@@ -317,6 +320,30 @@ result_of(const struct task_run *run, const json_t *solution)
 
 static void verify_next(void *arg);
 
+/* With its result: the next one. */
+static void
+end_solution(struct verify *verify, json_t *result_take)
+{
+	if (result_take) {
+		(void)json_array_append_new(verify->results, result_take);
+		publish_result(verify, result_take);
+	}
+	if (loop_post(verify->core->setup.io, verify_next, verify) < 0) {
+		(void)kettle_fail(&verify->err, KETTLE_ECANCELED, "The engine is stopping.");
+		end_verify(verify);
+	}
+}
+
+/* One that cannot be run. */
+static json_t *
+unread_result(const json_t *solution)
+{
+	return json_pack("{s:O, s:O, s:O, s:O, s:s, s:b, s:n, s:O}", "name", json_object_get(solution, "name"), "kind",
+		json_object_get(solution, "kind"), "expected", json_object_get(solution, "expected"), "mode",
+		json_object_get(solution, "mode"), "found", "error", "ok", 0, "score", "error",
+		json_object_get(solution, "error"));
+}
+
 static void
 solution_ended(struct task_run *run)
 {
@@ -325,17 +352,9 @@ solution_ended(struct task_run *run)
 	(void)json_array_remove(verify->solutions, 0);
 	if (!verify->device && run->unit)
 		verify->device = xstrdup(member_string(run->unit, "name"));
-	if (run->err.code < 0) {
+	if (run->err.code < 0)
 		verify->err = run->err;
-	} else {
-		json_t *result = result_of(run, solution);
-		(void)json_array_append_new(verify->results, result);
-		publish_result(verify, result);
-	}
-	if (loop_post(verify->core->setup.io, verify_next, verify) < 0) {
-		(void)kettle_fail(&verify->err, KETTLE_ECANCELED, "The engine is stopping.");
-		end_verify(verify);
-	}
+	end_solution(verify, run->err.code < 0 ? NULL : result_of(run, solution));
 }
 
 static void
@@ -345,6 +364,12 @@ verify_next(void *arg)
 	const json_t *solution = json_array_get(verify->solutions, 0);
 	if (verify->err.code < 0 || !solution) {
 		end_verify(verify);
+		return;
+	}
+	if (json_object_get(solution, "error")) {
+		json_t *result = unread_result(solution);
+		(void)json_array_remove(verify->solutions, 0);
+		end_solution(verify, result);
 		return;
 	}
 	struct task_run *run = xmalloc(sizeof(*run));

@@ -133,6 +133,8 @@ void
 task_run_begin(void *arg)
 {
 	struct task_run *run = arg;
+	if (member_is(run->args, "mode", "leaderboard"))
+		(void)json_object_set_new(run->args, "mode", json_string("ranked"));
 	if (run->core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
 	if (run->err.code < 0 || choose_unit(run, &run->err) < 0)

@@ -63,6 +63,19 @@ fail_entry(const struct task_archive *archive, const char *name, const char *wha
 		err, KETTLE_EINVAL, "%s: the entry `%s` %s.", archive->label, clean.data ? clean.data : "", what);
 }
 
+static int
+fail_method(const struct task_archive *archive, const char *name, unsigned method, struct kettle_error *err)
+{
+	static const char *const names[] = {
+		[9] = "Deflate64", [12] = "bzip2", [14] = "LZMA", [93] = "Zstandard", [95] = "XZ"};
+	const char *known = method < ARRAY_SIZE(names) ? names[method] : NULL;
+	AUTO_FREE char *what =
+		xasprintf("is compressed by the method %u%s%s%s, which is not supported; pack the archive anew, "
+				  "with the usual Deflate",
+			method, known ? " (" : "", known ? known : "", known ? ")" : "");
+	return fail_entry(archive, name, what, err);
+}
+
 /* Files that systems add to archives by themselves. */
 static bool
 is_ignored(const char *name)
@@ -182,6 +195,8 @@ take_entry(struct task_archive *archive, zip_t *zip, zip_uint64_t index, struct 
 		return 0;
 	if (facts.valid & ZIP_STAT_ENCRYPTION_METHOD && facts.encryption_method != ZIP_EM_NONE)
 		return fail_entry(archive, name, "is encrypted; send the archive without a password", err);
+	if (facts.valid & ZIP_STAT_COMP_METHOD && !zip_compression_method_supported(facts.comp_method, 0))
+		return fail_method(archive, name, facts.comp_method, err);
 	bool special = type != 0 && type != S_IFREG && type != S_IFDIR;
 	if (special && archive->leaves_out)
 		return 0;
