@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -48,7 +49,7 @@ put_value(FILE *out, const json_t *value)
 		put_field(out, quoted ? quoted : text);
 		return;
 	}
-	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	AUTO_FREE char *text = json_text(value, JSON_COMPACT | JSON_ENCODE_ANY);
 	put_field(out, text ? text : "");
 }
 

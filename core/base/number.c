@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers from outside, read strictly. */
+/* Numbers from outside, read strictly, and as they are shown. */
 #include <config.h>
 
 #include "base/number.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,4 +40,29 @@ number_parse_integer(const char *text, long long *ret_number)
 		return false;
 	*ret_number = number;
 	return true;
+}
+
+/* "1e-05" is written as "1e-5", and "1e+20" as "1e20". */
+static void
+shorten_exponent(char *text)
+{
+	char *from = strchr(text, 'e'), *to = from ? from + 1 : NULL;
+	if (!from)
+		return;
+	from++;
+	if (*from == '-')
+		*to++ = *from;
+	from += strspn(from, "+-0");
+	memmove(to, from, strlen(from) + 1);
+}
+
+void
+number_text(double number, char ret_text[NUMBER_TEXT_SIZE])
+{
+	/* All numbers of 15 digits are different doubles, but for those that are so small that they have fewer. */
+	int digits = fabs(number) < DBL_MIN ? 1 : DBL_DIG;
+	do
+		(void)snprintf(ret_text, NUMBER_TEXT_SIZE, "%.*g", digits, number);
+	while (strtod(ret_text, NULL) != number && ++digits <= DBL_DECIMAL_DIG);
+	shorten_exponent(ret_text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers from outside, read strictly. */
+/* Numbers from outside, read strictly, and as they are shown. */
 #ifndef KETTLE_BASE_NUMBER_H
 #define KETTLE_BASE_NUMBER_H
 
@@ -12,5 +12,9 @@
 bool number_parse(const char *text, double *ret_number);
 /* A decimal integer, an optional sign and digits, in the same way. [any] */
 bool number_parse_integer(const char *text, long long *ret_number);
+
+#define NUMBER_TEXT_SIZE 32
+/* The fewest digits that read back as the same number, which is finite: "0.00001" is 1e-5. [any] */
+void number_text(double number, char ret_text[NUMBER_TEXT_SIZE]);
 
 #endif

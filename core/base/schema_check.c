@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/pointer.h"
 #include "base/utf8.h"
@@ -80,7 +81,7 @@ say_value(struct buf *out, const json_t *value)
 		buf_adds(out, "\"");
 		return;
 	}
-	AUTO_FREE char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+	AUTO_FREE char *text = json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
 	if (text)
 		say_string(out, text, strlen(text));
 }

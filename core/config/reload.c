@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 
 /* Sections of plain values that the running engine takes over. */
 static const char *const plain_sections[] = {"log", "limits", "retention", "engine"};
@@ -62,8 +63,8 @@ static void
 describe_plain(const struct difference *difference, const char *section, const char *key, const json_t *before,
 	const json_t *after)
 {
-	AUTO_FREE char *was = before ? json_dumps(before, JSON_ENCODE_ANY) : NULL;
-	AUTO_FREE char *is = after ? json_dumps(after, JSON_ENCODE_ANY) : NULL;
+	AUTO_FREE char *was = before ? json_text(before, JSON_ENCODE_ANY) : NULL;
+	AUTO_FREE char *is = after ? json_text(after, JSON_ENCODE_ANY) : NULL;
 	add_change(difference->reloaded, section, key, "is now %s (it was %s)", is ? is : "the default",
 		was ? was : "the default");
 }

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -98,7 +99,7 @@ write_row(void *arg, sqlite3_stmt *statement)
 	if (export->csv) {
 		csv_put(export->out, row, false);
 	} else {
-		(void)json_dumpf(row, export->out, JSON_COMPACT);
+		json_print(row, export->out, JSON_COMPACT);
 		(void)fputc('\n', export->out);
 	}
 	if (ferror(export->out))

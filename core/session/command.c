@@ -5,6 +5,7 @@
 #include "session/command.h"
 
 #include "base/cleanup.h"
+#include "base/json_text.h"
 #include "base/schema.h"
 #include "base/text.h"
 #include "model/actor.h"
@@ -46,7 +47,7 @@ wrong(const struct argument *argument, const json_t *value, struct kettle_error 
 	(void)vsnprintf(right, sizeof(right), format, args);
 	va_end(args);
 	AUTO_FREE char *shown =
-		json_is_object(value) || json_is_array(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		json_is_object(value) || json_is_array(value) ? NULL : json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
 	return kettle_fail(err, KETTLE_EINVAL, "`%s` must be %s%s%.80s.", argument->name, right, shown ? ", not " : "",
 		shown ? shown : "");
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
@@ -248,7 +249,7 @@ task_single_load(const struct languages *languages, const char *name, const char
 	const char *dot = strrchr(name, '.');
 	AUTO_FREE char *stem = dot && dot > name ? xstrndup(name, (size_t)(dot - name)) : xstrdup(name);
 	/* JSON is YAML, so the result is read and checked like an author's task.yml. */
-	AUTO_FREE char *yml = json_dumps(task, JSON_INDENT(2));
+	AUTO_FREE char *yml = json_text(task, JSON_INDENT(2));
 	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:o}", "name", task_folder_name(stem), "yml", yml, "files", files,
 		"templates", templates ? json_incref(templates) : json_object(), "remarks",
 		remarks ? json_incref(remarks) : json_array());

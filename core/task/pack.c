@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 #include "base/yaml_edit.h"
@@ -224,7 +225,7 @@ rewrite(const struct pack_builder *builder, const char *yml, char **ret_yml, str
 	AUTO_JSON json_t *own = json_deep_copy(root); /* aliases share one value */
 	json_object_foreach(builder->edits, pointer, path)
 		json_object_set(node_at(own, pointer), strrchr(pointer, '/') + 1, path);
-	*ret_yml = json_dumps(own, JSON_INDENT(2));
+	*ret_yml = json_text(own, JSON_INDENT(2));
 	return 0;
 }
 

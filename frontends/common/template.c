@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/number.h"
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "common/format.h"
@@ -76,12 +77,20 @@ is_equal(const json_t *value, const char *text, size_t len)
 /* ---- one value ---- */
 
 static void
+put_number(FILE *out, double number)
+{
+	char text[NUMBER_TEXT_SIZE];
+	number_text(number, text);
+	fputs(text, out);
+}
+
+static void
 put_plain(const struct scope *scope, const json_t *value)
 {
 	if (json_is_integer(value))
 		fprintf(scope->term->out, "%lld", (long long)json_integer_value(value));
 	else if (json_is_real(value))
-		fprintf(scope->term->out, "%.16g", json_real_value(value));
+		put_number(scope->term->out, json_real_value(value));
 	else if (json_is_string(value))
 		term_sanitize(scope->term->out, json_string_value(value), 0);
 }

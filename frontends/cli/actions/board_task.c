@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 #include "base/xalloc.h"
 #include "common/table.h"
 #include "common/template.h"
@@ -36,7 +37,7 @@ put_pairs(const struct term *term, const char *title, const json_t *object)
 		return;
 	fprintf(term->out, "%*s%-8s", INDENT, "", title);
 	json_object_foreach((json_t *)object, name, value) {
-		AUTO_FREE char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		AUTO_FREE char *text = json_is_string(value) ? NULL : json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
 		fputs("  ", term->out);
 		term_sanitize(term->out, name, 0);
 		fputc('=', term->out);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 #include "base/xalloc.h"
 #include "common/template.h"
 
@@ -103,7 +104,7 @@ write_line(const struct run *run, const json_t *line)
 	bool array = run->json && !export->path, tty = !export->path && run->term.tty;
 	if (array)
 		fputs(export->lines == 0 ? "[\n" : ",\n", export->out);
-	json_dumpf(line, export->out, JSON_COMPACT | (tty ? JSON_ENSURE_ASCII : 0));
+	json_print(line, export->out, JSON_COMPACT | (tty ? JSON_ENSURE_ASCII : 0));
 	if (!array)
 		fputc('\n', export->out);
 	export->lines++;

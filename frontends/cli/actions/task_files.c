@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 #include "base/xalloc.h"
 
 #define PLANS "kettle-plans"
@@ -123,7 +124,7 @@ place_plans(json_t *files, const json_t *answer)
 	size_t i;
 	json_t *row;
 	json_array_foreach(json_object_get(answer, "plans"), i, row) {
-		AUTO_FREE char *text = json_dumps(row, JSON_INDENT(2));
+		AUTO_FREE char *text = json_text(row, JSON_INDENT(2));
 		AUTO_FREE char *path = xasprintf(PLANS "/%s.%s.json", member_text(row, "device"), member_text(row, "mode"));
 		json_object_set_new(files, path, json_pack("{s:s}", "text", text));
 	}

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 #include "base/xalloc.h"
 #include "cli/args/help.h"
 #include "cli/run/follow.h"
@@ -184,7 +185,7 @@ void
 run_print_json(const struct term *term, const json_t *value)
 {
 	/* ASCII on a terminal, so that no control character of a name reaches it. */
-	json_dumpf(value, term->out, JSON_INDENT(2) | JSON_ENCODE_ANY | (term->tty ? JSON_ENSURE_ASCII : 0));
+	json_print(value, term->out, JSON_INDENT(2) | JSON_ENCODE_ANY | (term->tty ? JSON_ENSURE_ASCII : 0));
 	fputc('\n', term->out);
 }
 

@@ -7,10 +7,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/json_text.h"
 #include "base/number.h"
 #include "lib/unit_test.h"
 
@@ -49,6 +51,30 @@ test_parse(void **state)
 	assert_true(number == 7 && number_parse_integer("-12", &integer) && number_parse("-1.5e3", &number));
 	assert_int_equal(integer, -12);
 	assert_true(number == -1500);
+}
+
+/* The fewest digits that are still the same number, also within JSON, where texts stay as they are. */
+static void
+test_number_text(void **state)
+{
+	(void)state;
+	static const char *const numbers[] = {"1e-5", "0.1", "0.3", "0.30000000000000004", "1e300", "5e-324", "123456.75",
+		"-2.5e-8", "1.7976931348623157e308", "9007199254740993.5"};
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		char text[NUMBER_TEXT_SIZE];
+		double number = strtod(numbers[i], NULL);
+		number_text(number, text);
+		assert_true(strtod(text, NULL) == number);
+		if (i + 1 < ARRAY_SIZE(numbers))
+			assert_string_equal(text, numbers[i]);
+	}
+	AUTO_JSON json_t *value = json_pack("{s:f, s:f, s:[i, f, f], s:s}", "1.0000000000000001e-5", 1e-5, "b", 2.0, "c", 7,
+		-0.1, 0.0, "d", "say \"1.0000000000000001e-5\"\\");
+	AUTO_FREE char *text = json_text(value, JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(text, "{\"1.0000000000000001e-5\":1e-5,\"b\":2.0,\"c\":[7,-0.1,0.0],\"d\":\"say "
+							  "\\\"1.0000000000000001e-5\\\"\\\\\"}");
+	AUTO_JSON json_t *again = json_loads(text, 0, NULL);
+	assert_true(json_equal(value, again));
 }
 
 static void
@@ -324,6 +350,7 @@ test_deadlines(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_buf),
 	cmocka_unit_test(test_parse),
+	cmocka_unit_test(test_number_text),
 	cmocka_unit_test(test_utf8_valid),
 	cmocka_unit_test(test_utf8_clean),
 	cmocka_unit_test(test_utf8_invisible),

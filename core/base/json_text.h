@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON as it is shown and written for people and programs. */
+#ifndef KETTLE_BASE_JSON_TEXT_H
+#define KETTLE_BASE_JSON_TEXT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* json_dumps, but numbers have the fewest digits that read back as the same (number.h). New string; NULL as there. [any] */
+char *json_text(const json_t *value, size_t flags);
+/* Writes it to a stream; nothing of what cannot be written as JSON. [any] */
+void json_print(const json_t *value, FILE *out, size_t flags);
+
+#endif
