@@ -160,6 +160,12 @@ check_new(
 	int rc = check_new_name(db, board->name, err);
 	if (rc == 0 && deadline)
 		rc = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
+	if (rc == 0 && board->deadline_at && board->deadline_at <= db->now_ms && !member_true(args, "force"))
+		rc = kettle_blame(err, KETTLE_CAUSE_NONE, "force",
+			kettle_fail(err, KETTLE_ECONFLICT,
+				"The deadline of `%s` has already passed, so nobody could submit to it; use `force` to create it "
+				"anyway.",
+				board->name));
 	if (rc == 0 && opens)
 		rc = board_opening(opens, db->now_ms, &board->opens_at, err);
 	if (rc == 0)

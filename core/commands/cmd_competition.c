@@ -104,10 +104,10 @@ new_arguments(const struct sync *sync, const json_t *problem)
 {
 	json_t *deadline = json_object_get(problem, "deadline"), *gpus = json_object_get(problem, "gpus");
 	bool dated = json_is_string(deadline) && json_string_length(deadline);
-	return json_pack("{s:O, s:O, s:O*, s:O*, s:s, s:s, s:s, s:s}", "name", json_object_get(problem, "name"), "task",
-		json_object_get(problem, "bundle"), "deadline", dated ? deadline : NULL, "device",
+	return json_pack("{s:O, s:O, s:O*, s:O*, s:s, s:s, s:s, s:s, s:b}", "name", json_object_get(problem, "name"),
+		"task", json_object_get(problem, "bundle"), "deadline", dated ? deadline : NULL, "device",
 		json_array_size(gpus) ? gpus : NULL, "visibility", sync->visibility, "code_visibility", "owner", "jit_cache",
-		"yes", "after_deadline", "closed");
+		"yes", "after_deadline", "closed", "force", (int)sync->force);
 }
 
 static int
@@ -116,6 +116,8 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 	AUTO_JSON json_t *args = new_arguments(sync, problem), *devices = NULL, *made = NULL;
 	struct kettle_error why = {0};
 	int rc = cmd_board_create_check(sync->db, sync->env, args, &devices, &why);
+	if (rc < 0 && strcmp(why.member, "force") == 0)
+		return skip(sync, name, json_string("its deadline has already passed; use `force` to create it"));
 	if (rc < 0)
 		return report_problem(sync, name, rc, &why, err);
 	if (!sync->dry) {

@@ -13,7 +13,7 @@ extern const struct command commands[];
 
 /*
  * leaderboard.create {name, task, deadline?, device?, description?, visibility}. Devices: those given, else the task's, else
- * the only one that is configured. A deadline that has passed is a remark, so that an old competition can be kept.
+ * the only one that is configured. ECONFLICT: the deadline has passed; with force that is a remark, so that an old competition can be kept.
  */
 command_run_fn cmd_board_create;
 command_run_fn cmd_board_check_name; /* what create would say of it */

@@ -412,8 +412,9 @@ static const struct shape task_bundle_shape[] = {TASK_BUNDLE, {0}};
 /* A task that was tried on a device. */
 static const struct shape trial_shape[] = {MEMBER("device", SHAPE_STRING),
 	MEMBER("state", SHAPE_STRING, .choices = trial_ends, .help = "skipped: it was not run there"),
-	MEMBER("blame", SHAPE_STRING, .choices = blames, .null = true), MEMBER("error", SHAPE_STRING, .null = true),
-	MEMBER("said", SHAPE_STRING, .help = "all of it in words"),
+	MEMBER("blame", SHAPE_STRING, .choices = blames, .null = true),
+	MEMBER("lacks", SHAPE_STRING, .optional = true, .help = "what the machine lacks, where that is why"),
+	MEMBER("error", SHAPE_STRING, .null = true), MEMBER("said", SHAPE_STRING, .help = "all of it in words"),
 	MEMBER("log", SHAPE_STRING, .optional = true, .help = "what the step printed that failed by the task's fault"),
 	MEMBER("imported", ARRAY(SHAPE_STRING), .optional = true,
 		.help = "modules that task and template imported, as far as the harness says that"),

@@ -121,9 +121,11 @@ device_tried(struct task_run *run)
 		const struct verdict *verdict = run->verdict;
 		const char *error = verdict ? verdict_message(&verdict->why) : run->err.message;
 		(void)json_array_append_new(trial->tried,
-			json_pack("{s:O, s:s, s:s?, s:s?, s:o, s:o*, s:o*}", "device", json_array_get(trial->names, 0), "state",
-				verdict ? verdict_state_name(verdict->state) : "skipped", "blame", verdict ? verdict->blame : NULL,
-				"error", error, "said", words_of(trial, run), "log", verdict ? log_of(verdict) : NULL, "imported",
+			json_pack("{s:O, s:s, s:s?, s:s*, s:s?, s:o, s:o*, s:o*}", "device", json_array_get(trial->names, 0),
+				"state", verdict ? verdict_state_name(verdict->state) : "skipped", "blame",
+				verdict ? verdict->blame : NULL, "lacks",
+				verdict && verdict->why.cause == KETTLE_CAUSE_LACKS ? verdict->why.member : NULL, "error", error,
+				"said", words_of(trial, run), "log", verdict ? log_of(verdict) : NULL, "imported",
 				verdict ? imports_of(verdict) : NULL));
 		(void)json_array_remove(trial->names, 0);
 		trial->unit = 0;

@@ -10,7 +10,7 @@
  * (an array; taken), on the first of its units that is free, one after the other, with progress as of task.run. done gets,
  * once, perhaps before this returns, a borrowed array in the order of names:
  *
- * {"device", "state": as of a verdict, or "skipped": it was not run, "blame", "error", "said": it all in words, "imported":
+ * {"device", "state": as of a verdict, or "skipped": it was not run, "blame", "lacks"?: what the machine lacks, where that is why, "error", "said": it all in words, "imported":
  * what its harness says that task and template have imported, "log": what the step printed that failed by the task's fault}
  */
 void task_try(

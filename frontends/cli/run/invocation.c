@@ -488,7 +488,8 @@ task_loaded(struct run *run, const json_t *result)
 	replace_path(run, json_incref((json_t *)result));
 }
 
-/* A task whose own files fail on a device is refused, since every submission would fail as it does. */
+/* A task whose own files fail on a device is refused, since every submission would fail as it does; so is a device that
+ * lacks what the task needs. */
 static void
 task_tried(struct run *run, const json_t *result)
 {
@@ -498,12 +499,13 @@ task_tried(struct run *run, const json_t *result)
 	run->tried = json_incref(json_object_get(result, "tried"));
 	end_work(run);
 	json_array_foreach(run->tried, i, one) {
-		if (strcmp(member_text(one, "blame"), "task") != 0)
+		bool lacks = member_string(one, "lacks") != NULL;
+		if (!lacks && strcmp(member_text(one, "blame"), "task") != 0)
 			continue;
 		run_print_log(stderr, one);
 		kettle_fail(&err, KETTLE_EINVAL,
-			"No submission could pass on %s, so nothing was changed; to do it anyway, use --no-try. %s",
-			member_text(one, "device"), member_text(one, "error"));
+			"No submission could pass on %s, so nothing was changed; to do it anyway, use %s. %s",
+			member_text(one, "device"), lacks && !run->ui->updates ? "--force" : "--no-try", member_text(one, "error"));
 		run_fail(run, &err);
 		return;
 	}
@@ -512,14 +514,15 @@ task_tried(struct run *run, const json_t *result)
 	replace_path(run, bundle);
 }
 
-/* Reads the task. devices: names; it is looked whether they have what it needs. */
+/* Reads the task. devices: names; it is looked whether they have what it needs, but for a new leaderboard that is forced. */
 static void
 read_task(struct run *run, const json_t *devices)
 {
 	struct args_row row;
-	bool tries = run->ui->tries && !args_flag(&run->args, "no-try");
+	bool forced = !run->ui->updates && json_is_true(json_object_get(run->args.values, "force"));
+	bool tries = run->ui->tries && !forced && !args_flag(&run->args, "no-try");
 	AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path_argument(run, &row), "lang",
-		args_text(&run->args, "lang"), "probe", 1, "device", devices);
+		args_text(&run->args, "lang"), "probe", !forced, "device", devices);
 	if (tries) {
 		json_object_set_new(args, "try", json_true());
 		follow_trial(run);

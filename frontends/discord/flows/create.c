@@ -304,7 +304,8 @@ check(struct interaction *interaction, const json_t *zip, const json_t *referenc
 	uint64_t limit = interaction->bot->settings.max_zip;
 	const char *deadline = interaction_text(interaction, "deadline");
 	struct kettle_error err = {0};
-	int64_t ms;
+	const struct kettle_host *host = interaction->bot->host;
+	int64_t ms = INT64_MAX, now = host->utc_ms(host);
 	if (!zip == !reference)
 		interaction_say(interaction, "Attach either `task_zip` or `reference_code`.");
 	else if (zip && !ends_in(member_text(zip, "filename"), ".zip"))
@@ -314,8 +315,10 @@ check(struct interaction *interaction, const json_t *zip, const json_t *referenc
 	else if (member_int(file, "size") > (json_int_t)limit)
 		interaction_say(interaction, "The file has %lld bytes; the limit is %llu.", (long long)member_int(file, "size"),
 			(unsigned long long)limit);
-	else if (deadline && strcasecmp(deadline, "none") != 0 && time_parse_deadline(deadline, 0, &ms, &err) < 0)
+	else if (deadline && strcasecmp(deadline, "none") != 0 && time_parse_deadline(deadline, now, &ms, &err) < 0)
 		interaction_fail(interaction, &err);
+	else if (ms <= now)
+		interaction_say(interaction, "This deadline has already passed: choose a later one, or `none`.");
 	else
 		return true;
 	return false;

@@ -321,6 +321,20 @@ test_sync_task(void **state)
 	commands_close(&c);
 }
 
+/* A new board whose deadline has passed waits for force. */
+static void
+test_sync_past(void **state)
+{
+	(void)state;
+	struct commands_fixture c;
+	commands_open(&c);
+	const json_t *result =
+		sync_is(&c, json_pack("[o]", problem("a", "2001-01-01", json_pack("[s]", "CPU"), NULL)), NULL, "000100");
+	assert_string_equal(commands_text(result, "skipped.0.member"), "force");
+	sync_is(&c, json_pack("[o]", problem("a", "2001-01-01", json_pack("[s]", "CPU"), NULL)), "force", "100000");
+	commands_close(&c);
+}
+
 /* The set of a file that is wrong is reported; the others are applied. */
 static void
 test_sync_bad_file(void **state)
@@ -415,6 +429,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_links),
 	cmocka_unit_test(test_sync),
 	cmocka_unit_test(test_sync_task),
+	cmocka_unit_test(test_sync_past),
 	cmocka_unit_test(test_sync_bad_file),
 	cmocka_unit_test(test_sync_others),
 	cmocka_unit_test(test_sync_faults),

@@ -278,9 +278,14 @@ test_create(void **state)
 	board = commands_must(&c, "owner", "leaderboard.create",
 		json_pack("{s:s, s:o}", "name", "y", "task", commands_task("gpus: [h100]\n")));
 	assert_string_equal(commands_text(board, "gpu_types.0"), "H100");
-	board = commands_must(&c, "owner", "leaderboard.create",
+	commands_refused(&c, "owner", "leaderboard.create",
 		json_pack("{s:s, s:o, s:s, s:s}", "name", "old", "task", commands_task(NULL), "device", "CPU", "deadline",
-			"2001-01-01"));
+			"2001-01-01"),
+		KETTLE_ECONFLICT);
+	assert_string_equal(c.err.member, "force");
+	board = commands_must(&c, "owner", "leaderboard.create",
+		json_pack("{s:s, s:o, s:s, s:s, s:b}", "name", "old", "task", commands_task(NULL), "device", "CPU", "deadline",
+			"2001-01-01", "force", 1));
 	assert_string_equal(commands_text(board, "remarks.1"), "The deadline has already passed.");
 	/* The same task is one version, whatever boards it has. */
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM tasks"), 2);
