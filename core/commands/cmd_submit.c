@@ -363,6 +363,33 @@ read_request(struct submit_request *submit, struct kettle_error *err)
 					 kettle_fail(err, KETTLE_EINVAL, "`request` has 1 to %d bytes.", SUBMIT_REQUEST_MAX));
 }
 
+/* Rate limits and budgets of these devices. */
+static int
+check_use(const struct submit_request *submit, const json_t *devices, struct kettle_error *err)
+{
+	int rc = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, devices, err);
+	return rc < 0 ? rc : device_usage_may_submit(submit->env, submit->db, submit->actor->user, devices, err);
+}
+
+/* Where a device is yet to be chosen, but none would take the submission now: the refusal that ends first. */
+static int
+check_any_use(const struct submit_request *submit, struct kettle_error *err)
+{
+	struct kettle_error first = {0};
+	for (size_t i = 0; i < json_array_size(submit->of_board); i++) {
+		AUTO_JSON json_t *device = json_pack("[O]", json_array_get(submit->of_board, i));
+		struct kettle_error why = {0};
+		int rc = check_use(submit, device, &why);
+		if (rc == 0)
+			return 0;
+		if (rc != KETTLE_ERATE)
+			return fail_with(&why, err);
+		if (first.code == 0 || (why.retry_s && (first.retry_s == 0 || why.retry_s < first.retry_s)))
+			first = why;
+	}
+	return first.code ? fail_with(&first, err) : 0;
+}
+
 static int
 check_all(struct submit_request *submit, struct kettle_error *err)
 {
@@ -384,9 +411,9 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 	if (rc == 0)
 		rc = check_capture(submit, err);
 	if (rc == 0)
-		rc = rate_limit_check(submit->db, &submit->board, submit->actor->user, submit->mode, submit->devices, err);
-	if (rc == 0)
-		rc = device_usage_may_submit(submit->env, submit->db, submit->actor->user, submit->devices, err);
+		rc = check_use(submit, submit->devices, err);
+	if (rc == 0 && json_array_size(submit->devices) == 0)
+		rc = check_any_use(submit, err);
 	if (rc == 0)
 		rc = check_deadline(submit, err);
 	return rc == 0 && json_array_size(submit->devices) == 0 ? fail_choose(submit, err) : rc;

@@ -191,6 +191,22 @@ test_choice_is_last(void **state)
 	assert_string_equal(c.err.member, "device");
 }
 
+/* Where none of the devices would take it now, that is said before one has to be chosen: by the one that will first. */
+static void
+test_choice_of_none(void **state)
+{
+	(void)state;
+	fixture_sql(&c.f,
+		"INSERT INTO rate_limits SELECT id, 'leaderboard', 'H100', 1 FROM leaderboards WHERE name = 'both';"
+		"INSERT INTO rate_limits SELECT id, 'leaderboard', 'CPU', 0 FROM leaderboards WHERE name = 'both'");
+	refused(args("both", NULL, "a.cpp", "x\n"), KETTLE_EINVAL);
+	(void)commands_must(&c, "alice", "submit", args("both", "H100", "a.cpp", "x\n"));
+	refused(args("both", NULL, "a.cpp", "x\n"), KETTLE_ERATE);
+	assert_true(c.err.retry_s > 0);
+	fixture_sql(&c.f, "DELETE FROM rate_limits WHERE device = 'CPU'");
+	refused(args("both", NULL, "a.cpp", "x\n"), KETTLE_EINVAL);
+}
+
 /* Each fault of a submission hides all those behind it. */
 static void
 test_order(void **state)
@@ -362,6 +378,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(test_request, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_header, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_choice_is_last, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_choice_of_none, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_device_not_configured, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_capture, setup, teardown),
