@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on plugins: those that are loaded, their options, and the conformance test of a file. */
+/* Commands on plugins: those that are loaded and installed, their options, and the conformance test of a file. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -19,25 +19,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* state: "loaded", "installed". New reference. */
 static json_t *
-plugin_describe(const struct core_plugin *plugin)
+plugin_describe(const struct kettle_plugin *plugin, const char *file, const char *state)
 {
-	return json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", "name", plugin->plugin->name, "kind",
-		loader_kind_name(plugin->plugin->kind), "version", plugin->plugin->version, "summary", plugin->plugin->summary,
-		"file", plugin->file);
-}
-
-void
-cmd_plugin_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
-{
-	struct kettle_error none = {0};
-	AUTO_JSON json_t *list = json_array();
-	(void)actor;
-	(void)args;
-	for (size_t i = 0; i < core->plugins_count; i++)
-		(void)json_array_append_new(list, plugin_describe(&core->plugins[i]));
-	AUTO_JSON json_t *result = json_pack("{s:O}", "plugins", list);
-	answer(arg, &none, result);
+	json_t *described =
+		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:s}", "name", plugin->name, "kind", loader_kind_name(plugin->kind),
+			"version", plugin->version, "summary", plugin->summary, "file", file, "state", state);
+	if (strcmp(state, "installed") == 0)
+		(void)json_object_set_new(
+			described, "load", json_sprintf("%s: {%s: {}}", loader_kind_section(plugin->kind), plugin->name));
+	return described;
 }
 
 static json_t *
@@ -49,43 +41,118 @@ strings(const char *const *list)
 	return array;
 }
 
-static void
-answer_info(const struct core_plugin *plugin, kettle_answer answer, void *arg)
+/* With its options. New reference. */
+static json_t *
+describe_whole(const struct kettle_plugin *plugin, const char *file, const char *state)
 {
-	struct kettle_error none = {0};
-	AUTO_JSON json_t *result = plugin_describe(plugin);
-	struct option_table table = loader_options(plugin->plugin);
-	const struct kettle_language *language = plugin->plugin->language;
+	json_t *result = plugin_describe(plugin, file, state);
+	struct option_table table = loader_options(plugin);
+	const struct kettle_language *language = plugin->language;
 	(void)json_object_set_new(result, "options", option_table_json(&table));
-	if (loader_unit_options(plugin->plugin, &table))
+	if (loader_unit_options(plugin, &table))
 		(void)json_object_set_new(result, "unit_options", option_table_json(&table));
 	if (language)
 		(void)json_object_update_new(
 			result, json_pack("{s:o, s:o, s:o}", "aliases", strings(language->aliases), "extensions",
 						strings(language->extensions), "templates", strings(language->template_names)));
-	answer(arg, &none, result);
+	return result;
+}
+
+static const struct core_plugin *
+find_loaded(const struct core *core, const char *name)
+{
+	for (size_t i = 0; i < core->plugins_count; i++)
+		if (strcmp(core->plugins[i].plugin->name, name) == 0)
+			return &core->plugins[i];
+	return NULL;
+}
+
+/* ---- those that are installed; in the pool ---- */
+
+static void
+free_loader(struct loader **loader)
+{
+	loader_free(*loader);
+}
+#define AUTO_LOADER __attribute__((cleanup(free_loader)))
+
+/* What the configuration does not name is opened here, and only looked at. */
+static json_t *
+installed_entry(struct loader *loader, const char *name)
+{
+	const struct loaded_plugin *found = NULL;
+	struct kettle_error why = {0};
+	if (loader_load(loader, 0, name, &found, &why) < 0)
+		return json_pack("{s:s, s:s, s:s}", "name", name, "state", "refused", "error", why.message);
+	return plugin_describe(&found->plugin, found->file, "installed");
+}
+
+/* args: {"loaded": their entries, "path"}. */
+static int
+list_installed(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_LOADER struct loader *loader = loader_new(json_object_get(call->args, "path"), NULL);
+	AUTO_JSON json_t *names = loader_names(loader), *loaded = json_object();
+	json_t *list = json_copy(json_object_get(call->args, "loaded")), *one;
+	size_t i;
+	(void)err;
+	json_array_foreach(list, i, one)
+		(void)json_object_set(loaded, member_text(one, "name"), one);
+	json_array_foreach(names, i, one)
+		if (!json_object_get(loaded, json_string_value(one)))
+			(void)json_array_append_new(list, installed_entry(loader, json_string_value(one)));
+	*ret_result = json_pack("{s:o}", "plugins", list);
+	return 0;
+}
+
+static int
+show_installed(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_LOADER struct loader *loader = loader_new(json_object_get(call->args, "path"), NULL);
+	const struct loaded_plugin *found = NULL;
+	int rc = loader_load(loader, 0, member_string(call->args, "name"), &found, err);
+	if (rc == 0)
+		*ret_result = describe_whole(&found->plugin, found->file, "installed");
+	return rc;
+}
+
+/* ---- the commands ---- */
+
+static json_t *
+plugin_path(const struct core *core)
+{
+	return core->config ? json_object_get(core->config->root, "plugin_path") : NULL;
+}
+
+void
+cmd_plugin_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	json_t *loaded = json_array();
+	(void)actor;
+	(void)args;
+	for (size_t i = 0; i < core->plugins_count; i++)
+		(void)json_array_append_new(loaded, plugin_describe(core->plugins[i].plugin, core->plugins[i].file, "loaded"));
+	AUTO_JSON json_t *request = json_pack("{s:o, s:O*}", "loaded", loaded, "path", plugin_path(core));
+	pool_call_start(core, request, list_installed, pool_call_answer, answer, arg);
 }
 
 void
 cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	const char *names[128] = {NULL};
-	const char *wanted = member_string(args, "name");
-	struct kettle_error err = {0};
+	const struct core_plugin *loaded = find_loaded(core, member_string(args, "name"));
+	struct kettle_error none = {0};
 	(void)actor;
-	for (size_t i = 0; i < core->plugins_count; i++) {
-		if (strcmp(core->plugins[i].plugin->name, wanted) == 0) {
-			answer_info(&core->plugins[i], answer, arg);
-			return;
-		}
-		if (i + 1 < ARRAY_SIZE(names))
-			names[i] = core->plugins[i].plugin->name;
+	if (!loaded) {
+		AUTO_JSON json_t *request =
+			json_pack("{s:O, s:O*}", "name", json_object_get(args, "name"), "path", plugin_path(core));
+		pool_call_start(core, request, show_installed, pool_call_answer, answer, arg);
+		return;
 	}
-	const char *near = nearest(wanted, names);
-	(void)kettle_fail(&err, KETTLE_ENOENT, "No plugin `%s` is loaded%s%s%s", wanted, near ? "; did you mean `" : "",
-		near ? near : "", near ? "`?" : ".");
-	answer(arg, &err, NULL);
+	AUTO_JSON json_t *result = describe_whole(loaded->plugin, loaded->file, "loaded");
+	answer(arg, &none, result);
 }
+
+/* ---- the conformance test ---- */
 
 /* The section for a plugin, from a file of its own. */
 static int

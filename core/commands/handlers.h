@@ -408,7 +408,7 @@ command_run_fn cmd_complete;
 
 /* ---- cmd_plugin.c: plugins. The caller's process ---- */
 
-/* plugin.list {}: those of this process. */
+/* plugin.list {}: those of this process, and of those in plugin_path what loads them. */
 command_engine_fn cmd_plugin_list;
 /* plugin.info {name}: one of them with its options (option_table_json), and what its kind offers. */
 command_engine_fn cmd_plugin_info;

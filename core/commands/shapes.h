@@ -395,6 +395,7 @@ static const char *const sync_actions[] = {"create", "update", NULL};
 static const char *const sync_changes[] = {"task", "deadline", "devices", "description", "set", NULL};
 static const char *const sync_arguments[] = {"force", NULL};
 static const char *const plugin_kinds[] = {"language", "runner", "frontend", NULL};
+static const char *const plugin_states[] = {"loaded", "installed", "refused", NULL};
 static const char *const option_types[] = {
 	"string", "path", "integer", "number", "boolean", "list of strings", "map of strings", "any value", NULL};
 
@@ -439,9 +440,17 @@ static const struct shape competition_set_shape[] = {MEMBER("name", SHAPE_STRING
 	{0}};
 
 #define PLUGIN \
-	MEMBER("name", SHAPE_STRING), MEMBER("kind", SHAPE_STRING, .choices = plugin_kinds), \
+	MEMBER("name", SHAPE_STRING), \
+		MEMBER("state", SHAPE_STRING, .choices = plugin_states, \
+			.help = \
+				"loaded; installed: the configuration does not name it; refused: its file is no plugin that fits"), \
+		MEMBER("kind", SHAPE_STRING, .choices = plugin_kinds, .optional = true, \
+			.help = "like the next three missing for one that is refused"), \
 		MEMBER("version", SHAPE_STRING, .optional = true), MEMBER("summary", SHAPE_STRING, .optional = true), \
-		MEMBER("file", SHAPE_STRING)
+		MEMBER("file", SHAPE_STRING, .optional = true), \
+		MEMBER("load", SHAPE_STRING, .optional = true, \
+			.help = "of one that is installed: the line of the configuration that loads it"), \
+		MEMBER("error", SHAPE_STRING, .optional = true, .help = "why it is refused")
 static const struct shape option_shape[] = {MEMBER("key", SHAPE_STRING),
 	MEMBER("type", SHAPE_STRING, .choices = option_types), MEMBER("required", SHAPE_BOOL),
 	MEMBER("default", SHAPE_STRING, .null = true, .help = "as it is written in YAML"),

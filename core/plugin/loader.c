@@ -499,6 +499,28 @@ loader_load(struct loader *loader, uint32_t kind, const char *name, const struct
 	return rc ? rc : loader_open(loader, kind, name, file, ret_loaded, err);
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+json_t *
+loader_names(const struct loader *loader)
+{
+	AUTO_JSON json_t *names = names_there(loader);
+	AUTO_FREE const char **list = xcalloc(json_object_size(names) + 1, sizeof(*list));
+	json_t *sorted = json_array(), *none;
+	const char *name;
+	size_t count = 0;
+	json_object_foreach(names, name, none)
+		list[count++] = name;
+	qsort(list, count, sizeof(*list), by_name);
+	for (size_t i = 0; i < count; i++)
+		(void)json_array_append_new(sorted, json_string(list[i]));
+	return sorted;
+}
+
 size_t
 loader_count(const struct loader *loader)
 {

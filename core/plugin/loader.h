@@ -49,6 +49,8 @@ int loader_open(struct loader *loader, uint32_t kind, const char *name, const ch
 /* loader_find, then loader_open. */
 int loader_load(struct loader *loader, uint32_t kind, const char *name, const struct loaded_plugin **ret_loaded,
 	struct kettle_error *err);
+/* The names of all plugins in the path, loaded or not, in order. New array. Blocking. */
+json_t *loader_names(const struct loader *loader);
 /* What is loaded, in the order of loading. */
 size_t loader_count(const struct loader *loader);
 const struct loaded_plugin *loader_at(const struct loader *loader, size_t i);

@@ -35,7 +35,7 @@ render_plugin_info(struct run *run, const json_t *result)
 	const json_t *options = json_object_get(result, "options"), *units = json_object_get(result, "unit_options");
 	template_put(term,
 		"{*name}  {summary}\n{kind?  kind     {kind}\n}{version?  version  {version}\n}{state?  state    {state}\n}"
-		"{file?  file     {file}\n}{error?  error    {error}\n}",
+		"{file?  file     {file}\n}{load?  to load  {load}\n}",
 		result, NULL);
 	if (json_array_size(options) == 0)
 		fputs("  It has no options.\n", term->out);
