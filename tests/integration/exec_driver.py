@@ -19,6 +19,7 @@ import cgroups  # noqa: E402
 import known_tools  # noqa: E402
 import pythons  # noqa: E402
 import sizes  # noqa: E402
+from polling import poll  # noqa: E402
 from sanitizers import sanitizer  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "kettle-exec")
@@ -140,13 +141,6 @@ def text(value):
 
 def b64(data):
     return {"base64": base64.b64encode(data).decode()}
-
-
-def poll(condition, what, patience=PATIENCE):
-    end = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < end, "never happened: " + what
-        time.sleep(0.01)
 
 
 def processes_with(marker):

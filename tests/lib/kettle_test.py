@@ -18,6 +18,7 @@ import traceback
 import known_tools
 import pythons
 import sizes
+from polling import BUSY, poll
 
 # A shell that starts this in the background may have SIGINT ignored, and children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -63,25 +64,6 @@ def copy_tree(source, target):
         for name in names:
             path = os.path.join(folder, name)
             os.chmod(path, os.stat(path).st_mode | 0o200)
-
-
-# How many times longer than they should things take on a machine that has as many times as much to do as it can.
-BUSY = 5
-
-
-def poll(condition, seconds=30, what="a condition"):
-    """Waits until condition() is true and returns its value; fails after the given time, or BUSY times that. A look that takes long,
-    such as a command, is taken less often, and any the less the longer all takes: else looking has the processor that the awaited needs."""
-    start = time.monotonic()
-    end = start + seconds * BUSY
-    while True:
-        begin = time.monotonic()
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise AssertionError(f"{what} did not come within {seconds * BUSY} s")
-        time.sleep(max(0.01, 2 * (time.monotonic() - begin), min(0.2, (begin - start) / 20)))
 
 
 # kettle-exec's, of all tests of a program, one after the other: what one has compiled no other one compiles again.
@@ -243,6 +225,11 @@ def needs(*plugins):
             sys.exit(0)
 
 
+def processor_s():
+    """The processor time of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
 def main(tests, more=()):
     """Runs the functions in order (or those that the command line names), each with a scratch folder of its own, and
     prints TAP. more: those that only ./quickstart test --all runs. What they run needs all plugins of a plain board."""
@@ -257,7 +244,7 @@ def main(tests, more=()):
     print(f"1..{len(tests)}\n# {pythons.named()}", flush=True)
     for number, test in enumerate(tests, 1):
         name = (test.__doc__ or test.__name__).strip().splitlines()[0]
-        scratch, begin = Scratch(), time.monotonic()
+        scratch, begin, used = Scratch(), time.monotonic(), processor_s()
         try:
             test(scratch)
             scratch.close()
@@ -280,5 +267,5 @@ def main(tests, more=()):
                 scratch.close()
             except AssertionError as error:
                 print(f"# {error}")
-        print(f"# {time.monotonic() - begin:.1f} s", flush=True)
+        print(f"# {time.monotonic() - begin:.1f} s, {processor_s() - used:.1f} s of processor time", flush=True)
     sys.exit(0)

@@ -125,7 +125,7 @@ class Soak:
         while not self.over.wait(chance.random() * 4):
             try:
                 self.act(chance, f"user{number}")
-            except client.Failed as error:  # what the user saw is not there any more
+            except (client.Failed, AssertionError) as error:  # what the user saw is not there any more
                 with self.lock:
                     self.refused[str(error)[-90:]] += 1
             except Exception as error:  # the count at the end must come

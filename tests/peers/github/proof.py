@@ -80,16 +80,6 @@ def go_through(who, steps, *given):
             passed(f"{who}: {step.__doc__}", error)
 
 
-def until(condition, seconds=30, what="a condition"):
-    """Waits until condition() is true; its value."""
-    end = time.monotonic() + seconds * client.BUSY
-    while not (value := condition()):
-        if time.monotonic() > end:
-            raise AssertionError(f"{what} did not come")
-        time.sleep(0.02)
-    return value
-
-
 def unbroken(fake):
     """Fails if the description or the fake itself was broken, or a client did what it should not."""
     assert not fake.violations(), fake.violations()[:5]

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""Waiting for what a test cannot be told of: all that looks again and again until something is there."""
+import time
+
+# How many times longer than they should things take on a machine that has as many times as much to do as it can.
+BUSY = 5
+
+
+def poll(condition, seconds=30, what="a condition"):
+    """Waits until condition() is true and returns its value; fails after the given time, or BUSY times that. A look that takes long,
+    such as a command, is taken less often, and any the less the longer all takes: else looking has the processor that the awaited needs.
+    what: words, or a function that returns them."""
+    start = time.monotonic()
+    end = start + seconds * BUSY
+    while True:
+        begin = time.monotonic()
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what() if callable(what) else what} did not come within {seconds * BUSY} s")
+        time.sleep(max(0.01, 2 * (time.monotonic() - begin), min(0.2, (begin - start) / 20)))
