@@ -4,7 +4,6 @@
 
 #include "lib/unit_test.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,13 @@ unit_tests_add(struct unit_tests *file)
 		at = &(*at)->next;
 	file->next = *at;
 	*at = file;
+}
+
+bool
+everything_runs(void)
+{
+	const char *size = getenv("KETTLE_TEST_SIZE");
+	return !size || strcmp(size, "all") == 0;
 }
 
 /* ---- one test ---- */

@@ -14,6 +14,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,9 @@ struct unit_tests {
 
 /* Before main. */
 void unit_tests_add(struct unit_tests *file);
+
+/* Whether everything runs, and not only what the gate runs. */
+bool everything_runs(void);
 
 /*
  * Fails the test unless it says this text at this place: tests/sentences.golden has the sentences of each test in their

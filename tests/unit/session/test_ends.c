@@ -341,6 +341,13 @@ must_be_answered(struct answer *answer, const char *command, int turns)
 	answer_clear(answer);
 }
 
+/* Whether a command is ended after so many turns: in the gate after two numbers of them, each with the pool held or not. */
+static bool
+is_ended_after(size_t command, int turns)
+{
+	return everything_runs() || turns % 3 == (int)command % 3;
+}
+
 /* The owner ends while it does it. */
 static void
 test_owner_ends(void **state)
@@ -349,6 +356,8 @@ test_owner_ends(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
 		for (int turns = 0; turns < TURNS_MAX; turns++) {
 			struct answer answer = {0};
+			if (!is_ended_after(i, turns))
+				continue;
 			round_begin();
 			if (turns % 2)
 				hold_pool();
@@ -369,6 +378,8 @@ test_client_ends(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
 		for (int turns = 0; turns < TURNS_MAX; turns++) {
 			struct answer answer = {0};
+			if (!is_ended_after(i, turns))
+				continue;
 			round_begin();
 			cores_make(1, false);
 			make_ready(1);

@@ -448,10 +448,10 @@ test_damaged(void **state)
 	fill(&f);
 	fixture_stop(&f);
 	char *good = NULL;
-	size_t size = 0, refusals = 0;
+	size_t size = 0, refusals = 0, step = everything_runs() ? 1 : 5;
 	assert_int_equal(file_read(f.path, 64u << 20, &good, &size, NULL), 0);
 	AUTO_FREE char *bad = malloc(size);
-	for (size_t at = 0; at < size; at += at < 110 ? 1 : 1021) {
+	for (size_t at = 0; at < size; at += step * (at < 110 ? 1 : 1021)) {
 		memcpy(bad, good, size);
 		for (size_t i = at; i < at + 16 && i < size; i++)
 			bad[i] = (char)(bad[i] ^ 0xa5);
@@ -468,7 +468,7 @@ test_damaged(void **state)
 		(void)fixture_write(&f, insert, "a", &err);
 		fixture_stop(&f);
 	}
-	assert_true(refusals > 50);
+	assert_true(refusals > 50 / step);
 	assert_int_equal(file_write(f.path, good, size / 2, 0600, NULL), 0);
 	refused(&f, KETTLE_EIO, "damaged");
 	free(good);
