@@ -20,7 +20,7 @@ files:
   - {name: reference.h, source: reference.h}
   - {name: submission.cpp, source: "@SUBMISSION@"}
 lang: cpp
-config: {sources: [eval.cpp, submission.cpp], defines: {RANKED_SECONDS: '0.05', BENCHMARK_SECONDS: '0.05'}}
+config: {sources: [eval.cpp, submission.cpp], compile_flags: [-O1], defines: {RANKED_SECONDS: '0.05', BENCHMARK_SECONDS: '0.05'}}
 tests: [{size: 7, seed: 5236}]
 benchmarks: [{size: 64, seed: 54352}]
 ranking_by: last
