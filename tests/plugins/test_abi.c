@@ -7,11 +7,8 @@
 
 #include "plugin/loader.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <kettle/testing.h>
 
 #include "base/cleanup.h"

@@ -2,12 +2,6 @@
 /* The command line's parser: every form of option, every refusal. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "cli/args/args.h"
 #include "lib/unit_test.h"

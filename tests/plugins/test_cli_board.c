@@ -2,12 +2,6 @@
 /* Leaderboard commands with the core's own table: what they print and write. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

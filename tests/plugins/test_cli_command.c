@@ -2,12 +2,6 @@
 /* The command line as a whole against a fake host: what is called, what is printed, how it ends. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,6 @@
 /* Text of the command line: widths, sanitizing, tables, numbers, times. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 

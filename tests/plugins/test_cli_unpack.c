@@ -2,12 +2,6 @@
 /* Zips that the engine sent: what is in order comes out of them, and no other file is touched. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

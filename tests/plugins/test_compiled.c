@@ -3,12 +3,6 @@
 #include <config.h>
 
 #include <kettle/compiled.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"

@@ -2,12 +2,6 @@
 /* The runner github between the fake host and a server that plays GitHub: what its table does. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <kettle/plugin.h>
 #include <kettle/testing.h>
 #include <stdlib.h>

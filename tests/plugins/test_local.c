@@ -4,16 +4,10 @@
 
 #include <kettle/plugin.h>
 #include <kettle/testing.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uv.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"

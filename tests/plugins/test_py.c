@@ -3,14 +3,8 @@
 #include <config.h>
 
 #include <kettle/plugin.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/json_access.h"
 #include "base/xalloc.h"

@@ -2,13 +2,7 @@
 /* What the language py makes of outcomes: sentences for people out of what interpreters and compilers print. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"

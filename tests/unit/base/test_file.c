@@ -6,13 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/installed.h"

@@ -4,11 +4,7 @@
 
 #include "base/line.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"

@@ -5,12 +5,8 @@
 #include "base/log.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/utf8.h"

@@ -4,13 +4,7 @@
 
 #include "base/popcorn_header.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"

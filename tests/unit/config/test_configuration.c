@@ -4,11 +4,8 @@
 
 #include "config/configuration.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"

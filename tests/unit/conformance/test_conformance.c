@@ -4,12 +4,7 @@
 
 #include "conformance/conformance.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"

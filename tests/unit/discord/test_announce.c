@@ -2,12 +2,6 @@
 /* What the bot tells by itself: to whom, what, once, in order, and when it is dealt with. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 

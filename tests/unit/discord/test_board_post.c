@@ -2,12 +2,6 @@
 /* The post of a leaderboard: made, changed, hidden, ended, found again. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,14 +5,10 @@
 #include "discord/gateway/gateway.h"
 
 #include <kettle/testing.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"

@@ -9,15 +9,11 @@
 #include <netinet/in.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"

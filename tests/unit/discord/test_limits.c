@@ -2,12 +2,6 @@
 /* Discord's limits, on a clock of the test. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "discord/rest/limits.h"

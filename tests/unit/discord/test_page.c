@@ -2,12 +2,6 @@
 /* docs/discord.md has a row for every command of the bot, with its options, and for no other one. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

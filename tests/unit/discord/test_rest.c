@@ -2,12 +2,6 @@
 /* Requests to Discord: their order, its limits, repeats, what ends them, files, downloads. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,12 +2,6 @@
 /* Text for Discord: hostile names and code, long reports, identifiers. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 

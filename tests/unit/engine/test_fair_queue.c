@@ -5,13 +5,7 @@
 #include "engine/fair_queue.h"
 #include "lib/unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define JOBS 400
 

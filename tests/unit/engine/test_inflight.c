@@ -6,14 +6,8 @@
 #include "lib/unit_test.h"
 
 #include <kettle/error.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void
 test_many(void **state)

@@ -4,12 +4,7 @@
 
 #include "engine/secret_output.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"

@@ -2,13 +2,6 @@
 /* The build cache's folder: entries whole or not at all, damage noticed, size and age bounded. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,13 +2,6 @@
 /* What is kept of a program's output: everything below the limit, head and tail above it. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,13 +2,6 @@
 /* Taking over what a step has left: bounds, links, special files, and bringing it to the next step. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,13 +2,6 @@
 /* Plans: what must be accepted, beside the refusals that the integration tests go through. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -2,13 +2,6 @@
 /* exec.yml, lists of cores, limits. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -4,13 +4,8 @@
 
 #include "exec/machine/machine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"

@@ -2,13 +2,6 @@
 /* Events for a reader that is slow, gone, or takes them at once. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>

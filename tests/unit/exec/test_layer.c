@@ -2,13 +2,6 @@
 /* What compilers kept in a run: what a layer takes of it, what it leaves out, and its limits. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>

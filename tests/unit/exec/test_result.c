@@ -2,13 +2,6 @@
 /* The result channel's parser: any cut of the bytes gives the same, and what voids a result does. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -2,13 +2,6 @@
 /* The spool of a kettle-exec: a folder for each job, apart from each other on disk, and none after its end. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>

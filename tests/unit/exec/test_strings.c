@@ -2,13 +2,6 @@
 /* Lists of strings, and lists of elements that have a `next`. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "base/cleanup.h"

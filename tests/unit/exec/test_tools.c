@@ -2,13 +2,6 @@
 /* The machine's tools: versions out of what they print, where they lie, fingerprints that notice a change. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,13 +2,6 @@
 /* Who waits for what: device locks, build slots, builds of the same. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <poll.h>
 #include <string.h>

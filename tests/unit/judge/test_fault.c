@@ -4,12 +4,6 @@
 
 #include "judge/verdict.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "lib/unit_test.h"
 

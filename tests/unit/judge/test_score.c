@@ -5,14 +5,7 @@
 #include "judge/score.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"

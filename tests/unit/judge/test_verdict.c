@@ -5,13 +5,8 @@
 #include "judge/verdict.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "judge/run_steps.h"

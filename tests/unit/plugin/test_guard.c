@@ -4,10 +4,7 @@
 
 #include "plugin/guard.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"

@@ -4,10 +4,7 @@
 
 #include "plugin/loader.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 #include <kettle/testing.h>
 
 #include "base/cleanup.h"

@@ -2,13 +2,6 @@
 /* What profilers write, as a stranger might write it: read, bounded, or refused with a sentence. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

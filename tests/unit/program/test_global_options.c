@@ -5,14 +5,8 @@
 #include "lib/unit_test.h"
 #include "program/global_options.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct globals globals;
 static struct kettle_error err;

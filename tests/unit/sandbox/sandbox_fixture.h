@@ -3,12 +3,7 @@
 #ifndef KETTLE_TEST_SANDBOX_FIXTURE_H
 #define KETTLE_TEST_SANDBOX_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/unit_test.h"
 #include "sandbox/sandbox.h"

@@ -2,13 +2,6 @@
 /* The content of a sealed result: packed and read back; a malformed or damaged one is refused. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,13 +2,6 @@
 /* Sealed envelopes: opened by the right side alone, and void after any change. */
 #include <config.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>

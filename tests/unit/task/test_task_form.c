@@ -5,16 +5,10 @@
 
 #include "task/task.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zip.h>
-
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
