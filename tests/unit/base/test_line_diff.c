@@ -142,6 +142,8 @@ test_hostile(void **state)
 {
 	(void)state;
 	for (unsigned kinds = 1; kinds <= 26; kinds = kinds * 4 + 1) {
+		if (kinds != 5 && !everything_runs())
+			continue;
 		size_t count = 1 << 19;
 		AUTO_FREE char *before = malloc(2 * count + 1), *after = malloc(2 * count + 1);
 		srand(kinds);
