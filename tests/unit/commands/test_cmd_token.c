@@ -279,7 +279,7 @@ test_count_steps(void **state)
 		steps = 0;
 		assert_int_equal(count(asked[i].who, asked[i].key, asked[i].value), asked[i].count);
 		assert_int_equal(json_is_true(json_object_get(c.result, "more")), asked[i].more);
-		assert_true(steps * STEPS < INT64_C(20) * SUBMISSION_COUNT_MOST);
+		assert_true(steps * STEPS < INT64_C(30) * SUBMISSION_COUNT_MOST);
 	}
 	steps = 0;
 	assert_int_equal(count("bob", "user", "bob"), 1);
