@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,29 @@ number_parse_integer(const char *text, long long *ret_number)
 	if (*end || end == text || errno)
 		return false;
 	*ret_number = number;
+	return true;
+}
+
+bool
+number_parse_size(const char *text, long long *ret_bytes)
+{
+	static const char units[] = "KMGT";
+	size_t digits = text ? strspn(text, "0123456789") : 0;
+	char number[24];
+	long long bytes;
+	if (digits == 0 || digits >= sizeof(number))
+		return false;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL, *rest = text + digits + (unit ? 1 : 0);
+	if (unit && *rest == 'i')
+		rest++;
+	if (*rest || !number_parse_integer(number, &bytes))
+		return false;
+	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+	if (bytes > LLONG_MAX >> shift)
+		return false;
+	*ret_bytes = bytes << shift;
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/nearest.h"
+#include "base/number.h"
 
 #define REF_PREFIX "#/$defs/"
 
@@ -58,6 +59,7 @@ static const struct keyword {
 	{"properties", FORM_SCHEMA_MAP},
 	{"propertyNames", FORM_SCHEMA},
 	{"required", FORM_NAMES},
+	{"size", FORM_ANY},
 	{"title", FORM_TEXT},
 	{"type", FORM_TYPE},
 };
@@ -287,6 +289,62 @@ schema_fits(const json_t *root, const json_t *schema, const json_t *value)
 			return false;
 	}
 	return true;
+}
+
+static void expand_inner(const json_t *root, const json_t *schema, json_t *value, unsigned depth);
+
+/* The number that is meant by a value where a schema has a size; NULL: the value stays. New reference. */
+static json_t *
+size_meant(const json_t *root, const json_t *schema, const json_t *value)
+{
+	long long bytes;
+	const json_t *meant = schema_resolve(root, schema);
+	bool size = json_is_true(json_object_get(schema, "size")) || json_is_true(json_object_get(meant, "size"));
+	return size && number_parse_size(json_string_value(value), &bytes) ? json_integer(bytes) : NULL;
+}
+
+static void
+expand_sizes(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
+{
+	const json_t *properties = json_object_get(schema, "properties"), *items = json_object_get(schema, "items"), *inner;
+	const json_t *rest = json_object_get(schema, "additionalProperties");
+	const char *key;
+	json_t *member;
+	size_t i;
+	json_object_foreach(value, key, member) {
+		inner = json_object_get(properties, key) ? json_object_get(properties, key) : rest;
+		json_t *size = size_meant(root, inner, member);
+		if (size)
+			(void)json_object_set_new(value, key, size);
+		else
+			expand_inner(root, inner, member, depth);
+	}
+	json_array_foreach(value, i, member)
+		expand_inner(root, items, member, depth);
+}
+
+static void
+expand_inner(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
+{
+	size_t i;
+	json_t *inner;
+	if (depth >= SCHEMA_MAX_DEPTH || !(json_is_object(value) || json_is_array(value)))
+		return;
+	if (json_object_get(schema, "$ref"))
+		expand_inner(root, schema_resolve(root, schema), value, depth + 1);
+	json_array_foreach(json_object_get(schema, "oneOf"), i, inner) {
+		if (schema_fits(root, inner, value)) {
+			expand_inner(root, inner, value, depth + 1);
+			break;
+		}
+	}
+	expand_sizes(root, schema, value, depth + 1);
+}
+
+void
+schema_sizes(const json_t *schema, json_t *value)
+{
+	expand_inner(schema, schema, value, 0);
 }
 
 static int schema_fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth);

@@ -14,7 +14,7 @@
  * additionalProperties (bool or schema), propertyNames.pattern, items, minItems, maxItems, minProperties,
  * maxProperties, minLength, maxLength (characters), pattern (POSIX extended), minimum, maximum, exclusiveMinimum, oneOf
  * (distinguished by type and by the required keys that are present), $defs with $ref "#/$defs/NAME", default, title,
- * description, $schema. A schema that uses another keyword, or one of these wrongly, is refused by schema_load, so
+ * description, $schema; and `size`: an integer in bytes, see schema_sizes. A schema that uses another keyword, or one of these wrongly, is refused by schema_load, so
  * nothing is ignored in silence. An integer is written without a point; NULs never match a pattern.
  */
 
@@ -37,6 +37,12 @@ int schema_check_at(const json_t *schema, const json_t *value, const char *name,
  */
 void schema_check_all(const json_t *schema, const json_t *value, const char *name, const json_t *places,
 	const char *pointer, json_t *faults, size_t most);
+
+/*
+ * Before a check, of a value from a file or an option: replaces texts such as "4G" (number.h: number_parse_size) by the number
+ * of bytes wherever the schema has an integer with `size`, in place. Other texts stay, for the check to refuse. [any]
+ */
+void schema_sizes(const json_t *schema, json_t *value);
 
 /* Fills in defaults of absent properties, in place, recursively; value has passed schema_check. EINVAL: too deep. [any] */
 int schema_defaults(const json_t *schema, json_t *value, struct kettle_error *err);

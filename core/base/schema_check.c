@@ -194,6 +194,8 @@ say_type(struct buf *out, const json_t *schema, const char *type)
 		buf_adds(out, " of strings");
 	if (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0)
 		say_range(out, schema);
+	if (json_is_true(json_object_get(schema, "size")))
+		buf_adds(out, " bytes, or one with K, M, G or T");
 	if (strcmp(type, "string") == 0)
 		say_lengths(out, schema);
 }

@@ -171,6 +171,7 @@ config_check(struct config *config, struct kettle_error *err)
 		config->root = json_object();
 	}
 	fill_empty(config->root);
+	schema_sizes(schema, config->root);
 	if (config->faults && json_is_object(config->root))
 		leave_out_faults(config, schema);
 	else

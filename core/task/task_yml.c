@@ -251,6 +251,8 @@ check_form(const struct check *check)
 	AUTO_JSON json_t *schema = NULL;
 	int rc = schema_load(task_schema, &schema, check->err);
 	if (rc == 0)
+		schema_sizes(schema, check->yml->task);
+	if (rc == 0)
 		rc = schema_check(schema, check->yml->task, check->name, check->yml->places, check->err);
 	if (rc)
 		return rc;

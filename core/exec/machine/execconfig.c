@@ -58,7 +58,10 @@ check_section(json_t *section, const char *name, json_t *places, struct kettle_e
 	json_array_foreach(warnings, i, warning)
 		(void)fprintf(stderr, "kettle-exec: warning: %s\n", json_string_value(warning));
 	int rc = schema_load(exec_schema_text, &schema, err);
-	return rc == 0 ? schema_check(schema, section, name, places, err) : rc;
+	if (rc < 0)
+		return rc;
+	schema_sizes(schema, section);
+	return schema_check(schema, section, name, places, err);
 }
 
 static int

@@ -289,6 +289,28 @@ test_defaults(void **state)
 	assert_null(strstr(again, "\"default\": {\"bytes\""));
 }
 
+/* A size becomes a number wherever the schema has one, and what is none stays for the check to refuse. */
+static void
+test_sizes(void **state)
+{
+	(void)state;
+	schema_text =
+		"{\"$defs\": {\"s\": {\"type\": \"integer\", \"size\": true, \"maximum\": 8589934592}}, "
+		"\"properties\": {\"a\": {\"$ref\": \"#/$defs/s\"}, \"n\": {\"type\": \"string\"}, \"l\": {\"items\": "
+		"{\"oneOf\": [{\"type\": \"object\", \"properties\": {\"b\": {\"$ref\": \"#/$defs/s\"}}}, {\"type\": "
+		"\"null\"}]}}}}";
+	AUTO_JSON json_t *schema = NULL, *value = NULL;
+	assert_int_equal(schema_load(schema_text, &schema, NULL), 0);
+	value = json_pack("{s:s, s:s, s:[{s:s}, n]}", "a", "4G", "n", "4G", "l", "b", "1Ki");
+	schema_sizes(schema, value);
+	AUTO_JSON json_t *wanted =
+		json_pack("{s:I, s:s, s:[{s:i}, n]}", "a", (json_int_t)4 << 30, "n", "4G", "l", "b", 1024);
+	assert_true(json_equal(value, wanted));
+	AUTO_FREE char *found = sentence("a: 4X\n");
+	assert_string_equal(found,
+		"f:1:4: a must be an integer of at most 8589934592 bytes, or one with K, M, G or T, not the string \"4X\".");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_types),
 	cmocka_unit_test(test_all),
@@ -300,6 +322,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_bad_schemas),
 	cmocka_unit_test(test_depth),
 	cmocka_unit_test(test_defaults),
+	cmocka_unit_test(test_sizes),
 };
 
 UNIT_TESTS(test_schema);

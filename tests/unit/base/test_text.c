@@ -49,6 +49,28 @@ test_parse(void **state)
 	assert_true(number == -1500);
 }
 
+static void
+test_parse_size(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		long long bytes;
+	} sizes[] = {{"0", 0}, {"4096", 4096}, {"16K", 16384}, {"4G", 4LL << 30}, {"4Gi", 4LL << 30}, {"1Mi", 1 << 20},
+		{"2T", 2LL << 40}, {"8388607T", 8388607LL << 40}};
+	static const char *const none[] = {
+		"", "G", "-1", "4g", "4 G", "4GB", "4GiB", "1.5G", "8388608T", "4i", "99999999999999999999"};
+	long long bytes = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		assert_true(number_parse_size(sizes[i].text, &bytes));
+		assert_true(bytes == sizes[i].bytes);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		if (number_parse_size(none[i], &bytes))
+			fail_msg("%s is taken", none[i]);
+	assert_false(number_parse_size(NULL, &bytes));
+}
+
 /* The fewest digits that are still the same number, also within JSON, where texts stay as they are. */
 static void
 test_number_text(void **state)
@@ -346,6 +368,7 @@ test_deadlines(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_buf),
 	cmocka_unit_test(test_parse),
+	cmocka_unit_test(test_parse_size),
 	cmocka_unit_test(test_number_text),
 	cmocka_unit_test(test_utf8_valid),
 	cmocka_unit_test(test_utf8_clean),

@@ -187,8 +187,8 @@ test_devices(void **state)
 		load(f, "runners: {local: {}, modal: {}, github: {}}\n"
 				"devices:\n"
 				"  CPU: {runner: local, cores: 1, slots: 2}\n"
-				"  H100: {units: [{runner: local, gpu: 0}, {runner: local, gpu: GPU-1, slots: 3, memory: 17179869184}, "
-				"{runner: modal}], memory: 68719476736, sm: 90a, sandbox: reduced, include_dirs: /opt/cutlass/include, "
+				"  H100: {units: [{runner: local, gpu: 0}, {runner: local, gpu: GPU-1, slots: 3, memory: 16Gi}, "
+				"{runner: modal}], memory: 64G, sm: 90a, sandbox: reduced, include_dirs: /opt/cutlass/include, "
 				"library_dirs: [lib, /opt/lib]}\n"
 				"  MI300: {runner: github, labels: amd-mi300, gfx: gfx942}\n"
 				"  L4: {sm: 89, model: L4, budget: {seconds_per_day: 60, beyond: refuse}}\n"),
