@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/hash.h"
 #include "model/board.h"
+#include "model/invites.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -72,14 +73,8 @@ add_invite(struct db *db, const struct actor *actor, const json_t *ids, json_t *
 {
 	char text[INVITE_CODE_LENGTH + 1];
 	draw_code(text);
-	int rc = db_exec(db, err, "INSERT INTO invites (code, created_by, created_at) VALUES (?, ?, ?)", "sii", text,
-		actor->user, db->now_ms);
-	for (size_t i = 0; i < json_array_size(ids) && rc == 0; i++)
-		rc = db_exec(db, err, "INSERT INTO invite_boards (code, leaderboard) VALUES (?, ?)", "si", text,
-			(int64_t)json_integer_value(json_array_get(ids, i)));
-	if (rc == 0)
-		(void)json_array_append_new(codes, json_string(text));
-	return rc;
+	(void)json_array_append_new(codes, json_string(text));
+	return invite_insert(db, text, actor->user, ids, err);
 }
 
 int
@@ -101,10 +96,6 @@ cmd_invite_create(const struct command_call *call, json_t **ret_result, struct k
 
 /* ---- list ---- */
 
-#define BOARDS_OF \
-	"(SELECT json_group_array(name) FROM (SELECT b.name FROM invite_boards ib JOIN leaderboards b ON b.id = " \
-	"ib.leaderboard WHERE ib.code = i.code ORDER BY b.name)) AS leaderboards_json "
-
 int
 cmd_invite_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -113,14 +104,8 @@ cmd_invite_list(const struct command_call *call, json_t **ret_result, struct ket
 	int64_t count = 0;
 	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = db_int(call->db, &count, err, "SELECT count(*) FROM invite_boards WHERE leaderboard = ?", "i", board.id);
-	if (rc == 0)
-		rc = db_array(call->db, &invites, err,
-			"SELECT i.code, i.claimed_by AS user_id_text, u.name AS user_name, i.claimed_at AS claimed_at_iso, "
-			"i.created_at AS created_at_iso, " BOARDS_OF
-			"FROM invite_boards o JOIN invites i ON i.code = o.code LEFT JOIN users u ON u.id = i.claimed_by WHERE "
-			"o.leaderboard = ? ORDER BY i.created_at DESC, i.code LIMIT ? OFFSET ?",
-			"iii", board.id, member_int(call->args, "limit"), member_int(call->args, "offset"));
+		rc = invite_list(call->db, board.id, member_int(call->args, "limit"), member_int(call->args, "offset"),
+			&invites, &count, err);
 	if (rc < 0)
 		return rc;
 	*ret_result =
@@ -129,15 +114,6 @@ cmd_invite_list(const struct command_call *call, json_t **ret_result, struct ket
 }
 
 /* ---- revoke ---- */
-
-static int
-find_invite(struct db *db, const char *text, json_t **ret_row, struct kettle_error *err)
-{
-	return db_object(db, ret_row, err,
-		"SELECT i.code, i.created_by, i.claimed_by, u.name AS user_name, " BOARDS_OF
-		"FROM invites i LEFT JOIN users u ON u.id = i.claimed_by WHERE i.code = ?",
-		"s", text);
-}
 
 /* Every board that it opens must be the actor's. */
 static int
@@ -157,24 +133,6 @@ check_boards(struct db *db, const struct actor *actor, const json_t *row, struct
 	return 0;
 }
 
-static int
-remove_invite(struct db *db, const char *text, struct kettle_error *err)
-{
-	static const char *const sql[] = {
-		/* Another invite of the same user keeps them in. */
-		"UPDATE access SET code = (SELECT i.code FROM invites i JOIN invite_boards ib ON ib.code = i.code WHERE "
-		"i.claimed_by = access.user AND ib.leaderboard = access.leaderboard AND i.code <> ?1) WHERE code = ?1 AND "
-		"EXISTS (SELECT 1 FROM invites i JOIN invite_boards ib ON ib.code = i.code WHERE i.claimed_by = access.user "
-		"AND ib.leaderboard = access.leaderboard AND i.code <> ?1)",
-		"DELETE FROM access WHERE code = ?1",
-		"DELETE FROM invites WHERE code = ?1",
-	};
-	int rc = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(sql) && rc == 0; i++)
-		rc = db_exec(db, err, sql[i], "s", text);
-	return rc;
-}
-
 int
 cmd_invite_revoke(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -182,13 +140,13 @@ cmd_invite_revoke(const struct command_call *call, json_t **ret_result, struct k
 	AUTO_JSON json_t *row = NULL;
 	int rc = read_code(call->args, text, err);
 	if (rc == 0)
-		rc = find_invite(call->db, text, &row, err);
+		rc = invite_get(call->db, text, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no invite with this code.");
 	if (rc == 0)
 		rc = check_boards(call->db, call->actor, row, err);
 	if (rc == 0)
-		rc = remove_invite(call->db, text, err);
+		rc = invite_delete(call->db, text, err);
 	if (rc < 0)
 		return rc;
 	bool claimed = json_is_integer(json_object_get(row, "claimed_by"));
@@ -203,43 +161,14 @@ cmd_invite_revoke(const struct command_call *call, json_t **ret_result, struct k
 
 /* ---- join ---- */
 
-static int
-claim(struct db *db, const struct actor *actor, const char *text, struct kettle_error *err)
-{
-	int rc = db_exec(db, err, "UPDATE invites SET claimed_by = ?, claimed_at = ? WHERE code = ?", "iis", actor->user,
-		db->now_ms, text);
-	if (rc < 0)
-		return rc;
-	return db_exec(db, err,
-		"INSERT OR IGNORE INTO access (leaderboard, user, code, granted_at) SELECT leaderboard, ?, code, ? FROM "
-		"invite_boards WHERE code = ?",
-		"iis", actor->user, db->now_ms, text);
-}
-
-struct join_result {
-	struct db *db;
-	int64_t user;
-	struct kettle_error *err;
-};
-
-static int
-record_joined(void *arg, sqlite3_stmt *row)
-{
-	const struct join_result *joined = arg;
-	AUTO_JSON json_t *data = json_pack("{s:s}", "name", (const char *)sqlite3_column_text(row, 1));
-	return db_event(
-		joined->db, "leaderboard.joined", 'u', sqlite3_column_int64(row, 0), 0, joined->user, data, joined->err);
-}
-
 int
 cmd_invite_join(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	char text[INVITE_CODE_LENGTH + 1];
 	AUTO_JSON json_t *row = NULL;
-	struct join_result joined = {call->db, call->actor->user, err};
 	int rc = read_code(call->args, text, err);
 	if (rc == 0)
-		rc = find_invite(call->db, text, &row, err);
+		rc = invite_get(call->db, text, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, KETTLE_EINVAL, "This invite code does not exist: ask for another one.");
 	if (rc < 0)
@@ -248,11 +177,7 @@ cmd_invite_join(const struct command_call *call, json_t **ret_result, struct ket
 	if (claimed_by && claimed_by != call->actor->user)
 		return kettle_fail(err, KETTLE_EINVAL, "Another user has used this invite code: ask for one of your own.");
 	if (!claimed_by)
-		rc = claim(call->db, call->actor, text, err);
-	if (rc == 0 && !claimed_by)
-		rc = db_query(call->db, err, record_joined, &joined,
-			"SELECT b.id, b.name FROM invite_boards ib JOIN leaderboards b ON b.id = ib.leaderboard WHERE ib.code = ?",
-			"s", text);
+		rc = invite_claim(call->db, text, call->actor->user, err);
 	if (rc < 0)
 		return rc;
 	*ret_result = json_pack("{s:s, s:O}", "status", "ok", "leaderboards", json_object_get(row, "leaderboards"));

@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "commands/link_code.h"
+#include "model/tokens.h"
 #include "model/user.h"
 
 static int
@@ -15,13 +16,10 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 {
 	AUTO_JSON json_t *user = NULL;
 	char code[LINK_CODE_TEXT], hash[65], expires[TIME_TEXT_SIZE];
+	struct token link = {.hash = hash, .kind = "link", .user = actor->user, .expires_at = db->now_ms + LINK_CODE_MS};
 	link_code_draw(code, hash);
-	time_text(db->now_ms + LINK_CODE_MS, expires);
-	int rc = db_exec(db, err, "DELETE FROM tokens WHERE kind = 'link' AND user = ?", "i", actor->user);
-	if (rc == 0)
-		rc = db_exec(db, err,
-			"INSERT INTO tokens (hash, kind, user, created_at, expires_at) VALUES (?, 'link', ?, ?, ?)", "siii", hash,
-			actor->user, db->now_ms, db->now_ms + LINK_CODE_MS);
+	time_text(link.expires_at, expires);
+	int rc = token_insert(db, &link, err);
 	AUTO_JSON json_t *data = json_pack("{s:s}", "expires", expires);
 	if (rc == 0)
 		rc = db_event(db, "user.code", 'u', 0, 0, actor->user, data, err);
@@ -72,14 +70,14 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 {
 	char hash[65];
 	struct user from, into;
-	int64_t user = 0;
+	AUTO_JSON json_t *row = NULL;
 	int rc = KETTLE_ENOENT;
 	if (link_code_read(typed, hash))
-		rc = db_int(db, &user, err, "SELECT user FROM tokens WHERE hash = ? AND kind = 'link' AND expires_at > ?", "si",
-			hash, db->now_ms);
+		rc = token_get_code(db, hash, "link", &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(
 			err, rc, "There is no such code: each works once, and for %d minutes.", LINK_CODE_MS / 60000);
+	int64_t user = member_int(row, "user");
 	if (rc == 0 && user == actor->user)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"This code is your own: enter it as the other user, whom you want to merge with this one.");

@@ -17,6 +17,7 @@
 #include "model/actor.h"
 #include "model/board.h"
 #include "model/name.h"
+#include "model/tokens.h"
 #include "model/user.h"
 
 #include <string.h>
@@ -53,10 +54,9 @@ static int
 check_new(struct db *db, int64_t user, const char *name, int64_t expires_at, struct kettle_error *err)
 {
 	int64_t same = 0, all = 0;
-	int rc = db_int(
-		db, &same, err, "SELECT count(*) FROM tokens WHERE user = ? AND kind = 'token' AND name = ?", "is", user, name);
+	int rc = token_count(db, user, name, &same, err);
 	if (rc == 0)
-		rc = db_int(db, &all, err, "SELECT count(*) FROM tokens WHERE user = ? AND kind = 'token'", "i", user);
+		rc = token_count(db, user, NULL, &all, err);
 	if (rc == 0 && same)
 		return kettle_fail(
 			err, KETTLE_ECONFLICT, "You already have a token `%s`: revoke it, or choose another name.", name);
@@ -83,10 +83,8 @@ cmd_token_create(const struct command_call *call, json_t **ret_result, struct ke
 	if (rc < 0)
 		return rc;
 	AUTO_FREE char *token = random_token(TOKEN_PREFIX, hash);
-	rc = db_exec(db, err,
-		"INSERT INTO tokens (hash, kind, user, name, created_at, expires_at) VALUES (?, 'token', ?, ?, ?, nullif(?, "
-		"0))",
-		"sisii", hash, user, name, db->now_ms, expires_at);
+	rc = token_insert(
+		db, &(struct token){.hash = hash, .kind = "token", .user = user, .name = name, .expires_at = expires_at}, err);
 	AUTO_JSON json_t *data = json_pack("{s:s, s:o}", "name", name, "expires", time_or_null(expires_at));
 	if (rc == 0)
 		rc = db_event(db, "user.token", 'u', 0, 0, user, data, err);
@@ -116,23 +114,17 @@ cmd_token_list(const struct command_call *call, json_t **ret_result, struct kett
 {
 	int64_t user = 0;
 	int rc = whose(call, &user, err);
-	return rc < 0 ? rc
-				  : db_array(call->db, ret_result, err,
-						"SELECT name, kind, created_at AS created_iso, used_at AS used_iso, expires_at AS expires_iso "
-						"FROM tokens WHERE user = ? AND kind IN ('token', 'session') ORDER BY created_at, name",
-						"i", user);
+	return rc < 0 ? rc : token_list(call->db, user, ret_result, err);
 }
 
 int
 cmd_token_revoke(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	int64_t user = 0;
+	int64_t user = 0, count = 0;
 	const char *name = member_string(call->args, "name");
 	int rc = whose(call, &user, err);
 	if (rc == 0)
-		rc = db_exec(call->db, err, "DELETE FROM tokens WHERE user = ? AND kind IN ('token', 'session') AND name = ?",
-			"is", user, name);
-	int64_t count = db_changes(call->db);
+		rc = token_delete(call->db, user, name, &count, err);
 	if (rc == 0 && count == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "There is no token `%.100s`; `kettle token list` shows all.", name);
 	if (rc == 0)
@@ -142,15 +134,6 @@ cmd_token_revoke(const struct command_call *call, json_t **ret_result, struct ke
 
 /* ---- for frontends ---- */
 
-/* That it was used: at most once a minute, so that most checks write nothing. */
-static int
-note_use(struct db *db, const json_t *row, const char *hash, struct kettle_error *err)
-{
-	if (member_int(row, "used_at") > db->now_ms - TOKEN_USED_MS)
-		return 0;
-	return db_exec(db, err, "UPDATE tokens SET used_at = ? WHERE hash = ?", "is", db->now_ms, hash);
-}
-
 int
 cmd_token_check(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -158,18 +141,13 @@ cmd_token_check(const struct command_call *call, json_t **ret_result, struct ket
 	const char *token = member_string(call->args, "token");
 	AUTO_JSON json_t *row = NULL;
 	sha256_hex(token, strlen(token), hash);
-	int rc = db_object(call->db, &row, err,
-		"SELECT t.kind, t.name, coalesce(t.used_at, 0) AS used_at, u.id, u.name AS user_name, u.role, i.provider, "
-		"i.subject FROM tokens t LEFT JOIN users u ON u.id = t.user LEFT JOIN identities i ON i.user = u.id WHERE "
-		"t.hash = ? AND t.kind IN ('token', 'session', 'pending') AND (t.expires_at IS NULL OR t.expires_at > ?) "
-		"ORDER BY i.created_at, i.provider LIMIT 1",
-		"si", hash, call->db->now_ms);
+	int rc = token_get(call->db, hash, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, KETTLE_EACCES, "The token is not valid: it is unknown, revoked or has expired.");
 	if (rc == 0 && strcmp(member_text(row, "kind"), "pending") == 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "This login is not confirmed yet.");
 	if (rc == 0)
-		rc = note_use(call->db, row, hash, err);
+		rc = token_note_use(call->db, hash, err);
 	if (rc < 0)
 		return rc;
 	*ret_result = json_pack("{s:s, s:O, s:o, s:O, s:O, s:{s:O, s:O, s:O}}", "kind", member_text(row, "kind"), "name",
@@ -189,18 +167,10 @@ cmd_identity_add(const struct command_call *call, json_t **ret_result, struct ke
 	AUTO_FREE char *name = actor_fit_name(member_text(call->args, "name"));
 	int rc = user_find_argument(call->db, json_object_get(call->args, "user"), &user, err);
 	if (rc == 0)
-		rc = db_int(call->db, &other, err,
-			"SELECT coalesce((SELECT user FROM identities WHERE provider = ? AND subject = ?), 0)", "ss", provider,
-			subject);
+		rc = actor_identity_add(call->db, user.id, provider, subject, *name ? name : subject, &other, err);
 	if (rc == 0 && other && other != user.id)
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"This account of %s already belongs to another user: merge the two with `kettle user link`.", provider);
-	if (rc == 0 && !other)
-		rc = user_ref_check_identity(provider, subject, err);
-	if (rc == 0 && !other)
-		rc = db_exec(call->db, err,
-			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES (?, ?, ?, ?, ?)", "ssisi",
-			provider, subject, user.id, *name ? name : subject, call->db->now_ms);
 	if (rc == 0)
 		*ret_result = json_pack("{s:o, s:s, s:b}", "user_id", json_sprintf("%lld", (long long)user.id), "user_name",
 			user.name, "added", !other);
@@ -213,12 +183,7 @@ static int
 check_pending(struct db *db, const char *address, struct kettle_error *err)
 {
 	int64_t here = 0, all = 0;
-	int rc =
-		db_exec(db, err, "DELETE FROM tokens WHERE kind IN ('pending', 'login') AND expires_at <= ?", "i", db->now_ms);
-	if (rc == 0)
-		rc = db_int(db, &here, err, "SELECT count(*) FROM tokens WHERE address = ? AND kind = 'pending'", "s", address);
-	if (rc == 0)
-		rc = db_int(db, &all, err, "SELECT count(*) FROM tokens WHERE address IS NOT NULL AND kind = 'pending'", NULL);
+	int rc = token_count_pending(db, address, &here, &all, err);
 	if (rc == 0 && (here >= LOGINS_OF_ADDRESS || all >= LOGINS_MAX)) {
 		(void)kettle_fail(
 			err, KETTLE_ERATE, "Too many logins wait to be confirmed: try again in %d minutes.", LOGIN_MS / 60000);
@@ -245,16 +210,16 @@ cmd_login_begin(const struct command_call *call, json_t **ret_result, struct ket
 	AUTO_FREE char *token = random_token(TOKEN_PREFIX, hash);
 	link_code_draw(code, code_hash);
 	AUTO_JSON json_t *data = json_pack("{s:s}", "token", hash);
-	rc = db_exec(db, err,
-		"INSERT INTO tokens (hash, kind, name, address, created_at, expires_at) VALUES (?, 'pending', ?, ?, ?, ?)",
-		"sssii", hash, name, address, db->now_ms, db->now_ms + LOGIN_MS);
+	int64_t expires_at = db->now_ms + LOGIN_MS;
+	struct token pending = {
+		.hash = hash, .kind = "pending", .name = name, .address = address, .expires_at = expires_at};
+	struct token login = {.hash = code_hash, .kind = "login", .name = name, .data = data, .expires_at = expires_at};
+	rc = token_insert(db, &pending, err);
 	if (rc == 0)
-		rc = db_exec(db, err,
-			"INSERT INTO tokens (hash, kind, name, data_json, created_at, expires_at) VALUES (?, 'login', ?, ?, ?, ?)",
-			"ssjii", code_hash, name, data, db->now_ms, db->now_ms + LOGIN_MS);
+		rc = token_insert(db, &login, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:s, s:s, s:s, s:o}", "name", name, "token", token, "code", code, "expires",
-			time_or_null(db->now_ms + LOGIN_MS));
+		*ret_result = json_pack(
+			"{s:s, s:s, s:s, s:o}", "name", name, "token", token, "code", code, "expires", time_or_null(expires_at));
 	return rc;
 }
 
@@ -264,14 +229,8 @@ confirm(const struct command_call *call, const json_t *row, const char *code_has
 {
 	struct db *db = call->db;
 	int64_t user = call->actor->user;
-	int rc = db_exec(db, err,
-		"UPDATE tokens SET kind = 'session', user = ?, address = NULL, expires_at = ? WHERE hash = ? AND kind = "
-		"'pending'",
-		"iis", user, db->now_ms + SESSION_MS, member_text(json_object_get(row, "data"), "token"));
-	if (rc == 0 && db_changes(db) == 0)
-		return kettle_fail(err, KETTLE_ENOENT, "This login has ended: begin it again.");
-	if (rc == 0)
-		rc = db_exec(db, err, "DELETE FROM tokens WHERE hash = ?", "s", code_hash);
+	const char *pending = member_text(json_object_get(row, "data"), "token");
+	int rc = token_confirm(db, pending, code_hash, user, db->now_ms + SESSION_MS, err);
 	AUTO_JSON json_t *data = json_pack("{s:O}", "name", json_object_get(row, "name"));
 	return rc < 0 ? rc : db_event(db, "user.login", 'u', 0, 0, user, data, err);
 }
@@ -284,10 +243,7 @@ cmd_login_confirm(const struct command_call *call, json_t **ret_result, struct k
 	bool confirmed = member_true(call->args, "confirm");
 	int rc = KETTLE_ENOENT;
 	if (link_code_read(member_string(call->args, "code"), hash))
-		rc = db_object(call->db, &row, err,
-			"SELECT name, created_at AS begun_iso, data_json FROM tokens WHERE hash = ? AND kind = 'login' AND "
-			"expires_at > ?",
-			"si", hash, call->db->now_ms);
+		rc = token_get_code(call->db, hash, "login", &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no such code: each works once, and for %d minutes.", LOGIN_MS / 60000);
 	if (rc == 0 && confirmed)

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "model/device_usage.h"
+#include "model/jobs.h"
 #include "model/rate_limit.h"
 #include "model/user.h"
 
@@ -22,6 +23,7 @@ whose(const struct command_call *call, const char *what, struct user *ret_user, 
 		return user_get(call->db, call->actor->user, ret_user, err);
 	if (call->actor->role == RIGHT_ADMIN)
 		return user_find_argument(call->db, named, ret_user, err);
+	/* Users who are no admins learn nothing about others, not even whether they exist. */
 	struct kettle_error none = {0};
 	struct user user;
 	if (user_find_argument(call->db, named, &user, &none) == 0 && user.id == call->actor->user) {
@@ -29,6 +31,14 @@ whose(const struct command_call *call, const char *what, struct user *ret_user, 
 		return 0;
 	}
 	return kettle_fail(err, KETTLE_EACCES, "Only admins may %s other users; leave out the name.", what);
+}
+
+int
+cmd_user_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct user user;
+	int rc = whose(call, "see", &user, err);
+	return rc < 0 ? rc : user_object(call->db, user.id, true, ret_result, err);
 }
 
 /* ---- export ---- */
@@ -62,38 +72,6 @@ add_submission(void *arg, sqlite3_stmt *row)
 	return page->bytes >= EXPORT_PAGE_BYTES;
 }
 
-/* All but the submissions: with the first page. */
-static int
-read_profile(struct db *db, int64_t user, json_t **ret_profile, struct kettle_error *err)
-{
-	AUTO_JSON json_t *profile = NULL;
-	json_t *tokens = NULL, *boards = NULL, *joined = NULL;
-	int rc = user_object(db, user, true, &profile, err);
-	if (rc == 0)
-		rc = db_array(db, &tokens, err,
-			"SELECT kind, name, address, created_at AS created_iso, used_at AS used_iso, expires_at AS expires_iso "
-			"FROM "
-			"tokens WHERE user = ? ORDER BY created_at",
-			"i", user);
-	if (rc == 0)
-		(void)json_object_set_new(profile, "tokens", tokens);
-	if (rc == 0)
-		rc = db_array(db, &boards, err,
-			"SELECT name, created_at AS created_iso FROM leaderboards WHERE creator = ? ORDER BY name", "i", user);
-	if (rc == 0)
-		(void)json_object_set_new(profile, "created_leaderboards", boards);
-	if (rc == 0)
-		rc = db_array(db, &joined, err,
-			"SELECT b.name, a.granted_at AS joined_iso FROM access a JOIN leaderboards b ON b.id = a.leaderboard WHERE "
-			"a.user = ? ORDER BY b.name",
-			"i", user);
-	if (rc == 0)
-		(void)json_object_set_new(profile, "joined_leaderboards", joined);
-	if (rc == 0)
-		*ret_profile = STEAL(profile);
-	return rc;
-}
-
 int
 cmd_user_export(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -103,7 +81,7 @@ cmd_user_export(const struct command_call *call, json_t **ret_result, struct ket
 	int64_t after = member_int(call->args, "after"), total = 0;
 	int rc = whose(call, "export", &user, err);
 	if (rc == 0 && after == 0)
-		rc = read_profile(call->db, user.id, &profile, err);
+		rc = user_stored(call->db, user.id, &profile, err);
 	if (rc == 0)
 		rc = db_int(call->db, &total, err, "SELECT count(*) FROM submissions WHERE user = ?", "i", user.id);
 	if (rc == 0)
@@ -154,7 +132,7 @@ cmd_user_delete(const struct command_call *call, json_t **ret_result, struct ket
 	if (rc == 0)
 		rc = check_delete(call, &user, err);
 	if (rc == 0)
-		rc = cmd_user_cancel_all(call->db, user.id, cancelled, err);
+		rc = jobs_cancel_all(call->db, user.id, cancelled, err);
 	if (rc == 0)
 		rc = user_delete(call->db, &user, name, err);
 	if (rc == 0)

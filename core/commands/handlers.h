@@ -209,8 +209,6 @@ command_run_fn cmd_submission_rerun;
 
 /* user.list {role?, banned, limit, offset}: those that were not merged into others. */
 command_run_fn cmd_user_list;
-/* user.show {name?}: oneself, for admins everybody. */
-command_run_fn cmd_user_show;
 /*
  * user.ban {name, reason}: nothing of theirs counts any more, what they have open is cancelled, and they write nothing.
  * Events: of each cancelled submission, rank.changed, user.banned. ECONFLICT: banned already, an admin, oneself.
@@ -220,11 +218,11 @@ command_run_fn cmd_user_ban;
 command_run_fn cmd_user_unban;
 /* user.role {name, role}. Event user.role. ECONFLICT: the last admin, or banned. */
 command_run_fn cmd_user_role;
-/* Cancels all jobs of the user that are queued or running; adds the numbers of their submissions. */
-int cmd_user_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err);
 
 /* ---- cmd_user_data.c: what is stored about a user ---- */
 
+/* user.show {name?}: oneself, for admins everybody. */
+command_run_fn cmd_user_show;
 /* user.export {name?, after}: oneself, for admins everybody; pages as those of leaderboard.export. */
 command_run_fn cmd_user_export;
 /*
@@ -237,7 +235,6 @@ command_run_fn cmd_user_delete;
 
 #define TOKEN_NAME_MAX 100             /* characters */
 #define TOKENS_MAX 20                  /* of one user */
-#define TOKEN_USED_MS 60000            /* how exact used_at is */
 #define SESSION_MS INT64_C(7776000000) /* how long a confirmed login holds: 90 days */
 #define LOGIN_MS 600000                /* how long a login may wait to be confirmed */
 #define LOGINS_OF_ADDRESS 10           /* that wait, from one address */

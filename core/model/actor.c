@@ -23,6 +23,13 @@ actor_role(const char *name)
 	return name && strcmp(name, "creator") == 0 ? RIGHT_CREATOR : RIGHT_ANYBODY;
 }
 
+const char *
+actor_role_name(enum access_right role)
+{
+	static const char *const names[] = {[RIGHT_ANYBODY] = "user", [RIGHT_CREATOR] = "creator", [RIGHT_ADMIN] = "admin"};
+	return names[role];
+}
+
 /* "deleted-5", "deleted-5-2": what a user is called who was removed. */
 static bool
 is_of_deleted(const char *name)
@@ -74,6 +81,14 @@ actor_free_name(struct db *db, const char *name, char *ret_name, size_t size, st
 }
 
 static int
+insert_identity(
+	struct db *db, int64_t user, const char *provider, const char *subject, const char *name, struct kettle_error *err)
+{
+	return db_exec(db, err, "INSERT INTO identities (provider, subject, user, name, created_at) VALUES (?, ?, ?, ?, ?)",
+		"ssisi", provider, subject, user, name, db->now_ms);
+}
+
+static int
 make_user(struct db *db, const json_t *actor, const char *outside, struct kettle_error *err)
 {
 	const char *provider = member_string(actor, "provider");
@@ -83,9 +98,7 @@ make_user(struct db *db, const json_t *actor, const char *outside, struct kettle
 		rc = db_exec(db, err, "INSERT INTO users (name, created_at) VALUES (?, ?)", "si", name, db->now_ms);
 	int64_t user = db_last_id(db);
 	if (rc == 0)
-		rc = db_exec(db, err,
-			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES (?, ?, ?, ?, ?)", "ssisi",
-			provider, member_string(actor, "subject"), user, outside, db->now_ms);
+		rc = insert_identity(db, user, provider, member_string(actor, "subject"), outside, err);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "name", name, "provider", provider);
@@ -128,6 +141,21 @@ actor_make(struct db *db, const char *provider, const char *subject, const char 
 		rc = find_or_make(db, actor, true, &row, err);
 	if (rc == 0)
 		*ret_user = member_int(row, "id");
+	return rc;
+}
+
+int
+actor_identity_add(struct db *db, int64_t user, const char *provider, const char *subject, const char *name,
+	int64_t *ret_other, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL, *actor = json_pack("{s:s, s:s}", "provider", provider, "subject", subject);
+	int rc = user_ref_check_identity(provider, subject, err);
+	if (rc == 0)
+		rc = find_user(db, actor, &row, err);
+	if (rc == KETTLE_ENOENT)
+		return insert_identity(db, user, provider, subject, name, err);
+	if (rc == 0)
+		*ret_other = member_int(row, "id");
 	return rc;
 }
 

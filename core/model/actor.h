@@ -25,6 +25,9 @@ int actor_resolve(
  */
 int actor_make(struct db *db, const char *provider, const char *subject, const char *name, int64_t *ret_user,
 	struct kettle_error *err);
+/* Adds an identity to a user. *ret_other: whose it is already, if it is somebody's; it stays so. EINVAL: not an identity. */
+int actor_identity_add(struct db *db, int64_t user, const char *provider, const char *subject, const char *name,
+	int64_t *ret_other, struct kettle_error *err);
 /*
  * What a user is called who has this name in a frontend: in its normal form, never read as an identity or a number. "": it
  * has nothing to show, or letters of several scripts, or is like that of a removed user. New string. [any]
@@ -34,5 +37,7 @@ char *actor_fit_name(const char *outside);
 int actor_free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err);
 /* The role that is stored or vouched for under this name; RIGHT_ANYBODY for "user" and any other name. [any] */
 enum access_right actor_role(const char *name);
+/* "user", "creator", "admin". [any] */
+const char *actor_role_name(enum access_right role);
 
 #endif

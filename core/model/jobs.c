@@ -572,6 +572,24 @@ jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_
 	return rc;
 }
 
+int
+jobs_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err)
+{
+	AUTO_JSON json_t *open = NULL;
+	int rc = db_array(db, &open, err,
+		"SELECT DISTINCT j.submission AS id FROM jobs j JOIN submissions s ON s.id = j.submission JOIN leaderboards b "
+		"ON b.id = s.leaderboard WHERE j.done_at IS NULL AND s.user = ? ORDER BY 1",
+		"i", user);
+	for (size_t i = 0; i < json_array_size(open) && rc == 0; i++) {
+		AUTO_JSON json_t *jobs = NULL;
+		json_t *id = json_object_get(json_array_get(open, i), "id");
+		rc = jobs_cancel(db, json_integer_value(id), &jobs, err);
+		if (rc == 0)
+			(void)json_array_append(cancelled, id);
+	}
+	return rc;
+}
+
 /* ---- once more ---- */
 
 static int

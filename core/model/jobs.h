@@ -95,6 +95,8 @@ int jobs_recorded(struct db *db, int64_t job, int64_t attempt, int64_t record_ns
  * [{"job", "device", "attempt"}]; ECONFLICT: none is open.
  */
 int jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
+/* The same of all open submissions of a user; adds their numbers. */
+int jobs_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err);
 /*
  * Runs a submission again on these devices (names as in its jobs): a new job with a new seed for each, event
  * submission.rerun, the submission is open again. What was there counts until the new verdict, and goes on counting

@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "model/actor.h"
+#include "model/jobs.h"
 #include "model/name.h"
 #include "model/ranking.h"
 
@@ -200,6 +201,70 @@ user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct ke
 	return rc;
 }
 
+int
+user_list(struct db *db, const char *role, bool banned, int64_t limit, int64_t offset, json_t **ret_users,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *ids = NULL, *users = json_array();
+	int rc = db_array(db, &ids, err,
+		"SELECT id FROM users WHERE merged_into IS NULL AND (?1 IS NULL OR role = ?1) AND (NOT ?2 OR banned_at IS NOT "
+		"NULL) ORDER BY name LIMIT ?3 OFFSET ?4",
+		"siii", role, (int64_t)banned, limit, offset);
+	for (size_t i = 0; i < json_array_size(ids) && rc == 0; i++) {
+		json_t *user = NULL;
+		rc = user_object(db, member_int(json_array_get(ids, i), "id"), false, &user, err);
+		if (rc == 0)
+			(void)json_array_append_new(users, user);
+	}
+	if (rc == 0)
+		*ret_users = STEAL(users);
+	return rc;
+}
+
+int
+user_stored(struct db *db, int64_t id, json_t **ret_object, struct kettle_error *err)
+{
+	static const struct {
+		const char *member, *sql;
+	} lists[] = {
+		{"tokens", "SELECT kind, name, address, created_at AS created_iso, used_at AS used_iso, expires_at AS "
+				   "expires_iso FROM tokens WHERE user = ? ORDER BY created_at"},
+		{"created_leaderboards",
+			"SELECT name, created_at AS created_iso FROM leaderboards WHERE creator = ? ORDER BY name"},
+		{"joined_leaderboards", "SELECT b.name, a.granted_at AS joined_iso FROM access a JOIN leaderboards b ON b.id = "
+								"a.leaderboard WHERE a.user = ? ORDER BY b.name"},
+	};
+	AUTO_JSON json_t *object = NULL;
+	int rc = user_object(db, id, true, &object, err);
+	for (size_t i = 0; i < ARRAY_SIZE(lists) && rc == 0; i++) {
+		json_t *rows = NULL;
+		rc = db_array(db, &rows, err, lists[i].sql, "i", id);
+		if (rc == 0)
+			(void)json_object_set_new(object, lists[i].member, rows);
+	}
+	if (rc == 0)
+		*ret_object = STEAL(object);
+	return rc;
+}
+
+/* ---- changed ---- */
+
+int
+user_set_ban(struct db *db, int64_t id, const char *reason, json_t *cancelled, struct kettle_error *err)
+{
+	int rc = db_exec(db, err, "UPDATE users SET banned_at = iif(?2 IS NULL, NULL, ?1), ban_reason = ?2 WHERE id = ?3",
+		"isi", db->now_ms, reason, id);
+	if (rc == 0 && reason)
+		rc = jobs_cancel_all(db, id, cancelled, err);
+	return rc < 0 ? rc : ranking_recompute_user(db, id, err);
+}
+
+int
+user_set_role(struct db *db, int64_t id, enum access_right role, struct kettle_error *err)
+{
+	return db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", actor_role_name(role), id);
+}
+
 /* ---- deleted ---- */
 
 /* Its name, and those that lead to it. */
@@ -275,20 +340,6 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 	return rc;
 }
 
-static const char *
-role_name(enum access_right role)
-{
-	switch (role) {
-	case RIGHT_ANYBODY:
-		return "user";
-	case RIGHT_CREATOR:
-		return "creator";
-	case RIGHT_ADMIN:
-		return "admin";
-	}
-	return "user";
-}
-
 int
 user_merge(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err)
 {
@@ -298,7 +349,7 @@ user_merge(struct db *db, const struct user *from, const struct user *into, stru
 			from->banned ? from->name : into->name);
 	int rc = move_all(db, from->id, into->id, err);
 	if (rc == 0)
-		rc = db_exec(db, err, "UPDATE users SET role = ? WHERE id = ?", "si", role_name(role), into->id);
+		rc = user_set_role(db, into->id, role, err);
 	/* The entries that are left go first: no user is twice in a ranking. */
 	if (rc == 0)
 		rc = ranking_recompute_user(db, from->id, err);
@@ -307,6 +358,6 @@ user_merge(struct db *db, const struct user *from, const struct user *into, stru
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data =
-		json_pack("{s:s, s:I, s:s}", "name", from->name, "was", (json_int_t)from->id, "role", role_name(role));
+		json_pack("{s:s, s:I, s:s}", "name", from->name, "was", (json_int_t)from->id, "role", actor_role_name(role));
 	return db_event(db, "user.merged", 'u', 0, 0, into->id, data, err);
 }

@@ -38,6 +38,18 @@ int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kett
  */
 int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct kettle_error *err);
 
+/* user_object of those that were not merged into others, by name; role: only these, banned: only these. New reference. */
+int user_list(struct db *db, const char *role, bool banned, int64_t limit, int64_t offset, json_t **ret_users,
+	struct kettle_error *err);
+/*
+ * All that is stored of a user but the submissions: user_object, full, with "tokens": [{"kind", "name", "address", "created",
+ * "used", "expires"}], "created_leaderboards": [{"name", "created"}], "joined_leaderboards": [{"name", "joined"}].
+ */
+int user_stored(struct db *db, int64_t id, json_t **ret_object, struct kettle_error *err);
+
+/* Stores a ban (reason NULL: removes it), cancels open jobs (adds the numbers of their submissions), recomputes the rankings. */
+int user_set_ban(struct db *db, int64_t id, const char *reason, json_t *cancelled, struct kettle_error *err);
+int user_set_role(struct db *db, int64_t id, enum access_right role, struct kettle_error *err);
 /*
  * Removes what says who a user is: the name (it becomes "deleted-NUMBER", as do those that were merged into it), identities,
  * tokens, access, notes on submissions and the role. Submissions, rankings and boards stay, under the new name. Event
