@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "model/board.h"
 #include "model/settings.h"
+#include "model/submissions.h"
 #include "model/verify.h"
 
 #define STATS_DAY_MS 86400000
@@ -56,39 +57,6 @@ cmd_admin_pause(const struct command_call *call, json_t **ret_result, struct ket
 
 /* ---- figures ---- */
 
-/* ?1: submissions after this time; ?2: on this board, 0: on all. */
-#define CHOSEN \
-	"s.created_at > ?1 AND (NOT ?2 OR s.leaderboard = ?2) AND s.leaderboard IN (SELECT id FROM leaderboards) "
-
-static int
-add_stats_device(void *arg, sqlite3_stmt *row)
-{
-	static const char *const names[] = {
-		"num_run", "runs_passed", "runs_scored", "runs_secret", "max_delay", "avg_delay", "total_runtime"};
-	const char *device = (const char *)sqlite3_column_text(row, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		char key[300];
-		int column = (int)i + 1;
-		(void)snprintf(key, sizeof(key), "%s.%s", names[i], device ? device : "");
-		json_t *value = sqlite3_column_type(row, column) == SQLITE_INTEGER
-							? json_integer(sqlite3_column_int64(row, column))
-							: json_real(sqlite3_column_double(row, column));
-		(void)json_object_set_new(arg, key, value);
-	}
-	return 0;
-}
-
-static int
-add_devices(struct db *db, json_t *stats, int64_t after, int64_t board, struct kettle_error *err)
-{
-	return db_query(db, err, add_stats_device, stats,
-		"SELECT j.device, count(*), sum(r.passed), count(r.score), sum(r.secret), max(0.0, max(r.start_at - "
-		"j.queued_at) / 1000.0), max(0.0, avg(r.start_at - j.queued_at) / 1000.0), sum(r.end_at - r.start_at) / 1000.0 "
-		"FROM runs r JOIN jobs j ON j.id = r.job JOIN submissions s ON s.id = j.submission WHERE " CHOSEN
-		"GROUP BY j.device ORDER BY j.device",
-		"ii", after, board);
-}
-
 int
 cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -101,13 +69,7 @@ cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct ket
 	if (rc == 0)
 		rc = is_accepting(call->db, &accepting, err);
 	if (rc == 0)
-		rc = db_object(call->db, &stats, err,
-			"SELECT count(*) AS num_submissions, count(*) FILTER (WHERE done_at IS NULL) AS sub_waiting, "
-			"count(DISTINCT user) AS num_users, count(DISTINCT code) AS num_unique_codes FROM submissions s "
-			"WHERE " CHOSEN,
-			"ii", after, board.id);
-	if (rc == 0)
-		rc = add_devices(call->db, stats, after, board.id, err);
+		rc = submission_stats(call->db, after, board.id, &stats, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:b, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats);
 	return rc;

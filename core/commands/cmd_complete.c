@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "model/board.h"
+#include "model/submissions.h"
 
 #include <string.h>
 #include <strings.h>
@@ -43,25 +44,6 @@ complete_devices(const struct command_call *call, const char *prefix, json_t **r
 	return 0;
 }
 
-#define SUBMISSIONS \
-	"SELECT CAST(s.id AS TEXT) AS value, s.mode || ' on ' || b.name || ': ' || s.file_name AS about FROM submissions " \
-	"s " \
-	"JOIN leaderboards b ON b.id = s.leaderboard WHERE substr(CAST(s.id AS TEXT), 1, length(?1)) = ?1 AND "
-#define NEWEST " ORDER BY s.id DESC LIMIT ?2"
-
-/* The actor's own, newest first; `others`: also those that it may moderate. */
-static int
-complete_submissions(const struct command_call *call, const char *prefix, json_t **ret_values, struct kettle_error *err)
-{
-	const struct actor *actor = call->actor;
-	int64_t user = actor->user ? actor->user : -1;
-	if (!member_true(call->args, "others"))
-		return db_array(
-			call->db, ret_values, err, SUBMISSIONS "s.user = ?3" NEWEST, "sii", prefix, (int64_t)COMPLETE_MAX, user);
-	return db_array(call->db, ret_values, err, SUBMISSIONS "(?4 OR s.user = ?3 OR b.creator = ?3)" NEWEST, "siii",
-		prefix, (int64_t)COMPLETE_MAX, user, (int64_t)(actor->role == RIGHT_ADMIN));
-}
-
 int
 cmd_complete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -71,5 +53,6 @@ cmd_complete(const struct command_call *call, json_t **ret_result, struct kettle
 		return board_names(call->db, call->actor, prefix, COMPLETE_MAX, ret_result, err);
 	if (member_is(call->args, "what", "device"))
 		return complete_devices(call, prefix, ret_result, err);
-	return complete_submissions(call, prefix, ret_result, err);
+	return submission_names(
+		call->db, call->actor, prefix, member_true(call->args, "others"), COMPLETE_MAX, ret_result, err);
 }

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "model/board.h"
+#include "model/submissions.h"
 
 static int
 export_check(
@@ -32,80 +33,22 @@ export_check(
 	return 0;
 }
 
-/* A page while it is read. */
-struct page {
-	struct db *db;
-	json_t *submissions;
-	size_t bytes;
-	int64_t last;
-	struct kettle_error *err;
-};
-
-/* One submission with its devices; the page ends with the one that fills it. */
-static int
-add_submission(void *arg, sqlite3_stmt *row)
-{
-	struct page *page = arg;
-	json_t *submission = db_row_object(row), *devices = NULL;
-	if (!submission)
-		return KETTLE_EIO;
-	(void)json_array_append_new(page->submissions, submission);
-	page->last = member_int(submission, "id");
-	int rc = db_array(page->db, &devices, page->err,
-		"SELECT device, state, score, low, high FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id", "i",
-		page->last);
-	if (rc < 0)
-		return rc;
-	(void)json_object_set_new(submission, "devices", devices);
-	page->bytes += json_string_length(json_object_get(submission, "code"));
-	return page->bytes >= EXPORT_PAGE_BYTES;
-}
-
-/* In the order of numbers, which pages need; the index submissions_page has it. */
-static int
-read_export_page(struct page *page, const struct board *board, bool whole, int64_t after)
-{
-	return db_query(page->db, page->err, add_submission, page,
-		"SELECT s.id, s.user AS user_id_text, u.name AS user_name, s.mode, s.file_name, s.created_at AS "
-		"submission_time_iso, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS "
-		"flagged, s.id >= b.counts_from AS counts_bool, t.run_hash AS task, c.sha256, CAST(c.data AS TEXT) AS code "
-		"FROM submissions s INDEXED BY submissions_page CROSS JOIN leaderboards b ON b.id = s.leaderboard CROSS JOIN "
-		"users u ON u.id = s.user CROSS JOIN tasks t ON t.id = s.task CROSS JOIN blobs c ON c.id = s.code WHERE "
-		"s.leaderboard = ?1 AND s.id > ?2 AND (?3 OR s.mode = 'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT "
-		"NULL AND s.id >= b.counts_from AND u.banned_at IS NULL AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = "
-		"s.id AND NOT j.superseded AND j.state = 'passed')) ORDER BY s.id LIMIT ?4",
-		"iiii", board->id, after, (int64_t)whole, (int64_t)EXPORT_PAGE);
-}
-
-static int
-count_all(struct db *db, const struct board *board, int64_t after, json_t **ret_total, struct kettle_error *err)
-{
-	int64_t total = 0;
-	int rc =
-		after ? 0 : db_int(db, &total, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board->id);
-	if (rc == 0)
-		*ret_total = after ? json_null() : json_integer(total);
-	return rc;
-}
-
 int
 cmd_board_export(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;
-	AUTO_JSON json_t *submissions = json_array(), *total = NULL;
-	struct page page = {.db = call->db, .submissions = submissions, .err = err};
-	int64_t after = member_int(call->args, "after");
+	AUTO_JSON json_t *page = NULL;
+	int64_t after = member_int(call->args, "after"), total = 0;
 	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
 		rc = export_check(call->db, call->actor, &board, member_true(call->args, "private"), err);
+	if (rc == 0 && !after)
+		rc = submission_count(call->db, &(struct submission_filter){.leaderboard = board.id}, &total, NULL, err);
 	if (rc == 0)
-		rc = count_all(call->db, &board, after, &total, err);
+		rc = submission_page_of_board(call->db, board.id, board_owns(call->actor, &board), after, &page, err);
 	if (rc == 0)
-		rc = read_export_page(&page, &board, board_owns(call->actor, &board), after);
-	if (rc < 0)
-		return rc;
-	bool more = rc > 0 || json_array_size(submissions) == EXPORT_PAGE;
-	*ret_result = json_pack("{s:s, s:O, s:O, s:o}", "leaderboard", board.name, "total", total, "submissions",
-		submissions, "next", more ? json_integer(page.last) : json_null());
-	return 0;
+		*ret_result = json_pack("{s:s, s:o, s:O, s:O}", "leaderboard", board.name, "total",
+			after ? json_null() : json_integer(total), "submissions", json_object_get(page, "submissions"), "next",
+			json_object_get(page, "next"));
+	return rc;
 }

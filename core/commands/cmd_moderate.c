@@ -9,7 +9,7 @@
 #include "base/sanitize_text.h"
 #include "model/board.h"
 #include "model/jobs.h"
-#include "model/ranking.h"
+#include "model/submissions.h"
 
 #include <strings.h>
 
@@ -19,11 +19,7 @@ flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error
 {
 	AUTO_JSON json_t *row = NULL;
 	struct board board;
-	int rc = db_object(call->db, &row, err,
-		"SELECT s.id, s.leaderboard, b.name AS leaderboard_name, s.user, s.mode, s.file_name, CASE WHEN s.flagged_at "
-		"IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged FROM submissions s JOIN leaderboards b ON b.id = "
-		"s.leaderboard WHERE s.id = ?",
-		"i", member_int(call->args, "id"));
+	int rc = submission_get(call->db, call->actor, member_int(call->args, "id"), &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(call->args, "id"));
 	if (rc == 0)
@@ -48,20 +44,7 @@ record_flag(struct db *db, const char *kind, const json_t *row, json_t *data_tak
 	(void)json_object_set(data, "mode", json_object_get(row, "mode"));
 	(void)json_object_set(data, "file_name", json_object_get(row, "file_name"));
 	return db_event(
-		db, kind, 'u', member_int(row, "leaderboard"), member_int(row, "id"), member_int(row, "user"), data, err);
-}
-
-/* Sets the mark (reason NULL: removes it) and recomputes the ranking. */
-static int
-mark(struct db *db, const struct actor *actor, const json_t *row, const char *reason, struct kettle_error *err)
-{
-	int rc =
-		reason ? db_exec(db, err, "UPDATE submissions SET flagged_at = ?, flag_reason = ?, flagged_by = ? WHERE id = ?",
-					 "isii", db->now_ms, reason, actor->user, member_int(row, "id"))
-			   : db_exec(db, err,
-					 "UPDATE submissions SET flagged_at = NULL, flag_reason = NULL, flagged_by = NULL WHERE id = ?",
-					 "i", member_int(row, "id"));
-	return rc < 0 ? rc : ranking_recompute(db, member_int(row, "leaderboard"), NULL, member_int(row, "user"), err);
+		db, kind, 'u', member_int(row, "leaderboard_id"), member_int(row, "id"), member_int(row, "user"), data, err);
 }
 
 int
@@ -76,7 +59,7 @@ cmd_submission_flag(const struct command_call *call, json_t **ret_result, struct
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld is already marked as a cheat: remove the mark first.",
 			(long long)member_int(row, "id"));
 	if (rc == 0)
-		rc = mark(call->db, call->actor, row, reason, err);
+		rc = submission_set_flag(call->db, row, reason, call->actor->user, err);
 	if (rc == 0)
 		rc = record_flag(call->db, "submission.flagged", row, json_pack("{s:s}", "reason", reason), err);
 	if (rc == 0)
@@ -94,7 +77,7 @@ cmd_submission_unflag(const struct command_call *call, json_t **ret_result, stru
 		rc = kettle_fail(
 			err, KETTLE_ECONFLICT, "Submission %lld is not marked as a cheat.", (long long)member_int(row, "id"));
 	if (rc == 0)
-		rc = mark(call->db, call->actor, row, NULL, err);
+		rc = submission_set_flag(call->db, row, NULL, call->actor->user, err);
 	if (rc == 0)
 		rc = record_flag(call->db, "submission.unflagged", row, json_object(), err);
 	if (rc == 0)
@@ -110,13 +93,14 @@ choose_devices(struct db *db, const struct command_env *env, int64_t submission,
 	json_t **ret_devices, struct kettle_error *err)
 {
 	char where[64];
-	AUTO_JSON json_t *row = NULL, *chosen = json_array();
+	AUTO_JSON json_t *jobs = NULL, *all = json_array(), *chosen = json_array();
+	size_t k;
+	const json_t *job;
 	(void)snprintf(where, sizeof(where), "Submission %lld has", (long long)submission);
-	int rc = db_object(db, &row, err,
-		"SELECT json_group_array(device) AS devices_json FROM (SELECT device FROM jobs WHERE submission = ? AND NOT "
-		"superseded ORDER BY id)",
-		"i", submission);
-	const json_t *all = json_object_get(row, "devices"), *list = json_array_size(wanted) > 0 ? wanted : all;
+	int rc = submission_scores(db, submission, false, &jobs, err);
+	json_array_foreach(jobs, k, job)
+		(void)json_array_append(all, json_object_get(job, "device"));
+	const json_t *list = json_array_size(wanted) > 0 ? wanted : all;
 	for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
 		const char *name = NULL, *configured;
 		const json_t *units;

@@ -10,53 +10,22 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "judge/report.h"
 #include "model/artifact.h"
-#include "model/blobs.h"
 #include "model/board.h"
+#include "model/events.h"
 #include "model/jobs.h"
-#include "model/ranking.h"
-#include "model/submission_count.h"
+#include "model/submissions.h"
 #include "model/user.h"
 
 #include <string.h>
 
 /* ---- list ---- */
 
-static int
-add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
-{
-	size_t i;
-	json_t *row;
-	json_array_foreach(rows, i, row) {
-		json_t *runs = NULL;
-		int rc = db_array(db, &runs, err,
-			"SELECT device AS gpu_type, score, state, " JOBS_CAUSE
-			" FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id",
-			"i", member_int(row, "id"));
-		if (rc < 0)
-			return rc;
-		(void)json_object_set_new(row, "runs", runs);
-	}
-	return 0;
-}
-
-#define LIST \
-	"SELECT s.id, b.name AS leaderboard_name, s.file_name, s.created_at AS submission_time_iso, s.done_at IS NOT " \
-	"NULL AS done_bool, s.mode, s.state, s.practice AS practice_bool, CASE WHEN s.user = ?1 THEN s.note END AS note, " \
-	"u.name AS user_name, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged FROM " \
-	"submissions s JOIN leaderboards b ON b.id = " \
-	"s.leaderboard JOIN users u ON u.id = " \
-	"s.user WHERE "
-
 int
 cmd_submission_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board = {0};
-	AUTO_JSON json_t *rows = NULL;
 	const char *name = member_string(call->args, "leaderboard");
-	int64_t user = call->actor->user ? call->actor->user : -1, limit = member_int(call->args, "limit"),
-			offset = member_int(call->args, "offset");
 	bool all = member_true(call->args, "all");
 	if (all && !name)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "all",
@@ -64,23 +33,9 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 	int rc = all    ? board_find_owned(call->db, call->actor, name, &board, err)
 			 : name ? board_find_own(call->db, call->actor, name, &board, err)
 					: 0;
-	if (rc < 0)
-		return rc;
-	if (all)
-		rc = db_array(call->db, &rows, err, LIST "s.leaderboard = ?4 ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iiii",
-			user, limit, offset, board.id);
-	else if (name)
-		rc = db_array(call->db, &rows, err,
-			LIST "s.user = ?1 AND s.leaderboard = ?4 ORDER BY s.created_at DESC, s.id DESC LIMIT ?2 OFFSET ?3", "iiii",
-			user, limit, offset, board.id);
-	else
-		rc = db_array(
-			call->db, &rows, err, LIST "s.user = ?1 ORDER BY s.id DESC LIMIT ?2 OFFSET ?3", "iii", user, limit, offset);
-	if (rc == 0)
-		rc = add_list_runs(call->db, rows, err);
-	if (rc == 0)
-		*ret_result = STEAL(rows);
-	return rc;
+	return rc < 0 ? rc
+				  : submission_list(call->db, board_user(call->actor), board.id, all, member_int(call->args, "limit"),
+						member_int(call->args, "offset"), ret_result, err);
 }
 
 /* ---- count ---- */
@@ -91,6 +46,9 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 {
 	struct board board = {0};
 	struct user user = {0};
+	struct submission_filter filter = {.mode = member_string(call->args, "mode"),
+		.state = member_string(call->args, "state"),
+		.device = member_string(call->args, "device")};
 	int64_t count = 0;
 	bool more = false;
 	const json_t *named = json_object_get(call->args, "of");
@@ -106,9 +64,10 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 	} else if (rc == 0 && named) {
 		rc = user_find_argument(call->db, named, &user, err);
 	}
+	filter.leaderboard = board.id;
+	filter.user = user.id;
 	if (rc == 0)
-		rc = submission_count(call->db, board.id, user.id, member_string(call->args, "device"),
-			member_string(call->args, "mode"), member_string(call->args, "state"), &count, &more, err);
+		rc = submission_count(call->db, &filter, &count, &more, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:I, s:b}", "leaderboard", board.name, "count", (json_int_t)count, "more", more);
 	return rc;
@@ -121,15 +80,7 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 {
 	const struct actor *actor = call->actor;
 	AUTO_JSON json_t *row = NULL;
-	int rc = db_object(call->db, &row, err,
-		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
-		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, "
-		"s.mode, s.state, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, "
-		"s.practice AS practice_bool, s.note, s.capture AS capture_json, s.user, b.creator, " BOARD_MAY_SEE
-		"AS seen FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE "
-		"s.id = "
-		"?1",
-		"iii", id, board_sees_all(actor), board_user(actor));
+	int rc = submission_get(call->db, actor, id, &row, err);
 	/* One on a leaderboard that the actor may not see is as good as none. */
 	if (rc == KETTLE_ENOENT || (rc == 0 && !member_int(row, "seen") && member_int(row, "user") != actor->user))
 		return kettle_fail(err, KETTLE_ENOENT, "There is no submission %lld.", (long long)id);
@@ -148,86 +99,6 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 
 /* ---- show ---- */
 
-/* Removes what may not be shown of a secret run; adds the stored detail of the others. */
-static void
-open_run(json_t *run)
-{
-	json_t *detail = json_object_get(run, "detail");
-	if (json_is_object(detail))
-		(void)json_object_update_missing(run, detail);
-	(void)json_object_del(run, "detail");
-	if (!member_true(run, "secret")) {
-		json_t *remarks = report_remarks(json_object_get(run, "result"));
-		if (remarks)
-			(void)json_object_set_new(run, "remarks", remarks);
-		return;
-	}
-	static const char *const hidden[] = {
-		"index", "state", "low", "high", "start_time", "end_time", "message", "result", "system"};
-	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
-		(void)json_object_del(run, hidden[i]);
-}
-
-static int
-add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
-{
-	json_t *runs = NULL, *artifacts = NULL, *run;
-	size_t i;
-	int64_t id = member_int(job, "job");
-	int rc = db_array(db, &runs, err,
-		"SELECT mode, secret AS secret_bool, idx AS \"index\", passed AS passed_bool, state, score, low, high, "
-		"start_at AS start_time_iso, end_at AS end_time_iso, message, result_json, system_json, detail_json FROM runs "
-		"WHERE job = ? ORDER BY id",
-		"i", id);
-	if (rc < 0)
-		return rc;
-	json_array_foreach(runs, i, run) {
-		open_run(run);
-	}
-	(void)json_object_set_new(job, "runs", runs);
-	rc = db_array(db, &artifacts, err,
-		"SELECT id, step, name, size, sha256, expired_at AS expired_iso FROM artifacts WHERE job = ? ORDER BY id", "i",
-		id);
-	if (rc == 0)
-		(void)json_object_set_new(job, "artifacts", artifacts);
-	return rc;
-}
-
-/* What was before the job became its user's best, as long as the event that says so is kept. */
-static int
-add_before(struct db *db, int64_t submission, int64_t job, json_t *rank, struct kettle_error *err)
-{
-	AUTO_JSON json_t *event = NULL;
-	int rc = db_object(db, &event, err,
-		"SELECT data_json FROM events WHERE submission = ?1 AND kind = 'job.done' AND json_extract(data_json, '$.job') "
-		"= ?2 ORDER BY seq DESC LIMIT 1",
-		"ii", submission, job);
-	const json_t *data = json_object_get(event, "data");
-	if (rc == 0 && member_true(data, "best")) {
-		(void)json_object_set(rank, "before", json_object_get(data, "rank_before"));
-		(void)json_object_set(rank, "previous_score", json_object_get(data, "previous_score"));
-	}
-	return rc == KETTLE_ENOENT ? 0 : rc;
-}
-
-/* The job's place in the ranking, or that of its user's better submission. */
-static int
-add_rank(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
-{
-	int64_t id = member_int(job, "job");
-	struct ranking_position position = {0};
-	int rc = ranking_of_job(db, id, &position, err);
-	if (rc < 0)
-		return rc;
-	bool best = position.rank && position.job == id;
-	json_t *rank = best ? json_pack("{s:I, s:I, s:n, s:n}", "rank", (json_int_t)position.rank, "of",
-							  (json_int_t)position.of, "before", "previous_score")
-						: json_null();
-	(void)json_object_set_new(job, "rank", rank);
-	(void)json_object_set_new(job, "better", position.rank && !best ? ranking_better(&position) : json_null());
-	return best ? add_before(db, member_int(row, "id"), id, rank, err) : 0;
-}
-
 /* For others than the owner of the submissions, whose best it is. */
 static void
 name_better(const struct actor *actor, const json_t *row, const json_t *jobs)
@@ -241,57 +112,6 @@ name_better(const struct actor *actor, const json_t *row, const json_t *jobs)
 		if (json_is_object(better))
 			(void)json_object_set(better, "user_name", json_object_get(row, "user_name"));
 	}
-}
-
-/* Adds the last rerun after this job that failed, with its error. */
-static int
-add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_error *err)
-{
-	json_t *failed = NULL;
-	int rc = db_object(db, &failed, err,
-		"SELECT id AS job, state, error, " JOBS_CAUSE
-		", done_at AS ended_iso FROM jobs WHERE submission = ?1 AND device = ?2 AND "
-		"superseded = id AND id > ?3 ORDER BY id DESC LIMIT 1",
-		"isi", member_int(row, "id"), member_text(job, "device"), member_int(job, "job"));
-	if (rc < 0)
-		return rc == KETTLE_ENOENT ? 0 : rc;
-	(void)json_object_set_new(job, "rerun_failed", failed);
-	return 0;
-}
-
-/* What a queued job waits for: the reason stored with it, or that no unit of its device is ready. */
-#define WAITS \
-	"coalesce(error, (SELECT 'No `' || u.device || '` unit is available. ' || coalesce(u.label, u.unit) || ': ' || " \
-	"u.reason FROM " \
-	"device_units u WHERE u.device = j.device AND u.state = 'disabled' AND u.label IS NOT '' AND NOT EXISTS (SELECT " \
-	"1 FROM device_units r " \
-	"WHERE r.device = j.device AND r.state = 'ready' AND r.label IS NOT '') ORDER BY u.label LIMIT 1))"
-
-/* A rerun that is under way is listed in place of the job that it will replace. */
-static int
-load_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)
-{
-	AUTO_JSON json_t *jobs = NULL;
-	int rc = db_array(db, &jobs, err,
-		"SELECT id AS job, device, state, CASE WHEN state <> 'queued' THEN error END AS error, " JOBS_CAUSE
-		", CASE WHEN state = 'queued' THEN " WAITS
-		" END AS waits, score, low, high, unit, runner, attempt, loss, queued_at AS queued_iso, "
-		"started_at AS started_iso, done_at "
-		"AS ended_iso, changed_at AS changed_iso, compilation_json, system_json, timing_json, superseded < 0 AS "
-		"rerun_bool FROM jobs j WHERE submission = ?1 AND (superseded < 0 OR NOT superseded AND NOT EXISTS (SELECT 1 "
-		"FROM jobs n WHERE n.submission = ?1 AND n.superseded = -j.id)) ORDER BY id",
-		"i", member_int(row, "id"));
-	for (size_t i = 0; i < json_array_size(jobs) && rc == 0; i++) {
-		json_t *job = json_array_get(jobs, i);
-		rc = add_job_runs(db, job, err);
-		if (rc == 0)
-			rc = add_rank(db, row, job, err);
-		if (rc == 0)
-			rc = add_failed_rerun(db, row, job, err);
-	}
-	if (rc == 0)
-		*ret_jobs = STEAL(jobs);
-	return rc;
 }
 
 /* KernelBot's words. */
@@ -428,21 +248,6 @@ ranks(const json_t *jobs)
 	return all;
 }
 
-/* The row of a submission that counts or could count. ENOENT. */
-static int
-visibility_load(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err)
-{
-	return db_object(db, ret_row, err,
-		"SELECT s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS "
-		"user_id_text, u.name AS user_name, s.created_at AS submission_time_iso, 1 AS done_bool, s.mode, s.state, NULL "
-		"AS flagged, s.practice AS practice_bool, (SELECT CAST(data AS TEXT) FROM blobs WHERE id = s.code) AS code, "
-		"s.user AS user FROM submissions "
-		"s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user WHERE s.id = ? AND s.mode = "
-		"'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND u.banned_at IS NULL "
-		"AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state = 'passed')",
-		"i", id);
-}
-
 static int
 fail_other(int64_t id, const struct board *board, bool counts, struct kettle_error *err)
 {
@@ -451,21 +256,6 @@ fail_other(int64_t id, const struct board *board, bool counts, struct kettle_err
 			"Submission %lld belongs to another user; its code can be read once the deadline of `%s` has passed.",
 			(long long)id, board->name);
 	return kettle_fail(err, KETTLE_EACCES, "Submission %lld belongs to another user.", (long long)id);
-}
-
-static int
-load_open_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)
-{
-	AUTO_JSON json_t *jobs = NULL;
-	int rc = db_array(db, &jobs, err,
-		"SELECT id AS job, device, state, score, low, high, json_array() AS runs_json, json_array() AS artifacts_json "
-		"FROM jobs WHERE submission = ? AND NOT superseded AND state = 'passed' ORDER BY id",
-		"i", member_int(row, "id"));
-	for (size_t i = 0; i < json_array_size(jobs) && rc == 0; i++)
-		rc = add_rank(db, row, json_array_get(jobs, i), err);
-	if (rc == 0)
-		*ret_jobs = STEAL(jobs);
-	return rc;
 }
 
 /* EACCES unless the actor may read it. */
@@ -489,7 +279,7 @@ submission_find_open(const struct command_call *call, int64_t id, json_t **ret_r
 {
 	AUTO_JSON json_t *row = NULL;
 	struct board none = {0};
-	int rc = visibility_load(call->db, id, &row, err);
+	int rc = submission_get_open(call->db, id, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return fail_other(id, &none, false, err);
 	if (rc == 0)
@@ -507,11 +297,10 @@ submission_find_open(const struct command_call *call, int64_t id, json_t **ret_r
 static int
 show_to_others(const struct command_call *call, json_t **ret_object, struct kettle_error *err)
 {
-	struct db *db = call->db;
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
 	int rc = submission_find_open(call, member_int(call->args, "id"), &row, err);
 	if (rc == 0)
-		rc = load_open_jobs(db, row, &jobs, err);
+		rc = submission_jobs_open(call->db, row, &jobs, err);
 	if (rc < 0)
 		return rc;
 	name_better(call->actor, row, jobs);
@@ -531,13 +320,9 @@ cmd_submission_show(const struct command_call *call, json_t **ret_result, struct
 	if (rc == KETTLE_EACCES)
 		return show_to_others(call, ret_result, err);
 	if (rc == 0)
-		rc = load_jobs(call->db, row, &jobs, err);
+		rc = submission_jobs(call->db, row, &jobs, err);
 	if (rc == 0)
-		rc = db_object(call->db, &code_row, err,
-			"SELECT CAST(data AS TEXT) AS code, (SELECT json_extract(bundle_json, '$.submission') FROM tasks WHERE id "
-			"= "
-			"s.task) AS source FROM submissions s JOIN blobs b ON b.id = s.code WHERE s.id = ?",
-			"i", member_int(row, "id"));
+		rc = submission_code(call->db, member_int(row, "id"), &code_row, err);
 	if (rc < 0)
 		return rc;
 	name_better(call->actor, row, jobs);
@@ -574,13 +359,12 @@ int
 cmd_submission_watch(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
-	int64_t id = member_int(call->args, "id"), seq = 0;
+	int64_t id = member_int(call->args, "id"), seq = 0, reruns;
 	int rc = submission_find(call, id, false, &row, err);
 	if (rc == 0)
-		rc = db_int(call->db, &seq, err, "SELECT coalesce(max(seq), 0) FROM events", NULL);
+		rc = events_last(call->db, &seq, err);
 	if (rc == 0)
-		rc = db_array(call->db, &jobs, err,
-			"SELECT id AS job, device, state FROM jobs WHERE submission = ? AND done_at IS NULL ORDER BY id", "i", id);
+		rc = submission_open_jobs(call->db, id, &jobs, &reruns, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:I, s:O, s:O, s:O, s:O, s:I}", "id", (json_int_t)id, "leaderboard",
 			json_object_get(row, "leaderboard_name"), "mode", json_object_get(row, "mode"), "done",
@@ -594,11 +378,11 @@ cmd_submission_watch(const struct command_call *call, json_t **ret_result, struc
 static int
 check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_error *err)
 {
+	AUTO_JSON json_t *jobs = NULL;
 	int64_t reruns = 0;
 	if (actor->role == RIGHT_ADMIN)
 		return 0;
-	int rc = db_int(db, &reruns, err,
-		"SELECT count(*) FROM jobs WHERE submission = ? AND superseded < 0 AND done_at IS NULL", "i", id);
+	int rc = submission_open_jobs(db, id, &jobs, &reruns, err);
 	return rc == 0 && reruns > 0 ? kettle_fail(err, KETTLE_EACCES,
 									   "Submission %lld is being rerun for the leaderboard's creator or an admin: only "
 									   "an admin may cancel that.",
@@ -627,12 +411,7 @@ cmd_submission_download(const struct command_call *call, json_t **ret_result, st
 {
 	AUTO_JSON json_t *row = NULL;
 	int rc = submission_find(call, member_int(call->args, "id"), true, &row, err);
-	return rc < 0 ? rc
-				  : db_array(call->db, ret_result, err,
-						"SELECT a.id AS artifact, a.job, j.device, a.step, a.name, a.size, a.sha256, a.created_at AS "
-						"created_iso, a.expired_at AS expired_iso FROM jobs j JOIN artifacts a ON a.job = j.id WHERE "
-						"j.submission = ? ORDER BY a.job, a.id",
-						"i", member_int(call->args, "id"));
+	return rc < 0 ? rc : artifact_list(call->db, member_int(call->args, "id"), ret_result, err);
 }
 
 int
@@ -642,10 +421,7 @@ cmd_submission_artifact(const struct command_call *call, json_t **ret_result, st
 	AUTO_JSON json_t *row = NULL, *submission = NULL;
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
-	int rc = db_object(call->db, &row, err,
-		"SELECT a.id AS artifact, a.name, a.size, a.sha256, j.submission FROM artifacts a JOIN jobs j ON j.id = a.job "
-		"WHERE a.id = ?",
-		"i", id);
+	int rc = artifact_get(call->db, id, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no file with the number %lld.", (long long)id);
 	if (rc == 0)

@@ -14,6 +14,7 @@
 #include "base/xalloc.h"
 #include "judge/completion.h"
 #include "judge/score.h"
+#include "model/submissions.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,16 +56,10 @@ load_side(const struct command_call *call, int64_t id, struct side *side, struct
 	if (rc == KETTLE_EACCES)
 		rc = submission_find_open(call, id, &side->row, err);
 	else if (rc == 0)
-		rc = db_object(call->db, &code, err,
-			"SELECT CAST(data AS TEXT) AS code FROM blobs WHERE id = (SELECT code FROM submissions WHERE id = ?)", "i",
-			id);
+		rc = submission_code(call->db, id, &code, err);
 	if (rc == 0 && code)
 		(void)json_object_set(side->row, "code", json_object_get(code, "code"));
-	return rc < 0 ? rc
-				  : db_array(call->db, &side->jobs, err,
-						"SELECT id AS job, device, state, score, low, high FROM jobs WHERE submission = ? AND NOT "
-						"superseded AND (state = 'passed' OR ?) ORDER BY id",
-						"ii", id, (int64_t)side->whole);
+	return rc < 0 ? rc : submission_scores(call->db, id, !side->whole, &side->jobs, err);
 }
 
 /* ---- times ---- */
@@ -169,23 +164,6 @@ compare_cases(const struct sides *sides)
 	return rows;
 }
 
-/* The results of the public runs of a job, by their mode. New reference. */
-static int
-load_results(struct db *db, const json_t *job, json_t **ret_results, struct kettle_error *err)
-{
-	AUTO_JSON json_t *rows = NULL;
-	size_t i;
-	json_t *row, *results = json_object();
-	int rc = db_array(db, &rows, err,
-		"SELECT mode, result_json FROM runs WHERE job = ? AND NOT secret AND passed AND mode IN ('leaderboard', "
-		"'benchmark') ORDER BY id",
-		"i", member_int(job, "job"));
-	json_array_foreach(rows, i, row)
-		(void)json_object_set(results, member_text(row, "mode"), json_object_get(row, "result"));
-	*ret_results = results;
-	return rc;
-}
-
 /* Adds the cases of the run that both jobs have: the ranked one, else the benchmarks. */
 static int
 add_cases(struct db *db, struct sides *sides, json_t *const jobs[2], json_t *row, struct kettle_error *err)
@@ -196,7 +174,7 @@ add_cases(struct db *db, struct sides *sides, json_t *const jobs[2], json_t *row
 	(void)json_object_set_new(row, "run", json_null());
 	for (size_t s = 0; s < 2 && rc == 0; s++)
 		if (sides->items[s].whole && jobs[s])
-			rc = load_results(db, jobs[s], &results[s], err);
+			rc = submission_results(db, member_int(jobs[s], "job"), &results[s], err);
 	for (size_t m = 0; m < ARRAY_SIZE(modes) && rc == 0; m++) {
 		if (!json_object_get(results[0], modes[m]) || !json_object_get(results[1], modes[m]))
 			continue;

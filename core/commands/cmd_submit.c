@@ -17,9 +17,9 @@
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/device_usage.h"
-#include "model/jobs.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"
+#include "model/submissions.h"
 
 #include <string.h>
 #include <strings.h>
@@ -422,43 +422,23 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 /* ---- storing ---- */
 
 static int
-add_jobs(struct submit_request *submit, struct kettle_error *err)
-{
-	int64_t seed = jobs_seed();
-	submit->jobs = json_array();
-	for (size_t i = 0; i < json_array_size(submit->devices); i++) {
-		const char *device = json_string_value(json_array_get(submit->devices, i));
-		int rc = db_exec(submit->db, err,
-			"INSERT INTO jobs (submission, device, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, ?4)", "isii",
-			submit->id, device, seed, submit->db->now_ms);
-		if (rc < 0)
-			return rc;
-		json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(submit->db), "device", device);
-		(void)json_array_append_new(submit->jobs, job);
-	}
-	return 0;
-}
-
-static int
 submit_store(struct submit_request *submit, struct kettle_error *err)
 {
-	struct db *db = submit->db;
-	int64_t code_blob = 0;
-	int rc = blobs_put(db, submit->code, submit->size, &code_blob, err);
-	if (rc == 0)
-		rc = db_exec(db, err,
-			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at, practice, note, "
-			"capture, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"iiissiiisjs", submit->board.id, submit->board.task, submit->actor->user, submit->mode, submit->file_name,
-			code_blob, db->now_ms, (int64_t)submit->practice, submit->note, submit->capture, submit->request);
-	submit->id = db_last_id(db);
-	if (rc == 0)
-		rc = add_jobs(submit, err);
-	if (rc < 0)
-		return rc;
-	AUTO_JSON json_t *data = json_pack("{s:s, s:s, s:O, s:s*}", "mode", submit->mode, "file_name", submit->file_name,
-		"jobs", submit->jobs, "request", submit->request);
-	return db_event(db, "submission.accepted", 'u', submit->board.id, submit->id, submit->actor->user, data, err);
+	const struct submission submission = {
+		.leaderboard = submit->board.id,
+		.task = submit->board.task,
+		.user = submit->actor->user,
+		.mode = submit->mode,
+		.file_name = submit->file_name,
+		.code = submit->code,
+		.size = submit->size,
+		.note = submit->note,
+		.request = submit->request,
+		.capture = submit->capture,
+		.devices = submit->devices,
+		.practice = submit->practice,
+	};
+	return submission_insert(submit->db, &submission, &submit->id, &submit->jobs, err);
 }
 
 void
@@ -471,29 +451,13 @@ add_submit_stays(const struct core *core, json_t *result)
 static int
 answer_again(const struct submit_request *submit, json_t **ret_result, struct kettle_error *err)
 {
-	AUTO_JSON json_t *found = NULL, *jobs = NULL, *devices = json_array();
-	int rc = db_array(submit->db, &found, err,
-		"SELECT s.id, l.name AS leaderboard, s.mode, s.practice AS practice_bool, coalesce((SELECT seq FROM events "
-		"WHERE "
-		"submission = s.id AND kind = 'submission.accepted'), (SELECT max(seq) FROM events)) AS seq FROM submissions s "
-		"JOIN leaderboards l ON l.id = s.leaderboard WHERE s.user = ? AND s.request = ?",
-		"is", submit->actor->user, submit->request);
-	json_t *answer = json_array_get(found, 0), *job;
-	if (rc < 0 || !answer)
-		return rc;
-	rc = db_array(submit->db, &jobs, err,
-		"SELECT id AS job, device FROM jobs WHERE submission = ? AND superseded >= 0 ORDER BY id", "i",
-		(int64_t)member_int(answer, "id"));
+	json_t *answer = NULL;
+	int rc = submission_of_request(submit->db, submit->actor->user, submit->request, &answer, err);
 	if (rc < 0)
-		return rc;
-	size_t i;
-	json_array_foreach(jobs, i, job)
-		(void)json_array_append(devices, json_object_get(job, "device"));
-	json_object_set(answer, "jobs", jobs);
-	json_object_set(answer, "devices", devices);
+		return rc == KETTLE_ENOENT ? 0 : rc;
 	if (!member_true(answer, "practice"))
 		(void)json_object_del(answer, "practice");
-	*ret_result = json_incref(answer);
+	*ret_result = answer;
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "model/device_usage.h"
 #include "model/jobs.h"
 #include "model/rate_limit.h"
+#include "model/submissions.h"
 #include "model/user.h"
 
 /* The user who is named, which may be another only for admins; else the actor. */
@@ -43,62 +44,24 @@ cmd_user_show(const struct command_call *call, json_t **ret_result, struct kettl
 
 /* ---- export ---- */
 
-/* One submission with its jobs; the page ends with the one that fills it. */
-struct page {
-	struct db *db;
-	json_t *submissions;
-	size_t bytes;
-	int64_t last;
-	struct kettle_error *err;
-};
-
-static int
-add_submission(void *arg, sqlite3_stmt *row)
-{
-	struct page *page = arg;
-	json_t *submission = db_row_object(row), *jobs = NULL;
-	if (!submission)
-		return KETTLE_EIO;
-	(void)json_array_append_new(page->submissions, submission);
-	page->last = member_int(submission, "id");
-	int rc = db_array(page->db, &jobs, page->err,
-		"SELECT device, state, score, low, high, error, queued_at AS queued_iso, done_at AS done_iso FROM jobs WHERE "
-		"submission = ? AND NOT superseded ORDER BY id",
-		"i", page->last);
-	if (rc < 0)
-		return rc;
-	(void)json_object_set_new(submission, "devices", jobs);
-	page->bytes += json_string_length(json_object_get(submission, "code"));
-	return page->bytes >= EXPORT_PAGE_BYTES;
-}
-
 int
 cmd_user_export(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user user;
-	AUTO_JSON json_t *submissions = json_array(), *profile = NULL;
-	struct page page = {.db = call->db, .submissions = submissions, .err = err};
+	AUTO_JSON json_t *page = NULL, *stored = NULL;
 	int64_t after = member_int(call->args, "after"), total = 0;
 	int rc = whose(call, "export", &user, err);
 	if (rc == 0 && after == 0)
-		rc = user_stored(call->db, user.id, &profile, err);
+		rc = user_stored(call->db, user.id, &stored, err);
 	if (rc == 0)
-		rc = db_int(call->db, &total, err, "SELECT count(*) FROM submissions WHERE user = ?", "i", user.id);
+		rc = submission_count(call->db, &(struct submission_filter){.user = user.id}, &total, NULL, err);
 	if (rc == 0)
-		rc = db_query(call->db, err, add_submission, &page,
-			"SELECT s.id, b.name AS leaderboard, s.mode, s.file_name, s.created_at AS submission_time_iso, s.state, "
-			"s.practice AS practice_bool, s.note, s.flag_reason, c.sha256, CAST(c.data AS TEXT) AS code FROM "
-			"submissions s "
-			"JOIN leaderboards b ON b.id = s.leaderboard JOIN blobs c ON c.id = s.code WHERE s.user = ? AND s.id > ? "
-			"ORDER "
-			"BY s.id LIMIT ?",
-			"iii", user.id, after, (int64_t)EXPORT_PAGE);
-	if (rc < 0)
-		return rc;
-	bool more = rc > 0 || json_array_size(submissions) == EXPORT_PAGE;
-	*ret_result = json_pack("{s:s, s:O?, s:I, s:O, s:o}", "user_name", user.name, "user", profile, "total",
-		(json_int_t)total, "submissions", submissions, "next", more ? json_integer(page.last) : json_null());
-	return 0;
+		rc = submission_page_of_user(call->db, user.id, after, &page, err);
+	if (rc == 0)
+		*ret_result =
+			json_pack("{s:s, s:O?, s:I, s:O, s:O}", "user_name", user.name, "user", stored, "total", (json_int_t)total,
+				"submissions", json_object_get(page, "submissions"), "next", json_object_get(page, "next"));
+	return rc;
 }
 
 /* ---- delete ---- */

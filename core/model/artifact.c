@@ -154,6 +154,25 @@ artifact_store(struct db *db, int64_t job, const json_t *artifacts, struct kettl
 }
 
 int
+artifact_list(struct db *db, int64_t submission, json_t **ret_artifacts, struct kettle_error *err)
+{
+	return db_array(db, ret_artifacts, err,
+		"SELECT a.id AS artifact, a.job, j.device, a.step, a.name, a.size, a.sha256, a.created_at AS created_iso, "
+		"a.expired_at AS expired_iso FROM jobs j JOIN artifacts a ON a.job = j.id WHERE j.submission = ? ORDER BY "
+		"a.job, a.id",
+		"i", submission);
+}
+
+int
+artifact_get(struct db *db, int64_t artifact, json_t **ret_row, struct kettle_error *err)
+{
+	return db_object(db, ret_row, err,
+		"SELECT a.id AS artifact, a.name, a.size, a.sha256, j.submission FROM artifacts a JOIN jobs j ON j.id = a.job "
+		"WHERE a.id = ?",
+		"i", artifact);
+}
+
+int
 artifact_trim(struct db *db, int64_t job, int64_t max_bytes, json_t **ret_paths, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rows = NULL, *paths = json_array();

@@ -28,6 +28,10 @@ int artifact_take(
 
 /* Stores the rows of a job's artifacts as artifact_take left them. Store's thread. EINVAL. */
 int artifact_store(struct db *db, int64_t job, const json_t *artifacts, struct kettle_error *err);
+/* Those of all jobs of a submission: [{"artifact", "job", "device", "step", "name", "size", "sha256", "created", "expired"}]. New reference. */
+int artifact_list(struct db *db, int64_t submission, json_t **ret_artifacts, struct kettle_error *err);
+/* {"artifact", "name", "size", "sha256", "submission"}. ENOENT. New reference. */
+int artifact_get(struct db *db, int64_t artifact, json_t **ret_row, struct kettle_error *err);
 /*
  * After artifact_store: of what is kept of all jobs of the job's user, the oldest that are over max_bytes (0: no limit) are kept no
  * longer, but what a submission that is marked as a cheat left is. Their paths, for artifact_remove; NULL: none. New array. Store's

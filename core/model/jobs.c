@@ -81,6 +81,19 @@ jobs_seed(void)
 }
 
 int
+jobs_insert(struct db *db, int64_t submission, const char *device, int64_t superseded, int64_t seed, json_t *jobs,
+	struct kettle_error *err)
+{
+	int rc = db_exec(db, err,
+		"INSERT INTO jobs (submission, device, superseded, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, ?5, "
+		"?5)",
+		"isiii", submission, device, superseded, seed, db->now_ms);
+	if (rc == 0)
+		(void)json_array_append_new(jobs, json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(db), "device", device));
+	return rc;
+}
+
+int
 jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 {
 	return db_array(db, ret_jobs, err,
@@ -539,6 +552,15 @@ jobs_recorded(struct db *db, int64_t id, int64_t attempt, int64_t record_ns, str
 }
 
 int
+jobs_of_board(struct db *db, int64_t leaderboard, json_t **ret_jobs, struct kettle_error *err)
+{
+	return db_array(db, ret_jobs, err,
+		"SELECT j.id AS job, j.device, j.submission FROM jobs j JOIN submissions s ON s.id = j.submission WHERE "
+		"j.done_at IS NULL AND s.leaderboard = ? ORDER BY j.id",
+		"i", leaderboard);
+}
+
+int
 jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err)
 {
 	return db_array(db, ret_jobs, err,
@@ -607,16 +629,7 @@ rerun_one(struct db *db, int64_t submission, const char *device, json_t *jobs, s
 			"is", submission, device);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "Submission %lld was not submitted to `%s`.", (long long)submission, device);
-	if (rc == 0)
-		rc = db_exec(db, err,
-			"INSERT INTO jobs (submission, device, superseded, seed, queued_at, changed_at) VALUES (?1, ?2, ?3, ?4, "
-			"?5, ?5)",
-			"isiii", submission, device, -current, jobs_seed(), db->now_ms);
-	if (rc < 0)
-		return rc;
-	json_t *job = json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(db), "device", device);
-	json_array_append_new(jobs, job);
-	return 0;
+	return rc < 0 ? rc : jobs_insert(db, submission, device, -current, jobs_seed(), jobs, err);
 }
 
 int

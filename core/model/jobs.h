@@ -24,6 +24,9 @@
 /* The secret of one job's ranked runs: 31 bits. [any] */
 int64_t jobs_seed(void);
 
+/* A new one of a submission on a device; superseded: minus the job that it runs again, or 0. Adds {"job", "device"}. */
+int jobs_insert(struct db *db, int64_t submission, const char *device, int64_t superseded, int64_t seed, json_t *jobs,
+	struct kettle_error *err);
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit_key",
  * "handle", "runner", "plan_hash", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
@@ -104,6 +107,8 @@ int jobs_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettl
  * open on one of them; ENOENT: it never was on one of them.
  */
 int jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **ret_jobs, struct kettle_error *err);
+/* The open jobs of a leaderboard: [{"job", "device", "submission"}]. */
+int jobs_of_board(struct db *db, int64_t leaderboard, json_t **ret_jobs, struct kettle_error *err);
 /* The open jobs of a submission, in the same form as jobs_cancel. */
 int jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"
-#include "model/submission_count.h"
+#include "model/submissions.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "model/submissions.h"
 #include "lib/unit_test.h"
 
 #include <stdlib.h>
@@ -156,13 +157,13 @@ test_pages(void **state)
 	(void)state;
 	size_t pages = 0;
 	commands_submit(&c, "alice", "board", "test");
-	fill(EXPORT_PAGE + 9, 100);
-	assert_int_equal(walk(&pages), EXPORT_PAGE + 10);
+	fill(SUBMISSION_PAGE + 9, 100);
+	assert_int_equal(walk(&pages), SUBMISSION_PAGE + 10);
 	assert_int_equal(pages, 2);
 	/* However much code there is, a page of it is bounded. */
 	fill(1, 1000000);
-	assert_int_equal(walk(&pages), EXPORT_PAGE + 11);
-	assert_int_equal(pages, (EXPORT_PAGE + 11 + 4) / 5);
+	assert_int_equal(walk(&pages), SUBMISSION_PAGE + 11);
+	assert_int_equal(pages, (SUBMISSION_PAGE + 11 + 4) / 5);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
