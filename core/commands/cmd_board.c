@@ -9,10 +9,11 @@
 #include "base/sanitize_text.h"
 #include "base/text.h"
 #include "maintenance/maintenance.h"
-#include "model/blobs.h"
 #include "model/board_cache.h"
 #include "model/board_update.h"
+#include "model/jobs.h"
 #include "model/ranking.h"
+#include "model/submissions.h"
 #include "task/task.h"
 
 #include <string.h>
@@ -68,23 +69,12 @@ choose_devices(const struct command_env *env, const json_t *given, const json_t 
 	return board_pick_devices(env, wanted, ret_devices, err);
 }
 
-static int
-add_devices(struct db *db, int64_t board, const json_t *devices, struct kettle_error *err)
-{
-	int rc = 0;
-	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++)
-		rc = db_exec(db, err, "INSERT INTO leaderboard_devices (leaderboard, device, position) VALUES (?, ?, ?)", "isi",
-			board, json_string_value(json_array_get(devices, i)), (int64_t)i);
-	return rc;
-}
-
 /* A new board, checked. */
 struct new_board {
-	const char *name, *visibility, *code, *jit_cache, *after_deadline;
+	const char *name;
+	struct board_change settings; /* borrows from the arguments, and these: */
 	json_t *bundle, *devices;
 	char *description;
-	int64_t deadline_at, opens_at; /* 0: none */
-	int64_t id;
 };
 
 static void
@@ -96,39 +86,14 @@ free_new_board(struct new_board *board)
 }
 #define AUTO_NEW_BOARD __attribute__((cleanup(free_new_board)))
 
-static int
-insert_board(struct db *db, const struct actor *actor, struct new_board *board, struct kettle_error *err)
-{
-	int64_t task = 0;
-	int rc = blobs_put_task(db, board->bundle, &task, err);
-	if (rc == 0)
-		rc = db_exec(db, err,
-			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, visibility, "
-			"code, jit_cache, after_deadline, opens_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8, ?9, "
-			"?10, nullif(?11, 0))",
-			"ssiiiissssi", board->name, board->description, task, actor->user, db->now_ms, board->deadline_at,
-			board->visibility, board->code, board->jit_cache, board->after_deadline, board->opens_at);
-	board->id = db_last_id(db);
-	return rc < 0 ? rc : add_devices(db, board->id, board->devices, err);
-}
-
-static int
-record_created(struct db *db, const struct actor *actor, const struct new_board *board, const json_t *object,
-	struct kettle_error *err)
-{
-	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "name", json_object_get(object, "name"), "devices",
-		board->devices, "deadline", json_object_get(object, "deadline"));
-	return db_event(db, "leaderboard.created", 'p', board->id, 0, actor->user, data, err);
-}
-
 /* Whether a board may have the name. */
 static int
 check_new_name(struct db *db, const char *name, struct kettle_error *err)
 {
-	int64_t taken = 0;
+	bool taken = false;
 	int rc = check_board_name(name, err);
 	if (rc == 0)
-		rc = db_int(db, &taken, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
+		rc = board_exists(db, name, &taken, err);
 	if (rc == 0 && taken)
 		rc = kettle_fail(err, KETTLE_ECONFLICT,
 			"The leaderboard `%s` already exists: delete it first, or choose another name.", name);
@@ -145,40 +110,52 @@ cmd_board_check_name(const struct command_call *call, json_t **ret_result, struc
 	return rc;
 }
 
+/* What the arguments say of a board's settings, which they own; neither its task nor its devices. */
+static int
+read_settings(struct db *db, const json_t *args, struct board_change *settings, struct kettle_error *err)
+{
+	const char *deadline = member_string(args, "deadline"), *opens = member_string(args, "opens");
+	settings->description = member_string(args, "description");
+	settings->visibility = member_string(args, "visibility");
+	settings->code = member_string(args, "code_visibility");
+	settings->jit_cache = member_string(args, "jit_cache");
+	settings->after_deadline = member_string(args, "after_deadline");
+	settings->set_deadline = deadline != NULL;
+	settings->set_opens = opens != NULL;
+	int rc = deadline ? board_deadline(deadline, db->now_ms, &settings->deadline_at, err) : 0;
+	return rc == 0 && opens ? board_opening(opens, db->now_ms, &settings->opens_at, err) : rc;
+}
+
 /* The arguments, checked; nothing is written. */
 static int
 check_new(
 	struct db *db, const struct command_env *env, const json_t *args, struct new_board *board, struct kettle_error *err)
 {
-	const char *deadline = member_string(args, "deadline"), *opens = member_string(args, "opens");
-	const char *description = member_string(args, "description");
+	struct board_change *settings = &board->settings;
 	board->name = member_string(args, "name");
-	board->visibility = member_string(args, "visibility");
-	board->code = member_string(args, "code_visibility");
-	board->jit_cache = member_string(args, "jit_cache");
-	board->after_deadline = member_string(args, "after_deadline");
 	int rc = check_new_name(db, board->name, err);
-	if (rc == 0 && deadline)
-		rc = board_deadline(deadline, db->now_ms, &board->deadline_at, err);
-	if (rc == 0 && board->deadline_at && board->deadline_at <= db->now_ms && !member_true(args, "force"))
+	if (rc == 0)
+		rc = read_settings(db, args, settings, err);
+	if (rc == 0 && settings->deadline_at && settings->deadline_at <= db->now_ms && !member_true(args, "force"))
 		rc = kettle_blame(err, KETTLE_CAUSE_NONE, "force",
 			kettle_fail(err, KETTLE_ECONFLICT,
 				"The deadline of `%s` has already passed, so nobody could submit to it; use `force` to create it "
 				"anyway.",
 				board->name));
-	if (rc == 0 && opens)
-		rc = board_opening(opens, db->now_ms, &board->opens_at, err);
 	if (rc == 0)
-		rc = board_check_times(board->opens_at, board->deadline_at, err);
+		rc = board_check_times(settings->opens_at, settings->deadline_at, err);
 	if (rc == 0)
 		rc = task_check_bundle(env->languages, json_object_get(args, "task"), &board->bundle, err);
 	if (rc < 0)
 		return rc;
 	const json_t *task = json_object_get(board->bundle, "task");
-	if (!description)
-		description = member_string(task, "description");
-	board->description = sanitize_text(description ? description : "", BOARD_DESCRIPTION_MAX);
-	return choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);
+	const char *description = settings->description ? settings->description : member_text(task, "description");
+	board->description = sanitize_text(description, BOARD_DESCRIPTION_MAX);
+	settings->description = board->description;
+	settings->bundle = board->bundle;
+	rc = choose_devices(env, json_object_get(args, "device"), task, &board->devices, err);
+	settings->devices = board->devices;
+	return rc;
 }
 
 /* The remarks on the name, the task and the deadline. New reference. */
@@ -214,14 +191,11 @@ cmd_board_create(const struct command_call *call, json_t **ret_result, struct ke
 	AUTO_JSON json_t *object = NULL;
 	int rc = check_new(call->db, call->env, call->args, &board, err);
 	if (rc == 0)
-		rc = insert_board(call->db, call->actor, &board, err);
-	if (rc == 0)
-		rc = board_object(call->db, board.id, &object, err);
-	if (rc == 0)
-		rc = record_created(call->db, call->actor, &board, object, err);
+		rc = board_create(call->db, call->actor, board.name, &board.settings, &object, err);
 	if (rc < 0)
 		return rc;
-	(void)json_object_set_new(object, "remarks", remarks_of(call->db, board.name, board.bundle, board.deadline_at));
+	(void)json_object_set_new(
+		object, "remarks", remarks_of(call->db, board.name, board.bundle, board.settings.deadline_at));
 	*ret_result = STEAL(object);
 	return 0;
 }
@@ -233,26 +207,14 @@ static int
 read_change(struct db *db, const struct command_env *env, const json_t *args, struct board_change *change,
 	json_t **ret_bundle, json_t **ret_devices, struct kettle_error *err)
 {
-	const char *deadline = member_string(args, "deadline"), *opens = member_string(args, "opens");
 	const json_t *devices = json_object_get(args, "device"), *task = json_object_get(args, "task");
-	change->description = member_string(args, "description");
-	change->visibility = member_string(args, "visibility");
-	change->code = member_string(args, "code_visibility");
-	change->jit_cache = member_string(args, "jit_cache");
-	change->after_deadline = member_string(args, "after_deadline");
+	int rc = read_settings(db, args, change, err);
 	change->force = member_true(args, "force");
-	change->set_deadline = deadline != NULL;
-	change->set_opens = opens != NULL;
-	bool any = deadline || opens || devices || task || change->description || change->visibility || change->code ||
-			   change->jit_cache || change->after_deadline;
-	if (!any)
+	if (rc == 0 && !(change->set_deadline || change->set_opens || devices || task || change->description ||
+					   change->visibility || change->code || change->jit_cache || change->after_deadline))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Nothing to change: give a deadline, an opening time, devices, a visibility, a code visibility, "
-			"`jit_cache`, "
-			"`after_deadline`, a description or a task.");
-	int rc = deadline ? board_deadline(deadline, db->now_ms, &change->deadline_at, err) : 0;
-	if (rc == 0 && opens)
-		rc = board_opening(opens, db->now_ms, &change->opens_at, err);
+			"`jit_cache`, `after_deadline`, a description or a task.");
 	if (rc == 0 && devices)
 		rc = board_pick_devices(env, devices, ret_devices, err);
 	if (rc == 0 && task)
@@ -343,10 +305,7 @@ record_deleted(
 	struct db *db, const struct actor *actor, const struct board *board, int64_t submissions, struct kettle_error *err)
 {
 	AUTO_JSON json_t *jobs = NULL;
-	int rc = db_array(db, &jobs, err,
-		"SELECT j.id AS job, j.device, j.submission FROM jobs j JOIN submissions s ON s.id = j.submission WHERE "
-		"j.done_at IS NULL AND s.leaderboard = ? ORDER BY j.id",
-		"i", board->id);
+	int rc = jobs_of_board(db, board->id, &jobs, err);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data =
@@ -361,8 +320,7 @@ cmd_board_delete(const struct command_call *call, json_t **ret_result, struct ke
 	int64_t submissions = 0;
 	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = db_int(
-			call->db, &submissions, err, "SELECT count(*) FROM submissions WHERE leaderboard = ?", "i", board.id);
+		rc = submission_count(call->db, &(struct submission_filter){.leaderboard = board.id}, &submissions, err);
 	if (rc == 0 && submissions && !member_true(call->args, "force"))
 		rc = kettle_blame(err, KETTLE_CAUSE_NONE, "force",
 			kettle_fail(err, KETTLE_ECONFLICT,

@@ -19,6 +19,7 @@
 #include "base/json_access.h"
 #include "judge/calibration.h"
 #include "model/blobs.h"
+#include "model/board.h"
 #include "model/settings.h"
 #include "session/core.h"
 #include "task/task.h"
@@ -86,21 +87,13 @@ add_result(struct calibration_run *c, json_t *names)
 int
 calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *err)
 {
-	AUTO_JSON json_t *rows = NULL, *hashes = json_object();
-	size_t i;
-	json_t *row;
+	AUTO_JSON json_t *hashes = NULL;
 	if (json_object_size(json_object_get(calibration, "tasks")) == 0)
 		return 0;
-	int rc = db_array(
-		db, &rows, err, "SELECT DISTINCT t.run_hash AS hash FROM leaderboards b JOIN tasks t ON t.id = b.task", NULL);
-	if (rc < 0)
-		return rc;
-	json_array_foreach(rows, i, row) {
-		const char *hash = member_string(row, "hash");
-		(void)json_object_set(hashes, hash ? hash : "", row);
-	}
-	calibration_keep_tasks(calibration, hashes);
-	return 0;
+	int rc = board_task_hashes(db, &hashes, err);
+	if (rc == 0)
+		calibration_keep_tasks(calibration, hashes);
+	return rc;
 }
 
 /* Adds it to the calibration that the unit has by now. */
@@ -241,13 +234,7 @@ read_boards(struct db *db, void *arg, struct kettle_error *err)
 	struct calibration_run *c = arg;
 	const char *device = member_text(calibrate_unit(c), "device"), *key = member_text(calibrate_unit(c), "key");
 	int rc = settings_unit_calibration(db, device, key, &c->boards.calibration, err);
-	if (rc < 0)
-		return rc;
-	return db_array(db, &c->boards.list, err,
-		"SELECT b.name AS leaderboard, b.task, t.run_hash AS hash FROM leaderboards b JOIN tasks t ON t.id = b.task "
-		"JOIN leaderboard_devices d ON d.leaderboard = b.id WHERE d.device = ?1 AND t.run_hash <> '' AND "
-		"coalesce(b.deadline_at >= ?2, 1) ORDER BY b.id DESC LIMIT ?3",
-		"sii", device, db->now_ms, (int64_t)CALIBRATION_TASKS_MAX);
+	return rc < 0 ? rc : board_tasks(db, device, CALIBRATION_TASKS_MAX, &c->boards.list, err);
 }
 
 static void

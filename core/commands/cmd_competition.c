@@ -93,8 +93,7 @@ mark(struct sync *sync, const char *name, const json_t *problem, struct kettle_e
 {
 	AUTO_JSON json_t *source = json_pack("{s:O*, s:O*, s:O*}", "file", sync->file, "directory",
 		json_object_get(problem, "directory"), "standings", sync->standings);
-	return db_exec(sync->db, err, "UPDATE boards SET problem_set = ?, source_json = ? WHERE name = ?", "sjs", sync->set,
-		source, name);
+	return board_set_put(sync->db, name, sync->set, source, err);
 }
 
 /* ---- a new board ---- */
@@ -182,11 +181,11 @@ reason_of_scores(const struct board *board, const json_t *plan)
 static int
 check_set(struct sync *sync, const struct board *board, bool *ret_joins, struct kettle_error *err)
 {
-	AUTO_JSON json_t *row = NULL;
-	int rc = db_object(sync->db, &row, err, "SELECT problem_set FROM leaderboards WHERE id = ?", "i", board->id);
+	AUTO_JSON json_t *current = NULL;
+	int rc = board_set_get(sync->db, board, &current, err);
 	if (rc < 0)
 		return rc;
-	const char *set = member_string(row, "problem_set");
+	const char *set = json_string_value(current);
 	*ret_joins = !set || strcasecmp(set, sync->set) != 0;
 	if (!*ret_joins || sync->force)
 		return 1;
@@ -249,6 +248,16 @@ update(struct sync *sync, const struct board *board, const json_t *problem, stru
 
 /* ---- all of them ---- */
 
+/* Without case, as names are compared. New string. */
+static char *
+fold(const char *name)
+{
+	char *folded = xstrdup(name);
+	for (char *at = folded; *at; at++)
+		*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+	return folded;
+}
+
 static int
 sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 {
@@ -256,10 +265,8 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 	const char *error = member_string(problem, "error");
 	struct board board;
 	struct kettle_error why = {0};
-	int64_t there = 0;
-	AUTO_FREE char *folded = xstrdup(name);
-	for (char *at = folded; *at; at++)
-		*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+	bool there = false;
+	AUTO_FREE char *folded = fold(name);
 	if (json_object_get(sync->names, folded))
 		return sync_add(sync, "errors",
 			json_pack("{s:s, s:s}", "name", name, "error", "Two problems have this name; the first one is used."));
@@ -267,7 +274,7 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 	if (error || !json_is_object(json_object_get(problem, "bundle")))
 		return sync_add(
 			sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", error ? error : "Its task was not sent."));
-	int rc = db_int(sync->db, &there, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
+	int rc = board_exists(sync->db, name, &there, err);
 	if (rc < 0)
 		return rc;
 	if (!there)
@@ -276,39 +283,31 @@ sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 	return rc < 0 ? report_problem(sync, name, rc, &why, err) : update(sync, &board, problem, err);
 }
 
-struct unlisted_boards {
-	const json_t *names;
-	json_t *list;
-};
-
-static int
-add_absent(void *arg, sqlite3_stmt *row)
-{
-	struct unlisted_boards *absent = arg;
-	const char *name = (const char *)sqlite3_column_text(row, 0), *lower = (const char *)sqlite3_column_text(row, 1);
-	if (json_object_get(absent->names, lower))
-		return 0;
-	(void)json_array_append_new(absent->list, json_string(name));
-	return 0;
-}
-
 /* Boards of the set that the file no longer has: they stay. */
 static int
 find_absent(struct sync *sync, struct kettle_error *err)
 {
-	struct unlisted_boards absent = {sync->names, json_object_get(sync->result, "absent")};
-	return db_query(sync->db, err, add_absent, &absent,
-		"SELECT name, lower(name) FROM leaderboards WHERE problem_set = ? ORDER BY name", "s", sync->set);
+	AUTO_JSON json_t *boards = NULL;
+	size_t i;
+	const json_t *board;
+	int rc = board_set_list(sync->db, sync->set, &boards, err);
+	json_array_foreach(boards, i, board) {
+		const char *name = member_text(board, "name");
+		AUTO_FREE char *folded = fold(name);
+		if (member_true(board, "listed") && !json_object_get(sync->names, folded))
+			(void)sync_add(sync, "absent", json_string(name));
+	}
+	return rc;
 }
 
 /* One that has boards already keeps its name, whatever it is. */
 static int
 check_set_name(struct db *db, const char *name, struct kettle_error *err)
 {
-	int64_t boards = 0;
+	AUTO_JSON json_t *boards = NULL;
 	AUTO_FREE char *normal = name_normal(name, SET_NAME_MAX);
-	int rc = db_int(db, &boards, err, "SELECT count(*) FROM boards WHERE problem_set = ? COLLATE NOCASE", "s", name);
-	if (rc < 0 || boards > 0)
+	int rc = board_set_list(db, name, &boards, err);
+	if (rc < 0 || json_array_size(boards) > 0)
 		return rc;
 	if (!*normal || strcmp(normal, name) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,

@@ -6,21 +6,14 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "model/board.h"
-
-#include <string.h>
-
-static const char *const categories[] = {"test", "leaderboard"};
+#include "model/rate_limit.h"
 
 static int
 list(struct db *db, const struct board *board, const char *category, const char *device, json_t **ret_result,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *limits = NULL;
-	int rc = db_array(db, &limits, err,
-		"SELECT category, nullif(device, '') AS device, per_hour FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS "
-		"NULL OR category = ?2) AND (?3 IS NULL OR device = ?3) ORDER BY category DESC, device",
-		"iss", board->id, category, device);
+	int rc = rate_limit_list(db, board, category, device, &limits, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:O}", "leaderboard", board->name, "limits", limits);
 	return rc;
@@ -76,31 +69,6 @@ check_rate_arguments(struct limit *limit, const json_t *args, struct kettle_erro
 }
 
 static int
-set(const struct limit *limit, struct kettle_error *err)
-{
-	int rc = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(categories) && rc == 0; i++)
-		if (!limit->category || strcmp(limit->category, categories[i]) == 0)
-			rc = db_exec(limit->db, err,
-				"INSERT INTO rate_limits (leaderboard, category, device, per_hour) VALUES (?, ?, ?, ?) ON CONFLICT "
-				"(leaderboard, category, device) DO UPDATE SET per_hour = excluded.per_hour",
-				"issi", limit->board->id, categories[i], limit->device ? limit->device : "", limit->per_hour);
-	return rc;
-}
-
-static int
-remove_limit(const struct limit *limit, struct kettle_error *err)
-{
-	int rc = db_exec(limit->db, err,
-		"DELETE FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS NULL OR category = ?2) AND (?3 IS NULL OR device = "
-		"?3)",
-		"iss", limit->board->id, limit->category, limit->device);
-	if (rc == 0 && db_changes(limit->db) == 0)
-		return kettle_fail(err, KETTLE_ENOENT, "The leaderboard `%s` has no such limit to remove.", limit->board->name);
-	return rc;
-}
-
-static int
 record_limit(const struct limit *limit, const struct actor *actor, bool removed, struct kettle_error *err)
 {
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s?, s:s?, s:o}", "name", limit->board->name, "category",
@@ -118,7 +86,8 @@ cmd_rate_limit(const struct command_call *call, json_t **ret_result, struct kett
 	if (rc == 0)
 		rc = check_rate_arguments(&limit, call->args, err);
 	if (rc == 0)
-		rc = removes ? remove_limit(&limit, err) : set(&limit, err);
+		rc = removes ? rate_limit_remove(call->db, &board, limit.category, limit.device, err)
+					 : rate_limit_set(call->db, &board, limit.category, limit.device, limit.per_hour, err);
 	if (rc == 0)
 		rc = record_limit(&limit, call->actor, removes, err);
 	if (rc == 0)

@@ -28,15 +28,14 @@ find_ranked(
 	struct db *db, const struct board *board, const json_t *named, struct user *ret_user, struct kettle_error *err)
 {
 	struct user_ref ref;
-	int64_t entries = 0;
+	bool ranked = false;
 	int rc = user_ref_read(named, &ref, err);
 	if (rc < 0)
 		return rc;
 	rc = user_find(db, &ref, ret_user, err);
 	if (rc == 0)
-		rc = db_int(db, &entries, err, "SELECT count(*) FROM best WHERE leaderboard = ? AND user = ?", "ii", board->id,
-			ret_user->id);
-	if (rc != KETTLE_ENOENT && (rc < 0 || entries > 0))
+		rc = ranking_has(db, board->id, ret_user->id, &ranked, err);
+	if (rc != KETTLE_ENOENT && (rc < 0 || ranked))
 		return rc;
 	AUTO_FREE char *text = user_ref_text(&ref);
 	return kettle_fail(err, KETTLE_ENOENT, "No user `%.80s` is ranked on `%s`.", text, board->name);

@@ -90,6 +90,15 @@ board_find(
 	return fail_board_unknown(db, actor, name, err);
 }
 
+int
+board_exists(struct db *db, const char *name, bool *ret_exists, struct kettle_error *err)
+{
+	int64_t count = 0;
+	int rc = db_int(db, &count, err, "SELECT count(*) FROM leaderboards WHERE name = ?", "s", name);
+	*ret_exists = count > 0;
+	return rc;
+}
+
 static int
 read_language(void *arg, sqlite3_stmt *row)
 {
@@ -383,4 +392,27 @@ board_names(struct db *db, const struct actor *actor, const char *prefix, int64_
 		"AND substr(b.name, 1, length(?4)) = ?4 COLLATE NOCASE ORDER BY ifnull(b.deadline_at < ?1, 0), "
 		"b.name LIMIT ?5",
 		"iiisi", db->now_ms, board_sees_all(actor), board_user(actor), prefix, limit);
+}
+
+int
+board_tasks(struct db *db, const char *device, int64_t limit, json_t **ret_boards, struct kettle_error *err)
+{
+	return db_array(db, ret_boards, err,
+		"SELECT b.name AS leaderboard, b.task, t.run_hash AS hash FROM leaderboards b JOIN tasks t ON t.id = b.task "
+		"JOIN leaderboard_devices d ON d.leaderboard = b.id WHERE d.device = ?1 AND t.run_hash <> '' AND "
+		"coalesce(b.deadline_at >= ?2, 1) ORDER BY b.id DESC LIMIT ?3",
+		"sii", device, db->now_ms, limit);
+}
+
+int
+board_task_hashes(struct db *db, json_t **ret_hashes, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = db_object(db, &row, err,
+		"SELECT json_group_object(hash, 1) AS hashes_json FROM (SELECT DISTINCT t.run_hash AS hash FROM leaderboards b "
+		"JOIN tasks t ON t.id = b.task)",
+		NULL);
+	if (rc == 0)
+		*ret_hashes = json_incref(json_object_get(row, "hashes"));
+	return rc;
 }

@@ -44,6 +44,8 @@ int board_find_own(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 int board_find_owned(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+/* Whether there is one of this name. */
+int board_exists(struct db *db, const char *name, bool *ret_exists, struct kettle_error *err);
 /* The language of its task; "": it names none. */
 int board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
@@ -99,6 +101,10 @@ int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct
  */
 int board_names(struct db *db, const struct actor *actor, const char *prefix, int64_t limit, json_t **ret_boards,
 	struct kettle_error *err);
+/* Open ones with this device, the newest first, of tasks whose runs have a hash: [{"leaderboard", "task": id, "hash"}]. New reference. */
+int board_tasks(struct db *db, const char *device, int64_t limit, json_t **ret_boards, struct kettle_error *err);
+/* The hashes of the tasks of all, as the keys of an object. New reference. */
+int board_task_hashes(struct db *db, json_t **ret_hashes, struct kettle_error *err);
 /* Those that the actor may see, by name, each with "version", which grows with every change of what the board shows; all: the
  * ended ones too. */
 int board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes of a leaderboard: what one would do, and doing it. */
+/* Leaderboards made and changed: what a change would do, and doing it. */
 #include <config.h>
 
 #include "model/board_update.h"
@@ -251,13 +251,11 @@ leave_scores(struct update *update, struct kettle_error *err)
 
 /* A device that is left out loses its page, not its scores: named again, it has its ranking back. */
 static int
-store_devices(struct update *update, struct kettle_error *err)
+store_devices(struct db *db, int64_t board, const json_t *devices, struct kettle_error *err)
 {
-	const json_t *devices = update->change->devices;
-	int64_t board = update->board->id;
-	int rc = db_exec(update->db, err, "DELETE FROM leaderboard_devices WHERE leaderboard = ?", "i", board);
+	int rc = db_exec(db, err, "DELETE FROM leaderboard_devices WHERE leaderboard = ?", "i", board);
 	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++)
-		rc = db_exec(update->db, err,
+		rc = db_exec(db, err,
 			"INSERT INTO leaderboard_devices (leaderboard, device, position, ranked) VALUES (?1, ?2, ?3, (SELECT "
 			"count(*) FROM best WHERE leaderboard = ?1 AND device = ?2))",
 			"isi", board, json_string_value(json_array_get(devices, i)), (int64_t)i);
@@ -304,7 +302,7 @@ board_update_store(struct update *update, const struct actor *actor, struct kett
 	if (rc == 0 && update->leaves_scores)
 		rc = leave_scores(update, err);
 	if (rc == 0 && update->change->devices)
-		rc = store_devices(update, err);
+		rc = store_devices(update->db, update->board->id, update->change->devices, err);
 	if (rc == 0)
 		rc = store_row(update, err);
 	return rc < 0 ? rc : record_update(update, actor, err);
@@ -329,4 +327,59 @@ board_update(struct db *db, const struct actor *actor, const struct board *board
 	json_object_set_new(plan, "counts_from", json_integer(update.counts_from));
 	*ret_plan = plan;
 	return 0;
+}
+
+int
+board_create(struct db *db, const struct actor *actor, const char *name, const struct board_change *first,
+	json_t **ret_object, struct kettle_error *err)
+{
+	AUTO_JSON json_t *object = NULL;
+	int64_t task = 0;
+	int rc = blobs_put_task(db, first->bundle, &task, err);
+	if (rc == 0)
+		rc = db_exec(db, err,
+			"INSERT INTO boards (name, description, task, creator, created_at, updated_at, deadline_at, visibility, "
+			"code, jit_cache, after_deadline, opens_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5, nullif(?6, 0), ?7, ?8, ?9, "
+			"?10, nullif(?11, 0))",
+			"ssiiiissssi", name, first->description, task, actor->user, db->now_ms, first->deadline_at,
+			first->visibility, first->code, first->jit_cache, first->after_deadline, first->opens_at);
+	int64_t id = db_last_id(db);
+	if (rc == 0)
+		rc = store_devices(db, id, first->devices, err);
+	if (rc == 0)
+		rc = board_object(db, id, &object, err);
+	if (rc < 0)
+		return rc;
+	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O}", "name", json_object_get(object, "name"), "devices",
+		first->devices, "deadline", json_object_get(object, "deadline"));
+	*ret_object = STEAL(object);
+	return db_event(db, "leaderboard.created", 'p', id, 0, actor->user, data, err);
+}
+
+/* ---- sets ---- */
+
+int
+board_set_get(struct db *db, const struct board *board, json_t **ret_set, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = db_object(db, &row, err, "SELECT problem_set FROM leaderboards WHERE id = ?", "i", board->id);
+	if (rc == 0)
+		*ret_set = json_incref(json_object_get(row, "problem_set"));
+	return rc;
+}
+
+int
+board_set_put(struct db *db, const char *name, const char *set, const json_t *source, struct kettle_error *err)
+{
+	return db_exec(
+		db, err, "UPDATE boards SET problem_set = ?, source_json = ? WHERE name = ?", "sjs", set, source, name);
+}
+
+int
+board_set_list(struct db *db, const char *set, json_t **ret_boards, struct kettle_error *err)
+{
+	return db_array(db, ret_boards, err,
+		"SELECT name, hidden_at IS NULL AND problem_set = ?1 AS listed_bool FROM boards WHERE problem_set = ?1 COLLATE "
+		"NOCASE ORDER BY name",
+		"s", set);
 }

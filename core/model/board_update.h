@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes of a leaderboard: what one would do, and doing it. Store's threads. */
+/* Leaderboards made and changed: what a change would do, and doing it. Store's threads. */
 #ifndef KETTLE_MODEL_BOARD_UPDATE_H
 #define KETTLE_MODEL_BOARD_UPDATE_H
 
@@ -16,6 +16,9 @@ struct board_change {
 	bool force;                    /* also what leaves the scores so far behind */
 };
 
+/* Makes a board of all that `first` has. Event leaderboard.created. *ret_object: board_object. New reference. */
+int board_create(struct db *db, const struct actor *actor, const char *name, const struct board_change *first,
+	json_t **ret_object, struct kettle_error *err);
 /*
  * What a change does:
  *   {"changes": what becomes another, of "task", "deadline", "devices", "visibility", "code_visibility", "jit_cache",
@@ -35,5 +38,12 @@ int board_update_plan(struct db *db, const struct board *board, const struct boa
  */
 int board_update(struct db *db, const struct actor *actor, const struct board *board, const struct board_change *change,
 	json_t **ret_plan, struct kettle_error *err);
+
+/* The set of a competition to which a board belongs, or NULL. New reference. */
+int board_set_get(struct db *db, const struct board *board, json_t **ret_set, struct kettle_error *err);
+/* It belongs to this set now. source: what else the competition file says of it. */
+int board_set_put(struct db *db, const char *name, const char *set, const json_t *source, struct kettle_error *err);
+/* The boards of a set, by name: [{"name", "listed": whether it is not deleted and names the set in this case}]. New reference. */
+int board_set_list(struct db *db, const char *set, json_t **ret_boards, struct kettle_error *err);
 
 #endif

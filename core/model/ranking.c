@@ -261,6 +261,16 @@ read_job(struct db *db, int64_t job, struct entry *ret_entry, struct ranking_pos
 }
 
 int
+ranking_has(struct db *db, int64_t leaderboard, int64_t user, bool *ret_has, struct kettle_error *err)
+{
+	int64_t entries = 0;
+	int rc = db_int(
+		db, &entries, err, "SELECT count(*) FROM best WHERE leaderboard = ? AND user = ?", "ii", leaderboard, user);
+	*ret_has = entries > 0;
+	return rc;
+}
+
+int
 ranking_of_job(struct db *db, int64_t job, struct ranking_position *ret_position, struct kettle_error *err)
 {
 	struct entry entry;

@@ -12,6 +12,8 @@
 
 #include "store/db.h"
 
+#include <stdbool.h>
+
 #define RANKING_PODIUM 3
 
 /* A place in a ranking. */
@@ -42,6 +44,8 @@ int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err
 /* A user's place; all 0 without one. */
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_position *ret_position, struct kettle_error *err);
+/* Whether the user has a place on any device of the board. */
+int ranking_has(struct db *db, int64_t leaderboard, int64_t user, bool *ret_has, struct kettle_error *err);
 /*
  * The place that a job's user has on its device, by this job or (ret_position->job is another) by a better one. All 0: the job
  * does not count.

@@ -168,3 +168,38 @@ rate_limit_may_leave(struct db *db, int64_t user, struct kettle_error *err)
 		err->retry_s = (unsigned)wait_s;
 	return KETTLE_ERATE;
 }
+
+/* ---- the limits ---- */
+
+#define LIMITS \
+	" FROM rate_limits WHERE leaderboard = ?1 AND (?2 IS NULL OR category = ?2) AND (?3 IS NULL OR device = ?3)"
+
+int
+rate_limit_list(struct db *db, const struct board *board, const char *category, const char *device, json_t **ret_limits,
+	struct kettle_error *err)
+{
+	return db_array(db, ret_limits, err,
+		"SELECT category, nullif(device, '') AS device, per_hour" LIMITS " ORDER BY category DESC, device", "iss",
+		board->id, category, device);
+}
+
+int
+rate_limit_set(struct db *db, const struct board *board, const char *category, const char *device, int64_t per_hour,
+	struct kettle_error *err)
+{
+	return db_exec(db, err,
+		"INSERT INTO rate_limits (leaderboard, category, device, per_hour) SELECT ?1, column1, coalesce(?3, ''), ?4 "
+		"FROM (VALUES ('test'), ('leaderboard')) WHERE ?2 IS NULL OR column1 = ?2 ON CONFLICT (leaderboard, category, "
+		"device) DO UPDATE SET per_hour = excluded.per_hour",
+		"issi", board->id, category, device, per_hour);
+}
+
+int
+rate_limit_remove(
+	struct db *db, const struct board *board, const char *category, const char *device, struct kettle_error *err)
+{
+	int rc = db_exec(db, err, "DELETE" LIMITS, "iss", board->id, category, device);
+	if (rc == 0 && db_changes(db) == 0)
+		return kettle_fail(err, KETTLE_ENOENT, "The leaderboard `%s` has no such limit to remove.", board->name);
+	return rc;
+}

@@ -15,6 +15,15 @@
  */
 int rate_limit_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
 	struct kettle_error *err);
+/* Those of a board, of this category and device (NULL: any): [{"category", "device": or null, "per_hour"}]. New reference. */
+int rate_limit_list(struct db *db, const struct board *board, const char *category, const char *device,
+	json_t **ret_limits, struct kettle_error *err);
+/* category NULL: both; device NULL: of all together. */
+int rate_limit_set(struct db *db, const struct board *board, const char *category, const char *device, int64_t per_hour,
+	struct kettle_error *err);
+/* Those that rate_limit_list would list. ENOENT: none. */
+int rate_limit_remove(
+	struct db *db, const struct board *board, const char *category, const char *device, struct kettle_error *err);
 /* Before a submission is deleted: what it used stays used. */
 int rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err);
 /* An attempt of the job has ended by the word of its run and is made again: it is one more use, at this time. */
