@@ -3,6 +3,8 @@
 #ifndef KETTLE_COMMANDS_SHAPES_H
 #define KETTLE_COMMANDS_SHAPES_H
 
+#include "base/cleanup.h"
+#include "base/ranking_columns.h"
 #include "commands/command_parts.h"
 #include "model/settings.h"
 #include "session/shape.h"
@@ -56,15 +58,12 @@ static const struct shape rate_limits_shape[] = {MEMBER("leaderboard", SHAPE_STR
 						 MEMBER("device", SHAPE_STRING, .null = true, .help = "null: of all devices together"),
 						 MEMBER("per_hour", SHAPE_INT)))),
 	{0}};
-static const struct shape ranking_entry_shape[] = {MEMBER("submission_id", SHAPE_INT),
-	MEMBER("rank", SHAPE_INT, .null = true, .help = "null, with `mine`, of a run that is not your best"),
-	MEMBER("submission_name", SHAPE_STRING, .help = "of the file"), MEMBER("submission_time", SHAPE_TIME),
-	MEMBER("submission_score", SHAPE_NUMBER, .unit = "s"), MEMBER("leaderboard_name", SHAPE_STRING),
-	MEMBER("user_id", SHAPE_STRING), MEMBER("user_name", SHAPE_STRING),
-	MEMBER("gpu_type", SHAPE_STRING, .help = "the device"), INTERVAL,
-	MEMBER("close", SHAPE_BOOL, .optional = true,
-		.help = "whether the gap to the entry above is within the error of both; missing with `mine` and `practice`"),
-	{0}};
+#define ENTRY(name, type, best, run, shape, ...) MEMBER(#name, RANKING_UNPACK shape),
+static const struct shape ranking_entry_shape[] = {RANKING_COLUMNS(ENTRY, ENTRY){0}};
+/* What its table shows; the rest of the array is zeros, which end it. */
+#define NO_PLACE(...)
+#define IN_PLACE(name, type, best, run, shape, in, place, ...) [place - 1] = __VA_ARGS__,
+static const struct view_column ranking_view[ARRAY_SIZE(ranking_columns) + 1] = {RANKING_COLUMNS(NO_PLACE, IN_PLACE)};
 static const struct shape contents_shape[] = {MEMBER("text", SHAPE_STRING, .optional = true),
 	MEMBER("base64", SHAPE_STRING, .optional = true, .help = "instead of `text`, of what is not text"), {0}};
 

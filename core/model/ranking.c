@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/ranking_columns.h"
 #include "base/xalloc.h"
 
 #include <stdbool.h>
@@ -399,6 +400,9 @@ own_page(struct db *db, int64_t leaderboard, const char *device, int64_t user, j
 	return rc;
 }
 
+#define RUN(name, type, best, run, ...) run
+#define RANK_SQL "CASE WHEN s.id = ?1 THEN ?2 END"
+
 int
 ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, int64_t offset,
 	json_t **ret_page, struct kettle_error *err)
@@ -408,14 +412,17 @@ ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t 
 	int rc = ranking_of(db, leaderboard, device, user, &position, err);
 	if (rc == 0)
 		rc = db_array(db, &entries, err,
-			"SELECT s.id AS submission_id, CASE WHEN s.id = ?1 THEN ?2 END AS rank, s.file_name AS submission_name, "
-			"s.created_at AS submission_time_iso, j.score AS submission_score, b.name AS leaderboard_name, u.id AS "
-			"user_id_text, u.name AS user_name, j.device AS gpu_type, j.low, j.high " JOINS
-			"WHERE s.leaderboard = ?3 AND s.user = ?4 AND j.device = ?5 AND " COUNTS
-			"ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
+			"SELECT " RANKING_COLUMNS(RUN, RUN) " " JOINS
+												"WHERE s.leaderboard = ?3 AND s.user = ?4 AND j.device = ?5 AND " COUNTS
+												"ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
 			"iiiisii", position.submission, position.rank, leaderboard, user, device, limit, offset);
 	return rc < 0 ? rc : own_page(db, leaderboard, device, user, entries, ret_page, err);
 }
+
+#undef RANK_SQL
+#define RANK_SQL "rank() OVER (ORDER BY j.score)"
+#define PRACTICE \
+	JOINS "WHERE s.leaderboard = ?1 AND j.device = ?2 AND s.practice AND ?3 IN (0, s.user) AND " WOULD_COUNT
 
 int
 ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
@@ -423,21 +430,14 @@ ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, in
 {
 	AUTO_JSON json_t *entries = NULL;
 	int64_t count = 0;
-	int rc = db_int(db, &count, err,
-		"SELECT count(DISTINCT CASE WHEN ?3 THEN s.id ELSE -s.user END) " JOINS
-		"WHERE s.leaderboard = ?1 AND j.device = ?2 AND s.practice AND ?3 IN (0, s.user) AND " WOULD_COUNT,
-		"isi", leaderboard, device, user);
+	int rc = db_int(db, &count, err, "SELECT count(DISTINCT CASE WHEN ?3 THEN s.id ELSE -s.user END) " PRACTICE, "isi",
+		leaderboard, device, user);
 	if (rc == 0)
 		rc = db_array(db, &entries, err,
-			"SELECT submission_id, rank() OVER (ORDER BY submission_score) AS rank, submission_name, "
-			"submission_time_iso, submission_score, leaderboard_name, user_id_text, user_name, gpu_type, low, high "
-			"FROM "
-			"(SELECT s.id AS submission_id, s.file_name AS submission_name, s.created_at AS submission_time_iso, "
-			"j.score "
-			"AS submission_score, b.name AS leaderboard_name, u.id AS user_id_text, u.name AS user_name, j.device AS "
-			"gpu_type, j.low, j.high, row_number() OVER (PARTITION BY s.user ORDER BY j.score, s.id) AS place " JOINS
-			"WHERE s.leaderboard = ?1 AND j.device = ?2 AND s.practice AND ?3 IN (0, s.user) AND " WOULD_COUNT
-			") WHERE place = 1 OR ?3 ORDER BY submission_score, submission_id LIMIT ?4 OFFSET ?5",
+			"SELECT " RANKING_COLUMNS(RUN, RUN) " " JOINS
+												"WHERE j.id IN (SELECT id FROM (SELECT j.id, row_number() OVER "
+												"(PARTITION BY s.user ORDER BY j.score, s.id) AS place " PRACTICE
+												") WHERE place = 1 OR ?3) ORDER BY j.score, s.id LIMIT ?4 OFFSET ?5",
 			"isiii", leaderboard, device, user, limit, offset);
 	if (rc == 0)
 		*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);

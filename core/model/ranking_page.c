@@ -7,17 +7,45 @@
 #include "base/cleanup.h"
 #include "base/interval.h"
 #include "base/json_access.h"
+#include "base/ranking_columns.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
 #include <string.h>
 
+enum column_type {
+	TYPE_INT,
+	TYPE_ID,
+	TYPE_TEXT,
+	TYPE_TIME,
+	TYPE_SECONDS,
+	TYPE_RANK,
+	TYPE_BOARD,
+	TYPE_DEVICE,
+	TYPE_CLOSE
+};
+
+#define COLUMN_OF(name, type, ...) {#name, TYPE_##type},
+static const struct {
+	const char *name;
+	enum column_type type;
+} columns[] = {RANKING_COLUMNS(COLUMN_OF, COLUMN_OF)};
+
+/* Where they are in a row; the same in what is read. */
+#define AT(name, ...) AT_##name,
+enum { RANKING_COLUMNS(AT, AT) COLUMNS_COUNT };
+
+/* What a member of an entry is made from. */
+struct value {
+	int64_t number; /* also of RANK and CLOSE, which nothing is read for */
+	double seconds;
+	const char *text; /* inside the entry, once that is made */
+	bool known;       /* of SECONDS */
+};
+
 struct ranking_row {
-	int64_t submission, user, created_at, rank;
-	double score, low, high;
-	bool has_low, has_high, close;
+	struct value values[COLUMNS_COUNT];
 	json_t *entry;
-	const char *file_name, *user_name; /* inside entry */
 };
 
 /* A page that is being read. */
@@ -53,87 +81,92 @@ free_reading(struct page_reader *reader)
 #define AUTO_READING __attribute__((cleanup(free_reading)))
 
 static struct interval
-interval_of(const struct ranking_row *row)
+interval_of(const struct value *score, const struct value *low, const struct value *high)
 {
-	return (struct interval){.known = row->has_low && row->has_high,
-		.value = row->score,
-		.below = row->score - row->low,
-		.above = row->high - row->score};
+	return (struct interval){.known = low->known && high->known,
+		.value = score->seconds,
+		.below = score->seconds - low->seconds,
+		.above = high->seconds - score->seconds};
 }
 
-static double
-number_or_none(sqlite3_stmt *row, int column, bool *ret_has)
+static void
+read_value(sqlite3_stmt *row, int column, enum column_type type, struct value *value)
 {
-	*ret_has = sqlite3_column_type(row, column) != SQLITE_NULL;
-	return sqlite3_column_double(row, column);
-}
-
-/* submission, file_name, created_at, score, user, user_name, device, low, high */
-static struct ranking_row
-read_numbers(sqlite3_stmt *row)
-{
-	struct ranking_row numbers = {
-		.submission = sqlite3_column_int64(row, 0),
-		.created_at = sqlite3_column_int64(row, 2),
-		.score = sqlite3_column_double(row, 3),
-		.user = sqlite3_column_int64(row, 4),
-	};
-	numbers.low = number_or_none(row, 7, &numbers.has_low);
-	numbers.high = number_or_none(row, 8, &numbers.has_high);
-	return numbers;
-}
-
-static bool
-same_text(sqlite3_stmt *row, int column, const char *text)
-{
-	const char *now = (const char *)sqlite3_column_text(row, column);
-	return now && text && strcmp(now, text) == 0;
+	switch (type) {
+	case TYPE_INT:
+	case TYPE_ID:
+	case TYPE_TIME:
+		value->number = sqlite3_column_int64(row, column);
+		break;
+	case TYPE_SECONDS:
+		value->known = sqlite3_column_type(row, column) != SQLITE_NULL;
+		value->seconds = sqlite3_column_double(row, column);
+		break;
+	case TYPE_TEXT:
+		value->text = (const char *)sqlite3_column_text(row, column);
+		break;
+	case TYPE_RANK:
+	case TYPE_BOARD:
+	case TYPE_DEVICE:
+	case TYPE_CLOSE:
+		break;
+	}
 }
 
 /* Whether the entry that was made of one is the entry of the other. */
 static bool
-is_same(const struct ranking_row *was, const struct ranking_row *now, sqlite3_stmt *row)
+is_same(const struct ranking_row *was, const struct ranking_row *now)
 {
-	return was->submission == now->submission && was->user == now->user && was->created_at == now->created_at &&
-		   was->rank == now->rank && was->score == now->score && was->has_low == now->has_low &&
-		   was->has_high == now->has_high && was->low == now->low && was->high == now->high &&
-		   was->close == now->close && same_text(row, 1, was->file_name) && same_text(row, 5, was->user_name);
+	for (size_t i = 0; i < COLUMNS_COUNT; i++) {
+		const struct value *a = &was->values[i], *b = &now->values[i];
+		if (a->number != b->number || a->seconds != b->seconds || a->known != b->known ||
+			(columns[i].type == TYPE_TEXT && (!a->text || !b->text || strcmp(a->text, b->text) != 0)))
+			return false;
+	}
+	return true;
 }
 
 static json_t *
-number_json(bool known, double number)
+member_json(const struct page_reader *reader, size_t column, const struct value *value, sqlite3_stmt *row)
 {
-	return known ? json_real(number) : json_null();
+	char time[TIME_TEXT_SIZE];
+	const char *text;
+	switch (columns[column].type) {
+	case TYPE_INT:
+	case TYPE_RANK:
+		return json_integer(value->number);
+	case TYPE_ID:
+		return json_sprintf("%lld", (long long)value->number);
+	case TYPE_TIME:
+		time_text(value->number, time);
+		return json_string_nocheck(time);
+	case TYPE_SECONDS:
+		return value->known ? json_real(value->seconds) : json_null();
+	case TYPE_TEXT:
+		return db_text(row, (int)column);
+	case TYPE_BOARD:
+		return json_incref(reader->name);
+	case TYPE_DEVICE:
+		text = (const char *)sqlite3_column_text(row, (int)column);
+		return text && strcmp(text, json_string_value(reader->device)) == 0 ? json_incref(reader->device)
+																			: db_text(row, (int)column);
+	case TYPE_CLOSE:
+		return json_boolean(value->number);
+	}
+	return NULL;
 }
 
 /* In the order in which people read it. */
 static json_t *
-make_entry(const struct page_reader *reader, const struct ranking_row *of, sqlite3_stmt *row)
+make_entry(const struct page_reader *reader, struct ranking_row *of, sqlite3_stmt *row)
 {
-	char time[TIME_TEXT_SIZE];
-	time_text(of->created_at, time);
-	json_t *device =
-		same_text(row, 6, json_string_value(reader->device)) ? json_incref(reader->device) : db_text(row, 6);
-	const struct {
-		const char *key;
-		json_t *value;
-	} members[] = {
-		{"submission_id", json_integer(of->submission)},
-		{"rank", json_integer(of->rank)},
-		{"submission_name", db_text(row, 1)},
-		{"submission_time", json_string_nocheck(time)},
-		{"submission_score", json_real(of->score)},
-		{"leaderboard_name", json_incref(reader->name)},
-		{"user_id", json_sprintf("%lld", (long long)of->user)},
-		{"user_name", db_text(row, 5)},
-		{"gpu_type", device},
-		{"low", number_json(of->has_low, of->low)},
-		{"high", number_json(of->has_high, of->high)},
-		{"close", json_boolean(of->close)},
-	};
 	json_t *entry = json_object();
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		json_object_set_new_nocheck(entry, members[i].key, members[i].value);
+	for (size_t i = 0; i < COLUMNS_COUNT; i++) {
+		json_t *member = member_json(reader, i, &of->values[i], row);
+		json_object_set_new_nocheck(entry, columns[i].name, member);
+		if (columns[i].type == TYPE_TEXT)
+			of->values[i].text = json_string_value(member);
+	}
 	return entry;
 }
 
@@ -148,7 +181,8 @@ first_rank(const struct page_reader *reader, const struct ranking_row *first, in
 			? 0
 			: db_int(reader->db, &ties, reader->err,
 				  "SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? AND submission < ?",
-				  "isdi", request->leaderboard, request->device, first->score, first->submission);
+				  "isdi", request->leaderboard, request->device, first->values[AT_submission_score].seconds,
+				  first->values[AT_submission_id].number);
 	*ret_rank = request->offset + 1 - ties;
 	return rc;
 }
@@ -157,10 +191,12 @@ static int
 set_rank(const struct page_reader *reader, struct ranking_row *row)
 {
 	size_t place = reader->page.count;
-	const struct ranking_row *last = place > 0 ? &reader->page.rows[place - 1] : NULL;
+	const struct value *last = place > 0 ? reader->page.rows[place - 1].values : NULL;
+	int64_t *rank = &row->values[AT_rank].number;
 	if (!last)
-		return first_rank(reader, row, &row->rank);
-	row->rank = last->score == row->score ? last->rank : reader->request->offset + 1 + (int64_t)place;
+		return first_rank(reader, row, rank);
+	bool tie = last[AT_submission_score].seconds == row->values[AT_submission_score].seconds;
+	*rank = tie ? last[AT_rank].number : reader->request->offset + 1 + (int64_t)place;
 	return 0;
 }
 
@@ -169,35 +205,37 @@ add_row(void *arg, sqlite3_stmt *statement)
 {
 	struct page_reader *reader = arg;
 	struct ranking_page *page = &reader->page;
-	struct ranking_row row = read_numbers(statement);
+	struct ranking_row row = {.entry = NULL};
 	const struct ranking_row *was =
 		reader->before && page->count < reader->before->count ? &reader->before->rows[page->count] : NULL;
-	struct interval interval = interval_of(&row);
+	for (int i = 0; i < COLUMNS_COUNT; i++)
+		read_value(statement, i, columns[i].type, &row.values[i]);
+	struct interval interval = interval_of(&row.values[AT_submission_score], &row.values[AT_low], &row.values[AT_high]);
 	int rc = set_rank(reader, &row);
 	if (rc < 0)
 		return rc;
-	row.close = interval_is_close(&reader->above, &interval);
+	row.values[AT_close].number = interval_is_close(&reader->above, &interval);
 	reader->above = interval;
-	if (was && is_same(was, &row, statement)) {
-		row.entry = json_incref(was->entry);
+	if (was && is_same(was, &row)) {
+		row = *was;
+		json_incref(row.entry);
 		reader->reused++;
 	} else {
 		row.entry = make_entry(reader, &row, statement);
 	}
 	json_array_append(reader->entries, row.entry);
-	row.file_name = member_string(row.entry, "submission_name");
-	row.user_name = member_string(row.entry, "user_name");
 	page->rows[page->count++] = row;
 	return 0;
 }
 
+/* score, low, high */
 static int
 read_above(void *arg, sqlite3_stmt *row)
 {
-	struct ranking_row above = {.score = sqlite3_column_double(row, 0)};
-	above.low = number_or_none(row, 1, &above.has_low);
-	above.high = number_or_none(row, 2, &above.has_high);
-	*(struct interval *)arg = interval_of(&above);
+	struct value values[3];
+	for (int i = 0; i < 3; i++)
+		read_value(row, i, TYPE_SECONDS, &values[i]);
+	*(struct interval *)arg = interval_of(&values[0], &values[1], &values[2]);
 	return 1;
 }
 
@@ -215,14 +253,15 @@ find_above(struct page_reader *reader)
 	return rc < 0 ? rc : 0;
 }
 
+#define BEST(name, type, best, ...) best ", "
 /* All of it is in the index best_page: neither what is shown nor what is passed over is looked up anywhere else. */
 static int
 read_rows(struct page_reader *reader)
 {
 	const struct ranking_page_request *request = reader->request;
 	return db_query(reader->db, reader->err, add_row, reader,
-		"SELECT submission, file_name, created_at, score, user, user_name, device, low, high FROM best WHERE "
-		"leaderboard = ? AND device = ? ORDER BY score, submission LIMIT ? OFFSET ?",
+		"SELECT " RANKING_COLUMNS(BEST,
+			BEST) "NULL FROM best WHERE leaderboard = ? AND device = ? ORDER BY score, submission LIMIT ? OFFSET ?",
 		"isii", request->leaderboard, request->device, request->limit, request->offset);
 }
 

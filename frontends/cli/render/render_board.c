@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/csv.h"
 #include "base/json_access.h"
+#include "base/ranking_columns.h"
 #include "base/text.h"
 #include "common/template.h"
 
@@ -76,16 +77,16 @@ const struct args_option render_board_show_options[] = {
 static void
 put_entries(FILE *out, const json_t *entries)
 {
-	static const char *const names[] = {"rank", "user_id", "user_name", "submission_id", "submission_name",
-		"submission_time", "submission_score", "low", "high", "gpu_type", "leaderboard_name"};
 	size_t i = 0;
 	do {
 		AUTO_JSON json_t *row = json_object();
 		const json_t *entry = json_array_get(entries, i);
-		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
-			json_t *value = json_object_get(entry, names[k]);
-			json_object_set_new(row, names[k], value ? json_incref(value) : json_null());
-		}
+		for (size_t place = 1; place <= ARRAY_SIZE(ranking_columns); place++)
+			for (size_t k = 0; k < ARRAY_SIZE(ranking_columns); k++) {
+				json_t *value = json_object_get(entry, ranking_columns[k].name);
+				if (ranking_columns[k].csv == place)
+					json_object_set_new(row, ranking_columns[k].name, value ? json_incref(value) : json_null());
+			}
 		if (i == 0)
 			csv_put(out, row, true);
 		if (entry)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/number.h"
+#include "base/ranking_columns.h"
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "common/format.h"
@@ -226,17 +227,35 @@ ranking_head(const struct views *views, const json_t *ranking, const json_t *own
 	return buf_take(&out);
 }
 
+/* Of a ranking, whose row with the member `own` is marked, or of the user's own runs. New string. */
+static char *
+ranking_table(const json_t *rows, bool own)
+{
+	struct view_column columns[ARRAY_SIZE(ranking_columns) + 1] = {COLUMN("", "{own?→}")};
+	size_t count = own ? 0 : 1;
+	for (unsigned place = 1; place <= ARRAY_SIZE(ranking_columns); place++)
+		for (size_t i = 0; i < ARRAY_SIZE(ranking_columns); i++) {
+			const struct ranking_column *column = &ranking_columns[i];
+			const struct ranking_place *at = own ? &column->own : &column->discord;
+			if (at->place != place)
+				continue;
+			columns[count] = column->view;
+			columns[count].spare = at->spare;
+			if (own && column->own_cell)
+				columns[count].cell = column->own_cell;
+			count++;
+		}
+	return plain_table(columns, count, rows);
+}
+
 static json_t *
 ranking_message(const struct views *views, const char *picture)
 {
-	static const struct view_column columns[] = {COLUMN("", "{own?→}"), COLUMN_RIGHT("rank", "{close?≈ }{rank}"),
-		COLUMN_CUT("user", "{user_name?{user_name}|{user_id}}"), COLUMN_RIGHT("score", "{submission_score:score}"),
-		SPARE_COLUMN_RIGHT(1, "id", "{submission_id}")};
 	const json_t *ranking = ranking_at(views->answer, place_at_hand(views)), *own = own_entry(views);
 	const char *name = member_text(board_of(views), "name");
 	AUTO_JSON json_t *rows = marked_rows(ranking, own);
 	AUTO_FREE char *head = ranking_head(views, ranking, own);
-	AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), rows);
+	AUTO_FREE char *table = ranking_table(rows, false);
 	json_t *message = json_array_size(rows) > 0 ? message_block(head, table, "ranking.txt")
 												: message_printf("%s\nNo user is ranked %s.", head,
 													  member_int(ranking, "count") > 0 ? "on this page" : "here yet");
@@ -399,9 +418,6 @@ discord_board_show_page(struct interaction *interaction, const char *arguments)
 static void
 on_personal(struct interaction *interaction, const json_t *result, void *arg)
 {
-	static const struct view_column columns[] = {COLUMN_RIGHT("rank", "{rank?{rank}|–}"),
-		COLUMN_RIGHT("id", "{submission_id}"), COLUMN_RIGHT("score", "{submission_score:score}"),
-		SPARE_COLUMN(2, "when", "{submission_time:time}"), SPARE_COLUMN_CUT(1, "file", "{submission_name}")};
 	AUTO_BUF struct buf out = {0};
 	AUTO_FREE char *board = answer_bold(member_text(json_object_get(result, "leaderboard"), "name"));
 	size_t i;
@@ -410,7 +426,7 @@ on_personal(struct interaction *interaction, const json_t *result, void *arg)
 	json_array_foreach(json_object_get(result, "rankings"), i, ranking) {
 		const json_t *entries = json_object_get(ranking, "entries");
 		size_t more = (size_t)member_int(ranking, "count") - json_array_size(entries);
-		AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), entries);
+		AUTO_FREE char *table = ranking_table(entries, true);
 		if (json_array_size(entries) == 0)
 			continue;
 		buf_printf(&out, "%s%s\n%s\n", out.len ? "\n" : "", member_text(ranking, "device"), table);
