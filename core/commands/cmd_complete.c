@@ -48,7 +48,6 @@ int
 cmd_complete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	const char *prefix = member_string(call->args, "prefix");
-	prefix = prefix ? prefix : "";
 	if (member_is(call->args, "what", "board"))
 		return board_names(call->db, call->actor, prefix, COMPLETE_MAX, ret_result, err);
 	if (member_is(call->args, "what", "device"))

@@ -27,8 +27,7 @@
 #define FILE_NAME_MAX 120 /* bytes: a file system's names are limited in bytes */
 
 /* A submission that is being checked. */
-#define SUBMIT_NOTE_MAX 500    /* characters */
-#define SUBMIT_REQUEST_MAX 100 /* bytes */
+#define SUBMIT_NOTE_MAX 500 /* characters */
 
 struct submit_request {
 	struct db *db;
@@ -149,11 +148,9 @@ static void
 read_submit_file(struct submit_request *submit)
 {
 	const json_t *file = json_object_get(submit->args, "file");
-	const char *name = member_string(file, "name");
-	const char *base64 = member_string(file, "base64");
 	struct kettle_error *err = &submit->file_err;
-	if (check_submit_name(submit, name ? name : "", err) < 0 || decode(submit, base64 ? base64 : "", err) < 0 ||
-		check_contents(submit, err) < 0)
+	if (check_submit_name(submit, member_string(file, "name"), err) < 0 ||
+		decode(submit, member_string(file, "base64"), err) < 0 || check_contents(submit, err) < 0)
 		return;
 	(void)popcorn_header_parse(submit->code, submit->size, &submit->header, &submit->header_err);
 }
@@ -353,16 +350,6 @@ check_deadline(struct submit_request *submit, struct kettle_error *err)
 		submit->board.name, text, text + 11);
 }
 
-static int
-read_request(struct submit_request *submit, struct kettle_error *err)
-{
-	submit->request = member_string(submit->args, "request");
-	return !submit->request || (*submit->request && strlen(submit->request) <= SUBMIT_REQUEST_MAX)
-			   ? 0
-			   : kettle_blame(err, KETTLE_CAUSE_NONE, "request",
-					 kettle_fail(err, KETTLE_EINVAL, "`request` has 1 to %d bytes.", SUBMIT_REQUEST_MAX));
-}
-
 /* Rate limits and budgets of these devices. */
 static int
 check_use(const struct submit_request *submit, const json_t *devices, struct kettle_error *err)
@@ -464,19 +451,16 @@ answer_again(const struct submit_request *submit, json_t **ret_result, struct ke
 int
 cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *mode = member_string(call->args, "mode");
 	AUTO_SUBMIT struct submit_request submit = {
 		.db = call->db,
 		.env = call->env,
 		.actor = call->actor,
 		.args = call->args,
-		/* KernelBot's word for it. */
-		.mode = strcmp(mode, "leaderboard") == 0 ? "ranked" : mode,
+		.mode = member_string(call->args, "mode"),
+		.request = member_string(call->args, "request"),
 	};
 	json_t *again = NULL;
 	int rc = read_note(&submit, err);
-	if (rc == 0)
-		rc = read_request(&submit, err);
 	if (rc == 0 && submit.request)
 		rc = answer_again(&submit, &again, err);
 	if (again)

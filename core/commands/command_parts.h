@@ -40,9 +40,8 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define UNITS \
 	POSITIONAL("unit", STRING), .repeated = true, .meta = "UNIT", \
 								.help = "a unit (`H100.1`), or a device: all its units"
-#define RUN_MODE \
-	"mode", ARGUMENT_CHOICE, .choices = modes, .default_value = "ranked", \
-							 .help = "what to run; leaderboard is an alias of ranked"
+#define MODE "mode", ARGUMENT_CHOICE, .choices = modes, .last_means = "ranked"
+#define RUN_MODE MODE, .default_value = "ranked", .help = "what to run; leaderboard is an alias of ranked"
 /* What a profile looks at, see judge/capture.h. */
 #define CAPTURE \
 	{"benchmark", ARGUMENT_INT, .repeated = true, .max = INT32_MAX, .meta = "N", \

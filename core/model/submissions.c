@@ -163,10 +163,9 @@ submission_count(
 		filter->device
 			? " AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND j.device = ?3 AND NOT j.superseded)"
 			: "",
-		filter->mode ? " AND s.mode = iif(?4 = 'leaderboard', 'ranked', ?4)" : "",
-		filter->state ? " AND s.state = ?5" : "", filter->leaderboard ? "s.leaderboard = ?1" : "",
-		filter->leaderboard && filter->user ? " AND " : "", filter->user ? "s.user = ?2" : "",
-		filter->leaderboard && filter->user ? "s.created_at" : "s.id");
+		filter->mode ? " AND s.mode = ?4" : "", filter->state ? " AND s.state = ?5" : "",
+		filter->leaderboard ? "s.leaderboard = ?1" : "", filter->leaderboard && filter->user ? " AND " : "",
+		filter->user ? "s.user = ?2" : "", filter->leaderboard && filter->user ? "s.created_at" : "s.id");
 	int rc = db_object(db, &row, err, sql, "iisssi", filter->leaderboard, filter->user, filter->device, filter->mode,
 		filter->state, ret_more ? (int64_t)SUBMISSION_COUNT_MOST : -1);
 	if (rc < 0)

@@ -396,12 +396,18 @@ int
 core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg)
 {
-	struct call *call = xmalloc(sizeof(*call));
 	/* Copies: the caller's thread keeps its own. */
+	return call_take(core, json_deep_copy(actor), command, json_deep_copy(args), done, arg);
+}
+
+int
+call_take(struct core *core, json_t *actor_take, const char *command, json_t *args_take, kettle_answer done, void *arg)
+{
+	struct call *call = xmalloc(sizeof(*call));
 	*call = (struct call){
 		.core = core,
-		.actor = json_deep_copy(actor),
-		.args = args ? json_deep_copy(args) : json_object(),
+		.actor = actor_take,
+		.args = args_take ? args_take : json_object(),
 		.name = xstrdup(command),
 		.answer = done,
 		.arg = arg,

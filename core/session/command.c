@@ -71,6 +71,17 @@ check_text(const struct argument *argument, const json_t *value, size_t max, boo
 }
 
 static int
+check_string(const struct argument *argument, const json_t *value, struct kettle_error *err)
+{
+	int64_t bytes = (int64_t)json_string_length(value);
+	int rc = check_text(argument, value, COMMAND_TEXT_MAX, true, err);
+	if (rc == 0 && argument->max && (bytes < argument->min || bytes > argument->max))
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` has %lld to %lld bytes.", argument->name, (long long)argument->min,
+			(long long)argument->max);
+	return rc;
+}
+
+static int
 check_name(const struct argument *argument, const json_t *value, struct kettle_error *err)
 {
 	int rc = check_text(argument, value, REQUEST_NAME_MAX, false, err);
@@ -105,7 +116,7 @@ check_choice(const struct argument *argument, json_t **value, struct kettle_erro
 	for (const char *const *choice = argument->choices; *choice; choice++) {
 		if (text && strcasecmp(*choice, text) == 0) {
 			json_decref(*value);
-			*value = json_string(*choice);
+			*value = json_string(argument->last_means && !choice[1] ? argument->last_means : *choice);
 			return 0;
 		}
 		buf_printf(&all, "%s%s", choice == argument->choices ? "" : ", ", *choice);
@@ -140,7 +151,7 @@ check_value(const struct argument *argument, json_t **value, struct kettle_error
 {
 	switch (argument->type) {
 	case ARGUMENT_STRING:
-		return check_text(argument, *value, COMMAND_TEXT_MAX, true, err);
+		return check_string(argument, *value, err);
 	case ARGUMENT_PATH:
 		return check_text(argument, *value, COMMAND_TEXT_MAX, false, err);
 	case ARGUMENT_BOARD:

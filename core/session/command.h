@@ -42,7 +42,8 @@ struct argument {
 	bool required, positional, repeated;
 	const char *const *choices;
 	const char *default_value; /* as text, or NULL */
-	int64_t min, max;          /* INT; both 0: no range */
+	const char *last_means;    /* the last choice is another word for this one, which a handler gets; or NULL */
+	int64_t min, max;          /* INT, and the bytes of a STRING; both 0: no range */
 	const char *meta;          /* what help shows for the value: "NAME" */
 	const char *help;
 	const char *also; /* another name for it, which is taken and listed nowhere; or NULL */

@@ -30,6 +30,9 @@ void call_answer(struct call *call, const struct kettle_error *err, json_t *resu
 __attribute__((format(printf, 3, 4))) void call_fail(struct call *call, int code, const char *format, ...);
 /* Sends a call where it belongs now. */
 void call_route(struct call *call);
+/* core_call of what is the loop thread's own, without a copy. */
+int call_take(
+	struct core *core, json_t *actor_take, const char *command, json_t *args_take, kettle_answer done, void *arg);
 
 /* subscribe.c */
 /* By what an event finds a subscription. */

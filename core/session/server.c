@@ -181,10 +181,10 @@ take_call(struct connection *connection, const json_t *message, size_t size)
 	} else {
 		struct answer *answer = xmalloc(sizeof(*answer));
 		*answer = (struct answer){connection, id, size};
-		AUTO_JSON json_t *marked = mark(connection, actor);
 		connection->calls++;
 		connection->bytes += size;
-		int rc = core_call(core, marked, name, json_object_get(message, "args"), on_answer, answer);
+		json_t *args = json_incref(json_object_get(message, "args"));
+		int rc = call_take(core, mark(connection, actor), name, args, on_answer, answer);
 		if (rc == 0)
 			return;
 		connection->calls--;

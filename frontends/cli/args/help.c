@@ -447,7 +447,7 @@ put_type(FILE *out, const struct args_row *row)
 	if (max == INT64_MAX)
 		fprintf(out, ", at least %lld", min);
 	else if (max)
-		fprintf(out, ", %lld to %lld", min, max);
+		fprintf(out, ", %lld to %lld%s", min, max, strcmp(row->type, "string") == 0 ? " bytes" : "");
 	fputs(row->required ? ", required" : "", out);
 	fputs(row->repeated ? ", repeated" : "", out);
 	if (*standard)
