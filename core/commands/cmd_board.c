@@ -9,10 +9,12 @@
 #include "base/sanitize_text.h"
 #include "base/text.h"
 #include "maintenance/maintenance.h"
+#include "model/board.h"
 #include "model/board_cache.h"
 #include "model/board_update.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
+#include "model/rate_limit.h"
 #include "model/submissions.h"
 #include "task/task.h"
 
@@ -320,7 +322,7 @@ cmd_board_delete(const struct command_call *call, json_t **ret_result, struct ke
 	int64_t submissions = 0;
 	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = submission_count(call->db, &(struct submission_filter){.leaderboard = board.id}, &submissions, err);
+		rc = submission_count(call->db, &(struct submission_filter){.leaderboard = board.id}, &submissions, NULL, err);
 	if (rc == 0 && submissions && !member_true(call->args, "force"))
 		rc = kettle_blame(err, KETTLE_CAUSE_NONE, "force",
 			kettle_fail(err, KETTLE_ECONFLICT,
@@ -333,5 +335,141 @@ cmd_board_delete(const struct command_call *call, json_t **ret_result, struct ke
 		rc = board_delete(call->db, board.id, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:I}", "name", board.name, "submissions", (json_int_t)submissions);
+	return rc;
+}
+
+/* ---- rate limits ---- */
+
+static int
+list(struct db *db, const struct board *board, const char *category, const char *device, json_t **ret_result,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *limits = NULL;
+	int rc = rate_limit_list(db, board, category, device, &limits, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:O}", "leaderboard", board->name, "limits", limits);
+	return rc;
+}
+
+/* One of the board's devices, by a word for it; *ret_device is borrowed from *ret_of_board, a new reference. */
+static int
+pick_device(struct db *db, const struct board *board, const char *word, json_t **ret_of_board, const char **ret_device,
+	struct kettle_error *err)
+{
+	char where[BOARD_NAME_MAX + 32];
+	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
+	int rc = board_devices(db, board->id, ret_of_board, err);
+	return rc < 0 ? rc : board_pick_device(*ret_of_board, word, where, ret_device, err);
+}
+
+int
+cmd_rate_limits(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	AUTO_JSON json_t *of_board = NULL;
+	const char *word = member_string(call->args, "device"), *device = NULL;
+	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	if (rc == 0 && word)
+		rc = pick_device(call->db, &board, word, &of_board, &device, err);
+	return rc < 0 ? rc : list(call->db, &board, member_string(call->args, "category"), device, ret_result, err);
+}
+
+/* A limit that is set or removed. */
+struct limit {
+	struct db *db;
+	const struct board *board;
+	const char *category; /* NULL: both */
+	const char *device;   /* NULL: of all together; to remove: whatever it is of */
+	json_t *of_board;     /* what device is borrowed from */
+	int64_t per_hour;
+};
+
+static int
+check_rate_arguments(struct limit *limit, const json_t *args, struct kettle_error *err)
+{
+	const char *word = member_string(args, "device");
+	bool removes = member_true(args, "remove");
+	const json_t *per_hour = json_object_get(args, "per_hour");
+	if (removes == (per_hour != NULL))
+		return kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
+	limit->category = member_string(args, "category");
+	limit->per_hour = json_integer_value(per_hour);
+	limit->device = word;
+	if (removes || !word)
+		return 0;
+	return pick_device(limit->db, limit->board, word, &limit->of_board, &limit->device, err);
+}
+
+static int
+record_limit(const struct limit *limit, const struct actor *actor, bool removed, struct kettle_error *err)
+{
+	AUTO_JSON json_t *data = json_pack("{s:s, s:s?, s:s?, s:o}", "name", limit->board->name, "category",
+		limit->category, "device", limit->device, "per_hour", removed ? json_null() : json_integer(limit->per_hour));
+	return db_event(limit->db, "leaderboard.limited", 'p', limit->board->id, 0, actor->user, data, err);
+}
+
+int
+cmd_rate_limit(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	struct limit limit = {.db = call->db, .board = &board};
+	bool removes = member_true(call->args, "remove");
+	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	if (rc == 0)
+		rc = check_rate_arguments(&limit, call->args, err);
+	if (rc == 0)
+		rc = removes ? rate_limit_remove(call->db, &board, limit.category, limit.device, err)
+					 : rate_limit_set(call->db, &board, limit.category, limit.device, limit.per_hour, err);
+	if (rc == 0)
+		rc = record_limit(&limit, call->actor, removes, err);
+	if (rc == 0)
+		rc = list(call->db, &board, NULL, NULL, ret_result, err);
+	json_decref(limit.of_board);
+	return rc;
+}
+
+/* ---- export ---- */
+
+static int
+export_check(
+	struct db *db, const struct actor *actor, const struct board *board, bool private, struct kettle_error *err)
+{
+	bool owns = board_owns(actor, board), active = !board_ended(board, db->now_ms);
+	if (private)
+		return board_check_owner(actor, board, err);
+	if (active && owns)
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "private",
+			kettle_fail(err, KETTLE_ECONFLICT,
+				"The leaderboard `%s` is active, and the export has the code of all users: use `private` if "
+				"participants "
+				"will not see it.",
+				board->name));
+	if (active)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"The leaderboard `%s` is active: it can be exported once its deadline has passed.", board->name);
+	if (!owns && !board_code_open(board, db->now_ms))
+		return kettle_fail(err, KETTLE_EACCES,
+			"The leaderboard `%s` does not show the code of other users: only its creator and admins may export it.",
+			board->name);
+	return 0;
+}
+
+int
+cmd_board_export(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	AUTO_JSON json_t *page = NULL;
+	int64_t after = member_int(call->args, "after"), total = 0;
+	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	if (rc == 0)
+		rc = export_check(call->db, call->actor, &board, member_true(call->args, "private"), err);
+	if (rc == 0 && !after)
+		rc = submission_count(call->db, &(struct submission_filter){.leaderboard = board.id}, &total, NULL, err);
+	if (rc == 0)
+		rc = submission_page_of_board(call->db, board.id, board_owns(call->actor, &board), after, &page, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:o, s:O, s:O}", "leaderboard", board.name, "total",
+			after ? json_null() : json_integer(total), "submissions", json_object_get(page, "submissions"), "next",
+			json_object_get(page, "next"));
 	return rc;
 }

@@ -2,7 +2,7 @@
 /* Two submissions side by side: their code, and the time of each case. */
 #include <config.h>
 
-#include "commands/cmd_submission_internal.h"
+#include "commands/handlers.h"
 
 #include "base/cleanup.h"
 #include "base/interval.h"

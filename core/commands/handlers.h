@@ -42,8 +42,6 @@ command_run_fn cmd_board_task;
 /* EINVAL: none has that name; ENOENT: there is nothing to start from. */
 command_run_fn cmd_board_template;
 
-/* ---- cmd_rate.c: rate limits of a leaderboard. Store's threads ---- */
-
 #define RATE_PER_HOUR_MAX 1000000
 
 command_run_fn cmd_rate_limits;
@@ -60,8 +58,6 @@ command_run_fn cmd_invite_list;
 command_run_fn cmd_invite_revoke; /* submissions stay. Event invite.revoked. ENOENT */
 /* Twice by one user is fine. Event leaderboard.joined for each board. EINVAL: no such code, or another user's. */
 command_run_fn cmd_invite_join;
-
-/* ---- cmd_export.c: a leaderboard's submissions. Store's reader ---- */
 
 #define EXPORT_MAX_ID 999999999999999 /* an id that JSON's readers hold exactly */
 
@@ -97,6 +93,18 @@ command_run_fn cmd_submit;
 command_add_fn add_submit_stays; /* "stays" */
 
 /* ---- cmd_submission.c: submissions. Store's threads ---- */
+
+/*
+ * The row of a submission (submission_get). ENOENT; EACCES: it is not the actor's own, and the actor is no admin. judge: the
+ * creator of the board has access as well. New reference.
+ */
+int submission_find(
+	const struct command_call *call, int64_t id, bool judge, json_t **ret_row, struct kettle_error *err);
+/*
+ * The row of one that belongs to another user, with its `code`, while the board opens that: nothing of its runs may be
+ * shown. EACCES, with a sentence that says when, if ever. New reference.
+ */
+int submission_find_open(const struct command_call *call, int64_t id, json_t **ret_row, struct kettle_error *err);
 
 command_run_fn cmd_submission_list;
 command_run_fn cmd_submission_show;   /* for its owner, the board's creator and admins; for others see show_to_others */
@@ -148,8 +156,7 @@ command_run_fn cmd_user_ban;
 command_run_fn cmd_user_unban; /* what was cancelled stays so. Event user.unbanned. ECONFLICT */
 command_run_fn cmd_user_role;  /* event user.role. ECONFLICT: the last admin, or banned */
 
-/* ---- cmd_user_data.c: what is stored about a user: of oneself, for admins of everybody ---- */
-
+/* What is stored about a user: of oneself, for admins of everybody. */
 command_run_fn cmd_user_show;
 command_run_fn cmd_user_export;
 /* user_delete; what they have open is cancelled. EACCES: another user, or banned; ECONFLICT: the only admin. */

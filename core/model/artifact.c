@@ -176,15 +176,14 @@ int
 artifact_trim(struct db *db, int64_t job, int64_t max_bytes, json_t **ret_paths, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rows = NULL, *paths = json_array();
-	int rc =
-		max_bytes == 0
-			? 0
-			: db_array(db, &rows, err,
-				  "SELECT id, path, flagged_at FROM (SELECT a.id, a.path, s.flagged_at, sum(a.size) OVER (ORDER BY "
-				  "a.id DESC) AS total FROM artifacts a JOIN jobs j ON j.id = a.job JOIN submissions s ON s.id = "
-				  "j.submission WHERE a.expired_at IS NULL AND s.user = (SELECT s.user FROM jobs j JOIN submissions s "
-				  "ON s.id = j.submission WHERE j.id = ?1)) WHERE total > ?2 AND flagged_at IS NULL",
-				  "ii", job, max_bytes);
+	int rc = max_bytes == 0
+				 ? 0
+				 : db_array(db, &rows, err,
+					   "SELECT id, path, flagged_at FROM (SELECT a.id, a.path, s.flagged_at, sum(a.size) OVER (ORDER "
+					   "BY a.id DESC) AS total FROM artifacts a JOIN jobs j ON j.id = a.job JOIN submissions s ON s.id "
+					   "= j.submission WHERE a.expired_at IS NULL AND s.user = (SELECT s.user FROM jobs j JOIN "
+					   "submissions s ON s.id = j.submission WHERE j.id = ?1)) WHERE total > ?2 AND flagged_at IS NULL",
+					   "ii", job, max_bytes);
 	for (size_t i = 0; i < json_array_size(rows) && rc == 0; i++) {
 		const json_t *row = json_array_get(rows, i);
 		rc = db_exec(db, err, "UPDATE artifacts SET expired_at = ?, path = NULL, blob = NULL WHERE id = ?", "ii",

@@ -28,7 +28,7 @@ int artifact_take(
 
 /* Stores the rows of a job's artifacts as artifact_take left them. Store's thread. EINVAL. */
 int artifact_store(struct db *db, int64_t job, const json_t *artifacts, struct kettle_error *err);
-/* Those of all jobs of a submission: [{"artifact", "job", "device", "step", "name", "size", "sha256", "created", "expired"}]. New reference. */
+/* Those of all jobs of a submission, as submission.download has them. New reference. */
 int artifact_list(struct db *db, int64_t submission, json_t **ret_artifacts, struct kettle_error *err);
 /* {"artifact", "name", "size", "sha256", "submission"}. ENOENT. New reference. */
 int artifact_get(struct db *db, int64_t artifact, json_t **ret_row, struct kettle_error *err);

@@ -80,8 +80,8 @@ board_find(
 	struct board board = {0};
 	int rc = db_query(db, err, read_board, &board,
 		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own, "
-		"b.after_deadline = 'practice', " DB_UNOPENED " FROM leaderboards b JOIN board_versions v ON v.leaderboard = "
-		"b.id WHERE b.name = ?",
+		"b.after_deadline = 'practice', " DB_UNOPENED
+		" FROM leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name = ?",
 		"s", name);
 	if (rc == 1)
 		*ret_board = board;
@@ -389,8 +389,7 @@ board_names(struct db *db, const struct actor *actor, const char *prefix, int64_
 		"SELECT b.name AS value, (SELECT group_concat(device, ', ') FROM (SELECT device FROM leaderboard_devices WHERE "
 		"leaderboard = b.id ORDER BY position)) || iif(b.deadline_at < ?1, '; ended', '') AS about FROM leaderboards b "
 		"WHERE " BOARD_MAY_SEE
-		"AND substr(b.name, 1, length(?4)) = ?4 COLLATE NOCASE ORDER BY ifnull(b.deadline_at < ?1, 0), "
-		"b.name LIMIT ?5",
+		"AND substr(b.name, 1, length(?4)) = ?4 COLLATE NOCASE ORDER BY ifnull(b.deadline_at < ?1, 0), b.name LIMIT ?5",
 		"iiisi", db->now_ms, board_sees_all(actor), board_user(actor), prefix, limit);
 }
 

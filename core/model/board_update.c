@@ -55,11 +55,11 @@ board_update_load(struct update *update, struct kettle_error *err)
 	update->differs = json_array();
 	int rc = db_object(update->db, &update->row, err,
 		"SELECT b.description, b.visibility, b.code, b.jit_cache, b.after_deadline, coalesce(b.deadline_at, 0) AS "
-		"deadline_at, coalesce(b.opens_at, 0) AS opens_at, b.counts_from, b.task, "
-		"t.run_hash, t.content_hash, json_extract(t.bundle_json, '$.task.description') AS task_description, (SELECT "
-		"count(*) FROM best WHERE leaderboard = b.id) AS ranked, (SELECT count(*) FROM submissions s JOIN jobs j ON "
-		"j.submission = s.id WHERE s.leaderboard = b.id AND j.done_at IS NULL) AS open FROM leaderboards b JOIN tasks "
-		"t ON t.id = b.task WHERE b.id = ?",
+		"deadline_at, coalesce(b.opens_at, 0) AS opens_at, b.counts_from, b.task, t.run_hash, t.content_hash, "
+		"json_extract(t.bundle_json, '$.task.description') AS task_description, (SELECT count(*) FROM best WHERE "
+		"leaderboard = b.id) AS ranked, (SELECT count(*) FROM submissions s JOIN jobs j ON j.submission = s.id WHERE "
+		"s.leaderboard = b.id AND j.done_at IS NULL) AS open FROM leaderboards b JOIN tasks t ON t.id = b.task WHERE "
+		"b.id = ?",
 		"i", update->board->id);
 	if (rc == 0)
 		rc = board_devices(update->db, update->board->id, &update->devices, err);
@@ -205,14 +205,12 @@ board_update_refuse(const struct update *update, struct kettle_error *err)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "force",
 			kettle_fail(err, KETTLE_ECONFLICT,
 				"The new task of `%s` runs differently (%s), so earlier submissions could not be compared with later "
-				"ones; "
-				"use `force` to confirm.",
+				"ones; use `force` to confirm.",
 				update->board->name, what ? what : ""));
 	return kettle_blame(err, KETTLE_CAUSE_NONE, "force",
 		kettle_fail(err, KETTLE_ECONFLICT,
 			"The new task runs differently (%s), so earlier scores could not be compared with later ones: the %lld "
-			"place%s "
-			"in the rankings of `%s` would be lost; use `force` to confirm.",
+			"place%s in the rankings of `%s` would be lost; use `force` to confirm.",
 			what ? what : "", (long long)update->ranked, update->ranked == 1 ? "" : "s", update->board->name));
 }
 
@@ -275,8 +273,7 @@ store_row(struct update *update, struct kettle_error *err)
 		"jit_cache = coalesce(?7, jit_cache), after_deadline = coalesce(?8, after_deadline), deadline_at = nullif(?4, "
 		"0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN NULL ELSE ended_at END, opens_at = nullif(?9, 0), opened_at = "
 		"CASE WHEN ?9 > ?5 THEN NULL ELSE opened_at END, fault_at = CASE WHEN ?10 THEN NULL ELSE fault_at END, accuser "
-		"= CASE WHEN ?10 THEN NULL ELSE accuser END, "
-		"updated_at = ?5 WHERE id = ?6",
+		"= CASE WHEN ?10 THEN NULL ELSE accuser END, updated_at = ?5 WHERE id = ?6",
 		"sssiiissii", update->description, change->visibility, change->code, deadline, update->db->now_ms,
 		update->board->id, change->jit_cache, change->after_deadline, opens, (int64_t)update->new_task);
 }

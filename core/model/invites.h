@@ -7,10 +7,7 @@
 
 /* boards: their ids. */
 int invite_insert(struct db *db, const char *code, int64_t creator, const json_t *boards, struct kettle_error *err);
-/*
- * Those of a leaderboard, the newest first: [{"code", "user_id" (text), "user_name", "claimed_at", "created_at", "leaderboards":
- * all that it opens}], and how many there are on all pages. New reference.
- */
+/* Those of a leaderboard, the newest first, as invite.list has them, and how many there are on all pages. New reference. */
 int invite_list(struct db *db, int64_t leaderboard, int64_t limit, int64_t offset, json_t **ret_invites,
 	int64_t *ret_count, struct kettle_error *err);
 /* {"claimed_by": id or null, "user_name", "leaderboards"}. ENOENT. New reference. */

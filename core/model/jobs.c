@@ -48,9 +48,9 @@ jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct 
 {
 	*job = (struct job){.id = id};
 	int rc = db_query(db, err, read_job, job,
-		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded, "
-		"j.orphaned FROM jobs j JOIN submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard "
-		"WHERE j.id = ?",
+		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded, j.orphaned "
+		"FROM jobs j JOIN submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id "
+		"= ?",
 		"i", id);
 	if (rc < 0)
 		return rc;
@@ -99,9 +99,8 @@ jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
 	return db_array(db, ret_jobs, err,
 		"SELECT j.id AS job, s.id AS submission, s.user, j.device, s.mode, j.state, j.attempt, j.unit_key, j.handle, "
 		"j.runner, j.plan_hash, j.queued_at, j.started_at, s.leaderboard, b.name AS leaderboard_name FROM jobs j JOIN "
-		"submissions s "
-		"ON s.id = j.submission "
-		"JOIN leaderboards b ON b.id = s.leaderboard WHERE j.done_at IS NULL ORDER BY j.id",
+		"submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard WHERE j.done_at IS NULL "
+		"ORDER BY j.id",
 		NULL);
 }
 
@@ -142,8 +141,8 @@ jobs_material(struct db *db, int64_t job, struct job_material *ret_material, str
 	struct material_row read = {0};
 	int rc = db_query(db, err, read_material, &read,
 		"SELECT s.task, CAST(c.data AS TEXT), s.mode, j.device, j.seed, b.jit_cache = 'no', s.capture FROM jobs j JOIN "
-		"submissions s ON s.id = "
-		"j.submission JOIN blobs c ON c.id = s.code JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id = ?",
+		"submissions s ON s.id = j.submission JOIN blobs c ON c.id = s.code JOIN leaderboards b ON b.id = "
+		"s.leaderboard WHERE j.id = ?",
 		"i", job);
 	if (rc == 0)
 		return kettle_fail(err, KETTLE_ENOENT, "Job %lld does not exist any more.", (long long)job);
@@ -180,8 +179,8 @@ jobs_start(struct db *db, int64_t id, const struct job_unit *unit, int64_t *ret_
 	int rc = jobs_load(db, id, "queued", 0, &job, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
-			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, unit_key = ?2, runner = ?3, handle "
-			"= NULL, started_at = ?4, changed_at = ?4, error = NULL WHERE id = ?5",
+			"UPDATE jobs SET state = 'running', attempt = attempt + 1, unit = ?1, unit_key = ?2, runner = ?3, handle = "
+			"NULL, started_at = ?4, changed_at = ?4, error = NULL WHERE id = ?5",
 			"sssii", unit->label, unit->key, unit->runner, db->now_ms, id);
 	if (rc == 0)
 		rc = db_exec(
@@ -262,8 +261,7 @@ settle(struct db *db, const struct job *job, struct kettle_error *err)
 		return rc;
 	rc = db_array(db, &jobs, err,
 		"SELECT id AS job, device, state, score, low, high, error, " JOBS_CAUSE
-		" FROM jobs WHERE submission = ? AND NOT superseded "
-		"ORDER BY id",
+		" FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id",
 		"i", job->submission);
 	if (rc == 0)
 		rc = add_ranks(db, jobs, err);
@@ -429,8 +427,7 @@ count_claim(struct db *db, const struct job *job, bool *ret_believed, struct ket
 			"SELECT (SELECT sum(j.claimed) FROM submissions s JOIN jobs j ON j.submission = s.id WHERE s.user = ?1 AND "
 			"j.changed_at > ?2) > ?3 AND EXISTS (SELECT 1 FROM jobs o JOIN submissions s ON s.id = o.submission WHERE "
 			"o.logs AND o.done_at IS NOT NULL AND o.done_at > ?2 AND o.state = 'passed' AND s.user <> ?1 AND "
-			"o.unit_key = "
-			"(SELECT unit_key FROM jobs WHERE id = ?4))",
+			"o.unit_key = (SELECT unit_key FROM jobs WHERE id = ?4))",
 			"iiii", job->user, since, (int64_t)JOB_CLAIMS, job->id);
 	*ret_believed = !beyond;
 	return rc;

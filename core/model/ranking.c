@@ -464,23 +464,17 @@ ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *err)
 	struct bucket_check check = {row, arg};
 	int rc = db_query(db, err, row, arg,
 		"WITH e AS MATERIALIZED (SELECT * FROM (SELECT s.leaderboard, j.device, s.user, s.id, j.id AS job, j.score, "
-		"j.low, j.high"
-		", s.created_at, s.file_name, u.name, b.name AS board, row_number() OVER (PARTITION BY s.leaderboard, "
-		"j.device, "
-		"s.user ORDER BY j.score, s.id) AS place " JOINS "WHERE " COUNTS
+		"j.low, j.high, s.created_at, s.file_name, u.name, b.name AS board, row_number() OVER (PARTITION BY "
+		"s.leaderboard, j.device, s.user ORDER BY j.score, s.id) AS place " JOINS "WHERE " COUNTS
 		") WHERE place = 1) SELECT printf('%s on %s: %s %s.', e.board, e.device, e.name, CASE WHEN best.user IS NULL "
-		"THEN "
-		"printf('is not ranked, but submission %d counts', e.id) ELSE printf('is ranked with submission %d and %.9g s, "
-		"but "
-		"the best run is that of submission %d with %.9g s', best.submission, best.score, e.id, e.score) END) FROM e "
-		"LEFT "
-		"JOIN best ON best.leaderboard = e.leaderboard AND best.device = e.device AND best.user = e.user WHERE "
-		"(best.submission, best.job, best.score, best.low, best.high, best.created_at, best.file_name, best.user_name) "
-		"IS "
-		"NOT (e.id, e.job, e.score, e.low, e.high, e.created_at, e.file_name, e.name) UNION ALL SELECT printf('%s on "
-		"%s: %s is ranked with submission %d, but has no run that counts.', b.name, best.device, best.user_name, "
-		"best.submission) FROM best JOIN leaderboards b ON b.id = best.leaderboard LEFT JOIN e ON e.leaderboard = "
-		"best.leaderboard AND e.device = best.device AND e.user = best.user WHERE e.user IS NULL",
+		"THEN printf('is not ranked, but submission %d counts', e.id) ELSE printf('is ranked with submission %d and "
+		"%.9g s, but the best run is that of submission %d with %.9g s', best.submission, best.score, e.id, e.score) "
+		"END) FROM e LEFT JOIN best ON best.leaderboard = e.leaderboard AND best.device = e.device AND best.user = "
+		"e.user WHERE (best.submission, best.job, best.score, best.low, best.high, best.created_at, best.file_name, "
+		"best.user_name) IS NOT (e.id, e.job, e.score, e.low, e.high, e.created_at, e.file_name, e.name) UNION ALL "
+		"SELECT printf('%s on %s: %s is ranked with submission %d, but has no run that counts.', b.name, best.device, "
+		"best.user_name, best.submission) FROM best JOIN leaderboards b ON b.id = best.leaderboard LEFT JOIN e ON "
+		"e.leaderboard = best.leaderboard AND e.device = best.device AND e.user = best.user WHERE e.user IS NULL",
 		NULL);
 	if (rc == 0)
 		rc = db_query(db, err, check_bucket, &check,
@@ -501,8 +495,7 @@ ranking_trend(struct db *db, int64_t leaderboard, const char *device, int64_t us
 	int rc = db_array(db, &points, err,
 		"SELECT * FROM (SELECT submission_id, user_id_text, user_name, created_at AS time_iso, score, count(*) OVER () "
 		"AS count FROM (SELECT s.id AS submission_id, u.id AS user_id_text, u.name AS user_name, s.created_at, "
-		"j.score, "
-		"min(j.score) OVER (ORDER BY s.created_at, s.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "
+		"j.score, min(j.score) OVER (ORDER BY s.created_at, s.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "
 		"before " JOINS "WHERE s.leaderboard = ?1 AND j.device = ?2 AND ?3 IN (0, s.user) AND " COUNTS
 		") WHERE before IS NULL OR score < before ORDER BY created_at DESC, submission_id DESC LIMIT ?4) ORDER BY "
 		"time_iso, submission_id",

@@ -24,8 +24,7 @@ struct submission {
 /* With a job for each device: [{"job", "device"}]. Event submission.accepted. */
 int submission_insert(
 	struct db *db, const struct submission *submission, int64_t *ret_id, json_t **ret_jobs, struct kettle_error *err);
-/* The one that a user made by this request, as `submit` answered it: {"id", "leaderboard", "mode", "practice", "seq", "jobs",
- * "devices"}. ENOENT. */
+/* The one that a user made by this request, as `submit` answered it. ENOENT. */
 int submission_of_request(
 	struct db *db, int64_t user, const char *request, json_t **ret_answer, struct kettle_error *err);
 /*
@@ -38,11 +37,7 @@ int submission_get(struct db *db, const struct actor *actor, int64_t id, json_t 
 int submission_get_open(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
 /* {"code", "source": the name of the file in the job's folder}. ENOENT. */
 int submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
-/*
- * The newest first: of a leaderboard (all), of this user on a leaderboard, or (leaderboard 0) of this user: [{"id",
- * "leaderboard_name", "file_name", "submission_time", "done", "mode", "state", "practice", "note": the user's own, "user_name",
- * "flagged", "runs": [{"gpu_type", "score", "state", "fault", "stage", "retriable"}]}].
- */
+/* The newest first, as submission.list has them: of a leaderboard (all), of this user there, or (leaderboard 0) of this user. */
 int submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int64_t limit, int64_t offset,
 	json_t **ret_rows, struct kettle_error *err);
 
@@ -59,8 +54,7 @@ struct submission_filter {
  */
 int submission_count(struct db *db, const struct submission_filter *filter, int64_t *ret_count, bool *ret_more,
 	struct kettle_error *err);
-/* What a shell offers: [{"value": number, "about"}] of those that begin with the prefix, the newest first; others: not only the
- * actor's own, but all that it may moderate. */
+/* What a shell offers, as board_names, the newest first; others: not only the actor's own, but all that it may moderate. */
 int submission_names(struct db *db, const struct actor *actor, const char *prefix, bool others, int64_t limit,
 	json_t **ret_values, struct kettle_error *err);
 /* Of those after a time, on a leaderboard (0: on all): figures, as admin.stats has them in "stats". */

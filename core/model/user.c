@@ -77,8 +77,8 @@ user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, stru
 	switch (ref->kind) {
 	case USER_REF_IDENTITY:
 		rc = db_query(db, err, read_user, &user,
-			"SELECT u.id, u.name, u.role, u.banned_at FROM identities i JOIN users u ON u.id = i.user WHERE "
-			"i.provider = ? AND i.subject = ?",
+			"SELECT u.id, u.name, u.role, u.banned_at FROM identities i JOIN users u ON u.id = i.user WHERE i.provider "
+			"= ? AND i.subject = ?",
 			"ss", ref->provider, ref->text);
 		break;
 	case USER_REF_NUMBER:
@@ -96,21 +96,6 @@ user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, stru
 }
 
 int
-user_find_or_make(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err)
-{
-	int64_t id = 0;
-	int rc = user_find(db, ref, ret_user, err);
-	if (rc != KETTLE_ENOENT || ref->kind != USER_REF_IDENTITY)
-		return rc;
-	rc = actor_make(db, ref->provider, ref->text, NULL, &id, err);
-	if (rc == 0)
-		rc = user_get(db, id, ret_user, err);
-	if (rc == 0)
-		ret_user->made = true;
-	return rc;
-}
-
-int
 user_find_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err)
 {
 	struct user_ref ref;
@@ -122,8 +107,18 @@ int
 user_find_or_make_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err)
 {
 	struct user_ref ref;
+	int64_t id = 0;
 	int rc = user_ref_read(argument, &ref, err);
-	return rc < 0 ? rc : user_find_or_make(db, &ref, ret_user, err);
+	if (rc == 0)
+		rc = user_find(db, &ref, ret_user, err);
+	if (rc != KETTLE_ENOENT || ref.kind != USER_REF_IDENTITY)
+		return rc;
+	rc = actor_make(db, ref.provider, ref.text, NULL, &id, err);
+	if (rc == 0)
+		rc = user_get(db, id, ret_user, err);
+	if (rc == 0)
+		ret_user->made = true;
+	return rc;
 }
 
 int
@@ -328,8 +323,7 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 		"UPDATE OR IGNORE rate_spent SET user = ?2 WHERE user = ?1",
 		"DELETE FROM rate_spent WHERE user = ?1",
 		"INSERT INTO device_usage (device, day, user, ms) SELECT device, day, ?2, ms FROM device_usage WHERE user = ?1 "
-		"ON "
-		"CONFLICT (device, day, user) DO UPDATE SET ms = ms + excluded.ms",
+		"ON CONFLICT (device, day, user) DO UPDATE SET ms = ms + excluded.ms",
 		"DELETE FROM device_usage WHERE user = ?1",
 		"UPDATE users SET merged_into = ?2 WHERE merged_into = ?1",
 		"UPDATE users SET merged_into = ?2, role = 'user' WHERE id = ?1",

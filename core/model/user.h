@@ -14,7 +14,7 @@ struct user {
 	char name[USER_NAME_SIZE];
 	enum access_right role; /* the stored one */
 	bool banned;
-	bool made; /* by user_find_or_make, just now */
+	bool made; /* by user_find_or_make_argument, just now */
 };
 
 /*
@@ -22,10 +22,9 @@ struct user {
  * that one. ENOENT names the nearest name.
  */
 int user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err);
-/* The same; an identity of which there is no user yet makes one. For commands that write. */
-int user_find_or_make(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err);
 /* By an argument of a command, which command_check has taken. */
 int user_find_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
+/* The same; an identity of which there is no user yet makes one. For commands that write. */
 int user_find_or_make_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
 int user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_error *err);
 /* How many admins there are besides this one, of those that may do anything. */
@@ -41,10 +40,7 @@ int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struc
 /* user_object of those that were not merged into others, by name; role: only these, banned: only these. New reference. */
 int user_list(struct db *db, const char *role, bool banned, int64_t limit, int64_t offset, json_t **ret_users,
 	struct kettle_error *err);
-/*
- * All that is stored of a user but the submissions: user_object, full, with "tokens": [{"kind", "name", "address", "created",
- * "used", "expires"}], "created_leaderboards": [{"name", "created"}], "joined_leaderboards": [{"name", "joined"}].
- */
+/* All that is stored of a user but the submissions, as user.export has it in "user". New reference. */
 int user_stored(struct db *db, int64_t id, json_t **ret_object, struct kettle_error *err);
 
 /* Stores a ban (reason NULL: removes it), cancels open jobs (adds the numbers of their submissions), recomputes the rankings. */
