@@ -172,6 +172,12 @@ test_check(void **state)
 	assert_string_equal(commands_text(checked, "device.0"), "CPU");
 	assert_string_equal(commands_text(checked, "mode"), "test");
 	assert_null(commands_at(checked, "leaderboard"));
+	json_decref(STEAL(checked));
+	json_decref(args);
+	/* Another word for a choice becomes that choice. */
+	args = json_pack("{s:s, s:s, s:s}", "path", "x", "file", "y", "mode", "Leaderboard");
+	assert_int_equal(command_check(command_find(commands, "task.run"), args, &checked, &err), 0);
+	assert_string_equal(commands_text(checked, "mode"), "ranked");
 }
 
 static void
