@@ -37,10 +37,12 @@ enum { RANKING_COLUMNS(AT, AT) COLUMNS_COUNT };
 
 /* What a member of an entry is made from. */
 struct value {
-	int64_t number; /* also of RANK and CLOSE, which nothing is read for */
-	double seconds;
-	const char *text; /* inside the entry, once that is made */
-	bool known;       /* of SECONDS */
+	union {
+		int64_t number; /* also of RANK and CLOSE, which nothing is read for */
+		double seconds;
+		const char *text; /* inside the entry, once that is made */
+	};
+	bool known; /* of SECONDS */
 };
 
 struct ranking_row {
@@ -119,8 +121,8 @@ is_same(const struct ranking_row *was, const struct ranking_row *now)
 {
 	for (size_t i = 0; i < COLUMNS_COUNT; i++) {
 		const struct value *a = &was->values[i], *b = &now->values[i];
-		if (a->number != b->number || a->seconds != b->seconds || a->known != b->known ||
-			(columns[i].type == TYPE_TEXT && (!a->text || !b->text || strcmp(a->text, b->text) != 0)))
+		bool text = columns[i].type == TYPE_TEXT && a->text && b->text;
+		if (text ? strcmp(a->text, b->text) != 0 : a->number != b->number || a->known != b->known)
 			return false;
 	}
 	return true;
@@ -205,26 +207,27 @@ add_row(void *arg, sqlite3_stmt *statement)
 {
 	struct page_reader *reader = arg;
 	struct ranking_page *page = &reader->page;
-	struct ranking_row row = {.entry = NULL};
+	struct ranking_row *row = &page->rows[page->count];
+	struct value *values = row->values;
 	const struct ranking_row *was =
 		reader->before && page->count < reader->before->count ? &reader->before->rows[page->count] : NULL;
 	for (int i = 0; i < COLUMNS_COUNT; i++)
-		read_value(statement, i, columns[i].type, &row.values[i]);
-	struct interval interval = interval_of(&row.values[AT_submission_score], &row.values[AT_low], &row.values[AT_high]);
-	int rc = set_rank(reader, &row);
+		read_value(statement, i, columns[i].type, &values[i]);
+	struct interval interval = interval_of(&values[AT_submission_score], &values[AT_low], &values[AT_high]);
+	int rc = set_rank(reader, row);
 	if (rc < 0)
 		return rc;
-	row.values[AT_close].number = interval_is_close(&reader->above, &interval);
+	values[AT_close].number = interval_is_close(&reader->above, &interval);
 	reader->above = interval;
-	if (was && is_same(was, &row)) {
-		row = *was;
-		json_incref(row.entry);
+	if (was && is_same(was, row)) {
+		*row = *was;
+		json_incref(row->entry);
 		reader->reused++;
 	} else {
-		row.entry = make_entry(reader, &row, statement);
+		row->entry = make_entry(reader, row, statement);
 	}
-	json_array_append(reader->entries, row.entry);
-	page->rows[page->count++] = row;
+	json_array_append(reader->entries, row->entry);
+	page->count++;
 	return 0;
 }
 
