@@ -112,7 +112,8 @@ cmd_user_role(const struct command_call *call, json_t **ret_result, struct kettl
 	rc = db_event(call->db, "user.role", 'u', 0, 0, user.id, data, err);
 	return rc < 0
 			   ? rc
-			   : answer(&user, json_pack("{s:b, s:s, s:s}", "made", user.made, "role", role, "was", names[user.role]),
+			   : answer(&user,
+					 json_pack("{s:b, s:s, s:s}", "made", user.made, "role", role, "was", actor_role_name(user.role)),
 					 ret_result);
 }
 
