@@ -351,81 +351,45 @@ list(struct db *db, const struct board *board, const char *category, const char 
 	return rc;
 }
 
-/* One of the board's devices, by a word for it; *ret_device is borrowed from *ret_of_board, a new reference. */
-static int
-pick_device(struct db *db, const struct board *board, const char *word, json_t **ret_of_board, const char **ret_device,
-	struct kettle_error *err)
-{
-	char where[BOARD_NAME_MAX + 32];
-	(void)snprintf(where, sizeof(where), "The leaderboard `%s` has", board->name);
-	int rc = board_devices(db, board->id, ret_of_board, err);
-	return rc < 0 ? rc : board_pick_device(*ret_of_board, word, where, ret_device, err);
-}
-
 int
 cmd_rate_limits(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;
-	AUTO_JSON json_t *of_board = NULL;
-	const char *word = member_string(call->args, "device"), *device = NULL;
+	AUTO_JSON json_t *devices = NULL;
+	const char *device = member_string(call->args, "device");
 	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
-	if (rc == 0 && word)
-		rc = pick_device(call->db, &board, word, &of_board, &device, err);
-	return rc < 0 ? rc : list(call->db, &board, member_string(call->args, "category"), device, ret_result, err);
-}
-
-/* A limit that is set or removed. */
-struct limit {
-	struct db *db;
-	const struct board *board;
-	const char *category; /* NULL: both */
-	const char *device;   /* NULL: of all together; to remove: whatever it is of */
-	json_t *of_board;     /* what device is borrowed from */
-	int64_t per_hour;
-};
-
-static int
-check_rate_arguments(struct limit *limit, const json_t *args, struct kettle_error *err)
-{
-	const char *word = member_string(args, "device");
-	bool removes = member_true(args, "remove");
-	const json_t *per_hour = json_object_get(args, "per_hour");
-	if (removes == (per_hour != NULL))
-		return kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
-	limit->category = member_string(args, "category");
-	limit->per_hour = json_integer_value(per_hour);
-	limit->device = word;
-	if (removes || !word)
-		return 0;
-	return pick_device(limit->db, limit->board, word, &limit->of_board, &limit->device, err);
-}
-
-static int
-record_limit(const struct limit *limit, const struct actor *actor, bool removed, struct kettle_error *err)
-{
-	AUTO_JSON json_t *data = json_pack("{s:s, s:s?, s:s?, s:o}", "name", limit->board->name, "category",
-		limit->category, "device", limit->device, "per_hour", removed ? json_null() : json_integer(limit->per_hour));
-	return db_event(limit->db, "leaderboard.limited", 'p', limit->board->id, 0, actor->user, data, err);
+	if (rc == 0 && device)
+		rc = board_choose_devices(call->db, &board, device, &devices, err);
+	return rc < 0 ? rc
+				  : list(call->db, &board, member_string(call->args, "category"),
+						json_string_value(json_array_get(devices, 0)), ret_result, err);
 }
 
 int
 cmd_rate_limit(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;
-	struct limit limit = {.db = call->db, .board = &board};
+	AUTO_JSON json_t *devices = NULL;
+	json_t *per_hour = json_object_get(call->args, "per_hour");
+	const char *category = member_string(call->args, "category"), *device = member_string(call->args, "device");
 	bool removes = member_true(call->args, "remove");
 	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	if (rc == 0 && removes == (per_hour != NULL))
+		rc = kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
+	/* As the board has it; to remove, whatever the limit is of. */
+	if (rc == 0 && device && !removes) {
+		rc = board_choose_devices(call->db, &board, device, &devices, err);
+		device = json_string_value(json_array_get(devices, 0));
+	}
 	if (rc == 0)
-		rc = check_rate_arguments(&limit, call->args, err);
-	if (rc == 0)
-		rc = removes ? rate_limit_remove(call->db, &board, limit.category, limit.device, err)
-					 : rate_limit_set(call->db, &board, limit.category, limit.device, limit.per_hour, err);
-	if (rc == 0)
-		rc = record_limit(&limit, call->actor, removes, err);
-	if (rc == 0)
-		rc = list(call->db, &board, NULL, NULL, ret_result, err);
-	json_decref(limit.of_board);
-	return rc;
+		rc = removes ? rate_limit_remove(call->db, &board, category, device, err)
+					 : rate_limit_set(call->db, &board, category, device, json_integer_value(per_hour), err);
+	if (rc < 0)
+		return rc;
+	AUTO_JSON json_t *data = json_pack(
+		"{s:s, s:s?, s:s?, s:O?}", "name", board.name, "category", category, "device", device, "per_hour", per_hour);
+	rc = db_event(call->db, "leaderboard.limited", 'p', board.id, 0, call->actor->user, data, err);
+	return rc < 0 ? rc : list(call->db, &board, NULL, NULL, ret_result, err);
 }
 
 /* ---- export ---- */
@@ -441,8 +405,7 @@ export_check(
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "private",
 			kettle_fail(err, KETTLE_ECONFLICT,
 				"The leaderboard `%s` is active, and the export has the code of all users: use `private` if "
-				"participants "
-				"will not see it.",
+				"participants will not see it.",
 				board->name));
 	if (active)
 		return kettle_fail(err, KETTLE_ECONFLICT,

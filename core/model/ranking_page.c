@@ -13,22 +13,12 @@
 
 #include <string.h>
 
-enum column_type {
-	TYPE_INT,
-	TYPE_ID,
-	TYPE_TEXT,
-	TYPE_TIME,
-	TYPE_SECONDS,
-	TYPE_RANK,
-	TYPE_BOARD,
-	TYPE_DEVICE,
-	TYPE_CLOSE
-};
+enum type { TYPE_INT, TYPE_ID, TYPE_TEXT, TYPE_TIME, TYPE_SECONDS, TYPE_RANK, TYPE_BOARD, TYPE_DEVICE, TYPE_CLOSE };
 
 #define COLUMN_OF(name, type, ...) {#name, TYPE_##type},
 static const struct {
 	const char *name;
-	enum column_type type;
+	enum type type;
 } columns[] = {RANKING_COLUMNS(COLUMN_OF, COLUMN_OF)};
 
 /* Where they are in a row; the same in what is read. */
@@ -92,7 +82,7 @@ interval_of(const struct value *score, const struct value *low, const struct val
 }
 
 static void
-read_value(sqlite3_stmt *row, int column, enum column_type type, struct value *value)
+read_value(sqlite3_stmt *row, int column, enum type type, struct value *value)
 {
 	switch (type) {
 	case TYPE_INT:
