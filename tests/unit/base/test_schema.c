@@ -307,8 +307,7 @@ test_sizes(void **state)
 		json_pack("{s:I, s:s, s:[{s:i}, n]}", "a", (json_int_t)4 << 30, "n", "4G", "l", "b", 1024);
 	assert_true(json_equal(value, wanted));
 	AUTO_FREE char *found = sentence("a: 4X\n");
-	assert_string_equal(found,
-		"f:1:4: a must be an integer of at most 8589934592 bytes, or one with K, M, G or T, not the string \"4X\".");
+	assert_sentence(found);
 }
 
 static const struct CMUnitTest tests[] = {

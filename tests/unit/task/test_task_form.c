@@ -278,10 +278,9 @@ test_damaged(void **state)
 	/* A method that is not supported is no damage. */
 	char *central = memmem(data, size, "PK\1\2", 4);
 	data[8] = central[10] = 14;
-	expect_archive(data, size, KETTLE_EINVAL,
-		"the entry `top/a.txt` is compressed by the method 14 (LZMA), which is not supported");
+	expect_archive(data, size, KETTLE_EINVAL, "the method 14 (LZMA)");
 	data[8] = central[10] = 77;
-	expect_archive(data, size, KETTLE_EINVAL, "by the method 77, which");
+	expect_archive(data, size, KETTLE_EINVAL, "the method 77, ");
 	expect_archive("nothing", 7, KETTLE_EINVAL, "damaged or not a zip");
 	expect_archive("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22, KETTLE_EINVAL, "there is no file in");
 }
