@@ -77,7 +77,8 @@ greet_gpus(const struct exec_context *exec)
 	json_array_foreach(list, i, one) {
 		struct gpu gpu = gpu_of(one);
 		const json_t *idle = json_object_get(exec->idle, gpu.uuid ? gpu.uuid : "");
-		json_object_set_new(one, "occupied", json_boolean(gpu_is_occupied(&gpu, idle, exec->config.gpu_max_residual_bytes)));
+		json_object_set_new(
+			one, "occupied", json_boolean(gpu_is_occupied(&gpu, idle, exec->config.gpu_max_residual_bytes)));
 	}
 	return list;
 }
