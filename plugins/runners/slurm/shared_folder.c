@@ -30,6 +30,12 @@ job_folder(const char *folder, const char *name)
 	return xasprintf("%s/jobs/%s", folder, name);
 }
 
+static char *
+claim_path(const char *folder, const char *name)
+{
+	return xasprintf("%s/jobs/%s/claim", folder, name);
+}
+
 int
 shared_folder_make(const char *folder, struct kettle_error *err)
 {
@@ -70,7 +76,7 @@ shared_folder_put(const char *folder, const char *name, const void *plan, size_t
 	struct kettle_error *err)
 {
 	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "plan.kettle"),
-				   *claim = path_join(path, "claim");
+				   *claim = claim_path(folder, name);
 	int rc = file_mkdirs(path, 0700, err);
 	if (rc == 0 && access(claim, F_OK) == 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "A job named %s has begun in the shared folder before.", name);
@@ -119,7 +125,7 @@ shared_folder_is_there(const char *folder)
 int
 shared_folder_claim(const char *folder, const char *name, struct kettle_error *err)
 {
-	AUTO_FREE char *path = job_folder(folder, name), *claim = path_join(path, "claim");
+	AUTO_FREE char *claim = claim_path(folder, name);
 	/* What is missing says something only of a folder that was there before. */
 	bool there = shared_folder_is_there(folder);
 	struct stat made;
@@ -151,13 +157,24 @@ done_path(const char *folder, const char *name)
 	return xasprintf("%s/done/%s", folder, name);
 }
 
+static char *
+kept_claim_path(const char *folder, const char *name)
+{
+	return xasprintf("%s/done/%s.claim", folder, name);
+}
+
 void
 shared_folder_retire(const char *folder, const char *name, const char *array)
 {
 	AUTO_FREE char *result = shared_folder_result(folder, name), *done = done_path(folder, name);
+	AUTO_FREE char *claim = claim_path(folder, name), *kept = kept_claim_path(folder, name);
 	/* Its time in done/ begins now. */
-	if (utimensat(AT_FDCWD, result, NULL, AT_SYMLINK_NOFOLLOW) == 0 && rename(result, done) != 0)
+	if (utimensat(AT_FDCWD, result, NULL, AT_SYMLINK_NOFOLLOW) != 0) {
+		if (utimensat(AT_FDCWD, claim, NULL, AT_SYMLINK_NOFOLLOW) == 0)
+			(void)rename(claim, kept);
+	} else if (rename(result, done) != 0) {
 		(void)unlink(result);
+	}
 	shared_folder_remove(folder, name);
 	if (array)
 		shared_folder_remove(folder, array);
@@ -167,7 +184,11 @@ void
 shared_folder_restore(const char *folder, const char *name)
 {
 	AUTO_FREE char *result = shared_folder_result(folder, name), *done = done_path(folder, name);
+	AUTO_FREE char *path = job_folder(folder, name), *claim = claim_path(folder, name),
+				   *kept = kept_claim_path(folder, name);
 	(void)rename(done, result);
+	if (access(kept, F_OK) == 0 && file_mkdirs(path, 0700, NULL) == 0)
+		(void)rename(kept, claim);
 }
 
 char *

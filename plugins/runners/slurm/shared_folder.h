@@ -10,6 +10,7 @@
  *     jobs/ARRAY/      list: the names of an array's jobs; log.NUMBER
  *     results/NAME     a job's result, until the engine has read it and Slurm has forgotten the job
  *     done/NAME        a job's result after that, for an engine that was killed before it had stored the verdict
+ *     done/NAME.claim  likewise the claim of a job that has left no result, which says whether it had begun
  *
  * All of it belongs to the user of the engine, whom the jobs run as, and is closed to others. [any]; all block.
  */
@@ -50,9 +51,9 @@ int shared_folder_claim(const char *folder, const char *name, struct kettle_erro
 bool shared_folder_has(const char *folder, const char *name);
 /* Removes a job's folder. */
 void shared_folder_remove(const char *folder, const char *name);
-/* Puts a job's result into done/, if it has left one, and removes its folder; array: whose last task it is, or NULL. */
+/* Puts a job's result into done/, or where there is none its claim, and removes its folder; array: whose last task it is, or NULL. */
 void shared_folder_retire(const char *folder, const char *name, const char *array);
-/* Puts a result from done/ back. */
+/* Puts what done/ has of a job back. */
 void shared_folder_restore(const char *folder, const char *name);
 /* The path of a result. New string. */
 char *shared_folder_result(const char *folder, const char *name);

@@ -8,7 +8,8 @@
  * controller has forgotten, or starts a second time, runs at most once, and the engine knows whether it ever began. What
  * touches the shared folder is done on threads of the pool. A job that has ended stays in the table for some time after it has
  * left the queue: what Slurm still runs of it is cancelled, also if a controller that has crashed lists it once more. Its result
- * stays in the folder for a day, since the engine may be killed before it has stored the verdict.
+ * stays in the folder for a day, and the claim of a job without one, since the engine may be killed before it has stored the verdict
+ * or the loss.
  */
 #include <config.h>
 

@@ -504,6 +504,16 @@ choose_seeds(uint64_t *ret_first, uint64_t *ret_count)
 	*ret_count = seed ? 1 : everything ? CASES_ALL : CASES;
 }
 
+static void
+must_hold(const struct side *side, uint64_t seed, bool shown)
+{
+	AUTO_FREE char *trace = NULL, *failure = run_case(side, seed, NULL, NULL, &trace);
+	if (failure || shown)
+		(void)fprintf(stderr, "# the case KETTLE_SEED=%llu of %s\n%s", (unsigned long long)seed, side->name, trace);
+	if (failure)
+		fail_msg("KETTLE_SEED=%llu: %s", (unsigned long long)seed, failure);
+}
+
 void
 world_test(const struct side *side)
 {
@@ -511,13 +521,10 @@ world_test(const struct side *side)
 	choose_seeds(&first, &count);
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(on_death);
-	for (uint64_t seed = first; seed < first + count; seed++) {
-		AUTO_FREE char *trace = NULL, *failure = run_case(side, seed, NULL, NULL, &trace);
-		if (failure || count == 1)
-			(void)fprintf(stderr, "# the case KETTLE_SEED=%llu of %s\n%s", (unsigned long long)seed, side->name, trace);
-		if (failure)
-			fail_msg("KETTLE_SEED=%llu: %s", (unsigned long long)seed, failure);
-	}
+	for (size_t i = 0; count > 1 && i < ARRAY_SIZE(side->cases) && side->cases[i]; i++)
+		must_hold(side, side->cases[i], false);
+	for (uint64_t seed = first; seed < first + count; seed++)
+		must_hold(side, seed, count == 1);
 }
 
 void

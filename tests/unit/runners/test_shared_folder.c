@@ -140,6 +140,29 @@ test_retire(void **state)
 	assert_true(there_is("done/d") && there_is("outside") && there_is("results/a"));
 }
 
+/* So does the claim of a job without a result: an engine that has not stored the loss still knows whether the job had begun. */
+static void
+test_retire_claim(void **state)
+{
+	(void)state;
+	for (int given_up = 0; given_up < 2; given_up++) {
+		assert_int_equal(shared_folder_put(dir, "a", "plan", 4, NULL, 0, &err), 0);
+		AUTO_FREE char *claim = path_join(dir, "jobs/a/claim");
+		assert_int_equal(given_up ? shared_folder_claim(dir, "a", &err) : mkdir(claim, 0700), given_up);
+		shared_folder_retire(dir, "a", NULL);
+		assert_false(shared_folder_has(dir, "a"));
+		shared_folder_sweep(dir, time_now_ms());
+		shared_folder_restore(dir, "a");
+		assert_true(shared_folder_has(dir, "a"));
+		assert_int_equal(shared_folder_claim(dir, "a", &err), given_up);
+		shared_folder_retire(dir, "a", NULL);
+		make_old("done/a.claim", 2 * 86400);
+		shared_folder_sweep(dir, time_now_ms());
+		shared_folder_restore(dir, "a");
+		assert_false(shared_folder_has(dir, "a"));
+	}
+}
+
 static void
 test_array(void **state)
 {
@@ -258,6 +281,7 @@ test_script(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(test_claim, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(test_retire, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(test_retire_claim, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(test_array, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(test_progress, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(test_last_words, set_up, tear_down),
