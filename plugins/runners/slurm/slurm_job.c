@@ -359,13 +359,15 @@ struct cancelling {
 	char *name; /* of the job or array */
 };
 
-/* A task can only be named by its id, so the newest snapshot must say that the id is still that of its array. */
+/*
+ * A task can only be named by its id, so the newest snapshot must say that the id is still that of its array. One that sbatch has
+ * not accepted may run nevertheless; where Slurm gets it later, slurm_job_accepted has it cancelled once more.
+ */
 static bool
 needs_cancel(const struct slurm_job *job, uint64_t now)
 {
-	return job->cancel_wanted && !job->cancel_sent && job->cancel_ms <= now &&
-		   (job->state == SLURM_QUEUED || job->state == SLURM_ENDED) &&
-		   (!job->array || (job->seen > 0 && job->seen == job->slurm->taken));
+	return job->cancel_wanted && !job->cancel_sent && job->cancel_ms <= now && job->state != SLURM_FRESH &&
+		   job->state != SLURM_FINDING && (!job->array || (job->seen > 0 && job->seen == job->slurm->taken));
 }
 
 /* It is tried again every few seconds, and said once. */
@@ -492,6 +494,7 @@ slurm_job_accepted(struct slurm_job *job, const char *id)
 	job->submission = NULL;
 	if (id)
 		memcpy(job->id, id, sizeof(job->id));
+	job->cancel_sent = false; /* Slurm may not have had it then */
 	job->since_snapshot = job->slurm->snapshot;
 	if (job->remote)
 		remote_sent(job->remote);

@@ -212,8 +212,12 @@ send_submission(struct slurm_submission *submission)
 	struct kettle_error err = {0};
 	for (size_t i = submission->count; i-- > 0;) {
 		struct slurm_job *job = submission->jobs[i];
+		/* It was cancelled, and Slurm does not have it. */
+		if (job && job->remote && job->cancel_wanted)
+			remote_cancelled(job->remote);
+		job = submission->jobs[i]; /* while the runner stops it has left */
 		if (job && !job->remote)
-			slurm_job_drop(job); /* it was cancelled before Slurm had it, and leaves the submission */
+			slurm_job_drop(job); /* it leaves the submission */
 		else if (job)
 			first = job;
 	}

@@ -466,8 +466,8 @@ const struct side side_slurm = {
 	.most_jobs = 12,
 	.settle_ms = 120000,
 	.linger_ms = 60000,
-	/* A loss that was told, and not stored before the engine was killed. */
-	.cases = {1885894512, 105299216},
+	/* A loss that was told, and not stored before the engine was killed; a cancel while the queue cannot be listed. */
+	.cases = {1885894512, 105299216, 2952056295},
 	.begin = slurm_begin,
 	.end = slurm_end,
 	.section = slurm_section,
