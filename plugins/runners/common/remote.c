@@ -5,11 +5,12 @@
  * then ops->send is called, so that a crash at any moment leaves a job that is either not sent or found again by its name.
  * A thread of the pool opens the result piece by piece (decrypts, decompresses, checks, writes artifacts), so that no size of
  * it takes memory, and the loop completes the job.
- * A job that has ended is taken out of the table at once and freed when no answer refers to it any more.
+ * A job that has ended is taken out of the table at once and freed when no answer refers to it any more. What happens between the
+ * handle and the result is in remote_steps.c, for runners that have ops->ask.
  */
 #include <config.h>
 
-#include "runners/common/remote.h"
+#include "runners/common/remote_internal.h"
 
 #include <search.h>
 #include <stdarg.h>
@@ -46,8 +47,9 @@ remote_find(const struct remote *remote, const char *ref)
 	return node ? *(struct remote_job **)node : NULL;
 }
 
-static struct remote_job *
-add(struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase)
+struct remote_job *
+remote_job_add(
+	struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase)
 {
 	struct remote_job *job = xcalloc(1, sizeof(*job));
 	job->remote = remote;
@@ -60,8 +62,11 @@ add(struct remote *remote, const struct kettle_job *description, const char *pla
 	job->phase = phase;
 	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", plan_hash);
 	sealed_key_derive(remote->key, job->name, job->key);
+	job->due = UINT64_MAX;
 	job->next = remote->jobs;
 	remote->jobs = job;
+	if (!job->ref[0]) /* a doctor */
+		return job;
 	remote->count++;
 	if (!tsearch(job, &remote->by_ref, compare_refs))
 		abort(); /* out of memory */
@@ -99,13 +104,20 @@ finish_stop(struct remote *remote)
 		return;
 	remote->finished = true;
 	remote->host->timer_stop(remote->host, STEAL(remote->stop_timer));
+	remote->host->timer_stop(remote->host, STEAL(remote->timer));
 	if (remote->host->post(remote->host, tell_stopped, remote) < 0)
 		tell_stopped(remote);
 }
 
+void
+remote_job_hold(struct remote_job *job)
+{
+	job->busy++;
+}
+
 /* An answer has come, and the job may be gone afterwards. */
-static void
-unbusy(struct remote_job *job)
+void
+remote_job_release(struct remote_job *job)
 {
 	struct remote *remote = job->remote;
 	if (--job->busy > 0 || job->phase != REMOTE_ENDED)
@@ -119,7 +131,27 @@ unbusy(struct remote_job *job)
 	finish_stop(remote);
 }
 
-/* The job leaves the table; completion NULL: it was detached. */
+/* The job leaves the table. */
+static void
+leave(struct remote_job *job)
+{
+	struct remote *remote = job->remote;
+	remote->host->timer_stop(remote->host, STEAL(job->limit));
+	if (job->phase == REMOTE_LEFT || job->report)
+		return;
+	(void)tdelete(job, &remote->by_ref, compare_refs);
+	remote->count--;
+}
+
+static void
+free_own(struct remote_job *job)
+{
+	job->phase = REMOTE_ENDED;
+	job->remote->ops->release(job);
+	free(STEAL(job->envelope));
+}
+
+/* completion NULL: it was detached, or has been completed. */
 static void
 end(struct remote_job *job, json_t *completion_take)
 {
@@ -128,22 +160,49 @@ end(struct remote_job *job, json_t *completion_take)
 		json_decref(completion_take);
 		return;
 	}
-	job->busy++;
-	job->phase = REMOTE_ENDED;
-	remote->host->timer_stop(remote->host, STEAL(job->limit));
-	(void)tdelete(job, &remote->by_ref, compare_refs);
-	remote->count--;
-	remote->ops->release(job);
-	free(STEAL(job->envelope));
+	remote_job_hold(job);
+	remote_step_end(job);
+	leave(job);
+	free_own(job);
 	if (completion_take)
 		remote->host->job_done(remote->host, job->ref, completion_take);
-	unbusy(job);
+	remote_job_release(job);
+}
+
+static void
+answer_report(struct remote_job *job, const struct kettle_error *err, json_t *report)
+{
+	remote_job_hold(job);
+	end(job, NULL);
+	STEAL(job->report)(job->report_arg, err, report);
+	remote_job_release(job);
+}
+
+void
+remote_report(struct remote_job *job, json_t *report, const char *why)
+{
+	struct kettle_error err = {0};
+	if (job->phase == REMOTE_ENDED)
+		return;
+	if (!report)
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s", why);
+	answer_report(job, &err, report);
 }
 
 static void
 end_cancelled(struct remote_job *job)
 {
-	end(job, json_pack("{s:s}", "status", "cancelled"));
+	end(job, job->phase == REMOTE_LEFT ? NULL : json_pack("{s:s}", "status", "cancelled"));
+}
+
+/* Completes it, and has what is left of it there cancelled still. */
+static void
+leave_behind(struct remote_job *job)
+{
+	const struct remote *remote = job->remote;
+	leave(job);
+	job->phase = REMOTE_LEFT;
+	remote->host->job_done(remote->host, job->ref, json_pack("{s:s}", "status", "cancelled"));
 }
 
 /* New reference. */
@@ -172,7 +231,11 @@ on_cancel_late(void *arg)
 	job->limit = NULL;
 	job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
 		"job %s is given up: %s did not say in time that it has ended there", job->ref, job->remote->side);
-	end_cancelled(job);
+	bool goes_on = job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && !job->remote->stopping;
+	if (job->remote->ops->ask && goes_on)
+		leave_behind(job);
+	else
+		end_cancelled(job);
 }
 
 static void
@@ -180,17 +243,28 @@ cancel(struct remote_job *job)
 {
 	const struct kettle_host *host = job->remote->host;
 	struct kettle_error err = {0};
+	if (job->report) {
+		(void)kettle_fail(&err, KETTLE_ECANCELED, "The runner stops.");
+		answer_report(job, &err, NULL);
+		return;
+	}
+	if (job->phase == REMOTE_LEFT)
+		end(job, NULL); /* the runner stops */
 	if (job->cancelled)
 		return;
 	failpoint("remote.cancel");
 	job->cancelled = true;
-	job->busy++;
+	remote_job_hold(job);
 	if (host->timer_start(host, REMOTE_CANCEL_MS, 0, on_cancel_late, job, &job->limit, &err) < 0)
 		end_cancelled(job);
 	/* While it is packed or opened, the end of that completes it. */
-	if (job->phase == REMOTE_SENDING || job->phase == REMOTE_AWAY)
+	if (job->phase == REMOTE_PACKING || job->phase == REMOTE_OPENING || job->phase == REMOTE_ENDED)
+		;
+	else if (job->remote->ops->ask)
+		remote_step_cancel(job);
+	else
 		job->remote->ops->cancel(job);
-	unbusy(job);
+	remote_job_release(job);
 }
 
 /* ---- the plugin's life ---- */
@@ -225,11 +299,11 @@ static void
 each_job(struct remote *remote, void (*fn)(struct remote_job *job))
 {
 	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
-		job->busy++;
+		remote_job_hold(job);
 		if (job->phase != REMOTE_ENDED)
 			fn(job);
 		next = job->next;
-		unbusy(job);
+		remote_job_release(job);
 	}
 }
 
@@ -250,6 +324,7 @@ remote_stop(struct remote *remote, kettle_fn done, void *arg)
 	remote->finished = false;
 	remote->stopped = done;
 	remote->stopped_arg = arg;
+	remote_inquiries_end(remote);
 	each_job(remote, cancel);
 	if (remote->stopped && remote->jobs &&
 		remote->host->timer_start(remote->host, REMOTE_STOP_MS, 0, on_stop_late, remote, &remote->stop_timer, &err) < 0)
@@ -300,19 +375,20 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	} else {
 		failpoint("remote.stored");
 		job->phase = REMOTE_SENDING;
-		job->remote->ops->send(job);
+		job->since = job->remote->host->monotonic_ms(job->remote->host);
+		remote_step(job);
 	}
-	unbusy(job);
+	remote_job_release(job);
 }
 
 void
 remote_store(struct remote_job *job)
 {
 	const struct kettle_host *host = job->remote->host;
-	if (job->phase == REMOTE_ENDED)
+	if (job->phase >= REMOTE_LEFT || job->report)
 		return;
 	AUTO_FREE char *text = json_dumps(job->handle, JSON_COMPACT);
-	job->busy++;
+	remote_job_hold(job);
 	if (host->job_handle(host, job->ref, text, on_stored, job) == 0)
 		return;
 	const struct kettle_error err = {.code = KETTLE_EUNAVAIL, .message = "the engine does not know the job."};
@@ -340,7 +416,7 @@ on_packed(void *arg)
 	free(packing->envelope);
 	free(packing->text);
 	free(packing);
-	unbusy(job);
+	remote_job_release(job);
 }
 
 /* The hash that recover would get. */
@@ -351,24 +427,31 @@ hash_plan(const json_t *plan, char ret_hash[65])
 	sha256_hex(text, strlen(text), ret_hash);
 }
 
-void
-remote_refuse(const struct remote *remote, const struct kettle_job *description, const char *why)
+/* Whether it can run jobs of this unit. */
+static int
+check(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
-	remote->host->job_done(remote->host, description->ref, lost(KETTLE_LOSS_UNUSABLE, why));
+	int rc = remote->ops->check ? remote->ops->check(remote, unit, err) : 0;
+	if (rc == 0 && !remote->has_key)
+		rc = kettle_fail(err, KETTLE_EUNAVAIL,
+			"The runner for %s has no key to seal plans with: name one with `key_env` or `key_file`.", remote->side);
+	return rc;
 }
 
 int
-remote_submit(struct remote *remote, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
+remote_submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
 {
+	struct remote *remote = self;
 	char hash[65];
 	if (remote->stopping)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s is stopping.", remote->side);
-	if (!remote->has_key) {
-		AUTO_FREE char *why = xasprintf(
-			"The runner for %s has no key to seal plans with: name one with `key_env` or `key_file`.", remote->side);
-		remote_refuse(remote, description, why);
+	int rc = check(remote, description->unit, err);
+	if (rc == KETTLE_EUNAVAIL) {
+		remote->host->job_done(remote->host, description->ref, lost(KETTLE_LOSS_UNUSABLE, err->message));
 		return 0;
 	}
+	if (rc < 0)
+		return rc;
 	if (description->plan_hash)
 		(void)snprintf(hash, sizeof(hash), "%s", description->plan_hash);
 	else
@@ -377,15 +460,15 @@ remote_submit(struct remote *remote, const struct kettle_job *description, const
 	struct packing *packing = xcalloc(1, sizeof(*packing));
 	packing->text = json_dumps(content, JSON_COMPACT);
 	packing->size = strlen(packing->text);
-	struct remote_job *job = packing->job = add(remote, description, hash, REMOTE_PACKING);
+	struct remote_job *job = packing->job = remote_job_add(remote, description, hash, REMOTE_PACKING);
 	job->handle = json_pack("{s:s}", "name", job->name);
 	job->busy = 1;
-	int rc = remote->host->work(remote->host, pack, on_packed, packing, err);
+	rc = remote->host->work(remote->host, pack, on_packed, packing, err);
 	if (rc < 0) {
 		free(packing->text);
 		free(packing);
 		end(job, NULL);
-		unbusy(job);
+		remote_job_release(job);
 		return rc;
 	}
 	report(job, "waiting"); /* may lead to a cancel */
@@ -393,23 +476,25 @@ remote_submit(struct remote *remote, const struct kettle_job *description, const
 }
 
 int
-remote_recover(
-	struct remote *remote, const struct kettle_job *description, const char *handle, struct kettle_error *err)
+remote_recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err)
 {
+	struct remote *remote = self;
 	AUTO_JSON json_t *stored = json_loads(handle, 0, NULL);
-	if (!remote->has_key)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s has no key any more.", remote->side);
+	if (check(remote, NULL, err) < 0)
+		return err->code;
 	if (!member_is(stored, "name", description->name) || !description->plan_hash ||
 		strlen(description->plan_hash) != 64)
 		return kettle_fail(err, KETTLE_ENOENT, "Its handle is not one of this runner and database.");
-	struct remote_job *job = add(remote, description, description->plan_hash, REMOTE_AWAY);
+	struct remote_job *job = remote_job_add(remote, description, description->plan_hash, REMOTE_AWAY);
 	job->handle = STEAL(stored);
 	failpoint("remote.recover");
-	job->busy++;
+	remote_job_hold(job);
 	report(job, "waiting");
-	if (job->phase == REMOTE_AWAY)
+	if (job->phase == REMOTE_AWAY && remote->ops->ask)
+		remote_step_recover(job);
+	else if (job->phase == REMOTE_AWAY)
 		remote->ops->find(job);
-	unbusy(job);
+	remote_job_release(job);
 	return 0;
 }
 
@@ -451,19 +536,22 @@ remote_capacity(const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch,
 void
 remote_sent(struct remote_job *job)
 {
-	if (job->phase != REMOTE_SENDING)
+	if (job->phase != REMOTE_SENDING && job->phase != REMOTE_SEEKING)
 		return;
 	failpoint("remote.sent");
 	job->phase = REMOTE_AWAY;
+	job->since = job->remote->host->monotonic_ms(job->remote->host);
 	free(STEAL(job->envelope));
 }
 
 void
 remote_running(struct remote_job *job)
 {
-	if (job->phase == REMOTE_ENDED || job->running)
+	if (job->phase >= REMOTE_LEFT || job->running)
 		return;
 	job->running = true;
+	if (job->report)
+		return;
 	report(job, "started");
 }
 
@@ -474,7 +562,7 @@ remote_progress(struct remote_job *job, const json_t *event)
 			   *state = member_string(event, "state");
 	if (job->phase == REMOTE_ENDED || !name)
 		return;
-	job->busy++;
+	remote_job_hold(job);
 	if (strcmp(name, "started") == 0) {
 		remote_running(job);
 	} else if (job->running && (strcmp(name, "waiting") == 0 || strcmp(name, "device") == 0)) {
@@ -484,7 +572,7 @@ remote_progress(struct remote_job *job, const json_t *event)
 			"state", state, "cached", member_true(event, "cached"));
 		job->remote->host->job_event(job->remote->host, job->ref, clean);
 	}
-	unbusy(job);
+	remote_job_release(job);
 }
 
 void
@@ -494,14 +582,15 @@ remote_lost(struct remote_job *job, enum kettle_loss loss, const char *format, .
 	va_list args;
 	if (job->phase == REMOTE_ENDED)
 		return;
-	if (job->cancelled) {
-		end_cancelled(job);
-		return;
-	}
 	va_start(args, format);
 	(void)vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	end(job, lost(loss, why));
+	if (job->report)
+		remote_report(job, NULL, why);
+	else if (job->cancelled)
+		end_cancelled(job);
+	else
+		end(job, lost(loss, why));
 }
 
 void
@@ -614,7 +703,7 @@ on_opened(void *arg)
 	size_t size = opening->report_size;
 	opening_free(opening);
 	xalloc_trim(size);
-	unbusy(job);
+	remote_job_release(job);
 }
 
 static void
@@ -622,12 +711,13 @@ start_opening(struct remote_job *job, struct opening *opening_take)
 {
 	struct kettle_error err = {0};
 	const struct kettle_host *host = job->remote->host;
-	int rc = job->phase == REMOTE_ENDED || job->phase == REMOTE_OPENING ? KETTLE_ECONFLICT : 0;
+	int rc = job->phase >= REMOTE_OPENING ? KETTLE_ECONFLICT : 0;
 	if (rc == 0) {
 		failpoint("remote.opening");
+		remote_step_end(job);
 		opening_take->job = job;
 		job->phase = REMOTE_OPENING;
-		job->busy++;
+		remote_job_hold(job);
 		rc = host->work(host, open_result, on_opened, opening_take, &err);
 	}
 	if (rc == 0)
@@ -636,7 +726,7 @@ start_opening(struct remote_job *job, struct opening *opening_take)
 	if (rc == KETTLE_ECONFLICT)
 		return;
 	remote_lost(job, KETTLE_LOSS_FAILED, "Its result could not be opened: %s", err.message);
-	unbusy(job);
+	remote_job_release(job);
 }
 
 void

@@ -4,7 +4,11 @@
  *
  * The runner passes submit, cancel, recover, detach and stop of its table on to the functions here, and says what its
  * remote side does by those below "what the remote side says". Here the plan is sealed, the handle stored before anything
- * is sent, the result opened into the spool, and each job completed exactly once. Everything on the loop thread.
+ * is sent, the result opened into the spool, and each job completed exactly once.
+ *
+ * A runner whose remote side answers requests (ops->ask is set) only says how one is sent, and what its answer means
+ * (remote_says): when the next one is due, how long failures are borne, and which loss they are is decided here, by the
+ * runner's struct remote_pace. Everything on the loop thread.
  */
 #ifndef KETTLE_RUNNERS_COMMON_REMOTE_H
 #define KETTLE_RUNNERS_COMMON_REMOTE_H
@@ -21,28 +25,72 @@
 #define REMOTE_STOP_MS 10000   /* likewise when the runner stops */
 #define REMOTE_READS 20        /* of a result's file, until it counts as one that cannot be read */
 
+struct remote;
 struct remote_job;
 
+typedef void (*remote_done)(void *arg, const struct kettle_error *err, json_t *answer);
+
 enum remote_phase {
-	REMOTE_PACKING, /* the plan is being sealed, then the handle stored */
-	REMOTE_SENDING, /* ops->send was called, and the remote side may have it or not */
-	REMOTE_AWAY,    /* the remote side has it, or ops->find looks for it */
-	REMOTE_OPENING, /* its result is being opened */
-	REMOTE_ENDED,   /* completed or detached */
+	REMOTE_PACKING,  /* the plan is being sealed, then the handle stored */
+	REMOTE_SENDING,  /* ops->send was called, and the remote side may have it or not */
+	REMOTE_SEEKING,  /* the remote side may have it, and it is looked for by its name */
+	REMOTE_AWAY,     /* the remote side has it (or, without ops->ask, ops->find looks for it) */
+	REMOTE_FETCHING, /* it has ended there, and its result is fetched */
+	REMOTE_OPENING,  /* its result is being opened */
+	REMOTE_LEFT,     /* completed as cancelled; what is left of it there is cancelled still */
+	REMOTE_ENDED,    /* completed or detached */
 };
 
-/* What the runner does. Each may call the functions below at once; only `release` may be called after the job has ended. */
+/*
+ * What the runner does. Each may call the functions below at once; only `release` may be called after the job has ended.
+ * Each of send, find, ask, fetch and cancel leads to remote_says, remote_result, remote_lost or remote_cancelled once; without
+ * ops->ask the runner tries again by itself what may pass.
+ */
 struct remote_ops {
-	/* The handle is stored: sends job->envelope. It leads to remote_sent, remote_result or remote_lost; what may pass is tried
-	 * again by the runner. It must not start the job twice. */
+	/* The handle is stored: sends job->envelope, and calls remote_sent where it is taken. It must not start the job twice. */
 	void (*send)(struct remote_job *job);
-	/* After a restart: finds the job again by job->handle. It leads to remote_result or remote_lost. */
+	/* Finds the job by its name or handle: after a restart, or where it is not sure that it was sent. */
 	void (*find)(struct remote_job *job);
-	/* Ends the job on the remote side, in the phases SENDING and AWAY. It leads to remote_cancelled, or to a result. */
+	/* Looks at the job, or remembers it until `asked` sends one request for all that were asked for. */
+	void (*ask)(struct remote_job *job);
+	void (*asked)(struct remote *remote); /* NULL: there is nothing to do */
+	/* Fetches the result, which leads to remote_result. */
+	void (*fetch)(struct remote_job *job);
+	/* Ends the job on the remote side, in the phases from SENDING to FETCHING and LEFT. */
 	void (*cancel)(struct remote_job *job);
+	/* Ends the request that is under way, since the job is cancelled. false: its answer is waited for first. */
+	bool (*halt)(struct remote_job *job);
 	/* The job has ended or was detached: ends what the runner has under way for it (requests, timers) and frees job->own.
 	 * A child that still runs must not refer to the job any more. Called once. */
 	void (*release)(struct remote_job *job);
+	/* Whether the handle says which job it is there, so that it need not be looked for. */
+	bool (*is_known)(const struct remote_job *job);
+	/* Until the next look at a job. NULL: by its age. */
+	uint64_t (*interval_ms)(const struct remote_job *job, uint64_t now_ms);
+	/* EINVAL, EUNAVAIL: what the runner's section, or the unit, lacks. unit may be NULL. */
+	int (*check)(struct remote *remote, const json_t *unit, struct kettle_error *err);
+};
+
+/* When what fails is tried again, and for how long. */
+struct remote_pace {
+	uint64_t first_ms, most_ms; /* of remote_backoff_ms */
+	uint64_t send_ms, quiet_ms; /* for which failures are borne, while a job is sent and later */
+	unsigned rubbish; /* answers in a row that make no sense, until the job is lost; 0: they are failures like others */
+	unsigned absent;  /* times in a row that the remote side does not know a job that it had, until it is lost */
+	unsigned seeks;   /* times that it does not know one that may have been sent, until that was not */
+	unsigned fetches; /* results that are fetched at a time; 0: any number */
+};
+
+/* What the remote side says of a job. */
+enum remote_word {
+	REMOTE_SILENT,  /* nothing, or "not now" */
+	REMOTE_RUBBISH, /* what makes no sense */
+	REMOTE_REFUSED, /* it does not take the credentials: the operator mends that, however long it takes */
+	REMOTE_UNSURE,  /* of `send`: it may have taken it */
+	REMOTE_ABSENT,  /* it does not have the job, or has ended it after `cancel`; the sentence is that of the loss */
+	REMOTE_WAITS,   /* it has not ended; of `find`: it may still appear */
+	REMOTE_RUNS,
+	REMOTE_OVER, /* its result is there, or the reason why there is none */
 };
 
 /* One attempt. What the runner may change is said there. */
@@ -64,11 +112,18 @@ struct remote_job {
 	enum remote_phase phase;
 	bool running;   /* remote_running was called */
 	bool cancelled; /* its result does not matter any more */
-	/* of remote.c */
+	/* of common */
 	bool detached;
 	unsigned busy;   /* answers that are under way */
 	unsigned unread; /* times that its result could not be read */
 	struct kettle_timer *limit;
+	bool asking;             /* an answer of the remote side is awaited */
+	bool fetching;           /* likewise, to ops->fetch */
+	uint64_t due;            /* ms: when the next request is sent; UINT64_MAX: not before an answer */
+	uint64_t since, failing; /* ms: since when it waits or runs there; since when all fails (0: it does not) */
+	unsigned failures, rubbish, absent; /* in a row */
+	remote_done report;                 /* of a doctor, which is a job without a plan; NULL: it is a job */
+	void *report_arg;
 	unsigned char key[SEALED_KEY_SIZE]; /* the attempt's */
 };
 
@@ -76,12 +131,17 @@ struct remote_job {
 struct remote {
 	const struct kettle_host *host;
 	const struct remote_ops *ops;
-	const char *side; /* the remote side's name in sentences: "GitHub" */
-	void *self;       /* the plugin's own */
-	struct remote_job *jobs;
-	size_t count;
-	/* of remote.c */
+	const char *side;        /* the remote side's name in sentences: "GitHub" */
+	void *self;              /* the plugin's own */
+	struct remote_job *jobs; /* doctors among them */
+	size_t count;            /* of jobs that have not ended */
+	struct remote_pace pace; /* the runner's */
+	/* of common */
 	void *by_ref;
+	struct kettle_timer *timer; /* to the next request */
+	uint64_t timer_at;
+	unsigned fetches; /* that are under way */
+	struct remote_inquiry *inquiries;
 	bool has_key, stopping, finished;
 	unsigned char key[SEALED_KEY_SIZE];
 	struct kettle_timer *stop_timer;
@@ -114,15 +174,14 @@ void remote_close(struct remote *remote);
 
 int remote_start(void *self, struct kettle_error *err);
 
-int remote_submit(
-	struct remote *remote, const struct kettle_job *description, const json_t *plan, struct kettle_error *err);
-/* In the submit of a runner that can run nothing, which then returns 0: the sentence says what its configuration lacks. */
-void remote_refuse(const struct remote *remote, const struct kettle_job *description, const char *why);
+/* Where ops->check finds that the runner can run nothing, the job is lost until the operator has mended that. */
+int remote_submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err);
 void remote_cancel(void *self, const char *ref);
 /* ENOENT: the handle is not of this kind, or of another name than the job's. */
-int remote_recover(
-	struct remote *remote, const struct kettle_job *description, const char *handle, struct kettle_error *err);
+int remote_recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err);
 void remote_detach(void *self, const char *ref);
+/* Sends a job without a plan by ops->send, whose end is remote_report. */
+int remote_doctor(void *self, const json_t *unit, remote_done done, void *arg, struct kettle_error *err);
 /* `slots` (1 to 10,000, default 1) and `prefetch` (0 to 10,000, default 0) of the unit. */
 int remote_capacity(const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
 
@@ -132,6 +191,12 @@ int remote_capacity(const json_t *unit, unsigned *ret_slots, unsigned *ret_prefe
 struct remote_job *remote_find(const struct remote *remote, const char *ref);
 /* Stores job->handle as it is now, beside what goes on. */
 void remote_store(struct remote_job *job);
+/* The answer to the request that ops wanted; one that is awaited no more has no effect. why: a sentence, or NULL. */
+void remote_says(struct remote_job *job, enum remote_word word, const char *why);
+/* Likewise, of one that was not sent: ops is called again at that time. */
+void remote_wait(struct remote_job *job, uint64_t at_ms);
+/* A request goes out that is about the job, too: its answer is awaited. */
+void remote_asks(struct remote_job *job);
 /* The remote side has accepted it. The envelope is freed. */
 void remote_sent(struct remote_job *job);
 /* It runs; before, the engine takes it as waiting. Only the first call counts. */
@@ -150,6 +215,28 @@ void remote_lost(struct remote_job *job, enum kettle_loss loss, const char *form
 	__attribute__((format(printf, 3, 4)));
 /* The remote side has ended it after ops->cancel. */
 void remote_cancelled(struct remote_job *job);
+/* A doctor's report, or the sentence of why there is none. */
+void remote_report(struct remote_job *job, json_t *report, const char *why);
+
+/* ---- the status ---- */
+
+/* One that is under way. */
+struct remote_inquiry {
+	struct remote_inquiry *next;
+	struct remote *remote;
+	remote_done done;
+	void *arg;
+	void *own;                  /* the runner's */
+	void (*release)(void *own); /* ends and frees that */
+};
+
+/* Where the remote side of a runner stops, it is answered with ECANCELED. */
+struct remote_inquiry *remote_inquire(
+	struct remote *remote, remote_done done, void *arg, void *own, void (*release)(void *own));
+/* Answers it, once; answer NULL: with this sentence. */
+void remote_answer(struct remote_inquiry *inquiry, json_t *answer, const char *why);
+/* The jobs, as a status lists them; where: new text on the place of a job there, or NULL. New reference. */
+json_t *remote_list(const struct remote *remote, char *(*where)(const struct remote_job *job));
 
 /* ---- for all runners of remote machines ---- */
 

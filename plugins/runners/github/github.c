@@ -334,34 +334,33 @@ release_job(struct remote_job *job)
 		free(own);
 }
 
-static const struct remote_ops job_ops = {
-	.send = send_job, .find = find_job, .cancel = cancel_job, .release = release_job};
-
-/* ---- the table ---- */
-
 static int
-check_ready(const struct github *github, struct kettle_error *err)
+check(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
+	const struct github *github = remote->self;
+	(void)unit;
 	return github->api ? 0
 					   : kettle_fail(err, KETTLE_EUNAVAIL,
 							 "The runner github has no token: name one with `token_env` or `token_file`.");
 }
 
+static const struct remote_ops job_ops = {
+	.send = send_job, .find = find_job, .cancel = cancel_job, .release = release_job, .check = check};
+
+/* ---- the table ---- */
+
 static int
 submit(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err)
 {
 	struct github *github = self;
-	if (check_ready(github, err) == 0)
-		return remote_submit(&github->remote, job, plan, err);
-	remote_refuse(&github->remote, job, err->message);
-	return 0;
+	return remote_submit(&github->remote, job, plan, err);
 }
 
 static int
 recover(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err)
 {
 	struct github *github = self;
-	int rc = check_ready(github, err);
+	int rc = check(&github->remote, NULL, err);
 	return rc < 0 ? rc : remote_recover(&github->remote, job, handle, err);
 }
 
@@ -378,7 +377,7 @@ doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kett
 	void *arg, struct kettle_error *err)
 {
 	struct github *github = self;
-	int rc = check_ready(github, err);
+	int rc = check(&github->remote, NULL, err);
 	return rc < 0 ? rc : github_doctor(github, unit, done, arg, err);
 }
 
@@ -387,7 +386,7 @@ status(void *self, void (*done)(void *arg, const struct kettle_error *err, json_
 	struct kettle_error *err)
 {
 	struct github *github = self;
-	int rc = check_ready(github, err);
+	int rc = check(&github->remote, NULL, err);
 	return rc < 0 ? rc : github_status(github, done, arg, err);
 }
 

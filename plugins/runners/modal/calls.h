@@ -7,9 +7,12 @@
 
 /* What remote.h needs. */
 extern const struct remote_ops calls_ops;
+extern const struct remote_pace calls_pace; /* but for what the options say */
 
-/* The name of the job's call; NULL: it is not known. Borrowed. */
-const char *calls_name(const struct remote_job *job);
+/* Whether the section says all that a request needs, and the unit (NULL: none) names a function. */
+int calls_check(struct remote *remote, const json_t *unit, struct kettle_error *err);
+/* `status` of kettle/runner.h. */
+int calls_status(void *self, remote_done done, void *arg, struct kettle_error *err);
 /* Looks at no job any more. */
 void calls_stop(struct modal *modal);
 

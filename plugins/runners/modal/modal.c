@@ -21,7 +21,6 @@
 #include "runners/common/exec_archive.h"
 #include "runners/modal/calls.h"
 #include "runners/modal/init.h"
-#include "runners/modal/inquiry.h"
 
 #define MAX_FUNCTION 60 /* bytes of a name, as in modal_app.py */
 
@@ -75,7 +74,9 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	struct modal *modal = xcalloc(1, sizeof(*modal));
 	(void)err;
 	modal->host = host;
+	modal->asked = json_array();
 	remote_init(&modal->remote, host, &calls_ops, "Modal", modal);
+	modal->remote.pace = calls_pace;
 	*ret_self = modal;
 	return 0;
 }
@@ -96,6 +97,7 @@ destroy(void *self)
 		return;
 	remote_close(&modal->remote);
 	json_decref(modal->options);
+	json_decref(modal->asked);
 	free(modal->url);
 	free_secret(modal->key);
 	free_secret(modal->secret);
@@ -156,23 +158,10 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	free(modal->url);
 	modal->url = url ? xasprintf("%.*s", (int)size, url) : NULL;
 	modal->answer_ms = (uint64_t)member_int(section, "answer_s") * 1000;
-	modal->send_ms = (uint64_t)member_int(section, "send_s") * 1000;
-	modal->quiet_ms = (uint64_t)member_int(section, "quiet_s") * 1000;
+	modal->remote.pace.send_ms = (uint64_t)member_int(section, "send_s") * 1000;
+	modal->remote.pace.quiet_ms = (uint64_t)member_int(section, "quiet_s") * 1000;
 	json_decref(modal->options);
 	modal->options = json_pack("{s:O*}", "exec_archive", json_object_get(section, "exec_archive"));
-	return 0;
-}
-
-/* Whether the section says all that a request needs; `init` works without. */
-static int
-check_ready(const struct modal *modal, struct kettle_error *err)
-{
-	if (!modal->url)
-		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The runner for Modal has no `url`: deploy modal_app.py, and give the URL of its app.");
-	if (!modal->key || !modal->secret)
-		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The runner for Modal has no token: name its parts with `token_id_env` and `token_secret_env`.");
 	return 0;
 }
 
@@ -200,43 +189,22 @@ capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_pref
 	return function_of(unit, err) ? remote_capacity(unit, ret_slots, ret_prefetch, err) : KETTLE_EINVAL;
 }
 
-static int
-submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
+/* `init` works without what is needed here. */
+int
+calls_check(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
-	struct modal *modal = self;
-	int rc = check_ready(modal, err);
-	if (rc == 0 && !function_of(description->unit, err))
-		rc = KETTLE_EINVAL;
-	return rc < 0 ? rc : remote_submit(&modal->remote, description, plan, err);
+	const struct modal *modal = remote->self;
+	if (!modal->url)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The runner for Modal has no `url`: deploy modal_app.py, and give the URL of its app.");
+	if (!modal->key || !modal->secret)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"The runner for Modal has no token: name its parts with `token_id_env` and `token_secret_env`.");
+	return unit && !function_of(unit, err) ? KETTLE_EINVAL : 0;
 }
 
 static int
-recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err)
-{
-	struct modal *modal = self;
-	int rc = check_ready(modal, err);
-	return rc < 0 ? rc : remote_recover(&modal->remote, description, handle, err);
-}
-
-static int
-doctor(void *self, const json_t *unit, inquiry_fn done, void *arg, struct kettle_error *err)
-{
-	struct modal *modal = self;
-	int rc = check_ready(modal, err);
-	const char *function = rc == 0 ? function_of(unit, err) : NULL;
-	return function ? inquiry_doctor(modal, function, done, arg, err) : err->code;
-}
-
-static int
-status(void *self, inquiry_fn done, void *arg, struct kettle_error *err)
-{
-	struct modal *modal = self;
-	int rc = check_ready(modal, err);
-	return rc < 0 ? rc : inquiry_status(modal, done, arg, err);
-}
-
-static int
-init(void *self, const json_t *args, inquiry_fn done, void *arg, struct kettle_error *err)
+init(void *self, const json_t *args, remote_done done, void *arg, struct kettle_error *err)
 {
 	const struct modal *modal = self;
 	const struct kettle_error none = {0};
@@ -251,7 +219,6 @@ static void
 stop(void *self, kettle_fn done, void *arg)
 {
 	struct modal *modal = self;
-	inquiry_stop(modal);
 	calls_stop(modal);
 	remote_stop(&modal->remote, done, arg);
 }
@@ -259,14 +226,14 @@ stop(void *self, kettle_fn done, void *arg)
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = capacity,
-	.submit = submit,
+	.submit = remote_submit,
 	.cancel = remote_cancel,
-	.recover = recover,
+	.recover = remote_recover,
 	.detach = remote_detach,
 	KETTLE_UNIT_OPTIONS(unit_options),
-	.doctor = doctor,
+	.doctor = remote_doctor,
 	.init = init,
-	.status = status,
+	.status = calls_status,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

@@ -179,13 +179,6 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 }
 
 static int
-recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err)
-{
-	struct slurm *slurm = self;
-	return remote_recover(&slurm->remote, description, handle, err);
-}
-
-static int
 doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
 	void *arg, struct kettle_error *err)
 {
@@ -211,7 +204,7 @@ static const struct kettle_runner runner = {
 	.capacity = capacity,
 	.submit = submit,
 	.cancel = remote_cancel,
-	.recover = recover,
+	.recover = remote_recover,
 	.detach = remote_detach,
 	KETTLE_UNIT_OPTIONS(slurm_unit_options),
 	.doctor = doctor,

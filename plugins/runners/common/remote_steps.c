@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests about jobs on a remote side, and what follows from its answers. */
+/*
+ * Theory of operation. A job that is not being packed or opened either awaits an answer (`asking`) or is due at some time. One
+ * timer runs to the earliest of these; it sends the request of each job that is due, by the phase that the job is in: send,
+ * find, ask or fetch, and cancel for one that is cancelled. What the answer means takes the job to its next phase or makes it
+ * due again, later with each failure, until it is lost. A job whose cancel took too long is completed and goes on here as LEFT.
+ */
+#include <config.h>
+
+#include "runners/common/remote_internal.h"
+
+#include "base/cleanup.h"
+
+#define YOUNG_MS 30000 /* a job is looked at every POLL_YOUNG_MS in the first of its waiting and of its running, */
+#define POLL_YOUNG_MS 500
+#define OLD_MS 600000 /* then every POLL_MS until this, */
+#define POLL_MS 1000
+#define POLL_PARTS 600     /* then in a 600th of that time, */
+#define POLL_MOST_MS 10000 /* at most */
+#define TOGETHER_MS 50     /* jobs that are due so soon are looked at, too */
+
+static uint64_t
+now_ms(const struct remote *remote)
+{
+	return remote->host->monotonic_ms(remote->host);
+}
+
+static void on_due(void *arg);
+
+/* The timer runs to this time at the latest. */
+static void
+look_at(struct remote *remote, uint64_t at)
+{
+	const struct kettle_host *host = remote->host;
+	struct kettle_error err = {0};
+	uint64_t now = now_ms(remote);
+	if (remote->timer && remote->timer_at <= at)
+		return;
+	host->timer_stop(host, STEAL(remote->timer));
+	remote->timer_at = at;
+	if (host->timer_start(host, at > now ? at - now : 0, 0, on_due, remote, &remote->timer, &err) < 0)
+		host->log(host, KETTLE_LOG_ERROR, "jobs are not looked at any more: %s", err.message);
+}
+
+static void
+set_due(struct remote_job *job, uint64_t at)
+{
+	job->due = at;
+	look_at(job->remote, at);
+}
+
+static void
+end_fetch(struct remote_job *job)
+{
+	if (!job->fetching)
+		return;
+	job->fetching = false;
+	job->remote->fetches--;
+	look_at(job->remote, now_ms(job->remote)); /* another one may begin */
+}
+
+void
+remote_asks(struct remote_job *job)
+{
+	job->asking = true;
+	job->due = UINT64_MAX;
+}
+
+void
+remote_step(struct remote_job *job)
+{
+	const struct remote_ops *ops = job->remote->ops;
+	remote_asks(job);
+	if (job->cancelled) {
+		ops->cancel(job);
+	} else if (job->phase == REMOTE_SENDING) {
+		ops->send(job);
+	} else if (job->phase == REMOTE_SEEKING) {
+		ops->find(job);
+	} else if (job->phase == REMOTE_AWAY) {
+		ops->ask(job);
+	} else {
+		job->fetching = true;
+		job->remote->fetches++;
+		ops->fetch(job);
+	}
+}
+
+static bool
+has_steps(const struct remote_job *job)
+{
+	return job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_ENDED && !job->asking;
+}
+
+/* Whether it has to wait until another result is there. */
+static bool
+has_to_wait(const struct remote_job *job)
+{
+	const struct remote *remote = job->remote;
+	return job->phase == REMOTE_FETCHING && !job->cancelled && remote->pace.fetches &&
+		   remote->fetches >= remote->pace.fetches;
+}
+
+static void
+on_due(void *arg)
+{
+	struct remote *remote = arg;
+	uint64_t until = now_ms(remote) + TOGETHER_MS, first = UINT64_MAX;
+	remote->timer = NULL;
+	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
+		remote_job_hold(job);
+		if (has_steps(job) && job->due <= until && !has_to_wait(job))
+			remote_step(job);
+		if (has_steps(job) && !has_to_wait(job) && job->due < first)
+			first = job->due;
+		next = job->next;
+		remote_job_release(job);
+	}
+	if (remote->ops->asked)
+		remote->ops->asked(remote);
+	if (first < UINT64_MAX)
+		look_at(remote, first);
+}
+
+void
+remote_step_end(struct remote_job *job)
+{
+	end_fetch(job);
+	job->asking = false;
+	job->due = UINT64_MAX;
+}
+
+void
+remote_step_cancel(struct remote_job *job)
+{
+	if (job->asking && !job->remote->ops->halt(job))
+		return; /* its answer leads on */
+	end_fetch(job);
+	job->failures = job->absent = 0;
+	job->failing = 0;
+	remote_step(job);
+}
+
+void
+remote_step_recover(struct remote_job *job)
+{
+	job->since = now_ms(job->remote);
+	if (!job->remote->ops->is_known(job))
+		job->phase = REMOTE_SEEKING;
+	remote_step(job);
+	if (job->remote->ops->asked)
+		job->remote->ops->asked(job->remote);
+}
+
+/* ---- what the remote side says ---- */
+
+static uint64_t
+interval_ms(const struct remote_job *job, uint64_t now)
+{
+	uint64_t age = now - job->since, part = age / POLL_PARTS;
+	if (job->remote->ops->interval_ms)
+		return job->remote->ops->interval_ms(job, now);
+	if (age < YOUNG_MS)
+		return job->report ? POLL_MS : POLL_YOUNG_MS;
+	return age < OLD_MS ? POLL_MS : part < POLL_MOST_MS ? part : POLL_MOST_MS;
+}
+
+static void
+hear(struct remote_job *job)
+{
+	job->failures = job->rubbish = job->absent = 0;
+	job->failing = 0;
+}
+
+static void
+fall_back(struct remote_job *job, unsigned failures)
+{
+	const struct remote_pace *pace = &job->remote->pace;
+	set_due(job, now_ms(job->remote) + remote_backoff_ms(failures, pace->first_ms, pace->most_ms));
+}
+
+/* An answer that was none. A refused credential is for the operator to mend, as long as that takes: the job may be there. */
+static void
+bear(struct remote_job *job, enum remote_word word, const char *why)
+{
+	const struct remote *remote = job->remote;
+	uint64_t now = now_ms(remote), patience = remote->pace.quiet_ms;
+	if (job->phase == REMOTE_SENDING)
+		patience = remote->pace.send_ms;
+	job->failures++;
+	job->rubbish = word == REMOTE_RUBBISH ? job->rubbish + 1 : 0;
+	if (!job->failing || word == REMOTE_REFUSED)
+		job->failing = now;
+	if (job->report && job->phase == REMOTE_SENDING)
+		remote_report(job, NULL, why); /* somebody waits for it */
+	else if (remote->pace.rubbish && job->rubbish >= remote->pace.rubbish)
+		remote_lost(
+			job, KETTLE_LOSS_FAILED, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
+	else if (now - job->failing >= patience)
+		remote_lost(job, KETTLE_LOSS_UNREACHED, "The runner could not reach %s for %u s: %s", remote->side,
+			(unsigned)(patience / 1000), why ? why : "");
+	else
+		fall_back(job, job->failures);
+}
+
+static void
+take_absence(struct remote_job *job, const char *why)
+{
+	const struct remote_pace *pace = &job->remote->pace;
+	bool seeking = job->phase == REMOTE_SEEKING;
+	job->absent++;
+	if (seeking ? job->absent >= pace->seeks : job->phase == REMOTE_FETCHING || job->absent >= pace->absent)
+		remote_lost(job, seeking ? KETTLE_LOSS_UNSTARTED : KETTLE_LOSS_GONE, "%s", why);
+	else if (seeking)
+		set_due(job, now_ms(job->remote) + interval_ms(job, now_ms(job->remote)));
+	else
+		fall_back(job, job->absent);
+}
+
+/* It has not ended. */
+static void
+take_standing(struct remote_job *job, bool runs)
+{
+	uint64_t now = now_ms(job->remote);
+	if (job->phase == REMOTE_FETCHING) {
+		job->phase = REMOTE_AWAY;
+		bear(job, REMOTE_RUBBISH, "it says that a job has ended, and then that it has not.");
+		return;
+	}
+	if (job->phase == REMOTE_SEEKING)
+		job->absent++;
+	else
+		hear(job);
+	if (runs && !job->running)
+		job->since = now;
+	set_due(job, now + interval_ms(job, now));
+	if (runs)
+		remote_running(job);
+}
+
+static void
+take_word(struct remote_job *job, enum remote_word word, const char *why)
+{
+	switch (word) {
+	case REMOTE_SILENT:
+	case REMOTE_RUBBISH:
+	case REMOTE_REFUSED:
+		bear(job, word, why);
+		break;
+	case REMOTE_UNSURE:
+		job->phase = REMOTE_SEEKING;
+		set_due(job, now_ms(job->remote));
+		break;
+	case REMOTE_ABSENT:
+		take_absence(job, why);
+		break;
+	case REMOTE_WAITS:
+	case REMOTE_RUNS:
+		take_standing(job, word == REMOTE_RUNS);
+		break;
+	case REMOTE_OVER:
+		job->failures = 0;
+		job->failing = 0;
+		job->phase = REMOTE_FETCHING;
+		set_due(job, now_ms(job->remote));
+		break;
+	}
+}
+
+/* What it says of one that is cancelled: it is ended again until it is over, or nobody waits for that any more. */
+static void
+take_word_of_cancelled(struct remote_job *job, enum remote_word word)
+{
+	const struct remote_pace *pace = &job->remote->pace;
+	uint64_t now = now_ms(job->remote);
+	if (word == REMOTE_UNSURE)
+		job->phase = REMOTE_SEEKING;
+	bool failed = word == REMOTE_SILENT || word == REMOTE_RUBBISH || word == REMOTE_REFUSED;
+	if (failed && !job->failing)
+		job->failing = now;
+	else if (!failed)
+		job->failing = 0;
+	if (word == REMOTE_ABSENT && job->phase == REMOTE_SEEKING && ++job->absent < pace->seeks)
+		set_due(job, now + interval_ms(job, now));
+	else if (word == REMOTE_ABSENT || word == REMOTE_OVER || (failed && now - job->failing >= pace->quiet_ms))
+		remote_cancelled(job);
+	else if (failed)
+		fall_back(job, ++job->failures);
+	else
+		set_due(job, word == REMOTE_UNSURE ? now : now + interval_ms(job, now));
+}
+
+void
+remote_says(struct remote_job *job, enum remote_word word, const char *why)
+{
+	if (!job->asking)
+		return;
+	remote_job_hold(job);
+	job->asking = false;
+	end_fetch(job);
+	if (job->cancelled)
+		take_word_of_cancelled(job, word);
+	else
+		take_word(job, word, why);
+	remote_job_release(job);
+}
+
+void
+remote_wait(struct remote_job *job, uint64_t at_ms)
+{
+	job->asking = false;
+	set_due(job, at_ms);
+}
