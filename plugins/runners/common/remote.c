@@ -294,17 +294,31 @@ remote_start(void *self, struct kettle_error *err)
 	return 0;
 }
 
-/* Every job that has not ended. Any call may end others, and that for the last one may end the remote itself. */
-static void
-each_job(struct remote *remote, void (*fn)(struct remote_job *job))
+/* That for the last one may end the remote itself. */
+void
+remote_each(struct remote *remote, void (*fn)(struct remote_job *job, void *arg), void *arg)
 {
 	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
 		remote_job_hold(job);
 		if (job->phase != REMOTE_ENDED)
-			fn(job);
+			fn(job, arg);
 		next = job->next;
 		remote_job_release(job);
 	}
+}
+
+static void
+end_job(struct remote_job *job, void *arg)
+{
+	(void)arg;
+	end_cancelled(job);
+}
+
+static void
+cancel_job(struct remote_job *job, void *arg)
+{
+	(void)arg;
+	cancel(job);
 }
 
 /* Ends all that is left: what the remote side does with it has no reader any more. */
@@ -313,7 +327,7 @@ on_stop_late(void *arg)
 {
 	struct remote *remote = arg;
 	remote->stop_timer = NULL;
-	each_job(remote, end_cancelled);
+	remote_each(remote, end_job, NULL);
 }
 
 void
@@ -325,7 +339,7 @@ remote_stop(struct remote *remote, kettle_fn done, void *arg)
 	remote->stopped = done;
 	remote->stopped_arg = arg;
 	remote_inquiries_end(remote);
-	each_job(remote, cancel);
+	remote_each(remote, cancel_job, NULL);
 	if (remote->stopped && remote->jobs &&
 		remote->host->timer_start(remote->host, REMOTE_STOP_MS, 0, on_stop_late, remote, &remote->stop_timer, &err) < 0)
 		on_stop_late(remote);
@@ -376,7 +390,10 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 		failpoint("remote.stored");
 		job->phase = REMOTE_SENDING;
 		job->since = job->remote->host->monotonic_ms(job->remote->host);
-		remote_step(job);
+		if (job->remote->ops->begin)
+			(void)job->remote->ops->begin(job);
+		if (job->phase == REMOTE_SENDING)
+			remote_step(job);
 	}
 	remote_job_release(job);
 }

@@ -47,6 +47,9 @@ enum remote_phase {
  * ops->ask the runner tries again by itself what may pass.
  */
 struct remote_ops {
+	/* Makes job->own, before any request (with ops->ask). Whether the handle says which job it is there, so that a job that is
+	 * recovered need not be looked for. */
+	bool (*begin)(struct remote_job *job);
 	/* The handle is stored: sends job->envelope, and calls remote_sent where it is taken. It must not start the job twice. */
 	void (*send)(struct remote_job *job);
 	/* Finds the job by its name or handle: after a restart, or where it is not sure that it was sent. */
@@ -63,8 +66,6 @@ struct remote_ops {
 	/* The job has ended or was detached: ends what the runner has under way for it (requests, timers) and frees job->own.
 	 * A child that still runs must not refer to the job any more. Called once. */
 	void (*release)(struct remote_job *job);
-	/* Whether the handle says which job it is there, so that it need not be looked for. */
-	bool (*is_known)(const struct remote_job *job);
 	/* Until the next look at a job. NULL: by its age. */
 	uint64_t (*interval_ms)(const struct remote_job *job, uint64_t now_ms);
 	/* EINVAL, EUNAVAIL: what the runner's section, or the unit, lacks. unit may be NULL. */
@@ -90,7 +91,8 @@ enum remote_word {
 	REMOTE_ABSENT,  /* it does not have the job, or has ended it after `cancel`; the sentence is that of the loss */
 	REMOTE_WAITS,   /* it has not ended; of `find`: it may still appear */
 	REMOTE_RUNS,
-	REMOTE_OVER, /* its result is there, or the reason why there is none */
+	REMOTE_OVER,   /* its result is there, or the reason why there is none */
+	REMOTE_WORKED, /* likewise, and it has run */
 };
 
 /* One attempt. What the runner may change is said there. */
@@ -189,6 +191,8 @@ int remote_capacity(const json_t *unit, unsigned *ret_slots, unsigned *ret_prefe
 
 /* The job of this reference; NULL: there is none, or it has ended. */
 struct remote_job *remote_find(const struct remote *remote, const char *ref);
+/* Calls fn for each job and doctor; each call may end any of them. */
+void remote_each(struct remote *remote, void (*fn)(struct remote_job *job, void *arg), void *arg);
 /* Stores job->handle as it is now, beside what goes on. */
 void remote_store(struct remote_job *job);
 /* The answer to the request that ops wanted; one that is awaited no more has no effect. why: a sentence, or NULL. */

@@ -18,6 +18,7 @@
 #define POLL_MS 1000
 #define POLL_PARTS 600     /* then in a 600th of that time, */
 #define POLL_MOST_MS 10000 /* at most */
+#define HALT_MS 200        /* between two tries to end what is under way for a cancelled job */
 #define TOGETHER_MS 50     /* jobs that are due so soon are looked at, too */
 
 static uint64_t
@@ -90,7 +91,8 @@ remote_step(struct remote_job *job)
 static bool
 has_steps(const struct remote_job *job)
 {
-	return job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_ENDED && !job->asking;
+	return job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_ENDED &&
+		   job->due < UINT64_MAX;
 }
 
 /* Whether it has to wait until another result is there. */
@@ -111,7 +113,7 @@ on_due(void *arg)
 	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
 		remote_job_hold(job);
 		if (has_steps(job) && job->due <= until && !has_to_wait(job))
-			remote_step(job);
+			job->asking ? remote_step_cancel(job) : remote_step(job);
 		if (has_steps(job) && !has_to_wait(job) && job->due < first)
 			first = job->due;
 		next = job->next;
@@ -134,8 +136,10 @@ remote_step_end(struct remote_job *job)
 void
 remote_step_cancel(struct remote_job *job)
 {
-	if (job->asking && !job->remote->ops->halt(job))
-		return; /* its answer leads on */
+	if (job->asking && !job->remote->ops->halt(job)) {
+		set_due(job, now_ms(job->remote) + HALT_MS); /* unless its answer comes before */
+		return;
+	}
 	end_fetch(job);
 	job->failures = job->absent = 0;
 	job->failing = 0;
@@ -145,12 +149,12 @@ remote_step_cancel(struct remote_job *job)
 void
 remote_step_recover(struct remote_job *job)
 {
+	bool known = job->remote->ops->begin(job);
+	if (job->phase == REMOTE_ENDED)
+		return;
+	job->phase = known ? REMOTE_AWAY : REMOTE_SEEKING;
 	job->since = now_ms(job->remote);
-	if (!job->remote->ops->is_known(job))
-		job->phase = REMOTE_SEEKING;
-	remote_step(job);
-	if (job->remote->ops->asked)
-		job->remote->ops->asked(job->remote);
+	set_due(job, job->since); /* with all others that are recovered now */
 }
 
 /* ---- what the remote side says ---- */
@@ -260,10 +264,13 @@ take_word(struct remote_job *job, enum remote_word word, const char *why)
 		take_standing(job, word == REMOTE_RUNS);
 		break;
 	case REMOTE_OVER:
+	case REMOTE_WORKED:
 		job->failures = 0;
 		job->failing = 0;
 		job->phase = REMOTE_FETCHING;
 		set_due(job, now_ms(job->remote));
+		if (word == REMOTE_WORKED)
+			remote_running(job);
 		break;
 	}
 }
@@ -274,16 +281,18 @@ take_word_of_cancelled(struct remote_job *job, enum remote_word word)
 {
 	const struct remote_pace *pace = &job->remote->pace;
 	uint64_t now = now_ms(job->remote);
-	if (word == REMOTE_UNSURE)
+	if (word == REMOTE_UNSURE && job->phase == REMOTE_SENDING)
 		job->phase = REMOTE_SEEKING;
 	bool failed = word == REMOTE_SILENT || word == REMOTE_RUBBISH || word == REMOTE_REFUSED;
 	if (failed && !job->failing)
 		job->failing = now;
 	else if (!failed)
 		job->failing = 0;
-	if (word == REMOTE_ABSENT && job->phase == REMOTE_SEEKING && ++job->absent < pace->seeks)
+	bool seeking = job->phase == REMOTE_SEEKING;
+	if (word == REMOTE_ABSENT && ++job->absent < (seeking ? pace->seeks : pace->absent))
 		set_due(job, now + interval_ms(job, now));
-	else if (word == REMOTE_ABSENT || word == REMOTE_OVER || (failed && now - job->failing >= pace->quiet_ms))
+	else if (word == REMOTE_ABSENT || word == REMOTE_OVER || word == REMOTE_WORKED ||
+			 (failed && now - job->failing >= pace->quiet_ms))
 		remote_cancelled(job);
 	else if (failed)
 		fall_back(job, ++job->failures);
@@ -298,6 +307,7 @@ remote_says(struct remote_job *job, enum remote_word word, const char *why)
 		return;
 	remote_job_hold(job);
 	job->asking = false;
+	job->due = UINT64_MAX;
 	end_fetch(job);
 	if (job->cancelled)
 		take_word_of_cancelled(job, word);
@@ -310,5 +320,6 @@ void
 remote_wait(struct remote_job *job, uint64_t at_ms)
 {
 	job->asking = false;
+	end_fetch(job);
 	set_due(job, at_ms);
 }

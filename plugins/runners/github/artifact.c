@@ -4,7 +4,8 @@
  *
  * Theory of operation. Three requests: the list of the run's artifacts, which says id, size and digest; the zip, which answers
  * with a link to another host; and the link, which is followed here and not by the host, without any header of GitHub's. The zip is
- * checked and unpacked on a thread of the pool. While the thread works, a cancelled fetch is kept until the thread is done.
+ * checked and unpacked on a thread of the pool. While the thread works, a cancelled fetch is kept until the thread is done. What
+ * fails is not tried again here.
  */
 #include <config.h>
 
@@ -18,23 +19,18 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "runners/common/download.h"
-#include "runners/common/remote.h"
 
 #define LINK_MAX 16384    /* bytes of a link */
 #define DOWNLOAD_MS 30000 /* of a download, besides the time of its bytes */
 #define DOWNLOAD_RATE 500 /* bytes a millisecond that it has at the least */
-#define BACKOFF_MAX_MS 30000
 
 struct artifact {
 	const struct kettle_host *host;
 	struct api *api; /* NULL: cancelled while a thread unpacks */
 	struct artifact_request request;
 	char *repo;
-	unsigned looks, tries, faults;
-	uint64_t faulty_since; /* ms; 0: not */
 	struct api_call *call;
 	uint64_t download; /* of host->http; 0: none */
-	struct kettle_timer *timer;
 	struct artifact_facts facts;
 	/* Of the thread. */
 	char *data;
@@ -43,9 +39,6 @@ struct artifact {
 	struct kettle_error err;
 	bool unpacking;
 };
-
-static void look(void *arg);
-static void request_link(struct artifact *artifact);
 
 /* Removes the file of a download, which is unlinked also where it is being read. */
 static void
@@ -65,50 +58,10 @@ free_artifact(struct artifact *artifact)
 }
 
 static void
-end(struct artifact *artifact, const struct kettle_error *err, bool unreached)
+end(struct artifact *artifact, enum artifact_end how, const struct kettle_error *err)
 {
-	artifact->host->timer_stop(artifact->host, artifact->timer);
-	artifact->request.done(artifact->request.arg, err, unreached, err->code ? NULL : &artifact->files);
+	artifact->request.done(artifact->request.arg, how, err, &artifact->files);
 	free_artifact(artifact);
-}
-
-static void
-finish(struct artifact *artifact, const struct kettle_error *err)
-{
-	end(artifact, err, false);
-}
-
-static void
-look_after(struct artifact *artifact, uint64_t ms)
-{
-	struct kettle_error err = {0};
-	if (artifact->host->timer_start(artifact->host, ms, 0, look, artifact, &artifact->timer, &err) < 0)
-		finish(artifact, &err);
-}
-
-/* GitHub or the network failed, which may pass. */
-static void
-try_later(struct artifact *artifact, const struct kettle_error *err)
-{
-	uint64_t now = artifact->host->monotonic_ms(artifact->host);
-	if (!artifact->faulty_since)
-		artifact->faulty_since = now;
-	if (now - artifact->faulty_since >= artifact->request.give_up_ms) {
-		end(artifact, err, true);
-		return;
-	}
-	look_after(artifact, remote_backoff_ms(++artifact->faults, ARTIFACT_LOOK_MS, BACKOFF_MAX_MS));
-}
-
-/* What was downloaded is wrong, or could not be: all of it again, a few times. */
-static void
-try_again(struct artifact *artifact, const struct kettle_error *err)
-{
-	remove_download(artifact);
-	if (++artifact->tries >= ARTIFACT_TRIES)
-		finish(artifact, err);
-	else
-		look_after(artifact, ARTIFACT_LOOK_MS);
 }
 
 /* ---- unpacking ---- */
@@ -132,10 +85,8 @@ on_unpacked(void *arg)
 		return;
 	}
 	/* Bytes with the right digest are no better the next time. */
-	if (artifact->err.code == KETTLE_ECONFLICT || (artifact->err.code < 0 && !artifact->facts.sha256[0]))
-		try_again(artifact, &artifact->err);
-	else
-		finish(artifact, &artifact->err);
+	bool wrong = artifact->err.code == KETTLE_ECONFLICT || !artifact->facts.sha256[0];
+	end(artifact, artifact->err.code == 0 ? ARTIFACT_READ : wrong ? ARTIFACT_WRONG : ARTIFACT_FAILED, &artifact->err);
 }
 
 static void
@@ -153,20 +104,15 @@ on_download(void *arg, const struct kettle_error *err, const struct kettle_http_
 			(unsigned long long)answer->body_size, (unsigned long long)artifact->facts.size);
 	/* An outage of the host that stores artifacts is met as one of the API; a link that has expired, or wrong bytes, are not. */
 	bool passes = err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO || (answer && answer->status >= 500);
-	if (passes) {
-		remove_download(artifact);
-		try_later(artifact, &why);
-		return;
-	}
-	if (why.code < 0) {
-		try_again(artifact, &why);
+	if (passes || why.code < 0) {
+		end(artifact, passes ? ARTIFACT_LATER : ARTIFACT_WRONG, &why);
 		return;
 	}
 	artifact->data = answer->body ? xmemdup(answer->body, artifact->facts.size) : NULL;
 	artifact->err = (struct kettle_error){0};
 	artifact->unpacking = artifact->host->work(artifact->host, unpack, on_unpacked, artifact, &why) == 0;
 	if (!artifact->unpacking)
-		finish(artifact, &why);
+		end(artifact, ARTIFACT_FAILED, &why);
 }
 
 /* ---- the three requests ---- */
@@ -181,7 +127,7 @@ download(struct artifact *artifact, const char *link, struct kettle_error *err)
 	int rc = small ? 0 : download_make(&artifact->file, err);
 	if (rc < 0)
 		return rc;
-	uint64_t pause_ms = artifact->request.give_up_ms < DOWNLOAD_MS ? artifact->request.give_up_ms : DOWNLOAD_MS;
+	uint64_t pause_ms = artifact->request.most_ms < DOWNLOAD_MS ? artifact->request.most_ms : DOWNLOAD_MS;
 	const struct kettle_http_request request = {.size = sizeof(request),
 		.url = link,
 		.answer_file = artifact->file.path,
@@ -199,15 +145,15 @@ on_link(void *arg, const struct kettle_error *err, const struct api_answer *answ
 	struct kettle_error why = *err;
 	artifact->call = NULL;
 	if (why.code < 0) {
-		try_later(artifact, &why);
+		end(artifact, ARTIFACT_LATER, &why);
 	} else if (answer->status == 410) {
 		(void)kettle_fail(&why, KETTLE_ENOENT, "GitHub has already removed the run's artifact.");
-		finish(artifact, &why);
+		end(artifact, ARTIFACT_FAILED, &why);
 	} else if (answer->status != 302 || !answer->location) {
 		(void)api_fail(answer, "the request for the artifact", &why);
-		try_later(artifact, &why);
+		end(artifact, ARTIFACT_LATER, &why);
 	} else if (download(artifact, answer->location, &why) < 0) {
-		try_again(artifact, &why);
+		end(artifact, ARTIFACT_WRONG, &why);
 	}
 }
 
@@ -231,34 +177,18 @@ on_list(void *arg, const struct kettle_error *err, const struct api_answer *answ
 		rc = api_fail(answer, "the request for the artifacts", &why);
 	else if (rc == 0)
 		rc = answer_artifact(answer->body, ARTIFACT_NAME, &artifact->facts, &why);
-	if (rc == KETTLE_ENOENT && ++artifact->looks < artifact->request.looks) {
-		look_after(artifact, (uint64_t)ARTIFACT_LOOK_MS << (artifact->looks - 1));
-	} else if (rc == KETTLE_ENOENT) {
-		finish(artifact, &why);
-	} else if (rc < 0) {
-		try_later(artifact, &why);
-	} else if (artifact->facts.expired) {
-		(void)kettle_fail(&why, KETTLE_ENOENT, "The run's artifact has expired.");
-		finish(artifact, &why);
-	} else if (artifact->facts.size > RESULT_ZIP_MAX) {
-		(void)kettle_fail(&why, KETTLE_ETOOBIG, "The run's artifact has %llu bytes; at most %d are fetched.",
+	enum artifact_end how = rc == KETTLE_ENOENT ? ARTIFACT_UNLISTED : rc < 0 ? ARTIFACT_LATER : ARTIFACT_FAILED;
+	if (rc == 0 && artifact->facts.expired)
+		rc = kettle_fail(&why, KETTLE_ENOENT, "The run's artifact has expired.");
+	else if (rc == 0 && artifact->facts.size > RESULT_ZIP_MAX)
+		rc = kettle_fail(&why, KETTLE_ETOOBIG, "The run's artifact has %llu bytes; at most %d are fetched.",
 			(unsigned long long)artifact->facts.size, RESULT_ZIP_MAX);
-		finish(artifact, &why);
-	} else {
-		artifact->request.token = answer->token;
-		request_link(artifact);
+	if (rc < 0) {
+		end(artifact, how, &why);
+		return;
 	}
-}
-
-static void
-look(void *arg)
-{
-	struct artifact *artifact = arg;
-	AUTO_FREE char *path = xasprintf("/repos/%s/actions/runs/%lld/artifacts?name=" ARTIFACT_NAME "&per_page=%d",
-		artifact->repo, (long long)artifact->request.run, ANSWER_LIST_MAX);
-	artifact->timer = NULL;
-	artifact->call = api_send(artifact->api,
-		&(struct api_request){.path = path, .token = artifact->request.token, .done = on_list, .arg = artifact});
+	artifact->request.token = answer->token;
+	request_link(artifact);
 }
 
 struct artifact *
@@ -267,9 +197,10 @@ artifact_fetch(const struct kettle_host *host, struct api *api, const struct art
 	struct artifact *artifact = xcalloc(1, sizeof(*artifact));
 	*artifact = (struct artifact){
 		.host = host, .api = api, .request = *request, .repo = xstrdup(request->repo), .files = RESULT_FILES_NONE};
-	if (artifact->request.looks == 0 || artifact->request.looks > ARTIFACT_LOOKS)
-		artifact->request.looks = ARTIFACT_LOOKS;
-	look(artifact);
+	AUTO_FREE char *path = xasprintf("/repos/%s/actions/runs/%lld/artifacts?name=" ARTIFACT_NAME "&per_page=%d",
+		artifact->repo, (long long)request->run, ANSWER_LIST_MAX);
+	artifact->call =
+		api_send(api, &(struct api_request){.path = path, .token = request->token, .done = on_list, .arg = artifact});
 	return artifact;
 }
 
@@ -282,7 +213,6 @@ artifact_cancel(struct artifact *artifact)
 		(void)api_cancel(artifact->call);
 	if (artifact->download)
 		artifact->host->http_cancel(artifact->host, artifact->download);
-	artifact->host->timer_stop(artifact->host, artifact->timer);
 	if (artifact->unpacking)
 		artifact->api = NULL;
 	else

@@ -17,16 +17,22 @@
 
 struct artifact; /* opaque; valid until its done is called, or artifact_cancel */
 
+enum artifact_end {
+	ARTIFACT_READ,     /* files is set, which may be stolen from */
+	ARTIFACT_UNLISTED, /* there is none, or not yet */
+	ARTIFACT_LATER,    /* GitHub or the network failed, which may pass */
+	ARTIFACT_WRONG,    /* what was downloaded is wrong, or could not be: another try may be better, a few times */
+	ARTIFACT_FAILED,   /* and will again */
+};
+
 /* The artifact of one run. Strings are copied. */
 struct artifact_request {
 	const char *repo;
 	int64_t run;
 	size_t token;
-	unsigned looks;      /* at most, instead of ARTIFACT_LOOKS */
-	uint64_t give_up_ms; /* for how long faults of the network and of GitHub are met with another try */
-	/* err->code is 0 and files is set, which may be stolen from; or ENOENT: there is none; or another error. unreached:
-	 * GitHub or the network failed for give_up_ms. */
-	void (*done)(void *arg, const struct kettle_error *err, bool unreached, struct result_files *files);
+	uint64_t most_ms; /* for a download, besides the time of its bytes, where that is less than usual */
+	/* err: why it is not READ. */
+	void (*done)(void *arg, enum artifact_end how, const struct kettle_error *err, struct result_files *files);
 	void *arg;
 };
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The runner `github`: jobs run as workflows of GitHub Actions. */
 /*
- * Theory of operation. The shared part (common/remote.c) seals the plan, stores the handle and opens the result; here a job is
- * a run of a workflow, which runs.c dispatches, follows and fetches. The handle has the job's name, which is the run's
- * too, the time of the dispatch, and the run's id once GitHub has said it. A plan that the inputs of a workflow cannot take is
- * published, and the input is the link. `doctor` is a run without a payload.
+ * Theory of operation. The shared part (common/remote.h) seals the plan, stores the handle, says when GitHub is asked, and opens
+ * the result; here a job is a run of a workflow, and runs.c has its requests. The handle has the job's name, which is the run's
+ * too, the time before the dispatch, and the run's id once GitHub has said it. `doctor` is a run without a payload.
  */
 #include <config.h>
 
@@ -18,25 +17,11 @@
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 #include "runners/common/remote.h"
-#include "runners/github/github.h"
+#include "runners/github/runs.h"
 #include "runners/github/setup.h"
 
-#define INPUTS_MAX 65535 /* characters of all inputs of a dispatch, which is GitHub's limit */
-#define INPUTS_SPARE 200 /* of them for the names of the inputs */
-#define LINK_S 86400     /* for as long GitHub keeps a run in its queue */
-#define LINK_AGAIN_MS 500
-#define LINK_WAIT_MS 5000 /* frontends that serve links start after runners, also at a reload */
 #define REF_MAX 250
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-
-/* job->own. */
-struct github_job {
-	struct remote_job *job; /* NULL: released while its plan is published */
-	struct run *run;
-	bool publishing;
-	struct kettle_timer *again; /* publishes it once more */
-	uint64_t publish_until_ms;
-};
 
 static const struct kettle_option options[] = {
 	{.key = "token_env",
@@ -79,7 +64,7 @@ static const struct kettle_option unit_options[] = {
 		.help = "The branch or tag whose workflow runs."},
 	{.key = "runs_on",
 		.type = KETTLE_OPTION_STRINGS,
-		.default_value = "[" RUNS_LABEL "]",
+		.default_value = "[" GITHUB_LABEL "]",
 		.help = "The labels of the machine that the job needs."},
 };
 
@@ -147,221 +132,17 @@ capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_pref
 	return remote_capacity(unit, ret_slots, ret_prefetch, err);
 }
 
-/* ---- a job ---- */
-
-static void
-on_found(void *arg, int64_t id)
-{
-	struct github_job *own = arg;
-	json_object_set_new(own->job->handle, "run", json_integer(id));
-	remote_store(own->job);
-	remote_sent(own->job);
-}
-
-static void
-on_started(void *arg)
-{
-	struct github_job *own = arg;
-	remote_running(own->job);
-}
-
-static void
-on_run_ended(void *arg, enum run_end how, const char *sentence, struct result_files *files)
-{
-	struct github_job *own = arg;
-	struct remote_job *job = own->job;
-	if (how == RUN_RESULT && files->result >= 0)
-		job->run = xasprintf("%lld-%u", (long long)run_id(own->run), run_attempt(own->run));
-	own->run = NULL;
-	switch (how) {
-	case RUN_RESULT:
-		if (files->result >= 0)
-			remote_result(job, STEAL_FD(files->result));
-		else
-			remote_lost(job, KETTLE_LOSS_FAILED, "Its run left a report of the machine in place of a result.");
-		break;
-	case RUN_BROKE:
-		remote_lost(job, KETTLE_LOSS_FAILED, "%s", sentence);
-		break;
-	case RUN_UNREACHED:
-		remote_lost(job, KETTLE_LOSS_UNREACHED, "%s", sentence);
-		break;
-	case RUN_GONE:
-		remote_lost(job, KETTLE_LOSS_GONE, "%s", sentence);
-		break;
-	case RUN_UNSTARTED:
-		remote_lost(job, KETTLE_LOSS_UNSTARTED, "%s", sentence);
-		break;
-	case RUN_UNUSABLE:
-		remote_lost(job, KETTLE_LOSS_UNUSABLE, "%s", sentence);
-		break;
-	case RUN_CANCELLED:
-		remote_cancelled(job);
-		break;
-	}
-}
-
-static const struct run_events job_events = {.found = on_found, .started = on_started, .ended = on_run_ended};
-
-static struct github_job *
-new_own(struct remote_job *job)
-{
-	struct github_job *own = xcalloc(1, sizeof(*own));
-	own->job = job;
-	job->own = own;
-	return own;
-}
-
-static void
-dispatch(struct github_job *own, const char *payload)
-{
-	struct github *github = own->job->remote->self;
-	struct kettle_error err = {0};
-	struct run_place place;
-	if (github_place_read(own->job->unit, &place, &err) < 0)
-		remote_lost(own->job, KETTLE_LOSS_GONE, "%s", err.message);
-	else
-		own->run = runs_dispatch(github->runs, &place, own->job->name, payload, &job_events, own);
-}
-
-static void publish(struct github_job *own);
-
-static void
-on_again(void *arg)
-{
-	struct github_job *own = arg;
-	own->again = NULL;
-	publish(own);
-}
-
-/* There is no link. never: and no other try makes one, as where no frontend serves links. */
-static void
-not_published(struct github_job *own, const struct kettle_error *err, bool never)
-{
-	const struct kettle_host *host = own->job->remote->host;
-	struct kettle_error none = {0};
-	bool early = err->code == KETTLE_EUNAVAIL && host->monotonic_ms(host) < own->publish_until_ms;
-	if (early && host->timer_start(host, LINK_AGAIN_MS, 0, on_again, own, &own->again, &none) == 0)
-		return;
-	enum kettle_loss loss = never                           ? KETTLE_LOSS_FINAL
-							: err->code == KETTLE_ECANCELED ? KETTLE_LOSS_UNSTARTED
-															: KETTLE_LOSS_GONE;
-	remote_lost(own->job, loss,
-		"Its sealed plan of %zu bytes is larger than GitHub's inputs, and a link to it cannot be made: %s",
-		own->job->envelope_size, err->message);
-}
-
-static void
-on_published(void *arg, const struct kettle_error *err, json_t *result)
-{
-	struct github_job *own = arg;
-	own->publishing = false;
-	if (!own->job) {
-		free(own);
-		return;
-	}
-	if (own->job->cancelled)
-		remote_cancelled(own->job);
-	else if (err->code < 0)
-		not_published(own, err, err->code == KETTLE_EUNAVAIL);
-	else
-		dispatch(own, member_text(result, "url"));
-}
-
-/* Hands the plan out by a link that serves it once. */
-static void
-publish(struct github_job *own)
-{
-	const struct kettle_host *host = own->job->remote->host;
-	const struct kettle_blob blob = {
-		.size = sizeof(blob), .data = own->job->envelope, .data_size = own->job->envelope_size};
-	struct kettle_error err = {0};
-	own->publishing = host->publish(host, &blob, LINK_S, on_published, own, &err) == 0;
-	if (!own->publishing)
-		not_published(own, &err, err.code == KETTLE_ETOOBIG);
-}
-
-static void
-send_job(struct remote_job *job)
-{
-	struct github_job *own = new_own(job);
-	AUTO_FREE char *payload = sealed_to_text(job->envelope, job->envelope_size);
-	AUTO_FREE char *labels = run_labels_text(unit_option(job->unit, "runs_on"));
-	own->publish_until_ms = job->remote->host->monotonic_ms(job->remote->host) + LINK_WAIT_MS;
-	if (strlen(payload) + strlen(labels) + strlen(job->name) + INPUTS_SPARE > INPUTS_MAX)
-		publish(own);
-	else
-		dispatch(own, payload);
-}
-
-static void
-find_job(struct remote_job *job)
-{
-	struct github *github = job->remote->self;
-	struct github_job *own = new_own(job);
-	struct kettle_error err = {0};
-	struct run_place place;
-	if (github_place_read(job->unit, &place, &err) < 0)
-		remote_lost(job, KETTLE_LOSS_GONE, "%s", err.message);
-	else
-		own->run = runs_follow(github->runs, &place, job->name, member_int(job->handle, "run"),
-			member_int(job->handle, "at"), &job_events, own);
-}
-
-static void
-cancel_job(struct remote_job *job)
-{
-	struct github_job *own = job->own;
-	if (own->run)
-		run_cancel(own->run);
-	else if (own->again)
-		remote_cancelled(job); /* else it is published, and ends then */
-}
-
-static void
-release_job(struct remote_job *job)
-{
-	struct github_job *own = STEAL(job->own);
-	if (!own)
-		return;
-	if (own->run)
-		run_abandon(own->run);
-	job->remote->host->timer_stop(job->remote->host, own->again);
-	own->run = NULL;
-	own->again = NULL;
-	own->job = NULL;
-	if (!own->publishing)
-		free(own);
-}
-
-static int
-check(struct remote *remote, const json_t *unit, struct kettle_error *err)
-{
-	const struct github *github = remote->self;
-	(void)unit;
-	return github->api ? 0
-					   : kettle_fail(err, KETTLE_EUNAVAIL,
-							 "The runner github has no token: name one with `token_env` or `token_file`.");
-}
-
-static const struct remote_ops job_ops = {
-	.send = send_job, .find = find_job, .cancel = cancel_job, .release = release_job, .check = check};
-
 /* ---- the table ---- */
 
-static int
-submit(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err)
+int
+github_check(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
-	struct github *github = self;
-	return remote_submit(&github->remote, job, plan, err);
-}
-
-static int
-recover(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err)
-{
-	struct github *github = self;
-	int rc = check(&github->remote, NULL, err);
-	return rc < 0 ? rc : remote_recover(&github->remote, job, handle, err);
+	const struct github *github = remote->self;
+	struct run_place place;
+	if (!github->api)
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "The runner github has no token: name one with `token_env` or `token_file`.");
+	return unit ? github_place_read(unit, &place, err) : 0;
 }
 
 static int
@@ -370,24 +151,6 @@ init(void *self, const json_t *args, void (*done)(void *arg, const struct kettle
 {
 	struct github *github = self;
 	return setup_init(github->host, github->section, args, done, arg, err);
-}
-
-static int
-doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
-	void *arg, struct kettle_error *err)
-{
-	struct github *github = self;
-	int rc = check(&github->remote, NULL, err);
-	return rc < 0 ? rc : github_doctor(github, unit, done, arg, err);
-}
-
-static int
-status(void *self, void (*done)(void *arg, const struct kettle_error *err, json_t *status), void *arg,
-	struct kettle_error *err)
-{
-	struct github *github = self;
-	int rc = check(&github->remote, NULL, err);
-	return rc < 0 ? rc : github_status(github, done, arg, err);
 }
 
 /* ---- life ---- */
@@ -399,7 +162,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	(void)err;
 	github->host = host;
 	github->places = json_object();
-	remote_init(&github->remote, host, &job_ops, "GitHub", github);
+	remote_init(&github->remote, host, &runs_ops, "GitHub", github);
 	*ret_self = github;
 	return 0;
 }
@@ -407,7 +170,6 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 static void
 close_api(struct github *github)
 {
-	runs_free(STEAL(github->runs));
 	api_free(STEAL(github->api));
 	json_decref(STEAL(github->section));
 }
@@ -423,18 +185,22 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	/* `runner init` has neither a key nor a token yet. */
 	if (rc < 0 || !tokens)
 		return rc;
-	const struct runs_rules rules = {.poll_ms = (uint64_t)member_int(section, "poll_ms"),
-		.give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000};
+	uint64_t give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000;
+	github->poll_ms = (uint64_t)member_int(section, "poll_ms");
+	github->remote.pace = (struct remote_pace){.first_ms = github->poll_ms,
+		.most_ms = RUNS_BACKOFF_MS,
+		.send_ms = give_up_ms,
+		.quiet_ms = give_up_ms,
+		.absent = RUNS_MISSING,
+		.seeks = RUNS_SEEK_LOOKS};
 	rc = api_new(github->host,
 		&(struct api_settings){.base = member_text(section, "url"),
 			.version = member_text(section, "api_version"),
 			.tokens = tokens,
-			.most_ms = rules.give_up_ms},
+			.most_ms = give_up_ms},
 		&github->api, err);
-	if (rc < 0)
-		return rc;
-	api_hold_changes(github->api);
-	github->runs = runs_new(github->host, github->api, &rules);
+	if (rc == 0)
+		api_hold_changes(github->api);
 	return rc;
 }
 
@@ -443,10 +209,9 @@ static void
 on_stopped(void *arg)
 {
 	struct github *github = arg;
-	if (github->api) {
-		runs_stop(github->runs);
+	run_lists_free(github);
+	if (github->api)
 		api_stop(github->api);
-	}
 	github->stopped(github->stopped_arg);
 }
 
@@ -456,7 +221,6 @@ stop(void *self, kettle_fn done, void *arg)
 	struct github *github = self;
 	github->stopped = done;
 	github->stopped_arg = arg;
-	github_inquiries_end(github);
 	remote_stop(&github->remote, on_stopped, github);
 }
 
@@ -475,13 +239,13 @@ destroy(void *self)
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = capacity,
-	.submit = submit,
+	.submit = remote_submit,
 	.cancel = remote_cancel,
-	.recover = recover,
+	.recover = remote_recover,
 	.detach = remote_detach,
-	.doctor = doctor,
+	.doctor = remote_doctor,
 	.init = init,
-	.status = status,
+	.status = github_status,
 	KETTLE_UNIT_OPTIONS(unit_options),
 };
 

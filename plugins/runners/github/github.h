@@ -5,33 +5,40 @@
 
 #include "runners/common/remote.h"
 #include "runners/github/api.h"
-#include "runners/github/runs.h"
 
 #define GITHUB_PLACES_MAX 32 /* workflows that the status is about */
+#define GITHUB_LABEL "ubuntu-24.04"
 
-struct github_inquiry;
+struct run_list;
+
+/* Which workflow, and where it runs. */
+struct run_place {
+	const char *repo;     /* "owner/name" */
+	const char *workflow; /* "kettle.yml" */
+	const char *ref;      /* a branch or tag */
+	const json_t *labels; /* an array of texts; NULL: GITHUB_LABEL alone */
+};
 
 struct github {
 	struct remote remote; /* first */
 	const struct kettle_host *host;
-	json_t *section;   /* what `init` needs of it */
-	struct api *api;   /* NULL: there is no token */
-	struct runs *runs; /* likewise */
-	json_t *places;    /* {KEY: {"repo", "workflow"}} of the units */
-	struct github_inquiry *inquiries;
+	json_t *section;  /* what `init` needs of it */
+	struct api *api;  /* NULL: there is no token */
+	json_t *places;   /* {KEY: {"repo", "workflow"}} of the units */
+	uint64_t poll_ms; /* between two looks, at least */
+	/* of run_list.c */
+	struct run_list *lists;
+	uint64_t alone_at; /* when the next run that its list has not shown may be looked at by itself */
 	kettle_fn stopped; /* set while it stops */
 	void *stopped_arg;
 };
 
 /* The place that a unit names; it borrows from the unit, and has labels NULL where the unit names none. EINVAL. */
 int github_place_read(const json_t *unit, struct run_place *ret_place, struct kettle_error *err);
+/* EUNAVAIL: there is no token; EINVAL: the unit (NULL: none) names no place. */
+int github_check(struct remote *remote, const json_t *unit, struct kettle_error *err);
 
-/* As `doctor` and `status` of kettle/runner.h (inquiries.c). */
-int github_doctor(struct github *github, const json_t *unit,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *report), void *arg, struct kettle_error *err);
-int github_status(struct github *github, void (*done)(void *arg, const struct kettle_error *err, json_t *status),
-	void *arg, struct kettle_error *err);
-/* Answers all of them with an error, since the runner stops. */
-void github_inquiries_end(struct github *github);
+/* `status` of kettle/runner.h (status.c). */
+int github_status(void *self, remote_done done, void *arg, struct kettle_error *err);
 
 #endif

@@ -9,36 +9,57 @@
  */
 #include <config.h>
 
-#include "runners/github/runs_internal.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
-#include "runners/common/remote.h"
+#include "runners/github/runs.h"
+
+/* The list of a workflow's runs. */
+struct run_list {
+	struct github *github;
+	struct run_list *next;
+	char *repo, *workflow, *etag;
+	struct api_call *call;
+	unsigned page, pages; /* of this round; of the last one */
+	unsigned faults;      /* rounds in a row */
+	uint64_t next_at;
+	size_t token;
+};
 
 static bool
-is_of(const struct run_list *list, const struct run *run)
+is_sought(const struct run *run)
 {
-	return (run->phase == RUN_SEEKING || (run->phase == RUN_POLLING && !run->cancelled)) &&
-		   strcmp(run->repo, list->repo) == 0 && strcmp(run->workflow, list->workflow) == 0;
+	return !run->id;
+}
+
+/* The run of a job that is looked at by this list; NULL: it is not. */
+static struct run *
+run_in(const struct run_list *list, const struct remote_job *job)
+{
+	struct run *run = job->own;
+	bool fits = run && (is_sought(run) ? job->phase == REMOTE_SEEKING || job->phase == REMOTE_LEFT
+									   : job->phase == REMOTE_AWAY && !job->cancelled && run_lists_used(run->github));
+	return fits && strcmp(run->place.repo, list->repo) == 0 && strcmp(run->place.workflow, list->workflow) == 0 ? run
+																												: NULL;
 }
 
 bool
-run_lists_used(const struct runs *runs)
+run_lists_used(const struct github *github)
 {
-	return runs->count > RUNS_SINGLE_MAX;
+	return github->remote.count > RUNS_SINGLE_MAX;
 }
 
-/* The run that an entry of the list is about. */
+/* The run that an entry of the list is about, and that is awaited in this round. */
 static struct run *
-find_run(struct runs *runs, const struct run_list *list, const struct run_facts *facts)
+find_run(const struct run_list *list, const struct run_facts *facts)
 {
-	for (struct run *run = runs->first; run; run = run->next) {
-		bool same = run->phase == RUN_SEEKING ? facts->dispatched && strcmp(run->name, facts->title) == 0
-											  : run->id == facts->id;
-		if (same && is_of(list, run))
+	for (const struct remote_job *job = list->github->remote.jobs; job; job = job->next) {
+		struct run *run = job->own;
+		if (run && run->round == list &&
+			(is_sought(run) ? facts->dispatched && strcmp(job->name, facts->title) == 0 : run->id == facts->id))
 			return run;
 	}
 	return NULL;
@@ -46,100 +67,112 @@ find_run(struct runs *runs, const struct run_list *list, const struct run_facts 
 
 /* Whether the list can still have a run that was not seen: further pages are older than oldest_ms. */
 static bool
-goes_on(const struct runs *runs, const struct run_list *list, int64_t oldest_ms)
+goes_on(const struct run_list *list, int64_t oldest_ms)
 {
-	for (const struct run *run = runs->first; run; run = run->next)
-		if (is_of(list, run) && !run->seen && (run->since_ms == 0 || run->since_ms - RUNS_CLOCK_MS <= oldest_ms))
+	for (const struct remote_job *job = list->github->remote.jobs; job; job = job->next) {
+		const struct run *run = job->own;
+		int64_t since_ms = member_int(job->handle, "at");
+		if (run && run->round == list && (since_ms == 0 || since_ms - RUNS_CLOCK_MS <= oldest_ms))
 			return true;
+	}
 	return false;
 }
 
-/* A whole round has not seen it. True: that was one too many, and runs may have been freed. */
-static bool
-take_unseen(struct run *run, uint64_t now)
+/* A whole round has not seen it. */
+static void
+take_unseen(struct run *run)
 {
-	struct runs *runs = run->runs;
-	bool may_come = run->accepted && now - run->sought_since < runs->rules.give_up_ms;
-	if (run->phase == RUN_POLLING && !run->alone) {
+	struct github *github = run->github;
+	uint64_t now = runs_now_ms(github);
+	if (!is_sought(run)) {
 		/* One after the other: a list that is empty by mistake shows none of them. */
+		uint64_t at = github->alone_at > now ? github->alone_at : now;
+		github->alone_at = at + RUNS_POINTS_MS / api_tokens(github->api);
 		run->alone = true;
-		run->next_at = runs->alone_at > now ? runs->alone_at : now;
-		runs->alone_at = run->next_at + RUNS_POINTS_MS / api_tokens(runs->api);
+		remote_wait(run->job, at);
+		return;
 	}
-	if (run->phase == RUN_POLLING || ++run->looks < RUNS_SEEK_LOOKS || may_come)
-		return false;
-	if (run->cancelled)
-		run_end(run, RUN_CANCELLED, NULL, "It was cancelled.");
-	else
-		run_end(run, RUN_UNSTARTED, NULL,
-			"GitHub has no run `%s` of the workflow %s in %s: its dispatch did not arrive.", run->name, run->workflow,
-			run->repo);
-	return true;
+	struct kettle_error why = {0};
+	bool may_come = run->accepted && now - run->sought_since < run->job->remote->pace.quiet_ms;
+	(void)kettle_fail(&why, KETTLE_ENOENT,
+		"GitHub has no run `%s` of the workflow %s in %s: its dispatch did not arrive.", run->job->name,
+		run->place.workflow, run->place.repo);
+	remote_says(run->job, may_come ? REMOTE_WAITS : REMOTE_ABSENT, why.message);
 }
 
-/* Tells each of the list's runs that was not seen, of which any may be freed by that. */
+/* How a round has ended. */
+struct round {
+	struct run_list *list;
+	const struct kettle_error *fault; /* or NULL */
+	bool unchanged;
+};
+
 static void
-for_unseen(struct runs *runs, const struct run_list *list, const struct kettle_error *fault, uint64_t now)
+end_for(struct remote_job *job, void *arg)
 {
-	struct run *run = runs->first;
-	while (run) {
-		struct run *next = run->next;
-		if (is_of(list, run) && !run->seen) {
-			run->seen = true;
-			if (fault ? run_take_fault(run, fault) : take_unseen(run, now))
-				next = runs->first;
-		}
-		run = next;
-	}
+	const struct round *round = arg;
+	struct run *run = job->own;
+	if (!run || run->round != round->list)
+		return;
+	run->round = NULL;
+	if (round->fault)
+		remote_says(job, REMOTE_SILENT, round->fault->message);
+	else if (round->unchanged && !is_sought(run))
+		remote_says(job, REMOTE_WAITS, NULL);
+	else
+		take_unseen(run);
 }
 
 /* Whether it is about a run now. */
 static bool
-is_used(const struct runs *runs, const struct run_list *list)
+is_used(const struct run_list *list)
 {
-	const struct run *run = runs->first;
-	while (run && !is_of(list, run))
-		run = run->next;
-	return run;
+	const struct remote_job *job = list->github->remote.jobs;
+	while (job && !run_in(list, job))
+		job = job->next;
+	return job;
 }
 
 /* Between two rounds of a list. */
 static uint64_t
-list_interval_ms(const struct runs *runs, const struct run_list *list)
+round_interval_ms(const struct run_list *list)
 {
-	uint64_t lists = 0,
-			 faulty = list->faults ? remote_backoff_ms(list->faults, runs->rules.poll_ms, RUNS_BACKOFF_MS) : 0;
+	const struct github *github = list->github;
+	uint64_t lists = 0, faulty = list->faults ? remote_backoff_ms(list->faults, github->poll_ms, RUNS_BACKOFF_MS) : 0;
 	unsigned looks = UINT32_MAX;
-	for (const struct run_list *other = runs->lists; other; other = other->next)
-		lists += other == list || is_used(runs, other);
-	uint64_t paced = lists * list->pages * RUNS_PAGE_MS / api_tokens(runs->api);
+	for (const struct run_list *other = github->lists; other; other = other->next)
+		lists += other == list || is_used(other);
+	uint64_t paced = lists * list->pages * RUNS_PAGE_MS / api_tokens(github->api);
 	paced = paced > lists * list->pages * RUNS_PAGE_MIN_MS ? paced : lists * list->pages * RUNS_PAGE_MIN_MS;
-	for (const struct run *run = runs->first; run; run = run->next)
-		if (is_of(list, run) && run->phase == RUN_SEEKING && run->looks < looks)
-			looks = run->looks;
-	uint64_t seek = runs->rules.poll_ms << (looks < RUNS_SEEK_LOOKS ? looks : RUNS_SEEK_LOOKS);
-	uint64_t wait = looks == UINT32_MAX ? runs->rules.poll_ms : seek;
+	for (const struct remote_job *job = github->remote.jobs; job; job = job->next) {
+		const struct run *run = run_in(list, job);
+		if (run && is_sought(run) && job->absent < looks)
+			looks = job->absent;
+	}
+	uint64_t seek = github->poll_ms << (looks < RUNS_SEEK_LOOKS ? looks : RUNS_SEEK_LOOKS);
+	uint64_t wait = looks == UINT32_MAX ? github->poll_ms : seek;
 	wait = wait > faulty ? wait : faulty;
 	return wait > paced ? wait : paced;
 }
 
 static void
-end_round(struct runs *runs, struct run_list *list, const struct kettle_error *fault)
+end_round(struct run_list *list, const struct kettle_error *fault, bool unchanged)
 {
-	uint64_t now = runs_now_ms(runs);
+	struct round round = {list, fault, unchanged};
 	list->pages = list->page;
 	list->faults = fault ? list->faults + 1 : 0;
 	if (fault)
 		free(STEAL(list->etag));
-	for_unseen(runs, list, fault, now);
-	list->next_at = now + list_interval_ms(runs, list);
+	list->next_at = 0;
+	remote_each(&list->github->remote, end_for, &round);
+	list->next_at = runs_now_ms(list->github) + round_interval_ms(list);
 }
 
-static void request_page(struct runs *runs, struct run_list *list);
+static void request_page(struct run_list *list);
 
 /* Each entry of a page. The time of the oldest one. */
 static int64_t
-take_page(struct runs *runs, struct run_list *list, const json_t *page)
+take_page(const struct run_list *list, const json_t *page)
 {
 	int64_t oldest_ms = INT64_MAX;
 	size_t i;
@@ -149,10 +182,12 @@ take_page(struct runs *runs, struct run_list *list, const json_t *page)
 		if (answer_run(entry, &facts, NULL) < 0)
 			continue; /* not seen, so it is looked at by itself */
 		oldest_ms = facts.created_ms < oldest_ms ? facts.created_ms : oldest_ms;
-		struct run *run = find_run(runs, list, &facts);
-		if (!run || run->seen)
+		struct run *run = find_run(list, &facts);
+		if (!run)
 			continue;
-		run->seen = true;
+		run->round = NULL;
+		if (is_sought(run))
+			run_take_id(run, facts.id);
 		run_take_facts(run, &facts);
 	}
 	return oldest_ms;
@@ -162,15 +197,11 @@ static void
 on_page(void *arg, const struct kettle_error *err, const struct api_answer *answer)
 {
 	struct run_list *list = arg;
-	struct runs *runs = list->runs;
 	struct kettle_error why = *err;
 	const json_t *page = NULL;
 	list->call = NULL;
-	bool unchanged = why.code == 0 && answer->status == 304;
-	if (unchanged) {
-		for (struct run *run = runs->first; run; run = run->next)
-			run->seen = run->seen || (is_of(list, run) && run->phase == RUN_POLLING);
-		end_round(runs, list, NULL);
+	if (why.code == 0 && answer->status == 304) {
+		end_round(list, NULL, true);
 		return;
 	}
 	if (why.code == 0 && answer->status != 200)
@@ -178,92 +209,108 @@ on_page(void *arg, const struct kettle_error *err, const struct api_answer *answ
 	else if (why.code == 0)
 		(void)answer_runs(answer->body, &page, &why);
 	if (why.code < 0) {
-		end_round(runs, list, &why);
+		end_round(list, &why, false);
 		return;
 	}
 	list->token = answer->token;
 	free(list->etag);
 	list->etag = list->page == 1 && answer->etag ? xstrdup(answer->etag) : NULL;
-	int64_t oldest_ms = take_page(runs, list, page);
+	int64_t oldest_ms = take_page(list, page);
 	bool last = json_array_size(page) < ANSWER_LIST_MAX || list->page >= RUNS_PAGES_MAX;
-	if (!last && goes_on(runs, list, oldest_ms))
-		request_page(runs, list);
+	if (!last && goes_on(list, oldest_ms))
+		request_page(list);
 	else
-		end_round(runs, list, NULL);
+		end_round(list, NULL, false);
 }
 
 static void
-request_page(struct runs *runs, struct run_list *list)
+request_page(struct run_list *list)
 {
 	list->page++;
 	AUTO_FREE char *path =
 		xasprintf("/repos/%s/actions/workflows/%s/runs?exclude_pull_requests=true&per_page=%d&page=%u", list->repo,
 			list->workflow, ANSWER_LIST_MAX, list->page);
-	list->call = api_send(runs->api, &(struct api_request){.path = path,
-										 .etag = list->page == 1 && list->pages == 1 ? list->etag : NULL,
-										 .max_body = API_LIST_MAX,
-										 .token = list->token,
-										 .done = on_page,
-										 .arg = list});
+	list->call = api_send(list->github->api, &(struct api_request){.path = path,
+												 .etag = list->page == 1 && list->pages == 1 ? list->etag : NULL,
+												 .max_body = API_LIST_MAX,
+												 .token = list->token,
+												 .done = on_page,
+												 .arg = list});
 }
 
 static struct run_list *
-find_list(const struct runs *runs, const struct run *run)
+find_list(const struct run *run)
 {
-	for (struct run_list *list = runs->lists; list; list = list->next)
-		if (strcmp(run->repo, list->repo) == 0 && strcmp(run->workflow, list->workflow) == 0)
+	for (struct run_list *list = run->github->lists; list; list = list->next)
+		if (strcmp(run->place.repo, list->repo) == 0 && strcmp(run->place.workflow, list->workflow) == 0)
 			return list;
 	return NULL;
 }
 
-void
-run_list_reread(const struct run *run)
-{
-	struct run_list *list = find_list(run->runs, run);
-	if (list)
-		free(STEAL(list->etag));
-}
-
 /* The list of a run; new where there is none yet. */
 static struct run_list *
-list_of(struct runs *runs, const struct run *run)
+list_of(const struct run *run)
 {
-	struct run_list *there = find_list(runs, run);
+	struct run_list *there = find_list(run);
 	if (there)
 		return there;
 	struct run_list *list = xcalloc(1, sizeof(*list));
-	*list = (struct run_list){.runs = runs,
-		.next = runs->lists,
-		.repo = xstrdup(run->repo),
-		.workflow = xstrdup(run->workflow),
+	*list = (struct run_list){.github = run->github,
+		.next = run->github->lists,
+		.repo = xstrdup(run->place.repo),
+		.workflow = xstrdup(run->place.workflow),
 		.token = run->token};
-	runs->lists = list;
+	run->github->lists = list;
 	return list;
 }
 
-void
-run_lists_tick(struct runs *runs, uint64_t now)
+/* Every run that is looked at by the list is, but one about which a request is under way. */
+static void
+begin_round(struct run_list *list)
 {
-	bool many = run_lists_used(runs);
-	for (struct run *run = runs->first; run; run = run->next) {
-		if (run->phase != RUN_SEEKING && !(many && run->phase == RUN_POLLING && !run->cancelled))
+	for (struct remote_job *job = list->github->remote.jobs; job; job = job->next) {
+		struct run *run = run_in(list, job);
+		if (!run || run->call || (run->alone && !is_sought(run)))
 			continue;
-		struct run_list *list = list_of(runs, run);
-		if (list->call || now < list->next_at)
-			continue;
-		for (struct run *other = runs->first; other; other = other->next)
-			other->seen = is_of(list, other) ? false : other->seen;
-		list->page = 0;
-		request_page(runs, list);
+		/* A list that has not changed may have shown it before it was sought. */
+		if (is_sought(run) && !run->sought_since) {
+			run->sought_since = runs_now_ms(list->github);
+			free(STEAL(list->etag));
+		}
+		run->round = list;
+		remote_asks(job);
 	}
+	list->page = 0;
+	request_page(list);
 }
 
 void
-run_lists_free(struct runs *runs)
+run_list_join(struct run *run)
 {
-	while (runs->lists) {
-		struct run_list *list = runs->lists;
-		runs->lists = list->next;
+	struct run_list *list = list_of(run);
+	uint64_t now = runs_now_ms(run->github);
+	if (list->call)
+		remote_wait(run->job, now + run->github->poll_ms);
+	else if (now < list->next_at)
+		remote_wait(run->job, list->next_at);
+	else
+		begin_round(list);
+}
+
+uint64_t
+run_list_interval_ms(const struct run *run)
+{
+	const struct run_list *list = find_list(run);
+	uint64_t now = runs_now_ms(run->github);
+	return list && !list->call && list->next_at > now ? list->next_at - now : run->github->poll_ms;
+}
+
+void
+run_lists_free(struct github *github)
+{
+	while (github->lists) {
+		struct run_list *list = github->lists;
+		github->lists = list->next;
 		if (list->call)
 			(void)api_cancel(list->call);
 		free(list->repo);

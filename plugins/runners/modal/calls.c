@@ -34,14 +34,6 @@ struct call {
 	struct download answer;        /* while it is fetched */
 };
 
-static struct call *
-call_of(struct remote_job *job)
-{
-	if (!job->own)
-		job->own = xcalloc(1, sizeof(struct call));
-	return job->own;
-}
-
 /* The name of the job's call; NULL: it is not known. Borrowed. */
 static const char *
 call_name(const struct remote_job *job)
@@ -50,25 +42,37 @@ call_name(const struct remote_job *job)
 }
 
 static bool
-is_known(const struct remote_job *job)
+begin(struct remote_job *job)
 {
+	job->own = xcalloc(1, sizeof(struct call));
 	return call_name(job);
 }
 
 static void
 release(struct remote_job *job)
 {
-	struct call *call = call_of(job);
+	struct call *call = STEAL(job->own);
+	if (!call)
+		return;
 	api_cancel(call->request);
 	download_remove(&call->answer);
-	free(STEAL(job->own));
+	free(call);
 }
 
 static bool
 halt(struct remote_job *job)
 {
-	api_cancel(STEAL(call_of(job)->request));
+	struct call *call = job->own;
+	api_cancel(STEAL(call->request));
 	return true;
+}
+
+/* It was answered. */
+static void
+ended_request(const struct remote_job *job)
+{
+	struct call *call = job->own;
+	call->request = NULL;
 }
 
 /* An answer that does not say what it should. */
@@ -85,7 +89,7 @@ tell_failure(struct remote_job *job, const struct modal_reply *reply, const char
 static void
 send_request(struct remote_job *job, const char *path, const char *key, const void *body, size_t size, api_fn done)
 {
-	struct call *call = call_of(job);
+	struct call *call = job->own;
 	struct kettle_error err = {0};
 	call->request = api_send(job->remote->self, path, key, body, size, body ? ANSWER_MAX_JSON : MAX_RESULT,
 		body ? NULL : call->answer.path, done, job, &err);
@@ -111,7 +115,7 @@ on_submitted(void *arg, const struct modal_reply *reply)
 	struct remote_job *job = arg;
 	const char *why, *name = answer_call(reply, &why);
 	failpoint("modal.submitted");
-	call_of(job)->request = NULL;
+	ended_request(job);
 	if (name)
 		take_call(job, name);
 	else if (job->report)
@@ -147,7 +151,7 @@ on_found(void *arg, const struct modal_reply *reply)
 	struct remote_job *job = arg;
 	const char *why, *name = answer_call(reply, &why);
 	failpoint("modal.found");
-	call_of(job)->request = NULL;
+	ended_request(job);
 	if (name)
 		take_call(job, name);
 	else if (answer_unknown(reply))
@@ -252,7 +256,7 @@ on_report(void *arg, const struct modal_reply *reply)
 {
 	struct remote_job *job = arg;
 	bool answered = reply->kind == REPLY_ANSWERED;
-	call_of(job)->request = NULL;
+	ended_request(job);
 	if (answered && reply->status == 202)
 		remote_says(job, REMOTE_WAITS, NULL);
 	else if (answered && reply->status == 200)
@@ -286,9 +290,10 @@ calls_stop(struct modal *modal)
 static void
 take_result(struct remote_job *job)
 {
+	struct call *call = job->own;
 	struct kettle_error err = {0};
 	int fd = -1;
-	if (download_open(&call_of(job)->answer, &fd, &err) == 0)
+	if (download_open(&call->answer, &fd, &err) == 0)
 		remote_result(job, fd);
 	else
 		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not keep a result: %s", err.message);
@@ -299,7 +304,7 @@ on_fetched(void *arg, const struct modal_reply *reply)
 {
 	struct remote_job *job = arg;
 	failpoint("modal.fetched");
-	call_of(job)->request = NULL;
+	ended_request(job);
 	if (reply->kind == REPLY_ANSWERED && reply->status == 200)
 		take_result(job);
 	else if (reply->kind == REPLY_ANSWERED && reply->status == 202)
@@ -315,7 +320,7 @@ on_fetched(void *arg, const struct modal_reply *reply)
 static void
 fetch(struct remote_job *job)
 {
-	struct call *call = call_of(job);
+	struct call *call = job->own;
 	struct kettle_error err = {0};
 	AUTO_FREE char *path = xasprintf("/result/%s", call_name(job));
 	download_remove(&call->answer);
@@ -335,7 +340,7 @@ on_cancelled(void *arg, const struct modal_reply *reply)
 	struct remote_job *job = arg;
 	const char *why, *name = answer_call(reply, &why);
 	failpoint("modal.cancelled");
-	call_of(job)->request = NULL;
+	ended_request(job);
 	if (answer_unknown(reply) || (reply->kind == REPLY_ANSWERED && reply->status == 200 && call_name(job))) {
 		remote_cancelled(job);
 	} else if (name) { /* of /find */
@@ -410,6 +415,7 @@ calls_status(void *self, remote_done done, void *arg, struct kettle_error *err)
 }
 
 const struct remote_ops calls_ops = {
+	.begin = begin,
 	.send = submit,
 	.find = find,
 	.ask = ask,
@@ -418,6 +424,5 @@ const struct remote_ops calls_ops = {
 	.cancel = cancel,
 	.halt = halt,
 	.release = release,
-	.is_known = is_known,
 	.check = calls_check,
 };

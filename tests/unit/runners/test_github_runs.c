@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <kettle/plugin.h>
+#include <kettle/testing.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +17,21 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
-#include "runners/github/runs_internal.h"
+#include "runners/github/runs.h"
+#include "runners/github/tokens.h"
 #include "unit/discord/rest_server.h"
 
 #define WAIT_MS 3600000
 #define POLL_MS 500
-#define GIVE_UP_MS 60000
-#define NAME "kettle-1f0c9a3e-12.1"
+#define GIVE_UP_S 60
+#define NOW INT64_C(1790000000000)
+#define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+#define HASH "00000000000000000000000000000000000000000000000000000000000000aa"
+#define PREFIX "kettle-1f0c9a3e-"
+#define NAME PREFIX "12.1"
 #define TOKEN_ONE "ghp_first"
 #define TOKEN_TWO "ghp_second"
 #define REPO "/repos/o/r/actions"
@@ -42,63 +50,48 @@
 	"\", \"run_attempt\": 2, \"display_title\": \"" NAME "\"}"
 #define MANY (RUNS_SINGLE_MAX + 1)
 
-/* What a run has told. */
-struct told {
-	struct run *run;
-	int found, started, ended;
-	enum run_end how;
-	int64_t id;
-	char *sentence;
-};
-
 static struct kettle_fake *fake;
 static struct server server;
-static struct api *api;
-static struct runs *runs;
-static char *base;
-static const struct run_place place = {.repo = "o/r", .workflow = "kettle.yml", .ref = "main"};
+static void *self;
+static const struct kettle_runner *ops;
+static json_t *unit;
+static int stops;
+
+extern const struct kettle_plugin kettle_plugin;
 
 static void
-on_found(void *arg, int64_t id)
+count_up(void *arg)
 {
-	struct told *told = arg;
-	told->found++;
-	told->id = id;
+	++*(int *)arg;
 }
 
-static void
-on_started(void *arg)
+static int
+is_positive(void *arg)
 {
-	struct told *told = arg;
-	told->started++;
+	return *(int *)arg > 0;
 }
-
-static void
-on_ended(void *arg, enum run_end how, const char *sentence, struct result_files *files)
-{
-	struct told *told = arg;
-	told->ended++;
-	told->how = how;
-	told->sentence = xstrdup(sentence);
-	(void)files;
-}
-
-static const struct run_events events = {.found = on_found, .started = on_started, .ended = on_ended};
 
 static int
 setup(void **state)
 {
 	struct kettle_error err = {0};
 	(void)state;
+	ops = kettle_plugin.runner;
+	stops = 0;
 	assert_int_equal(kettle_fake_new("github", &fake, &err), 0);
-	kettle_fake_simulate(fake, INT64_C(1790000000000));
+	kettle_fake_simulate(fake, NOW);
 	server_start(&server, fake);
-	base = xasprintf("http://127.0.0.1:%d/", server.port);
-	const struct api_settings settings = {
-		.base = base, .version = "2026-03-10", .tokens = TOKEN_ONE "\n" TOKEN_TWO "\n", .most_ms = API_TOTAL_MS};
-	assert_int_equal(api_new(kettle_fake_host(fake), &settings, &api, &err), 0);
-	runs = runs_new(kettle_fake_host(fake), api, &(struct runs_rules){.poll_ms = POLL_MS, .give_up_ms = GIVE_UP_MS});
-	return 0;
+	AUTO_FREE char *base = xasprintf("http://127.0.0.1:%d/", server.port);
+	AUTO_JSON json_t *section = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i}", "url", base, "api_version", "2026-03-10",
+		"token", TOKEN_ONE "\n" TOKEN_TWO "\n", "key", KEY, "poll_ms", POLL_MS, "give_up_s", GIVE_UP_S);
+	unit = json_pack("{s:s, s:s, s:{s:s}}", "runner", "github", "name", "T4", "options", "repo", "o/r");
+	assert_int_equal(kettle_plugin.create(kettle_fake_host(fake), &self, &err), 0);
+	assert_int_equal(kettle_plugin.configure(self, section, &err), 0);
+	/* So that the first dispatch need not wait for a change of the process before. */
+	kettle_fake_host(fake)->timer_start(kettle_fake_host(fake), TOKENS_CHANGE_MS, 0, count_up, &stops, NULL, &err);
+	assert_int_equal(kettle_fake_run(fake, is_positive, &stops, WAIT_MS), 0);
+	stops = 0;
+	return kettle_plugin.start(self, &err);
 }
 
 /* Also: no token is in the log, and nothing is left. */
@@ -107,43 +100,101 @@ teardown(void **state)
 {
 	struct kettle_error err = {0};
 	(void)state;
-	runs_free(runs);
-	api_free(api);
+	kettle_plugin.stop(self, count_up, &stops);
+	assert_int_equal(kettle_fake_run(fake, is_positive, &stops, WAIT_MS), 0);
+	kettle_plugin.destroy(self);
 	server_stop(&server);
+	json_decref(unit);
 	AUTO_FREE char *log = json_dumps(kettle_fake_log(fake), 0);
 	assert_null(strstr(log, "ghp_"));
 	assert_int_equal(kettle_fake_free(fake, &err), 0);
-	free(base);
 	return 0;
 }
 
-static int
-has_ended(void *arg)
+static struct kettle_job
+describe(const char *ref, const char *name)
 {
-	return ((const struct told *)arg)->ended > 0;
+	return (struct kettle_job){.size = sizeof(struct kettle_job),
+		.ref = ref,
+		.device = "T4",
+		.unit = unit,
+		.deadline_ms = 1000,
+		.name = name,
+		.plan_hash = HASH};
+}
+
+/* Its run has the name PREFIX and the reference. */
+static void
+submit(const char *ref)
+{
+	struct kettle_error err = {0};
+	AUTO_FREE char *name = xasprintf(PREFIX "%s", ref);
+	AUTO_JSON json_t *plan = json_pack("{s:i}", "version", 1);
+	const struct kettle_job job = describe(ref, name);
+	assert_int_equal(ops->submit(self, &job, plan, &err), 0);
+}
+
+/* id 0: not known. */
+static void
+follow(const char *ref, int id)
+{
+	struct kettle_error err = {0};
+	AUTO_FREE char *name = xasprintf(PREFIX "%s", ref);
+	AUTO_FREE char *handle =
+		id ? xasprintf("{\"name\": \"%s\", \"run\": %d}", name, id) : xasprintf("{\"name\": \"%s\"}", name);
+	const struct kettle_job job = describe(ref, name);
+	assert_int_equal(ops->recover(self, &job, handle, &err), 0);
+}
+
+static const json_t *
+reports(const char *ref, const char *what)
+{
+	return json_object_get(json_object_get(kettle_fake_jobs(fake), ref), what);
+}
+
+/* What the handle that is stored says of the run; 0: nothing. */
+static json_int_t
+found(const char *ref)
+{
+	AUTO_JSON json_t *handle = json_loads(json_string_value(reports(ref, "handle")), 0, NULL);
+	return member_int(handle, "run");
+}
+
+static int
+has_found(void *arg)
+{
+	return reports(arg, "handle") && found(arg) > 0;
 }
 
 static int
 has_started(void *arg)
 {
-	return ((const struct told *)arg)->started > 0;
+	const json_t *events = reports(arg, "events");
+	return member_is(json_array_get(events, json_array_size(events) - 1), "event", "started");
+}
+
+static int
+has_ended(void *arg)
+{
+	return json_array_size(reports(arg, "completions")) > 0;
 }
 
 static void
-free_told(struct told *told)
+wait_for(int (*condition)(void *arg), void *arg)
 {
-	free(told->sentence);
+	assert_int_equal(kettle_fake_run(fake, condition, arg, WAIT_MS), 0);
 }
 
-/* Dispatches a run and waits for its end, which comes once. */
-static struct told
-run_to_end(void)
+/* Its one end, which is this loss, or "cancelled". The sentence. */
+static const char *
+ends_as(const char *ref, const char *how)
 {
-	struct told told = {0};
-	told.run = runs_dispatch(runs, &place, NAME, "S1RMRTEK", &events, &told);
-	assert_int_equal(kettle_fake_run(fake, has_ended, &told, WAIT_MS), 0);
-	assert_int_equal(told.ended, 1);
-	return told;
+	wait_for(has_ended, (void *)ref);
+	assert_int_equal(json_array_size(reports(ref, "completions")), 1);
+	const json_t *completion = json_array_get(reports(ref, "completions"), 0);
+	bool lost = member_is(completion, "status", "lost");
+	assert_string_equal(member_text(completion, lost ? "loss" : "status"), how);
+	return member_text(completion, "error");
 }
 
 /* The header of a request; "" where it has none. Borrowed until the next call. */
@@ -192,11 +243,11 @@ test_whole_life(void **state)
 	server_step(&server, ARTIFACTS, 200, NULL, artifacts);
 	server_step(&server, "GET " REPO "/artifacts/9/zip", 302, link, "");
 	server_step(&server, "GET /file?sig=1", 200, NULL, PAGE);
-	struct told told = run_to_end();
-	assert_int_equal(told.how, RUN_BROKE);
-	assert_true(told.found == 1 && told.started == 1 && told.id == 7);
-	assert_non_null(strstr(
-		body_of(DISPATCH), "\"payload\":\"S1RMRTEK\",\"runner\":\"[\\\"ubuntu-24.04\\\"]\",\"run_name\":\"" NAME "\""));
+	submit("12.1");
+	const char *sentence = ends_as("12.1", "failed");
+	assert_true(found("12.1") == 7 && has_started("12.1"));
+	assert_non_null(strstr(body_of(DISPATCH), "\"payload\":\"S1RMRTEK"));
+	assert_non_null(strstr(body_of(DISPATCH), "\",\"runner\":\"[\\\"ubuntu-24.04\\\"]\",\"run_name\":\"" NAME "\""));
 	assert_string_equal(header_of(DISPATCH, 0, "Authorization:"), "Authorization: Bearer " TOKEN_ONE);
 	assert_string_equal(header_of(DISPATCH, 0, "X-GitHub-Api-Version:"), "X-GitHub-Api-Version: 2026-03-10");
 	assert_string_equal(header_of(RUN, 0, "If-None-Match:"), "");
@@ -204,8 +255,7 @@ test_whole_life(void **state)
 	assert_string_equal(header_of(RUN, 3, "If-None-Match:"), "If-None-Match: \"b\"");
 	assert_string_equal(header_of("GET /file", 0, "Authorization:"), "");
 	assert_int_equal(server_seen(&server, DISPATCH), 1);
-	assert_non_null(strstr(told.sentence, "is no zip"));
-	free_told(&told);
+	assert_non_null(strstr(sentence, "is no zip"));
 }
 
 /* A dispatch whose answer is lost is not sent again: the run is found by its name, which that of a pull request may have too. */
@@ -221,17 +271,10 @@ test_lost_answer(void **state)
 	server_step(&server, RUN, 200, NULL, ENDED("skipped"));
 	server_step(&server, ARTIFACTS, 200, NULL, "{\"artifacts\": []}");
 	server_step(&server, ARTIFACTS, 200, NULL, "{\"artifacts\": []}");
-	struct told told = run_to_end();
-	assert_true(told.how == RUN_BROKE && told.found == 1 && told.id == 7 && told.started == 0);
-	assert_non_null(strstr(told.sentence, "skipped"));
+	submit("12.1");
+	assert_non_null(strstr(ends_as("12.1", "failed"), "skipped"));
+	assert_true(found("12.1") == 7 && !has_started("12.1"));
 	assert_int_equal(server_seen(&server, DISPATCH), 1);
-	free_told(&told);
-}
-
-static int
-has_found(void *arg)
-{
-	return ((const struct told *)arg)->found > 0;
 }
 
 static int
@@ -246,16 +289,15 @@ static void
 test_sought_later(void **state)
 {
 	(void)state;
-	struct told told = {0}, other = {0};
 	server_step(&server, LIST, 200, "ETag: \"a\"\r\n", "{\"workflow_runs\": [" STATE("queued") "]}");
 	server_step(&server, LIST, 200, "ETag: \"a\"\r\n", "{\"workflow_runs\": [" STATE("queued") "]}");
-	told.run = runs_follow(runs, &place, NAME, 0, 0, &events, &told);
-	assert_int_equal(kettle_fake_run(fake, has_found, &told, WAIT_MS), 0);
-	run_forget(told.run);
-	other.run = runs_follow(runs, &place, NAME "1", 0, 0, &events, &other);
-	assert_int_equal(kettle_fake_run(fake, listed_twice, NULL, WAIT_MS), 0);
+	follow("12.1", 0);
+	wait_for(has_found, "12.1");
+	ops->detach(self, "12.1");
+	follow("12.11", 0);
+	wait_for(listed_twice, NULL);
 	assert_string_equal(header_of(LIST, 1, "If-None-Match:"), "");
-	run_forget(other.run);
+	ops->detach(self, "12.11");
 }
 
 /* One that never arrived is known as such after some looks, however long the runner is patient where it did arrive. */
@@ -263,15 +305,15 @@ static void
 test_never_dispatched(void **state)
 {
 	(void)state;
-	runs->rules.give_up_ms = 10 * (uint64_t)WAIT_MS;
+	struct github *github = self;
+	github->remote.pace.send_ms = github->remote.pace.quiet_ms = 10 * (uint64_t)WAIT_MS;
 	server_step(&server, DISPATCH, 502, NULL, "<html>");
 	for (int i = 0; i < RUNS_SEEK_LOOKS; i++)
 		server_step(&server, LIST, 200, NULL, "{\"workflow_runs\": []}");
-	struct told told = run_to_end();
-	assert_true(told.how == RUN_UNSTARTED && told.found == 0);
+	submit("12.1");
+	(void)ends_as("12.1", "unstarted");
 	assert_int_equal(server_seen(&server, DISPATCH), 1);
 	assert_int_equal(server_seen(&server, LIST), RUNS_SEEK_LOOKS);
-	free_told(&told);
 }
 
 /* What GitHub refuses was not dispatched. */
@@ -280,19 +322,16 @@ test_refused_dispatch(void **state)
 {
 	(void)state;
 	server_step(&server, DISPATCH, 422, NULL, "{\"message\": \"No ref found for: \\u001bmain\"}");
-	struct told told = run_to_end();
-	assert_int_equal(told.how, RUN_UNUSABLE);
-	assert_non_null(strstr(told.sentence, "status 422: No ref found for: "));
-	assert_null(strchr(told.sentence, '\x1b'));
+	submit("12.1");
+	const char *sentence = ends_as("12.1", "unusable");
+	assert_non_null(strstr(sentence, "status 422: No ref found for: "));
+	assert_null(strchr(sentence, '\x1b'));
 	assert_int_equal(server.count, 1);
-	free_told(&told);
 	/* As a repository answers that has another name now. */
 	server_step(&server, DISPATCH, 307, "Location: /repositories/1\r\n", "{\"message\": \"Temporary Redirect\"}");
-	told = run_to_end();
-	assert_int_equal(told.how, RUN_UNUSABLE);
-	assert_non_null(strstr(told.sentence, "status 307: Temporary Redirect"));
+	submit("12.2");
+	assert_non_null(strstr(ends_as("12.2", "unusable"), "status 307: Temporary Redirect"));
 	assert_int_equal(server.count, 2);
-	free_told(&told);
 }
 
 /* A refused token is passed over; where all are, the sentence says so. What is limited waits. */
@@ -305,14 +344,13 @@ test_tokens_and_limits(void **state)
 		&server, DISPATCH, 403, "Retry-After: 1\r\n", "{\"message\": \"You have exceeded a secondary rate limit\"}");
 	server_step(&server, DISPATCH, 200, NULL, "{\"workflow_run_id\": 7}");
 	server_step(&server, RUN, 401, NULL, "{}");
-	struct told told = run_to_end();
-	assert_int_equal(told.how, RUN_UNREACHED);
+	submit("12.1");
+	const char *sentence = ends_as("12.1", "unreached");
 	assert_string_equal(header_of(DISPATCH, 0, "Authorization:"), "Authorization: Bearer " TOKEN_ONE);
 	assert_string_equal(header_of(DISPATCH, 2, "Authorization:"), "Authorization: Bearer " TOKEN_TWO);
 	assert_string_equal(header_of(RUN, 0, "Authorization:"), "Authorization: Bearer " TOKEN_TWO);
-	assert_non_null(strstr(told.sentence, "refuses all tokens"));
+	assert_non_null(strstr(sentence, "refuses all tokens"));
 	assert_int_equal(server_seen(&server, DISPATCH), 3);
-	free_told(&told);
 }
 
 /* A token that is refused keeps nothing waiting that another one was answered, and is not what the sentence is about. */
@@ -323,9 +361,8 @@ test_refused_beside_others(void **state)
 	server_step(&server, DISPATCH, 401, NULL, "{\"message\": \"Bad credentials\"}");
 	for (int i = 0; i < 2; i++) {
 		server_step(&server, DISPATCH, 404, NULL, "{\"message\": \"Not Found\"}");
-		struct told told = run_to_end();
-		assert_non_null(strstr(told.sentence, "status 404: Not Found"));
-		free_told(&told);
+		submit(i ? "13.1" : "12.1");
+		assert_non_null(strstr(ends_as(i ? "13.1" : "12.1", "unusable"), "status 404: Not Found"));
 	}
 	assert_int_equal(server_seen(&server, DISPATCH), 3);
 }
@@ -340,10 +377,9 @@ test_nonsense(void **state)
 	server_step(&server, DISPATCH, 200, NULL, "{\"workflow_run_id\": 7}");
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
 		server_step(&server, RUN, 200, NULL, bodies[i]);
-	struct told told = run_to_end();
-	assert_int_equal(told.how, RUN_UNREACHED);
-	assert_true(told.sentence[0] != '\0' && server_seen(&server, RUN) >= 3);
-	free_told(&told);
+	submit("12.1");
+	(void)ends_as("12.1", "unreached");
+	assert_true(server_seen(&server, RUN) >= 3);
 }
 
 /* The run has ended, and its result cannot be asked for: GitHub is away for long enough, or answers with faults. */
@@ -357,11 +393,8 @@ test_unreached_result(void **state)
 		server_step(&server, RUN, 200, NULL, ENDED("success"));
 		for (size_t step = 1; step < SERVER_STEPS_MAX; step++)
 			server_step(&server, ARTIFACTS, faults[i], NULL, NULL);
-		struct told told = {0};
-		told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
-		assert_int_equal(kettle_fake_run(fake, has_ended, &told, WAIT_MS), 0);
-		assert_int_equal(told.how, RUN_UNREACHED);
-		free_told(&told);
+		follow(i ? "13.1" : "12.1", 7);
+		(void)ends_as(i ? "13.1" : "12.1", "unreached");
 	}
 }
 
@@ -370,43 +403,42 @@ static void
 test_gone(void **state)
 {
 	(void)state;
-	struct told told = {0};
 	/* Each time both tokens are tried. */
 	for (int i = 0; i < 2 * 5; i++)
 		server_step(&server, RUN, 404, NULL, "{\"message\": \"Not Found\"}");
 	server_step(&server, RUN, 200, NULL, STATE("in_progress"));
 	for (int i = 0; i < 2 * 6; i++)
 		server_step(&server, RUN, 404, NULL, "{\"message\": \"Not Found\"}");
-	told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
-	assert_int_equal(kettle_fake_run(fake, has_ended, &told, WAIT_MS), 0);
-	assert_true(told.how == RUN_GONE && told.started == 1);
-	free_told(&told);
+	follow("12.1", 7);
+	(void)ends_as("12.1", "gone");
+	assert_true(has_started("12.1"));
 }
 
 static void
 test_cancel(void **state)
 {
 	(void)state;
-	struct told told = {0}, waiting = {0};
 	for (int i = 0; i < 3; i++)
 		server_step(&server, RUN, 200, NULL, STATE("in_progress"));
 	server_step(&server, "POST " REPO "/runs/7/cancel", 202, NULL, "{}");
-	told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
-	assert_int_equal(kettle_fake_run(fake, has_started, &told, WAIT_MS), 0);
-	run_cancel(told.run);
+	follow("12.1", 7);
+	wait_for(has_started, "12.1");
+	ops->cancel(self, "12.1");
 	for (int i = 0; i < 8; i++)
 		server_step(&server, RUN, 200, NULL, ENDED("cancelled"));
-	assert_int_equal(kettle_fake_run(fake, has_ended, &told, WAIT_MS), 0);
-	assert_int_equal(told.how, RUN_CANCELLED);
+	(void)ends_as("12.1", "cancelled");
 	assert_int_equal(server_seen(&server, "POST " REPO "/runs/7/cancel"), 1);
 	/* One that was not sent yet is just taken back. */
-	waiting.run = runs_dispatch(runs, &place, NAME, "", &events, &waiting);
-	run_cancel(waiting.run);
-	assert_int_equal(kettle_fake_run(fake, has_ended, &waiting, WAIT_MS), 0);
-	assert_int_equal(waiting.how, RUN_CANCELLED);
+	submit("13.1");
+	ops->cancel(self, "13.1");
+	(void)ends_as("13.1", "cancelled");
 	assert_int_equal(server_seen(&server, DISPATCH), 0);
-	free_told(&told);
-	free_told(&waiting);
+}
+
+static uint64_t
+now_ms(void)
+{
+	return kettle_fake_host(fake)->monotonic_ms(kettle_fake_host(fake));
 }
 
 static int
@@ -421,15 +453,14 @@ static void
 test_cancel_of_a_limited_one(void **state)
 {
 	(void)state;
-	struct told told = {0};
 	for (int i = 0; i < 2; i++)
 		server_step(&server, DISPATCH, 429, "Retry-After: 600\r\n", "{}");
-	told.run = runs_dispatch(runs, &place, NAME, "", &events, &told);
-	assert_int_equal(kettle_fake_run(fake, has_tried_both, NULL, WAIT_MS), 0);
-	run_cancel(told.run);
-	assert_int_equal(kettle_fake_run(fake, has_ended, &told, WAIT_MS), 0);
-	assert_int_equal(told.how, RUN_CANCELLED);
-	free_told(&told);
+	submit("12.1");
+	wait_for(has_tried_both, NULL);
+	uint64_t cancelled_ms = now_ms();
+	ops->cancel(self, "12.1");
+	(void)ends_as("12.1", "cancelled");
+	assert_true(now_ms() - cancelled_ms < REMOTE_CANCEL_MS);
 }
 
 static int
@@ -444,80 +475,111 @@ static void
 test_forced(void **state)
 {
 	(void)state;
-	struct told told = {0};
 	server_step(&server, CANCEL, 202, NULL, "{}");
 	server_step(&server, FORCE, 500, NULL, "{}");
 	server_step(&server, FORCE, 202, NULL, "{}");
-	told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
-	run_cancel(told.run);
-	assert_int_equal(kettle_fake_run(fake, forced_twice, NULL, WAIT_MS), 0);
+	follow("12.1", 7);
+	ops->cancel(self, "12.1");
+	wait_for(forced_twice, NULL);
 	assert_int_equal(server_seen(&server, CANCEL), 1);
-	run_forget(told.run);
 }
 
 static int
 is_empty(void *arg)
 {
-	return !((const struct runs *)arg)->first;
+	return !((const struct github *)arg)->remote.jobs;
 }
 
-/* A run whose job does not wait for it any more is cancelled at GitHub nevertheless, as soon as a token may. */
+/* A run whose job does not wait for it any more is cancelled at GitHub nevertheless, as soon as that answers. */
 static void
-test_abandoned(void **state)
+test_left(void **state)
 {
 	(void)state;
-	struct told told = {0}, other = {0};
-	server_step(&server, RUN, 200, NULL, STATE("in_progress"));
+	struct github *github = self;
+	uint64_t begun_ms = now_ms();
+	for (int i = 0; i < SERVER_STEPS_MAX; i++)
+		server_step(&server, CANCEL, 500, NULL, "{}");
+	follow("12.1", 7);
+	ops->cancel(self, "12.1");
+	(void)ends_as("12.1", "cancelled");
+	assert_true(now_ms() - begun_ms >= REMOTE_CANCEL_MS);
+	assert_non_null(github->remote.jobs);
+	size_t tried = server_seen(&server, CANCEL);
+	server.steps_count = 0;
 	server_step(&server, CANCEL, 202, NULL, "{}");
 	server_step(&server, RUN, 200, NULL, ENDED("cancelled"));
-	told.run = runs_follow(runs, &place, NAME, 7, 0, &events, &told);
-	run_cancel(told.run);
-	run_abandon(told.run);
+	wait_for(is_empty, github);
+	assert_true(server_seen(&server, CANCEL) > tried);
 	/* One that was not cancelled goes on at GitHub, for the next process. */
-	other.run = runs_follow(runs, &place, NAME, 8, 0, &events, &other);
-	run_abandon(other.run);
-	assert_int_equal(kettle_fake_run(fake, is_empty, runs, WAIT_MS), 0);
-	assert_int_equal(server_seen(&server, CANCEL), 1);
+	follow("13.1", 8);
+	ops->detach(self, "13.1");
+	assert_null(github->remote.jobs);
 	assert_int_equal(server_seen(&server, "GET " REPO "/runs/8"), 0);
-	assert_true(told.ended == 0 && told.started == 0);
+}
+
+/* Those with the ids from 100 on. */
+static const char *
+ref_of(int number)
+{
+	static char ref[16];
+	(void)snprintf(ref, sizeof(ref), "%d.1", 100 + number);
+	return ref;
+}
+
+static void
+follow_many(void)
+{
+	for (int i = 0; i < MANY; i++)
+		follow(ref_of(i), 100 + i);
+}
+
+static void
+forget_many(void)
+{
+	for (int i = 0; i < MANY; i++)
+		ops->detach(self, ref_of(i));
 }
 
 static int
 all_started(void *arg)
 {
-	const struct told *told = arg;
+	(void)arg;
 	for (int i = 0; i < MANY; i++)
-		if (!told[i].started)
+		if (!has_started((void *)ref_of(i)))
 			return 0;
 	return 1;
 }
 
-/* Many runs are looked at by their list. */
+/* Many runs are looked at by their list; the first ones before they are so many are looked at by themselves. */
 static void
 test_many(void **state)
 {
 	(void)state;
-	struct told told[MANY] = {{0}};
 	AUTO_BUF struct buf list = {0};
 	buf_adds(&list, "{\"workflow_runs\": [");
 	for (int i = 0; i < MANY; i++)
 		buf_printf(&list, "%s{\"id\": %d, \"status\": \"in_progress\"}", i ? ", " : "", 100 + i);
 	buf_adds(&list, "]}");
 	server_step(&server, LIST, 200, NULL, list.data);
-	for (int i = 0; i < MANY; i++)
-		told[i].run = runs_follow(runs, &place, NAME, 100 + i, 0, &events, &told[i]);
-	assert_int_equal(kettle_fake_run(fake, all_started, told, WAIT_MS), 0);
+	follow_many();
+	wait_for(all_started, NULL);
 	assert_int_equal(server.count, 1);
-	for (int i = 0; i < MANY; i++)
-		run_forget(told[i].run);
+	forget_many();
+}
+
+static struct run *
+run_of(const char *ref)
+{
+	const struct github *github = self;
+	return remote_find(&github->remote, ref)->own;
 }
 
 static int
 all_alone(void *arg)
 {
-	const struct told *told = arg;
+	(void)arg;
 	for (int i = 0; i < MANY; i++)
-		if (!told[i].run->alone)
+		if (!run_of(ref_of(i))->alone)
 			return 0;
 	return 1;
 }
@@ -527,27 +589,24 @@ static void
 test_many_unseen(void **state)
 {
 	(void)state;
-	struct told told[MANY] = {{0}};
 	uint64_t first = UINT64_MAX, last = 0;
 	server_step(&server, LIST, 200, NULL, "{\"workflow_runs\": []}");
-	for (int i = 0; i < MANY; i++)
-		told[i].run = runs_follow(runs, &place, NAME, 100 + i, 0, &events, &told[i]);
-	assert_int_equal(kettle_fake_run(fake, all_alone, told, WAIT_MS), 0);
+	follow_many();
+	wait_for(all_alone, NULL);
 	for (int i = 0; i < MANY; i++) {
-		uint64_t at = told[i].run->next_at;
+		uint64_t at = run_of(ref_of(i))->job->due;
 		first = at < first ? at : first;
-		last = at > last ? at : last;
+		last = at > last && at < UINT64_MAX ? at : last;
 	}
 	assert_true(last - first >= (MANY - 2) * RUNS_POINTS_MS / 2);
-	for (int i = 0; i < MANY; i++)
-		run_forget(told[i].run);
+	forget_many();
 }
 
 static int
-is_over(void *arg)
+is_second(void *arg)
 {
-	const struct run_list *list = ((const struct runs *)arg)->lists;
-	return list && list->next_at > 0;
+	(void)arg;
+	return server_seen(&server, LIST) == 2;
 }
 
 /* The list of a workflow that has no runs any more takes no share of the requests. */
@@ -555,20 +614,20 @@ static void
 test_idle_list(void **state)
 {
 	(void)state;
-	struct told told[MANY] = {{0}}, sought = {0};
-	const struct run_place other = {.repo = "o/idle", .workflow = "kettle.yml", .ref = "main"};
-	sought.run = runs_follow(runs, &other, NAME, 0, 0, &events, &sought);
+	json_t *options = json_object_get(unit, "options");
+	json_object_set_new(options, "repo", json_string("o/idle"));
+	follow("12.1", 0);
 	server_step(&server, "GET /repos/o/idle/", 200, NULL, "{\"workflow_runs\": [" STATE("queued") "]}");
-	assert_int_equal(kettle_fake_run(fake, is_over, runs, WAIT_MS), 0);
-	run_forget(sought.run);
-	server_step(&server, LIST, 200, NULL, "{\"workflow_runs\": []}");
-	for (int i = 0; i < MANY; i++)
-		told[i].run = runs_follow(runs, &place, NAME, 100 + i, 0, &events, &told[i]);
-	assert_int_equal(kettle_fake_run(fake, all_alone, told, WAIT_MS), 0);
-	assert_string_equal(runs->lists->repo, place.repo);
-	assert_true(runs->lists->next_at <= runs_now_ms(runs) + RUNS_PAGE_MS / 2); /* there are two tokens */
-	for (int i = 0; i < MANY; i++)
-		run_forget(told[i].run);
+	wait_for(has_found, "12.1");
+	ops->detach(self, "12.1");
+	json_object_set_new(options, "repo", json_string("o/r"));
+	for (int i = 0; i < 2; i++)
+		server_step(&server, LIST, 500, NULL, "{}");
+	follow_many();
+	uint64_t begun_ms = now_ms();
+	wait_for(is_second, NULL);
+	assert_true(now_ms() - begun_ms <= RUNS_PAGE_MS / 2 + POLL_MS); /* there are two tokens */
+	forget_many();
 }
 
 static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_whole_life, setup, teardown),
@@ -584,7 +643,7 @@ static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_w
 	cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_cancel_of_a_limited_one, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
-	cmocka_unit_test_setup_teardown(test_abandoned, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_left, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_many_unseen, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_idle_list, setup, teardown)};
