@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <uv.h>
 
 #include "base/cleanup.h"
+#include "lib/held_pool.h"
 #include "lib/unit_test.h"
 #include "unit/scratch.h"
 
 #define PATIENCE_MS 120000
-#define POOL_THREADS 4 /* libuv's default */
 
 static char *dir;
 static struct kettle_fake *fake;
@@ -496,53 +495,6 @@ test_unused(void **state)
 
 /* ---- long events ---- */
 
-static uv_sem_t pool_held, pool_go;
-static int pool_ended;
-
-static void
-hold_thread(void *arg)
-{
-	(void)arg;
-	uv_sem_post(&pool_held);
-	uv_sem_wait(&pool_go);
-}
-
-static void
-on_thread_left(void *arg)
-{
-	(void)arg;
-	pool_ended++;
-}
-
-static int
-have_left(void *arg)
-{
-	(void)arg;
-	return pool_ended == POOL_THREADS;
-}
-
-/* Until free_pool no thread of the pool does anything. */
-static void
-hold_pool(void)
-{
-	assert_int_equal(uv_sem_init(&pool_go, 0) | uv_sem_init(&pool_held, 0), 0);
-	pool_ended = 0;
-	for (int i = 0; i < POOL_THREADS; i++)
-		assert_int_equal(host->work(host, hold_thread, on_thread_left, NULL, &err), 0);
-	for (int i = 0; i < POOL_THREADS; i++)
-		uv_sem_wait(&pool_held);
-}
-
-static void
-free_pool(void)
-{
-	for (int i = 0; i < POOL_THREADS; i++)
-		uv_sem_post(&pool_go);
-	assert_int_equal(kettle_fake_run(fake, have_left, NULL, PATIENCE_MS), 0);
-	uv_sem_destroy(&pool_go);
-	uv_sem_destroy(&pool_held);
-}
-
 static int
 has_written(void *arg)
 {
@@ -567,11 +519,11 @@ test_long_event(void **state)
 	play(
 		GREETING LOOP(EVENT "; printf '{\"event\":\"waiting\",\"job\":\"%s\",\"x\":\"%0300000d\"}\\n' \"$job\" 0; " DONE
 							"; echo written >&2"));
-	hold_pool();
+	pool_hold(fake);
 	assert_int_equal(submit("1.1"), 0);
 	assert_int_equal(kettle_fake_run(fake, has_written, NULL, PATIENCE_MS), 0);
 	size_t events = events_of("1.1"), ends = json_array_size(completions("1.1"));
-	free_pool();
+	pool_release(fake);
 	await("1.1", "done");
 	assert_int_equal(events, 1);
 	assert_int_equal(ends, 0);
@@ -591,7 +543,7 @@ test_long_report(void **state)
 {
 	(void)state;
 	struct facts first = {0}, second = {0};
-	hold_pool();
+	pool_hold(fake);
 	play("printf '{\"version\": \"11\", \"x\": \"%0300000d\"}\n' 0; echo reported >&2");
 	assert_int_equal(ops->doctor(self, NULL, described, &first, &err), 0);
 	assert_int_equal(kettle_fake_run(fake, has_reported, NULL, PATIENCE_MS), 0);
@@ -599,7 +551,7 @@ test_long_report(void **state)
 	assert_int_equal(ops->doctor(self, NULL, described, &second, &err), 0);
 	assert_int_equal(kettle_fake_run(fake, is_described, &second, PATIENCE_MS), 0);
 	int answered = first.answers;
-	free_pool();
+	pool_release(fake);
 	assert_int_equal(kettle_fake_run(fake, is_described, &first, PATIENCE_MS), 0);
 	assert_int_equal(answered, 0);
 	assert_string_equal(first.version, "11");

@@ -15,12 +15,11 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/held_pool.h"
 #include "lib/unit_test.h"
 #include "sealed/result_package.h"
 #include "sealed/sealed.h"
 #include "unit/discord/rest_server.h"
-
-#include <uv.h>
 
 #define PATIENCE_MS 120000
 #define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -454,33 +453,6 @@ test_status(void **state)
 	assert_string_equal(await_inquiry(ops->status(self, on_inquiry, NULL, &err)), "Modal answered 500: no");
 }
 
-#define POOL_THREADS 4 /* of libuv */
-
-static uv_sem_t pool_held, pool_go;
-static int pool_ended;
-
-static void
-hold_thread(void *arg)
-{
-	(void)arg;
-	uv_sem_post(&pool_held);
-	uv_sem_wait(&pool_go);
-}
-
-static void
-on_thread_left(void *arg)
-{
-	(void)arg;
-	pool_ended++;
-}
-
-static int
-have_left(void *arg)
-{
-	(void)arg;
-	return pool_ended == POOL_THREADS;
-}
-
 static void
 on_long(void *arg, const struct kettle_error *why, json_t *answer)
 {
@@ -504,20 +476,14 @@ static void
 test_long_answer(void **state)
 {
 	(void)state;
-	const struct kettle_host *host = kettle_fake_host(fake);
 	AUTO_FREE char *report = xasprintf("{\"version\": \"2\", \"x\": \"%0300000d\"}", 0);
 	int codes[2] = {0};
 	for (int i = 0; i < 2; i++) {
 		server_step(&server, "GET /health", 200, NULL, report);
 		server_step(&server, "GET /health", 200, NULL, "{\"version\": \"1\"}");
 	}
-	assert_int_equal(uv_sem_init(&pool_go, 0) | uv_sem_init(&pool_held, 0), 0);
-	pool_ended = 0;
 	for (int i = 0; i < 2; i++) {
-		for (int k = 0; k < POOL_THREADS; k++)
-			assert_int_equal(host->work(host, hold_thread, on_thread_left, NULL, &err), 0);
-		for (int k = 0; k < POOL_THREADS; k++)
-			uv_sem_wait(&pool_held);
+		pool_hold(fake);
 		assert_int_equal(ops->status(self, on_long, &codes[i], &err), 0);
 		size_t asked = server_seen(&server, "GET /health") + 1;
 		assert_int_equal(kettle_fake_run(fake, is_asked, &asked, PATIENCE_MS), 0);
@@ -525,10 +491,7 @@ test_long_answer(void **state)
 		int before = codes[i];
 		if (i == 1)
 			kettle_plugin.stop(self, on_stopped, NULL);
-		for (int k = 0; k < POOL_THREADS; k++)
-			uv_sem_post(&pool_go);
-		assert_int_equal(kettle_fake_run(fake, have_left, NULL, PATIENCE_MS), 0);
-		pool_ended = 0;
+		pool_release(fake);
 		assert_int_equal(kettle_fake_run(fake, is_set, &codes[i], PATIENCE_MS), 0);
 		assert_int_equal(before, 0);
 	}
@@ -536,8 +499,6 @@ test_long_answer(void **state)
 	assert_int_equal(codes[1], KETTLE_ECANCELED);
 	assert_int_equal(kettle_fake_run(fake, is_positive, &stops, PATIENCE_MS), 0);
 	stops = 0;
-	uv_sem_destroy(&pool_go);
-	uv_sem_destroy(&pool_held);
 }
 
 /* A runner that stops answers at once. */
