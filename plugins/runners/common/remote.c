@@ -613,7 +613,9 @@ remote_lost(struct remote_job *job, enum kettle_loss loss, const char *format, .
 void
 remote_cancelled(struct remote_job *job)
 {
-	if (job->phase != REMOTE_ENDED)
+	if (job->report)
+		remote_report(job, NULL, "It was cancelled there.");
+	else if (job->phase != REMOTE_ENDED)
 		end_cancelled(job);
 }
 

@@ -144,7 +144,6 @@ on_remote_stopped(void *arg)
 	slurm_poll_stop(slurm);
 	while (slurm->jobs)
 		slurm->jobs->remote || slurm->jobs->gone_ms ? slurm_job_forget(slurm->jobs) : slurm_job_drop(slurm->jobs);
-	slurm_request_end_all(slurm);
 	slurm_command_kill_all(slurm);
 	slurm->stopped = slurm->remote_stopped;
 	slurm_finish_stop(slurm);
@@ -178,27 +177,6 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 	return remote_submit(&slurm->remote, &changed, plan, err);
 }
 
-static int
-doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
-	void *arg, struct kettle_error *err)
-{
-	return slurm_request_doctor(self, unit, done, arg, err);
-}
-
-static int
-init(void *self, const json_t *args, void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg,
-	struct kettle_error *err)
-{
-	return slurm_init(self, args, done, arg, err);
-}
-
-static int
-status(void *self, void (*done)(void *arg, const struct kettle_error *err, json_t *status), void *arg,
-	struct kettle_error *err)
-{
-	return slurm_request_status(self, done, arg, err);
-}
-
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = capacity,
@@ -207,9 +185,9 @@ static const struct kettle_runner runner = {
 	.recover = remote_recover,
 	.detach = remote_detach,
 	KETTLE_UNIT_OPTIONS(slurm_unit_options),
-	.doctor = doctor,
-	.init = init,
-	.status = status,
+	.doctor = remote_doctor,
+	.init = slurm_init,
+	.status = slurm_status,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

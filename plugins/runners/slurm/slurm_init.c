@@ -27,7 +27,7 @@ struct init {
 	struct slurm *slurm;
 	json_t *files, *next;
 	char *folder, *target, *fresh; /* where the archive is unpacked to, and where until then */
-	void (*done)(void *arg, const struct kettle_error *err, json_t *result);
+	remote_done done;
 	void *arg;
 };
 
@@ -173,9 +173,9 @@ on_init(void *arg)
 }
 
 int
-slurm_init(struct slurm *slurm, const json_t *args,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg, struct kettle_error *err)
+slurm_init(void *self, const json_t *args, remote_done done, void *arg, struct kettle_error *err)
 {
+	struct slurm *slurm = self;
 	static const char *const none[] = {NULL};
 	struct init *init = xcalloc(1, sizeof(*init));
 	*init = (struct init){.slurm = slurm,

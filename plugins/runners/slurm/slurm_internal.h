@@ -42,9 +42,9 @@ struct slurm_job {
 	uint64_t seen, since_snapshot; /* that it is missing counts only in later snapshots than since_snapshot */
 	enum slurm_standing seen_standing;
 	char seen_state[32], seen_reason[64];
-	uint64_t missing_ms; /* when it was missed first; 0: it is not */
-	uint64_t queued_ms, running_ms, ended_ms;
-	uint64_t gone_ms; /* when an ended job had left the queue; 0: it has not */
+	uint64_t missing_ms;                      /* when it was missed first; 0: it is not */
+	uint64_t queued_ms, running_ms, ended_ms; /* queued_ms: before Slurm has it, since when the runner has */
+	uint64_t gone_ms;                         /* when an ended job had left the queue; 0: it has not */
 	bool cancel_wanted, cancel_sent;
 	bool cancelling;    /* the scancel that runs is about it */
 	bool recovered;     /* the engine may have been killed before anything of it was written */
@@ -88,8 +88,7 @@ struct slurm {
 	bool cancelling;
 	/* the end */
 	struct slurm_command *commands;
-	struct slurm_request *requests; /* of doctor and status */
-	unsigned busy;                  /* works on other threads */
+	unsigned busy; /* works on other threads */
 	bool stopping;
 	kettle_fn remote_stopped, stopped; /* stopped: no job is left, and it waits for commands and threads */
 	void *stopped_arg;
@@ -182,20 +181,15 @@ void slurm_poll_sweep(struct slurm *slurm);
 /* The next query begins at once. */
 void slurm_poll_soon(struct slurm *slurm);
 
-/* ---- slurm_request.c: what operators want to know ---- */
+/* ---- slurm_status.c: the queue for operators ---- */
 
-int slurm_request_doctor(struct slurm *slurm, const json_t *unit,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *report), void *arg, struct kettle_error *err);
-int slurm_request_status(struct slurm *slurm, void (*done)(void *arg, const struct kettle_error *err, json_t *status),
-	void *arg, struct kettle_error *err);
+/* `status` of kettle/runner.h: what the next snapshot says. */
+int slurm_status(void *self, remote_done done, void *arg, struct kettle_error *err);
 /* Looks at those that wait. */
-void slurm_request_tick(struct slurm *slurm);
-/* Answers them all: the runner stops. */
-void slurm_request_end_all(struct slurm *slurm);
+void slurm_status_tick(struct slurm *slurm);
 
 /* ---- slurm_init.c: the shared folder is prepared ---- */
 
-int slurm_init(struct slurm *slurm, const json_t *args,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg, struct kettle_error *err);
+int slurm_init(void *self, const json_t *args, remote_done done, void *arg, struct kettle_error *err);
 
 #endif

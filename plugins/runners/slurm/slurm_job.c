@@ -99,8 +99,12 @@ add(struct remote_job *remote, enum slurm_state state)
 	struct slurm_job *job = xcalloc(1, sizeof(*job)), *before = slurm_job_find(slurm, remote->name);
 	if (before) /* a job that was recovered again */
 		slurm_job_forget(before);
-	*job = (struct slurm_job){
-		.slurm = slurm, .next = slurm->jobs, .remote = remote, .name = xstrdup(remote->name), .state = state};
+	*job = (struct slurm_job){.slurm = slurm,
+		.next = slurm->jobs,
+		.remote = remote,
+		.name = xstrdup(remote->name),
+		.state = state,
+		.queued_ms = slurm_now_ms(slurm)};
 	slurm->jobs = job;
 	if (!tsearch(job, &slurm->by_name, compare_names))
 		xalloc_fail();
@@ -480,7 +484,8 @@ static void
 send(struct remote_job *remote)
 {
 	struct slurm *slurm = remote->remote->self;
-	failpoint("slurm.send");
+	if (!remote->report)
+		failpoint("slurm.send");
 	(void)add(remote, SLURM_FRESH);
 	slurm_submit_next(slurm);
 }
@@ -568,4 +573,12 @@ release(struct remote_job *remote)
 	}
 }
 
-const struct remote_ops slurm_remote_ops = {.send = send, .find = find, .cancel = cancel, .release = release};
+static int
+check(struct remote *remote, const json_t *unit, struct kettle_error *err)
+{
+	(void)remote;
+	return unit ? slurm_unit_check(unit, err) : 0;
+}
+
+const struct remote_ops slurm_remote_ops = {
+	.send = send, .find = find, .cancel = cancel, .release = release, .check = check};

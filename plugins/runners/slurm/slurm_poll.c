@@ -35,6 +35,7 @@
 #define OVERDUE_MS 60000    /* beyond the time that Slurm was given for a job */
 #define FORGET_MS 86400000  /* a job that has ended, while no snapshot comes */
 #define SWEEP_MS 3600000
+#define DOCTOR_MS 150000 /* the command itself waits for three minutes */
 
 /* All jobs, held so that they stay while each is dealt with. */
 struct held_jobs {
@@ -71,6 +72,9 @@ release_jobs(struct slurm *slurm, struct held_jobs *held)
 struct look_item {
 	char *name, *text;
 	size_t offset;
+	bool is_doctor; /* its text is a report, and then: */
+	json_t *report; /* NULL: it is none */
+	char *words;
 };
 
 struct look {
@@ -84,12 +88,27 @@ struct look {
 };
 
 static void
+look_for_report(const char *folder, struct look_item *item)
+{
+	size_t size;
+	if (!shared_folder_report(folder, item->name, &item->text, &size))
+		return;
+	item->words = shared_folder_last_words(folder, item->name, NULL, 0);
+	item->report = bounded_json_parse(item->text, size, BOUNDED_JSON_VALUES, 0, NULL);
+}
+
+static void
 look(void *arg)
 {
 	struct look *state = arg;
 	(void)shared_folder_results(state->folder, MAX_RESULTS, &state->names, &state->err);
-	for (size_t i = 0; i < state->count; i++)
-		state->items[i].text = shared_folder_progress(state->folder, state->items[i].name, &state->items[i].offset);
+	for (size_t i = 0; i < state->count; i++) {
+		struct look_item *item = &state->items[i];
+		if (item->is_doctor)
+			look_for_report(state->folder, item);
+		else
+			item->text = shared_folder_progress(state->folder, item->name, &item->offset);
+	}
 }
 
 static void
@@ -105,11 +124,21 @@ report_progress(struct slurm_job *job, char *text, size_t offset)
 }
 
 static void
+report_doctor(const struct slurm_job *job, const struct look_item *item)
+{
+	AUTO_FREE char *why = xasprintf(
+		"kettle-exec --doctor gave no report on the node: %s", *item->words ? item->words : "it said nothing.");
+	remote_report(job->remote, item->report, why);
+}
+
+static void
 free_look(struct look *state)
 {
 	for (size_t i = 0; i < state->count; i++) {
 		free(state->items[i].name);
 		free(state->items[i].text);
+		free(state->items[i].words);
+		json_decref(state->items[i].report);
 	}
 	free(state->items);
 	free(state->folder);
@@ -132,8 +161,10 @@ on_looked(void *arg)
 	slurm->unlooked_ms = state->names ? 0 : slurm->unlooked_ms ? slurm->unlooked_ms : state->began_ms;
 	for (i = 0; i < state->count; i++) {
 		struct slurm_job *job = slurm_job_find(slurm, state->items[i].name);
-		if (job && job->remote)
+		if (job && job->remote && !job->remote->report)
 			report_progress(job, state->items[i].text, state->items[i].offset);
+		else if (job && job->remote && state->items[i].text)
+			report_doctor(job, &state->items[i]);
 	}
 	json_array_foreach(state->names, i, name) {
 		struct slurm_job *job = slurm_job_find(slurm, json_string_value(name));
@@ -147,6 +178,13 @@ on_looked(void *arg)
 	slurm_work_done(slurm, NULL);
 }
 
+/* Whether its folder may have something new. */
+static bool
+has_news(const struct slurm_job *job)
+{
+	return job->remote && (job->remote->running || job->remote->report);
+}
+
 static void
 start_look(struct slurm *slurm)
 {
@@ -154,14 +192,15 @@ start_look(struct slurm *slurm)
 	uint64_t now = slurm_now_ms(slurm);
 	size_t count = 0;
 	for (const struct slurm_job *job = slurm->jobs; job; job = job->next)
-		count += job->remote && job->remote->running;
+		count += has_news(job);
 	*state = (struct look){.slurm = slurm,
 		.folder = xstrdup(slurm->folder),
 		.items = xcalloc(count + 1, sizeof(struct look_item)),
 		.began_ms = now};
 	for (const struct slurm_job *job = slurm->jobs; job; job = job->next)
-		if (job->remote && job->remote->running)
-			state->items[state->count++] = (struct look_item){xstrdup(job->name), NULL, job->progress};
+		if (has_news(job))
+			state->items[state->count++] = (struct look_item){
+				.name = xstrdup(job->name), .offset = job->progress, .is_doctor = job->remote->report};
 	slurm->looking = true;
 	slurm_work(slurm, NULL, look, on_looked, state);
 }
@@ -408,7 +447,7 @@ start_query(struct slurm *slurm)
 static bool
 has_to_query(const struct slurm *slurm)
 {
-	if (slurm->requests)
+	if (slurm->remote.inquiries)
 		return true;
 	for (const struct slurm_job *job = slurm->jobs; job; job = job->next)
 		if (job->state == SLURM_QUEUED || (job->state == SLURM_ENDED && !job->gone_ms) || job->state == SLURM_SUBMITTED)
@@ -439,6 +478,15 @@ end_overdue(struct slurm_job *job, uint64_t now)
 			job->remote, KETTLE_LOSS_FAILED, "Slurm did not end its job, which has run for longer than its time.");
 }
 
+static void
+end_late_doctor(struct slurm_job *job, uint64_t now)
+{
+	if (now - job->queued_ms <= DOCTOR_MS)
+		return;
+	job->cancel_wanted = true;
+	remote_report(job->remote, NULL, "Slurm did not run the job within 150 s; see what it waits for with `squeue`.");
+}
+
 /* Ends what has waited for too long: for the end of a job, the queue, or the folder. */
 static void
 end_late(struct slurm *slurm)
@@ -452,7 +500,9 @@ end_late(struct slurm *slurm)
 		struct slurm_job *job = held.list[i];
 		if (job->dropped)
 			continue;
-		if (job->remote && job->remote->running)
+		if (job->remote && job->remote->report)
+			end_late_doctor(job, now);
+		else if (job->remote && job->remote->running)
 			end_overdue(job, now);
 		else if (job->state == SLURM_ENDED && !job->gone_ms && now - job->ended_ms > FORGET_MS)
 			slurm_job_drop(job);
@@ -469,11 +519,11 @@ static void
 on_tick(void *arg)
 {
 	struct slurm *slurm = arg;
-	if (!slurm->jobs && !slurm->requests) {
+	if (!slurm->jobs && !slurm->remote.inquiries) {
 		slurm_poll_stop(slurm);
 		return;
 	}
-	if (!slurm->looking && slurm->remote.count > 0)
+	if (!slurm->looking && slurm->remote.jobs)
 		start_look(slurm);
 	if (slurm_now_ms(slurm) - slurm->swept_ms > SWEEP_MS)
 		slurm_poll_sweep(slurm);
@@ -483,7 +533,7 @@ on_tick(void *arg)
 	slurm_job_find_again(slurm);
 	slurm_submit_next(slurm);
 	slurm_job_cancel_next(slurm);
-	slurm_request_tick(slurm);
+	slurm_status_tick(slurm);
 }
 
 void

@@ -28,6 +28,7 @@
 
 #define AGAIN_MS 1000
 #define AGAIN_MOST_MS 60000
+#define DOCTOR_MINUTES 5
 
 struct slurm_submission {
 	struct slurm *slurm;
@@ -38,6 +39,7 @@ struct slurm_submission {
 	json_t *unit;
 	long long minutes;
 	bool written, sent; /* sbatch was called, so Slurm may have it */
+	bool is_doctor;     /* it is a single one */
 	unsigned failures;
 	uint64_t failing_ms; /* since when; 0: it has not failed */
 	char complaint[SLURM_COMPLAINT_MAX];
@@ -116,6 +118,15 @@ refuse_submission(struct slurm_submission *submission, const char *reason)
 	free_submission(submission);
 }
 
+/* Somebody waits for what a doctor says. */
+static void
+report_failure(const struct slurm_job *job, const char *reason)
+{
+	AUTO_FREE char *why = xasprintf("Slurm did not take the job: %s", reason);
+	if (job && job->remote)
+		remote_report(job->remote, NULL, why);
+}
+
 /* It is tried again, once a snapshot has shown that Slurm does not have it. */
 static void
 defer_submission(struct slurm_submission *submission, const char *reason)
@@ -128,6 +139,10 @@ defer_submission(struct slurm_submission *submission, const char *reason)
 	submission->again_ms = now + remote_backoff_ms(submission->failures, AGAIN_MS, AGAIN_MOST_MS);
 	submission->since_snapshot = slurm->snapshot;
 	submission->settled = !submission->sent;
+	if (submission->is_doctor) {
+		report_failure(submission->jobs[0], reason);
+		return;
+	}
 	slurm->host->log(slurm->host, slurm->submit_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
 		"jobs wait, since they could not be given to Slurm: %s", reason);
 	slurm->submit_failed = true;
@@ -237,7 +252,8 @@ send_submission(struct slurm_submission *submission)
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	sbatch_arguments(&request, &arguments);
 	AUTO_FREE char *script = path_join(slurm->folder, SHARED_SCRIPT);
-	const char *const rest[] = {script, slurm->folder, slurm->exec, name, "run", slurm->config};
+	const char *const rest[] = {
+		script, slurm->folder, slurm->exec, name, submission->is_doctor ? "doctor" : "run", slurm->config};
 	for (size_t i = 0; i < ARRAY_SIZE(rest) && rest[i]; i++)
 		arguments_add(&arguments, "%s", rest[i]);
 	const struct slurm_use use = {.on_line = on_answer, .on_end = on_submitted, .arg = submission, .max_lines = 1000};
@@ -309,6 +325,7 @@ struct writing {
 	json_t *section;
 	char *folder, *array, *exec; /* exec: NULL until it is found */
 	size_t count;
+	bool is_doctor;
 	struct {
 		char *name, *envelope;
 		size_t size;
@@ -337,6 +354,10 @@ write_plans(void *arg)
 		if (writing->plans[i].envelope)
 			rc = shared_folder_put(writing->folder, writing->plans[i].name, writing->plans[i].envelope,
 				writing->plans[i].size, writing->array, i, err);
+	}
+	if (rc == 0 && writing->is_doctor) {
+		AUTO_FREE char *path = xasprintf("%s/jobs/%s", writing->folder, writing->plans[0].name);
+		rc = file_mkdirs(path, 0700, err);
 	}
 	if (rc == 0 && writing->array)
 		(void)shared_folder_put_list(writing->folder, writing->array, list.data, err);
@@ -392,6 +413,7 @@ write_submission(struct slurm_submission *submission)
 	writing->array = submission->array ? xstrdup(submission->array) : NULL;
 	writing->exec = slurm->exec ? xstrdup(slurm->exec) : NULL;
 	writing->count = submission->count;
+	writing->is_doctor = submission->is_doctor;
 	for (size_t i = 0; i < submission->count; i++) {
 		struct slurm_job *job = submission->jobs[i];
 		/* A task that was cancelled meanwhile keeps its number: its line names no job. */
@@ -418,7 +440,7 @@ same_options(const json_t *one, const json_t *other)
 static bool
 goes_with(const struct slurm_submission *submission, const struct slurm_job *job)
 {
-	return job->state == SLURM_FRESH && job->remote &&
+	return job->state == SLURM_FRESH && job->remote && !job->remote->report && !submission->is_doctor &&
 		   slurm_unit_minutes(job->remote->unit, job->remote->deadline_ms) == submission->minutes &&
 		   same_options(job->remote->unit, submission->unit) &&
 		   slurm_unit_memory_mb(job->remote->unit) == slurm_unit_memory_mb(submission->unit);
@@ -449,12 +471,16 @@ collect(struct slurm *slurm)
 		.next = slurm->submissions,
 		.jobs = xcalloc(SHARED_ARRAY_MAX, sizeof(struct slurm_job *)),
 		.unit = json_incref(first->remote->unit),
-		.minutes = slurm_unit_minutes(first->remote->unit, first->remote->deadline_ms)};
+		.is_doctor = first->remote->report,
+		.minutes = first->remote->report ? DOCTOR_MINUTES
+										 : slurm_unit_minutes(first->remote->unit, first->remote->deadline_ms)};
 	slurm->submissions = submission;
 	size_t all = 0, skipped = 0;
 	for (const struct slurm_job *job = slurm->jobs; job; job = job->next)
 		all += goes_with(submission, job);
-	submission->count = all < SHARED_ARRAY_MAX ? all : SHARED_ARRAY_MAX;
+	submission->count = submission->is_doctor ? 1 : all < SHARED_ARRAY_MAX ? all : SHARED_ARRAY_MAX;
+	if (submission->is_doctor)
+		submission->jobs[0] = first;
 	for (struct slurm_job *job = slurm->jobs; job; job = job->next)
 		if (goes_with(submission, job) && skipped++ >= all - submission->count)
 			submission->jobs[all - skipped] = job;
