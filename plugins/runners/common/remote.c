@@ -444,15 +444,21 @@ hash_plan(const json_t *plan, char ret_hash[65])
 	sha256_hex(text, strlen(text), ret_hash);
 }
 
-/* Whether it can run jobs of this unit. */
+/* Whether it can run jobs. */
 static int
-check(struct remote *remote, const json_t *unit, struct kettle_error *err)
+check(struct remote *remote, struct kettle_error *err)
 {
-	int rc = remote->ops->check ? remote->ops->check(remote, unit, err) : 0;
+	int rc = remote->ops->check ? remote->ops->check(remote, err) : 0;
 	if (rc == 0 && !remote->has_key)
 		rc = kettle_fail(err, KETTLE_EUNAVAIL,
 			"The runner for %s has no key to seal plans with: name one with `key_env` or `key_file`.", remote->side);
 	return rc;
+}
+
+static int
+check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
+{
+	return remote->ops->check_unit ? remote->ops->check_unit(remote, unit, err) : 0;
 }
 
 int
@@ -462,11 +468,11 @@ remote_submit(void *self, const struct kettle_job *description, const json_t *pl
 	char hash[65];
 	if (remote->stopping)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s is stopping.", remote->side);
-	int rc = check(remote, description->unit, err);
-	if (rc == KETTLE_EUNAVAIL) {
+	if (check(remote, err) < 0) {
 		remote->host->job_done(remote->host, description->ref, lost(KETTLE_LOSS_UNUSABLE, err->message));
 		return 0;
 	}
+	int rc = check_unit(remote, description->unit, err);
 	if (rc < 0)
 		return rc;
 	if (description->plan_hash)
@@ -497,7 +503,7 @@ remote_recover(void *self, const struct kettle_job *description, const char *han
 {
 	struct remote *remote = self;
 	AUTO_JSON json_t *stored = json_loads(handle, 0, NULL);
-	if (check(remote, NULL, err) < 0)
+	if (check(remote, err) < 0)
 		return err->code;
 	if (!member_is(stored, "name", description->name) || !description->plan_hash ||
 		strlen(description->plan_hash) != 64)
@@ -536,8 +542,11 @@ remote_detach(void *self, const char *ref)
 }
 
 int
-remote_capacity(const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
+remote_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
 {
+	int rc = check_unit(self, unit, err);
+	if (rc < 0)
+		return rc;
 	json_int_t slots = json_object_get(unit, "slots") ? member_int(unit, "slots") : 1;
 	json_int_t prefetch = json_object_get(unit, "prefetch") ? member_int(unit, "prefetch") : 0;
 	if (slots < 1 || slots > MAX_SLOTS || prefetch < 0 || prefetch > MAX_SLOTS)
@@ -758,17 +767,4 @@ void
 remote_result_file(struct remote_job *job, const char *path)
 {
 	start_opening(job, opening_new(-1, path));
-}
-
-uint64_t
-remote_backoff_ms(unsigned failures, uint64_t first_ms, uint64_t most_ms)
-{
-	uint64_t span = first_ms;
-	uint32_t bits;
-	for (unsigned i = 1; i < failures && span < most_ms; i++)
-		span *= 2;
-	if (span > most_ms)
-		span = most_ms;
-	random_bytes(&bits, sizeof(bits));
-	return span / 2 + bits % (span / 2 + 1);
 }

@@ -68,8 +68,10 @@ struct remote_ops {
 	void (*release)(struct remote_job *job);
 	/* Until the next look at a job. NULL: by its age. */
 	uint64_t (*interval_ms)(const struct remote_job *job, uint64_t now_ms);
-	/* EINVAL, EUNAVAIL: what the runner's section, or the unit, lacks. unit may be NULL. */
-	int (*check)(struct remote *remote, const json_t *unit, struct kettle_error *err);
+	/* EUNAVAIL: what the runner's section lacks. NULL: it needs nothing. */
+	int (*check)(struct remote *remote, struct kettle_error *err);
+	/* EINVAL: what is wrong with the unit. */
+	int (*check_unit)(struct remote *remote, const json_t *unit, struct kettle_error *err);
 };
 
 /* When what fails is tried again, and for how long. */
@@ -185,7 +187,8 @@ void remote_detach(void *self, const char *ref);
 /* Sends a job without a plan by ops->send, whose end is remote_report. */
 int remote_doctor(void *self, const json_t *unit, remote_done done, void *arg, struct kettle_error *err);
 /* `slots` (1 to 10,000, default 1) and `prefetch` (0 to 10,000, default 0) of the unit. */
-int remote_capacity(const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
+int remote_capacity(
+	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
 
 /* ---- what the remote side says; without effect for a job that has ended ---- */
 
@@ -243,6 +246,12 @@ void remote_answer(struct remote_inquiry *inquiry, json_t *answer, const char *w
 json_t *remote_list(const struct remote *remote, char *(*where)(const struct remote_job *job));
 
 /* ---- for all runners of remote machines ---- */
+
+/*
+ * A URL without slashes at its end, to which credentials may be sent: https, or http to this machine itself, since others could
+ * read them on the way; without user, query and fragment. New string; NULL: it is none.
+ */
+char *remote_url(const char *text);
 
 /* How long to wait after so many failures in a row (1: the first): a random part of a time that doubles from first_ms to most_ms. */
 uint64_t remote_backoff_ms(unsigned failures, uint64_t first_ms, uint64_t most_ms);

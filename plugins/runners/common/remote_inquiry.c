@@ -17,7 +17,9 @@ remote_doctor(void *self, const json_t *unit, remote_done done, void *arg, struc
 	struct remote *remote = self;
 	unsigned char random[6];
 	char name[] = "kettle-doctor-000000000000";
-	int rc = remote->ops->check ? remote->ops->check(remote, unit, err) : 0;
+	int rc = remote->ops->check ? remote->ops->check(remote, err) : 0;
+	if (rc == 0 && remote->ops->check_unit)
+		rc = remote->ops->check_unit(remote, unit, err);
 	if (rc == 0 && remote->stopping)
 		rc = kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s is stopping.", remote->side);
 	if (rc < 0)

@@ -10,7 +10,11 @@
 
 #include "runners/common/remote_internal.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/xalloc.h"
 
 #define YOUNG_MS 30000 /* a job is looked at every POLL_YOUNG_MS in the first of its waiting and of its running, */
 #define POLL_YOUNG_MS 500
@@ -20,6 +24,7 @@
 #define POLL_MOST_MS 10000 /* at most */
 #define HALT_MS 200        /* between two tries to end what is under way for a cancelled job */
 #define TOGETHER_MS 50     /* jobs that are due so soon are looked at, too */
+#define MAX_URL 512        /* bytes */
 
 static uint64_t
 now_ms(const struct remote *remote)
@@ -322,4 +327,36 @@ remote_wait(struct remote_job *job, uint64_t at_ms)
 	job->asking = false;
 	end_fetch(job);
 	set_due(job, at_ms);
+}
+
+/* ---- for all runners of remote machines ---- */
+
+char *
+remote_url(const char *text)
+{
+	static const char *const own[] = {"http://127.0.0.1", "http://[::1]", "http://localhost"};
+	bool fits = strncmp(text, "https://", 8) == 0 && text[8] && text[8] != '/';
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		size_t size = strlen(own[i]);
+		fits = fits || (strncmp(text, own[i], size) == 0 && (!text[size] || strchr(":/", text[size])));
+	}
+	size_t size = strlen(text);
+	if (!fits || size > MAX_URL || strpbrk(text, " ?#@\\"))
+		return NULL;
+	while (text[size - 1] == '/')
+		size--;
+	return xstrndup(text, size);
+}
+
+uint64_t
+remote_backoff_ms(unsigned failures, uint64_t first_ms, uint64_t most_ms)
+{
+	uint64_t span = first_ms;
+	uint32_t bits;
+	for (unsigned i = 1; i < failures && span < most_ms; i++)
+		span *= 2;
+	if (span > most_ms)
+		span = most_ms;
+	random_bytes(&bits, sizeof(bits));
+	return span / 2 + bits % (span / 2 + 1);
 }

@@ -18,10 +18,10 @@
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/xalloc.h"
+#include "runners/common/remote.h"
 #include "runners/github/tokens.h"
 
 #define MESSAGE_CHARACTERS 200
-#define BASE_MAX 512
 
 enum call_state { CALL_WAITS, CALL_SENT, CALL_PARSED };
 
@@ -378,26 +378,14 @@ api_was_sent(const struct api_call *call)
 
 /* ---- life ---- */
 
-/* Whether the host of an http URL is this machine itself. */
-static bool
-is_loopback(const char *base)
-{
-	static const char *const hosts[] = {"http://127.0.0.1", "http://localhost", "http://[::1]"};
-	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
-		size_t size = strlen(hosts[i]);
-		if (strncmp(base, hosts[i], size) == 0 && (base[size] == ':' || base[size] == '/' || base[size] == '\0'))
-			return true;
-	}
-	return false;
-}
-
 int
 api_new(
 	const struct kettle_host *host, const struct api_settings *settings, struct api **ret_api, struct kettle_error *err)
 {
-	const char *base = settings->base, *version = settings->version;
+	AUTO_FREE char *base = remote_url(settings->base);
+	const char *version = settings->version;
 	struct tokens read;
-	if (strlen(base) > BASE_MAX || strpbrk(base, " ?#@\\") || (strncmp(base, "https://", 8) != 0 && !is_loopback(base)))
+	if (!base)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`url` is not the URL of an API, such as https://api.github.com or https://ghe.example/api/v3: "
 			"https (http for this machine itself), without user, query and fragment.");
@@ -408,13 +396,10 @@ api_new(
 		return rc;
 	struct api *api = xcalloc(1, sizeof(*api));
 	*api = (struct api){.host = host,
-		.base = xstrdup(base),
+		.base = STEAL(base),
 		.version = xstrdup(version),
 		.tokens = read,
 		.total_ms = (uint32_t)(settings->most_ms < API_TOTAL_MS ? settings->most_ms : API_TOTAL_MS)};
-	size_t size = strlen(api->base);
-	while (size > 0 && api->base[size - 1] == '/')
-		api->base[--size] = '\0';
 	*ret_api = api;
 	return 0;
 }

@@ -121,28 +121,25 @@ note_place(struct github *github, const struct run_place *place)
 			github->places, key, json_pack("{s:s, s:s}", "repo", place->repo, "workflow", place->workflow));
 }
 
-static int
-capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
+int
+github_check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
 	struct run_place place;
 	int rc = github_place_read(unit, &place, err);
-	if (rc < 0)
-		return rc;
-	note_place(self, &place);
-	return remote_capacity(unit, ret_slots, ret_prefetch, err);
+	if (rc == 0)
+		note_place(remote->self, &place);
+	return rc;
 }
 
 /* ---- the table ---- */
 
 int
-github_check(struct remote *remote, const json_t *unit, struct kettle_error *err)
+github_check(struct remote *remote, struct kettle_error *err)
 {
 	const struct github *github = remote->self;
-	struct run_place place;
-	if (!github->api)
-		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "The runner github has no token: name one with `token_env` or `token_file`.");
-	return unit ? github_place_read(unit, &place, err) : 0;
+	return github->api ? 0
+					   : kettle_fail(err, KETTLE_EUNAVAIL,
+							 "The runner github has no token: name one with `token_env` or `token_file`.");
 }
 
 static int
@@ -238,7 +235,7 @@ destroy(void *self)
 
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
-	.capacity = capacity,
+	.capacity = remote_capacity,
 	.submit = remote_submit,
 	.cancel = remote_cancel,
 	.recover = remote_recover,

@@ -35,8 +35,10 @@ struct github {
 
 /* The place that a unit names; it borrows from the unit, and has labels NULL where the unit names none. EINVAL. */
 int github_place_read(const json_t *unit, struct run_place *ret_place, struct kettle_error *err);
-/* EUNAVAIL: there is no token; EINVAL: the unit (NULL: none) names no place. */
-int github_check(struct remote *remote, const json_t *unit, struct kettle_error *err);
+/* EUNAVAIL: there is no token. */
+int github_check(struct remote *remote, struct kettle_error *err);
+/* EINVAL: the unit names no place. The place is remembered for the status. */
+int github_check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err);
 
 /* `status` of kettle/runner.h (status.c). */
 int github_status(void *self, remote_done done, void *arg, struct kettle_error *err);

@@ -429,4 +429,5 @@ const struct remote_ops runs_ops = {
 	.release = release,
 	.interval_ms = interval_ms,
 	.check = github_check,
+	.check_unit = github_check_unit,
 };

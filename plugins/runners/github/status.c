@@ -115,7 +115,7 @@ github_status(void *self, remote_done done, void *arg, struct kettle_error *err)
 	struct github *github = self;
 	const char *key;
 	json_t *place;
-	int rc = github_check(&github->remote, NULL, err);
+	int rc = github_check(&github->remote, err);
 	if (rc == 0 && json_object_size(github->places) == 0)
 		rc = kettle_fail(err, KETTLE_EUNAVAIL, "No unit names the runner github, so it knows no repository.");
 	if (rc < 0)

@@ -402,7 +402,7 @@ int
 calls_status(void *self, remote_done done, void *arg, struct kettle_error *err)
 {
 	struct modal *modal = self;
-	if (calls_check(&modal->remote, NULL, err) < 0)
+	if (calls_check(&modal->remote, err) < 0)
 		return err->code;
 	struct status *status = xcalloc(1, sizeof(*status));
 	status->request = api_send(modal, "/health", NULL, NULL, 0, ANSWER_MAX_JSON, NULL, on_health, status, err);
@@ -425,4 +425,5 @@ const struct remote_ops calls_ops = {
 	.halt = halt,
 	.release = release,
 	.check = calls_check,
+	.check_unit = calls_check_unit,
 };

@@ -117,46 +117,29 @@ make_header(const json_t *section, const char *option, const char *name, char **
 	return 0;
 }
 
-/* Tokens travel with each request, so a connection that others can read must be encrypted. */
-static int
-check_url(const char *url, struct kettle_error *err)
-{
-	static const char *const own[] = {"http://127.0.0.1", "http://[::1]", "http://localhost"};
-	bool fits = strncmp(url, "https://", 8) == 0 && url[8] && url[8] != '/';
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		size_t size = strlen(own[i]);
-		fits = fits || (strncmp(url, own[i], size) == 0 && (!url[size] || strchr(":/", url[size])));
-	}
-	if (fits && !strpbrk(url, " ?#@\\"))
-		return 0;
-	return kettle_fail(err, KETTLE_EINVAL,
-		"`url` must be that of the app, such as https://NAME.modal.run (http for this machine itself), without user, "
-		"query and fragment, not `%.200s`.",
-		url);
-}
-
 static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct modal *modal = self;
-	const char *url = member_string(section, "url");
-	size_t size = url ? strlen(url) : 0;
-	int rc = url ? check_url(url, err) : 0;
-	if (rc < 0)
-		return rc;
+	const char *text = member_string(section, "url");
+	AUTO_FREE char *url = text ? remote_url(text) : NULL;
+	if (text && !url)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`url` must be that of the app, such as https://NAME.modal.run (http for this machine itself), without "
+			"user, "
+			"query and fragment, not `%.200s`.",
+			text);
 	free_secret(STEAL(modal->key));
 	free_secret(STEAL(modal->secret));
-	rc = make_header(section, "token_id", "Modal-Key", &modal->key, err);
+	int rc = make_header(section, "token_id", "Modal-Key", &modal->key, err);
 	if (rc == 0)
 		rc = make_header(section, "token_secret", "Modal-Secret", &modal->secret, err);
 	if (rc == 0)
 		rc = remote_configure(&modal->remote, section, err);
 	if (rc < 0)
 		return rc;
-	while (size > 0 && url[size - 1] == '/')
-		size--;
 	free(modal->url);
-	modal->url = url ? xasprintf("%.*s", (int)size, url) : NULL;
+	modal->url = STEAL(url);
 	modal->answer_ms = (uint64_t)member_int(section, "answer_s") * 1000;
 	modal->remote.pace.send_ms = (uint64_t)member_int(section, "send_s") * 1000;
 	modal->remote.pace.quiet_ms = (uint64_t)member_int(section, "quiet_s") * 1000;
@@ -165,33 +148,25 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	return 0;
 }
 
-/* The unit's function; NULL: it is no name, and the error says so. Borrowed. */
-static const char *
-function_of(const json_t *unit, struct kettle_error *err)
+int
+calls_check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
 	const char *name = member_text(json_object_get(unit, "options"), "function");
 	size_t plain = 0;
+	(void)remote;
 	while (isalnum((unsigned char)name[plain]) || name[plain] == '_' || name[plain] == '-')
 		plain++;
 	if (plain > 0 && plain <= MAX_FUNCTION && !name[plain])
-		return name;
-	(void)kettle_fail(err, KETTLE_EINVAL,
+		return 0;
+	return kettle_fail(err, KETTLE_EINVAL,
 		"A unit of the runner for Modal needs `options: {function: NAME}`, a name of up to %d letters, digits, _ and "
 		"-.",
 		MAX_FUNCTION);
-	return NULL;
-}
-
-static int
-capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
-{
-	(void)self;
-	return function_of(unit, err) ? remote_capacity(unit, ret_slots, ret_prefetch, err) : KETTLE_EINVAL;
 }
 
 /* `init` works without what is needed here. */
 int
-calls_check(struct remote *remote, const json_t *unit, struct kettle_error *err)
+calls_check(struct remote *remote, struct kettle_error *err)
 {
 	const struct modal *modal = remote->self;
 	if (!modal->url)
@@ -200,7 +175,7 @@ calls_check(struct remote *remote, const json_t *unit, struct kettle_error *err)
 	if (!modal->key || !modal->secret)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The runner for Modal has no token: name its parts with `token_id_env` and `token_secret_env`.");
-	return unit && !function_of(unit, err) ? KETTLE_EINVAL : 0;
+	return 0;
 }
 
 static int
@@ -225,7 +200,7 @@ stop(void *self, kettle_fn done, void *arg)
 
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
-	.capacity = capacity,
+	.capacity = remote_capacity,
 	.submit = remote_submit,
 	.cancel = remote_cancel,
 	.recover = remote_recover,

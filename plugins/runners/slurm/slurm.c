@@ -160,14 +160,6 @@ stop(void *self, kettle_fn done, void *arg)
 }
 
 static int
-capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
-{
-	(void)self;
-	int rc = slurm_unit_check(unit, err);
-	return rc == 0 ? remote_capacity(unit, ret_slots, ret_prefetch, err) : rc;
-}
-
-static int
 submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
 {
 	struct slurm *slurm = self;
@@ -179,7 +171,7 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
-	.capacity = capacity,
+	.capacity = remote_capacity,
 	.submit = submit,
 	.cancel = remote_cancel,
 	.recover = remote_recover,

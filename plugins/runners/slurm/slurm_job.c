@@ -574,11 +574,11 @@ release(struct remote_job *remote)
 }
 
 static int
-check(struct remote *remote, const json_t *unit, struct kettle_error *err)
+check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
 	(void)remote;
-	return unit ? slurm_unit_check(unit, err) : 0;
+	return slurm_unit_check(unit, err);
 }
 
 const struct remote_ops slurm_remote_ops = {
-	.send = send, .find = find, .cancel = cancel, .release = release, .check = check};
+	.send = send, .find = find, .cancel = cancel, .release = release, .check_unit = check_unit};
