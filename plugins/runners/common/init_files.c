@@ -4,16 +4,23 @@
 
 #include "runners/common/init_files.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/io.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "sealed/sealed.h"
 
 #define MAX_FILE (64u << 20) /* bytes of one that is compared */
+#define MAX_KEY_FILE 4096
 
 int
 init_file_write(json_t *files, const json_t *args, const char *name, const void *data, size_t size, mode_t mode,
@@ -42,6 +49,44 @@ init_file_write(json_t *files, const json_t *args, const char *name, const void 
 	}
 	json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", state));
 	return 0;
+}
+
+/* A file that was not there. */
+static int
+write_new(const char *path, const char *text, struct kettle_error *err)
+{
+	AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || write_all(fd, text, strlen(text)) != 0 || fsync(fd) != 0)
+		return kettle_fail(err, KETTLE_EIO, "The key cannot be written to `%s`: %s.", path, strerror(errno));
+	return 0;
+}
+
+int
+init_key_write(json_t *files, const char *path, struct kettle_error *err)
+{
+	unsigned char key[SEALED_KEY_SIZE];
+	AUTO_FREE char *there = NULL;
+	size_t size = 0;
+	struct kettle_error why = {0}; /* that there is none is no error */
+	int rc = file_read(path, MAX_KEY_FILE, &there, &size, &why);
+	const char *state = rc == 0 ? "unchanged" : "created";
+	if (rc == 0) {
+		there[strcspn(there, "\r\n")] = '\0';
+		rc = sealed_key_parse(there, key, err);
+		explicit_bzero(there, size);
+	} else if (rc == KETTLE_ENOENT) {
+		random_bytes(key, sizeof(key));
+		AUTO_FREE char *text = sealed_to_text(key, sizeof(key)), *line = xasprintf("%s\n", text);
+		rc = write_new(path, line, err);
+		explicit_bzero(text, strlen(text));
+		explicit_bzero(line, strlen(line));
+	} else {
+		*err = why;
+	}
+	explicit_bzero(key, sizeof(key));
+	if (rc == 0)
+		json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", state));
+	return rc;
 }
 
 const char *

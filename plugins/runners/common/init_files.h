@@ -14,6 +14,11 @@
  */
 int init_file_write(json_t *files, const json_t *args, const char *name, const void *data, size_t size, mode_t mode,
 	struct kettle_error *err);
+/*
+ * Makes a key that seals, in a file that only its owner can read, and adds it to `files` likewise; one that is there is only checked.
+ * EINVAL: it is no key; EIO, and those of reading it.
+ */
+int init_key_write(json_t *files, const char *path, struct kettle_error *err);
 /* The text of an option of args; NULL: not given. Borrowed. */
 const char *init_option(const json_t *args, const char *name);
 /*

@@ -126,7 +126,7 @@ on_due(void *arg)
 	}
 	if (remote->ops->asked)
 		remote->ops->asked(remote);
-	if (first < UINT64_MAX)
+	if (first < UINT64_MAX && remote->jobs)
 		look_at(remote, first);
 }
 

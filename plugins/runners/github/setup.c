@@ -9,8 +9,6 @@
 
 #include "runners/github/setup.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,10 +16,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/contents.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/io.h"
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/xalloc.h"
@@ -121,37 +117,6 @@ lies_in(const char *path, const char *folder)
 	return path_below(real ? real : above, real_folder ? real_folder : folder) != NULL;
 }
 
-/* Makes a key where there is none yet. An existing one is only checked. */
-static int
-make_key(json_t *files, const char *path, const char *folder, struct kettle_error *err)
-{
-	unsigned char key[SEALED_KEY_SIZE];
-	AUTO_FREE char *there = NULL;
-	size_t size = 0;
-	if (lies_in(path, folder))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "`key_file` lies in %s: the key must not get into the repository.", folder);
-	int rc = file_read(path, 4096, &there, &size, err);
-	if (rc == 0)
-		rc = sealed_key_parse(there, key, err);
-	if (there)
-		explicit_bzero(there, size);
-	explicit_bzero(key, sizeof(key));
-	if (rc == 0)
-		return json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", "unchanged"));
-	if (rc != KETTLE_ENOENT)
-		return rc;
-	random_bytes(key, sizeof(key));
-	AUTO_FREE char *text = base64_encode(key, sizeof(key));
-	AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	bool written = fd >= 0 && write_all(fd, text, strlen(text)) == 0 && write_all(fd, "\n", 1) == 0 && fsync(fd) == 0;
-	explicit_bzero(key, sizeof(key));
-	explicit_bzero(text, strlen(text));
-	if (!written)
-		return kettle_fail(err, KETTLE_EIO, "The key cannot be written to `%s`: %s.", path, strerror(errno));
-	return json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", "created"));
-}
-
 /* What the operator does now. */
 static void
 add_next(json_t *next, const struct setup_options *options, const char *folder)
@@ -197,8 +162,11 @@ set_up(struct setup *setup, struct kettle_error *err)
 	rc = init_file_write(files, setup->args, name, workflow, strlen(workflow), 0644, err);
 	if (rc == 0 && !options.url[0])
 		rc = init_file_write(files, setup->args, SETUP_ARCHIVE, data, size, 0644, err);
+	if (rc == 0 && options.key_file && lies_in(options.key_file, folder))
+		rc =
+			kettle_fail(err, KETTLE_EINVAL, "`key_file` lies in %s: the key must not get into the repository.", folder);
 	if (rc == 0 && options.key_file)
-		rc = make_key(files, options.key_file, folder, err);
+		rc = init_key_write(files, options.key_file, err);
 	if (rc < 0)
 		return rc;
 	add_next(next, &options, folder);

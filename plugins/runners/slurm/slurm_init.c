@@ -5,23 +5,18 @@
 #include "runners/slurm/slurm_internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 #include "runners/common/init_files.h"
 #include "runners/slurm/shared_folder.h"
 #include "sealed/sealed.h"
-
-#define MAX_KEY_FILE 4096
 
 struct init {
 	struct slurm *slurm;
@@ -50,34 +45,23 @@ finish(struct init *init, const struct kettle_error *err)
 static int
 put_key(struct init *init, const json_t *args, struct kettle_error *err)
 {
-	AUTO_FREE char *path = path_join(init->folder, "key"), *there = NULL;
+	AUTO_FREE char *path = path_join(init->folder, "key");
 	unsigned char key[SEALED_KEY_SIZE];
-	size_t size;
-	AUTO_BUF struct buf text = {0};
 	const char *own = member_string(init->slurm->section, "key");
-	int rc = own ? sealed_key_parse(own, key, err) : file_read(path, MAX_KEY_FILE, &there, &size, NULL);
-	if (own && rc < 0)
+	if (!own) {
+		int rc = init_key_write(init->files, path, err);
+		if (rc == 0)
+			(void)json_array_append_new(init->next,
+				json_sprintf("Say `key_file: %s` in the section of the runner, and keep a copy of the file.", path));
 		return rc;
-	if (own) {
-		buf_printf(&text, "%s\n", own);
-	} else if (rc == 0) {
-		there[strcspn(there, "\r\n")] = '\0';
-		rc = sealed_key_parse(there, key, err);
-		if (rc < 0)
-			return rc;
-		buf_printf(&text, "%s\n", there);
-	} else {
-		random_bytes(key, sizeof(key));
-		AUTO_FREE char *drawn = sealed_to_text(key, sizeof(key));
-		buf_printf(&text, "%s\n", drawn);
-		explicit_bzero(drawn, strlen(drawn));
 	}
+	int rc = sealed_key_parse(own, key, err);
 	explicit_bzero(key, sizeof(key));
-	rc = init_file_write(init->files, args, "key", text.data, text.len, 0600, err);
-	explicit_bzero(text.data, text.len);
-	if (rc == 0 && !own)
-		(void)json_array_append_new(init->next,
-			json_sprintf("Say `key_file: %s` in the section of the runner, and keep a copy of the file.", path));
+	if (rc < 0)
+		return rc;
+	AUTO_FREE char *text = xasprintf("%s\n", own);
+	rc = init_file_write(init->files, args, "key", text, strlen(text), 0600, err);
+	explicit_bzero(text, strlen(text));
 	return rc;
 }
 
