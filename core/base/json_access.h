@@ -12,16 +12,16 @@
 
 /* The text of a member; NULL: there is none. */
 static inline const char *
-member_string(const json_t *object, const char *key)
+json_text_or_null(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));
 }
 
 /* The text of a member, "" where there is none. */
 static inline const char *
-member_text(const json_t *object, const char *key)
+json_text_or_empty(const json_t *object, const char *key)
 {
-	const char *text = member_string(object, key);
+	const char *text = json_text_or_null(object, key);
 	return text ? text : "";
 }
 
@@ -29,7 +29,7 @@ member_text(const json_t *object, const char *key)
 static inline bool
 member_is(const json_t *object, const char *key, const char *text)
 {
-	return json_object_get(object, key) && strcmp(member_text(object, key), text) == 0;
+	return json_object_get(object, key) && strcmp(json_text_or_empty(object, key), text) == 0;
 }
 
 /* A member that is an integer, such as an id; 0 where there is none. */

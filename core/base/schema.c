@@ -244,7 +244,7 @@ schema_load(const char *text, json_t **ret_schema, struct kettle_error *err)
 const json_t *
 schema_resolve(const json_t *root, const json_t *schema)
 {
-	const char *ref = member_string(schema, "$ref");
+	const char *ref = json_text_or_null(schema, "$ref");
 	if (!ref)
 		return schema;
 	return json_object_get(json_object_get(root, "$defs"), ref + strlen(REF_PREFIX));

@@ -189,7 +189,7 @@ say_type(struct buf *out, const json_t *schema, const char *type)
 		if (strcmp(type, names[i].type) == 0)
 			buf_adds(out, names[i].text);
 	}
-	const char *items = member_string(json_object_get(schema, "items"), "type");
+	const char *items = json_text_or_null(json_object_get(schema, "items"), "type");
 	if (strcmp(type, "array") == 0 && items && strcmp(items, "string") == 0)
 		buf_adds(out, " of strings");
 	if (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0)
@@ -435,7 +435,7 @@ characters(const char *text, size_t size)
 static int
 check_string(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
-	const char *text = json_string_value(value), *pattern = member_string(schema, "pattern");
+	const char *text = json_string_value(value), *pattern = json_text_or_null(schema, "pattern");
 	size_t size = json_string_length(value), count = characters(text, size);
 	const json_t *min = json_object_get(schema, "minLength"), *max = json_object_get(schema, "maxLength");
 	if ((min && count < (size_t)json_integer_value(min)) || (max && count > (size_t)json_integer_value(max)))
@@ -510,7 +510,7 @@ static int
 schema_check_names(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const json_t *names = json_object_get(schema, "propertyNames");
-	const char *pattern = member_string(names, "pattern"), *key;
+	const char *pattern = json_text_or_null(names, "pattern"), *key;
 	json_t *unused;
 	int rc = 0;
 	json_object_foreach((json_t *)value, key, unused) {

@@ -20,7 +20,7 @@ static int
 is_accepting(struct db *db, bool *ret_accepting, struct kettle_error *err)
 {
 	AUTO_JSON json_t *value = NULL;
-	int rc = settings_setting_get(db, "accepting", &value, err);
+	int rc = setting_get(db, "accepting", &value, err);
 	*ret_accepting = rc == 0 && !json_is_false(value);
 	return rc;
 }
@@ -32,7 +32,7 @@ set_accepting(struct db *db, const struct actor *actor, bool accepting, json_t *
 	AUTO_JSON json_t *value = json_boolean(accepting), *data = json_pack("{s:b}", "accepting", accepting);
 	int rc = is_accepting(db, &before, err);
 	if (rc == 0 && before != accepting) {
-		rc = settings_setting_put(db, "accepting", value, err);
+		rc = setting_put(db, "accepting", value, err);
 		if (rc == 0)
 			rc = db_event(db, "admin.accepting", 'a', 0, 0, actor->user, data, err);
 		if (rc == 0)
@@ -63,7 +63,7 @@ cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct ket
 	struct board board = {0};
 	bool accepting = false;
 	AUTO_JSON json_t *stats = NULL;
-	const char *name = member_string(call->args, "leaderboard");
+	const char *name = json_text_or_null(call->args, "leaderboard");
 	int64_t after = member_true(call->args, "last_day") ? call->db->now_ms - STATS_DAY_MS : -1;
 	int rc = name ? board_find(call->db, call->actor, name, &board, err) : 0;
 	if (rc == 0)

@@ -85,8 +85,8 @@ progress(void *arg, int64_t done, int64_t total)
 static int
 make(struct copy *copy, struct db *db)
 {
-	const char *path = member_string(copy->args, "path");
-	const char *format = member_string(copy->args, "format");
+	const char *path = json_text_or_null(copy->args, "path");
+	const char *format = json_text_or_null(copy->args, "format");
 	int64_t bytes = 0;
 	AUTO_JSON json_t *files = NULL;
 	if (strcmp(copy->command->name, "admin.backup") == 0) {

@@ -105,7 +105,7 @@ check_new_name(struct db *db, const char *name, struct kettle_error *err)
 int
 cmd_board_check_name(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *name = member_string(call->args, "name");
+	const char *name = json_text_or_null(call->args, "name");
 	int rc = check_new_name(call->db, name, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s}", "name", name);
@@ -116,12 +116,12 @@ cmd_board_check_name(const struct command_call *call, json_t **ret_result, struc
 static int
 read_settings(struct db *db, const json_t *args, struct board_change *settings, struct kettle_error *err)
 {
-	const char *deadline = member_string(args, "deadline"), *opens = member_string(args, "opens");
-	settings->description = member_string(args, "description");
-	settings->visibility = member_string(args, "visibility");
-	settings->code = member_string(args, "code_visibility");
-	settings->jit_cache = member_string(args, "jit_cache");
-	settings->after_deadline = member_string(args, "after_deadline");
+	const char *deadline = json_text_or_null(args, "deadline"), *opens = json_text_or_null(args, "opens");
+	settings->description = json_text_or_null(args, "description");
+	settings->visibility = json_text_or_null(args, "visibility");
+	settings->code = json_text_or_null(args, "code_visibility");
+	settings->jit_cache = json_text_or_null(args, "jit_cache");
+	settings->after_deadline = json_text_or_null(args, "after_deadline");
 	settings->set_deadline = deadline != NULL;
 	settings->set_opens = opens != NULL;
 	int rc = deadline ? board_deadline(deadline, db->now_ms, &settings->deadline_at, err) : 0;
@@ -134,7 +134,7 @@ check_new(
 	struct db *db, const struct command_env *env, const json_t *args, struct new_board *board, struct kettle_error *err)
 {
 	struct board_change *settings = &board->settings;
-	board->name = member_string(args, "name");
+	board->name = json_text_or_null(args, "name");
 	int rc = check_new_name(db, board->name, err);
 	if (rc == 0)
 		rc = read_settings(db, args, settings, err);
@@ -151,7 +151,7 @@ check_new(
 	if (rc < 0)
 		return rc;
 	const json_t *task = json_object_get(board->bundle, "task");
-	const char *description = settings->description ? settings->description : member_text(task, "description");
+	const char *description = settings->description ? settings->description : json_text_or_empty(task, "description");
 	board->description = sanitize_text(description, BOARD_DESCRIPTION_MAX);
 	settings->description = board->description;
 	settings->bundle = board->bundle;
@@ -232,7 +232,7 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 	struct board board;
 	struct board_change change = {0};
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *result = NULL, *object = NULL;
-	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0)
 		rc = read_change(call->db, call->env, call->args, &change, &bundle, &devices, err);
 	if (rc == 0)
@@ -284,13 +284,13 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 {
 	struct board board;
 	bool mine = member_true(call->args, "mine"), practice = member_true(call->args, "practice");
-	const char *name = member_string(call->args, "name");
+	const char *name = json_text_or_null(call->args, "name");
 	int rc = mine ? board_find_own(call->db, call->actor, name, &board, err)
 				  : board_find_visible(call->db, call->actor, name, &board, err);
 	if (rc < 0)
 		return rc;
 	struct board_view_request request = {
-		.device = member_string(call->args, "device"),
+		.device = json_text_or_null(call->args, "device"),
 		.limit = member_int(call->args, "limit"),
 		.offset = member_int(call->args, "offset"),
 		.open = board_owns(call->actor, &board) || board_code_open(&board, call->db->now_ms),
@@ -320,7 +320,7 @@ cmd_board_delete(const struct command_call *call, json_t **ret_result, struct ke
 {
 	struct board board;
 	int64_t submissions = 0;
-	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0)
 		rc = submission_count(call->db, &(struct submission_filter){.leaderboard = board.id}, &submissions, NULL, err);
 	if (rc == 0 && submissions && !member_true(call->args, "force"))
@@ -356,12 +356,12 @@ cmd_rate_limits(const struct command_call *call, json_t **ret_result, struct ket
 {
 	struct board board;
 	AUTO_JSON json_t *devices = NULL;
-	const char *device = member_string(call->args, "device");
-	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	const char *device = json_text_or_null(call->args, "device");
+	int rc = board_find_visible(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0 && device)
 		rc = board_choose_devices(call->db, &board, device, &devices, err);
 	return rc < 0 ? rc
-				  : list(call->db, &board, member_string(call->args, "category"),
+				  : list(call->db, &board, json_text_or_null(call->args, "category"),
 						json_string_value(json_array_get(devices, 0)), ret_result, err);
 }
 
@@ -371,9 +371,9 @@ cmd_rate_limit(const struct command_call *call, json_t **ret_result, struct kett
 	struct board board;
 	AUTO_JSON json_t *devices = NULL;
 	json_t *per_hour = json_object_get(call->args, "per_hour");
-	const char *category = member_string(call->args, "category"), *device = member_string(call->args, "device");
+	const char *category = json_text_or_null(call->args, "category"), *device = json_text_or_null(call->args, "device");
 	bool removes = member_true(call->args, "remove");
-	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0 && removes == (per_hour != NULL))
 		rc = kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
 	/* As the board has it; to remove, whatever the limit is of. */
@@ -423,7 +423,7 @@ cmd_board_export(const struct command_call *call, json_t **ret_result, struct ke
 	struct board board;
 	AUTO_JSON json_t *page = NULL;
 	int64_t after = member_int(call->args, "after"), total = 0;
-	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	int rc = board_find_visible(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0)
 		rc = export_check(call->db, call->actor, &board, member_true(call->args, "private"), err);
 	if (rc == 0 && !after)

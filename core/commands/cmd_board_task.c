@@ -23,7 +23,7 @@ static const char *const all_modes[] = {"ranked", "test", "benchmark", "profile"
 static int
 template_load(const struct command_call *call, struct board *ret_board, json_t **ret_bundle, struct kettle_error *err)
 {
-	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), ret_board, err);
+	int rc = board_find_visible(call->db, call->actor, json_text_or_null(call->args, "name"), ret_board, err);
 	return rc < 0 ? rc : blobs_get_task(call->db, ret_board->task, ret_bundle, err);
 }
 
@@ -74,7 +74,7 @@ shown_plan(const json_t *plan, const json_t *bundle)
 {
 	json_t *shown = json_deep_copy(plan), *step;
 	const json_t *files = json_object_get(bundle, "files");
-	const char *submission = member_string(bundle, "submission");
+	const char *submission = json_text_or_null(bundle, "submission");
 	size_t i;
 	if (!shown)
 		return NULL;
@@ -156,7 +156,7 @@ add_plan(struct plans *plans, const char *device, const char *mode)
 static void
 add_plans(struct plans *plans, const json_t *devices, const json_t *args)
 {
-	const char *mode = member_string(args, "mode");
+	const char *mode = json_text_or_null(args, "mode");
 	for (size_t i = 0; i < json_array_size(devices); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(all_modes); j++)
 			if (!mode || strcmp(mode, all_modes[j]) == 0)
@@ -170,7 +170,7 @@ cmd_board_task(const struct command_call *call, json_t **ret_result, struct kett
 	AUTO_JSON json_t *bundle = NULL, *devices = NULL, *list = json_array();
 	int rc = template_load(call, &board, &bundle, err);
 	if (rc == 0)
-		rc = board_choose_devices(call->db, &board, member_string(call->args, "device"), &devices, err);
+		rc = board_choose_devices(call->db, &board, json_text_or_null(call->args, "device"), &devices, err);
 	if (rc < 0)
 		return rc;
 	struct plans plans = {.db = call->db, .env = call->env, .bundle = bundle, .list = list};
@@ -191,7 +191,7 @@ add_directives(struct buf *text, const char *comment, const json_t *board)
 {
 	const json_t *devices = json_object_get(board, "gpu_types"), *device;
 	size_t i, count = json_array_size(devices);
-	buf_printf(text, "%s!POPCORN leaderboard %s\n", comment, member_text(board, "name"));
+	buf_printf(text, "%s!POPCORN leaderboard %s\n", comment, json_text_or_empty(board, "name"));
 	/* More than a header may name: the submitter chooses. */
 	if (count == 0 || count > HEADER_MAX_DEVICES)
 		return;
@@ -206,7 +206,8 @@ static char *
 compose(const json_t *board, const char *comment, const char *code)
 {
 	AUTO_BUF struct buf text = {0};
-	const char *description = member_text(board, "description"), *deadline = member_text(board, "deadline");
+	const char *description = json_text_or_empty(board, "description"),
+			   *deadline = json_text_or_empty(board, "deadline");
 	add_directives(&text, comment, board);
 	buf_printf(&text, "%s\n", comment);
 	while (*description) {
@@ -274,7 +275,7 @@ add_templates(struct template_choice *choice, const json_t *templates, const cha
 		bool of_language = language && lists(language->ops->template_names, name);
 		if (wanted && strcasecmp(wanted, name) != 0 && !of_language)
 			continue;
-		template_add(choice, name, member_text(one, "file_name"), member_text(one, "text"), "template");
+		template_add(choice, name, json_text_or_empty(one, "file_name"), json_text_or_empty(one, "text"), "template");
 	}
 }
 
@@ -308,9 +309,9 @@ fail_nothing(
 	if (!wanted || json_array_size(names) == 0)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"The leaderboard `%s` has no template, and its language has no skeleton.",
-			member_text(choice->board, "name"));
+			json_text_or_empty(choice->board, "name"));
 	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` has no template `%.64s`; there is %s.",
-		member_text(choice->board, "name"), wanted, all ? all : "none");
+		json_text_or_empty(choice->board, "name"), wanted, all ? all : "none");
 }
 
 /*
@@ -327,7 +328,7 @@ list_starters(const struct languages *languages, const json_t *board, const json
 	AUTO_JSON json_t *starters = json_array();
 	struct template_choice choice = {
 		.languages = languages,
-		.language = language_find(languages, member_text(json_object_get(board, "task"), "lang")),
+		.language = language_find(languages, json_text_or_empty(json_object_get(board, "task"), "lang")),
 		.board = board,
 		.starters = starters,
 	};
@@ -350,7 +351,7 @@ cmd_board_template(const struct command_call *call, json_t **ret_result, struct 
 		rc = board_object(call->db, board.id, &object, err);
 	if (rc == 0)
 		rc = list_starters(call->env->languages, object, json_object_get(bundle, "templates"),
-			member_string(call->args, "lang"), &starters, err);
+			json_text_or_null(call->args, "lang"), &starters, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:O}", "leaderboard", board.name, "templates", starters);
 	return rc;

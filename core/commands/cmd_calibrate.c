@@ -176,10 +176,11 @@ static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = member_text(calibrate_unit(c), "device"), *key = member_text(calibrate_unit(c), "key");
+	const char *device = json_text_or_empty(calibrate_unit(c), "device"),
+			   *key = json_text_or_empty(calibrate_unit(c), "key");
 	AUTO_JSON json_t *before = NULL,
 					 *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit",
-						 member_text(calibrate_unit(c), "unit"), "names", json_object_get(c->found, "names"));
+						 json_text_or_empty(calibrate_unit(c), "unit"), "names", json_object_get(c->found, "names"));
 	int rc = settings_unit_calibration(db, device, key, &before, err);
 	json_t *tasks = json_object_get(before, "tasks");
 	if (rc == 0 && tasks && !calibration_machine_changed(before, c->machine))
@@ -292,7 +293,7 @@ task_ran(struct calibration_run *c, const struct verdict *verdict, const char *e
 		}
 	} else if (++c->failures == CALIBRATE_FAILURES) {
 		/* A compiler lacks, for example: its language's boards fail as well. */
-		calibrate_remark(c, member_text(task_of(c), "name"), error);
+		calibrate_remark(c, json_text_or_empty(task_of(c), "name"), error);
 		next_task(c);
 	}
 	next_run(c);
@@ -310,7 +311,7 @@ next_run(struct calibration_run *c)
 			continue;
 		if (calibrate_run(c, task_of(c), task_ran, &err) == 0)
 			return;
-		calibrate_remark(c, member_text(task_of(c), "name"), err.message);
+		calibrate_remark(c, json_text_or_empty(task_of(c), "name"), err.message);
 	}
 	finish_unit(c);
 }
@@ -441,7 +442,7 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 	json_array_foreach((json_t *)wanted, i, one) {
 		bool found = false;
 		json_array_foreach(devices, k, device)
-			found = found || strcasecmp(member_text(device, "name"), json_string_value(one)) == 0;
+			found = found || strcasecmp(json_text_or_empty(device, "name"), json_string_value(one)) == 0;
 		if (found)
 			continue;
 		const char *near = nearest_key(json_string_value(one), c->core->devices);
@@ -450,7 +451,8 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 	}
 	json_array_foreach(devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)
-			if (is_wanted(wanted, member_text(device, "name")) && strcmp(member_text(unit, "state"), "removed") != 0) {
+			if (is_wanted(wanted, json_text_or_empty(device, "name")) &&
+				strcmp(json_text_or_empty(unit, "state"), "removed") != 0) {
 				(void)json_object_set(unit, "device", json_object_get(device, "name"));
 				(void)json_array_append(c->units, unit);
 			}

@@ -51,7 +51,7 @@ board_of(const struct calibration_run *c)
 static const char *
 board_text(const struct calibration_run *c, const char *key)
 {
-	return member_text(board_of(c), key);
+	return json_text_or_empty(board_of(c), key);
 }
 
 /* True: nothing more is begun, and c is freed. */
@@ -101,9 +101,10 @@ static int
 store_op_board(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = member_text(calibrate_unit(c), "device"), *key = member_text(calibrate_unit(c), "key");
+	const char *device = json_text_or_empty(calibrate_unit(c), "device"),
+			   *key = json_text_or_empty(calibrate_unit(c), "key");
 	AUTO_JSON json_t *calibration = NULL, *data = json_pack("{s:s, s:s, s:s, s:O}", "device", device, "unit",
-											  member_text(calibrate_unit(c), "unit"), "leaderboard",
+											  json_text_or_empty(calibrate_unit(c), "unit"), "leaderboard",
 											  board_text(c, "leaderboard"), "names", c->boards.names);
 	int rc = settings_unit_calibration(db, device, key, &calibration, err);
 	if (rc == 0 && !json_is_object(calibration))
@@ -232,7 +233,8 @@ static int
 read_boards(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = member_text(calibrate_unit(c), "device"), *key = member_text(calibrate_unit(c), "key");
+	const char *device = json_text_or_empty(calibrate_unit(c), "device"),
+			   *key = json_text_or_empty(calibrate_unit(c), "key");
 	int rc = settings_unit_calibration(db, device, key, &c->boards.calibration, err);
 	return rc < 0 ? rc : board_tasks(db, device, CALIBRATION_TASKS_MAX, &c->boards.list, err);
 }

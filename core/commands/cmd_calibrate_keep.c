@@ -53,7 +53,7 @@ drop_changed_parts(struct calibration_run *c)
 	size_t i;
 	json_t *bundle;
 	json_array_foreach(c->tasks, i, bundle) {
-		const char *name = member_text(bundle, "name");
+		const char *name = json_text_or_empty(bundle, "name");
 		const json_t *part = json_object_get(c->parts, name);
 		blobs_task_hash(bundle, hash);
 		if (!part || member_is(part, "hash", hash))
@@ -90,7 +90,7 @@ calibrate_parts_begin(struct calibration_run *c, bool resume)
 bool
 calibrate_has_part(const struct calibration_run *c, const json_t *bundle)
 {
-	return json_object_get(c->parts, member_text(bundle, "name"));
+	return json_object_get(c->parts, json_text_or_empty(bundle, "name"));
 }
 
 void
@@ -101,7 +101,7 @@ calibrate_add_part(struct calibration_run *c, const json_t *bundle)
 	blobs_task_hash(bundle, hash);
 	calibration_spreads(c->ratios, spreads);
 	if (json_object_size(names) > 0)
-		(void)json_object_set_new(c->parts, member_text(bundle, "name"),
+		(void)json_object_set_new(c->parts, json_text_or_empty(bundle, "name"),
 			json_pack("{s:s, s:O, s:O}", "hash", hash, "names", names, "spreads", spreads));
 }
 
@@ -139,7 +139,8 @@ int
 calibrate_store_parts(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	const char *device = member_text(calibrate_unit(c), "device"), *key = member_text(calibrate_unit(c), "key");
+	const char *device = json_text_or_empty(calibrate_unit(c), "device"),
+			   *key = json_text_or_empty(calibrate_unit(c), "key");
 	AUTO_JSON json_t *before = NULL, *partial = calibrate_join_parts(c), *missing = missing_tasks(c);
 	AUTO_JSON json_t *data = json_pack("{s:s, s:O, s:O, s:O}", "device", device, "unit",
 		json_object_get(calibrate_unit(c), "unit"), "names", json_object_get(partial, "names"), "missing", missing);
@@ -180,7 +181,7 @@ void
 calibrate_tell_kept(struct calibration_run *c)
 {
 	AUTO_BUF struct buf text = {0};
-	const char *unit = member_text(calibrate_unit(c), "unit");
+	const char *unit = json_text_or_empty(calibrate_unit(c), "unit");
 	size_t further = json_array_size(c->units) - c->unit - 1;
 	buf_printf(&text, "unit %s ", unit);
 	if (!c->boards.list)

@@ -44,8 +44,8 @@ calibrate_row(const struct calibration_run *c)
 	size_t i;
 	json_t *row;
 	json_array_foreach(c->stored, i, row)
-		if (strcasecmp(member_text(row, "device"), member_text(calibrate_unit(c), "device")) == 0 &&
-			strcmp(member_text(row, "key"), member_text(calibrate_unit(c), "key")) == 0)
+		if (strcasecmp(json_text_or_empty(row, "device"), json_text_or_empty(calibrate_unit(c), "device")) == 0 &&
+			strcmp(json_text_or_empty(row, "key"), json_text_or_empty(calibrate_unit(c), "key")) == 0)
 			return row;
 	return NULL;
 }
@@ -107,7 +107,7 @@ position(const struct calibration_run *c)
 	const json_t *board = c->bundle == c->boards.bundle ? json_array_get(c->boards.list, c->boards.index) : NULL;
 	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:i, s:i}", "event", "measuring", "what",
 		board ? "leaderboard" : "calibration task", "name",
-		board ? member_text(board, "leaderboard") : member_text(c->bundle, "name"), "index",
+		board ? json_text_or_empty(board, "leaderboard") : json_text_or_empty(c->bundle, "name"), "index",
 		(json_int_t)(board ? c->boards.index : c->task) + 1, "count",
 		(json_int_t)json_array_size(board ? c->boards.list : c->tasks), "run",
 		(int)(board ? c->boards.round : c->round) + 1, "runs", CALIBRATE_ROUNDS);
@@ -124,7 +124,7 @@ on_calibrate_event(struct inflight_job *job, const json_t *event)
 	else if (member_is(event, "event", "step"))
 		shown = c->position ? c->position(c) : position(c);
 	if (shown)
-		local_job_progress(c->core, c->caller, member_text(calibrate_unit(c), "unit"), shown);
+		local_job_progress(c->core, c->caller, json_text_or_empty(calibrate_unit(c), "unit"), shown);
 }
 
 static void

@@ -142,7 +142,7 @@ static int
 read_change(const struct sync *sync, const json_t *problem, struct board_change *change, json_t **ret_bundle,
 	json_t **ret_devices, struct kettle_error *err)
 {
-	const char *deadline = member_string(problem, "deadline");
+	const char *deadline = json_text_or_null(problem, "deadline");
 	const json_t *gpus = json_object_get(problem, "gpus");
 	int rc = task_check_bundle(sync->env->languages, json_object_get(problem, "bundle"), ret_bundle, err);
 	if (rc == 0)
@@ -241,7 +241,7 @@ update(struct sync *sync, const struct board *board, const json_t *problem, stru
 	rc = board_update_plan(sync->db, board, &change, &plan, err);
 	if (rc < 0)
 		return rc;
-	const char *scores = member_string(plan, "scores");
+	const char *scores = json_text_or_null(plan, "scores");
 	if (scores && strcmp(scores, "left") == 0 && !sync->force)
 		return skip(sync, board->name, reason_of_scores(board, plan));
 	return apply(sync, board, &change, problem, joins, plan, err);
@@ -262,8 +262,8 @@ fold(const char *name)
 static int
 sync_problem(struct sync *sync, const json_t *problem, struct kettle_error *err)
 {
-	const char *name = member_string(problem, "name");
-	const char *error = member_string(problem, "error");
+	const char *name = json_text_or_null(problem, "name");
+	const char *error = json_text_or_null(problem, "error");
 	struct board board;
 	struct kettle_error why = {0};
 	bool there = false;
@@ -293,7 +293,7 @@ find_absent(struct sync *sync, struct kettle_error *err)
 	const json_t *board;
 	int rc = board_set_list(sync->db, sync->set, &boards, err);
 	json_array_foreach(boards, i, board) {
-		const char *name = member_text(board, "name");
+		const char *name = json_text_or_empty(board, "name");
 		AUTO_FREE char *folded = fold(name);
 		if (member_true(board, "listed") && !json_object_get(sync->names, folded))
 			(void)sync_add(sync, "absent", json_string(name));
@@ -323,11 +323,11 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 {
 	size_t i;
 	json_t *problem;
-	const char *error = member_string(set, "error");
+	const char *error = json_text_or_null(set, "error");
 	if (error)
 		return sync_add(sync, "errors", json_pack("{s:O, s:s}", "name", json_object_get(set, "name"), "error", error));
-	int rc = check_set_name(sync->db, member_string(set, "name"), err);
-	sync->set = member_string(set, "name");
+	int rc = check_set_name(sync->db, json_text_or_null(set, "name"), err);
+	sync->set = json_text_or_null(set, "name");
 	sync->file = json_object_get(set, "file");
 	sync->standings = json_object_get(set, "standings");
 	json_array_foreach(json_object_get(set, "problems"), i, problem)
@@ -350,7 +350,7 @@ cmd_competition_sync(const struct command_call *call, json_t **ret_result, struc
 		.actor = call->actor,
 		.force = member_true(call->args, "force"),
 		.dry = dry,
-		.visibility = member_string(call->args, "visibility"),
+		.visibility = json_text_or_null(call->args, "visibility"),
 		.names = names,
 		.result = result,
 	};
@@ -378,7 +378,7 @@ cmd_competition_list(const struct command_call *call, json_t **ret_result, struc
 int
 cmd_competition_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *name = member_string(call->args, "name");
+	const char *name = json_text_or_null(call->args, "name");
 	AUTO_JSON json_t *boards = NULL, *page = NULL;
 	bool has_standings = false;
 	int rc = standings_boards(call->db, call->actor, name, &boards, &has_standings, err);

@@ -19,7 +19,7 @@ static int
 device_names(const struct command_call *call, json_t **ret_names, struct kettle_error *err)
 {
 	struct board board;
-	const char *name = member_string(call->args, "leaderboard");
+	const char *name = json_text_or_null(call->args, "leaderboard");
 	if (!name) {
 		*ret_names = board_configured(call->env);
 		return 0;
@@ -47,7 +47,7 @@ complete_devices(const struct command_call *call, const char *prefix, json_t **r
 int
 cmd_complete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *prefix = member_string(call->args, "prefix");
+	const char *prefix = json_text_or_null(call->args, "prefix");
 	if (member_is(call->args, "what", "board"))
 		return board_names(call->db, call->actor, prefix, COMPLETE_MAX, ret_result, err);
 	if (member_is(call->args, "what", "device"))

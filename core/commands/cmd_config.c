@@ -160,7 +160,7 @@ check_devices(const struct config_check *check)
 static void
 check_http(const struct config_check *check)
 {
-	const char *file = member_string(json_object_get(check->core->config->root, "http"), "ca_file");
+	const char *file = json_text_or_null(json_object_get(check->core->config->root, "http"), "ca_file");
 	if (file && access(file, R_OK) != 0)
 		add_fault(check, "/http/ca_file", "names %s, which cannot be read: %s.", file, strerror(errno));
 }
@@ -249,7 +249,7 @@ unit_with(const struct core *core, const char *runner)
 	json_t *device;
 	json_object_foreach(core->devices, name, device) {
 		const json_t *unit = json_array_get(json_object_get(device, "units"), 0);
-		const char *own = member_string(unit, "runner");
+		const char *own = json_text_or_null(unit, "runner");
 		if (strcmp(own ? own : "local", runner) == 0)
 			return unit;
 	}

@@ -170,7 +170,7 @@ void
 cmd_device_disable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct unit_change *c = unit_change_begin(core, args, true, answer, arg);
-	const char *reason = member_string(args, "reason");
+	const char *reason = json_text_or_null(args, "reason");
 	AUTO_FREE char *clean = sanitize_line(reason ? reason : "", REASON_MAX);
 	AUTO_BUF struct buf text = {0};
 	size_t i;

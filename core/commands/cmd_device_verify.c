@@ -89,10 +89,10 @@ verify_conclude(struct calibration_run *c)
 	json_array_foreach(c->parts, i, row) {
 		passed += member_is(row, "state", "passed");
 		if (!error && member_is(row, "state", "failed"))
-			error = xasprintf("%s: %s", member_text(row, "name"), member_text(row, "error"));
+			error = xasprintf("%s: %s", json_text_or_empty(row, "name"), json_text_or_empty(row, "error"));
 	}
 	if (!error && passed == 0)
-		error = xasprintf("no task could be run: %s", member_text(json_array_get(c->parts, 0), "error"));
+		error = xasprintf("no task could be run: %s", json_text_or_empty(json_array_get(c->parts, 0), "error"));
 	(void)json_array_append_new(c->results,
 		json_pack("{s:O, s:O, s:s, s:s*, s:O}", "device", json_object_get(unit, "device"), "unit",
 			json_object_get(unit, "unit"), "state", error ? "failed" : "passed", "error", error, "tasks", c->parts));

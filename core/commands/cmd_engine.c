@@ -56,13 +56,13 @@ add_calibration(json_t *unit, const json_t *calibration)
 static void
 add_stored(const struct device_listing *listing, const json_t *device, json_t *unit)
 {
-	const char *name = member_string(device, "name");
-	const char *key = member_text(unit, "key");
+	const char *name = json_text_or_null(device, "name");
+	const char *key = json_text_or_empty(unit, "key");
 	size_t i;
 	json_t *row;
 	json_array_foreach(listing->stored, i, row) {
 		json_t *facts = json_object_get(row, "facts");
-		if (strcasecmp(member_string(row, "device"), name) != 0 || strcmp(member_text(row, "key"), key) != 0)
+		if (strcasecmp(json_text_or_null(row, "device"), name) != 0 || strcmp(json_text_or_empty(row, "key"), key) != 0)
 			continue;
 		if (listing->known && json_is_object(facts))
 			(void)json_object_update_missing(unit, facts);
@@ -134,7 +134,7 @@ read_stored(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct device_listing *listing = arg;
 	AUTO_JSON json_t *accepting = NULL;
-	int rc = settings_setting_get(db, "accepting", &accepting, err);
+	int rc = setting_get(db, "accepting", &accepting, err);
 	listing->paused = json_is_false(accepting);
 	return rc < 0 ? rc : settings_units(db, &listing->reading, err);
 }
@@ -189,7 +189,8 @@ device_list_keep(const struct unit_request *request, json_t *facts)
 	*update = (struct unit_facts_update){.device = json_deep_copy(json_object_get(request->device, "name")),
 		.key = json_deep_copy(json_object_get(request->unit, "key")),
 		.facts = json_deep_copy(facts),
-		.identity = unit_identity(json_object_get(request->unit, "config"), member_text(request->unit, "key"), facts)};
+		.identity =
+			unit_identity(json_object_get(request->unit, "config"), json_text_or_empty(request->unit, "key"), facts)};
 	store_write(core->store, device_list_learn, on_learned, update);
 }
 
@@ -249,7 +250,7 @@ on_device_list_stored(void *arg, const struct kettle_error *err)
 		(void)json_object_set_new(device, "paused", json_true());
 	if (listing->known) {
 		answer_once(listing);
-		if (listing->core->setup.stays && !listing->core->closing)
+		if (listing->core->setup.is_server && !listing->core->closing)
 			describe_all(listing);
 	}
 	device_list_finish(listing);

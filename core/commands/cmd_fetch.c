@@ -55,7 +55,7 @@ end_fetch(void *arg)
 	bool failed = fetch->err.code < 0;
 	AUTO_JSON json_t *result = failed ? NULL
 									  : json_pack("{s:O, s:s}", "sets", fetch->sets, "source",
-											fetch->url ? fetch->url : member_text(fetch->args, "folder"));
+											fetch->url ? fetch->url : json_text_or_empty(fetch->args, "folder"));
 	loop_timer_stop(core->setup.io, STEAL(fetch->watch));
 	core->fetches--;
 	fetch->answer(fetch->arg, &fetch->err, result);
@@ -82,15 +82,15 @@ read_archive(struct fetch *fetch)
 	if (rc == 0)
 		rc = task_archive_read_repository(fetch->label, data, size, &archive, &fetch->err);
 	if (rc == 0)
-		(void)competition_read_repository(fetch->languages, archive, member_string(fetch->args, "folder"),
-			member_string(fetch->args, "set"), &fetch->sets, &fetch->err);
+		(void)competition_read_repository(fetch->languages, archive, json_text_or_null(fetch->args, "folder"),
+			json_text_or_null(fetch->args, "set"), &fetch->sets, &fetch->err);
 	task_archive_free(archive);
 }
 
 static void
 read_folder(struct fetch *fetch)
 {
-	const char *folder = member_string(fetch->args, "folder");
+	const char *folder = json_text_or_null(fetch->args, "folder");
 	AUTO_SOURCE_DIR struct source_dir root = {0}, below = {0};
 	int rc = path_check_inside(folder, &fetch->err);
 	if (rc == 0)
@@ -103,7 +103,7 @@ read_folder(struct fetch *fetch)
 	rc = source_dir_below(&root, folder, &below, &fetch->err);
 	if (rc == 0)
 		(void)competition_read_folder(
-			fetch->languages, &below, member_string(fetch->args, "set"), &fetch->sets, &fetch->err);
+			fetch->languages, &below, json_text_or_null(fetch->args, "set"), &fetch->sets, &fetch->err);
 }
 
 static void
@@ -194,16 +194,17 @@ start_download(struct fetch *fetch, struct kettle_error *err)
 static int
 choose_source(struct fetch *fetch, struct kettle_error *err)
 {
-	const char *repository = member_string(fetch->args, "repository"), *branch = member_string(fetch->args, "branch");
+	const char *repository = json_text_or_null(fetch->args, "repository"),
+			   *branch = json_text_or_null(fetch->args, "branch");
 	const struct config *config = fetch->core->config;
-	const char *root = config ? member_string(json_object_get(config->root, "competitions"), "root") : NULL;
+	const char *root = config ? json_text_or_null(json_object_get(config->root, "competitions"), "root") : NULL;
 	char hash[65];
 	if (repository) {
 		AUTO_FREE char *token = random_token("", hash);
 		fetch->file = xasprintf("%s/%s", fetch->core->links.folder, hash);
 		return repository_archive(repository, branch, &fetch->url, &fetch->label, err);
 	}
-	if (!member_string(fetch->args, "folder"))
+	if (!json_text_or_null(fetch->args, "folder"))
 		return kettle_fail(err, KETTLE_EINVAL, "Name a repository, or a folder below `competitions.root`.");
 	if (branch)
 		return kettle_fail(err, KETTLE_EINVAL, "A folder has no branch: leave it out, or name a repository.");

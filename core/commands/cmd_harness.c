@@ -52,7 +52,7 @@ read_harness(struct pool_call *call, json_t **ret_result, struct kettle_error *e
 	const struct language *language = NULL;
 	AUTO_FREE char *tasks = installed_tasks(), *folder = path_join(tasks, "harness");
 	AUTO_JSON json_t *files = json_array();
-	int rc = find_harness_language(call->languages, member_string(call->args, "language"), &language, err);
+	int rc = find_harness_language(call->languages, json_text_or_null(call->args, "language"), &language, err);
 	for (size_t i = 0; rc == 0 && i < language->ops->harness_count; i++)
 		rc = read_harness_file(folder, &language->ops->harness[i], files, err);
 	if (rc == 0)

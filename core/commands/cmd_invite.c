@@ -32,7 +32,7 @@ draw_code(char ret_code[INVITE_CODE_LENGTH + 1])
 static int
 read_code(const json_t *args, char ret_code[INVITE_CODE_LENGTH + 1], struct kettle_error *err)
 {
-	const char *text = member_string(args, "code");
+	const char *text = json_text_or_null(args, "code");
 	text += strspn(text, " \t\r\n");
 	size_t len = strcspn(text, " \t\r\n");
 	if (len != INVITE_CODE_LENGTH || text[len + strspn(text + len, " \t\r\n")])
@@ -102,7 +102,7 @@ cmd_invite_list(const struct command_call *call, json_t **ret_result, struct ket
 	struct board board;
 	AUTO_JSON json_t *invites = NULL;
 	int64_t count = 0;
-	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0)
 		rc = invite_list(call->db, board.id, member_int(call->args, "limit"), member_int(call->args, "offset"),
 			&invites, &count, err);

@@ -23,7 +23,7 @@ flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(call->args, "id"));
 	if (rc == 0)
-		rc = board_find_owned(call->db, call->actor, member_string(row, "leaderboard_name"), &board, err);
+		rc = board_find_owned(call->db, call->actor, json_text_or_null(row, "leaderboard_name"), &board, err);
 	/* One on a leaderboard that the actor may not see is as good as none. */
 	if (rc == KETTLE_ENOENT && member_int(row, "user") != call->actor->user)
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(row, "id"));
@@ -51,7 +51,7 @@ int
 cmd_submission_flag(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	AUTO_FREE char *reason = sanitize_line(member_string(call->args, "reason"), FLAG_REASON_MAX);
+	AUTO_FREE char *reason = sanitize_line(json_text_or_null(call->args, "reason"), FLAG_REASON_MAX);
 	int rc = flag_find(call, &row, err);
 	if (rc == 0 && !*reason)
 		rc = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");

@@ -43,7 +43,7 @@ plot_points(const json_t *points)
 	json_array_foreach(points, i, point) {
 		char time[PLOT_TIME_LENGTH + 1];
 		int64_t ms = 0;
-		(void)snprintf(time, sizeof(time), "%s", member_text(point, "time"));
+		(void)snprintf(time, sizeof(time), "%s", json_text_or_empty(point, "time"));
 		if (time_parse_deadline(time, 0, &ms, NULL) == 0)
 			(void)json_array_append_new(pairs, json_pack("[I, O]", (json_int_t)ms, json_object_get(point, "score")));
 	}
@@ -57,7 +57,7 @@ plot_panel(const json_t *trend)
 	json_t *all = json_array(), *series;
 	size_t i;
 	json_array_foreach(json_object_get(trend, "series"), i, series) {
-		const char *name = member_string(series, "user_name");
+		const char *name = json_text_or_null(series, "user_name");
 		(void)json_array_append_new(all, json_pack("{s:s, s:o}", "name", name ? name : "best of all users", "points",
 											 plot_points(json_object_get(series, "points"))));
 	}

@@ -97,7 +97,7 @@ list_installed(struct pool_call *call, json_t **ret_result, struct kettle_error 
 	size_t i;
 	(void)err;
 	json_array_foreach(list, i, one)
-		(void)json_object_set(loaded, member_text(one, "name"), one);
+		(void)json_object_set(loaded, json_text_or_empty(one, "name"), one);
 	json_array_foreach(names, i, one)
 		if (!json_object_get(loaded, json_string_value(one)))
 			(void)json_array_append_new(list, installed_entry(loader, json_string_value(one)));
@@ -110,7 +110,7 @@ show_installed(struct pool_call *call, json_t **ret_result, struct kettle_error 
 {
 	AUTO_LOADER struct loader *loader = loader_new(json_object_get(call->args, "path"), NULL);
 	const struct loaded_plugin *found = NULL;
-	int rc = loader_load(loader, 0, member_string(call->args, "name"), &found, err);
+	int rc = loader_load(loader, 0, json_text_or_null(call->args, "name"), &found, err);
 	if (rc == 0)
 		*ret_result = describe_whole(&found->plugin, found->file, "installed");
 	return rc;
@@ -139,7 +139,7 @@ cmd_plugin_list(struct core *core, const struct actor *actor, const json_t *args
 void
 cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	const struct core_plugin *loaded = find_loaded(core, member_string(args, "name"));
+	const struct core_plugin *loaded = find_loaded(core, json_text_or_null(args, "name"));
 	struct kettle_error none = {0};
 	(void)actor;
 	if (!loaded) {
@@ -179,7 +179,7 @@ read_section(const char *file, json_t **ret_section, json_t **ret_places, struct
 static int
 test_plugin(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *file = member_string(call->args, "options");
+	const char *file = json_text_or_null(call->args, "options");
 	AUTO_JSON json_t *section = NULL, *places = NULL;
 	AUTO_FREE char *real = NULL, *base = NULL;
 	int rc = file ? read_section(file, &section, &places, err) : 0;
@@ -187,7 +187,7 @@ test_plugin(struct pool_call *call, json_t **ret_result, struct kettle_error *er
 		return rc;
 	real = file ? realpath(file, NULL) : NULL;
 	base = real ? path_above(real, 1) : NULL;
-	const struct conformance_setup setup = {.file = member_string(call->args, "file"),
+	const struct conformance_setup setup = {.file = json_text_or_null(call->args, "file"),
 		.options = section,
 		.options_file = file,
 		.options_base = base,

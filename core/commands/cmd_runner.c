@@ -103,7 +103,7 @@ find_obstacles(const struct inquiry *inquiry, const json_t *place)
 {
 	const struct engine *engine = inquiry->core->engine;
 	json_t *list =
-		engine ? engine_obstacles(engine, member_text(place, "runner"), json_object_get(place, "units")) : NULL;
+		engine ? engine_obstacles(engine, json_text_or_empty(place, "runner"), json_object_get(place, "units")) : NULL;
 	if (json_array_size(list) > 0)
 		return list;
 	json_decref(list);
@@ -127,7 +127,8 @@ give_up_blocked(struct inquiry *inquiry)
 	json_array_foreach(inquiry->places, i, place) {
 		AUTO_JSON json_t *obstacles = find_obstacles(inquiry, place);
 		if (json_object_get(place, "waits") && obstacles) {
-			(void)kettle_fail(&inquiry->err, KETTLE_EUNAVAIL, "%s", member_text(json_array_get(obstacles, 0), "error"));
+			(void)kettle_fail(
+				&inquiry->err, KETTLE_EUNAVAIL, "%s", json_text_or_empty(json_array_get(obstacles, 0), "error"));
 			fail_place(place, inquiry->err.message);
 		}
 		all = all && !json_object_get(place, "waits");
@@ -254,8 +255,8 @@ choose_machines(const struct core *core, const char *name, json_t **ret_machines
 	json_t *device, *unit;
 	json_array_foreach(devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit) {
-			bool named =
-				strcasecmp(member_text(device, "name"), name) == 0 || strcasecmp(member_text(unit, "unit"), name) == 0;
+			bool named = strcasecmp(json_text_or_empty(device, "name"), name) == 0 ||
+						 strcasecmp(json_text_or_empty(unit, "unit"), name) == 0;
 			if (named && !member_is(unit, "state", "removed"))
 				add_machine(core, machines, unit);
 		}
@@ -281,7 +282,7 @@ ask_doctor(struct inquiry *inquiry, const struct core *core, const json_t *machi
 									 json_object_get(machine, "runner")));
 	int rc = !runner || !runner->ops->doctor ? kettle_fail(&err, KETTLE_EUNAVAIL,
 												   "The runner `%s` cannot run `kettle-exec --doctor` on its machines.",
-												   member_text(machine, "runner"))
+												   json_text_or_empty(machine, "runner"))
 											 : runner->ops->doctor(runner->self, config, on_asked, request, &err);
 	inquiry_taken(request, rc, &err);
 }
@@ -293,7 +294,7 @@ cmd_device_doctor(struct core *core, const struct actor *actor, const json_t *ar
 	AUTO_JSON json_t *machines = NULL;
 	size_t i;
 	json_t *machine;
-	if (choose_machines(core, member_text(args, "name"), &machines, &err) < 0) {
+	if (choose_machines(core, json_text_or_empty(args, "name"), &machines, &err) < 0) {
 		answer(arg, &err, NULL);
 		return;
 	}
@@ -338,7 +339,7 @@ copy_rows(const json_t *list, const char *const *members)
 			break;
 		json_t *row = members ? json_object() : NULL;
 		for (const char *const *member = members; member && *member; member++)
-			if (member_string(one, *member))
+			if (json_text_or_null(one, *member))
 				(void)json_object_set(row, *member, json_object_get(one, *member));
 		if (row)
 			(void)json_array_append_new(rows, row);
@@ -398,7 +399,7 @@ static int
 init_args(const json_t *args, json_t **ret_args, struct kettle_error *err)
 {
 	AUTO_JSON json_t *options = NULL;
-	const char *folder = member_text(args, "dir");
+	const char *folder = json_text_or_empty(args, "dir");
 	char here[PATH_MAX];
 	int rc = split_options(json_object_get(args, "option"), &options, err);
 	if (rc < 0)
@@ -415,7 +416,7 @@ cmd_runner_init(struct core *core, const struct actor *actor, const json_t *args
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *request_args = NULL;
-	const char *name = member_text(args, "name");
+	const char *name = json_text_or_empty(args, "name");
 	const struct runner *runner = find_runner(core, name, &err);
 	if (runner && !runner->ops->init)
 		(void)kettle_fail(
@@ -434,7 +435,7 @@ void
 cmd_runner_status(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
-	const char *name = member_text(args, "name");
+	const char *name = json_text_or_empty(args, "name");
 	const struct runner *runner = find_runner(core, name, &err);
 	if (!runner) {
 		answer(arg, &err, NULL);

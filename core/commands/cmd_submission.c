@@ -25,7 +25,7 @@ int
 cmd_submission_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board = {0};
-	const char *name = member_string(call->args, "leaderboard");
+	const char *name = json_text_or_null(call->args, "leaderboard");
 	bool all = member_true(call->args, "all");
 	if (all && !name)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "all",
@@ -46,13 +46,13 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 {
 	struct board board = {0};
 	struct user user = {0};
-	struct submission_filter filter = {.mode = member_string(call->args, "mode"),
-		.state = member_string(call->args, "state"),
-		.device = member_string(call->args, "device")};
+	struct submission_filter filter = {.mode = json_text_or_null(call->args, "mode"),
+		.state = json_text_or_null(call->args, "state"),
+		.device = json_text_or_null(call->args, "device")};
 	int64_t count = 0;
 	bool more = false;
 	const json_t *named = json_object_get(call->args, "of");
-	const char *name = member_string(call->args, "leaderboard");
+	const char *name = json_text_or_null(call->args, "leaderboard");
 	int rc = board_find_visible(call->db, call->actor, name, &board, err);
 	if (rc == 0 && named && !board_owns(call->actor, &board)) {
 		/* Users who are neither learn nothing about others, not even whether they exist. */
@@ -135,7 +135,7 @@ open_status(const json_t *jobs)
 	size_t i;
 	json_t *job;
 	json_array_foreach(jobs, i, job) {
-		const char *state = member_text(job, "state");
+		const char *state = json_text_or_empty(job, "state");
 		if (strcmp(state, "queued") != 0)
 			return "running";
 		begun = begun || member_int(job, "attempt") > 0;
@@ -168,23 +168,23 @@ job_error(const json_t *job)
 	if (only_secret_failed(job))
 		return json_string("It passed the public runs, but not the secret ones.");
 	return json_sprintf(
-		"It %s.", strcmp(member_text(job, "state"), "timed_out") == 0 ? "took too long" : "did not pass");
+		"It %s.", strcmp(json_text_or_empty(job, "state"), "timed_out") == 0 ? "took too long" : "did not pass");
 }
 
 /* The one whose state is the submission's, which is the worst. */
 static json_t *
 worst_error(const json_t *row, const json_t *jobs)
 {
-	const char *state = member_text(row, "state");
+	const char *state = json_text_or_empty(row, "state");
 	size_t i;
 	json_t *job;
 	json_array_foreach(jobs, i, job) {
-		if (strcmp(member_text(job, "state"), state) != 0)
+		if (strcmp(json_text_or_empty(job, "state"), state) != 0)
 			continue;
 		json_t *error = job_error(job);
 		if (json_array_size(jobs) == 1)
 			return error;
-		json_t *named = json_sprintf("%s: %s", member_text(job, "device"), json_string_value(error));
+		json_t *named = json_sprintf("%s: %s", json_text_or_empty(job, "device"), json_string_value(error));
 		json_decref(error);
 		return named;
 	}
@@ -194,19 +194,19 @@ worst_error(const json_t *row, const json_t *jobs)
 static json_t *
 status_object(const json_t *row, const json_t *jobs)
 {
-	const char *state = member_text(row, "state"), *status = status_of_state(state), *beat = "";
+	const char *state = json_text_or_empty(row, "state"), *status = status_of_state(state), *beat = "";
 	const json_t *flagged = json_object_get(row, "flagged");
 	json_t *error = json_null();
 	size_t i;
 	json_t *job;
 	json_array_foreach(jobs, i, job) {
-		if (strcmp(member_text(job, "changed"), beat) > 0)
-			beat = member_text(job, "changed");
+		if (strcmp(json_text_or_empty(job, "changed"), beat) > 0)
+			beat = json_text_or_empty(job, "changed");
 	}
 	if (json_is_string(flagged)) {
 		status = "hacked";
-		error = json_sprintf(
-			"It was marked as a cheat%s%s", *member_text(row, "flagged") ? ": " : ".", member_text(row, "flagged"));
+		error = json_sprintf("It was marked as a cheat%s%s", *json_text_or_empty(row, "flagged") ? ": " : ".",
+			json_text_or_empty(row, "flagged"));
 	} else if (!member_true(row, "done")) {
 		status = open_status(jobs);
 	} else if (strcmp(state, "passed") != 0) {
@@ -223,7 +223,7 @@ field_runs(const json_t *jobs)
 	size_t i, j;
 	json_array_foreach(jobs, i, job) {
 		json_array_foreach(json_object_get(job, "runs"), j, run) {
-			const char *mode = member_text(run, "mode");
+			const char *mode = json_text_or_empty(run, "mode");
 			bool shown = strcmp(mode, "test") == 0 || strcmp(mode, "benchmark") == 0;
 			(void)json_array_append_new(
 				all, json_pack("{s:O?, s:O?, s:s, s:O, s:O, s:O?, s:O, s:O?}", "start_time",
@@ -243,7 +243,7 @@ ranks(const json_t *jobs)
 	size_t i;
 	json_array_foreach(jobs, i, job) {
 		json_t *rank = json_object_get(json_object_get(job, "rank"), "rank");
-		(void)json_object_set_new(all, member_text(job, "device"), rank ? json_incref(rank) : json_null());
+		(void)json_object_set_new(all, json_text_or_empty(job, "device"), rank ? json_incref(rank) : json_null());
 	}
 	return all;
 }
@@ -264,7 +264,7 @@ check_open(struct db *db, const struct actor *actor, int64_t id, const json_t *r
 {
 	struct board board;
 	bool sees = false;
-	int rc = board_find(db, actor, member_string(row, "leaderboard_name"), &board, err);
+	int rc = board_find(db, actor, json_text_or_null(row, "leaderboard_name"), &board, err);
 	if (rc == 0)
 		rc = board_may_see(db, actor, &board, &sees, err);
 	if (rc == 0 && !sees)
@@ -467,7 +467,7 @@ cmd_submission_delete_all(const struct command_call *call, json_t **ret_result, 
 	json_int_t jobs = 0, runs = 0;
 	size_t i;
 	const json_t *row;
-	int rc = board_find_owned(call->db, call->actor, member_string(call->args, "leaderboard"), &board, err);
+	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "leaderboard"), &board, err);
 	if (rc == 0)
 		rc = user_find_argument(call->db, json_object_get(call->args, "user"), &user, err);
 	if (rc == 0)

@@ -199,7 +199,7 @@ find_job(const struct side *side, const char *device)
 	size_t i;
 	json_t *job;
 	json_array_foreach(side->jobs, i, job)
-		if (strcmp(member_text(job, "device"), device) == 0)
+		if (strcmp(json_text_or_empty(job, "device"), device) == 0)
 			return job;
 	return NULL;
 }
@@ -233,12 +233,12 @@ compare_devices(struct db *db, struct sides *sides, json_t **ret_devices, struct
 	json_t *job;
 	int rc = 0;
 	json_array_foreach(sides->items[0].jobs, i, job) {
-		rc = add_device(db, sides, member_text(job, "device"), devices, err);
+		rc = add_device(db, sides, json_text_or_empty(job, "device"), devices, err);
 		if (rc < 0)
 			return rc;
 	}
 	json_array_foreach(sides->items[1].jobs, i, job) {
-		const char *device = member_text(job, "device");
+		const char *device = json_text_or_empty(job, "device");
 		rc = find_job(&sides->items[0], device) ? 0 : add_device(db, sides, device, devices, err);
 		if (rc < 0)
 			return rc;
@@ -270,9 +270,9 @@ add_code(const struct sides *sides, json_t *answer)
 	char *names[2];
 	for (size_t s = 0; s < 2; s++) {
 		const json_t *row = sides->items[s].row, *code = json_object_get(row, "code");
-		AUTO_FREE char *name = sanitize_text(member_text(row, "file_name"), REQUEST_NAME_MAX);
+		AUTO_FREE char *name = sanitize_text(json_text_or_empty(row, "file_name"), REQUEST_NAME_MAX);
 		names[s] = xasprintf("%lld/%s", (long long)member_int(row, "id"), name);
-		texts[s] = (struct line_diff_text){names[s], member_text(row, "code"), json_string_length(code)};
+		texts[s] = (struct line_diff_text){names[s], json_text_or_empty(row, "code"), json_string_length(code)};
 	}
 	line_diff(&texts[0], &texts[1], DIFF_TEXT_MAX, &diff);
 	(void)json_object_set_new(answer, "diff", json_stringn(diff.text, strlen(diff.text)));

@@ -133,7 +133,7 @@ check_contents(struct submit_request *submit, struct kettle_error *err)
 static int
 read_note(struct submit_request *submit, struct kettle_error *err)
 {
-	const char *note = member_string(submit->args, "note");
+	const char *note = json_text_or_null(submit->args, "note");
 	if (!note || !*note)
 		return 0;
 	AUTO_FREE char *longer = sanitize_text(note, SUBMIT_NOTE_MAX + 1);
@@ -149,8 +149,8 @@ read_submit_file(struct submit_request *submit)
 {
 	const json_t *file = json_object_get(submit->args, "file");
 	struct kettle_error *err = &submit->file_err;
-	if (check_submit_name(submit, member_string(file, "name"), err) < 0 ||
-		decode(submit, member_string(file, "base64"), err) < 0 || check_contents(submit, err) < 0)
+	if (check_submit_name(submit, json_text_or_null(file, "name"), err) < 0 ||
+		decode(submit, json_text_or_null(file, "base64"), err) < 0 || check_contents(submit, err) < 0)
 		return;
 	(void)popcorn_header_parse(submit->code, submit->size, &submit->header, &submit->header_err);
 }
@@ -169,12 +169,12 @@ need_header(const struct submit_request *submit, struct kettle_error *err)
 static int
 find_board(struct submit_request *submit, struct kettle_error *err)
 {
-	const char *name = member_string(submit->args, "leaderboard");
+	const char *name = json_text_or_null(submit->args, "leaderboard");
 	if (!name) {
 		int rc = need_header(submit, err);
 		if (rc < 0)
 			return rc;
-		name = member_string(submit->header, "leaderboard");
+		name = json_text_or_null(submit->header, "leaderboard");
 	}
 	if (!name) {
 		const char *remark = json_string_value(json_array_get(json_object_get(submit->header, "remarks"), 0));
@@ -255,7 +255,7 @@ static int
 check_accepting(const struct submit_request *submit, struct kettle_error *err)
 {
 	AUTO_JSON json_t *accepting = NULL;
-	int rc = settings_setting_get(submit->db, "accepting", &accepting, err);
+	int rc = setting_get(submit->db, "accepting", &accepting, err);
 	if (rc < 0)
 		return rc;
 	if (json_is_false(accepting))
@@ -274,7 +274,7 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 {
 	if (submit->header_err.code)
 		return fail_with(&submit->header_err, err);
-	const char *named = member_string(submit->header, "leaderboard");
+	const char *named = json_text_or_null(submit->header, "leaderboard");
 	if (named && strcasecmp(named, submit->board.name) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The file says that it is for the leaderboard `%s`, but it was submitted to `%s`: change one of them.",
@@ -291,7 +291,8 @@ known_unit(const json_t *stored, const char *device, const json_t *section)
 	size_t i;
 	json_object_set_new(unit, "name", json_string(device));
 	json_array_foreach(stored, i, row)
-		if (strcasecmp(member_text(row, "device"), device) == 0 && strcmp(member_text(row, "key"), key) == 0)
+		if (strcasecmp(json_text_or_empty(row, "device"), device) == 0 &&
+			strcmp(json_text_or_empty(row, "key"), key) == 0)
 			json_object_set(unit, "facts", json_object_get(row, "facts"));
 	return unit;
 }
@@ -431,7 +432,7 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 void
 add_submit_stays(const struct core *core, json_t *result)
 {
-	(void)json_object_set_new(result, "stays", json_boolean(core->setup.stays));
+	(void)json_object_set_new(result, "stays", json_boolean(core->setup.is_server));
 }
 
 /* The answer that the same request was given before; *ret_result stays NULL where there was none. */
@@ -456,8 +457,8 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 		.env = call->env,
 		.actor = call->actor,
 		.args = call->args,
-		.mode = member_string(call->args, "mode"),
-		.request = member_string(call->args, "request"),
+		.mode = json_text_or_null(call->args, "mode"),
+		.request = json_text_or_null(call->args, "request"),
 	};
 	json_t *again = NULL;
 	int rc = read_note(&submit, err);

@@ -82,7 +82,7 @@ static void
 read_outcomes(struct probe *probe, const struct completion *completion)
 {
 	const json_t *task = json_object_get(probe->bundle, "task");
-	const struct language *language = language_find(probe->core->languages, member_string(task, "lang"));
+	const struct language *language = language_find(probe->core->languages, json_text_or_null(task, "lang"));
 	for (size_t i = 0; i < probe->plan->count && probe->err.code == 0; i++) {
 		const struct plan_step *step = &probe->plan->steps[i];
 		const struct outcome *outcome = completion_outcome(completion, step->id);
@@ -91,7 +91,7 @@ read_outcomes(struct probe *probe, const struct completion *completion)
 			step_result_read(language, task, step, outcome, &result);
 		if (result.state == VERDICT_ERROR && result.blame && strcmp(result.blame, "machine") == 0)
 			(void)kettle_fail(&probe->err, KETTLE_EUNAVAIL, "The task cannot run on %s: %s",
-				member_string(probe->unit, "name"), result.why.message);
+				json_text_or_null(probe->unit, "name"), result.why.message);
 	}
 }
 
@@ -115,7 +115,7 @@ has_memory(struct probe *probe)
 		(void)kettle_fail(&probe->err, KETTLE_EUNAVAIL,
 			"The task requires `memory: %" JSON_INTEGER_FORMAT "`, but the machine of %s has %" JSON_INTEGER_FORMAT
 			" bytes.",
-			needed, member_string(probe->unit, "name"), most);
+			needed, json_text_or_null(probe->unit, "name"), most);
 	return probe->err.code == 0;
 }
 
@@ -224,7 +224,7 @@ bundle_tried(void *arg, json_t *tried)
 		(void)json_object_set(call->result, "imported", imported);
 	json_decref(imported);
 	if (entry && fault)
-		fail_entry(call, entry, member_text(fault, "error"));
+		fail_entry(call, entry, json_text_or_empty(fault, "error"));
 	next_bundle(call);
 }
 
@@ -262,7 +262,7 @@ static int
 task_read_one(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	int rc = task_read_as(
-		call->languages, member_string(call->args, "path"), member_string(call->args, "lang"), ret_result, err);
+		call->languages, json_text_or_null(call->args, "path"), json_text_or_null(call->args, "lang"), ret_result, err);
 	if (rc == 0 && member_true(call->args, "probe"))
 		call->bundles = json_pack("[[n, O]]", *ret_result);
 	return rc;
@@ -289,7 +289,7 @@ static int
 unpack_sent(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	const json_t *file = json_object_get(call->args, "file"), *base64 = json_object_get(file, "base64");
-	AUTO_FREE char *name = sent_name(member_string(file, "name"));
+	AUTO_FREE char *name = sent_name(json_text_or_null(file, "name"));
 	AUTO_FREE void *data = NULL;
 	size_t size = 0;
 	if (!*name)
@@ -301,7 +301,7 @@ unpack_sent(struct pool_call *call, json_t **ret_result, struct kettle_error *er
 			err, KETTLE_ETOOBIG, "`%s` exceeds the limit of %u MiB.", name, TASK_ARCHIVE_MAX_PACKED >> 20);
 	if (base64_decode(json_string_value(base64), json_string_length(base64), &data, &size) < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The contents of the file are not base64.");
-	return task_read_bytes(call->languages, name, data, size, member_string(call->args, "lang"), ret_result, err);
+	return task_read_bytes(call->languages, name, data, size, json_text_or_null(call->args, "lang"), ret_result, err);
 }
 
 void
@@ -316,7 +316,7 @@ read_problems(struct pool_call *call, json_t **ret_result, struct kettle_error *
 {
 	json_t *sets = NULL;
 	int rc = competition_read_all(
-		call->languages, member_string(call->args, "path"), member_string(call->args, "set"), &sets, err);
+		call->languages, json_text_or_null(call->args, "path"), json_text_or_null(call->args, "set"), &sets, err);
 	if (rc)
 		return rc;
 	*ret_result = json_pack("{s:o}", "sets", sets);
@@ -352,7 +352,7 @@ check_task(struct pool_call *call, const char *path, json_t *results)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
-	(void)task_read_as(call->languages, path, member_string(call->args, "lang"), &bundle, &err);
+	(void)task_read_as(call->languages, path, json_text_or_null(call->args, "lang"), &bundle, &err);
 	if (bundle)
 		(void)json_array_append_new(call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
 	(void)json_array_append_new(results, on_checked(call, path, bundle, err.message));
@@ -373,7 +373,7 @@ check_competition(struct pool_call *call, const char *path, json_t *results)
 	json_array_foreach(sets, i, set) {
 		const json_t *problems = json_object_get(set, "problems");
 		if (json_object_get(set, "error")) {
-			(void)json_array_append_new(results, on_checked(call, path, NULL, member_string(set, "error")));
+			(void)json_array_append_new(results, on_checked(call, path, NULL, json_text_or_null(set, "error")));
 			continue;
 		}
 		(void)json_array_append_new(
@@ -385,8 +385,8 @@ check_competition(struct pool_call *call, const char *path, json_t *results)
 			if (json_is_object(bundle))
 				(void)json_array_append_new(
 					call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(results), bundle));
-			json_t *one = on_checked(call, member_string(problem, "directory"), json_is_object(bundle) ? bundle : NULL,
-				member_string(problem, "error"));
+			json_t *one = on_checked(call, json_text_or_null(problem, "directory"),
+				json_is_object(bundle) ? bundle : NULL, json_text_or_null(problem, "error"));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
 			(void)json_array_append_new(results, one);
 		}
@@ -433,7 +433,7 @@ pack_task(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 	size_t size = 0;
 	const char *name;
 	json_t *contents;
-	int rc = task_pack(call->languages, member_string(call->args, "path"), member_string(call->args, "lang"),
+	int rc = task_pack(call->languages, json_text_or_null(call->args, "path"), json_text_or_null(call->args, "lang"),
 		member_true(call->args, "solutions"), &pack, err);
 	if (rc == 0)
 		rc = task_pack_zip(pack, &data, &size, err);
@@ -516,12 +516,12 @@ fail_shipped(const char *dir, const char *from, const json_t *names, struct kett
 static int
 copy_shipped(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *from = member_string(call->args, "from");
+	const char *from = json_text_or_null(call->args, "from");
 	AUTO_FREE char *dir = installed_tasks();
 	AUTO_JSON json_t *names = shipped_names(dir);
 	if (!json_object_get(names, from))
 		return fail_shipped(dir, from, names, err);
-	const char *reference = member_string(names, from);
+	const char *reference = json_text_or_null(names, from);
 	bool solutions = member_true(call->args, "solutions");
 	AUTO_FREE char *path = path_join(dir, from);
 	AUTO_FREE char *file = reference ? path_join(path, reference) : NULL;

@@ -28,7 +28,7 @@
 static int
 check_code(const struct task_run *run, const char *file, const char *code, size_t size, struct kettle_error *err)
 {
-	const char *lang = member_string(json_object_get(run->bundle, "task"), "lang");
+	const char *lang = json_text_or_null(json_object_get(run->bundle, "task"), "lang");
 	const struct language *language = language_find(run->core->languages, lang);
 	if (!utf8_valid(code, size))
 		return kettle_fail(err, KETTLE_EINVAL, "%s is not UTF-8 text.", file);
@@ -42,8 +42,8 @@ run_read(void *arg)
 {
 	struct task_run *run = arg;
 	size_t size = 0;
-	const char *path = member_string(run->args, "path"), *file = member_string(run->args, "file");
-	if (task_read_as(run->core->languages, path, member_string(run->args, "lang"), &run->bundle, &run->err) < 0)
+	const char *path = json_text_or_null(run->args, "path"), *file = json_text_or_null(run->args, "file");
+	if (task_read_as(run->core->languages, path, json_text_or_null(run->args, "lang"), &run->bundle, &run->err) < 0)
 		return;
 	if (file_read(file, (size_t)run->core->env.submission_bytes, &run->code, &size, &run->err) < 0)
 		return;
@@ -181,7 +181,7 @@ read_needed(const char *code, const char *comment)
 static int
 read_solution(struct verify *verify, const struct source_dir *source_dir, const char *kind, const char *name)
 {
-	const char *lang = member_string(json_object_get(verify->bundle, "task"), "lang");
+	const char *lang = json_text_or_null(json_object_get(verify->bundle, "task"), "lang");
 	const struct language *language = language_find(verify->core->languages, lang);
 	AUTO_FREE char *code = NULL;
 	size_t size = 0;
@@ -231,9 +231,9 @@ verify_read(void *arg)
 {
 	struct verify *verify = arg;
 	AUTO_TASK_FORM struct task_form form = {0};
-	const char *path = member_string(verify->args, "path");
-	if (task_read_as(
-			verify->core->languages, path, member_string(verify->args, "lang"), &verify->bundle, &verify->err) < 0 ||
+	const char *path = json_text_or_null(verify->args, "path");
+	if (task_read_as(verify->core->languages, path, json_text_or_null(verify->args, "lang"), &verify->bundle,
+			&verify->err) < 0 ||
 		task_form_open(path, &form, &verify->err) < 0)
 		return;
 	if (read_solutions(verify, &form.source_dir, "correct") == 0)
@@ -243,7 +243,7 @@ verify_read(void *arg)
 		(void)kettle_fail(&verify->err, KETTLE_EINVAL,
 			"The task `%s` has no solutions: put correct ones into solutions/correct and wrong ones into "
 			"solutions/wrong.",
-			member_string(verify->bundle, "name"));
+			json_text_or_null(verify->bundle, "name"));
 }
 
 static void
@@ -269,11 +269,11 @@ found_end(const struct verdict *verdict)
 static json_t *
 judge(const json_t *solution, const char *mode, const char *found)
 {
-	const char *expected = member_string(solution, "expected");
+	const char *expected = json_text_or_null(solution, "expected");
 	bool passed = strcmp(found, "passed") == 0;
 	if (expected ? strcmp(expected, found) == 0 : !passed && strcmp(found, "error") != 0)
 		return json_true();
-	if (passed && strength(mode) < strength(member_string(solution, "mode")))
+	if (passed && strength(mode) < strength(json_text_or_null(solution, "mode")))
 		return json_null();
 	return json_false();
 }
@@ -301,11 +301,11 @@ static json_t *
 result_of(const struct task_run *run, const json_t *solution)
 {
 	const char *found = found_end(run->verdict), *error = verdict_message(&run->verdict->why);
-	const char *mode = member_string(run->args, "mode");
+	const char *mode = json_text_or_null(run->args, "mode");
 	AUTO_JSON json_t *ok = judge(solution, mode, found);
 	/* What the machine lacks is no fault of the solution, unless that is what it is to show. */
 	bool lacks = !json_is_true(ok) && run->verdict->why.cause == KETTLE_CAUSE_LACKS;
-	const char *needed = member_string(solution, "needs");
+	const char *needed = json_text_or_null(solution, "needs");
 	AUTO_JSON json_t *why = error ? json_string(error) : NULL;
 	if (!lacks && needed && strcmp(found, "compile") == 0 && misses_header(run->verdict, needed)) {
 		lacks = true;
@@ -351,7 +351,7 @@ solution_ended(struct task_run *run)
 	AUTO_JSON json_t *solution = json_incref(json_array_get(verify->solutions, 0));
 	(void)json_array_remove(verify->solutions, 0);
 	if (!verify->device && run->unit)
-		verify->device = xstrdup(member_string(run->unit, "name"));
+		verify->device = xstrdup(json_text_or_null(run->unit, "name"));
 	if (run->err.code < 0)
 		verify->err = run->err;
 	end_solution(verify, run->err.code < 0 ? NULL : result_of(run, solution));
@@ -381,7 +381,7 @@ verify_next(void *arg)
 		.core = verify->core,
 		.args = args,
 		.bundle = json_incref(verify->bundle),
-		.code = xstrdup(member_string(solution, "code")),
+		.code = xstrdup(json_text_or_null(solution, "code")),
 		.ended = solution_ended,
 		.arg = verify,
 	};

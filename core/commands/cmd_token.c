@@ -13,7 +13,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "commands/link_code.h"
+#include "commands/merge_code.h"
 #include "model/actor.h"
 #include "model/board.h"
 #include "model/name.h"
@@ -37,7 +37,7 @@ time_or_null(int64_t ms)
 static int
 read_name(const json_t *args, char **ret_name, struct kettle_error *err)
 {
-	const char *given = member_text(args, "name");
+	const char *given = json_text_or_empty(args, "name");
 	AUTO_FREE char *name = name_normal(given, TOKEN_NAME_MAX);
 	if (!*name || strcmp(name, given) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
@@ -74,7 +74,7 @@ cmd_token_create(const struct command_call *call, json_t **ret_result, struct ke
 	AUTO_FREE char *name = NULL;
 	char hash[65];
 	int64_t expires_at = 0, user = call->actor->user;
-	const char *expires = member_string(call->args, "expires");
+	const char *expires = json_text_or_null(call->args, "expires");
 	int rc = read_name(call->args, &name, err);
 	if (rc == 0 && expires)
 		rc = board_deadline(expires, db->now_ms, &expires_at, err);
@@ -121,7 +121,7 @@ int
 cmd_token_revoke(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	int64_t user = 0, count = 0;
-	const char *name = member_string(call->args, "name");
+	const char *name = json_text_or_null(call->args, "name");
 	int rc = whose(call, &user, err);
 	if (rc == 0)
 		rc = token_delete(call->db, user, name, &count, err);
@@ -138,21 +138,21 @@ int
 cmd_token_check(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	char hash[65];
-	const char *token = member_string(call->args, "token");
+	const char *token = json_text_or_null(call->args, "token");
 	AUTO_JSON json_t *row = NULL;
 	sha256_hex(token, strlen(token), hash);
 	int rc = token_get(call->db, hash, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, KETTLE_EACCES, "The token is not valid: it is unknown, revoked or has expired.");
-	if (rc == 0 && strcmp(member_text(row, "kind"), "pending") == 0)
+	if (rc == 0 && strcmp(json_text_or_empty(row, "kind"), "pending") == 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "This login is not confirmed yet.");
 	if (rc == 0)
 		rc = token_note_use(call->db, hash, err);
 	if (rc < 0)
 		return rc;
-	*ret_result = json_pack("{s:s, s:O, s:o, s:O, s:O, s:{s:O, s:O, s:O}}", "kind", member_text(row, "kind"), "name",
-		json_object_get(row, "name"), "user_id", json_sprintf("%lld", (long long)member_int(row, "id")), "user_name",
-		json_object_get(row, "user_name"), "role", json_object_get(row, "role"), "actor", "provider",
+	*ret_result = json_pack("{s:s, s:O, s:o, s:O, s:O, s:{s:O, s:O, s:O}}", "kind", json_text_or_empty(row, "kind"),
+		"name", json_object_get(row, "name"), "user_id", json_sprintf("%lld", (long long)member_int(row, "id")),
+		"user_name", json_object_get(row, "user_name"), "role", json_object_get(row, "role"), "actor", "provider",
 		json_object_get(row, "provider"), "subject", json_object_get(row, "subject"), "name",
 		json_object_get(row, "user_name"));
 	return 0;
@@ -163,8 +163,9 @@ cmd_identity_add(const struct command_call *call, json_t **ret_result, struct ke
 {
 	struct user user;
 	int64_t other = 0;
-	const char *provider = member_string(call->args, "provider"), *subject = member_string(call->args, "subject");
-	AUTO_FREE char *name = actor_fit_name(member_text(call->args, "name"));
+	const char *provider = json_text_or_null(call->args, "provider"),
+			   *subject = json_text_or_null(call->args, "subject");
+	AUTO_FREE char *name = actor_fit_name(json_text_or_empty(call->args, "name"));
 	int rc = user_find_argument(call->db, json_object_get(call->args, "user"), &user, err);
 	if (rc == 0)
 		rc = actor_identity_add(call->db, user.id, provider, subject, *name ? name : subject, &other, err);
@@ -199,16 +200,16 @@ int
 cmd_login_begin(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct db *db = call->db;
-	const char *address = member_string(call->args, "address");
+	const char *address = json_text_or_null(call->args, "address");
 	AUTO_FREE char *name = NULL;
-	char hash[65], code[LINK_CODE_TEXT], code_hash[65];
+	char hash[65], code[MERGE_CODE_TEXT], code_hash[65];
 	int rc = read_name(call->args, &name, err);
 	if (rc == 0)
 		rc = check_pending(db, address, err);
 	if (rc < 0)
 		return rc;
 	AUTO_FREE char *token = random_token(TOKEN_PREFIX, hash);
-	link_code_draw(code, code_hash);
+	merge_code_draw(code, code_hash);
 	AUTO_JSON json_t *data = json_pack("{s:s}", "token", hash);
 	int64_t expires_at = db->now_ms + LOGIN_MS;
 	struct token pending = {
@@ -229,7 +230,7 @@ confirm(const struct command_call *call, const json_t *row, const char *code_has
 {
 	struct db *db = call->db;
 	int64_t user = call->actor->user;
-	const char *pending = member_text(json_object_get(row, "data"), "token");
+	const char *pending = json_text_or_empty(json_object_get(row, "data"), "token");
 	int rc = token_confirm(db, pending, code_hash, user, db->now_ms + SESSION_MS, err);
 	AUTO_JSON json_t *data = json_pack("{s:O}", "name", json_object_get(row, "name"));
 	return rc < 0 ? rc : db_event(db, "user.login", 'u', 0, 0, user, data, err);
@@ -242,7 +243,7 @@ cmd_login_confirm(const struct command_call *call, json_t **ret_result, struct k
 	AUTO_JSON json_t *row = NULL;
 	bool confirmed = member_true(call->args, "confirm");
 	int rc = KETTLE_ENOENT;
-	if (link_code_read(member_string(call->args, "code"), hash))
+	if (merge_code_read(json_text_or_null(call->args, "code"), hash))
 		rc = token_get_code(call->db, hash, "login", &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no such code: each works once, and for %d minutes.", LOGIN_MS / 60000);

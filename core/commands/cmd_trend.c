@@ -107,9 +107,9 @@ cmd_board_trend(const struct command_call *call, json_t **ret_result, struct ket
 	struct board board;
 	struct trend_users users = {.count = 0};
 	AUTO_JSON json_t *devices = NULL, *trends = json_array();
-	int rc = board_find_visible(call->db, call->actor, member_string(call->args, "name"), &board, err);
+	int rc = board_find_visible(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0)
-		rc = board_choose_devices(call->db, &board, member_string(call->args, "device"), &devices, err);
+		rc = board_choose_devices(call->db, &board, json_text_or_null(call->args, "device"), &devices, err);
 	if (rc == 0)
 		rc = find_users(call, &board, &users, err);
 	for (size_t i = 0; i < json_array_size(devices) && rc == 0; i++)

@@ -17,7 +17,7 @@
 int
 cmd_user_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	return user_list(call->db, member_string(call->args, "role"), member_true(call->args, "banned"),
+	return user_list(call->db, json_text_or_null(call->args, "role"), member_true(call->args, "banned"),
 		member_int(call->args, "limit"), member_int(call->args, "offset"), ret_result, err);
 }
 
@@ -51,7 +51,7 @@ int
 cmd_user_ban(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user user;
-	AUTO_FREE char *reason = sanitize_line(member_string(call->args, "reason"), USER_REASON_MAX);
+	AUTO_FREE char *reason = sanitize_line(json_text_or_null(call->args, "reason"), USER_REASON_MAX);
 	AUTO_JSON json_t *cancelled = json_array();
 	int rc = user_find_or_make_argument(call->db, json_object_get(call->args, "name"), &user, err);
 	if (rc == 0)
@@ -100,7 +100,7 @@ int
 cmd_user_role(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user user;
-	const char *role = member_string(call->args, "role");
+	const char *role = json_text_or_null(call->args, "role");
 	int rc = user_find_or_make_argument(call->db, json_object_get(call->args, "name"), &user, err);
 	if (rc == 0)
 		rc = check_role(call->db, &user, actor_role(role), err);

@@ -29,7 +29,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
 #define FLAG(name) name, ARGUMENT_BOOL, .default_value = "false"
 /* Other clients say `--gpu` for a device. */
-#define DEVICE "device", ARGUMENT_DEVICE, .also = "gpu", .meta = "DEVICE"
+#define DEVICE "device", ARGUMENT_DEVICE, .alias = "gpu", .meta = "DEVICE"
 #define DEVICES DEVICE, .repeated = true
 #define BOARD "leaderboard", ARGUMENT_BOARD, .meta = "NAME"
 #define BOARD_NAME POSITIONAL("name", BOARD), .meta = "NAME", .help = "the leaderboard"

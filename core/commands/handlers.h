@@ -185,7 +185,7 @@ command_run_fn cmd_link_take; /* ENOENT: used, expired or never made */
 
 /* ---- cmd_link.c: merges two users into one. Store's thread ---- */
 
-#define LINK_CODE_MS 600000 /* how long a code holds */
+#define MERGE_CODE_MS 600000 /* how long a code holds */
 
 /*
  * Codes work once, and a new one ends the user's last. With another user's code and confirm their user is merged into the

@@ -34,7 +34,7 @@ local_job_unit(const struct core *core, const char *device)
 const struct runner *
 local_job_runner(const struct core *core, const json_t *unit)
 {
-	const char *name = member_string(unit, "runner");
+	const char *name = json_text_or_null(unit, "runner");
 	for (size_t i = 0; i < core->runners_count; i++)
 		if (strcmp(core->runners[i].name, name ? name : "local") == 0)
 			return &core->runners[i];
@@ -58,7 +58,7 @@ describe_overdue(void *arg)
 	request->limit = NULL;
 	log_write(KETTLE_LOG_WARNING, request->runner,
 		"The machine of %s has not described itself within %.3g s; the job is planned as it is configured.",
-		member_text(request->unit, "name"), (double)LOCAL_JOB_DESCRIBE_MS / 1000);
+		json_text_or_empty(request->unit, "name"), (double)LOCAL_JOB_DESCRIBE_MS / 1000);
 	STEAL(request->then)(request->arg);
 }
 
@@ -201,7 +201,8 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 {
 	const struct runner *runner = local_job_runner(core, unit);
 	if (!runner)
-		return kettle_fail(err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", member_text(unit, "runner"));
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", json_text_or_empty(unit, "runner"));
 	plan_set_owner(plan, kind);
 	/* The job's owner may be gone when the runner returns: what the runner is given is held here. */
 	AUTO_JSON json_t *held_unit = json_copy(unit), *held_plan = json_incref(plan->json);
@@ -217,8 +218,11 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 	char name[INFLIGHT_REF_SIZE + 20]; /* of no database, so that only chance keeps it apart from others */
 	random_bytes(&bits, sizeof(bits));
 	(void)snprintf(name, sizeof(name), "kettle-%08x-%s", bits, ref);
-	struct kettle_job request = {
-		.size = sizeof(request), .ref = ref, .device = member_text(unit, "name"), .unit = held_unit, .name = name};
+	struct kettle_job request = {.size = sizeof(request),
+		.ref = ref,
+		.device = json_text_or_empty(unit, "name"),
+		.unit = held_unit,
+		.name = name};
 	limit_job(core, runner, job, plan);
 	int rc = runner->ops->submit(runner->self, &request, held_plan, err);
 	if (rc >= 0 || inflight_find(&core->inflight, ref) != job)

@@ -38,7 +38,7 @@ task_run_event(struct inflight_job *job, const json_t *event)
 {
 	struct task_run *run = (struct task_run *)job;
 	const struct runner *runner = local_job_runner(run->core, run->unit);
-	local_job_publish(run->core, run->plan, member_text(run->unit, "name"), event);
+	local_job_publish(run->core, run->plan, json_text_or_empty(run->unit, "name"), event);
 	if (!run->unless_busy || run->busy || !member_is(event, "event", "waiting"))
 		return;
 	run->busy = true;
@@ -63,10 +63,10 @@ on_task_run_done(struct inflight_job *job, const struct completion *completion)
 static int
 choose_unit(struct task_run *run, struct kettle_error *err)
 {
-	const char *wanted = member_string(run->args, "device");
+	const char *wanted = json_text_or_null(run->args, "device");
 	run->unit = local_job_unit(run->core, wanted);
 	if (run->unit) {
-		const json_t *device = json_object_get(run->core->devices, member_string(run->unit, "name"));
+		const json_t *device = json_object_get(run->core->devices, json_text_or_null(run->unit, "name"));
 		run->units = json_incref(json_object_get(device, "units"));
 		json_object_update(run->unit, json_array_get(run->units, run->index));
 		if (member_true(run->args, "keep"))
@@ -116,7 +116,7 @@ task_run_plan(void *arg)
 	(void)snprintf(seed, sizeof(seed), "%lld", (long long)jobs_seed());
 	if (core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	const char *mode = member_string(run->args, "mode");
+	const char *mode = json_text_or_null(run->args, "mode");
 	AUTO_JSON json_t *capture = NULL;
 	if (run->err.code == 0)
 		(void)capture_read(run->args, mode, json_object_get(run->bundle, "task"), &capture, &run->err);

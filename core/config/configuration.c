@@ -149,12 +149,12 @@ leave_out_faults(const struct config *config, const json_t *schema)
 	json_t *fault;
 	schema_check_all(schema, config->root, CONFIG_NAME(config), config->places, "", faults, CONFIG_FAULTS + 1);
 	json_array_foreach(faults, i, fault)
-		config_add_fault(config->faults, member_text(fault, "message"));
+		config_add_fault(config->faults, json_text_or_empty(fault, "message"));
 	if (json_array_size(faults) > CONFIG_FAULTS)
 		(void)json_object_clear(config->root); /* the rest is unchecked */
 	/* From the last one on, so that indexes of lists stay right; those of units stay so for later sentences. */
 	while (i-- > 0) {
-		const char *pointer = member_text(json_array_get(faults, i), "pointer");
+		const char *pointer = json_text_or_empty(json_array_get(faults, i), "pointer");
 		pointer_replace(config->root, pointer, is_unit(pointer) ? json_object() : NULL);
 	}
 }
@@ -184,7 +184,7 @@ config_check(struct config *config, struct kettle_error *err)
 static int
 set_database(struct config *config, const char *asked, struct kettle_error *err)
 {
-	const char *written = member_string(config->root, "database");
+	const char *written = json_text_or_null(config->root, "database");
 	AUTO_FREE char *path = NULL, *here = NULL;
 	asked = asked ? asked : environment("KETTLE_DB");
 	config->chosen = asked;
@@ -291,7 +291,7 @@ static void
 set_path(const struct config *config, const char *section, const char *key)
 {
 	json_t *object = json_object_get(config->root, section);
-	const char *file = member_string(object, key);
+	const char *file = json_text_or_null(object, key);
 	if (!file)
 		return;
 	AUTO_FREE char *path = option_table_path(file, config->base);

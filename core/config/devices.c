@@ -81,7 +81,7 @@ static int
 check_runner(const struct config *config, const char *pointer, const json_t *unit, struct kettle_error *err)
 {
 	const json_t *runners = json_object_get(config->root, "runners");
-	const char *runner = member_string(unit, "runner");
+	const char *runner = json_text_or_null(unit, "runner");
 	if (json_object_get(runners, runner))
 		return 0;
 	AUTO_BUF struct buf place = {0};
@@ -246,7 +246,7 @@ count_slots(const json_t *devices)
 	json_object_foreach((json_t *)devices, name, device)
 		json_array_foreach(json_object_get(device, "units"), i, unit)
 			json_object_set_new(
-				unit, "runner_slots", json_integer(runner_slots(devices, member_string(unit, "runner"))));
+				unit, "runner_slots", json_integer(runner_slots(devices, json_text_or_null(unit, "runner"))));
 }
 
 /* Where the options of a unit are in the file: its own, or those that its device says for all units. New string. */

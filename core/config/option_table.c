@@ -317,8 +317,8 @@ option_secret(const json_t *section, const char *name, const struct option_secti
 	char env_key[110], file_key[110];
 	(void)snprintf(env_key, sizeof(env_key), "%s_env", name);
 	(void)snprintf(file_key, sizeof(file_key), "%s_file", name);
-	const char *variable = member_string(section, env_key);
-	const char *file = member_string(section, file_key);
+	const char *variable = json_text_or_null(section, env_key);
+	const char *file = json_text_or_null(section, file_key);
 	if (variable && file) {
 		AUTO_BUF struct buf where = {0};
 		add_option_place(in, file_key, &where);
@@ -400,7 +400,7 @@ check_section(const json_t *schema, json_t *options, const struct option_section
 	if (json_array_size(faults) == OPTIONS_FAULTS)
 		(void)json_object_clear(options); /* the rest is unchecked */
 	while (i-- > 0) {
-		const char *inside = member_text(json_array_get(faults, i), "pointer") + strlen(in->pointer);
+		const char *inside = json_text_or_empty(json_array_get(faults, i), "pointer") + strlen(in->pointer);
 		if (*inside)
 			pointer_replace(options, inside, NULL);
 	}

@@ -76,7 +76,7 @@ has_runners(const struct config *config, const json_t *device)
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(device, "units"), i, unit)
-		if (!json_object_get(json_object_get(config->root, "runners"), member_string(unit, "runner")))
+		if (!json_object_get(json_object_get(config->root, "runners"), json_text_or_null(unit, "runner")))
 			return false;
 	return true;
 }

@@ -78,7 +78,7 @@ least_config(const struct kettle_language *language, const char *file)
 	json_array_foreach(json_object_get(schema, "required"), i, key) {
 		const char *name = json_string_value(key);
 		const json_t *property = json_object_get(json_object_get(schema, "properties"), name);
-		const char *type = member_string(property, "type");
+		const char *type = json_text_or_null(property, "type");
 		bool list = type && strcmp(type, "array") == 0;
 		json_object_set_new(config, name, list ? json_pack("[s]", file) : json_string(file));
 	}

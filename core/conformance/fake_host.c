@@ -24,7 +24,7 @@
 #include "base/xalloc.h"
 #include "http/http.h"
 #include "loop/loop_services.h"
-#include "model/link_check.h"
+#include "model/download_url_check.h"
 #include "model/settings.h"
 
 #define CLOSE_MS 10000 /* how long what is left may take to end */
@@ -313,7 +313,7 @@ fake_state_list(const struct kettle_host *host, const char *prefix, const char *
 static int
 fake_link_base(const struct kettle_host *host, const char *base, struct kettle_error *err)
 {
-	int rc = base ? link_check_base(base, err) : 0;
+	int rc = base ? download_url_check_base(base, err) : 0;
 	if (rc < 0)
 		return rc;
 	free(of(host)->link_base);
@@ -327,7 +327,7 @@ fake_publish(const struct kettle_host *host, const struct kettle_blob *blob, uin
 {
 	struct kettle_fake *fake = of(host);
 	char hash[65], expires[TIME_TEXT_SIZE];
-	int rc = link_check(blob, ttl_s, err);
+	int rc = download_url_check(blob, ttl_s, err);
 	if (rc < 0)
 		return rc;
 	struct answer *answer = new_answer(fake, done, arg);

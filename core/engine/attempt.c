@@ -91,7 +91,7 @@ static void
 on_attempt_event(struct inflight_job *inflight, const json_t *event)
 {
 	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
-	const char *name = member_string(event, "event");
+	const char *name = json_text_or_null(event, "event");
 	if (!name || job->state != JOB_ACTIVE || job->stop != STOP_NO)
 		return;
 	if (strcmp(name, "started") == 0)
@@ -533,11 +533,11 @@ void
 engine_job_recover(struct engine_job *job, const json_t *row)
 {
 	struct job_write *op = job_write_new(job);
-	const char *handle = member_string(row, "handle"), *runner = member_string(row, "runner");
+	const char *handle = json_text_or_null(row, "handle"), *runner = json_text_or_null(row, "runner");
 	op->handle = handle ? xstrdup(handle) : NULL;
 	op->runner = runner ? xstrdup(runner) : NULL;
-	op->key = xstrdup(member_text(row, "unit_key"));
-	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", member_text(row, "plan_hash"));
+	op->key = xstrdup(json_text_or_empty(row, "unit_key"));
+	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", json_text_or_empty(row, "plan_hash"));
 	job->sent_utc_ms = member_int(row, "started_at");
 	job->state = JOB_STARTING;
 	/* NULL: it is no longer configured, and its handle is valid on no other unit. */

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SET_BACK_MAX 10000
+#define DEPRIORITISED_MAX 10000
 
 /* ---- without a verdict ---- */
 
@@ -56,7 +56,7 @@ attempt_end_queue(struct engine_job *job)
 		engine_job_forget(job);
 	} else {
 		job->stop = STOP_NO;
-		job->waits ? engine_job_hold(job, &job->device->held) : engine_job_queue(job);
+		job->waits ? engine_job_hold(job, &job->device->awaiting_units) : engine_job_queue(job);
 	}
 }
 
@@ -111,7 +111,7 @@ void
 attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss)
 {
 	bool spared = job->unit->losses >= ENGINE_LOSSES_SPARE;
-	job->set_back += spared && job->set_back < SET_BACK_MAX;
+	job->deprioritised += spared && job->deprioritised < DEPRIORITISED_MAX;
 	engine_unit_lost(job, why, true);
 	bool counts = loss == KETTLE_LOSS_FAILED || loss == KETTLE_LOSS_GONE;
 	attempt_end_requeue(job, counts && spared ? KETTLE_LOSS_SPARED : loss, why);
@@ -126,7 +126,7 @@ attempt_end_unusable(struct engine_job *job, const char *why)
 {
 	bool first = job->unit->unusable_ns == 0;
 	unit_health_unusable(job->engine, job->unit, why);
-	job->set_back += job->set_back < SET_BACK_MAX;
+	job->deprioritised += job->deprioritised < DEPRIORITISED_MAX;
 	attempt_end_requeue(job, first ? KETTLE_LOSS_UNUSABLE : KETTLE_LOSS_HANDED_BACK, why);
 }
 

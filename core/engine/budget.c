@@ -63,8 +63,8 @@ begin_day(struct engine *engine, struct device *device)
 void
 budget_release(struct engine *engine, struct device *device)
 {
-	while (device->spent.first)
-		engine_job_queue(device->spent.first);
+	while (device->over_budget.first)
+		engine_job_queue(device->over_budget.first);
 	engine->dirty = true;
 }
 
@@ -76,7 +76,7 @@ budget_load(struct engine *engine, const json_t *rows)
 	for (struct device *device = engine->devices; device; device = device->next)
 		begin_day(engine, device);
 	json_array_foreach(rows, i, row) {
-		struct device *device = engine_device_find(engine, member_text(row, "device"));
+		struct device *device = engine_device_find(engine, json_text_or_empty(row, "device"));
 		char name[24];
 		user_name(member_int(row, "user"), name);
 		/* What this engine has counted itself may not be stored yet. */
@@ -187,7 +187,7 @@ budget_holds(struct engine_job *job)
 	if (!device->budget || budget_check(device, job->user, &err) == 0)
 		return false;
 	job->waits = xstrdup(err.message);
-	engine_job_hold(job, &device->spent);
+	engine_job_hold(job, &device->over_budget);
 	return true;
 }
 

@@ -47,7 +47,7 @@ engine_devices(const struct engine *engine)
 		for (const struct unit *unit = device->units; unit; unit = unit->next)
 			if (!unit->removed || unit->active)
 				(void)json_array_append_new(units, describe_unit(engine, unit));
-		size_t waiting = fair_queue_length(device->queue) + device->held.count + device->spent.count;
+		size_t waiting = fair_queue_length(device->queue) + device->awaiting_units.count + device->over_budget.count;
 		json_t *spent = budget_reason(device);
 		if (json_array_size(units) == 0 && waiting == 0) {
 			json_decref(spent);

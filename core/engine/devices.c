@@ -70,7 +70,7 @@ static int
 setup_unit(struct engine *engine, const struct unit *planned, struct unit *unit, const json_t *section, size_t index,
 	struct kettle_error *err)
 {
-	const char *runner = member_string(section, "runner");
+	const char *runner = json_text_or_null(section, "runner");
 	if (!runner)
 		runner = "local";
 	unit->runner = find_runner(engine, runner);

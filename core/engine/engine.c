@@ -20,53 +20,53 @@
 
 /* ---- names on remote sides ---- */
 
-struct mark {
+struct epoch {
 	struct store *store; /* the engine may have gone before its answer */
 	struct remote_names names;
 };
 
 static int
-mark_op(struct db *db, void *arg, struct kettle_error *err)
+epoch_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct mark *mark = arg;
-	return remote_names_renew(db, &mark->names, err);
+	struct epoch *epoch = arg;
+	return remote_names_renew(db, &epoch->names, err);
 }
 
 static int
 confirm_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	const struct mark *mark = arg;
-	return remote_names_confirm(db, &mark->names, err);
+	const struct epoch *epoch = arg;
+	return remote_names_confirm(db, &epoch->names, err);
 }
 
 static void
 on_confirmed(void *arg, const struct kettle_error *err)
 {
-	(void)err; /* two marks are valid, then */
+	(void)err; /* two epochs are valid, then */
 	free(arg);
 }
 
 static void
-on_marked(void *arg, const struct kettle_error *err)
+on_epoch(void *arg, const struct kettle_error *err)
 {
-	struct mark *mark = arg;
-	if (!err && *mark->names.mark)
-		store_later(mark->store, confirm_op, on_confirmed, mark);
+	struct epoch *epoch = arg;
+	if (!err && *epoch->names.database_epoch)
+		store_later(epoch->store, confirm_op, on_confirmed, epoch);
 	else
-		free(mark);
+		free(epoch);
 }
 
 /* A job starts under a name that no copy of the database from long before may use. */
 static void
-renew_mark(struct engine *engine)
+renew_epoch(struct engine *engine)
 {
 	uint64_t now = clock_ms(engine->setup.clock);
-	if (now < engine->mark_at_ms)
+	if (now < engine->epoch_at_ms)
 		return;
-	struct mark *mark = xcalloc(1, sizeof(*mark));
-	mark->store = engine->setup.store;
-	engine->mark_at_ms = now + REMOTE_MARK_MS;
-	store_write(mark->store, mark_op, on_marked, mark);
+	struct epoch *epoch = xcalloc(1, sizeof(*epoch));
+	epoch->store = engine->setup.store;
+	engine->epoch_at_ms = now + REMOTE_EPOCH_MS;
+	store_write(epoch->store, epoch_op, on_epoch, epoch);
 }
 
 /* ---- the scheduler ---- */
@@ -80,14 +80,14 @@ engine_schedule(struct engine *engine)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
-		if (device->held.first)
+		if (device->awaiting_units.first)
 			multi_device_release(device);
 		while (fair_queue_length(device->queue) > 0 && !budget_is_spent(device) &&
 			   (unit = engine_unit_free(engine, device))) {
 			struct engine_job *job = (struct engine_job *)fair_queue_take(device->queue);
 			if (budget_holds(job))
 				continue;
-			renew_mark(engine);
+			renew_epoch(engine);
 			engine_job_start(job, unit);
 		}
 	}
@@ -253,10 +253,10 @@ take_names(struct engine *engine, const struct remote_names *names)
 			"this database is a copy: its jobs have new names on remote sides, which begin with kettle-%s, and %lld "
 			"of them that ran there are run again",
 			names->prefix, (long long)names->released);
-	engine->mark_at_ms = clock_ms(engine->setup.clock) + REMOTE_MARK_MS;
-	struct mark *mark = xcalloc(1, sizeof(*mark));
-	*mark = (struct mark){engine->setup.store, *names};
-	on_marked(mark, NULL);
+	engine->epoch_at_ms = clock_ms(engine->setup.clock) + REMOTE_EPOCH_MS;
+	struct epoch *epoch = xcalloc(1, sizeof(*epoch));
+	*epoch = (struct epoch){engine->setup.store, *names};
+	on_epoch(epoch, NULL);
 }
 
 static void

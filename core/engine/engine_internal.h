@@ -101,11 +101,11 @@ struct device {
 	uint64_t recent_ms[ENGINE_RECENT]; /* what its last jobs took, from their start to their end; in turns */
 	size_t recent;                     /* how many have been put there */
 	bool recent_loaded;                /* those of before this engine are there */
-	struct job_list held;              /* that wait, outside of the queue, until enough of its units are in order */
+	struct job_list awaiting_units;    /* that wait, outside of the queue, until enough of its units are in order */
 	json_t *budget;                    /* of the configuration; NULL: none (budget.c) */
 	json_t *used;                      /* on used_day: {user: ms}, "0": all together */
 	int64_t used_day;                  /* since 1970 */
-	struct job_list spent;             /* of users who have used their share, outside of the queue until the next day */
+	struct job_list over_budget;       /* of users who have used their share, outside of the queue until the next day */
 	json_t *task, *steps;              /* of its last plan, which the next one shares; NULL: none yet */
 	struct device *next;
 };
@@ -141,7 +141,7 @@ struct engine_job {
 	size_t more_count;
 	size_t needs;            /* devices at once, where waits is set */
 	char *waits;             /* why its device cannot serve it now, a sentence; NULL: it is as any other */
-	struct job_list *beside; /* the list that it waits in, outside of the queue; NULL: none */
+	struct job_list *parked; /* the list that it waits in, outside of the queue; NULL: none */
 	struct engine_job *previous_beside, *next_beside;
 	enum job_state state;
 	enum job_phase phase;
@@ -157,7 +157,7 @@ struct engine_job {
 	json_t *task;
 	bool in_flight;          /* counted in the engine's in_flight */
 	bool handled;            /* the database has its handle */
-	unsigned set_back;       /* so often it was lost by a unit that loses every job: others go first */
+	unsigned deprioritised;  /* so often it was lost by a unit that loses every job: others go first */
 	char plan_hash[65];      /* "": its runner can find nothing again */
 	struct job_write *again; /* what the database could not take; only while ending */
 	uint64_t again_at_ms;
@@ -203,7 +203,7 @@ struct engine {
 	bool was_loaded;                   /* once: the names on remote sides are known */
 	uint64_t load_at_ms;               /* when to load them anew; 0: not planned */
 	char remote_prefix[16];            /* of names on remote sides: this database's own */
-	uint64_t mark_at_ms;               /* from then on the next job that starts needs a new mark of the database */
+	uint64_t epoch_at_ms;              /* from then on the next job that starts needs a new epoch of the database */
 	uint64_t heartbeat_ms;             /* when heartbeats were looked at last */
 	uint64_t pause_until_ms;           /* the database could not start a job */
 	struct clock_timer tick;

@@ -21,7 +21,7 @@ expected_wait_load(struct engine *engine, const json_t *recent)
 	size_t i;
 	const json_t *row;
 	json_array_foreach(recent, i, row) {
-		struct device *device = engine_device_find(engine, member_text(row, "device"));
+		struct device *device = engine_device_find(engine, json_text_or_empty(row, "device"));
 		json_int_t took = member_int(row, "took_ms");
 		if (device && !device->recent_loaded && took >= 0)
 			expected_wait_add(device, (uint64_t)took);

@@ -45,7 +45,7 @@ engine_job_add(struct engine *engine, struct device *device, int64_t id, int64_t
 static void
 leave_list(struct engine_job *job)
 {
-	struct job_list *list = STEAL(job->beside);
+	struct job_list *list = STEAL(job->parked);
 	if (list) {
 		*(job->previous_beside ? &job->previous_beside->next_beside : &list->first) = job->next_beside;
 		*(job->next_beside ? &job->next_beside->previous_beside : &list->last) = job->previous_beside;
@@ -84,13 +84,13 @@ engine_job_queue(struct engine_job *job)
 	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
 	job->deadline_ms = 0;
 	/* Of its user's jobs those come first that no such unit has lost so often. */
-	fair_queue_add(job->device->queue, job->user, job->id + ((int64_t)job->set_back << 48), &job->item);
+	fair_queue_add(job->device->queue, job->user, job->id + ((int64_t)job->deprioritised << 48), &job->item);
 }
 
 void
 engine_job_hold(struct engine_job *job, struct job_list *list)
 {
-	job->beside = list;
+	job->parked = list;
 	job->previous_beside = list->last;
 	job->next_beside = NULL;
 	*(list->last ? &list->last->next_beside : &list->first) = job;

@@ -166,7 +166,7 @@ may_go_on(const struct device *device, size_t need)
 void
 multi_device_release(struct device *device)
 {
-	struct engine_job *job = device->held.first;
+	struct engine_job *job = device->awaiting_units.first;
 	while (job) {
 		struct engine_job *next = job->next_beside;
 		if (may_go_on(device, job->needs))
@@ -179,8 +179,8 @@ json_t *
 multi_device_shortage(const struct device *device)
 {
 	const struct unit *first = NULL;
-	if (device->held.first)
-		return json_string(device->held.first->waits);
+	if (device->awaiting_units.first)
+		return json_string(device->awaiting_units.first->waits);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
 		if (!unit->removed && !unit->cause && !unit->unusable_ns && !unit->unreached)
 			return NULL;

@@ -57,7 +57,7 @@ on_noted(void *arg, const struct kettle_error *err)
 	struct note *note = arg;
 	if (err)
 		log_write(KETTLE_LOG_WARNING, "engine", "the state of unit %s could not be stored, so a restart forgets it: %s",
-			member_string(note->data, "unit"), err->message);
+			json_text_or_null(note->data, "unit"), err->message);
 	json_decref(note->data);
 	free(note);
 }
@@ -188,11 +188,11 @@ char *
 unit_health_sentence(const struct unit *unit)
 {
 	AUTO_JSON json_t *obstacle = unit_health_obstacle(unit);
-	const char *since = member_text(obstacle, "since");
+	const char *since = json_text_or_empty(obstacle, "since");
 	return !obstacle ? NULL
 					 : xasprintf("%s %s since %.10s %.5s UTC: %s", unit->label,
 						   member_is(obstacle, "cause", "operator") ? "waits for its operator" : "cannot be reached",
-						   since, since + strlen("2026-07-01T"), member_text(obstacle, "error"));
+						   since, since + strlen("2026-07-01T"), json_text_or_empty(obstacle, "error"));
 }
 
 const struct unit *
@@ -288,7 +288,7 @@ engine_unit_find(const struct engine *engine, const char *device_name, const cha
 static struct unit *
 find_listed(const struct engine *engine, const json_t *unit)
 {
-	return engine_unit_find(engine, member_text(unit, "device"), member_text(unit, "key"));
+	return engine_unit_find(engine, json_text_or_empty(unit, "device"), json_text_or_empty(unit, "key"));
 }
 
 /* The times stored before a restart; they are shown once the runner reports the condition again. */
@@ -311,7 +311,7 @@ take_state(struct engine *engine, struct unit *unit, const json_t *row)
 	if (cause == UNIT_SILENT)
 		unit_health_remember(engine, unit, "its kettle-exec was restarted");
 	else
-		unit_health_disable(engine, unit, cause, member_text(row, "reason"));
+		unit_health_disable(engine, unit, cause, json_text_or_empty(row, "reason"));
 }
 
 static void
@@ -366,7 +366,7 @@ judge_unit(struct engine *engine, struct unit *unit, const struct completion *co
 	size_t i;
 	json_t *gpu;
 	json_array_foreach(unit->gpus, i, gpu) {
-		const char *why = member_string(completion->faults, json_string_value(gpu));
+		const char *why = json_text_or_null(completion->faults, json_string_value(gpu));
 		fault = fault ? fault : why;
 		checked = checked || list_has_text(completion->checked, json_string_value(gpu));
 	}
@@ -765,6 +765,7 @@ engine_unit_test(
 {
 	struct unit *unit = find_listed(engine, listed);
 	if (!unit)
-		return kettle_fail(err, KETTLE_ENOENT, "Unit `%s` is no longer configured.", member_text(listed, "unit"));
+		return kettle_fail(
+			err, KETTLE_ENOENT, "Unit `%s` is no longer configured.", json_text_or_empty(listed, "unit"));
 	return unit_health_test(engine, unit, done, arg, err);
 }

@@ -105,7 +105,7 @@ unit_model_check(struct engine *engine, struct unit *unit, const json_t *system,
 void
 unit_model_load(struct unit *unit, const json_t *row)
 {
-	const char *model = member_string(json_object_get(row, "facts"), "model");
+	const char *model = json_text_or_null(json_object_get(row, "facts"), "model");
 	if (model && is_chosen(unit) && !unit->learned)
 		unit->learned = xstrdup(model);
 }

@@ -39,7 +39,7 @@ check_values(const json_t *launches, struct kettle_error *err)
 	int rc = kept_schema_of_plans(&schema, err);
 	if (rc < 0)
 		return rc;
-	const char *kernel = member_string(launches, "kernel");
+	const char *kernel = json_text_or_null(launches, "kernel");
 	struct kettle_error why = {0};
 	rc = schema_check(json_object_get(json_object_get(schema, "$defs"), "capture"), launches, NULL, NULL, &why);
 	if (rc == 0)
@@ -101,7 +101,7 @@ capture_read(const json_t *args, const char *mode, const json_t *task, json_t **
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "mode",
 			kettle_fail(err, KETTLE_EINVAL,
 				"Benchmarks, kernels and launches can be selected only for a profile: set `mode` to profile."));
-	if (member_string(capture, "kernel_base") && !member_string(capture, "kernel"))
+	if (json_text_or_null(capture, "kernel_base") && !json_text_or_null(capture, "kernel"))
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "kernel_base",
 			kettle_fail(err, KETTLE_EINVAL, "`kernel_base` requires the name of a kernel."));
 	if (task && (rc = capture_check(capture, task, err)) < 0)

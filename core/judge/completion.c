@@ -47,7 +47,7 @@ read_state(const char *text)
 static struct outcome_output
 read_output(const json_t *captured)
 {
-	return (struct outcome_output){.text = member_text(captured, "text"),
+	return (struct outcome_output){.text = json_text_or_empty(captured, "text"),
 		.len = json_string_length(json_object_get(captured, "text")),
 		.cut = member_int(captured, "cut")};
 }
@@ -58,15 +58,15 @@ read_outcome(const json_t *json)
 	const json_t *stamps = json_object_get(json, "stamps");
 	return (struct outcome){
 		.json = json,
-		.step = member_string(json, "step"),
-		.kind = member_string(json, "kind"),
-		.state = read_state(member_string(json, "state")),
-		.limit = member_string(json, "limit"),
+		.step = json_text_or_null(json, "step"),
+		.kind = json_text_or_null(json, "kind"),
+		.state = read_state(json_text_or_null(json, "state")),
+		.limit = json_text_or_null(json, "limit"),
 		.limit_value = json_number_value(json_object_get(json, "limit_value")),
-		.error = member_string(json, "error"),
-		.missing = member_string(json, "missing"),
-		.result_error = member_string(json, "result_error"),
-		.command = member_string(json, "command"),
+		.error = json_text_or_null(json, "error"),
+		.missing = json_text_or_null(json, "missing"),
+		.result_error = json_text_or_null(json, "result_error"),
+		.command = json_text_or_null(json, "command"),
 		.exit = read_int(json, "exit"),
 		.signal = read_int(json, "signal"),
 		.start_ns = read_ns(json, "start_ns", MAX_START_NS),
@@ -112,9 +112,9 @@ completion_read(json_t *json)
 		.status = member_is(json, "status", "done")        ? COMPLETION_DONE
 				  : member_is(json, "status", "cancelled") ? COMPLETION_CANCELLED
 														   : COMPLETION_LOST,
-		.error = member_string(json, "error"),
+		.error = json_text_or_null(json, "error"),
 		.loss = read_loss(json),
-		.disabled = member_string(json, "disabled"),
+		.disabled = json_text_or_null(json, "disabled"),
 		.kept = json_object_get(json, "kept"),
 		.system = json_object_get(json, "system"),
 		.stamps = json_object_get(json, "stamps"),
@@ -149,5 +149,5 @@ result_value(const json_t *result, const char *noun, size_t index, const char *w
 {
 	char key[64];
 	(void)snprintf(key, sizeof(key), "%s.%zu.%s", noun, index, what);
-	return member_string(result, key);
+	return json_text_or_null(result, key);
 }

@@ -32,14 +32,15 @@ read_step(const json_t *json)
 {
 	const json_t *run = json_object_get(json, "run"), *limits = json_object_get(json, "limits");
 	const json_t *index = json_object_get(run, "index"), *pass = json_object_get(json, "pass");
-	const char *title = member_string(json, "title"), *cases = member_text(json_object_get(json, "cases"), "text");
+	const char *title = json_text_or_null(json, "title"),
+			   *cases = json_text_or_empty(json_object_get(json, "cases"), "text");
 	struct plan_step step = {
 		.json = json,
-		.id = member_text(json, "id"),
-		.title = title ? title : member_text(json, "id"),
+		.id = json_text_or_empty(json, "id"),
+		.title = title ? title : json_text_or_empty(json, "id"),
 		.run = run,
 		.shared = member_true(json, "shared"),
-		.mode = member_text(run, "mode"),
+		.mode = json_text_or_empty(run, "mode"),
 		.secret = member_true(run, "secret"),
 		.index = index ? json_integer_value(index) : -1,
 		.devices = member_int(json, "device"),
@@ -95,9 +96,9 @@ plan_is_secret(const struct plan *plan, const char *id)
 json_t *
 plan_redact_event(const struct plan *plan, const json_t *event)
 {
-	const char *name = member_string(event, "event");
+	const char *name = json_text_or_null(event, "event");
 	const json_t *outcome = json_object_get(event, "outcome");
-	const char *step = member_string(outcome ? outcome : event, "step");
+	const char *step = json_text_or_null(outcome ? outcome : event, "step");
 	bool secret = step && plan_is_secret(plan, step);
 	if (!name)
 		return NULL;
@@ -191,8 +192,8 @@ check_needs(const struct plan *plan, size_t index, struct kettle_error *err)
 static int
 check_input(const struct plan *plan, size_t index, const char *path, const json_t *input, struct kettle_error *err)
 {
-	const char *id = plan->steps[index].id, *file = member_string(input, "file");
-	const char *from = member_string(input, "step"), *output = member_string(input, "output");
+	const char *id = plan->steps[index].id, *file = json_text_or_null(input, "file");
+	const char *from = json_text_or_null(input, "step"), *output = json_text_or_null(input, "output");
 	if (path_check_inside(path, NULL))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "the input `%s` of the step `%s` is not a path inside its folder.", path, id);
@@ -355,7 +356,7 @@ is_task_only(const struct plan *plan, const struct plan_step *step, const char *
 	const char *name;
 	json_t *input;
 	json_object_foreach((json_t *)inputs, name, input) {
-		const char *file = member_string(input, "file"), *from = member_string(input, "step");
+		const char *file = json_text_or_null(input, "file"), *from = json_text_or_null(input, "step");
 		const struct plan_step *maker = from ? step_before(plan, step, from) : NULL;
 		if (file ? strcmp(file, submission) == 0 : !maker || !maker->task_only)
 			return false;
@@ -370,7 +371,7 @@ promises_complete(const json_t *files, const char *submission)
 	const char *name;
 	json_t *contents;
 	json_object_foreach((json_t *)files, name, contents)
-		if (strcmp(name, submission) != 0 && strstr(member_text(contents, "text"), PLAN_COMPLETE))
+		if (strcmp(name, submission) != 0 && strstr(json_text_or_empty(contents, "text"), PLAN_COMPLETE))
 			return true;
 	return false;
 }
@@ -382,7 +383,7 @@ opens_range(const json_t *files, const char *submission)
 	const char *name;
 	json_t *contents;
 	json_object_foreach((json_t *)files, name, contents) {
-		const char *text = member_text(contents, "text");
+		const char *text = json_text_or_empty(contents, "text");
 		if (strcmp(name, submission) != 0 && strcasestr(text, "nvtx") && strstr(text, "custom_kernel"))
 			return true;
 	}
@@ -432,7 +433,7 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 		.size = sizeof(request),
 		.task = task,
 		.files = files,
-		.submission = member_string(bundle, "submission"),
+		.submission = json_text_or_null(bundle, "submission"),
 		.mode = mode,
 		.device = device,
 		.runs = runs,
@@ -465,9 +466,9 @@ static int
 find_plan_language(const struct languages *languages, const json_t *bundle, const struct language **ret_language,
 	struct kettle_error *err)
 {
-	const char *lang = member_string(json_object_get(bundle, "task"), "lang");
+	const char *lang = json_text_or_null(json_object_get(bundle, "task"), "lang");
 	*ret_language = lang ? language_find(languages, lang) : NULL;
-	if (*ret_language && member_string(bundle, "submission"))
+	if (*ret_language && json_text_or_null(bundle, "submission"))
 		return 0;
 	return kettle_fail(err, KETTLE_EUNAVAIL, "The language `%s` of the task is not loaded.", lang ? lang : "");
 }
@@ -499,9 +500,9 @@ check_captures(const struct plan *plan, const json_t *device, bool guesses, stru
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < plan->count; i++) {
 		const json_t *step = plan->steps[i].json, *capture = json_object_get(step, "capture");
-		const char *profiler = member_string(step, "profile");
+		const char *profiler = json_text_or_null(step, "profile");
 		if (capture && (profiler || !guesses))
-			rc = capture_fits(profiler, member_text(device, "name"), capture, err);
+			rc = capture_fits(profiler, json_text_or_empty(device, "name"), capture, err);
 	}
 	return rc;
 }
@@ -516,7 +517,7 @@ make_unchecked(const struct languages *languages, const json_t *bundle, const ch
 	if (rc)
 		return rc;
 	AUTO_FREE char *calibration =
-		calibration_text(json_object_get(device, "calibration"), member_string(bundle, "hash"));
+		calibration_text(json_object_get(device, "calibration"), json_text_or_null(bundle, "hash"));
 	rc = run_steps_make(json_object_get(bundle, "task"), mode, seed, calibration, capture, &runs, err);
 	return rc ? rc : complete_plan(language, language->ops->plan, bundle, code, mode, device, runs, ret_plan, err);
 }

@@ -38,7 +38,7 @@ check_count(const struct plan_step *step, const json_t *result, struct kettle_er
 	const char *noun = report_noun(step);
 	(void)snprintf(key, sizeof(key), "%s-count", noun);
 	(void)snprintf(expected, sizeof(expected), "%zu", step->cases);
-	const char *reported = member_string(result, key);
+	const char *reported = json_text_or_null(result, key);
 	if (!reported && step->complete)
 		return kettle_fail(err, KETTLE_EINVAL, "its report lacks `%s`, which its harness always gives.", key);
 	if (!reported || strcmp(reported, expected) == 0)
@@ -87,7 +87,7 @@ is_line(const char *spec, const char *line, size_t len)
 static int
 check_spec(const struct plan_step *step, const json_t *result, struct kettle_error *err)
 {
-	const char *noun = report_noun(step), *line = member_text(json_object_get(step->json, "cases"), "text");
+	const char *noun = report_noun(step), *line = json_text_or_empty(json_object_get(step->json, "cases"), "text");
 	for (size_t i = 0; i < step->cases; i++) {
 		const char *spec = result_value(result, noun, i, "spec");
 		size_t len = strcspn(line, "\n");

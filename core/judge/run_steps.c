@@ -123,7 +123,7 @@ has_file(const json_t *task, const char *name)
 	size_t i;
 	json_t *file;
 	json_array_foreach(json_object_get(task, "files"), i, file)
-		if (strcmp(member_string(file, "name"), name) == 0)
+		if (strcmp(json_text_or_null(file, "name"), name) == 0)
 			return true;
 	return false;
 }
@@ -220,7 +220,7 @@ add_kind(const struct run_steps_builder *builder, const struct kind *kind, const
 {
 	const json_t *task = builder->task;
 	size_t count = json_array_size(json_object_get(task, kind->cases));
-	const char *ranking = member_string(task, "ranking_by");
+	const char *ranking = json_text_or_null(task, "ranking_by");
 	bool last = kind != &kinds[TEST] && ranking && strcmp(ranking, "last") == 0;
 	struct run run = {.kind = kind, .secret = secret, .first = last ? count - 1 : 0, .count = last ? 1 : count};
 	add_run_step(builder, &run);

@@ -369,7 +369,7 @@ read_condition(const struct reader *reader)
 		FAIL(reader, "%s is void: %.400s", reader->name, error);
 	else if (error)
 		FAIL(reader, "%s is void: its report is malformed.", reader->name);
-	else if (member_string(reader->outcome->result, "check"))
+	else if (json_text_or_null(reader->outcome->result, "check"))
 		fail_cases(reader);
 	else
 		FAIL(reader, "%s ended with exit status 0, but its harness never reported whether the results are correct.",
@@ -388,7 +388,7 @@ read_passed_run(const struct reader *reader)
 		FAIL(reader, "%s is void: %s", reader->name, reader->step->secret ? "its report is malformed." : inner.message);
 		return;
 	}
-	const char *trouble = member_string(reader->outcome->result, "profile.trouble");
+	const char *trouble = json_text_or_null(reader->outcome->result, "profile.trouble");
 	if (member_is(reader->outcome->result, "profile.caught", "none")) {
 		FAIL(reader, "%s captured no kernel launch. %.700s", reader->name, trouble ? trouble : "");
 		return;
@@ -396,7 +396,7 @@ read_passed_run(const struct reader *reader)
 	if (strcmp(mode, "benchmark") != 0 && strcmp(mode, "leaderboard") != 0)
 		return;
 	struct score score = {0};
-	const char *ranking = member_string(reader->task, "ranking_by");
+	const char *ranking = json_text_or_null(reader->task, "ranking_by");
 	int rc =
 		score_check_time(reader->outcome->result, reader->step->cases, (double)reader->outcome->wall_ns.value, &inner);
 	if (rc == 0)
@@ -474,7 +474,7 @@ static bool
 is_believed(const struct reader *reader, const char *blame)
 {
 	bool accuses = reader->step->run && reader->outcome->state == OUTCOME_FAILED && strcmp(blame, participant) != 0;
-	return !accuses || !reader->step->complete || member_string(reader->outcome->result, "fault");
+	return !accuses || !reader->step->complete || json_text_or_null(reader->outcome->result, "fault");
 }
 
 /* Takes what a language's `interpret` answered. */
@@ -483,7 +483,7 @@ take_explanation(const struct reader *reader, const json_t *answer)
 {
 	static const enum verdict_state states[] = {VERDICT_FAILED, VERDICT_TIMED_OUT, VERDICT_ERROR};
 	static const char *const blames[] = {participant, task_author, machine};
-	const char *message = member_string(answer, "message"), *lacks = member_string(answer, "lacks"),
+	const char *message = json_text_or_null(answer, "message"), *lacks = json_text_or_null(answer, "lacks"),
 			   *blame = participant;
 	size_t state = 0;
 	while (state < ARRAY_SIZE(states) && !member_is(answer, "state", verdict_state_name(states[state])))

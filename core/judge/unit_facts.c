@@ -39,7 +39,7 @@ unit_gpus(const json_t *section)
 static bool
 is_gpu(const json_t *facts, const char *gpu)
 {
-	const char *uuid = member_string(facts, "uuid");
+	const char *uuid = json_text_or_null(facts, "uuid");
 	char number[32];
 	(void)snprintf(number, sizeof(number), "%lld", (long long)member_int(facts, "index"));
 	return strcmp(gpu, number) == 0 || (uuid && strcasecmp(gpu, uuid) == 0);
@@ -61,7 +61,7 @@ static json_t *
 missing(const json_t *greeting, const char *gpu)
 {
 	const json_t *errors = json_object_get(greeting, "gpu_errors");
-	const char *why = member_string(json_array_get(errors, 0), "error");
+	const char *why = json_text_or_null(json_array_get(errors, 0), "error");
 	if (why)
 		return json_sprintf("GPU %s was not found: %s", gpu, why);
 	if (json_array_size(json_object_get(greeting, "gpus")) == 0)
@@ -124,7 +124,7 @@ int
 unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_error *err)
 {
 	AUTO_JSON json_t *facts = unit_facts(section, greeting);
-	const char *error = member_string(facts, "gpu_error");
+	const char *error = json_text_or_null(facts, "gpu_error");
 	size_t i;
 	json_t *gpu;
 	if (error)
@@ -144,7 +144,7 @@ unit_model(const json_t *facts)
 	size_t i, k;
 	json_t *gpu;
 	json_array_foreach(gpus, i, gpu) {
-		const char *name = member_text(gpu, "name");
+		const char *name = json_text_or_empty(gpu, "name");
 		bool known = !*name;
 		for (k = 0; k < i; k++)
 			known = known || member_is(json_array_get(gpus, k), "name", name);
@@ -152,7 +152,7 @@ unit_model(const json_t *facts)
 			buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", name);
 	}
 	if (json_array_size(gpus) == 0)
-		buf_adds(&text, member_text(json_object_get(facts, "machine"), "cpu"));
+		buf_adds(&text, json_text_or_empty(json_object_get(facts, "machine"), "cpu"));
 	return text.len > 0 ? buf_take(&text) : NULL;
 }
 
@@ -160,8 +160,8 @@ unit_model(const json_t *facts)
 static int
 check_gpu_architecture(const json_t *section, const json_t *gpu, struct kettle_error *err)
 {
-	const char *sm = member_text(section, "sm"), *gfx = member_text(section, "gfx");
-	const char *compute = member_text(gpu, "compute"), *found = member_text(gpu, "gfx");
+	const char *sm = json_text_or_empty(section, "sm"), *gfx = json_text_or_empty(section, "gfx");
+	const char *compute = json_text_or_empty(gpu, "compute"), *found = json_text_or_empty(gpu, "gfx");
 	if (*sm && *compute && strtol(sm, NULL, 10) / 10 != strtol(compute, NULL, 10))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Its GPU %lld has the compute capability %s, but `sm` of the device is %s.",
@@ -199,7 +199,7 @@ model_kind(const json_t *section)
 json_t *
 unit_expect(const json_t *section, const char *known)
 {
-	const char *model = member_string(section, "model"), *kind = model_kind(section);
+	const char *model = json_text_or_null(section, "model"), *kind = model_kind(section);
 	if (model)
 		return json_pack("{s:s}", kind, model);
 	return known ? json_pack("{s:s, s:b}", kind, known, "whole", 1) : NULL;
@@ -208,18 +208,18 @@ unit_expect(const json_t *section, const char *known)
 int
 unit_check_expected(const json_t *section, const json_t *expect, const char *model, struct kettle_error *err)
 {
-	const char *wanted = member_string(expect, model_kind(section));
+	const char *wanted = json_text_or_null(expect, model_kind(section));
 	bool whole = member_true(expect, "whole");
 	if (!wanted || (whole ? strcmp(model, wanted) == 0 : strcasestr(model, wanted) != NULL))
 		return 0;
 	return kettle_fail(err, KETTLE_EUNAVAIL, "Its machine is %s, but `%s` needs %s%s`.", model,
-		member_text(section, "name"), whole ? "`" : "one whose name contains `", wanted);
+		json_text_or_empty(section, "name"), whole ? "`" : "one whose name contains `", wanted);
 }
 
 const char *
 unit_system_model(const json_t *section, const json_t *system)
 {
-	const char *model = member_string(system, model_kind(section));
+	const char *model = json_text_or_null(system, model_kind(section));
 	return model && *model && strlen(model) <= MODEL_MAX ? model : NULL;
 }
 
@@ -281,7 +281,7 @@ unit_identity(const json_t *section, const char *key, const json_t *facts)
 	if (json_array_size(wanted) == 0 || json_array_size(found) != json_array_size(wanted))
 		return xstrdup(key);
 	json_array_foreach(found, i, gpu) {
-		const char *uuid = member_string(gpu, "uuid");
+		const char *uuid = json_text_or_null(gpu, "uuid");
 		if (!uuid || !*uuid)
 			return xstrdup(key);
 		add_uuid(&text, uuid);

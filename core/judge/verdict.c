@@ -91,7 +91,7 @@ keep_artifacts(json_t *artifacts, const struct plan_step *step, const struct out
 	size_t i;
 	json_t *artifact;
 	json_array_foreach(outcome->artifacts, i, artifact) {
-		const char *name = member_string(artifact, "name"), *sha256 = member_string(artifact, "sha256");
+		const char *name = json_text_or_null(artifact, "name"), *sha256 = json_text_or_null(artifact, "sha256");
 		if (name && sha256 && json_array_size(artifacts) < VERDICT_MAX_ARTIFACTS)
 			json_array_append_new(artifacts, json_pack("{s:s, s:s, s:I, s:s}", "step", step->id, "name", name, "size",
 												 member_int(artifact, "size"), "sha256", sha256));
@@ -130,9 +130,9 @@ keep_outcome(struct verdict_builder *builder, const struct outcome *outcome)
 	return (struct outcome){
 		.json = kept,
 		.state = outcome->state,
-		.limit = member_string(kept, "limit"),
+		.limit = json_text_or_null(kept, "limit"),
 		.limit_value = outcome->limit_value,
-		.command = member_string(kept, "command"),
+		.command = json_text_or_null(kept, "command"),
 		.exit = outcome->exit,
 		.signal = outcome->signal,
 		.start_ns = outcome->start_ns,
@@ -295,7 +295,7 @@ struct verdict *
 verdict_make(const struct languages *languages, const json_t *task, const struct plan *plan,
 	const struct completion *completion, const struct timing_stamps *stamps)
 {
-	const char *lang = member_string(task, "lang");
+	const char *lang = json_text_or_null(task, "lang");
 	struct verdict *verdict = xcalloc(1, sizeof(*verdict));
 	struct verdict_builder builder = {
 		.language = lang ? language_find(languages, lang) : NULL,

@@ -96,7 +96,7 @@ board_purge_wake(struct maintenance *m)
 void
 board_purge_wait(struct maintenance *m, void (*done)(void *arg), void *arg)
 {
-	if (!m->purge || m->purge->hurry || m->stays) {
+	if (!m->purge || m->purge->hurry || m->is_server) {
 		done(arg);
 		return;
 	}

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/times.h"
 #include "base/xalloc.h"
-#include "model/links.h"
+#include "model/download_urls.h"
 #include "store/db_file.h"
 
 #include <stdlib.h>
@@ -66,8 +66,8 @@ clean_files(void *arg)
 {
 	struct garbage_collector *gc = arg;
 	const char *database = gc->m->database;
-	AUTO_FREE char *links = link_folder(database);
-	link_sweep(links, clock_utc_ms(loop_clock(gc->m->io)));
+	AUTO_FREE char *links = download_url_folder(database);
+	download_url_sweep(links, clock_utc_ms(loop_clock(gc->m->io)));
 	int64_t before = log_size(database);
 	sqlite3 *handle = NULL;
 	if (db_file_open_reader(database, &handle, &gc->err) < 0)

@@ -39,7 +39,7 @@ struct maintenance {
 	struct loop_services *io;
 	const char *database, *spool; /* spool: where jobs leave files, see artifact.h */
 	const struct retention_limits *limits;
-	bool stays;          /* a server: what is left to delete may wait for the next owner */
+	bool is_server;      /* a server: what is left to delete may wait for the next owner */
 	bool closing;        /* nothing more begins by itself */
 	struct store *store; /* NULL once it closes */
 	/* What is under way. */

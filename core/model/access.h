@@ -27,8 +27,8 @@ struct actor {
 /* What a command requires of its actor. */
 struct access {
 	enum access_right right;
-	bool writes;   /* makes the user on first sight, and is refused to banned users */
-	bool late_ban; /* the handler itself refuses banned users, at its place in the order of the checks */
+	bool writes;         /* makes the user on first sight, and is refused to banned users */
+	bool check_ban_last; /* the handler itself refuses banned users, at its place in the order of the checks */
 };
 
 /* What handlers may read besides the database: a snapshot that never changes while a command runs. */
@@ -37,7 +37,7 @@ struct command_env {
 	const json_t *devices; /* name → {"units": […]}, as configured */
 	int64_t submission_bytes;
 	const char *spool; /* where jobs leave files; see artifact.h */
-	const char *links; /* where the files of one-time links are; see links.h */
+	const char *links; /* where the files of one-time links are; see download_urls.h */
 };
 
 #endif

@@ -52,11 +52,11 @@ actor_fit_name(const char *outside)
 static char *
 outside_name(const json_t *actor)
 {
-	char *name = actor_fit_name(member_string(actor, "name"));
+	char *name = actor_fit_name(json_text_or_null(actor, "name"));
 	if (*name)
 		return name;
 	free(name);
-	name = actor_fit_name(member_string(actor, "subject"));
+	name = actor_fit_name(json_text_or_null(actor, "subject"));
 	if (*name)
 		return name;
 	free(name);
@@ -91,14 +91,14 @@ insert_identity(
 static int
 make_user(struct db *db, const json_t *actor, const char *outside, struct kettle_error *err)
 {
-	const char *provider = member_string(actor, "provider");
+	const char *provider = json_text_or_null(actor, "provider");
 	char name[ACTOR_NAME_MAX * 4 + 16];
 	int rc = actor_free_name(db, outside, name, sizeof(name), err);
 	if (rc == 0)
 		rc = db_exec(db, err, "INSERT INTO users (name, created_at) VALUES (?, ?)", "si", name, db->now_ms);
 	int64_t user = db_last_id(db);
 	if (rc == 0)
-		rc = insert_identity(db, user, provider, member_string(actor, "subject"), outside, err);
+		rc = insert_identity(db, user, provider, json_text_or_null(actor, "subject"), outside, err);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:s, s:s}", "name", name, "provider", provider);
@@ -112,7 +112,7 @@ find_user(struct db *db, const json_t *actor, json_t **ret_row, struct kettle_er
 	return db_object(db, ret_row, err,
 		"SELECT u.id, u.name, u.role, CASE WHEN u.banned_at IS NOT NULL THEN coalesce(u.ban_reason, '') END AS banned "
 		"FROM identities i JOIN users u ON u.id = i.user WHERE i.provider = ? AND i.subject = ?",
-		"ss", member_string(actor, "provider"), member_string(actor, "subject"));
+		"ss", json_text_or_null(actor, "provider"), json_text_or_null(actor, "subject"));
 }
 
 static int
@@ -167,7 +167,7 @@ check_right(const struct access *access, const struct actor *actor, struct kettl
 	if (actor->role < access->right)
 		return kettle_fail(err, KETTLE_EACCES, "This command is for %s only.",
 			access->right == RIGHT_ADMIN ? "admins of the engine" : "creators of leaderboards and admins");
-	if (actor->banned && access->writes && !access->late_ban)
+	if (actor->banned && access->writes && !access->check_ban_last)
 		return kettle_fail(err, KETTLE_EACCES, "You are banned%s%s.", *actor->banned ? ": " : "", actor->banned);
 	return 0;
 }
@@ -177,20 +177,20 @@ actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err)
 {
 	json_t *row = NULL;
-	int rc = user_ref_check_identity(member_string(actor, "provider"), member_string(actor, "subject"), err);
+	int rc = user_ref_check_identity(json_text_or_null(actor, "provider"), json_text_or_null(actor, "subject"), err);
 	if (rc == 0)
 		rc = find_or_make(db, actor, access && access->writes, &row, err);
 	if (rc < 0)
 		return rc;
 	json_decref(db->actor);
 	db->actor = row;
-	enum access_right stored = actor_role(member_string(row, "role"));
-	enum access_right vouched = actor_role(member_string(actor, "role"));
+	enum access_right stored = actor_role(json_text_or_null(row, "role"));
+	enum access_right vouched = actor_role(json_text_or_null(actor, "role"));
 	struct actor resolved = {
 		.user = member_int(row, "id"),
-		.name = member_string(row, "name"),
+		.name = json_text_or_null(row, "name"),
 		.role = stored > vouched ? stored : vouched,
-		.banned = member_string(row, "banned"),
+		.banned = json_text_or_null(row, "banned"),
 	};
 	rc = check_right(access, &resolved, err);
 	if (rc == 0)

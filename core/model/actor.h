@@ -15,7 +15,7 @@
  * vouches for more than the database knows) and whether it may give the command. A write makes the user on first sight,
  * under its name or, where that is another's, the name with a number; anything else knows it as user 0. access may be
  * NULL: no right is required. EINVAL: not an actor; EACCES: no right, or banned (only for what writes, and not where
- * late_ban is set). Store's threads. The strings of *ret_actor are valid until the operation ends.
+ * check_ban_last is set). Store's threads. The strings of *ret_actor are valid until the operation ends.
  */
 int actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err);

@@ -54,9 +54,9 @@ take_small(const char *path, json_t *artifact, struct kettle_error *err)
 	if (rc < 0)
 		return rc;
 	sha256_hex(data, size, hash);
-	if (strcmp(hash, member_text(artifact, "sha256")) != 0)
+	if (strcmp(hash, json_text_or_empty(artifact, "sha256")) != 0)
 		return kettle_fail(
-			err, KETTLE_EIO, "The file `%s` is not what its runner reported.", member_text(artifact, "name"));
+			err, KETTLE_EIO, "The file `%s` is not what its runner reported.", json_text_or_empty(artifact, "name"));
 	json_object_set_new(artifact, "contents", contents_json(data, size));
 	return 0;
 }
@@ -80,7 +80,7 @@ take_large(struct artifact_move *move, const char *path, size_t number, json_t *
 static int
 take_one(struct artifact_move *move, size_t number, json_t *artifact, struct kettle_error *err)
 {
-	const char *step = member_text(artifact, "step"), *name = member_text(artifact, "name");
+	const char *step = json_text_or_empty(artifact, "step"), *name = json_text_or_empty(artifact, "name");
 	int64_t size = member_int(artifact, "size");
 	struct stat status;
 	int rc = path_check_inside(step, err);
@@ -129,8 +129,8 @@ store_one(struct db *db, int64_t job, const json_t *artifact, struct kettle_erro
 	size_t bytes = 0;
 	int64_t blob = 0, size = member_int(artifact, "size");
 	const json_t *contents = json_object_get(artifact, "contents");
-	const char *path = member_string(artifact, "path");
-	if (!*member_text(artifact, "name") || !*member_text(artifact, "sha256") || size < 0)
+	const char *path = json_text_or_null(artifact, "path");
+	if (!*json_text_or_empty(artifact, "name") || !*json_text_or_empty(artifact, "sha256") || size < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "An artifact of job %lld has no name, size or sha256.", (long long)job);
 	int rc = contents ? contents_bytes(contents, &data, &bytes, err) : 0;
 	if (rc == 0 && contents)
@@ -140,8 +140,8 @@ store_one(struct db *db, int64_t job, const json_t *artifact, struct kettle_erro
 	return db_exec(db, err,
 		"INSERT INTO artifacts (job, step, name, size, sha256, path, blob, created_at, expired_at) VALUES (?1, ?2, ?3, "
 		"?4, ?5, ?6, nullif(?7, 0), ?8, iif(?6 IS NULL AND NOT ?7, ?8, NULL))",
-		"ississii", job, member_string(artifact, "step"), member_text(artifact, "name"), size,
-		member_text(artifact, "sha256"), path, blob, db->now_ms);
+		"ississii", job, json_text_or_null(artifact, "step"), json_text_or_empty(artifact, "name"), size,
+		json_text_or_empty(artifact, "sha256"), path, blob, db->now_ms);
 }
 
 int
@@ -188,7 +188,7 @@ artifact_trim(struct db *db, int64_t job, int64_t max_bytes, json_t **ret_paths,
 		const json_t *row = json_array_get(rows, i);
 		rc = db_exec(db, err, "UPDATE artifacts SET expired_at = ?, path = NULL, blob = NULL WHERE id = ?", "ii",
 			db->now_ms, member_int(row, "id"));
-		if (rc == 0 && member_string(row, "path"))
+		if (rc == 0 && json_text_or_null(row, "path"))
 			json_array_append(paths, json_object_get(row, "path"));
 	}
 	if (rc == 0)

@@ -44,8 +44,8 @@ static int
 put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_task, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rest = json_copy((json_t *)bundle);
-	const char *run_hash = member_string(bundle, "hash");
-	const char *name = member_string(bundle, "name");
+	const char *run_hash = json_text_or_null(bundle, "hash");
+	const char *name = json_text_or_null(bundle, "name");
 	(void)json_object_del(rest, "files");
 	int rc = db_exec(db, err,
 		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at, language) VALUES (?1, ?2, ?3, ?4, "

@@ -104,7 +104,7 @@ static const struct ranking_page *
 page_before(const struct cached_board *before, const char *device)
 {
 	for (size_t i = 0; before && i < before->pages_count; i++) {
-		const char *name = member_string(before->pages[i].object, "device");
+		const char *name = json_text_or_null(before->pages[i].object, "device");
 		if (name && strcmp(name, device) == 0)
 			return &before->pages[i];
 	}

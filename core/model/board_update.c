@@ -115,11 +115,12 @@ compare_task(struct update *update, struct kettle_error *err)
 	if (!bundle)
 		return 0;
 	blobs_task_hash(bundle, hash);
-	if (strcmp(hash, member_text(update->row, "content_hash")) == 0)
+	if (strcmp(hash, json_text_or_empty(update->row, "content_hash")) == 0)
 		return 0;
 	update->new_task = true;
 	note(update->changes, "task");
-	update->leaves_scores = strcmp(member_text(bundle, "hash"), member_text(update->row, "run_hash")) != 0;
+	update->leaves_scores =
+		strcmp(json_text_or_empty(bundle, "hash"), json_text_or_empty(update->row, "run_hash")) != 0;
 	return update->leaves_scores ? compare_bundles(update, err) : 0;
 }
 
@@ -127,17 +128,17 @@ compare_task(struct update *update, struct kettle_error *err)
 static void
 choose_description(struct update *update)
 {
-	const char *now = member_text(update->row, "description"), *wanted = update->change->description;
-	AUTO_FREE char *of_task = sanitize_text(member_text(update->row, "task_description"), BOARD_DESCRIPTION_MAX);
+	const char *now = json_text_or_empty(update->row, "description"), *wanted = update->change->description;
+	AUTO_FREE char *of_task = sanitize_text(json_text_or_empty(update->row, "task_description"), BOARD_DESCRIPTION_MAX);
 	if (!wanted && update->new_task && strcmp(of_task, now) == 0)
-		wanted = member_text(json_object_get(update->change->bundle, "task"), "description");
+		wanted = json_text_or_empty(json_object_get(update->change->bundle, "task"), "description");
 	update->description = sanitize_text(wanted ? wanted : now, BOARD_DESCRIPTION_MAX);
 }
 
 static bool
 differs(const struct update *update, const char *key, const char *wanted)
 {
-	return wanted && strcmp(member_text(update->row, key), wanted) != 0;
+	return wanted && strcmp(json_text_or_empty(update->row, key), wanted) != 0;
 }
 
 static int

@@ -12,9 +12,9 @@ event_read(const json_t *json)
 {
 	return (struct event){
 		.json = json,
-		.kind = member_text(json, "kind"),
-		.scope = member_text(json, "scope"),
-		.board = member_text(json, "leaderboard_name"),
+		.kind = json_text_or_empty(json, "kind"),
+		.scope = json_text_or_empty(json, "scope"),
+		.board = json_text_or_empty(json, "leaderboard_name"),
 		.seq = member_int(json, "seq"),
 		.submission = member_int(json, "submission"),
 		.user = member_int(json, "user"),
@@ -29,7 +29,7 @@ int64_t
 event_job(const struct event *event, size_t index, const char **ret_device)
 {
 	const json_t *job = json_array_get(event->jobs, index);
-	*ret_device = member_text(job, "device");
+	*ret_device = json_text_or_empty(job, "device");
 	return json_is_object(job) ? member_int(job, "job") : json_integer_value(job);
 }
 
@@ -68,7 +68,7 @@ events_after(struct db *db, const struct actor *actor, const json_t *filter, int
 {
 	AUTO_JSON json_t *events = json_array();
 	const json_t *submission = json_object_get(filter, "submission");
-	const char *board = member_string(filter, "leaderboard");
+	const char *board = json_text_or_null(filter, "leaderboard");
 	size_t which = submission ? 2 : board ? 1 : 0;
 	int64_t admin = actor->role == RIGHT_ADMIN, of = (int64_t)json_integer_value(submission), last = 0;
 	/* An actor without a user: NULL would match events that concern no user, -1 matches none. */

@@ -21,7 +21,7 @@
 
 /* What every change of a job needs to know of it. */
 struct job {
-	int64_t id, submission, leaderboard, user, attempt, uncounted, superseded, orphaned;
+	int64_t id, submission, leaderboard, user, attempt, uncounted, superseded, lost_with_engine;
 	char device[256], mode[16], state[16];
 };
 
@@ -38,7 +38,7 @@ read_job(void *arg, sqlite3_stmt *row)
 	db_copy_text(job->mode, sizeof(job->mode), row, 6);
 	db_copy_text(job->state, sizeof(job->state), row, 7);
 	job->superseded = sqlite3_column_int64(row, 8);
-	job->orphaned = sqlite3_column_int64(row, 9);
+	job->lost_with_engine = sqlite3_column_int64(row, 9);
 	return 1;
 }
 
@@ -48,7 +48,8 @@ jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct 
 {
 	*job = (struct job){.id = id};
 	int rc = db_query(db, err, read_job, job,
-		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.spared, j.device, s.mode, j.state, j.superseded, j.orphaned "
+		"SELECT s.id, s.leaderboard, s.user, j.attempt, j.uncharged_attempts, j.device, s.mode, j.state, j.superseded, "
+		"j.lost_with_engine "
 		"FROM jobs j JOIN submissions s ON s.id = j.submission JOIN leaderboards b ON b.id = s.leaderboard WHERE j.id "
 		"= ?",
 		"i", id);
@@ -217,7 +218,7 @@ worst_state(const json_t *jobs)
 		size_t j;
 		json_t *job;
 		json_array_foreach(jobs, j, job) {
-			if (strcmp(member_string(job, "state"), end_states[i]) == 0)
+			if (strcmp(json_text_or_null(job, "state"), end_states[i]) == 0)
 				return end_states[i];
 		}
 	}
@@ -362,7 +363,7 @@ clean_reason(const char *reason)
 	return buf_take(&clean);
 }
 
-/* What a lost attempt counts as: one of JOB_MAX_ATTEMPTS, one of JOB_MAX_ORPHANED, or nothing. */
+/* What a lost attempt counts as: one of JOB_MAX_ATTEMPTS, one of JOB_MAX_LOST_WITH_ENGINE, or nothing. */
 enum loss_kind { LOSS_COUNTED, LOSS_UNCOUNTED, LOSS_UNLIMITED };
 static const enum loss_kind loss_kinds[] = {
 	[KETTLE_LOSS_FAILED] = LOSS_COUNTED,
@@ -386,7 +387,7 @@ give_up(struct db *db, const struct job *job, enum kettle_loss loss, bool believ
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"The runner could not finish it: %d attempts came to nothing for other reasons than the job, which says "
 			"nothing about the code; the last reason was: %s",
-			JOB_MAX_ORPHANED, reason);
+			JOB_MAX_LOST_WITH_ENGINE, reason);
 	else if (!believed)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"%s Your runs have failed like this %d times within an hour on machines where other runs pass, so it is "
@@ -408,7 +409,7 @@ is_used_up(const struct job *job, enum kettle_loss loss)
 	case LOSS_COUNTED:
 		return job->attempt - job->uncounted >= JOB_MAX_ATTEMPTS;
 	case LOSS_UNCOUNTED:
-		return job->orphaned + 1 >= JOB_MAX_ORPHANED;
+		return job->lost_with_engine + 1 >= JOB_MAX_LOST_WITH_ENGINE;
 	case LOSS_UNLIMITED:
 		break;
 	}
@@ -453,7 +454,8 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum kettle_loss loss, 
 	}
 	bool counts = loss_kinds[loss] == LOSS_COUNTED;
 	rc = db_exec(db, err,
-		"UPDATE jobs SET state = 'queued', spared = spared + ?1, orphaned = orphaned + ?2, unit = NULL, unit_key = "
+		"UPDATE jobs SET state = 'queued', uncharged_attempts = uncharged_attempts + ?1, lost_with_engine = "
+		"lost_with_engine + ?2, unit = NULL, unit_key = "
 		"NULL, runner = NULL, handle = NULL, changed_at = ?3, error = ?4, loss = ?6 WHERE id = ?5",
 		"iiisis", (int64_t)!counts, (int64_t)(loss_kinds[loss] == LOSS_UNCOUNTED), db->now_ms, waits ? clean : NULL, id,
 		kettle_loss_name(loss));
@@ -521,7 +523,7 @@ jobs_learn(struct db *db, const struct job *job, const json_t *system, struct ke
 		json_object_get(system, "tools"), "packages", json_object_get(system, "interpreters"));
 	int rc =
 		json_is_object(system) ? db_object(db, &row, err, "SELECT unit_key FROM jobs WHERE id = ?", "i", job->id) : 0;
-	const char *key = member_string(row, "unit_key");
+	const char *key = json_text_or_null(row, "unit_key");
 	return rc == 0 && key ? settings_unit_store_facts(db, job->device, key, facts, true, err) : rc;
 }
 

@@ -4,7 +4,7 @@
  *
  * A job is `queued`, `running`, or ended: `passed`, `failed`, `timed_out`, `error` (the engine or a machine could not),
  * `cancelled`. Only `running` has a current attempt; an outcome of another attempt is dropped. Attempts that were
- * handed back or orphaned do not count among those that failed with their machine. Every change below is one transaction with its event.
+ * handed back or lost with their engine do not count among those that failed with their machine. Every change below is one transaction with its event.
  */
 #ifndef KETTLE_MODEL_JOBS_H
 #define KETTLE_MODEL_JOBS_H
@@ -16,7 +16,7 @@
 
 #define JOB_MAX_ATTEMPTS 3 /* that failed with their machine */
 /* That ended with the engine's process or a connection, or came to another machine: a job that causes it must not do so for ever. */
-#define JOB_MAX_ORPHANED 10
+#define JOB_MAX_LOST_WITH_ENGINE 10
 
 /* The states in which a job may end, the worst first: a fault of the code tells more than one of a machine. */
 #define JOBS_END_STATES(X) X("failed") X("timed_out") X("error") X("cancelled") X("passed")

@@ -53,7 +53,7 @@ describe_sources(const json_t *plan)
 	const char *name;
 	json_t *contents, *hash;
 	json_object_foreach(json_object_get(plan, "files"), name, contents) {
-		const char *blob = member_string(contents, "blob");
+		const char *blob = json_text_or_null(contents, "blob");
 		AUTO_FREE char *data = NULL;
 		char hex[65] = "";
 		size_t size = 0;
@@ -75,7 +75,7 @@ describe_sources(const json_t *plan)
 static json_t *
 said(const json_t *result, const char *key)
 {
-	AUTO_FREE char *text = sanitize_line(member_text(result, key), MAX_SAID);
+	AUTO_FREE char *text = sanitize_line(json_text_or_empty(result, key), MAX_SAID);
 	return *text ? json_string(text) : json_null();
 }
 
@@ -126,7 +126,7 @@ add_source(struct packing *packing, const char *name, zip_source_t *source, stru
 static int
 open_reported(const struct packing *packing, const json_t *artifact, int *ret_fd, struct kettle_error *err)
 {
-	const char *name = member_text(artifact, "name");
+	const char *name = json_text_or_empty(artifact, "name");
 	struct stat status;
 	char hash[65] = "";
 	int rc = path_check_inside(name, err);
@@ -137,7 +137,8 @@ open_reported(const struct packing *packing, const json_t *artifact, int *ret_fd
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` cannot be read: %s.", name, strerror(errno));
 	if (!S_ISREG(status.st_mode) || status.st_size != member_int(artifact, "size") || status.st_size > packing->left ||
-		sha256_fd(fd, hash) != 0 || strcmp(hash, member_text(artifact, "sha256")) != 0 || lseek(fd, 0, SEEK_SET) != 0)
+		sha256_fd(fd, hash) != 0 || strcmp(hash, json_text_or_empty(artifact, "sha256")) != 0 ||
+		lseek(fd, 0, SEEK_SET) != 0)
 		return kettle_fail(err, KETTLE_EIO, "The file `%s` is too large, or not what its runner reported.", name);
 	*ret_fd = STEAL_FD(fd);
 	return 0;
@@ -158,7 +159,7 @@ add_file(struct packing *packing, const json_t *artifact, struct kettle_error *e
 	zip_source_t *source = zip_source_filep(packing->zip, file, 0, -1);
 	if (!source)
 		(void)fclose(file);
-	return add_source(packing, member_text(artifact, "name"), source, err);
+	return add_source(packing, json_text_or_empty(artifact, "name"), source, err);
 }
 
 /* Writes the zip; nothing is left of one that is not whole. */

@@ -62,7 +62,7 @@ static int
 check_one(struct db *db, const struct board *board, int64_t user, const char *category, const json_t *limit,
 	struct kettle_error *err)
 {
-	const char *device = member_string(limit, "device");
+	const char *device = json_text_or_null(limit, "device");
 	int64_t per_hour = member_int(limit, "per_hour"), at = 0;
 	const char *what = strcmp(category, "test") == 0 ? "test" : "ranked";
 	if (per_hour == 0)
@@ -102,7 +102,7 @@ rate_limit_check(struct db *db, const struct board *board, int64_t user, const c
 	for (size_t i = 0; i < json_array_size(limits) && rc == 0; i++) {
 		const json_t *limit = json_array_get(limits, i);
 		struct kettle_error one = {0};
-		if (!concerns(member_string(limit, "device"), devices))
+		if (!concerns(json_text_or_null(limit, "device"), devices))
 			continue;
 		int found = check_one(db, board, user, category, limit, &one);
 		if (found < 0 && found != KETTLE_ERATE)

@@ -19,11 +19,11 @@
 #include "base/xalloc.h"
 #include "model/settings.h"
 
-#define MARK_FILE_MAX 200 /* bytes: two marks */
+#define EPOCH_FILE_MAX 200 /* bytes: two epochs */
 
 /* DB.mark; NULL: the database is in memory. New string. */
 static char *
-mark_path(const struct db *db)
+epoch_path(const struct db *db)
 {
 	const char *path = sqlite3_db_filename(db->handle, "main");
 	return path && *path ? xasprintf("%s.mark", path) : NULL;
@@ -39,12 +39,12 @@ draw(char *text, size_t words)
 	}
 }
 
-/* Flushed, since a mark that the disk forgets makes the database look like a copy. */
+/* Flushed, since an epoch that the disk forgets makes the database look like a copy. */
 static int
-write_marks(const struct db *db, const char *mark, const char *before, struct kettle_error *err)
+write_epochs(const struct db *db, const char *epoch, const char *before, struct kettle_error *err)
 {
-	AUTO_FREE char *path = mark_path(db);
-	AUTO_FREE char *text = xasprintf("%s\n%s%s", mark, before, *before ? "\n" : "");
+	AUTO_FREE char *path = epoch_path(db);
+	AUTO_FREE char *text = xasprintf("%s\n%s%s", epoch, before, *before ? "\n" : "");
 	int rc = file_write(path, text, strlen(text), 0600, err);
 	AUTO_FD int fd = rc == 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
 	if (rc == 0 && (fd < 0 || fsync(fd) != 0))
@@ -56,15 +56,15 @@ write_marks(const struct db *db, const char *mark, const char *before, struct ke
 static bool
 is_in_place(const struct db *db, const json_t *place, const struct stat *status)
 {
-	AUTO_FREE char *path = mark_path(db), *marks = NULL;
-	const char *mark = member_text(place, "mark");
+	AUTO_FREE char *path = epoch_path(db), *epochs = NULL;
+	const char *epoch = json_text_or_empty(place, "mark");
 	size_t size;
 	if (member_int(place, "inode") != (json_int_t)status->st_ino)
 		return false;
-	/* It was moved without its mark, or could not write one. The number of a device may change when a machine starts. */
-	if (!*mark || file_read(path, MARK_FILE_MAX, &marks, &size, NULL) < 0)
+	/* It was moved without its epoch, or could not write one. The number of a device may change when a machine starts. */
+	if (!*epoch || file_read(path, EPOCH_FILE_MAX, &epochs, &size, NULL) < 0)
 		return member_int(place, "device") == (json_int_t)status->st_dev;
-	return strstr(marks, mark) != NULL;
+	return strstr(epochs, epoch) != NULL;
 }
 
 static int
@@ -72,14 +72,14 @@ store_place(struct db *db, const json_t *before, const struct stat *status, stru
 	struct kettle_error *err)
 {
 	struct kettle_error why = {0};
-	draw(names->mark, 4);
-	if (write_marks(db, names->mark, before ? member_text(before, "mark") : "", &why) < 0) {
+	draw(names->database_epoch, 4);
+	if (write_epochs(db, names->database_epoch, before ? json_text_or_empty(before, "mark") : "", &why) < 0) {
 		log_write(KETTLE_LOG_WARNING, "engine", "a copy of the database may not be noticed: %s", why.message);
-		names->mark[0] = '\0';
+		names->database_epoch[0] = '\0';
 	}
 	AUTO_JSON json_t *place = json_pack("{s:I, s:I, s:s, s:I}", "device", (json_int_t)status->st_dev, "inode",
-		(json_int_t)status->st_ino, "mark", names->mark, "at", (json_int_t)db->now_ms);
-	return settings_setting_put(db, "remote_place", place, err);
+		(json_int_t)status->st_ino, "mark", names->database_epoch, "at", (json_int_t)db->now_ms);
+	return setting_put(db, "remote_place", place, err);
 }
 
 static int
@@ -87,7 +87,7 @@ draw_prefix(struct db *db, struct remote_names *names, struct kettle_error *err)
 {
 	draw(names->prefix, 1);
 	AUTO_JSON json_t *prefix = json_string(names->prefix);
-	int rc = settings_setting_put(db, "remote_prefix", prefix, err);
+	int rc = setting_put(db, "remote_prefix", prefix, err);
 	if (rc == 0)
 		rc = db_int(db, &names->released, err,
 			"SELECT count(*) FROM jobs WHERE done_at IS NULL AND state = 'running' AND handle IS NOT NULL", NULL);
@@ -102,12 +102,12 @@ int
 remote_names_load(struct db *db, struct remote_names *ret_names, struct kettle_error *err)
 {
 	AUTO_JSON json_t *prefix = NULL, *place = NULL;
-	AUTO_FREE char *path = mark_path(db);
+	AUTO_FREE char *path = epoch_path(db);
 	struct remote_names names = {0};
 	struct stat status = {0};
-	int rc = settings_setting_get(db, "remote_prefix", &prefix, err);
+	int rc = setting_get(db, "remote_prefix", &prefix, err);
 	if (rc == 0)
-		rc = settings_setting_get(db, "remote_place", &place, err);
+		rc = setting_get(db, "remote_place", &place, err);
 	if (rc < 0)
 		return rc;
 	bool known = path && stat(sqlite3_db_filename(db->handle, "main"), &status) == 0;
@@ -117,7 +117,7 @@ remote_names_load(struct db *db, struct remote_names *ret_names, struct kettle_e
 	else
 		(void)snprintf(names.prefix, sizeof(names.prefix), "%s", json_string_value(prefix));
 	int64_t age = db->now_ms - member_int(place, "at");
-	if (rc == 0 && known && (names.copied || age < 0 || age >= REMOTE_MARK_MS))
+	if (rc == 0 && known && (names.copied || age < 0 || age >= REMOTE_EPOCH_MS))
 		rc = store_place(db, names.copied ? NULL : place, &status, &names, err);
 	if (rc == 0)
 		*ret_names = names;
@@ -131,7 +131,7 @@ remote_names_renew(struct db *db, struct remote_names *ret_names, struct kettle_
 	struct remote_names names = {0};
 	struct stat status = {0};
 	const char *path = sqlite3_db_filename(db->handle, "main");
-	int rc = settings_setting_get(db, "remote_place", &place, err);
+	int rc = setting_get(db, "remote_place", &place, err);
 	if (rc == 0 && path && *path && stat(path, &status) == 0)
 		rc = store_place(db, place, &status, &names, err);
 	if (rc == 0)
@@ -142,5 +142,5 @@ remote_names_renew(struct db *db, struct remote_names *ret_names, struct kettle_
 int
 remote_names_confirm(struct db *db, const struct remote_names *names, struct kettle_error *err)
 {
-	return *names->mark ? write_marks(db, names->mark, "", err) : 0;
+	return *names->database_epoch ? write_epochs(db, names->database_epoch, "", err) : 0;
 }

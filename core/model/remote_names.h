@@ -3,13 +3,13 @@
 /*
  * Theory of operation. The names of a database's jobs begin with a random part of its own. A copy of the database would
  * use the same names, and so adopt or cancel what belongs to the original. A database therefore knows its place: the
- * file's number, and a random mark that is also in the file DB.mark. An engine that starts compares both. If they differ,
+ * file's number, and a random epoch that is also in the file DB.mark. An engine that starts compares both. If they differ,
  * the database is a copy: it draws new names, and its running jobs lose their handles, so that they are run again. A file that was
- * moved keeps its number, and its names. The mark changes with the engine's starts, and while it starts jobs, so that an
+ * moved keeps its number, and its names. The epoch changes with the engine's starts, and while it starts jobs, so that an
  * older copy of the file, put back in its place, is seen as well. `admin backup` leaves names and place out.
  *
  * What is not seen: a copy of a whole disk with the same file numbers and DB.mark in it; and an older copy that keeps the file's number,
- * where the mark has not changed in between. What is seen as a copy though it is none: a file that was moved to another disk.
+ * where the epoch has not changed in between. What is seen as a copy though it is none: a file that was moved to another disk.
  */
 #ifndef KETTLE_MODEL_REMOTE_NAMES_H
 #define KETTLE_MODEL_REMOTE_NAMES_H
@@ -18,21 +18,21 @@
 
 #include <stdbool.h>
 
-/* So long a mark stays at least: many short-lived engines need not each write one. So often an engine that starts jobs does. */
-#define REMOTE_MARK_MS INT64_C(600000)
+/* So long an epoch stays at least: many short-lived engines need not each write one. So often an engine that starts jobs does. */
+#define REMOTE_EPOCH_MS INT64_C(600000)
 
 struct remote_names {
-	char prefix[16];  /* 8 hexadecimal digits */
-	char mark[40];    /* new, not confirmed yet; "": the mark is as it was */
-	bool copied;      /* the database is a copy, and has new names */
-	int64_t released; /* jobs that have lost their handles */
+	char prefix[16];         /* 8 hexadecimal digits */
+	char database_epoch[40]; /* new, not confirmed yet; "": the epoch is as it was */
+	bool copied;             /* the database is a copy, and has new names */
+	int64_t released;        /* jobs that have lost their handles */
 };
 
 /* For an engine that starts; in one transaction with the load of its jobs. Store's thread. */
 int remote_names_load(struct db *db, struct remote_names *ret_names, struct kettle_error *err);
-/* A new mark for an engine that runs. Store's thread. */
+/* A new epoch for an engine that runs. Store's thread. */
 int remote_names_renew(struct db *db, struct remote_names *ret_names, struct kettle_error *err);
-/* After the commit: the new mark alone is valid from now on. Store's thread. */
+/* After the commit: the new epoch alone is valid from now on. Store's thread. */
 int remote_names_confirm(struct db *db, const struct remote_names *names, struct kettle_error *err);
 
 #endif

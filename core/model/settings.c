@@ -104,13 +104,13 @@ settings_state_list(struct db *db, const char *plugin, const char *prefix, const
 }
 
 int
-settings_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err)
+setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err)
 {
 	return get(db, ret_value, err, "SELECT value_json FROM settings WHERE key = ?", key, NULL);
 }
 
 int
-settings_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err)
+setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err)
 {
 	return db_exec(db, err,
 		"INSERT INTO settings (key, value_json) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value_json = "
@@ -154,18 +154,19 @@ make_unit_row(struct db *db, const char *device, const char *key, struct kettle_
 static json_t *
 row_of_unit(const json_t *rows, const json_t *unit)
 {
-	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
+	const char *device = json_text_or_null(unit, "device"), *key = json_text_or_null(unit, "key");
 	json_t *row, *same = NULL, *labelled = NULL;
 	size_t i;
 	json_array_foreach((json_t *)rows, i, row) {
-		const char *row_key = member_string(row, "key"), *row_unit = member_string(row, "unit");
-		if (strcasecmp(member_string(row, "device"), device) != 0)
+		const char *row_key = json_text_or_null(row, "key"), *row_unit = json_text_or_null(row, "unit");
+		if (strcasecmp(json_text_or_null(row, "device"), device) != 0)
 			continue;
 		if (row_key && strcmp(row_key, key) == 0)
 			return row;
 		if (strcmp(row_unit, key) == 0)
 			same = row;
-		else if (!row_key && !member_string(row, "label") && strcasecmp(row_unit, member_string(unit, "unit")) == 0 &&
+		else if (!row_key && !json_text_or_null(row, "label") &&
+				 strcasecmp(row_unit, json_text_or_null(unit, "unit")) == 0 &&
 				 unit_facts_agree(json_object_get(unit, "section"), json_object_get(row, "facts")))
 			labelled = row;
 	}
@@ -181,7 +182,7 @@ is_text(const json_t *value, const char *text)
 static int
 match_unit(struct db *db, const json_t *rows, const json_t *unit, struct kettle_error *err)
 {
-	const char *key = member_string(unit, "key"), *label = member_string(unit, "unit");
+	const char *key = json_text_or_null(unit, "key"), *label = json_text_or_null(unit, "unit");
 	json_t *row = row_of_unit(rows, unit);
 	if (!row)
 		return 0;
@@ -191,12 +192,12 @@ match_unit(struct db *db, const json_t *rows, const json_t *unit, struct kettle_
 	/* One of before the sixth version: its facts may say more than the configuration. */
 	bool old = !json_is_string(json_object_get(row, "key")) && !json_is_string(json_object_get(row, "label"));
 	AUTO_FREE char *identity = old ? unit_identity(json_object_get(unit, "section"), key, json_object_get(row, "facts"))
-								   : xstrdup(member_string(row, "unit"));
+								   : xstrdup(json_text_or_null(row, "unit"));
 	(void)json_object_set_new(row, "key", json_string(key));
 	(void)json_object_set_new(row, "label", json_string(label));
 	return db_exec(db, err,
 		"UPDATE OR IGNORE device_units SET unit = ?1, key = ?2, label = ?3 WHERE device = ?4 AND unit = ?5", "sssss",
-		identity, key, label, member_string(row, "device"), member_string(row, "unit"));
+		identity, key, label, json_text_or_null(row, "device"), json_text_or_null(row, "unit"));
 }
 
 int
@@ -210,10 +211,10 @@ settings_units_match(struct db *db, const json_t *units, json_t **ret_rows, stru
 		if (rc == 0)
 			rc = match_unit(db, rows, one, err);
 	json_array_foreach(rows, i, one) {
-		const char *label = member_string(one, "label");
+		const char *label = json_text_or_null(one, "label");
 		if (rc == 0 && label && *label && !json_object_get(one, "configured"))
 			rc = db_exec(db, err, "UPDATE device_units SET label = '' WHERE device = ? AND unit = ?", "ss",
-				member_string(one, "device"), member_string(one, "unit"));
+				json_text_or_null(one, "device"), json_text_or_null(one, "unit"));
 	}
 	return rc < 0 ? rc : settings_units(db, ret_rows, err);
 }
@@ -236,7 +237,7 @@ static int
 move_key(struct db *db, const char *device, const char *key, const char *identity, const json_t *row,
 	struct kettle_error *err)
 {
-	const char *label = member_string(row, "label");
+	const char *label = json_text_or_null(row, "label");
 	bool nameless = is_text(json_object_get(row, "unit"), key);
 	int64_t known = 0;
 	int rc = db_int(
@@ -314,7 +315,7 @@ settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool
 {
 	bool disabled = cause != UNIT_ENABLED;
 	static const char *const kinds[2][2] = {{"unit.returned", "unit.quarantined"}, {"device.ready", "device.disabled"}};
-	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
+	const char *device = json_text_or_null(unit, "device"), *key = json_text_or_null(unit, "key");
 	int rc = make_unit_row(db, device, key, err);
 	if (rc == 0)
 		rc = db_exec(db, err,
@@ -322,7 +323,8 @@ settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool
 			"?6 "
 			"AND key = ?7",
 			"sssisss", disabled ? "disabled" : "ready", unit_causes[cause],
-			disabled ? member_string(unit, "reason") : NULL, db->now_ms, member_string(unit, "unit"), device, key);
+			disabled ? json_text_or_null(unit, "reason") : NULL, db->now_ms, json_text_or_null(unit, "unit"), device,
+			key);
 	/* What is enabled again may have been replaced. */
 	if (rc == 0 && by_hand && !disabled)
 		rc = db_exec(db, err,
@@ -358,7 +360,7 @@ settings_unit_waits(struct db *db, const json_t *unit, enum unit_wait wait, int6
 		[UNIT_AWAY] = {"UPDATE device_units SET away_at = NULL WHERE device = ? AND key = ?",
 			"UPDATE device_units SET away_at = ifnull(away_at, ?3) WHERE device = ?1 AND key = ?2"},
 	};
-	const char *device = member_string(unit, "device"), *key = member_string(unit, "key");
+	const char *device = json_text_or_null(unit, "device"), *key = json_text_or_null(unit, "key");
 	if (since_ms == 0)
 		return db_exec(db, err, changes[wait][0], "ss", device, key);
 	int rc = make_unit_row(db, device, key, err);

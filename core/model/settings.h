@@ -28,8 +28,8 @@ int settings_state_list(struct db *db, const char *plugin, const char *prefix, c
 	json_t **ret_page, struct kettle_error *err);
 
 /* Settings of the whole engine: "accepting" (bool, default true), "remote_prefix" and "remote_place" (remote_names.h). New reference; JSON null when it was never set. */
-int settings_setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err);
-int settings_setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err);
+int setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err);
+int setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err);
 
 /*
  * Units. Each has its key here (unit_key, and what its device adds to keys that are the same); what is remembered belongs to

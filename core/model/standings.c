@@ -32,7 +32,7 @@ fail_unknown(struct db *db, const struct actor *actor, const char *name, struct 
 	if (rc < 0)
 		return rc;
 	json_array_foreach(list, i, one)
-		(void)json_object_set_new(names, member_text(one, "name"), json_true());
+		(void)json_object_set_new(names, json_text_or_empty(one, "name"), json_true());
 	const char *near = nearest_key(name, names);
 	if (near)
 		return kettle_fail(err, KETTLE_ENOENT, "There is no competition `%s`; did you mean `%s`?", name, near);
@@ -53,7 +53,7 @@ add_leaders(struct db *db, json_t *board, struct kettle_error *err)
 	(void)json_object_set_new(board, "devices", devices);
 	json_array_foreach(devices, i, device) {
 		AUTO_JSON json_t *podium = NULL;
-		rc = ranking_podium(db, member_int(board, "id"), member_text(device, "device"), &podium, err);
+		rc = ranking_podium(db, member_int(board, "id"), json_text_or_empty(device, "device"), &podium, err);
 		if (rc < 0)
 			return rc;
 		const json_t *first = json_array_get(podium, 0);

@@ -409,7 +409,7 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 		"SELECT id AS job, state, error, " JOBS_CAUSE
 		", done_at AS ended_iso FROM jobs WHERE submission = ?1 AND device = ?2 AND superseded = id AND id > ?3 ORDER "
 		"BY id DESC LIMIT 1",
-		"isi", member_int(row, "id"), member_text(job, "device"), member_int(job, "job"));
+		"isi", member_int(row, "id"), json_text_or_empty(job, "device"), member_int(job, "job"));
 	if (rc < 0)
 		return rc == KETTLE_ENOENT ? 0 : rc;
 	(void)json_object_set_new(job, "rerun_failed", failed);
@@ -484,7 +484,7 @@ submission_results(struct db *db, int64_t job, json_t **ret_results, struct kett
 		"'benchmark') ORDER BY id",
 		"i", job);
 	json_array_foreach(rows, i, row)
-		(void)json_object_set(results, member_text(row, "mode"), json_object_get(row, "result"));
+		(void)json_object_set(results, json_text_or_empty(row, "mode"), json_object_get(row, "result"));
 	*ret_results = results;
 	return rc;
 }

@@ -167,7 +167,7 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 			"ii", id, (int64_t)RANKS_MAX);
 	json_array_foreach(ranks, i, row) {
 		struct ranking_position position;
-		rc = ranking_of(db, member_int(row, "board"), member_string(row, "device"), id, &position, err);
+		rc = ranking_of(db, member_int(row, "board"), json_text_or_null(row, "device"), id, &position, err);
 		if (rc < 0)
 			break;
 		(void)json_object_del(row, "board");

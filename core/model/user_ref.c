@@ -106,8 +106,8 @@ int
 user_ref_read(const json_t *value, struct user_ref *ret_ref, struct kettle_error *err)
 {
 	struct user_ref ref = {0};
-	const char *text = json_string_value(value), *provider = member_string(value, "provider"),
-			   *subject = member_string(value, "subject"), *name = member_string(value, "name");
+	const char *text = json_string_value(value), *provider = json_text_or_null(value, "provider"),
+			   *subject = json_text_or_null(value, "subject"), *name = json_text_or_null(value, "name");
 	const json_t *number = json_object_get(value, "number");
 	int rc = KETTLE_EINVAL;
 	if (text && strlen(text) == json_string_length(value))

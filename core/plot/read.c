@@ -31,7 +31,7 @@ read_series(const json_t *json, struct plot_series *series, struct kettle_error 
 	const json_t *points = json_object_get(json, "points");
 	size_t count = json_array_size(points);
 	int64_t before = 0;
-	series->name = member_string(json, "name");
+	series->name = json_text_or_null(json, "name");
 	if (!series->name || !json_is_array(points) || count > PLOT_POINTS_MAX)
 		return kettle_fail(err, KETTLE_EINVAL, "A series must have a name and at most %d points.", PLOT_POINTS_MAX);
 	series->points = xcalloc(count + 1, sizeof(*series->points));
@@ -50,7 +50,7 @@ read_panel(const json_t *json, struct plot_panel *panel, struct kettle_error *er
 {
 	const json_t *all = json_object_get(json, "series"), *one;
 	size_t i;
-	panel->name = member_string(json, "name");
+	panel->name = json_text_or_null(json, "name");
 	if (!panel->name || !json_is_array(all) || json_array_size(all) > PLOT_SERIES_MAX)
 		return kettle_fail(err, KETTLE_EINVAL, "A panel must have a name and at most %d series.", PLOT_SERIES_MAX);
 	json_array_foreach(all, i, one) {
@@ -66,7 +66,7 @@ plot_read(const json_t *request, struct plot *ret_plot, struct kettle_error *err
 {
 	const json_t *panels = json_object_get(request, "panels"), *one;
 	size_t i;
-	ret_plot->title = member_string(request, "title");
+	ret_plot->title = json_text_or_null(request, "title");
 	ret_plot->png = member_is(request, "format", "png");
 	if (!ret_plot->png && !member_is(request, "format", "svg"))
 		return kettle_fail(err, KETTLE_EINVAL, "`format` must be svg or png.");

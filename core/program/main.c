@@ -88,9 +88,9 @@ setup_log(struct app *app, struct kettle_error *err)
 	const json_t *section = json_object_get(app->config->root, "log");
 	const char *format_text = app->globals.log_format, *level_text = app->globals.log_level;
 	if (!format_text)
-		format_text = member_string(section, "format");
+		format_text = json_text_or_null(section, "format");
 	if (!level_text)
-		level_text = app->serve ? member_string(section, "level") : "warning";
+		level_text = app->serve ? json_text_or_null(section, "level") : "warning";
 	int rc = log_level_parse(level_text, &level, err);
 	if (rc < 0)
 		return rc;
@@ -235,7 +235,8 @@ log_changes(enum kettle_log_level level, const char *what, const json_t *changes
 	size_t i;
 	json_t *change;
 	json_array_foreach(changes, i, change)
-		log_write(level, "kettle", "%s: %s %s", what, member_text(change, "key"), member_text(change, "change"));
+		log_write(level, "kettle", "%s: %s %s", what, json_text_or_empty(change, "key"),
+			json_text_or_empty(change, "change"));
 }
 
 /* SIGHUP, and config.reload. */
@@ -326,8 +327,8 @@ devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 		log_write(KETTLE_LOG_WARNING, "kettle", "the devices cannot be listed: %s", err->message);
 	json_array_foreach(devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit) {
-			const char *name = member_string(unit, "unit"), *level = member_string(unit, "level");
-			const char *trouble = member_string(unit, "unreachable");
+			const char *name = json_text_or_null(unit, "unit"), *level = json_text_or_null(unit, "level");
+			const char *trouble = json_text_or_null(unit, "unreachable");
 			if (trouble)
 				log_write(KETTLE_LOG_WARNING, "kettle", "unit %s: %s", name, trouble);
 			else
@@ -408,20 +409,20 @@ setup(struct app *app, struct kettle_error *err)
 		return rc;
 	const json_t *root = app->config->root, *section = json_object_get(root, "http");
 	const struct http_settings http = {
-		.proxy = member_string(section, "proxy"), .ca_file = member_string(section, "ca_file")};
+		.proxy = json_text_or_null(section, "proxy"), .ca_file = json_text_or_null(section, "ca_file")};
 	struct core_setup core = {
 		.loop = &app->loop,
 		.io = app->io,
 		.http = http_new(app->io, &http),
 		.commands = commands,
-		.database = member_string(root, "database"),
+		.database = json_text_or_null(root, "database"),
 		.chosen = app->config->chosen,
 		.named = app->globals.database != NULL,
 		.owner = app->login,
 		.devices = json_object_get(root, "devices"),
 		.limits = limits_of(app),
-		.stays = app->serve,
-		.peeks = app->globals.completes,
+		.is_server = app->serve,
+		.read_only = app->globals.completes,
 		.reload = app->serve ? reload : NULL,
 		.reload_arg = app,
 	};

@@ -128,7 +128,7 @@ check_units(const struct config *config, const struct kettle_plugin *plugin, str
 static bool
 is_idle(const struct plugin_set *set, const struct config *config, const struct kettle_plugin *plugin)
 {
-	return plugin->kind == KETTLE_FRONTEND && !plugin->frontend->run && !set->core->setup.stays && !config->faults;
+	return plugin->kind == KETTLE_FRONTEND && !plugin->frontend->run && !set->core->setup.is_server && !config->faults;
 }
 
 static int

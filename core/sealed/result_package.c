@@ -48,9 +48,9 @@ struct packing {
 static int
 pack_file(struct packing *packing, const char *step, const json_t *artifact, struct kettle_error *err)
 {
-	const char *sha256 = member_text(artifact, "sha256");
+	const char *sha256 = json_text_or_empty(artifact, "sha256");
 	json_int_t size = member_int(artifact, "size");
-	AUTO_FREE char *path = xasprintf("%s/%s", step, member_text(artifact, "name")), *data = NULL;
+	AUTO_FREE char *path = xasprintf("%s/%s", step, json_text_or_empty(artifact, "name")), *data = NULL;
 	AUTO_FREE char *from = path_join(packing->spool, path);
 	AUTO_JSON json_t *file = json_pack("{s:s, s:I, s:s}", "path", path, "size", size, "sha256", sha256);
 	size_t line = json_dumpb(file, NULL, 0, JSON_COMPACT) + 1, len = 0;
@@ -79,7 +79,7 @@ pack_files(struct packing *packing, const json_t *completion, struct kettle_erro
 	const json_t *outcome, *artifact;
 	json_array_foreach(json_object_get(completion, "outcomes"), i, outcome)
 		json_array_foreach(json_object_get(outcome, "artifacts"), n, artifact) {
-			int rc = pack_file(packing, member_text(outcome, "step"), artifact, err);
+			int rc = pack_file(packing, json_text_or_empty(outcome, "step"), artifact, err);
 			if (rc)
 				return rc;
 		}
@@ -154,7 +154,7 @@ check_files(const json_t *files, uint64_t left, struct kettle_error *err)
 	const json_t *file;
 	json_array_foreach(files, i, file) {
 		const json_t *size = json_object_get(file, "size");
-		int rc = check_path(member_text(file, "path"), err);
+		int rc = check_path(json_text_or_empty(file, "path"), err);
 		if (rc)
 			return rc;
 		if (!json_is_integer(size) || json_integer_value(size) < 0)
@@ -243,7 +243,7 @@ static int
 end_file(struct result_reader *reader, struct kettle_error *err)
 {
 	const json_t *file = current_file(reader);
-	const char *path = member_text(file, "path");
+	const char *path = json_text_or_empty(file, "path");
 	char found[65];
 	sha256_stream_end(STEAL(reader->sha256), found);
 	if (!member_is(file, "sha256", found))
@@ -266,7 +266,7 @@ next_file(struct result_reader *reader, struct kettle_error *err)
 		reader->left = (uint64_t)member_int(file, "size");
 		reader->sha256 = sha256_stream_begin();
 		if (reader->stage)
-			rc = make_file(reader, member_text(file, "path"), err);
+			rc = make_file(reader, json_text_or_empty(file, "path"), err);
 		if (rc == 0 && reader->left == 0)
 			rc = end_file(reader, err);
 	}
@@ -326,7 +326,7 @@ take_file(struct result_reader *reader, const char *data, size_t size, size_t *r
 	if (!reader->sha256)
 		return fail_damaged(err, "bytes follow its last file");
 	if (reader->fd >= 0 && put_bytes(reader->fd, data, len))
-		return fail_write(member_text(current_file(reader), "path"), err);
+		return fail_write(json_text_or_empty(current_file(reader), "path"), err);
 	sha256_stream_add(reader->sha256, data, len);
 	reader->left -= len;
 	*ret_size = len;
@@ -369,7 +369,7 @@ result_reader_finish(struct result_reader *reader, json_t **ret_completion, char
 	int rc = reader->spool ? publish(reader, err) : 0;
 	if (rc)
 		return rc;
-	const char *run = member_string(reader->head, "run");
+	const char *run = json_text_or_null(reader->head, "run");
 	*ret_completion = json_incref(json_object_get(reader->head, "completion"));
 	*ret_run = run ? xstrdup(run) : NULL;
 	return 0;

@@ -119,7 +119,7 @@ static void
 wait_to_serve(struct attach *attach, const struct lock_holder *holder, struct kettle_error *err)
 {
 	struct core *core = attach->core;
-	if (holder->stays) {
+	if (holder->is_server) {
 		err->code = KETTLE_EUNAVAIL;
 		attach_fail(core, err);
 		return;
@@ -146,10 +146,10 @@ try_attach(void *arg)
 	struct kettle_error err = {0};
 	struct lock_holder holder = {0};
 	attach->timer = NULL;
-	int rc = db_lock_take(core->setup.database, core->setup.stays, &core->lock_fd, &holder, &err);
+	int rc = db_lock_take(core->setup.database, core->setup.is_server, &core->lock_fd, &holder, &err);
 	if (rc == 0)
 		rc = owner_start(core, &err);
-	else if (rc == KETTLE_ECONFLICT && core->setup.stays) {
+	else if (rc == KETTLE_ECONFLICT && core->setup.is_server) {
 		wait_to_serve(attach, &holder, &err);
 		return;
 	} else if (rc == KETTLE_ECONFLICT) {

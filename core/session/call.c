@@ -119,7 +119,7 @@ static void
 note_write(struct core *core, const struct kettle_error *err)
 {
 	bool fails = err && err->code == KETTLE_EIO;
-	if (!core->setup.stays || fails == core->unwritable || (err && !fails))
+	if (!core->setup.is_server || fails == core->unwritable || (err && !fails))
 		return;
 	core->unwritable = fails;
 	if (fails)
@@ -145,7 +145,7 @@ run_reader(struct call *call, int rc, sqlite3 *handle_take)
 {
 	struct db db = {.handle = handle_take, .now_ms = clock_utc_ms(loop_clock(call->core->setup.io))};
 	struct kettle_error *err = &call->err;
-	if (rc == 0 && call->core->setup.peeks)
+	if (rc == 0 && call->core->setup.read_only)
 		sqlite3_busy_timeout(db.handle, PEEK_BUSY_MS);
 	if (rc == 0)
 		rc = db_exec(&db, err, "BEGIN", NULL);
@@ -241,7 +241,7 @@ run_in_engine(void *arg, const struct kettle_error *err)
 static void
 run_local(struct call *call)
 {
-	struct actor actor = {.name = member_text(call->actor, "name"), .role = RIGHT_ADMIN};
+	struct actor actor = {.name = json_text_or_empty(call->actor, "name"), .role = RIGHT_ADMIN};
 	call->command->engine(call->core, &actor, call->args, call->answer, call->arg);
 	free_call(call);
 }
@@ -250,7 +250,7 @@ static void
 run_at_owner(struct call *call)
 {
 	/* This process ends with its own jobs, so it takes none that its caller does not wait for. */
-	if (!call->core->setup.stays && member_true(call->args, "no_wait")) {
+	if (!call->core->setup.is_server && member_true(call->args, "no_wait")) {
 		call_fail(call, KETTLE_EUNAVAIL,
 			"No `kettle serve` is running on the database %s to judge the submission: start it, or submit without "
 			"--no-wait.",
@@ -284,7 +284,7 @@ static bool
 may_read_fixed(const struct call *call, const struct kettle_error *err)
 {
 	const struct core *core = call->core;
-	return call->command->kind == COMMAND_READ && !core->setup.stays && !core->closing &&
+	return call->command->kind == COMMAND_READ && !core->setup.is_server && !core->closing &&
 		   (err->code == KETTLE_EIO || err->code == KETTLE_EACCES);
 }
 
@@ -325,7 +325,7 @@ is_missing(const struct call *call)
 {
 	const struct core_setup *setup = &call->core->setup;
 	bool makes_none = call->command->kind == COMMAND_READ || (call->command->kind == COMMAND_ENGINE && setup->named);
-	return makes_none && setup->chosen && !setup->stays && access(setup->database, F_OK) != 0 &&
+	return makes_none && setup->chosen && !setup->is_server && access(setup->database, F_OK) != 0 &&
 		   (errno == ENOENT || errno == ENOTDIR);
 }
 
@@ -333,7 +333,7 @@ is_missing(const struct call *call)
 static bool
 is_served(const struct core *core)
 {
-	return core->setup.stays || db_lock_holder(core->setup.database).stays;
+	return core->setup.is_server || db_lock_holder(core->setup.database).is_server;
 }
 
 void
@@ -344,7 +344,7 @@ call_route(struct call *call)
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 	} else if (call->command->kind == COMMAND_LOCAL) {
 		run_local(call);
-	} else if (core->setup.peeks) {
+	} else if (core->setup.read_only) {
 		peek(call);
 	} else if (core->role == CORE_DETACHED && call->command->served && !is_served(core)) {
 		call_fail(call, KETTLE_EUNAVAIL,

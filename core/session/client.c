@@ -105,12 +105,13 @@ take_answer(const struct client *client, struct call *call, const json_t *messag
 		client->events->answered(call, NULL, json_object_get(message, "result"));
 		return;
 	}
-	const char *text = member_string(error, "message");
+	const char *text = json_text_or_null(error, "message");
 	int rc = (int)member_int(error, "code");
 	struct kettle_error err = {
 		.code = rc < 0 ? rc : KETTLE_EINTERNAL, .retry_s = (unsigned)member_int(error, "retry_s")};
 	(void)snprintf(err.message, sizeof(err.message), "%s", text ? text : "The engine did not say what was wrong.");
-	(void)kettle_blame(&err, kettle_cause_find(member_string(error, "cause")), member_text(error, "member"), 0);
+	(void)kettle_blame(
+		&err, kettle_cause_find(json_text_or_null(error, "cause")), json_text_or_empty(error, "member"), 0);
 	client->events->answered(call, &err, NULL);
 }
 
@@ -120,10 +121,10 @@ on_client_message(void *arg, const json_t *message, size_t size)
 	struct client *client = arg;
 	(void)size;
 	uint64_t id = (uint64_t)member_int(message, "id");
-	const char *busy = member_string(message, "busy");
+	const char *busy = json_text_or_null(message, "busy");
 	const json_t *event = json_object_get(message, "event");
 	struct call *call;
-	if (member_string(message, "hello")) {
+	if (json_text_or_null(message, "hello")) {
 		client->greeted = true;
 		loop_timer_stop(client->core->setup.io, STEAL(client->hello_timer));
 	} else if (member_true(message, "bye")) {

@@ -19,7 +19,7 @@ const struct command *
 command_find(const struct command *table, const char *name)
 {
 	for (const struct command *command = table; command->name; command++)
-		if (strcmp(command->name, name) == 0 || (command->also && strcmp(command->also, name) == 0))
+		if (strcmp(command->name, name) == 0 || (command->alias && strcmp(command->alias, name) == 0))
 			return command;
 	return NULL;
 }
@@ -31,7 +31,7 @@ command_actor(const struct command *command, struct db *db, const json_t *actor,
 	struct access required = {
 		.right = command->right,
 		.writes = command->kind == COMMAND_WRITE && !command->internal,
-		.late_ban = command->late_ban,
+		.check_ban_last = command->check_ban_last,
 	};
 	return actor_resolve(db, actor, &required, ret_actor, err);
 }
@@ -224,8 +224,8 @@ static int
 check_argument(const struct argument *argument, const json_t *args, json_t *checked, struct kettle_error *err)
 {
 	json_t *given = json_object_get(args, argument->name);
-	if (!given && argument->also)
-		given = json_object_get(args, argument->also);
+	if (!given && argument->alias)
+		given = json_object_get(args, argument->alias);
 	bool empty = argument->repeated && json_is_array(given) && json_array_size(given) == 0;
 	if (!given || json_is_null(given) || empty) {
 		if (argument->required)
@@ -249,7 +249,7 @@ static bool
 is_also(const struct command *command, const char *name)
 {
 	for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
-		if (argument->also && strcmp(argument->also, name) == 0)
+		if (argument->alias && strcmp(argument->alias, name) == 0)
 			return true;
 	return false;
 }
@@ -316,7 +316,7 @@ argument_data(const struct argument *argument)
 	for (const char *const *choice = argument->choices; choice && *choice; choice++)
 		json_array_append_new(choices, json_string(*choice));
 	json_t *data = json_pack("{s:s, s:s*, s:s, s:b, s:b, s:b, s:o, s:s?, s:s?, s:s}", "name", argument->name, "also",
-		argument->also, "type", type_names[argument->type], "required", argument->required, "positional",
+		argument->alias, "type", type_names[argument->type], "required", argument->required, "positional",
 		argument->positional, "repeated", argument->repeated, "choices", choices, "default", argument->default_value,
 		"meta", argument->meta, "help", argument->help);
 	if (argument->min || argument->max)
@@ -357,7 +357,7 @@ command_data(const struct command *table)
 			json_array_append_new(args, argument_data(argument));
 		json_array_append_new(
 			data, json_pack("{s:s, s:s*, s:s, s:s?, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "also",
-					  command->also, "help", command->help, "details", command->details, "example", command->example,
+					  command->alias, "help", command->help, "details", command->details, "example", command->example,
 					  "hidden", command->hidden || command->internal, "internal", command->internal, "view",
 					  view_data(&command->view), "right", right_names[command->right], "kind",
 					  kind_names[command->kind], "args", args));

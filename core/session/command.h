@@ -46,7 +46,7 @@ struct argument {
 	int64_t min, max;          /* INT, and the bytes of a STRING; both 0: no range */
 	const char *meta;          /* what help shows for the value: "NAME" */
 	const char *help;
-	const char *also; /* another name for it, which is taken and listed nowhere; or NULL */
+	const char *alias; /* another name for it, which is taken and listed nowhere; or NULL */
 };
 
 enum command_kind {
@@ -130,13 +130,13 @@ struct command {
 	bool
 		internal; /* for plugins in the engine's process: hidden, refused to clients of its socket, and a frontend lets no
 					  network call it. Its actor, the frontend itself, does not become a user */
-	const char *also; /* another name for it, which is taken and listed nowhere; or NULL */
-	struct view view; /* empty: a frontend draws the answer itself */
+	const char *alias; /* another name for it, which is taken and listed nowhere; or NULL */
+	struct view view;  /* empty: a frontend draws the answer itself */
 	enum access_right right;
 	enum command_kind kind;
-	bool slow;     /* READ: on a connection of its own, so that no other command waits for it */
-	bool served;   /* ENGINE: only a server answers it; without one the database is not opened for it */
-	bool late_ban; /* the handler itself refuses banned users, at its place in the order of the checks */
+	bool slow;           /* READ: on a connection of its own, so that no other command waits for it */
+	bool served;         /* ENGINE: only a server answers it; without one the database is not opened for it */
+	bool check_ban_last; /* the handler itself refuses banned users, at its place in the order of the checks */
 	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;
 	command_add_fn *add;       /* or NULL */

@@ -8,7 +8,7 @@
 #include "base/xalloc.h"
 #include "engine/secret_output.h"
 #include "model/artifact.h"
-#include "model/links.h"
+#include "model/download_urls.h"
 
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ core_new(const struct core_setup *setup)
 	core->spool = artifact_spool(setup->database);
 	core->secret_output = secret_output_path(setup->database);
 	core->env.spool = core->spool;
-	core->env.links = core->links.folder = link_folder(setup->database);
+	core->env.links = core->links.folder = download_url_folder(setup->database);
 	return core;
 }
 

@@ -68,8 +68,8 @@ struct core_setup {
 	const char *owner;              /* login name: becomes admin of a new database */
 	const json_t *devices;
 	struct core_limits limits;
-	bool stays; /* a server: jobs may be left to it */
-	bool peeks; /* only reads, beside the process that owns the database and without ever owning it */
+	bool is_server; /* a server: jobs may be left to it */
+	bool read_only; /* only reads, beside the process that owns the database and without ever owning it */
 	/*
 	 * A server's: loads its configuration again and takes over what it can; *ret_result: what config.reload answers, a new
 	 * reference. On an error the old one goes on. NULL elsewhere. Loop thread.

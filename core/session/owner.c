@@ -87,7 +87,7 @@ open_parts(struct core *core, struct kettle_error *err)
 	rc = engine_new(&setup, &core->engine, err);
 	if (rc == 0)
 		rc = server_listen(core, &core->server, err);
-	if (rc == 0 && core->setup.stays)
+	if (rc == 0 && core->setup.is_server)
 		core->feed = event_feed_start(core);
 	return rc;
 }
@@ -114,12 +114,12 @@ owner_start(struct core *core, struct kettle_error *err)
 		.database = core->setup.database,
 		.spool = core->spool,
 		.limits = &core->setup.limits.retention,
-		.stays = core->setup.stays,
+		.is_server = core->setup.is_server,
 		.store = core->store,
 	};
 	spool_sweep_wake(maintenance);
 	board_purge_wake(maintenance);
-	if (core->setup.stays) {
+	if (core->setup.is_server) {
 		garbage_collector_start(maintenance);
 		core->board_clock = board_clock_start(core);
 	}

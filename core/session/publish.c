@@ -16,7 +16,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "loop/watch.h"
-#include "model/links.h"
+#include "model/download_urls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static int
 add_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct publication *p = arg;
-	return link_add(db, p->hash, p->expires_at, err);
+	return download_url_add(db, p->hash, p->expires_at, err);
 }
 
 static void
@@ -84,8 +84,8 @@ write_blob(void *arg)
 	struct publication *p = arg;
 	int64_t now = clock_utc_ms(loop_clock(p->host->io));
 	p->expires_at = now + (int64_t)p->ttl_s * 1000;
-	link_sweep(p->host->core->links.folder, now);
-	(void)link_write(p->host->core->links.folder, p->hash, p->data, p->size, p->file, p->expires_at, &p->err);
+	download_url_sweep(p->host->core->links.folder, now);
+	(void)download_url_write(p->host->core->links.folder, p->hash, p->data, p->size, p->file, p->expires_at, &p->err);
 }
 
 static void
@@ -134,7 +134,7 @@ int
 host_publish(const struct kettle_host *table, const struct kettle_blob *blob, uint32_t ttl_s, kettle_answer done,
 	void *arg, struct kettle_error *err)
 {
-	int rc = link_check(blob, ttl_s, err);
+	int rc = download_url_check(blob, ttl_s, err);
 	if (rc < 0)
 		return rc;
 	struct publication *p = xcalloc(1, sizeof(*p));
@@ -157,7 +157,7 @@ int
 host_link_base(const struct kettle_host *table, const char *base, struct kettle_error *err)
 {
 	struct core *core = host_of(table)->core;
-	int rc = base ? link_check_base(base, err) : 0;
+	int rc = base ? download_url_check_base(base, err) : 0;
 	if (rc < 0)
 		return rc;
 	/* One that takes back its URL does not take back another frontend's. */

@@ -167,7 +167,7 @@ static void
 take_call(struct connection *connection, const json_t *message, size_t size)
 {
 	struct core *core = connection->server->core;
-	const char *name = member_string(message, "call");
+	const char *name = json_text_or_null(message, "call");
 	const json_t *actor = json_object_get(message, "actor");
 	const struct command *command = command_find(core->setup.commands, name);
 	json_int_t id = member_int(message, "id");
@@ -263,7 +263,7 @@ on_server_message(void *arg, const json_t *message, size_t size)
 	struct connection *connection = arg;
 	if (connection->server->closing)
 		return;
-	if (member_string(message, "call"))
+	if (json_text_or_null(message, "call"))
 		take_call(connection, message, size);
 	else if (json_is_object(json_object_get(message, "subscribe")))
 		take_subscribe(connection, message);
@@ -317,7 +317,7 @@ on_connection(uv_stream_t *listener, int rc)
 		connection->next->previous = connection;
 	server->connections = connection;
 	AUTO_JSON json_t *hello = json_pack(
-		"{s:s, s:i, s:b}", "hello", PACKAGE_VERSION, "pid", (int)getpid(), "stays", server->core->setup.stays);
+		"{s:s, s:i, s:b}", "hello", PACKAGE_VERSION, "pid", (int)getpid(), "stays", server->core->setup.is_server);
 	json_socket_send(connection->peer, hello);
 	if (++server->count > MAX_CONNECTIONS)
 		server_refuse(connection);

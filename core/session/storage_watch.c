@@ -70,7 +70,7 @@ storage_watch_full(void *arg, const struct kettle_error *why)
 {
 	struct core *core = arg;
 	char now[TIME_TEXT_SIZE];
-	if (core->storage.data || core->closing || !core->setup.stays)
+	if (core->storage.data || core->closing || !core->setup.is_server)
 		return;
 	time_text(clock_utc_ms(loop_clock(core->setup.io)), now);
 	core->storage.data = json_pack("{s:s, s:s}", "since", now, "error", why->message);

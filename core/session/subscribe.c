@@ -47,7 +47,7 @@ bucket_of_interest(const struct subscription *s)
 {
 	switch (s->interest) {
 	case INTEREST_BOARD:
-		return bucket_of_board(s->core, member_text(s->filter, "leaderboard"));
+		return bucket_of_board(s->core, json_text_or_empty(s->filter, "leaderboard"));
 	case INTEREST_SUBMISSION:
 		return bucket_of_number(s->core, s->interest, (uint64_t)member_int(s->filter, "submission"));
 	case INTEREST_CALLER:
@@ -65,7 +65,7 @@ interest_of(const json_t *filter)
 		return INTEREST_CALLER;
 	if (json_object_get(filter, "submission"))
 		return INTEREST_SUBMISSION;
-	return member_string(filter, "leaderboard") ? INTEREST_BOARD : INTEREST_ALL;
+	return json_text_or_null(filter, "leaderboard") ? INTEREST_BOARD : INTEREST_ALL;
 }
 
 static void
@@ -164,7 +164,7 @@ static bool
 subscribe_matches(const struct subscription *subscription, const struct event *event)
 {
 	const json_t *submission = json_object_get(subscription->filter, "submission");
-	const char *board = member_string(subscription->filter, "leaderboard");
+	const char *board = json_text_or_null(subscription->filter, "leaderboard");
 	if (event->local != member_true(subscription->filter, "task_run"))
 		return false;
 	if (event->local && event->caller != member_int(subscription->filter, "caller"))

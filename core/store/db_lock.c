@@ -39,7 +39,7 @@ read_holder(int fd)
 	long pid = 0;
 	(void)!pread(fd, text, sizeof(text) - 1, 0);
 	(void)sscanf(text, "%ld %63s", &pid, word);
-	struct lock_holder holder = {.pid = (pid_t)pid, .stays = strcmp(word, SERVES) == 0};
+	struct lock_holder holder = {.pid = (pid_t)pid, .is_server = strcmp(word, SERVES) == 0};
 	if (holder.pid <= 0 || (kill(holder.pid, 0) < 0 && errno == ESRCH))
 		return (struct lock_holder){0};
 	return holder;
@@ -68,7 +68,8 @@ db_lock_holder(const char *database)
 }
 
 int
-db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
+db_lock_take(
+	const char *database, bool is_server, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err)
 {
 	AUTO_FREE char *path = xasprintf("%s.lock", database);
 	int rc = make_lock_file_folder(path, err);
@@ -90,7 +91,7 @@ db_lock_take(const char *database, bool stays, int *ret_fd, struct lock_holder *
 			err, KETTLE_ECONFLICT, "The database %s is in use by process %ld.", database, (long)holder.pid);
 	}
 	char text[64];
-	int size = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), stays ? SERVES : "");
+	int size = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), is_server ? SERVES : "");
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)size, 0) != size)
 		return kettle_fail(
 			err, KETTLE_EIO, "The lock %s of the database cannot be written: %s.", path, strerror(errno));

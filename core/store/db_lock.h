@@ -9,8 +9,8 @@
 
 /* Who holds it, as far as it is known. */
 struct lock_holder {
-	pid_t pid;  /* 0: unknown, or it has just gone */
-	bool stays; /* a server, not a command line */
+	pid_t pid;      /* 0: unknown, or it has just gone */
+	bool is_server; /* a server, not a command line */
 };
 
 /*
@@ -19,7 +19,7 @@ struct lock_holder {
  * dies. KETTLE_ECONFLICT: another process is; *ret_holder (may be NULL) names it. Blocking, short.
  */
 int db_lock_take(
-	const char *database, bool stays, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
+	const char *database, bool is_server, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
 /*
  * Keeps others from becoming the engine while *ret_fd is open, without writing anything; -1: there is no such file, so none
  * is. KETTLE_ECONFLICT: another process is. Blocking, short.

@@ -92,7 +92,7 @@ check_deadline(
 	const struct competition_reader *reader, const json_t *object, const char *pointer, struct kettle_error *err)
 {
 	int64_t ms = 0;
-	const char *text = member_string(object, "deadline");
+	const char *text = json_text_or_null(object, "deadline");
 	return competition_deadline(text, &ms, err) ? fail_competition_at(reader, pointer, err) : 0;
 }
 
@@ -101,11 +101,11 @@ check_problem(const struct competition_reader *reader, size_t index, struct kett
 {
 	char pointer[64];
 	const json_t *problems = json_object_get(reader->root, "problems"), *problem = json_array_get(problems, index);
-	const char *name = member_string(problem, "name");
+	const char *name = json_text_or_null(problem, "name");
 	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/deadline", index);
 	int rc = check_deadline(reader, problem, pointer, err);
 	for (size_t i = 0; i < index && rc == 0; i++) {
-		const char *other = member_string(json_array_get(problems, i), "name");
+		const char *other = json_text_or_null(json_array_get(problems, i), "name");
 		if (strcasecmp(other, name) != 0)
 			continue;
 		(void)kettle_fail(err, KETTLE_EINVAL, "two problems are called `%s`; each needs a name of its own.", name);
@@ -154,7 +154,7 @@ read_competition_task(
 static json_t *
 deadline_of(const json_t *object)
 {
-	const char *text = member_string(object, "deadline");
+	const char *text = json_text_or_null(object, "deadline");
 	return text && text[strspn(text, " ")] ? json_string(text) : NULL;
 }
 
@@ -162,7 +162,7 @@ static json_t *
 read_problem(const struct competition_reader *reader, size_t index)
 {
 	const json_t *problem = json_array_get(json_object_get(reader->root, "problems"), index);
-	const char *directory = member_string(problem, "directory");
+	const char *directory = json_text_or_null(problem, "directory");
 	json_t *gpus = json_object_get(problem, "gpus"), *deadline = deadline_of(problem);
 	AUTO_JSON json_t *bundle = NULL;
 	struct kettle_error why = {0};
@@ -181,7 +181,7 @@ read_problem(const struct competition_reader *reader, size_t index)
 static json_t *
 unread_set(const struct competition_reader *reader, const char *sentence)
 {
-	const char *name = member_string(reader->root, "name");
+	const char *name = json_text_or_null(reader->root, "name");
 	return json_pack("{s:s, s:s, s:s, s:n, s:[], s:s}", "name", name && *name ? name : reader->file, "file",
 		reader->file, "description", "", "deadline", "problems", "error", sentence);
 }
@@ -203,7 +203,7 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 	}
 	for (size_t i = 0; i < json_array_size(json_object_get(reader.root, "problems")); i++)
 		json_array_append_new(problems, read_problem(&reader, i));
-	const char *description = member_string(reader.root, "description");
+	const char *description = json_text_or_null(reader.root, "description");
 	*ret_set = json_pack("{s:O, s:s, s:s, s:O*, s:o?, s:O}", "name", json_object_get(reader.root, "name"), "file", file,
 		"description", description ? description : "", "standings", json_object_get(reader.root, "standings"),
 		"deadline", deadline_of(reader.root), "problems", problems);
@@ -216,9 +216,9 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 static bool
 is_called(const json_t *set, const char *name)
 {
-	const char *file = member_string(set, "file"), *dot = strrchr(file, '.');
+	const char *file = json_text_or_null(set, "file"), *dot = strrchr(file, '.');
 	size_t len = dot ? (size_t)(dot - file) : strlen(file);
-	return strcasecmp(member_string(set, "name"), name) == 0 || strcasecmp(file, name) == 0 ||
+	return strcasecmp(json_text_or_null(set, "name"), name) == 0 || strcasecmp(file, name) == 0 ||
 		   (strlen(name) == len && strncasecmp(file, name, len) == 0);
 }
 
@@ -228,7 +228,7 @@ keep_one(json_t *sets, const char *name, struct kettle_error *err)
 	AUTO_JSON json_t *names = json_object(), *wrong = NULL;
 	for (size_t i = json_array_size(sets); i-- > 0;) {
 		json_t *set = json_array_get(sets, i), *error = json_object_get(set, "error");
-		json_object_set_new(names, member_string(set, "name"), json_true());
+		json_object_set_new(names, json_text_or_null(set, "name"), json_true());
 		if (error) {
 			json_decref(wrong);
 			wrong = json_incref(error);
@@ -274,7 +274,7 @@ read_files(const struct languages *languages, const struct source_dir *source_di
 	const json_t *only = json_array_size(sets) == 1 ? json_array_get(sets, 0) : NULL;
 	if (rc == 0 && json_object_get(only, "error")) {
 		AUTO_JSON json_t *again = NULL;
-		rc = competition_read(languages, source_dir, member_string(only, "file"), &again, err);
+		rc = competition_read(languages, source_dir, json_text_or_null(only, "file"), &again, err);
 	}
 	if (rc == 0 && json_dumpb(sets, NULL, 0, JSON_COMPACT) > COMPETITION_MAX_BYTES)
 		return kettle_fail(err, KETTLE_ETOOBIG,

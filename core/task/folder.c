@@ -119,13 +119,13 @@ read_files(struct folder *folder, struct kettle_error *err)
 		char pointer[64];
 		AUTO_FREE char *data = NULL;
 		size_t size = 0;
-		const char *source = member_string(file, "source");
+		const char *source = json_text_or_null(file, "source");
 		if (strcmp(source, TASK_SUBMISSION) == 0)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/files/%zu/source", i);
 		if (read_source(folder, source, &data, &size, err))
 			return yaml_fail_at(folder->label, folder->yml.places, pointer, err);
-		const char *name = member_string(file, "name");
+		const char *name = json_text_or_null(file, "name");
 		json_object_set_new(folder->files, name, contents_json(data, size));
 	}
 	return 0;

@@ -137,8 +137,8 @@ put_files(struct pack_builder *builder, bool outside, struct kettle_error *err)
 	json_t *file;
 	json_array_foreach(json_object_get(json_object_get(builder->bundle, "task"), "files"), i, file) {
 		char pointer[64];
-		const char *source = member_string(file, "source");
-		const char *name = member_string(file, "name");
+		const char *source = json_text_or_null(file, "source");
+		const char *name = json_text_or_null(file, "name");
 		if (strcmp(source, TASK_SUBMISSION) == 0 || is_outside(source) != outside)
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/files/%zu/source", i);
@@ -233,7 +233,7 @@ static int
 put_yml(struct pack_builder *builder, bool anew, struct kettle_error *err)
 {
 	AUTO_FREE char *changed = NULL;
-	const char *yml = member_string(builder->bundle, "yml");
+	const char *yml = json_text_or_null(builder->bundle, "yml");
 	int rc = anew ? rewrite(builder, yml, &changed, err) : yaml_edit(yml, strlen(yml), builder->edits, &changed, err);
 	if (rc)
 		return rc;
@@ -251,7 +251,7 @@ check_pack(const struct pack_builder *builder, const json_t *pack, struct kettle
 	AUTO_JSON json_t *raw = NULL, *bundle = NULL;
 	struct task_archive *archive = NULL;
 	AUTO_SOURCE_DIR struct source_dir source_dir = {0};
-	const char *name = member_string(pack, "name");
+	const char *name = json_text_or_null(pack, "name");
 	int rc = task_pack_zip(pack, &data, &size, err);
 	if (rc == 0)
 		rc = task_archive_read(name, data, size, &archive, err);
@@ -333,5 +333,5 @@ task_pack_reference(
 int
 task_pack_zip(const json_t *pack, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
-	return task_archive_write(member_string(pack, "name"), json_object_get(pack, "files"), ret_data, ret_size, err);
+	return task_archive_write(json_text_or_null(pack, "name"), json_object_get(pack, "files"), ret_data, ret_size, err);
 }

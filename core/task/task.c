@@ -73,7 +73,7 @@ check_given(struct bundle_builder *builder, const struct languages *languages, s
 	if (rc)
 		return rc;
 	if (!builder->label)
-		builder->label = xasprintf("%s/task.yml", member_string(builder->given, "name"));
+		builder->label = xasprintf("%s/task.yml", json_text_or_null(builder->given, "name"));
 	const json_t *yml = json_object_get(builder->given, "yml");
 	if (json_string_length(yml) > YAML_MAX_BYTES)
 		return kettle_fail(
@@ -110,10 +110,10 @@ take_files(struct bundle_builder *builder, struct kettle_error *err)
 	size_t i;
 	json_t *file;
 	json_array_foreach(json_object_get(builder->yml.task, "files"), i, file) {
-		const char *source = member_string(file, "source");
+		const char *source = json_text_or_null(file, "source");
 		if (strcmp(source, TASK_SUBMISSION) == 0)
 			continue;
-		int rc = take_file(builder, member_string(file, "name"), err);
+		int rc = take_file(builder, json_text_or_null(file, "name"), err);
 		if (rc)
 			return rc;
 	}
@@ -283,14 +283,14 @@ static int
 check_language(const struct languages *languages, const json_t *bundle, const char *label, const char *lang,
 	struct kettle_error *err)
 {
-	const char *found = member_string(json_object_get(bundle, "task"), "lang");
+	const char *found = json_text_or_null(json_object_get(bundle, "task"), "lang");
 	const struct language *wanted = lang ? language_find(languages, lang) : NULL;
 	if (!lang || (wanted && strcmp(wanted->name, found) == 0))
 		return 0;
 	if (!wanted)
 		return language_fail_unknown(languages, lang, err);
 	return kettle_fail(err, KETTLE_EINVAL, "%s: the task's language is %s, not %s as requested.",
-		label ? label : member_string(bundle, "name"), found, wanted->name);
+		label ? label : json_text_or_null(bundle, "name"), found, wanted->name);
 }
 
 int
@@ -355,6 +355,6 @@ task_template(const json_t *bundle)
 	const char *language;
 	json_t *template;
 	json_object_foreach(json_object_get(bundle, "templates"), language, template)
-		return member_string(template, "text");
+		return json_text_or_null(template, "text");
 	return NULL;
 }

@@ -110,7 +110,7 @@ static int
 check_other_names(const struct check *check, const json_t *files, size_t index, const char *name)
 {
 	for (size_t i = 0; i < index; i++) {
-		const char *other = member_string(json_array_get(files, i), "name");
+		const char *other = json_text_or_null(json_array_get(files, i), "name");
 		if (strcmp(other, name) == 0)
 			return kettle_fail(check->err, KETTLE_EINVAL,
 				"the name `%s` occurs twice in `files`; every file needs a name of its own.", name);
@@ -125,8 +125,8 @@ static int
 check_yml_file(const struct check *check, const json_t *files, size_t index)
 {
 	const json_t *file = json_array_get(files, index);
-	const char *name = member_string(file, "name");
-	const char *source = member_string(file, "source");
+	const char *name = json_text_or_null(file, "name");
+	const char *source = json_text_or_null(file, "source");
 	int rc = path_check_inside(name, check->err);
 	if (rc == 0 && covers("out", name))
 		rc = kettle_fail(check->err, KETTLE_EINVAL,
@@ -208,7 +208,7 @@ check_worlds(const struct check *check)
 static int
 find_yml_language(const struct check *check)
 {
-	const char *name = member_string(check->yml->task, "lang");
+	const char *name = json_text_or_null(check->yml->task, "lang");
 	const struct language *language = language_find(check->languages, name);
 	if (!language) {
 		(void)language_fail_unknown(check->languages, name, check->err);

@@ -133,7 +133,7 @@ help(const struct line *line)
 		return usage(line, &err);
 	else if (json)
 		help_json(line->term.out, line->table, line->host->answers(line->host),
-			command     ? member_text(command, "name")
+			command     ? json_text_or_empty(command, "name")
 			: words > 0 ? first
 						: "");
 	else if (command)

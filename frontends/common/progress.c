@@ -234,18 +234,18 @@ struct event {
 static struct event
 read_event(const json_t *json)
 {
-	const char *kind = member_text(json, "kind");
+	const char *kind = json_text_or_empty(json, "kind");
 	bool stored = json_object_get(json, "data"), reported = strcmp(kind, "progress") == 0;
 	const json_t *data = stored ? json_object_get(json, "data") : json,
 				 *report = reported ? json_object_get(data, "event") : data,
 				 *outcome = json_object_get(report, "outcome");
 	return (struct event){
-		.name = reported ? member_text(report, "event") : kind,
-		.device = member_text(data, "device"),
-		.state = member_text(outcome ? outcome : report, "state"),
-		.step = member_text(outcome ? outcome : report, "step"),
-		.key = member_text(report, "key"),
-		.value = member_text(report, "value"),
+		.name = reported ? json_text_or_empty(report, "event") : kind,
+		.device = json_text_or_empty(data, "device"),
+		.state = json_text_or_empty(outcome ? outcome : report, "state"),
+		.step = json_text_or_empty(outcome ? outcome : report, "step"),
+		.key = json_text_or_empty(report, "key"),
+		.value = json_text_or_empty(report, "value"),
 		.secret = member_true(report, "secret"),
 		.cached = member_true(report, "cached"),
 		.done = member_number(report, "done"),
@@ -370,9 +370,9 @@ static void
 on_measuring(struct progress *progress, struct device *device, const struct event *event)
 {
 	char text[PROGRESS_STATE_SIZE];
-	AUTO_FREE char *name = term_sanitized(member_text(event->report, "name"));
-	snprintf(text, sizeof(text), "%s %.80s (%lld of %lld), run %lld of %lld", member_text(event->report, "what"), name,
-		(long long)member_int(event->report, "index"), (long long)member_int(event->report, "count"),
+	AUTO_FREE char *name = term_sanitized(json_text_or_empty(event->report, "name"));
+	snprintf(text, sizeof(text), "%s %.80s (%lld of %lld), run %lld of %lld", json_text_or_empty(event->report, "what"),
+		name, (long long)member_int(event->report, "index"), (long long)member_int(event->report, "count"),
 		(long long)member_int(event->report, "run"), (long long)member_int(event->report, "runs"));
 	set_state(progress, device, text);
 }
@@ -382,7 +382,7 @@ on_kept(struct progress *progress, struct device *device, const struct event *ev
 {
 	(void)device;
 	free(progress->kept);
-	progress->kept = term_sanitized(member_text(event->report, "text"));
+	progress->kept = term_sanitized(json_text_or_empty(event->report, "text"));
 }
 
 const char *

@@ -61,12 +61,12 @@ report_compilation(const struct term *term, const json_t *job)
 	json_array_foreach(json_object_get(job, "compilation"), i, step) {
 		if (member_true(step, "passed"))
 			continue;
-		const char *title = member_text(step, "title"), *output = value_log(step, "stdout"),
-				   *errors = value_log(step, "stderr"), *message = member_text(step, "message");
-		mark_line(term, false, 2, *title ? title : member_text(step, "step"));
+		const char *title = json_text_or_empty(step, "title"), *output = value_log(step, "stdout"),
+				   *errors = value_log(step, "stderr"), *message = json_text_or_empty(step, "message");
+		mark_line(term, false, 2, *title ? title : json_text_or_empty(step, "step"));
 		template_put(term, "{command?    $ {command}\n}", step, NULL);
 		/* The message is only a part of the compiler's own output. */
-		if (strcmp(member_text(step, "state"), "failed") != 0 || !(*output || *errors))
+		if (strcmp(json_text_or_empty(step, "state"), "failed") != 0 || !(*output || *errors))
 			term_block(term->out, message, 4, REPORT_LOG_LINES);
 		term_block(term->out, output, 4, REPORT_LOG_LINES);
 		term_block(term->out, errors, 4, REPORT_LOG_LINES);
@@ -225,14 +225,14 @@ report_profiles(const struct term *term, const json_t *result)
 		mark_line(term, true, 4, benchmark.spec);
 		term_block(term->out, text, 6, REPORT_LOG_LINES);
 	}
-	AUTO_FREE char *report = decode_report(member_text(result, "profile.report"));
+	AUTO_FREE char *report = decode_report(json_text_or_empty(result, "profile.report"));
 	if (member_is(result, "profile.caught", "none"))
 		return; /* the run's own message says it */
-	if (*member_text(result, "profile.trouble")) {
-		mark_line(term, false, 4, member_text(result, "profile.tool"));
-		term_block(term->out, member_text(result, "profile.trouble"), 6, REPORT_OUTPUT_LINES);
+	if (*json_text_or_empty(result, "profile.trouble")) {
+		mark_line(term, false, 4, json_text_or_empty(result, "profile.tool"));
+		term_block(term->out, json_text_or_empty(result, "profile.trouble"), 6, REPORT_OUTPUT_LINES);
 	} else if (report) {
-		mark_line(term, true, 4, member_text(result, "profile.tool"));
+		mark_line(term, true, 4, json_text_or_empty(result, "profile.tool"));
 	}
 	if (report)
 		term_block(term->out, report, 6, REPORT_PROFILE_LINES);
@@ -268,7 +268,7 @@ report_jit(const struct term *term, json_t *jit)
 		template_put(
 			term, "; active for {compile_ns:ns}, from {first_ns:ns} to {last_ns:ns} after the start", jit, NULL);
 	template_put(term, "{files?\n}", jit, NULL);
-	term_block(term->out, member_text(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
+	term_block(term->out, json_text_or_empty(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
 }
 
 /* What must be known of its times. */
@@ -286,7 +286,7 @@ report_run(const struct term *term, const json_t *run)
 {
 	const json_t *result = json_object_get(run, "result");
 	bool passed = member_true(run, "passed");
-	if (strcmp(member_text(run, "state"), "skipped") == 0)
+	if (strcmp(json_text_or_empty(run, "state"), "skipped") == 0)
 		return;
 	const json_t *index = member_is(run, "mode", "profile") ? json_object_get(run, "index") : NULL;
 	AUTO_FREE char *name =
@@ -295,9 +295,9 @@ report_run(const struct term *term, const json_t *run)
 	mark_line(term, passed, 2, title);
 	report_throttle(term, json_object_get(run, "device"));
 	report_jit(term, json_object_get(run, "jit"));
-	term_block(term->out, member_text(run, "message"), 6, REPORT_OUTPUT_LINES);
+	term_block(term->out, json_text_or_empty(run, "message"), 6, REPORT_OUTPUT_LINES);
 	template_put(term, "{cut?      the job reported too much, and this run without: {cut}\n}", run, NULL);
-	term_block(term->out, member_text(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);
+	term_block(term->out, json_text_or_empty(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result);
 	report_benchmarks(term, result);
 	report_remarks(term, json_object_get(run, "remarks"));
@@ -348,10 +348,10 @@ is_repeated(const json_t *job, const json_t *runs, const char *message)
 	size_t i;
 	const json_t *step;
 	json_array_foreach(json_object_get(job, "compilation"), i, step)
-		if (!member_true(step, "passed") && strcmp(member_text(step, "message"), message) == 0)
+		if (!member_true(step, "passed") && strcmp(json_text_or_empty(step, "message"), message) == 0)
 			return true;
 	json_array_foreach(runs, i, step)
-		if (strcmp(member_text(step, "message"), message) == 0)
+		if (strcmp(json_text_or_empty(step, "message"), message) == 0)
 			return true;
 	return false;
 }
@@ -360,12 +360,12 @@ static void
 report_rerun(const struct term *term, const json_t *job)
 {
 	const json_t *failed = json_object_get(job, "rerun_failed");
-	if (member_true(job, "rerun") && !*member_text(job, "ended"))
+	if (member_true(job, "rerun") && !*json_text_or_empty(job, "ended"))
 		fputs("  this is a rerun: the earlier verdict counts until it ends\n", term->out);
 	if (!failed)
 		return;
 	fputs("  the rerun has no verdict, so this one stays:\n", term->out);
-	term_block(term->out, member_text(failed, "error"), 4, REPORT_OUTPUT_LINES);
+	term_block(term->out, json_text_or_empty(failed, "error"), 4, REPORT_OUTPUT_LINES);
 }
 
 /* "  queue: 3 before it, begins in about 2 minutes" */
@@ -386,7 +386,7 @@ report_place(const struct term *term, const json_t *job)
 void
 report_job(const struct term *term, const json_t *job, const char *device)
 {
-	const char *state = member_text(job, "state"), *error = member_text(job, "error");
+	const char *state = json_text_or_empty(job, "state"), *error = json_text_or_empty(job, "error");
 	const json_t *runs = json_object_get(job, "runs");
 	size_t i;
 	const json_t *one;
@@ -401,7 +401,7 @@ report_job(const struct term *term, const json_t *job, const char *device)
 	if (!member_is(job, "fault", "participant"))
 		template_put(term, "{fault?  fault: {fault}{retriable?; it may pass another time}\n}", job, NULL);
 	report_place(term, job);
-	term_block(term->out, member_text(job, "waits"), 2, REPORT_OUTPUT_LINES);
+	term_block(term->out, json_text_or_empty(job, "waits"), 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);
 	json_array_foreach(runs, i, one)
 		report_run(term, one);
@@ -415,7 +415,7 @@ report_summary(const struct term *term, const char *title, const json_t *jobs)
 	const json_t *job;
 	term_put(term, STYLE_BOLD, title);
 	json_array_foreach(jobs, i, job) {
-		const char *state = member_text(job, "state");
+		const char *state = json_text_or_empty(job, "state");
 		template_put(term, i > 0 ? "; {device} " : ": {device} ", job, NULL);
 		put_state(term, state);
 		put_score(term, job, ", ", "");
@@ -432,7 +432,7 @@ report_head(const struct term *term, const json_t *submission)
 		"{user_name? · {user_name}} · {submission_time:time}\n",
 		submission, NULL);
 	template_put(term, "{note?Note: {note}\n}", submission, NULL);
-	if (member_string(submission, "flagged")) {
+	if (json_text_or_null(submission, "flagged")) {
 		term_put(term, STYLE_RED, "Marked as a cheat. ");
 		template_put(term, "{flagged}\n", submission, NULL);
 	}

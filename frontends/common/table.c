@@ -153,7 +153,8 @@ table_print(const struct term *term, const struct table *table, const json_t *ro
 	size_t i;
 	const json_t *row;
 	json_array_foreach(filled, i, row) {
-		bool marked = table->mark && strcasecmp(member_text(json_array_get(rows, i), table->mark), table->user) == 0;
+		bool marked =
+			table->mark && strcasecmp(json_text_or_empty(json_array_get(rows, i), table->mark), table->user) == 0;
 		if (marked)
 			term_style(term, STYLE_BOLD);
 		print_cells(term, &layout, row);

@@ -30,7 +30,7 @@ const char *
 value_log(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
-	return json_is_string(value) ? json_string_value(value) : member_text(value, "text");
+	return json_is_string(value) ? json_string_value(value) : json_text_or_empty(value, "text");
 }
 
 static const json_t *

@@ -26,7 +26,7 @@ put_line(const struct term *term, const char *template, const json_t *object, co
 static json_t *
 view_rows(const json_t *view, const json_t *answer)
 {
-	const char *list = member_string(view, "list"), *name;
+	const char *list = json_text_or_null(view, "list"), *name;
 	json_t *rows = list ? json_object_get(answer, list) : (json_t *)answer, *pairs, *value;
 	if (!json_is_object(rows))
 		return json_incref(rows);
@@ -41,13 +41,13 @@ put_table(const struct term *term, const json_t *view, const json_t *rows, unsig
 	const char *user)
 {
 	struct view_column columns[TABLE_MAX_COLUMNS];
-	struct table table = {.columns = columns, .indent = indent, .mark = member_string(view, "mark"), .user = user};
+	struct table table = {.columns = columns, .indent = indent, .mark = json_text_or_null(view, "mark"), .user = user};
 	size_t i;
 	const json_t *column;
 	json_array_foreach(json_object_get(view, "columns"), i, column)
 		if (i < TABLE_MAX_COLUMNS)
-			columns[table.count++] = (struct view_column){.title = member_text(column, "title"),
-				.cell = member_text(column, "cell"),
+			columns[table.count++] = (struct view_column){.title = json_text_or_empty(column, "title"),
+				.cell = json_text_or_empty(column, "cell"),
 				.right = member_true(column, "right"),
 				.cut = member_true(column, "cut"),
 				.spare = (unsigned)member_int(column, "spare")};
@@ -57,7 +57,7 @@ put_table(const struct term *term, const json_t *view, const json_t *rows, unsig
 void
 view_print(const struct term *term, const json_t *view, const json_t *answer, const json_t *args, const char *user)
 {
-	const char *sentence = member_text(view, "sentence"), *line = member_string(view, "line");
+	const char *sentence = json_text_or_empty(view, "sentence"), *line = json_text_or_null(view, "line");
 	bool table = json_is_array(json_object_get(view, "columns"));
 	unsigned indent = *sentence && table ? VIEW_INDENT : 0;
 	size_t i;
@@ -72,7 +72,7 @@ view_print(const struct term *term, const json_t *view, const json_t *answer, co
 	AUTO_JSON json_t *rows = view_rows(view, answer);
 	size_t count = json_array_size(rows);
 	if (count == 0)
-		put_line(term, member_text(view, "empty"), answer, args);
+		put_line(term, json_text_or_empty(view, "empty"), answer, args);
 	else if (table)
 		put_table(term, view, rows, indent, args, user);
 	else

@@ -24,7 +24,7 @@
 #include "discord/commands/table.h"
 #include "discord/flows/announce.h"
 #include "discord/flows/create.h"
-#include "discord/flows/live.h"
+#include "discord/flows/submission_message.h"
 #include "discord/flows/submit.h"
 #include "discord/gateway/endpoint.h"
 #include "discord/gateway/gateway.h"
@@ -161,7 +161,7 @@ static void
 deal_with(struct run *run, const json_t *event)
 {
 	static const char *const of_boards[] = {"leaderboard.", "user.", "invite."};
-	const char *kind = member_text(event, "kind");
+	const char *kind = json_text_or_empty(event, "kind");
 	for (size_t i = 0; i < ARRAY_SIZE(of_boards); i++)
 		if (strncmp(kind, of_boards[i], strlen(of_boards[i])) == 0)
 			boards_forget(&run->bot);
@@ -222,7 +222,7 @@ on_gateway_url(void *arg, const struct rest_answer *answer)
 	if (answer->err->code)
 		gateway_fetch_failed(run->gateway, AGAIN_MS, answer->err->message);
 	else
-		gateway_fetched(run->gateway, member_text(answer->body, "url"), (unsigned)member_int(limit, "remaining"),
+		gateway_fetched(run->gateway, json_text_or_empty(answer->body, "url"), (unsigned)member_int(limit, "remaining"),
 			(uint64_t)member_int(limit, "reset_after"));
 }
 
@@ -254,8 +254,9 @@ open_gateway(struct run *run, struct kettle_error *err)
 {
 	static const struct gateway_events events = {on_dispatch, fetch_gateway, on_gateway_state};
 	const json_t *section = run->discord->options;
-	const struct gateway_rules rules = {
-		.token = member_text(section, "token"), .intents = INTENT_GUILDS, .ca_file = member_string(section, "ca_file")};
+	const struct gateway_rules rules = {.token = json_text_or_empty(section, "token"),
+		.intents = INTENT_GUILDS,
+		.ca_file = json_text_or_null(section, "ca_file")};
 	int rc = gateway_new(run->bot.host, &rules, &events, run, &run->gateway, err);
 	run->bot.gateway = run->gateway;
 	return rc;
@@ -271,10 +272,10 @@ static int
 open_endpoint(struct run *run, struct kettle_error *err)
 {
 	const json_t *section = run->discord->options;
-	const struct endpoint_rules rules = {.listen = member_text(section, "listen"),
-		.public_key = member_text(section, "public_key"),
-		.certificate = member_string(section, "certificate"),
-		.private_key = member_string(section, "private_key")};
+	const struct endpoint_rules rules = {.listen = json_text_or_empty(section, "listen"),
+		.public_key = json_text_or_empty(section, "public_key"),
+		.certificate = json_text_or_null(section, "certificate"),
+		.private_key = json_text_or_null(section, "private_key")};
 	return endpoint_new(run->bot.host, &rules, on_endpoint, run, &run->endpoint, err);
 }
 
@@ -376,7 +377,7 @@ on_application(void *arg, const struct rest_answer *answer)
 	struct run *run = arg;
 	if (!known(run, answer))
 		return;
-	(void)snowflake_copy(run->bot.application, member_text(answer->body, "id"));
+	(void)snowflake_copy(run->bot.application, json_text_or_empty(answer->body, "id"));
 	get_roles(run, on_roles);
 }
 
@@ -386,7 +387,7 @@ on_user(void *arg, const struct rest_answer *answer)
 	struct run *run = arg;
 	if (!known(run, answer))
 		return;
-	(void)snowflake_copy(run->bot.user, member_text(answer->body, "id"));
+	(void)snowflake_copy(run->bot.user, json_text_or_empty(answer->body, "id"));
 	send_request(&run->bot, "GET", "/applications/@me", NULL, on_application, run);
 }
 
@@ -406,8 +407,8 @@ open_rest(struct run *run, struct kettle_error *err)
 	for (size_t i = 0; i < json_array_size(hosts); i++)
 		cdn[i] = json_string_value(json_array_get(hosts, i));
 	AUTO_FREE char *agent = xasprintf("DiscordBot (kettle, %s)", PACKAGE_VERSION);
-	const struct rest_rules rules = {.base = member_text(section, "api_url"),
-		.token = member_text(section, "token"),
+	const struct rest_rules rules = {.base = json_text_or_empty(section, "api_url"),
+		.token = json_text_or_empty(section, "token"),
 		.token_option = json_object_get(section, "token_file") ? "token_file" : "token_env",
 		.user_agent = agent,
 		.cdn = cdn};
@@ -521,7 +522,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 static int
 read_id(const json_t *section, const char *key, char ret_id[SNOWFLAKE_SIZE], struct kettle_error *err)
 {
-	const char *text = member_string(section, key);
+	const char *text = json_text_or_null(section, key);
 	if (!text || snowflake_copy(ret_id, text))
 		return 0;
 	return kettle_fail(err, KETTLE_EINVAL,
@@ -533,11 +534,11 @@ read_id(const json_t *section, const char *key, char ret_id[SNOWFLAKE_SIZE], str
 static int
 check_way(const json_t *section, struct kettle_error *err)
 {
-	if (!member_string(section, "token"))
+	if (!json_text_or_null(section, "token"))
 		return kettle_fail(err, KETTLE_EINVAL, "The bot's token is missing: name it with `token_env` or `token_file`.");
-	if (member_is(section, "interactions", "endpoint") && !member_string(section, "public_key"))
+	if (member_is(section, "interactions", "endpoint") && !json_text_or_null(section, "public_key"))
 		return kettle_fail(err, KETTLE_EINVAL, "`public_key` is missing, which the endpoint needs.");
-	if (!member_string(section, "certificate") != !member_string(section, "private_key"))
+	if (!json_text_or_null(section, "certificate") != !json_text_or_null(section, "private_key"))
 		return kettle_fail(err, KETTLE_EINVAL, "`certificate` and `private_key` belong together.");
 	return 0;
 }
@@ -560,9 +561,9 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		rc = read_id(section, "forum", settings->forum, err);
 	if (rc == 0)
 		rc = read_id(section, "operators_channel", settings->operators, err);
-	settings->roles[BOT_ADMIN] = member_string(section, "admin_role");
-	settings->roles[BOT_CREATOR] = member_string(section, "creator_role");
-	settings->roles[BOT_PARTICIPANTS] = member_string(section, "participants_role");
+	settings->roles[BOT_ADMIN] = json_text_or_null(section, "admin_role");
+	settings->roles[BOT_CREATOR] = json_text_or_null(section, "creator_role");
+	settings->roles[BOT_PARTICIPANTS] = json_text_or_null(section, "participants_role");
 	settings->max_script = (uint64_t)(member_number(section, "max_script_mib") * MIB);
 	settings->max_zip = (uint64_t)(member_number(section, "max_zip_mib") * MIB);
 	settings->life_ms = member_int(section, "answer_s") * 1000;

@@ -163,11 +163,11 @@ class Bench:
 
     def wrapper(self):
         """Starts kettle-exec, and keeps whose cgroups are ours."""
-        return f'{self.bait.tells_owner()}\nexec "{os.path.abspath(KETTLE_EXEC)}" "$@"\n'
+        return f'{self.canary.tells_owner()}\nexec "{os.path.abspath(KETTLE_EXEC)}" "$@"\n'
 
     def __init__(self):
-        self.bait = watch.Bait()
-        scratch = self.bait.scratch
+        self.canary = watch.Canary()
+        scratch = self.canary.scratch
         self.env = {"PATH": os.environ["PATH"], "HOME": f"{scratch}/home", "TMPDIR": f"{scratch}/tmp",
             "XDG_STATE_HOME": f"{scratch}/state", "XDG_DATA_HOME": f"{scratch}/state", "XDG_RUNTIME_DIR": f"{scratch}/locks",
             "LC_ALL": "C.UTF-8", "SCRATCH": scratch, "SECRET_OF_THE_MACHINE": watch.SECRET}
@@ -185,7 +185,7 @@ class Bench:
 
     def configure(self, name, limits, **options):
         """exec-NAME.yml and kettle-NAME.yml; options: more of them for the language."""
-        scratch = self.bait.scratch
+        scratch = self.canary.scratch
         self.write(f"exec-{name}.yml", {"state": f"{scratch}/state", "locks": f"{scratch}/locks", "limits": limits, **EXEC_SETTINGS})
         self.write(f"kettle-{name}.yml", {"plugin_path": [os.path.abspath(PLUGINS)],
             "languages": {language: {**usual, **options} for language, usual in self.languages().items()},
@@ -194,11 +194,11 @@ class Bench:
 
     def write(self, name, value):
         """JSON is YAML."""
-        with open(os.path.join(self.bait.scratch, name), "w") as file:
+        with open(os.path.join(self.canary.scratch, name), "w") as file:
             json.dump(value, file)
 
     def fill(self, text, variant):
-        words = self.bait.words()
+        words = self.canary.words()
         if variant:
             words[variant[0]] = variant[1]
         for word, value in words.items():
@@ -206,20 +206,20 @@ class Bench:
         return text
 
     def submit(self, text, mode, device="CPU", tty=False, scale=AMPLE, config=None):
-        path = os.path.join(self.bait.scratch, f"submission{device}.cpp")
+        path = os.path.join(self.canary.scratch, f"submission{device}.cpp")
         with open(path, "w") as file:
             file.write(text)
-        config = os.path.join(self.bait.scratch, f"kettle-{config or scale}.yml")
+        config = os.path.join(self.canary.scratch, f"kettle-{config or scale}.yml")
         argv = [KETTLE, "--config", config, "--json", "task", "run", self.boards["task", scale], path, "--mode", mode,
             "--device", device]
         return Started(argv, self.env, tty)
 
     def run_plan(self, plan):
-        path = os.path.join(self.bait.scratch, "plan.json")
+        path = os.path.join(self.canary.scratch, "plan.json")
         with open(path, "w") as file:
             json.dump(plan, file)
-        return Started([self.exec, "--config", f"{self.bait.scratch}/exec-{AMPLE}.yml", "--state",
-            f"{self.bait.scratch}/state", path], self.env)
+        return Started([self.exec, "--config", f"{self.canary.scratch}/exec-{AMPLE}.yml", "--state",
+            f"{self.canary.scratch}/state", path], self.env)
 
 
 HONEST = '#include "attack.h"\nvoid custom_kernel(const input_t &i, output_t &o)\n{\n\thonest(i, o);\n}\n'
@@ -248,7 +248,7 @@ def try_submission(bench, attack, variant):
 
 def submit_once(bench, attack, variant, scale):
     """Whether it ran; complaints about what it did to others; complaints about what is said of it."""
-    observer = watch.Watch(bench.bait)
+    observer = watch.Watch(bench.canary)
     text = bench.fill(attack.text, variant)
     beside = bench.submit(HONEST, "test", "OTHER") if "beside" in attack.head else None
     started = bench.submit(text, attack.head.get("mode", "test"), tty="tty" in attack.head, scale=scale)
@@ -329,7 +329,7 @@ def outcome_of(output):
 
 def try_plan(bench, attack, variant):
     """Complaints about one run of a hostile step."""
-    observer = watch.Watch(bench.bait)
+    observer = watch.Watch(bench.canary)
     started = bench.run_plan(plan_of(attack, bench.fill(attack.text, variant)))
     status, output, errors = started.wait(observer)
     try:
@@ -394,7 +394,7 @@ def main(wanted):
             print(f"# {time.monotonic() - begin:.1f} s", flush=True)
     finally:
         watch.reap()
-        bench.bait.remove()
+        bench.canary.remove()
 
 
 if __name__ == "__main__":

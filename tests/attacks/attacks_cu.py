@@ -35,7 +35,7 @@ class Bench(attacks_py.Bench):
     def languages(self):
         """All of the toolkit lies in one folder, which the sandbox shows where the compiler is started; what is always a part
         of one is there, though g++ has no need of it."""
-        toolkit = os.path.join(self.bait.scratch, "toolkit")
+        toolkit = os.path.join(self.canary.scratch, "toolkit")
         nvcc = os.path.join(toolkit, "bin", "nvcc")
         if not os.path.exists(nvcc):
             shutil.copytree(STAND_IN, os.path.join(toolkit, "include"))

@@ -80,27 +80,27 @@ class Bench(attacks.Bench):
         return {**devices, "OTHER": {"cores": str(cores[-1]), "lock": "other", **self.MORE}}
 
     def wrapper(self):
-        return WRAPPER.format(start=self.bait.tells_owner(), program=os.path.abspath(attacks.KETTLE_EXEC))
+        return WRAPPER.format(start=self.canary.tells_owner(), program=os.path.abspath(attacks.KETTLE_EXEC))
 
     def __init__(self):
         super().__init__()
-        os.mkdir(f"{self.bait.scratch}/records")
+        os.mkdir(f"{self.canary.scratch}/records")
         if self.LANGUAGE == "py":
             self.configure("torch", dict(self.LIMITS, wall=self.LIMITS["wall"] * attacks.AMPLE), preload=["numpy", "torch"])
 
     def start(self, name, text, task=None, mode="test", device="OTHER", config=None, report="--json", scale=attacks.AMPLE):
         task = task or self.LANGUAGE
-        path = os.path.join(self.bait.scratch, "records", f"{name}.{self.LANGUAGE}")
+        path = os.path.join(self.canary.scratch, "records", f"{name}.{self.LANGUAGE}")
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
-        config = os.path.join(self.bait.scratch, f"kettle-{config or scale}.yml")
+        config = os.path.join(self.canary.scratch, f"kettle-{config or scale}.yml")
         argv = [attacks.KETTLE, "--config", config, "task", "run", self.boards[f"task_{task}", scale], path, "--mode", mode,
             "--device", device, *([report] if report else [])]
         self.forget(name)
         return attacks.Started(argv, dict(self.env, RECORD=self.record(name)))
 
     def record(self, name):
-        return os.path.join(self.bait.scratch, "records", name)
+        return os.path.join(self.canary.scratch, "records", name)
 
     def forget(self, name):
         for ending in ("a", "b", "in", "out"):
@@ -189,7 +189,7 @@ def rendered_complaints(bench, trial):
 
 def run_group(bench, group, complaints):
     """Adds complaints by trial. Returns those that the machine was too busy for, and what was left behind or harmed."""
-    observer = watch.Watch(bench.bait)
+    observer = watch.Watch(bench.canary)
     started = {trial: trial.submit(bench, f"D{i}") for i, trial in enumerate(group)}
     honest = bench.start("honest", bench.HONEST[bench.LANGUAGE])
     wait_all([*started.values(), honest], observer)
@@ -277,7 +277,7 @@ def main(wanted, make_bench=Bench):
             try_group(bench, tap, group)
     finally:
         watch.reap()
-        bench.bait.remove()
+        bench.canary.remove()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an attack must not touch or leave behind: bait laid out before it, and a look at the machine after it."""
+"""What an attack must not touch or leave behind: canaries laid out before it, and a look at the machine after it."""
 import ctypes
 import os
 import pty
@@ -137,18 +137,18 @@ def files_below(folder):
     return found
 
 
-class Bait:
+class Canary:
     """A scratch folder with a canary, and sockets that no submission may reach."""
 
     def __init__(self):
         self.scratch = tempfile.mkdtemp(prefix="kettle-attacks-")
         os.chmod(self.scratch, 0o755)
-        self.canary = os.path.join(self.scratch, "canary.h")
+        self.path = os.path.join(self.scratch, "canary.h")
         for name in ("tmp", "home", "state", "locks"):
             os.mkdir(os.path.join(self.scratch, name), 0o700)
         self.mark = f"kettlemark{random.getrandbits(60):x}"
         self.keys = [str(random.randrange(1 << 20, 1 << 31)) for _ in range(2)]
-        with open(self.canary, "w") as file:
+        with open(self.path, "w") as file:
             file.write(f'#error "{SECRET}"\n{SECRET}\n')
         self.canary_is = self.canary_state()
         self.listeners = self.listen()
@@ -168,8 +168,8 @@ class Bait:
 
     def canary_state(self):
         try:
-            st = os.lstat(self.canary)
-            with open(self.canary) as file:
+            st = os.lstat(self.path)
+            with open(self.path) as file:
                 return (st.st_mode, st.st_size, st.st_mtime_ns, st.st_nlink, st.st_ino, file.read())
         except OSError as error:
             return str(error)
@@ -206,7 +206,7 @@ class Bait:
     def words(self):
         """What the placeholders of an attack stand for."""
         return {
-            "@CANARY@": self.canary,
+            "@CANARY@": self.path,
             "@SECRET@": SECRET,
             "@SCRATCH@": self.scratch,
             "@SOCKET@": os.path.join(self.scratch, "socket"),
@@ -246,11 +246,11 @@ class Bait:
 class Watch:
     """One attack under observation: made before it; lists complaints after it."""
 
-    def __init__(self, bait):
-        self.bait, self.busy = bait, busy()
-        self.before = {"mounts": mounts(), "IPC objects": system_v(bait.keys)}
+    def __init__(self, canary):
+        self.canary, self.busy = canary, busy()
+        self.before = {"mounts": mounts(), "IPC objects": system_v(canary.keys)}
         # Tools that print their version may make a folder in their user's home: only what is new counts.
-        self.files = {place: files_below(os.path.join(bait.scratch, place)) for place in ("tmp", "home", "state")}
+        self.files = {place: files_below(os.path.join(canary.scratch, place)) for place in ("tmp", "home", "state")}
         self.memory, self.others = available_memory(), memory_of_others()
         self.least, self.short = self.memory, 0
 
@@ -266,15 +266,15 @@ class Watch:
 
     def complaints(self):
         found = self.processes_left()
-        if self.bait.canary_state() != self.bait.canary_is:
-            found.append(f"the canary has changed: {self.bait.canary_state()}")
-        found += [f"the {name} socket was reached" for name in self.bait.reached()]
+        if self.canary.canary_state() != self.canary.canary_is:
+            found.append(f"the canary has changed: {self.canary.canary_state()}")
+        found += [f"the {name} socket was reached" for name in self.canary.reached()]
         new_mounts = [line for key, line in mounts().items() if key not in self.before["mounts"]]
-        new_objects = sorted(system_v(self.bait.keys) - self.before["IPC objects"])
+        new_objects = sorted(system_v(self.canary.keys) - self.before["IPC objects"])
         for what, more in (("mounts", new_mounts), ("IPC objects", new_objects)):
             if more:
                 found.append(f"{what} are left: {more[:3]}")
-        groups = cgroups.left(self.bait.owners())
+        groups = cgroups.left(self.canary.owners())
         if groups:
             found.append(f"cgroups are left: {groups[:3]}")
         return found + self.files_left()
@@ -291,7 +291,7 @@ class Watch:
             time.sleep(0.02)
 
     def files_left(self):
-        scratch, mark = self.bait.scratch, self.bait.mark
+        scratch, mark = self.canary.scratch, self.canary.mark
         found = []
         for place in ("/tmp", "/dev/shm", "/var/tmp"):
             if os.path.exists(os.path.join(place, mark)):

@@ -25,7 +25,7 @@ import baseline  # noqa: E402
 import board  # noqa: E402
 import busy  # noqa: E402
 import chat  # noqa: E402
-import far  # noqa: E402
+import remote  # noqa: E402
 import events  # noqa: E402
 import gpu  # noqa: E402
 import interpreters  # noqa: E402
@@ -98,7 +98,7 @@ SECTIONS = {
                 "file. Kettle has stored each submission by then; the bot of discord.py, on which KernelBot is built, has only read "
                 "it. *completion*: the names of leaderboards while a user types, one after the other. *longest wait for the loop*: "
                 "for a client of the socket that connects every 2 ms; on busy cores most of it is the time that other programs ran."),
-    "runners": (far.measure, "Remote runners",
+    "runners": (remote.measure, "Remote runners",
                 "Jobs of a device on the fake GitHub (`tests/peers/github`), on the app of Modal with a backend on this machine, on a real "
                 "Slurm of one node and on a real sshd. *until it is there*: from acceptance until the remote side has the job (on Slurm: "
                 "until it runs); *from its end to the verdict*: until the verdict is stored. *jobs in flight* and *submissions a second*: on "

@@ -166,8 +166,8 @@ run_squeue(struct cluster *cluster, const json_t *settings)
 	struct kettle_error err = {0};
 	size_t size;
 	double time = now();
-	if (file_read(member_text(settings, "key"), 1000, &text, &size, &err) || sealed_key_parse(text, key, &err) ||
-		file_read(member_text(settings, "result"), MAX_FILE, &result_text, &size, &err))
+	if (file_read(json_text_or_empty(settings, "key"), 1000, &text, &size, &err) || sealed_key_parse(text, key, &err) ||
+		file_read(json_text_or_empty(settings, "result"), MAX_FILE, &result_text, &size, &err))
 		fail(err.message);
 	AUTO_JSON json_t *result = json_loads(result_text, JSON_DISABLE_EOF_CHECK, NULL);
 	(void)printf(SQUEUE_HEADER "\n");

@@ -121,7 +121,7 @@ main(int argc, char **argv)
 		.database = argv[1],
 		.owner = "owner",
 		.devices = devices,
-		.stays = true};
+		.is_server = true};
 	bench.core = core_new(&setup);
 	core_take_languages(bench.core, &languages);
 	core_attach(bench.core, on_attached, &bench);

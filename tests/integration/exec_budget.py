@@ -6,7 +6,7 @@ import exec_driver
 from exec_driver import *
 
 MIB = 1 << 20
-# What the reader takes (runners/common/exec_lines.h, base/bounded_json.h).
+# What the reader takes (runners/common/exec_client.h, base/bounded_json.h).
 LINE, VALUES = 16 * MIB, 300000
 # A byte that takes three in an event.
 HEAVY = "b'\\x01'"

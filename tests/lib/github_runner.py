@@ -49,7 +49,7 @@ def archive(folder):
     return path
 
 
-class Far:
+class Remote:
     """The fake, a repository that `kettle runner init` has set up, and a scratch Kettle whose devices are there.
 
     repos: {device: settings of its repository on the fake, and `units`: how many repositories it has}."""

@@ -92,7 +92,7 @@ def die_with_parent():
 
 
 class Cluster:
-    """Started by the constructor, once its node takes jobs; close() ends everything that belongs to it. host: of far_hosts.py, where
+    """Started by the constructor, once its node takes jobs; close() ends everything that belongs to it. host: of remote_hosts.py, where
     slurmd runs, with this machine's files; close() closes it."""
 
     def __init__(self, host=None, before=()):

@@ -39,7 +39,7 @@ def make_key(path):
 
 
 class Server:
-    """One machine; `name` is what ssh calls it with the configuration `client`. host: of far_hosts.py, in whose namespace it is."""
+    """One machine; `name` is what ssh calls it with the configuration `client`. host: of remote_hosts.py, in whose namespace it is."""
 
     def __init__(self, folder, name="far", host=None, before=()):
         """before: words of a command that runs sshd, where it runs elsewhere."""

@@ -43,7 +43,7 @@ import run_tests  # noqa: E402
 
 CONFIGURE = ["--quiet", "--enable-sanitizers=address,undefined", "--enable-failpoints", "CFLAGS=-O0 -g1"]
 # It has no C library, so nothing that maps a file.
-LEFT_OUT = "plugins/languages/py/python.c"
+LEFT_OUT = "plugins/languages/py/python_shim.c"
 # Of the time that a test takes without a fault: then it does not end.
 LATE = 3
 MS_BIND = 0x1000

@@ -144,7 +144,7 @@ input(const char *name)
 	for (size_t i = 0; i < server.count; i++)
 		if (strcmp(server.requests[i].line, DISPATCH) == 0) {
 			AUTO_JSON json_t *body = json_loadb(server.requests[i].body, server.requests[i].size, 0, NULL);
-			return xstrdup(member_text(json_object_get(body, "inputs"), name));
+			return xstrdup(json_text_or_empty(json_object_get(body, "inputs"), name));
 		}
 	fail_msg("nothing was dispatched");
 	return NULL;
@@ -208,10 +208,10 @@ test_not_ready(void **state)
 	one.ref = "13.1";
 	assert_int_equal(ops->submit(self, &one, plan, &err), 0);
 	assert_true(
-		member_is(completion(), "loss", "unusable") && strstr(member_text(completion(), "error"), "token_file"));
+		member_is(completion(), "loss", "unusable") && strstr(json_text_or_empty(completion(), "error"), "token_file"));
 	const json_t *other =
 		json_array_get(json_object_get(json_object_get(kettle_fake_jobs(fake), "13.1"), "completions"), 0);
-	assert_true(member_is(other, "loss", "unusable") && strstr(member_text(other, "error"), "key_file"));
+	assert_true(member_is(other, "loss", "unusable") && strstr(json_text_or_empty(other, "error"), "key_file"));
 }
 
 /* A plan goes as an input, sealed; the handle names the run once GitHub has said it. */
@@ -233,7 +233,7 @@ test_submit(void **state)
 	assert_true(json_equal(json_object_get(opened, "unit"), unit));
 	assert_string_equal(name, NAME);
 	assert_string_equal(runner, "[\"self-hosted\",\"t4\"]");
-	AUTO_JSON json_t *handle = json_loads(member_text(told(), "handle"), 0, NULL);
+	AUTO_JSON json_t *handle = json_loads(json_text_or_empty(told(), "handle"), 0, NULL);
 	assert_true(member_is(handle, "name", NAME) && member_int(handle, "run") == 7 && member_int(handle, "at") > 0);
 }
 
@@ -249,15 +249,16 @@ test_large(void **state)
 	assert_int_equal(host->link_base(host, "https://kettle.example/link/", NULL), 0);
 	server_step(&server, DISPATCH, 422, NULL, "{\"message\": \"enough\"}");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
-	assert_true(
-		member_is(completion(), "loss", "unusable") && strstr(member_text(completion(), "error"), "422: enough"));
+	assert_true(member_is(completion(), "loss", "unusable") &&
+				strstr(json_text_or_empty(completion(), "error"), "422: enough"));
 	AUTO_FREE char *payload = input("payload");
 	const json_t *link = json_array_get(kettle_fake_links(fake), 0);
 	assert_true(strncmp(payload, "https://kettle.example/link/", 28) == 0 && member_is(link, "url", payload));
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
-	assert_int_equal(
-		base64_decode(member_text(link, "base64"), strlen(member_text(link, "base64")), (void **)&data, &size), 0);
+	assert_int_equal(base64_decode(json_text_or_empty(link, "base64"), strlen(json_text_or_empty(link, "base64")),
+						 (void **)&data, &size),
+		0);
 	AUTO_JSON json_t *opened = open_plan(data, size);
 	assert_true(json_equal(json_object_get(opened, "plan"), plan));
 }
@@ -270,7 +271,7 @@ test_no_link(void **state)
 	AUTO_JSON json_t *plan = large_plan();
 	configure(KEY, "ghp_one");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
-	assert_non_null(strstr(member_text(completion(), "error"), "a link to it cannot be made"));
+	assert_non_null(strstr(json_text_or_empty(completion(), "error"), "a link to it cannot be made"));
 	assert_true(member_is(completion(), "status", "lost") && member_is(completion(), "loss", "final"));
 	assert_int_equal(server.count, 0);
 }
@@ -331,7 +332,7 @@ test_detach(void **state)
 	assert_int_equal(json_array_size(json_object_get(told(), "completions")), 0);
 	assert_int_equal(server_seen(&server, "POST "), 1);
 	/* What is stored says from when on the next process looks for it. */
-	AUTO_JSON json_t *handle = json_loads(member_text(told(), "handle"), 0, NULL);
+	AUTO_JSON json_t *handle = json_loads(json_text_or_empty(told(), "handle"), 0, NULL);
 	assert_true(member_int(handle, "at") > 0 && !json_object_get(handle, "run"));
 }
 
@@ -425,9 +426,9 @@ test_elsewhere(void **state)
 		const json_t *ended = json_array_get(visit_completions(&visits[i]), 0);
 		kettle_plugin.destroy(visits[i].self);
 		assert_int_equal(json_array_size(visit_completions(&visits[i])), 1);
-		assert_string_equal(member_text(ended, "status"), "lost");
-		if (!strstr(member_text(ended, "error"), elsewhere[i].words))
-			fail_msg("%s%s: %s", elsewhere[i].port, elsewhere[i].path, member_text(ended, "error"));
+		assert_string_equal(json_text_or_empty(ended, "status"), "lost");
+		if (!strstr(json_text_or_empty(ended, "error"), elsewhere[i].words))
+			fail_msg("%s%s: %s", elsewhere[i].port, elsewhere[i].path, json_text_or_empty(ended, "error"));
 	}
 }
 

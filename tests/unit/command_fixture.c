@@ -155,9 +155,9 @@ read_entry(const json_t *json)
 	bool passed = member_true(json, "passed");
 	double score = member_number(json, "score");
 	struct verdict_entry entry = {
-		.step = {.title = member_text(json, "title"),
+		.step = {.title = json_text_or_empty(json, "title"),
 			.run = json_object_get(json, "mode"),
-			.mode = member_text(json, "mode"),
+			.mode = json_text_or_empty(json, "mode"),
 			.secret = member_true(json, "secret"),
 			.index = -1},
 		.outcome = {.start_ns = {true, member_int(json, "start_ns")}, .wall_ns = {true, member_int(json, "wall_ns")}},
@@ -166,7 +166,8 @@ read_entry(const json_t *json)
 		.err = json_string(""),
 		.result = json_incref(json_object_get(json, "result")),
 	};
-	(void)snprintf(entry.judged.why.message, sizeof(entry.judged.why.message), "%s", member_text(json, "message"));
+	(void)snprintf(
+		entry.judged.why.message, sizeof(entry.judged.why.message), "%s", json_text_or_empty(json, "message"));
 	return entry;
 }
 
@@ -174,7 +175,7 @@ int
 commands_jobs_finish(struct db *db, int64_t job, int64_t attempt, const json_t *json, struct kettle_error *err)
 {
 	const json_t *runs = json_object_get(json, "runs"), *builds = json_object_get(json, "compilation"), *one;
-	AUTO_VERDICT struct verdict *verdict = verdict_error(NULL, NULL, member_text(json, "error"));
+	AUTO_VERDICT struct verdict *verdict = verdict_error(NULL, NULL, json_text_or_empty(json, "error"));
 	double numbers[] = {member_number(json, "score"), member_number(json, "low"), member_number(json, "high")};
 	size_t i;
 	for (int state = VERDICT_PASSED; state <= VERDICT_ERROR; state++)

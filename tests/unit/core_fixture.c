@@ -124,7 +124,7 @@ cores_turn(void)
 }
 
 struct core *
-cores_make(size_t place, bool stays)
+cores_make(size_t place, bool is_server)
 {
 	const struct core_setup setup = {
 		.loop = &cores.loop,
@@ -134,7 +134,7 @@ cores_make(size_t place, bool stays)
 		.owner = "owner",
 		.devices = cores.devices,
 		.limits = {.submission_bytes = 1000000, .artifact_bytes = 1000000},
-		.stays = stays,
+		.is_server = is_server,
 	};
 	struct core *core = cores.core[place] = core_new(&setup);
 	core_take_languages(core, cores.languages);

@@ -45,7 +45,7 @@ void cores_turn(void);
 void cores_pass(uint64_t ms);
 struct clock *cores_clock(void);
 /* Makes a core in this place, not attached yet. */
-struct core *cores_make(size_t place, bool stays);
+struct core *cores_make(size_t place, bool is_server);
 /* Closes one and frees it. */
 void cores_close(size_t place);
 /* For a test that closes one itself: it is closed. */

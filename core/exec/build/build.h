@@ -148,32 +148,33 @@ int cache_replace(const struct cache *cache, const char *key, const char *owner,
  */
 void cache_trim(const struct cache *cache, const char *scratch);
 
-/* ---- spans.c: stretches of time ---- */
+/* ---- interval_sum.c: stretches of time ---- */
 
-struct span {
+struct interval {
 	int64_t from, to;
 };
-/* May overlap, in any order. Zero-initialise; spans_free at the end. */
-struct spans {
-	struct span *list;
+/* May overlap, in any order. Zero-initialise; interval_sum_free at the end. */
+struct interval_sum {
+	struct interval *list;
 	size_t count;
 };
-void spans_add(struct spans *spans, int64_t from, int64_t to);
+void interval_sum_add(struct interval_sum *spans, int64_t from, int64_t to);
 /* How long at least one of them goes on, and from the first begin to the last end; 0: there is none. Sorts them. */
-int64_t spans_union(const struct spans *spans, struct span *ret_whole);
-void spans_free(struct spans *spans);
+int64_t interval_sum_union(const struct interval_sum *spans, struct interval *ret_whole);
+void interval_sum_free(struct interval_sum *spans);
 
-/* ---- layer.c: what compilers kept in one run, for later runs of the same job to begin with ---- */
+/* ---- jit_cache_layer.c: what compilers kept in one run, for later runs of the same job to begin with ---- */
 
-#define LAYER_MAX_BYTES (UINT64_C(1) << 30) /* of all layers of a job together, as its files */
-#define LAYER_MAX_FILES 50000               /* files, folders and what else is there */
+#define JIT_CACHE_LAYER_MAX_BYTES (UINT64_C(1) << 30) /* of all layers of a job together, as its files */
+#define JIT_CACHE_LAYER_MAX_FILES 50000               /* files, folders and what else is there */
 /* Entries that are looked at: where there is no overlay, what the run began with is there, too. */
-#define LAYER_MAX_SEEN (2 * LAYER_MAX_FILES)
-#define LAYER_MAX_FOLDERS 20 /* that are counted by name; the files of others, and in none, as LAYER_OTHERS */
-#define LAYER_OTHERS "."
+#define JIT_CACHE_LAYER_MAX_SEEN (2 * JIT_CACHE_LAYER_MAX_FILES)
+#define JIT_CACHE_LAYER_MAX_FOLDERS \
+	20 /* that are counted by name; the files of others, and in none, as JIT_CACHE_LAYER_OTHERS */
+#define JIT_CACHE_LAYER_OTHERS "."
 
-/* Zero-initialise; layer_free at the end, which leaves its files. */
-struct layer {
+/* Zero-initialise; jit_cache_layer_free at the end, which leaves its files. */
+struct jit_cache_layer {
 	char *path; /* its folder; NULL: there is none */
 	struct manifest files;
 	uint64_t bytes;
@@ -183,10 +184,10 @@ struct layer {
 	 * When compilers were at work, in CLOCK_REALTIME's ns: for each folder below the first one of the path, from its birth
 	 * to the last write in it; of other files alone. The kernel keeps these times, no program can set them.
 	 */
-	struct spans work;
+	struct interval_sum work;
 };
 /* What a run began with, so that a layer has what is new. */
-struct layer_source {
+struct jit_cache_source {
 	const char *const *below; /* folders; of files with the same path the first one counts */
 	/* the first `own` of them the job's runs made and may change; a file of another is never replaced */
 	size_t count, own;
@@ -199,10 +200,10 @@ struct layer_source {
  * people; KETTLE_EIO: the machine's trouble. Nothing is left then. The folder and what is in it can be written by others, so
  * it must be below one that is closed to them. [any, blocks]
  */
-int layer_take(
-	int from, const struct layer_source *source, const char *to, struct layer *ret_layer, struct kettle_error *err);
+int jit_cache_layer_take(int from, const struct jit_cache_source *source, const char *to,
+	struct jit_cache_layer *ret_layer, struct kettle_error *err);
 /* Gives files that lie in a folder a layer's modes. [any, blocks] */
-void layer_open(const char *folder, const struct manifest *files);
-void layer_free(struct layer *layer);
+void jit_cache_layer_open(const char *folder, const struct manifest *files);
+void jit_cache_layer_free(struct jit_cache_layer *layer);
 
 #endif

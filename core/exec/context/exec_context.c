@@ -103,8 +103,8 @@ open_machine(struct exec_context *exec, struct kettle_error *err)
 }
 
 int
-exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct emitter *out, const struct exec_options *options,
-	struct kettle_error *err)
+exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct json_writer *out,
+	const struct exec_options *options, struct kettle_error *err)
 {
 	*exec = (struct exec_context){.loop = loop, .out = out, .spool.lock = -1};
 	int rc = execconfig_load(&exec->config, options->config, options->settings, options->state, options->level, err);
@@ -147,7 +147,7 @@ exec_context_close(struct exec_context *exec)
 void
 exec_context_emit(struct exec_context *exec, json_t *event_take)
 {
-	json_lines_json(exec->out, event_take);
+	json_writer_json(exec->out, event_take);
 }
 
 json_t *

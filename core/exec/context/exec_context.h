@@ -12,7 +12,7 @@
 #include "exec/machine/machine.h"
 #include "exec/tools/tools.h"
 #include "exec/util/cores.h"
-#include "exec/util/json_lines.h"
+#include "exec/util/json_writer.h"
 #include "exec/warm/warm.h"
 #include "sandbox/sandbox.h"
 
@@ -46,7 +46,7 @@ struct exec_context {
 	struct spool spool;
 	struct devlock_table locks;
 	struct build_slots builds;
-	struct emitter *out;
+	struct json_writer *out;
 	struct cores all;          /* that this process may use */
 	struct cores device;       /* of the units seen so far */
 	struct cores spare;        /* that no device uses; all where that leaves none */
@@ -74,7 +74,7 @@ struct exec_options {
  * Reads the configuration, probes the machine, makes the folders, removes those of ended processes. `out` is borrowed.
  * After a failure too, exec_context_close must be called.
  */
-int exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct emitter *out,
+int exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct json_writer *out,
 	const struct exec_options *options, struct kettle_error *err);
 /* No job may be left. Its handles are closed by the loop's next turn. */
 void exec_context_close(struct exec_context *exec);

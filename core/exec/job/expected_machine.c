@@ -27,8 +27,8 @@ read_expected(const json_t *object, struct expected *ret_expected, struct kettle
 			return kettle_fail(err, KETTLE_EINVAL, "`expect.%s` of the unit must be a string of 1 to %d bytes.",
 				keys[i], JOB_MAX_MODEL);
 	}
-	*ret_expected = (struct expected){.cpu = member_string(object, "cpu"),
-		.gpu = member_string(object, "gpu"),
+	*ret_expected = (struct expected){.cpu = json_text_or_null(object, "cpu"),
+		.gpu = json_text_or_null(object, "gpu"),
 		.whole = member_true(object, "whole")};
 	return 0;
 }
@@ -78,7 +78,8 @@ expected_machine_check(
 	if (expected.gpu)
 		rc = check_names_of_gpus(exec, &line->unit, &expected, err);
 	if (rc == 0 && expected.cpu)
-		rc = check_name(&line->unit, "processor", member_string(exec->facts, "cpu"), expected.cpu, expected.whole, err);
+		rc = check_name(
+			&line->unit, "processor", json_text_or_null(exec->facts, "cpu"), expected.cpu, expected.whole, err);
 	if (rc == 0)
 		rc = sandbox_level_check(exec->protections, line->unit.level, err);
 	*ret_fits = rc == 0;

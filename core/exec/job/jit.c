@@ -36,9 +36,9 @@ jit_open(struct job *job)
 	for (size_t i = 0; i < job->lease.need; i++) {
 		const char *which = unit->devices[i].gpu;
 		struct gpu gpu = which ? gpu_find(job->exec->gpus, which) : (struct gpu){0};
-		const char *architecture = member_string(gpu.json, "gfx");
+		const char *architecture = json_text_or_null(gpu.json, "gfx");
 		if (!architecture)
-			architecture = member_string(gpu.json, "compute");
+			architecture = json_text_or_null(gpu.json, "compute");
 		if (gpu.name && architecture)
 			buf_printf(&text, "%s %s\n", gpu.name, architecture);
 		else if (which)
@@ -107,9 +107,9 @@ jit_prepare(struct step *step)
 		file_mkdirs(folder, 0755, NULL) == 0 ? cache_get(&job->exec->cache, cache->key, folder, true, &files) : NULL;
 	if (!found)
 		return;
-	layer_open(folder, &files);
-	cache->layers[cache->count++] =
-		(struct layer){.path = STEAL(folder), .files = files, .bytes = manifest_bytes(&files), .count = files.count};
+	jit_cache_layer_open(folder, &files);
+	cache->layers[cache->count++] = (struct jit_cache_layer){
+		.path = STEAL(folder), .files = files, .bytes = manifest_bytes(&files), .count = files.count};
 }
 
 void
@@ -129,8 +129,10 @@ jit_describe(struct step *step, struct sandbox_cache *ret_cache)
 	if (step->jit_warm)
 		step->jit_below[count++] = warm_layer_path(step->jit_warm);
 	step->jit_count = count;
-	*ret_cache = (struct sandbox_cache){
-		.name = step->plan->jit_folder, .count = count, .bytes = LAYER_MAX_BYTES, .inodes = LAYER_MAX_FILES};
+	*ret_cache = (struct sandbox_cache){.name = step->plan->jit_folder,
+		.count = count,
+		.bytes = JIT_CACHE_LAYER_MAX_BYTES,
+		.inodes = JIT_CACHE_LAYER_MAX_FILES};
 	memcpy(ret_cache->layers, step->jit_below, sizeof(step->jit_below));
 }
 
@@ -142,11 +144,11 @@ clamp(int64_t value, int64_t max)
 
 /* When compilers were at work, from the start of the program on. */
 static void
-add_times(const struct sandbox_report *report, const struct layer *layer, json_t *told)
+add_times(const struct sandbox_report *report, const struct jit_cache_layer *layer, json_t *told)
 {
 	struct timespec now = {0};
-	struct span whole = {0};
-	int64_t wall = (int64_t)(report->end_ns - report->start_ns), work = spans_union(&layer->work, &whole);
+	struct interval whole = {0};
+	int64_t wall = (int64_t)(report->end_ns - report->start_ns), work = interval_sum_union(&layer->work, &whole);
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	/* Files have the time of another clock. */
 	int64_t start = now.tv_sec * INT64_C(1000000000) + now.tv_nsec - (int64_t)(time_monotonic_ns() - report->start_ns);
@@ -159,7 +161,7 @@ add_times(const struct sandbox_report *report, const struct layer *layer, json_t
 
 /* What a step that is not secret left in its cache, and whether it is kept. New reference. */
 static json_t *
-describe_layer(const struct step *step, const struct layer *layer, bool kept, const char *dropped)
+describe_layer(const struct step *step, const struct jit_cache_layer *layer, bool kept, const char *dropped)
 {
 	size_t before = 0;
 	for (size_t i = 0; i < step->job->jit.count; i++)
@@ -176,19 +178,19 @@ jit_take(struct step *step)
 {
 	struct jit_cache *cache = &step->job->jit;
 	struct kettle_error error = {0};
-	struct layer layer = {0};
+	struct jit_cache_layer layer = {0};
 	int from = jit_is_used(step) && step->processes[0].process.sandbox
 				   ? sandbox_cache_fd(step->processes[0].process.sandbox)
 				   : -1;
 	if (from < 0 || is_secret(step) || step->state != STEP_PASSED)
 		return;
 	AUTO_FREE char *folder = xasprintf("%s/jit-%zu", step->job->dir, cache->count);
-	struct layer_source source = {.below = step->jit_below, .count = step->jit_count, .own = step->jit_own};
+	struct jit_cache_source source = {.below = step->jit_below, .count = step->jit_count, .own = step->jit_own};
 	for (size_t i = 0; i < cache->count; i++) {
 		source.bytes += cache->layers[i].bytes;
 		source.entries += cache->layers[i].files.count;
 	}
-	int rc = layer_take(from, &source, folder, &layer, &error);
+	int rc = jit_cache_layer_take(from, &source, folder, &layer, &error);
 	bool kept = rc == 0 && layer.count > 0 && cache->count < JIT_LAYERS;
 	step->jit = describe_layer(step, &layer, kept, rc == KETTLE_ETOOBIG ? error.message : NULL);
 	if (rc != 0 && rc != KETTLE_ETOOBIG)
@@ -196,7 +198,7 @@ jit_take(struct step *step)
 	if (!kept) {
 		if (rc == 0)
 			(void)file_remove_tree(folder, NULL);
-		layer_free(&layer);
+		jit_cache_layer_free(&layer);
 		return;
 	}
 	cache->layers[cache->count++] = layer;
@@ -207,9 +209,9 @@ jit_take(struct step *step)
 static void
 join_layers(struct jit_cache *cache)
 {
-	struct layer *all = &cache->layers[cache->count - 1];
+	struct jit_cache_layer *all = &cache->layers[cache->count - 1];
 	for (size_t i = cache->count - 1; i-- > 0;) {
-		const struct layer *layer = &cache->layers[i];
+		const struct jit_cache_layer *layer = &cache->layers[i];
 		for (size_t k = 0; k < layer->files.count; k++) {
 			const struct output_file *file = &layer->files.files[k];
 			AUTO_FREE char *there = path_join(all->path, file->path);
@@ -227,7 +229,7 @@ jit_store(struct job *job)
 	AUTO_FREE char *scratch = path_join(job->dir, "jit-store");
 	struct kettle_error error = {0};
 	join_layers(cache);
-	const struct layer *all = &cache->layers[cache->count - 1];
+	const struct jit_cache_layer *all = &cache->layers[cache->count - 1];
 	/* What is there already has less. After a failure the next job compiles again. */
 	(void)cache_replace(&job->exec->cache, cache->key, cache->owner, &all->files, all->path, scratch, &error);
 	if (error.code != 0 && error.code != KETTLE_ETOOBIG)
@@ -248,7 +250,7 @@ void
 jit_close(struct jit_cache *cache)
 {
 	for (size_t i = 0; i < cache->count; i++)
-		layer_free(&cache->layers[i]);
+		jit_cache_layer_free(&cache->layers[i]);
 	cache->count = 0;
 	free(STEAL(cache->device));
 	free(STEAL(cache->trouble));
@@ -261,5 +263,5 @@ jit_tell(struct exec_context *exec, const char *trouble)
 		return;
 	exec->told_jit = true;
 	AUTO_FREE char *text = xasprintf("What compilers write during a run cannot be cached for later runs: %s", trouble);
-	exec_context_emit(exec, json_pack("{s:s, s:o}", "event", "error", "error", json_lines_text(text)));
+	exec_context_emit(exec, json_pack("{s:s, s:o}", "event", "error", "error", json_writer_text(text)));
 }

@@ -82,7 +82,7 @@ describe_system(const struct job *job)
 		const struct tool *tool = job->steps[i].processes[0].tool;
 		if (!tool || json_object_get(tools, tool->name))
 			continue;
-		const char *version = member_string(job->steps[i].told, "version");
+		const char *version = json_text_or_null(job->steps[i].told, "version");
 		json_t *packages = json_object_get(job->steps[i].told, "packages");
 		(void)json_object_set_new(tools, tool->name, json_string(version ? version : "unknown"));
 		if (!packages)
@@ -148,7 +148,7 @@ report(struct job *job, enum job_status status, const char *error)
 	exec_context_emit(job->exec,
 		json_pack("{s:s, s:s, s:s, s:s*, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done",
 			"job", job->line.job, "status", names[status], "loss", job->elsewhere ? "unstarted" : NULL, "gone",
-			elsewhere, "uncounted", elsewhere, "error", json_lines_text(error), "kept", kept, "outcomes", outcomes,
+			elsewhere, "uncounted", elsewhere, "error", json_writer_text(error), "kept", kept, "outcomes", outcomes,
 			"system", system, "device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns,
 			"device_ns", (json_int_t)job->device_ns, "done_ns",
 			(json_int_t)(job->done_ns ? job->done_ns : time_monotonic_ns())));

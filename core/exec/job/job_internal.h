@@ -178,7 +178,7 @@ struct jit_cache {
 	char *device;              /* the models of the job's GPUs */
 	char key[DIGEST_HEX_SIZE]; /* empty: this job's alone */
 	const char *owner;
-	struct layer layers[JIT_LAYERS]; /* the oldest first */
+	struct jit_cache_layer layers[JIT_LAYERS]; /* the oldest first */
 	size_t count;
 	bool grown;    /* a run of this job added one */
 	bool trim;     /* the cache, now that it was stored */

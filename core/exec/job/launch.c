@@ -56,8 +56,8 @@ add_capture(const json_t *capture, struct strings *words)
 	if (json_is_false(json_object_get(capture, "range")))
 		strings_add(words, "--range=no");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (member_string(capture, texts[i]))
-			strings_take(words, xasprintf("--%s=%s", texts[i], member_string(capture, texts[i])));
+		if (json_text_or_null(capture, texts[i]))
+			strings_take(words, xasprintf("--%s=%s", texts[i], json_text_or_null(capture, texts[i])));
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (json_object_get(capture, numbers[i]))
 			strings_take(words, xasprintf("--%s=%lld", numbers[i], (long long)member_int(capture, numbers[i])));

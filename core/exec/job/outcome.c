@@ -9,7 +9,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "exec/job/job_internal.h"
-#include "exec/util/json_lines.h"
+#include "exec/util/json_writer.h"
 
 #define COMMAND_MAX 4096
 
@@ -96,7 +96,7 @@ complaint_of(const struct step *step)
 	for (size_t i = 0; i < ARRAY_SIZE(complaints); i++) {
 		const char *key, *words = complaints[i].words;
 		json_t *value;
-		if (strstr(member_string(output, "text"), words))
+		if (strstr(json_text_or_null(output, "text"), words))
 			return complaints[i].limit;
 		json_object_foreach(step->result.values, key, value)
 			if (strstr(json_string_value(value), words))
@@ -192,7 +192,7 @@ describe_process(const struct step_process *process, enum sandbox_limit limit)
 	AUTO_FREE char *command = outcome_command(&process->plan->argv, COMMAND_MAX);
 	double most = limit_value(process, limit);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o*, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "command",
-		json_lines_text(command), "exit", ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(),
+		json_writer_text(command), "exit", ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(),
 		"signal", ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "limit",
 		limit != SANDBOX_LIMIT_NONE ? json_string(sandbox_limit_name(limit)) : json_null(), "limit_value",
 		most > 0 ? json_real(most) : NULL, "start_ns", (json_int_t)report->start_ns, "wall_ns", (json_int_t)wall,
@@ -235,8 +235,8 @@ add_tools(json_t *outcome, const struct step *step)
 	json_t *toolkit = json_object_get(step->told, "toolkit");
 	if (tool) {
 		json_object_set_new(outcome, "tool",
-			json_pack("{s:o, s:o, s:o}", "name", json_lines_text(tool->name), "path", json_lines_text(tool->path),
-				"version", json_lines_text(member_string(step->told, "version"))));
+			json_pack("{s:o, s:o, s:o}", "name", json_writer_text(tool->name), "path", json_writer_text(tool->path),
+				"version", json_writer_text(json_text_or_null(step->told, "version"))));
 		json_object_set(outcome, "packages", json_object_get(step->told, "packages"));
 	}
 	if (toolkit)
@@ -265,9 +265,9 @@ outcome_make(const struct step *step)
 	json_object_update_new(outcome, describe_process(main, step->limit));
 	json_object_update(outcome, step->texts);
 	json_object_update_new(
-		outcome, json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "error", json_lines_text(error),
+		outcome, json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "error", json_writer_text(error),
 					 "cached", step->hit, "result", values ? json_deep_copy(values) : json_object(), "result_error",
-					 json_lines_text(step->result.error), "artifacts", describe_artifacts(&step->artifacts),
+					 json_writer_text(step->result.error), "artifacts", describe_artifacts(&step->artifacts),
 					 "protections", sandbox_names(main->process.report.protections), "stamps", "begun_ns",
 					 (json_int_t)step->begun_ns, "queued_ns", (json_int_t)step->queued_ns, "launched_ns",
 					 (json_int_t)step->launched_ns, "ended_ns", (json_int_t)step->ended_ns));
@@ -276,7 +276,7 @@ outcome_make(const struct step *step)
 	if (step->jit)
 		json_object_set(outcome, "jit", step->jit);
 	if (step->artifacts_cut)
-		json_object_set_new(outcome, "artifacts_cut", json_lines_text(step->artifacts_cut));
+		json_object_set_new(outcome, "artifacts_cut", json_writer_text(step->artifacts_cut));
 	if (step->missing)
 		json_object_set_new(outcome, "missing", json_string(step->missing));
 	if (step->state != STEP_PASSED)

@@ -86,7 +86,7 @@ read_level(const struct exec_context *exec, const json_t *object, struct unit *u
 static char *
 name_lock(const json_t *object, const char *name, const struct device_slot *device)
 {
-	const char *lock = member_string(object, "lock");
+	const char *lock = json_text_or_null(object, "lock");
 	AUTO_FREE char *cores = cores_text(&device->cores);
 	if (lock)
 		return xstrdup(lock);
@@ -108,7 +108,7 @@ add_device_slot(const struct exec_context *exec, const json_t *object, const jso
 	int rc = read_slots(object, &device->slots, err);
 	if (rc == 0)
 		rc = text_member(gpu, "gpu", &device->gpu, err);
-	const char *name = member_string(object, "name");
+	const char *name = json_text_or_null(object, "name");
 	if (!name)
 		name = unit->name;
 	if (rc == 0)
@@ -142,7 +142,7 @@ add_section(const struct exec_context *exec, const json_t *object, struct unit *
 static int
 read_unit(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
-	const char *name = member_string(object, "name");
+	const char *name = json_text_or_null(object, "name");
 	const json_t *more = json_object_get(object, "more"), *one;
 	size_t i;
 	unit->name = name ? name : "local";
@@ -160,7 +160,7 @@ read_unit(const struct exec_context *exec, const json_t *object, struct unit *un
 int
 run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_error *err)
 {
-	*ret_line = (struct run_line){.object = object_take, .job = member_string(object_take, "job")};
+	*ret_line = (struct run_line){.object = object_take, .job = json_text_or_null(object_take, "job")};
 	if (!ret_line->job || !ret_line->job[0] || strlen(ret_line->job) > JOB_MAX_REF)
 		return kettle_fail(err, KETTLE_EINVAL, "The line has no `job`, a string of 1 to %d bytes.", JOB_MAX_REF);
 	return 0;

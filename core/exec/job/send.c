@@ -77,7 +77,7 @@ read_piece(void *arg)
 static void
 emit_error(struct job *job, const char *sentence)
 {
-	exec_context_emit(job->exec, json_pack("{s:s, s:o}", "event", "error", "error", json_lines_text(sentence)));
+	exec_context_emit(job->exec, json_pack("{s:s, s:o}", "event", "error", "error", json_writer_text(sentence)));
 }
 
 static void
@@ -134,7 +134,7 @@ send_next(struct job *job)
 		send_end(job);
 		return;
 	}
-	sender->waiting = json_lines_pending(job->exec->out) > SEND_QUEUE;
+	sender->waiting = json_writer_pending(job->exec->out) > SEND_QUEUE;
 	sender->reading = !sender->waiting;
 	if (sender->reading)
 		work_start(&sender->work, job->exec->loop, read_piece, piece_read, job);

@@ -81,7 +81,7 @@ static void
 emit_error(struct exec_context *exec, char *text_take)
 {
 	AUTO_FREE char *text = text_take;
-	exec_context_emit(exec, json_pack("{s:s, s:o}", "event", "error", "error", json_lines_text(text)));
+	exec_context_emit(exec, json_pack("{s:s, s:o}", "event", "error", "error", json_writer_text(text)));
 }
 
 /* Whether the disk has room for more; says once that it has not. */
@@ -147,8 +147,8 @@ shared_make_line(const struct job *job)
 static char *
 find_reason(const struct step *step)
 {
-	const char *sentence = member_string(step->outcome, "error");
-	const char *text = member_text(json_object_get(step->outcome, "stderr"), "text");
+	const char *sentence = json_text_or_null(step->outcome, "error");
+	const char *text = json_text_or_empty(json_object_get(step->outcome, "stderr"), "text");
 	size_t len = strlen(text);
 	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
 		len--;

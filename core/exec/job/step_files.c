@@ -105,7 +105,7 @@ make_cache_input(struct step *step, const struct plan_input *input)
 	if (rc != 0 || step->jit_input)
 		return rc;
 	rc = link_output(step, input, folder, input->output, true);
-	layer_open(folder, &source->outputs);
+	jit_cache_layer_open(folder, &source->outputs);
 	step->jit_input = path_join(folder, input->output);
 	return rc;
 }

@@ -151,9 +151,9 @@ static void
 take_gpu(struct execconfig *config)
 {
 	const json_t *gpu = json_object_get(config->root, "gpu"), *left = json_object_get(gpu, "max_residual_bytes");
-	config->gpu_helper = member_string(gpu, "helper");
-	config->gpu_nvml = member_string(gpu, "nvml");
-	config->gpu_rocm_smi = member_string(gpu, "rocm_smi");
+	config->gpu_helper = json_text_or_null(gpu, "helper");
+	config->gpu_nvml = json_text_or_null(gpu, "nvml");
+	config->gpu_rocm_smi = json_text_or_null(gpu, "rocm_smi");
 	config->gpu_max_residual_bytes = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
 }
 
@@ -170,8 +170,8 @@ static int
 take_folders(struct execconfig *config, const char *state, struct kettle_error *err)
 {
 	bool root = geteuid() == 0;
-	const char *given = state ? state : member_string(config->root, "state");
-	const char *locks = member_string(config->root, "locks");
+	const char *given = state ? state : json_text_or_null(config->root, "state");
+	const char *locks = json_text_or_null(config->root, "locks");
 	AUTO_FREE char *here = getcwd(NULL, 0);
 	if (given)
 		config->state = path_join(here ? here : "/", given);
@@ -208,7 +208,7 @@ execconfig_load(struct execconfig *ret_config, const char *path, const char *set
 	ret_config->report = json_object_get(ret_config->root, "report");
 	take_limits(ret_config);
 	take_gpu(ret_config);
-	const char *wanted = level ? level : member_string(ret_config->root, "level");
+	const char *wanted = level ? level : json_text_or_null(ret_config->root, "level");
 	if (wanted)
 		rc = sandbox_level_parse(wanted, &ret_config->level, err);
 	if (rc == 0)

@@ -82,11 +82,11 @@ struct gpu
 gpu_of(const json_t *json)
 {
 	return (struct gpu){.json = json,
-		.vendor = member_string(json, "vendor"),
-		.uuid = member_string(json, "uuid"),
-		.name = member_string(json, "name"),
-		.driver = member_string(json, "driver"),
-		.cuda = member_string(json, "cuda"),
+		.vendor = json_text_or_null(json, "vendor"),
+		.uuid = json_text_or_null(json, "uuid"),
+		.name = json_text_or_null(json, "name"),
+		.driver = json_text_or_null(json, "driver"),
+		.cuda = json_text_or_null(json, "cuda"),
 		.index = number_of(json, "index"),
 		.minor = number_of(json, "minor"),
 		.render = number_of(json, "render"),
@@ -118,7 +118,7 @@ int
 gpu_missing(const json_t *reading, const char *gpu, struct kettle_error *err)
 {
 	const json_t *error = json_array_get(json_object_get(reading, "errors"), 0);
-	const char *why = member_string(error, "error");
+	const char *why = json_text_or_null(error, "error");
 	if (why)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "GPU %s was not found: %s", gpu, why);
 	return kettle_fail(err, KETTLE_EUNAVAIL, "GPU %s was not found; this machine's drivers report %zu.", gpu,

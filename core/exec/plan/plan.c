@@ -49,7 +49,7 @@ count_contents(struct reader *reader, const json_t *contents)
 static struct plan_contents
 read_contents(const json_t *object)
 {
-	return (struct plan_contents){.blob = member_string(object, "blob"), .bytes = object};
+	return (struct plan_contents){.blob = json_text_or_null(object, "blob"), .bytes = object};
 }
 
 /* `what` is the key of the path. */
@@ -99,10 +99,10 @@ take_output(struct reader *reader, struct plan_input *input, const char *id)
 static int
 read_input(struct reader *reader, const char *path, const json_t *object, struct plan_input *input)
 {
-	const char *file = member_string(object, "file"), *id = member_string(object, "step");
+	const char *file = json_text_or_null(object, "file"), *id = json_text_or_null(object, "step");
 	const json_t *contents = file ? json_object_get(reader->files, file) : object;
 	*input = (struct plan_input){
-		.path = path, .output = member_string(object, "output"), .contents = read_contents(contents)};
+		.path = path, .output = json_text_or_null(object, "output"), .contents = read_contents(contents)};
 	int rc = check_path(reader, "inputs", path);
 	if (rc != 0)
 		return rc;
@@ -325,7 +325,7 @@ read_members(const json_t *object, struct plan_step *step)
 	const json_t *cases = json_object_get(object, "cases"), *warm = json_object_get(object, "warm");
 	const json_t *jit = json_object_get(object, "jit");
 	size_t i;
-	step->title = member_string(object, "title");
+	step->title = json_text_or_null(object, "title");
 	step->kind = member_is(object, "kind", "build")     ? STEP_BUILD
 				 : member_is(object, "kind", "prepare") ? STEP_PREPARE
 														: STEP_RUN;
@@ -340,21 +340,21 @@ read_members(const json_t *object, struct plan_step *step)
 	step->pass_result = json_object_get(pass, "result");
 	step->cache = member_true(object, "cache");
 	step->shared = member_true(object, "shared");
-	step->owner = member_string(object, "owner");
+	step->owner = json_text_or_null(object, "owner");
 	step->device = (unsigned)member_int(object, "device");
-	step->cases = member_string(cases, "name");
+	step->cases = json_text_or_null(cases, "name");
 	step->cases_contents = read_contents(cases);
-	step->result = member_string(object, "result");
+	step->result = json_text_or_null(object, "result");
 	step->secret = json_object_get(object, "secret");
-	step->secret_fd = member_string(object, "secret_fd");
+	step->secret_fd = json_text_or_null(object, "secret_fd");
 	step->warm = warm != NULL;
 	strings_read(&step->preload, json_object_get(warm, "preload"));
 	strings_read(&step->recipes, json_object_get(warm, "recipes"));
 	step->warm_alone = json_object_get(warm, "alone") != NULL;
 	strings_read(&step->alone, json_object_get(warm, "alone"));
-	step->jit_folder = member_string(jit, "folder");
+	step->jit_folder = json_text_or_null(jit, "folder");
 	strings_read(&step->jit_tools, json_object_get(jit, "tools"));
-	step->profile = member_string(object, "profile");
+	step->profile = json_text_or_null(object, "profile");
 	step->capture = json_object_get(object, "capture");
 	step->run = json_object_get(object, "run");
 	step->share = (uint64_t)member_int(object, "share");
@@ -389,7 +389,7 @@ read_step(struct reader *reader, const json_t *object)
 {
 	struct plan_step *step = reader->step;
 	const json_t *referee = json_object_get(object, "referee");
-	step->id = member_string(object, "id");
+	step->id = json_text_or_null(object, "id");
 	if (find_step(reader, step->id))
 		return kettle_fail(reader->err, KETTLE_EINVAL, "Two steps of the plan have the id `%s`.", step->id);
 	read_members(object, step);
@@ -429,7 +429,7 @@ plan_read(const json_t *schema, const json_t *object, struct plan *ret_plan, str
 		if (rc == 0)
 			rc = count_contents(&reader, contents);
 	ret_plan->steps = xcalloc(json_array_size(steps), sizeof(*ret_plan->steps));
-	ret_plan->owner = member_string(object, "owner");
+	ret_plan->owner = json_text_or_null(object, "owner");
 	json_array_foreach(steps, i, step) {
 		if (rc != 0)
 			break;

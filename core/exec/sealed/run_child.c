@@ -30,8 +30,8 @@
 #define CHUNK (64u << 10)
 #define MS UINT64_C(1000000)
 #define NEVER UINT64_MAX
-#define MAX_COMPLAINT (64u << 10) /* bytes of a line of standard error; a longer one closes it */
-#define DRAIN_MAX 64              /* chunks that are read of each pipe when the child is gone */
+#define MAX_LAST_STDERR (64u << 10) /* bytes of a line of standard error; a longer one closes it */
+#define DRAIN_MAX 64                /* chunks that are read of each pipe when the child is gone */
 
 enum { SIGNALS, OUT, ERR, IN, FDS };
 
@@ -61,8 +61,8 @@ become(char *const *argv, const int pipes[3][2], pid_t parent, const sigset_t *b
 	if (getppid() == parent && dup2(pipes[0][0], 0) == 0 && dup2(pipes[1][1], 1) == 1 && dup2(pipes[2][1], 2) == 2 &&
 		sigprocmask(SIG_UNBLOCK, blocked, NULL) == 0)
 		(void)execv("/proc/self/exe", argv);
-	static const char complaint[] = "kettle-exec cannot start itself by /proc/self/exe\n";
-	(void)write_all(2, complaint, sizeof(complaint) - 1);
+	static const char last_stderr[] = "kettle-exec cannot start itself by /proc/self/exe\n";
+	(void)write_all(2, last_stderr, sizeof(last_stderr) - 1);
 	_exit(127);
 }
 
@@ -166,7 +166,7 @@ take_complaint(void *arg, char *line, size_t len)
 	if (len == 0)
 		return 0;
 	(void)utf8_sanitize(line, len, &clean);
-	utf8_copy(child->end.complaint, sizeof(child->end.complaint), clean.data);
+	utf8_copy(child->end.last_stderr, sizeof(child->end.last_stderr), clean.data);
 	return 0;
 }
 
@@ -176,8 +176,8 @@ take_line(struct child *child, int rc)
 	if (rc == RUN_CHILD_LAST && !child->last) {
 		child->last = true;
 		limit(child, RUN_CHILD_EXIT_MS);
-	} else if (rc != 0 && rc != RUN_CHILD_LAST && !child->end.rubbish) {
-		child->end.rubbish = true;
+	} else if (rc != 0 && rc != RUN_CHILD_LAST && !child->end.invalid_lines) {
+		child->end.invalid_lines = true;
 		kill_child(child);
 	}
 }
@@ -196,7 +196,7 @@ take_bytes(struct child *child, int which)
 		close_fd(child, which);
 	else if (which == ERR && line_add(&child->complaints, chunk, (size_t)n, take_complaint, child) != 0)
 		close_fd(child, ERR);
-	else if (which == OUT && !child->last && !child->end.rubbish)
+	else if (which == OUT && !child->last && !child->end.invalid_lines)
 		take_line(child, line_add(&child->lines, chunk, (size_t)n, child->on_line, child->arg));
 	return n > 0;
 }
@@ -263,7 +263,7 @@ run_child(char *const *argv, const char *input, size_t size, size_t max_line, li
 		.input = input,
 		.left = size,
 		.lines.max = max_line,
-		.complaints.max = MAX_COMPLAINT,
+		.complaints.max = MAX_LAST_STDERR,
 		.on_line = on_line,
 		.arg = arg,
 		.limit_ns = NEVER,
@@ -274,7 +274,7 @@ run_child(char *const *argv, const char *input, size_t size, size_t max_line, li
 	for (int which = OUT; gone && which <= ERR; which++)
 		for (int i = 0; i < DRAIN_MAX && take_bytes(&child, which); i++)
 			continue;
-	if (gone && !child.last && !child.end.rubbish)
+	if (gone && !child.last && !child.end.invalid_lines)
 		take_line(&child, line_end(&child.lines, on_line, arg));
 	(void)line_end(&child.complaints, take_complaint, &child);
 	for (int i = 0; i < FDS; i++)

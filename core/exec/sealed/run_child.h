@@ -9,10 +9,10 @@
 
 #include "base/line.h"
 
-#define RUN_CHILD_CANCEL_MS 5000 /* from the signal that ends us: for its steps to end; then it is killed */
-#define RUN_CHILD_EXIT_MS 15000  /* from its last line: for it to end; then it is killed */
-#define RUN_CHILD_REAP_MS 2000   /* from the kill: for it to be gone; then it is left alone */
-#define RUN_CHILD_COMPLAINT 400  /* bytes kept of the last line of its standard error */
+#define RUN_CHILD_CANCEL_MS 5000  /* from the signal that ends us: for its steps to end; then it is killed */
+#define RUN_CHILD_EXIT_MS 15000   /* from its last line: for it to end; then it is killed */
+#define RUN_CHILD_REAP_MS 2000    /* from the kill: for it to be gone; then it is left alone */
+#define RUN_CHILD_LAST_STDERR 400 /* bytes kept of the last line of its standard error */
 
 /* What a reader of lines returns: more may come, it was the last one, or it is none that this child may print. */
 enum run_child_line { RUN_CHILD_MORE = 0, RUN_CHILD_LAST = 1, RUN_CHILD_RUBBISH = 2 };
@@ -22,8 +22,8 @@ struct run_child_end {
 	int status;  /* as waitpid has it; -1: it would not end */
 	int told;    /* the signal by which this process was told to end; 0: none */
 	bool killed; /* it did not end in time, or printed what it may not */
-	bool rubbish;
-	char complaint[RUN_CHILD_COMPLAINT]; /* UTF-8, one line; "": none */
+	bool invalid_lines;
+	char last_stderr[RUN_CHILD_LAST_STDERR]; /* UTF-8, one line; "": none */
 };
 
 /*

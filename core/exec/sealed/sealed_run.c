@@ -108,7 +108,7 @@ tell_progress(const struct sealed_job *job, const json_t *event)
 	for (size_t i = 0; i < ARRAY_SIZE(told) && job->progress >= 0; i++)
 		if (member_is(event, "event", told[i])) {
 			AUTO_JSON json_t *line = json_pack("{s:s, s:s*, s:s*}", "event", told[i], "step",
-				member_string(event, "step"), "state", member_string(event, "state"));
+				json_text_or_null(event, "step"), "state", json_text_or_null(event, "state"));
 			AUTO_FREE char *text = json_dumps(line, JSON_COMPACT);
 			AUTO_FREE char *ended = xasprintf("%s\n", text);
 			(void)write_all(job->progress, ended, strlen(ended));
@@ -120,7 +120,7 @@ take_event(void *arg, char *line, size_t len)
 {
 	struct sealed_job *job = arg;
 	AUTO_JSON json_t *event = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
-	if (!member_string(event, "event"))
+	if (!json_text_or_null(event, "event"))
 		return RUN_CHILD_RUBBISH;
 	tell_progress(job, event);
 	if (!member_is(event, "event", "done"))
@@ -145,16 +145,16 @@ lose(struct sealed_job *job, const char *format, ...)
 	if (!job->done)
 		job->done = json_pack("{s:s, s:s}", "event", "done", "job", job->name);
 	json_object_set_new(job->done, "status", json_string("lost"));
-	json_object_set_new(job->done, "error", json_lines_text(why.message));
+	json_object_set_new(job->done, "error", json_writer_text(why.message));
 }
 
 /* What the end of the child makes of the job. */
 static void
 judge_end(struct sealed_job *job, const struct run_child_end *end)
 {
-	const char *colon = end->complaint[0] ? ": " : ".";
-	if (end->rubbish)
-		lose(job, "kettle-exec was killed, since it printed what is none of its events%s%s", colon, end->complaint);
+	const char *colon = end->last_stderr[0] ? ": " : ".";
+	if (end->invalid_lines)
+		lose(job, "kettle-exec was killed, since it printed what is none of its events%s%s", colon, end->last_stderr);
 	else if (job->done && !member_is(job->done, "status", "cancelled") &&
 			 !(end->told && member_is(job->done, "status", "lost")))
 		return;
@@ -165,10 +165,10 @@ judge_end(struct sealed_job *job, const struct run_child_end *end)
 		lose(job, "Something on the remote side cancelled the job.");
 	else if (end->status >= 0 && WIFSIGNALED(end->status))
 		lose(job, "kettle-exec was ended by signal %d (%s) before the job was done%s%s", WTERMSIG(end->status),
-			strsignal(WTERMSIG(end->status)), colon, end->complaint);
+			strsignal(WTERMSIG(end->status)), colon, end->last_stderr);
 	else
 		lose(job, "kettle-exec ended with status %d before the job was done%s%s",
-			end->status >= 0 ? WEXITSTATUS(end->status) : -1, colon, end->complaint);
+			end->status >= 0 ? WEXITSTATUS(end->status) : -1, colon, end->last_stderr);
 }
 
 /* The options for the child, behind those of `argv`. */

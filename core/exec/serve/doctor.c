@@ -213,9 +213,10 @@ print_gpus(FILE *out, const json_t *gpus)
 	size_t i;
 	json_array_foreach(json_object_get(gpus, "gpus"), i, gpu)
 		(void)fprintf(out, "  %-8s GPU %lld: %s, %lld MiB (%s)\n", "yes", (long long)member_int(gpu, "index"),
-			member_text(gpu, "name"), (long long)(member_int(gpu, "memory") >> 20), member_text(gpu, "uuid"));
+			json_text_or_empty(gpu, "name"), (long long)(member_int(gpu, "memory") >> 20),
+			json_text_or_empty(gpu, "uuid"));
 	json_array_foreach(json_object_get(gpus, "errors"), i, gpu)
-		(void)fprintf(out, "  %-8s %s\n", "NO", member_text(gpu, "error"));
+		(void)fprintf(out, "  %-8s %s\n", "NO", json_text_or_empty(gpu, "error"));
 }
 
 static json_t *
@@ -242,19 +243,19 @@ print_protections(FILE *out, const json_t *report)
 {
 	const json_t *protections = json_object_get(report, "protections"), *protection;
 	size_t i;
-	(void)fprintf(out, "Sandbox: level %s\n", member_text(report, "level"));
+	(void)fprintf(out, "Sandbox: level %s\n", json_text_or_empty(report, "level"));
 	json_array_foreach(protections, i, protection) {
 		bool present = member_true(protection, "present");
-		(void)fprintf(out, "  %-8s %-14s %s\n", present ? "yes" : "MISSING", member_text(protection, "name"),
-			member_text(protection, "meaning"));
+		(void)fprintf(out, "  %-8s %-14s %s\n", present ? "yes" : "MISSING", json_text_or_empty(protection, "name"),
+			json_text_or_empty(protection, "meaning"));
 		/* Once for all that lack the same thing. */
-		const char *how = member_text(protection, "how");
-		if (!present && strcmp(how, member_text(json_array_get(protections, i + 1), "how")) != 0)
+		const char *how = json_text_or_empty(protection, "how");
+		if (!present && strcmp(how, json_text_or_empty(json_array_get(protections, i + 1), "how")) != 0)
 			(void)fprintf(out, "  %-8s %-14s to enable: %s\n", "", "", how);
 	}
 	const json_t *cgroups = json_object_get(report, "cgroups");
 	if (!member_true(cgroups, "present"))
-		(void)fprintf(out, "  no cgroups: %s\n", member_text(cgroups, "reason"));
+		(void)fprintf(out, "  no cgroups: %s\n", json_text_or_empty(cgroups, "reason"));
 }
 
 static void
@@ -262,11 +263,11 @@ print_folder(FILE *out, const json_t *report, const char *key, const char *title
 {
 	const json_t *folder = json_object_get(report, key);
 	if (member_true(folder, "writable"))
-		(void)fprintf(out, "  %-8s %-14s %s (%lld MiB free)\n", "yes", title, member_text(folder, "path"),
+		(void)fprintf(out, "  %-8s %-14s %s (%lld MiB free)\n", "yes", title, json_text_or_empty(folder, "path"),
 			(long long)(member_int(folder, "free") >> 20));
 	else
-		(void)fprintf(
-			out, "  %-8s %-14s %s: %s\n", "MISSING", title, member_text(folder, "path"), member_text(folder, "error"));
+		(void)fprintf(out, "  %-8s %-14s %s: %s\n", "MISSING", title, json_text_or_empty(folder, "path"),
+			json_text_or_empty(folder, "error"));
 }
 
 /* What an interpreter can import, below its line. */
@@ -314,8 +315,8 @@ print_parts(FILE *out, const json_t *parts)
 	size_t i;
 	json_array_foreach(parts, i, part) {
 		bool present = member_true(part, "present");
-		(void)fprintf(out, "  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", member_text(part, "name"),
-			present ? "" : "; to install: ", present ? "" : member_text(part, "how"));
+		(void)fprintf(out, "  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", json_text_or_empty(part, "name"),
+			present ? "" : "; to install: ", present ? "" : json_text_or_empty(part, "how"));
 	}
 }
 
@@ -326,10 +327,10 @@ print_profilers(FILE *out, const json_t *profilers)
 	size_t i;
 	(void)fprintf(out, "\nProfilers\n");
 	json_array_foreach(profilers, i, profiler) {
-		const char *path = member_text(profiler, "path"), *how = member_text(profiler, "how");
+		const char *path = json_text_or_empty(profiler, "path"), *how = json_text_or_empty(profiler, "how");
 		const char *word = member_true(profiler, "permitted") ? "yes" : path[0] ? "NO RIGHT" : "no";
-		(void)fprintf(out, "  %-8s %-14s %s\n", word, member_text(profiler, "name"),
-			path[0] ? path : member_text(profiler, "for"));
+		(void)fprintf(out, "  %-8s %-14s %s\n", word, json_text_or_empty(profiler, "name"),
+			path[0] ? path : json_text_or_empty(profiler, "for"));
 		if (how[0])
 			(void)fprintf(out, "  %-8s %-14s to enable: %s\n", "", "", how);
 	}
@@ -342,16 +343,17 @@ print_report(FILE *out, const json_t *report)
 	const char *name;
 	json_t *value;
 	size_t i;
-	(void)fprintf(out, "kettle-exec %s on %s: %s, %lld cores, %lld MiB, Linux %s\n\n", member_text(report, "version"),
-		member_text(machine, "host"), member_text(machine, "cpu"), (long long)member_int(machine, "cores"),
-		(long long)(member_int(machine, "memory") >> 20), member_text(machine, "kernel"));
+	(void)fprintf(out, "kettle-exec %s on %s: %s, %lld cores, %lld MiB, Linux %s\n\n",
+		json_text_or_empty(report, "version"), json_text_or_empty(machine, "host"), json_text_or_empty(machine, "cpu"),
+		(long long)member_int(machine, "cores"), (long long)(member_int(machine, "memory") >> 20),
+		json_text_or_empty(machine, "kernel"));
 	print_protections(out, report);
 	(void)fprintf(out, "\nTools\n");
 	json_object_foreach(json_object_get(report, "tools"), name, value) {
-		const char *path = member_text(json_object_get(report, "paths"), name);
+		const char *path = json_text_or_empty(json_object_get(report, "paths"), name);
 		(void)fprintf(out, "  %-8s %-14s %s%s%s\n", json_is_null(value) ? "no" : "yes", name,
 			json_is_null(value) ? "" : json_string_value(value), path[0] ? "  " : "", path);
-		const char *cold = member_text(json_object_get(report, "cold"), name);
+		const char *cold = json_text_or_empty(json_object_get(report, "cold"), name);
 		if (cold[0])
 			(void)fprintf(out, "  %-8s %-14s   warm start: no. %s\n", "", "", cold);
 		print_warm(out, json_object_get(json_object_get(report, "warm"), name));
@@ -362,15 +364,15 @@ print_report(FILE *out, const json_t *report)
 	(void)fprintf(out, "\nDevices\n");
 	json_array_foreach(json_object_get(report, "devices"), i, value)
 		(void)fprintf(
-			out, "  %-8s %s\n", member_true(value, "usable") ? "yes" : "NO RIGHT", member_text(value, "path"));
+			out, "  %-8s %s\n", member_true(value, "usable") ? "yes" : "NO RIGHT", json_text_or_empty(value, "path"));
 	if (json_array_size(json_object_get(report, "devices")) == 0)
 		(void)fprintf(out, "  no GPU, only the CPU\n");
 	print_gpus(out, json_object_get(report, "gpus"));
 	(void)fprintf(out, "\nFolders\n");
 	print_folder(out, report, "state", "state");
 	print_folder(out, report, "locks", "locks");
-	(void)fprintf(
-		out, "\nConfiguration: %s\n", member_text(report, "config")[0] ? member_text(report, "config") : "defaults");
+	(void)fprintf(out, "\nConfiguration: %s\n",
+		json_text_or_empty(report, "config")[0] ? json_text_or_empty(report, "config") : "defaults");
 }
 
 /* What people read, for those who get the report from far away. */
@@ -408,5 +410,5 @@ doctor_run(const struct exec_options *options, bool json)
 		(void)printf("%s\n", text ? text : "{}");
 	else
 		print_report(stdout, report);
-	return strcmp(member_text(report, "level"), "full") == 0 ? EXEC_PASSED : EXEC_FAILED;
+	return strcmp(json_text_or_empty(report, "level"), "full") == 0 ? EXEC_PASSED : EXEC_FAILED;
 }

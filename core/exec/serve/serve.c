@@ -50,7 +50,7 @@ static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 struct serve {
 	uv_loop_t loop;
 	struct exec_context exec;
-	struct emitter out;
+	struct json_writer out;
 	uv_signal_t signals[ARRAY_SIZE(end_signals)];
 	uv_timer_t patience, lease;
 	uint64_t lease_ms; /* 0: the lease ends with the input alone */
@@ -187,8 +187,8 @@ close_all(struct serve *serve)
 		uv_close((uv_handle_t *)&serve->input, NULL);
 	devlock_close(&serve->exec.locks);
 	warm_close(serve->exec.warm);
-	json_lines_flush(&serve->out, SERVE_FLUSH_MS);
-	json_lines_close(&serve->out);
+	json_writer_flush(&serve->out, SERVE_FLUSH_MS);
+	json_writer_close(&serve->out);
 }
 
 static void
@@ -275,7 +275,7 @@ take_tools(struct serve *serve, const json_t *line)
 static void
 take_object(struct serve *serve, json_t *line_take)
 {
-	const char *ref = member_string(line_take, "job");
+	const char *ref = json_text_or_null(line_take, "job");
 	struct kettle_error error = {0};
 	if (member_is(line_take, "op", "run")) {
 		if (job_start(&serve->exec, line_take, &error) != 0)
@@ -376,7 +376,7 @@ open_serve(struct serve *serve, const struct exec_options *options)
 		(void)fprintf(stderr, "kettle-exec: the event loop could not be created: %s\n", uv_strerror(rc));
 		return EXEC_UNABLE;
 	}
-	json_lines_open(&serve->out, &serve->loop, 1, on_broken, serve);
+	json_writer_open(&serve->out, &serve->loop, 1, on_broken, serve);
 	serve->out.on_drained = on_drained;
 	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++) {
 		(void)uv_signal_init(&serve->loop, &serve->signals[i]);

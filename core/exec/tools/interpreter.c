@@ -73,7 +73,7 @@ interpreter_is(const char *path)
 bool
 interpreter_copies(const char *path, const json_t *environment)
 {
-	const char *seed = member_string(environment, "PYTHONHASHSEED");
+	const char *seed = json_text_or_null(environment, "PYTHONHASHSEED");
 	return strncmp(basename(path), "python", strlen("python")) == 0 && seed && seed[0] &&
 		   strspn(seed, "0123456789") == strlen(seed) && json_object_get(environment, "PYTHONNOUSERSITE") &&
 		   !json_object_get(environment, "PYTHONINSPECT");
@@ -176,7 +176,7 @@ check_variables(const json_t *environment, struct kettle_error *err)
 	static const char *const names[] = {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LD_PRELOAD"};
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(names); i++) {
-		const char *value = member_string(environment, names[i]);
+		const char *value = json_text_or_null(environment, names[i]);
 		AUTO_FREE char *copy = xstrdup(value ? value : "");
 		char *rest = copy;
 		for (const char *entry; rc == 0 && (entry = strsep(&rest, strcmp(names[i], "LD_PRELOAD") ? ":" : ": "));)

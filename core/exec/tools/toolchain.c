@@ -301,7 +301,7 @@ entry_new(const char *name, char *path_take, char *packages_take)
 static char *
 find_by_name(const struct toolchain *toolchain, const char *name)
 {
-	const char *given = member_string(toolchain->config->tools, name);
+	const char *given = json_text_or_null(toolchain->config->tools, name);
 	if (given)
 		return is_executable(given) ? xstrdup(given) : NULL;
 	char *path = find_in_path(name);
@@ -381,7 +381,7 @@ static int
 locate(
 	const struct toolchain *toolchain, const char *name, char **ret_path, char **ret_packages, struct kettle_error *err)
 {
-	const char *given = member_string(toolchain->config->tools, name);
+	const char *given = json_text_or_null(toolchain->config->tools, name);
 	AUTO_FREE char *path = NULL;
 	AUTO_FREE char *packages = NULL;
 	if (given && !is_executable(given))
@@ -534,7 +534,7 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 	if (rc != 0)
 		return rc;
 	json_t *facts = entry->facts.json;
-	const char *known = member_string(facts, "fingerprint");
+	const char *known = json_text_or_null(facts, "fingerprint");
 	if (entry->watch.count == 0)
 		strings_read(&entry->watch, json_object_get(facts, "watch"));
 	if (entry->watch.count > 0 && known) {
@@ -555,7 +555,7 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 static const char *
 host_compiler(const struct toolchain *toolchain, const struct tool *tool)
 {
-	const char *named = member_string(json_object_get(toolchain->config->env, tool->name), "NVCC_CCBIN");
+	const char *named = json_text_or_null(json_object_get(toolchain->config->env, tool->name), "NVCC_CCBIN");
 	return named ? named : "g++";
 }
 
@@ -614,7 +614,7 @@ toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct ket
 	if (!lacking)
 		return 0;
 	return kettle_fail(err, KETTLE_EUNAVAIL, "This machine's CUDA toolkit in %s lacks %s; to get it: %s.", facts->home,
-		member_string(lacking, "name"), member_string(lacking, "how"));
+		json_text_or_null(lacking, "name"), json_text_or_null(lacking, "how"));
 }
 
 /* Whether one of the paths is the folder, or above it. */

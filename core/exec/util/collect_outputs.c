@@ -88,11 +88,11 @@ manifest_read(const json_t *list, struct manifest *ret_manifest)
 	const json_t *entry;
 	size_t i;
 	json_array_foreach(list, i, entry) {
-		struct output_file file = {.path = (char *)member_text(entry, "path"),
+		struct output_file file = {.path = (char *)json_text_or_empty(entry, "path"),
 			.folder = member_true(entry, "folder"),
 			.mode = (int)member_int(entry, "mode"),
 			.size = (uint64_t)member_int(entry, "size")};
-		const char *sha256 = member_text(entry, "sha256");
+		const char *sha256 = json_text_or_empty(entry, "sha256");
 		if (path_check_inside(file.path, NULL) != 0 || strlen(sha256) >= sizeof(file.sha256)) {
 			manifest_free(&manifest);
 			return false;

@@ -240,7 +240,7 @@ warm_look(struct warm_process *process, void (*run)(void *process), void (*done)
 void
 warm_check(struct warm_process *process)
 {
-	warm_look(process, warm_work_look, look_done);
+	warm_look(process, warm_work_snapshot, look_done);
 }
 
 /* ---- ready ---- */

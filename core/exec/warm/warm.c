@@ -108,7 +108,7 @@ warm_free(struct warm *warm)
 	free(warm->module);
 	free(warm->stand_in);
 	strings_free(&warm->entitled);
-	warm_free_refusals(warm);
+	warm_free_backoffs(warm);
 	free(warm);
 }
 

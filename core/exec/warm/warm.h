@@ -10,7 +10,7 @@
 
 #include "exec/tools/tools.h"
 #include "exec/util/cores.h"
-#include "exec/util/json_lines.h"
+#include "exec/util/json_writer.h"
 #include "exec/util/strings.h"
 #include "sandbox/sandbox.h"
 
@@ -52,7 +52,7 @@ struct warm_waiter {
 /* What all of them use; the fields are borrowed until warm_free. */
 struct warm_setup {
 	uv_loop_t *loop;
-	struct emitter *out; /* for `error` events; NULL: warm_told has them */
+	struct json_writer *out; /* for `error` events; NULL: warm_told has them */
 	struct sandbox_machine *machine;
 	const struct cores *build; /* where they wait, once they have imported; may change */
 	const char *spool;         /* folder for their memory */

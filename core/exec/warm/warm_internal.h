@@ -71,7 +71,7 @@ struct warm {
 	uint64_t max_bytes; /* of all together */
 	uv_timer_t later;   /* prepares the next copy while a run is under way */
 	unsigned recipe_ms; /* for each recipe */
-	struct refusal *refused;
+	struct recipe_backoff *refused;
 	struct strings told; /* what it was about, and the sentence */
 	bool closing;
 	struct strings entitled; /* the keys of processes that cannot give up this process's rights */
@@ -97,21 +97,21 @@ void warm_check(struct warm_process *process);
 bool warm_is_copied(const struct warm_process *process);
 void warm_free_process(struct warm_process *process);
 
-/* ---- look.c: what takes time on the disk: on threads of work, for the loop alone has the process meanwhile ---- */
+/* ---- disk_snapshot.c: what takes time on the disk: on threads of work, for the loop alone has the process meanwhile ---- */
 
 /* Makes the folders in which it imports, unless others may write to what it would import: process->trouble. */
 void warm_work_prepare(void *process);
 /* Notes the state of what it has loaded, takes over what its recipes compiled, and removes its folders. */
 void warm_work_stamp(void *process);
 /* Whether that state is another one now: process->changed. */
-void warm_work_look(void *process);
+void warm_work_snapshot(void *process);
 void warm_work_remove(void *process);
 /* Bytes of its files; NULL is allowed. */
 uint64_t warm_layer_bytes(const struct warm_layer *layer);
 /* Where no loop runs any more: frees it, and leaves its files to the removal of the spool. NULL is allowed. */
 void warm_layer_forget(struct warm_layer *layer);
 
-/* ---- refusal.c: recipes that have failed, and sentences that were said ---- */
+/* ---- recipe_backoff.c: recipes that have failed, and sentences that were said ---- */
 
 /* Remembers that a recipe has failed: interpreters with the same path and environment are made without it for a while. */
 void warm_refuse(struct warm_process *process, const char *recipe);
@@ -120,7 +120,7 @@ void warm_accepted_recipes(
 	const struct warm *warm, const struct warm_key *parts, uint64_t now, struct strings *accepted);
 /* An `error` event, if the same was not said about the same before. */
 void warm_tell_once(struct warm *warm, const char *about, const char *text);
-void warm_free_refusals(struct warm *warm);
+void warm_free_backoffs(struct warm *warm);
 
 /* ---- start.c: what an interpreter is started with ---- */
 

@@ -52,7 +52,7 @@ is_superseded(const json_t *list, const json_t *artifact)
 	size_t i;
 	json_t *other;
 	json_array_foreach(list, i, other)
-		if (member_is(other, "device", member_text(artifact, "device")) &&
+		if (member_is(other, "device", json_text_or_empty(artifact, "device")) &&
 			member_int(other, "job") > member_int(artifact, "job"))
 			return true;
 	return false;
@@ -62,11 +62,12 @@ is_superseded(const json_t *list, const json_t *artifact)
 static int
 path_below_dir(const struct artifacts *artifacts, const json_t *artifact, char **ret_below, struct kettle_error *err)
 {
-	const char *device = member_text(artifact, "device");
+	const char *device = json_text_or_empty(artifact, "device");
 	AUTO_FREE char *folder = is_superseded(artifacts->list, artifact)
 								 ? xasprintf("%s.%lld", device, (long long)member_int(artifact, "job"))
 								 : xstrdup(device);
-	AUTO_FREE char *below = xasprintf("%s/%s/%s", folder, member_text(artifact, "step"), member_text(artifact, "name"));
+	AUTO_FREE char *below =
+		xasprintf("%s/%s/%s", folder, json_text_or_empty(artifact, "step"), json_text_or_empty(artifact, "name"));
 	int rc = path_check_inside(below, err);
 	if (rc == 0)
 		*ret_below = STEAL(below);
@@ -78,7 +79,7 @@ static int
 write_part(struct artifacts *artifacts, const char *dir, const char *below, const json_t *part, size_t *ret_size,
 	struct kettle_error *err)
 {
-	const char *base64 = member_text(part, "base64");
+	const char *base64 = json_text_or_empty(part, "base64");
 	AUTO_FREE void *data = NULL;
 	if (base64_decode(base64, strlen(base64), &data, ret_size) < 0)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The engine sent data that is not base64.");
@@ -208,7 +209,7 @@ fetch_next(struct run *run)
 {
 	struct artifacts *artifacts = run->work;
 	const json_t *artifact;
-	while ((artifact = json_array_get(artifacts->list, artifacts->at)) && member_string(artifact, "expired"))
+	while ((artifact = json_array_get(artifacts->list, artifacts->at)) && json_text_or_null(artifact, "expired"))
 		artifacts->at++;
 	if (!artifact) {
 		AUTO_JSON json_t *list = json_incref(artifacts->list);
@@ -277,18 +278,18 @@ artifacts_render(struct run *run, const json_t *result)
 	size_t i;
 	const json_t *file;
 	json_array_foreach(result, i, file)
-		fetched = fetched || member_string(file, "path");
+		fetched = fetched || json_text_or_null(file, "path");
 	if (!fetched) {
 		run_view(run, result);
 		return;
 	}
 	for (int rank = 0; rank <= path_rank(""); rank++)
 		json_array_foreach(result, i, file)
-			if (member_string(file, "path") && path_rank(member_text(file, "path")) == rank) {
-				term_sanitize(out, member_text(file, "path"), 0);
+			if (json_text_or_null(file, "path") && path_rank(json_text_or_empty(file, "path")) == rank) {
+				term_sanitize(out, json_text_or_empty(file, "path"), 0);
 				fputc('\n', out);
 			}
 	json_array_foreach(result, i, file)
-		if (!member_string(file, "path"))
+		if (!json_text_or_null(file, "path"))
 			template_put(&run->term, "{device} {step} {name}: not kept\n", file, NULL);
 }

@@ -82,14 +82,14 @@ put_process(const struct term *term, const json_t *process)
 static void
 put_cases(const struct term *term, const json_t *cases)
 {
-	const char *text = member_text(cases, "text");
+	const char *text = json_text_or_empty(cases, "text");
 	size_t lines = 0;
 	if (!cases)
 		return;
 	for (const char *p = text; (p = strchr(p, '\n')); p++)
 		lines++;
 	fprintf(term->out, "%*s%-8s  ", INDENT, "", "cases");
-	term_sanitize(term->out, member_text(cases, "name"), 0);
+	term_sanitize(term->out, json_text_or_empty(cases, "name"), 0);
 	fprintf(term->out, ", %zu line%s\n", lines, lines == 1 ? "" : "s");
 }
 
@@ -116,8 +116,8 @@ put_plan(struct run *run, const json_t *row)
 	const struct term *term = &run->term;
 	size_t i;
 	const json_t *step;
-	bool chosen = *member_text(run->args.values, "mode") != '\0';
-	if (!chosen && strcmp(member_text(row, "mode"), "ranked") != 0)
+	bool chosen = *json_text_or_empty(run->args.values, "mode") != '\0';
+	if (!chosen && strcmp(json_text_or_empty(row, "mode"), "ranked") != 0)
 		return;
 	fputc('\n', term->out);
 	template_put(term, "{*device}, {mode}\n{error?  {error}\n}", row, NULL);
@@ -144,11 +144,11 @@ put_files(const struct term *term, const json_t *result)
 		json_array_append_new(
 			rows, json_pack("{s:s, s:{s:f}}", "file", name, "size", "bytes", contents_size(contents)));
 	json_array_append_new(
-		rows, json_pack("{s:s, s:s}", "file", member_text(result, "submission"), "what", "what is submitted"));
+		rows, json_pack("{s:s, s:s}", "file", json_text_or_empty(result, "submission"), "what", "what is submitted"));
 	json_object_foreach(json_object_get(result, "templates"), name, contents) {
 		AUTO_FREE char *what = xasprintf("template for %s", name);
-		json_array_append_new(rows, json_pack("{s:s, s:{s:f}, s:s}", "file", member_text(contents, "file_name"), "size",
-										"bytes", contents_size(contents), "what", what));
+		json_array_append_new(rows, json_pack("{s:s, s:{s:f}, s:s}", "file", json_text_or_empty(contents, "file_name"),
+										"size", "bytes", contents_size(contents), "what", what));
 	}
 	TABLE_PRINT(term, columns, rows, 2);
 }
@@ -162,7 +162,7 @@ board_task_render(struct run *run, const json_t *result)
 	template_put(term, "{*leaderboard}, task {name}\n\n", result, NULL);
 	put_files(term, result);
 	fputs("\n  task.yml\n", term->out);
-	term_block(term->out, member_text(result, "yml"), INDENT, 0);
+	term_block(term->out, json_text_or_empty(result, "yml"), INDENT, 0);
 	json_array_foreach(json_object_get(result, "plans"), i, row)
 		put_plan(run, row);
 	if (!run->quiet)
@@ -197,13 +197,13 @@ choose_one(const json_t *result, struct kettle_error *err)
 		return 0;
 	AUTO_FREE char *names = template_text("{templates?{templates@{language}}|none}", result, NULL);
 	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` has several templates: choose with --lang from %s.",
-		member_text(result, "leaderboard"), names);
+		json_text_or_empty(result, "leaderboard"), names);
 }
 
 void
 board_task_template_render(struct run *run, const json_t *result)
 {
-	term_code(&run->term, member_text(json_array_get(json_object_get(result, "templates"), 0), "text"));
+	term_code(&run->term, json_text_or_empty(json_array_get(json_object_get(result, "templates"), 0), "text"));
 }
 
 void
@@ -211,7 +211,7 @@ board_task_template_answer(struct run *run, const json_t *result)
 {
 	const char *path = args_text(&run->args, "output");
 	const json_t *one = json_array_get(json_object_get(result, "templates"), 0);
-	const char *text = member_text(one, "text");
+	const char *text = json_text_or_empty(one, "text");
 	struct kettle_error why = {0};
 	bool all = run->json && !path;
 	if (!all && choose_one(result, &why) < 0)
@@ -221,7 +221,7 @@ board_task_template_answer(struct run *run, const json_t *result)
 	else if (save_file(path, text, strlen(text), &why) < 0)
 		run_fail(run, &why);
 	else
-		run_finish_facts(run, json_pack("{s:s, s:s}", "file", path, "language", member_text(one, "language")),
+		run_finish_facts(run, json_pack("{s:s, s:s}", "file", path, "language", json_text_or_empty(one, "language")),
 			"Wrote the template to {*file}.\n");
 }
 
@@ -236,7 +236,7 @@ board_task_eval_render(struct run *run, const json_t *result)
 		/* As head(1) does. */
 		if (json_array_size(files) > 1)
 			template_put(&run->term, i > 0 ? "\n==> {name} <==\n" : "==> {name} <==\n", file, NULL);
-		term_code(&run->term, member_text(file, "text"));
+		term_code(&run->term, json_text_or_empty(file, "text"));
 	}
 }
 
@@ -250,7 +250,7 @@ board_task_eval_answer(struct run *run, const json_t *result)
 	const json_t *file;
 	json_array_foreach(json_object_get(result, "files"), i, file)
 		json_object_set_new(
-			files, member_text(file, "name"), json_pack("{s:O}", "text", json_object_get(file, "text")));
+			files, json_text_or_empty(file, "name"), json_pack("{s:O}", "text", json_object_get(file, "text")));
 	if (!folder)
 		run_result(run, result);
 	else if (save_folder(folder, files, &why) < 0)

@@ -30,8 +30,8 @@ put_rest(const struct run *run, const json_t *result)
 	const json_t *entry;
 	json_array_foreach(json_object_get(result, "skipped"), i, entry) {
 		struct kettle_error reason = {0};
-		snprintf(reason.message, sizeof(reason.message), "%s", member_text(entry, "reason"));
-		(void)kettle_blame(&reason, KETTLE_CAUSE_NONE, member_text(entry, "member"), 0);
+		snprintf(reason.message, sizeof(reason.message), "%s", json_text_or_empty(entry, "reason"));
+		(void)kettle_blame(&reason, KETTLE_CAUSE_NONE, json_text_or_empty(entry, "member"), 0);
 		run_name_options(run, &reason);
 		fputs("  ", term->out);
 		term_put(term, STYLE_YELLOW, "skip ");

@@ -58,7 +58,8 @@ on_names(void *arg, const struct kettle_error *err, json_t *result)
 	completion->host->timer_stop(completion->host, completion->timer);
 	if (!completion->over)
 		json_array_foreach(result, i, one)
-			complete_put_value(stdout, &completion->live, member_text(one, "value"), member_text(one, "about"));
+			complete_put_value(
+				stdout, &completion->live, json_text_or_empty(one, "value"), json_text_or_empty(one, "about"));
 	end(completion);
 	free(completion);
 }

@@ -14,13 +14,13 @@ static void
 on_typed(struct run *run, const char *typed, size_t size)
 {
 	struct kettle_error err = {0};
-	const char *name = member_text(run->args.own, "confirm");
+	const char *name = json_text_or_empty(run->args.own, "confirm");
 	(void)size;
 	if (strcasecmp(typed, name) == 0) {
 		run_command(run);
 		return;
 	}
-	kettle_fail(&err, KETTLE_EINVAL, "That is not `%s`: %s.", name, member_text(run->args.own, "refused"));
+	kettle_fail(&err, KETTLE_EINVAL, "That is not `%s`: %s.", name, json_text_or_empty(run->args.own, "refused"));
 	run_fail(run, &err);
 }
 
@@ -45,7 +45,7 @@ confirm_delete(struct run *run)
 {
 	/* Of what the command has: a submission, a user's submissions, a leaderboard or a user, the last of whom may be oneself. */
 	AUTO_FREE char *given = template_text("{id}{user}{name}", run->args.values, NULL);
-	const char *id = *given ? given : run->user, *command = member_text(run->command, "name");
+	const char *id = *given ? given : run->user, *command = json_text_or_empty(run->command, "name");
 	struct kettle_error err = {0};
 	if (args_flag(&run->args, "yes")) {
 		run_command(run);
@@ -86,7 +86,7 @@ looked_up(struct run *run, const json_t *result)
 		  "who created it can then do all that you can.\n",
 		run->term.out);
 	json_object_set_new(run->args.values, "confirm", json_true());
-	prompt_name(run, member_text(from, "user_name"), "no users are merged");
+	prompt_name(run, json_text_or_empty(from, "user_name"), "no users are merged");
 }
 
 void

@@ -169,7 +169,8 @@ export_finish(struct run *run, const json_t *result)
 static bool
 exports_private(const struct run *run)
 {
-	return member_true(run->args.values, "private") || strcmp(member_text(run->command, "name"), "user.export") == 0;
+	return member_true(run->args.values, "private") ||
+		   strcmp(json_text_or_empty(run->command, "name"), "user.export") == 0;
 }
 
 static void next_page(struct run *run, json_int_t after);
@@ -203,7 +204,7 @@ next_page(struct run *run, json_int_t after)
 	AUTO_JSON json_t *args = json_copy(run->args.values);
 	if (after > 0)
 		json_object_set_new(args, "after", json_integer(after));
-	run_call(run, member_text(run->command, "name"), args, page_answered);
+	run_call(run, json_text_or_empty(run->command, "name"), args, page_answered);
 }
 
 void

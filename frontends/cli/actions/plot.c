@@ -42,7 +42,7 @@ plot_start(struct run *run)
 void
 plot_answer(struct run *run, const json_t *result)
 {
-	const char *path = args_text(&run->args, "output"), *coded = member_text(result, "base64");
+	const char *path = args_text(&run->args, "output"), *coded = json_text_or_empty(result, "base64");
 	struct kettle_error err = {0};
 	AUTO_FREE void *picture = NULL;
 	size_t size = 0;
@@ -59,8 +59,8 @@ plot_answer(struct run *run, const json_t *result)
 		run_fail(run, &err);
 	else if (path)
 		run_finish_facts(run,
-			json_pack(
-				"{s:s, s:s, s:I}", "file", path, "format", member_text(result, "format"), "bytes", (json_int_t)size),
+			json_pack("{s:s, s:s, s:I}", "file", path, "format", json_text_or_empty(result, "format"), "bytes",
+				(json_int_t)size),
 			"Wrote the plot to {*file}.\n");
 	else
 		run_finish(run, RUN_OK);

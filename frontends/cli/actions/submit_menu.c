@@ -110,14 +110,14 @@ static void
 choose_devices(struct run *run)
 {
 	const json_t *board;
-	const char *name = member_text(run->args.own, "board");
+	const char *name = json_text_or_empty(run->args.own, "board");
 	size_t i;
 	json_array_foreach(options_of(run, "boards"), i, board) {
 		json_t *devices = json_object_get(board, "gpu_types");
-		if (member_true(run->args.own, "devices-named") || strcasecmp(member_text(board, "name"), name) != 0 ||
+		if (member_true(run->args.own, "devices-named") || strcasecmp(json_text_or_empty(board, "name"), name) != 0 ||
 			json_array_size(devices) < 2)
 			continue;
-		fprintf(run->term.out, "`%s` runs on several devices:\n", member_text(board, "name"));
+		fprintf(run->term.out, "`%s` runs on several devices:\n", json_text_or_empty(board, "name"));
 		json_object_set(run->args.own, "devices", devices);
 		prompt_devices(run);
 		return;
@@ -207,7 +207,7 @@ boards_listed(struct run *run, const json_t *result)
 		json_array_append(names, json_object_get(board, "name"));
 	json_object_set_new(run->args.own, "names", names);
 	json_object_set(run->args.own, "boards", (json_t *)result);
-	if (*member_text(run->args.own, "board"))
+	if (*json_text_or_empty(run->args.own, "board"))
 		choose_devices(run);
 	else if (json_array_size(names) > 0)
 		prompt_board(run);
@@ -220,7 +220,8 @@ static bool
 wants_menu(struct run *run)
 {
 	const json_t *file = json_object_get(run->args.values, "file");
-	const char *base64 = member_text(file, "base64"), *named = member_text(run->args.values, "leaderboard");
+	const char *base64 = json_text_or_empty(file, "base64"),
+			   *named = json_text_or_empty(run->args.values, "leaderboard");
 	AUTO_FREE void *code = NULL;
 	AUTO_JSON json_t *header = NULL;
 	size_t size = 0;
@@ -229,7 +230,7 @@ wants_menu(struct run *run)
 	/* The engine reports the errors of a header. */
 	if (popcorn_header_parse(code, size, &header, NULL) != 0)
 		return false;
-	const char *board = *named ? named : member_text(header, "leaderboard");
+	const char *board = *named ? named : json_text_or_empty(header, "leaderboard");
 	bool devices = json_object_get(run->args.values, "device") || json_object_get(header, "gpus");
 	json_object_set_new(run->args.own, "board", json_string(board));
 	json_object_set_new(run->args.own, "devices-named", json_boolean(devices));

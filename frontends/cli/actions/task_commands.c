@@ -25,8 +25,8 @@ const struct args_option task_pack_options[] = {
 static bool
 names_path(const json_t *entry)
 {
-	const char *path = member_text(entry, "path");
-	return *path && strncmp(member_text(entry, "error"), path, strlen(path)) == 0;
+	const char *path = json_text_or_empty(entry, "path");
+	return *path && strncmp(json_text_or_empty(entry, "error"), path, strlen(path)) == 0;
 }
 
 void
@@ -39,7 +39,7 @@ task_check_render(struct run *run, const json_t *result)
 		bool ok = member_true(entry, "ok");
 		if (ok && run->quiet)
 			continue;
-		if (!member_string(entry, "problem") && names_path(entry))
+		if (!json_text_or_null(entry, "problem") && names_path(entry))
 			template_put(term, "{!error}", entry, NULL);
 		else
 			template_put(term, "{problem?  {*problem} in }{path}: {ok?|{!error}}", entry, NULL);
@@ -61,7 +61,7 @@ task_check_render(struct run *run, const json_t *result)
 static bool
 is_skipped(const json_t *solution)
 {
-	return strcmp(member_text(solution, "found"), "skipped") == 0;
+	return strcmp(json_text_or_empty(solution, "found"), "skipped") == 0;
 }
 
 /* Prints a line for a solution that task.verify has run. */
@@ -74,7 +74,7 @@ put_solution(const struct term *term, const json_t *solution)
 		return;
 	}
 	const json_t *ok = json_object_get(solution, "ok");
-	const char *error = member_text(solution, "error");
+	const char *error = json_text_or_empty(solution, "error");
 	term_put(term,
 		json_is_false(ok)  ? STYLE_RED
 		: json_is_true(ok) ? STYLE_GREEN
@@ -106,7 +106,7 @@ task_verify_render(struct run *run, const json_t *result)
 		if (run->quiet && (json_is_false(json_object_get(solution, "ok")) || is_skipped(solution)))
 			put_solution(&run->term, solution);
 	}
-	term_sanitize(run->term.out, member_text(result, "task"), 0);
+	term_sanitize(run->term.out, json_text_or_empty(result, "task"), 0);
 	fprintf(run->term.out, ": %zu of %zu solutions ended as expected", right, count);
 	if (skipped)
 		fprintf(run->term.out, "; %zu skipped: the machine lacks what they need", skipped);
@@ -139,8 +139,8 @@ task_pack_answer(struct run *run, const json_t *result)
 	struct kettle_error err = {0};
 	AUTO_FREE void *data = NULL;
 	size_t size = 0;
-	const char *base64 = member_text(result, "base64"), *path = args_text(&run->args, "output");
-	AUTO_FREE char *name = path ? xstrdup(path) : xasprintf("%s.zip", member_text(result, "name"));
+	const char *base64 = json_text_or_empty(result, "base64"), *path = args_text(&run->args, "output");
+	AUTO_FREE char *name = path ? xstrdup(path) : xasprintf("%s.zip", json_text_or_empty(result, "name"));
 	int rc = base64_decode(base64, strlen(base64), &data, &size);
 	if (rc)
 		rc = kettle_fail(&err, rc, "The engine sent a pack that is not base64.");
@@ -156,7 +156,8 @@ void
 task_new_answer(struct run *run, const json_t *result)
 {
 	struct kettle_error err = {0};
-	const char *dir = member_text(run->args.values, "dir"), *reference = member_text(result, "reference"), *name;
+	const char *dir = json_text_or_empty(run->args.values, "dir"), *reference = json_text_or_empty(result, "reference"),
+			   *name;
 	const json_t *files = json_object_get(result, "files");
 	json_t *contents;
 	if (save_folder(dir, files, &err)) {

@@ -63,7 +63,7 @@ deepest(const json_t *task)
 	const char *name;
 	json_t *file, *path;
 	json_array_foreach(json_object_get(task, "files"), i, file) {
-		unsigned up = levels_up(member_text(file, "source"));
+		unsigned up = levels_up(json_text_or_empty(file, "source"));
 		most = up > most ? up : most;
 	}
 	json_object_foreach(json_object_get(task, "templates"), name, path) {
@@ -93,8 +93,8 @@ place_sources(json_t *files, const char *folder, const json_t *answer, struct ke
 	size_t i;
 	json_t *file;
 	json_array_foreach(json_object_get(task, "files"), i, file) {
-		const char *source = member_text(file, "source");
-		json_t *contents = json_object_get(json_object_get(answer, "files"), member_text(file, "name"));
+		const char *source = json_text_or_empty(file, "source");
+		json_t *contents = json_object_get(json_object_get(answer, "files"), json_text_or_empty(file, "name"));
 		int rc = contents && strcmp(source, SUBMISSION) != 0 ? place(files, folder, source, contents, err) : 0;
 		if (rc < 0)
 			return rc;
@@ -109,9 +109,9 @@ place_templates(json_t *files, const char *folder, const json_t *answer, struct 
 	const char *name;
 	json_t *template;
 	json_object_foreach(json_object_get(answer, "templates"), name, template) {
-		const char *source = member_text(sources, name);
+		const char *source = json_text_or_empty(sources, name);
 		AUTO_JSON json_t *contents = json_pack("{s:O}", "text", json_object_get(template, "text"));
-		int rc = place(files, folder, *source ? source : member_text(template, "file_name"), contents, err);
+		int rc = place(files, folder, *source ? source : json_text_or_empty(template, "file_name"), contents, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -125,7 +125,8 @@ place_plans(json_t *files, const json_t *answer)
 	json_t *row;
 	json_array_foreach(json_object_get(answer, "plans"), i, row) {
 		AUTO_FREE char *text = json_text(row, JSON_INDENT(2));
-		AUTO_FREE char *path = xasprintf(PLANS "/%s.%s.json", member_text(row, "device"), member_text(row, "mode"));
+		AUTO_FREE char *path =
+			xasprintf(PLANS "/%s.%s.json", json_text_or_empty(row, "device"), json_text_or_empty(row, "mode"));
 		json_object_set_new(files, path, json_pack("{s:s}", "text", text));
 	}
 }
@@ -139,7 +140,7 @@ task_folder(const json_t *answer, struct buf *folder, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL, "The task's sources lie %u folders above it.", up);
 	buf_adds(folder, "");
 	for (unsigned i = 0; i < up; i++)
-		buf_printf(folder, "%s%s", i > 0 ? "/" : "", i + 1 < up ? "tasks" : member_text(answer, "name"));
+		buf_printf(folder, "%s%s", i > 0 ? "/" : "", i + 1 < up ? "tasks" : json_text_or_empty(answer, "name"));
 	return 0;
 }
 

@@ -43,7 +43,7 @@ option_name(const char *name, char ret_name[ARGS_NAME_SIZE])
 void
 args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE])
 {
-	option_name(member_text(command, "name"), ret_words);
+	option_name(json_text_or_empty(command, "name"), ret_words);
 	for (char *p = ret_words; *p; p++)
 		if (*p == '.')
 			*p = ' ';
@@ -98,13 +98,13 @@ bool
 args_row(const json_t *command, const struct args_option *own, size_t i, struct args_row *ret_row)
 {
 	const json_t *rows = json_object_get(command, "args"), *data = json_array_get(rows, i);
-	const char *meta = member_string(data, "meta");
+	const char *meta = json_text_or_null(data, "meta");
 	if (data) {
 		*ret_row = (struct args_row){.data = data,
-			.name = member_text(data, "name"),
-			.also = member_text(data, "also"),
-			.type = member_text(data, "type"),
-			.help = member_text(data, "help"),
+			.name = json_text_or_empty(data, "name"),
+			.alias = json_text_or_empty(data, "also"),
+			.type = json_text_or_empty(data, "type"),
+			.help = json_text_or_empty(data, "help"),
 			.positional = member_true(data, "positional"),
 			.required = member_true(data, "required"),
 			.repeated = member_true(data, "repeated"),
@@ -117,7 +117,7 @@ args_row(const json_t *command, const struct args_option *own, size_t i, struct 
 			return false;
 		meta = own->meta;
 		*ret_row = (struct args_row){
-			.name = own->name, .also = "", .type = "", .help = own->help, .letter = own->letter, .flag = !own->meta};
+			.name = own->name, .alias = "", .type = "", .help = own->help, .letter = own->letter, .flag = !own->meta};
 	}
 	option_name(ret_row->name, ret_row->option);
 	if (meta)
@@ -132,7 +132,7 @@ static bool
 starts_with(const json_t *command, int words, const char *const *argv, const char **ret_rest)
 {
 	char name[ARGS_NAME_SIZE];
-	option_name(member_text(command, "name"), name);
+	option_name(json_text_or_empty(command, "name"), name);
 	size_t at = 0;
 	for (int i = 0; i < words; i++) {
 		size_t len = strcspn(argv[i], ".");
@@ -144,7 +144,7 @@ starts_with(const json_t *command, int words, const char *const *argv, const cha
 			return false;
 		at += len;
 	}
-	*ret_rest = member_text(command, "name") + at;
+	*ret_rest = json_text_or_empty(command, "name") + at;
 	return true;
 }
 
@@ -175,7 +175,7 @@ command_in_group(const json_t *table, const char *word, char ret_words[2 * ARGS_
 	size_t i;
 	const json_t *command;
 	json_array_foreach(table, i, command) {
-		const char *name = member_text(command, "name"), *dot = strchr(name, '.');
+		const char *name = json_text_or_empty(command, "name"), *dot = strchr(name, '.');
 		char last[ARGS_NAME_SIZE];
 		option_name(dot ? dot + 1 : "", last);
 		if (!dot || strcmp(last, word) != 0)
@@ -218,9 +218,9 @@ find_also(const json_t *table, int argc, const char *const *argv, const json_t *
 			(int)(sizeof(typed) - used))
 			return false;
 		json_array_foreach(table, i, command) {
-			char also[ARGS_NAME_SIZE];
-			option_name(member_text(command, "also"), also);
-			if (!*also || strcmp(also, typed) != 0)
+			char alias[ARGS_NAME_SIZE];
+			option_name(json_text_or_empty(command, "also"), alias);
+			if (!*alias || strcmp(alias, typed) != 0)
 				continue;
 			*ret_command = command;
 			*ret_words = words + 1;
@@ -338,7 +338,7 @@ static bool
 is_named(const struct args_row *row, const char *name, size_t len)
 {
 	return (strlen(row->option) == len && strncmp(row->option, name, len) == 0) ||
-		   (strlen(row->also) == len && len > 0 && strncmp(row->also, name, len) == 0);
+		   (strlen(row->alias) == len && len > 0 && strncmp(row->alias, name, len) == 0);
 }
 
 bool

@@ -78,8 +78,8 @@ bool args_flag(const struct args *args, const char *name);
 struct args_row {
 	const json_t *data; /* of the table; NULL: an own option */
 	const char *name, *type, *help;
-	const char *also; /* its other name; "": it has none */
-	char letter;      /* short form, or 0 */
+	const char *alias; /* its other name; "": it has none */
+	char letter;       /* short form, or 0 */
 	bool positional, required, repeated, flag;
 	char option[ARGS_NAME_SIZE]; /* the name as an option without the dashes: "problem-set" for problem_set */
 	char meta[ARGS_NAME_SIZE];   /* what help shows for the value: from the table, else from choices, type or name */

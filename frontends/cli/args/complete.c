@@ -186,7 +186,7 @@ offer_commands(FILE *out, const json_t *table, int words, const char *const *arg
 		if (json_object_get(seen, name + used))
 			continue;
 		json_object_set_new(seen, name + used, json_true());
-		put_line(out, NULL, 0, name + used, end ? NULL : member_text(command, "help"));
+		put_line(out, NULL, 0, name + used, end ? NULL : json_text_or_empty(command, "help"));
 	}
 	for (const struct help_own *own = help_own_commands; words == 0 && own->usage; own++) {
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(own->usage, " "), own->usage);

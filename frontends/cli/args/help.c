@@ -154,10 +154,10 @@ row_text(const struct args_row *row)
 	const json_t *choice;
 	buf_adds(&text, row->help);
 	/* Without a meta in the table the title lists the choices. */
-	json_array_foreach(member_string(row->data, "meta") ? json_object_get(row->data, "choices") : NULL, i, choice)
+	json_array_foreach(json_text_or_null(row->data, "meta") ? json_object_get(row->data, "choices") : NULL, i, choice)
 		buf_printf(&text, "%s %s", i == 0 ? "; one of" : ",", json_string_value(choice));
-	if (*member_text(row->data, "default") && !row->flag)
-		buf_printf(&text, " (default: %s)", member_text(row->data, "default"));
+	if (*json_text_or_empty(row->data, "default") && !row->flag)
+		buf_printf(&text, " (default: %s)", json_text_or_empty(row->data, "default"));
 	if (row->repeated)
 		buf_adds(&text, " (may be given several times)");
 	return buf_take(&text);
@@ -186,15 +186,15 @@ help_command(const struct term *term, const json_t *command, const struct args_u
 {
 	help_usage(term, command, ui);
 	fputc('\n', term->out);
-	wrap(term, member_text(command, "help"), 0);
-	if (*member_text(command, "details")) {
+	wrap(term, json_text_or_empty(command, "help"), 0);
+	if (*json_text_or_empty(command, "details")) {
 		fputc('\n', term->out);
-		wrap(term, member_text(command, "details"), 0);
+		wrap(term, json_text_or_empty(command, "details"), 0);
 	}
 	list_rows(term, command, ui->own, true, "Arguments");
 	list_rows(term, command, ui->own, false, "Options");
-	if (member_string(command, "example"))
-		fprintf(term->out, "\nExample: %s\n", member_text(command, "example"));
+	if (json_text_or_null(command, "example"))
+		fprintf(term->out, "\nExample: %s\n", json_text_or_empty(command, "example"));
 	fputs("\n`kettle help` lists the global options.\n", term->out);
 }
 
@@ -227,7 +227,7 @@ list_command(const struct term *term, const json_t *command)
 		if (row.required && row.positional)
 			usage_argument(out, &row);
 	fclose(out);
-	definition(term, title, member_text(command, "help"));
+	definition(term, title, json_text_or_empty(command, "help"));
 	free(title);
 }
 
@@ -317,9 +317,9 @@ manual_command(FILE *out, const json_t *command, const struct args_ui *ui)
 	roff(out, usage);
 	free(usage);
 	fputc('\n', out);
-	roff_sentence(out, member_text(command, "help"));
-	if (*member_text(command, "details")) {
-		roff(out, member_text(command, "details"));
+	roff_sentence(out, json_text_or_empty(command, "help"));
+	if (*json_text_or_empty(command, "details")) {
+		roff(out, json_text_or_empty(command, "details"));
 		fputc('\n', out);
 	}
 	for (size_t i = 0; args_row(command, ui->own, i, &row); i++) {
@@ -365,7 +365,7 @@ help_json(FILE *out, const json_t *table, const json_t *answers, const char *pre
 	size_t i, len = strlen(prefix);
 	json_t *command;
 	json_array_foreach(table, i, command) {
-		const char *name = member_text(command, "name");
+		const char *name = json_text_or_empty(command, "name");
 		if (strncmp(name, prefix, len) != 0 || (len && name[len] && name[len] != '.'))
 			continue;
 		json_t *row = json_copy(command);
@@ -438,7 +438,7 @@ static void
 put_type(FILE *out, const struct args_row *row)
 {
 	const json_t *choice;
-	const char *standard = member_text(row->data, "default");
+	const char *standard = json_text_or_empty(row->data, "default");
 	long long min = member_int(row->data, "min"), max = member_int(row->data, "max");
 	size_t i;
 	fputs(row->type, out);
@@ -508,7 +508,7 @@ put_form(FILE *out, const json_t *schema, json_t *shared)
 {
 	const json_t *type = json_object_get(schema, "type"), *items = json_object_get(schema, "items"),
 				 *values = json_object_get(schema, "additionalProperties"), *follows = NULL;
-	const char *title = member_text(schema, "title"), *unit = member_text(schema, "x-unit"),
+	const char *title = json_text_or_empty(schema, "title"), *unit = json_text_or_empty(schema, "x-unit"),
 			   *name = json_string_value(json_is_array(type) ? json_array_get(type, 0) : type);
 	if (json_object_get(schema, "enum")) {
 		put_choices(out, json_object_get(schema, "enum"));
@@ -521,7 +521,7 @@ put_form(FILE *out, const json_t *schema, json_t *shared)
 		fputs(items ? "array of " : "map of ", out);
 		follows = put_form(out, items ? items : values, shared);
 	} else {
-		fputs(!name ? "any value" : *member_text(schema, "format") ? "time" : name, out);
+		fputs(!name ? "any value" : *json_text_or_empty(schema, "format") ? "time" : name, out);
 		follows = json_object_get(schema, "properties") ? schema : NULL;
 	}
 	if (*unit)
@@ -547,7 +547,7 @@ put_members(FILE *out, const json_t *schema, int indent, json_t *shared)
 	const char *name;
 	json_t *member;
 	json_object_foreach(json_object_get(schema, "properties"), name, member) {
-		const char *help = member_text(member, "description");
+		const char *help = json_text_or_empty(member, "description");
 		fprintf(out, "%*s- `%s`%s ", indent, "", name, is_required(schema, name) ? ":" : ", may be missing:");
 		const json_t *follows = put_form(out, member, shared);
 		fprintf(out, "%s%s\n", *help ? "; " : "", help);
@@ -558,7 +558,7 @@ put_members(FILE *out, const json_t *schema, int indent, json_t *shared)
 static void
 put_answer(FILE *out, const json_t *answer, json_t *shared)
 {
-	const char *help = member_text(answer, "description");
+	const char *help = json_text_or_empty(answer, "description");
 	fputs("\nAnswer: ", out);
 	const json_t *follows = put_form(out, answer, shared);
 	fprintf(out, "%s%s.\n%s", *help ? "; " : "", help, follows ? "\n" : "");
@@ -580,11 +580,11 @@ put_shared(FILE *out, json_t *shared)
 static void
 put_command(FILE *out, const json_t *command, const json_t *answer, const struct args_ui *ui, json_t *shared)
 {
-	const char *details = member_text(command, "details");
-	fprintf(out, "\n## %s\n\n", member_text(command, "name"));
-	sentence(out, member_text(command, "help"));
-	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, member_text(command, "right"),
-		member_text(command, "kind"));
+	const char *details = json_text_or_empty(command, "details");
+	fprintf(out, "\n## %s\n\n", json_text_or_empty(command, "name"));
+	sentence(out, json_text_or_empty(command, "help"));
+	fprintf(out, "%s%s\n\nRight: %s. Kind: %s.\n", *details ? " " : "", details, json_text_or_empty(command, "right"),
+		json_text_or_empty(command, "kind"));
 	put_usage(out, command, ui);
 	put_arguments(out, command);
 	put_answer(out, answer, shared);
@@ -599,6 +599,6 @@ help_reference(FILE *out, const json_t *table, const json_t *answers, const stru
 	fputs(reference_head, out);
 	json_array_foreach(table, i, command)
 		put_command(
-			out, command, json_object_get(answers, member_text(command, "name")), args_ui(uis, command), shared);
+			out, command, json_object_get(answers, json_text_or_empty(command, "name")), args_ui(uis, command), shared);
 	put_shared(out, shared);
 }

@@ -45,7 +45,7 @@ render_board_show(struct run *run, const json_t *result)
 		template_put(term,
 			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}\n", board,
 			NULL);
-		term_block(term->out, member_text(board, "description"), 2, BOARD_DESCRIPTION_LINES);
+		term_block(term->out, json_text_or_empty(board, "description"), 2, BOARD_DESCRIPTION_LINES);
 		if (member_true(result, "code_open") && !member_is(board, "code", "owner"))
 			fputs("  You may read the code of other users: kettle submission show ID --code\n", term->out);
 	}
@@ -61,7 +61,7 @@ devices_listed(struct run *run, const json_t *result)
 	size_t i, j;
 	json_array_foreach(names, i, name)
 		json_array_foreach(result, j, device)
-			if (strcasecmp(member_text(device, "name"), json_string_value(name)) == 0)
+			if (strcasecmp(json_text_or_empty(device, "name"), json_string_value(name)) == 0)
 				render_device_tools(&run->term, device);
 	run_finish(run, RUN_OK);
 }

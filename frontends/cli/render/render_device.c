@@ -131,7 +131,7 @@ render_device_list(struct run *run, const json_t *result)
 	if (member_true(json_array_get(result, 0), "paused"))
 		warn(term, "submissions are paused; `kettle admin resume` accepts them again.\n", json_array_get(result, 0));
 	json_array_foreach(result, i, device)
-		if (*member_text(device, "waits"))
+		if (*json_text_or_empty(device, "waits"))
 			warn(term, "{queued} job{queued# waits for a slot|s wait for slots} of {name}. {waits}\n", device);
 	json_array_foreach(result, i, device)
 		if (json_object_get(device, "budget"))
@@ -153,7 +153,7 @@ render_device_list(struct run *run, const json_t *result)
 				"{unit}: its machines must be {expect.gpu?{expect.gpu}|{expect.cpu}}{expect.whole?, as that of its "
 				"device's first job|, by `model` of the configuration}\n",
 				unit, NULL);
-		if (*member_text(unit, "gpu_error"))
+		if (*json_text_or_empty(unit, "gpu_error"))
 			warn(term, "{unit}: {gpu_error}\n", unit);
 	}
 	/* Scores still use the calibration of the earlier machine. */
@@ -265,7 +265,7 @@ render_device_doctor(struct run *run, const json_t *result)
 	size_t i;
 	const json_t *machine;
 	json_array_foreach(json_object_get(result, "machines"), i, machine) {
-		const char *text = member_text(machine, "text");
+		const char *text = json_text_or_empty(machine, "text");
 		template_put(&run->term,
 			"{*units:and} ({runner}){error?: {!error}}\n"
 			"{obstacles@@{unit} {cause=operator?waits for its operator|cannot be reached} since {since:time}: "

@@ -88,7 +88,7 @@ put_device(const struct term *term, const json_t *result, const json_t *device)
 	fputc('\n', term->out);
 	template_put(term, "{*device}{run?  {run}}\n", device, NULL);
 	json_array_foreach(json_object_get(device, "cases"), i, one)
-		json_array_append_new(rows, table_row(member_text(one, "spec"), one, "mean"));
+		json_array_append_new(rows, table_row(json_text_or_empty(one, "spec"), one, "mean"));
 	json_array_append_new(rows, table_row("score", device, "score"));
 	TABLE_PRINT(term, columns, rows, 2);
 }
@@ -114,8 +114,8 @@ render_submission_diff(struct run *run, const json_t *result)
 		put_head(term, "b", json_object_get(result, "b"));
 		fputc('\n', term->out);
 	}
-	put_diff(term, member_text(result, "diff"));
-	if (!*member_text(result, "diff"))
+	put_diff(term, json_text_or_empty(result, "diff"));
+	if (!*json_text_or_empty(result, "diff"))
 		fputs("The code is the same.\n", term->out);
 	if (member_true(result, "truncated"))
 		fputs("The difference is longer; only its beginning is shown.\n", term->out);

@@ -24,7 +24,7 @@ put_options(const struct term *term, const json_t *options)
 		json_array_foreach(json_object_get(option, "choices"), k, choice)
 			template_put(term, k > 0 ? "|{}" : ", {}", choice, NULL);
 		template_put(term, "{required?, required}{default?, default {default}}\n", option, NULL);
-		term_block(term->out, member_text(option, "help"), 6, 0);
+		term_block(term->out, json_text_or_empty(option, "help"), 6, 0);
 	}
 }
 
@@ -141,12 +141,12 @@ render_version(struct run *run, const json_t *result)
 				rows, json_pack("{s:O, s:s, s:O*}", "part", json_object_get(part, "part"), "state",
 						  member_true(part, "found") ? "yes" : "MISSING", "path", json_object_get(part, "path")));
 	if (!run->quiet) {
-		const char *config = member_text(result, "config");
+		const char *config = json_text_or_empty(result, "config");
 		template_put(&run->term, "kettle {version} on {machine}, Linux {kernel}, GNU C library {libc}\n", result, NULL);
 		json_array_append_new(rows,
 			json_pack("{s:s, s:s, s:s}", "part", "configuration", "state", *config ? "yes" : "none", "path", config));
-		json_array_append_new(rows,
-			json_pack("{s:s, s:s, s:s}", "part", "database", "state", "", "path", member_text(result, "database")));
+		json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "part", "database", "state", "", "path",
+										json_text_or_empty(result, "database")));
 	}
 	TABLE_PRINT(&run->term, columns, rows, 0);
 }

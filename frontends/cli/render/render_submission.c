@@ -36,10 +36,10 @@ render_submission_status(const json_t *result)
 	int status = RUN_OK;
 	size_t i;
 	if (!jobs)
-		return status_of_state(member_text(result, "state"));
+		return status_of_state(json_text_or_empty(result, "state"));
 	/* A failure on one device counts more than an engine error on another. */
 	json_array_foreach(jobs, i, job) {
-		int one = status_of_state(member_text(job, "state"));
+		int one = status_of_state(json_text_or_empty(job, "state"));
 		status = one == RUN_FAILED || (one == RUN_ENGINE && status == RUN_OK) ? one : status;
 	}
 	return status;
@@ -53,16 +53,16 @@ quiet_reasons(const struct term *term, const json_t *jobs)
 	const json_t *job;
 	json_array_foreach(jobs, i, job)
 		if (!member_is(job, "state", "passed"))
-			term_block(term->out, member_text(job, "error"), 2, REASON_LINES);
+			term_block(term->out, json_text_or_empty(job, "error"), 2, REASON_LINES);
 }
 
 /* The jobs with places in the submission under the path that the user typed, else its own name. New reference. */
 static json_t *
 with_paths(const struct run *run, const json_t *result, json_t *jobs)
 {
-	const char *source = member_string(result, "source");
-	const char *path = run->file ? run->file : member_string(run->args.values, "file");
-	path = path ? path : member_string(result, "file_name");
+	const char *source = json_text_or_null(result, "source");
+	const char *path = run->file ? run->file : json_text_or_null(run->args.values, "file");
+	path = path ? path : json_text_or_null(result, "file_name");
 	return source && path ? source_path_put_all(jobs, source, path) : json_incref(jobs);
 }
 
@@ -75,7 +75,7 @@ render_submission_report(struct run *run, const json_t *submission)
 	if (!run->quiet) {
 		report_head(&run->term, submission);
 		json_array_foreach(jobs, i, job)
-			report_job(&run->term, job, member_text(job, "device"));
+			report_job(&run->term, job, json_text_or_empty(job, "device"));
 		fputc('\n', run->term.out);
 	}
 	AUTO_FREE char *title = template_text("Submission {id}{practice? (practice)}", submission, NULL);
@@ -163,9 +163,9 @@ show_job(const struct term *term, const json_t *job)
 	char time[FORMAT_SIZE];
 	const json_t *timing = json_object_get(job, "timing"), *job_parts = json_object_get(timing, "parts");
 	double total = total_of(job_parts);
-	term_put(term, STYLE_BOLD, member_text(job, "device"));
+	term_put(term, STYLE_BOLD, json_text_or_empty(job, "device"));
 	if (total <= 0) {
-		bool open = !*member_text(job, "ended");
+		bool open = !*json_text_or_empty(job, "ended");
 		fprintf(term->out, "  %s\n", open ? "no verdict yet" : "no timing");
 		return;
 	}
@@ -202,7 +202,7 @@ render_submission_show(struct run *run, const json_t *result)
 {
 	bool code = args_flag(&run->args, "code"), timing = args_flag(&run->args, "timing");
 	if (code)
-		term_code(&run->term, member_text(result, "code"));
+		term_code(&run->term, json_text_or_empty(result, "code"));
 	if (code && timing)
 		fputc('\n', run->term.out);
 	if (timing)
@@ -214,7 +214,7 @@ render_submission_show(struct run *run, const json_t *result)
 void
 render_task_run(struct run *run, const json_t *result)
 {
-	const char *device = member_text(result, "device");
+	const char *device = json_text_or_empty(result, "device");
 	AUTO_JSON json_t *given = json_pack("[O]", result);
 	AUTO_JSON json_t *jobs = with_paths(run, result, given);
 	if (!run->quiet) {

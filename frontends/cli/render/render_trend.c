@@ -24,7 +24,7 @@ static int64_t
 time_of(const json_t *point)
 {
 	int64_t ms = 0;
-	(void)format_parse_time(member_text(point, "time"), &ms);
+	(void)format_parse_time(json_text_or_empty(point, "time"), &ms);
 	return ms;
 }
 

@@ -71,7 +71,7 @@ on_follow_event(void *arg, const json_t *event)
 {
 	static const char *const ends[] = {"submission.done", "submission.cancelled", "submission.deleted"};
 	struct follow *follow = arg;
-	const char *kind = member_text(event, "kind");
+	const char *kind = json_text_or_empty(event, "kind");
 	const struct run *run = follow->run;
 	if (follow->leaving)
 		return;
@@ -103,9 +103,10 @@ on_placed(struct run *run, const json_t *result)
 	follow->positioning = false;
 	json_array_foreach(json_object_get(result, "places"), i, position) {
 		bool counted = json_is_integer(json_object_get(position, "place"));
-		progress_queued(follow->progress, member_text(position, "device"), counted ? member_int(position, "place") : -1,
+		progress_queued(follow->progress, json_text_or_empty(position, "device"),
+			counted ? member_int(position, "place") : -1,
 			json_is_integer(json_object_get(position, "wait_s")) ? member_int(position, "wait_s") : -1,
-			member_text(position, "waits"));
+			json_text_or_empty(position, "waits"));
 	}
 }
 
@@ -232,9 +233,9 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs, 
 	follow->jobs = json_pack("{s:[]}", "job");
 	json_array_foreach(jobs, i, job) {
 		json_int_t number = member_int(job, "job");
-		progress_queued(follow->progress, member_text(job, "device"), -1, -1, "");
-		if (strcmp(member_text(job, "state"), "running") == 0)
-			progress_begun(follow->progress, member_text(job, "device"));
+		progress_queued(follow->progress, json_text_or_empty(job, "device"), -1, -1, "");
+		if (strcmp(json_text_or_empty(job, "state"), "running") == 0)
+			progress_begun(follow->progress, json_text_or_empty(job, "device"));
 		if (number > 0)
 			json_array_append_new(json_object_get(follow->jobs, "job"), json_integer(number));
 	}

@@ -108,7 +108,8 @@ run_try(struct run *run, const char *command, const json_t *args, run_answer fn)
 void
 run_command(struct run *run)
 {
-	run_call(run, member_text(run->command, "name"), run->args.values, run->ui->answer ? run->ui->answer : run_result);
+	run_call(run, json_text_or_empty(run->command, "name"), run->args.values,
+		run->ui->answer ? run->ui->answer : run_result);
 }
 
 static void
@@ -299,8 +300,8 @@ run_print_log(FILE *out, const json_t *tried)
 {
 	if (!json_object_get(tried, "log"))
 		return;
-	term_block(out, member_text(tried, "device"), 4, 0);
-	term_block(out, member_text(tried, "log"), 6, 0);
+	term_block(out, json_text_or_empty(tried, "device"), 4, 0);
+	term_block(out, json_text_or_empty(tried, "log"), 6, 0);
 }
 
 void
@@ -455,8 +456,8 @@ path_argument(struct run *run, struct args_row *ret_row)
 	static const char *const types[] = {"file", "task", "problems"};
 	for (size_t i = 0; args_row(run->command, NULL, i, ret_row); i++)
 		for (size_t k = 0; k < ARRAY_SIZE(types); k++)
-			if (strcmp(ret_row->type, types[k]) == 0 && member_string(run->args.values, ret_row->name))
-				return member_string(run->args.values, ret_row->name);
+			if (strcmp(ret_row->type, types[k]) == 0 && json_text_or_null(run->args.values, ret_row->name))
+				return json_text_or_null(run->args.values, ret_row->name);
 	return NULL;
 }
 
@@ -499,13 +500,14 @@ task_tried(struct run *run, const json_t *result)
 	run->tried = json_incref(json_object_get(result, "tried"));
 	end_work(run);
 	json_array_foreach(run->tried, i, one) {
-		bool lacks = member_string(one, "lacks") != NULL;
-		if (!lacks && strcmp(member_text(one, "blame"), "task") != 0)
+		bool lacks = json_text_or_null(one, "lacks") != NULL;
+		if (!lacks && strcmp(json_text_or_empty(one, "blame"), "task") != 0)
 			continue;
 		run_print_log(stderr, one);
 		kettle_fail(&err, KETTLE_EINVAL,
 			"No submission could pass on %s, so nothing was changed; to do it anyway, use %s. %s",
-			member_text(one, "device"), lacks && !run->ui->updates ? "--force" : "--no-try", member_text(one, "error"));
+			json_text_or_empty(one, "device"), lacks && !run->ui->updates ? "--force" : "--no-try",
+			json_text_or_empty(one, "error"));
 		run_fail(run, &err);
 		return;
 	}

@@ -143,7 +143,7 @@ on_created(void *arg, const struct rest_answer *answer)
 	struct bot *bot = resync->interaction->bot;
 	const char *name = bot->settings.roles[resync->next];
 	if (answer->err->code == 0) {
-		(void)snowflake_copy(bot->roles[resync->next], member_text(answer->body, "id"));
+		(void)snowflake_copy(bot->roles[resync->next], json_text_or_empty(answer->body, "id"));
 		say_line(resync, "Created the role **", name, "**.");
 	} else {
 		say_line(resync, "A role cannot be created: ", answer->err->message, "");

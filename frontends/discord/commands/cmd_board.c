@@ -40,15 +40,15 @@ put_times(struct buf *out, const json_t *board)
 {
 	char text[TIMESTAMP_SIZE];
 	int64_t opens = 0;
-	if (format_parse_time(member_text(board, "opens"), &opens) && opens > time_now_ms()) {
+	if (format_parse_time(json_text_or_empty(board, "opens"), &opens) && opens > time_now_ms()) {
 		timestamp_text(opens, TIMESTAMP_RELATIVE, text);
 		buf_printf(out, " · opens %s", text);
 	}
-	if (!member_string(board, "deadline")) {
+	if (!json_text_or_null(board, "deadline")) {
 		buf_adds(out, " · no deadline");
 		return;
 	}
-	timestamp_of(member_text(board, "deadline"), TIMESTAMP_RELATIVE, text);
+	timestamp_of(json_text_or_empty(board, "deadline"), TIMESTAMP_RELATIVE, text);
 	buf_printf(out, " · %s %s", member_true(board, "ended") ? "ended" : "ends", text);
 }
 
@@ -69,7 +69,7 @@ put_devices(struct buf *out, const json_t *devices)
 static void
 put_board(struct buf *out, const json_t *board)
 {
-	AUTO_FREE char *name = answer_bold(member_text(board, "name"));
+	AUTO_FREE char *name = answer_bold(json_text_or_empty(board, "name"));
 	buf_adds(out, name);
 	put_times(out, board);
 	put_devices(out, json_object_get(board, "gpu_types"));
@@ -215,8 +215,8 @@ static char *
 ranking_head(const struct views *views, const json_t *ranking, const json_t *own)
 {
 	AUTO_BUF struct buf out = {0};
-	AUTO_FREE char *board = answer_bold(member_text(board_of(views), "name"));
-	AUTO_FREE char *device = answer_name(member_text(ranking, "device"));
+	AUTO_FREE char *board = answer_bold(json_text_or_empty(board_of(views), "name"));
+	AUTO_FREE char *device = answer_name(json_text_or_empty(ranking, "device"));
 	long long count = member_int(ranking, "count");
 	buf_printf(&out, "%s · %s · %lld ranked", board, device, count);
 	put_times(&out, board_of(views));
@@ -252,7 +252,7 @@ static json_t *
 ranking_message(const struct views *views, const char *picture)
 {
 	const json_t *ranking = ranking_at(views->answer, place_at_hand(views)), *own = own_entry(views);
-	const char *name = member_text(board_of(views), "name");
+	const char *name = json_text_or_empty(board_of(views), "name");
 	AUTO_JSON json_t *rows = marked_rows(ranking, own);
 	AUTO_FREE char *head = ranking_head(views, ranking, own);
 	AUTO_FREE char *table = ranking_table(rows, false);
@@ -282,7 +282,7 @@ send_view(struct interaction *interaction, struct views *views, const char *pict
 static void
 on_plot(struct interaction *interaction, const json_t *result, void *arg)
 {
-	send_view(interaction, arg, member_string(result, "base64"));
+	send_view(interaction, arg, json_text_or_null(result, "base64"));
 	views_unref(arg);
 }
 
@@ -297,8 +297,8 @@ next_view(struct interaction *interaction, struct views *views)
 		send_view(interaction, views, NULL);
 	else
 		answer_try(interaction, "leaderboard.plot",
-			json_pack("{s:s, s:s, s:s}", "name", member_text(board_of(views), "name"), "device",
-				member_text(ranking, "device"), "format", "png"),
+			json_pack("{s:s, s:s, s:s}", "name", json_text_or_empty(board_of(views), "name"), "device",
+				json_text_or_empty(ranking, "device"), "format", "png"),
 			on_plot, views_ref(views));
 }
 
@@ -319,7 +319,7 @@ choose_places(struct views *views)
 	const json_t *ranking;
 	views->shown = json_array();
 	json_array_foreach(json_object_get(views->answer, "rankings"), i, ranking) {
-		bool wanted = views->kind == VIEWS_CHOSEN ? list_has_text(views->chosen, member_text(ranking, "device"))
+		bool wanted = views->kind == VIEWS_CHOSEN ? list_has_text(views->chosen, json_text_or_empty(ranking, "device"))
 												  : i == views->place;
 		if (wanted)
 			(void)json_array_append_new(views->shown, json_integer((json_int_t)i));
@@ -330,7 +330,7 @@ static void
 ask_devices(struct interaction *interaction, const json_t *board, size_t offset)
 {
 	const json_t *devices = json_object_get(board, "gpu_types");
-	const char *name = member_text(board, "name");
+	const char *name = json_text_or_empty(board, "name");
 	AUTO_FREE char *id = xasprintf("show:%s", name), *shown = answer_bold(name);
 	AUTO_BUF struct buf times = {0};
 	put_times(&times, board);
@@ -356,7 +356,7 @@ on_rankings(struct interaction *interaction, const json_t *result, void *arg)
 		interaction_say(interaction, "The leaderboard no longer has this device; use the command again.");
 	else
 		answer_try(interaction, "leaderboard.show",
-			json_pack("{s:s, s:b, s:i}", "name", member_text(board, "name"), "mine", 1, "limit", 1), on_mine,
+			json_pack("{s:s, s:b, s:i}", "name", json_text_or_empty(board, "name"), "mine", 1, "limit", 1), on_mine,
 			views_ref(views));
 }
 
@@ -419,7 +419,7 @@ static void
 on_personal(struct interaction *interaction, const json_t *result, void *arg)
 {
 	AUTO_BUF struct buf out = {0};
-	AUTO_FREE char *board = answer_bold(member_text(json_object_get(result, "leaderboard"), "name"));
+	AUTO_FREE char *board = answer_bold(json_text_or_empty(json_object_get(result, "leaderboard"), "name"));
 	size_t i;
 	const json_t *ranking;
 	(void)arg;
@@ -429,7 +429,7 @@ on_personal(struct interaction *interaction, const json_t *result, void *arg)
 		AUTO_FREE char *table = ranking_table(entries, true);
 		if (json_array_size(entries) == 0)
 			continue;
-		buf_printf(&out, "%s%s\n%s\n", out.len ? "\n" : "", member_text(ranking, "device"), table);
+		buf_printf(&out, "%s%s\n%s\n", out.len ? "\n" : "", json_text_or_empty(ranking, "device"), table);
 		if (more > 0)
 			buf_printf(&out, "and %zu more\n", more);
 	}

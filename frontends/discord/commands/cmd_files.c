@@ -39,9 +39,9 @@ pack(struct parcel *parcel, const char *name, const json_t *contents)
 		parcel->count++;
 		parcel->bytes += size;
 		if (json_object_get(contents, "text"))
-			message_file(parcel->message, name, member_text(contents, "text"));
+			message_file(parcel->message, name, json_text_or_empty(contents, "text"));
 		else
-			message_file_base64(parcel->message, name, member_text(contents, "base64"));
+			message_file_base64(parcel->message, name, json_text_or_empty(contents, "base64"));
 		return;
 	}
 	AUTO_FREE char *shown = answer_name(name);
@@ -70,15 +70,15 @@ on_task(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_JSON json_t *yml = json_pack("{s:O}", "text", json_object_get(result, "yml"));
-	AUTO_FREE char *board = answer_bold(member_text(result, "leaderboard"));
-	AUTO_FREE char *submission = answer_name(member_text(result, "submission"));
+	AUTO_FREE char *board = answer_bold(json_text_or_empty(result, "leaderboard"));
+	AUTO_FREE char *submission = answer_name(json_text_or_empty(result, "submission"));
 	AUTO_FREE char *line = xasprintf("The task of %s; what you submit is its file %s.", board, submission);
 	const char *name;
 	json_t *contents;
 	(void)arg;
 	pack(&parcel, "task.yml", yml);
 	json_object_foreach(json_object_get(result, "templates"), name, contents)
-		pack(&parcel, member_text(contents, "file_name"), contents);
+		pack(&parcel, json_text_or_empty(contents, "file_name"), contents);
 	json_object_foreach(json_object_get(result, "files"), name, contents)
 		pack(&parcel, name, contents);
 	deliver(interaction, &parcel, line);
@@ -98,16 +98,16 @@ on_template(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_BUF struct buf line = {0};
-	AUTO_FREE char *board = answer_bold(member_text(result, "leaderboard"));
+	AUTO_FREE char *board = answer_bold(json_text_or_empty(result, "leaderboard"));
 	size_t i;
 	const json_t *template;
 	(void)arg;
 	buf_printf(&line, "Templates for %s:", board);
 	json_array_foreach(json_object_get(result, "templates"), i, template) {
-		AUTO_FREE char *language = answer_name(member_text(template, "language"));
+		AUTO_FREE char *language = answer_name(json_text_or_empty(template, "language"));
 		if (i < REST_FILES_MAX)
 			buf_printf(&line, "%s %s", i ? "," : "", language);
-		pack(&parcel, member_text(template, "file_name"), template);
+		pack(&parcel, json_text_or_empty(template, "file_name"), template);
 	}
 	deliver(interaction, &parcel, line.data);
 }
@@ -127,14 +127,14 @@ static void
 on_harness(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct parcel parcel = {.message = message_new("")};
-	AUTO_FREE char *language = answer_bold(member_text(result, "language"));
+	AUTO_FREE char *language = answer_bold(json_text_or_empty(result, "language"));
 	AUTO_FREE char *line =
 		xasprintf("The standard harness of %s; a task may have one of its own (`/leaderboard task`).", language);
 	size_t i;
 	const json_t *file;
 	(void)arg;
 	json_array_foreach(json_object_get(result, "files"), i, file)
-		pack(&parcel, member_text(file, "name"), file);
+		pack(&parcel, json_text_or_empty(file, "name"), file);
 	deliver(interaction, &parcel, line);
 }
 

@@ -40,7 +40,7 @@ static char *
 describe_user(const struct interaction *interaction, const json_t *result)
 {
 	char id[SNOWFLAKE_SIZE];
-	AUTO_FREE char *name = answer_bold(member_text(result, "user_name"));
+	AUTO_FREE char *name = answer_bold(json_text_or_empty(result, "user_name"));
 	(void)snowflake_copy(id, interaction_text(interaction, "user"));
 	return xasprintf("%s (<@%s>)", name, id);
 }
@@ -98,8 +98,8 @@ on_doomed(struct interaction *interaction, const json_t *submission, void *arg)
 {
 	long long number = member_int(submission, "id");
 	AUTO_FREE char *id = xasprintf("drop:%lld", number),
-				   *board = answer_bold(member_text(submission, "leaderboard_name"));
-	AUTO_FREE char *user = answer_bold(member_text(submission, "user_name"));
+				   *board = answer_bold(json_text_or_empty(submission, "leaderboard_name"));
+	AUTO_FREE char *user = answer_bold(json_text_or_empty(submission, "user_name"));
 	(void)arg;
 	json_t *message = message_printf("Delete submission %lld of %s to %s? This cannot be undone.", number, user, board);
 	message_button(message, MESSAGE_DANGER, "Delete", id);
@@ -233,7 +233,7 @@ put_reasons(struct buf *out, const char *title, const json_t *list, const char *
 	size_t i;
 	const json_t *entry;
 	json_array_foreach(list, i, entry)
-		buf_printf(out, "%s %s: %s\n", title, member_text(entry, "name"), member_text(entry, key));
+		buf_printf(out, "%s %s: %s\n", title, json_text_or_empty(entry, "name"), json_text_or_empty(entry, key));
 }
 
 static void

@@ -73,13 +73,13 @@ on_submission(struct interaction *interaction, const json_t *submission, void *a
 {
 	AUTO_FREE char *verdict = plain_verdict(submission), *report = plain_report(submission);
 	AUTO_FREE char *shown = escape_markdown(verdict, VERDICT_MAX),
-				   *board = answer_bold(member_text(submission, "leaderboard_name"));
-	const char *code = member_string(submission, "code");
+				   *board = answer_bold(json_text_or_empty(submission, "leaderboard_name"));
+	const char *code = json_text_or_null(submission, "code");
 	(void)arg;
 	json_t *message = message_printf("%s\n%s", board, shown);
 	message_file(message, "report.txt", report);
 	if (code)
-		message_file(message, member_text(submission, "file_name"), code);
+		message_file(message, json_text_or_empty(submission, "file_name"), code);
 	interaction_answer(interaction, message);
 }
 

@@ -50,15 +50,15 @@ static char *
 describe_user(const json_t *user)
 {
 	AUTO_BUF struct buf out = {0};
-	AUTO_FREE char *name = answer_bold(member_text(user, "user_name"));
+	AUTO_FREE char *name = answer_bold(json_text_or_empty(user, "user_name"));
 	long long submissions = member_int(user, "submissions");
 	size_t i;
 	const json_t *identity;
 	buf_printf(&out, "%s (%lld submission%s; role: %s", name, submissions, submissions == 1 ? "" : "s",
-		member_text(user, "role"));
+		json_text_or_empty(user, "role"));
 	json_array_foreach(json_object_get(user, "identities"), i, identity) {
-		AUTO_FREE char *provider = answer_name(member_text(identity, "provider"));
-		AUTO_FREE char *known = answer_name(member_text(identity, "name"));
+		AUTO_FREE char *provider = answer_name(json_text_or_empty(identity, "provider"));
+		AUTO_FREE char *known = answer_name(json_text_or_empty(identity, "name"));
 		buf_printf(&out, "%s%s %s", i ? ", " : "; known as ", provider, known);
 	}
 	buf_adds(&out, ")");
@@ -69,9 +69,9 @@ static void
 on_code(struct interaction *interaction, const json_t *result, void *arg)
 {
 	char expires[TIMESTAMP_SIZE];
-	const char *code = member_text(result, "code");
+	const char *code = json_text_or_empty(result, "code");
 	(void)arg;
-	timestamp_of(member_text(result, "expires"), TIMESTAMP_RELATIVE, expires);
+	timestamp_of(json_text_or_empty(result, "expires"), TIMESTAMP_RELATIVE, expires);
 	AUTO_FREE char *user = describe_user(json_object_get(result, "user"));
 	interaction_say(interaction,
 		"Your code is `%s`; it expires %s and works once.\nEnter it as your other user: on the command line with "
@@ -111,8 +111,8 @@ discord_user_link(struct interaction *interaction)
 static void
 on_merged(struct interaction *interaction, const json_t *result, void *arg)
 {
-	AUTO_FREE char *from = answer_bold(member_text(json_object_get(result, "from"), "user_name"));
-	AUTO_FREE char *into = answer_bold(member_text(json_object_get(result, "into"), "user_name"));
+	AUTO_FREE char *from = answer_bold(json_text_or_empty(json_object_get(result, "from"), "user_name"));
+	AUTO_FREE char *into = answer_bold(json_text_or_empty(json_object_get(result, "into"), "user_name"));
 	(void)arg;
 	boards_forget(interaction->bot);
 	interaction_answer(interaction, message_printf("%s is now part of your user %s.", from, into));

@@ -75,7 +75,7 @@ complete_device(struct interaction *interaction, const json_t *boards, void *arg
 	last += strspn(last, " ");
 	AUTO_FREE char *before = xstrndup(text, (size_t)(last - text));
 	json_array_foreach(boards, i, board) {
-		if (chosen && strcasecmp(member_text(board, "name"), chosen) != 0)
+		if (chosen && strcasecmp(json_text_or_empty(board, "name"), chosen) != 0)
 			continue;
 		json_array_foreach(json_object_get(board, "gpu_types"), j, device)
 			if (!list_has_text(names, json_string_value(device)) && !strcasestr(before, json_string_value(device)))

@@ -70,7 +70,8 @@ named(json_t *list, const char *path, size_t begin, size_t len, int type)
 	size_t i;
 	json_t *item;
 	json_array_foreach(list, i, item)
-		if (strlen(member_text(item, "name")) == len && strncmp(member_text(item, "name"), path + begin, len) == 0)
+		if (strlen(json_text_or_empty(item, "name")) == len &&
+			strncmp(json_text_or_empty(item, "name"), path + begin, len) == 0)
 			return item;
 	item = json_pack(
 		"{s:i, s:s%, s:s}", "type", type, "name", path + begin, len, "description", group_help(path, begin + len));

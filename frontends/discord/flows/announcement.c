@@ -92,12 +92,12 @@ announcement_add(struct announce *announce, const json_t *event, announcement_fn
 		.seq = member_int(event, "seq"),
 		.at_ms = announce->bot->host->utc_ms(announce->bot->host),
 		.begin = begin};
-	a->kind = member_text(a->event, "kind");
-	a->queue = member_text(a->event, "leaderboard_name");
+	a->kind = json_text_or_empty(a->event, "kind");
+	a->queue = json_text_or_empty(a->event, "leaderboard_name");
 	if (!*a->queue) /* a deleted board may be known by its data alone */
-		a->queue = member_text(json_object_get(a->event, "data"), "name");
+		a->queue = json_text_or_empty(json_object_get(a->event, "data"), "name");
 	a->key = xasprintf("%lld", (long long)a->seq);
-	(void)format_parse_time(member_text(event, "at"), &a->at_ms);
+	(void)format_parse_time(json_text_or_empty(event, "at"), &a->at_ms);
 	while (*last)
 		last = &(*last)->next;
 	*last = a;

@@ -20,7 +20,7 @@ static bool
 is_public(const struct kettle_host *host, const json_t *board)
 {
 	int64_t opens = 0;
-	(void)format_parse_time(member_text(board, "opens"), &opens);
+	(void)format_parse_time(json_text_or_empty(board, "opens"), &opens);
 	return member_is(board, "visibility", "public") && opens <= host->utc_ms(host);
 }
 
@@ -32,7 +32,7 @@ take_board(struct announcement *a)
 	json_t *board = json_object_get(a->result, "leaderboard");
 	if (a->err.code && a->err.code != KETTLE_ENOENT)
 		host->log(host, KETTLE_LOG_ERROR, "The leaderboard `%s` cannot be read for event %lld (%s): %s",
-			member_text(a->event, "leaderboard_name"), (long long)a->seq, a->kind, a->err.message);
+			json_text_or_empty(a->event, "leaderboard_name"), (long long)a->seq, a->kind, a->err.message);
 	/* Another one may have its name by now. */
 	if (a->err.code || member_int(board, "id") != member_int(a->event, "leaderboard")) {
 		announcement_end(a);
@@ -48,7 +48,7 @@ static void
 read_board(struct announcement *a, announcement_fn step)
 {
 	announcement_call(a, "leaderboard.show",
-		json_pack("{s:s, s:i}", "name", member_text(a->event, "leaderboard_name"), "limit", 1), step);
+		json_pack("{s:s, s:i}", "name", json_text_or_empty(a->event, "leaderboard_name"), "limit", 1), step);
 }
 
 /* What an event says may be told if the board was public then and is public now. */

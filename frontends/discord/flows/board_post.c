@@ -24,7 +24,7 @@ static void decide(struct announcement *a);
 const char *
 board_post_thread(const json_t *post)
 {
-	return member_true(post, "forum") && !member_true(post, "hidden") ? member_string(post, "channel") : NULL;
+	return member_true(post, "forum") && !member_true(post, "hidden") ? json_text_or_null(post, "channel") : NULL;
 }
 
 static const char *
@@ -37,7 +37,7 @@ option_of(const json_t *post)
 static char *
 thread_name(const struct announcement *a)
 {
-	return escape_plain(member_text(a->board, "name"), THREAD_NAME_MAX);
+	return escape_plain(json_text_or_empty(a->board, "name"), THREAD_NAME_MAX);
 }
 
 /* Its message; the role is pinged when the message is new, not when it is edited. */
@@ -45,10 +45,10 @@ static json_t *
 message_of(const json_t *post, bool is_new)
 {
 	AUTO_BUF struct buf content = {0};
-	const char *mention = member_string(post, "mention");
+	const char *mention = json_text_or_null(post, "mention");
 	if (mention)
 		buf_printf(&content, "<@&%s>\n", mention);
-	buf_adds(&content, member_text(post, "text"));
+	buf_adds(&content, json_text_or_empty(post, "text"));
 	json_t *message = message_new(content.data);
 	if (mention && is_new)
 		json_object_set_new(message, "allowed_mentions", json_pack("{s:[], s:[s]}", "parse", "roles", mention));
@@ -68,7 +68,7 @@ on_kept(struct announcement *a)
 {
 	if (a->err.code) {
 		a->bot->host->log(a->bot->host, KETTLE_LOG_ERROR, "The post of `%s` cannot be stored: %s",
-			member_text(a->board, "name"), a->err.message);
+			json_text_or_empty(a->board, "name"), a->err.message);
 		end(a);
 		return;
 	}
@@ -117,7 +117,7 @@ static void
 on_text(struct announcement *a)
 {
 	json_t *last = json_object_get(a->post_edit, "last");
-	AUTO_FREE char *path = xasprintf("/channels/%s", member_text(a->post, "channel"));
+	AUTO_FREE char *path = xasprintf("/channels/%s", json_text_or_empty(a->post, "channel"));
 	if (is_refused(a))
 		return;
 	if (last)
@@ -129,8 +129,8 @@ on_text(struct announcement *a)
 static void
 on_ready(struct announcement *a)
 {
-	AUTO_FREE char *path =
-		xasprintf("/channels/%s/messages/%s", member_text(a->post, "channel"), member_text(a->post, "message"));
+	AUTO_FREE char *path = xasprintf(
+		"/channels/%s/messages/%s", json_text_or_empty(a->post, "channel"), json_text_or_empty(a->post, "message"));
 	if (!is_refused(a))
 		announcement_request(a, "PATCH", path, message_of(json_object_get(a->post_edit, "shown"), false), on_text);
 }
@@ -143,7 +143,7 @@ static void
 change(struct announcement *a, json_t *first_take, json_t *shown_take, json_t *last_take, bool keeps)
 {
 	bool thread = member_true(a->post, "forum");
-	AUTO_FREE char *path = xasprintf("/channels/%s", member_text(a->post, "channel"));
+	AUTO_FREE char *path = xasprintf("/channels/%s", json_text_or_empty(a->post, "channel"));
 	AUTO_JSON json_t *first = first_take;
 	json_decref(a->post_edit);
 	a->post_edit = json_pack("{s:o, s:O*}", "shown", shown_take, "state", keeps ? shown_take : NULL);
@@ -194,8 +194,8 @@ hide(struct announcement *a, bool keeps)
 static void
 on_made(struct announcement *a)
 {
-	const char *id = member_string(a->result, "id");
-	const char *first = member_string(json_object_get(a->result, "message"), "id");
+	const char *id = json_text_or_null(a->result, "id");
+	const char *first = json_text_or_null(json_object_get(a->result, "message"), "id");
 	if (a->err.code || !id) {
 		if (!a->err.code)
 			(void)kettle_fail(&a->err, KETTLE_EIO, "Discord's answer has no \"id\".");
@@ -213,7 +213,7 @@ on_made(struct announcement *a)
 static void
 make(struct announcement *a)
 {
-	const char *channel = member_text(a->post, "channel");
+	const char *channel = json_text_or_empty(a->post, "channel");
 	AUTO_FREE char *path = xasprintf("/channels/%s/threads", channel), *name = thread_name(a);
 	json_t *message = message_of(a->post, true);
 	if (!member_true(a->post, "forum")) {
@@ -273,9 +273,9 @@ static bool
 is_thread_of(const struct announcement *a, const json_t *thread, const char *name)
 {
 	uint64_t id = 0;
-	return snowflake_parse(member_text(thread, "id"), &id) &&
+	return snowflake_parse(json_text_or_empty(thread, "id"), &id) &&
 		   snowflake_time(id) >= member_int(a->post, "since") - CLOCKS_DIFFER_MS &&
-		   member_is(thread, "parent_id", member_text(a->post, "channel")) &&
+		   member_is(thread, "parent_id", json_text_or_empty(a->post, "channel")) &&
 		   member_is(thread, "owner_id", a->bot->user) && member_is(thread, "name", name);
 }
 
@@ -313,7 +313,7 @@ find(struct announcement *a)
 	if (member_true(a->post, "forum"))
 		announcement_request(a, "GET", path, NULL, on_threads);
 	else
-		announcement_send(a, SEND_FIND, member_text(a->post, "channel"), member_int(a->post, "since"), "post",
+		announcement_send(a, SEND_FIND, json_text_or_empty(a->post, "channel"), member_int(a->post, "since"), "post",
 			message_of(a->post, true), on_message);
 }
 
@@ -323,7 +323,7 @@ static void
 decide(struct announcement *a)
 {
 	AUTO_FREE char *text = news_board(a->board, a->bot->settings.submissions);
-	bool there = member_string(a->post, "message"), hidden = member_true(a->post, "hidden");
+	bool there = json_text_or_null(a->post, "message"), hidden = member_true(a->post, "hidden");
 	if (a->post && !there)
 		find(a);
 	else if (there && a->open && (hidden || !member_is(a->post, "text", text)))
@@ -377,10 +377,10 @@ on_hidden(struct announcement *a)
 static void
 on_last_state(struct announcement *a)
 {
-	AUTO_FREE char *text = news_board_gone(member_text(a->board, "name"));
+	AUTO_FREE char *text = news_board_gone(json_text_or_empty(a->board, "name"));
 	if (!read_post(a))
 		return;
-	if (a->post && !member_string(a->post, "message")) {
+	if (a->post && !json_text_or_null(a->post, "message")) {
 		a->after_post = on_hidden;
 		find(a);
 	} else if (a->post && member_true(a->post, "hidden"))
@@ -402,7 +402,7 @@ board_post_remove(struct announcement *a)
 	a->after_post = announcement_end;
 	a->open = false;
 	json_decref(a->board);
-	a->board = json_pack("{s:s}", "name", member_text(data, "name"));
+	a->board = json_pack("{s:s}", "name", json_text_or_empty(data, "name"));
 	free(a->post_key);
 	a->post_key = xasprintf("post/%lld", (long long)member_int(a->event, "leaderboard"));
 	announcement_get(a, a->post_key, on_last_state);

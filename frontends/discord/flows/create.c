@@ -102,20 +102,20 @@ on_created(struct interaction *interaction, const json_t *board, void *arg)
 {
 	struct creation *creation = arg;
 	AUTO_BUF struct buf out = {0};
-	AUTO_FREE char *name = answer_bold(member_text(board, "name"));
+	AUTO_FREE char *name = answer_bold(json_text_or_empty(board, "name"));
 	size_t i;
 	const json_t *device;
 	char deadline[TIMESTAMP_SIZE];
-	forget(interaction->bot, member_text(creation->form, "id"));
+	forget(interaction->bot, json_text_or_empty(creation->form, "id"));
 	boards_forget(interaction->bot);
 	buf_printf(&out, "Created leaderboard %s", name);
 	json_array_foreach(json_object_get(board, "gpu_types"), i, device) {
 		AUTO_FREE char *shown = answer_name(json_string_value(device));
 		buf_printf(&out, "%s%s", i ? ", " : " on ", shown);
 	}
-	timestamp_of(member_text(board, "deadline"), TIMESTAMP_DATE, deadline);
-	buf_printf(&out, "; %s%s.", member_string(board, "deadline") ? "it ends " : "it has no deadline",
-		member_string(board, "deadline") ? deadline : "");
+	timestamp_of(json_text_or_empty(board, "deadline"), TIMESTAMP_DATE, deadline);
+	buf_printf(&out, "; %s%s.", json_text_or_null(board, "deadline") ? "it ends " : "it has no deadline",
+		json_text_or_null(board, "deadline") ? deadline : "");
 	put_remarks(&out, json_object_get(board, "remarks"));
 	interaction_answer(interaction, message_new(out.data));
 }
@@ -136,9 +136,9 @@ static void
 ask(struct interaction *interaction, const json_t *form, size_t offset)
 {
 	const json_t *known = json_object_get(form, "known");
-	const char *id = member_text(form, "id");
+	const char *id = json_text_or_empty(form, "id");
 	offset = offset < json_array_size(known) ? offset : 0;
-	AUTO_FREE char *verb = xasprintf("create:%s", id), *name = answer_bold(member_text(form, "name"));
+	AUTO_FREE char *verb = xasprintf("create:%s", id), *name = answer_bold(json_text_or_empty(form, "name"));
 	json_t *message =
 		message_printf("On which devices shall %s rank? You may choose several; each has its own ranking.", name);
 	message_menu(message, verb, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(known, offset));
@@ -161,7 +161,7 @@ keep(struct creation *creation)
 {
 	struct bot *bot = creation->interaction->bot;
 	json_t *pending = bot->creations->pending, *form = json_copy(creation->form);
-	const char *id = member_text(form, "id");
+	const char *id = json_text_or_empty(form, "id");
 	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", id);
 	(void)json_object_set(form, "task", creation->task);
 	(void)json_object_set_new(pending, id, form);
@@ -225,7 +225,7 @@ fetch(struct creation *creation_take)
 {
 	struct bot *bot = creation_take->interaction->bot;
 	struct kettle_error err = {0};
-	const char *url = member_text(json_object_get(creation_take->form, "file"), "url");
+	const char *url = json_text_or_empty(json_object_get(creation_take->form, "file"), "url");
 	if (bot->stopping)
 		(void)kettle_fail(&err, KETTLE_ECANCELED, "The bot stops.");
 	if (err.code < 0 || rest_download(bot->rest, url, bot->settings.max_zip, on_file, creation_take, &err) < 0)
@@ -308,9 +308,9 @@ check(struct interaction *interaction, const json_t *zip, const json_t *referenc
 	int64_t ms = INT64_MAX, now = host->utc_ms(host);
 	if (!zip == !reference)
 		interaction_say(interaction, "Attach either `task_zip` or `reference_code`.");
-	else if (zip && !ends_in(member_text(zip, "filename"), ".zip"))
+	else if (zip && !ends_in(json_text_or_empty(zip, "filename"), ".zip"))
 		interaction_say(interaction, "`task_zip` must be a .zip of the task's folder.");
-	else if (reference && !is_reference(member_text(reference, "filename")))
+	else if (reference && !is_reference(json_text_or_empty(reference, "filename")))
 		interaction_say(interaction, "`reference_code` must be a .py, .cu, .cuh or .cpp file.");
 	else if (member_int(file, "size") > (json_int_t)limit)
 		interaction_say(interaction, "The file has %lld bytes; the limit is %llu.", (long long)member_int(file, "size"),
@@ -336,7 +336,7 @@ create_begin(struct interaction *interaction)
 	struct creation *creation = creation_new(interaction,
 		json_pack("{s:s, s:s, s:I, s:s, s:s, s:{s:s, s:s}}", "id", interaction->id, "user", interaction->user, "begun",
 			(json_int_t)interaction->begun_ms, "name", name ? name : "", "deadline", deadline ? deadline : "none",
-			"file", "filename", member_text(file, "filename"), "url", member_text(file, "url")));
+			"file", "filename", json_text_or_empty(file, "filename"), "url", json_text_or_empty(file, "url")));
 	if (may_create(interaction->actor))
 		check_name(creation);
 	else

@@ -45,7 +45,7 @@ show_form(struct interaction *interaction, const char *name)
 static void
 on_deleted(struct interaction *interaction, const json_t *result, void *arg)
 {
-	AUTO_FREE char *name = answer_bold(member_text(result, "name"));
+	AUTO_FREE char *name = answer_bold(json_text_or_empty(result, "name"));
 	long long count = member_int(result, "submissions");
 	(void)arg;
 	boards_forget(interaction->bot);
@@ -92,7 +92,8 @@ deletable(const struct interaction *interaction, const json_t *boards, const jso
 	const json_t *board;
 	bool admin = member_is(interaction->actor, "role", "admin") || member_is(user, "role", "admin");
 	json_array_foreach(boards, i, board)
-		if (admin || (user && strcasecmp(member_text(board, "creator"), member_text(user, "user_name")) == 0))
+		if (admin ||
+			(user && strcasecmp(json_text_or_empty(board, "creator"), json_text_or_empty(user, "user_name")) == 0))
 			(void)json_array_append(names, json_object_get(board, "name"));
 	return names;
 }

@@ -40,7 +40,7 @@ tell(struct announcement *a, const char *text)
 static bool
 is_known_full(struct announcement *a)
 {
-	const char *since = member_text(json_object_get(a->event, "data"), "since");
+	const char *since = json_text_or_empty(json_object_get(a->event, "data"), "since");
 	struct announce *announce = a->announce;
 	free(a->key);
 	a->key = xasprintf("full:%s", since);
@@ -77,7 +77,7 @@ on_creator_told(struct announcement *a)
 	const struct kettle_host *host = a->bot->host;
 	if (a->err.code && a->code == CANNOT_MESSAGE)
 		host->log(host, KETTLE_LOG_INFO, "The creator of `%s` takes no direct messages of the bot.",
-			member_text(a->event, "leaderboard_name"));
+			json_text_or_empty(a->event, "leaderboard_name"));
 	else if (a->err.code)
 		announcement_complain(a, "a direct message", "the channel of a leaderboard's creator");
 	tell_fault(a);
@@ -88,7 +88,7 @@ on_channel(struct announcement *a)
 {
 	AUTO_FREE char *text = news_fault(a->event);
 	char channel[SNOWFLAKE_SIZE];
-	if (a->err.code == 0 && snowflake_copy(channel, member_string(a->result, "id")))
+	if (a->err.code == 0 && snowflake_copy(channel, json_text_or_null(a->result, "id")))
 		announcement_post(a, channel, "creator", text, on_creator_told);
 	else
 		on_creator_told(a);
@@ -102,7 +102,7 @@ on_creator(struct announcement *a)
 	char id[SNOWFLAKE_SIZE] = "";
 	json_array_foreach(json_object_get(a->result, "identities"), i, identity)
 		if (!*id && member_is(identity, "provider", "discord"))
-			(void)snowflake_copy(id, member_string(identity, "subject"));
+			(void)snowflake_copy(id, json_text_or_null(identity, "subject"));
 	if (*id)
 		announcement_request(a, "POST", "/users/@me/channels", json_pack("{s:s}", "recipient_id", id), on_channel);
 	else

@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "discord/flows/live_internal.h"
+#include "discord/flows/submission_message_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@
 #define AGAIN_MS 10000 /* until a step is tried again that Discord could not serve */
 
 struct report {
-	struct live *live;
+	struct submission_message *msg;
 	json_t *event; /* job.done */
 	json_t *job;   /* of the record; borrowed from it */
 	json_t *messages;
@@ -84,7 +84,7 @@ free_report(struct report *report)
 static void
 leave(struct report *report)
 {
-	live_report_ended(report->live, 0);
+	submission_message_report_ended(report->msg, 0);
 	free_report(report);
 }
 
@@ -95,7 +95,7 @@ on_told(void *arg, const struct kettle_error *err, json_t *result)
 	(void)result;
 	failpoint("discord.told");
 	/* Without the state an event that comes again is told again, and each message is found. */
-	live_report_ended(report->live, err->code ? 0 : member_int(report->event, "seq"));
+	submission_message_report_ended(report->msg, err->code ? 0 : member_int(report->event, "seq"));
 	free_report(report);
 }
 
@@ -103,18 +103,18 @@ static void
 told(struct report *report)
 {
 	json_object_set_new(report->job, "told", json_true());
-	live_store(report->live, on_told, report);
+	submission_message_store(report->msg, on_told, report);
 }
 
 /* Calls a step again later. */
 static void
 again(struct report *report, kettle_fn step)
 {
-	if (report->live->bot->stopping) {
+	if (report->msg->bot->stopping) {
 		leave(report);
 	} else {
 		report->again = true;
-		later_call(report->live->bot, AGAIN_MS, step, report);
+		later_call(report->msg->bot, AGAIN_MS, step, report);
 	}
 }
 
@@ -122,7 +122,7 @@ static int64_t
 since(const struct report *report)
 {
 	int64_t ms = 0;
-	(void)format_parse_time(member_text(report->event, "at"), &ms);
+	(void)format_parse_time(json_text_or_empty(report->event, "at"), &ms);
 	return ms;
 }
 
@@ -131,7 +131,7 @@ static void
 send(struct report *report, const char *thread, const char *part, json_t *message_take, send_posted_fn done)
 {
 	AUTO_FREE char *key = xasprintf("%lld:%s", (long long)member_int(report->event, "seq"), part);
-	send_once(report->live->bot, report->again ? SEND_AGAIN : SEND_ONCE, thread, key, since(report), message_take, done,
+	send_once(report->msg->bot, report->again ? SEND_AGAIN : SEND_ONCE, thread, key, since(report), message_take, done,
 		report);
 }
 
@@ -140,7 +140,7 @@ send(struct report *report, const char *thread, const char *part, json_t *messag
 static bool
 is_public(const struct report *report)
 {
-	const json_t *data = data_of(report), *record = report->live->record;
+	const json_t *data = data_of(report), *record = report->msg->record;
 	return member_is(data, "mode", "ranked") && member_is(data, "state", "passed") &&
 		   !member_true(report->event, "closed") && !member_true(record, "practice") &&
 		   (json_is_integer(json_object_get(data, "rank")) || json_is_object(json_object_get(data, "better")));
@@ -170,12 +170,12 @@ place(const json_t *data)
 static json_t *
 result_message(const struct report *report)
 {
-	const json_t *data = data_of(report), *record = report->live->record;
+	const json_t *data = data_of(report), *record = report->msg->record;
 	json_int_t rank = member_int(data, "rank");
 	bool best = member_true(data, "best");
-	AUTO_FREE char *user = escape_markdown(member_text(report->event, "user_name"), NAME_SHOWN_MAX);
-	AUTO_FREE char *board = escape_markdown(member_text(record, "board"), NAME_SHOWN_MAX);
-	AUTO_FREE char *device = escape_markdown(member_text(data, "device"), NAME_SHOWN_MAX);
+	AUTO_FREE char *user = escape_markdown(json_text_or_empty(report->event, "user_name"), NAME_SHOWN_MAX);
+	AUTO_FREE char *board = escape_markdown(json_text_or_empty(record, "board"), NAME_SHOWN_MAX);
+	AUTO_FREE char *device = escape_markdown(json_text_or_empty(data, "device"), NAME_SHOWN_MAX);
 	AUTO_FREE char *score = template_text("{score:score}", data, NULL);
 	AUTO_FREE char *how = place(data);
 	return message_printf(
@@ -188,7 +188,7 @@ on_result_archived(void *arg, const struct rest_answer *answer)
 	struct report *report = arg;
 	(void)answer;
 	failpoint("discord.archived");
-	if (report->live->bot->stopping)
+	if (report->msg->bot->stopping)
 		leave(report);
 	else
 		told(report);
@@ -203,7 +203,7 @@ on_result_posted(void *arg, const struct kettle_error *err, const char *id)
 		again(report, post_result);
 	else {
 		failpoint("discord.result");
-		thread_archive(report->live->bot, member_text(report->job, "result"), on_result_archived, report);
+		thread_archive(report->msg->bot, json_text_or_empty(report->job, "result"), on_result_archived, report);
 	}
 }
 
@@ -219,7 +219,7 @@ static void
 on_result_thread(void *arg, const struct kettle_error *err, const char *thread)
 {
 	struct report *report = arg;
-	struct bot *bot = report->live->bot;
+	struct bot *bot = report->msg->bot;
 	if (bot->stopping) {
 		leave(report);
 		return;
@@ -229,11 +229,11 @@ on_result_thread(void *arg, const struct kettle_error *err, const char *thread)
 		told(report);
 		return;
 	}
-	result_threads_add(bot, member_int(report->event, "leaderboard"), thread, thread_channel(report->live->interaction),
+	result_threads_add(bot, member_int(report->event, "leaderboard"), thread, thread_channel(report->msg->interaction),
 		report->result);
 	/* From now on it need not be found again, which an archived one is not. */
 	json_object_set_new(report->job, "result", json_string(thread));
-	live_store(report->live, on_result_stored, report);
+	submission_message_store(report->msg, on_result_stored, report);
 }
 
 /* "vectors: alice on CPU, 607.3 µs (8)", short enough for the number at the end, which tells threads apart. New string. */
@@ -242,9 +242,9 @@ result_name(const struct report *report)
 {
 	const json_t *data = data_of(report);
 	AUTO_FREE char *score = template_text("{score:seconds}", data, NULL);
-	AUTO_FREE char *board = escape_plain(member_text(report->live->record, "board"), NAME_PART_MAX);
-	AUTO_FREE char *user = escape_plain(member_text(report->event, "user_name"), NAME_PART_MAX);
-	AUTO_FREE char *device = escape_plain(member_text(data, "device"), DEVICE_PART_MAX);
+	AUTO_FREE char *board = escape_plain(json_text_or_empty(report->msg->record, "board"), NAME_PART_MAX);
+	AUTO_FREE char *user = escape_plain(json_text_or_empty(report->event, "user_name"), NAME_PART_MAX);
+	AUTO_FREE char *device = escape_plain(json_text_or_empty(data, "device"), DEVICE_PART_MAX);
 	return xasprintf("%s: %s on %s, %s (%lld)", board, user, device, score, (long long)member_int(data, "job"));
 }
 
@@ -254,7 +254,7 @@ on_board(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct report *report = arg;
 	const json_t *board = json_object_get(result, "leaderboard");
-	if (report->live->bot->stopping || err->code == KETTLE_ECANCELED)
+	if (report->msg->bot->stopping || err->code == KETTLE_ECANCELED)
 		leave(report);
 	else if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO)
 		again(report, post_result);
@@ -264,7 +264,7 @@ on_board(void *arg, const struct kettle_error *err, json_t *result)
 	else {
 		free(report->result);
 		report->result = result_name(report);
-		thread_find_or_make(report->live->bot, thread_channel(report->live->interaction), report->result, false,
+		thread_find_or_make(report->msg->bot, thread_channel(report->msg->interaction), report->result, false,
 			since(report), on_result_thread, report);
 	}
 }
@@ -273,9 +273,9 @@ static void
 post_result(void *arg)
 {
 	struct report *report = arg;
-	const struct kettle_host *host = report->live->bot->host;
-	const char *thread = member_string(report->job, "result");
-	if (report->live->bot->stopping) {
+	const struct kettle_host *host = report->msg->bot->host;
+	const char *thread = json_text_or_null(report->job, "result");
+	if (report->msg->bot->stopping) {
 		leave(report);
 		return;
 	}
@@ -287,8 +287,8 @@ post_result(void *arg)
 		send(report, thread, "result", result_message(report), on_result_posted);
 		return;
 	}
-	AUTO_JSON json_t *actor = bot_own_actor(),
-					 *args = json_pack("{s:s, s:i}", "name", member_text(report->live->record, "board"), "limit", 1);
+	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_pack("{s:s, s:i}", "name",
+												   json_text_or_empty(report->msg->record, "board"), "limit", 1);
 	if (host->call(host, actor, "leaderboard.show", args, on_board, report) < 0)
 		leave(report);
 }
@@ -299,7 +299,7 @@ post_result(void *arg)
 static void
 follow_up(struct report *report)
 {
-	struct interaction *interaction = report->live->interaction;
+	struct interaction *interaction = report->msg->interaction;
 	json_t *message;
 	interaction_follow_up(interaction, message_new("There is no thread for the report, so it comes here."));
 	while ((message = json_array_get(report->messages, report->posted++)))
@@ -312,7 +312,7 @@ static void
 refused(struct report *report, int code)
 {
 	bool anew = code == KETTLE_ENOENT && !report->anew;
-	live_changed(report->live);
+	submission_message_changed(report->msg);
 	if (anew) {
 		report->anew = true;
 		report->posted = 0;
@@ -329,7 +329,7 @@ on_archived(void *arg, const struct rest_answer *answer)
 {
 	struct report *report = arg;
 	(void)answer;
-	if (report->live->bot->stopping)
+	if (report->msg->bot->stopping)
 		leave(report);
 	else
 		post_result(report);
@@ -357,15 +357,15 @@ static void
 post_next(void *arg)
 {
 	struct report *report = arg;
-	struct live *live = report->live;
+	struct submission_message *msg = report->msg;
 	json_t *message = json_array_get(report->messages, report->posted);
-	if (live->bot->stopping) {
+	if (msg->bot->stopping) {
 		leave(report);
-	} else if (!message && member_is(live->record, "channel", report->thread)) {
+	} else if (!message && member_is(msg->record, "channel", report->thread)) {
 		/* The live message is in it and will be changed once more. */
 		post_result(report);
 	} else if (!message) {
-		thread_archive(live->bot, report->thread, on_archived, report);
+		thread_archive(msg->bot, report->thread, on_archived, report);
 	} else {
 		AUTO_FREE char *part = xasprintf("%u", report->posted);
 		send(report, report->thread, part, json_deep_copy(message), on_posted);
@@ -376,11 +376,11 @@ static void
 on_report_thread(void *arg, const char *thread)
 {
 	struct report *report = arg;
-	if (report->live->bot->stopping) {
+	if (report->msg->bot->stopping) {
 		leave(report);
 		return;
 	}
-	live_changed(report->live);
+	submission_message_changed(report->msg);
 	if (!*thread) {
 		follow_up(report);
 		return;
@@ -393,17 +393,17 @@ static void
 find_thread(void *arg)
 {
 	struct report *report = arg;
-	struct live *live = report->live;
-	if (live->bot->stopping)
+	struct submission_message *msg = report->msg;
+	if (msg->bot->stopping)
 		leave(report);
-	else if (live->moving) /* which may be making it */
-		later_call(live->bot, MOVING_MS, find_thread, report);
+	else if (msg->moving) /* which may be making it */
+		later_call(msg->bot, MOVING_MS, find_thread, report);
 	else
-		report_thread(live, report->job, on_report_thread, report);
+		report_thread(msg, report->job, on_report_thread, report);
 }
 
 struct asked {
-	struct live *live;
+	struct submission_message *msg;
 	json_t *job;
 	char thread[SNOWFLAKE_SIZE];
 	report_thread_fn done;
@@ -424,7 +424,7 @@ on_thread_stored(void *arg, const struct kettle_error *err, json_t *result)
 	(void)err;
 	(void)result;
 	failpoint("discord.thread");
-	end_asked(asked, member_text(asked->job, "thread"));
+	end_asked(asked, json_text_or_empty(asked->job, "thread"));
 }
 
 /* It is stored before anything is posted in it: an archived one would not be found again. */
@@ -432,14 +432,14 @@ static void
 have_thread(struct asked *asked, const char *thread)
 {
 	json_object_set_new(asked->job, "thread", json_string(thread));
-	live_store(asked->live, on_thread_stored, asked);
+	submission_message_store(asked->msg, on_thread_stored, asked);
 }
 
 /* Without a thread the report comes below the command. */
 static void
 have_none(struct asked *asked, const struct kettle_error *err)
 {
-	struct bot *bot = asked->live->bot;
+	struct bot *bot = asked->msg->bot;
 	bot->host->log(bot->host, KETTLE_LOG_WARNING, "A submission has no thread of its own: %s", err->message);
 	have_thread(asked, "");
 }
@@ -449,7 +449,7 @@ static void
 on_added(void *arg, const struct rest_answer *answer)
 {
 	struct asked *asked = arg;
-	const struct bot *bot = asked->live->bot;
+	const struct bot *bot = asked->msg->bot;
 	if (bot->stopping) {
 		end_asked(asked, "");
 		return;
@@ -465,7 +465,7 @@ static void
 on_thread(void *arg, const struct kettle_error *err, const char *thread)
 {
 	struct asked *asked = arg;
-	struct bot *bot = asked->live->bot;
+	struct bot *bot = asked->msg->bot;
 	if (bot->stopping) {
 		end_asked(asked, "");
 	} else if (err->code) {
@@ -473,28 +473,28 @@ on_thread(void *arg, const struct kettle_error *err, const char *thread)
 	} else {
 		(void)snowflake_copy(asked->thread, thread);
 		failpoint("discord.unjoined");
-		thread_add_user(bot, thread, asked->live->interaction->user, on_added, asked);
+		thread_add_user(bot, thread, asked->msg->interaction->user, on_added, asked);
 	}
 }
 
 static void
 make_thread(struct asked *asked)
 {
-	const struct live *live = asked->live;
-	AUTO_FREE char *name = xasprintf("Submission %lld.%lld: %s on %s", (long long)member_int(live->record, "id"),
-		(long long)member_int(asked->job, "job"), member_text(live->record, "board"),
-		member_text(asked->job, "device")); /* a long one is cut at its end: the numbers tell threads apart */
+	const struct submission_message *msg = asked->msg;
+	AUTO_FREE char *name = xasprintf("Submission %lld.%lld: %s on %s", (long long)member_int(msg->record, "id"),
+		(long long)member_int(asked->job, "job"), json_text_or_empty(msg->record, "board"),
+		json_text_or_empty(asked->job, "device")); /* a long one is cut at its end: the numbers tell threads apart */
 	thread_find_or_make(
-		live->bot, thread_channel(live->interaction), name, true, live->interaction->begun_ms, on_thread, asked);
+		msg->bot, thread_channel(msg->interaction), name, true, msg->interaction->begun_ms, on_thread, asked);
 }
 
 void
-report_thread(struct live *live, json_t *job, report_thread_fn done, void *arg)
+report_thread(struct submission_message *msg, json_t *job, report_thread_fn done, void *arg)
 {
 	struct asked *asked = xcalloc(1, sizeof(*asked));
-	*asked = (struct asked){.live = live, .job = job, .done = done, .arg = arg};
+	*asked = (struct asked){.msg = msg, .job = job, .done = done, .arg = arg};
 	if (json_object_get(job, "thread"))
-		end_asked(asked, member_text(job, "thread"));
+		end_asked(asked, json_text_or_empty(job, "thread"));
 	else
 		make_thread(asked);
 }
@@ -509,11 +509,11 @@ report_text(const struct report *report, const json_t *show)
 	const json_t *job;
 	FILE *out = term_memory(&text, &size);
 	const struct term term = {.out = out, .width = REPORT_WIDTH};
-	AUTO_JSON json_t *jobs =
-		source_path_put_all(json_object_get(show, "jobs"), member_text(show, "source"), member_text(show, "file_name"));
+	AUTO_JSON json_t *jobs = source_path_put_all(
+		json_object_get(show, "jobs"), json_text_or_empty(show, "source"), json_text_or_empty(show, "file_name"));
 	json_array_foreach(jobs, i, job)
 		if (member_int(job, "job") == member_int(report->job, "job"))
-			report_job(&term, job, member_text(job, "device"));
+			report_job(&term, job, json_text_or_empty(job, "device"));
 	fclose(out);
 	return text;
 }
@@ -526,9 +526,9 @@ write_messages(struct report *report, const json_t *show)
 	const json_t *part;
 	AUTO_FREE char *text = report_text(report, show), *rest = NULL;
 	AUTO_BUF struct buf markdown = {0};
-	AUTO_FREE char *board = escape_markdown(member_text(report->live->record, "board"), NAME_SHOWN_MAX);
-	buf_printf(&markdown, "**Submission %lld** to **%s**\n%s\n", (long long)member_int(report->live->record, "id"),
-		board, member_text(report->job, "line"));
+	AUTO_FREE char *board = escape_markdown(json_text_or_empty(report->msg->record, "board"), NAME_SHOWN_MAX);
+	buf_printf(&markdown, "**Submission %lld** to **%s**\n%s\n", (long long)member_int(report->msg->record, "id"),
+		board, json_text_or_empty(report->job, "line"));
 	escape_code_block(&markdown, NULL, text + strspn(text, "\n"));
 	AUTO_JSON json_t *parts = split_messages(markdown.data, MESSAGES_MAX, &rest);
 	json_array_foreach(parts, i, part)
@@ -571,7 +571,7 @@ on_part(void *arg, const struct kettle_error *err, json_t *result)
 	struct report *report = arg;
 	void *data = NULL;
 	size_t size = 0;
-	const char *coded = member_text(result, "base64");
+	const char *coded = json_text_or_empty(result, "base64");
 	if (err->code || base64_decode(coded, strlen(coded), &data, &size) < 0 || size == 0 ||
 		report->used + size > FILE_BYTES_MAX) {
 		free(data);
@@ -594,12 +594,12 @@ on_part(void *arg, const struct kettle_error *err, json_t *result)
 static void
 fetch_part(struct report *report)
 {
-	const struct live *live = report->live;
-	const struct kettle_host *host = live->bot->host;
+	const struct submission_message *msg = report->msg;
+	const struct kettle_host *host = msg->bot->host;
 	const json_t *file = json_array_get(report->files, 0);
 	AUTO_JSON json_t *args =
 		json_pack("{s:O, s:I}", "artifact", json_object_get(file, "artifact"), "offset", (json_int_t)report->bytes.len);
-	if (host->call(host, live->interaction->actor, "submission.artifact", args, on_part, report) < 0)
+	if (host->call(host, msg->interaction->actor, "submission.artifact", args, on_part, report) < 0)
 		end_files(report);
 }
 
@@ -624,7 +624,7 @@ static void
 on_shown(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct report *report = arg;
-	const struct kettle_host *host = report->live->bot->host;
+	const struct kettle_host *host = report->msg->bot->host;
 	if (err->code == KETTLE_ECANCELED) {
 		leave(report);
 		return;
@@ -635,8 +635,8 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 		return;
 	}
 	write_messages(report, result);
-	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(report->live->record, "id"));
-	if (host->call(host, report->live->interaction->actor, "submission.download", args, on_files, report) < 0)
+	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(report->msg->record, "id"));
+	if (host->call(host, report->msg->interaction->actor, "submission.download", args, on_files, report) < 0)
 		leave(report);
 }
 
@@ -645,8 +645,8 @@ static void
 set_line(struct report *report)
 {
 	const json_t *data = data_of(report);
-	const char *state = member_text(data, "state");
-	AUTO_FREE char *device = escape_markdown(member_text(data, "device"), NAME_SHOWN_MAX);
+	const char *state = json_text_or_empty(data, "state");
+	AUTO_FREE char *device = escape_markdown(json_text_or_empty(data, "device"), NAME_SHOWN_MAX);
 	AUTO_FREE char *text = template_text("{state:word}{score?, {score:score}}{rank?, rank {rank} of {of}}", data, NULL);
 	AUTO_FREE char *change = report_change(member_int(data, "rank"), json_object_get(data, "rank_before"));
 	AUTO_FREE char *better = report_better(json_object_get(data, "better"), "your best");
@@ -656,19 +656,19 @@ set_line(struct report *report)
 }
 
 void
-report_begin(struct live *live, const json_t *event)
+report_begin(struct submission_message *msg, const json_t *event)
 {
-	const struct kettle_host *host = live->bot->host;
+	const struct kettle_host *host = msg->bot->host;
 	struct report *report = xcalloc(1, sizeof(*report));
-	*report = (struct report){.live = live,
+	*report = (struct report){.msg = msg,
 		.event = json_deep_copy(event),
-		.job = live_job(live, member_int(json_object_get(event, "data"), "job")),
+		.job = submission_message_job(msg, member_int(json_object_get(event, "data"), "job")),
 		.messages = json_array(),
 		.files = json_array(),
 		.fetched = json_array()};
 	set_line(report);
-	live_changed(live);
-	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(live->record, "id"));
-	if (host->call(host, live->interaction->actor, "submission.show", args, on_shown, report) < 0)
+	submission_message_changed(msg);
+	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(msg->record, "id"));
+	if (host->call(host, msg->interaction->actor, "submission.show", args, on_shown, report) < 0)
 		leave(report);
 }

@@ -42,13 +42,13 @@ result_threads_add(struct bot *bot, json_int_t board, const char *thread, const 
 static const char *
 thread_of(const struct announcement *a)
 {
-	return strrchr(member_text(a->item, "key"), '/') + 1;
+	return strrchr(json_text_or_empty(a->item, "key"), '/') + 1;
 }
 
 static void
 forget_item(struct announcement *a)
 {
-	announcement_put(a, member_text(a->item, "key"), NULL, next);
+	announcement_put(a, json_text_or_empty(a->item, "key"), NULL, next);
 }
 
 static void
@@ -64,10 +64,11 @@ on_near(struct announcement *a)
 	const json_t *value = json_object_get(a->item, "value"), *message;
 	size_t i;
 	json_array_foreach(a->err.code ? NULL : a->result, i, message) {
-		if (member_int(message, "type") != THREAD_CREATED || !member_is(message, "content", member_text(value, "name")))
+		if (member_int(message, "type") != THREAD_CREATED ||
+			!member_is(message, "content", json_text_or_empty(value, "name")))
 			continue;
-		AUTO_FREE char *path =
-			xasprintf("/channels/%s/messages/%s", member_text(value, "channel"), member_text(message, "id"));
+		AUTO_FREE char *path = xasprintf(
+			"/channels/%s/messages/%s", json_text_or_empty(value, "channel"), json_text_or_empty(message, "id"));
 		announcement_request(a, "DELETE", path, NULL, on_line_deleted);
 		return;
 	}
@@ -84,7 +85,7 @@ on_deleted(struct announcement *a)
 	(void)snowflake_parse(thread_of(a), &id);
 	id -= id > NEAR_MS << 22 ? NEAR_MS << 22 : id; /* a snowflake's upper bits are its time */
 	AUTO_FREE char *path = xasprintf("/channels/%s/messages?after=%llu&limit=%d",
-		member_text(json_object_get(a->item, "value"), "channel"), (unsigned long long)id, NEAR_MAX);
+		json_text_or_empty(json_object_get(a->item, "value"), "channel"), (unsigned long long)id, NEAR_MAX);
 	announcement_request(a, "GET", path, NULL, on_near);
 }
 

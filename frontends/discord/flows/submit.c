@@ -15,7 +15,7 @@
 #include "base/number.h"
 #include "base/popcorn_header.h"
 #include "base/xalloc.h"
-#include "discord/flows/live.h"
+#include "discord/flows/submission_message.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
 #include "discord/interaction/stored.h"
@@ -23,8 +23,8 @@
 #include "discord/rest/rest.h"
 #include "discord/text/escape.h"
 
-#define ASKS_MAX 1000   /* menus that wait; the oldest goes */
-#define ASKS_USER_MAX 5 /* of one user */
+#define PENDING_MENUS_MAX 1000 /* menus that wait; the oldest goes */
+#define ASKS_USER_MAX 5        /* of one user */
 #define ASKS_CODE_MAX \
 	(64 << 20)                /* bytes of their code in memory; that of the oldest is fetched again when it is needed */
 #define ASK_LIFE_MS 900000    /* of a menu */
@@ -48,7 +48,7 @@ struct attempt {
 
 struct submit {
 	struct bot *bot;
-	json_t *asks; /* request → form with "code" and "user", while a menu waits */
+	json_t *pending_menus; /* request → form with "code" and "user", while a menu waits */
 	size_t restoring;
 	kettle_fn done;
 	void *arg;
@@ -87,7 +87,7 @@ attempt_free(void *arg)
 static char *
 state_key(const char *prefix, const struct attempt *attempt)
 {
-	return xasprintf("%s%s", prefix, member_text(attempt->form, "request"));
+	return xasprintf("%s%s", prefix, json_text_or_empty(attempt->form, "request"));
 }
 
 static void
@@ -137,7 +137,7 @@ on_submitted(void *arg, const struct kettle_error *err, json_t *result)
 		return;
 	}
 	failpoint("discord.submitted");
-	lives_open(attempt->interaction, result, member_text(json_object_get(attempt->form, "file"), "filename"),
+	lives_open(attempt->interaction, result, json_text_or_empty(json_object_get(attempt->form, "file"), "filename"),
 		on_followed, attempt);
 }
 
@@ -154,10 +154,10 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	}
 	failpoint("discord.requested");
 	const json_t *form = attempt->form;
-	AUTO_FREE char *request = xasprintf("discord:%s", member_text(form, "request"));
+	AUTO_FREE char *request = xasprintf("discord:%s", json_text_or_empty(form, "request"));
 	AUTO_JSON json_t *args = json_pack("{s:{s:s, s:s}, s:s, s:s*, s:O*, s:b, s:s}", "file", "name",
-		member_text(json_object_get(form, "file"), "filename"), "base64", attempt->code, "mode",
-		member_text(form, "mode"), "leaderboard", member_string(form, "board"), "device",
+		json_text_or_empty(json_object_get(form, "file"), "filename"), "base64", attempt->code, "mode",
+		json_text_or_empty(form, "mode"), "leaderboard", json_text_or_null(form, "board"), "device",
 		json_object_get(form, "devices"), "no_wait", 1, "request", request);
 	if (host->call(host, attempt->interaction->actor, "submit", args, on_submitted, attempt) < 0)
 		attempt_free(attempt);
@@ -183,14 +183,14 @@ ask(struct attempt *attempt, size_t offset)
 	json_t *choices = json_array();
 	size_t i, count = json_array_size(known);
 	offset = offset < count ? offset : 0;
-	AUTO_FREE char *id = xasprintf("submit:%s", member_text(form, "request"));
-	AUTO_FREE char *board = escape_markdown(member_text(form, "board"), NAME_SHOWN_MAX);
+	AUTO_FREE char *id = xasprintf("submit:%s", json_text_or_empty(form, "request"));
+	AUTO_FREE char *board = escape_markdown(json_text_or_empty(form, "board"), NAME_SHOWN_MAX);
 	json_t *message = message_printf("On which devices of **%s** shall it run? You may choose several.", board);
 	json_array_foreach(known, i, device)
 		if (i >= offset && i < offset + MESSAGE_CHOICES_MAX)
 			(void)json_array_append_new(choices, json_pack("{s:O, s:O}", "label", device, "value", device));
 	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, choices);
-	message_pages(message, "submit", member_text(form, "request"), offset, MESSAGE_CHOICES_MAX, count);
+	message_pages(message, "submit", json_text_or_empty(form, "request"), offset, MESSAGE_CHOICES_MAX, count);
 	interaction_answer(attempt->interaction, message);
 }
 
@@ -200,7 +200,7 @@ drop_ask(struct submit *submit, const char *request)
 	const struct kettle_host *host = submit->bot->host;
 	AUTO_FREE char *key = xasprintf(ASK_PREFIX "%s", request);
 	(void)host->state_put(host, key, NULL, NULL, NULL);
-	(void)json_object_del(submit->asks, request);
+	(void)json_object_del(submit->pending_menus, request);
 }
 
 /* A user with many menus takes neither the memory nor the menus of others. The first ones are the oldest. */
@@ -211,18 +211,18 @@ bound_asks(struct submit *submit, const char *user)
 	const char *request;
 	json_t *form;
 	void *next;
-	json_object_foreach(submit->asks, request, form) {
+	json_object_foreach(submit->pending_menus, request, form) {
 		own += member_is(form, "user", user);
 		bytes += json_string_length(json_object_get(form, "code"));
 	}
-	json_object_foreach_safe(submit->asks, next, request, form) {
+	json_object_foreach_safe(submit->pending_menus, next, request, form) {
 		size_t size = json_string_length(json_object_get(form, "code"));
 		bool too_many = own > ASKS_USER_MAX && member_is(form, "user", user);
 		if (bytes > ASKS_CODE_MAX && size > 0)
 			(void)json_object_del(form, "code");
 		bytes -= bytes > ASKS_CODE_MAX ? size : 0;
 		own -= too_many;
-		if (too_many || json_object_size(submit->asks) > ASKS_MAX)
+		if (too_many || json_object_size(submit->pending_menus) > PENDING_MENUS_MAX)
 			drop_ask(submit, request);
 	}
 }
@@ -239,7 +239,7 @@ keep_ask(struct attempt *attempt)
 	(void)host->state_put(host, key, attempt->form, NULL, NULL);
 	json_t *form = json_copy(attempt->form);
 	json_object_set_new(form, "code", json_string(attempt->code));
-	json_object_set_new(submit->asks, member_text(attempt->form, "request"), form);
+	json_object_set_new(submit->pending_menus, json_text_or_empty(attempt->form, "request"), form);
 	bound_asks(submit, attempt->interaction->user);
 }
 
@@ -247,7 +247,7 @@ static void
 on_boards(struct interaction *interaction, const json_t *boards, void *arg)
 {
 	struct attempt *attempt = arg;
-	const json_t *board = boards_find(boards, member_text(attempt->form, "board"));
+	const json_t *board = boards_find(boards, json_text_or_empty(attempt->form, "board"));
 	json_t *known = json_object_get(board, "gpu_types");
 	(void)interaction;
 	if (json_array_size(known) < 2)
@@ -305,12 +305,12 @@ choose(struct attempt *attempt, const void *code, size_t size)
 	AUTO_JSON json_t *header = NULL;
 	const json_t *form = attempt->form;
 	(void)popcorn_header_parse(code, size, &header, NULL);
-	const char *board = member_string(form, "board");
+	const char *board = json_text_or_null(form, "board");
 	json_t *named = json_object_get(header, "leaderboard");
 	if (!board && named)
 		json_object_set(attempt->form, "board", named);
 	attempt->may_ask =
-		!json_object_get(form, "devices") && !json_object_get(header, "gpus") && member_string(form, "board");
+		!json_object_get(form, "devices") && !json_object_get(header, "gpus") && json_text_or_null(form, "board");
 	store(attempt);
 }
 
@@ -339,7 +339,7 @@ fetch(struct attempt *attempt)
 {
 	struct bot *bot = attempt->bot;
 	struct kettle_error err = {0};
-	const char *url = member_text(json_object_get(attempt->form, "file"), "url");
+	const char *url = json_text_or_empty(json_object_get(attempt->form, "file"), "url");
 	if (bot->stopping)
 		kettle_fail(&err, KETTLE_ECANCELED, "The bot stops.");
 	if (bot->stopping || rest_download(bot->rest, url, bot->settings.max_script, on_file, attempt, &err) < 0)
@@ -370,7 +370,8 @@ submit_begin(struct interaction *interaction)
 	AUTO_JSON json_t *devices = listed_devices(interaction_text(interaction, "gpu"));
 	json_t *form = json_pack("{s:s, s:s, s:s*, s:O*, s:{s:s, s:s, s:I}}", "request", interaction->id, "mode", mode,
 		"board", interaction_text(interaction, "leaderboard_name"), "devices", devices, "file", "filename",
-		member_text(script, "filename"), "url", member_text(script, "url"), "size", member_int(script, "size"));
+		json_text_or_empty(script, "filename"), "url", json_text_or_empty(script, "url"), "size",
+		member_int(script, "size"));
 	fetch(attempt_new(interaction, form));
 }
 
@@ -381,7 +382,7 @@ take_choice(struct interaction *interaction, json_t *kept, const char *request)
 {
 	const struct kettle_host *host = interaction->bot->host;
 	AUTO_FREE char *key = xasprintf(ASK_PREFIX "%s", request);
-	const char *code = member_string(kept, "code");
+	const char *code = json_text_or_null(kept, "code");
 	json_t *form = json_copy(kept);
 	json_object_set(form, "devices", interaction->values);
 	json_object_set_new(form, "chosen", json_true());
@@ -392,7 +393,7 @@ take_choice(struct interaction *interaction, json_t *kept, const char *request)
 	struct attempt *attempt = attempt_new(interaction, form);
 	attempt->code = code ? xstrdup(code) : NULL;
 	(void)host->state_put(host, key, NULL, NULL, NULL);
-	(void)json_object_del(interaction->bot->submit->asks, request);
+	(void)json_object_del(interaction->bot->submit->pending_menus, request);
 	if (attempt->code)
 		store(attempt);
 	else
@@ -406,10 +407,10 @@ submit_chosen(struct interaction *interaction, const char *arguments)
 	const char *request = arguments;
 	size_t offset = 0;
 	bool page = answer_page(arguments, &offset, &request);
-	json_t *kept = json_object_get(interaction->bot->submit->asks, request);
+	json_t *kept = json_object_get(interaction->bot->submit->pending_menus, request);
 	if (!kept || interaction->begun_ms - member_int(kept, "begun") > ASK_LIFE_MS) {
 		interaction_say(interaction, "This menu is no longer valid; submit again.");
-	} else if (strcmp(member_text(kept, "user"), interaction->user) != 0) {
+	} else if (strcmp(json_text_or_empty(kept, "user"), interaction->user) != 0) {
 		interaction_say(interaction, "This menu is another user's.");
 	} else if (page || json_array_size(interaction->values) == 0) {
 		struct attempt *attempt = attempt_new(interaction, json_copy(kept));
@@ -450,7 +451,7 @@ on_ask(void *arg, const char *key, json_t *form)
 	struct submit *submit = arg;
 	const struct kettle_host *host = submit->bot->host;
 	if (host->utc_ms(host) - member_int(form, "begun") < ASK_LIFE_MS)
-		json_object_set(submit->asks, key + strlen(ASK_PREFIX), form);
+		json_object_set(submit->pending_menus, key + strlen(ASK_PREFIX), form);
 	else
 		(void)host->state_put(host, key, NULL, NULL, NULL);
 }
@@ -466,7 +467,7 @@ struct submit *
 submit_new(struct bot *bot, kettle_fn done, void *arg)
 {
 	struct submit *submit = xcalloc(1, sizeof(*submit));
-	*submit = (struct submit){.bot = bot, .asks = json_object(), .restoring = 1, .done = done, .arg = arg};
+	*submit = (struct submit){.bot = bot, .pending_menus = json_object(), .restoring = 1, .done = done, .arg = arg};
 	stored_each(bot, ASK_PREFIX, on_ask, on_asks, submit);
 	return submit;
 }
@@ -476,6 +477,6 @@ submit_free(struct submit *submit)
 {
 	if (!submit)
 		return;
-	json_decref(submit->asks);
+	json_decref(submit->pending_menus);
 	free(submit);
 }

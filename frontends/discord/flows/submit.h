@@ -5,7 +5,7 @@
  *     command ─▶ attachment fetched ─▶ devices known? ─ no ─▶ menu ─▶ chosen
  *                                         │ yes                        │
  *                                         ▼                            ▼
- *                             state "req/ID" ─▶ submit (request: ID) ─▶ live.h
+ *                             state "req/ID" ─▶ submit (request: ID) ─▶ submission_message.h
  *
  * The state is written before the engine is asked. A process that finds it asks again with the same request, and gets the
  * same submission if the engine has taken it already. Loop thread.
@@ -17,7 +17,7 @@
 
 struct submit; /* what the flow remembers */
 
-/* done(arg): what an earlier process left was asked again, and live.h has its submissions. */
+/* done(arg): what an earlier process left was asked again, and submission_message.h has its submissions. */
 struct submit *submit_new(struct bot *bot, kettle_fn done, void *arg);
 /* NULL is allowed. When no answer can come any more. */
 void submit_free(struct submit *submit);

@@ -58,7 +58,7 @@ static void
 on_made(void *arg, const struct rest_answer *answer)
 {
 	struct making *making = arg;
-	const char *id = member_string(answer->body, "id");
+	const char *id = json_text_or_null(answer->body, "id");
 	const struct kettle_error none = {.code = KETTLE_EIO, .message = "Discord's answer has no thread."};
 	/* It may be there all the same. */
 	if (send_may_pass(answer) && !making->bot->stopping)
@@ -96,7 +96,7 @@ on_active(void *arg, const struct rest_answer *answer)
 			!member_is(thread, "owner_id", making->bot->user) || !member_is(thread, "parent_id", making->channel))
 			continue;
 		const struct kettle_error found = {0};
-		end_making(making, &found, member_text(thread, "id"));
+		end_making(making, &found, json_text_or_empty(thread, "id"));
 		return;
 	}
 	make(making);

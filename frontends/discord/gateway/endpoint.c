@@ -129,7 +129,7 @@ handle(struct endpoint *e, const struct request *request, const char **ret_body)
 		*ret_body = "{\"type\":1}";
 		return HTTP_STATUS_OK;
 	}
-	if (!number_parse_integer(member_string(data, "id"), &id) || id < 1)
+	if (!number_parse_integer(json_text_or_null(data, "id"), &id) || id < 1)
 		return HTTP_STATUS_BAD_REQUEST;
 	if (__atomic_load_n(&e->waiting, __ATOMIC_ACQUIRE) >= ENDPOINT_WAITING_MAX)
 		return HTTP_STATUS_SERVICE_UNAVAILABLE;

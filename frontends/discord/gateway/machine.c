@@ -74,7 +74,7 @@ struct machine {
 	bool unanswered; /* the last heartbeat */
 	unsigned latency;
 	bool has_identified;
-	uint64_t identified, live_since;
+	uint64_t identified, submission_message_since;
 	unsigned failures, unreachable, malformed_row, malformed;
 	unsigned resumes;     /* that were sent since the last event of the session */
 	uint64_t least_delay; /* of the next connection */
@@ -188,7 +188,7 @@ connect_now(struct machine *m, uint64_t now)
 	(void)snprintf(url, sizeof(url), "%s%s?v=10&encoding=json", base, len && base[len - 1] == '/' ? "" : "/");
 	m->phase = PHASE_CONNECTING;
 	m->due = now + MACHINE_CONNECT_MS;
-	m->live_since = 0;
+	m->submission_message_since = 0;
 	m->sent_count = 0;
 	m->unanswered = false;
 	m->actions->connect(m->arg, url);
@@ -380,7 +380,7 @@ take_invalid_session(struct machine *m, const json_t *data)
 static bool
 take_ready(struct machine *m, const json_t *data)
 {
-	const char *session = member_string(data, "session_id"), *url = member_string(data, "resume_gateway_url");
+	const char *session = json_text_or_null(data, "session_id"), *url = json_text_or_null(data, "resume_gateway_url");
 	if (!session || !*session || strlen(session) > MACHINE_SESSION_MAX || !url || strlen(url) > MACHINE_URL_MAX)
 		return false;
 	set_text(&m->session, session);
@@ -393,14 +393,14 @@ go_live(struct machine *m, uint64_t now, enum gateway_state state, const char *s
 {
 	m->phase = PHASE_LIVE;
 	m->due = MACHINE_NEVER;
-	m->live_since = now;
+	m->submission_message_since = now;
 	m->actions->state(m->arg, state, sentence);
 }
 
 static void
 take_dispatch(struct machine *m, uint64_t now, json_t *frame)
 {
-	const char *name = member_string(frame, "t");
+	const char *name = json_text_or_null(frame, "t");
 	json_int_t seq = member_int(frame, "s");
 	json_t *data = json_object_get(frame, "d");
 	if (!name || seq < 1 || !data) {
@@ -550,9 +550,9 @@ machine_closed(struct machine *m, uint64_t now, int code, const char *why)
 		m->unreachable++;
 	if (code == 4007 || code == 4009 || m->resumes >= MACHINE_RESUMES_MAX)
 		drop_session(m);
-	if (m->live_since && now - m->live_since >= MACHINE_STABLE_MS)
+	if (m->submission_message_since && now - m->submission_message_since >= MACHINE_STABLE_MS)
 		m->failures = 0;
-	else if (m->live_since && m->session && m->failures > FAILURES_LIVE)
+	else if (m->submission_message_since && m->session && m->failures > FAILURES_LIVE)
 		m->failures = FAILURES_LIVE;
 	uint64_t least = m->least_delay;
 	m->least_delay = 0;

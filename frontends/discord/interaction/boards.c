@@ -26,7 +26,7 @@ now_ms(const struct bot *bot)
 static void
 key_of(const struct interaction *interaction, char ret_key[SNOWFLAKE_SIZE + 16])
 {
-	snprintf(ret_key, SNOWFLAKE_SIZE + 16, "%s %s", interaction->user, member_text(interaction->actor, "role"));
+	snprintf(ret_key, SNOWFLAKE_SIZE + 16, "%s %s", interaction->user, json_text_or_empty(interaction->actor, "role"));
 }
 
 struct wanted {
@@ -83,7 +83,7 @@ boards_find(const json_t *boards, const char *name)
 	size_t i;
 	const json_t *board;
 	json_array_foreach(boards, i, board)
-		if (strcasecmp(member_text(board, "name"), name) == 0)
+		if (strcasecmp(json_text_or_empty(board, "name"), name) == 0)
 			return board;
 	return NULL;
 }

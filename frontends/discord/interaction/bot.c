@@ -37,9 +37,9 @@ bot_take_roles(struct bot *bot, const json_t *roles)
 		bool by_id = snowflake_parse(wanted, &number);
 		bot->roles[which][0] = '\0';
 		json_array_foreach(roles, i, role) {
-			const char *id = member_text(role, "id");
+			const char *id = json_text_or_empty(role, "id");
 			bool named =
-				wanted && (by_id ? strcmp(id, wanted) == 0 : strcasecmp(member_text(role, "name"), wanted) == 0);
+				wanted && (by_id ? strcmp(id, wanted) == 0 : strcasecmp(json_text_or_empty(role, "name"), wanted) == 0);
 			if (named && is_older(id, bot->roles[which]))
 				(void)snowflake_copy(bot->roles[which], id);
 		}
@@ -51,7 +51,8 @@ static bool
 is_administrator(const json_t *member)
 {
 	uint64_t permissions = 0;
-	return snowflake_parse(member_text(member, "permissions"), &permissions) && (permissions & ADMINISTRATOR) != 0;
+	return snowflake_parse(json_text_or_empty(member, "permissions"), &permissions) &&
+		   (permissions & ADMINISTRATOR) != 0;
 }
 
 static bool
@@ -64,16 +65,16 @@ json_t *
 bot_actor(const struct bot *bot, const json_t *member)
 {
 	const json_t *user = json_object_get(member, "user");
-	const char *names[] = {member_string(member, "nick"), member_string(user, "global_name"),
-		member_string(user, "username"), member_text(user, "id")};
+	const char *names[] = {json_text_or_null(member, "nick"), json_text_or_null(user, "global_name"),
+		json_text_or_null(user, "username"), json_text_or_empty(user, "id")};
 	const char *name = names[0];
 	for (size_t i = 1; !name || !*name; i++)
 		name = names[i];
 	const char *role = is_administrator(member) || has_role(bot, member, BOT_ADMIN) ? "admin"
 					   : has_role(bot, member, BOT_CREATOR)                         ? "creator"
 																					: NULL;
-	return json_pack(
-		"{s:s, s:s, s:s, s:s*}", "provider", "discord", "subject", member_text(user, "id"), "name", name, "role", role);
+	return json_pack("{s:s, s:s, s:s, s:s*}", "provider", "discord", "subject", json_text_or_empty(user, "id"), "name",
+		name, "role", role);
 }
 
 json_t *

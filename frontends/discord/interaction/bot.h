@@ -13,7 +13,7 @@
 struct rest;
 struct bot_command;
 struct submit;
-struct lives;
+struct submission_messages;
 struct later;
 struct gateway;
 struct announce;
@@ -49,7 +49,7 @@ struct bot {
 	json_t *seen; /* ids of interactions that have come, a ring */
 	size_t seen_next;
 	struct submit *submit; /* what flows/ keeps, a member for each file */
-	struct lives *lives;
+	struct submission_messages *lives;
 	struct announce *announce;
 	struct later *later;
 	struct gateway *gateway; /* NULL: there is none, as with the endpoint */

@@ -45,7 +45,7 @@ add_word(struct interaction *interaction, const char *word)
 static void
 take_option(struct interaction *interaction, const json_t *option, const json_t *resolved)
 {
-	const char *name = member_text(option, "name");
+	const char *name = json_text_or_empty(option, "name");
 	json_t *value = json_object_get(option, "value");
 	if (member_int(option, "type") == OPTION_ATTACHMENT)
 		value = json_object_get(
@@ -62,13 +62,13 @@ read_command(struct interaction *interaction, const json_t *data)
 {
 	const json_t *options = json_object_get(data, "options"), *option, *resolved = json_object_get(data, "resolved");
 	size_t i;
-	add_word(interaction, member_text(data, "name"));
+	add_word(interaction, json_text_or_empty(data, "name"));
 	for (int depth = 0; depth < 2; depth++) {
 		option = json_array_get(options, 0);
 		json_int_t type = member_int(option, "type");
 		if (type != OPTION_SUBCOMMAND && type != OPTION_GROUP)
 			break;
-		add_word(interaction, member_text(option, "name"));
+		add_word(interaction, json_text_or_empty(option, "name"));
 		options = json_object_get(option, "options");
 	}
 	json_array_foreach(options, i, option)
@@ -83,14 +83,15 @@ read_form(struct interaction *interaction, const json_t *data)
 	const json_t *row, *field;
 	json_array_foreach(json_object_get(data, "components"), i, row)
 		json_array_foreach(json_object_get(row, "components"), j, field)
-			json_object_set(interaction->options, member_text(field, "custom_id"), json_object_get(field, "value"));
+			json_object_set(
+				interaction->options, json_text_or_empty(field, "custom_id"), json_object_get(field, "value"));
 }
 
 static void
 read_data(struct interaction *interaction)
 {
 	const json_t *data = json_object_get(interaction->data, "data");
-	interaction->custom_id = member_text(data, "custom_id");
+	interaction->custom_id = json_text_or_empty(data, "custom_id");
 	if (interaction->kind == INTERACTION_COMMAND || interaction->kind == INTERACTION_COMPLETION)
 		read_command(interaction, data);
 	else if (interaction->kind == INTERACTION_FORM)
@@ -113,26 +114,26 @@ interaction_read(struct bot *bot, const json_t *data, struct interaction **ret_i
 	struct interaction *interaction = xcalloc(1, sizeof(*interaction));
 	const json_t *member = json_object_get(data, "member"), *channel = json_object_get(data, "channel");
 	const json_t *user = json_object_get(member ? member : data, "user");
-	const char *token = member_text(data, "token");
+	const char *token = json_text_or_empty(data, "token");
 	interaction->bot = bot;
 	interaction->references = 1;
 	interaction->kind = (enum interaction_kind)member_int(data, "type");
 	interaction->data = json_deep_copy(data);
 	interaction->options = json_object();
 	interaction->begun_ms = bot->host->utc_ms(bot->host);
-	bool whole = snowflake_copy(interaction->id, member_text(data, "id")) &&
-				 snowflake_copy(interaction->user, member_text(user, "id")) && *token &&
+	bool whole = snowflake_copy(interaction->id, json_text_or_empty(data, "id")) &&
+				 snowflake_copy(interaction->user, json_text_or_empty(user, "id")) && *token &&
 				 strlen(token) < sizeof(interaction->token) && interaction->kind >= INTERACTION_COMMAND &&
 				 interaction->kind <= INTERACTION_FORM;
-	(void)snowflake_copy(interaction->channel, member_text(data, "channel_id"));
+	(void)snowflake_copy(interaction->channel, json_text_or_empty(data, "channel_id"));
 	if (in_thread(channel))
-		(void)snowflake_copy(interaction->parent, member_text(channel, "parent_id"));
+		(void)snowflake_copy(interaction->parent, json_text_or_empty(channel, "parent_id"));
 	if (!whole || !bot_is_new(bot, interaction->id)) {
 		interaction_unref(interaction);
 		return;
 	}
 	snprintf(interaction->token, sizeof(interaction->token), "%s", token);
-	if (!member || strcmp(member_text(data, "guild_id"), bot->settings.guild) != 0) {
+	if (!member || strcmp(json_text_or_empty(data, "guild_id"), bot->settings.guild) != 0) {
 		interaction_say(interaction, "This bot works on one Discord server only, and not in direct messages.");
 		interaction_unref(interaction);
 		return;
@@ -179,11 +180,11 @@ interaction_restore(struct bot *bot, const json_t *saved)
 	interaction->actor = json_deep_copy(json_object_get(saved, "actor"));
 	interaction->begun_ms = member_int(saved, "begun");
 	interaction->deferred = true;
-	(void)snowflake_copy(interaction->channel, member_text(saved, "channel"));
-	(void)snowflake_copy(interaction->parent, member_text(saved, "parent"));
-	utf8_copy(interaction->token, sizeof(interaction->token), member_text(saved, "token"));
-	if (snowflake_copy(interaction->id, member_text(saved, "id")) &&
-		snowflake_copy(interaction->user, member_text(saved, "user")) && interaction->actor)
+	(void)snowflake_copy(interaction->channel, json_text_or_empty(saved, "channel"));
+	(void)snowflake_copy(interaction->parent, json_text_or_empty(saved, "parent"));
+	utf8_copy(interaction->token, sizeof(interaction->token), json_text_or_empty(saved, "token"));
+	if (snowflake_copy(interaction->id, json_text_or_empty(saved, "id")) &&
+		snowflake_copy(interaction->user, json_text_or_empty(saved, "user")) && interaction->actor)
 		return interaction;
 	interaction_unref(interaction);
 	return NULL;
@@ -192,7 +193,7 @@ interaction_restore(struct bot *bot, const json_t *saved)
 const char *
 interaction_text(const struct interaction *interaction, const char *option)
 {
-	return member_string(interaction->options, option);
+	return json_text_or_null(interaction->options, option);
 }
 
 json_int_t
@@ -381,10 +382,10 @@ interaction_fail(struct interaction *interaction, const struct kettle_error *err
 static json_t *
 form_row(const json_t *field)
 {
-	AUTO_FREE char *label = escape_plain(member_text(field, "label"), FORM_LABEL_MAX);
+	AUTO_FREE char *label = escape_plain(json_text_or_empty(field, "label"), FORM_LABEL_MAX);
 	return json_pack("{s:i, s:[{s:i, s:s, s:s, s:i, s:b, s:s*}]}", "type", 1, "components", "type", 4, "custom_id",
-		member_text(field, "name"), "label", label, "style", member_true(field, "long") ? 2 : 1, "required", 1,
-		"placeholder", member_string(field, "placeholder"));
+		json_text_or_empty(field, "name"), "label", label, "style", member_true(field, "long") ? 2 : 1, "required", 1,
+		"placeholder", json_text_or_null(field, "placeholder"));
 }
 
 void

@@ -47,7 +47,7 @@ take_files(json_t *message, struct rest_file files[REST_FILES_MAX])
 		char *data;
 		if (count == REST_FILES_MAX || contents_bytes(file, &data, &files[count].size, NULL) < 0)
 			continue;
-		files[count].name = member_text(file, "name");
+		files[count].name = json_text_or_empty(file, "name");
 		files[count].content_type = NULL;
 		files[count++].data_take = data;
 	}
@@ -131,10 +131,10 @@ static bool
 is_posted(const struct posting *posting, const json_t *message)
 {
 	uint64_t id = 0;
-	const char *author = member_text(json_object_get(message, "author"), "id");
-	return snowflake_parse(member_text(message, "id"), &id) && strcmp(author, posting->bot->user) == 0 &&
+	const char *author = json_text_or_empty(json_object_get(message, "author"), "id");
+	return snowflake_parse(json_text_or_empty(message, "id"), &id) && strcmp(author, posting->bot->user) == 0 &&
 		   snowflake_time(id) >= posting->since_ms - CLOCKS_DIFFER_MS &&
-		   strcmp(member_text(message, "content"), member_text(posting->message, "content")) == 0;
+		   strcmp(json_text_or_empty(message, "content"), json_text_or_empty(posting->message, "content")) == 0;
 }
 
 /* A search that Discord could not answer now says nothing; one that it refuses would be refused again. */
@@ -202,7 +202,7 @@ on_once(void *arg, const struct rest_answer *answer)
 		host->log(host, err.code == KETTLE_EUNAVAIL ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
 			"A message could not be posted: %s", err.message);
 	if (once->done)
-		once->done(once->arg, &err, err.code ? NULL : member_string(answer->body, "id"));
+		once->done(once->arg, &err, err.code ? NULL : json_text_or_null(answer->body, "id"));
 	free(once);
 }
 

@@ -43,9 +43,9 @@ on_page(void *arg, const struct kettle_error *err, json_t *page)
 		end(reading);
 		return;
 	}
-	AUTO_FREE char *last = xstrdup(member_text(json_array_get(items, json_array_size(items) - 1), "key"));
+	AUTO_FREE char *last = xstrdup(json_text_or_empty(json_array_get(items, json_array_size(items) - 1), "key"));
 	json_array_foreach(items, i, item)
-		reading->each(reading->arg, member_text(item, "key"), json_object_get(item, "value"));
+		reading->each(reading->arg, json_text_or_empty(item, "key"), json_object_get(item, "value"));
 	if (member_true(page, "more") && *last)
 		read_page(reading, last);
 	else

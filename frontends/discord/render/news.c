@@ -67,7 +67,7 @@ add_row(struct buf *out, const char *before, const json_t *row)
 	char score[FORMAT_SIZE];
 	format_ns(member_number(row, "score") * 1e9, score);
 	buf_adds(out, before);
-	add_bold(out, member_text(row, "user_name"));
+	add_bold(out, json_text_or_empty(row, "user_name"));
 	buf_printf(out, " %s", score);
 }
 
@@ -96,9 +96,9 @@ news_podium(const json_t *event)
 	const json_t *data = json_object_get(event, "data"), *before = json_object_get(data, "before"), *row;
 	size_t i;
 	buf_adds(&out, "🏆 ");
-	add_bold(&out, member_text(event, "leaderboard_name"));
+	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
 	buf_adds(&out, ": the podium on ");
-	add_bold(&out, member_text(data, "device"));
+	add_bold(&out, json_text_or_empty(data, "device"));
 	buf_adds(&out, " has changed.");
 	json_array_foreach(json_object_get(data, "podium"), i, row) {
 		buf_printf(&out, "\n%s ", medal_of(row));
@@ -117,12 +117,12 @@ news_ended(const json_t *event)
 	const json_t *device, *row;
 	size_t i, j;
 	buf_adds(&out, "🏁 ");
-	add_bold(&out, member_text(event, "leaderboard_name"));
+	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
 	buf_adds(&out, " has ended. The final podium:");
 	json_array_foreach(json_object_get(json_object_get(event, "data"), "devices"), i, device) {
 		const json_t *podium = json_object_get(device, "podium");
 		buf_adds(&out, "\n");
-		add_bold(&out, member_text(device, "device"));
+		add_bold(&out, json_text_or_empty(device, "device"));
 		if (json_array_size(podium) == 0)
 			buf_adds(&out, "\nno results");
 		json_array_foreach(podium, j, row) {
@@ -155,7 +155,7 @@ static void
 add_deadline(struct buf *out, const json_t *board)
 {
 	char date[TIMESTAMP_SIZE], away[TIMESTAMP_SIZE];
-	const char *deadline = member_string(board, "deadline");
+	const char *deadline = json_text_or_null(board, "deadline");
 	if (!deadline)
 		return;
 	timestamp_of(deadline, TIMESTAMP_DATE, date);
@@ -167,13 +167,13 @@ char *
 news_board(const json_t *board, const char *submissions)
 {
 	struct buf out = {0};
-	const char *description = member_text(board, "description");
+	const char *description = json_text_or_empty(board, "description");
 	const json_t *device;
 	size_t i;
 	AUTO_BUF struct buf devices = {0};
 	json_array_foreach(json_object_get(board, "gpu_types"), i, device)
 		buf_printf(&devices, "%s%s", i ? ", " : "", json_string_value(device));
-	add_bold(&out, member_text(board, "name"));
+	add_bold(&out, json_text_or_empty(board, "name"));
 	if (*description)
 		add_description(&out, description);
 	buf_adds(&out, "\n\nDevices: ");
@@ -205,13 +205,13 @@ news_fault(const json_t *event)
 {
 	struct buf out = {0};
 	const json_t *data = json_object_get(event, "data");
-	AUTO_FREE char *error = sanitize_text(member_text(data, "error"), ERROR_MAX_CHARACTERS);
+	AUTO_FREE char *error = sanitize_text(json_text_or_empty(data, "error"), ERROR_MAX_CHARACTERS);
 	buf_adds(&out, "🔧 The task of ");
-	add_bold(&out, member_text(event, "leaderboard_name"));
+	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
 	buf_adds(&out, " has failed by its own fault on ");
-	add_bold(&out, member_text(data, "device"));
+	add_bold(&out, json_text_or_empty(data, "device"));
 	buf_printf(&out, ", with the submission %lld (", (long long)member_int(event, "submission"));
-	add_escaped(&out, member_text(data, "mode"), NAME_MAX_UNITS);
+	add_escaped(&out, json_text_or_empty(data, "mode"), NAME_MAX_UNITS);
 	buf_adds(&out, "), and will fail for others until its task is corrected.\n");
 	escape_code_block(&out, NULL, error);
 	return buf_take(&out);
@@ -221,22 +221,22 @@ static void
 add_unit(struct buf *out, const json_t *data, const char *what)
 {
 	buf_adds(out, "The unit ");
-	add_bold(out, member_text(data, "unit"));
+	add_bold(out, json_text_or_empty(data, "unit"));
 	buf_adds(out, " of the device ");
-	add_bold(out, member_text(data, "device"));
+	add_bold(out, json_text_or_empty(data, "device"));
 	buf_printf(out, " %s: ", what);
-	add_escaped(out, member_text(data, "reason"), REASON_MAX_UNITS);
+	add_escaped(out, json_text_or_empty(data, "reason"), REASON_MAX_UNITS);
 }
 
 static void
 add_storage(struct buf *out, const json_t *data, const char *what)
 {
 	char since[TIMESTAMP_SIZE];
-	timestamp_of(member_text(data, "since"), TIMESTAMP_DATE, since);
+	timestamp_of(json_text_or_empty(data, "since"), TIMESTAMP_DATE, since);
 	buf_printf(out, "%s %s", what, since);
-	if (member_string(data, "error")) {
+	if (json_text_or_null(data, "error")) {
 		buf_adds(out, ": ");
-		add_escaped(out, member_text(data, "error"), REASON_MAX_UNITS);
+		add_escaped(out, json_text_or_empty(data, "error"), REASON_MAX_UNITS);
 	}
 }
 
@@ -258,12 +258,12 @@ news_operators(const json_t *event)
 		add_storage(&out, data, "The disk of the database has room again; nothing could be stored since");
 	else {
 		buf_adds(&out, "🔑 The runner ");
-		add_bold(&out, member_text(data, "runner"));
+		add_bold(&out, json_text_or_empty(data, "runner"));
 		buf_adds(&out, " has no valid credential any more, so it gets no jobs done: ");
-		add_escaped(&out, member_text(data, "error"), REASON_MAX_UNITS);
+		add_escaped(&out, json_text_or_empty(data, "error"), REASON_MAX_UNITS);
 	}
 	if (!member_is(event, "kind", "storage.full")) {
-		timestamp_of(member_text(event, "at"), TIMESTAMP_DATE, at);
+		timestamp_of(json_text_or_empty(event, "at"), TIMESTAMP_DATE, at);
 		buf_printf(&out, "\n%s", at);
 	}
 	return buf_take(&out);

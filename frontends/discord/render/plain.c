@@ -58,7 +58,7 @@ plain_view(const json_t *view, const json_t *answer, const json_t *args)
 static json_t *
 jobs_of(const json_t *submission)
 {
-	const char *source = member_string(submission, "source"), *name = member_string(submission, "file_name");
+	const char *source = json_text_or_null(submission, "source"), *name = json_text_or_null(submission, "file_name");
 	json_t *jobs = json_object_get(submission, "jobs");
 	return source && name ? source_path_put_all(jobs, source, name) : json_incref(jobs);
 }
@@ -73,7 +73,7 @@ plain_report(const json_t *submission)
 	begin(&plain, 0);
 	report_head(&plain.term, submission);
 	json_array_foreach(jobs, i, job)
-		report_job(&plain.term, job, member_text(job, "device"));
+		report_job(&plain.term, job, json_text_or_empty(job, "device"));
 	return end(&plain);
 }
 

@@ -81,7 +81,7 @@ finish(struct call *call, int status, const json_t *body)
 	const json_t *details = json_object_get(body, "errors");
 	if (status < 200 || status > 299) {
 		AUTO_FREE char *wrong = details ? json_dumps(details, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-		const char *said = member_text(body, "message");
+		const char *said = json_text_or_empty(body, "message");
 		size_t len = strlen(said);
 		(void)kettle_fail(&err, code_of(call, status), "Discord answered %s with %d%s%.200s%s%.*s%s%s",
 			call->route.name, status, *said ? ": " : "", said, wrong ? ": " : "", DETAILS_MAX, wrong ? wrong : "",

@@ -51,7 +51,7 @@ kettle_compiled_profiles(const struct kettle_compiled_builder *builder)
 const char *
 kettle_compiled_option(const struct kettle_compiled_builder *builder, const char *key)
 {
-	return member_string(builder->options, key);
+	return json_text_or_null(builder->options, key);
 }
 
 /* ---- arguments ---- */
@@ -85,7 +85,7 @@ void
 kettle_compiled_add_standard(
 	const struct kettle_compiled_builder *builder, const char *source, const char *c, const char *cxx, json_t *args)
 {
-	const char *standard = member_string(builder->config, "standard");
+	const char *standard = json_text_or_null(builder->config, "standard");
 	bool is_c = kettle_compiled_is_c(source);
 	const char *own = is_c ? c : cxx;
 	if (own && standard && is_c == !strchr(standard, '+'))
@@ -441,7 +441,8 @@ static size_t
 first_include(const struct kettle_compiled_builder *builder, const char **ret_name)
 {
 	static const char include[] = "#include \"";
-	const char *line = member_text(json_object_get(builder->request->files, builder->request->submission), "text");
+	const char *line =
+		json_text_or_empty(json_object_get(builder->request->files, builder->request->submission), "text");
 	for (size_t len; *line; line += len + (line[len] == '\n')) {
 		len = strcspn(line, "\n");
 		bool comment = strncmp(line, "//", 2) == 0 && line[len - 1] != '\\';
@@ -462,7 +463,7 @@ task_includes(const struct kettle_compiled_builder *builder, const char *header)
 	json_t *contents;
 	json_object_foreach((json_t *)builder->request->files, name, contents)
 		if (strcmp(name, builder->request->submission) != 0 &&
-			strstr(member_text(contents, "text"), json_string_value(quoted)))
+			strstr(json_text_or_empty(contents, "text"), json_string_value(quoted)))
 			return true;
 	return false;
 }

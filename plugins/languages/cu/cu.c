@@ -418,7 +418,7 @@ static const struct kettle_gpu_vendor vendor = {
 static int
 cu_configure(void *self, const json_t *section, struct kettle_error *err)
 {
-	const char *toolkit = member_string(section, "toolkit");
+	const char *toolkit = json_text_or_null(section, "toolkit");
 	AUTO_JSON json_t *changed = json_copy((json_t *)section);
 	if (toolkit && toolkit[0] != '/')
 		return kettle_fail(

@@ -4,10 +4,10 @@
  *
  * Theory of operation. A fork of the warm process, made for this alone, walks through its mappings and writes how to make
  * each of them again: from a file of the machine, with the changed pages over it; from pages of the written file; or from
- * zero pages. /proc/self/pagemap tells changed pages from others. A program that maps all this into itself (python.c),
+ * zero pages. /proc/self/pagemap tells changed pages from others. A program that maps all this into itself (python_shim.c),
  * sets its thread pointer and calls `resume` has the memory of the warm process and keeps everything else of its own: ids,
  * parent, descriptors, limits, signals, domains. What the kernel knows about the memory must be registered again: the C
- * library's data of the thread, the signal stack, and the end of the heap (in python.c).
+ * library's data of the thread, the signal stack, and the end of the heap (in python_shim.c).
  *
  * Nothing is allocated meanwhile; the notes are in a mapping of their own, which is left out. If a mapping cannot be made
  * again (shared memory, a deleted file, anything unknown), there is no file.

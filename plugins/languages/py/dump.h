@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of a warm process as a file, from which python.c continues. */
+/* The memory of a warm process as a file, from which python_shim.c continues. */
 #ifndef KETTLE_PY_DUMP_H
 #define KETTLE_PY_DUMP_H
 
@@ -59,7 +59,7 @@ struct dump_header {
 	uint8_t cores[DUMP_CORES_MAX];
 };
 
-/* What python.c passes to `resume`; static. */
+/* What python_shim.c passes to `resume`; static. */
 struct dump_start {
 	char **argv, **envp;
 	const char *real; /* path of the interpreter, for a cold start */

@@ -159,12 +159,12 @@ static void
 add_architecture(json_t *env, const json_t *device)
 {
 	const json_t *gpu = json_object_get(json_object_get(device, "facts"), "gpu");
-	const char *sm = member_string(device, "sm"), *gfx = member_string(device, "gfx");
+	const char *sm = json_text_or_null(device, "sm"), *gfx = json_text_or_null(device, "gfx");
 	json_t *architecture = sm ? torch_architecture(sm) : NULL;
 	if (!gfx)
-		gfx = member_string(gpu, "gfx");
+		gfx = json_text_or_null(gpu, "gfx");
 	if (!architecture)
-		architecture = torch_capability(member_string(gpu, "compute"));
+		architecture = torch_capability(json_text_or_null(gpu, "compute"));
 	if (architecture)
 		json_object_set_new(env, "TORCH_CUDA_ARCH_LIST", architecture);
 	if (gfx) {
@@ -228,7 +228,7 @@ make_inputs(const struct plan_builder *builder, const char *start)
 static json_t *
 compile_step(const struct plan_builder *builder)
 {
-	json_t *argv = json_pack("[s, s, s]", member_string(builder->options, "python"), COMPILE, builder->main), *name;
+	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), COMPILE, builder->main), *name;
 	json_t *inputs = json_pack("{s:{s:s}, s:{s:s}}", COMPILE, "file", COMPILE, builder->main, "file", builder->main);
 	size_t i;
 	json_array_extend(argv, builder->modules);
@@ -243,7 +243,7 @@ compile_step(const struct plan_builder *builder)
 static json_t *
 header_step(const struct plan_builder *builder, size_t variant)
 {
-	json_t *argv = json_pack("[s, s, s]", member_string(builder->options, "python"), HEADERS, HEADER);
+	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), HEADERS, HEADER);
 	/* Of its environment what is the same for every device. */
 	json_t *env = json_pack("{s:s, s:s}", "PYTHONDONTWRITEBYTECODE", "1", "PYTHONNOUSERSITE", "1");
 	const json_t *more = json_object_get(builder->options, "env");
@@ -266,10 +266,10 @@ prepare_step(const struct plan_builder *builder)
 		json_object_set_new(
 			inputs, header_variants[i].path, json_pack("{s:s, s:s}", "step", header_variants[i].id, "output", HEADER));
 	return json_pack("{s:s, s:s, s:s, s:[s, s, s], s:o, s:o, s:{s:O*}, s:[s], s:[s, s, s], s:b}", "id", PREPARE_ID,
-		"kind", "prepare", "title", "compile extensions", "argv", member_string(builder->options, "python"), PREPARE,
-		builder->request->submission, "env", make_environment(builder, NULL), "inputs", inputs, "limits", "memory",
-		json_object_get(builder->request->task, "memory"), "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc",
-		"cache", 1);
+		"kind", "prepare", "title", "compile extensions", "argv", json_text_or_null(builder->options, "python"),
+		PREPARE, builder->request->submission, "env", make_environment(builder, NULL), "inputs", inputs, "limits",
+		"memory", json_object_get(builder->request->task, "memory"), "outputs", CACHE, "toolchain", "g++", "ninja",
+		"nvcc", "cache", 1);
 }
 
 /* The profiler for the device (plan.schema.json); NULL: only torch's own, which the harness uses by itself. */
@@ -280,9 +280,9 @@ profiler_for(const json_t *device, const json_t *prepared)
 	/* A profiler serialises kernels: those that wait for each other would never end. */
 	if (member_int(prepared, "device") > 1)
 		return NULL;
-	if (member_string(device, "sm") || member_is(gpu, "vendor", "nvidia"))
+	if (json_text_or_null(device, "sm") || member_is(gpu, "vendor", "nvidia"))
 		return "ncu";
-	return member_string(device, "gfx") || member_is(gpu, "vendor", "amd") ? "rocprofv3" : NULL;
+	return json_text_or_null(device, "gfx") || member_is(gpu, "vendor", "amd") ? "rocprofv3" : NULL;
 }
 
 static const char *const ncu_files[] = {"profile.ncu-rep", "ncu-details.txt", "ncu-details.csv", NULL};
@@ -305,11 +305,11 @@ static json_t *
 run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 {
 	json_t *step = json_deep_copy(prepared), *inputs = make_inputs(builder, RUN);
-	json_t *argv = json_pack("[s, s, s]", member_string(builder->options, "python"), RUN, builder->main);
+	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), RUN, builder->main);
 	json_array_extend(argv, json_object_get(json_object_get(prepared, "run"), "args"));
 	json_t *env = make_environment(builder, json_object_get(prepared, "env"));
 	json_object_set_new(env, EXPLAIN_SUBMISSION, json_string(builder->request->submission));
-	json_object_set_new(env, EXPLAIN_DEVICE, json_string(member_string(builder->request->device, "name")));
+	json_object_set_new(env, EXPLAIN_DEVICE, json_string(json_text_or_null(builder->request->device, "name")));
 	json_object_set_new(step, "argv", argv);
 	json_object_set_new(step, "env", env);
 	if (json_object_get(prepared, "secret"))
@@ -318,7 +318,7 @@ run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
 	if (builder->preload)
 		json_object_set_new(step, "warm",
-			json_pack("{s:s, s:O, s:O, s:O*}", "tool", member_string(builder->options, "python"), "preload",
+			json_pack("{s:s, s:O, s:O, s:O*}", "tool", json_text_or_null(builder->options, "python"), "preload",
 				builder->preload, "recipes", builder->recipes, "alone", builder->alone));
 	json_object_set_new(step, "jit", json_pack("{s:s, s:[s, s]}", "folder", CACHE, "tools", "g++", "nvcc"));
 	if (builder->prepares)
@@ -348,7 +348,7 @@ names_extensions(const struct plan_builder *builder)
 	json_t *contents;
 	bool compiles = false;
 	json_object_foreach((json_t *)builder->request->files, name, contents) {
-		const char *text = member_text(contents, "text");
+		const char *text = json_text_or_empty(contents, "text");
 		compiles = compiles || strstr(text, "cpp_extension") || strstr(text, "load_inline");
 	}
 	return compiles;
@@ -438,7 +438,7 @@ builder_imports(const struct plan_builder *builder, const char *module)
 	const char *name;
 	json_t *contents;
 	json_object_foreach((json_t *)builder->request->files, name, contents)
-		if (imports(member_string(contents, "text"), module, !is_helper(name)))
+		if (imports(json_text_or_null(contents, "text"), module, !is_helper(name)))
 			return true;
 	return false;
 }
@@ -464,7 +464,7 @@ is_named(const struct plan_builder *builder, const char *word)
 	json_t *contents;
 	size_t len = strlen(word);
 	json_object_foreach((json_t *)builder->request->files, name, contents)
-		for (const char *text = member_text(contents, "text"), *at = is_helper(name) ? "" : text;
+		for (const char *text = json_text_or_empty(contents, "text"), *at = is_helper(name) ? "" : text;
 			 (at = strstr(at, word)); at++)
 			if ((at == text || !single_is_word(at[-1])) && !single_is_word(at[len]))
 				return true;
@@ -475,8 +475,8 @@ static bool
 has_gpu(const struct plan_builder *builder)
 {
 	const json_t *device = builder->request->device;
-	return json_object_get(json_object_get(device, "facts"), "gpu") || member_string(device, "sm") ||
-		   member_string(device, "gfx");
+	return json_object_get(json_object_get(device, "facts"), "gpu") || json_text_or_null(device, "sm") ||
+		   json_text_or_null(device, "gfx");
 }
 
 /* What the device's Triton compiles for: "cuda:90:32", "hip:gfx942:64"; NULL: there is no GPU, or nothing is known of it. */
@@ -484,10 +484,10 @@ static json_t *
 triton_target(const struct plan_builder *builder)
 {
 	const json_t *device = builder->request->device, *gpu = json_object_get(json_object_get(device, "facts"), "gpu");
-	const char *sm = member_string(device, "sm"), *gfx = member_string(device, "gfx");
-	const char *compute = member_string(gpu, "compute");
+	const char *sm = json_text_or_null(device, "sm"), *gfx = json_text_or_null(device, "gfx");
+	const char *compute = json_text_or_null(gpu, "compute");
 	if (!gfx)
-		gfx = member_string(gpu, "gfx");
+		gfx = json_text_or_null(gpu, "gfx");
 	if (gfx) /* wavefronts have 64 threads up to gfx9 */
 		return json_sprintf("triton=hip:%.40s:%d", gfx, strncmp(gfx, "gfx9", 4) == 0 ? 64 : 32);
 	if (sm)
@@ -589,7 +589,7 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	struct plan_builder builder = {
 		.request = request,
 		.options = ((struct kettle_compiled *)self)->options,
-		.main = member_string(json_object_get(request->task, "config"), "main"),
+		.main = json_text_or_null(json_object_get(request->task, "config"), "main"),
 	};
 	int rc = check_files(&builder, err);
 	if (rc)
@@ -614,7 +614,7 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 static json_t *
 py_tools(void *self)
 {
-	return json_pack("[s]", member_string(((struct kettle_compiled *)self)->options, "python"));
+	return json_pack("[s]", json_text_or_null(((struct kettle_compiled *)self)->options, "python"));
 }
 
 static const char *
@@ -634,7 +634,7 @@ py_create(const struct kettle_host *host, void **ret_self, struct kettle_error *
 static int
 py_configure(void *self, const json_t *section, struct kettle_error *err)
 {
-	const char *python = member_text(section, "python");
+	const char *python = json_text_or_empty(section, "python");
 	if (!python[0] || (python[0] != '/' && strchr(python, '/')))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python);

@@ -17,7 +17,7 @@
  * by executing one.
  *
  * Interpreters that such a copy starts are warm as well: before it serves, the process writes its memory to a file
- * (dump.c), and the program that replaces the interpreter in those sandboxes (python.c) continues with that memory in
+ * (dump.c), and the program that replaces the interpreter in those sandboxes (python_shim.c) continues with that memory in
  * `resume`. From there both ways are the same.
  *
  * Uses the stable ABI, so that one build serves every Python from 3.9 on and any virtual environment.
@@ -59,7 +59,7 @@
 #endif
 #define WARM_UNWRITTEN 120 /* the interpreter's own status for output that was lost */
 
-extern const char py_warm_text[], py_again_text[], py_recipes_text[];
+extern const char py_warm_text[], py_resume_text[], py_recipes_text[];
 
 /* Global, since excepthook has no argument of its own. */
 static struct {
@@ -282,7 +282,7 @@ static void __attribute__((noreturn)) become(void *arg, const char *file, char *
 	longjmp(warm.payload, 1);
 }
 
-/* In a process that python.c has given this memory. */
+/* In a process that python_shim.c has given this memory. */
 static void __attribute__((noreturn)) resume(const struct dump_start *start)
 {
 	dump_restore_kernel_state();
@@ -403,7 +403,7 @@ keep_memory(int fd)
 static PyObject *
 warm_load(PyObject *names, int socket)
 {
-	static const char *const texts[] = {py_warm_text, py_again_text, py_recipes_text};
+	static const char *const texts[] = {py_warm_text, py_resume_text, py_recipes_text};
 	static PyMethodDef alone = {"be_alone", be_alone, METH_O, NULL};
 	warm.scope = PyDict_New();
 	if (!warm.scope || PyDict_SetItemString(warm.scope, "__builtins__", PyEval_GetBuiltins()))

@@ -17,7 +17,7 @@
 char *
 exec_archive_path(const json_t *section)
 {
-	const char *named = member_string(section, "exec_archive");
+	const char *named = json_text_or_null(section, "exec_archive");
 	return named ? xstrdup(named) : installed_path(EXEC_ARCHIVE_NAME, KETTLE_DATA_DIR "/" EXEC_ARCHIVE_NAME);
 }
 

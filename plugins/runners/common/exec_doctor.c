@@ -44,7 +44,7 @@ static void
 on_doctor_complaint(void *arg, const char *line, size_t len)
 {
 	const struct exec_doctor *doctor = arg;
-	exec_lines_complain(doctor->doctors->lines, line, len);
+	exec_client_complain(doctor->doctors->lines, line, len);
 }
 
 /* On the loop or on a thread: it touches only the doctor's own text. */
@@ -60,7 +60,7 @@ answer_doctor(void *arg)
 {
 	struct exec_doctor *doctor = arg, **link = &doctor->doctors->list;
 	struct exec_doctors *doctors = doctor->doctors;
-	const struct exec_lines *lines = doctors->lines;
+	const struct exec_client *lines = doctors->lines;
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *report = STEAL(doctor->report);
 	while (*link != doctor)
@@ -74,7 +74,7 @@ answer_doctor(void *arg)
 							  : "");
 	else if (!report)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s --doctor exited with status %d and without a report%s%s",
-			lines->name, doctor->status, lines->complaint[0] ? ": " : ".", lines->complaint);
+			lines->name, doctor->status, lines->last_stderr[0] ? ": " : ".", lines->last_stderr);
 	lines->host->timer_stop(lines->host, doctor->limit);
 	doctor->done(doctor->arg, &err, err.code ? NULL : report);
 	buf_free(&doctor->text);

@@ -7,7 +7,7 @@
 #include <kettle/host.h>
 #include <stdbool.h>
 
-#include "runners/common/exec_lines.h"
+#include "runners/common/exec_client.h"
 
 #define EXEC_DOCTOR_MAX (4u << 20) /* bytes of the report */
 #define EXEC_DOCTOR_LIMIT_MS 120000
@@ -16,8 +16,8 @@ struct exec_doctor;
 
 /* Those that run. Zero-initialise; set the members before the list. */
 struct exec_doctors {
-	struct exec_lines *lines; /* for its host, name and complaints */
-	void (*idle)(void *arg);  /* the last one has ended; NULL is allowed */
+	struct exec_client *lines; /* for its host, name and complaints */
+	void (*idle)(void *arg);   /* the last one has ended; NULL is allowed */
 	void *arg;
 	struct exec_doctor *list;
 	bool stopping;

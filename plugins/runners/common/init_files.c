@@ -26,7 +26,7 @@ int
 init_file_write(json_t *files, const json_t *args, const char *name, const void *data, size_t size, mode_t mode,
 	struct kettle_error *err)
 {
-	AUTO_FREE char *path = path_join(member_text(args, "folder"), name), *folder = path_above(path, 1);
+	AUTO_FREE char *path = path_join(json_text_or_empty(args, "folder"), name), *folder = path_above(path, 1);
 	AUTO_FREE char *old = NULL;
 	size_t old_size = 0;
 	struct kettle_error why = {0}; /* that there is no file is no error */
@@ -92,7 +92,7 @@ init_key_write(json_t *files, const char *path, struct kettle_error *err)
 const char *
 init_option(const json_t *args, const char *name)
 {
-	return member_string(json_object_get(args, "options"), name);
+	return json_text_or_null(json_object_get(args, "options"), name);
 }
 
 int

@@ -279,7 +279,7 @@ remote_init(
 int
 remote_configure(struct remote *remote, const json_t *section, struct kettle_error *err)
 {
-	const char *key = member_string(section, "key");
+	const char *key = json_text_or_null(section, "key");
 	remote->has_key = key != NULL;
 	return key ? sealed_key_parse(key, remote->key, err) : 0;
 }
@@ -584,8 +584,8 @@ remote_running(struct remote_job *job)
 void
 remote_progress(struct remote_job *job, const json_t *event)
 {
-	const char *name = member_string(event, "event"), *step = member_string(event, "step"),
-			   *state = member_string(event, "state");
+	const char *name = json_text_or_null(event, "event"), *step = json_text_or_null(event, "step"),
+			   *state = json_text_or_null(event, "state");
 	if (job->phase == REMOTE_ENDED || !name)
 		return;
 	remote_job_hold(job);

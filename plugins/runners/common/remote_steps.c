@@ -178,7 +178,7 @@ interval_ms(const struct remote_job *job, uint64_t now)
 static void
 hear(struct remote_job *job)
 {
-	job->failures = job->rubbish = job->absent = 0;
+	job->failures = job->invalid_lines = job->absent = 0;
 	job->failing = 0;
 }
 
@@ -198,12 +198,12 @@ bear(struct remote_job *job, enum remote_word word, const char *why)
 	if (job->phase == REMOTE_SENDING)
 		patience = remote->pace.send_ms;
 	job->failures++;
-	job->rubbish = word == REMOTE_RUBBISH ? job->rubbish + 1 : 0;
+	job->invalid_lines = word == REMOTE_RUBBISH ? job->invalid_lines + 1 : 0;
 	if (!job->failing || word == REMOTE_REFUSED)
 		job->failing = now;
 	if (job->report && job->phase == REMOTE_SENDING)
 		remote_report(job, NULL, why); /* somebody waits for it */
-	else if (remote->pace.rubbish && job->rubbish >= remote->pace.rubbish)
+	else if (remote->pace.invalid_lines && job->invalid_lines >= remote->pace.invalid_lines)
 		remote_lost(
 			job, KETTLE_LOSS_FAILED, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
 	else if (now - job->failing >= patience)

@@ -46,12 +46,12 @@ answer_run(const json_t *body, struct run_facts *ret_facts, struct kettle_error 
 {
 	const struct run_facts facts = {.id = member_id(body, "id"),
 		.attempt = member_id(body, "run_attempt") > 0 ? (unsigned)member_id(body, "run_attempt") : 1,
-		.status = member_text(body, "status"),
-		.conclusion = member_text(body, "conclusion"),
-		.title = member_text(body, "display_title"),
-		.url = member_text(body, "html_url"),
-		.created = member_text(body, "created_at"),
-		.created_ms = answer_time(member_text(body, "created_at")),
+		.status = json_text_or_empty(body, "status"),
+		.conclusion = json_text_or_empty(body, "conclusion"),
+		.title = json_text_or_empty(body, "display_title"),
+		.url = json_text_or_empty(body, "html_url"),
+		.created = json_text_or_empty(body, "created_at"),
+		.created_ms = answer_time(json_text_or_empty(body, "created_at")),
 		.dispatched = member_is(body, "event", "workflow_dispatch")};
 	if (facts.id == 0 || !facts.status[0])
 		return kettle_fail(err, KETTLE_EIO, "GitHub's answer is no workflow run: it lacks `id` or `status`.");

@@ -170,7 +170,7 @@ error_message(const struct kettle_http_answer *answer)
 	bool readable = answer->body && answer->body_size <= API_PARSE_INLINE && answer->status >= 300;
 	AUTO_JSON json_t *body =
 		readable ? bounded_json_parse(answer->body, (size_t)answer->body_size, API_VALUES_MAX, 0, NULL) : NULL;
-	return sanitize_line(member_text(body, "message"), MESSAGE_CHARACTERS);
+	return sanitize_line(json_text_or_empty(body, "message"), MESSAGE_CHARACTERS);
 }
 
 static char *

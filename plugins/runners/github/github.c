@@ -175,7 +175,7 @@ static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct github *github = self;
-	const char *tokens = member_string(section, "token");
+	const char *tokens = json_text_or_null(section, "token");
 	close_api(github);
 	github->section = json_pack("{s:O*}", "exec_archive", json_object_get(section, "exec_archive"));
 	int rc = remote_configure(&github->remote, section, err);
@@ -191,8 +191,8 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		.absent = RUNS_MISSING,
 		.seeks = RUNS_SEEK_LOOKS};
 	rc = api_new(github->host,
-		&(struct api_settings){.base = member_text(section, "url"),
-			.version = member_text(section, "api_version"),
+		&(struct api_settings){.base = json_text_or_empty(section, "url"),
+			.version = json_text_or_empty(section, "api_version"),
 			.tokens = tokens,
 			.most_ms = give_up_ms},
 		&github->api, err);

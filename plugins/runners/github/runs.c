@@ -187,7 +187,7 @@ on_published(void *arg, const struct kettle_error *err, json_t *result)
 	else if (err->code < 0)
 		not_published(run, err, err->code == KETTLE_EUNAVAIL);
 	else
-		dispatch(run, member_text(result, "url"));
+		dispatch(run, json_text_or_empty(result, "url"));
 }
 
 /* Hands the plan out by a link that serves it once. */

@@ -145,7 +145,7 @@ add_next(json_t *next, const struct setup_options *options, const char *folder)
 static int
 set_up(struct setup *setup, struct kettle_error *err)
 {
-	const char *folder = member_text(setup->args, "folder"), *named = init_option(setup->args, "exec_archive");
+	const char *folder = json_text_or_empty(setup->args, "folder"), *named = init_option(setup->args, "exec_archive");
 	struct setup_options options = {0};
 	char digest[65] = "";
 	AUTO_FREE char *archive = named ? xstrdup(named) : exec_archive_path(setup->section), *data = NULL;

@@ -104,7 +104,8 @@ request_list(struct status *status)
 	const json_t *place = json_array_get(status->places, 0);
 	AUTO_FREE char *path =
 		xasprintf("/repos/%s/actions/workflows/%s/runs?exclude_pull_requests=true&per_page=%d&status=%s",
-			member_text(place, "repo"), member_text(place, "workflow"), ANSWER_LIST_MAX, listed[status->state].github);
+			json_text_or_empty(place, "repo"), json_text_or_empty(place, "workflow"), ANSWER_LIST_MAX,
+			listed[status->state].github);
 	status->call = api_send(status->github->api,
 		&(struct api_request){.path = path, .max_body = API_LIST_MAX, .done = on_list, .arg = status});
 }

@@ -22,14 +22,14 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_doctor.h"
-#include "runners/common/exec_lines.h"
+#include "runners/common/exec_client.h"
 
 #define STOP_LIMIT_MS 15000
 
 struct local {
 	const struct kettle_host *host;
 	json_t *options;
-	struct exec_lines lines;
+	struct exec_client lines;
 	struct exec_doctors doctors;
 	struct kettle_timer *stop_timer;
 	bool ended; /* stop was called: no further kettle-exec is started */
@@ -59,7 +59,7 @@ static const struct kettle_option options[] = {
 static void finish_stop(void *arg);
 static void on_ended(void *arg, int status, int signal_number);
 
-static const struct exec_lines_ops lines_ops = {.ended = on_ended};
+static const struct exec_client_ops lines_ops = {.ended = on_ended};
 
 static int
 create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
@@ -67,7 +67,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	struct local *local = xcalloc(1, sizeof(*local));
 	(void)err;
 	local->host = host;
-	local->lines = (struct exec_lines){.host = host, .ops = &lines_ops, .arg = local, .name = "kettle-exec"};
+	local->lines = (struct exec_client){.host = host, .ops = &lines_ops, .arg = local, .name = "kettle-exec"};
 	local->doctors = (struct exec_doctors){.lines = &local->lines, .idle = finish_stop, .arg = local};
 	*ret_self = local;
 	return 0;
@@ -80,7 +80,7 @@ destroy(void *self)
 	if (!local)
 		return;
 	json_decref(local->options);
-	exec_lines_reset(&local->lines);
+	exec_client_reset(&local->lines);
 	free(local);
 }
 
@@ -109,7 +109,7 @@ find_exec(void)
 static char *
 exec_file(const struct local *local)
 {
-	const char *named = member_string(local->options, "exec");
+	const char *named = json_text_or_null(local->options, "exec");
 	return named ? xstrdup(named) : find_exec();
 }
 
@@ -131,16 +131,16 @@ static void
 on_ended(void *arg, int status, int signal_number)
 {
 	struct local *local = arg;
-	struct exec_lines *lines = &local->lines;
+	struct exec_client *lines = &local->lines;
 	struct kettle_error err = {0};
 	bool worked = lines->facts && lines->jobs;
-	exec_lines_explain(lines->name, status, signal_number, lines->complaint, &err);
-	exec_lines_reset(lines);
+	exec_client_explain(lines->name, status, signal_number, lines->last_stderr, &err);
+	exec_client_reset(lines);
 	if (!local->stopped)
 		local->host->log(local->host, KETTLE_LOG_WARNING, "%s", err.message);
 	/* A job that comes of this is the next one's, so jobs are first. */
-	exec_lines_lose(lines, false, KETTLE_LOSS_FAILED, err.message);
-	exec_lines_fail_requests(lines, &err);
+	exec_client_lose(lines, false, KETTLE_LOSS_FAILED, err.message);
+	exec_client_fail_requests(lines, &err);
 	if (local->stopped) {
 		finish_stop(local);
 	} else if (worked && ensure_process(local, &err) < 0) {
@@ -168,11 +168,11 @@ ensure_process(struct local *local, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
 	if (local->lines.process)
 		return 0;
-	const char *config = member_string(local->options, "config");
+	const char *config = json_text_or_null(local->options, "config");
 	AUTO_FREE char *file = exec_file(local);
 	AUTO_FREE char *text = settings(local);
 	const char *argv[] = {file, "--serve", "--settings", text, config ? "--config" : NULL, config, NULL};
-	int rc = exec_lines_start(&local->lines, argv, err);
+	int rc = exec_client_start(&local->lines, argv, err);
 	local->lines.ready = rc == 0;
 	return rc;
 }
@@ -182,14 +182,14 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 {
 	struct local *local = self;
 	int rc = ensure_process(local, err);
-	return rc < 0 ? rc : exec_lines_submit(&local->lines, description, plan, false, NULL, err);
+	return rc < 0 ? rc : exec_client_submit(&local->lines, description, plan, false, NULL, err);
 }
 
 static void
 cancel(void *self, const char *ref)
 {
 	struct local *local = self;
-	exec_lines_cancel(&local->lines, ref);
+	exec_client_cancel(&local->lines, ref);
 }
 
 static int
@@ -198,7 +198,7 @@ describe(void *self, const json_t *unit, void (*done)(void *arg, const struct ke
 {
 	struct local *local = self;
 	int rc = ensure_process(local, err);
-	return rc < 0 ? rc : exec_lines_describe(&local->lines, unit, done, arg, err);
+	return rc < 0 ? rc : exec_client_describe(&local->lines, unit, done, arg, err);
 }
 
 static int
@@ -208,7 +208,7 @@ heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct k
 	struct local *local = self;
 	(void)unit;
 	int rc = ensure_process(local, err);
-	return rc < 0 ? rc : exec_lines_heartbeat(&local->lines, done, arg, err);
+	return rc < 0 ? rc : exec_client_heartbeat(&local->lines, done, arg, err);
 }
 
 static int
@@ -219,7 +219,7 @@ tools(void *self, const json_t *tools, struct kettle_error *err)
 	/* Else the next one is started with them. */
 	if (!local->lines.process || local->ended)
 		return 0;
-	return exec_lines_write(&local->lines, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);
+	return exec_client_write(&local->lines, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);
 }
 
 static int
@@ -230,7 +230,7 @@ doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kett
 	(void)unit;
 	if (local->ended)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
-	const char *config = member_string(local->options, "config");
+	const char *config = json_text_or_null(local->options, "config");
 	AUTO_FREE char *file = exec_file(local), *text = settings(local);
 	const char *argv[] = {file, "--doctor", "--json", "--settings", text, config ? "--config" : NULL, config, NULL};
 	return exec_doctor_start(&local->doctors, argv, done, arg, err);
@@ -284,7 +284,7 @@ stop(void *self, kettle_fn done, void *arg)
 
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
-	.capacity = exec_lines_capacity,
+	.capacity = exec_client_capacity,
 	.submit = submit,
 	.cancel = cancel,
 	.describe = describe,

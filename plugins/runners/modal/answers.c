@@ -52,7 +52,7 @@ answer_judge(
 								 ? bounded_json_parse(answer->body, answer->body_size, BOUNDED_JSON_VALUES, 0, NULL)
 								 : NULL;
 	AUTO_FREE char *error =
-		member_string(json, "error") ? sanitize_line(member_string(json, "error"), MAX_ERROR) : NULL;
+		json_text_or_null(json, "error") ? sanitize_line(json_text_or_null(json, "error"), MAX_ERROR) : NULL;
 	struct modal_reply reply = {.status = status, .why = ret_why->message};
 	*ret_json = STEAL(json);
 	reply.json = *ret_json;
@@ -93,7 +93,7 @@ is_said(const struct modal_reply *reply)
 const char *
 answer_call(const struct modal_reply *reply, const char **ret_why)
 {
-	const char *id = is_said(reply) ? member_string(reply->json, "id") : NULL;
+	const char *id = is_said(reply) ? json_text_or_null(reply->json, "id") : NULL;
 	json_int_t interface = member_int(reply->json, "interface");
 	size_t size = id ? strlen(id) : 0, plain = 0;
 	while (plain < size && (isalnum((unsigned char)id[plain]) || id[plain] == '-' || id[plain] == '_'))
@@ -119,7 +119,7 @@ answer_state(const struct modal_reply *reply, const char *call)
 		enum call_state state;
 	} states[] = {{"starting", CALL_STARTING}, {"running", CALL_RUNNING}, {"later", CALL_LATER}, {"done", CALL_ENDED},
 		{"failed", CALL_ENDED}, {"unknown", CALL_ENDED}};
-	const char *text = is_said(reply) ? member_text(json_object_get(reply->json, "calls"), call) : "";
+	const char *text = is_said(reply) ? json_text_or_empty(json_object_get(reply->json, "calls"), call) : "";
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
 		if (strcmp(text, states[i].text) == 0)
 			return states[i].state;
@@ -145,17 +145,17 @@ answer_health(const json_t *health)
 	struct buf text = {0};
 	size_t i;
 	const json_t *device;
-	if (member_string(health, "version"))
-		add_text(&text, "kettle-exec ", member_text(health, "version"), "");
+	if (json_text_or_null(health, "version"))
+		add_text(&text, "kettle-exec ", json_text_or_empty(health, "version"), "");
 	else
 		buf_adds(&text, "modal_app.py says no version");
 	json_array_foreach(json_object_get(health, "devices"), i, device) {
 		const json_t *queue = json_object_get(device, "queue");
 		if (i == ANSWER_MAX_DEVICES)
 			break;
-		add_text(&text, "; ", member_text(device, "name"), "");
-		if (member_string(device, "gpu"))
-			add_text(&text, " (", member_text(device, "gpu"), ")");
+		add_text(&text, "; ", json_text_or_empty(device, "name"), "");
+		if (json_text_or_null(device, "gpu"))
+			add_text(&text, " (", json_text_or_empty(device, "gpu"), ")");
 		if (json_is_object(queue))
 			buf_printf(&text, ": %lld waiting, %lld running", (long long)member_int(queue, "waiting"),
 				(long long)member_int(queue, "running"));

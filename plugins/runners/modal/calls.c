@@ -25,8 +25,12 @@
 #define MAX_RESULT (RESULT_PACKAGE_MAX + (1u << 20))
 #define NO_SENSE "Modal answered with something that modal_app.py does not say."
 
-const struct remote_pace calls_pace = {
-	.first_ms = 250, .most_ms = 10000, .rubbish = 5, .absent = 1, .seeks = 1, .fetches = 4 /* each may be large */};
+const struct remote_pace calls_pace = {.first_ms = 250,
+	.most_ms = 10000,
+	.invalid_lines = 5,
+	.absent = 1,
+	.seeks = 1,
+	.fetches = 4 /* each may be large */};
 
 /* A job's own. */
 struct call {
@@ -38,7 +42,7 @@ struct call {
 static const char *
 call_name(const struct remote_job *job)
 {
-	return member_string(job->handle, "call");
+	return json_text_or_null(job->handle, "call");
 }
 
 static bool
@@ -132,7 +136,7 @@ on_submitted(void *arg, const struct modal_reply *reply)
 static void
 submit(struct remote_job *job)
 {
-	const char *function = member_text(json_object_get(job->unit, "options"), "function");
+	const char *function = json_text_or_empty(json_object_get(job->unit, "options"), "function");
 	AUTO_FREE char *path = xasprintf("/%s/%s", job->report ? "doctor" : "submit", function);
 	failpoint("modal.submit");
 	if (job->envelope_size > API_MAX_REQUEST)

@@ -115,7 +115,7 @@ configured(const json_t *configuration)
 static json_t *
 next_steps(const json_t *args, const char *secret)
 {
-	const char *folder = member_text(args, "folder");
+	const char *folder = json_text_or_empty(args, "folder");
 	json_t *steps = json_array();
 	json_array_append_new(steps,
 		json_sprintf(

@@ -108,7 +108,7 @@ destroy(void *self)
 static int
 make_header(const json_t *section, const char *option, const char *name, char **ret_header, struct kettle_error *err)
 {
-	const char *value = member_string(section, option);
+	const char *value = json_text_or_null(section, option);
 	for (const char *at = value; at && *at; at++)
 		if (*at <= ' ' || *at > '~')
 			return kettle_fail(
@@ -121,7 +121,7 @@ static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct modal *modal = self;
-	const char *text = member_string(section, "url");
+	const char *text = json_text_or_null(section, "url");
 	AUTO_FREE char *url = text ? remote_url(text) : NULL;
 	if (text && !url)
 		return kettle_fail(err, KETTLE_EINVAL,
@@ -151,7 +151,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 int
 calls_check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
-	const char *name = member_text(json_object_get(unit, "options"), "function");
+	const char *name = json_text_or_empty(json_object_get(unit, "options"), "function");
 	size_t plain = 0;
 	(void)remote;
 	while (isalnum((unsigned char)name[plain]) || name[plain] == '_' || name[plain] == '-')

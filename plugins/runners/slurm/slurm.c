@@ -101,7 +101,7 @@ static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct slurm *slurm = self;
-	const char *folder = member_text(section, "folder"), *config = member_string(section, "config");
+	const char *folder = json_text_or_empty(section, "folder"), *config = json_text_or_null(section, "config");
 	if (strpbrk(folder, "%\\\n"))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`folder` has a %%, a backslash or a newline, which sbatch would not take as it is: use another path.");
@@ -115,9 +115,9 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	free(slurm->config);
 	slurm->config = config ? xstrdup(config) : NULL;
 	free(STEAL(slurm->exec));
-	slurm->sbatch = member_text(slurm->section, "sbatch");
-	slurm->squeue = member_text(slurm->section, "squeue");
-	slurm->scancel = member_text(slurm->section, "scancel");
+	slurm->sbatch = json_text_or_empty(slurm->section, "sbatch");
+	slurm->squeue = json_text_or_empty(slurm->section, "squeue");
+	slurm->scancel = json_text_or_empty(slurm->section, "scancel");
 	slurm->poll_ms = (uint64_t)member_int(section, "poll_ms");
 	slurm->queue_ms = (uint64_t)member_int(section, "queue_ms");
 	slurm->grace_ms = (uint64_t)member_int(section, "grace_s") * 1000;

@@ -129,7 +129,7 @@ slurm_unit_on_node(const json_t *unit)
 static void
 add_option(struct arguments *arguments, const char *name, const json_t *options)
 {
-	const char *value = member_string(options, name);
+	const char *value = json_text_or_null(options, name);
 	if (value)
 		arguments_add(arguments, "--%s=%s", name, value);
 }

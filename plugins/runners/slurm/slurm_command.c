@@ -29,7 +29,7 @@ struct slurm_command {
 	struct kettle_timer *limit;
 	size_t lines, complaints;
 	bool late, flooded;
-	char complaint[SLURM_COMPLAINT_MAX];
+	char last_stderr[SLURM_LAST_STDERR_MAX];
 	char name[64];
 };
 
@@ -60,14 +60,14 @@ static void
 on_complaint(void *arg, const char *line, size_t len)
 {
 	struct slurm_command *command = arg;
-	size_t used = strlen(command->complaint);
+	size_t used = strlen(command->last_stderr);
 	if (is_flood(command, ++command->complaints, COMPLAINTS_MAX))
 		return;
-	if (used > 0 && used + 1 < SLURM_COMPLAINT_MAX)
-		command->complaint[used++] = ' ';
-	for (size_t i = 0; i < len && used + 1 < SLURM_COMPLAINT_MAX; i++)
-		command->complaint[used++] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
-	command->complaint[used] = '\0';
+	if (used > 0 && used + 1 < SLURM_LAST_STDERR_MAX)
+		command->last_stderr[used++] = ' ';
+	for (size_t i = 0; i < len && used + 1 < SLURM_LAST_STDERR_MAX; i++)
+		command->last_stderr[used++] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
+	command->last_stderr[used] = '\0';
 }
 
 static void
@@ -85,8 +85,8 @@ on_exit_command(void *arg, int status, int signal_number)
 			command->complaints > COMPLAINTS_MAX ? (size_t)COMPLAINTS_MAX : command->use.max_lines);
 	else if (command->late)
 		buf_printf(&text, "%s did not answer within %d s.", command->name, (int)(slurm->command_ms / 1000));
-	else if (command->complaint[0])
-		buf_adds(&text, command->complaint);
+	else if (command->last_stderr[0])
+		buf_adds(&text, command->last_stderr);
 	else if (signal_number)
 		buf_printf(&text, "%s was terminated by signal %d.", command->name, signal_number);
 	else

@@ -47,7 +47,7 @@ put_key(struct init *init, const json_t *args, struct kettle_error *err)
 {
 	AUTO_FREE char *path = path_join(init->folder, "key");
 	unsigned char key[SEALED_KEY_SIZE];
-	const char *own = member_string(init->slurm->section, "key");
+	const char *own = json_text_or_null(init->slurm->section, "key");
 	if (!own) {
 		int rc = init_key_write(init->files, path, err);
 		if (rc == 0)
@@ -88,7 +88,7 @@ on_unpacked(void *arg, const struct slurm_end *end)
 	struct kettle_error err = {0};
 	AUTO_FREE char *exec = path_join(init->fresh, "bin/kettle-exec");
 	if (!end->worked)
-		(void)kettle_fail(&err, KETTLE_EIO, "The archive of kettle-exec cannot be unpacked: %s", end->complaint);
+		(void)kettle_fail(&err, KETTLE_EIO, "The archive of kettle-exec cannot be unpacked: %s", end->last_stderr);
 	else if (access(exec, X_OK) != 0)
 		(void)kettle_fail(&err, KETTLE_EINVAL, "The archive of kettle-exec has no bin/kettle-exec.");
 	else if (rename(init->fresh, init->target) != 0)
@@ -165,7 +165,7 @@ slurm_init(void *self, const json_t *args, remote_done done, void *arg, struct k
 	*init = (struct init){.slurm = slurm,
 		.files = json_array(),
 		.next = json_array(),
-		.folder = xstrdup(member_text(args, "folder")),
+		.folder = xstrdup(json_text_or_empty(args, "folder")),
 		.done = done,
 		.arg = arg};
 	slurm->busy++;
@@ -178,7 +178,7 @@ slurm_init(void *self, const json_t *args, remote_done done, void *arg, struct k
 		rc = put_key(init, args, err);
 	if (rc == 0)
 		say_folder(init);
-	if (rc == 0 && !member_string(slurm->section, "exec"))
+	if (rc == 0 && !json_text_or_null(slurm->section, "exec"))
 		rc = unpack(init, err);
 	if (rc == 0)
 		rc = slurm->host->work(slurm->host, idle, on_init, init, err);

@@ -14,7 +14,7 @@
 #include "runners/slurm/slurm_answers.h"
 #include "runners/slurm/slurm_arguments.h"
 
-#define SLURM_COMPLAINT_MAX 600
+#define SLURM_LAST_STDERR_MAX 600
 
 struct slurm;
 struct slurm_submission;
@@ -75,13 +75,13 @@ struct slurm {
 	uint64_t swept_ms;
 	/* the queue */
 	struct slurm_query *query;
-	uint64_t snapshot;                   /* the number of the newest one, which may be under way or have failed */
-	uint64_t taken;                      /* the number of the newest valid one */
-	uint64_t query_ms;                   /* when the next one may begin */
-	uint64_t queried_ms;                 /* when the last one began */
-	unsigned query_failures;             /* in a row */
-	uint64_t unlisted_ms;                /* since when; 0: the last one worked */
-	char complaint[SLURM_COMPLAINT_MAX]; /* of the last one */
+	uint64_t snapshot;                       /* the number of the newest one, which may be under way or have failed */
+	uint64_t taken;                          /* the number of the newest valid one */
+	uint64_t query_ms;                       /* when the next one may begin */
+	uint64_t queried_ms;                     /* when the last one began */
+	unsigned query_failures;                 /* in a row */
+	uint64_t unlisted_ms;                    /* since when; 0: the last one worked */
+	char last_stderr[SLURM_LAST_STDERR_MAX]; /* of the last one */
 	/* submissions */
 	struct slurm_submission *submissions, *active;
 	bool submit_failed, cancel_failed; /* they were logged */
@@ -98,8 +98,8 @@ struct slurm {
 
 /* How a command ended. Borrowed. */
 struct slurm_end {
-	bool worked;           /* with status 0, in time, and with no more output than expected */
-	const char *complaint; /* what it wrote to its standard error, in plain ASCII, or what was wrong with it */
+	bool worked;             /* with status 0, in time, and with no more output than expected */
+	const char *last_stderr; /* what it wrote to its standard error, in plain ASCII, or what was wrong with it */
 };
 
 struct slurm_use {

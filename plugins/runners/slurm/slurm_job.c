@@ -401,7 +401,7 @@ on_cancel_ended(void *arg, const struct slurm_end *end)
 		job->since_snapshot = slurm->snapshot;
 	}
 	if (!end->worked)
-		log_uncancelled(slurm, cancelling->name, end->complaint);
+		log_uncancelled(slurm, cancelling->name, end->last_stderr);
 	else
 		slurm->cancel_failed = false;
 	free(cancelling->name);

@@ -364,7 +364,7 @@ on_queried(void *arg, const struct slurm_end *end)
 	struct slurm_query *query = arg;
 	struct slurm *slurm = query->slurm;
 	uint64_t now = slurm_now_ms(slurm);
-	const char *complaint = end->worked ? "its answer is not the list of jobs that it should be." : end->complaint;
+	const char *last_stderr = end->worked ? "its answer is not the list of jobs that it should be." : end->last_stderr;
 	bool valid = end->worked && query->has_header && !query->is_void && !query->part.len;
 	slurm->query = NULL;
 	if (valid) {
@@ -380,11 +380,11 @@ on_queried(void *arg, const struct slurm_end *end)
 		query->is_autopsy ? take_finals(slurm, query->finals) : take_snapshot(slurm);
 	} else {
 		if (slurm->query_failures++ == 0 && !slurm->stopping)
-			slurm->host->log(slurm->host, KETTLE_LOG_WARNING, "squeue cannot be used: %s", complaint);
-		slurm->host->reached(slurm->host, NULL, complaint);
+			slurm->host->log(slurm->host, KETTLE_LOG_WARNING, "squeue cannot be used: %s", last_stderr);
+		slurm->host->reached(slurm->host, NULL, last_stderr);
 		slurm->query_ms = now + remote_backoff_ms(slurm->query_failures, QUERY_AGAIN_MS, QUERY_MOST_MS);
 		slurm->unlisted_ms = slurm->unlisted_ms ? slurm->unlisted_ms : query->began_ms;
-		(void)snprintf(slurm->complaint, sizeof(slurm->complaint), "%s", complaint);
+		(void)snprintf(slurm->last_stderr, sizeof(slurm->last_stderr), "%s", last_stderr);
 	}
 	buf_free(&query->part);
 	json_decref(query->finals);
@@ -472,7 +472,7 @@ end_overdue(struct slurm_job *job, uint64_t now)
 	if (slurm->unlisted_ms || slurm->unlooked_ms)
 		remote_lost(job->remote, KETTLE_LOSS_UNREACHED, "Its job in Slurm has run for longer than its time, and %s%s",
 			slurm->unlisted_ms ? "Slurm's queue cannot be listed: " : "the shared folder cannot be read.",
-			slurm->unlisted_ms ? slurm->complaint : "");
+			slurm->unlisted_ms ? slurm->last_stderr : "");
 	else
 		remote_lost(
 			job->remote, KETTLE_LOSS_FAILED, "Slurm did not end its job, which has run for longer than its time.");
@@ -507,7 +507,7 @@ end_late(struct slurm *slurm)
 		else if (job->state == SLURM_ENDED && !job->gone_ms && now - job->ended_ms > FORGET_MS)
 			slurm_job_drop(job);
 		else if (job->state == SLURM_QUEUED && unlisted && now - job->queued_ms >= most)
-			slurm_job_give_up(job, "Slurm's queue could not be listed for %d s: %s", seconds, slurm->complaint);
+			slurm_job_give_up(job, "Slurm's queue could not be listed for %d s: %s", seconds, slurm->last_stderr);
 		else if (unlooked && ((job->state == SLURM_QUEUED && job->missing_ms) || job->state == SLURM_FINDING))
 			slurm_job_give_up(job, "The shared folder could not be read for %d s.", seconds);
 	}

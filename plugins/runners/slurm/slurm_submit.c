@@ -42,7 +42,7 @@ struct slurm_submission {
 	bool is_doctor;     /* it is a single one */
 	unsigned failures;
 	uint64_t failing_ms; /* since when; 0: it has not failed */
-	char complaint[SLURM_COMPLAINT_MAX];
+	char last_stderr[SLURM_LAST_STDERR_MAX];
 	uint64_t again_ms, since_snapshot;
 	bool settled; /* a snapshot has shown that Slurm does not have it */
 	char id[SLURM_ID_SIZE];
@@ -135,7 +135,7 @@ defer_submission(struct slurm_submission *submission, const char *reason)
 	uint64_t now = slurm_now_ms(slurm);
 	if (submission->failures++ == 0)
 		submission->failing_ms = now;
-	(void)snprintf(submission->complaint, sizeof(submission->complaint), "%s", reason);
+	(void)snprintf(submission->last_stderr, sizeof(submission->last_stderr), "%s", reason);
 	submission->again_ms = now + remote_backoff_ms(submission->failures, AGAIN_MS, AGAIN_MOST_MS);
 	submission->since_snapshot = slurm->snapshot;
 	submission->settled = !submission->sent;
@@ -161,13 +161,13 @@ give_up(struct slurm_submission *submission)
 		job->submission = NULL;
 		if (submission->written) { /* Slurm may have it */
 			slurm_job_accepted(job, NULL);
-			slurm_job_give_up(job, "It could not be given to Slurm for %d s: %s", seconds, submission->complaint);
+			slurm_job_give_up(job, "It could not be given to Slurm for %d s: %s", seconds, submission->last_stderr);
 			continue;
 		}
 		job->state = SLURM_FRESH; /* so that nothing looks for it */
 		if (job->remote)
 			remote_lost(job->remote, KETTLE_LOSS_AWAY, "It could not be given to Slurm for %d s: %s", seconds,
-				submission->complaint);
+				submission->last_stderr);
 		else
 			slurm_job_drop(job);
 	}
@@ -212,10 +212,10 @@ on_submitted(void *arg, const struct slurm_end *end)
 		accept_submission(submission, submission->id);
 	else if (end->worked)
 		defer_submission(submission, "the answer of sbatch is not the number of a job.");
-	else if (sbatch_is_refusal(end->complaint, &reason))
+	else if (sbatch_is_refusal(end->last_stderr, &reason))
 		refuse_submission(submission, reason);
 	else
-		defer_submission(submission, end->complaint);
+		defer_submission(submission, end->last_stderr);
 	slurm_submit_next(slurm);
 }
 
@@ -298,7 +298,7 @@ slurm_submit_soon(struct slurm *slurm)
 int
 slurm_submit_find_exec(const json_t *section, const char *folder, char **ret_exec, struct kettle_error *err)
 {
-	const char *named = member_string(section, "exec");
+	const char *named = json_text_or_null(section, "exec");
 	if (named) {
 		*ret_exec = xstrdup(named);
 		return 0;

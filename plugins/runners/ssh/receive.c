@@ -79,13 +79,13 @@ close_file(struct receiver *receiver, bool whole)
 static int
 open_file(struct receiver *receiver, json_t *event)
 {
-	const char *step = member_text(event, "step"), *name = member_text(event, "name");
+	const char *step = json_text_or_empty(event, "step"), *name = json_text_or_empty(event, "name");
 	json_int_t size = json_is_integer(json_object_get(event, "size")) ? member_int(event, "size") : -1;
 	struct kettle_error *wrong = &receiver->wrong;
 	int rc = path_check_inside(step, wrong);
 	if (rc == 0)
 		rc = path_check_inside(name, wrong);
-	if (rc == 0 && (strchr(step, '/') || size < 0 || strlen(member_text(event, "sha256")) != 64))
+	if (rc == 0 && (strchr(step, '/') || size < 0 || strlen(json_text_or_empty(event, "sha256")) != 64))
 		rc = kettle_fail(wrong, KETTLE_EINVAL, "A file that it sent has no plain step, no size or no sha256.");
 	if (rc == 0 && ((uint64_t)size > RECEIVE_MAX_BYTES - receiver->bytes || receiver->files == RECEIVE_MAX_FILES))
 		rc = kettle_fail(
@@ -95,8 +95,8 @@ open_file(struct receiver *receiver, json_t *event)
 	receiver->bytes += (uint64_t)size;
 	receiver->files++;
 	receiver->offset = 0;
-	receiver->kept = json_pack(
-		"{s:s, s:s, s:I, s:s}", "step", step, "name", name, "size", size, "sha256", member_text(event, "sha256"));
+	receiver->kept = json_pack("{s:s, s:s, s:I, s:s}", "step", step, "name", name, "size", size, "sha256",
+		json_text_or_empty(event, "sha256"));
 	receiver->path = xasprintf("%s/%s/%s", receiver->spool, step, name);
 	AUTO_FREE char *folder = path_above(receiver->path, 1);
 	if (receiver->trouble.code < 0)
@@ -125,9 +125,9 @@ end_file(struct receiver *receiver)
 	bool whole = receiver->offset == (uint64_t)member_int(receiver->kept, "size"), kept = receiver->fd >= 0;
 	if (whole && kept && (lseek(receiver->fd, 0, SEEK_SET) != 0 || sha256_fd(receiver->fd, hex) != 0))
 		return kettle_fail(&receiver->trouble, KETTLE_EIO, "`%s` cannot be read: %s.", receiver->path, strerror(errno));
-	if (!whole || (kept && strcmp(hex, member_text(receiver->kept, "sha256")) != 0))
+	if (!whole || (kept && strcmp(hex, json_text_or_empty(receiver->kept, "sha256")) != 0))
 		return kettle_fail(&receiver->wrong, KETTLE_EIO, "The file `%s` of step `%s` is not what was announced.",
-			member_text(receiver->kept, "name"), member_text(receiver->kept, "step"));
+			json_text_or_empty(receiver->kept, "name"), json_text_or_empty(receiver->kept, "step"));
 	close_file(receiver, true);
 	return 0;
 }
@@ -144,11 +144,12 @@ write_piece(struct receiver *receiver, json_t *event)
 	if (!is_of_file(receiver, event) || !json_is_string(data) ||
 		base64_decode(json_string_value(data), json_string_length(data), &bytes, &size) < 0)
 		return kettle_fail(&receiver->wrong, KETTLE_EINVAL,
-			"What it sent of the file `%s` is not base64, or of another file.", member_text(receiver->kept, "name"));
+			"What it sent of the file `%s` is not base64, or of another file.",
+			json_text_or_empty(receiver->kept, "name"));
 	receiver->offset += size;
 	if (receiver->offset > (uint64_t)member_int(receiver->kept, "size"))
 		return kettle_fail(&receiver->wrong, KETTLE_ETOOBIG, "The file `%s` is larger than was announced.",
-			member_text(receiver->kept, "name"));
+			json_text_or_empty(receiver->kept, "name"));
 	if (receiver->fd >= 0 && write_all(receiver->fd, bytes, size) != 0) {
 		(void)kettle_fail(
 			&receiver->trouble, KETTLE_EIO, "`%s` cannot be written: %s.", receiver->path, strerror(errno));
@@ -194,7 +195,7 @@ complete(struct receiver *receiver)
 		(void)kettle_fail(&receiver->trouble, KETTLE_ETOOBIG, "They came faster than they could be written.");
 	else if (receiver->path && receiver->wrong.code == 0)
 		(void)kettle_fail(&receiver->wrong, KETTLE_EIO, "The file `%s` of step `%s` did not come whole.",
-			member_text(receiver->kept, "name"), member_text(receiver->kept, "step"));
+			json_text_or_empty(receiver->kept, "name"), json_text_or_empty(receiver->kept, "step"));
 	if (receiver->trouble.code < 0)
 		receiver->host->log(receiver->host, KETTLE_LOG_WARNING, "job %s: not all of its files were stored: %s",
 			receiver->ref, receiver->trouble.message);

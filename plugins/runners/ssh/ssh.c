@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The runner `ssh`: jobs run on other machines, each reached by one connection of the system's ssh. */
 /*
- * Theory of operation. Units with equal options are of one machine and share a link (link.c): one `kettle-exec --serve`, which
- * owns the machine's build cache, device locks and warm interpreters, as the runner local has one. A link is made with the first
+ * Theory of operation. Units with equal options are of one machine and share a session (session.c): one `kettle-exec --serve`, which
+ * owns the machine's build cache, device locks and warm interpreters, as the runner local has one. A session is made with the first
  * job or request of its units and stays until the runner is destroyed.
  */
 #include <config.h>
@@ -15,12 +15,12 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
-#include "runners/ssh/link.h"
+#include "runners/ssh/ssh_session.h"
 
 struct ssh {
 	const struct kettle_host *host;
 	json_t *options;
-	struct link *links;
+	struct ssh_session *sessions;
 	bool ended; /* stop was called: no further connection is made */
 	kettle_fn stopped;
 	void *stopped_arg;
@@ -82,9 +82,9 @@ destroy(void *self)
 	struct ssh *ssh = self;
 	if (!ssh)
 		return;
-	for (struct link *link = ssh->links, *next; link; link = next) {
-		next = link->next;
-		link_free(link);
+	for (struct ssh_session *session = ssh->sessions, *next; session; session = next) {
+		next = session->next;
+		ssh_session_free(session);
 	}
 	json_decref(ssh->options);
 	free(ssh);
@@ -109,16 +109,16 @@ finish_stop(void *arg)
 	struct ssh *ssh = arg;
 	if (!ssh->stopped)
 		return;
-	for (const struct link *link = ssh->links; link; link = link->next)
-		if (!link_is_quiet(link))
+	for (const struct ssh_session *session = ssh->sessions; session; session = session->next)
+		if (!ssh_session_is_quiet(session))
 			return;
 	kettle_fn stopped = STEAL(ssh->stopped);
 	stopped(ssh->stopped_arg);
 }
 
-/* The link of a unit, which is made where it is its first use. */
+/* The session of a unit, which is made where it is its first use. */
 static int
-find_link(struct ssh *ssh, const json_t *unit, struct link **ret_link, struct kettle_error *err)
+find_link(struct ssh *ssh, const json_t *unit, struct ssh_session **ret_link, struct kettle_error *err)
 {
 	const json_t *unit_section = json_object_get(unit, "options");
 	if (ssh->ended)
@@ -126,33 +126,33 @@ find_link(struct ssh *ssh, const json_t *unit, struct link **ret_link, struct ke
 	int rc = ssh_command_check(unit_section, err);
 	if (rc < 0)
 		return rc;
-	struct link *link = ssh->links;
-	while (link && !json_equal(link->options, unit_section))
-		link = link->next;
-	if (!link) {
-		link = link_new(ssh->host, ssh->options, unit_section, finish_stop, ssh);
-		link->next = ssh->links;
-		ssh->links = link;
+	struct ssh_session *session = ssh->sessions;
+	while (session && !json_equal(session->options, unit_section))
+		session = session->next;
+	if (!session) {
+		session = ssh_session_new(ssh->host, ssh->options, unit_section, finish_stop, ssh);
+		session->next = ssh->sessions;
+		ssh->sessions = session;
 	}
-	*ret_link = link;
+	*ret_link = session;
 	return 0;
 }
 
 static int
 submit(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err)
 {
-	struct link *link;
-	int rc = find_link(self, job->unit, &link, err);
-	return rc < 0 ? rc : link_submit(link, job, plan, err);
+	struct ssh_session *session;
+	int rc = find_link(self, job->unit, &session, err);
+	return rc < 0 ? rc : ssh_session_submit(session, job, plan, err);
 }
 
 static void
 cancel(void *self, const char *ref)
 {
 	struct ssh *ssh = self;
-	for (struct link *link = ssh->links; link; link = link->next)
-		if (exec_lines_find(&link->lines, ref)) {
-			exec_lines_cancel(&link->lines, ref);
+	for (struct ssh_session *session = ssh->sessions; session; session = session->next)
+		if (exec_client_find(&session->lines, ref)) {
+			exec_client_cancel(&session->lines, ref);
 			return;
 		}
 }
@@ -161,27 +161,27 @@ static int
 describe(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *facts),
 	void *arg, struct kettle_error *err)
 {
-	struct link *link;
-	int rc = find_link(self, unit, &link, err);
-	return rc < 0 ? rc : link_describe(link, unit, done, arg, err);
+	struct ssh_session *session;
+	int rc = find_link(self, unit, &session, err);
+	return rc < 0 ? rc : ssh_session_describe(session, unit, done, arg, err);
 }
 
 static int
 heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 	struct kettle_error *err)
 {
-	struct link *link;
-	int rc = find_link(self, unit, &link, err);
-	return rc < 0 ? rc : link_heartbeat(link, done, arg, err);
+	struct ssh_session *session;
+	int rc = find_link(self, unit, &session, err);
+	return rc < 0 ? rc : ssh_session_heartbeat(session, done, arg, err);
 }
 
 static int
 doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
 	void *arg, struct kettle_error *err)
 {
-	struct link *link;
-	int rc = find_link(self, unit, &link, err);
-	return rc < 0 ? rc : link_doctor(link, done, arg, err);
+	struct ssh_session *session;
+	int rc = find_link(self, unit, &session, err);
+	return rc < 0 ? rc : ssh_session_doctor(session, done, arg, err);
 }
 
 static int
@@ -191,9 +191,9 @@ tools(void *self, const json_t *tools, struct kettle_error *err)
 	int rc = 0;
 	json_object_set_new(ssh->options, "report", json_deep_copy(tools));
 	/* Those that are not up are started with them. */
-	for (struct link *link = ssh->links; link && rc == 0 && !ssh->ended; link = link->next)
-		if (link->lines.ready)
-			rc = exec_lines_write(&link->lines, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);
+	for (struct ssh_session *session = ssh->sessions; session && rc == 0 && !ssh->ended; session = session->next)
+		if (session->lines.ready)
+			rc = exec_client_write(&session->lines, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);
 	return rc;
 }
 
@@ -211,8 +211,8 @@ start(void *self, struct kettle_error *err)
 	(void)err;
 	ssh->stopped = NULL; /* after an earlier stop */
 	ssh->ended = false;
-	for (struct link *link = ssh->links; link; link = link->next)
-		link_start(link);
+	for (struct ssh_session *session = ssh->sessions; session; session = session->next)
+		ssh_session_start(session);
 	return 0;
 }
 
@@ -221,8 +221,8 @@ stop(void *self, kettle_fn done, void *arg)
 {
 	struct ssh *ssh = self;
 	ssh->ended = true;
-	for (struct link *link = ssh->links; link; link = link->next)
-		link_stop(link);
+	for (struct ssh_session *session = ssh->sessions; session; session = session->next)
+		ssh_session_stop(session);
 	ssh->stopped = done;
 	ssh->stopped_arg = arg;
 	finish_stop(ssh);
@@ -230,7 +230,7 @@ stop(void *self, kettle_fn done, void *arg)
 
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
-	.capacity = exec_lines_capacity,
+	.capacity = exec_client_capacity,
 	.submit = submit,
 	.cancel = cancel,
 	.describe = describe,

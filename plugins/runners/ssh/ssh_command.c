@@ -87,7 +87,7 @@ check_path(const json_t *options, const char *key, struct kettle_error *err)
 int
 ssh_command_check(const json_t *options, struct kettle_error *err)
 {
-	const char *host = member_text(options, "host");
+	const char *host = json_text_or_empty(options, "host");
 	const json_t *flags = json_object_get(options, "flags"), *flag;
 	size_t i;
 	int rc = check_word(json_object_get(options, "host"), "host", err);
@@ -155,7 +155,7 @@ add_ssh(struct ssh_argv *argv, const struct ssh_setup *setup)
 	json_array_foreach(json_object_get(setup->options, "flags"), i, flag)
 		add(argv, "%s", json_string_value(flag));
 	add(argv, "--");
-	add(argv, "%s", member_text(setup->options, "host"));
+	add(argv, "%s", json_text_or_empty(setup->options, "host"));
 }
 
 /* The script and its arguments, up to NULL. */
@@ -179,7 +179,7 @@ add_command(struct ssh_argv *argv, const char *script, ...)
 static const char *
 place(const struct ssh_setup *setup)
 {
-	const char *named = member_string(setup->options, setup->digest ? "folder" : "exec");
+	const char *named = json_text_or_null(setup->options, setup->digest ? "folder" : "exec");
 	return named ? named : DEFAULT_FOLDER;
 }
 

@@ -145,7 +145,7 @@ static void
 check_loss(struct attempt *attempt, const json_t *completion)
 {
 	struct world *world = attempt->job->world;
-	const char *loss = member_text(completion, "loss");
+	const char *loss = json_text_or_empty(completion, "loss");
 	bool counts = strcmp(loss, "failed") == 0 || strcmp(loss, "gone") == 0;
 	/* What a remote side never had, or a connection did not carry. */
 	bool never = strcmp(loss, "unstarted") == 0 || strcmp(loss, "away") == 0;
@@ -175,7 +175,7 @@ commit(void *arg)
 	struct completion *completion = arg;
 	struct attempt *attempt = completion->attempt;
 	struct world *world = attempt->job->world;
-	const char *status = member_text(completion->what, "status");
+	const char *status = json_text_or_empty(completion->what, "status");
 	/* Killed meanwhile, and then it is as if it had never come. */
 	if (!completion->life->dead && attempt->state == ATTEMPT_COMPLETED) {
 		attempt->state = ATTEMPT_ENDED;
@@ -199,7 +199,7 @@ static void
 check_completion(struct attempt *attempt, const json_t *completion)
 {
 	struct world *world = attempt->job->world;
-	const char *status = member_text(completion, "status");
+	const char *status = json_text_or_empty(completion, "status");
 	if (attempt->state != ATTEMPT_IN_FLIGHT)
 		world_fail(world, "%s completes, and is not in flight", attempt->ref);
 	else if (strcmp(status, "lost") == 0)
@@ -251,7 +251,7 @@ void
 engine_takes_event(struct world *world, const char *ref, const json_t *event)
 {
 	struct attempt *attempt = world_attempt_by_ref(world, ref);
-	const char *name = member_text(event, "event");
+	const char *name = json_text_or_empty(event, "event");
 	world_say(world, "%s: %s", ref, name);
 	if (!attempt || attempt->state != ATTEMPT_IN_FLIGHT)
 		world_fail(world, "%s says `%s`, and is not in flight", ref, name);

@@ -227,7 +227,7 @@ answer_dispatch(struct world *world, const struct wire_request *request, struct 
 {
 	AUTO_JSON json_t *body = json_loadb(request->body, request->body_size, 0, NULL);
 	const json_t *inputs = json_object_get(body, "inputs");
-	const char *title = member_text(inputs, "run_name"), *payload = member_text(inputs, "payload");
+	const char *title = json_text_or_empty(inputs, "run_name"), *payload = json_text_or_empty(inputs, "payload");
 	if (!member_is(body, "ref", "main") || !title[0])
 		world_fail(world, "a dispatch without what it needs: %.*s", 200, request->body);
 	if (world_strikes(world, world->weather.lies / 4)) {

@@ -76,8 +76,8 @@ say(struct child *child, json_t *event_take)
 	const struct connection *connection = child->own;
 	AUTO_FREE char *line = json_dumps(event_take, JSON_COMPACT);
 	const char *status = json_object_get(event_take, "outcomes") ? " done" : " cancelled";
-	bool done = strcmp(member_text(event_take, "event"), "done") == 0;
-	AUTO_FREE char *key = xasprintf("%s%s", member_text(event_take, "event"), done ? status : "");
+	bool done = strcmp(json_text_or_empty(event_take, "event"), "done") == 0;
+	AUTO_FREE char *key = xasprintf("%s%s", json_text_or_empty(event_take, "event"), done ? status : "");
 	world_shows(child->world, key, event_take);
 	json_decref(event_take);
 	if (!connection->stalls)
@@ -147,7 +147,7 @@ take_run(struct child *child, const json_t *message)
 	struct world *world = child->world;
 	struct ssh_side *ssh = world->own;
 	struct ran *job = xcalloc(1, sizeof(*job));
-	struct attempt *attempt = world_attempt_by_ref(world, member_text(message, "job"));
+	struct attempt *attempt = world_attempt_by_ref(world, json_text_or_empty(message, "job"));
 	AUTO_JSON json_t *plan = attempt ? world_plan(attempt) : NULL;
 	*job = (struct ran){.child = child, .next = ssh->jobs, .of = attempt};
 	ssh->jobs = job;
@@ -173,11 +173,11 @@ static void
 take_line(struct child *child, const char *line, size_t size)
 {
 	AUTO_JSON json_t *message = json_loadb(line, size, 0, NULL);
-	const char *op = member_text(message, "op");
+	const char *op = json_text_or_empty(message, "op");
 	if (strcmp(op, "run") == 0)
 		take_run(child, message);
 	else if (strcmp(op, "cancel") == 0)
-		take_cancel(child, member_text(message, "job"));
+		take_cancel(child, json_text_or_empty(message, "job"));
 	else if (strcmp(op, "heartbeat") == 0)
 		say(child, json_pack("{s:s}", "event", "heartbeat"));
 	else if (strcmp(op, "hello") == 0)

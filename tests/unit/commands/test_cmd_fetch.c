@@ -17,7 +17,7 @@
 #include "commands/repository.h"
 #include "config/configuration.h"
 #include "lib/unit_test.h"
-#include "model/links.h"
+#include "model/download_urls.h"
 #include "task/archive.h"
 #include "unit/scratch.h"
 
@@ -157,7 +157,7 @@ refused(json_t *args_take, int code)
 static size_t
 files_left(void)
 {
-	AUTO_FREE char *links = link_folder(cores.path);
+	AUTO_FREE char *links = download_url_folder(cores.path);
 	AUTO_DIR DIR *dir = opendir(links);
 	size_t count = 0;
 	for (const struct dirent *entry; dir && (entry = readdir(dir));)
@@ -185,7 +185,7 @@ test_repository(void **state)
 	(void)state;
 	AUTO_JSON json_t *args = of("file/repo.zip");
 	check_set(cores_must(0, "owner", "competition.fetch", json_incref(args)), "tasks/gone", "tasks/linked");
-	assert_string_equal(commands_text(cores_answer.result, "source"), member_text(args, "repository"));
+	assert_string_equal(commands_text(cores_answer.result, "source"), json_text_or_empty(args, "repository"));
 	/* What it answers is what a sync takes; a client of the engine gets it, too. */
 	AUTO_JSON json_t *problems = json_deep_copy(cores_answer.result);
 	const json_t *done = cores_must(0, "owner", "competition.sync", json_pack("{s:O}", "problems", problems));

@@ -92,7 +92,7 @@ test_damage(void **state)
 	static const struct {
 		const char *check, *sql, *says;
 	} tries[] = {
-		{"database", "PRAGMA ignore_check_constraints = 1; UPDATE jobs SET spared = 9 WHERE id = 1",
+		{"database", "PRAGMA ignore_check_constraints = 1; UPDATE jobs SET uncharged_attempts = 9 WHERE id = 1",
 			"CHECK constraint"},
 		{"references",
 			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES ('x', 'y', 999, 'z', 0)",

@@ -33,7 +33,7 @@ on_call(void *arg, const json_t *actor, const char *command, const json_t *args,
 	if (!answer)
 		return kettle_fail(err, KETTLE_ENOENT, "The test has no answer to %s.", command);
 	if (json_object_get(answer, "fails"))
-		return kettle_fail(err, (int)member_int(answer, "fails"), "%s", member_text(answer, "message"));
+		return kettle_fail(err, (int)member_int(answer, "fails"), "%s", json_text_or_empty(answer, "message"));
 	*ret_result = json_deep_copy(answer);
 	return 0;
 }
@@ -284,14 +284,14 @@ fixture_pressed(struct bot_fixture *f, const char *custom_id, json_t *values_tak
 void
 fixture_says(const json_t *message, const char *content)
 {
-	assert_string_equal(member_text(message, "content"), content);
+	assert_string_equal(json_text_or_empty(message, "content"), content);
 }
 
 void
 fixture_has(const json_t *message, const char *part)
 {
-	if (!strstr(member_text(message, "content"), part))
-		fail_msg("\"%s\" is not in \"%s\"", part, member_text(message, "content"));
+	if (!strstr(json_text_or_empty(message, "content"), part))
+		fail_msg("\"%s\" is not in \"%s\"", part, json_text_or_empty(message, "content"));
 }
 
 void
@@ -301,7 +301,7 @@ fixture_called(const struct bot_fixture *f, size_t back, const char *command, js
 	size_t count = json_array_size(f->calls);
 	assert_true(count > back);
 	const json_t *call = json_array_get(f->calls, count - 1 - back);
-	assert_string_equal(member_text(call, "command"), command);
+	assert_string_equal(json_text_or_empty(call, "command"), command);
 	AUTO_FREE char *expected = json_dumps(args, JSON_SORT_KEYS),
 				   *found = json_dumps(json_object_get(call, "args"), JSON_SORT_KEYS);
 	assert_string_equal(found, expected);
@@ -325,5 +325,5 @@ fixture_button(const json_t *message, size_t row, size_t at)
 {
 	const json_t *components =
 		json_object_get(json_array_get(json_object_get(message, "components"), row), "components");
-	return member_text(json_array_get(components, at), "custom_id");
+	return json_text_or_empty(json_array_get(components, at), "custom_id");
 }

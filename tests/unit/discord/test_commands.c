@@ -45,7 +45,7 @@ assert_options(const json_t *options)
 	const json_t *option, *choice;
 	assert_in_range(json_array_size(options), 0, DISCORD_OPTIONS);
 	json_array_foreach(options, i, option) {
-		const char *name = member_text(option, "name"), *help = member_text(option, "description");
+		const char *name = json_text_or_empty(option, "name"), *help = json_text_or_empty(option, "description");
 		assert_name(name);
 		assert_in_range(strlen(help), 1, DISCORD_TEXT);
 		assert_null(json_object_get(names, name));
@@ -56,7 +56,7 @@ assert_options(const json_t *options)
 		assert_in_range(json_array_size(json_object_get(option, "choices")), 0, DISCORD_OPTIONS);
 		assert_false(json_object_get(option, "choices") && member_true(option, "autocomplete"));
 		json_array_foreach(json_object_get(option, "choices"), j, choice)
-			bytes += strlen(member_text(choice, "name")) + strlen(member_text(choice, "value"));
+			bytes += strlen(json_text_or_empty(choice, "name")) + strlen(json_text_or_empty(choice, "value"));
 		bytes += assert_options(json_object_get(option, "options"));
 	}
 	return bytes;
@@ -82,8 +82,8 @@ test_table(void **state)
 	size_t i;
 	const json_t *command;
 	json_array_foreach(registered, i, command) {
-		assert_name(member_text(command, "name"));
-		assert_in_range(strlen(member_text(command, "description")), 1, DISCORD_TEXT);
+		assert_name(json_text_or_empty(command, "name"));
+		assert_in_range(strlen(json_text_or_empty(command, "description")), 1, DISCORD_TEXT);
 		assert_in_range(assert_options(json_object_get(command, "options")), 0, DISCORD_COMMAND_BYTES);
 	}
 	for (const struct bot_command *row = discord_commands; row->path; row++) {
@@ -121,7 +121,7 @@ test_list(void **state)
 	fixture_called(f, 0, "leaderboard.list", json_object());
 	fixture_has(message, "**board\\_00** · ends <t:1782900000:R> · CPU, H100\n**board\\_01** · no deadline · CPU");
 	fixture_has(message, "**board\\_02** · ends <t:1782900000:R> · CPU, H100 · closed\n");
-	assert_null(strstr(member_text(message, "content"), "board\\_10"));
+	assert_null(strstr(json_text_or_empty(message, "content"), "board\\_10"));
 	assert_string_equal(fixture_button(message, 0, 0), "list:10:");
 	message = fixture_pressed(f, "list:10:", NULL);
 	fixture_has(message, "**board\\_10**");
@@ -220,7 +220,7 @@ test_show_plain(void **state)
 	size_t i;
 	const json_t *line;
 	json_array_foreach(kettle_fake_log(f->fake), i, line)
-		assert_string_equal(member_text(line, "level"), "debug");
+		assert_string_equal(json_text_or_empty(line, "level"), "debug");
 	fixture_answer(f, "leaderboard.show", shown(json_pack("[s]", "CPU"), json_pack("[o]", ranking("CPU", 0, 0))));
 	message = fixture_run(f, "leaderboard show", json_pack("{s:s}", "leaderboard_name", "x"));
 	fixture_says(message, "**vectoradd** · CPU · 0 ranked · no deadline\nNo user is ranked here yet.");
@@ -279,7 +279,7 @@ test_personal(void **state)
 		fixture_run(f, "leaderboard show-personal", json_pack("{s:s}", "leaderboard_name", "vectoradd"));
 	fixture_called(f, 0, "leaderboard.show", json_pack("{s:s, s:b, s:i}", "name", "vectoradd", "mine", 1, "limit", 20));
 	fixture_has(message, "Your ranked submissions to **vectoradd**, the best first:\n```\nA\nrank  id     score");
-	assert_null(strstr(member_text(message, "content"), "\nB\n"));
+	assert_null(strstr(json_text_or_empty(message, "content"), "\nB\n"));
 	fixture_answer(f, "leaderboard.show", shown(json_pack("[s]", "B"), json_pack("[o]", ranking("B", 0, 0))));
 	fixture_says(fixture_run(f, "leaderboard show-personal", json_pack("{s:s}", "leaderboard_name", "vectoradd")),
 		"You have no ranked submission to **vectoradd**.");
@@ -440,19 +440,19 @@ test_help(void **state)
 	struct bot_fixture *f = *state;
 	const json_t *embeds = json_object_get(fixture_run(f, "leaderboard help", NULL), "embeds");
 	assert_int_equal(json_array_size(embeds), 2);
-	const char *text = member_text(json_array_get(embeds, 0), "description");
+	const char *text = json_text_or_empty(json_array_get(embeds, 0), "description");
 	assert_non_null(strstr(text, "`/leaderboard submit ranked` Submit your kernel to the ranking"));
-	assert_non_null(strstr(member_text(json_array_get(embeds, 1), "description"), "`/ping`"));
+	assert_non_null(strstr(json_text_or_empty(json_array_get(embeds, 1), "description"), "`/ping`"));
 	f->permissions = "8";
 	embeds = json_object_get(fixture_run(f, "leaderboard help", NULL), "embeds");
 	assert_int_equal(json_array_size(embeds), 3);
-	assert_non_null(strstr(member_text(json_array_get(embeds, 1), "description"), "`/admin ban` Ban a user"));
+	assert_non_null(strstr(json_text_or_empty(json_array_get(embeds, 1), "description"), "`/admin ban` Ban a user"));
 	size_t i, units = 0;
 	const json_t *embed;
 	json_array_foreach(embeds, i, embed) {
-		size_t own = split_units(member_text(embed, "description"));
+		size_t own = split_units(json_text_or_empty(embed, "description"));
 		assert_in_range(own, 1, 4096);
-		units += own + split_units(member_text(embed, "title"));
+		units += own + split_units(json_text_or_empty(embed, "title"));
 	}
 	assert_in_range(units, 1, 6000);
 }

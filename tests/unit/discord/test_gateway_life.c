@@ -146,7 +146,7 @@ take_resume(struct world *w, const json_t *data)
 {
 	size_t seq = (size_t)member_int(data, "seq");
 	w->resumes++;
-	if (!w->resumable || atoll(member_text(data, "session_id")) != w->session) {
+	if (!w->resumable || atoll(json_text_or_empty(data, "session_id")) != w->session) {
 		tell(w, FRAME, "{\"op\":9,\"d\":false}", 0);
 		return;
 	}

@@ -97,7 +97,7 @@ on_done(void *arg, const struct rest_answer *answer)
 	result->status = answer->status;
 	result->discord = answer->code;
 	(void)snprintf(result->text, sizeof(result->text), "%s",
-		answer->err->code ? answer->err->message : member_text(answer->body, "id"));
+		answer->err->code ? answer->err->message : json_text_or_empty(answer->body, "id"));
 	assert_null(strstr(result->text, BOT_TOKEN));
 	assert_null(strstr(result->text, USER_TOKEN));
 }

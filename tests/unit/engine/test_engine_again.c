@@ -40,9 +40,10 @@ orphan(bool with_handle)
 	(void)snprintf(sql, sizeof(sql), "CREATE TABLE saved AS SELECT * FROM jobs WHERE id = %lld", (long long)job);
 	fixture_sql(&world.c.f, sql);
 	world_stop(0);
-	fixture_sql(&world.c.f, "UPDATE jobs SET state = 'running', attempt = s.attempt, spared = 0, unit = s.unit, "
-							"unit_key = s.unit_key, handle = s.handle, runner = s.runner, plan_hash = s.plan_hash FROM "
-							"saved s WHERE jobs.id = s.id");
+	fixture_sql(&world.c.f,
+		"UPDATE jobs SET state = 'running', attempt = s.attempt, uncharged_attempts = 0, unit = s.unit, "
+		"unit_key = s.unit_key, handle = s.handle, runner = s.runner, plan_hash = s.plan_hash FROM "
+		"saved s WHERE jobs.id = s.id");
 	memset(&fake, 0, sizeof(fake));
 	fake.slots = fake.prefetch = 1;
 	fake.on_cancel = AT_ONCE;
@@ -119,8 +120,8 @@ test_recover_without_handle(void **state)
 	assert_int_equal(fake.recovers, 0);
 	assert_int_equal(world_number("attempt", job), 2);
 	/* The machine did not fail: none of its attempts is used up. */
-	assert_int_equal(world_number("attempt - spared", job), 1);
-	assert_int_equal(world_number("orphaned", job), 1);
+	assert_int_equal(world_number("attempt - uncharged_attempts", job), 1);
+	assert_int_equal(world_number("lost_with_engine", job), 1);
 }
 
 /* In a copy of the database it is another one's job: neither found again nor cancelled, and its names are new. */
@@ -142,7 +143,7 @@ test_recover_in_copy(void **state)
 						 "SELECT count(*) FROM settings, was WHERE key = 'remote_prefix' AND prefix <> value_json"),
 		1);
 	assert_non_null(strstr(fake_task(0)->name, prefix));
-	assert_int_equal(world_number("attempt - spared", job), 1);
+	assert_int_equal(world_number("attempt - uncharged_attempts", job), 1);
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
 	/* Another start, of the same file: nothing is new. */
@@ -272,7 +273,7 @@ test_recover_used_up(void **state)
 	(void)state;
 	int64_t job = orphan(false);
 	char sql[100];
-	(void)snprintf(sql, sizeof(sql), "UPDATE jobs SET orphaned = %d", JOB_MAX_ORPHANED - 1);
+	(void)snprintf(sql, sizeof(sql), "UPDATE jobs SET lost_with_engine = %d", JOB_MAX_LOST_WITH_ENGINE - 1);
 	fixture_sql(&world.c.f, sql);
 	world_start(world_devices(1, NULL));
 	until(world_job_is(job, "error"));
@@ -410,7 +411,7 @@ test_reload_while_waiting(void **state)
 	assert_int_equal(json_integer_value(json_object_get(now->config, "number")), 7);
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
-	assert_int_equal(world_number("spared", job), 1);
+	assert_int_equal(world_number("uncharged_attempts", job), 1);
 }
 
 /* Where the unit is only another size, nothing that waits there loses its place. */
@@ -440,7 +441,7 @@ test_new_mark(void **state)
 	int64_t job = world_submit();
 	until(world_job_is(job, "passed"));
 	assert_int_equal(fixture_int(&world.c.f, count), 1);
-	world_pass(REMOTE_MARK_MS);
+	world_pass(REMOTE_EPOCH_MS);
 	job = world_submit();
 	until(world_job_is(job, "passed"));
 	assert_int_equal(fixture_int(&world.c.f, count), 2);

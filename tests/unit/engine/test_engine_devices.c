@@ -87,7 +87,7 @@ test_waits_for_units(void **state)
 	until(known->waits && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	assert_non_null(strstr(world_text("error", job), "of the 2 of `CPU` only 1 are available"));
-	assert_int_equal(world_number("attempt - spared", job), 0);
+	assert_int_equal(world_number("attempt - uncharged_attempts", job), 0);
 	AUTO_JSON json_t *place = engine_queue_position(world.engine, job, 0);
 	assert_string_equal(json_string_value(json_object_get(place, "waits")), known->waits);
 	AUTO_JSON json_t *devices = engine_devices(world.engine);
@@ -110,9 +110,9 @@ test_waits_for_units(void **state)
 	world_stop(0);
 	world_start(world_devices(2, NULL));
 	int64_t other = world_submit();
-	until(world.engine->devices->held.count == 2 && world.engine->in_flight == 0);
+	until(world.engine->devices->awaiting_units.count == 2 && world.engine->in_flight == 0);
 	world_cancel(other);
-	until(world.engine->devices->held.count == 1);
+	until(world.engine->devices->awaiting_units.count == 1);
 	world_set("CPU.1", false, "mended");
 	until(fake.count == 1);
 	assert_int_equal(fake_task(0)->units, 2);
@@ -137,7 +137,7 @@ test_goes_on_in_order(void **state)
 	world_set("CPU.1", true, "by root");
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++)
 		jobs[i] = world_submit_as(who[i], "test");
-	until(world.engine->devices->held.count == ARRAY_SIZE(who) && world.engine->in_flight == 0);
+	until(world.engine->devices->awaiting_units.count == ARRAY_SIZE(who) && world.engine->in_flight == 0);
 	world_set("CPU.1", false, "mended");
 	for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
 		until(fake.count >= 1); /* another may have got the second unit first, and wait for this one's */
@@ -325,10 +325,10 @@ test_silent_for_ever(void **state)
 	(void)state;
 	silent_world();
 	int64_t job = world_submit();
-	for (size_t attempt = 1; attempt <= JOB_MAX_ORPHANED + 2; attempt++)
+	for (size_t attempt = 1; attempt <= JOB_MAX_LOST_WITH_ENGINE + 2; attempt++)
 		lose_patience(attempt);
 	until(world_job_is(job, "queued") && world.engine->in_flight == 0);
-	assert_int_equal(world_number("attempt - spared + orphaned", job), 0);
+	assert_int_equal(world_number("attempt - uncharged_attempts + lost_with_engine", job), 0);
 	assert_string_equal(world_text("loss", job), "away");
 	assert_non_null(strstr(world_unit(0)->lost, "did not describe itself within 60 s"));
 	assert_int_equal(fake.submits, 0);
@@ -348,7 +348,7 @@ test_silent_at_the_end(void **state)
 	until(world.engine->requests);
 	world_stop(0);
 	assert_true(world_job_is(job, "queued"));
-	assert_int_equal(world_number("attempt - spared", job), 0);
+	assert_int_equal(world_number("attempt - uncharged_attempts", job), 0);
 	world_start(devices_with_gpu());
 	until(world.engine->requests);
 	world_cancel(job);

@@ -156,7 +156,7 @@ test_uuid(void **state)
 	int64_t job = world_submit();
 	until(world_unit(0)->cause && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
-	assert_int_equal(world_number("attempt - spared", job), 0);
+	assert_int_equal(world_number("attempt - uncharged_attempts", job), 0);
 }
 
 /* What an operator said before the machine was asked counts. */
@@ -213,7 +213,7 @@ test_other_model(void **state)
 	int64_t job = world_submit();
 	until(world_unit(2)->cause && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
-	assert_int_equal(world_number("attempt - spared", job), 0);
+	assert_int_equal(world_number("attempt - uncharged_attempts", job), 0);
 }
 
 /* A GPU that cannot run what is built for its device is refused, even where it is the only one. */

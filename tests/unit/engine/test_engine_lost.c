@@ -27,10 +27,10 @@ test_uncounted(void **state)
 {
 	(void)state;
 	int64_t job = world_submit();
-	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED; attempt++) {
+	for (int attempt = 1; attempt <= JOB_MAX_LOST_WITH_ENGINE; attempt++) {
 		until(fake.count == 1);
 		assert_int_equal(world_number("attempt", job), attempt);
-		assert_int_equal(world_number("attempt - spared", job), 1);
+		assert_int_equal(world_number("attempt - uncharged_attempts", job), 1);
 		assert_int_equal(world_unit(0)->losses, 0);
 		lose(true, true, "Another machine came.");
 	}
@@ -97,10 +97,10 @@ test_unstarted(void **state)
 {
 	(void)state;
 	int64_t job = world_submit();
-	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED + 2; attempt++) {
+	for (int attempt = 1; attempt <= JOB_MAX_LOST_WITH_ENGINE + 2; attempt++) {
 		until(fake.count == 1);
 		assert_int_equal(world_number("attempt", job), attempt);
-		assert_int_equal(world_number("attempt - spared", job), 1);
+		assert_int_equal(world_number("attempt - uncharged_attempts", job), 1);
 		fake_end_with(0, json_pack("{s:s, s:b, s:b, s:s}", "status", "lost", "uncounted", 1, "unstarted", 1, "error",
 							 "No route to host."));
 	}
@@ -134,7 +134,7 @@ test_loses_everything(void **state)
 	size_t ended = 0, tried = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
 		ended += world_job_is(jobs[i], "error");
-		tried += world_number("orphaned", jobs[i]) > 0;
+		tried += world_number("lost_with_engine", jobs[i]) > 0;
 	}
 	assert_true(ended <= 1);
 	assert_int_equal(tried, ARRAY_SIZE(jobs) - ended); /* in turns */
@@ -262,13 +262,13 @@ test_unusable(void **state)
 	until(world.engine->in_flight == 0);
 	assert_shown("paused", "There is no such workflow.");
 	assert_true(world_unit(0)->pause_until_ms > world_now() + ENGINE_TEST_MS / 2);
-	for (int trial = 0; trial < 2 * JOB_MAX_ORPHANED; trial++) {
+	for (int trial = 0; trial < 2 * JOB_MAX_LOST_WITH_ENGINE; trial++) {
 		until(fake.count == 1);
 		assert_shown("paused", "There is no such workflow.");
 		lose_as("unusable", "There is no such workflow.");
 		until(world.engine->in_flight == 0);
 	}
-	assert_int_equal(world_number("orphaned", jobs[0]) + world_number("orphaned", jobs[1]), 1);
+	assert_int_equal(world_number("lost_with_engine", jobs[0]) + world_number("lost_with_engine", jobs[1]), 1);
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	until(fake.count == 1);
 	fake_say(0, json_pack("{s:s, s:s}", "event", "started", "job", fake_task(0)->ref));
@@ -279,7 +279,7 @@ test_unusable(void **state)
 	fake_end(0, "done");
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
 		until(world_job_is(jobs[i], "passed"));
-		assert_true(world_number("attempt - spared", jobs[i]) == 1);
+		assert_true(world_number("attempt - uncharged_attempts", jobs[i]) == 1);
 	}
 	assert_int_equal(fixture_events(&world.c.f, "unit.quarantined"), 1);
 }
@@ -290,7 +290,7 @@ test_unusable_for_one(void **state)
 {
 	(void)state;
 	int64_t job = world_submit();
-	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED; attempt++) {
+	for (int attempt = 1; attempt <= JOB_MAX_LOST_WITH_ENGINE; attempt++) {
 		until(fake.count == 1);
 		assert_int_equal(atoll(fake_task(0)->ref), job);
 		assert_false(world_job_is(job, "error"));
@@ -330,21 +330,22 @@ test_unreached(void **state)
 	AUTO_JSON json_t *unit = listed_unit(0), *place = engine_queue_position(world.engine, job, 0),
 					 *next = engine_queue_position(world.engine, behind, 0);
 	const json_t *obstacle = json_object_get(unit, "obstacle");
-	assert_string_equal(member_text(unit, "state"), "waiting");
-	assert_string_equal(member_text(obstacle, "cause"), "unreachable");
-	assert_string_equal(member_text(obstacle, "error"), "connection refused");
+	assert_string_equal(json_text_or_empty(unit, "state"), "waiting");
+	assert_string_equal(json_text_or_empty(obstacle, "cause"), "unreachable");
+	assert_string_equal(json_text_or_empty(obstacle, "error"), "connection refused");
 	assert_true(json_equal(json_object_get(place, "obstacle"), obstacle));
 	assert_true(json_equal(json_object_get(next, "obstacle"), obstacle));
-	assert_non_null(strstr(member_text(place, "waits"), "cannot be reached since "));
-	assert_non_null(strstr(member_text(next, "waits"), "connection refused"));
+	assert_non_null(strstr(json_text_or_empty(place, "waits"), "cannot be reached since "));
+	assert_non_null(strstr(json_text_or_empty(next, "waits"), "connection refused"));
 	/* The time is that of the first word; another runner's word, and one on other units, are of no concern. */
 	world_pass(60000);
 	engine_reached(world.engine, "fake", NULL, "no route to host");
 	engine_reached(world.engine, "other", NULL, NULL);
 	AUTO_JSON json_t *others = json_pack("{s:s}", "host", "far"), *again = listed_unit(0);
 	engine_reached(world.engine, "fake", others, NULL);
-	assert_string_equal(member_text(json_object_get(again, "obstacle"), "since"), member_text(obstacle, "since"));
-	assert_string_equal(member_text(json_object_get(again, "obstacle"), "error"), "no route to host");
+	assert_string_equal(
+		json_text_or_empty(json_object_get(again, "obstacle"), "since"), json_text_or_empty(obstacle, "since"));
+	assert_string_equal(json_text_or_empty(json_object_get(again, "obstacle"), "error"), "no route to host");
 	assert_int_equal(fake.count, 1);
 	engine_reached(world.engine, "fake", NULL, NULL);
 	until(fake.count == 2);
@@ -366,9 +367,9 @@ test_unreached_in_time(void **state)
 	(void)state;
 	int64_t job = world_submit();
 	fake.on_cancel = WAITS;
-	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED; attempt++) {
+	for (int attempt = 1; attempt <= JOB_MAX_LOST_WITH_ENGINE; attempt++) {
 		until(fake.count == 1);
-		assert_int_equal(world_number("attempt - spared", job), 1);
+		assert_int_equal(world_number("attempt - uncharged_attempts", job), 1);
 		engine_reached(world.engine, "fake", NULL, "connection refused");
 		until(fake_task(0)->cancelled);
 		engine_reached(world.engine, "fake", NULL, NULL);
@@ -392,7 +393,7 @@ static char *
 since(void)
 {
 	AUTO_JSON json_t *unit = listed_unit(0);
-	return xstrdup(member_text(json_object_get(unit, "obstacle"), "since"));
+	return xstrdup(json_text_or_empty(json_object_get(unit, "obstacle"), "since"));
 }
 
 static void

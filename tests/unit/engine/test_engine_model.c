@@ -114,9 +114,9 @@ test_another_machine(void **state)
 	until(fake.count == 2);
 	end_on(0, "cpu", "Z80");
 	until(world_job_is(first, "passed"));
-	for (int attempt = 1; attempt <= JOB_MAX_ORPHANED; attempt++) {
+	for (int attempt = 1; attempt <= JOB_MAX_LOST_WITH_ENGINE; attempt++) {
 		until(fake.count == 1);
-		assert_int_equal(world_number("attempt - spared", second), 1);
+		assert_int_equal(world_number("attempt - uncharged_attempts", second), 1);
 		assert_int_equal(world_unit(0)->losses, 0);
 		end_on(0, "cpu", "6502");
 	}
@@ -135,7 +135,7 @@ test_configured(void **state)
 	until(fake.count == 1);
 	end_on(0, "gpu", "NVIDIA A100");
 	until(fake.count == 1);
-	assert_int_equal(world_number("attempt - spared", job), 1);
+	assert_int_equal(world_number("attempt - uncharged_attempts", job), 1);
 	end_on(0, "gpu", "NVIDIA H100 80GB HBM3");
 	until(world_job_is(job, "passed"));
 	/* What the configuration accepts stays; what came last is shown. */

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "exec/util/json_lines.h"
+#include "exec/util/json_writer.h"
 #include "lib/unit_test.h"
 
 #define LARGE (200u << 10) /* bytes, which no new pipe holds */
@@ -17,7 +17,7 @@
 struct output {
 	uv_loop_t loop;
 	int ends[2];
-	struct emitter emitter;
+	struct json_writer writer;
 	struct buf read;
 	int drained, broken;
 };
@@ -40,8 +40,8 @@ setup(void **state)
 	struct output *output = xcalloc(1, sizeof(*output));
 	if (uv_loop_init(&output->loop) != 0 || pipe2(output->ends, O_NONBLOCK | O_CLOEXEC) != 0)
 		return -1;
-	json_lines_open(&output->emitter, &output->loop, output->ends[1], on_broken, output);
-	output->emitter.on_drained = on_drained;
+	json_writer_open(&output->writer, &output->loop, output->ends[1], on_broken, output);
+	output->writer.on_drained = on_drained;
 	*state = output;
 	return 0;
 }
@@ -50,7 +50,7 @@ static int
 teardown(void **state)
 {
 	struct output *output = *state;
-	json_lines_close(&output->emitter);
+	json_writer_close(&output->writer);
 	(void)uv_run(&output->loop, UV_RUN_DEFAULT);
 	int rc = uv_loop_close(&output->loop);
 	if (output->ends[0] >= 0)
@@ -78,17 +78,17 @@ test_is_told_when_all_is_written(void **state)
 	AUTO_FREE char *large = xmalloc(LARGE + 1);
 	memset(large, 'x', LARGE);
 	large[LARGE] = '\0';
-	json_lines_json(&output->emitter, json_pack("{s:s}", "large", large));
-	assert_true(json_lines_pending(&output->emitter) > 0);
+	json_writer_json(&output->writer, json_pack("{s:s}", "large", large));
+	assert_true(json_writer_pending(&output->writer) > 0);
 	take(output);
-	json_lines_json(&output->emitter, json_pack("{s:i}", "small", 1));
+	json_writer_json(&output->writer, json_pack("{s:i}", "small", 1));
 	assert_int_equal(output->drained, 0);
 	for (int i = 0; i < 1000 && !output->drained; i++) {
 		(void)uv_run(&output->loop, UV_RUN_NOWAIT);
 		take(output);
 	}
 	assert_int_equal(output->drained, 1);
-	assert_int_equal(json_lines_pending(&output->emitter), 0);
+	assert_int_equal(json_writer_pending(&output->writer), 0);
 	AUTO_FREE char *wanted = xasprintf("{\"large\":\"%s\"}\n{\"small\":1}\n", large);
 	assert_int_equal(output->read.len, strlen(wanted));
 	assert_memory_equal(output->read.data, wanted, output->read.len);
@@ -101,9 +101,9 @@ test_reader_is_gone(void **state)
 	struct output *output = *state;
 	close(STEAL_FD(output->ends[0]));
 	for (int i = 0; i < 2; i++) {
-		json_lines_json(&output->emitter, json_pack("{s:i}", "n", i));
+		json_writer_json(&output->writer, json_pack("{s:i}", "n", i));
 		assert_int_equal(output->broken, 1);
-		assert_int_equal(json_lines_pending(&output->emitter), 0);
+		assert_int_equal(json_writer_pending(&output->writer), 0);
 	}
 }
 

@@ -22,7 +22,7 @@
 struct place {
 	char *dir, *cache, *own, *ours, *to;
 	int fd;
-	struct layer layer;
+	struct jit_cache_layer layer;
 	struct kettle_error err;
 };
 
@@ -53,7 +53,7 @@ teardown(void **state)
 {
 	struct place *place = *state;
 	close(place->fd);
-	layer_free(&place->layer);
+	jit_cache_layer_free(&place->layer);
 	scratch_remove(place->dir);
 	free(place->cache);
 	free(place->own);
@@ -85,9 +85,9 @@ static int
 take_beside(struct place *place, uint64_t bytes, size_t entries)
 {
 	const char *const below[] = {place->own, place->ours};
-	const struct layer_source source = {
+	const struct jit_cache_source source = {
 		.below = below, .count = OWN + OURS, .own = OWN, .bytes = bytes, .entries = entries};
-	return layer_take(place->fd, &source, place->to, &place->layer, &place->err);
+	return jit_cache_layer_take(place->fd, &source, place->to, &place->layer, &place->err);
 }
 
 static int
@@ -137,13 +137,14 @@ counts_by_few_folders(void **state)
 	struct place *place = *state;
 	char name[32];
 	put(place->cache, "top", "x");
-	for (int i = 0; i < 2 * LAYER_MAX_FOLDERS; i++) {
+	for (int i = 0; i < 2 * JIT_CACHE_LAYER_MAX_FOLDERS; i++) {
 		(void)snprintf(name, sizeof(name), "folder-%d/file", i);
 		put(place->cache, name, "x");
 	}
 	assert_int_equal(take(place), 0);
-	assert_in_range(json_object_size(place->layer.folders), LAYER_MAX_FOLDERS, LAYER_MAX_FOLDERS + 1);
-	assert_true(member_int(place->layer.folders, LAYER_OTHERS) >= LAYER_MAX_FOLDERS);
+	assert_in_range(
+		json_object_size(place->layer.folders), JIT_CACHE_LAYER_MAX_FOLDERS, JIT_CACHE_LAYER_MAX_FOLDERS + 1);
+	assert_true(member_int(place->layer.folders, JIT_CACHE_LAYER_OTHERS) >= JIT_CACHE_LAYER_MAX_FOLDERS);
 }
 
 static void
@@ -281,7 +282,7 @@ is_bounded_in_bytes(void **state)
 	put(place->cache, "a", "x");
 	put(place->cache, "sparse", "");
 	AUTO_FD int fd = openat(place->fd, "sparse", O_WRONLY | O_CLOEXEC);
-	assert_int_equal(ftruncate(fd, (off_t)LAYER_MAX_BYTES + 1), 0);
+	assert_int_equal(ftruncate(fd, (off_t)JIT_CACHE_LAYER_MAX_BYTES + 1), 0);
 	assert_dropped(place);
 }
 
@@ -292,9 +293,9 @@ is_bounded_with_others(void **state)
 	struct place *place = *state;
 	put(place->cache, "a", "xy");
 	put(place->cache, "b", "xy");
-	assert_int_equal(take_beside(place, LAYER_MAX_BYTES - 3, 0), KETTLE_ETOOBIG);
-	assert_int_equal(take_beside(place, 0, LAYER_MAX_FILES - 1), KETTLE_ETOOBIG);
-	assert_int_equal(take_beside(place, LAYER_MAX_BYTES - 4, LAYER_MAX_FILES - 2), 0);
+	assert_int_equal(take_beside(place, JIT_CACHE_LAYER_MAX_BYTES - 3, 0), KETTLE_ETOOBIG);
+	assert_int_equal(take_beside(place, 0, JIT_CACHE_LAYER_MAX_FILES - 1), KETTLE_ETOOBIG);
+	assert_int_equal(take_beside(place, JIT_CACHE_LAYER_MAX_BYTES - 4, JIT_CACHE_LAYER_MAX_FILES - 2), 0);
 	assert_int_equal(place->layer.count, 2);
 }
 
@@ -330,10 +331,10 @@ tells_when_compilers_worked(void **state)
 	put_old(place->cache, "triton/ab/first", "x");
 	put_old(place->cache, "triton/ab/last", "x");
 	assert_int_equal(take(place), 0);
-	const struct spans *work = &place->layer.work;
+	const struct interval_sum *work = &place->layer.work;
 	assert_int_equal(work->count, 2);
-	struct span whole = {0};
-	int64_t total = spans_union(work, &whole), last = change_of(place, "triton/ab/last");
+	struct interval whole = {0};
+	int64_t total = interval_sum_union(work, &whole), last = change_of(place, "triton/ab/last");
 	int64_t flat = change_of(place, "jax/flat"),
 			begin = birth_of(place, "triton/ab", change_of(place, "triton/ab/first"));
 	assert_int_equal(work->list[0].from, birth_of(place, "jax/flat", flat));
@@ -352,7 +353,7 @@ tells_of_new_folders(void **state)
 	put(place->own, "triton/ab/old", "x");
 	put(place->cache, "triton/ab/new", "x");
 	assert_int_equal(take(place), 0);
-	const struct spans *work = &place->layer.work;
+	const struct interval_sum *work = &place->layer.work;
 	assert_int_equal(work->count, 1);
 	assert_int_equal(work->list[0].from, birth_of(place, "triton/ab/new", change_of(place, "triton/ab/new")));
 }
@@ -361,18 +362,18 @@ static void
 adds_up_spans(void **state)
 {
 	(void)state;
-	struct spans spans = {0};
-	struct span whole = {7, 7};
-	assert_int_equal(spans_union(&spans, &whole), 0);
+	struct interval_sum spans = {0};
+	struct interval whole = {7, 7};
+	assert_int_equal(interval_sum_union(&spans, &whole), 0);
 	assert_int_equal(whole.from, 7);
-	spans_add(&spans, 50, 60);
-	spans_add(&spans, 10, 30);
-	spans_add(&spans, 20, 25);
-	spans_add(&spans, 28, 40);
-	spans_add(&spans, 45, 44);
-	assert_int_equal(spans_union(&spans, &whole), 30 + 10);
+	interval_sum_add(&spans, 50, 60);
+	interval_sum_add(&spans, 10, 30);
+	interval_sum_add(&spans, 20, 25);
+	interval_sum_add(&spans, 28, 40);
+	interval_sum_add(&spans, 45, 44);
+	assert_int_equal(interval_sum_union(&spans, &whole), 30 + 10);
 	assert_true(whole.from == 10 && whole.to == 60);
-	spans_free(&spans);
+	interval_sum_free(&spans);
 }
 
 /* A run that leaves too much costs no writing of it. */
@@ -384,8 +385,8 @@ counts_before_it_copies(void **state)
 	put(place->cache, "b", "xy");
 	free(place->to);
 	place->to = path_join(place->dir, "missing/to");
-	assert_int_equal(take_beside(place, LAYER_MAX_BYTES - 3, 0), KETTLE_ETOOBIG);
-	assert_int_equal(take_beside(place, 0, LAYER_MAX_FILES - 1), KETTLE_ETOOBIG);
+	assert_int_equal(take_beside(place, JIT_CACHE_LAYER_MAX_BYTES - 3, 0), KETTLE_ETOOBIG);
+	assert_int_equal(take_beside(place, 0, JIT_CACHE_LAYER_MAX_FILES - 1), KETTLE_ETOOBIG);
 }
 
 static void

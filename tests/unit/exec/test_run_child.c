@@ -26,7 +26,7 @@ struct talk {
 	unsigned lines;
 };
 
-/* "last" is the last line, "rubbish" is none, "end me" has this process told to end. */
+/* "last" is the last line, "invalid_lines" is none, "end me" has this process told to end. */
 static int
 take_line(void *arg, char *line, size_t len)
 {
@@ -38,9 +38,9 @@ take_line(void *arg, char *line, size_t len)
 	}
 	if (strcmp(line, "end me") == 0)
 		(void)kill(getpid(), SIGTERM);
-	return strcmp(line, "last") == 0      ? RUN_CHILD_LAST
-		   : strcmp(line, "rubbish") == 0 ? RUN_CHILD_RUBBISH
-										  : RUN_CHILD_MORE;
+	return strcmp(line, "last") == 0            ? RUN_CHILD_LAST
+		   : strcmp(line, "invalid_lines") == 0 ? RUN_CHILD_RUBBISH
+												: RUN_CHILD_MORE;
 }
 
 static struct run_child_end
@@ -87,8 +87,8 @@ be_child(const char *how)
 		(void)write_all(2, "first\nthe \x1b[1mlast\xff words\n\n", 26);
 	if (strcmp(how, "stay") != 0)
 		(void)signal(SIGTERM, SIG_IGN);
-	if (strcmp(how, "rubbish") == 0) {
-		say("rubbish\n");
+	if (strcmp(how, "invalid_lines") == 0) {
+		say("invalid_lines\n");
 		stay();
 	}
 	if (strcmp(how, "stay") == 0 || strcmp(how, "stubborn") == 0 || strcmp(how, "twice") == 0) {
@@ -127,8 +127,8 @@ test_talks(void **state)
 	assert_string_equal(talk.said.data, "one;4194304;last;");
 	assert_true(WIFEXITED(end.status));
 	assert_int_equal(WEXITSTATUS(end.status), 3);
-	assert_false(end.killed || end.rubbish || end.told);
-	assert_string_equal(end.complaint, "");
+	assert_false(end.killed || end.invalid_lines || end.told);
+	assert_string_equal(end.last_stderr, "");
 	buf_free(&talk.said);
 }
 
@@ -154,7 +154,7 @@ test_complains(void **state)
 	struct run_child_end end = run("complain", "", 0, &talk);
 	assert_int_equal(talk.lines, 0);
 	/* What could change a terminal, and what is no UTF-8, is replaced. */
-	assert_string_equal(end.complaint, "the \xef\xbf\xbd[1mlast\xef\xbf\xbd words");
+	assert_string_equal(end.last_stderr, "the \xef\xbf\xbd[1mlast\xef\xbf\xbd words");
 	buf_free(&talk.said);
 }
 
@@ -162,11 +162,11 @@ static void
 test_rubbish(void **state)
 {
 	(void)state;
-	static const char *const hows[] = {"rubbish", "long"};
+	static const char *const hows[] = {"invalid_lines", "long"};
 	for (size_t i = 0; i < ARRAY_SIZE(hows); i++) {
 		struct talk talk = {0};
 		struct run_child_end end = run(hows[i], "", 0, &talk);
-		assert_true(end.killed && end.rubbish);
+		assert_true(end.killed && end.invalid_lines);
 		assert_true(WIFSIGNALED(end.status));
 		assert_int_equal(WTERMSIG(end.status), SIGKILL);
 		buf_free(&talk.said);
@@ -196,7 +196,7 @@ test_told(void **state)
 		assert_int_equal(end.told, SIGTERM);
 		assert_int_equal(end.killed, i > 0);
 		assert_int_equal(WTERMSIG(end.status), i > 0 ? SIGKILL : SIGTERM);
-		assert_false(end.rubbish);
+		assert_false(end.invalid_lines);
 		buf_free(&talk.said);
 	}
 }

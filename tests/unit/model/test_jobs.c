@@ -172,7 +172,7 @@ test_attempts(void **state)
 	}
 	assert_int_equal(call.attempt, 6);
 	/* The engine's own ends cost none either, up to a limit of their own. */
-	for (int i = 0; i < JOB_MAX_ORPHANED - 1; i++) {
+	for (int i = 0; i < JOB_MAX_LOST_WITH_ENGINE - 1; i++) {
 		call.loss = KETTLE_LOSS_ENGINE;
 		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 		assert_true(call.queued);

@@ -46,7 +46,7 @@ begin(void)
 	assert_int_equal(fixture_write(&c.f, confirm_op, &names, NULL), 0);
 }
 
-/* Long enough for the next start to have a new mark. */
+/* Long enough for the next start to have a new epoch. */
 static void
 let_time_pass(void)
 {
@@ -128,18 +128,18 @@ static void
 test_same(void **state)
 {
 	(void)state;
-	AUTO_FREE char *path = xstrdup(c.f.path), *prefix = xstrdup(names.prefix), *first = xstrdup(names.mark);
+	AUTO_FREE char *path = xstrdup(c.f.path), *prefix = xstrdup(names.prefix), *first = xstrdup(names.database_epoch);
 	for (int i = 0; i < 3; i++) {
 		stop();
 		open_again(path);
 		assert_string_equal(names.prefix, prefix);
-		assert_string_equal(names.mark, "");
+		assert_string_equal(names.database_epoch, "");
 	}
 	let_time_pass();
 	stop();
 	open_again(path);
 	assert_string_equal(names.prefix, prefix);
-	assert_true(*names.mark && strcmp(names.mark, first) != 0);
+	assert_true(*names.database_epoch && strcmp(names.database_epoch, first) != 0);
 	assert_int_equal(handles(), 1);
 }
 
@@ -148,18 +148,18 @@ test_moved(void **state)
 {
 	(void)state;
 	AUTO_FREE char *path = xstrdup(c.f.path), *prefix = xstrdup(names.prefix);
-	AUTO_FREE char *to = beside("moved.db"), *mark = xasprintf("%s.mark", to), *old = xasprintf("%s.mark", path);
+	AUTO_FREE char *to = beside("moved.db"), *epoch = xasprintf("%s.mark", to), *old = xasprintf("%s.mark", path);
 	stop();
 	assert_int_equal(rename(path, to), 0);
 	open_again(to);
 	assert_string_equal(names.prefix, prefix);
-	/* Back, with its mark. */
+	/* Back, with its epoch. */
 	let_time_pass();
 	stop();
 	open_again(to);
 	stop();
 	assert_int_equal(rename(to, path), 0);
-	assert_int_equal(rename(mark, old), 0);
+	assert_int_equal(rename(epoch, old), 0);
 	open_again(path);
 	assert_string_equal(names.prefix, prefix);
 	assert_int_equal(handles(), 1);
@@ -181,10 +181,10 @@ test_copied(void **state)
 {
 	(void)state;
 	AUTO_FREE char *path = xstrdup(c.f.path), *prefix = xstrdup(names.prefix), *to = beside("copy.db");
-	AUTO_FREE char *mark = xasprintf("%s.mark", path), *copied_mark = xasprintf("%s.mark", to);
+	AUTO_FREE char *epoch = xasprintf("%s.mark", path), *copied_mark = xasprintf("%s.mark", to);
 	stop();
 	copy(path, to);
-	copy(mark, copied_mark);
+	copy(epoch, copied_mark);
 	open_again(to);
 	check_copied(prefix);
 	/* It keeps its own names, and the original its own. */
@@ -209,7 +209,7 @@ test_put_back(void **state)
 	stop();
 	copy(path, older);
 	open_again(path);
-	assert_true(*names.mark);
+	assert_true(*names.database_epoch);
 	stop();
 	copy(older, path);
 	open_again(path);
@@ -225,9 +225,9 @@ test_put_back_later(void **state)
 	stop();
 	copy(path, older);
 	open_again(path);
-	assert_string_equal(names.mark, "");
+	assert_string_equal(names.database_epoch, "");
 	assert_int_equal(fixture_write(&c.f, renew_op, &names, NULL), 0);
-	assert_true(*names.mark);
+	assert_true(*names.database_epoch);
 	assert_int_equal(fixture_write(&c.f, confirm_op, &names, NULL), 0);
 	stop();
 	open_again(path);
@@ -238,7 +238,7 @@ test_put_back_later(void **state)
 	check_copied(prefix);
 }
 
-/* A crash between the mark in the file and its commit, and one before the confirmation. */
+/* A crash between the epoch in the file and its commit, and one before the confirmation. */
 static void
 test_crashes(void **state)
 {
@@ -285,19 +285,19 @@ test_backup(void **state)
 	assert_int_equal(handles(), 0);
 }
 
-/* Without a mark the numbers of file and disk decide. */
+/* Without an epoch the numbers of file and disk decide. */
 static void
 test_no_mark(void **state)
 {
 	(void)state;
-	AUTO_FREE char *path = xstrdup(c.f.path), *prefix = xstrdup(names.prefix), *mark = xasprintf("%s.mark", path);
+	AUTO_FREE char *path = xstrdup(c.f.path), *prefix = xstrdup(names.prefix), *epoch = xasprintf("%s.mark", path);
 	let_time_pass();
 	stop();
-	assert_int_equal(unlink(mark), 0);
-	assert_int_equal(mkdir(mark, 0700), 0);
+	assert_int_equal(unlink(epoch), 0);
+	assert_int_equal(mkdir(epoch, 0700), 0);
 	open_again(path);
 	assert_string_equal(names.prefix, prefix);
-	assert_string_equal(names.mark, "");
+	assert_string_equal(names.database_epoch, "");
 	stop();
 	open_again(path);
 	assert_string_equal(names.prefix, prefix);
@@ -306,7 +306,7 @@ test_no_mark(void **state)
 	stop();
 	open_again(path);
 	check_copied(prefix);
-	assert_int_equal(rmdir(mark), 0);
+	assert_int_equal(rmdir(epoch), 0);
 }
 
 static const struct CMUnitTest tests[] = {

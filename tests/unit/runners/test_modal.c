@@ -156,8 +156,8 @@ await(const char *ref, const char *status, const char *words)
 		fail_msg("job %s does not end", ref);
 	assert_int_equal(json_array_size(reports(ref, "completions")), 1);
 	const json_t *done = json_array_get(reports(ref, "completions"), 0);
-	if (strcmp(member_text(done, "status"), status) != 0 || !strstr(member_text(done, "error"), words))
-		fail_msg("%s: %s: %s", ref, member_text(done, "status"), member_text(done, "error"));
+	if (strcmp(json_text_or_empty(done, "status"), status) != 0 || !strstr(json_text_or_empty(done, "error"), words))
+		fail_msg("%s: %s: %s", ref, json_text_or_empty(done, "status"), json_text_or_empty(done, "error"));
 	return done;
 }
 
@@ -184,7 +184,7 @@ is_running(void *arg)
 static const char *
 event(size_t number)
 {
-	return member_text(json_array_get(reports("12.1", "events"), number), "event");
+	return json_text_or_empty(json_array_get(reports("12.1", "events"), number), "event");
 }
 
 static bool
@@ -230,8 +230,8 @@ test_whole_life(void **state)
 	assert_string_equal(event(1), "started");
 	assert_int_equal(json_array_size(reports("12.1", "events")), 2);
 	AUTO_JSON json_t *handle = json_loads(json_string_value(reports("12.1", "handle")), 0, NULL);
-	assert_string_equal(member_text(handle, "name"), NAME);
-	assert_string_equal(member_text(handle, "call"), "fc-1");
+	assert_string_equal(json_text_or_empty(handle, "name"), NAME);
+	assert_string_equal(json_text_or_empty(handle, "call"), "fc-1");
 	assert_int_equal(server.count, 6);
 	for (size_t i = 0; i < server.count; i++)
 		assert_true(
@@ -355,8 +355,8 @@ test_recover_name(void **state)
 	assert_int_equal(recover("{\"name\":\"" NAME "\"}"), 0);
 	assert_int_equal(kettle_fake_run(fake, is_running, NULL, PATIENCE_MS), 0);
 	AUTO_JSON json_t *handle = json_loads(json_string_value(reports("12.1", "handle")), 0, NULL);
-	assert_string_equal(member_text(handle, "name"), NAME);
-	assert_string_equal(member_text(handle, "call"), "fc-1");
+	assert_string_equal(json_text_or_empty(handle, "name"), NAME);
+	assert_string_equal(json_text_or_empty(handle, "call"), "fc-1");
 	assert_int_equal(server_seen(&server, "POST /submit"), 0);
 	ops->detach(self, "12.1");
 	server_step(&server, "POST /find/" NAME, 404, NULL, UNKNOWN);

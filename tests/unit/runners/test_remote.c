@@ -208,7 +208,7 @@ static const char *
 last_event(void)
 {
 	const json_t *events = json_object_get(reports("12.1"), "events");
-	return member_text(json_array_get(events, json_array_size(events) - 1), "event");
+	return json_text_or_empty(json_array_get(events, json_array_size(events) - 1), "event");
 }
 
 static struct kettle_job
@@ -312,7 +312,7 @@ test_a_job_goes_and_comes_back(void **state)
 	assert_string_equal(last_event(), "waiting");
 	assert_int_equal(sends, 0); /* never before submit returns */
 	wait_for(&sends, 1);
-	AUTO_JSON json_t *handle = json_loads(member_text(reports("12.1"), "handle"), 0, NULL);
+	AUTO_JSON json_t *handle = json_loads(json_text_or_empty(reports("12.1"), "handle"), 0, NULL);
 	assert_true(member_is(handle, "name", NAME) && member_int(handle, "at") == NOW && json_object_size(handle) == 2);
 	assert_null(memmem(current->envelope, current->envelope_size, "31337", 5));
 	char *content;
@@ -323,8 +323,8 @@ test_a_job_goes_and_comes_back(void **state)
 		0);
 	AUTO_JSON json_t *plan = json_loads(content, 0, NULL);
 	free(content);
-	assert_string_equal(member_text(json_object_get(plan, "plan"), "seed"), "31337");
-	assert_string_equal(member_text(json_object_get(plan, "unit"), "name"), "FAR");
+	assert_string_equal(json_text_or_empty(json_object_get(plan, "plan"), "seed"), "31337");
+	assert_string_equal(json_text_or_empty(json_object_get(plan, "unit"), "name"), "FAR");
 	remote_sent(current);
 	assert_null(current->envelope);
 	remote_running(current);
@@ -336,7 +336,7 @@ test_a_job_goes_and_comes_back(void **state)
 	current->run = xstrdup("7");
 	char *data = seal_result(NAME, HASH, "7", true, &size);
 	give(current, data, size);
-	assert_string_equal(member_text(completion(), "status"), "done");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
 	assert_int_equal(releases, 1);
 	AUTO_FREE char *path = path_join(spool, "step/trace"), *text = NULL;
 	assert_int_equal(file_read(path, 100, &text, &size, &err), 0);
@@ -346,9 +346,9 @@ test_a_job_goes_and_comes_back(void **state)
 static void
 assert_void(const char *part)
 {
-	assert_string_equal(member_text(completion(), "status"), "lost");
-	if (!strstr(member_text(completion(), "error"), part))
-		fail_msg("%s", member_text(completion(), "error"));
+	assert_string_equal(json_text_or_empty(completion(), "status"), "lost");
+	if (!strstr(json_text_or_empty(completion(), "error"), part))
+		fail_msg("%s", json_text_or_empty(completion(), "error"));
 }
 
 static void
@@ -405,7 +405,7 @@ test_result_in_a_file(void **state)
 				   *path = scratch_write(dir, "result", text);
 	remote_result_file(current, path);
 	remote_result_file(current, path); /* what comes twice counts once */
-	assert_string_equal(member_text(completion(), "status"), "done");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
 }
 
 /* Of a result that is not proven to the end nothing is kept, wherever it is wrong. */
@@ -442,7 +442,7 @@ test_result_is_a_stream(void **state)
 	assert_true(size > 4 * LEAST_HELD);
 	atomic_store(&most_allocated, 0);
 	remote_result_file(current, path);
-	assert_string_equal(member_text(completion(), "status"), "done");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
 	const size_t most = atomic_load(&most_allocated);
 	assert_in_range(most, 1, LEAST_HELD);
 	assert_int_equal(file_read(kept, LARGE, &found, &len, &err), 0);
@@ -500,7 +500,7 @@ test_result_file_away(void **state)
 	assert_int_equal(kettle_fake_run(fake, is_away, NULL, PATIENCE_MS), 0);
 	free(scratch_write(dir, "result", text));
 	remote_result_file(current, path);
-	assert_string_equal(member_text(completion(), "status"), "done");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
 }
 
 static void
@@ -509,7 +509,7 @@ test_lost(void **state)
 	(void)state;
 	send_job();
 	remote_lost(current, KETTLE_LOSS_UNSTARTED, "It never began: %s", "\xff?");
-	assert_string_equal(member_text(completion(), "status"), "lost");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "lost");
 	assert_true(member_is(completion(), "loss", "unstarted"));
 	assert_null(remote_find(&remote, "12.1"));
 }
@@ -530,7 +530,7 @@ test_cancel_while_it_is_packed(void **state)
 	configure();
 	assert_int_equal(submit(), 0);
 	remote_cancel(&remote, "12.1");
-	assert_string_equal(member_text(completion(), "status"), "cancelled");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
 	assert_int_equal(sends, 0);
 	assert_int_equal(cancels, 0);
 }
@@ -545,7 +545,7 @@ test_cancel_while_it_is_away(void **state)
 	assert_int_equal(cancels, 1);
 	assert_int_equal(completions(), 0);
 	remote_cancelled(current);
-	assert_string_equal(member_text(completion(), "status"), "cancelled");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
 }
 
 static void
@@ -558,7 +558,7 @@ test_cancel_that_comes_too_late(void **state)
 	give(current, data, size);
 	remote_cancel(&remote, "12.1");
 	assert_int_equal(cancels, 0);
-	assert_string_equal(member_text(completion(), "status"), "cancelled");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
 }
 
 static void
@@ -576,13 +576,13 @@ test_detach_and_recover(void **state)
 	AUTO_FREE char *half = path_join(spool, "step");
 	assert_int_equal(file_mkdirs(half, 0700, &err), 0);
 	AUTO_FREE char *old = scratch_write(half, "trace", "half");
-	AUTO_FREE char *handle = xstrdup(member_text(reports("12.1"), "handle"));
+	AUTO_FREE char *handle = xstrdup(json_text_or_empty(reports("12.1"), "handle"));
 	assert_int_equal(recover(handle), 0);
 	assert_int_equal(finds, 1);
 	assert_int_equal(member_int(current->handle, "id"), 9);
 	char *data = seal_result(NAME, HASH, NULL, true, &size);
 	give(current, data, size);
-	assert_string_equal(member_text(completion(), "status"), "done");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
 	AUTO_FREE char *text = NULL;
 	assert_int_equal(file_read(old, 100, &text, &size, &err), 0);
 	assert_string_equal(text, "spans");
@@ -607,7 +607,8 @@ test_no_key(void **state)
 	assert_int_equal(remote_configure(&remote, none, &err), 0);
 	(void)remote_start(&remote, &err);
 	assert_int_equal(submit(), 0);
-	assert_true(member_is(completion(), "loss", "unusable") && strstr(member_text(completion(), "error"), "key_file"));
+	assert_true(
+		member_is(completion(), "loss", "unusable") && strstr(json_text_or_empty(completion(), "error"), "key_file"));
 	assert_true(sends == 0 && !remote.jobs);
 	assert_int_equal(remote_configure(&remote, wrong, &err), KETTLE_EINVAL);
 	assert_null(strstr(err.message, "short"));
@@ -650,7 +651,7 @@ test_stop_without_an_answer(void **state)
 	assert_true(stops == 0 && completions() == 0);
 	kettle_fake_advance(fake, 1);
 	assert_int_equal(stops, 1);
-	assert_string_equal(member_text(completion(), "status"), "cancelled");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
 	assert_int_equal(releases, 1);
 	stops = 0;
 	remote_init(&remote, host, &ops, "Faraway", NULL);
@@ -667,7 +668,7 @@ test_cancel_without_an_answer(void **state)
 	kettle_fake_advance(fake, REMOTE_CANCEL_MS - 1);
 	assert_int_equal(completions(), 0);
 	kettle_fake_advance(fake, 1);
-	assert_string_equal(member_text(completion(), "status"), "cancelled");
+	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
 	remote_running(job);
 	remote_lost(job, KETTLE_LOSS_FAILED, "Too late.");
 	remote_cancelled(job);

@@ -62,10 +62,10 @@ struct fault {
 static const struct fault faults[] = {
 	{.words = "cannot be started"},
 	{.script = "exec sleep 1000\n", .words = "did not answer within 1 s", .hangs = true},
-	{.script = "echo rubbish\n", .words = ""},
+	{.script = "echo invalid_lines\n", .words = ""},
 	{.script = "printf '\\377\\376|.\\n'\n", .words = ""},
-	{.script = "yes rubbish\n", .words = ""},
-	{.script = "yes rubbish >&2\n", .words = "wrote more than 1000 lines"},
+	{.script = "yes invalid_lines\n", .words = ""},
+	{.script = "yes invalid_lines >&2\n", .words = "wrote more than 1000 lines"},
 	{.script = "yes | tr -d '\\n' | head -c 100000\n", .words = ""},
 	{.script = "echo 'it is not the day' >&2; exit 1\n", .words = "it is not the day"},
 	{.script = "kill -9 $$\n", .words = "signal 9"},
@@ -228,7 +228,7 @@ await(const char *ref, const char *status)
 		fail_msg("job %s does not end", ref);
 	const json_t *done = json_array_get(reports(ref, "completions"), 0);
 	assert_int_equal(json_array_size(reports(ref, "completions")), 1);
-	assert_string_equal(member_text(done, "status"), status);
+	assert_string_equal(json_text_or_empty(done, "status"), status);
 	return done;
 }
 
@@ -236,10 +236,10 @@ static void
 await_lost(const char *ref, enum kettle_loss loss, const char *words, const char *more)
 {
 	const json_t *done = await(ref, "lost");
-	const char *error = member_text(done, "error");
+	const char *error = json_text_or_empty(done, "error");
 	if (!strstr(error, words) || !strstr(error, more))
 		fail_msg("job %s, not `%s%s`: %s", ref, words, more, error);
-	assert_string_equal(member_text(done, "loss"), kettle_loss_name(loss));
+	assert_string_equal(json_text_or_empty(done, "loss"), kettle_loss_name(loss));
 }
 
 static struct slurm_job *
@@ -294,7 +294,7 @@ logged(const char *text)
 	size_t found = 0, i;
 	const json_t *line;
 	json_array_foreach(kettle_fake_log(fake), i, line)
-		found += strstr(member_text(line, "message"), text) && !member_is(line, "level", "debug");
+		found += strstr(json_text_or_empty(line, "message"), text) && !member_is(line, "level", "debug");
 	return found;
 }
 

@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/json_access.h"
 #include "lib/unit_test.h"
-#include "runners/ssh/link.h"
+#include "runners/ssh/ssh_session.h"
 #include "runners/ssh/ssh_command.h"
 #include "unit/scratch.h"
 
@@ -178,7 +178,7 @@ await(const char *ref, const char *status)
 		fail_msg("job %s does not end", ref);
 	const json_t *done = json_array_get(completions(ref), 0);
 	assert_int_equal(json_array_size(completions(ref)), 1);
-	assert_string_equal(member_text(done, "status"), status);
+	assert_string_equal(json_text_or_empty(done, "status"), status);
 	return done;
 }
 
@@ -186,8 +186,8 @@ static void
 await_lost(const char *ref, bool uncounted, const char *words)
 {
 	const json_t *done = await(ref, "lost");
-	if (!strstr(member_text(done, "error"), words))
-		fail_msg("%s", member_text(done, "error"));
+	if (!strstr(json_text_or_empty(done, "error"), words))
+		fail_msg("%s", json_text_or_empty(done, "error"));
 	assert_int_equal(member_is(done, "loss", "failed") || member_is(done, "loss", "final"), !uncounted);
 	assert_false(member_is(done, "loss", "gone"));
 }
@@ -195,7 +195,7 @@ await_lost(const char *ref, bool uncounted, const char *words)
 static const char *
 event_of(const char *ref, size_t number)
 {
-	return member_text(
+	return json_text_or_empty(
 		json_array_get(json_object_get(json_object_get(kettle_fake_jobs(fake), ref), "events"), number), "event");
 }
 
@@ -205,7 +205,7 @@ count_logged(const char *text)
 	size_t count = 0, i;
 	const json_t *line;
 	json_array_foreach(kettle_fake_log(fake), i, line)
-		count += strstr(member_text(line, "message"), text) != NULL;
+		count += strstr(json_text_or_empty(line, "message"), text) != NULL;
 	return count;
 }
 
@@ -232,7 +232,7 @@ answered(void *arg, const struct kettle_error *why, json_t *facts)
 	struct answer *into = arg;
 	into->answers++;
 	into->code = why->code;
-	(void)snprintf(into->version, sizeof(into->version), "%s", member_text(facts, "version"));
+	(void)snprintf(into->version, sizeof(into->version), "%s", json_text_or_empty(facts, "version"));
 	(void)snprintf(into->message, sizeof(into->message), "%.190s", why->code ? why->message : "");
 }
 
@@ -351,8 +351,8 @@ test_slow(void **state)
 {
 	(void)state;
 	struct answer beat = {0};
-	AUTO_FREE char *long_text = calloc(1, 5 * LINK_BYTES_A_SECOND + 1);
-	memset(long_text, 'x', 5 * LINK_BYTES_A_SECOND);
+	AUTO_FREE char *long_text = calloc(1, 5 * SSH_SESSION_BYTES_A_SECOND + 1);
+	memset(long_text, 'x', 5 * SSH_SESSION_BYTES_A_SECOND);
 	AUTO_JSON json_t *plan = json_pack("{s:i, s:[], s:s}", "version", 1, "steps", "x", long_text);
 	AUTO_JSON json_t *unit = unit_of("far", true);
 	play(GREETING "sleep 0.5; echo '{\"event\":\"heartbeat\"}'; echo early >&2; sleep 5.5\n" LOOP(BEAT DONE("done")),
@@ -408,7 +408,7 @@ test_garbage(void **state)
 	/* A completion from before it was told of the job is none of it. */
 	assert_non_null(json_object_get(await("1.1", "done"), "outcomes"));
 	assert_true(logged("not an event"));
-	play("yes rubbish", 60);
+	play("yes invalid_lines", 60);
 	assert_int_equal(submit_to("2.1", "endless", true), 0);
 	await_lost("2.1", true, "signal 9: it wrote too much that is no event of its jobs");
 	/* One line of a job that it does not have, nearly as long as a line may be. */
@@ -456,7 +456,7 @@ test_talks(void **state)
 	await("1.1", "done");
 	stop();
 	assert_int_equal(count_logged("says too much"), 1);
-	assert_int_equal(count_logged("words"), EXEC_LINES_LOGGED_MAX);
+	assert_int_equal(count_logged("words"), EXEC_CLIENT_LOGGED_MAX);
 }
 
 /* ---- artifacts ---- */

@@ -13,7 +13,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
-#include "model/links.h"
+#include "model/download_urls.h"
 #include "session/plugin_host.h"
 #include "unit/log_lines.h"
 
@@ -210,7 +210,7 @@ assert_taken(const char *contents)
 static size_t
 files_of_links(void)
 {
-	AUTO_FREE char *folder = link_folder(cores.path);
+	AUTO_FREE char *folder = download_url_folder(cores.path);
 	AUTO_DIR DIR *dir = opendir(folder);
 	size_t count = 0;
 	for (const struct dirent *entry; dir && (entry = readdir(dir));)
@@ -232,7 +232,7 @@ fill_links_op(struct db *db, void *arg, struct kettle_error *err)
 	return db_exec(db, err,
 		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO links SELECT i, ? "
 		"FROM n",
-		"ii", (int64_t)LINKS_MAX, db->now_ms + 60000);
+		"ii", (int64_t)DOWNLOAD_URLS_MAX, db->now_ms + 60000);
 }
 
 /* Once, while it is open; whatever else is asked for has the same answer. */
@@ -263,10 +263,10 @@ test_link(void **state)
 	store_write(cores.core[0]->store, end_links_op, NULL, NULL);
 	assert_int_equal(take(second), KETTLE_ENOENT);
 	assert_string_equal(cores_answer.err.message, says);
-	AUTO_FREE char *folder = link_folder(cores.path);
-	link_sweep(folder, before + 59000 + LINK_SENDING_MS);
+	AUTO_FREE char *folder = download_url_folder(cores.path);
+	download_url_sweep(folder, before + 59000 + DOWNLOAD_URL_SENDING_MS);
 	assert_int_equal(files_of_links(), 1);
-	link_sweep(folder, clock_utc_ms(cores_clock()) + 62000 + LINK_SENDING_MS);
+	download_url_sweep(folder, clock_utc_ms(cores_clock()) + 62000 + DOWNLOAD_URL_SENDING_MS);
 	assert_int_equal(files_of_links(), 0);
 	assert_int_equal(publish((struct kettle_blob){.file = file}, 60), 0);
 	assert_int_equal(take(token()), 0);
@@ -308,7 +308,7 @@ test_link_refused(void **state)
 	blob.file = "relative";
 	assert_int_equal(table->publish(table, &blob, 60, on_state, &heard, &err), KETTLE_EINVAL);
 	assert_says(&err, "absolute");
-	blob = (struct kettle_blob){.size = sizeof(blob), .data = "", .data_size = LINK_DATA_MAX + 1};
+	blob = (struct kettle_blob){.size = sizeof(blob), .data = "", .data_size = DOWNLOAD_URL_DATA_MAX + 1};
 	assert_int_equal(table->publish(table, &blob, 60, on_state, &heard, &err), KETTLE_ETOOBIG);
 	blob.data_size = 0;
 	assert_int_equal(table->publish(table, &blob, 0, on_state, &heard, &err), KETTLE_EINVAL);

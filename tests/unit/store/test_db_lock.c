@@ -48,14 +48,14 @@ test_one_holder(void **state)
 	assert_int_equal(info.st_mode & 0777, 0700);
 	assert_int_equal(db_lock_take(database, false, &other, &holder, &err), KETTLE_ECONFLICT);
 	assert_int_equal(holder.pid, getpid());
-	assert_true(holder.stays);
+	assert_true(holder.is_server);
 	assert_int_equal(other, -1);
 	assert_non_null(strstr(err.message, database));
 	assert_int_equal(db_lock_take(database, false, &other, NULL, &err), KETTLE_ECONFLICT);
 	close(fd);
 	assert_int_equal(db_lock_take(database, false, &fd, &holder, &err), 0);
 	assert_int_equal(db_lock_take(database, true, &other, &holder, &err), KETTLE_ECONFLICT);
-	assert_false(holder.stays);
+	assert_false(holder.is_server);
 	close(fd);
 }
 
@@ -83,7 +83,7 @@ test_dead_holder(void **state)
 		close(other);
 	} else {
 		assert_int_equal(holder.pid, 0);
-		assert_false(holder.stays);
+		assert_false(holder.is_server);
 	}
 	close(fd);
 }

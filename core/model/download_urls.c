@@ -9,7 +9,7 @@
  */
 #include <config.h>
 
-#include "model/links.h"
+#include "model/download_urls.h"
 
 #include "base/cleanup.h"
 #include "base/hash.h"
@@ -25,7 +25,7 @@
 #define CHUNK 65536
 
 char *
-link_folder(const char *database)
+download_url_folder(const char *database)
 {
 	return xasprintf("%s.links", database);
 }
@@ -60,9 +60,9 @@ copy_file(const char *from, int to, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EINVAL, "%s is not a regular file.", from);
 	while ((got = read_all(fd, chunk, sizeof(chunk))) > 0) {
 		total += got;
-		if (total > LINK_FILE_MAX)
+		if (total > DOWNLOAD_URL_FILE_MAX)
 			return kettle_fail(err, KETTLE_ETOOBIG, "%s is larger than the %lld MiB that can be published.", from,
-				(long long)LINK_FILE_MAX >> 20);
+				(long long)DOWNLOAD_URL_FILE_MAX >> 20);
 		if (write_all(to, chunk, (size_t)got) != 0)
 			return fail_file(err);
 	}
@@ -70,8 +70,8 @@ copy_file(const char *from, int to, struct kettle_error *err)
 }
 
 int
-link_write(const char *folder, const char hash[65], const void *data, size_t size, const char *from, int64_t expires_at,
-	struct kettle_error *err)
+download_url_write(const char *folder, const char hash[65], const void *data, size_t size, const char *from,
+	int64_t expires_at, struct kettle_error *err)
 {
 	AUTO_FREE char *path = xasprintf("%s/%s", folder, hash);
 	const struct timespec end = {.tv_sec = expires_at / 1000}, times[2] = {end, end};
@@ -89,34 +89,34 @@ link_write(const char *folder, const char hash[65], const void *data, size_t siz
 }
 
 void
-link_sweep(const char *folder, int64_t now_ms)
+download_url_sweep(const char *folder, int64_t now_ms)
 {
 	struct dirent *entry;
 	struct stat status;
 	AUTO_DIR DIR *dir = opendir(folder);
 	while (dir && (entry = readdir(dir)))
 		if (fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-			(int64_t)status.st_mtime * 1000 < now_ms - LINK_SENDING_MS)
+			(int64_t)status.st_mtime * 1000 < now_ms - DOWNLOAD_URL_SENDING_MS)
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);
 }
 
 /* ---- rows ---- */
 
 int
-link_add(struct db *db, const char *hash, int64_t expires_at, struct kettle_error *err)
+download_url_add(struct db *db, const char *hash, int64_t expires_at, struct kettle_error *err)
 {
 	int64_t open = 0;
 	int rc = db_exec(db, err, "DELETE FROM links WHERE expires_at <= ?", "i", db->now_ms);
 	if (rc == 0)
 		rc = db_int(db, &open, err, "SELECT count(*) FROM links", NULL);
-	if (rc == 0 && open >= LINKS_MAX)
-		return kettle_fail(
-			err, KETTLE_ETOOBIG, "%d links are open, which is the limit: try again when some have ended.", LINKS_MAX);
+	if (rc == 0 && open >= DOWNLOAD_URLS_MAX)
+		return kettle_fail(err, KETTLE_ETOOBIG,
+			"%d links are open, which is the limit: try again when some have ended.", DOWNLOAD_URLS_MAX);
 	return rc < 0 ? rc : db_exec(db, err, "INSERT INTO links (hash, expires_at) VALUES (?, ?)", "si", hash, expires_at);
 }
 
 int
-link_take(struct db *db, const char *token, char ret_hash[65], struct kettle_error *err)
+download_url_take(struct db *db, const char *token, char ret_hash[65], struct kettle_error *err)
 {
 	char hash[65];
 	sha256_hex(token, strlen(token), hash);

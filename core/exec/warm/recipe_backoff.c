@@ -17,62 +17,62 @@
 #define LONGER_TIMES 10 /* so often the time to the next try doubles: to three and a half days */
 
 /* The same recipe fails for all boards that have the same interpreter and settings. */
-struct refusal {
-	struct refusal *next;
+struct recipe_backoff {
+	struct recipe_backoff *next;
 	char *key;
 	uint64_t until_ns;
 	unsigned times;
 };
 
 static char *
-refusal_key(const char *path, const json_t *environment, const char *recipe)
+backoff_key(const char *path, const json_t *environment, const char *recipe)
 {
 	AUTO_JSON json_t *key = json_pack("[s, O, s]", path, environment, recipe);
 	return json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
-static struct refusal *
-find_refusal(const struct warm *warm, const char *key)
+static struct recipe_backoff *
+find_backoff(const struct warm *warm, const char *key)
 {
-	struct refusal *refusal = warm->refused;
-	while (refusal && strcmp(refusal->key, key) != 0)
-		refusal = refusal->next;
-	return refusal;
+	struct recipe_backoff *backoff = warm->refused;
+	while (backoff && strcmp(backoff->key, key) != 0)
+		backoff = backoff->next;
+	return backoff;
 }
 
 static void
-free_refusal(struct warm *warm, struct refusal *refusal)
+free_backoff(struct warm *warm, struct recipe_backoff *backoff)
 {
-	LIST_REMOVE(warm->refused, refusal);
-	free(refusal->key);
-	free(refusal);
+	LIST_REMOVE(warm->refused, backoff);
+	free(backoff->key);
+	free(backoff);
 }
 
 /* A new one, in the place of the oldest where there are many. Takes the key. */
-static struct refusal *
-add_refusal(struct warm *warm, char *key_take)
+static struct recipe_backoff *
+add_backoff(struct warm *warm, char *key_take)
 {
 	unsigned count = 0;
-	for (const struct refusal *one = warm->refused; one; one = one->next)
+	for (const struct recipe_backoff *one = warm->refused; one; one = one->next)
 		count++;
 	if (count == REFUSED_MAX)
-		free_refusal(warm, warm->refused);
-	struct refusal *refusal = xcalloc(1, sizeof(*refusal));
-	refusal->key = key_take;
-	LIST_APPEND(warm->refused, refusal);
-	return refusal;
+		free_backoff(warm, warm->refused);
+	struct recipe_backoff *backoff = xcalloc(1, sizeof(*backoff));
+	backoff->key = key_take;
+	LIST_APPEND(warm->refused, backoff);
+	return backoff;
 }
 
 void
 warm_refuse(struct warm_process *process, const char *recipe)
 {
 	struct warm *warm = process->pool;
-	AUTO_FREE char *key = refusal_key(process->order.path, process->order.environment, recipe);
-	struct refusal *refusal = find_refusal(warm, key);
-	if (!refusal)
-		refusal = add_refusal(warm, STEAL(key));
-	refusal->until_ns = process->failed_ns + ((WARM_RETRY_MS * UINT64_C(1000000)) << refusal->times);
-	refusal->times += refusal->times < LONGER_TIMES;
+	AUTO_FREE char *key = backoff_key(process->order.path, process->order.environment, recipe);
+	struct recipe_backoff *backoff = find_backoff(warm, key);
+	if (!backoff)
+		backoff = add_backoff(warm, STEAL(key));
+	backoff->until_ns = process->failed_ns + ((WARM_RETRY_MS * UINT64_C(1000000)) << backoff->times);
+	backoff->times += backoff->times < LONGER_TIMES;
 }
 
 void
@@ -80,9 +80,9 @@ warm_accepted_recipes(const struct warm *warm, const struct warm_key *parts, uin
 {
 	for (size_t i = 0; parts->recipes && i < parts->recipes->count; i++) {
 		const char *recipe = parts->recipes->list[i];
-		AUTO_FREE char *key = refusal_key(parts->tool->path, parts->environment, recipe);
-		const struct refusal *refusal = find_refusal(warm, key);
-		if (!refusal || refusal->until_ns <= now)
+		AUTO_FREE char *key = backoff_key(parts->tool->path, parts->environment, recipe);
+		const struct recipe_backoff *backoff = find_backoff(warm, key);
+		if (!backoff || backoff->until_ns <= now)
 			strings_add(accepted, recipe);
 	}
 }
@@ -99,7 +99,7 @@ warm_tell_once(struct warm *warm, const char *about, const char *text)
 	strings_take(&warm->told, STEAL(said));
 	(void)utf8_sanitize(text, strlen(text), &clean);
 	if (warm->setup.out)
-		json_lines_json(warm->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
+		json_writer_json(warm->setup.out, json_pack("{s:s, s:s}", "event", "error", "error", clean.data));
 }
 
 json_t *
@@ -107,14 +107,14 @@ warm_told(const struct warm *warm)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; warm && i < warm->told.count; i++)
-		json_array_append_new(list, json_lines_text(strrchr(warm->told.list[i], '\n') + 1));
+		json_array_append_new(list, json_writer_text(strrchr(warm->told.list[i], '\n') + 1));
 	return list;
 }
 
 void
-warm_free_refusals(struct warm *warm)
+warm_free_backoffs(struct warm *warm)
 {
 	while (warm->refused)
-		free_refusal(warm, warm->refused);
+		free_backoff(warm, warm->refused);
 	strings_free(&warm->told);
 }

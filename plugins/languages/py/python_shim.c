@@ -195,7 +195,7 @@ static void __attribute__((noreturn)) go_cold(const struct process_start *starte
 
 /* ---- whether the memory fits ---- */
 
-/* Variables that nothing reads before the script; again.py applies PYTHONPATH. */
+/* Variables that nothing reads before the script; resume.py applies PYTHONPATH. */
 static const char free_names[][32] = {"PATH", "PWD", "OLDPWD", "SHLVL", "_", "PYTHONPATH", "MASTER_ADDR", "MASTER_PORT",
 	"RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCH_EXTENSIONS_DIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR",
 	"JAX_COMPILATION_CACHE_DIR", "NUMBA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH", "TORCH_WARM_POOL"};

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
-#include "commands/link_code.h"
+#include "commands/merge_code.h"
 #include "model/tokens.h"
 #include "model/user.h"
 
@@ -15,9 +15,9 @@ static int
 make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *user = NULL;
-	char code[LINK_CODE_TEXT], hash[65], expires[TIME_TEXT_SIZE];
-	struct token link = {.hash = hash, .kind = "link", .user = actor->user, .expires_at = db->now_ms + LINK_CODE_MS};
-	link_code_draw(code, hash);
+	char code[MERGE_CODE_TEXT], hash[65], expires[TIME_TEXT_SIZE];
+	struct token link = {.hash = hash, .kind = "link", .user = actor->user, .expires_at = db->now_ms + MERGE_CODE_MS};
+	merge_code_draw(code, hash);
 	time_text(link.expires_at, expires);
 	int rc = token_insert(db, &link, err);
 	AUTO_JSON json_t *data = json_pack("{s:s}", "expires", expires);
@@ -72,11 +72,11 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 	struct user from, into;
 	AUTO_JSON json_t *row = NULL;
 	int rc = KETTLE_ENOENT;
-	if (link_code_read(typed, hash))
+	if (merge_code_read(typed, hash))
 		rc = token_get_code(db, hash, "link", &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(
-			err, rc, "There is no such code: each works once, and for %d minutes.", LINK_CODE_MS / 60000);
+			err, rc, "There is no such code: each works once, and for %d minutes.", MERGE_CODE_MS / 60000);
 	int64_t user = member_int(row, "user");
 	if (rc == 0 && user == actor->user)
 		return kettle_fail(err, KETTLE_ECONFLICT,
@@ -93,7 +93,7 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 int
 cmd_user_link(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	const char *code = member_string(call->args, "code");
+	const char *code = json_text_or_null(call->args, "code");
 	if (!code)
 		return make_code(call->db, call->actor, ret_result, err);
 	return take_code(call->db, call->actor, code, member_true(call->args, "confirm"), ret_result, err);

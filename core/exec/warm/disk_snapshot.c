@@ -50,7 +50,7 @@ stamp_of(const char *path)
 /* What recipes compiled, below all else in the caches of steps that begin with it. */
 struct warm_layer {
 	uv_loop_t *loop;
-	struct layer files;
+	struct jit_cache_layer files;
 	unsigned users; /* its process is one */
 	struct work removal;
 };
@@ -90,15 +90,15 @@ is_own(const struct warm_process *process, int folder)
 static void
 take_layer(struct warm_process *process)
 {
-	static const struct layer_source nothing = {0};
+	static const struct jit_cache_source nothing = {0};
 	struct kettle_error error = {0};
 	if (!is_own(process, process->cache_fd)) {
 		process->trouble = xstrdup("their folder belongs to another user");
 		return;
 	}
 	AUTO_FREE char *folder = xasprintf("%s/layer-%u", process->pool->setup.spool, process->number);
-	struct layer files = {0};
-	int rc = layer_take(process->cache_fd, &nothing, folder, &files, &error);
+	struct jit_cache_layer files = {0};
+	int rc = jit_cache_layer_take(process->cache_fd, &nothing, folder, &files, &error);
 	empty_cache(process->cache_fd);
 	if (rc != 0) {
 		process->trouble = xstrdup(error.message);
@@ -119,7 +119,7 @@ static void
 remove_layer_done(void *arg)
 {
 	struct warm_layer *layer = arg;
-	layer_free(&layer->files);
+	jit_cache_layer_free(&layer->files);
 	free(layer);
 }
 
@@ -223,7 +223,7 @@ warm_work_remove(void *arg)
 }
 
 void
-warm_work_look(void *arg)
+warm_work_snapshot(void *arg)
 {
 	struct warm_process *process = arg;
 	const json_t *entry;

@@ -7,7 +7,7 @@
  */
 #include <config.h>
 
-#include "runners/common/exec_lines.h"
+#include "runners/common/exec_client.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct heartbeat_request {
 /* ---- jobs ---- */
 
 static void
-free_job(struct exec_lines *lines, struct exec_job *job)
+free_job(struct exec_client *lines, struct exec_job *job)
 {
 	if (job->own)
 		lines->ops->release(lines->arg, job);
@@ -45,7 +45,7 @@ free_job(struct exec_lines *lines, struct exec_job *job)
 }
 
 void
-exec_lines_forget(struct exec_lines *lines, struct exec_job *job)
+exec_client_forget(struct exec_client *lines, struct exec_job *job)
 {
 	struct exec_job **link = &lines->jobs;
 	while (*link != job)
@@ -55,15 +55,15 @@ exec_lines_forget(struct exec_lines *lines, struct exec_job *job)
 }
 
 void
-exec_lines_complete(struct exec_lines *lines, struct exec_job *job, json_t *completion_take)
+exec_client_complete(struct exec_client *lines, struct exec_job *job, json_t *completion_take)
 {
 	AUTO_FREE char *ref = xstrdup(job->ref);
-	exec_lines_forget(lines, job);
+	exec_client_forget(lines, job);
 	lines->host->job_done(lines->host, ref, completion_take);
 }
 
 void
-exec_lines_lose(struct exec_lines *lines, bool written, enum kettle_loss loss, const char *reason)
+exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss, const char *reason)
 {
 	/* The end of one may begin another, which is not lost. */
 	struct exec_job *lost = NULL, **link = &lines->jobs;
@@ -89,7 +89,7 @@ exec_lines_lose(struct exec_lines *lines, bool written, enum kettle_loss loss, c
 }
 
 struct exec_job *
-exec_lines_find(const struct exec_lines *lines, const char *ref)
+exec_client_find(const struct exec_client *lines, const char *ref)
 {
 	for (struct exec_job *job = lines->jobs; job; job = job->next)
 		if (strcmp(job->ref, ref) == 0)
@@ -101,7 +101,7 @@ exec_lines_find(const struct exec_lines *lines, const char *ref)
 
 /* Answers the requests that the newest greeting satisfies: full ones wait for one with tools. An error answers all. */
 static void
-answer_requests(struct exec_lines *lines, const struct kettle_error *err)
+answer_requests(struct exec_client *lines, const struct kettle_error *err)
 {
 	struct kettle_error none = {0};
 	struct describe_request **link = &lines->requests;
@@ -120,7 +120,7 @@ answer_requests(struct exec_lines *lines, const struct kettle_error *err)
 
 /* All of them; those that a callback adds are of the next turn. */
 static void
-answer_heartbeats(struct exec_lines *lines, const struct kettle_error *err)
+answer_heartbeats(struct exec_client *lines, const struct kettle_error *err)
 {
 	struct heartbeat_request *requests = STEAL(lines->heartbeats);
 	while (requests) {
@@ -132,13 +132,13 @@ answer_heartbeats(struct exec_lines *lines, const struct kettle_error *err)
 }
 
 bool
-exec_lines_is_waited_for(const struct exec_lines *lines)
+exec_client_is_waited_for(const struct exec_client *lines)
 {
 	return lines->requests || lines->heartbeats;
 }
 
 void
-exec_lines_fail_requests(struct exec_lines *lines, const struct kettle_error *err)
+exec_client_fail_requests(struct exec_client *lines, const struct kettle_error *err)
 {
 	answer_requests(lines, err);
 	answer_heartbeats(lines, err);
@@ -148,59 +148,59 @@ exec_lines_fail_requests(struct exec_lines *lines, const struct kettle_error *er
 
 /* Whether one more line of it may be logged: one that says the same without end must not fill a disk. */
 static bool
-may_log(struct exec_lines *lines)
+may_log(struct exec_client *lines)
 {
 	const uint64_t minute = lines->host->monotonic_ms(lines->host) / 60000;
 	if (minute != lines->minute) {
 		lines->minute = minute;
 		lines->logged = 0;
 	}
-	if (lines->logged++ == EXEC_LINES_LOGGED_MAX)
+	if (lines->logged++ == EXEC_CLIENT_LOGGED_MAX)
 		lines->host->log(lines->host, KETTLE_LOG_WARNING,
-			"%s says too much: more than %d lines a minute are not logged", lines->name, EXEC_LINES_LOGGED_MAX);
-	return lines->logged <= EXEC_LINES_LOGGED_MAX;
+			"%s says too much: more than %d lines a minute are not logged", lines->name, EXEC_CLIENT_LOGGED_MAX);
+	return lines->logged <= EXEC_CLIENT_LOGGED_MAX;
 }
 
 /* count: how bad it is. */
 static void
-take_rubbish(struct exec_lines *lines, size_t count)
+take_rubbish(struct exec_client *lines, size_t count)
 {
-	if (lines->rubbish == 0 && count > 0)
+	if (lines->invalid_lines == 0 && count > 0)
 		lines->host->log(
 			lines->host, KETTLE_LOG_WARNING, "%s wrote a line that is not an event of its jobs", lines->name);
-	lines->rubbish += count;
-	if (lines->rubbish < EXEC_LINES_RUBBISH_MAX)
+	lines->invalid_lines += count;
+	if (lines->invalid_lines < EXEC_CLIENT_INVALID_LINES_MAX)
 		return;
-	(void)snprintf(lines->complaint, sizeof(lines->complaint), "it wrote too much that is no event of its jobs");
+	(void)snprintf(lines->last_stderr, sizeof(lines->last_stderr), "it wrote too much that is no event of its jobs");
 	lines->host->process_kill(lines->host, lines->process, SIGKILL);
 }
 
 static void
-take_greeting(struct exec_lines *lines, json_t *event)
+take_greeting(struct exec_client *lines, json_t *event)
 {
 	if (lines->ops->greeted && !lines->ops->greeted(lines->arg, event))
 		return;
 	json_decref(lines->facts);
 	lines->facts = json_incref(event);
 	if (!lines->ready)
-		exec_lines_begin(lines);
+		exec_client_begin(lines);
 	answer_requests(lines, NULL);
 }
 
 static void
-take_done(struct exec_lines *lines, struct exec_job *job, json_t *event)
+take_done(struct exec_client *lines, struct exec_job *job, json_t *event)
 {
 	if (lines->ops->done)
 		lines->ops->done(lines->arg, job, event);
 	else
-		exec_lines_complete(lines, job, json_incref(event));
+		exec_client_complete(lines, job, json_incref(event));
 }
 
 static void
-take_error(struct exec_lines *lines, const json_t *event)
+take_error(struct exec_client *lines, const json_t *event)
 {
 	if (may_log(lines))
-		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s: %s", lines->name, member_text(event, "error"));
+		lines->host->log(lines->host, KETTLE_LOG_WARNING, "%s: %s", lines->name, json_text_or_empty(event, "error"));
 }
 
 /*
@@ -208,12 +208,12 @@ take_error(struct exec_lines *lines, const json_t *event)
  * other jobs. False: it is of no job that this kettle-exec has.
  */
 static bool
-refuse_event(struct exec_lines *lines, const char *line, const char *why)
+refuse_event(struct exec_client *lines, const char *line, const char *why)
 {
-	char name[32], ref[EXEC_LINES_REF_MAX + 1];
+	char name[32], ref[EXEC_CLIENT_REF_MAX + 1];
 	if (sscanf(line, "{\"event\":\"%31[a-z]\",\"job\":\"%128[^\"]\"", name, ref) != 2)
 		return false;
-	struct exec_job *job = exec_lines_find(lines, ref);
+	struct exec_job *job = exec_client_find(lines, ref);
 	if (!job || job->line)
 		return false;
 	if (may_log(lines))
@@ -243,18 +243,18 @@ read_line(const char *line, size_t len)
 }
 
 static void
-take_line(struct exec_lines *lines, const char *line, size_t len, const struct line_read *read)
+take_line(struct exec_client *lines, const char *line, size_t len, const struct line_read *read)
 {
 	json_t *event = read->event;
 	lines->part = 0;
 	lines->reading = false;
 	if (read->error.code == KETTLE_ETOOBIG && refuse_event(lines, line, read->error.message))
 		return;
-	const char *name = member_string(event, "event");
-	struct exec_job *job = exec_lines_find(lines, member_text(event, "job"));
+	const char *name = json_text_or_null(event, "event");
+	struct exec_job *job = exec_client_find(lines, json_text_or_empty(event, "job"));
 	/* One that was not told of a job, or has ended it, has nothing to say of it. */
 	if (!name || (json_object_get(event, "job") && (!job || job->line))) {
-		take_rubbish(lines, (name ? 0 : 1) + len / EXEC_LINES_RUBBISH_BYTES);
+		take_rubbish(lines, (name ? 0 : 1) + len / EXEC_CLIENT_INVALID_LINES_BYTES);
 		return;
 	}
 	if (strcmp(name, "hello") == 0)
@@ -301,13 +301,13 @@ static void
 on_cut(void *arg, const char *head, size_t len)
 {
 	AUTO_FREE char *line = xstrndup(head, len);
-	AUTO_FREE char *why = xasprintf("it has more than %u MiB", EXEC_LINES_MAX >> 20);
+	AUTO_FREE char *why = xasprintf("it has more than %u MiB", EXEC_CLIENT_MAX >> 20);
 	if (!refuse_event(arg, line, why))
-		take_rubbish(arg, EXEC_LINES_RUBBISH_MAX);
+		take_rubbish(arg, EXEC_CLIENT_INVALID_LINES_MAX);
 }
 
 void
-exec_lines_complain(struct exec_lines *lines, const char *line, size_t len)
+exec_client_complain(struct exec_client *lines, const char *line, size_t len)
 {
 	static const char prefix[] = "kettle-exec: ";
 	if (len > strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0) {
@@ -319,67 +319,67 @@ exec_lines_complain(struct exec_lines *lines, const char *line, size_t len)
 		len--;
 	if (may_log(lines))
 		lines->host->log(lines->host, KETTLE_LOG_INFO, "%s: %.*s", lines->name, (int)len, line);
-	size_t kept = len < EXEC_LINES_COMPLAINT_MAX ? len : EXEC_LINES_COMPLAINT_MAX - 1;
+	size_t kept = len < EXEC_CLIENT_LAST_STDERR_MAX ? len : EXEC_CLIENT_LAST_STDERR_MAX - 1;
 	for (size_t i = 0; i < kept; i++)
-		lines->complaint[i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
-	lines->complaint[kept] = '\0';
+		lines->last_stderr[i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
+	lines->last_stderr[kept] = '\0';
 }
 
 /* A line of megabytes may take minutes on a slow connection, and the answer to a heartbeat comes behind it. */
 static void
 on_bytes(void *arg, size_t count)
 {
-	struct exec_lines *lines = arg;
+	struct exec_client *lines = arg;
 	lines->heard = true;
 	lines->reading = count == 0;
 	lines->part += count;
-	if (lines->part > EXEC_LINES_LONG)
+	if (lines->part > EXEC_CLIENT_LONG)
 		answer_heartbeats(lines, &(struct kettle_error){0});
 }
 
 static void
 on_complaint(void *arg, const char *line, size_t len)
 {
-	exec_lines_complain(arg, line, len);
+	exec_client_complain(arg, line, len);
 }
 
 /* ---- the process ---- */
 
 void
-exec_lines_explain(const char *what, int status, int signal, const char *complaint, struct kettle_error *ret_why)
+exec_client_explain(const char *what, int status, int signal, const char *last_stderr, struct kettle_error *ret_why)
 {
 	(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "%s %s %d%s%s", what,
-		signal ? "was terminated by signal" : "exited with status", signal ? signal : status, complaint[0] ? ": " : ".",
-		complaint);
+		signal ? "was terminated by signal" : "exited with status", signal ? signal : status,
+		last_stderr[0] ? ": " : ".", last_stderr);
 }
 
 static void
 on_exit_of_process(void *arg, int status, int signal)
 {
-	struct exec_lines *lines = arg;
+	struct exec_client *lines = arg;
 	lines->process = NULL;
 	lines->ready = false;
 	lines->ops->ended(lines->arg, status, signal);
 }
 
 void
-exec_lines_reset(struct exec_lines *lines)
+exec_client_reset(struct exec_client *lines)
 {
 	json_decref(STEAL(lines->facts));
-	lines->rubbish = 0;
+	lines->invalid_lines = 0;
 	lines->written = lines->part = 0;
 	lines->heard = lines->reading = false;
-	lines->complaint[0] = '\0';
+	lines->last_stderr[0] = '\0';
 }
 
 int
-exec_lines_start(struct exec_lines *lines, const char *const *argv, struct kettle_error *err)
+exec_client_start(struct exec_client *lines, const char *const *argv, struct kettle_error *err)
 {
 	struct kettle_spawn spawn = {
 		.size = sizeof(spawn),
 		.file = argv[0],
 		.argv = argv,
-		.max_line = EXEC_LINES_MAX,
+		.max_line = EXEC_CLIENT_MAX,
 		.on_stdout = on_line,
 		.read_long = read_long_line,
 		.on_long = on_long_line,
@@ -389,12 +389,12 @@ exec_lines_start(struct exec_lines *lines, const char *const *argv, struct kettl
 		.on_bytes = on_bytes,
 		.on_cut = on_cut,
 	};
-	exec_lines_reset(lines);
+	exec_client_reset(lines);
 	return lines->host->spawn(lines->host, &spawn, &lines->process, err);
 }
 
 int
-exec_lines_write(struct exec_lines *lines, json_t *message_take, struct kettle_error *err)
+exec_client_write(struct exec_client *lines, json_t *message_take, struct kettle_error *err)
 {
 	AUTO_FREE char *text = json_dumps(message_take, JSON_COMPACT);
 	json_decref(message_take);
@@ -408,7 +408,7 @@ exec_lines_write(struct exec_lines *lines, json_t *message_take, struct kettle_e
 
 /* Writes a job's run line, with its newline. */
 static int
-write_run(struct exec_lines *lines, struct exec_job *job, struct kettle_error *err)
+write_run(struct exec_client *lines, struct exec_job *job, struct kettle_error *err)
 {
 	AUTO_FREE char *line = STEAL(job->line);
 	lines->written += strlen(line);
@@ -416,16 +416,16 @@ write_run(struct exec_lines *lines, struct exec_job *job, struct kettle_error *e
 }
 
 void
-exec_lines_begin(struct exec_lines *lines)
+exec_client_begin(struct exec_client *lines)
 {
 	struct kettle_error err = {0};
 	lines->ready = true;
 	if (lines->heartbeats)
-		(void)exec_lines_write(lines, json_pack("{s:s}", "op", "heartbeat"), &err);
+		(void)exec_client_write(lines, json_pack("{s:s}", "op", "heartbeat"), &err);
 	for (struct exec_job *job = lines->jobs, *next; job; job = next) {
 		next = job->next;
 		if (job->line && write_run(lines, job, &err) < 0)
-			exec_lines_complete(lines, job,
+			exec_client_complete(lines, job,
 				json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_FAILED), "error",
 					err.message));
 	}
@@ -434,7 +434,7 @@ exec_lines_begin(struct exec_lines *lines)
 /* ---- what the runner's table wants ---- */
 
 int
-exec_lines_submit(struct exec_lines *lines, const struct kettle_job *description, const json_t *plan, bool send,
+exec_client_submit(struct exec_client *lines, const struct kettle_job *description, const json_t *plan, bool send,
 	struct exec_job **ret_job, struct kettle_error *err)
 {
 	const char *spool = send ? NULL : description->spool;
@@ -462,18 +462,18 @@ exec_lines_submit(struct exec_lines *lines, const struct kettle_job *description
 }
 
 void
-exec_lines_cancel(struct exec_lines *lines, const char *ref)
+exec_client_cancel(struct exec_client *lines, const char *ref)
 {
 	struct kettle_error err = {0};
-	struct exec_job *job = exec_lines_find(lines, ref);
+	struct exec_job *job = exec_client_find(lines, ref);
 	if (job && job->line)
-		exec_lines_complete(lines, job, json_pack("{s:s}", "status", "cancelled"));
-	else if (job && exec_lines_write(lines, json_pack("{s:s, s:s}", "op", "cancel", "job", ref), &err) < 0)
+		exec_client_complete(lines, job, json_pack("{s:s}", "status", "cancelled"));
+	else if (job && exec_client_write(lines, json_pack("{s:s, s:s}", "op", "cancel", "job", ref), &err) < 0)
 		lines->host->log(lines->host, KETTLE_LOG_WARNING, "job %s could not be cancelled: %s", ref, err.message);
 }
 
 int
-exec_lines_describe(struct exec_lines *lines, const json_t *unit,
+exec_client_describe(struct exec_client *lines, const json_t *unit,
 	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err)
 {
 	struct describe_request *request = xmalloc(sizeof(*request));
@@ -483,19 +483,19 @@ exec_lines_describe(struct exec_lines *lines, const json_t *unit,
 		return 0;
 	/* A GPU may have failed since the last greeting, and other interpreters are warm, so a new one is requested. */
 	if ((json_object_get(unit, "gpu") || !request->brief) &&
-		exec_lines_write(lines, json_pack("{s:s}", "op", "hello"), err) == 0)
+		exec_client_write(lines, json_pack("{s:s}", "op", "hello"), err) == 0)
 		return 0;
 	answer_requests(lines, NULL);
 	return 0;
 }
 
 int
-exec_lines_heartbeat(struct exec_lines *lines, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+exec_client_heartbeat(struct exec_client *lines, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 	struct kettle_error *err)
 {
 	int rc = 0;
 	if (lines->ready && !lines->heartbeats)
-		rc = exec_lines_write(lines, json_pack("{s:s}", "op", "heartbeat"), err);
+		rc = exec_client_write(lines, json_pack("{s:s}", "op", "heartbeat"), err);
 	if (rc < 0)
 		return rc;
 	struct heartbeat_request *request = xmalloc(sizeof(*request));
@@ -505,7 +505,7 @@ exec_lines_heartbeat(struct exec_lines *lines, void (*done)(void *arg, const str
 }
 
 int
-exec_lines_capacity(
+exec_client_capacity(
 	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
 {
 	(void)self;

@@ -15,14 +15,15 @@
 
 #include "base/bounded_json.h"
 
-#define EXEC_LINES_MAX BOUNDED_JSON_RESULT_BYTES /* bytes of a line from it */
+#define EXEC_CLIENT_MAX BOUNDED_JSON_RESULT_BYTES /* bytes of a line from it */
 
-#define EXEC_LINES_LONG (64u << 10)          /* bytes of a line that answer a heartbeat when more of it comes */
-#define EXEC_LINES_REF_MAX 128               /* bytes of a job's reference in an event that is too large to be read */
-#define EXEC_LINES_RUBBISH_MAX 1000          /* lines that are no events, after which it is ended */
-#define EXEC_LINES_RUBBISH_BYTES (64u << 10) /* so much in one, or of a job that it does not have, is a further one */
-#define EXEC_LINES_LOGGED_MAX 100            /* lines of it that are logged in a minute */
-#define EXEC_LINES_COMPLAINT_MAX 400         /* bytes kept of the last line of its standard error */
+#define EXEC_CLIENT_LONG (64u << 10)       /* bytes of a line that answer a heartbeat when more of it comes */
+#define EXEC_CLIENT_REF_MAX 128            /* bytes of a job's reference in an event that is too large to be read */
+#define EXEC_CLIENT_INVALID_LINES_MAX 1000 /* lines that are no events, after which it is ended */
+#define EXEC_CLIENT_INVALID_LINES_BYTES \
+	(64u << 10)                         /* so much in one, or of a job that it does not have, is a further one */
+#define EXEC_CLIENT_LOGGED_MAX 100      /* lines of it that are logged in a minute */
+#define EXEC_CLIENT_LAST_STDERR_MAX 400 /* bytes kept of the last line of its standard error */
 
 /* One job that has not been completed. */
 struct exec_job {
@@ -32,18 +33,18 @@ struct exec_job {
 	char ref[];
 };
 
-struct exec_lines;
+struct exec_client;
 struct describe_request;
 struct heartbeat_request;
 
 /* What the owner of a conversation does. */
-struct exec_lines_ops {
+struct exec_client_ops {
 	/* A greeting: whether this kettle-exec can be used; a first one makes it ready then. NULL: always. */
 	bool (*greeted)(void *arg, const json_t *hello);
 	/* A piece of an artifact; NULL: they are written where the run line says. */
 	void (*file)(void *arg, struct exec_job *job, const json_t *event);
-	/* The job has ended as the event says. The owner completes it now or later, with exec_lines_complete or by itself after
-	 * exec_lines_forget. NULL: it is completed. */
+	/* The job has ended as the event says. The owner completes it now or later, with exec_client_complete or by itself after
+	 * exec_client_forget. NULL: it is completed. */
 	void (*done)(void *arg, struct exec_job *job, json_t *event);
 	/* The job is about to be freed, with what is in job->own. NULL: nothing is. */
 	void (*release)(void *arg, struct exec_job *job);
@@ -52,9 +53,9 @@ struct exec_lines_ops {
 };
 
 /* One conversation, which outlives its processes. Zero-initialise; set host, ops, arg and name. */
-struct exec_lines {
+struct exec_client {
 	const struct kettle_host *host;
-	const struct exec_lines_ops *ops;
+	const struct exec_client_ops *ops;
 	void *arg;
 	const char *name;               /* for messages: "kettle-exec", "kettle-exec on lab2" */
 	struct kettle_process *process; /* NULL: none runs */
@@ -63,11 +64,11 @@ struct exec_lines {
 	bool reading;                   /* a long line is being read; what is behind it is not seen before */
 	size_t written;                 /* bytes for it since the owner last set this to 0 */
 	size_t part;                    /* bytes that have come since the last line */
-	size_t rubbish;                 /* of this process: see EXEC_LINES_RUBBISH_MAX */
+	size_t invalid_lines;           /* of this process: see EXEC_CLIENT_INVALID_LINES_MAX */
 	uint64_t minute;                /* in which `logged` counts the lines of it that were to be logged */
 	unsigned logged;
-	char complaint[EXEC_LINES_COMPLAINT_MAX]; /* the last line of its standard error; plain ASCII */
-	json_t *facts;                            /* the newest greeting of the process */
+	char last_stderr[EXEC_CLIENT_LAST_STDERR_MAX]; /* the last line of its standard error; plain ASCII */
+	json_t *facts;                                 /* the newest greeting of the process */
 	struct exec_job *jobs;
 	struct describe_request *requests;
 	struct heartbeat_request *heartbeats; /* one message serves them all */
@@ -76,53 +77,54 @@ struct exec_lines {
 /*
  * Starts the process; argv[0] is the file. EINVAL, …: host->spawn's. Set `ready` before or after.
  */
-int exec_lines_start(struct exec_lines *lines, const char *const *argv, struct kettle_error *err);
+int exec_client_start(struct exec_client *lines, const char *const *argv, struct kettle_error *err);
 /* It is ready: writes what has waited. */
-void exec_lines_begin(struct exec_lines *lines);
+void exec_client_begin(struct exec_client *lines);
 /* Writes a message (stolen) to the process, which must run. EINVAL: it has text that is not UTF-8. */
-int exec_lines_write(struct exec_lines *lines, json_t *message_take, struct kettle_error *err);
+int exec_client_write(struct exec_client *lines, json_t *message_take, struct kettle_error *err);
 
 /*
  * Accepts a job: its run line is written now or when kettle-exec is ready. send: its artifacts come as events; else they go to
  * the job's spool. *ret_job (may be NULL) is valid until the job is completed or forgotten.
  */
-int exec_lines_submit(struct exec_lines *lines, const struct kettle_job *description, const json_t *plan, bool send,
+int exec_client_submit(struct exec_client *lines, const struct kettle_job *description, const json_t *plan, bool send,
 	struct exec_job **ret_job, struct kettle_error *err);
 /* NULL: there is none of this reference. */
-struct exec_job *exec_lines_find(const struct exec_lines *lines, const char *ref);
+struct exec_job *exec_client_find(const struct exec_client *lines, const char *ref);
 /* Cancels a job, at once if its line was not written; does nothing for an unknown one. */
-void exec_lines_cancel(struct exec_lines *lines, const char *ref);
+void exec_client_cancel(struct exec_client *lines, const char *ref);
 /* Completes and frees a job. */
-void exec_lines_complete(struct exec_lines *lines, struct exec_job *job, json_t *completion_take);
+void exec_client_complete(struct exec_client *lines, struct exec_job *job, json_t *completion_take);
 /* Frees a job that the owner completes by itself. */
-void exec_lines_forget(struct exec_lines *lines, struct exec_job *job);
+void exec_client_forget(struct exec_client *lines, struct exec_job *job);
 /*
  * Completes the jobs that there are now, or (written) those of them whose run line was written, as lost with this reason.
  * KETTLE_LOSS_UNREACHED is KETTLE_LOSS_AWAY for those that were not written.
  */
-void exec_lines_lose(struct exec_lines *lines, bool written, enum kettle_loss loss, const char *reason);
+void exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss, const char *reason);
 
 /* The runner's capacity: `slots` and `prefetch` of the unit, by default 1. */
-int exec_lines_capacity(
+int exec_client_capacity(
 	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
-/* The runner's describe, for a process that runs or will: answered by the newest greeting, or by exec_lines_end. */
-int exec_lines_describe(struct exec_lines *lines, const json_t *unit,
+/* The runner's describe, for a process that runs or will: answered by the newest greeting, or by exec_client_end. */
+int exec_client_describe(struct exec_client *lines, const json_t *unit,
 	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);
 /* The runner's heartbeat, in the same way. */
-int exec_lines_heartbeat(struct exec_lines *lines, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+int exec_client_heartbeat(struct exec_client *lines, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 	struct kettle_error *err);
 /* Whether a request waits for an answer. */
-bool exec_lines_is_waited_for(const struct exec_lines *lines);
+bool exec_client_is_waited_for(const struct exec_client *lines);
 
 /* Forgets what the process that has ended said of itself. */
-void exec_lines_reset(struct exec_lines *lines);
+void exec_client_reset(struct exec_client *lines);
 /* Answers all requests with an error. */
-void exec_lines_fail_requests(struct exec_lines *lines, const struct kettle_error *err);
+void exec_client_fail_requests(struct exec_client *lines, const struct kettle_error *err);
 /*
  * How a process ended, as a sentence (EUNAVAIL), with the last line of its standard error. what: its name in messages.
  */
-void exec_lines_explain(const char *what, int status, int signal, const char *complaint, struct kettle_error *ret_why);
-/* Logs a line of its standard error and keeps it as the complaint. */
-void exec_lines_complain(struct exec_lines *lines, const char *line, size_t len);
+void exec_client_explain(
+	const char *what, int status, int signal, const char *last_stderr, struct kettle_error *ret_why);
+/* Logs a line of its standard error and keeps it as last_stderr. */
+void exec_client_complain(struct exec_client *lines, const char *line, size_t len);
 
 #endif

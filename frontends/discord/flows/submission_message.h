@@ -12,14 +12,14 @@
 
 #include "discord/interaction/interaction.h"
 
-struct lives;
+struct submission_messages;
 
 /* done(arg): the submissions that an earlier process followed are followed again. */
-struct lives *lives_new(struct bot *bot, kettle_fn done, void *arg);
+struct submission_messages *lives_new(struct bot *bot, kettle_fn done, void *arg);
 /* Ends what goes on by itself. NULL is allowed. */
-void lives_stop(struct lives *lives);
+void lives_stop(struct submission_messages *lives);
 /* NULL is allowed. After lives_stop, when no answer can come any more. */
-void lives_free(struct lives *lives);
+void lives_free(struct submission_messages *lives);
 
 /*
  * Follows a submission. submission: as `submit` answers; file_name: of the submitted file. stored(arg): the state is

@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "discord/flows/live.h"
+#include "discord/flows/submission_message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "discord/flows/live_internal.h"
+#include "discord/flows/submission_message_internal.h"
 #include "discord/flows/thread.h"
 #include "discord/interaction/send.h"
 #include "discord/interaction/stored.h"
@@ -35,9 +35,9 @@
 #define UNKNOWN_CHANNEL 10003 /* Discord: the thread was deleted */
 #define KEY_PREFIX "sub/"
 
-struct lives {
+struct submission_messages {
 	struct bot *bot;
-	struct live **list;
+	struct submission_message **list;
 	size_t count, room;
 	struct kettle_timer *timer;
 	unsigned ticks;
@@ -50,74 +50,74 @@ struct lives {
 static const struct term no_terminal = {.out = NULL};
 
 json_t *
-live_job(const struct live *live, json_int_t job)
+submission_message_job(const struct submission_message *msg, json_int_t job)
 {
 	size_t i;
 	json_t *item;
-	json_array_foreach(json_object_get(live->record, "jobs"), i, item)
+	json_array_foreach(json_object_get(msg->record, "jobs"), i, item)
 		if (member_int(item, "job") == job)
 			return item;
 	return NULL;
 }
 
 static json_int_t
-live_id(const struct live *live)
+submission_message_id(const struct submission_message *msg)
 {
-	return member_int(live->record, "id");
+	return member_int(msg->record, "id");
 }
 
-static struct live *
-find(const struct lives *lives, json_int_t id)
+static struct submission_message *
+find(const struct submission_messages *lives, json_int_t id)
 {
 	for (size_t i = 0; i < lives->count; i++)
-		if (live_id(lives->list[i]) == id)
+		if (submission_message_id(lives->list[i]) == id)
 			return lives->list[i];
 	return NULL;
 }
 
 void
-live_store(struct live *live, kettle_answer done, void *arg)
+submission_message_store(struct submission_message *msg, kettle_answer done, void *arg)
 {
-	const struct kettle_host *host = live->bot->host;
-	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%lld", (long long)live_id(live));
-	int rc = host->state_put(host, key, live->record, done, arg);
+	const struct kettle_host *host = msg->bot->host;
+	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%lld", (long long)submission_message_id(msg));
+	int rc = host->state_put(host, key, msg->record, done, arg);
 	if (rc < 0 && done)
 		done(arg, &(struct kettle_error){.code = rc, .message = "The state cannot be written."}, NULL);
 }
 
 static void
-live_free(struct live *live)
+submission_message_free(struct submission_message *msg)
 {
-	const struct kettle_host *host = live->bot->host;
-	if (live->subscribed)
-		(void)host->unsubscribe(host, live->subscription, NULL, NULL);
-	progress_free(live->progress);
-	interaction_unref(live->interaction);
-	json_decref(live->record);
-	free(live->last);
-	free(live);
+	const struct kettle_host *host = msg->bot->host;
+	if (msg->subscribed)
+		(void)host->unsubscribe(host, msg->subscription, NULL, NULL);
+	progress_free(msg->progress);
+	interaction_unref(msg->interaction);
+	json_decref(msg->record);
+	free(msg->last);
+	free(msg);
 }
 
 /* ---- the message ---- */
 
 static bool
-is_open(const struct live *live)
+is_open(const struct submission_message *msg)
 {
 	size_t i;
 	const json_t *job;
-	json_array_foreach(json_object_get(live->record, "jobs"), i, job)
+	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
 		if (!json_object_get(job, "line"))
-			return live->ended == 0;
+			return msg->ended == 0;
 	return false;
 }
 
 static void
-add_ended(const struct live *live, struct buf *text)
+add_ended(const struct submission_message *msg, struct buf *text)
 {
 	size_t i;
 	const json_t *job;
-	json_array_foreach(json_object_get(live->record, "jobs"), i, job) {
-		const char *line = member_string(job, "line"), *thread = member_text(job, "thread");
+	json_array_foreach(json_object_get(msg->record, "jobs"), i, job) {
+		const char *line = json_text_or_null(job, "line"), *thread = json_text_or_empty(job, "thread");
 		if (!line)
 			continue;
 		buf_printf(text, "\n%s", line);
@@ -127,11 +127,11 @@ add_ended(const struct live *live, struct buf *text)
 }
 
 static void
-add_states(const struct live *live, struct buf *text)
+add_states(const struct submission_message *msg, struct buf *text)
 {
-	AUTO_FREE char *states = progress_text(live->progress, "\n");
+	AUTO_FREE char *states = progress_text(msg->progress, "\n");
 	char *rest = states;
-	for (char *line; is_open(live) && (line = strsep(&rest, "\n"));) {
+	for (char *line; is_open(msg) && (line = strsep(&rest, "\n"));) {
 		AUTO_FREE char *shown = escape_markdown(line, STATES_SHOWN_MAX);
 		buf_printf(text, "\n⏳ %s", shown);
 	}
@@ -139,11 +139,11 @@ add_states(const struct live *live, struct buf *text)
 
 /* What the engine remarked on the file when it took it. */
 static void
-add_remarks(const struct live *live, struct buf *text)
+add_remarks(const struct submission_message *msg, struct buf *text)
 {
 	size_t i;
 	const json_t *remark;
-	json_array_foreach(json_object_get(live->record, "remarks"), i, remark) {
+	json_array_foreach(json_object_get(msg->record, "remarks"), i, remark) {
 		AUTO_FREE char *shown = escape_markdown(json_string_value(remark), REMARK_SHOWN_MAX);
 		if (i < REMARKS_MAX)
 			buf_printf(text, "\n⚠️ %s", shown);
@@ -151,25 +151,25 @@ add_remarks(const struct live *live, struct buf *text)
 }
 
 static void
-add_head(const struct live *live, struct buf *text)
+add_head(const struct submission_message *msg, struct buf *text)
 {
-	AUTO_FREE char *board = escape_markdown(member_text(live->record, "board"), NAME_SHOWN_MAX);
-	AUTO_FREE char *file = escape_markdown(member_text(live->record, "file_name"), NAME_SHOWN_MAX);
-	buf_printf(text, "**Submission %lld** to **%s** · %s%s · %s", (long long)live_id(live), board,
-		member_text(live->record, "mode"), member_true(live->record, "practice") ? " (practice)" : "", file);
-	add_remarks(live, text);
+	AUTO_FREE char *board = escape_markdown(json_text_or_empty(msg->record, "board"), NAME_SHOWN_MAX);
+	AUTO_FREE char *file = escape_markdown(json_text_or_empty(msg->record, "file_name"), NAME_SHOWN_MAX);
+	buf_printf(text, "**Submission %lld** to **%s** · %s%s · %s", (long long)submission_message_id(msg), board,
+		json_text_or_empty(msg->record, "mode"), member_true(msg->record, "practice") ? " (practice)" : "", file);
+	add_remarks(msg, text);
 }
 
 static json_t *
-live_message(const struct live *live)
+submission_message_message(const struct submission_message *msg)
 {
 	AUTO_BUF struct buf text = {0};
-	add_head(live, &text);
-	add_ended(live, &text);
-	add_states(live, &text);
+	add_head(msg, &text);
+	add_ended(msg, &text);
+	add_states(msg, &text);
 	json_t *message = message_new(text.data);
-	if (is_open(live)) {
-		AUTO_FREE char *cancel = xasprintf("cancel:%lld", (long long)live_id(live));
+	if (is_open(msg)) {
+		AUTO_FREE char *cancel = xasprintf("cancel:%lld", (long long)submission_message_id(msg));
 		message_button(message, MESSAGE_DANGER, "Cancel", cancel);
 	}
 	message_no_rows(message);
@@ -178,12 +178,12 @@ live_message(const struct live *live)
 
 /* The last state of the command's answer: it says where the message goes on. */
 static json_t *
-last_message(const struct live *live)
+last_message(const struct submission_message *msg)
 {
 	AUTO_BUF struct buf text = {0};
-	const char *thread = member_text(live->record, "channel");
-	add_head(live, &text);
-	add_ended(live, &text);
+	const char *thread = json_text_or_empty(msg->record, "channel");
+	add_head(msg, &text);
+	add_ended(msg, &text);
 	if (*thread)
 		buf_printf(&text, "\n➡️ This goes on in <#%s>, where you will find the result.", thread);
 	else
@@ -191,80 +191,80 @@ last_message(const struct live *live)
 			"\n➡️ Discord takes no more changes of this message: `/leaderboard get-submission submission_id:%lld` "
 			"shows "
 			"the result.",
-			(long long)live_id(live));
+			(long long)submission_message_id(msg));
 	return message_new(text.data);
 }
 
 void
-live_changed(struct live *live)
+submission_message_changed(struct submission_message *msg)
 {
-	live->changed = true;
+	msg->changed = true;
 }
 
-static void close_live(struct live *live);
+static void close_live(struct submission_message *msg);
 
 /* The thread that the message has moved to was deleted: it moves again, some times. */
 static void
-lose_thread(struct live *live)
+lose_thread(struct submission_message *msg)
 {
-	AUTO_FREE char *thread = xstrdup(member_text(live->record, "channel"));
-	json_int_t moves = member_int(live->record, "moves") + 1;
+	AUTO_FREE char *thread = xstrdup(json_text_or_empty(msg->record, "channel"));
+	json_int_t moves = member_int(msg->record, "moves") + 1;
 	size_t i;
 	json_t *job;
-	json_array_foreach(json_object_get(live->record, "jobs"), i, job)
+	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
 		if (member_is(job, "thread", thread))
 			(void)json_object_del(job, "thread");
-	json_object_set_new(live->record, "moves", json_integer(moves));
-	(void)json_object_del(live->record, "channel");
-	(void)json_object_del(live->record, "message");
+	json_object_set_new(msg->record, "moves", json_integer(moves));
+	(void)json_object_del(msg->record, "channel");
+	(void)json_object_del(msg->record, "message");
 	if (moves >= MOVES_MAX)
-		json_object_set_new(live->record, "message", json_string(""));
-	live_store(live, NULL, NULL);
+		json_object_set_new(msg->record, "message", json_string(""));
+	submission_message_store(msg, NULL, NULL);
 }
 
 /* A message that is not there takes no further edits. */
 static void
-lose_message(struct live *live, int64_t code)
+lose_message(struct submission_message *msg, int64_t code)
 {
-	if (!json_object_get(live->record, "message"))
+	if (!json_object_get(msg->record, "message"))
 		/* Discord's token has ended before its time, or the user has dismissed the message. */
-		interaction_expire(live->interaction);
+		interaction_expire(msg->interaction);
 	else if (code == UNKNOWN_CHANNEL)
-		lose_thread(live);
+		lose_thread(msg);
 	else
-		json_object_set_new(live->record, "message", json_string(""));
+		json_object_set_new(msg->record, "message", json_string(""));
 }
 
 static void
 on_edited(void *arg, const struct rest_answer *answer)
 {
-	struct live *live = arg;
-	live->editing = false;
-	if (answer && (live->bot->stopping || send_may_pass(answer))) {
+	struct submission_message *msg = arg;
+	msg->editing = false;
+	if (answer && (msg->bot->stopping || send_may_pass(answer))) {
 		/* The last state must arrive: by the timer's next try, or by the next process. */
-		free(STEAL(live->last));
-		live->changed = true;
+		free(STEAL(msg->last));
+		msg->changed = true;
 		return;
 	}
 	if (answer && (answer->err->code == KETTLE_ENOENT || answer->err->code == KETTLE_EACCES))
-		lose_message(live, answer->code);
-	if (live->ended && !live->changed)
-		close_live(live);
+		lose_message(msg, answer->code);
+	if (msg->ended && !msg->changed)
+		close_live(msg);
 }
 
 /* ---- a message of the bot's, after the end of the token ---- */
 
 static void
-moved(struct live *live, const char *id)
+moved(struct submission_message *msg, const char *id)
 {
-	live->moving = false;
-	json_object_set_new(live->record, "message", json_string(id));
-	live_store(live, NULL, NULL);
-	live_changed(live);
+	msg->moving = false;
+	json_object_set_new(msg->record, "message", json_string(id));
+	submission_message_store(msg, NULL, NULL);
+	submission_message_changed(msg);
 }
 
 struct move {
-	struct live *live;
+	struct submission_message *msg;
 	char id[SNOWFLAKE_SIZE];
 };
 
@@ -273,161 +273,163 @@ on_last(void *arg, const struct rest_answer *answer)
 {
 	struct move *move = arg;
 	(void)answer;
-	if (move->live->bot->stopping)
-		move->live->moving = false;
+	if (move->msg->bot->stopping)
+		move->msg->moving = false;
 	else
-		moved(move->live, move->id);
+		moved(move->msg, move->id);
 	free(move);
 }
 
 /* The move counts once the command's answer says where to, as far as Discord still takes that. */
 static void
-say_last(struct live *live, const char *id)
+say_last(struct submission_message *msg, const char *id)
 {
-	if (!interaction_lasts(live->interaction)) {
-		moved(live, id);
+	if (!interaction_lasts(msg->interaction)) {
+		moved(msg, id);
 		return;
 	}
 	struct move *move = xcalloc(1, sizeof(*move));
-	move->live = live;
+	move->msg = msg;
 	(void)snowflake_copy(move->id, id);
-	interaction_edit(live->interaction, last_message(live), on_last, move);
+	interaction_edit(msg->interaction, last_message(msg), on_last, move);
 }
 
 static void
 on_moved(void *arg, const struct kettle_error *err, const char *id)
 {
-	struct live *live = arg;
-	if (live->bot->stopping || err->code == KETTLE_EUNAVAIL) {
-		live->moving = false; /* the timer or the next process tries it again */
+	struct submission_message *msg = arg;
+	if (msg->bot->stopping || err->code == KETTLE_EUNAVAIL) {
+		msg->moving = false; /* the timer or the next process tries it again */
 		return;
 	}
 	if (err->code == KETTLE_ENOENT)
-		lose_thread(live);
-	if (err->code == KETTLE_ENOENT && !json_object_get(live->record, "message"))
-		live->moving = false;
+		lose_thread(msg);
+	if (err->code == KETTLE_ENOENT && !json_object_get(msg->record, "message"))
+		msg->moving = false;
 	else
-		say_last(live, err->code ? "" : id);
+		say_last(msg, err->code ? "" : id);
 }
 
 static void
 on_thread(void *arg, const char *thread)
 {
-	struct live *live = arg;
-	if (live->bot->stopping) {
-		live->moving = false;
+	struct submission_message *msg = arg;
+	if (msg->bot->stopping) {
+		msg->moving = false;
 		return;
 	}
 	if (!*thread) {
-		say_last(live, "");
+		say_last(msg, "");
 		return;
 	}
-	AUTO_FREE char *key = xasprintf("live:%lld", (long long)live_id(live));
-	json_object_set_new(live->record, "channel", json_string(thread));
-	send_once(live->bot, SEND_ONCE, thread, key, live->interaction->begun_ms, live_message(live), on_moved, live);
+	AUTO_FREE char *key = xasprintf("live:%lld", (long long)submission_message_id(msg));
+	json_object_set_new(msg->record, "channel", json_string(thread));
+	send_once(
+		msg->bot, SEND_ONCE, thread, key, msg->interaction->begun_ms, submission_message_message(msg), on_moved, msg);
 }
 
 /* The first job that has not ended lends its thread. */
 static void
-move(struct live *live)
+move(struct submission_message *msg)
 {
 	size_t i;
 	json_t *job;
-	live->moving = true;
-	json_array_foreach(json_object_get(live->record, "jobs"), i, job)
+	msg->moving = true;
+	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
 		if (!json_object_get(job, "line")) {
-			report_thread(live, job, on_thread, live);
+			report_thread(msg, job, on_thread, msg);
 			return;
 		}
-	moved(live, "");
+	moved(msg, "");
 }
 
 static void
-edit(struct live *live)
+edit(struct submission_message *msg)
 {
-	const char *message = member_string(live->record, "message");
-	json_t *content = live_message(live);
-	AUTO_FREE char *text = xstrdup(member_text(content, "content"));
-	live->changed = false;
-	bool same = live->last && strcmp(live->last, text) == 0;
-	free(live->last);
-	live->last = STEAL(text);
-	live->editing = true;
+	const char *message = json_text_or_null(msg->record, "message");
+	json_t *content = submission_message_message(msg);
+	AUTO_FREE char *text = xstrdup(json_text_or_empty(content, "content"));
+	msg->changed = false;
+	bool same = msg->last && strcmp(msg->last, text) == 0;
+	free(msg->last);
+	msg->last = STEAL(text);
+	msg->editing = true;
 	/* An end that comes when the message would soon have moved is still told there. */
 	bool answers =
-		interaction_alive(live->interaction) || (interaction_lasts(live->interaction) && !is_open(live) && !message);
+		interaction_alive(msg->interaction) || (interaction_lasts(msg->interaction) && !is_open(msg) && !message);
 	if (!same && answers) {
-		interaction_edit(live->interaction, content, on_edited, live);
+		interaction_edit(msg->interaction, content, on_edited, msg);
 		return;
 	}
 	if (!same && message && *message) {
-		AUTO_FREE char *path = xasprintf("/channels/%s/messages/%s", member_text(live->record, "channel"), message);
-		send_message(live->bot, "PATCH", path, content, on_edited, live);
+		AUTO_FREE char *path =
+			xasprintf("/channels/%s/messages/%s", json_text_or_empty(msg->record, "channel"), message);
+		send_message(msg->bot, "PATCH", path, content, on_edited, msg);
 		return;
 	}
 	json_decref(content);
-	on_edited(live, NULL);
+	on_edited(msg, NULL);
 }
 
 /* ---- its end ---- */
 
 static void
-remove_live(struct live *live)
+remove_live(struct submission_message *msg)
 {
-	struct lives *lives = live->bot->lives;
+	struct submission_messages *lives = msg->bot->lives;
 	for (size_t i = 0; i < lives->count; i++)
-		if (lives->list[i] == live) {
+		if (lives->list[i] == msg) {
 			lives->list[i] = lives->list[--lives->count];
 			break;
 		}
-	live_free(live);
+	submission_message_free(msg);
 }
 
 /* All has been told: an event that comes again finds nothing, and is dealt with at once. */
 static void
-close_live(struct live *live)
+close_live(struct submission_message *msg)
 {
-	const struct kettle_host *host = live->bot->host;
-	if (live->reports > 0 || live->editing || live->moving || live->changed)
+	const struct kettle_host *host = msg->bot->host;
+	if (msg->reports > 0 || msg->editing || msg->moving || msg->changed)
 		return;
-	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%lld", (long long)live_id(live));
-	if (*member_text(live->record, "channel"))
-		thread_archive(live->bot, member_text(live->record, "channel"), NULL, NULL);
+	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%lld", (long long)submission_message_id(msg));
+	if (*json_text_or_empty(msg->record, "channel"))
+		thread_archive(msg->bot, json_text_or_empty(msg->record, "channel"), NULL, NULL);
 	(void)host->state_put(host, key, NULL, NULL, NULL);
-	(void)host->event_done(host, live->ended);
-	remove_live(live);
+	(void)host->event_done(host, msg->ended);
+	remove_live(msg);
 }
 
 void
-live_report_ended(struct live *live, json_int_t seq)
+submission_message_report_ended(struct submission_message *msg, json_int_t seq)
 {
-	const struct kettle_host *host = live->bot->host;
-	live->reports--;
+	const struct kettle_host *host = msg->bot->host;
+	msg->reports--;
 	if (seq)
 		(void)host->event_done(host, seq);
-	live_changed(live);
+	submission_message_changed(msg);
 }
 
 /* ---- the timer ---- */
 
-static void ask_piece(struct lives *lives);
+static void ask_piece(struct submission_messages *lives);
 
 static void
 on_places(void *arg, const struct kettle_error *err, json_t *result)
 {
-	struct lives *lives = arg;
+	struct submission_messages *lives = arg;
 	size_t i;
 	const json_t *place;
 	json_array_foreach(json_object_get(result, "places"), i, place)
 		for (size_t k = 0; k < lives->count; k++) {
-			struct live *live = lives->list[k];
+			struct submission_message *msg = lives->list[k];
 			const json_t *position = json_object_get(place, "place"), *wait = json_object_get(place, "wait_s");
-			if (!live_job(live, member_int(place, "job")))
+			if (!submission_message_job(msg, member_int(place, "job")))
 				continue;
-			progress_queued(live->progress, member_text(place, "device"),
+			progress_queued(msg->progress, json_text_or_empty(place, "device"),
 				json_is_integer(position) ? json_integer_value(position) : -1,
-				json_is_integer(wait) ? json_integer_value(wait) : -1, member_text(place, "waits"));
-			live_changed(live);
+				json_is_integer(wait) ? json_integer_value(wait) : -1, json_text_or_empty(place, "waits"));
+			submission_message_changed(msg);
 		}
 	if (err->code)
 		json_decref(STEAL(lives->unplaced));
@@ -437,7 +439,7 @@ on_places(void *arg, const struct kettle_error *err, json_t *result)
 
 /* Asks for as many places as one question may, as the bot itself. */
 static void
-ask_piece(struct lives *lives)
+ask_piece(struct submission_messages *lives)
 {
 	const struct kettle_host *host = lives->bot->host;
 	AUTO_JSON json_t *jobs = json_array();
@@ -451,7 +453,7 @@ ask_piece(struct lives *lives)
 
 /* The places of all that wait. */
 static void
-ask_places(struct lives *lives)
+ask_places(struct submission_messages *lives)
 {
 	size_t i;
 	const json_t *job;
@@ -467,20 +469,20 @@ ask_places(struct lives *lives)
 static void
 on_tick(void *arg)
 {
-	struct lives *lives = arg;
+	struct submission_messages *lives = arg;
 	if (++lives->ticks % PLACE_TICKS == 1 && !lives->unplaced)
 		ask_places(lives);
 	for (size_t i = lives->count; i-- > 0;) {
-		struct live *live = lives->list[i];
-		bool alive = interaction_alive(live->interaction);
-		if (live->editing || live->moving)
+		struct submission_message *msg = lives->list[i];
+		bool alive = interaction_alive(msg->interaction);
+		if (msg->editing || msg->moving)
 			continue;
-		if (!alive && is_open(live) && !json_object_get(live->record, "message"))
-			move(live);
-		else if (live->changed)
-			edit(live);
-		else if (live->ended)
-			close_live(live);
+		if (!alive && is_open(msg) && !json_object_get(msg->record, "message"))
+			move(msg);
+		else if (msg->changed)
+			edit(msg);
+		else if (msg->ended)
+			close_live(msg);
 	}
 }
 
@@ -489,35 +491,35 @@ on_tick(void *arg)
 static void
 on_progress(void *arg, const json_t *event)
 {
-	struct live *live = arg;
-	progress_event(live->progress, event);
-	live_changed(live);
+	struct submission_message *msg = arg;
+	progress_event(msg->progress, event);
+	submission_message_changed(msg);
 }
 
-static struct live *
-add_live(struct lives *lives, struct interaction *interaction, json_t *record_take)
+static struct submission_message *
+add_live(struct submission_messages *lives, struct interaction *interaction, json_t *record_take)
 {
 	const struct kettle_host *host = lives->bot->host;
-	struct live *live = xcalloc(1, sizeof(*live));
+	struct submission_message *msg = xcalloc(1, sizeof(*msg));
 	size_t i;
 	const json_t *job;
-	*live = (struct live){.bot = lives->bot,
+	*msg = (struct submission_message){.bot = lives->bot,
 		.interaction = interaction_ref(interaction),
 		.record = record_take,
 		.progress = progress_new(&no_terminal, true),
 		.changed = true};
 	json_array_foreach(json_object_get(record_take, "jobs"), i, job)
 		if (!json_object_get(job, "line"))
-			progress_queued(live->progress, member_text(job, "device"), -1, -1, "");
+			progress_queued(msg->progress, json_text_or_empty(job, "device"), -1, -1, "");
 	if (lives->count == lives->room) {
 		lives->room = lives->room ? 2 * lives->room : 16;
 		lives->list = xreallocarray(lives->list, lives->room, sizeof(*lives->list));
 	}
-	lives->list[lives->count++] = live;
-	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", live_id(live));
-	live->subscribed =
-		host->subscribe(host, interaction->actor, filter, -1, on_progress, live, &live->subscription, NULL) == 0;
-	return live;
+	lives->list[lives->count++] = msg;
+	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", submission_message_id(msg));
+	msg->subscribed =
+		host->subscribe(host, interaction->actor, filter, -1, on_progress, msg, &msg->subscription, NULL) == 0;
+	return msg;
 }
 
 struct opened {
@@ -542,11 +544,11 @@ void
 lives_open(
 	struct interaction *interaction, const json_t *submission, const char *file_name, kettle_fn stored, void *arg)
 {
-	struct lives *lives = interaction->bot->lives;
+	struct submission_messages *lives = interaction->bot->lives;
 	struct opened *opened = xcalloc(1, sizeof(*opened));
 	*opened = (struct opened){stored, arg, interaction->bot};
-	struct live *live = find(lives, member_int(submission, "id"));
-	if (!live) {
+	struct submission_message *msg = find(lives, member_int(submission, "id"));
+	if (!msg) {
 		json_t *record = json_pack("{s:o, s:O, s:O, s:O, s:s, s:b, s:o}", "interaction", interaction_save(interaction),
 			"id", json_object_get(submission, "id"), "board", json_object_get(submission, "leaderboard"), "mode",
 			json_object_get(submission, "mode"), "file_name", file_name, "practice",
@@ -554,65 +556,65 @@ lives_open(
 		json_t *remarks = json_object_get(submission, "remarks");
 		if (remarks)
 			json_object_set(record, "remarks", remarks);
-		live = add_live(lives, interaction, record);
-		edit(live);
+		msg = add_live(lives, interaction, record);
+		edit(msg);
 	}
-	live_store(live, on_opened, opened);
+	submission_message_store(msg, on_opened, opened);
 }
 
 /* ---- events ---- */
 
 /* Jobs that will not end any more, since the submission has. */
 static void
-end_jobs(struct live *live, const char *how)
+end_jobs(struct submission_message *msg, const char *how)
 {
 	size_t i;
 	json_t *job;
-	json_array_foreach(json_object_get(live->record, "jobs"), i, job)
+	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
 		if (!json_object_get(job, "line")) {
-			AUTO_FREE char *device = escape_markdown(member_text(job, "device"), NAME_SHOWN_MAX);
+			AUTO_FREE char *device = escape_markdown(json_text_or_empty(job, "device"), NAME_SHOWN_MAX);
 			AUTO_FREE char *line = xasprintf("⚪ %s: %s", device, how);
 			json_object_set_new(job, "line", json_string(line));
 		}
 }
 
 static void
-end_live(struct live *live, const json_t *event, const char *how)
+end_live(struct submission_message *msg, const json_t *event, const char *how)
 {
-	end_jobs(live, how);
-	live->ended = member_int(event, "seq");
-	live_changed(live);
+	end_jobs(msg, how);
+	msg->ended = member_int(event, "seq");
+	submission_message_changed(msg);
 }
 
 /* A job that a rerun added, or one that is run again, is not followed here. */
 static bool
-job_done(struct live *live, const json_t *event)
+job_done(struct submission_message *msg, const json_t *event)
 {
-	json_t *job = live_job(live, member_int(json_object_get(event, "data"), "job"));
+	json_t *job = submission_message_job(msg, member_int(json_object_get(event, "data"), "job"));
 	if (!job || member_true(job, "told"))
 		return false;
-	live->reports++;
-	report_begin(live, event);
+	msg->reports++;
+	report_begin(msg, event);
 	return true;
 }
 
 bool
 lives_event(struct bot *bot, const json_t *event)
 {
-	const char *kind = member_text(event, "kind");
-	struct live *live = find(bot->lives, member_int(event, "submission"));
-	if (!live)
+	const char *kind = json_text_or_empty(event, "kind");
+	struct submission_message *msg = find(bot->lives, member_int(event, "submission"));
+	if (!msg)
 		return false;
 	if (strcmp(kind, "job.done") == 0)
-		return job_done(live, event);
-	if (live->ended)
+		return job_done(msg, event);
+	if (msg->ended)
 		return false;
 	if (strcmp(kind, "submission.done") == 0)
-		end_live(live, event, "ended");
+		end_live(msg, event, "ended");
 	else if (strcmp(kind, "submission.cancelled") == 0)
-		end_live(live, event, "cancelled");
+		end_live(msg, event, "cancelled");
 	else if (strcmp(kind, "submission.deleted") == 0)
-		end_live(live, event, "deleted");
+		end_live(msg, event, "deleted");
 	else
 		return false;
 	return true;
@@ -624,19 +626,19 @@ lives_event(struct bot *bot, const json_t *event)
 static void
 on_state(void *arg, const struct kettle_error *err, json_t *result)
 {
-	struct lives *lives = arg;
-	struct live *live = find(lives, member_int(result, "id"));
+	struct submission_messages *lives = arg;
+	struct submission_message *msg = find(lives, member_int(result, "id"));
 	size_t i;
 	const json_t *job;
 	json_array_foreach(json_object_get(result, "jobs"), i, job)
-		if (err->code == 0 && live && member_is(job, "state", "running"))
-			progress_begun(live->progress, member_text(job, "device"));
+		if (err->code == 0 && msg && member_is(job, "state", "running"))
+			progress_begun(msg->progress, json_text_or_empty(job, "device"));
 }
 
 static void
 on_record(void *arg, const char *key, json_t *record)
 {
-	struct lives *lives = arg;
+	struct submission_messages *lives = arg;
 	const struct kettle_host *host = lives->bot->host;
 	struct interaction *interaction = interaction_restore(lives->bot, json_object_get(record, "interaction"));
 	(void)key;
@@ -651,23 +653,23 @@ on_record(void *arg, const char *key, json_t *record)
 static void
 on_records(void *arg)
 {
-	struct lives *lives = arg;
+	struct submission_messages *lives = arg;
 	lives->done(lives->arg);
 }
 
-struct lives *
+struct submission_messages *
 lives_new(struct bot *bot, kettle_fn done, void *arg)
 {
 	const struct kettle_host *host = bot->host;
-	struct lives *lives = xcalloc(1, sizeof(*lives));
-	*lives = (struct lives){.bot = bot, .done = done, .arg = arg};
+	struct submission_messages *lives = xcalloc(1, sizeof(*lives));
+	*lives = (struct submission_messages){.bot = bot, .done = done, .arg = arg};
 	(void)host->timer_start(host, TICK_MS, TICK_MS, on_tick, lives, &lives->timer, NULL);
 	stored_each(bot, KEY_PREFIX, on_record, on_records, lives);
 	return lives;
 }
 
 void
-lives_stop(struct lives *lives)
+lives_stop(struct submission_messages *lives)
 {
 	if (!lives)
 		return;
@@ -681,12 +683,12 @@ lives_stop(struct lives *lives)
 }
 
 void
-lives_free(struct lives *lives)
+lives_free(struct submission_messages *lives)
 {
 	if (!lives)
 		return;
 	for (size_t i = 0; i < lives->count; i++)
-		live_free(lives->list[i]);
+		submission_message_free(lives->list[i]);
 	json_decref(lives->unplaced);
 	free(lives->list);
 	free(lives);

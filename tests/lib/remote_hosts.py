@@ -69,7 +69,7 @@ class Host:
         self.silent = False  # every packet is lost, and no connection is told
         self.lost = 0        # packets by `loss`
         self.listener = None  # a socket there, for one server
-        self.far = self.namespace = self.error = None
+        self.remote = self.namespace = self.error = None
         self.near, name, number = open_free_tun()
         self.gateway, self.address = f"198.51.100.{number * 4 + 1}", f"198.51.100.{number * 4 + 2}"
         self.wake, self.waker = os.pipe()
@@ -97,7 +97,7 @@ class Host:
             if libc.unshare(CLONE_NEWNET) != 0:
                 raise OSError(ctypes.get_errno(), "unshare: " + os.strerror(ctypes.get_errno()))
             self.namespace = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-            self.far = open_tun("uplink")
+            self.remote = open_tun("uplink")
             ip("link", "set", "lo", "up")
             ip("addr", "add", self.address, "peer", self.gateway, "dev", "uplink")
             ip("link", "set", "uplink", "up")
@@ -112,7 +112,7 @@ class Host:
         chance, number, held = random.Random(1), 0, []
         while True:
             wait = max(0, held[0][0] - time.monotonic()) if held else None
-            ready = select.select([self.near, self.far, self.wake], [], [], wait)[0]
+            ready = select.select([self.near, self.remote, self.wake], [], [], wait)[0]
             if self.wake in ready:
                 return
             for source in ready:
@@ -123,7 +123,7 @@ class Host:
                     self.lost += 1
                     continue
                 number += 1
-                target = self.far if source == self.near else self.near
+                target = self.remote if source == self.near else self.near
                 heapq.heappush(held, (time.monotonic() + self.delay_ms / 1000, number, target, packet))
             while held and held[0][0] <= time.monotonic():
                 _, _, target, packet = heapq.heappop(held)
@@ -138,6 +138,6 @@ class Host:
             self.thread.join()
         if self.listener:
             self.listener.close()
-        for descriptor in (self.wake, self.near, self.far, self.namespace):
+        for descriptor in (self.wake, self.near, self.remote, self.namespace):
             if descriptor is not None:
                 os.close(descriptor)

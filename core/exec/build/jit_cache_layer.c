@@ -23,24 +23,24 @@
 
 /* One take-over. */
 struct taker {
-	const struct layer_source *source;
+	const struct jit_cache_source *source;
 	const char *to;
-	struct layer *layer;
+	struct jit_cache_layer *layer;
 	bool counts; /* nothing is copied: is it within the limits at all? */
 	size_t seen, entries;
 	uint64_t bytes;
-	struct span *unit; /* of the folder that is gone through; NULL: its files have nothing to do with each other */
+	struct interval *unit; /* of the folder that is gone through; NULL: its files have nothing to do with each other */
 	struct kettle_error *err;
 };
 
 void
-layer_free(struct layer *layer)
+jit_cache_layer_free(struct jit_cache_layer *layer)
 {
 	manifest_free(&layer->files);
 	json_decref(layer->folders);
-	spans_free(&layer->work);
+	interval_sum_free(&layer->work);
 	free(layer->path);
-	*layer = (struct layer){0};
+	*layer = (struct jit_cache_layer){0};
 }
 
 static bool
@@ -57,7 +57,7 @@ is_same(const struct stat *a, const struct stat *b)
 static bool
 is_known(const struct taker *taker, const char *path, const struct stat *st)
 {
-	const struct layer_source *source = taker->source;
+	const struct jit_cache_source *source = taker->source;
 	for (size_t i = 0; i < source->count; i++) {
 		AUTO_FREE char *below = path_join(source->below[i], path);
 		struct stat there;
@@ -85,11 +85,12 @@ is_below(const struct taker *taker, const char *path)
 
 /* Counts a file in the first folder of its path; the run chooses how many of them there are. */
 static void
-count_file(struct layer *layer, const char *path)
+count_file(struct jit_cache_layer *layer, const char *path)
 {
-	AUTO_FREE char *first = strchr(path, '/') ? xstrndup(path, strcspn(path, "/")) : xstrdup(LAYER_OTHERS);
-	bool named = json_object_get(layer->folders, first) || json_object_size(layer->folders) < LAYER_MAX_FOLDERS;
-	const char *name = named ? first : LAYER_OTHERS;
+	AUTO_FREE char *first = strchr(path, '/') ? xstrndup(path, strcspn(path, "/")) : xstrdup(JIT_CACHE_LAYER_OTHERS);
+	bool named =
+		json_object_get(layer->folders, first) || json_object_size(layer->folders) < JIT_CACHE_LAYER_MAX_FOLDERS;
+	const char *name = named ? first : JIT_CACHE_LAYER_OTHERS;
 	json_int_t before = json_integer_value(json_object_get(layer->folders, name));
 	json_object_set_new(layer->folders, name, json_integer(before + 1));
 }
@@ -100,7 +101,7 @@ too_much(const struct taker *taker)
 	return kettle_fail(taker->err, KETTLE_ETOOBIG,
 		"What compilers wrote during this run is not cached for later runs: with what is cached already, it exceeds %u "
 		"files or %llu MiB.",
-		LAYER_MAX_FILES, (unsigned long long)(LAYER_MAX_BYTES >> 20));
+		JIT_CACHE_LAYER_MAX_FILES, (unsigned long long)(JIT_CACHE_LAYER_MAX_BYTES >> 20));
 }
 
 static int
@@ -131,7 +132,7 @@ note_times(struct taker *taker, int dir, const char *name, const struct stat *st
 {
 	int64_t changed = st->st_ctim.tv_sec * NS_PER_S + st->st_ctim.tv_nsec, born = birth_of(dir, name, changed);
 	if (!taker->unit) {
-		spans_add(&taker->layer->work, born, changed);
+		interval_sum_add(&taker->layer->work, born, changed);
 		return;
 	}
 	if (born < taker->unit->from)
@@ -144,7 +145,7 @@ static int
 copy_file(struct taker *taker, int dir, const char *name, const char *path, const struct stat *st)
 {
 	struct output_file file = {.path = (char *)path, .mode = st->st_mode & 0100 ? 0755 : 0644};
-	struct layer *layer = taker->layer;
+	struct jit_cache_layer *layer = taker->layer;
 	AUTO_FD int from = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (from < 0)
 		return 0;
@@ -167,7 +168,7 @@ take_file(struct taker *taker, int dir, const char *name, const char *path, cons
 {
 	if (st->st_nlink != 1 || (st->st_size >= 0 && output_is_lock(path, (uint64_t)st->st_size)))
 		return 0;
-	if (st->st_size < 0 || (uint64_t)st->st_size > LAYER_MAX_BYTES - taker->source->bytes - taker->bytes)
+	if (st->st_size < 0 || (uint64_t)st->st_size > JIT_CACHE_LAYER_MAX_BYTES - taker->source->bytes - taker->bytes)
 		return too_much(taker);
 	taker->bytes += (uint64_t)st->st_size;
 	if (!taker->counts)
@@ -186,7 +187,7 @@ take_entry(struct taker *taker, int dir, const char *name, const char *path, uns
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) ||
 		is_known(taker, path, &st))
 		return 0;
-	if (taker->entries++ + taker->source->entries >= LAYER_MAX_FILES)
+	if (taker->entries++ + taker->source->entries >= JIT_CACHE_LAYER_MAX_FILES)
 		return too_much(taker);
 	return S_ISDIR(st.st_mode) ? take_folder(taker, dir, name, path, depth) : take_file(taker, dir, name, path, &st);
 }
@@ -198,8 +199,8 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 	AUTO_DIR DIR *folder = fd >= 0 && depth <= OUTPUT_MAX_DEPTH ? fdopendir(fd) : NULL;
 	if (!folder)
 		return 0;
-	struct span unit = {.from = path && is_below(taker, path) ? INT64_MAX : birth_of(dir, name, INT64_MAX)};
-	struct span *above = taker->unit;
+	struct interval unit = {.from = path && is_below(taker, path) ? INT64_MAX : birth_of(dir, name, INT64_MAX)};
+	struct interval *above = taker->unit;
 	int own = STEAL_FD(fd), rc = 0;
 	size_t before = taker->layer->files.count;
 	AUTO_FREE char *target = path && !taker->counts ? path_join(taker->to, path) : NULL;
@@ -212,7 +213,7 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		AUTO_FREE char *below = path ? path_join(path, entry->d_name) : xstrdup(entry->d_name);
-		if (++taker->seen > LAYER_MAX_SEEN)
+		if (++taker->seen > JIT_CACHE_LAYER_MAX_SEEN)
 			rc = too_much(taker);
 		else if (path_check_inside(below, NULL) == 0) /* no compiler gives other names */
 			rc = take_entry(taker, own, entry->d_name, below, depth + 1);
@@ -222,7 +223,7 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 	taker->unit = above;
 	/* With a file that is new. */
 	if (unit.to > 0)
-		spans_add(&taker->layer->work, unit.from, unit.to);
+		interval_sum_add(&taker->layer->work, unit.from, unit.to);
 	return rc;
 }
 
@@ -236,10 +237,10 @@ take_all(struct taker *taker, int from, bool counts)
 }
 
 int
-layer_take(
-	int from, const struct layer_source *source, const char *to, struct layer *ret_layer, struct kettle_error *err)
+jit_cache_layer_take(int from, const struct jit_cache_source *source, const char *to, struct jit_cache_layer *ret_layer,
+	struct kettle_error *err)
 {
-	struct layer layer = {.folders = json_object(), .path = xstrdup(to)};
+	struct jit_cache_layer layer = {.folders = json_object(), .path = xstrdup(to)};
 	struct taker taker = {.source = source, .to = to, .layer = &layer, .err = err};
 	int rc = take_all(&taker, from, true);
 	if (rc == 0)
@@ -250,13 +251,13 @@ layer_take(
 		*ret_layer = layer;
 		return 0;
 	}
-	layer_free(&layer);
+	jit_cache_layer_free(&layer);
 	(void)file_remove_tree(to, NULL);
 	return rc;
 }
 
 void
-layer_open(const char *folder, const struct manifest *files)
+jit_cache_layer_open(const char *folder, const struct manifest *files)
 {
 	(void)chmod(folder, FOLDER_MODE);
 	for (size_t i = 0; i < files->count; i++) {

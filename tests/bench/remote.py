@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-import far_runners
+import remote_runners
 import small_board
 from kettle_test import Scratch
 from measure import BUILD, TOOLS, Box, Cannot, Client, plugins, poll, progress, rounds, start_server, stop_server
@@ -31,8 +31,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 def remote_sides(slots):
     scratch = Scratch()
     try:
-        with far_runners.FarRunners(scratch, slots, quick=False) as far:
-            yield far
+        with remote_runners.RemoteRunners(scratch, slots, quick=False) as remote:
+            yield remote
     finally:
         scratch.close()
 
@@ -43,21 +43,21 @@ def cpu(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def wall_of(far, column, submission):
+def wall_of(remote, column, submission):
     """A time of the submission's job in seconds since the epoch."""
-    return far.rows(f"SELECT {column} FROM jobs WHERE submission = ?", submission)[0][0] / 1e3
+    return remote.rows(f"SELECT {column} FROM jobs WHERE submission = ?", submission)[0][0] / 1e3
 
 
 def newest(folder, pattern):
     return max(pathlib.Path(folder).glob(pattern), key=lambda path: path.stat().st_mtime)
 
 
-def one(far, device, mode="test"):
+def one(remote, device, mode="test"):
     """A submission from its acceptance to its verdict, alone; its number."""
-    number = far.submit(device, mode=mode)
-    poll(lambda: number in far.ended(), 300, "a verdict")
-    if far.ended()[number] != "passed":
-        raise Cannot(far.show(number))
+    number = remote.submit(device, mode=mode)
+    poll(lambda: number in remote.ended(), 300, "a verdict")
+    if remote.ended()[number] != "passed":
+        raise Cannot(remote.show(number))
     return number
 
 
@@ -84,57 +84,57 @@ class Watch:
         self.thread.join()
 
 
-def times(far, device):
+def times(remote, device):
     """A submission alone: its number, when the remote side had the job, and when it had its result."""
-    with Watch(far.shared) as seen:
-        number = one(far, device)
+    with Watch(remote.shared) as seen:
+        number = one(remote, device)
     if device == "SLURM":
         return number, seen["claim"], seen["result"]
     if device == "GITHUB":
-        run = far.github.runs("ada/far")[-1]
+        run = remote.github.runs("ada/far")[-1]
         return number, run["created"], run["completed"]
-    call = newest(far.modal.folder, "calls/*/data").parent
+    call = newest(remote.modal.folder, "calls/*/data").parent
     return number, (call / "data").stat().st_mtime, (call / "result").stat().st_mtime
 
 
-def delays(section, far):
+def delays(section, remote):
     """Between accept and the remote start, and between the remote end and the verdict."""
     targets = {"GITHUB": "2 s", "MODAL": "1 s", "SLURM": "1 s + tick"}
     for device in targets:
-        one(far, device)  # what is only made once
+        one(remote, device)  # what is only made once
         for _ in range(rounds(5)):
-            number, there, back = times(far, device)
-            section.add(f"{device}: until it is there", (there - wall_of(far, "queued_at", number)) * 1e3, target=targets[device])
-            section.add(f"{device}: from its end to the verdict", (wall_of(far, "done_at", number) - back) * 1e3, target=targets[device])
+            number, there, back = times(remote, device)
+            section.add(f"{device}: until it is there", (there - wall_of(remote, "queued_at", number)) * 1e3, target=targets[device])
+            section.add(f"{device}: from its end to the verdict", (wall_of(remote, "done_at", number) - back) * 1e3, target=targets[device])
     for device in ("LOCAL", "SSH"):
-        one(far, device)
+        one(remote, device)
     for _ in range(rounds(15)):
         took = {}
         for device in ("LOCAL", "SSH"):
-            number = one(far, device)
-            took[device] = (wall_of(far, "done_at", number) - wall_of(far, "queued_at", number)) * 1e3
+            number = one(remote, device)
+            took[device] = (wall_of(remote, "done_at", number) - wall_of(remote, "queued_at", number)) * 1e3
             section.add(f"{device}: from accept to the verdict", took[device])
         section.add("SSH: added to LOCAL", took["SSH"] - took["LOCAL"], target="100 ms")
 
 
-def requests_of_one(section, far):
+def requests_of_one(section, remote):
     """What a ranked submission costs of GitHub's limits."""
-    far.github.post("forget")
-    one(far, "GITHUB", "ranked")
-    counters = far.github.counters("ada/far")
+    remote.github.post("forget")
+    one(remote, "GITHUB", "ranked")
+    counters = remote.github.counters("ada/far")
     section.add("GITHUB: requests of a ranked submission besides 304", counters["total"], unit="", target="12")
     section.add("GITHUB: dispatches of a ranked submission", counters["requests"].get("dispatch", 0), unit="", target="1")
 
 
 def measure_sides(section):
-    reason = far_runners.missing()
+    reason = remote_runners.missing()
     if reason:
         raise Cannot(reason)
-    with remote_sides(2) as far:
-        far.serve()
+    with remote_sides(2) as remote:
+        remote.serve()
         progress("  delays")
-        delays(section, far)
-        requests_of_one(section, far)
+        delays(section, remote)
+        requests_of_one(section, remote)
 
 
 # ---- what one engine carries ----
@@ -178,7 +178,7 @@ class Cluster:
         poll(lambda: self.count("done_at IS NOT NULL") == 1, 120, "the first verdict")
 
     def submit(self, client, number):
-        code = base64.b64encode(far_runners.GOOD.encode()).decode()
+        code = base64.b64encode(remote_runners.GOOD.encode()).decode()
         start = time.perf_counter()
         client.call("submit", {"file": {"name": "x.cpp", "base64": code}, "leaderboard": "b", "device": "GPU", "mode": "test"},
                     f"user{number % USERS}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Starts `python …` in a process that continues from the memory of the warm process.
 
-Runs in the namespace of warm.py. The stand-in (python.c) has compared options, environment, limits and signals already.
+Runs in the namespace of warm.py. The stand-in (python_shim.c) has compared options, environment, limits and signals already.
 """
 import io  # noqa: E402
 import stat  # noqa: E402

@@ -5,7 +5,7 @@ import json
 import os
 import sqlite3
 
-import far_machine
+import remote_machine
 import github_runner
 import kettle_test as kt
 import slurm_cluster
@@ -24,11 +24,11 @@ def missing():
     return slurm_cluster.missing() or ssh_server.missing()
 
 
-class FarRunners:
+class RemoteRunners:
     """All remote sides, started; the configuration of a scratch Kettle on them, and a board on all devices."""
 
     def __init__(self, scratch, slots=2, quick=True, restricted=False, limit_s=3):
-        """quick: they are looked at more often than by default. restricted: all run on a far_machine.Machine, which is.
+        """quick: they are looked at more often than by default. restricted: all run on a remote_machine.Machine, which is.
         limit_s: of a test."""
         self.quick, self.machine, self.before = quick, None, []
         self.scratch, self.slots, self.limit_s, self.server, self.closes = scratch, slots, limit_s, None, []
@@ -60,7 +60,7 @@ class FarRunners:
                                        "engine: {shutdown_grace: 3}\n")
 
     def start_machine(self):
-        self.machine = far_machine.Machine()
+        self.machine = remote_machine.Machine()
         self.closes.append(self.machine.close)
         self.machine.restrict()
         self.before = self.machine.command

@@ -2,7 +2,7 @@
 /* Short codes that one person shows and another, or the same one elsewhere, types. */
 #include <config.h>
 
-#include "commands/link_code.h"
+#include "commands/merge_code.h"
 
 #include "base/text.h"
 
@@ -14,34 +14,34 @@
 static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 void
-link_code_draw(char ret_code[LINK_CODE_TEXT], char ret_hash[65])
+merge_code_draw(char ret_code[MERGE_CODE_TEXT], char ret_hash[65])
 {
-	unsigned char bytes[LINK_CODE_LETTERS];
-	char code[LINK_CODE_LETTERS + 1];
+	unsigned char bytes[MERGE_CODE_LETTERS];
+	char code[MERGE_CODE_LETTERS + 1];
 	random_bytes(bytes, sizeof(bytes));
-	for (size_t i = 0; i < LINK_CODE_LETTERS; i++)
+	for (size_t i = 0; i < MERGE_CODE_LETTERS; i++)
 		code[i] = letters[bytes[i] % (sizeof(letters) - 1)];
-	code[LINK_CODE_LETTERS] = '\0';
-	sha256_hex(code, LINK_CODE_LETTERS, ret_hash);
-	(void)snprintf(ret_code, LINK_CODE_TEXT, "%.*s-%s", LINK_CODE_LETTERS / 2, code, code + LINK_CODE_LETTERS / 2);
+	code[MERGE_CODE_LETTERS] = '\0';
+	sha256_hex(code, MERGE_CODE_LETTERS, ret_hash);
+	(void)snprintf(ret_code, MERGE_CODE_TEXT, "%.*s-%s", MERGE_CODE_LETTERS / 2, code, code + MERGE_CODE_LETTERS / 2);
 }
 
 bool
-link_code_read(const char *typed, char ret_hash[65])
+merge_code_read(const char *typed, char ret_hash[65])
 {
-	char code[LINK_CODE_LETTERS];
+	char code[MERGE_CODE_LETTERS];
 	size_t len = 0;
 	for (; *typed; typed++) {
 		char letter = (char)toupper((unsigned char)*typed);
 		letter = letter == 'O' ? '0' : letter == 'I' || letter == 'L' ? '1' : letter;
 		if (letter == ' ' || letter == '-')
 			continue;
-		if (!strchr(letters, letter) || len == LINK_CODE_LETTERS)
+		if (!strchr(letters, letter) || len == MERGE_CODE_LETTERS)
 			return false;
 		code[len++] = letter;
 	}
-	if (len != LINK_CODE_LETTERS)
+	if (len != MERGE_CODE_LETTERS)
 		return false;
-	sha256_hex(code, LINK_CODE_LETTERS, ret_hash);
+	sha256_hex(code, MERGE_CODE_LETTERS, ret_hash);
 	return true;
 }

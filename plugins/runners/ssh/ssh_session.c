@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: MIT */
+/* A host: the connection to its kettle-exec, which all units of that host share. */
+/*
+ * Theory of operation. The first job, or the first request, begins a connection: the archive is read (unless the unit
+ * names an installed kettle-exec), ssh is started, and its kettle-exec greets. Where that is missing, another ssh copies the
+ * archive, and the connection begins again. A timer ends each phase that takes too long, whatever hangs: a name server, a
+ * firewall, authentication, a login script.
+ *
+ * While it is up, a beat three times in a lease writes a heartbeat, which renews the lease there, and looks for what came
+ * since the last one. After a lease without any the connection counts as broken, and by then the other side has ended
+ * everything, too. What broke the connection costs its jobs no attempt; a kettle-exec that ends by itself does.
+ *
+ * A connection that broke, or that was up before, is begun again after a pause, which grows with each failure. Jobs that come
+ * during that wait for it ("waiting": no clock runs) and are lost if it fails, so that another unit may have them. None loses an
+ * attempt by that: the name or key of a host that was never reached may be wrong, which its operator is told. A doctor ends
+ * the pause.
+ */
+#include <config.h>
+
+#include "runners/ssh/ssh_session.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/failpoint.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "runners/common/exec_archive.h"
+#include "runners/ssh/receive.h"
+
+#define PROTOCOL 1
+#define BEATS 3 /* in a lease */
+#define SSH_FAILED 255
+
+struct pending_doctor {
+	void (*done)(void *arg, const struct kettle_error *err, json_t *report);
+	void *arg;
+	struct pending_doctor *next;
+};
+
+static void ssh_session_begin(void *arg);
+static void ssh_session_failed(struct ssh_session *session, const struct kettle_error *why);
+
+/* ---- what it is made of ---- */
+
+static const char *
+host_name(const struct ssh_session *session)
+{
+	return json_text_or_empty(session->options, "host");
+}
+
+static long long
+option_seconds(const struct ssh_session *session, const char *key)
+{
+	return member_int(session->section, key);
+}
+
+static bool
+has_archive(const struct ssh_session *session)
+{
+	return !json_text_or_null(session->options, "exec");
+}
+
+/* settings: new text, which the caller frees after the command line was made. */
+static struct ssh_setup
+make_setup(const struct ssh_session *session, char **ret_settings)
+{
+	AUTO_JSON json_t *settings = json_pack("{s:O*}", "report", json_object_get(session->section, "report"));
+	*ret_settings = json_dumps(settings, JSON_COMPACT);
+	return (struct ssh_setup){
+		.program = json_text_or_empty(session->section, "ssh"),
+		.connect_s = option_seconds(session, "connect_s"),
+		.lease_s = option_seconds(session, "lease_s"),
+		.options = session->options,
+		.digest = has_archive(session) ? session->digest : NULL,
+		.settings = *ret_settings,
+	};
+}
+
+static void
+set_timer(struct ssh_session *session, uint64_t delay_ms, void (*fn)(void *arg))
+{
+	struct kettle_error err = {0};
+	session->host->timer_stop(session->host, STEAL(session->timer));
+	if (fn && session->host->timer_start(session->host, delay_ms, 0, fn, session, &session->timer, &err) < 0)
+		session->host->log(session->host, KETTLE_LOG_ERROR, "%s: %s", session->name, err.message);
+}
+
+bool
+ssh_session_is_quiet(const struct ssh_session *session)
+{
+	return !session->lines.process && !session->installer && !session->doctors.list && !session->reading &&
+		   session->receivers == 0;
+}
+
+static void
+check_quiet(void *arg)
+{
+	struct ssh_session *session = arg;
+	if (session->stopping && ssh_session_is_quiet(session))
+		session->quiet(session->arg);
+}
+
+static bool
+is_needed(const struct ssh_session *session)
+{
+	return session->lines.jobs || exec_client_is_waited_for(&session->lines) || session->pending;
+}
+
+/* Begins a connection where there is none, when the loop turns: no answer may come before its request returns. A pause goes on. */
+static void
+need(struct ssh_session *session)
+{
+	session->idle = 0;
+	if (session->state != SSH_SESSION_IDLE)
+		return;
+	session->state = SSH_SESSION_PAUSED;
+	set_timer(session, 0, ssh_session_begin);
+}
+
+/* ---- doctors, which need a kettle-exec there ---- */
+
+static int
+start_doctor(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
+	void *arg, struct kettle_error *err)
+{
+	AUTO_FREE char *settings = NULL;
+	AUTO_ARGV struct ssh_argv argv = {0};
+	struct ssh_setup setup = make_setup(session, &settings);
+	ssh_command_doctor(&setup, &argv);
+	return exec_doctor_start(&session->doctors, (const char *const *)argv.list, done, arg, err);
+}
+
+static void
+start_doctors(struct ssh_session *session)
+{
+	struct pending_doctor *doctors = STEAL(session->pending);
+	session->host->timer_stop(session->host, STEAL(session->patience));
+	while (doctors) {
+		struct pending_doctor *doctor = doctors;
+		struct kettle_error err = {0};
+		doctors = doctor->next;
+		if (start_doctor(session, doctor->done, doctor->arg, &err) < 0)
+			doctor->done(doctor->arg, &err, NULL);
+		free(doctor);
+	}
+}
+
+static void
+fail_doctors(struct ssh_session *session, const struct kettle_error *err)
+{
+	struct pending_doctor *doctors = STEAL(session->pending);
+	session->host->timer_stop(session->host, STEAL(session->patience));
+	while (doctors) {
+		struct pending_doctor *doctor = doctors;
+		doctors = doctor->next;
+		doctor->done(doctor->arg, err, NULL);
+		free(doctor);
+	}
+}
+
+static void on_late_doctors(void *arg);
+
+static void
+bound_doctors(struct ssh_session *session)
+{
+	struct kettle_error err = {0};
+	if (!session->patience && session->host->timer_start(session->host, SSH_SESSION_DOCTOR_MS, 0, on_late_doctors,
+								  session, &session->patience, &err) < 0)
+		fail_doctors(session, &err);
+}
+
+/* A connection may take longer, for which jobs wait and people do not. A host that the archive is being copied to has answered. */
+static void
+on_late_doctors(void *arg)
+{
+	struct ssh_session *session = arg;
+	struct kettle_error err = {0};
+	session->patience = NULL;
+	if (session->state == SSH_SESSION_INSTALLING) {
+		bound_doctors(session);
+		return;
+	}
+	(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s has not answered for %d s, and may do so in %lld s%s%s", session->name,
+		SSH_SESSION_DOCTOR_MS / 1000, option_seconds(session, "connect_s"), session->lines.last_stderr[0] ? ": " : ".",
+		session->lines.last_stderr);
+	fail_doctors(session, &err);
+}
+
+/* ---- artifacts ---- */
+
+static void
+on_receiver_gone(void *arg)
+{
+	struct ssh_session *session = arg;
+	session->receivers--;
+	check_quiet(session);
+}
+
+static void
+on_file(void *arg, struct exec_job *job, const json_t *event)
+{
+	(void)arg;
+	if (job->own)
+		receiver_take(job->own, (json_t *)event);
+}
+
+static void
+on_done(void *arg, struct exec_job *job, json_t *event)
+{
+	struct ssh_session *session = arg;
+	struct receiver *receiver = STEAL(job->own);
+	failpoint("ssh.done");
+	if (!receiver) {
+		exec_client_complete(&session->lines, job, json_incref(event));
+		return;
+	}
+	exec_client_forget(&session->lines, job);
+	receiver_finish(receiver, event);
+}
+
+static void
+on_release(void *arg, struct exec_job *job)
+{
+	(void)arg;
+	receiver_drop(job->own);
+}
+
+/* ---- up ---- */
+
+/* Ends the connection from this side. */
+static void
+break_off(struct ssh_session *session, const char *why)
+{
+	(void)snprintf(session->why, sizeof(session->why), "%s", why);
+	session->host->process_kill(session->host, session->lines.process, SIGKILL);
+}
+
+static void
+on_late_stop(void *arg)
+{
+	struct ssh_session *session = arg;
+	session->timer = NULL;
+	/* The other side ends everything when the connection is gone. */
+	if (session->lines.process)
+		session->host->process_kill(session->host, session->lines.process, SIGKILL);
+}
+
+static void
+on_beat(void *arg)
+{
+	struct ssh_session *session = arg;
+	struct exec_client *lines = &session->lines;
+	struct kettle_error err = {0};
+	long long lease_s = option_seconds(session, "lease_s");
+	uint64_t beat_ms = (uint64_t)lease_s * 1000 / BEATS;
+	/* What is written later waits behind a long line, heartbeats too; an event meanwhile does not say that it has arrived. */
+	uint64_t carried = beat_ms * SSH_SESSION_BYTES_A_SECOND / 1000;
+	session->unsent += lines->written;
+	session->unsent -= session->unsent < carried ? session->unsent : carried;
+	lines->written = 0;
+	session->silent = lines->heard || lines->reading || session->unsent > 0 ? 0 : session->silent + 1;
+	if (lines->heard)
+		session->failures = 0;
+	lines->heard = false;
+	session->idle = is_needed(session) || session->doctors.list ? 0 : session->idle + 1;
+	if (session->silent >= BEATS) {
+		AUTO_FREE char *why = xasprintf("%s has not answered for %lld s.", session->name, lease_s);
+		break_off(session, why);
+	} else if (session->closing || session->stopping) {
+		return; /* its input is closed */
+	} else if (session->idle * beat_ms >= SSH_SESSION_IDLE_MS) {
+		/* What comes from here on is of the next connection. */
+		session->closing = true;
+		lines->ready = false;
+		session->host->process_close_stdin(session->host, lines->process);
+		set_timer(session, SSH_SESSION_STOP_MS, on_late_stop);
+	} else {
+		(void)exec_client_write(lines, json_pack("{s:s}", "op", "heartbeat"), &err);
+	}
+}
+
+static bool
+on_greeted(void *arg, const json_t *hello)
+{
+	struct ssh_session *session = arg;
+	struct kettle_error err = {0};
+	const json_t *protocol = json_object_get(hello, "protocol");
+	if (session->why[0] || session->closing)
+		return false;
+	if (!json_is_integer(protocol) || json_integer_value(protocol) != PROTOCOL) {
+		AUTO_FREE char *text = json_dumps(protocol, JSON_ENCODE_ANY | JSON_COMPACT);
+		AUTO_FREE char *why = xasprintf("%s is version %.40s with protocol %.20s, and this is Kettle %s with protocol "
+										"%d: install this version there.",
+			session->name, json_text_or_empty(hello, "version"), text ? text : "unknown", session->host->version,
+			PROTOCOL);
+		break_off(session, why);
+		return false;
+	}
+	if (session->state != SSH_SESSION_CONNECTING)
+		return true;
+	failpoint("ssh.up");
+	session->state = SSH_SESSION_UP;
+	session->reached = true;
+	session->host->reached(session->host, session->options, NULL);
+	session->installed = false;
+	session->silent = session->idle = 0;
+	session->unsent = 0;
+	free(STEAL(session->archive));
+	set_timer(session, 0, NULL);
+	uint64_t beat_ms = (uint64_t)option_seconds(session, "lease_s") * 1000 / BEATS;
+	if (session->host->timer_start(session->host, beat_ms, beat_ms, on_beat, session, &session->beat, &err) < 0) {
+		break_off(session, err.message);
+		return false;
+	}
+	start_doctors(session);
+	return true;
+}
+
+/* ---- the end of a connection ---- */
+
+/* The next one begins after a pause, if it is needed then, or was up before. */
+static void
+pause_link(struct ssh_session *session)
+{
+	unsigned shift = session->failures < 16 ? session->failures : 16;
+	uint64_t delay_ms = session->failures == 0 ? 0 : (uint64_t)SSH_SESSION_BACKOFF_MS << (shift - 1);
+	session->failures++;
+	session->state = SSH_SESSION_PAUSED;
+	set_timer(
+		session, delay_ms < SSH_SESSION_BACKOFF_MAX_MS ? delay_ms : SSH_SESSION_BACKOFF_MAX_MS, ssh_session_begin);
+}
+
+/* No kettle-exec could be reached. */
+static void
+ssh_session_failed(struct ssh_session *session, const struct kettle_error *why)
+{
+	free(STEAL(session->archive));
+	session->installed = false;
+	if (session->stopping) {
+		session->state = SSH_SESSION_IDLE;
+		set_timer(session, 0, NULL);
+	} else {
+		session->host->log(session->host, KETTLE_LOG_WARNING, "%s", why->message);
+		/* A first one has begun at once; all that follow it pause. */
+		session->failures += session->failures == 0;
+		pause_link(session);
+	}
+	/* A job that comes of this is of the next connection, so jobs are first. */
+	if (session->archive_error.code < 0 && !session->stopping) {
+		exec_client_lose(&session->lines, false, KETTLE_LOSS_UNUSABLE, why->message);
+	} else {
+		if (!session->stopping)
+			session->host->reached(session->host, session->options, why->message);
+		exec_client_lose(&session->lines, false, KETTLE_LOSS_UNREACHED, why->message);
+	}
+	fail_doctors(session, why);
+	exec_client_fail_requests(&session->lines, why);
+	check_quiet(session);
+}
+
+static void
+ssh_session_broke(struct ssh_session *session, const struct kettle_error *why, int status)
+{
+	failpoint("ssh.broke");
+	session->host->timer_stop(session->host, STEAL(session->beat));
+	if (session->stopping || session->closing) {
+		session->state = SSH_SESSION_IDLE;
+		set_timer(session, 0, NULL);
+	} else {
+		session->host->log(session->host, KETTLE_LOG_WARNING, "%s", why->message);
+		pause_link(session);
+	}
+	/* Its own ends: 0 after the lease, 3 where the machine fails. */
+	bool uncounted = session->why[0] || session->stopping || status <= 0 || status == SSH_FAILED;
+	/* Those that came while it was closed are of the next one, if there is one. */
+	exec_client_lose(
+		&session->lines, !session->stopping, uncounted ? KETTLE_LOSS_UNREACHED : KETTLE_LOSS_FAILED, why->message);
+	exec_client_fail_requests(&session->lines, why);
+	if (is_needed(session) && !session->stopping)
+		need(session);
+	check_quiet(session);
+}
+
+static void
+explain_end(struct ssh_session *session, const char *what, int status, int signal_number, struct kettle_error *ret_why)
+{
+	if (session->why[0])
+		(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "%s", session->why);
+	else if (status == SSH_FAILED)
+		(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "The connection to %s failed: %s", host_name(session),
+			session->lines.last_stderr[0] ? session->lines.last_stderr
+										  : "ssh says no reason, or what it ran was killed.");
+	else
+		exec_client_explain(what, status, signal_number, session->lines.last_stderr, ret_why);
+}
+
+/* ---- a kettle-exec that is missing ---- */
+
+static void
+on_install_line(void *arg, const char *line, size_t len)
+{
+	(void)arg, (void)line, (void)len;
+}
+
+static void
+on_install_complaint(void *arg, const char *line, size_t len)
+{
+	struct ssh_session *session = arg;
+	exec_client_complain(&session->lines, line, len);
+}
+
+static void
+on_installed(void *arg, int status, int signal_number)
+{
+	struct ssh_session *session = arg;
+	struct kettle_error err = {0};
+	session->installer = NULL;
+	failpoint("ssh.installed");
+	if (status == 0 && !session->why[0] && !session->stopping) {
+		session->host->log(session->host, KETTLE_LOG_INFO, "kettle-exec was copied to %s", host_name(session));
+		session->installed = true;
+		ssh_session_begin(session);
+		return;
+	}
+	AUTO_FREE char *what = xasprintf("The copy of kettle-exec to %s", host_name(session));
+	explain_end(session, what, status, signal_number, &err);
+	ssh_session_failed(session, &err);
+}
+
+static void
+on_late_install(void *arg)
+{
+	struct ssh_session *session = arg;
+	session->timer = NULL;
+	(void)snprintf(session->why, sizeof(session->why), "The copy of kettle-exec to %s took longer than %d s.",
+		host_name(session), SSH_SESSION_INSTALL_MS / 1000);
+	session->host->process_kill(session->host, session->installer, SIGKILL);
+}
+
+static void
+install(struct ssh_session *session)
+{
+	struct kettle_error err = {0};
+	AUTO_FREE char *settings = NULL;
+	AUTO_ARGV struct ssh_argv argv = {0};
+	struct ssh_setup setup = make_setup(session, &settings);
+	ssh_command_install(&setup, &argv);
+	struct kettle_spawn spawn = {
+		.size = sizeof(spawn),
+		.file = argv.list[0],
+		.argv = (const char *const *)argv.list,
+		.on_stdout = on_install_line,
+		.on_stderr = on_install_complaint,
+		.on_exit = on_installed,
+		.arg = session,
+	};
+	exec_client_reset(&session->lines);
+	session->state = SSH_SESSION_INSTALLING;
+	int rc = session->host->spawn(session->host, &spawn, &session->installer, &err);
+	if (rc < 0) {
+		ssh_session_failed(session, &err);
+		return;
+	}
+	set_timer(session, SSH_SESSION_INSTALL_MS, on_late_install);
+	if (session->host->process_write(session->host, session->installer, session->archive, session->archive_size, &err) <
+		0)
+		(void)snprintf(session->why, sizeof(session->why), "%s", err.message);
+	session->host->process_close_stdin(session->host, session->installer);
+}
+
+/* ---- connecting ---- */
+
+static void
+on_ended(void *arg, int status, int signal_number)
+{
+	struct ssh_session *session = arg;
+	struct kettle_error err = {0};
+	if (session->state == SSH_SESSION_CONNECTING && status == SSH_MISSING && has_archive(session) &&
+		!session->installed && !session->why[0] && !session->stopping) {
+		install(session);
+		return;
+	}
+	if (session->state == SSH_SESSION_CONNECTING && status == SSH_MISSING && has_archive(session))
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec was copied to %s and is not there.", host_name(session));
+	else
+		explain_end(session, session->name, status, signal_number, &err);
+	exec_client_reset(&session->lines);
+	if (session->state == SSH_SESSION_UP)
+		ssh_session_broke(session, &err, status);
+	else
+		ssh_session_failed(session, &err);
+}
+
+static void
+on_late(void *arg)
+{
+	struct ssh_session *session = arg;
+	session->timer = NULL;
+	AUTO_FREE char *why = xasprintf("%s did not answer within %lld s%s%s", session->name,
+		option_seconds(session, "connect_s"), session->lines.last_stderr[0] ? ": " : ".", session->lines.last_stderr);
+	break_off(session, why);
+}
+
+static void
+start_ssh(struct ssh_session *session)
+{
+	struct kettle_error err = {0};
+	AUTO_FREE char *settings = NULL;
+	AUTO_ARGV struct ssh_argv argv = {0};
+	struct ssh_setup setup = make_setup(session, &settings);
+	ssh_command_serve(&setup, &argv);
+	session->state = SSH_SESSION_CONNECTING;
+	session->why[0] = '\0';
+	session->closing = false;
+	if (exec_client_start(&session->lines, (const char *const *)argv.list, &err) < 0) {
+		ssh_session_failed(session, &err);
+		return;
+	}
+	failpoint("ssh.connecting");
+	set_timer(session, (uint64_t)option_seconds(session, "connect_s") * 1000, on_late);
+}
+
+static void
+read_archive(void *arg)
+{
+	struct ssh_session *session = arg;
+	AUTO_FREE char *path = exec_archive_path(session->section);
+	session->archive_error = (struct kettle_error){0};
+	session->archive_error.code =
+		exec_archive_read(path, &session->archive, &session->archive_size, session->digest, &session->archive_error);
+}
+
+static void
+on_archive_read(void *arg)
+{
+	struct ssh_session *session = arg;
+	session->reading = false;
+	if (session->stopping && session->archive_error.code == 0)
+		(void)kettle_fail(&session->archive_error, KETTLE_ECANCELED, "The runner ssh is stopping.");
+	if (session->archive_error.code < 0)
+		ssh_session_failed(session, &session->archive_error);
+	else
+		start_ssh(session);
+}
+
+static void
+ssh_session_begin(void *arg)
+{
+	struct ssh_session *session = arg;
+	struct kettle_error err = {0};
+	if (session->state == SSH_SESSION_PAUSED)
+		session->timer = NULL; /* it has fired */
+	if (session->state == SSH_SESSION_PAUSED && !is_needed(session) &&
+		(!session->reached || session->failures > SSH_SESSION_RETRIES)) {
+		session->state = SSH_SESSION_IDLE;
+		return;
+	}
+	if (!has_archive(session) || session->archive) {
+		start_ssh(session);
+		return;
+	}
+	session->state = SSH_SESSION_READING;
+	session->reading = true;
+	if (session->host->work(session->host, read_archive, on_archive_read, session, &err) < 0) {
+		session->reading = false;
+		ssh_session_failed(session, &err);
+	}
+}
+
+/* ---- operations ---- */
+
+static const struct exec_client_ops lines_ops = {
+	.greeted = on_greeted,
+	.file = on_file,
+	.done = on_done,
+	.release = on_release,
+	.ended = on_ended,
+};
+
+struct ssh_session *
+ssh_session_new(
+	const struct kettle_host *host, const json_t *section, const json_t *options, void (*quiet)(void *arg), void *arg)
+{
+	struct ssh_session *session = xcalloc(1, sizeof(*session));
+	session->host = host;
+	session->section = section;
+	session->options = json_deep_copy(options);
+	session->name = xasprintf("kettle-exec on %s", json_text_or_empty(options, "host"));
+	session->quiet = quiet;
+	session->arg = arg;
+	session->lines = (struct exec_client){.host = host, .ops = &lines_ops, .arg = session, .name = session->name};
+	session->doctors = (struct exec_doctors){.lines = &session->lines, .idle = check_quiet, .arg = session};
+	return session;
+}
+
+void
+ssh_session_free(struct ssh_session *session)
+{
+	exec_client_reset(&session->lines);
+	json_decref(session->options);
+	free(session->archive);
+	free(session->name);
+	free(session);
+}
+
+int
+ssh_session_submit(
+	struct ssh_session *session, const struct kettle_job *description, const json_t *plan, struct kettle_error *err)
+{
+	struct exec_job *job;
+	int rc = exec_client_submit(&session->lines, description, plan, true, &job, err);
+	if (rc < 0)
+		return rc;
+	if (description->spool) {
+		job->own = receiver_new(session->host, description->ref, description->spool, on_receiver_gone, session);
+		session->receivers++;
+	}
+	bool waits = job->line;
+	failpoint("ssh.submitted");
+	need(session);
+	/* It may be cancelled by this, or have ended already. */
+	if (waits && exec_client_find(&session->lines, description->ref)) {
+		AUTO_JSON json_t *event = json_pack("{s:s}", "event", "waiting");
+		session->host->job_event(session->host, description->ref, event);
+	}
+	return 0;
+}
+
+int
+ssh_session_describe(struct ssh_session *session, const json_t *unit,
+	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err)
+{
+	int rc = exec_client_describe(&session->lines, unit, done, arg, err);
+	need(session);
+	return rc;
+}
+
+int
+ssh_session_heartbeat(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err), void *arg,
+	struct kettle_error *err)
+{
+	/* How long it takes to connect is bounded here, and is no sign of a kettle-exec that hangs. */
+	if (session->state != SSH_SESSION_UP)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "There is no connection to %s.", host_name(session));
+	/* Nor is how long a plan takes to get there. */
+	if (session->unsent + session->lines.written > SSH_SESSION_BYTES_A_SECOND)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "A plan is on its way to %s.", host_name(session));
+	return exec_client_heartbeat(&session->lines, done, arg, err);
+}
+
+int
+ssh_session_doctor(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
+	void *arg, struct kettle_error *err)
+{
+	if (session->state == SSH_SESSION_UP)
+		return start_doctor(session, done, arg, err);
+	struct pending_doctor *doctor = xmalloc(sizeof(*doctor));
+	*doctor = (struct pending_doctor){.done = done, .arg = arg, .next = session->pending};
+	session->pending = doctor;
+	bound_doctors(session);
+	/* The operator may have repaired the host: try it now. */
+	if (session->state == SSH_SESSION_PAUSED)
+		set_timer(session, 0, ssh_session_begin);
+	need(session);
+	return 0;
+}
+
+void
+ssh_session_stop(struct ssh_session *session)
+{
+	struct kettle_error err = {0};
+	session->stopping = true;
+	exec_doctors_stop(&session->doctors);
+	if (session->state == SSH_SESSION_UP) {
+		session->host->process_close_stdin(session->host, session->lines.process);
+		set_timer(session, SSH_SESSION_STOP_MS, on_late_stop);
+	} else if (session->lines.process) {
+		session->host->process_kill(session->host, session->lines.process, SIGKILL);
+	} else if (session->installer) {
+		session->host->process_kill(session->host, session->installer, SIGKILL);
+	} else if (!session->reading) {
+		(void)kettle_fail(&err, KETTLE_ECANCELED, "The runner ssh is stopping.");
+		ssh_session_failed(session, &err);
+	}
+}
+
+void
+ssh_session_start(struct ssh_session *session)
+{
+	session->stopping = session->doctors.stopping = false;
+}
