@@ -157,7 +157,7 @@ struct engine_job {
 	json_t *task;
 	bool in_flight;          /* counted in the engine's in_flight */
 	bool handled;            /* the database has its handle */
-	unsigned deprioritised;  /* so often it was lost by a unit that loses every job: others go first */
+	unsigned deprioritised;  /* how often a unit that loses every job lost it; jobs with fewer go first */
 	char plan_hash[65];      /* "": its runner can find nothing again */
 	struct job_write *again; /* what the database could not take; only while ending */
 	uint64_t again_at_ms;

@@ -15,7 +15,7 @@
 #define RUN_CHILD_LAST_STDERR 400 /* bytes kept of the last line of its standard error */
 
 /* What a reader of lines returns: more may come, it was the last one, or it is none that this child may print. */
-enum run_child_line { RUN_CHILD_MORE = 0, RUN_CHILD_LAST = 1, RUN_CHILD_RUBBISH = 2 };
+enum run_child_line { RUN_CHILD_MORE = 0, RUN_CHILD_LAST = 1, RUN_CHILD_INVALID = 2 };
 
 /* How it ended. */
 struct run_child_end {

@@ -121,12 +121,12 @@ take_event(void *arg, char *line, size_t len)
 	struct sealed_job *job = arg;
 	AUTO_JSON json_t *event = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_text_or_null(event, "event"))
-		return RUN_CHILD_RUBBISH;
+		return RUN_CHILD_INVALID;
 	tell_progress(job, event);
 	if (!member_is(event, "event", "done"))
 		return RUN_CHILD_MORE;
 	if (!member_is(event, "job", job->name))
-		return RUN_CHILD_RUBBISH;
+		return RUN_CHILD_INVALID;
 	job->done = json_incref(event);
 	return RUN_CHILD_LAST;
 }

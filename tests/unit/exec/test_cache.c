@@ -200,10 +200,10 @@ trims_by_age_and_size(void **state)
 		set_age(&place, i, 8 - i);
 	}
 	set_age(&place, 3, 11);
-	AUTO_FREE char *invalid_lines = path_join(place.cache.dir, "invalid_lines");
-	assert_int_equal(mkdir(invalid_lines, 0700), 0);
+	AUTO_FREE char *rubbish = path_join(place.cache.dir, "rubbish");
+	assert_int_equal(mkdir(rubbish, 0700), 0);
 	cache_trim(&place.cache, place.scratch);
-	assert_int_not_equal(access(invalid_lines, F_OK), 0);
+	assert_int_not_equal(access(rubbish, F_OK), 0);
 	assert_false(get(&place, 3, text));
 	assert_false(get(&place, 0, text));
 	assert_true(get(&place, 1, text));

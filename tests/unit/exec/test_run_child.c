@@ -26,7 +26,7 @@ struct talk {
 	unsigned lines;
 };
 
-/* "last" is the last line, "invalid_lines" is none, "end me" has this process told to end. */
+/* "last" is the last line, "rubbish" is none, "end me" has this process told to end. */
 static int
 take_line(void *arg, char *line, size_t len)
 {
@@ -38,9 +38,9 @@ take_line(void *arg, char *line, size_t len)
 	}
 	if (strcmp(line, "end me") == 0)
 		(void)kill(getpid(), SIGTERM);
-	return strcmp(line, "last") == 0            ? RUN_CHILD_LAST
-		   : strcmp(line, "invalid_lines") == 0 ? RUN_CHILD_RUBBISH
-												: RUN_CHILD_MORE;
+	return strcmp(line, "last") == 0      ? RUN_CHILD_LAST
+		   : strcmp(line, "rubbish") == 0 ? RUN_CHILD_INVALID
+										  : RUN_CHILD_MORE;
 }
 
 static struct run_child_end
@@ -87,8 +87,8 @@ be_child(const char *how)
 		(void)write_all(2, "first\nthe \x1b[1mlast\xff words\n\n", 26);
 	if (strcmp(how, "stay") != 0)
 		(void)signal(SIGTERM, SIG_IGN);
-	if (strcmp(how, "invalid_lines") == 0) {
-		say("invalid_lines\n");
+	if (strcmp(how, "rubbish") == 0) {
+		say("rubbish\n");
 		stay();
 	}
 	if (strcmp(how, "stay") == 0 || strcmp(how, "stubborn") == 0 || strcmp(how, "twice") == 0) {
@@ -162,7 +162,7 @@ static void
 test_rubbish(void **state)
 {
 	(void)state;
-	static const char *const hows[] = {"invalid_lines", "long"};
+	static const char *const hows[] = {"rubbish", "long"};
 	for (size_t i = 0; i < ARRAY_SIZE(hows); i++) {
 		struct talk talk = {0};
 		struct run_child_end end = run(hows[i], "", 0, &talk);

@@ -62,10 +62,10 @@ struct fault {
 static const struct fault faults[] = {
 	{.words = "cannot be started"},
 	{.script = "exec sleep 1000\n", .words = "did not answer within 1 s", .hangs = true},
-	{.script = "echo invalid_lines\n", .words = ""},
+	{.script = "echo rubbish\n", .words = ""},
 	{.script = "printf '\\377\\376|.\\n'\n", .words = ""},
-	{.script = "yes invalid_lines\n", .words = ""},
-	{.script = "yes invalid_lines >&2\n", .words = "wrote more than 1000 lines"},
+	{.script = "yes rubbish\n", .words = ""},
+	{.script = "yes rubbish >&2\n", .words = "wrote more than 1000 lines"},
 	{.script = "yes | tr -d '\\n' | head -c 100000\n", .words = ""},
 	{.script = "echo 'it is not the day' >&2; exit 1\n", .words = "it is not the day"},
 	{.script = "kill -9 $$\n", .words = "signal 9"},

@@ -408,7 +408,7 @@ test_garbage(void **state)
 	/* A completion from before it was told of the job is none of it. */
 	assert_non_null(json_object_get(await("1.1", "done"), "outcomes"));
 	assert_true(logged("not an event"));
-	play("yes invalid_lines", 60);
+	play("yes rubbish", 60);
 	assert_int_equal(submit_to("2.1", "endless", true), 0);
 	await_lost("2.1", true, "signal 9: it wrote too much that is no event of its jobs");
 	/* One line of a job that it does not have, nearly as long as a line may be. */
