@@ -568,7 +568,10 @@ rests(struct kettle_fake *fake)
 {
 	size_t timers, children;
 	loop_left(fake->io, &timers, &children);
-	return loop_rests(fake->io) && children == 0 && (!fake->http || http_left(fake->http) == 0);
+	/* A child that has stopped itself is what a test has in place of one that hangs; what it wrote before is read. */
+	if (children > 0 && loop_children_stopped(fake->io))
+		(void)uv_run(&fake->loop, UV_RUN_NOWAIT);
+	return loop_rests(fake->io) && loop_children_stopped(fake->io) && (!fake->http || http_left(fake->http) == 0);
 }
 
 static int

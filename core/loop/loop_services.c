@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/line.h"
@@ -694,6 +695,18 @@ loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_childr
 		++*ret_timers;
 	for (const struct kettle_process *process = io->processes; process; process = process->next)
 		*ret_children += !process->reported;
+}
+
+bool
+loop_children_stopped(const struct loop_services *io)
+{
+	for (const struct kettle_process *process = io->processes; process; process = process->next) {
+		siginfo_t info = {0};
+		if (!process->reported &&
+			(waitid(P_PID, (id_t)process->handle.pid, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0))
+			return false;
+	}
+	return true;
 }
 
 bool

@@ -37,6 +37,9 @@ void loop_close(struct loop_services *io, void (*closed)(void *arg), void *arg);
 /* The numbers of timers and children that were not stopped. */
 void loop_left(const struct loop_services *io, size_t *ret_timers, size_t *ret_children);
 
+/* Every child that runs has stopped itself (SIGSTOP): without a signal it does nothing more. */
+bool loop_children_stopped(const struct loop_services *io);
+
 /* Nothing that was posted or given to a thread of the pool waits for its turn or its end. */
 bool loop_rests(struct loop_services *io);
 

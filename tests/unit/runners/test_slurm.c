@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The runner slurm between the fake host and programs that play Slurm's commands, most of them badly. Each fault has an
- * instance of the runner of its own, so that they are waited for together. Where a command hangs, time is real, elsewhere it
- * is simulated.
+ * instance of the runner of its own, so that they are waited for together. Time is simulated; a command that hangs is one that
+ * has stopped itself.
  */
 #include <config.h>
 
@@ -29,7 +29,7 @@
 #include "runners/slurm/slurm_internal.h"
 #include "unit/scratch.h"
 
-#define PATIENCE_MS (simulated ? 7200000 : 120000)
+#define PATIENCE_MS 7200000
 #define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 #define MOST 16 /* instances */
 
@@ -61,7 +61,7 @@ struct fault {
 
 static const struct fault faults[] = {
 	{.words = "cannot be started"},
-	{.script = "exec sleep 1000\n", .words = "did not answer within 1 s", .hangs = true},
+	{.script = "kill -STOP $$\n", .words = "did not answer within 1 s", .hangs = true},
 	{.script = "echo rubbish\n", .words = ""},
 	{.script = "printf '\\377\\376|.\\n'\n", .words = ""},
 	{.script = "yes rubbish\n", .words = ""},
@@ -79,7 +79,6 @@ static size_t count;
 static const struct kettle_runner *ops;
 static struct kettle_error err;
 static int stops;
-static bool simulated;
 
 /* ---- instances ---- */
 
@@ -115,10 +114,9 @@ start(int give_up_s, int command_s)
 	play(number, "sbatch", SBATCH);
 	play(number, "squeue", SQUEUE);
 	play(number, "scancel", SCANCEL);
-	AUTO_JSON json_t *section =
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "folder", folder, "key", KEY, "exec",
-			"/bin/true", "sbatch", sbatch, "squeue", squeue, "scancel", scancel, "poll_ms", simulated ? 1000 : 100,
-			"queue_ms", simulated ? 2000 : 200, "grace_s", 1, "command_s", command_s, "give_up_s", give_up_s);
+	AUTO_JSON json_t *section = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "folder", folder,
+		"key", KEY, "exec", "/bin/true", "sbatch", sbatch, "squeue", squeue, "scancel", scancel, "poll_ms", 1000,
+		"queue_ms", 2000, "grace_s", 1, "command_s", command_s, "give_up_s", give_up_s);
 	assert_int_equal(kettle_plugin.create(kettle_fake_host(fake), &self, &err), 0);
 	assert_int_equal(kettle_plugin.configure(self, section, &err), 0);
 	assert_int_equal(kettle_plugin.start(self, &err), 0);
@@ -140,20 +138,18 @@ have_stopped(void *arg)
 	return (size_t)stops == count;
 }
 
-/* *state not NULL: in real time. */
 static int
 setup(void **state)
 {
+	(void)state;
 	dir = scratch_make();
 	err = (struct kettle_error){0};
 	stops = 0;
 	count = 0;
 	ops = kettle_plugin.runner;
-	simulated = !*state;
 	if (!dir || kettle_fake_new("slurm", &fake, &err) < 0)
 		return -1;
-	if (simulated)
-		kettle_fake_simulate(fake, time_now_ms());
+	kettle_fake_simulate(fake, time_now_ms());
 	return 0;
 }
 
@@ -552,9 +548,9 @@ test_crowd(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_prestate_setup_teardown(test_sbatch, setup, teardown, &simulated),
-	cmocka_unit_test_prestate_setup_teardown(test_squeue, setup, teardown, &simulated),
-	cmocka_unit_test_prestate_setup_teardown(test_scancel, setup, teardown, &simulated),
+	cmocka_unit_test_setup_teardown(test_sbatch, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_squeue, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_scancel, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_scancel_again, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),

@@ -640,7 +640,7 @@ test_doctor_of_a_slow_host(void **state)
 	(void)state;
 	AUTO_JSON json_t *unit = unit_of("far", true);
 	struct answer report = {0};
-	play("echo no route yet >&2; exec sleep 1000", 600);
+	play("echo no route yet >&2; kill -STOP $$", 600);
 	assert_int_equal(submit("1.1"), 0);
 	assert_int_equal(ops->doctor(self, unit, answered, &report, &err), 0);
 	assert_int_equal(kettle_fake_run(fake, is_answered, &report, PATIENCE_MS), 0);
@@ -769,7 +769,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_no_archive),
 	TEST(test_requests),
 	cmocka_unit_test_setup_teardown(test_doctor_in_a_pause, setup_simulated, teardown),
-	TEST(test_doctor_of_a_slow_host),
+	cmocka_unit_test_setup_teardown(test_doctor_of_a_slow_host, setup_simulated, teardown),
 	TEST(test_stop),
 	TEST(test_options),
 	TEST(test_command),
