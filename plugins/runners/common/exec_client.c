@@ -163,7 +163,7 @@ may_log(struct exec_client *lines)
 
 /* count: how bad it is. */
 static void
-take_rubbish(struct exec_client *lines, size_t count)
+take_invalid_lines(struct exec_client *lines, size_t count)
 {
 	if (lines->invalid_lines == 0 && count > 0)
 		lines->host->log(
@@ -254,7 +254,7 @@ take_line(struct exec_client *lines, const char *line, size_t len, const struct 
 	struct exec_job *job = exec_client_find(lines, json_text_or_empty(event, "job"));
 	/* One that was not told of a job, or has ended it, has nothing to say of it. */
 	if (!name || (json_object_get(event, "job") && (!job || job->line))) {
-		take_rubbish(lines, (name ? 0 : 1) + len / EXEC_CLIENT_INVALID_LINES_BYTES);
+		take_invalid_lines(lines, (name ? 0 : 1) + len / EXEC_CLIENT_INVALID_LINES_BYTES);
 		return;
 	}
 	if (strcmp(name, "hello") == 0)
@@ -303,7 +303,7 @@ on_cut(void *arg, const char *head, size_t len)
 	AUTO_FREE char *line = xstrndup(head, len);
 	AUTO_FREE char *why = xasprintf("it has more than %u MiB", EXEC_CLIENT_MAX >> 20);
 	if (!refuse_event(arg, line, why))
-		take_rubbish(arg, EXEC_CLIENT_INVALID_LINES_MAX);
+		take_invalid_lines(arg, EXEC_CLIENT_INVALID_LINES_MAX);
 }
 
 void
@@ -338,7 +338,7 @@ on_bytes(void *arg, size_t count)
 }
 
 static void
-on_complaint(void *arg, const char *line, size_t len)
+on_last_stderr(void *arg, const char *line, size_t len)
 {
 	exec_client_complain(arg, line, len);
 }
@@ -383,7 +383,7 @@ exec_client_start(struct exec_client *lines, const char *const *argv, struct ket
 		.on_stdout = on_line,
 		.read_long = read_long_line,
 		.on_long = on_long_line,
-		.on_stderr = on_complaint,
+		.on_stderr = on_last_stderr,
 		.on_exit = on_exit_of_process,
 		.arg = lines,
 		.on_bytes = on_bytes,

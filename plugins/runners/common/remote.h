@@ -79,16 +79,16 @@ struct remote_pace {
 	uint64_t first_ms, most_ms; /* of remote_backoff_ms */
 	uint64_t send_ms, quiet_ms; /* for which failures are borne, while a job is sent and later */
 	unsigned
-		invalid_lines; /* answers in a row that make no sense, until the job is lost; 0: they are failures like others */
-	unsigned absent;   /* times in a row that the remote side does not know a job that it had, until it is lost */
-	unsigned seeks;    /* times that it does not know one that may have been sent, until that was not */
-	unsigned fetches;  /* results that are fetched at a time; 0: any number */
+		invalid_answers; /* answers in a row that make no sense, until the job is lost; 0: they are failures like others */
+	unsigned absent;     /* times in a row that the remote side does not know a job that it had, until it is lost */
+	unsigned seeks;      /* times that it does not know one that may have been sent, until that was not */
+	unsigned fetches;    /* results that are fetched at a time; 0: any number */
 };
 
 /* What the remote side says of a job. */
 enum remote_word {
 	REMOTE_SILENT,  /* nothing, or "not now" */
-	REMOTE_RUBBISH, /* what makes no sense */
+	REMOTE_INVALID, /* what makes no sense */
 	REMOTE_REFUSED, /* it does not take the credentials: the operator mends that, however long it takes */
 	REMOTE_UNSURE,  /* of `send`: it may have taken it */
 	REMOTE_ABSENT,  /* it does not have the job, or has ended it after `cancel`; the sentence is that of the loss */
@@ -126,8 +126,8 @@ struct remote_job {
 	bool fetching;           /* likewise, to ops->fetch */
 	uint64_t due;            /* ms: when the next request is sent; UINT64_MAX: not before an answer */
 	uint64_t since, failing; /* ms: since when it waits or runs there; since when all fails (0: it does not) */
-	unsigned failures, invalid_lines, absent; /* in a row */
-	remote_done report;                       /* of a doctor, which is a job without a plan; NULL: it is a job */
+	unsigned failures, invalid_answers, absent; /* in a row */
+	remote_done report;                         /* of a doctor, which is a job without a plan; NULL: it is a job */
 	void *report_arg;
 	unsigned char key[SEALED_KEY_SIZE]; /* the attempt's */
 };

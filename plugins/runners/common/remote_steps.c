@@ -178,7 +178,7 @@ interval_ms(const struct remote_job *job, uint64_t now)
 static void
 hear(struct remote_job *job)
 {
-	job->failures = job->invalid_lines = job->absent = 0;
+	job->failures = job->invalid_answers = job->absent = 0;
 	job->failing = 0;
 }
 
@@ -198,12 +198,12 @@ bear(struct remote_job *job, enum remote_word word, const char *why)
 	if (job->phase == REMOTE_SENDING)
 		patience = remote->pace.send_ms;
 	job->failures++;
-	job->invalid_lines = word == REMOTE_RUBBISH ? job->invalid_lines + 1 : 0;
+	job->invalid_answers = word == REMOTE_INVALID ? job->invalid_answers + 1 : 0;
 	if (!job->failing || word == REMOTE_REFUSED)
 		job->failing = now;
 	if (job->report && job->phase == REMOTE_SENDING)
-		remote_report(job, NULL, why); /* somebody waits for it */
-	else if (remote->pace.invalid_lines && job->invalid_lines >= remote->pace.invalid_lines)
+		remote_report(job, NULL, why); /* a caller waits for it */
+	else if (remote->pace.invalid_answers && job->invalid_answers >= remote->pace.invalid_answers)
 		remote_lost(
 			job, KETTLE_LOSS_FAILED, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
 	else if (now - job->failing >= patience)
@@ -234,7 +234,7 @@ take_standing(struct remote_job *job, bool runs)
 	uint64_t now = now_ms(job->remote);
 	if (job->phase == REMOTE_FETCHING) {
 		job->phase = REMOTE_AWAY;
-		bear(job, REMOTE_RUBBISH, "it says that a job has ended, and then that it has not.");
+		bear(job, REMOTE_INVALID, "it says that a job has ended, and then that it has not.");
 		return;
 	}
 	if (job->phase == REMOTE_SEEKING)
@@ -253,7 +253,7 @@ take_word(struct remote_job *job, enum remote_word word, const char *why)
 {
 	switch (word) {
 	case REMOTE_SILENT:
-	case REMOTE_RUBBISH:
+	case REMOTE_INVALID:
 	case REMOTE_REFUSED:
 		bear(job, word, why);
 		break;
@@ -280,7 +280,7 @@ take_word(struct remote_job *job, enum remote_word word, const char *why)
 	}
 }
 
-/* What it says of one that is cancelled: it is ended again until it is over, or nobody waits for that any more. */
+/* What it says of one that is cancelled: it is ended again until it is over, or has not answered for too long. */
 static void
 take_word_of_cancelled(struct remote_job *job, enum remote_word word)
 {
@@ -288,7 +288,7 @@ take_word_of_cancelled(struct remote_job *job, enum remote_word word)
 	uint64_t now = now_ms(job->remote);
 	if (word == REMOTE_UNSURE && job->phase == REMOTE_SENDING)
 		job->phase = REMOTE_SEEKING;
-	bool failed = word == REMOTE_SILENT || word == REMOTE_RUBBISH || word == REMOTE_REFUSED;
+	bool failed = word == REMOTE_SILENT || word == REMOTE_INVALID || word == REMOTE_REFUSED;
 	if (failed && !job->failing)
 		job->failing = now;
 	else if (!failed)

@@ -27,7 +27,7 @@
 
 const struct remote_pace calls_pace = {.first_ms = 250,
 	.most_ms = 10000,
-	.invalid_lines = 5,
+	.invalid_answers = 5,
 	.absent = 1,
 	.seeks = 1,
 	.fetches = 4 /* each may be large */};
@@ -83,10 +83,10 @@ ended_request(const struct remote_job *job)
 static void
 tell_failure(struct remote_job *job, const struct modal_reply *reply, const char *why)
 {
-	static const enum remote_word words[] = {[REPLY_ANSWERED] = REMOTE_RUBBISH,
+	static const enum remote_word words[] = {[REPLY_ANSWERED] = REMOTE_INVALID,
 		[REPLY_REFUSED] = REMOTE_REFUSED,
 		[REPLY_SILENT] = REMOTE_SILENT,
-		[REPLY_GARBAGE] = REMOTE_RUBBISH};
+		[REPLY_GARBAGE] = REMOTE_INVALID};
 	remote_says(job, words[reply->kind], reply->kind == REPLY_ANSWERED && why ? why : reply->why);
 }
 
