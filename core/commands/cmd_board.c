@@ -141,7 +141,7 @@ check_new(
 	if (rc == 0 && settings->deadline_at && settings->deadline_at <= db->now_ms && !member_true(args, "force"))
 		rc = kettle_blame(err, KETTLE_CAUSE_NONE, "force",
 			kettle_fail(err, KETTLE_ECONFLICT,
-				"The deadline of `%s` has already passed, so nobody could submit to it; use `force` to create it "
+				"The deadline of `%s` has already passed, so it would accept no submission; use `force` to create it "
 				"anyway.",
 				board->name));
 	if (rc == 0)

@@ -76,7 +76,7 @@ free_loader(struct loader **loader)
 }
 #define AUTO_LOADER __attribute__((cleanup(free_loader)))
 
-/* What the configuration does not name is opened here, and only looked at. */
+/* Plugins that the configuration does not name are opened here to be described, and closed again. */
 static json_t *
 installed_entry(struct loader *loader, const char *name)
 {

@@ -25,7 +25,7 @@ int actor_resolve(
  */
 int actor_make(struct db *db, const char *provider, const char *subject, const char *name, int64_t *ret_user,
 	struct kettle_error *err);
-/* Adds an identity to a user. *ret_other: whose it is already, if it is somebody's; it stays so. EINVAL: not an identity. */
+/* Adds an identity to a user. *ret_other is set only if a user already has it, who keeps it. EINVAL: not an identity. */
 int actor_identity_add(struct db *db, int64_t user, const char *provider, const char *subject, const char *name,
 	int64_t *ret_other, struct kettle_error *err);
 /*

@@ -25,7 +25,7 @@ static const struct {
 #define AT(name, ...) AT_##name,
 enum { RANKING_COLUMNS(AT, AT) COLUMNS_COUNT };
 
-/* What a member of an entry is made from. */
+/* The value that a member of an entry is made from. */
 struct value {
 	union {
 		int64_t number; /* also of RANK and CLOSE, which nothing is read for */

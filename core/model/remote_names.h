@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-/* So long an epoch stays at least: many short-lived engines need not each write one. So often an engine that starts jobs does. */
+/* The shortest life of an epoch, so that not every short-lived engine writes one; an engine that starts jobs renews it this often. */
 #define REMOTE_EPOCH_MS INT64_C(600000)
 
 struct remote_names {

@@ -71,16 +71,16 @@ submission_of_request(struct db *db, int64_t user, const char *request, json_t *
 /* ---- one of them ---- */
 
 #define COLUMNS_OF_ALL \
-	"s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS user_id_text, u.name " \
-	"AS " \
-	"user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, s.mode, s.state, CASE WHEN " \
-	"s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.practice AS practice_bool, "
+	"s.id, s.leaderboard AS leaderboard_id, b.name AS leaderboard_name, s.file_name, s.user AS user_id_text, " \
+	"u.name AS user_name, s.created_at AS submission_time_iso, s.done_at IS NOT NULL AS done_bool, s.mode, s.state, " \
+	"CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.practice AS " \
+	"practice_bool, "
 #define JOINS " FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user "
 /* What counts or could, of submissions s, leaderboards b and users u: others may see it where the leaderboard says so. */
 #define IS_OPEN \
-	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND u.banned_at " \
-	"IS " \
-	"NULL AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state = 'passed')"
+	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND " \
+	"u.banned_at IS NULL AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state " \
+	"= 'passed')"
 
 int
 submission_get(struct db *db, const struct actor *actor, int64_t id, json_t **ret_row, struct kettle_error *err)
@@ -151,7 +151,7 @@ submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int6
 	return rc;
 }
 
-/* What is not asked for is no condition, so that it is not read: all of a leaderboard are counted in an index alone. */
+/* Only given members become conditions, so that all submissions of a leaderboard are counted in an index alone. */
 int
 submission_count(
 	struct db *db, const struct submission_filter *filter, int64_t *ret_count, bool *ret_more, struct kettle_error *err)
@@ -419,10 +419,9 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 /* What a queued job waits for: the reason stored with it, or that no unit of its device is ready. */
 #define WAITS \
 	"coalesce(error, (SELECT 'No `' || u.device || '` unit is available. ' || coalesce(u.label, u.unit) || ': ' || " \
-	"u.reason FROM " \
-	"device_units u WHERE u.device = j.device AND u.state = 'disabled' AND u.label IS NOT '' AND NOT EXISTS (SELECT " \
-	"1 FROM device_units r " \
-	"WHERE r.device = j.device AND r.state = 'ready' AND r.label IS NOT '') ORDER BY u.label LIMIT 1))"
+	"u.reason FROM device_units u WHERE u.device = j.device AND u.state = 'disabled' AND u.label IS NOT '' AND NOT " \
+	"EXISTS (SELECT 1 FROM device_units r WHERE r.device = j.device AND r.state = 'ready' AND r.label IS NOT '') " \
+	"ORDER BY u.label LIMIT 1))"
 
 int
 submission_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err)

@@ -43,7 +43,7 @@ int submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, 
 
 #define SUBMISSION_COUNT_MOST 10000
 
-/* What is 0 or NULL does not matter; a leaderboard or a user is given. */
+/* 0 or NULL: no condition. A leaderboard or a user is given. */
 struct submission_filter {
 	int64_t leaderboard, user;
 	const char *mode, *state, *device;

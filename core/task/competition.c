@@ -177,7 +177,7 @@ read_problem(const struct competition_reader *reader, size_t index)
 		bundle, "error", bundle ? NULL : why.message);
 }
 
-/* What is left of a set whose file is wrong. New reference. */
+/* A set whose file cannot be read: its error in place of its problems. New reference. */
 static json_t *
 unread_set(const struct competition_reader *reader, const char *sentence)
 {

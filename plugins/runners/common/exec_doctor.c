@@ -41,7 +41,7 @@ on_doctor_line(void *arg, const char *line, size_t len)
 }
 
 static void
-on_doctor_complaint(void *arg, const char *line, size_t len)
+on_doctor_stderr(void *arg, const char *line, size_t len)
 {
 	const struct exec_doctor *doctor = arg;
 	exec_client_complain(doctor->doctors->lines, line, len);
@@ -122,7 +122,7 @@ exec_doctor_start(struct exec_doctors *doctors, const char *const *argv,
 		.argv = argv,
 		.max_line = EXEC_DOCTOR_MAX,
 		.on_stdout = on_doctor_line,
-		.on_stderr = on_doctor_complaint,
+		.on_stderr = on_doctor_stderr,
 		.on_exit = on_doctor_ended,
 		.arg = doctor,
 	};

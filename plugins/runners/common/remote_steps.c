@@ -280,7 +280,7 @@ take_word(struct remote_job *job, enum remote_word word, const char *why)
 	}
 }
 
-/* What it says of one that is cancelled: it is ended again until it is over, or has not answered for too long. */
+/* An answer about a cancelled job: cancel is repeated until the job is over, or the side has been silent for too long. */
 static void
 take_word_of_cancelled(struct remote_job *job, enum remote_word word)
 {

@@ -118,7 +118,7 @@ refuse_submission(struct slurm_submission *submission, const char *reason)
 	free_submission(submission);
 }
 
-/* Somebody waits for what a doctor says. */
+/* The caller of a doctor waits for its report. */
 static void
 report_failure(const struct slurm_job *job, const char *reason)
 {

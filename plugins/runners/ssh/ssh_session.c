@@ -406,7 +406,7 @@ on_install_line(void *arg, const char *line, size_t len)
 }
 
 static void
-on_install_complaint(void *arg, const char *line, size_t len)
+on_install_stderr(void *arg, const char *line, size_t len)
 {
 	struct ssh_session *session = arg;
 	exec_client_complain(&session->lines, line, len);
@@ -453,7 +453,7 @@ install(struct ssh_session *session)
 		.file = argv.list[0],
 		.argv = (const char *const *)argv.list,
 		.on_stdout = on_install_line,
-		.on_stderr = on_install_complaint,
+		.on_stderr = on_install_stderr,
 		.on_exit = on_installed,
 		.arg = session,
 	};
