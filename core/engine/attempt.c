@@ -281,7 +281,7 @@ submit(struct engine_job *job, const struct job_material *material)
 		return;
 	}
 	if (rc < 0) {
-		attempt_end_requeue(job, job->waits ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_FAILED, err.message);
+		attempt_end_requeue(job, job->waits ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_NODE_FAULT, err.message);
 		return;
 	}
 	AUTO_JSON json_t *section = expecting_section(job);
@@ -308,7 +308,7 @@ submit(struct engine_job *job, const struct job_material *material)
 			log_write(KETTLE_LOG_WARNING, name, "submit returned the error %d without a message", rc);
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
 		attempt_end_lost(
-			job, err.message[0] ? err.message : "the runner refused it without a reason", KETTLE_LOSS_FAILED);
+			job, err.message[0] ? err.message : "the runner refused it without a reason", KETTLE_LOSS_NODE_FAULT);
 		return;
 	}
 	if (job->state == JOB_ACTIVE)
@@ -386,7 +386,7 @@ on_started(void *arg, const struct kettle_error *err)
 	if (!op->material.bundle) {
 		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
 		bool stopping = job->engine->stopping;
-		attempt_end_requeue(job, stopping ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_FAILED,
+		attempt_end_requeue(job, stopping ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_NODE_FAULT,
 			stopping ? "handed back when the engine stopped" : op->no_material.message);
 		job_write_free(op);
 	} else if (job->engine->stopping || !unit_health_fetch_facts(job->engine, job->unit, attempt_go_on, op)) {

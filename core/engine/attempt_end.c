@@ -100,7 +100,7 @@ void
 attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 {
 	engine_unit_lost(job, why, proven);
-	attempt_end_requeue(job, KETTLE_LOSS_FAILED, why);
+	attempt_end_requeue(job, KETTLE_LOSS_NODE_FAULT, why);
 }
 
 /*
@@ -113,7 +113,7 @@ attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss)
 	bool spared = job->unit->losses >= ENGINE_LOSSES_SPARE;
 	job->deprioritised += spared && job->deprioritised < DEPRIORITISED_MAX;
 	engine_unit_lost(job, why, true);
-	bool counts = loss == KETTLE_LOSS_FAILED || loss == KETTLE_LOSS_GONE;
+	bool counts = loss == KETTLE_LOSS_NODE_FAULT || loss == KETTLE_LOSS_UNKNOWN_JOB;
 	attempt_end_requeue(job, counts && spared ? KETTLE_LOSS_SPARED : loss, why);
 }
 
@@ -127,7 +127,7 @@ attempt_end_unusable(struct engine_job *job, const char *why)
 	bool first = job->unit->unusable_ns == 0;
 	unit_health_unusable(job->engine, job->unit, why);
 	job->deprioritised += job->deprioritised < DEPRIORITISED_MAX;
-	attempt_end_requeue(job, first ? KETTLE_LOSS_UNUSABLE : KETTLE_LOSS_HANDED_BACK, why);
+	attempt_end_requeue(job, first ? KETTLE_LOSS_MISCONFIGURED : KETTLE_LOSS_HANDED_BACK, why);
 }
 
 /* ---- how long the verdict took to be stored ---- */
@@ -417,7 +417,7 @@ interpret(struct engine_job *job, const struct completion *completion)
 	struct kettle_error err = {0};
 	if (unit_model_check(job->engine, job->unit, completion->system, &err) < 0) {
 		discard_files(job);
-		attempt_end_requeue(job, KETTLE_LOSS_UNSTARTED, err.message);
+		attempt_end_requeue(job, KETTLE_LOSS_NOT_STARTED, err.message);
 		return;
 	}
 	if (completion_check(completion, job->plan, &err) < 0) {
@@ -480,7 +480,7 @@ attempt_lost(struct engine_job *job, const struct completion *completion)
 	char said[sizeof(job->unit->away) + 100];
 	const char *why = completion->error;
 	/* Whether it went on there is not known: a job whose machine ends with it comes to its limit in the end. */
-	bool unreached = job->stop == STOP_UNREACHED && completion->loss == KETTLE_LOSS_FAILED;
+	bool unreached = job->stop == STOP_UNREACHED && completion->loss == KETTLE_LOSS_NODE_FAULT;
 	enum kettle_loss loss = unreached ? KETTLE_LOSS_UNREACHED : completion->loss;
 	(void)snprintf(
 		said, sizeof(said), "its remote side could not be reached when its time had passed: %s", job->unit->away);
@@ -488,11 +488,11 @@ attempt_lost(struct engine_job *job, const struct completion *completion)
 		why = unreached                    ? said
 			  : job->stop == STOP_DEADLINE ? "the runner did not finish in time"
 										   : "the runner gave no reason";
-	if (loss == KETTLE_LOSS_FINAL)
+	if (loss == KETTLE_LOSS_PERMANENT)
 		attempt_end_impossible(job, why);
-	else if (loss == KETTLE_LOSS_UNUSABLE)
+	else if (loss == KETTLE_LOSS_MISCONFIGURED)
 		attempt_end_unusable(job, why);
-	else if (loss == KETTLE_LOSS_UNSTARTED || (loss == KETTLE_LOSS_GONE && !engine_unit_gone(job->unit)))
+	else if (loss == KETTLE_LOSS_NOT_STARTED || (loss == KETTLE_LOSS_UNKNOWN_JOB && !engine_unit_gone(job->unit)))
 		attempt_end_requeue(job, loss, why);
 	else
 		attempt_end_lost(job, why, loss);

@@ -91,16 +91,16 @@ read_outcome(const json_t *json)
 static enum kettle_loss
 read_loss(const json_t *json)
 {
-	for (enum kettle_loss loss = KETTLE_LOSS_FAILED; loss <= KETTLE_LOSS_UNUSABLE; loss++)
+	for (enum kettle_loss loss = KETTLE_LOSS_NODE_FAULT; loss <= KETTLE_LOSS_MISCONFIGURED; loss++)
 		if (member_is(json, "loss", kettle_loss_name(loss)))
 			return loss;
 	bool gone = member_true(json, "gone");
-	return member_true(json, "final")                ? KETTLE_LOSS_FINAL
-		   : member_true(json, "unusable")           ? KETTLE_LOSS_UNUSABLE
+	return member_true(json, "final")                ? KETTLE_LOSS_PERMANENT
+		   : member_true(json, "unusable")           ? KETTLE_LOSS_MISCONFIGURED
 		   : member_true(json, "unstarted") && !gone ? KETTLE_LOSS_AWAY
-		   : member_true(json, "uncounted")          ? (gone ? KETTLE_LOSS_UNSTARTED : KETTLE_LOSS_UNREACHED)
-		   : gone                                    ? KETTLE_LOSS_GONE
-													 : KETTLE_LOSS_FAILED;
+		   : member_true(json, "uncounted")          ? (gone ? KETTLE_LOSS_NOT_STARTED : KETTLE_LOSS_UNREACHED)
+		   : gone                                    ? KETTLE_LOSS_UNKNOWN_JOB
+													 : KETTLE_LOSS_NODE_FAULT;
 }
 
 struct completion

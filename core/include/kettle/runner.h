@@ -20,16 +20,16 @@ extern "C" {
  * database), meaning. "counts": it is one of the job's three; "is uncounted": one of ten. What a runner may say comes first.
  */
 #define KETTLE_LOSSES(X) \
-	X(FAILED, "failed", "the machine or its remote side is at fault: it counts, and the unit pauses") \
-	X(GONE, "gone", \
+	X(NODE_FAULT, "failed", "the machine or its remote side is at fault: it counts, and the unit pauses") \
+	X(UNKNOWN_JOB, "gone", \
 		"the remote side knows nothing of the job: it counts, and the unit pauses only from the fourth in a row") \
 	X(UNREACHED, "unreached", \
 		"a connection broke, or the remote side did not answer: it is uncounted, and the unit pauses") \
-	X(UNSTARTED, "unstarted", "no machine that may run it had it: it is uncounted, and the unit does not pause") \
+	X(NOT_STARTED, "unstarted", "no machine that may run it had it: it is uncounted, and the unit does not pause") \
 	X(AWAY, "away", \
 		"nothing of it has come to the machine, which does not answer: tried without limit, the unit pauses") \
-	X(FINAL, "final", "no attempt can succeed: the job ends at once") \
-	X(UNUSABLE, "unusable", "no job can run there before the operator has changed something: the job waits") \
+	X(PERMANENT, "final", "no attempt can succeed: the job ends at once") \
+	X(MISCONFIGURED, "unusable", "no job can run there before the operator has changed something: the job waits") \
 	X(CLAIMED, "claimed", "the engine's: only the run itself says that the machine failed; it counts") \
 	X(SPARED, "spared", "the engine's: failed, on a unit that has lost all jobs of late: it is uncounted") \
 	X(ENGINE, "engine", "the engine's: its process ended: it is uncounted") \

@@ -223,7 +223,7 @@ refuse_event(struct exec_client *lines, const char *line, const char *why)
 		return true;
 	AUTO_FREE char *sentence = xasprintf("The report on the job is not read: %s.", why);
 	AUTO_JSON json_t *lost = json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "done", "job", ref, "status", "lost",
-		"loss", kettle_loss_name(KETTLE_LOSS_FINAL), "error", sentence);
+		"loss", kettle_loss_name(KETTLE_LOSS_PERMANENT), "error", sentence);
 	take_done(lines, job, lost);
 	return true;
 }
@@ -426,8 +426,8 @@ exec_client_begin(struct exec_client *lines)
 		next = job->next;
 		if (job->line && write_run(lines, job, &err) < 0)
 			exec_client_complete(lines, job,
-				json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_FAILED), "error",
-					err.message));
+				json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_NODE_FAULT),
+					"error", err.message));
 	}
 }
 

@@ -385,7 +385,7 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	} else if (job->cancelled) {
 		end_cancelled(job);
 	} else if (err->code < 0) {
-		remote_lost(job, KETTLE_LOSS_UNSTARTED, "Its handle could not be stored: %s", err->message);
+		remote_lost(job, KETTLE_LOSS_NOT_STARTED, "Its handle could not be stored: %s", err->message);
 	} else {
 		failpoint("remote.stored");
 		job->phase = REMOTE_SENDING;
@@ -421,7 +421,7 @@ on_packed(void *arg)
 		end_cancelled(job);
 	} else if (job->phase == REMOTE_PACKING && packing->err.code < 0) {
 		/* What OpenSSL refuses here it refuses for every plan. */
-		remote_lost(job, packing->err.code == KETTLE_EINTERNAL ? KETTLE_LOSS_UNUSABLE : KETTLE_LOSS_FINAL,
+		remote_lost(job, packing->err.code == KETTLE_EINTERNAL ? KETTLE_LOSS_MISCONFIGURED : KETTLE_LOSS_PERMANENT,
 			"Its plan cannot be sealed: %s", packing->err.message);
 	} else if (job->phase == REMOTE_PACKING) {
 		failpoint("remote.packed");
@@ -469,7 +469,7 @@ remote_submit(void *self, const struct kettle_job *description, const json_t *pl
 	if (remote->stopping)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s is stopping.", remote->side);
 	if (check(remote, err) < 0) {
-		remote->host->job_done(remote->host, description->ref, lost(KETTLE_LOSS_UNUSABLE, err->message));
+		remote->host->job_done(remote->host, description->ref, lost(KETTLE_LOSS_MISCONFIGURED, err->message));
 		return 0;
 	}
 	int rc = check_unit(remote, description->unit, err);
@@ -721,10 +721,10 @@ on_opened(void *arg)
 	else if (job->phase == REMOTE_OPENING && opening->path && opening->unread && ++job->unread < REMOTE_READS)
 		job->phase = REMOTE_AWAY;
 	else if (opening->err.code < 0)
-		remote_lost(job, opening->large ? KETTLE_LOSS_FINAL : KETTLE_LOSS_FAILED, "Its result from %s is void: %s",
-			job->remote->side, opening->err.message);
+		remote_lost(job, opening->large ? KETTLE_LOSS_PERMANENT : KETTLE_LOSS_NODE_FAULT,
+			"Its result from %s is void: %s", job->remote->side, opening->err.message);
 	else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0)
-		remote_lost(job, KETTLE_LOSS_FAILED, "Its result from %s is void: it is that of run %s, not of run %s.",
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result from %s is void: it is that of run %s, not of run %s.",
 			job->remote->side, opening->run ? opening->run : "(none)", job->run);
 	else
 		end(job, STEAL(opening->completion));
@@ -753,7 +753,7 @@ start_opening(struct remote_job *job, struct opening *opening_take)
 	opening_free(opening_take);
 	if (rc == KETTLE_ECONFLICT)
 		return;
-	remote_lost(job, KETTLE_LOSS_FAILED, "Its result could not be opened: %s", err.message);
+	remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result could not be opened: %s", err.message);
 	remote_job_release(job);
 }
 

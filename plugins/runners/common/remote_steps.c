@@ -205,7 +205,7 @@ bear(struct remote_job *job, enum remote_word word, const char *why)
 		remote_report(job, NULL, why); /* a caller waits for it */
 	else if (remote->pace.invalid_answers && job->invalid_answers >= remote->pace.invalid_answers)
 		remote_lost(
-			job, KETTLE_LOSS_FAILED, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
+			job, KETTLE_LOSS_NODE_FAULT, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
 	else if (now - job->failing >= patience)
 		remote_lost(job, KETTLE_LOSS_UNREACHED, "The runner could not reach %s for %u s: %s", remote->side,
 			(unsigned)(patience / 1000), why ? why : "");
@@ -220,7 +220,7 @@ take_absence(struct remote_job *job, const char *why)
 	bool seeking = job->phase == REMOTE_SEEKING;
 	job->absent++;
 	if (seeking ? job->absent >= pace->seeks : job->phase == REMOTE_FETCHING || job->absent >= pace->absent)
-		remote_lost(job, seeking ? KETTLE_LOSS_UNSTARTED : KETTLE_LOSS_GONE, "%s", why);
+		remote_lost(job, seeking ? KETTLE_LOSS_NOT_STARTED : KETTLE_LOSS_UNKNOWN_JOB, "%s", why);
 	else if (seeking)
 		set_due(job, now_ms(job->remote) + interval_ms(job, now_ms(job->remote)));
 	else

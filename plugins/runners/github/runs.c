@@ -44,7 +44,7 @@ begin(struct remote_job *job)
 	struct kettle_error err = {0};
 	struct run_place place;
 	if (github_place_read(job->unit, &place, &err) < 0) {
-		remote_lost(job, KETTLE_LOSS_GONE, "%s", err.message);
+		remote_lost(job, KETTLE_LOSS_UNKNOWN_JOB, "%s", err.message);
 		return false;
 	}
 	struct run *run = xcalloc(1, sizeof(*run));
@@ -111,13 +111,13 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 	failpoint("github.dispatched");
 	run->call = NULL;
 	if (why.code == KETTLE_EACCES || why.code == KETTLE_EINVAL) {
-		remote_lost(run->job, KETTLE_LOSS_UNUSABLE, "%s", why.message);
+		remote_lost(run->job, KETTLE_LOSS_MISCONFIGURED, "%s", why.message);
 		return;
 	}
 	/* 3xx: the repository has another name now. */
 	if (why.code == 0 && answer->status >= 300 && answer->status < 500 && answer->status != 408) {
 		(void)api_fail(answer, "the dispatch of the workflow", &why);
-		remote_lost(run->job, KETTLE_LOSS_UNUSABLE,
+		remote_lost(run->job, KETTLE_LOSS_MISCONFIGURED,
 			"%s (Is the workflow %s of %s on its default branch and on the unit's `ref`, with the inputs that `kettle "
 			"runner init github` writes, and may the token run it?)",
 			why.message, run->place.workflow, run->place.repo);
@@ -167,9 +167,9 @@ not_published(struct run *run, const struct kettle_error *err, bool never)
 		remote_wait(run->job, now + LINK_AGAIN_MS);
 		return;
 	}
-	enum kettle_loss loss = never                           ? KETTLE_LOSS_FINAL
-							: err->code == KETTLE_ECANCELED ? KETTLE_LOSS_UNSTARTED
-															: KETTLE_LOSS_GONE;
+	enum kettle_loss loss = never                           ? KETTLE_LOSS_PERMANENT
+							: err->code == KETTLE_ECANCELED ? KETTLE_LOSS_NOT_STARTED
+															: KETTLE_LOSS_UNKNOWN_JOB;
 	remote_lost(run->job, loss,
 		"Its sealed plan of %zu bytes is larger than GitHub's inputs, and a link to it cannot be made: %s",
 		run->job->envelope_size, err->message);
@@ -368,12 +368,12 @@ take_files(struct run *run, struct result_files *files)
 	/* The first line that the workflow's tools have written on why they failed. */
 	AUTO_FREE char *why = sanitize_line(files->error ? files->error : "", SENTENCE_MAX / 2);
 	if (files->result < 0 && !files->report) {
-		remote_lost(job, KETTLE_LOSS_FAILED, "Its workflow ended as %s and without a result%s%s", run->conclusion,
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its workflow ended as %s and without a result%s%s", run->conclusion,
 			why[0] ? ": " : ".", why);
 	} else if (job->report) {
 		take_report(job, files);
 	} else if (files->result < 0) {
-		remote_lost(job, KETTLE_LOSS_FAILED, "Its run left a report of the machine in place of a result.");
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its run left a report of the machine in place of a result.");
 	} else {
 		job->run = xasprintf("%lld-%u", (long long)run->id, run->attempt);
 		remote_result(job, STEAL_FD(files->result));
@@ -400,9 +400,9 @@ on_artifact(void *arg, enum artifact_end how, const struct kettle_error *err, st
 		remote_wait(job, now + ARTIFACT_LOOK_MS);
 	else if (err->code == KETTLE_ENOENT)
 		remote_lost(
-			job, KETTLE_LOSS_FAILED, "Its run ended as %s and left no result: %s", run->conclusion, err->message);
+			job, KETTLE_LOSS_NODE_FAULT, "Its run ended as %s and left no result: %s", run->conclusion, err->message);
 	else
-		remote_lost(job, KETTLE_LOSS_FAILED, "Its result cannot be fetched: %s", err->message);
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result cannot be fetched: %s", err->message);
 }
 
 static void

@@ -139,7 +139,7 @@ on_ended(void *arg, int status, int signal_number)
 	if (!local->stopped)
 		local->host->log(local->host, KETTLE_LOG_WARNING, "%s", err.message);
 	/* A job that comes of this is the next one's, so jobs are first. */
-	exec_client_lose(lines, false, KETTLE_LOSS_FAILED, err.message);
+	exec_client_lose(lines, false, KETTLE_LOSS_NODE_FAULT, err.message);
 	exec_client_fail_requests(lines, &err);
 	if (local->stopped) {
 		finish_stop(local);

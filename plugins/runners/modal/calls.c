@@ -126,9 +126,9 @@ on_submitted(void *arg, const struct modal_reply *reply)
 		remote_report(job, NULL, why);
 	else if ((reply->kind == REPLY_REFUSED && job->failures == 0) ||
 			 (reply->kind == REPLY_ANSWERED && reply->status == 404))
-		remote_lost(job, KETTLE_LOSS_UNUSABLE, "The runner could not submit it: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_MISCONFIGURED, "The runner could not submit it: %s", reply->why);
 	else if (reply->kind == REPLY_ANSWERED && reply->status >= 400)
-		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not submit it: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not submit it: %s", reply->why);
 	else
 		tell_failure(job, reply, why);
 }
@@ -140,7 +140,7 @@ submit(struct remote_job *job)
 	AUTO_FREE char *path = xasprintf("/%s/%s", job->report ? "doctor" : "submit", function);
 	failpoint("modal.submit");
 	if (job->envelope_size > API_MAX_REQUEST)
-		remote_lost(job, KETTLE_LOSS_FINAL,
+		remote_lost(job, KETTLE_LOSS_PERMANENT,
 			"The runner could not submit it: its plan has %zu bytes, and one request to Modal takes %u.",
 			job->envelope_size, API_MAX_REQUEST);
 	else if (job->report)
@@ -300,7 +300,7 @@ take_result(struct remote_job *job)
 	if (download_open(&call->answer, &fd, &err) == 0)
 		remote_result(job, fd);
 	else
-		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not keep a result: %s", err.message);
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not keep a result: %s", err.message);
 }
 
 static void
@@ -316,7 +316,7 @@ on_fetched(void *arg, const struct modal_reply *reply)
 	else if (answer_unknown(reply))
 		remote_says(job, REMOTE_ABSENT, "Modal has no result for it any more: results are kept for 7 days.");
 	else if (reply->kind == REPLY_ANSWERED)
-		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not get a result: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not get a result: %s", reply->why);
 	else
 		tell_failure(job, reply, NULL);
 }
@@ -329,7 +329,7 @@ fetch(struct remote_job *job)
 	AUTO_FREE char *path = xasprintf("/result/%s", call_name(job));
 	download_remove(&call->answer);
 	if (download_make(&call->answer, &err) < 0)
-		remote_lost(job, KETTLE_LOSS_FAILED, "The runner could not keep a result: %s", err.message);
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not keep a result: %s", err.message);
 	else
 		send_request(job, path, NULL, NULL, 0, on_fetched);
 }

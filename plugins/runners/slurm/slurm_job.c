@@ -286,16 +286,16 @@ lose(struct slurm_job *job, const struct job_files *files)
 	enum slurm_standing standing = *final ? slurm_standing(final) : SLURM_TAKEN_AWAY;
 	/* Nothing will come of it any more; sentences are for operators and participants. */
 	if (standing == SLURM_FAILED)
-		remote_lost(job->remote, KETTLE_LOSS_FAILED, "Its job in Slurm ended without a result (%s)%s%s", final,
+		remote_lost(job->remote, KETTLE_LOSS_NODE_FAULT, "Its job in Slurm ended without a result (%s)%s%s", final,
 			*words ? ": " : ".", words);
 	else if (files->claimed == 1)
-		remote_lost(job->remote, KETTLE_LOSS_UNSTARTED, "Slurm %s before it began%s%s%s.",
+		remote_lost(job->remote, KETTLE_LOSS_NOT_STARTED, "Slurm %s before it began%s%s%s.",
 			*final ? "gave its job up" : "does not have its job, which had left the queue", *final ? " (" : "", final,
 			*final ? ")" : "");
 	else if (*final)
-		remote_lost(job->remote, KETTLE_LOSS_GONE, "Slurm gave its job up while it ran (%s).", final);
+		remote_lost(job->remote, KETTLE_LOSS_UNKNOWN_JOB, "Slurm gave its job up while it ran (%s).", final);
 	else
-		remote_lost(job->remote, KETTLE_LOSS_GONE, "Slurm no longer knows its job, which left no result.");
+		remote_lost(job->remote, KETTLE_LOSS_UNKNOWN_JOB, "Slurm no longer knows its job, which left no result.");
 }
 
 static void

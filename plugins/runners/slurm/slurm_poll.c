@@ -475,7 +475,7 @@ end_overdue(struct slurm_job *job, uint64_t now)
 			slurm->unlisted_ms ? slurm->last_stderr : "");
 	else
 		remote_lost(
-			job->remote, KETTLE_LOSS_FAILED, "Slurm did not end its job, which has run for longer than its time.");
+			job->remote, KETTLE_LOSS_NODE_FAULT, "Slurm did not end its job, which has run for longer than its time.");
 }
 
 static void

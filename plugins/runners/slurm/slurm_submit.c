@@ -111,7 +111,7 @@ refuse_submission(struct slurm_submission *submission, const char *reason)
 		job->submission = NULL;
 		job->state = SLURM_FRESH; /* so that nothing looks for it */
 		if (job->remote)
-			remote_lost(job->remote, KETTLE_LOSS_UNUSABLE, "Slurm refused its job: %s", reason);
+			remote_lost(job->remote, KETTLE_LOSS_MISCONFIGURED, "Slurm refused its job: %s", reason);
 		else
 			slurm_job_drop(job);
 	}

@@ -201,7 +201,7 @@ complete(struct receiver *receiver)
 			receiver->ref, receiver->trouble.message);
 	if (receiver->wrong.code < 0) {
 		json_decref(completion);
-		completion = json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_FAILED),
+		completion = json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_NODE_FAULT),
 			"error", receiver->wrong.message);
 	}
 	receiver->host->job_done(receiver->host, receiver->ref, completion);

@@ -350,7 +350,7 @@ ssh_session_failed(struct ssh_session *session, const struct kettle_error *why)
 	}
 	/* A job that comes of this is of the next connection, so jobs are first. */
 	if (session->archive_error.code < 0 && !session->stopping) {
-		exec_client_lose(&session->lines, false, KETTLE_LOSS_UNUSABLE, why->message);
+		exec_client_lose(&session->lines, false, KETTLE_LOSS_MISCONFIGURED, why->message);
 	} else {
 		if (!session->stopping)
 			session->host->reached(session->host, session->options, why->message);
@@ -377,7 +377,7 @@ ssh_session_broke(struct ssh_session *session, const struct kettle_error *why, i
 	bool uncounted = session->why[0] || session->stopping || status <= 0 || status == SSH_FAILED;
 	/* Those that came while it was closed are of the next one, if there is one. */
 	exec_client_lose(
-		&session->lines, !session->stopping, uncounted ? KETTLE_LOSS_UNREACHED : KETTLE_LOSS_FAILED, why->message);
+		&session->lines, !session->stopping, uncounted ? KETTLE_LOSS_UNREACHED : KETTLE_LOSS_NODE_FAULT, why->message);
 	exec_client_fail_requests(&session->lines, why);
 	if (is_needed(session) && !session->stopping)
 		need(session);

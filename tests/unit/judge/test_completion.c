@@ -30,7 +30,7 @@ test_whole(void **state)
 	AUTO_COMPLETION struct completion completion = completion_read(json);
 	assert_int_equal(completion.status, COMPLETION_DONE);
 	assert_null(completion.error);
-	assert_false(completion.loss != KETTLE_LOSS_FAILED);
+	assert_false(completion.loss != KETTLE_LOSS_NODE_FAULT);
 	assert_string_equal(completion.disabled, "it is warm");
 	assert_true(json_is_object(completion.kept) && json_is_object(completion.system));
 	assert_true(json_is_object(completion.faults) && json_is_array(completion.checked));
@@ -126,7 +126,7 @@ test_garbage(void **state)
 		AUTO_COMPLETION struct completion completion = completion_read(json);
 		assert_int_equal(completion.status, COMPLETION_LOST);
 		assert_null(completion.error);
-		assert_false(completion.loss != KETTLE_LOSS_FAILED);
+		assert_false(completion.loss != KETTLE_LOSS_NODE_FAULT);
 		assert_null(completion.disabled);
 		assert_int_equal(completion.received_ns, 0);
 		assert_int_equal(completion.count, 0);
@@ -145,18 +145,18 @@ test_loss(void **state)
 		const char *members;
 		enum kettle_loss loss;
 	} cases[] = {
-		{"", KETTLE_LOSS_FAILED},
-		{", \"loss\": \"nonsense\"", KETTLE_LOSS_FAILED},
-		{", \"loss\": \"engine\"", KETTLE_LOSS_FAILED}, /* not a runner's to say */
+		{"", KETTLE_LOSS_NODE_FAULT},
+		{", \"loss\": \"nonsense\"", KETTLE_LOSS_NODE_FAULT},
+		{", \"loss\": \"engine\"", KETTLE_LOSS_NODE_FAULT}, /* not a runner's to say */
 		{", \"loss\": \"unreached\"", KETTLE_LOSS_UNREACHED},
 		{", \"loss\": \"away\", \"gone\": true", KETTLE_LOSS_AWAY},
-		{", \"gone\": true", KETTLE_LOSS_GONE},
+		{", \"gone\": true", KETTLE_LOSS_UNKNOWN_JOB},
 		{", \"uncounted\": true", KETTLE_LOSS_UNREACHED},
-		{", \"gone\": true, \"uncounted\": true", KETTLE_LOSS_UNSTARTED},
+		{", \"gone\": true, \"uncounted\": true", KETTLE_LOSS_NOT_STARTED},
 		{", \"unstarted\": true, \"uncounted\": true", KETTLE_LOSS_AWAY},
-		{", \"unstarted\": true, \"uncounted\": true, \"gone\": true", KETTLE_LOSS_UNSTARTED},
-		{", \"final\": true, \"gone\": true", KETTLE_LOSS_FINAL},
-		{", \"unusable\": true, \"uncounted\": true, \"gone\": true", KETTLE_LOSS_UNUSABLE},
+		{", \"unstarted\": true, \"uncounted\": true, \"gone\": true", KETTLE_LOSS_NOT_STARTED},
+		{", \"final\": true, \"gone\": true", KETTLE_LOSS_PERMANENT},
+		{", \"unusable\": true, \"uncounted\": true, \"gone\": true", KETTLE_LOSS_MISCONFIGURED},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_JSON json_t *json = json_sprintf("{\"status\": \"lost\"%s}", cases[i].members);

@@ -180,7 +180,7 @@ test_attempts(void **state)
 	}
 	for (int i = 0; i < JOB_MAX_ATTEMPTS; i++) {
 		call.text = "lost\x1b[31m";
-		call.loss = KETTLE_LOSS_FAILED;
+		call.loss = KETTLE_LOSS_NODE_FAULT;
 		assert_int_equal(fixture_write(&c.f, requeue_op, &call, NULL), 0);
 		assert_true(call.queued == (i < JOB_MAX_ATTEMPTS - 1));
 		if (call.queued)

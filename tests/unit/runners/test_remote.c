@@ -508,7 +508,7 @@ test_lost(void **state)
 {
 	(void)state;
 	send_job();
-	remote_lost(current, KETTLE_LOSS_UNSTARTED, "It never began: %s", "\xff?");
+	remote_lost(current, KETTLE_LOSS_NOT_STARTED, "It never began: %s", "\xff?");
 	assert_string_equal(json_text_or_empty(completion(), "status"), "lost");
 	assert_true(member_is(completion(), "loss", "unstarted"));
 	assert_null(remote_find(&remote, "12.1"));
@@ -519,7 +519,7 @@ test_losses_without_another_attempt(void **state)
 {
 	(void)state;
 	send_job();
-	remote_lost(current, KETTLE_LOSS_FINAL, "It is too large.");
+	remote_lost(current, KETTLE_LOSS_PERMANENT, "It is too large.");
 	assert_true(member_is(completion(), "loss", "final"));
 }
 
@@ -670,7 +670,7 @@ test_cancel_without_an_answer(void **state)
 	kettle_fake_advance(fake, 1);
 	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
 	remote_running(job);
-	remote_lost(job, KETTLE_LOSS_FAILED, "Too late.");
+	remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Too late.");
 	remote_cancelled(job);
 	remote_store(job);
 	size_t size;

@@ -432,7 +432,7 @@ test_deadline(void **state)
 	for (size_t i = 0; i < count; i++) {
 		const char *ref = ref_of(i, 1);
 		const char *why = i == listed ? "Slurm did not end" : "queue cannot be listed";
-		enum kettle_loss loss = i == listed ? KETTLE_LOSS_FAILED : KETTLE_LOSS_UNREACHED;
+		enum kettle_loss loss = i == listed ? KETTLE_LOSS_NODE_FAULT : KETTLE_LOSS_UNREACHED;
 		await_lost(ref, loss, "has run for longer than its time", why);
 		assert_in_range(slurm_now_ms(instances[i]), end_ms[i], end_ms[i] + 2 * 60000);
 	}
@@ -451,8 +451,8 @@ test_losses(void **state)
 	await_queued(ref_of(one, 1));
 	AUTO_FREE char *queue = path_of(one, "queue");
 	assert_int_equal(unlink(queue), 0);
-	await_lost(ref_of(one, 1), KETTLE_LOSS_FAILED, "Its job in Slurm ended without a result (FAILED)", "");
-	await_lost(ref_of(one, 10), KETTLE_LOSS_FAILED, "Its job in Slurm ended without a result (FAILED)", "");
+	await_lost(ref_of(one, 1), KETTLE_LOSS_NODE_FAULT, "Its job in Slurm ended without a result (FAILED)", "");
+	await_lost(ref_of(one, 10), KETTLE_LOSS_NODE_FAULT, "Its job in Slurm ended without a result (FAILED)", "");
 	await_removal(one, "shared/jobs/kettle-t-0.1");
 	await_removal(one, "shared/jobs/kettle-t-0.10");
 }
