@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json_text.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 
 static const char *const format_names[] = {[LOG_TEXT] = "text", [LOG_JSON] = "json", [LOG_JOURNAL] = "journal"};
 static const struct {
@@ -25,7 +28,7 @@ static const struct {
 	[KETTLE_LOG_DEBUG] = {"debug", '7'},
 };
 
-/* The one state of this file: a process has one stderr. */
+/* A process has one stderr. */
 static _Atomic int log_format = LOG_TEXT;
 static _Atomic int log_level = KETTLE_LOG_INFO;
 
@@ -154,8 +157,35 @@ put_message(struct line *line, const char *text, bool json)
 	}
 }
 
+/* Whether a text reads as one word, which ends at the next space. */
+static bool
+is_word(const char *text)
+{
+	return *text && !text[strcspn(text, " \"\\=")] && strcmp(text, "true") != 0 && strcmp(text, "false") != 0;
+}
+
+/* Adds each field whole or not at all: as a member of the JSON object, or as " name=value". */
 static void
-put_head(struct line *line, enum log_format format, enum kettle_log_level level, const char *area)
+put_fields(struct line *line, const json_t *fields, bool json)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach((json_t *)fields, name, value) {
+		if (json_is_null(value) || json_is_object(value) || json_is_array(value))
+			continue;
+		bool word = !json && json_is_string(value) && is_word(json_string_value(value));
+		AUTO_FREE char *text = word ? xstrdup(json_string_value(value))
+									: json_text(value, JSON_ENCODE_ANY | (json ? JSON_ENSURE_ASCII : 0));
+		AUTO_FREE char *field = xasprintf(json ? ",\"%s\":%s" : " %s=%s", name, text ? text : "");
+		if (json)
+			puts_line(line, field);
+		else
+			put_message(line, field, false);
+	}
+}
+
+static void
+put_head(struct line *line, enum log_format format, enum kettle_log_level level, const char *area, const json_t *fields)
 {
 	char time[TIME_TEXT_SIZE];
 	time_text(time_now_ms(), time);
@@ -178,7 +208,12 @@ put_head(struct line *line, enum log_format format, enum kettle_log_level level,
 		break;
 	}
 	put_message(line, area, format == LOG_JSON);
-	puts_line(line, format == LOG_JSON ? "\",\"message\":\"" : ": ");
+	if (format == LOG_JSON) {
+		puts_line(line, "\"");
+		put_fields(line, fields, true);
+		puts_line(line, ",\"message\":\"");
+	} else
+		puts_line(line, ": ");
 }
 
 static void
@@ -193,6 +228,22 @@ put_tail(struct line *line, enum log_format format)
 	line->len += strlen(end);
 }
 
+static void
+write_entry(enum kettle_log_level level, const char *area, const char *message, const json_t *fields)
+{
+	struct line line = {.len = 0};
+	enum log_format format = (enum log_format)log_format;
+	put_head(&line, format, level, area, fields);
+	put_message(&line, message, format == LOG_JSON);
+	if (format != LOG_JSON)
+		put_fields(&line, fields, false);
+	put_tail(&line, format);
+	ssize_t written;
+	do
+		written = write(STDERR_FILENO, line.data, line.len);
+	while (written < 0 && errno == EINTR);
+}
+
 void
 log_vwrite(enum kettle_log_level level, const char *area, const char *format, va_list args)
 {
@@ -202,15 +253,7 @@ log_vwrite(enum kettle_log_level level, const char *area, const char *format, va
 	char message[LOG_LINE_MAX];
 	if (vsnprintf(message, sizeof(message), format, args) < 0)
 		message[0] = '\0';
-	struct line line = {.len = 0};
-	enum log_format wanted = (enum log_format)log_format;
-	put_head(&line, wanted, level, area);
-	put_message(&line, message, wanted == LOG_JSON);
-	put_tail(&line, wanted);
-	ssize_t written;
-	do
-		written = write(STDERR_FILENO, line.data, line.len);
-	while (written < 0 && errno == EINTR);
+	write_entry(level, area, message, NULL);
 	errno = saved;
 }
 
@@ -221,4 +264,51 @@ log_write(enum kettle_log_level level, const char *area, const char *format, ...
 	va_start(args, format);
 	log_vwrite(level, area, format, args);
 	va_end(args);
+}
+
+/* ---- entries with data, of which there may be many ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t second;
+	unsigned written;  /* in that second */
+	uint64_t left_out; /* since the last one that was written */
+} events = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool
+log_event_due_at(uint64_t now_ms)
+{
+	if (log_level < KETTLE_LOG_INFO)
+		return false;
+	(void)pthread_mutex_lock(&events.lock);
+	if (events.second != now_ms / 1000) {
+		events.second = now_ms / 1000;
+		events.written = 0;
+	}
+	bool due = events.written < LOG_EVENTS_PER_S;
+	if (due)
+		events.written++;
+	else
+		events.left_out++;
+	(void)pthread_mutex_unlock(&events.lock);
+	return due;
+}
+
+bool
+log_event_due(void)
+{
+	return log_event_due_at(time_monotonic_ns() / 1000000);
+}
+
+void
+log_event(const char *area, const char *message, json_t *fields_take)
+{
+	AUTO_JSON json_t *fields = fields_take;
+	(void)pthread_mutex_lock(&events.lock);
+	uint64_t left_out = events.left_out;
+	events.left_out = 0;
+	(void)pthread_mutex_unlock(&events.lock);
+	if (left_out)
+		json_object_set_new(fields, "left_out", json_integer((json_int_t)left_out));
+	write_entry(KETTLE_LOG_INFO, area, message, fields);
 }

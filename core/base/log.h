@@ -3,13 +3,17 @@
 #ifndef KETTLE_BASE_LOG_H
 #define KETTLE_BASE_LOG_H
 
+#include <jansson.h>
 #include <kettle/host.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* "TIME level area: message", an object a line, "<priority>area: message". */
 enum log_format { LOG_TEXT, LOG_JSON, LOG_JOURNAL };
 
-#define LOG_LINE_MAX 4096 /* bytes, newline included; what is longer is cut and ends with "…" */
+#define LOG_LINE_MAX 4096    /* bytes, newline included; what is longer is cut and ends with "…" */
+#define LOG_EVENTS_PER_S 100 /* entries of log_event in a second */
 
 /* Before the first call it is LOG_TEXT and info. Called by main before threads start, and on a reload. */
 void log_setup(enum log_format format, enum kettle_log_level level);
@@ -27,5 +31,22 @@ void log_write(enum kettle_log_level level, const char *area, const char *format
 	__attribute__((format(printf, 3, 4)));
 void log_vwrite(enum kettle_log_level level, const char *area, const char *format, va_list args)
 	__attribute__((format(printf, 3, 0)));
+
+/*
+ * What a server does at others' request, as often as they make one: entries of the level info with data, of which at most
+ * LOG_EVENTS_PER_S are written in a second. The next one that is written has, as `left_out`, how many were not.
+ *
+ *	if (log_event_due())
+ *		log_event("engine", "verdict", json_pack("{s:I, s:s}", "job", job, "state", state));
+ */
+/* Whether such an entry is written now; counts it. */
+bool log_event_due(void);
+/*
+ * Writes it. fields: an object of texts, numbers and booleans (others are left out), none of them called at, level, area or
+ * message: members of the line in LOG_JSON, else " name=value" after the message. Taken over.
+ */
+void log_event(const char *area, const char *message, json_t *fields_take);
+/* log_event_due at this time, in ms of any clock (exported for its test). */
+bool log_event_due_at(uint64_t now_ms);
 
 #endif

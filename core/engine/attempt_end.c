@@ -203,12 +203,41 @@ finish_op(struct db *db, void *arg, struct kettle_error *err)
 	return rc;
 }
 
+static json_t *
+milliseconds(uint64_t from_ns, uint64_t to_ns)
+{
+	return from_ns && to_ns >= from_ns ? json_integer((json_int_t)((to_ns - from_ns) / 1000000)) : json_null();
+}
+
+/* A line of the log for each verdict. Its sentence is not in it, since it may quote what a submission printed. */
+static void
+log_verdict(const struct job_write *op)
+{
+	const struct engine_job *job = op->job;
+	const struct verdict *verdict = op->verdict;
+	const struct timing_stamps *stamps = &job->stamps;
+	if (!log_event_due())
+		return;
+	uint64_t now_ns = clock_ns(job->engine->setup.clock);
+	log_event("engine", "verdict",
+		json_pack("{s:I, s:I, s:I, s:s, s:s?, s:I, s:s, s:o, s:s?, s:s?, s:o, s:o, s:o}", "submission",
+			(json_int_t)job->submission, "job", (json_int_t)job->id, "user", (json_int_t)job->user, "device",
+			job->device->name, "unit", job->unit ? job->unit->label : NULL, "attempt", (json_int_t)op->attempt, "state",
+			verdict_state_name(verdict->state), "score", verdict_seconds(verdict->score.value), "fault",
+			verdict_fault(verdict), "stage", verdict->stage, "queued_ms",
+			milliseconds(stamps->accepted_ns, stamps->started_ns), "ran_ms",
+			milliseconds(stamps->started_ns, stamps->completed_ns), "total_ms",
+			milliseconds(stamps->accepted_ns, now_ns)));
+}
+
 static void
 on_finished(void *arg, const struct kettle_error *err)
 {
 	struct job_write *op = arg;
 	if (job_write_defer(op, err))
 		return;
+	if (!err)
+		log_verdict(op);
 	if (err && err->code == KETTLE_ECONFLICT)
 		log_write(KETTLE_LOG_INFO, "engine", "job %lld: ignored a late result of attempt %lld", (long long)op->id,
 			(long long)op->attempt);

@@ -64,10 +64,89 @@ expect_form(struct call *call)
 #define expect_form(call) ((void)0)
 #endif
 
+/* ---- the log of a server: a line for each command that changes something ---- */
+
+/* Plugins' own commands are no deeds of their users, and what anybody may request of the engine only reads. */
+static bool
+is_logged(const struct core *core, const struct command *command)
+{
+	if (!core->setup.is_server || command->internal)
+		return false;
+	return command->kind == COMMAND_WRITE || (command->kind == COMMAND_ENGINE && command->right == RIGHT_ADMIN);
+}
+
+/* A user is named by a text or by an identity; both as a line names them. New reference. */
+static json_t *
+named_value(const json_t *value)
+{
+	if (json_array_size(value) == 1)
+		return json_incref(json_array_get(value, 0));
+	if (json_is_object(value))
+		return json_sprintf("%s:%s", json_text_or_empty(value, "provider"), json_text_or_empty(value, "subject"));
+	return json_incref((json_t *)value);
+}
+
+static bool
+is_default(const struct argument *argument, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	return text && argument->default_value && strcmp(text, argument->default_value) == 0;
+}
+
+/* What the arguments name: the texts that a user wrote, such as reasons, are not for the log. */
+static void
+add_named(json_t *fields, const struct command *command, const json_t *args)
+{
+	for (const struct argument *argument = command->arguments; argument && argument->name; argument++) {
+		const json_t *value = json_object_get(args, argument->name);
+		switch (argument->type) {
+		case ARGUMENT_INT:
+		case ARGUMENT_BOOL:
+		case ARGUMENT_CHOICE:
+		case ARGUMENT_BOARD:
+		case ARGUMENT_DEVICE:
+		case ARGUMENT_USER:
+		case ARGUMENT_ID:
+		case ARGUMENT_WHEN:
+			if (value && !json_is_false(value) && !is_default(argument, value))
+				json_object_set_new(fields, argument->name, named_value(value));
+			break;
+		case ARGUMENT_STRING:
+		case ARGUMENT_FILE:
+		case ARGUMENT_PROBLEMS:
+		case ARGUMENT_TASK:
+		case ARGUMENT_PATH:
+			break;
+		}
+	}
+}
+
+static void
+log_call(const struct call *call, const struct kettle_error *err, const json_t *result)
+{
+	if (!call->began_ns || !log_event_due())
+		return;
+	static const char *const told[] = {"id", "leaderboard", "name"}; /* of answers: what was made */
+	uint64_t ns = clock_ns(loop_clock(call->core->setup.io)) - call->began_ns;
+	json_t *fields = json_object();
+	json_object_set_new(fields, "actor", named_value(call->actor));
+	if (call->resolved.user)
+		json_object_set_new(fields, "actor_user", json_integer(call->resolved.user));
+	add_named(fields, call->command, call->args);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(told); i++)
+		if (!json_object_get(fields, told[i]) && json_object_get(result, told[i]))
+			json_object_set(fields, told[i], json_object_get(result, told[i]));
+	json_object_set_new(fields, "ms", json_real((double)(ns / 1000) / 1000));
+	if (err)
+		json_object_set_new(fields, "error", json_string(kettle_error_name(err->code)));
+	log_event("core", call->command->name, fields);
+}
+
 void
 call_answer(struct call *call, const struct kettle_error *err, json_t *result)
 {
 	struct kettle_error none = {0};
+	log_call(call, err, result);
 	if (call->answer)
 		call->answer(call->arg, err ? err : &none, err ? NULL : result);
 	free_call(call);
@@ -110,6 +189,7 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 	int rc = command_actor(call->command, db, call->actor, &actor, err);
 	if (rc < 0)
 		return rc;
+	call->resolved.user = actor.user;
 	const struct command_call request = {.db = db, .env = &call->env, .actor = &actor, .args = call->args};
 	return call->command->run(&request, &call->result, err);
 }
@@ -223,6 +303,12 @@ resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
 }
 
 static void
+engine_answered(void *arg, const struct kettle_error *err, json_t *result)
+{
+	call_answer(arg, err->code < 0 ? err : NULL, result);
+}
+
+static void
 run_in_engine(void *arg, const struct kettle_error *err)
 {
 	struct call *call = arg;
@@ -234,8 +320,7 @@ run_in_engine(void *arg, const struct kettle_error *err)
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 		return;
 	}
-	call->command->engine(call->core, &call->resolved, call->args, call->answer, call->arg);
-	free_call(call);
+	call->command->engine(call->core, &call->resolved, call->args, engine_answered, call);
 }
 
 static void
@@ -257,6 +342,8 @@ run_at_owner(struct call *call)
 			call->core->setup.database);
 		return;
 	}
+	if (is_logged(call->core, call->command))
+		call->began_ns = clock_ns(loop_clock(call->core->setup.io));
 	call->env = call->core->env; /* a reload changes the core's while the store's threads work */
 	switch (call->command->kind) {
 	case COMMAND_READ:

@@ -20,6 +20,7 @@ struct call {
 	json_t *result;
 	struct actor resolved;   /* of an engine command; its name is the call's */
 	struct kettle_error err; /* of what ran in the pool */
+	uint64_t began_ns;       /* at a server's owner, of a command that changes something; 0: its end is not logged */
 	struct command_env env;  /* as it was when it began: a reload changes the core's */
 	struct call *next;
 };

@@ -19,6 +19,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A line of a server's log for what comes about by the time alone: commands and verdicts have their own. */
+static void
+log_board(const struct event *event)
+{
+	bool opened = strcmp(event->kind, "leaderboard.opened") == 0;
+	if ((opened || strcmp(event->kind, "leaderboard.ended") == 0) && log_event_due())
+		log_event("core", event->kind, json_pack("{s:s}", "leaderboard", event->board));
+}
+
 /* Passes stored events on; the files of deleted jobs go with them. */
 static void
 on_events(void *arg, const json_t *events)
@@ -33,6 +42,7 @@ on_events(void *arg, const json_t *events)
 			engine_event(core->engine, &read);
 		board_clock_event(core->board_clock, &read);
 		core_publish(core, event);
+		log_board(&read);
 		submission = submission || strcmp(read.kind, "submission.deleted") == 0;
 		board = board || strcmp(read.kind, "leaderboard.deleted") == 0;
 	}

@@ -111,6 +111,59 @@ test_json(void **state)
 	assert_non_null(strstr(json_string_value(json_object_get(entry, "message")), "quote \" back \\ nl \n nul-free"));
 }
 
+static json_t *
+fields(void)
+{
+	return json_pack("{s:s, s:s, s:I, s:f, s:b, s:n, s:[s]}", "board", "vectors", "name", "a \"b\"\n\xe2\x80\xae",
+		"job", (json_int_t)12, "ms", 0.1, "best", 1, "none", "list", "x");
+}
+
+/* An entry with data: members of the object, or words after the message; what has no plain value is left out. */
+static void
+test_fields(void **state)
+{
+	struct fixture *f = *state;
+	log_setup(LOG_TEXT, KETTLE_LOG_INFO);
+	log_event("engine", "verdict", fields());
+	log_setup(LOG_JSON, KETTLE_LOG_INFO);
+	log_event("engine", "verdict", fields());
+	AUTO_FREE char *text = written(f);
+	char *second = strchr(text, '\n') + 1;
+	second[-1] = '\0';
+	assert_string_equal(
+		text + 24, " info engine: verdict board=vectors name=\"a \\\"b\\\"\\n\\u202e\" job=12 ms=0.1 best=true");
+	AUTO_JSON json_t *entry = json_loads(second, JSON_REJECT_DUPLICATES, NULL);
+	AUTO_JSON json_t *wanted = fields();
+	json_object_del(wanted, "none");
+	json_object_del(wanted, "list");
+	json_object_set_new(wanted, "level", json_string("info"));
+	json_object_set_new(wanted, "area", json_string("engine"));
+	json_object_set_new(wanted, "message", json_string("verdict"));
+	assert_int_equal(json_object_del(entry, "at"), 0);
+	assert_true(json_equal(entry, wanted));
+}
+
+/* Of more entries than a second may have the number is told by the next one that is written. */
+static void
+test_many_events(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now = UINT64_C(1) << 40;
+	log_setup(LOG_TEXT, KETTLE_LOG_WARNING);
+	assert_false(log_event_due_at(now));
+	log_setup(LOG_TEXT, KETTLE_LOG_INFO);
+	for (int i = 0; i < LOG_EVENTS_PER_S + 7; i++)
+		assert_int_equal(log_event_due_at(now + (uint64_t)i), i < LOG_EVENTS_PER_S);
+	assert_true(log_event_due_at(now + 1000));
+	log_event("a", "x", json_object());
+	log_event("a", "x", json_object());
+	AUTO_FREE char *text = written(f);
+	char *second = strchr(text, '\n') + 1;
+	second[-1] = '\0';
+	assert_string_equal(text + 24, " info a: x left_out=7");
+	assert_string_equal(second + 24, " info a: x\n");
+}
+
 static void
 test_long_lines(void **state)
 {
@@ -173,6 +226,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_text),
 	TEST(test_journal),
 	TEST(test_json),
+	TEST(test_fields),
+	TEST(test_many_events),
 	TEST(test_long_lines),
 	TEST(test_names),
 	TEST(test_journal_stream),
