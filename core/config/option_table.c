@@ -17,6 +17,8 @@
 #include "base/xalloc.h"
 #include "base/yaml.h"
 
+#define SECRET_NAME_SIZE 100
+
 static const struct {
 	const char *name;   /* for people */
 	const char *schema; /* NULL: any type */
@@ -120,6 +122,32 @@ option_schema(const struct kettle_option *option, json_t **ret_schema, struct ke
 	return 0;
 }
 
+static bool
+has_option(const struct option_table *table, const char *name, const char *tail, enum kettle_option_type type)
+{
+	size_t len = strlen(name);
+	for (size_t i = 0; i < table->count; i++) {
+		struct kettle_option option;
+		option_table_get(table, i, &option);
+		if (strncmp(option.key, name, len) == 0 && strcmp(option.key + len, tail) == 0)
+			return option.type == type;
+	}
+	return false;
+}
+
+/* The NAME of a secret whose variable the option names: NAME_env, of a table that has NAME_file. */
+static bool
+names_secret(const struct option_table *table, const struct kettle_option *option, char ret_name[SECRET_NAME_SIZE])
+{
+	size_t len = strlen(option->key);
+	if (option->type != KETTLE_OPTION_STRING || len < 5 || len >= SECRET_NAME_SIZE ||
+		strcmp(option->key + len - 4, "_env") != 0)
+		return false;
+	memcpy(ret_name, option->key, len - 4);
+	ret_name[len - 4] = '\0';
+	return has_option(table, ret_name, "_file", KETTLE_OPTION_PATH);
+}
+
 int
 option_table_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err)
 {
@@ -132,7 +160,8 @@ option_table_schema(const struct option_table *table, json_t **ret_schema, struc
 		if (rc)
 			return rc;
 		json_object_set_new(properties, option.key, schema);
-		if (option.required)
+		char secret[SECRET_NAME_SIZE];
+		if (option.required && !names_secret(table, &option, secret))
 			json_array_append_new(required, json_string(option.key));
 	}
 	*ret_schema = json_pack("{s:s, s:b, s:O, s:O}", "type", "object", "additionalProperties", 0, "properties",
@@ -333,34 +362,24 @@ option_secret(const json_t *section, const char *name, const struct option_secti
 	return 0;
 }
 
-static bool
-has_option(const struct option_table *table, const char *name, const char *tail, enum kettle_option_type type)
-{
-	size_t len = strlen(name);
-	for (size_t i = 0; i < table->count; i++) {
-		struct kettle_option option;
-		option_table_get(table, i, &option);
-		if (strncmp(option.key, name, len) == 0 && strcmp(option.key + len, tail) == 0)
-			return option.type == type;
-	}
-	return false;
-}
-
-/* Adds the secret NAME where the table has the options NAME_env and NAME_file. */
+/* Adds the secret NAME where the option is its NAME_env. */
 static int
-resolve_secret(const struct option_table *table, const char *env_key, const struct option_section *in, json_t *options,
-	struct kettle_error *err)
+resolve_secret(const struct option_table *table, const struct kettle_option *option, const json_t *section,
+	const struct option_section *in, json_t *options, struct kettle_error *err)
 {
-	char name[100];
-	size_t len = strlen(env_key);
-	if (len < 5 || len >= sizeof(name) || strcmp(env_key + len - 4, "_env") != 0)
-		return 0;
-	memcpy(name, env_key, len - 4);
-	name[len - 4] = '\0';
-	if (!has_option(table, name, "_file", KETTLE_OPTION_PATH))
+	char name[SECRET_NAME_SIZE], file_key[SECRET_NAME_SIZE + 8];
+	if (!names_secret(table, option, name))
 		return 0;
 	AUTO_FREE char *secret = NULL;
 	int rc = option_secret(options, name, in, &secret, err);
+	(void)snprintf(file_key, sizeof(file_key), "%s_file", name);
+	if (rc == 0 && option->required && !json_object_get(section, option->key) && !json_object_get(section, file_key)) {
+		AUTO_BUF struct buf where = {0};
+		yaml_add_place(&where, in->name, in->places, in->pointer);
+		pointer_add_path(&where, in->pointer);
+		return kettle_fail(
+			err, KETTLE_EINVAL, "%s has neither `%s` nor `%s`: add one of them.", where.data, option->key, file_key);
+	}
 	if (rc || !secret)
 		return rc;
 	json_t *value = json_string(secret);
@@ -422,8 +441,8 @@ option_table_read(const struct option_table *table, const json_t *section, const
 		struct kettle_option option;
 		option_table_get(table, i, &option);
 		rc = finish_option(&option, in, options, err);
-		if (rc == 0 && !in->as_given && option.type == KETTLE_OPTION_STRING)
-			rc = resolve_secret(table, option.key, in, options, err);
+		if (rc == 0 && !in->as_given)
+			rc = resolve_secret(table, &option, section, in, options, err);
 		if (rc < 0 && in->faults) {
 			(void)json_array_append_new(in->faults, json_string(err->message));
 			rc = 0;

@@ -17,7 +17,7 @@
  * are to be added here. Without them the core would read the operation as NULL.
  */
 _Static_assert(sizeof(struct kettle_language) == 21 * sizeof(void *), "An operation of languages has no guard.");
-_Static_assert(sizeof(struct kettle_runner) == 16 * sizeof(void *), "An operation of runners has no guard.");
+_Static_assert(sizeof(struct kettle_runner) == 17 * sizeof(void *), "An operation of runners has no guard.");
 _Static_assert(sizeof(struct kettle_frontend) == 3 * sizeof(void *), "An operation of frontends has no guard.");
 
 bool
@@ -285,6 +285,13 @@ guard_status(void *self, void (*done)(void *arg, const struct kettle_error *err,
 		pending, ANSWER("status", guard->inner->runner->status(guard->self, on_guard_answered, pending, &why)));
 }
 
+static int
+guard_check(void *self, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("check", guard->inner->runner->check(guard->self, &why));
+}
+
 /* ---- frontends ---- */
 
 static void
@@ -339,6 +346,7 @@ guard_runner(const struct kettle_runner *inner)
 		.doctor = inner->doctor ? guard_doctor : NULL,
 		.init = inner->init ? guard_init_remote : NULL,
 		.status = inner->status ? guard_status : NULL,
+		.check = inner->check ? guard_check : NULL,
 	};
 }
 

@@ -121,6 +121,19 @@ check_units(const struct config *config, const struct kettle_plugin *plugin, str
 	return loader_unit_options(plugin, &table) ? config_unit_options(config, plugin->name, &table, err) : 0;
 }
 
+/* `config check` lists what a runner, whose jobs would wait for its operator, lacks. */
+static void
+list_lacking(const struct config *config, const struct slot *slot)
+{
+	const struct kettle_plugin *plugin = &slot->guard.plugin;
+	struct kettle_error why = {0}, err = {0};
+	if (!config->faults || !plugin->runner || !plugin->runner->check ||
+		plugin->runner->check((void *)&slot->guard, &why) == 0)
+		return;
+	(void)fail_in_section(config, plugin->kind, plugin->name, &why, &err);
+	config_add_fault(config->faults, err.message);
+}
+
 /*
  * A frontend that works only under `kettle serve` is started nowhere else. So its section is read there, and by `config check`:
  * its secrets are the server's, and other users' command lines do without them.
@@ -151,7 +164,10 @@ configure(
 	inherit(config, set, plugin, options);
 	struct kettle_error why = {0};
 	rc = instance_configure(&slot->instance, options, &why);
-	return rc < 0 ? fail_in_section(config, plugin->kind, name, &why, err) : check_units(config, plugin, err);
+	if (rc < 0)
+		return fail_in_section(config, plugin->kind, name, &why, err);
+	list_lacking(config, slot);
+	return check_units(config, plugin, err);
 }
 
 static void

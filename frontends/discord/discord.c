@@ -42,7 +42,10 @@
 
 static const char *const ways[] = {"gateway", "endpoint", NULL};
 static const struct kettle_option options[] = {
-	{.key = "token_env", .type = KETTLE_OPTION_STRING, .help = "The environment variable with the bot's token."},
+	{.key = "token_env",
+		.type = KETTLE_OPTION_STRING,
+		.required = true,
+		.help = "The environment variable with the bot's token."},
 	{.key = "token_file",
 		.type = KETTLE_OPTION_PATH,
 		.help = "The file with the bot's token, in place of `token_env`."},
@@ -534,8 +537,6 @@ read_id(const json_t *section, const char *key, char ret_id[SNOWFLAKE_SIZE], str
 static int
 check_way(const json_t *section, struct kettle_error *err)
 {
-	if (!json_text_or_null(section, "token"))
-		return kettle_fail(err, KETTLE_EINVAL, "The bot's token is missing: name it with `token_env` or `token_file`.");
 	if (member_is(section, "interactions", "endpoint") && !json_text_or_null(section, "public_key"))
 		return kettle_fail(err, KETTLE_EINVAL, "`public_key` is missing, which the endpoint needs.");
 	if (!json_text_or_null(section, "certificate") != !json_text_or_null(section, "private_key"))

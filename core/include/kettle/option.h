@@ -35,7 +35,7 @@ enum kettle_option_type {
 struct kettle_option {
 	const char *key; /* [a-z][a-z0-9_]* */
 	enum kettle_option_type type;
-	bool required;
+	bool required;              /* of NAME_env, where the table has NAME_file: that or NAME_file */
 	const char *default_value;  /* as in the file; NULL: absent unless given */
 	double min, max;            /* range of INT and NUMBER; both 0: no range; max below min: no upper end */
 	const char *const *choices; /* NULL-terminated list of the strings allowed, or NULL */

@@ -159,6 +159,14 @@ struct kettle_runner {
 	 */
 	int (*status)(void *self, void (*done)(void *arg, const struct kettle_error *err, json_t *status), void *arg,
 		struct kettle_error *err);
+#if KETTLE_PLUGIN_ABI_MINOR >= 2
+	/*
+	 * Whether it could run jobs, as far as its section and this machine say so; its remote side is not asked. KETTLE_EUNAVAIL:
+	 * the sentence says what the operator has to add. `kettle config check` calls it after configure, without start.
+	 * NULL: its section is complete where configure takes it.
+	 */
+	int (*check)(void *self, struct kettle_error *err);
+#endif
 };
 
 /* The members of struct kettle_runner that name a table of options of units, which is an array. */

@@ -444,10 +444,10 @@ hash_plan(const json_t *plan, char ret_hash[65])
 	sha256_hex(text, strlen(text), ret_hash);
 }
 
-/* Whether it can run jobs. */
-static int
-check(struct remote *remote, struct kettle_error *err)
+int
+remote_check(void *self, struct kettle_error *err)
 {
+	struct remote *remote = self;
 	int rc = remote->ops->check ? remote->ops->check(remote, err) : 0;
 	if (rc == 0 && !remote->has_key)
 		rc = kettle_fail(err, KETTLE_EUNAVAIL,
@@ -468,7 +468,7 @@ remote_submit(void *self, const struct kettle_job *description, const json_t *pl
 	char hash[65];
 	if (remote->stopping)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s is stopping.", remote->side);
-	if (check(remote, err) < 0) {
+	if (remote_check(remote, err) < 0) {
 		remote->host->job_done(remote->host, description->ref, lost(KETTLE_LOSS_MISCONFIGURED, err->message));
 		return 0;
 	}
@@ -503,7 +503,7 @@ remote_recover(void *self, const struct kettle_job *description, const char *han
 {
 	struct remote *remote = self;
 	AUTO_JSON json_t *stored = json_loads(handle, 0, NULL);
-	if (check(remote, err) < 0)
+	if (remote_check(remote, err) < 0)
 		return err->code;
 	if (!member_is(stored, "name", description->name) || !description->plan_hash ||
 		strlen(description->plan_hash) != 64)

@@ -243,6 +243,7 @@ static const struct kettle_runner runner = {
 	.doctor = remote_doctor,
 	.init = init,
 	.status = github_status,
+	.check = remote_check,
 	KETTLE_UNIT_OPTIONS(unit_options),
 };
 

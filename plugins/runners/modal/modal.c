@@ -209,6 +209,7 @@ static const struct kettle_runner runner = {
 	.doctor = remote_doctor,
 	.init = init,
 	.status = calls_status,
+	.check = remote_check,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

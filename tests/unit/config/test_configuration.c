@@ -407,6 +407,29 @@ test_secrets(void **state)
 	refuse_plugin(f, "{repo: a, token_file: token}", "is empty");
 }
 
+/* One of the two ways to name a secret is enough where the secret is required. */
+static void
+test_required_secret(void **state)
+{
+	struct fixture *f = *state;
+	static const struct kettle_option needed[] = {
+		{.key = "token_env", .type = KETTLE_OPTION_STRING, .required = true, .help = "A variable."},
+		{.key = "token_file", .type = KETTLE_OPTION_PATH, .help = "A file."},
+		{.key = "name", .type = KETTLE_OPTION_STRING, .required = true, .help = "A name."}};
+	const struct option_table secret = {needed, ARRAY_SIZE(needed), sizeof(needed[0])};
+	AUTO_FREE char *path = scratch_write(f->dir, "token", "from-file\n");
+	AUTO_JSON json_t *none = json_object(), *faults = json_array(), *got = NULL;
+	AUTO_JSON json_t *both = json_pack("{s:s, s:s}", "token_file", path, "name", "x");
+	const struct option_section where = {.name = "k.yml", .pointer = "/runners/x", .faults = faults};
+	const struct option_section whole = {.name = "k.yml", .pointer = "/runners/x"};
+	assert_int_equal(option_table_check(&secret, &f->err), 0);
+	assert_int_equal(option_table_read(&secret, none, &where, &got, &f->err), KETTLE_EINVAL);
+	assert_int_equal(json_array_size(faults), 2); /* the name, too */
+	assert_non_null(strstr(json_string_value(json_array_get(faults, 1)), "neither `token_env` nor `token_file`"));
+	assert_int_equal(option_table_read(&secret, both, &whole, &got, &f->err), 0);
+	assert_string_equal(json_string_value(json_object_get(got, "token")), "from-file");
+}
+
 static void
 test_option_tables(void **state)
 {
@@ -488,6 +511,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_plugin_sections),
 	TEST(test_unit_options),
 	TEST(test_secrets),
+	TEST(test_required_secret),
 	TEST(test_option_tables),
 	TEST(test_reload),
 };
