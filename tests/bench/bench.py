@@ -31,6 +31,7 @@ import gpu  # noqa: E402
 import interpreters  # noqa: E402
 import jit  # noqa: E402
 import kinds  # noqa: E402
+import ready  # noqa: E402
 import outgoing  # noqa: E402
 import sandbox  # noqa: E402
 import scores  # noqa: E402
@@ -127,6 +128,10 @@ SECTIONS = {
     "kinds": (kinds.measure, "Scores of warm and cold runs",
               "The times of submissions to shipped tasks, by turns in runs that start as a copy of a warm interpreter and in runs "
               "that start a fresh one."),
+    "ready": (ready.measure, "The first submission after a start",
+              "Ranked submissions to shipped tasks, each with new code. *first after a start*: at once, when no interpreter is warm. *first "
+              "after a start and idle time*: when the interpreters of earlier submissions have been made ready. *new*: the next "
+              "submission after either."),
     "scores": (measure_scores, "Reproducibility of scores",
                "Fresh processes of the C++ harness with one kernel of matmul_cpp, by turns with a kernel that does 1 % more work. "
                "The score is the mean, calibrated by the task's own calibrator; the plain mean is that of the same calls. A pair "

@@ -24,7 +24,7 @@ from sanitizers import sanitizer  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "kettle-exec")
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
-EXEC_SETTINGS = {} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"warm": {"processes": 0}}
+EXEC_SETTINGS = {"warm": {"idle_seconds": 0} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"processes": 0}}
 CHECKER = os.path.join(BUILD, "tests", "lib", "check_lines")
 SCHEMA = os.path.join(SOURCE, "core", "exec", "plan", "event.schema.json")
 PATIENCE = 300  # seconds that any single wait may take, on a machine that has ten times as much to do as it can
@@ -46,7 +46,7 @@ class Exec:
         path = os.path.join(folder, "exec.yml")
         if config is not None or not os.path.exists(path):
             with open(path, "w") as file:
-                json.dump(dict({"locks": os.path.join(folder, "locks")}, **EXEC_SETTINGS, **(config or {})), file)
+                json.dump({"locks": os.path.join(folder, "locks"), **EXEC_SETTINGS, **(config or {})}, file)
         command += ["--config", path] + list(arguments)
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=dict(os.environ, **(env or {})))

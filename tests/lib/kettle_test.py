@@ -43,7 +43,8 @@ def other_exec():
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
 WARM = os.environ.get("KETTLE_TEST_WARM", "1") != "0"
 # Flushing all of a large cache before each timed call would make tests slow.
-EXEC_SETTINGS = {"cpu_cache": 8 << 20, **({} if WARM else {"warm": {"processes": 0}})}
+# What one test has used is not made ready beside another one.
+EXEC_SETTINGS = {"cpu_cache": 8 << 20, "warm": {"idle_seconds": 0} if WARM else {"processes": 0}}
 
 
 def cuda_on_cpu(environment=None):

@@ -18,6 +18,7 @@
 
 #define EXEC_PROTOCOL 1
 #define EXEC_TOOLS_FILE "tools.json" /* below the state folder: the facts of tools */
+#define EXEC_WARM_FILE "warm.json"   /* and the warm interpreters that steps asked for */
 
 struct job;
 

@@ -411,7 +411,10 @@ step_start(void *arg)
 	/* A warm process may have to be started first; then this is called again. */
 	if (!step->warm_wanted || step->warm.again) {
 		step->warm_wanted = true;
-		if (launch_request_warm(step, step_start))
+		bool waits = launch_request_warm(step, step_start);
+		if (step->plan->device > 0)
+			warm_yield(step->job->exec->warm);
+		if (waits)
 			return;
 	}
 	step->launched_ns = time_monotonic_ns();

@@ -206,6 +206,8 @@ on_idle(void *arg)
 	struct serve *serve = arg;
 	if (serve->ending || serve->one)
 		close_all(serve);
+	else
+		warm_idle(serve->exec.warm);
 }
 
 static void
@@ -278,8 +280,11 @@ take_object(struct serve *serve, json_t *line_take)
 	const char *ref = json_text_or_null(line_take, "job");
 	struct kettle_error error = {0};
 	if (member_is(line_take, "op", "run")) {
+		warm_busy(serve->exec.warm);
 		if (job_start(&serve->exec, line_take, &error) != 0)
 			emit_error(serve, error.message);
+		if (!serve->exec.jobs)
+			warm_idle(serve->exec.warm);
 		return;
 	}
 	struct job *job = ref ? job_find(&serve->exec, ref) : NULL;
@@ -414,14 +419,15 @@ close_serve(struct serve *serve, int status)
 }
 
 static void
-open_warm(struct serve *serve)
+open_warm(struct serve *serve, const char *memory)
 {
 	serve->exec.warm = warm_open(&(struct warm_setup){.loop = &serve->loop,
 		.out = &serve->out,
 		.machine = serve->exec.machine,
 		.build = serve->exec.build,
 		.spool = serve->exec.spool.dir,
-		.section = json_object_get(serve->exec.config.root, "warm")});
+		.section = json_object_get(serve->exec.config.root, "warm"),
+		.memory = memory});
 }
 
 int
@@ -433,7 +439,9 @@ serve_lines(const struct exec_options *options)
 		return close_serve(&serve, status);
 	greeting_open(&serve.greeting, &serve.exec);
 	sandbox_machine_prepare(serve.exec.machine);
-	open_warm(&serve);
+	AUTO_FREE char *memory = path_join(serve.exec.config.state, EXEC_WARM_FILE);
+	open_warm(&serve, memory);
+	warm_idle(serve.exec.warm);
 	serve.input_open = uv_poll_init(&serve.loop, &serve.input, 0) == 0;
 	serve.input.data = &serve;
 	if (serve.input_open)
@@ -501,7 +509,7 @@ serve_plan(const struct exec_options *options, const char *path)
 	}
 	serve.exec.on_done = on_done;
 	serve.exec.alone = true;
-	open_warm(&serve);
+	open_warm(&serve, NULL);
 	exec_context_emit(&serve.exec, exec_context_hello(&serve.exec));
 	if (job_start(&serve.exec, line, &error) != 0) {
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);

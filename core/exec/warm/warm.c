@@ -68,7 +68,7 @@ total_memory(void)
 }
 
 struct warm *
-warm_open(const struct warm_setup *setup)
+warm_pool_open(const struct warm_setup *setup)
 {
 	const json_t *max = json_object_get(setup->section, "processes");
 	const json_t *forks = json_object_get(setup->section, "max_forks");
@@ -113,10 +113,8 @@ warm_free(struct warm *warm)
 }
 
 void
-warm_close(struct warm *warm)
+warm_pool_close(struct warm *warm)
 {
-	if (!warm || warm->closing)
-		return;
 	warm->closing = true;
 	uv_close((uv_handle_t *)&warm->later, NULL);
 	for (struct warm_process *process = warm->list, *next; process; process = next) {
@@ -127,9 +125,9 @@ warm_close(struct warm *warm)
 }
 
 void
-warm_drop(struct warm *warm)
+warm_pool_drop(struct warm *warm)
 {
-	for (struct warm_process *process = warm ? warm->list : NULL, *next; process; process = next) {
+	for (struct warm_process *process = warm->list, *next; process; process = next) {
 		next = process->next;
 		if (process->state != ENDING && !process->waits)
 			warm_end(process, ENDING);
@@ -138,8 +136,8 @@ warm_drop(struct warm *warm)
 
 /* ---- finding one for a step ---- */
 
-static char *
-make_key(const struct warm_key *parts)
+char *
+warm_key_text(const struct warm_key *parts)
 {
 	AUTO_JSON json_t *cores = json_array();
 	for (size_t i = 0; i < parts->cores->count; i++)
@@ -271,7 +269,7 @@ complain(struct warm *warm)
 static struct warm_process *
 choose(struct warm *warm, const struct warm_key *parts, uint64_t now, bool *ret_failed)
 {
-	AUTO_FREE char *key = make_key(parts);
+	AUTO_FREE char *key = warm_key_text(parts);
 	struct warm_process *process = warm_find(warm, key);
 	bool idle = process && process->state == READY_TO_COPY && !process->waits;
 	if (idle && (!fits(process) || !warm_is_copied(process))) {
@@ -288,17 +286,16 @@ choose(struct warm *warm, const struct warm_key *parts, uint64_t now, bool *ret_
 }
 
 bool
-warm_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wait)
+warm_pool_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wait, unsigned counts)
 {
 	AUTO_STRINGS struct strings accepted = {0};
 	struct warm_key wanted = *parts;
 	bool failed = false;
 	uint64_t now = time_monotonic_ns();
-	if (warm)
-		complain(warm);
+	complain(warm);
 	wait->process = wait->of = NULL;
 	wait->again = false;
-	if (!warm || warm->closing || !warm->module)
+	if (warm->closing || !warm->module)
 		return false;
 	warm_accepted_recipes(warm, parts, now, &accepted);
 	wanted.recipes = &accepted;
@@ -309,7 +306,7 @@ warm_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter
 	if (!process)
 		return false;
 	process->used_ns = now;
-	process->asked += WARM_ASKED;
+	process->asked += counts;
 	if (process->state == FAILED)
 		warm_start(process);
 	if (process->state == READY_TO_COPY && !must_look(process, now)) {
@@ -320,6 +317,18 @@ warm_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter
 	wait->next = process->waits;
 	process->waits = wait;
 	return true;
+}
+
+const struct warm_process *
+warm_find_ready(struct warm *warm, const struct warm_key *parts)
+{
+	AUTO_STRINGS struct strings accepted = {0};
+	struct warm_key wanted = *parts;
+	warm_accepted_recipes(warm, parts, time_monotonic_ns(), &accepted);
+	wanted.recipes = &accepted;
+	AUTO_FREE char *key = warm_key_text(&wanted);
+	const struct warm_process *process = warm_find(warm, key);
+	return process && process->state != FAILED ? process : NULL;
 }
 
 void

@@ -26,6 +26,7 @@
 #define WARM_ASKED 16      /* what a step that asks for one counts; halved when another one must go */
 #define WARM_FORKS 1000    /* copies of one process, by default */
 #define WARM_BINDS 3       /* of warm_binds, at most */
+#define WARM_IDLE_MS 10000 /* without a job, until what is missing is made ready, by default */
 
 struct warm;         /* all of one kettle-exec; opaque. Everything here on the loop thread. */
 struct warm_process; /* one of them; opaque */
@@ -57,6 +58,7 @@ struct warm_setup {
 	const struct cores *build; /* where they wait, once they have imported; may change */
 	const char *spool;         /* folder for their memory */
 	const json_t *section;     /* `warm` of exec.yml, or NULL */
+	const char *memory;        /* file that outlasts this process: what steps asked for; NULL: nothing is kept ready */
 };
 
 /* NULL: exec.yml forbids them, or they were not built: everything begins cold. */
@@ -105,6 +107,14 @@ json_t *warm_describe(const struct warm *warm);
 json_t *warm_told(const struct warm *warm);
 /* Bytes that all may have together; NULL is allowed. */
 uint64_t warm_budget(const struct warm *warm);
+/*
+ * No job runs, from now on (warm_idle) or no longer (warm_busy). While none does, what steps asked for of late is made
+ * ready, one by one, within the limits. NULL is allowed.
+ */
+void warm_idle(struct warm *warm);
+void warm_busy(struct warm *warm);
+/* A step with a device begins, or waits for its process: what is made ready for no step ends. NULL is allowed. */
+void warm_yield(struct warm *warm);
 /* Prepares the next copy where none is ready: at a moment when nothing is measured. */
 void warm_prepare(struct warm *warm);
 

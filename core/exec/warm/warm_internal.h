@@ -62,8 +62,23 @@ struct warm_process {
 	struct warm_waiter *waits;
 };
 
+struct warm_wish;
+
+/* What is kept ready; keep.c's own. */
+struct warm_keep {
+	struct warm_wish *list;    /* the one that was asked for last comes first */
+	struct warm_wish *current; /* that `wait` is for; NULL: none, or it was forgotten */
+	struct warm_waiter wait;
+	uv_timer_t timer;
+	uint64_t idle_ms; /* 0: nothing is kept ready */
+	unsigned round;
+	bool idle;    /* no job runs */
+	bool changed; /* the file has not all of it */
+};
+
 struct warm {
 	struct warm_setup setup;
+	struct warm_keep keep;
 	struct warm_process *list;
 	char *module, *stand_in; /* NULL: it is not there */
 	unsigned max, max_forks;
@@ -81,6 +96,17 @@ struct warm {
 
 /* Ends those that are asked for least, until all that are left are within the budget. False: this one alone is not. */
 bool warm_make_room_for(struct warm_process *process);
+
+/* The text by which a process is known that has these parts; new string. */
+char *warm_key_text(const struct warm_key *parts);
+/* The process that warm_request would find, where it is ready or being started; NULL: none. */
+const struct warm_process *warm_find_ready(struct warm *warm, const struct warm_key *parts);
+/* See warm_request; counts: what it adds to `asked`. */
+bool warm_pool_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wait, unsigned counts);
+/* See warm_open, warm_close and warm_drop, without what is kept ready. */
+struct warm *warm_pool_open(const struct warm_setup *setup);
+void warm_pool_close(struct warm *warm);
+void warm_pool_drop(struct warm *warm);
 
 /* ---- process.c: one from its start to its end ---- */
 
