@@ -272,7 +272,8 @@ class Application:
         if not KEY_FORM.fullmatch(job):
             raise Refused(400, "The name of a job is 1 to 200 letters, digits and . _ -")
         claimed = self.table.get("claim:" + job)
-        call = self.table.get("call:" + job)
+        # A request that died before it could say which call it made: the call itself says so once it begins.
+        call = self.table.get("call:" + job) or self.table.get("run:" + job)
         if not call and claimed is not None and time.time() - claimed < CLAIM_LIFE:
             raise Refused(503, "A request is about to submit this job.")
         if not call and not self.table.put("run:" + job, VOID, skip_if_exists=True):

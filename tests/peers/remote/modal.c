@@ -227,18 +227,17 @@ answer_find(struct world *world, const char *name, struct wire_answer *answer)
 		world_fail(world, "a job `%s` is looked for, which no engine has submitted", name);
 		return;
 	}
-	struct call *call = entry->call;
-	if (!call && entry->claimed_ms && world_now(world) - entry->claimed_ms < CLAIM_LIFE_MS) {
+	struct call *call = entry->call ? entry->call : entry->runs;
+	if (!call && !entry->is_void && entry->claimed_ms && world_now(world) - entry->claimed_ms < CLAIM_LIFE_MS) {
 		refuse(answer, 503, "A request is about to submit this job.", NULL);
 		return;
 	}
-	if (!call && !entry->runs)
-		entry->is_void = true;
-	call = call ? call : entry->runs;
 	if (call)
 		answer_id(answer, call);
-	else
+	else {
+		entry->is_void = true;
 		refuse(answer, 404, "There is no such job.", "unknown");
+	}
 }
 
 static void
@@ -385,4 +384,5 @@ const struct side side_modal = {
 	.unit = modal_unit,
 	.serve = modal_serve,
 	.check = modal_check,
+	.cases = {3756629754},
 };
