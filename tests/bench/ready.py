@@ -10,7 +10,7 @@ from measure import Box, Cannot, interpreter, plugins, poll, progress, rounds, s
 from kinds import COMPILED
 from submissions import fastest, imports, shorter
 
-SUBMISSIONS = (("matmul_py", ""), ("softmax_py", COMPILED))
+SUBMISSIONS = (("identity_py", ""), ("softmax_py", COMPILED))
 ROUNDS = 3
 
 
