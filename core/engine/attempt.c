@@ -14,6 +14,7 @@
 #include "model/settings.h"
 #include "task/task.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,10 @@
 static void
 enter_unit(struct engine_job *job, struct unit *unit)
 {
+	engine_job_enter(job, JOB_STARTING);
 	job->unit = unit;
 	if (unit)
 		unit->active++;
-	job->in_flight = true;
-	job->engine->in_flight++;
 }
 
 /* The sum of the wall limits of the job's build steps, or of its run steps. */
@@ -43,6 +43,7 @@ static void
 enter_phase(struct engine_job *job, enum job_phase phase)
 {
 	uint64_t now = clock_ms(job->engine->setup.clock);
+	assert(job->state == JOB_ACTIVE && job->phase != PHASE_SENDING);
 	if (job->phase == PHASE_RUNNING) {
 		job->unit->running--;
 		multi_device_run(job, false);
@@ -52,24 +53,24 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 	case PHASE_BUILDING:
 		/* A remote side need not say when the build has ended. */
 		/* A machine that is there for the job alone is used from its begin. */
-		job->used_from_ms = job->unit->runner->ops->describe ? 0 : now;
-		job->used_to_ms = 0;
+		job->used.from_ms = job->unit->runner->ops->describe ? 0 : now;
+		job->used.to_ms = 0;
 		job->deadline_ms = now + budget_ms(job, false);
 		if (job->unit->runner->ops->recover)
 			job->deadline_ms += budget_ms(job, true);
 		break;
 	case PHASE_WAITING:
-		job->used_from_ms = 0;
+		job->used.from_ms = 0;
 		job->deadline_ms = 0;
 		break;
 	case PHASE_RUNNING:
-		job->used_from_ms = job->used_from_ms ? job->used_from_ms : now;
+		job->used.from_ms = job->used.from_ms ? job->used.from_ms : now;
 		job->unit->running++;
 		multi_device_run(job, true);
 		job->deadline_ms = now + budget_ms(job, true);
 		break;
 	case PHASE_SENDING:
-		job->used_to_ms = now;
+		job->used.to_ms = now;
 		job->deadline_ms = now + ENGINE_SLACK_MS;
 		break;
 	}
@@ -111,38 +112,49 @@ on_attempt_event(struct inflight_job *inflight, const json_t *event)
 		engine_progress(job, shown);
 }
 
+struct handle_write {
+	struct job_write write; /* first; its job may be gone */
+	struct engine *engine;
+	char *handle, *runner; /* the runner's name, whose it is */
+	char plan_hash[65];
+	kettle_answer answer;
+	void *arg;
+};
+
 static int
 handle_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct job_write *op = arg;
+	struct handle_write *op = arg;
 	const struct job_handle handle = {op->handle, op->runner, op->plan_hash};
-	return jobs_set_handle(db, op->id, op->attempt, &handle, err);
+	return jobs_set_handle(db, op->write.id, op->write.attempt, &handle, err);
 }
 
 static void
 handle_stored(void *arg, const struct kettle_error *err)
 {
-	struct job_write *op = arg;
-	struct engine_job *job = engine_job_find(op->engine, op->id);
+	struct handle_write *op = arg;
+	struct engine_job *job = engine_job_find(op->engine, op->write.id);
 	AUTO_JSON json_t *result = json_object();
 	failpoint("engine.handle");
-	if (!err && job && job->attempt == op->attempt)
+	if (!err && job && job->attempt == op->write.attempt)
 		job->handled = true;
 	op->engine->in_flight--;
 	struct kettle_error none = {0};
 	if (op->answer)
 		op->answer(op->arg, err ? err : &none, err ? NULL : result);
 	else if (err)
-		log_write(
-			KETTLE_LOG_WARNING, "engine", "cannot store the handle of job %lld: %s", (long long)op->id, err->message);
-	job_write_free(op);
+		log_write(KETTLE_LOG_WARNING, "engine", "cannot store the handle of job %lld: %s", (long long)op->write.id,
+			err->message);
+	free(op->handle);
+	free(op->runner);
+	free(op);
 }
 
 static void
 on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answer, void *arg)
 {
 	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
-	struct job_write *op = job_write_new(job);
+	struct handle_write *op = job_write_new(job, sizeof(*op));
 	op->engine = job->engine;
 	op->engine->in_flight++; /* it stays until the answer */
 	op->handle = xstrdup(handle);
@@ -150,7 +162,7 @@ on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 	memcpy(op->plan_hash, job->plan_hash, sizeof(op->plan_hash));
 	op->answer = answer;
 	op->arg = arg;
-	job_write_write(op, handle_op, handle_stored);
+	job_write_write(&op->write, handle_op, handle_stored);
 }
 
 static void
@@ -181,7 +193,7 @@ describe_job(const struct engine_job *job, const json_t *section, struct descrip
 {
 	const char *folder = job->engine->setup.spool, *ref = job->inflight.ref;
 	bool fits = folder && snprintf(ret->spool, sizeof(ret->spool), "%s/%s.run", folder, ref) < PATH_MAX;
-	(void)snprintf(ret->name, sizeof(ret->name), "kettle-%s-%s", job->engine->remote_prefix, ref);
+	(void)snprintf(ret->name, sizeof(ret->name), "kettle-%s-%s", job->engine->names.prefix, ref);
 	ret->job = (struct kettle_job){
 		.size = sizeof(struct kettle_job),
 		.ref = ref,
@@ -210,10 +222,10 @@ static json_t *
 planned_unit(const struct engine_job *job)
 {
 	json_t *device = json_copy(job->unit->config);
-	if (json_is_object(job->unit->calibration))
-		json_object_set(device, "calibration", job->unit->calibration);
-	if (job->unit->facts)
-		json_object_set(device, "facts", job->unit->facts);
+	if (json_is_object(job->unit->machine.calibration))
+		json_object_set(device, "calibration", job->unit->machine.calibration);
+	if (job->unit->machine.facts)
+		json_object_set(device, "facts", job->unit->machine.facts);
 	return device;
 }
 
@@ -243,15 +255,15 @@ slim(struct engine_job *job)
 	struct device *device = job->device;
 	if (!attempt_leaves_files(job->plan))
 		(void)json_object_del(job->plan->json, "files");
-	plan_share(job->plan, device->steps);
-	if (json_equal(job->task, device->task)) {
+	plan_share(job->plan, device->last_plan.steps);
+	if (json_equal(job->task, device->last_plan.task)) {
 		json_decref(job->task);
-		job->task = json_incref(device->task);
+		job->task = json_incref(device->last_plan.task);
 	}
-	json_decref(device->task);
-	device->task = json_incref(job->task);
-	json_decref(device->steps);
-	device->steps = json_incref(json_object_get(job->plan->json, "steps"));
+	json_decref(device->last_plan.task);
+	device->last_plan.task = json_incref(job->task);
+	json_decref(device->last_plan.steps);
+	device->last_plan.steps = json_incref(json_object_get(job->plan->json, "steps"));
 }
 
 /* What the runner gets of the units: with what the machine must be. New reference. */
@@ -281,7 +293,7 @@ submit(struct engine_job *job, const struct job_material *material)
 		return;
 	}
 	if (rc < 0) {
-		attempt_end_requeue(job, job->waits ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_NODE_FAULT, err.message);
+		attempt_end_requeue(job, job->held.why ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_NODE_FAULT, err.message);
 		return;
 	}
 	AUTO_JSON json_t *section = expecting_section(job);
@@ -290,7 +302,7 @@ submit(struct engine_job *job, const struct job_material *material)
 		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK, "its last attempt has not ended");
 		return;
 	}
-	job->state = JOB_ACTIVE;
+	engine_job_enter(job, JOB_ACTIVE);
 	enter_phase(job, PHASE_BUILDING);
 	hash_plan(job);
 	struct description description;
@@ -316,22 +328,55 @@ submit(struct engine_job *job, const struct job_material *material)
 	failpoint("engine.submitted");
 }
 
+/* What the database has of a job that starts, or is found again. */
+struct start_write {
+	struct job_write write; /* first */
+	char label[96];
+	char *key;    /* of the unit */
+	char *runner; /* the unit's, or whose the handle is; NULL: not known */
+	char *handle; /* of one that ran; NULL: none */
+	struct job_material material;
+	struct kettle_error no_material;
+	json_t *calibration;
+};
+
+static struct start_write *
+start_write_new(struct engine_job *job, const char *key, const char *runner, const char *handle)
+{
+	struct start_write *op = job_write_new(job, sizeof(*op));
+	op->key = xstrdup(key);
+	op->runner = runner ? xstrdup(runner) : NULL;
+	op->handle = handle ? xstrdup(handle) : NULL;
+	return op;
+}
+
+static void
+start_write_free(struct start_write *op)
+{
+	job_material_clear(&op->material);
+	json_decref(op->calibration);
+	free(op->key);
+	free(op->runner);
+	free(op->handle);
+	free(op);
+}
+
 /* The unit keeps it for the plan. */
 static void
-take_calibration(struct job_write *op, struct unit *unit)
+take_calibration(struct start_write *op, struct unit *unit)
 {
-	json_decref(STEAL(unit->calibration));
-	unit->calibration = STEAL(op->calibration);
+	json_decref(STEAL(unit->machine.calibration));
+	unit->machine.calibration = STEAL(op->calibration);
 }
 
 static int
 start_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct job_write *op = arg;
-	int rc = jobs_start(
-		db, op->id, &(struct job_unit){.label = op->label, .key = op->key, .runner = op->runner}, &op->attempt, err);
+	struct start_write *op = arg;
+	const struct job_unit unit = {.label = op->label, .key = op->key, .runner = op->runner};
+	int rc = jobs_start(db, op->write.id, &unit, &op->write.attempt, err);
 	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
-	if (rc == 0 && jobs_material(db, op->id, &op->material, &op->no_material) == 0)
+	if (rc == 0 && jobs_material(db, op->write.id, &op->material, &op->no_material) == 0)
 		rc = settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
 	return rc;
 }
@@ -354,42 +399,42 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 static void
 attempt_go_on(void *arg, const char *late)
 {
-	struct job_write *op = arg;
-	struct engine_job *job = op->job;
+	struct start_write *op = arg;
+	struct engine_job *job = op->write.job;
 	if (job->stop == STOP_CANCEL)
 		attempt_end_drop(job);
-	else if (job->engine->stopping)
+	else if (job->engine->stop.begun)
 		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK, "handed back when the engine stopped");
 	else if (late)
 		attempt_end_lost(job, late, KETTLE_LOSS_AWAY);
-	else if (job->unit->cause)
+	else if (job->unit->disabled.cause)
 		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK, "its unit turned out to be disabled");
 	else
 		submit(job, &op->material);
-	job_write_free(op);
+	start_write_free(op);
 }
 
 static void
 on_started(void *arg, const struct kettle_error *err)
 {
-	struct job_write *op = arg;
-	struct engine_job *job = op->job;
+	struct start_write *op = arg;
+	struct engine_job *job = op->write.job;
 	failpoint("engine.started");
 	if (err || job->stop == STOP_CANCEL) {
 		err ? not_started(job, err) : attempt_end_drop(job);
-		job_write_free(op);
+		start_write_free(op);
 		return;
 	}
-	job->attempt = op->attempt;
+	job->attempt = op->write.attempt;
 	take_calibration(op, job->unit);
 	engine_progress(job, json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label));
 	if (!op->material.bundle) {
 		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
-		bool stopping = job->engine->stopping;
+		bool stopping = job->engine->stop.begun;
 		attempt_end_requeue(job, stopping ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_NODE_FAULT,
 			stopping ? "handed back when the engine stopped" : op->no_material.message);
-		job_write_free(op);
-	} else if (job->engine->stopping || !unit_health_fetch_facts(job->engine, job->unit, attempt_go_on, op)) {
+		start_write_free(op);
+	} else if (job->engine->stop.begun || !unit_health_fetch_facts(job->engine, job->unit, attempt_go_on, op)) {
 		attempt_go_on(op, NULL);
 	}
 }
@@ -397,29 +442,27 @@ on_started(void *arg, const struct kettle_error *err)
 void
 engine_job_start(struct engine_job *job, struct unit *unit)
 {
-	struct job_write *op = job_write_new(job);
-	job->state = JOB_STARTING;
+	struct start_write *op = start_write_new(job, unit->key, unit->runner->name, NULL);
+	assert(!job->held.why && !unit->removed && !unit->disabled.cause);
 	job->handled = false;
 	job->stamps = (struct timing_stamps){.accepted_ns = job->stamps.accepted_ns,
 		.queued_ns = job->stamps.queued_ns,
 		.started_ns = clock_ns(job->engine->setup.clock)};
 	enter_unit(job, unit);
 	(void)snprintf(op->label, sizeof(op->label), "%s", unit->label);
-	op->key = xstrdup(unit->key);
-	op->runner = xstrdup(unit->runner->name);
 	plan_free(STEAL(job->plan));
 	json_decref(STEAL(job->task));
 	failpoint("engine.start");
-	job_write_write(op, start_op, on_started);
+	job_write_write(&op->write, start_op, on_started);
 }
 
 static int
 material_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct job_write *op = arg;
-	int rc = jobs_check_running(db, op->id, op->attempt, err);
+	struct start_write *op = arg;
+	int rc = jobs_check_running(db, op->write.id, op->write.attempt, err);
 	if (rc == 0)
-		rc = jobs_material(db, op->id, &op->material, err);
+		rc = jobs_material(db, op->write.id, &op->material, err);
 	return rc ? rc : settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
 }
 
@@ -435,7 +478,7 @@ find_again(struct engine_job *job, const char *handle, struct kettle_error *err)
 	struct description description;
 	describe_job(job, section, &description);
 	job->stop = STOP_NO;
-	job->state = JOB_ACTIVE;
+	engine_job_enter(job, JOB_ACTIVE);
 	enter_phase(job, PHASE_BUILDING);
 	int rc = job->unit->runner->ops->recover(job->unit->runner->self, &description.job, handle, err);
 	if (job->state != JOB_ACTIVE)
@@ -470,7 +513,7 @@ end_away(struct engine_job *job, const char *handle)
 	char ref[INFLIGHT_REF_SIZE];
 	memcpy(ref, job->inflight.ref, sizeof(ref));
 	job->stop = STOP_CANCEL;
-	job->state = JOB_ACTIVE;
+	engine_job_enter(job, JOB_ACTIVE);
 	job->deadline_ms = clock_ms(engine->setup.clock) + ENGINE_CANCEL_MS;
 	int rc = runner->ops->recover(runner->self, &description.job, handle, &err);
 	job = engine_job_find(engine, id);
@@ -493,14 +536,14 @@ look_later(struct engine_job *job, const struct kettle_error *why)
 	struct engine *engine = job->engine;
 	log_write(KETTLE_LOG_WARNING, "engine", "job %lld of submission %lld is looked for again in a minute: %s",
 		(long long)job->id, (long long)job->submission, why->message);
-	if (engine->load_at_ms == 0)
-		engine->load_at_ms = clock_ms(engine->setup.clock) + ENGINE_LOOK_AGAIN_MS;
+	if (engine->load.again_at_ms == 0)
+		engine->load.again_at_ms = clock_ms(engine->setup.clock) + ENGINE_LOOK_AGAIN_MS;
 	attempt_end_drop(job);
 }
 
 /* EUNAVAIL: its remote side cannot be asked; any other error: it is not to be found. */
 static int
-look_for(struct engine_job *job, struct job_write *op, struct kettle_error *err)
+look_for(struct engine_job *job, struct start_write *op, struct kettle_error *err)
 {
 	take_calibration(op, job->unit);
 	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
@@ -510,8 +553,8 @@ look_for(struct engine_job *job, struct job_write *op, struct kettle_error *err)
 static void
 recover(void *arg, const struct kettle_error *store_err)
 {
-	struct job_write *op = arg;
-	struct engine_job *job = op->job;
+	struct start_write *op = arg;
+	struct engine_job *job = op->write.job;
 	struct kettle_error err = {0};
 	const struct runner *runner = job->unit ? job->unit->runner : NULL;
 	bool can = op->handle && op->runner && runner && runner->ops->recover && strcmp(runner->name, op->runner) == 0;
@@ -526,20 +569,16 @@ recover(void *arg, const struct kettle_error *store_err)
 		look_later(job, &err);
 	else if (rc < 0)
 		attempt_end_requeue(job, KETTLE_LOSS_ENGINE, "the engine was restarted while it ran");
-	job_write_free(op);
+	start_write_free(op);
 }
 
 void
 engine_job_recover(struct engine_job *job, const json_t *row)
 {
-	struct job_write *op = job_write_new(job);
-	const char *handle = json_text_or_null(row, "handle"), *runner = json_text_or_null(row, "runner");
-	op->handle = handle ? xstrdup(handle) : NULL;
-	op->runner = runner ? xstrdup(runner) : NULL;
-	op->key = xstrdup(json_text_or_empty(row, "unit_key"));
+	struct start_write *op = start_write_new(
+		job, json_text_or_empty(row, "unit_key"), json_text_or_null(row, "runner"), json_text_or_null(row, "handle"));
 	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", json_text_or_empty(row, "plan_hash"));
 	job->sent_utc_ms = member_int(row, "started_at");
-	job->state = JOB_STARTING;
 	/* NULL: it is no longer configured, and its handle is valid on no other unit. */
 	enter_unit(job, engine_unit_find(job->engine, job->device->name, op->key));
 	store_read(job->engine->setup.store, material_op, recover, op);
@@ -587,11 +626,11 @@ engine_job_overdue(struct engine_job *job)
 	if (job->stop == STOP_NO) {
 		log_write(KETTLE_LOG_WARNING, "engine", "job %s takes longer than its plan allows and is cancelled",
 			job->inflight.ref);
-		engine_job_stop(job, job->unit->unreached ? STOP_UNREACHED : STOP_DEADLINE);
+		engine_job_stop(job, job->unit->obstacles[UNIT_AWAY].said_ns ? STOP_UNREACHED : STOP_DEADLINE);
 		return;
 	}
 	/* A kettle-exec that hangs is no reason to give the unit up: its heartbeat decides. */
-	if (job->unit->heartbeat && job->unit->heartbeat->waited_ms > ENGINE_HEARTBEAT_LATE_MS) {
+	if (job->unit->heartbeat.open && job->unit->heartbeat.open->waited_ms > ENGINE_HEARTBEAT_LATE_MS) {
 		job->deadline_ms = clock_ms(job->engine->setup.clock) + ENGINE_HEARTBEAT_LATE_MS;
 		return;
 	}

@@ -17,6 +17,7 @@
 #include "model/artifact.h"
 #include "model/profile_pack.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,16 +29,14 @@
 static void
 leave_unit(struct engine_job *job)
 {
+	assert(job->state != JOB_QUEUED);
 	if (job->unit && job->phase == PHASE_RUNNING)
 		job->unit->running--;
 	if (job->unit)
 		job->unit->active--;
 	multi_device_leave(job);
-	if (job->in_flight)
-		job->engine->in_flight--;
 	job->unit = NULL;
 	job->phase = PHASE_BUILDING;
-	job->in_flight = false;
 	job->engine->dirty = true;
 }
 
@@ -52,48 +51,55 @@ void
 attempt_end_queue(struct engine_job *job)
 {
 	leave_unit(job);
-	if (job->engine->stopping || job->stop == STOP_CANCEL) {
+	if (job->engine->stop.begun || job->stop == STOP_CANCEL) {
 		engine_job_forget(job);
 	} else {
 		job->stop = STOP_NO;
-		job->waits ? engine_job_hold(job, &job->device->awaiting_units) : engine_job_queue(job);
+		job->held.why ? engine_job_hold(job, &job->device->awaiting_units) : engine_job_queue(job);
 	}
 }
+
+struct requeue_write {
+	struct job_write write; /* first */
+	enum kettle_loss loss;
+	bool waits, queued; /* for devices, which uses up no attempt; it is in the queue again */
+	char reason[300];
+};
 
 static int
 requeue_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct job_write *op = arg;
-	return jobs_requeue(db, op->id, op->attempt, op->loss, op->waits, op->reason, &op->queued, err);
+	struct requeue_write *op = arg;
+	return jobs_requeue(db, op->write.id, op->write.attempt, op->loss, op->waits, op->reason, &op->queued, err);
 }
 
 static void
 on_requeued(void *arg, const struct kettle_error *err)
 {
-	struct job_write *op = arg;
-	if (job_write_defer(op, err))
+	struct requeue_write *op = arg;
+	if (job_write_defer(&op->write, err))
 		return;
 	if (err && err->code != KETTLE_ECONFLICT)
 		log_write(KETTLE_LOG_ERROR, "engine",
-			"job %lld could not be put back into the queue; the next start of Kettle does that: %s", (long long)op->id,
-			err->message);
+			"job %lld could not be put back into the queue; the next start of Kettle does that: %s",
+			(long long)op->write.id, err->message);
 	if (!err && op->queued)
-		attempt_end_queue(op->job);
+		attempt_end_queue(op->write.job);
 	else
-		attempt_end_drop(op->job);
-	job_write_free(op);
+		attempt_end_drop(op->write.job);
+	free(op);
 }
 
 void
 attempt_end_requeue(struct engine_job *job, enum kettle_loss loss, const char *reason)
 {
-	struct job_write *op = job_write_new(job);
-	job->state = JOB_ENDING;
+	struct requeue_write *op = job_write_new(job, sizeof(*op));
+	engine_job_enter(job, JOB_ENDING);
 	op->loss = loss;
-	op->waits = job->waits != NULL;
+	op->waits = job->held.why;
 	(void)snprintf(op->reason, sizeof(op->reason), "%.*s", (int)sizeof(op->reason) - 1, reason);
 	failpoint("engine.requeue");
-	job_write_write(op, requeue_op, on_requeued);
+	job_write_write(&op->write, requeue_op, on_requeued);
 }
 
 void
@@ -110,7 +116,7 @@ attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 void
 attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss)
 {
-	bool spared = job->unit->losses >= ENGINE_LOSSES_SPARE;
+	bool spared = job->unit->losses.count >= ENGINE_LOSSES_SPARE;
 	job->deprioritised += spared && job->deprioritised < DEPRIORITISED_MAX;
 	engine_unit_lost(job, why, true);
 	bool counts = loss == KETTLE_LOSS_NODE_FAULT || loss == KETTLE_LOSS_UNKNOWN_JOB;
@@ -124,7 +130,7 @@ attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss)
 void
 attempt_end_unusable(struct engine_job *job, const char *why)
 {
-	bool first = job->unit->unusable_ns == 0;
+	bool first = job->unit->obstacles[UNIT_UNUSABLE].said_ns == 0;
 	unit_health_unusable(job->engine, job->unit, why);
 	job->deprioritised += job->deprioritised < DEPRIORITISED_MAX;
 	attempt_end_requeue(job, first ? KETTLE_LOSS_MISCONFIGURED : KETTLE_LOSS_HANDED_BACK, why);
@@ -132,26 +138,31 @@ attempt_end_unusable(struct engine_job *job, const char *why)
 
 /* ---- how long the verdict took to be stored ---- */
 
+struct record_write {
+	struct job_write write; /* first; its job may be gone */
+	int64_t took_ns;
+};
+
 static int
 record_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	const struct job_write *op = arg;
-	return jobs_recorded(db, op->id, op->attempt, op->record_ns, err);
+	const struct record_write *op = arg;
+	return jobs_recorded(db, op->write.id, op->write.attempt, op->took_ns, err);
 }
 
 static void
 on_recorded(void *arg, const struct kettle_error *err)
 {
 	(void)err; /* a figure less */
-	job_write_free(arg);
+	free(arg);
 }
 
 /* What a commit took is known only after it, and needs no commit of its own. */
 static void
 attempt_record(struct engine_job *job, uint64_t completed_ns)
 {
-	struct job_write *op = job_write_new(job);
-	op->record_ns = (int64_t)(clock_ns(job->engine->setup.clock) - completed_ns);
+	struct record_write *op = job_write_new(job, sizeof(*op));
+	op->took_ns = (int64_t)(clock_ns(job->engine->setup.clock) - completed_ns);
 	store_later(job->engine->setup.store, record_op, on_recorded, op);
 }
 
@@ -190,16 +201,25 @@ remove_files(const struct engine *engine, json_t *names_take)
 
 /* ---- verdicts ---- */
 
+struct verdict_write {
+	struct job_write write; /* first */
+	struct verdict *verdict;
+	uint64_t completed_ns; /* 0: the verdict came from no completion */
+	bool refused;          /* the database did not take the verdict before this one */
+	int64_t user_bytes;    /* of files that are kept of its user then */
+	json_t *expired;       /* paths of files that are no longer kept since it was stored; NULL: none */
+};
+
 static void attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refused);
 
 static int
 finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
-	struct job_write *op = arg;
-	int rc = jobs_finish(db, op->id, op->attempt, op->verdict, err);
+	struct verdict_write *op = arg;
+	int rc = jobs_finish(db, op->write.id, op->write.attempt, op->verdict, err);
 	json_decref(STEAL(op->expired)); /* of a transaction that failed */
 	if (rc == 0 && json_array_size(op->verdict->artifacts) > 0)
-		rc = artifact_trim(db, op->id, op->user_bytes, &op->expired, err);
+		rc = artifact_trim(db, op->write.id, op->user_bytes, &op->expired, err);
 	return rc;
 }
 
@@ -211,9 +231,9 @@ milliseconds(uint64_t from_ns, uint64_t to_ns)
 
 /* A line of the log for each verdict. Its sentence is not in it, since it may quote what a submission printed. */
 static void
-log_verdict(const struct job_write *op)
+log_verdict(const struct verdict_write *op)
 {
-	const struct engine_job *job = op->job;
+	const struct engine_job *job = op->write.job;
 	const struct verdict *verdict = op->verdict;
 	const struct timing_stamps *stamps = &job->stamps;
 	if (!log_event_due())
@@ -222,8 +242,8 @@ log_verdict(const struct job_write *op)
 	log_event("engine", "verdict",
 		json_pack("{s:I, s:I, s:I, s:s, s:s?, s:I, s:s, s:o, s:s?, s:s?, s:o, s:o, s:o}", "submission",
 			(json_int_t)job->submission, "job", (json_int_t)job->id, "user", (json_int_t)job->user, "device",
-			job->device->name, "unit", job->unit ? job->unit->label : NULL, "attempt", (json_int_t)op->attempt, "state",
-			verdict_state_name(verdict->state), "score", verdict_seconds(verdict->score.value), "fault",
+			job->device->name, "unit", job->unit ? job->unit->label : NULL, "attempt", (json_int_t)op->write.attempt,
+			"state", verdict_state_name(verdict->state), "score", verdict_seconds(verdict->score.value), "fault",
 			verdict_fault(verdict), "stage", verdict->stage, "queued_ms",
 			milliseconds(stamps->accepted_ns, stamps->started_ns), "ran_ms",
 			milliseconds(stamps->started_ns, stamps->completed_ns), "total_ms",
@@ -233,35 +253,37 @@ log_verdict(const struct job_write *op)
 static void
 on_finished(void *arg, const struct kettle_error *err)
 {
-	struct job_write *op = arg;
-	if (job_write_defer(op, err))
+	struct verdict_write *op = arg;
+	struct engine_job *job = op->write.job;
+	if (job_write_defer(&op->write, err))
 		return;
 	if (!err)
 		log_verdict(op);
 	if (err && err->code == KETTLE_ECONFLICT)
-		log_write(KETTLE_LOG_INFO, "engine", "job %lld: ignored a late result of attempt %lld", (long long)op->id,
-			(long long)op->attempt);
+		log_write(KETTLE_LOG_INFO, "engine", "job %lld: ignored a late result of attempt %lld", (long long)op->write.id,
+			(long long)op->write.attempt);
 	else if (err && err->code != KETTLE_ECANCELED)
-		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored: %s", (long long)op->id,
+		log_write(KETTLE_LOG_ERROR, "engine", "job %lld: the verdict could not be stored: %s", (long long)op->write.id,
 			err->message);
 	failpoint("engine.finished");
-	if (!err && op->expired && op->job->engine->setup.spool)
-		remove_files(op->job->engine, STEAL(op->expired));
+	if (!err && op->expired && job->engine->setup.spool)
+		remove_files(job->engine, STEAL(op->expired));
 	if (!err && op->completed_ns)
-		attempt_record(op->job, op->completed_ns);
+		attempt_record(job, op->completed_ns);
 	if (err && err->code == KETTLE_EINVAL && !op->refused)
-		attempt_finish(op->job, verdict_error("operator", "record", err->message), true);
+		attempt_finish(job, verdict_error("operator", "record", err->message), true);
 	else
-		attempt_end_drop(op->job);
-	job_write_free(op);
+		attempt_end_drop(job);
+	verdict_free(op->verdict);
+	json_decref(op->expired);
+	free(op);
 }
 
-/* refused: the database did not take the verdict before this one. */
 static void
 attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refused)
 {
-	struct job_write *op = job_write_new(job);
-	job->state = JOB_ENDING;
+	struct verdict_write *op = job_write_new(job, sizeof(*op));
+	engine_job_enter(job, JOB_ENDING);
 	op->verdict = verdict_take;
 	op->user_bytes = job->engine->setup.artifact_user_bytes;
 	op->completed_ns = refused ? 0 : job->stamps.completed_ns;
@@ -269,7 +291,7 @@ attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refuse
 	if (job->stamps.started_ns && op->completed_ns > job->stamps.started_ns && verdict_take->state != VERDICT_ERROR)
 		expected_wait_add(job->device, (op->completed_ns - job->stamps.started_ns) / 1000000);
 	failpoint("engine.verdict");
-	job_write_write(op, finish_op, on_finished);
+	job_write_write(&op->write, finish_op, on_finished);
 }
 
 void
@@ -344,7 +366,7 @@ keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 		return;
 	}
 	struct artifact_transfer *transfer = xmalloc(sizeof(*transfer));
-	job->state = JOB_ENDING;
+	engine_job_enter(job, JOB_ENDING);
 	*transfer = (struct artifact_transfer){.job = job,
 		.verdict = verdict_take,
 		.spool = setup->spool,
@@ -420,14 +442,14 @@ keep_secret_output(const struct engine_job *job, const struct verdict *verdict, 
 static void
 check_machine(struct unit *unit, const struct completion *completion)
 {
-	bool changed =
-		json_is_object(unit->calibration) && calibration_machine_changed(unit->calibration, completion->system);
-	if (changed && !unit->changed)
+	bool changed = json_is_object(unit->machine.calibration) &&
+				   calibration_machine_changed(unit->machine.calibration, completion->system);
+	if (changed && !unit->machine.changed)
 		log_write(KETTLE_LOG_WARNING, "engine",
 			"the machine of unit %s has changed since it was calibrated; `kettle device calibrate %s` measures it "
 			"again",
 			unit->label, unit->device->name);
-	unit->changed = changed;
+	unit->machine.changed = changed;
 }
 
 /* Whether kettle-exec itself says that its machine has failed: a program may leave with such a status on purpose. */
@@ -506,13 +528,13 @@ trim_times(const struct engine_job *job, struct completion *completion)
 static void
 attempt_lost(struct engine_job *job, const struct completion *completion)
 {
-	char said[sizeof(job->unit->away) + 100];
+	char said[sizeof(job->unit->obstacles[UNIT_AWAY].why) + 100];
 	const char *why = completion->error;
 	/* Whether it went on there is not known: a job whose machine ends with it comes to its limit in the end. */
 	bool unreached = job->stop == STOP_UNREACHED && completion->loss == KETTLE_LOSS_NODE_FAULT;
 	enum kettle_loss loss = unreached ? KETTLE_LOSS_UNREACHED : completion->loss;
-	(void)snprintf(
-		said, sizeof(said), "its remote side could not be reached when its time had passed: %s", job->unit->away);
+	(void)snprintf(said, sizeof(said), "its remote side could not be reached when its time had passed: %s",
+		job->unit->obstacles[UNIT_AWAY].why);
 	if (!why)
 		why = unreached                    ? said
 			  : job->stop == STOP_DEADLINE ? "the runner did not finish in time"

@@ -33,7 +33,7 @@ used_of(const struct device *device, int64_t user)
 {
 	char name[24];
 	user_name(user, name);
-	return member_int(device->used, name);
+	return member_int(device->budget.used, name);
 }
 
 static void
@@ -41,7 +41,7 @@ add_used(struct device *device, int64_t user, int64_t ms)
 {
 	char name[24];
 	user_name(user, name);
-	(void)json_object_set_new(device->used, name, json_integer(used_of(device, user) + ms));
+	(void)json_object_set_new(device->budget.used, name, json_integer(used_of(device, user) + ms));
 }
 
 /*
@@ -52,19 +52,19 @@ static void
 begin_day(struct engine *engine, struct device *device)
 {
 	int64_t day = clock_utc_ms(engine->setup.clock) / DEVICE_DAY_MS;
-	if (device->used && (day == device->used_day || day == device->used_day - 1))
+	if (device->budget.used && (day == device->budget.day || day == device->budget.day - 1))
 		return;
-	json_decref(device->used);
-	device->used = json_object();
-	device->used_day = day;
+	json_decref(device->budget.used);
+	device->budget.used = json_object();
+	device->budget.day = day;
 	budget_release(engine, device);
 }
 
 void
 budget_release(struct engine *engine, struct device *device)
 {
-	while (device->over_budget.first)
-		engine_job_queue(device->over_budget.first);
+	while (device->budget.waiting.first)
+		engine_job_queue(device->budget.waiting.first);
 	engine->dirty = true;
 }
 
@@ -80,9 +80,9 @@ budget_load(struct engine *engine, const json_t *rows)
 		char name[24];
 		user_name(member_int(row, "user"), name);
 		/* What this engine has counted itself may not be stored yet. */
-		if (device && device->used_day == member_int(row, "day") &&
-			member_int(row, "ms") > member_int(device->used, name))
-			(void)json_object_set(device->used, name, json_object_get(row, "ms"));
+		if (device && device->budget.day == member_int(row, "day") &&
+			member_int(row, "ms") > member_int(device->budget.used, name))
+			(void)json_object_set(device->budget.used, name, json_object_get(row, "ms"));
 	}
 }
 
@@ -90,7 +90,7 @@ void
 budget_tick(struct engine *engine)
 {
 	for (struct device *device = engine->devices; device; device = device->next)
-		if (device->budget)
+		if (device->budget.limits)
 			begin_day(engine, device);
 }
 
@@ -132,8 +132,8 @@ used_ms(const struct engine_job *job, const struct completion *completion)
 	int64_t to = completion->done_ns, ms = 0;
 	if (to > 0)
 		ms = from > 0 && to > from ? (to - from) / 1000000 : 0;
-	else if (job->used_from_ms)
-		ms = (int64_t)((job->used_to_ms ? job->used_to_ms : clock_ms(job->engine->setup.clock)) - job->used_from_ms);
+	else if (job->used.from_ms)
+		ms = (int64_t)((job->used.to_ms ? job->used.to_ms : clock_ms(job->engine->setup.clock)) - job->used.from_ms);
 	double most = job->plan ? (plan_wall_s(job->plan, false) + 2 * plan_wall_s(job->plan, true)) * 1000 : 0;
 	most += ENGINE_SLACK_MS;
 	return ((double)ms < most ? ms : (int64_t)most) * (int64_t)(1 + job->more_count);
@@ -143,7 +143,7 @@ void
 budget_count(struct engine_job *job, const struct completion *completion)
 {
 	struct device *device = job->device;
-	if (!device->budget || !job->unit)
+	if (!device->budget.limits || !job->unit)
 		return;
 	int64_t ms = used_ms(job, completion);
 	if (ms <= 0)
@@ -162,21 +162,21 @@ budget_count(struct engine_job *job, const struct completion *completion)
 static int
 budget_check(const struct device *device, int64_t user, struct kettle_error *err)
 {
-	return device_usage_check(device->name, device->budget, used_of(device, 0), user ? used_of(device, user) : -1,
-		device->used_day * DEVICE_DAY_MS, err);
+	return device_usage_check(device->name, device->budget.limits, used_of(device, 0),
+		user ? used_of(device, user) : -1, device->budget.day * DEVICE_DAY_MS, err);
 }
 
 bool
 budget_is_spent(const struct device *device)
 {
-	return device->budget && budget_check(device, 0, NULL) < 0;
+	return device->budget.limits && budget_check(device, 0, NULL) < 0;
 }
 
 json_t *
 budget_reason(const struct device *device)
 {
 	struct kettle_error err = {0};
-	return device->budget && budget_check(device, 0, &err) < 0 ? json_string(err.message) : NULL;
+	return device->budget.limits && budget_check(device, 0, &err) < 0 ? json_string(err.message) : NULL;
 }
 
 bool
@@ -184,20 +184,20 @@ budget_holds(struct engine_job *job)
 {
 	struct device *device = job->device;
 	struct kettle_error err = {0};
-	if (!device->budget || budget_check(device, job->user, &err) == 0)
+	if (!device->budget.limits || budget_check(device, job->user, &err) == 0)
 		return false;
-	job->waits = xstrdup(err.message);
-	engine_job_hold(job, &device->over_budget);
+	job->held.why = xstrdup(err.message);
+	engine_job_hold(job, &device->budget.waiting);
 	return true;
 }
 
 json_t *
 budget_describe(const struct device *device)
 {
-	if (!device->budget)
+	if (!device->budget.limits)
 		return NULL;
-	int64_t used = used_of(device, 0), limit = member_int(device->budget, "seconds_per_day") * 1000;
-	json_t *shown = json_copy(device->budget);
+	int64_t used = used_of(device, 0), limit = member_int(device->budget.limits, "seconds_per_day") * 1000;
+	json_t *shown = json_copy(device->budget.limits);
 	(void)json_object_set_new(shown, "used_s", json_integer(used / 1000));
 	if (limit > 0)
 		(void)json_object_set_new(shown, "left_s", json_integer(used < limit ? (limit - used + 999) / 1000 : 0));

@@ -13,13 +13,12 @@
 static const char *
 unit_state(const struct engine *engine, const struct unit *unit)
 {
-	if (unit->removed)
-		return "removed";
-	if (unit->cause)
-		return "disabled";
-	if (unit->unusable_ns || unit->pause_until_ms > clock_ms(engine->setup.clock))
+	enum unit_condition condition = unit_condition(unit);
+	if (condition <= CONDITION_DISABLED)
+		return condition == CONDITION_REMOVED ? "removed" : "disabled";
+	if (condition == CONDITION_UNUSABLE || unit->pause_until_ms > clock_ms(engine->setup.clock))
 		return "paused";
-	if (unit->unreached)
+	if (condition == CONDITION_AWAY)
 		return "waiting";
 	return unit->running ? "running" : unit->active ? "building" : "idle";
 }
@@ -27,13 +26,16 @@ unit_state(const struct engine *engine, const struct unit *unit)
 static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
-	bool loses = unit->unusable_ns || unit->losses >= ENGINE_LOSSES_ONE;
 	AUTO_FREE char *waits = unit_health_sentence(unit);
-	const char *reason = unit->cause ? unit->disabled : unit->unreached ? waits : loses ? unit->lost : NULL;
-	AUTO_FREE char *model = unit->learned ? xstrdup(unit->learned) : unit_model(unit->facts);
+	const char *reason = unit->disabled.cause                      ? unit->disabled.why
+						 : unit->obstacles[UNIT_AWAY].said_ns      ? waits
+						 : unit->obstacles[UNIT_UNUSABLE].said_ns  ? unit->obstacles[UNIT_UNUSABLE].why
+						 : unit->losses.count >= ENGINE_LOSSES_ONE ? unit->losses.why
+																   : NULL;
+	AUTO_FREE char *model = unit->machine.learned ? xstrdup(unit->machine.learned) : unit_model(unit->machine.facts);
 	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*, s:o*}", "unit", unit->label,
 		"runner", unit->runner->name, "state", unit_state(engine, unit), "reason", reason, "cause",
-		unit_cause_name(unit->cause), "slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active",
+		unit_cause_name(unit->disabled.cause), "slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active",
 		(int)unit->active, "running", (int)unit->running, "config", unit->config, "key", unit->key, "model", model,
 		"expect", unit_model_expect(unit), "obstacle", unit_health_obstacle(unit));
 }
@@ -47,7 +49,7 @@ engine_devices(const struct engine *engine)
 		for (const struct unit *unit = device->units; unit; unit = unit->next)
 			if (!unit->removed || unit->active)
 				(void)json_array_append_new(units, describe_unit(engine, unit));
-		size_t waiting = fair_queue_length(device->queue) + device->awaiting_units.count + device->over_budget.count;
+		size_t waiting = fair_queue_length(device->queue) + device->awaiting_units.count + device->budget.waiting.count;
 		json_t *spent = budget_reason(device);
 		if (json_array_size(units) == 0 && waiting == 0) {
 			json_decref(spent);

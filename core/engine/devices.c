@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -36,16 +37,17 @@ find_runner(const struct engine *engine, const char *name)
 static void
 free_unit(struct unit *unit)
 {
+	assert(unit->active == 0 && unit->machine.requests == 0);
 	/* Its answer finds none. */
-	if (unit->heartbeat)
-		unit->heartbeat->unit = NULL;
+	if (unit->heartbeat.open)
+		unit->heartbeat.open->unit = NULL;
 	json_decref(unit->config);
 	json_decref(unit->gpus);
-	json_decref(unit->calibration);
-	json_decref(unit->facts);
+	json_decref(unit->machine.calibration);
+	json_decref(unit->machine.facts);
 	free(unit->key);
-	free(unit->identity);
-	free(unit->learned);
+	free(unit->machine.identity);
+	free(unit->machine.learned);
 	free(unit);
 }
 
@@ -179,7 +181,7 @@ sweep(struct engine *engine)
 	for (struct device *device = engine->devices; device; device = device->next)
 		for (struct unit **link = &device->units; *link;) {
 			struct unit *unit = *link;
-			if (!unit->removed || unit->active || unit->requests) {
+			if (!unit->removed || unit->active || unit->machine.requests) {
 				link = &unit->next;
 				continue;
 			}
@@ -194,11 +196,11 @@ take_budgets(struct engine *engine, const json_t *devices)
 	const char *name;
 	json_t *section;
 	for (struct device *device = engine->devices; device; device = device->next) {
-		json_decref(STEAL(device->budget));
+		json_decref(STEAL(device->budget.limits));
 		budget_release(engine, device);
 	}
 	json_object_foreach((json_t *)devices, name, section)
-		engine_device_find(engine, name)->budget = json_deep_copy(json_object_get(section, "budget"));
+		engine_device_find(engine, name)->budget.limits = json_deep_copy(json_object_get(section, "budget"));
 }
 
 int
@@ -229,15 +231,26 @@ engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_
 	return rc;
 }
 
+enum unit_condition
+unit_condition(const struct unit *unit)
+{
+	if (unit->removed || unit->disabled.cause)
+		return unit->removed ? CONDITION_REMOVED : CONDITION_DISABLED;
+	if (unit->obstacles[UNIT_UNUSABLE].said_ns)
+		return CONDITION_UNUSABLE;
+	return unit->obstacles[UNIT_AWAY].said_ns ? CONDITION_AWAY : CONDITION_IN_ORDER;
+}
+
 static struct unit *
 find_room(const struct engine *engine, const struct device *device, bool prefetch)
 {
 	uint64_t now = clock_ms(engine->setup.clock);
 	for (struct unit *unit = device->units; unit; unit = unit->next) {
-		unsigned room = unit->unusable_ns || unit->unreached || unit->losses >= ENGINE_LOSSES_ONE
+		enum unit_condition condition = unit_condition(unit);
+		unsigned room = condition != CONDITION_IN_ORDER || unit->losses.count >= ENGINE_LOSSES_ONE
 							? 1
 							: unit->slots + (prefetch ? unit->prefetch : 0);
-		if (!unit->removed && !unit->cause && unit->pause_until_ms <= now && unit->active < room)
+		if (condition > CONDITION_DISABLED && unit->pause_until_ms <= now && unit->active < room)
 			return unit;
 	}
 	return NULL;
@@ -258,12 +271,12 @@ engine_unit_lost(const struct engine_job *job, const char *why, bool proven)
 	uint64_t now = clock_ms(job->engine->setup.clock);
 	/* What is lost while it pauses began before: all jobs of a machine that ends are one loss. */
 	bool grows = proven && unit->pause_until_ms <= now;
-	unsigned shift = !grows ? 0 : unit->losses < 16 ? unit->losses : 16;
+	unsigned shift = !grows ? 0 : unit->losses.count < 16 ? unit->losses.count : 16;
 	uint64_t pause = (uint64_t)ENGINE_PAUSE_MS << shift;
 	uint64_t until = now + (pause < ENGINE_PAUSE_MAX_MS ? pause : ENGINE_PAUSE_MAX_MS);
-	unit->losses += grows;
+	unit->losses.count += grows;
 	unit->pause_until_ms = unit->pause_until_ms > until ? unit->pause_until_ms : until;
-	utf8_copy(unit->lost, sizeof(unit->lost), why);
+	utf8_copy(unit->losses.why, sizeof(unit->losses.why), why);
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s lost job %lld of submission %lld, which will be retried: %s",
 		unit->label, (long long)job->id, (long long)job->submission, why);
 }
@@ -271,13 +284,13 @@ engine_unit_lost(const struct engine_job *job, const char *why, bool proven)
 bool
 engine_unit_gone(struct unit *unit)
 {
-	return unit->gone++ >= ENGINE_GONE_MAX;
+	return unit->losses.unknown++ >= ENGINE_GONE_MAX;
 }
 
 void
 engine_unit_works(struct unit *unit)
 {
-	unit->losses = unit->gone = 0;
+	unit->losses.count = unit->losses.unknown = 0;
 }
 
 void
@@ -292,10 +305,10 @@ engine_devices_free(struct engine *engine)
 			free_unit(unit);
 		}
 		fair_queue_free(device->queue);
-		json_decref(device->budget);
-		json_decref(device->used);
-		json_decref(device->task);
-		json_decref(device->steps);
+		json_decref(device->budget.limits);
+		json_decref(device->budget.used);
+		json_decref(device->last_plan.task);
+		json_decref(device->last_plan.steps);
 		free(device->name);
 		free(device);
 	}

@@ -15,6 +15,7 @@
 #include "model/remote_names.h"
 #include "model/settings.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,11 +62,11 @@ static void
 renew_epoch(struct engine *engine)
 {
 	uint64_t now = clock_ms(engine->setup.clock);
-	if (now < engine->epoch_at_ms)
+	if (now < engine->names.epoch_at_ms)
 		return;
 	struct epoch *epoch = xcalloc(1, sizeof(*epoch));
 	epoch->store = engine->setup.store;
-	engine->epoch_at_ms = now + REMOTE_EPOCH_MS;
+	engine->names.epoch_at_ms = now + REMOTE_EPOCH_MS;
 	store_write(epoch->store, epoch_op, on_epoch, epoch);
 }
 
@@ -76,7 +77,7 @@ engine_schedule(struct engine *engine)
 {
 	engine->dirty = false;
 	/* Before that nothing says which units are disabled. */
-	if (!engine->loaded || engine->stopping || clock_ms(engine->setup.clock) < engine->pause_until_ms)
+	if (engine->load.state != LOAD_DONE || engine->stop.begun || clock_ms(engine->setup.clock) < engine->pause_until_ms)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
@@ -105,10 +106,10 @@ on_prepare(uv_prepare_t *prepare)
 static void
 finish_stop(struct engine *engine)
 {
-	if (!engine->stopping || engine->in_flight > 0 || !engine->stopped)
+	if (!engine->stop.begun || engine->in_flight > 0 || !engine->stop.done)
 		return;
-	void (*stopped)(void *) = STEAL(engine->stopped);
-	stopped(engine->stopped_arg);
+	void (*stopped)(void *) = STEAL(engine->stop.done);
+	stopped(engine->stop.arg);
 }
 
 static void
@@ -133,13 +134,13 @@ check_time(struct engine_job *job, void *arg)
 {
 	(void)arg;
 	uint64_t now = clock_ms(job->engine->setup.clock);
-	if (job->engine->stopping && engine_job_detach(job))
+	if (job->engine->stop.begun && engine_job_detach(job))
 		return;
 	if (waits_in_vain(job))
 		engine_job_stop(job, STOP_HAND_BACK);
 	else if (job->state == JOB_ACTIVE && job->deadline_ms && now >= job->deadline_ms)
 		engine_job_overdue(job);
-	else if (job->again && (now >= job->again_at_ms || job->engine->stopping))
+	else if (job->again.write && (now >= job->again.at_ms || job->engine->stop.begun))
 		engine_job_retry_writes(job);
 }
 
@@ -152,9 +153,10 @@ on_tick(void *arg)
 	unit_health_tick(engine);
 	heartbeat_tick(engine);
 	budget_tick(engine);
-	if (engine->stopping && now >= engine->stop_at_ms)
+	if (engine->stop.begun && now >= engine->stop.at_ms)
 		engine_each_job(engine, hand_back, NULL);
-	if (!engine->stopping && !engine->loading && engine->load_at_ms && now >= engine->load_at_ms)
+	if (!engine->stop.begun && engine->load.state != LOAD_UNDER_WAY && engine->load.again_at_ms &&
+		now >= engine->load.again_at_ms)
 		engine_start(engine, NULL, NULL);
 	engine_schedule(engine);
 	finish_stop(engine);
@@ -247,13 +249,14 @@ load_job(struct engine *engine, const json_t *row)
 static void
 take_names(struct engine *engine, const struct remote_names *names)
 {
-	(void)snprintf(engine->remote_prefix, sizeof(engine->remote_prefix), "%s", names->prefix);
+	engine->names.known = true;
+	(void)snprintf(engine->names.prefix, sizeof(engine->names.prefix), "%s", names->prefix);
 	if (names->copied || names->released > 0)
 		log_write(KETTLE_LOG_WARNING, "engine",
 			"this database is a copy: its jobs have new names on remote sides, which begin with kettle-%s, and %lld "
 			"of them that ran there are run again",
 			names->prefix, (long long)names->released);
-	engine->epoch_at_ms = clock_ms(engine->setup.clock) + REMOTE_EPOCH_MS;
+	engine->names.epoch_at_ms = clock_ms(engine->setup.clock) + REMOTE_EPOCH_MS;
 	struct epoch *epoch = xcalloc(1, sizeof(*epoch));
 	*epoch = (struct epoch){engine->setup.store, *names};
 	on_epoch(epoch, NULL);
@@ -266,23 +269,21 @@ on_loaded(void *arg, const struct kettle_error *err)
 	struct engine *engine = load->engine;
 	size_t i;
 	json_t *row;
-	engine->loading = false;
-	engine->loaded = !err && engine->load_at_ms == 0;
+	engine->load.state = !err && engine->load.again_at_ms == 0 ? LOAD_DONE : LOAD_NEEDED;
 	engine->in_flight--;
 	if (err)
-		engine->load_at_ms = clock_ms(engine->setup.clock) + ENGINE_STORE_RETRY_MS;
+		engine->load.again_at_ms = clock_ms(engine->setup.clock) + ENGINE_STORE_RETRY_MS;
 	if (load->first && !err)
 		take_names(engine, &load->names);
 	unit_health_load(engine, load->units);
 	expected_wait_load(engine, load->recent);
 	budget_load(engine, load->used);
 	/* An engine that stops leaves them to the next one. */
-	json_array_foreach(engine->stopping ? NULL : load->jobs, i, row)
+	json_array_foreach(engine->stop.begun ? NULL : load->jobs, i, row)
 		load_job(engine, row);
 	size_t open = json_array_size(load->jobs);
-	if (open > 0 && !engine->stopping)
+	if (open > 0 && !engine->stop.begun)
 		log_write(KETTLE_LOG_INFO, "engine", "continuing with %zu open job%s", open, open == 1 ? "" : "s");
-	engine->was_loaded = engine->was_loaded || !err;
 	if (load->done)
 		load->done(load->arg, err);
 	else if (err)
@@ -303,12 +304,12 @@ engine_start(struct engine *engine, store_done done, void *arg)
 	struct load *load = xcalloc(1, sizeof(*load));
 	*load = (struct load){.engine = engine,
 		.configured = engine_units_configured(engine),
-		.first = !engine->was_loaded,
+		.first = !engine->names.known,
 		.done = done,
 		.arg = arg};
-	engine->load_at_ms = 0;
-	engine->loading = true;
-	engine->loaded = false;
+	assert(engine->load.state != LOAD_UNDER_WAY);
+	engine->load.state = LOAD_UNDER_WAY;
+	engine->load.again_at_ms = 0;
 	engine->in_flight++;
 	/* A write: what was stored of units before is seen, and what is remembered finds them again. */
 	store_write(engine->setup.store, load_open, on_loaded, load);
@@ -321,9 +322,9 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 	if (rc < 0)
 		return rc;
 	/* A device that came back has jobs in the database. */
-	if (engine->loading)
-		engine->load_at_ms = clock_ms(engine->setup.clock);
-	else if (!engine->stopping)
+	if (engine->load.state == LOAD_UNDER_WAY)
+		engine->load.again_at_ms = clock_ms(engine->setup.clock);
+	else if (!engine->stop.begun)
 		engine_start(engine, NULL, NULL);
 	engine_schedule(engine);
 	return 0;
@@ -332,7 +333,7 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 bool
 engine_loaded(const struct engine *engine)
 {
-	return engine->loaded;
+	return engine->load.state == LOAD_DONE;
 }
 
 void
@@ -412,8 +413,8 @@ engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 		return waiting_position(job);
 	if (job->state != JOB_QUEUED)
 		return NULL;
-	if (job->waits)
-		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->waits);
+	if (job->held.why)
+		return json_pack("{s:s, s:s}", "device", job->device->name, "waits", job->held.why);
 	size_t place = fair_queue_position(job->device->queue, &job->item);
 	json_t *spent = budget_reason(job->device);
 	int64_t wait_s = spent ? -1 : expected_wait_s(job->device, place);
@@ -427,10 +428,10 @@ engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 void
 engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), void *arg)
 {
-	engine->stopping = true;
-	engine->stop_at_ms = clock_ms(engine->setup.clock) + grace_ms;
-	engine->stopped = done;
-	engine->stopped_arg = arg;
+	engine->stop.begun = true;
+	engine->stop.at_ms = clock_ms(engine->setup.clock) + grace_ms;
+	engine->stop.done = done;
+	engine->stop.arg = arg;
 	if (grace_ms == 0)
 		engine_each_job(engine, hand_back, NULL);
 	/* The tick calls done, never this function. */
@@ -441,8 +442,8 @@ static void
 on_prepare_closed(uv_handle_t *handle)
 {
 	struct engine *engine = handle->data;
-	while (engine->jobs)
-		engine_job_forget(engine->jobs);
+	while (engine->jobs.first)
+		engine_job_forget(engine->jobs.first);
 	engine_devices_free(engine);
 	free(engine);
 }
@@ -452,6 +453,7 @@ engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
+	assert(engine->in_flight == 0);
 	clock_timer_stop(&engine->tick);
 	uv_close((uv_handle_t *)&engine->prepare, on_prepare_closed);
 }

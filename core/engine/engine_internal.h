@@ -50,42 +50,57 @@ enum job_phase { PHASE_BUILDING, PHASE_WAITING, PHASE_RUNNING, PHASE_SENDING };
 /* Why a job is being stopped. UNREACHED: its time has passed, and its remote side cannot be reached. */
 enum job_stop { STOP_NO, STOP_CANCEL, STOP_HAND_BACK, STOP_DEADLINE, STOP_UNREACHED };
 
+/* Whether a unit serves jobs, by what matters first. A unit that is not usable or not reached gets one job at a time. */
+enum unit_condition { CONDITION_REMOVED, CONDITION_DISABLED, CONDITION_UNUSABLE, CONDITION_AWAY, CONDITION_IN_ORDER };
+
+/* What a unit's jobs wait for, as its runner has said. */
+struct unit_obstacle {
+	uint64_t said_ns;     /* when it last did; 0: that is over */
+	int64_t since_utc_ms; /* the first time in a row, also before a restart; 0: none */
+	char why[500];
+};
+
 struct unit {
+	struct unit *next;
 	struct device *device;
-	json_t *config;      /* with name and unit */
-	json_t *gpus;        /* unit_gpus of it */
-	json_t *calibration; /* as it was stored when the last job began (calibration.h); JSON null or NULL: none */
-	bool changed;        /* its machine is not the calibration's; said once */
-	char label[96];      /* "CPU.0": people's name of it, by its place in the configuration */
-	char *key;      /* unit_key, and " #2" where it is the second one of its device with it: the store's name of it */
-	char *identity; /* unit_identity, where it is known and differs from the key; NULL: it is not */
 	const struct runner *runner;
+	json_t *config; /* with name and unit */
+	json_t *gpus;   /* unit_gpus of it */
+	char label[96]; /* "CPU.0": people's name of it, by its place in the configuration */
+	char *key;      /* unit_key, and " #2" where it is the second one of its device with it: the store's name of it */
 	unsigned slots, prefetch;
 	unsigned active;  /* jobs from starting to ending */
 	unsigned running; /* of these, in run steps */
-	unsigned losses;  /* in a row */
-	unsigned gone;    /* jobs in a row of which its remote side knew nothing */
-	char lost[500];   /* why it lost the last job */
+	bool removed;     /* no longer configured: drained */
+	struct unit_disabled {
+		enum unit_cause cause; /* UNIT_ENABLED: it is not */
+		char why[256];         /* for people, where it is */
+		unsigned faults;       /* of its GPUs, in a row */
+		bool testing;
+		uint64_t test_at_ms; /* when next */
+	} disabled;
+	struct unit_losses {
+		unsigned count;   /* in a row */
+		unsigned unknown; /* jobs in a row of which its remote side knew nothing */
+		char why[500];    /* the last job */
+	} losses;
 	uint64_t pause_until_ms;
-	uint64_t unusable_ns;        /* when its runner last said, in `lost`, why no job can run there; 0: jobs can */
-	int64_t unusable_utc_ms;     /* the first time in a row, also before a restart; 0: none */
-	bool unreached;              /* its remote side cannot be reached, as its runner says */
-	int64_t away_utc_ms;         /* since when, also before a restart; 0: it can be reached */
-	char away[500];              /* why */
-	bool removed;                /* no longer configured: drained */
-	enum unit_cause cause;       /* why it is disabled; UNIT_ENABLED: it is not */
-	char disabled[256];          /* the same for people, where it is */
-	struct heartbeat *heartbeat; /* that is under way; NULL: none */
-	uint64_t heartbeat_at_ms;    /* when next */
-	bool testing;
-	uint64_t test_at_ms; /* when next */
-	unsigned faults;     /* of its GPUs, in a row */
-	json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
-	char *learned;       /* the model that its first completion named (unit_model.c); NULL: none yet */
-	bool facts_lack;     /* a GPU of it did not answer then, so the next job asks again */
-	bool facts_asked;    /* once: other units of its device need not ask for it */
-	unsigned requests;   /* open requests; it is not freed before their answers */
-	struct unit *next;
+	struct unit_obstacle obstacles[UNIT_WAITS];
+	struct unit_heartbeat {
+		struct heartbeat *open; /* NULL: none is under way */
+		uint64_t next_ms;
+	} heartbeat;
+	/* What is known of its machine (unit_machine.c). */
+	struct unit_machine {
+		json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
+		bool lacks_gpu;      /* a GPU did not answer then, so the next job asks again */
+		bool asked;          /* once: other units of its device need not ask for it */
+		unsigned requests;   /* open requests; it is not freed before their answers */
+		char *identity;      /* unit_identity, where it is known and differs from the key; NULL: it is not */
+		char *learned;       /* the model that its first completion named; NULL: none yet */
+		json_t *calibration; /* as it was stored when the last job began (calibration.h); JSON null or NULL: none */
+		bool changed;        /* it is not the calibration's; said once */
+	} machine;
 };
 
 /* Jobs beside the queue of their device, in the order in which they came. */
@@ -95,19 +110,25 @@ struct job_list {
 };
 
 struct device {
+	struct device *next;
 	char *name;
 	struct unit *units;
 	struct fair_queue *queue;
-	uint64_t recent_ms[ENGINE_RECENT]; /* what its last jobs took, from their start to their end; in turns */
-	size_t recent;                     /* how many have been put there */
-	bool recent_loaded;                /* those of before this engine are there */
-	struct job_list awaiting_units;    /* that wait, outside of the queue, until enough of its units are in order */
-	json_t *budget;                    /* of the configuration; NULL: none (budget.c) */
-	json_t *used;                      /* on used_day: {user: ms}, "0": all together */
-	int64_t used_day;                  /* since 1970 */
-	struct job_list over_budget;       /* of users who have used their share, outside of the queue until the next day */
-	json_t *task, *steps;              /* of its last plan, which the next one shares; NULL: none yet */
-	struct device *next;
+	struct job_list awaiting_units; /* that wait, outside of the queue, until enough of its units are in order */
+	struct device_recent {
+		uint64_t ms[ENGINE_RECENT]; /* what its last jobs took, from their start to their end; in turns */
+		size_t count;               /* how many have been put there */
+		bool loaded;                /* those of before this engine are there */
+	} recent;
+	struct device_budget {
+		json_t *limits;          /* of the configuration; NULL: none */
+		json_t *used;            /* on `day`: {user: ms}, "0": all together */
+		int64_t day;             /* since 1970 */
+		struct job_list waiting; /* of users who have used their share, outside of the queue until the next day */
+	} budget;
+	struct device_plan {
+		json_t *task, *steps; /* NULL: none yet */
+	} last_plan;              /* which the next one shares */
 };
 
 /* An open heartbeat request; the answer frees it, and may never come. */
@@ -134,85 +155,84 @@ struct engine_job {
 	struct fair_queue_item item; /* first: a queue item is its job */
 	struct inflight_job inflight;
 	struct engine *engine;
+	struct engine_job *previous, *next;
 	int64_t id, submission, user, attempt;
 	struct device *device;
 	struct unit *unit;
 	struct unit **more; /* that it has at once with unit */
 	size_t more_count;
-	size_t needs;            /* devices at once, where waits is set */
-	char *waits;             /* why its device cannot serve it now, a sentence; NULL: it is as any other */
-	struct job_list *parked; /* the list that it waits in, outside of the queue; NULL: none */
-	struct engine_job *previous_beside, *next_beside;
+	/* Outside of the queue. */
+	struct job_held {
+		struct job_list *list; /* NULL: it is not */
+		struct engine_job *previous, *next;
+		size_t needs; /* devices at once, where `why` is set */
+		char *why;    /* why its device cannot serve it now, a sentence; NULL: it is as any other */
+	} held;
 	enum job_state state;
 	enum job_phase phase;
 	enum job_stop stop;
-	uint64_t deadline_ms;  /* on the engine's clock; 0: none */
-	uint64_t used_from_ms; /* since when it uses its device, on the same clock; 0: it does not */
-	uint64_t used_to_ms;   /* until when it has used it; 0: until now */
+	uint64_t deadline_ms; /* on the engine's clock; 0: none */
+	/* Its device, on the same clock. */
+	struct job_used {
+		uint64_t from_ms; /* 0: it does not use it */
+		uint64_t to_ms;   /* 0: until now */
+	} used;
 	struct timing_stamps stamps;
-	int64_t
-		sent_utc_ms; /* about when its runner was given it, by an engine before this one if need be; 0: it was not */
+	int64_t sent_utc_ms; /* about when its runner got it, from an engine before this one if need be; 0: it has not */
 	struct plan *plan;
 	const struct languages *languages; /* that it was planned with; a recovered job has those that there are */
 	json_t *task;
-	bool in_flight;          /* counted in the engine's in_flight */
-	bool handled;            /* the database has its handle */
-	unsigned deprioritised;  /* how often a unit that loses every job lost it; jobs with fewer go first */
-	char plan_hash[65];      /* "": its runner can find nothing again */
-	struct job_write *again; /* what the database could not take; only while ending */
-	uint64_t again_at_ms;
-	struct engine_job *previous, *next;
+	char plan_hash[65];     /* "": its runner can find nothing again */
+	bool handled;           /* the database has its handle */
+	unsigned deprioritised; /* how often a unit that loses every job lost it; jobs with fewer go first */
+	struct job_again {
+		struct job_write *write; /* what the database could not take; only while ending */
+		uint64_t at_ms;
+	} again;
 };
 
-/* The store's work for one job, and what the loop does after it. */
+/* The store's work for one job; the first member of what that needs and brings. */
 struct job_write {
-	struct engine_job *job; /* the loop's; may be gone where only a handle is stored */
+	struct engine_job *job;
 	int64_t id, attempt;
 	store_op run;
 	store_done done;
-	struct job_material material;
-	json_t *calibration;
-	struct verdict *verdict;
-	json_t *expired;       /* paths of files that are no longer kept since the verdict was stored; NULL: none */
-	int64_t user_bytes;    /* of files that are kept of its user then */
-	uint64_t completed_ns; /* of the verdict; 0: it came from no completion */
-	int64_t record_ns;
-	char *handle;
-	char *runner; /* the unit's, whose the handle is; NULL: not known */
-	char plan_hash[65];
-	struct engine *engine; /* where a handle is stored */
-	char label[96];
-	char *key; /* of the unit; "": none */
-	char reason[300];
-	struct kettle_error no_material;
-	enum kettle_loss loss;
-	bool waits, queued, refused;
-	kettle_answer answer;
-	void *arg;
 };
+
+/* The open jobs and the disabled units: no job starts before they are loaded. */
+enum load_state { LOAD_NEEDED, LOAD_UNDER_WAY, LOAD_DONE };
 
 struct engine {
 	struct engine_setup setup;
 	struct device *devices;
-	void *jobs_by_id; /* tsearch tree of engine_job */
-	struct engine_job *jobs;
-	struct engine_job *cursor;         /* next job of a walk; moves on when that job is forgotten */
+	struct engine_jobs {
+		void *by_id; /* tsearch tree of engine_job */
+		struct engine_job *first;
+		struct engine_job *cursor; /* next one of a walk; moves on when that job is forgotten */
+	} jobs;
 	struct describe_request *requests; /* that are open */
-	size_t in_flight;                  /* jobs that are starting, active or ending, and a load under way */
-	bool loading, loaded;              /* the open jobs and the disabled units: no job starts before they are loaded */
-	bool was_loaded;                   /* once: the names on remote sides are known */
-	uint64_t load_at_ms;               /* when to load them anew; 0: not planned */
-	char remote_prefix[16];            /* of names on remote sides: this database's own */
-	uint64_t epoch_at_ms;              /* from then on the next job that starts needs a new epoch of the database */
-	uint64_t heartbeat_ms;             /* when heartbeats were looked at last */
-	uint64_t pause_until_ms;           /* the database could not start a job */
+	size_t in_flight;                  /* jobs that are starting, active or ending, a load and requests under way */
+	struct engine_load {
+		enum load_state state;
+		uint64_t again_at_ms; /* 0: not planned */
+	} load;
+	/* On remote sides. */
+	struct engine_names {
+		bool known;           /* since the first load */
+		char prefix[16];      /* this database's own */
+		uint64_t epoch_at_ms; /* from then on the next job that starts needs a new epoch of the database */
+	} names;
+	struct engine_stop_request {
+		bool begun;
+		uint64_t at_ms; /* what still runs then is handed back */
+		void (*done)(void *arg);
+		void *arg;
+	} stop;
+	uint64_t heartbeat_ms;   /* when heartbeats were looked at last */
+	uint64_t pause_until_ms; /* the database could not start a job */
 	struct clock_timer tick;
 	uv_prepare_t prepare;
 	bool dirty; /* something changed that may let a job start */
-	bool stopping;
-	uint64_t stop_at_ms;
-	void (*stopped)(void *arg);
-	void *stopped_arg;
 };
 
 /* engine/job_table.c */
@@ -222,6 +242,9 @@ void engine_each_job(struct engine *engine, void (*fn)(struct engine_job *job, v
 /* A new one, not queued yet. */
 struct engine_job *engine_job_add(
 	struct engine *engine, struct device *device, int64_t id, int64_t submission, int64_t user);
+/* The one place where a job's state changes. It counts the jobs in flight. */
+void engine_job_enter(struct engine_job *job, enum job_state state);
+/* It has left its unit, and the database has what there was to store. */
 void engine_job_forget(struct engine_job *job);
 /* Of its user's jobs the oldest comes first, also where it was handed back or held. */
 void engine_job_queue(struct engine_job *job);
@@ -236,6 +259,7 @@ void engine_progress(const struct engine_job *job, json_t *event_take);
  */
 int engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err);
 struct device *engine_device_find(const struct engine *engine, const char *name);
+enum unit_condition unit_condition(const struct unit *unit);
 /* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
 struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
 /*
@@ -285,9 +309,8 @@ bool attempt_leaves_files(const struct plan *plan);
 void attempt_end_complete(struct engine_job *job, const struct completion *completion);
 
 /* engine/job_write.c: what the store does for one job */
-/* Of this job and its attempt. */
-struct job_write *job_write_new(struct engine_job *job);
-void job_write_free(struct job_write *op);
+/* Of this job and its attempt: zeros of this size, whose first member is a job_write. For free. */
+void *job_write_new(struct engine_job *job, size_t size);
 /* In a transaction of its own; done gets the op, and frees it unless job_write_defer took it. */
 void job_write_write(struct job_write *op, store_op run, store_done done);
 /*

@@ -12,7 +12,7 @@
 void
 expected_wait_add(struct device *device, uint64_t took_ms)
 {
-	device->recent_ms[device->recent++ % ENGINE_RECENT] = took_ms;
+	device->recent.ms[device->recent.count++ % ENGINE_RECENT] = took_ms;
 }
 
 void
@@ -23,11 +23,11 @@ expected_wait_load(struct engine *engine, const json_t *recent)
 	json_array_foreach(recent, i, row) {
 		struct device *device = engine_device_find(engine, json_text_or_empty(row, "device"));
 		json_int_t took = member_int(row, "took_ms");
-		if (device && !device->recent_loaded && took >= 0)
+		if (device && !device->recent.loaded && took >= 0)
 			expected_wait_add(device, (uint64_t)took);
 	}
 	for (struct device *device = engine->devices; device; device = device->next)
-		device->recent_loaded = true;
+		device->recent.loaded = true;
 }
 
 static int
@@ -43,7 +43,7 @@ slots_of(const struct device *device)
 {
 	uint64_t slots = 0;
 	for (const struct unit *unit = device->units; unit; unit = unit->next)
-		if (!unit->removed && !unit->cause)
+		if (unit_condition(unit) > CONDITION_DISABLED)
 			slots += unit->slots;
 	return slots;
 }
@@ -56,10 +56,10 @@ int64_t
 expected_wait_s(const struct device *device, size_t place)
 {
 	uint64_t sorted[ENGINE_RECENT], slots = slots_of(device);
-	size_t count = device->recent < ENGINE_RECENT ? device->recent : ENGINE_RECENT;
+	size_t count = device->recent.count < ENGINE_RECENT ? device->recent.count : ENGINE_RECENT;
 	if (count == 0 || slots == 0)
 		return -1;
-	memcpy(sorted, device->recent_ms, count * sizeof(*sorted));
+	memcpy(sorted, device->recent.ms, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), by_time);
 	return (int64_t)((sorted[count / 2] * (place + 1) / slots + 999) / 1000);
 }

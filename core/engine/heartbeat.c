@@ -36,10 +36,10 @@ static void
 take_back(struct engine_job *job, void *arg)
 {
 	const struct unit *unit = arg;
-	char why[sizeof(unit->disabled)], ref[INFLIGHT_REF_SIZE];
+	char why[sizeof(unit->disabled.why)], ref[INFLIGHT_REF_SIZE];
 	if (job->state != JOB_ACTIVE || !uses(job, unit))
 		return;
-	memcpy(why, unit->disabled, sizeof(why));
+	memcpy(why, unit->disabled.why, sizeof(why));
 	memcpy(ref, job->inflight.ref, sizeof(ref));
 	const struct runner *runner = job->unit->runner;
 	engine_job_abandon(job, why);
@@ -50,11 +50,11 @@ take_back(struct engine_job *job, void *arg)
 static void
 quarantine(struct engine *engine, struct unit *unit)
 {
-	char why[sizeof(unit->disabled)];
+	char why[sizeof(unit->disabled.why)];
 	(void)snprintf(
 		why, sizeof(why), "its kettle-exec has not answered for %d s; it may hang", ENGINE_HEARTBEAT_SILENT_MS / 1000);
 	/* One that is disabled for another reason stays so when it answers. */
-	if (!unit->cause) {
+	if (!unit->disabled.cause) {
 		unit_health_disable(engine, unit, UNIT_SILENT, why);
 		unit_health_remember(engine, unit, why);
 	}
@@ -71,8 +71,8 @@ on_heartbeat(void *arg, const struct kettle_error *err)
 	free(heartbeat);
 	if (!unit)
 		return;
-	unit->heartbeat = NULL;
-	unit->heartbeat_at_ms = clock_ms(engine->setup.clock) + ENGINE_HEARTBEAT_MS;
+	unit->heartbeat.open = NULL;
+	unit->heartbeat.next_ms = clock_ms(engine->setup.clock) + ENGINE_HEARTBEAT_MS;
 	if (err->code != 0)
 		return;
 	if (waited_ms > ENGINE_HEARTBEAT_LATE_MS)
@@ -80,7 +80,7 @@ on_heartbeat(void *arg, const struct kettle_error *err)
 			"the kettle-exec of unit %s answered a heartbeat after %llu ms; check the load and the disks of its "
 			"machine",
 			unit->label, (unsigned long long)waited_ms);
-	if (unit->cause != UNIT_SILENT)
+	if (unit->disabled.cause != UNIT_SILENT)
 		return;
 	unit_health_ready(engine, unit, "its kettle-exec responds again");
 	unit_health_remember(engine, unit, "its kettle-exec responds again");
@@ -93,20 +93,20 @@ ask(struct engine *engine, struct unit *unit)
 	const struct runner *runner = unit->runner;
 	struct heartbeat *heartbeat = xmalloc(sizeof(*heartbeat));
 	*heartbeat = (struct heartbeat){.engine = engine, .unit = unit};
-	unit->heartbeat = heartbeat;
-	unit->heartbeat_at_ms = clock_ms(engine->setup.clock) + ENGINE_HEARTBEAT_MS;
+	unit->heartbeat.open = heartbeat;
+	unit->heartbeat.next_ms = clock_ms(engine->setup.clock) + ENGINE_HEARTBEAT_MS;
 	if (runner->ops->heartbeat(runner->self, unit->config, on_heartbeat, heartbeat, &err) == 0)
 		return;
-	unit->heartbeat = NULL;
+	unit->heartbeat.open = NULL;
 	free(heartbeat);
 }
 
 static void
 wait_on(struct engine *engine, struct unit *unit, uint64_t elapsed_ms)
 {
-	bool was_silent = unit->heartbeat->waited_ms >= ENGINE_HEARTBEAT_SILENT_MS;
-	unit->heartbeat->waited_ms += elapsed_ms;
-	if (!was_silent && unit->heartbeat->waited_ms >= ENGINE_HEARTBEAT_SILENT_MS)
+	bool was_silent = unit->heartbeat.open->waited_ms >= ENGINE_HEARTBEAT_SILENT_MS;
+	unit->heartbeat.open->waited_ms += elapsed_ms;
+	if (!was_silent && unit->heartbeat.open->waited_ms >= ENGINE_HEARTBEAT_SILENT_MS)
 		quarantine(engine, unit);
 }
 
@@ -115,12 +115,12 @@ heartbeat_tick(struct engine *engine)
 {
 	uint64_t now = clock_ms(engine->setup.clock), elapsed = now - engine->heartbeat_ms;
 	engine->heartbeat_ms = now;
-	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
+	for (struct device *device = engine->stop.begun ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next) {
-			if (unit->heartbeat)
+			if (unit->heartbeat.open)
 				wait_on(engine, unit, elapsed < TICK_MAX_MS ? elapsed : TICK_MAX_MS);
-			else if ((unit->active || unit->cause == UNIT_SILENT) && unit->runner->ops->heartbeat &&
-					 now >= unit->heartbeat_at_ms)
+			else if ((unit->active || unit->disabled.cause == UNIT_SILENT) && unit->runner->ops->heartbeat &&
+					 now >= unit->heartbeat.next_ms)
 				ask(engine, unit);
 		}
 }

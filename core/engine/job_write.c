@@ -8,29 +8,15 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-struct job_write *
-job_write_new(struct engine_job *job)
+void *
+job_write_new(struct engine_job *job, size_t size)
 {
-	struct job_write *op = xcalloc(1, sizeof(*op));
-	op->job = job;
-	op->id = job->id;
-	op->attempt = job->attempt;
+	struct job_write *op = xcalloc(1, size);
+	*op = (struct job_write){.job = job, .id = job->id, .attempt = job->attempt};
 	return op;
-}
-
-void
-job_write_free(struct job_write *op)
-{
-	job_material_clear(&op->material);
-	verdict_free(op->verdict);
-	json_decref(op->calibration);
-	json_decref(op->expired);
-	free(op->handle);
-	free(op->runner);
-	free(op->key);
-	free(op);
 }
 
 void
@@ -52,18 +38,19 @@ bool
 job_write_defer(struct job_write *op, const struct kettle_error *err)
 {
 	struct engine_job *job = op->job;
-	if (!job_write_may_pass(err) || job->engine->stopping)
+	assert(job->state == JOB_ENDING && !job->again.write);
+	if (!job_write_may_pass(err) || job->engine->stop.begun)
 		return false;
 	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be written to the database yet and will be retried: %s",
 		(long long)job->id, err->message);
-	job->again = op;
-	job->again_at_ms = clock_ms(job->engine->setup.clock) + ENGINE_STORE_RETRY_MS;
+	job->again.write = op;
+	job->again.at_ms = clock_ms(job->engine->setup.clock) + ENGINE_STORE_RETRY_MS;
 	return true;
 }
 
 void
 engine_job_retry_writes(struct engine_job *job)
 {
-	struct job_write *op = STEAL(job->again);
+	struct job_write *op = STEAL(job->again.write);
 	job_write_write(op, op->run, op->done);
 }

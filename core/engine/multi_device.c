@@ -52,7 +52,7 @@ count_devices(const struct unit *first, bool all)
 {
 	size_t count = 0;
 	for (const struct unit *unit = first->device->units; unit; unit = unit->next)
-		if (is_beside(first, unit) && (all || unit == first || !unit->cause))
+		if (is_beside(first, unit) && (all || unit == first || !unit->disabled.cause))
 			count += devices_of(unit);
 	return count;
 }
@@ -72,7 +72,7 @@ next_beside(const struct engine_job *job)
 {
 	struct unit *best = NULL;
 	for (struct unit *unit = job->device->units; unit; unit = unit->next)
-		if (is_beside(job->unit, unit) && !unit->cause && !is_taken(job, unit) &&
+		if (is_beside(job->unit, unit) && !unit->disabled.cause && !is_taken(job, unit) &&
 			(!best || unit->active < best->active))
 			best = unit;
 	return best;
@@ -89,8 +89,8 @@ multi_device_refuse(struct engine_job *job, size_t need, struct kettle_error *er
 	(void)kettle_fail(err, KETTLE_EUNAVAIL,
 		"It needs %zu devices at once, but of the %zu of `%s` only %zu are available.", need, all, job->device->name,
 		count_devices(job->unit, false));
-	job->needs = need;
-	job->waits = xstrdup(err->message);
+	job->held.needs = need;
+	job->held.why = xstrdup(err->message);
 	return KETTLE_EUNAVAIL;
 }
 
@@ -154,9 +154,9 @@ may_go_on(const struct device *device, size_t need)
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
 		if (unit->removed)
 			continue;
-		if (!unit->cause && count_devices(unit, false) >= need)
+		if (!unit->disabled.cause && count_devices(unit, false) >= need)
 			return true;
-		never = never || !unit->cause;
+		never = never || !unit->disabled.cause;
 		if (count_devices(unit, true) >= need)
 			return false;
 	}
@@ -168,8 +168,8 @@ multi_device_release(struct device *device)
 {
 	struct engine_job *job = device->awaiting_units.first;
 	while (job) {
-		struct engine_job *next = job->next_beside;
-		if (may_go_on(device, job->needs))
+		struct engine_job *next = job->held.next;
+		if (may_go_on(device, job->held.needs))
 			engine_job_queue(job);
 		job = next;
 	}
@@ -180,9 +180,9 @@ multi_device_shortage(const struct device *device)
 {
 	const struct unit *first = NULL;
 	if (device->awaiting_units.first)
-		return json_string(device->awaiting_units.first->waits);
+		return json_string(device->awaiting_units.first->held.why);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
-		if (!unit->removed && !unit->cause && !unit->unusable_ns && !unit->unreached)
+		if (unit_condition(unit) == CONDITION_IN_ORDER)
 			return NULL;
 		first = first || unit->removed ? first : unit;
 	}
@@ -190,5 +190,5 @@ multi_device_shortage(const struct device *device)
 		return NULL;
 	AUTO_FREE char *waits = unit_health_sentence(first);
 	return waits ? json_sprintf("No `%s` unit is available. %s", device->name, waits)
-				 : json_sprintf("No `%s` unit is available. %s: %s", device->name, first->label, first->disabled);
+				 : json_sprintf("No `%s` unit is available. %s: %s", device->name, first->label, first->disabled.why);
 }

@@ -75,7 +75,7 @@ take_note(struct engine *engine, const struct unit *unit, store_op op, enum unit
 void
 unit_health_remember(struct engine *engine, const struct unit *unit, const char *reason)
 {
-	take_note(engine, unit, note_op, unit->cause, reason);
+	take_note(engine, unit, note_op, unit->disabled.cause, reason);
 }
 
 struct wait_note {
@@ -116,55 +116,66 @@ note_wait(struct engine *engine, const struct unit *unit, enum unit_wait wait, i
 void
 unit_health_disable(struct engine *engine, struct unit *unit, enum unit_cause cause, const char *why)
 {
-	unit->cause = cause;
-	utf8_copy(unit->disabled, sizeof(unit->disabled), why);
+	unit->disabled.cause = cause;
+	utf8_copy(unit->disabled.why, sizeof(unit->disabled.why), why);
 	log_write(
 		KETTLE_LOG_WARNING, "engine", "unit %s is disabled%s %s", unit->label, cause == UNIT_OPERATOR ? "" : ":", why);
-	unit->test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
+	unit->disabled.test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 }
 
 void
 unit_health_give_up(struct engine *engine, struct unit *unit, const char *why)
 {
 	unit_health_disable(engine, unit, UNIT_GIVEN_UP, why);
-	take_note(engine, unit, tell_op, unit->cause, unit->disabled);
+	take_note(engine, unit, tell_op, unit->disabled.cause, unit->disabled.why);
+}
+
+/* The runner says it; true: it did not before, which is stored. */
+static bool
+obstacle_begins(struct engine *engine, struct unit *unit, enum unit_wait wait, const char *why)
+{
+	struct unit_obstacle *obstacle = &unit->obstacles[wait];
+	bool known = obstacle->said_ns;
+	obstacle->said_ns = clock_ns(engine->setup.clock);
+	utf8_copy(obstacle->why, sizeof(obstacle->why), why);
+	if (known)
+		return false;
+	if (!obstacle->since_utc_ms)
+		obstacle->since_utc_ms = clock_utc_ms(engine->setup.clock);
+	note_wait(engine, unit, wait, obstacle->since_utc_ms);
+	return true;
+}
+
+/* It is over, or was before a restart, which is stored; true: the runner has said it. */
+static bool
+obstacle_ends(struct engine *engine, struct unit *unit, enum unit_wait wait)
+{
+	struct unit_obstacle *obstacle = &unit->obstacles[wait];
+	bool known = obstacle->said_ns;
+	if (obstacle->since_utc_ms)
+		note_wait(engine, unit, wait, 0);
+	obstacle->said_ns = 0;
+	obstacle->since_utc_ms = 0;
+	return known;
 }
 
 void
 unit_health_unusable(struct engine *engine, struct unit *unit, const char *why)
 {
-	utf8_copy(unit->lost, sizeof(unit->lost), why);
 	unit->pause_until_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
-	bool known = unit->unusable_ns != 0;
-	if (unit->unusable_utc_ms == 0)
-		unit->unusable_utc_ms = clock_utc_ms(engine->setup.clock);
-	unit->unusable_ns = clock_ns(engine->setup.clock);
-	if (known)
+	if (!obstacle_begins(engine, unit, UNIT_UNUSABLE, why))
 		return;
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s can run no job, and its jobs wait: %s", unit->label, why);
-	take_note(engine, unit, tell_op, UNIT_GIVEN_UP, unit->lost);
-	note_wait(engine, unit, UNIT_UNUSABLE, unit->unusable_utc_ms);
-}
-
-/* Marks a unit as usable again. */
-static void
-forget_unusable(struct engine *engine, struct unit *unit)
-{
-	unit->unusable_ns = 0;
-	if (unit->unusable_utc_ms)
-		note_wait(engine, unit, UNIT_UNUSABLE, 0);
-	unit->unusable_utc_ms = 0;
+	take_note(engine, unit, tell_op, UNIT_GIVEN_UP, unit->obstacles[UNIT_UNUSABLE].why);
 }
 
 void
 unit_health_usable(const struct engine_job *job)
 {
 	struct unit *unit = job->unit;
-	if (job->stamps.started_ns < unit->unusable_ns)
+	if (job->stamps.started_ns < unit->obstacles[UNIT_UNUSABLE].said_ns)
 		return;
-	bool was_unusable = unit->unusable_ns != 0;
-	forget_unusable(job->engine, unit);
-	if (!was_unusable)
+	if (!obstacle_ends(job->engine, unit, UNIT_UNUSABLE))
 		return;
 	unit->pause_until_ms = 0;
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s runs jobs again", unit->label);
@@ -176,12 +187,14 @@ json_t *
 unit_health_obstacle(const struct unit *unit)
 {
 	char since[TIME_TEXT_SIZE];
-	bool unusable = unit->unusable_ns != 0;
-	if (unit->removed || unit->cause || (!unusable && !unit->unreached))
+	enum unit_condition condition = unit_condition(unit);
+	if (condition != CONDITION_UNUSABLE && condition != CONDITION_AWAY)
 		return NULL;
-	time_text(unusable ? unit->unusable_utc_ms : unit->away_utc_ms, since);
-	return json_pack("{s:s, s:s, s:s, s:s}", "unit", unit->label, "cause", unusable ? "operator" : "unreachable",
-		"since", since, "error", unusable ? unit->lost : unit->away);
+	const struct unit_obstacle *obstacle =
+		&unit->obstacles[condition == CONDITION_UNUSABLE ? UNIT_UNUSABLE : UNIT_AWAY];
+	time_text(obstacle->since_utc_ms, since);
+	return json_pack("{s:s, s:s, s:s, s:s}", "unit", unit->label, "cause",
+		condition == CONDITION_UNUSABLE ? "operator" : "unreachable", "since", since, "error", obstacle->why);
 }
 
 char *
@@ -200,11 +213,10 @@ unit_health_blocking(const struct device *device)
 {
 	const struct unit *first = NULL;
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
-		if (unit->removed || unit->cause)
-			continue;
-		if (!unit->unusable_ns && !unit->unreached)
+		enum unit_condition condition = unit_condition(unit);
+		if (condition == CONDITION_IN_ORDER)
 			return NULL;
-		first = first ? first : unit;
+		first = first || condition <= CONDITION_DISABLED ? first : unit;
 	}
 	return first;
 }
@@ -212,26 +224,13 @@ unit_health_blocking(const struct device *device)
 static void
 take_reached(struct engine *engine, struct unit *unit, const char *error)
 {
-	if (!error && unit->unreached) {
+	if (!error && obstacle_ends(engine, unit, UNIT_AWAY)) {
 		log_write(KETTLE_LOG_INFO, "engine", "the remote side of unit %s answers again", unit->label);
-		unit->unreached = false;
 		engine->dirty = true;
+	} else if (error && obstacle_begins(engine, unit, UNIT_AWAY, error)) {
+		log_write(KETTLE_LOG_WARNING, "engine", "the remote side of unit %s cannot be reached, and its jobs wait: %s",
+			unit->label, unit->obstacles[UNIT_AWAY].why);
 	}
-	if (!error && unit->away_utc_ms) {
-		unit->away_utc_ms = 0;
-		note_wait(engine, unit, UNIT_AWAY, 0);
-	}
-	if (!error)
-		return;
-	utf8_copy(unit->away, sizeof(unit->away), error);
-	if (unit->unreached)
-		return;
-	unit->unreached = true;
-	if (!unit->away_utc_ms)
-		unit->away_utc_ms = clock_utc_ms(engine->setup.clock);
-	note_wait(engine, unit, UNIT_AWAY, unit->away_utc_ms);
-	log_write(KETTLE_LOG_WARNING, "engine", "the remote side of unit %s cannot be reached, and its jobs wait: %s",
-		unit->label, unit->away);
 }
 
 void
@@ -264,11 +263,11 @@ void
 unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
 {
 	log_write(KETTLE_LOG_INFO, "engine", "unit %s is enabled: %s", unit->label, why);
-	unit->cause = UNIT_ENABLED;
-	forget_unusable(engine, unit);
-	if (unit->heartbeat)
-		unit->heartbeat->waited_ms = 0;
-	unit->faults = 0;
+	unit->disabled.cause = UNIT_ENABLED;
+	(void)obstacle_ends(engine, unit, UNIT_UNUSABLE);
+	if (unit->heartbeat.open)
+		unit->heartbeat.open->waited_ms = 0;
+	unit->disabled.faults = 0;
 	engine_unit_works(unit);
 	unit->pause_until_ms = 0;
 	engine->dirty = true;
@@ -296,8 +295,8 @@ static void
 take_waits(struct unit *unit, const json_t *row)
 {
 	json_int_t unusable = member_int(row, "unusable_at"), away = member_int(row, "away_at");
-	unit->unusable_utc_ms = unusable ? unusable : unit->unusable_utc_ms;
-	unit->away_utc_ms = away ? away : unit->away_utc_ms;
+	unit->obstacles[UNIT_UNUSABLE].since_utc_ms = unusable ? unusable : unit->obstacles[UNIT_UNUSABLE].since_utc_ms;
+	unit->obstacles[UNIT_AWAY].since_utc_ms = away ? away : unit->obstacles[UNIT_AWAY].since_utc_ms;
 }
 
 /* A unit that is remembered as disabled gets no jobs here either. */
@@ -305,7 +304,7 @@ static void
 take_state(struct engine *engine, struct unit *unit, const json_t *row)
 {
 	enum unit_cause cause = settings_unit_cause(row);
-	if (unit->cause || !cause)
+	if (unit->disabled.cause || !cause)
 		return;
 	/* The kettle-exec that did not answer ended with its engine. */
 	if (cause == UNIT_SILENT)
@@ -334,11 +333,11 @@ unit_health_load(struct engine *engine, const json_t *rows)
 			unit_model_load(unit, row);
 		if (unit)
 			take_waits(unit, row);
-		if (!unit || unit->cause)
+		if (!unit || unit->disabled.cause)
 			continue;
 		take_state(engine, unit, row);
 		/* No job asks for its facts, which may say that it is another one. */
-		if (unit->cause && !unit->requests && !engine->stopping && json_array_size(unit->gpus) > 0)
+		if (unit->disabled.cause && !unit->machine.requests && !engine->stop.begun && json_array_size(unit->gpus) > 0)
 			(void)fetch_facts(engine, unit, ignore_facts, NULL);
 	}
 }
@@ -348,14 +347,14 @@ unit_health_load(struct engine *engine, const json_t *rows)
 static void
 take_fault(struct engine *engine, struct unit *unit, const char *fault)
 {
-	char why[sizeof(unit->disabled)];
-	unit->faults++;
+	char why[sizeof(unit->disabled.why)];
+	unit->disabled.faults++;
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is not available: %s", unit->label, fault);
-	if (unit->faults < ENGINE_FAULTS_MAX || unit->cause)
+	if (unit->disabled.faults < ENGINE_FAULTS_MAX || unit->disabled.cause)
 		return;
-	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->faults, fault);
+	(void)snprintf(why, sizeof(why), "%u times in a row: %s", unit->disabled.faults, fault);
 	unit_health_disable(engine, unit, UNIT_FAULT, why);
-	unit_health_remember(engine, unit, unit->disabled);
+	unit_health_remember(engine, unit, unit->disabled.why);
 }
 
 static void
@@ -373,7 +372,7 @@ judge_unit(struct engine *engine, struct unit *unit, const struct completion *co
 	if (fault)
 		take_fault(engine, unit, fault);
 	else if (checked)
-		unit->faults = 0;
+		unit->disabled.faults = 0;
 }
 
 void
@@ -440,13 +439,13 @@ static void
 check_requests(struct engine *engine)
 {
 	uint64_t now = clock_ms(engine->setup.clock);
-	bool stopping = engine->stopping && now >= engine->stop_at_ms;
+	bool stopping = engine->stop.begun && now >= engine->stop.at_ms;
 	for (struct describe_request *request = engine->requests; request;) {
-		if (!stopping && !(engine->stopping && request->idle) && now < request->deadline_ms) {
+		if (!stopping && !(engine->stop.begun && request->idle) && now < request->deadline_ms) {
 			request = request->next;
 			continue;
 		}
-		give_up(request, engine->stopping);
+		give_up(request, engine->stop.begun);
 		request = engine->requests; /* the callback may have changed the list */
 	}
 }
@@ -466,8 +465,8 @@ check_model(const struct unit *unit, const json_t *facts, struct kettle_error *e
 	if (rc == 0 && model)
 		rc = unit_check_expected(unit->config, expected, model, err);
 	for (const struct unit *first = unit->device->units; rc == 0 && model && first != unit; first = first->next) {
-		AUTO_FREE char *wanted = first->removed ? NULL : unit_model(first->facts);
-		if (!first->removed && !first->facts && first->requests)
+		AUTO_FREE char *wanted = first->removed ? NULL : unit_model(first->machine.facts);
+		if (!first->removed && !first->machine.facts && first->machine.requests)
 			return 0; /* its answer decides */
 		if (wanted && strcmp(wanted, model) == 0)
 			return 0;
@@ -484,10 +483,11 @@ check_models(struct engine *engine, const struct device *device)
 {
 	for (struct unit *unit = device->units; unit; unit = unit->next) {
 		struct kettle_error why = {0};
-		if (unit->removed || unit->cause || !unit->facts || check_model(unit, unit->facts, &why) == 0)
+		if (unit->removed || unit->disabled.cause || !unit->machine.facts ||
+			check_model(unit, unit->machine.facts, &why) == 0)
 			continue;
 		unit_health_disable(engine, unit, UNIT_FAULT, why.message);
-		unit_health_remember(engine, unit, unit->disabled);
+		unit_health_remember(engine, unit, unit->disabled.why);
 	}
 }
 
@@ -495,9 +495,9 @@ check_models(struct engine *engine, const struct device *device)
 static void
 forget_facts(struct unit *unit)
 {
-	json_decref(STEAL(unit->facts));
-	free(STEAL(unit->identity));
-	free(STEAL(unit->learned));
+	json_decref(STEAL(unit->machine.facts));
+	free(STEAL(unit->machine.identity));
+	free(STEAL(unit->machine.learned));
 }
 
 /* ---- tests ---- */
@@ -527,7 +527,7 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 		why.code = check_model(unit, facts, &why);
 	}
 	if (unit)
-		unit->testing = false;
+		unit->disabled.testing = false;
 	engine->in_flight--;
 	free(test->device);
 	free(test->key);
@@ -540,7 +540,7 @@ unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done
 	if (!unit->runner->ops->describe)
 		return kettle_fail(
 			err, KETTLE_EUNAVAIL, "The runner `%s` cannot report the state of its machines.", unit->runner->name);
-	if (unit->testing)
+	if (unit->disabled.testing)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is already being tested.", unit->label);
 	struct unit_test *test = xcalloc(1, sizeof(*test));
 	*test = (struct unit_test){.request = {.on_answer = on_health_described, .idle = done == quarantined},
@@ -549,11 +549,11 @@ unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done
 		.key = xstrdup(unit->key),
 		.done = done,
 		.arg = arg};
-	unit->testing = true;
+	unit->disabled.testing = true;
 	engine->in_flight++;
 	int rc = health_ask(engine, unit, &test->request, err);
 	if (rc < 0) {
-		unit->testing = false;
+		unit->disabled.testing = false;
 		engine->in_flight--;
 		free(test->device);
 		free(test->key);
@@ -566,9 +566,9 @@ static void
 quarantined(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err)
 {
 	(void)arg;
-	if (!unit || unit->cause != UNIT_FAULT)
+	if (!unit || unit->disabled.cause != UNIT_FAULT)
 		return;
-	unit->test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
+	unit->disabled.test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
 	if (err->code != 0)
 		return;
 	forget_facts(unit);
@@ -582,10 +582,11 @@ unit_health_tick(struct engine *engine)
 	uint64_t now = clock_ms(engine->setup.clock);
 	struct kettle_error err = {0};
 	check_requests(engine);
-	for (struct device *device = engine->stopping ? NULL : engine->devices; device; device = device->next)
+	for (struct device *device = engine->stop.begun ? NULL : engine->devices; device; device = device->next)
 		for (struct unit *unit = device->units; unit; unit = unit->next)
-			if (unit->cause == UNIT_FAULT && !unit->testing && !unit->removed && now >= unit->test_at_ms) {
-				unit->test_at_ms = now + ENGINE_TEST_MS;
+			if (unit->disabled.cause == UNIT_FAULT && !unit->disabled.testing && !unit->removed &&
+				now >= unit->disabled.test_at_ms) {
+				unit->disabled.test_at_ms = now + ENGINE_TEST_MS;
 				(void)unit_health_test(engine, unit, quarantined, NULL, &err);
 			}
 }
@@ -606,13 +607,13 @@ struct facts_request {
 static void
 end_facts(struct facts_request *wait, const char *late)
 {
-	wait->unit->requests--;
+	wait->unit->machine.requests--;
 	wait->engine->in_flight--;
 	struct unit *unit = wait->unit;
-	if (wait->facts && (!unit->facts || unit->facts_lack)) {
-		json_decref(unit->facts);
-		unit->facts = STEAL(wait->facts);
-		unit->facts_lack = wait->lack;
+	if (wait->facts && (!unit->machine.facts || unit->machine.lacks_gpu)) {
+		json_decref(unit->machine.facts);
+		unit->machine.facts = STEAL(wait->facts);
+		unit->machine.lacks_gpu = wait->lack;
 		check_models(wait->engine, unit->device);
 	}
 	wait->done(wait->arg, late);
@@ -640,13 +641,13 @@ on_identified(void *arg, const struct kettle_error *err)
 			unit->label, err->message);
 	} else {
 		const json_t *calibration = json_object_get(wait->row, "calibration");
-		json_decref(STEAL(unit->calibration));
-		unit->calibration = json_incref((json_t *)calibration);
-		free(unit->identity);
-		unit->identity = STEAL(wait->identity);
+		json_decref(STEAL(unit->machine.calibration));
+		unit->machine.calibration = json_incref((json_t *)calibration);
+		free(unit->machine.identity);
+		unit->machine.identity = STEAL(wait->identity);
 		take_state(wait->engine, unit, wait->row);
 		/* It was disabled when the engine loaded what is remembered, and no job has run there since. */
-		if (wait->request.idle && unit->cause && !settings_unit_cause(wait->row))
+		if (wait->request.idle && unit->disabled.cause && !settings_unit_cause(wait->row))
 			unit_health_ready(wait->engine, unit, "the disabled unit is a different one");
 	}
 	end_facts(wait, NULL);
@@ -659,7 +660,7 @@ identify(struct facts_request *wait)
 {
 	struct unit *unit = wait->unit;
 	wait->identity = unit_identity(unit->config, unit->key, wait->facts);
-	if (strcmp(wait->identity, unit->key) == 0 || unit->identity)
+	if (strcmp(wait->identity, unit->key) == 0 || unit->machine.identity)
 		return false;
 	struct facts_request *stored = xmalloc(sizeof(*stored));
 	*stored = *wait;
@@ -687,8 +688,8 @@ static bool
 fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
 {
 	struct kettle_error err = {0};
-	unit->facts_asked = true;
-	if ((unit->facts && !unit->facts_lack) || !unit->runner->ops->describe)
+	unit->machine.asked = true;
+	if ((unit->machine.facts && !unit->machine.lacks_gpu) || !unit->runner->ops->describe)
 		return false;
 	struct facts_request *wait = xcalloc(1, sizeof(*wait));
 	*wait = (struct facts_request){.request = {.on_answer = on_known, .idle = done == ignore_facts},
@@ -696,11 +697,11 @@ fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, co
 		.unit = unit,
 		.done = done,
 		.arg = arg};
-	unit->requests++;
+	unit->machine.requests++;
 	engine->in_flight++;
 	if (health_ask(engine, unit, &wait->request, &err) == 0)
 		return true;
-	unit->requests--;
+	unit->machine.requests--;
 	engine->in_flight--;
 	free(wait);
 	return false;
@@ -714,7 +715,7 @@ unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(v
 	for (struct unit *one = unit->device->units; one; one = one->next) {
 		if (one == unit)
 			comes = fetch_facts(engine, unit, done, arg);
-		else if (!one->facts_asked && !one->removed)
+		else if (!one->machine.asked && !one->removed)
 			(void)fetch_facts(engine, one, ignore_facts, NULL);
 	}
 	return comes;

@@ -33,7 +33,9 @@ static char *
 known_model(const struct unit *unit)
 {
 	for (const struct unit *one = unit->device->units; one; one = one->next) {
-		char *model = one->removed ? NULL : one->learned ? xstrdup(one->learned) : unit_model(one->facts);
+		char *model = one->removed           ? NULL
+					  : one->machine.learned ? xstrdup(one->machine.learned)
+											 : unit_model(one->machine.facts);
 		if (model)
 			return model;
 	}
@@ -78,8 +80,8 @@ static void
 learn(struct engine *engine, struct unit *unit, const char *model)
 {
 	struct learned *learned = xmalloc(sizeof(*learned));
-	free(unit->learned);
-	unit->learned = xstrdup(model);
+	free(unit->machine.learned);
+	unit->machine.learned = xstrdup(model);
 	*learned = (struct learned){.device = xstrdup(unit->device->name),
 		.key = xstrdup(unit->key),
 		.model = xstrdup(model),
@@ -97,7 +99,7 @@ unit_model_check(struct engine *engine, struct unit *unit, const json_t *system,
 		return 0;
 	AUTO_JSON json_t *expected = unit_model_expect(unit);
 	int rc = unit_check_expected(unit->config, expected, model, err);
-	if (rc == 0 && (!unit->learned || strcmp(unit->learned, model) != 0))
+	if (rc == 0 && (!unit->machine.learned || strcmp(unit->machine.learned, model) != 0))
 		learn(engine, unit, model);
 	return rc;
 }
@@ -106,6 +108,6 @@ void
 unit_model_load(struct unit *unit, const json_t *row)
 {
 	const char *model = json_text_or_null(json_object_get(row, "facts"), "model");
-	if (model && is_chosen(unit) && !unit->learned)
-		unit->learned = xstrdup(model);
+	if (model && is_chosen(unit) && !unit->machine.learned)
+		unit->machine.learned = xstrdup(model);
 }

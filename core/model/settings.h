@@ -77,7 +77,7 @@ int settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, 
 /* The event unit.quarantined or unit.returned of such a unit alone: the next engine does not remember it. */
 int settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err);
 /* Why the jobs of a unit wait: no job can run there until its operator acts, or its remote side is unreachable. */
-enum unit_wait { UNIT_UNUSABLE, UNIT_AWAY };
+enum unit_wait { UNIT_UNUSABLE, UNIT_AWAY, UNIT_WAITS };
 /* Stores since when they wait (ms since 1970), unless a time is stored already; 0 removes it. */
 int settings_unit_waits(
 	struct db *db, const json_t *unit, enum unit_wait wait, int64_t since_ms, struct kettle_error *err);

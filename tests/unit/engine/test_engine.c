@@ -69,9 +69,9 @@ test_expected_wait(void **state)
 	assert_int_equal(expected_wait_s(device, 3), 12);
 	world_unit(0)->slots = 2;
 	assert_int_equal(expected_wait_s(device, 3), 6);
-	world_unit(0)->cause = UNIT_FAULT;
+	world_unit(0)->disabled.cause = UNIT_FAULT;
 	assert_int_equal(expected_wait_s(device, 3), -1);
-	world_unit(0)->cause = UNIT_ENABLED;
+	world_unit(0)->disabled.cause = UNIT_ENABLED;
 	/* Only the last ones count. */
 	for (size_t i = 0; i < ENGINE_RECENT; i++)
 		expected_wait_add(device, 1000);
@@ -84,8 +84,8 @@ test_expected_wait(void **state)
 	world_start(world_devices(1, NULL));
 	until(engine_loaded(world.engine));
 	device = world_unit(0)->device;
-	assert_int_equal(device->recent, 1);
-	assert_int_equal(device->recent_ms[0], 7000);
+	assert_int_equal(device->recent.count, 1);
+	assert_int_equal(device->recent.ms[0], 7000);
 }
 
 static void
@@ -227,12 +227,12 @@ test_refused(void **state)
 	assert_int_equal(fake.submits, 3);
 	assert_non_null(strstr(world_text("error", job), "failed 3 times"));
 	assert_non_null(strstr(world_text("error", job), "not in the mood"));
-	assert_int_equal(world_unit(0)->losses, 3);
+	assert_int_equal(world_unit(0)->losses.count, 3);
 	assert_true(world_unit(0)->pause_until_ms > 0);
 	fake.on_submit = AT_ONCE;
 	int64_t next = world_submit();
 	until(world_job_is(next, "passed"));
-	assert_int_equal(world_unit(0)->losses, 0);
+	assert_int_equal(world_unit(0)->losses.count, 0);
 }
 
 /* An answer that says nothing is an attempt that failed. */
@@ -259,7 +259,7 @@ test_other_unit_takes_over(void **state)
 	world_stop(0);
 	world_start(world_devices(2, NULL));
 	fake.refuses = "CPU.0";
-	world_unit(0)->losses = 16; /* its pause is longer than a machine that is busy takes for the second attempt */
+	world_unit(0)->losses.count = 16; /* its pause is longer than a machine that is busy takes for the second attempt */
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	assert_string_equal(fake_task(0)->unit, "CPU.1");
@@ -314,7 +314,7 @@ test_gone(void **state)
 	int64_t job = world_submit();
 	for (int attempt = 1; attempt <= 3; attempt++) {
 		until(fake.count == 1);
-		assert_int_equal(world_unit(0)->losses, 0);
+		assert_int_equal(world_unit(0)->losses.count, 0);
 		assert_int_equal(world_unit(0)->pause_until_ms, 0);
 		fake_end_with(0, json_pack("{s:s, s:b, s:s}", "status", "lost", "gone", 1, "error", "there is no such job"));
 	}
@@ -337,7 +337,7 @@ test_says_lost(void **state)
 		json_object_set_new(last, "exit", json_integer(110));
 		json_object_set_new(json_object_get(last, "result"), "fault", json_string("machine"));
 		fake_end_with(0, done);
-		assert_int_equal(world_unit(0)->losses, 0);
+		assert_int_equal(world_unit(0)->losses.count, 0);
 		assert_true(world_unit(0)->pause_until_ms <= world_now() + ENGINE_PAUSE_MS);
 	}
 	until(world_job_is(job, "error"));
@@ -361,7 +361,7 @@ test_other_outcomes(void **state)
 		json_object_set_new(again, "state", json_string(states[i]));
 		json_array_set(outcomes, json_array_size(outcomes) - 1, again);
 		fake_end_with(0, done);
-		assert_int_equal(world_unit(0)->losses, i + 1);
+		assert_int_equal(world_unit(0)->losses.count, i + 1);
 	}
 	until(world_job_is(job, "error"));
 	assert_non_null(strstr(world_text("error", job), "which says nothing about the code"));
@@ -497,7 +497,7 @@ test_cancel_never_ends(void **state)
 	world_pass(ENGINE_CANCEL_MS - ENGINE_TICK_MS);
 	assert_non_null(engine_job_find(world.engine, job));
 	until(!engine_job_find(world.engine, job));
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	assert_int_equal(world_unit(0)->active, 0);
 	int64_t next = world_submit();
@@ -591,7 +591,7 @@ test_deadline_never_ends(void **state)
 	until(fake.cancels == 1);
 	until(fake.count == 2);
 	assert_string_equal(fake_task(1)->unit, "CPU.1");
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	fake_end(0, "done"); /* of the first attempt: dropped */
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));

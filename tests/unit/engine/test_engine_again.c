@@ -137,7 +137,7 @@ test_recover_in_copy(void **state)
 		"'remote_place'");
 	world_start(world_devices(1, NULL));
 	until(fake.count == 1);
-	(void)snprintf(prefix, sizeof(prefix), "%s", world.engine->remote_prefix);
+	(void)snprintf(prefix, sizeof(prefix), "%s", world.engine->names.prefix);
 	assert_int_equal(fake.recovers + fake.cancels, 0);
 	assert_int_equal(fixture_int(&world.c.f,
 						 "SELECT count(*) FROM settings, was WHERE key = 'remote_prefix' AND prefix <> value_json"),
@@ -149,7 +149,7 @@ test_recover_in_copy(void **state)
 	/* Another start, of the same file: nothing is new. */
 	world_stop(0);
 	world_start(world_devices(1, NULL));
-	assert_string_equal(world.engine->remote_prefix, prefix);
+	assert_string_equal(world.engine->names.prefix, prefix);
 }
 
 /* Its unit is no longer configured: another one does not get a handle that it has never seen. */
@@ -206,7 +206,7 @@ test_recover_cancelled(void **state)
 	until(!engine_job_find(world.engine, job));
 	assert_int_equal(fake.recovers, 1);
 	assert_int_equal(fake.cancels, 1);
-	assert_false(world_unit(0)->cause);
+	assert_false(world_unit(0)->disabled.cause);
 	assert_int_equal(world_unit(0)->active, 0);
 	world_cancel(job);
 }
@@ -226,7 +226,7 @@ test_recover_not_now(void **state)
 	world_stop(0);
 	world_start(world_devices(1, NULL));
 	until(fake.recovers == 2 && !engine_job_find(world.engine, job));
-	assert_true(world.engine->load_at_ms > 0);
+	assert_true(world.engine->load.again_at_ms > 0);
 	fake.on_recover = WAITS;
 	until(fake.count == 1);
 	assert_true(fake_task(0)->recovered);
@@ -261,7 +261,7 @@ test_recover_ended(void **state)
 		assert_int_equal(fake.recovers, 1);
 		assert_int_equal(fake.cancels, 1);
 		assert_int_equal(fake.submits, 0);
-		assert_false(world_unit(0)->cause);
+		assert_false(world_unit(0)->disabled.cause);
 		fixture_sql(&world.c.f, "DROP TABLE saved");
 	}
 }
@@ -369,7 +369,7 @@ static void
 tick(void)
 {
 	uint64_t before = world.engine->heartbeat_ms;
-	until(world.engine->loaded && world.engine->heartbeat_ms != before);
+	until(engine_loaded(world.engine) && world.engine->heartbeat_ms != before);
 }
 
 /* A device that moves to another unit of a runner. */
@@ -526,11 +526,11 @@ test_reload_keeps_units(void **state)
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	struct unit *unit = world_unit(0);
-	(void)snprintf(unit->disabled, sizeof(unit->disabled), "broken");
+	(void)snprintf(unit->disabled.why, sizeof(unit->disabled.why), "broken");
 	reload(world_devices(2, NULL), 0);
 	assert_ptr_equal(world_unit(0), unit);
 	assert_false(unit->removed);
-	assert_string_equal(unit->disabled, "broken");
+	assert_string_equal(unit->disabled.why, "broken");
 	assert_int_equal(unit->active, 1);
 	assert_string_equal(world_unit(1)->label, "CPU.1");
 	fake_end(0, "done");
@@ -652,7 +652,7 @@ test_verdict_is_tried_again(void **state)
 		&world.c.f, "CREATE TRIGGER full BEFORE UPDATE ON jobs BEGIN SELECT raise(ABORT, 'the disk is full'); END");
 	fake_end(0, "done");
 	fake_end(0, "lost");
-	until(engine_job_find(world.engine, first)->again && engine_job_find(world.engine, second)->again);
+	until(engine_job_find(world.engine, first)->again.write && engine_job_find(world.engine, second)->again.write);
 	assert_int_equal(world_unit(0)->active, 2);
 	fixture_sql(&world.c.f, "DROP TRIGGER full");
 	until(world_job_is(first, "passed") || world_job_is(second, "passed"));
@@ -671,7 +671,7 @@ test_stop_with_full_disk(void **state)
 	fixture_sql(
 		&world.c.f, "CREATE TRIGGER full BEFORE UPDATE ON jobs BEGIN SELECT raise(ABORT, 'the disk is full'); END");
 	fake_end(0, "done");
-	until(engine_job_find(world.engine, job)->again);
+	until(engine_job_find(world.engine, job)->again.write);
 	world_stop(60000);
 	assert_true(world_job_is(job, "running"));
 	fixture_sql(&world.c.f, "DROP TRIGGER full");

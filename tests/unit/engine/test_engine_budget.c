@@ -154,10 +154,10 @@ test_no_stamps(void **state)
 	restart("fake", "{\"seconds_per_day\": 1000}");
 	(void)world_submit();
 	until(fake.count == 1);
-	const struct engine_job *job = world.engine->jobs;
-	assert_true(job->used_from_ms == 0);
+	const struct engine_job *job = world.engine->jobs.first;
+	assert_true(job->used.from_ms == 0);
 	fake_say(0, json_pack("{s:s}", "event", "device"));
-	assert_true(job->used_from_ms > 0);
+	assert_true(job->used.from_ms > 0);
 	world_pass(3000);
 	fake_end(0, "done");
 	until(world.engine->in_flight == 0);
@@ -186,7 +186,7 @@ test_stays(void **state)
 	(void)json_object_set(renamed, "Cpu", json_object_get(renamed, "CPU"));
 	(void)json_object_del(renamed, "CPU");
 	assert_int_equal(engine_reload(world.engine, renamed, &err), 0);
-	until(world.engine->loaded);
+	until(engine_loaded(world.engine));
 	assert_true(budget_is_spent(device));
 	assert_null(device->next);
 }

@@ -84,20 +84,20 @@ test_waits_for_units(void **state)
 	need_devices(2);
 	int64_t job = world_submit();
 	const struct engine_job *known = engine_job_find(world.engine, job);
-	until(known->waits && world.engine->in_flight == 0);
+	until(known->held.why && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	assert_non_null(strstr(world_text("error", job), "of the 2 of `CPU` only 1 are available"));
 	assert_int_equal(world_number("attempt - uncharged_attempts", job), 0);
 	AUTO_JSON json_t *place = engine_queue_position(world.engine, job, 0);
-	assert_string_equal(json_string_value(json_object_get(place, "waits")), known->waits);
+	assert_string_equal(json_string_value(json_object_get(place, "waits")), known->held.why);
 	AUTO_JSON json_t *devices = engine_devices(world.engine);
 	const json_t *device = json_array_get(devices, 0);
 	assert_int_equal(json_integer_value(json_object_get(device, "queued")), 1);
-	assert_string_equal(json_string_value(json_object_get(device, "waits")), known->waits);
+	assert_string_equal(json_string_value(json_object_get(device, "waits")), known->held.why);
 	const json_t *shown = commands_must(
 		&world.c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)world_number("submission", job)));
 	const json_t *told = json_array_get(json_object_get(shown, "jobs"), 0);
-	assert_string_equal(json_string_value(json_object_get(told, "waits")), known->waits);
+	assert_string_equal(json_string_value(json_object_get(told, "waits")), known->held.why);
 	assert_true(json_is_null(json_object_get(told, "error")));
 	need_devices(1);
 	int64_t small = world_submit();
@@ -180,23 +180,23 @@ test_faults(void **state)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		int64_t job = world_submit();
 		until(fake.count == 1);
-		assert_false(world_unit(0)->cause);
+		assert_false(world_unit(0)->disabled.cause);
 		end_with_fault(faults[i]);
 		until(world_job_is(job, "passed"));
 	}
-	assert_string_equal(world_unit(0)->disabled, "2 times in a row: dirty again");
+	assert_string_equal(world_unit(0)->disabled.why, "2 times in a row: dirty again");
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	/* The next engine knows it; a trial that fails changes nothing, one that passes brings it back. */
 	world_stop(0);
 	world_start(STEAL(copy));
-	assert_true(world_unit(0)->cause == UNIT_FAULT);
+	assert_true(world_unit(0)->disabled.cause == UNIT_FAULT);
 	int64_t job = world_submit();
 	fake.facts = json_pack("{s:[{s:i, s:b}]}", "gpus", "index", 0, "occupied", 1);
 	until(fake.describes == 1);
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	(void)json_object_set_new(json_array_get(json_object_get(fake.facts, "gpus"), 0), "occupied", json_false());
 	until(fake.count == 1);
-	assert_false(world_unit(0)->cause);
+	assert_false(world_unit(0)->disabled.cause);
 	end_with_fault(NULL);
 	until(world_job_is(job, "passed") && fixture_events(&world.c.f, "unit.returned") == 1);
 }
@@ -210,7 +210,7 @@ test_by_hand(void **state)
 	world_pass(3 * ENGINE_TEST_MS);
 	assert_int_equal(fake.describes, 0);
 	int64_t job = world_submit();
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	world_set("cpu.0", false, "by root");
 	until(fake.count == 1);
 	fake_end(0, "done");
@@ -234,7 +234,7 @@ test_disabled_before_loaded(void **state)
 	assert_false(engine_loaded(world.engine));
 	until(loaded);
 	assert_true(engine_loaded(world.engine));
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	assert_int_equal(known->state, JOB_QUEUED);
 	/* A unit that a reload brings back is as the database says, too. */
 	AUTO_JSON json_t *none = json_pack("{s:{s:[{s:s}]}}", "GPU", "units", "runner", "fake");
@@ -244,7 +244,7 @@ test_disabled_before_loaded(void **state)
 	assert_int_equal(engine_reload(world.engine, again, &err), 0);
 	assert_int_equal(known->state, JOB_QUEUED);
 	until(engine_loaded(world.engine));
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	assert_int_equal(known->state, JOB_QUEUED);
 	assert_int_equal(fake.submits, 0);
 }
@@ -261,7 +261,7 @@ test_late_gpu(void **state)
 		int64_t job = world_submit();
 		until(fake.count == 1);
 		assert_int_equal(fake.describes, i < 2 ? i + 1 : 2);
-		assert_int_equal(json_array_size(json_object_get(world_unit(0)->facts, "gpus")), i > 0);
+		assert_int_equal(json_array_size(json_object_get(world_unit(0)->machine.facts, "gpus")), i > 0);
 		end_with_fault(NULL);
 		until(world_job_is(job, "passed"));
 		json_decref(fake.facts);
@@ -307,12 +307,12 @@ test_silent_machine(void **state)
 	lose_patience(1);
 	until(fake.describes == 2);
 	assert_int_equal(world_number("attempt", job), 2);
-	assert_int_equal(world_unit(0)->losses, 1);
+	assert_int_equal(world_unit(0)->losses.count, 1);
 	/* What comes too late changes nothing. */
 	fake_describe_end();
-	assert_null(world_unit(0)->facts);
+	assert_null(world_unit(0)->machine.facts);
 	fake_describe_end();
-	assert_non_null(world_unit(0)->facts);
+	assert_non_null(world_unit(0)->machine.facts);
 	until(fake.count == 1);
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
@@ -330,7 +330,7 @@ test_silent_for_ever(void **state)
 	until(world_job_is(job, "queued") && world.engine->in_flight == 0);
 	assert_int_equal(world_number("attempt - uncharged_attempts + lost_with_engine", job), 0);
 	assert_string_equal(world_text("loss", job), "away");
-	assert_non_null(strstr(world_unit(0)->lost, "did not describe itself within 60 s"));
+	assert_non_null(strstr(world_unit(0)->losses.why, "did not describe itself within 60 s"));
 	assert_int_equal(fake.submits, 0);
 	fake.on_describe = AT_ONCE;
 	until(fake.count == 1);
@@ -361,7 +361,7 @@ test_silent_at_the_end(void **state)
 	assert_int_equal(engine_unit_test(world.engine, json_array_get(units, 0), keep_error, &told, NULL), 0);
 	lose_patience(3);
 	assert_int_equal(told.code, KETTLE_EUNAVAIL);
-	assert_false(world_unit(0)->testing);
+	assert_false(world_unit(0)->disabled.testing);
 	assert_int_equal(world.engine->in_flight, 0);
 }
 
@@ -379,12 +379,12 @@ test_silent_kettle_exec(void **state)
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	assert_string_equal(fake_task(0)->unit, "CPU.0");
-	until(world_unit(0)->heartbeat);
+	until(world_unit(0)->heartbeat.open);
 	world_pass(ENGINE_HEARTBEAT_SILENT_MS - ENGINE_TICK_MS);
-	assert_false(world_unit(0)->cause);
-	until(world_unit(0)->cause);
-	assert_true(world_unit(0)->cause == UNIT_SILENT);
-	assert_non_null(strstr(world_unit(0)->disabled, "not answered for 30 s"));
+	assert_false(world_unit(0)->disabled.cause);
+	until(world_unit(0)->disabled.cause);
+	assert_true(world_unit(0)->disabled.cause == UNIT_SILENT);
+	assert_non_null(strstr(world_unit(0)->disabled.why, "not answered for 30 s"));
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
 	/* Its job is cancelled there and goes on elsewhere; what the hung one still says of it counts for nothing. */
 	until(fake.count == 2);
@@ -403,7 +403,7 @@ test_silent_kettle_exec(void **state)
 	fake.heartbeat.done = hung;
 	fake.heartbeat.arg = arg;
 	fake_heartbeat_end(false);
-	assert_false(world_unit(0)->cause);
+	assert_false(world_unit(0)->disabled.cause);
 	until(fixture_events(&world.c.f, "unit.returned") == 1);
 }
 
@@ -415,14 +415,14 @@ test_hung_and_ended(void **state)
 	fake.beats = false;
 	int64_t job = world_submit();
 	until(fake.count == 1);
-	until(world_unit(0)->cause == UNIT_SILENT && fake.count == 0 && world.engine->in_flight == 0);
+	until(world_unit(0)->disabled.cause == UNIT_SILENT && fake.count == 0 && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	size_t before = fake.heartbeats;
 	fake_heartbeat_end(true);
-	assert_true(world_unit(0)->cause == UNIT_SILENT);
+	assert_true(world_unit(0)->disabled.cause == UNIT_SILENT);
 	fake.beats = true;
-	until(world_unit(0)->cause != UNIT_SILENT);
-	assert_true(fake.heartbeats > before && !world_unit(0)->cause);
+	until(world_unit(0)->disabled.cause != UNIT_SILENT);
+	assert_true(fake.heartbeats > before && !world_unit(0)->disabled.cause);
 	until(fake.count == 1);
 	fake_end(0, "done");
 	until(world_job_is(job, "passed"));
@@ -437,7 +437,7 @@ test_hung_before(void **state)
 	fixture_sql(&world.c.f, "INSERT INTO device_units (device, unit, state, cause, reason, changed_at) VALUES ('CPU', "
 							"'CPU.0', 'disabled', 'silent', 'by nobody', 1)");
 	world_start(world_devices(1, NULL));
-	assert_false(world_unit(0)->cause);
+	assert_false(world_unit(0)->disabled.cause);
 	until(fixture_events(&world.c.f, "unit.returned") == 1);
 	fake.beats = false;
 	fake.on_cancel = WAITS;
@@ -446,7 +446,7 @@ test_hung_before(void **state)
 	world_set("CPU.0", true, "by root");
 	until(world_job_is(job, "queued") && world.engine->in_flight == 0);
 	fake_heartbeat_end(false);
-	assert_string_equal(world_unit(0)->disabled, "by root");
+	assert_string_equal(world_unit(0)->disabled.why, "by root");
 	fake_end(0, "cancelled");
 }
 
@@ -463,16 +463,16 @@ test_cancel_of_hung(void **state)
 	until(known->stop == STOP_CANCEL);
 	world_pass(ENGINE_CANCEL_MS / 2);
 	fake.beats = false;
-	until(world_unit(0)->heartbeat);
+	until(world_unit(0)->heartbeat.open);
 	world_pass(ENGINE_CANCEL_MS / 2);
 	assert_ptr_equal(engine_job_find(world.engine, job), known);
 	clock_stall(&world.c.f.clock, 10 * ENGINE_HEARTBEAT_SILENT_MS);
 	world_pass(0);
 	assert_ptr_equal(engine_job_find(world.engine, job), known);
-	assert_false(world_unit(0)->cause);
-	assert_true(world_unit(0)->heartbeat->waited_ms < ENGINE_HEARTBEAT_SILENT_MS);
+	assert_false(world_unit(0)->disabled.cause);
+	assert_true(world_unit(0)->heartbeat.open->waited_ms < ENGINE_HEARTBEAT_SILENT_MS);
 	fake_heartbeat_end(false);
-	assert_false(world_unit(0)->cause);
+	assert_false(world_unit(0)->disabled.cause);
 	fake_end(0, "cancelled");
 	until(world_job_is(job, "cancelled") && world.engine->in_flight == 0);
 }

@@ -80,15 +80,15 @@ test_place_in_list(void **state)
 	disable("CPU.1");
 	/* Without the first one it is CPU.0; the first one alone is in order. */
 	restart("[{\"cores\": \"1\", \"slots\": 3}]");
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	restart("[{\"cores\": \"0\"}]");
-	assert_false(world_unit(0)->cause);
+	assert_false(world_unit(0)->disabled.cause);
 	restart("[{\"cores\": \"1\"}, {\"cores\": \"0\"}]");
-	assert_true(world_unit(0)->cause);
-	assert_false(world_unit(1)->cause);
+	assert_true(world_unit(0)->disabled.cause);
+	assert_false(world_unit(1)->disabled.cause);
 	reload("[{\"cores\": \"0\"}, {\"cores\": \"1\"}]");
-	assert_false(world_unit(0)->cause);
-	assert_true(world_unit(1)->cause);
+	assert_false(world_unit(0)->disabled.cause);
+	assert_true(world_unit(1)->disabled.cause);
 	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE label = 'CPU.1'"), 1);
 }
 
@@ -102,9 +102,9 @@ test_twins(void **state)
 	assert_string_equal(world_unit(2)->key, "{\"runner\":\"fake\"} #3");
 	disable("CPU.2");
 	restart("[{}, {}]");
-	assert_false(world_unit(0)->cause || world_unit(1)->cause);
+	assert_false(world_unit(0)->disabled.cause || world_unit(1)->disabled.cause);
 	restart("[{}, {}, {}]");
-	assert_true(world_unit(2)->cause);
+	assert_true(world_unit(2)->disabled.cause);
 }
 
 /* A unit that moves up in the list is not drained, and its job goes on. */
@@ -143,18 +143,18 @@ test_uuid(void **state)
 	use_gpu("GPU-b");
 	restart("[{\"gpu\": 0}]");
 	pass_job();
-	assert_false(world_unit(0)->cause);
+	assert_false(world_unit(0)->disabled.cause);
 	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit = 'gpu-a' AND state = "
 											 "'disabled' AND key IS NULL"),
 		1);
 	/* By its UUID it is found at once, and a job never starts on it. */
 	restart("[{\"gpu\": \"GPU-A\"}]");
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	use_gpu("GPU-b");
 	restart("[{\"gpu\": 0}]");
 	use_gpu("GPU-a");
 	int64_t job = world_submit();
-	until(world_unit(0)->cause && world.engine->in_flight == 0);
+	until(world_unit(0)->disabled.cause && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	assert_int_equal(world_number("attempt - uncharged_attempts", job), 0);
 }
@@ -169,7 +169,7 @@ test_said_before_known(void **state)
 	use_gpu("GPU-a");
 	restart("[{\"gpu\": 0}]");
 	until(world.engine->in_flight == 0);
-	assert_true(world_unit(0)->cause);
+	assert_true(world_unit(0)->disabled.cause);
 	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit = 'gpu-a' AND state = "
 											 "'disabled' AND label = 'CPU.0'"),
 		1);
@@ -193,25 +193,25 @@ test_other_model(void **state)
 	pass_job();
 	assert_int_equal(fake.describes, 3);
 	until(fixture_events(&world.c.f, "unit.quarantined") == 1);
-	assert_true(world_unit(1)->cause == UNIT_FAULT);
-	assert_non_null(strstr(world_unit(1)->disabled, "another model than unit CPU.0: Zen 3, not Zen 4"));
-	assert_false(world_unit(0)->cause || world_unit(2)->cause);
+	assert_true(world_unit(1)->disabled.cause == UNIT_FAULT);
+	assert_non_null(strstr(world_unit(1)->disabled.why, "another model than unit CPU.0: Zen 3, not Zen 4"));
+	assert_false(world_unit(0)->disabled.cause || world_unit(2)->disabled.cause);
 	/* The next engine remembers it, and its test fails until the machine is what the others are. */
 	restart("[{\"cores\": \"0\"}, {\"cores\": \"1\"}, {\"cores\": \"2\"}]");
 	pass_job();
 	size_t before = fake.describes;
 	until(fake.describes == before + 1);
-	assert_true(world_unit(1)->cause);
+	assert_true(world_unit(1)->disabled.cause);
 	(void)json_object_set_new(fake.facts, "CPU.1", cpu("Zen 4"));
 	until(fixture_events(&world.c.f, "unit.returned") == 1);
-	assert_false(world_unit(1)->cause);
+	assert_false(world_unit(1)->disabled.cause);
 	/* An operator's word holds until the machine is asked again. */
 	(void)json_object_set_new(fake.facts, "CPU.2", cpu("Zen 2"));
 	world_set("CPU.2", false, "by root");
 	world_set("CPU.0", true, "by root");
 	world_set("CPU.1", true, "by root");
 	int64_t job = world_submit();
-	until(world_unit(2)->cause && world.engine->in_flight == 0);
+	until(world_unit(2)->disabled.cause && world.engine->in_flight == 0);
 	assert_true(world_job_is(job, "queued"));
 	assert_int_equal(world_number("attempt - uncharged_attempts", job), 0);
 }
@@ -243,8 +243,8 @@ test_other_architecture(void **state)
 			continue;
 		}
 		int64_t job = world_submit();
-		until(world_unit(0)->cause && world.engine->in_flight == 0);
-		assert_non_null(strstr(world_unit(0)->disabled, tries[i].why));
+		until(world_unit(0)->disabled.cause && world.engine->in_flight == 0);
+		assert_non_null(strstr(world_unit(0)->disabled.why, tries[i].why));
 		world_cancel(job);
 	}
 }
@@ -261,12 +261,12 @@ test_old_rows(void **state)
 		"'operator', 'by hand', 1, '{\"gpus\": [{\"index\": 1, \"uuid\": \"GPU-b\"}]}')");
 	/* The second label is another GPU's by now. */
 	restart("[{\"gpu\": 0}, {\"gpu\": 2}]");
-	assert_true(world_unit(0)->cause);
-	assert_false(world_unit(1)->cause);
+	assert_true(world_unit(0)->disabled.cause);
+	assert_false(world_unit(1)->disabled.cause);
 	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM device_units WHERE unit IN ('gpu-a', 'CPU.1')"), 2);
 	restart("[{\"gpu\": 2}, {\"gpu\": 0}]");
-	assert_false(world_unit(0)->cause);
-	assert_true(world_unit(1)->cause);
+	assert_false(world_unit(0)->disabled.cause);
+	assert_true(world_unit(1)->disabled.cause);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)

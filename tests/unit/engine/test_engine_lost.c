@@ -31,7 +31,7 @@ test_uncounted(void **state)
 		until(fake.count == 1);
 		assert_int_equal(world_number("attempt", job), attempt);
 		assert_int_equal(world_number("attempt - uncharged_attempts", job), 1);
-		assert_int_equal(world_unit(0)->losses, 0);
+		assert_int_equal(world_unit(0)->losses.count, 0);
 		lose(true, true, "Another machine came.");
 	}
 	assert_string_equal(commands_text(fixture_event(&world.c.f, "job.requeued"), "data.loss"), "unstarted");
@@ -51,7 +51,7 @@ test_broken_connection(void **state)
 	int64_t job = world_submit();
 	until(fake.count == 1);
 	lose(false, true, "The connection broke.");
-	assert_int_equal(world_unit(0)->losses, 1);
+	assert_int_equal(world_unit(0)->losses.count, 1);
 	assert_true(world_unit(0)->pause_until_ms > 0);
 	until(fake.count == 1);
 	for (int attempt = 1; attempt <= JOB_MAX_ATTEMPTS; attempt++) {
@@ -82,12 +82,12 @@ test_one_loss(void **state)
 	until(fake.count == 4);
 	while (fake.count > 0)
 		lose(false, true, "The connection broke.");
-	assert_int_equal(unit->losses, 1);
+	assert_int_equal(unit->losses.count, 1);
 	assert_true(unit->pause_until_ms <= world_now() + ENGINE_PAUSE_MS);
 	until(fake.count > 0);
 	uint64_t now = world_now();
 	lose(false, true, "The connection broke again.");
-	assert_int_equal(unit->losses, 2);
+	assert_int_equal(unit->losses.count, 2);
 	assert_true(unit->pause_until_ms >= now + 2 * (uint64_t)ENGINE_PAUSE_MS);
 }
 
@@ -144,7 +144,7 @@ test_loses_everything(void **state)
 	/* It works again: all others pass, and it has all of its room. */
 	until(fake.count == 1);
 	fake_end(0, "done");
-	until(unit->losses == 0);
+	until(unit->losses.count == 0);
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
 		until(fake.count > 0 ? (fake_end(0, "done"), false)
 							 : !world_job_is(jobs[i], "queued") && !world_job_is(jobs[i], "running"));
@@ -184,20 +184,20 @@ test_forgets_everything(void **state)
 	int64_t first = world_submit(), second = world_submit();
 	for (int attempt = 1; attempt <= ENGINE_GONE_MAX; attempt++) {
 		until(fake.count >= 1);
-		assert_int_equal(unit->losses, 0);
+		assert_int_equal(unit->losses.count, 0);
 		lose(true, false, "There is no such job.");
 		until(fake.count >= 1);
 	}
 	until(fake.count >= 1);
 	lose(true, false, "There is no such job.");
-	assert_int_equal(unit->losses, 1);
+	assert_int_equal(unit->losses.count, 1);
 	assert_true(unit->pause_until_ms > 0);
 	fake.on_submit = AT_ONCE;
 	while (fake.count > 0)
 		fake_end(0, "done");
 	for (int64_t job = first; job <= second; job++)
 		until(world_job_is(job, "error") || world_job_is(job, "passed"));
-	assert_int_equal(unit->gone, 0);
+	assert_int_equal(unit->losses.unknown, 0);
 }
 
 /* The runner loses its first job in the way of this member, which stands beside those that an older engine knows. */
@@ -223,7 +223,7 @@ test_final(void **state)
 	assert_string_equal(world_text("stage", job), "queue");
 	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
 	assert_non_null(strstr(world_text("error", job), "Its plan is too large."));
-	assert_true(world_unit(0)->losses == 0 && world_unit(0)->pause_until_ms == 0);
+	assert_true(world_unit(0)->losses.count == 0 && world_unit(0)->pause_until_ms == 0);
 	int64_t next = world_submit();
 	until(fake.count == 1);
 	fake_end(0, "done");

@@ -65,7 +65,7 @@ test_learned(void **state)
 	expects("");
 	run_on("cpu", "Z80");
 	expects("{\"cpu\":\"Z80\",\"whole\":true}");
-	assert_string_equal(world_unit(0)->learned, "Z80");
+	assert_string_equal(world_unit(0)->machine.learned, "Z80");
 	/* Another engine on the same database, and the device's other unit. */
 	restart("[{\"number\": 1}, {}]");
 	expects("{\"cpu\":\"Z80\",\"whole\":true}");
@@ -117,12 +117,12 @@ test_another_machine(void **state)
 	for (int attempt = 1; attempt <= JOB_MAX_LOST_WITH_ENGINE; attempt++) {
 		until(fake.count == 1);
 		assert_int_equal(world_number("attempt - uncharged_attempts", second), 1);
-		assert_int_equal(world_unit(0)->losses, 0);
+		assert_int_equal(world_unit(0)->losses.count, 0);
 		end_on(0, "cpu", "6502");
 	}
 	until(world_job_is(second, "error"));
 	assert_non_null(strstr(world_text("error", second), "Its machine is 6502, but `CPU` needs `Z80`."));
-	assert_string_equal(world_unit(0)->learned, "Z80");
+	assert_string_equal(world_unit(0)->machine.learned, "Z80");
 }
 
 static void
@@ -140,7 +140,7 @@ test_configured(void **state)
 	until(world_job_is(job, "passed"));
 	/* What the configuration accepts stays; what came last is shown. */
 	run_on("gpu", "NVIDIA H100 PCIe");
-	assert_string_equal(world_unit(0)->learned, "NVIDIA H100 PCIe");
+	assert_string_equal(world_unit(0)->machine.learned, "NVIDIA H100 PCIe");
 	expects("{\"gpu\":\"h100\"}");
 	/* It is the same unit without it. */
 	restart("[{\"gpu\": 0}]");
@@ -171,8 +171,9 @@ test_described(void **state)
 	world_stop(0);
 	world_start(json_pack("{s:{s:[{s:s, s:s}]}}", "CPU", "units", "runner", "fake", "model", "H100"));
 	(void)world_submit();
-	until(world_unit(0)->cause);
-	assert_string_equal(world_unit(0)->disabled, "Its machine is Z80, but `CPU` needs one whose name contains `H100`.");
+	until(world_unit(0)->disabled.cause);
+	assert_string_equal(
+		world_unit(0)->disabled.why, "Its machine is Z80, but `CPU` needs one whose name contains `H100`.");
 	assert_int_equal(fake.submits, 0);
 	world_stop(0);
 	world_start(json_pack("{s:{s:[{s:s, s:s}]}}", "CPU", "units", "runner", "fake", "model", "z8"));
