@@ -148,7 +148,8 @@ names_secret(const struct option_table *table, const struct kettle_option *optio
 	return has_option(table, ret_name, "_file", KETTLE_OPTION_PATH);
 }
 
-int
+/* The table as an object schema (schema.h). New reference. EINVAL: a default that is not of the type. [any] */
+static int
 option_table_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err)
 {
 	AUTO_JSON json_t *properties = json_object(), *required = json_array();

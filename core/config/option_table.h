@@ -35,8 +35,6 @@ struct option_section {
 void option_table_get(const struct option_table *table, size_t i, struct kettle_option *ret_option);
 /* Checks the table itself: keys, types, ranges, defaults that pass, help for each, no key twice. EINVAL. [any] */
 int option_table_check(const struct option_table *table, struct kettle_error *err);
-/* The table as an object schema (schema.h). New reference. EINVAL: a default that is not of the type. [any] */
-int option_table_schema(const struct option_table *table, json_t **ret_schema, struct kettle_error *err);
 /*
  * Checks a section (NULL or null: an empty one) and returns the options for configure, a new reference: with defaults,
  * a list where a single string stands for one, absolute paths, and for every pair NAME_env, NAME_file in the table the

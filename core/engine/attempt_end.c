@@ -21,6 +21,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- what the store does for one job ---- */
+
+void *
+job_write_new(struct engine_job *job, size_t size)
+{
+	struct job_write *op = xcalloc(1, size);
+	*op = (struct job_write){.job = job, .id = job->id, .attempt = job->attempt};
+	return op;
+}
+
+void
+job_write_write(struct job_write *op, store_op run, store_done done)
+{
+	op->run = run;
+	op->done = done;
+	store_write(op->job->engine->setup.store, run, done, op);
+}
+
+bool
+job_write_may_pass(const struct kettle_error *err)
+{
+	return err && err->code != KETTLE_ECONFLICT && err->code != KETTLE_ENOENT && err->code != KETTLE_EINVAL &&
+		   err->code != KETTLE_ECANCELED;
+}
+
+/*
+ * A full disk may become free: keeps what was not stored for such a reason, for engine_job_retry_writes. An engine that
+ * stops leaves the job to the next one. False: it is not kept.
+ */
+static bool
+job_write_defer(struct job_write *op, const struct kettle_error *err)
+{
+	struct engine_job *job = op->job;
+	assert(job->state == JOB_ENDING && !job->again.write);
+	if (!job_write_may_pass(err) || job->engine->stop.begun)
+		return false;
+	log_write(KETTLE_LOG_ERROR, "engine", "job %lld cannot be written to the database yet and will be retried: %s",
+		(long long)job->id, err->message);
+	job->again.write = op;
+	job->again.at_ms = clock_ms(job->engine->setup.clock) + ENGINE_STORE_RETRY_MS;
+	return true;
+}
+
+void
+engine_job_retry_writes(struct engine_job *job)
+{
+	struct job_write *op = STEAL(job->again.write);
+	job_write_write(op, op->run, op->done);
+}
+
 #define DEPRIORITISED_MAX 10000
 
 /* ---- without a verdict ---- */
@@ -127,7 +177,7 @@ attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss)
  * The first one may also be what its unit alone does not take: it counts among its uncounted ones, so that it ends where it
  * is so each time that others have passed. While the unit stays so, jobs wait for as long as it takes, in turns.
  */
-void
+static void
 attempt_end_unusable(struct engine_job *job, const char *why)
 {
 	bool first = job->unit->obstacles[UNIT_UNUSABLE].said_ns == 0;
@@ -300,7 +350,8 @@ attempt_end_refuse(struct engine_job *job, const char *fault, const char *senten
 	attempt_finish(job, verdict_error(fault, "queue", sentence), false);
 }
 
-void
+/* Its runner says that no other attempt can succeed: a verdict at once. */
+static void
 attempt_end_impossible(struct engine_job *job, const char *why)
 {
 	AUTO_FREE char *sentence = xasprintf(

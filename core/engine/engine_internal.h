@@ -90,7 +90,7 @@ struct unit {
 		struct heartbeat *open; /* NULL: none is under way */
 		uint64_t next_ms;
 	} heartbeat;
-	/* What is known of its machine (unit_machine.c). */
+	/* What is known of its machine (unit_health.c, unit_model.c). */
 	struct unit_machine {
 		json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
 		bool lacks_gpu;      /* a GPU did not answer then, so the next job asks again */
@@ -272,6 +272,14 @@ bool engine_unit_gone(struct unit *unit);
 /* It has brought a job to its end. */
 void engine_unit_works(struct unit *unit);
 void engine_devices_free(struct engine *engine);
+/* A job of the device has ended with a verdict of its own. */
+void expected_wait_add(struct device *device, uint64_t took_ms);
+/* jobs_recent's, for the devices that have none of them yet. */
+void expected_wait_load(struct engine *engine, const json_t *recent);
+/* Seconds until a job begins that has so many before it; -1: not known. */
+int64_t expected_wait_s(const struct device *device, size_t place);
+/* Those of a job that comes now. New reference; NULL: not known. */
+json_t *expected_wait_next(const struct engine *engine, const struct device *device);
 
 /* engine/attempt.c: a job on its unit */
 void engine_job_start(struct engine_job *job, struct unit *unit);
@@ -297,10 +305,6 @@ void attempt_end_requeue(struct engine_job *job, enum kettle_loss loss, const ch
 void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
 /* Its runner has lost it: as attempt_end_retry, but where the unit loses everything no attempt of the job is used up. */
 void attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss);
-/* Its runner says that no other attempt can succeed: a verdict at once. */
-void attempt_end_impossible(struct engine_job *job, const char *why);
-/* Its unit can run no job (unit_health_unusable): the job waits, or another unit takes it. */
-void attempt_end_unusable(struct engine_job *job, const char *why);
 /* A verdict without any outcome: this sentence, and whose fault it is (verdict_fault). */
 void attempt_end_refuse(struct engine_job *job, const char *fault, const char *sentence);
 /* Whether a run of the plan may leave files. */
@@ -308,7 +312,7 @@ bool attempt_leaves_files(const struct plan *plan);
 /* The runner's one completion. */
 void attempt_end_complete(struct engine_job *job, const struct completion *completion);
 
-/* engine/job_write.c: what the store does for one job */
+/* What the store does for one job. */
 /* Of this job and its attempt: zeros of this size, whose first member is a job_write. For free. */
 void *job_write_new(struct engine_job *job, size_t size);
 /* In a transaction of its own; done gets the op, and frees it unless job_write_defer took it. */
@@ -317,11 +321,6 @@ void job_write_write(struct job_write *op, store_op run, store_done done);
  * Whether the database may take it at another time: it could not, and not because of what it was given. NULL: it could.
  */
 bool job_write_may_pass(const struct kettle_error *err);
-/*
- * A full disk may become free: keeps what was not stored for such a reason, for engine_job_retry_writes. An engine that
- * stops leaves the job to the next one. False: it is not kept.
- */
-bool job_write_defer(struct job_write *op, const struct kettle_error *err);
 /* Once more what the database could not take. */
 void engine_job_retry_writes(struct engine_job *job);
 
@@ -333,24 +332,14 @@ void engine_job_retry_writes(struct engine_job *job);
 int multi_device_take(struct engine_job *job, struct kettle_error *err);
 /* Gives them back, in whatever phase it is. */
 void multi_device_leave(struct engine_job *job);
-/* Queues those of the device that need not wait any more. */
-void multi_device_release(struct device *device);
-/* Why the device starts no job now, or not the first held one. New string, NULL: it does. */
-json_t *multi_device_shortage(const struct device *device);
-
-/* expected_wait.c */
-/* A job of the device has ended with a verdict of its own. */
-void expected_wait_add(struct device *device, uint64_t took_ms);
-/* jobs_recent's, for the devices that have none of them yet. */
-void expected_wait_load(struct engine *engine, const json_t *recent);
-/* Seconds until a job begins that has so many before it; -1: not known. */
-int64_t expected_wait_s(const struct device *device, size_t place);
-/* Those of a job that comes now. New reference; NULL: not known. */
-json_t *expected_wait_next(const struct engine *engine, const struct device *device);
 /* It begins to be, or ends being, in run steps. */
 void multi_device_run(struct engine_job *job, bool runs);
 /* The section of its unit for the runner, with the others under `more`. New reference. */
 json_t *multi_device_section(const struct engine_job *job);
+/* Queues those of the device that need not wait any more. */
+void multi_device_release(struct device *device);
+/* Why the device starts no job now, or not the first held one. New string, NULL: it does. */
+json_t *multi_device_shortage(const struct device *device);
 
 /* engine/unit_health.c: units that are not in order */
 /* The unit of the device with this key, in force; NULL: there is none. */

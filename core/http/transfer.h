@@ -4,8 +4,44 @@
 #define KETTLE_HTTP_TRANSFER_H
 
 #if KETTLE_HAVE_HTTP
-#include "http/curl_library.h"
 #include "http/http_internal.h"
+
+#include <curl/curl.h>
+#include <kettle/error.h>
+
+/* libcurl, loaded when it is first needed: it and what it depends on take several MB. */
+#define CURL_FUNCTIONS(X) \
+	X(global_init) \
+	X(version_info) \
+	X(slist_append) \
+	X(slist_free_all) \
+	X(easy_init) \
+	X(easy_cleanup) \
+	X(easy_reset) \
+	X(easy_setopt) \
+	X(easy_getinfo) \
+	X(easy_strerror) \
+	X(multi_init) \
+	X(multi_cleanup) \
+	X(multi_setopt) \
+	X(multi_assign) \
+	X(multi_add_handle) \
+	X(multi_remove_handle) \
+	X(multi_socket_action) \
+	X(multi_info_read) \
+	X(url) \
+	X(url_cleanup) \
+	X(url_get) \
+	X(url_set) \
+	X(free) \
+	X(getdate)
+
+/* The functions of the library, named without their `curl_`. */
+struct curl_library {
+#define X(name) __typeof__(curl_##name) *name;
+	CURL_FUNCTIONS(X)
+#undef X
+};
 
 /* What all transfers of a thread share. */
 struct transfer_context {
@@ -70,14 +106,6 @@ size_t transfer_on_read(char *into, size_t one, size_t size, void *arg);
 int transfer_on_seek(void *arg, curl_off_t offset, int origin);
 /* Forgets what has come of an answer, before another one comes. */
 void transfer_forget_answer(struct transfer *transfer);
-
-/* transfer_error.c */
-/* "HOST", or "HOST:PORT" where the port is not the scheme's. New. */
-char *transfer_server(const struct transfer *transfer);
-/* Sets the request's err: what has failed, by the code of the library and the fault of a callback. Returns its code. */
-int transfer_fail(struct transfer *transfer, CURLcode code);
-/* Whether another attempt may help. */
-bool transfer_may_help(CURLcode code);
 #endif
 
 #endif

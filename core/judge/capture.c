@@ -4,13 +4,41 @@
 
 #include "judge/capture.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/embedded_text.h"
 #include "base/json_access.h"
 #include "base/schema.h"
-#include "judge/kept_schema.h"
+
+/* ---- the schema of plans, loaded once ---- */
+
+static struct {
+	pthread_once_t once;
+	json_t *schema;
+	int rc;
+	struct kettle_error err;
+} kept = {.once = PTHREAD_ONCE_INIT};
+
+static void
+load_once(void)
+{
+	kept.rc = schema_load(plan_schema, &kept.schema, &kept.err);
+}
+
+int
+kept_schema_of_plans(const json_t **ret_schema, struct kettle_error *err)
+{
+	(void)pthread_once(&kept.once, load_once);
+	if (kept.rc < 0) {
+		*err = kept.err;
+		return kept.rc;
+	}
+	*ret_schema = kept.schema;
+	return 0;
+}
 
 #define BENCHMARKS "benchmarks" /* of a capture and of a task */
 

@@ -36,4 +36,7 @@ json_t *capture_for_step(const json_t *capture);
  */
 int capture_fits(const char *profiler, const char *device, const json_t *capture, struct kettle_error *err);
 
+/* plan.schema.json, as schema_load gives it. Borrowed, and the process's until it ends. EINVAL. [any] */
+int kept_schema_of_plans(const json_t **ret_schema, struct kettle_error *err);
+
 #endif

@@ -15,7 +15,6 @@
 #include "base/xalloc.h"
 #include "judge/calibration.h"
 #include "judge/capture.h"
-#include "judge/kept_schema.h"
 #include "judge/run_steps.h"
 #include "judge/unit_facts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that is deleted later than the command, event or time that made it unused. garbage_collector.c, board_purge.c
+ * Everything that is deleted later than the command, event or time that made it unused. garbage_collector.c, board_delete.c
  * and spool_sweep.c say when, on the loop thread of the database's owner; retention.c, board_delete.c and model's
  * artifact.c and links.c delete, a small part in each transaction, so that no other write waits for long.
  *
@@ -105,10 +105,6 @@ int retention_part(
 int board_delete(struct db *db, int64_t leaderboard, struct kettle_error *err);
 /* Removes a part of the oldest that is hidden; *ret_more: something is left, of it or of another. */
 int board_delete_part(struct db *db, bool *ret_more, struct kettle_error *err);
-/* Whether one is hidden. */
-int board_delete_open(struct db *db, bool *ret_open, struct kettle_error *err);
-
-/* ---- board_purge.c ---- */
 
 /* Removes what is left of hidden leaderboards, with other writes between the parts; nothing where it is being done. */
 void board_purge_wake(struct maintenance *maintenance);

@@ -152,7 +152,7 @@ call_answer(struct call *call, const struct kettle_error *err, json_t *result)
 	free_call(call);
 }
 
-void
+static void
 call_fail(struct call *call, int code, const char *format, ...)
 {
 	struct kettle_error err = {0};

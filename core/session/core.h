@@ -108,7 +108,7 @@ struct core {
 	char *secret_output; /* see secret_output.h */
 	struct {
 		char *folder;
-		char *base; /* URL of the frontend that serves links, or NULL; see publish.c */
+		char *base; /* URL of the frontend that serves links, or NULL; see plugin_host.c */
 		const struct core_host *host;
 	} links;
 	struct maintenance maintenance;

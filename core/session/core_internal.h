@@ -28,7 +28,6 @@ struct call {
 /* call.c */
 /* Answers and frees. err NULL: with result (borrowed). */
 void call_answer(struct call *call, const struct kettle_error *err, json_t *result);
-__attribute__((format(printf, 3, 4))) void call_fail(struct call *call, int code, const char *format, ...);
 /* Sends a call where it belongs now. */
 void call_route(struct call *call);
 /* core_call of what is the loop thread's own, without a copy. */
@@ -76,7 +75,7 @@ void attach_stop(struct core *core, const struct kettle_error *err);
 /* owner.c */
 /* With the lock held: opens store, engine and socket. On an error all is undone, and the lock released. */
 int owner_start(struct core *core, struct kettle_error *err);
-/* core_work.c. Everything is closed but for what core_work has under way, which is waited for. */
+/* core.c. Everything is closed but for what core_work has under way, which is waited for. */
 void core_ended(struct core *core);
 /* Closes them as core->ending says; again: with less grace than before. */
 void owner_close(struct core *core, bool again);
@@ -97,16 +96,6 @@ void event_feed_wake(struct event_feed *feed);
 int event_feed_done(const struct core_host *host, int64_t seq);
 /* After the store has closed, and with it what was under way. NULL is allowed. */
 void event_feed_free(struct event_feed *feed);
-
-/* board_clock.c */
-/* Tells from now on when leaderboards open and end. */
-struct board_clock *board_clock_start(struct core *core);
-/* A stored event. NULL is allowed, also below. */
-void board_clock_event(struct board_clock *clock, const struct event *event);
-/* Nothing more begins. */
-void board_clock_stop(struct board_clock *clock);
-/* After the store has closed, and with it what was under way. */
-void board_clock_free(struct board_clock *clock);
 
 /* server.c */
 int server_listen(struct core *core, struct server **ret_server, struct kettle_error *err);

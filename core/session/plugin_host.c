@@ -5,12 +5,356 @@
 #include "session/plugin_host.h"
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/log.h"
+#include "base/sanitize_text.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "loop/watch.h"
+#include "model/download_urls.h"
+#include "model/settings.h"
 #include "session/core_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- what plugins store (host.h: state_get, state_put, state_list, credential), in the process that owns the database ---- */
+
+/* One access under way. */
+struct state_access {
+	struct core_host *host;
+	store_op op;
+	bool write;
+	char *key;   /* or the prefix */
+	char *after; /* of state_list */
+	unsigned limit;
+	json_t *value; /* to store, or what was read */
+	kettle_answer done;
+	void *arg;
+};
+
+static int
+get_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct state_access *access = arg;
+	return settings_state_get(db, access->host->name, access->key, &access->value, err);
+}
+
+static int
+put_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct state_access *access = arg;
+	return settings_state_put(db, access->host->name, access->key, access->value, err);
+}
+
+static int
+list_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct state_access *access = arg;
+	return settings_state_list(db, access->host->name, access->key, access->after, access->limit, &access->value, err);
+}
+
+static void
+free_access(struct state_access *access)
+{
+	json_decref(access->value);
+	free(access->key);
+	free(access->after);
+	free(access);
+}
+
+static void
+state_done(void *arg, const struct kettle_error *err)
+{
+	struct state_access *access = arg;
+	struct kettle_error none = {0};
+	const struct watch watch = watch_begin();
+	if (access->done) {
+		access->done(access->arg, err ? err : &none, err ? NULL : access->value);
+		watch_end(&watch, access->host->name, "the answer of its state");
+	} else if (err)
+		log_write(
+			KETTLE_LOG_WARNING, access->host->name, "cannot access the state `%s`: %s", access->key, err->message);
+	free_access(access);
+}
+
+static void
+state_attached(void *arg, const struct kettle_error *err)
+{
+	struct state_access *access = arg;
+	struct core *core = access->host->core;
+	struct kettle_error not_here = {.code = KETTLE_EUNAVAIL,
+		.message = "Only the process that runs the engine of a database keeps the state of plugins."};
+	if (err || core->role != CORE_OWNER || !core->store)
+		state_done(access, err ? err : &not_here);
+	else
+		(access->write ? store_write : store_read)(core->store, access->op, state_done, access);
+}
+
+static void
+state_begin(void *arg)
+{
+	struct state_access *access = arg;
+	core_attach(access->host->core, state_attached, access);
+}
+
+/* Whether the caller is on the loop thread of the owner: then it joins the store's queue at once, in the order of the calls. */
+static bool
+is_at_store(const struct core *core)
+{
+	uv_thread_t self = uv_thread_self();
+	return core && core->role == CORE_OWNER && core->store && uv_thread_equal(&self, &core->thread);
+}
+
+/* Takes what the request points to. */
+static int
+begin(struct state_access request, const char *key)
+{
+	struct state_access *access = xmalloc(sizeof(*access));
+	int rc = 0;
+	*access = request;
+	access->key = xstrdup(key);
+	if (strlen(key) > STATE_KEY_MAX)
+		rc = KETTLE_ETOOBIG;
+	else if (is_at_store(access->host->core))
+		state_attached(access, NULL);
+	else
+		rc = loop_post(access->host->io, state_begin, access);
+	if (rc < 0)
+		free_access(access);
+	return rc;
+}
+
+static int
+host_state_get(const struct kettle_host *table, const char *key, kettle_answer done, void *arg)
+{
+	return begin((struct state_access){.host = host_of(table), .op = get_op, .done = done, .arg = arg}, key);
+}
+
+static int
+host_state_put(const struct kettle_host *table, const char *key, const json_t *value, kettle_answer done, void *arg)
+{
+	if (value && json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) > STATE_VALUE_MAX)
+		return KETTLE_ETOOBIG;
+	struct state_access access = {.host = host_of(table), .op = put_op, .write = true, .done = done, .arg = arg};
+	access.value = value ? json_deep_copy(value) : NULL;
+	return begin(access, key);
+}
+
+static int
+host_state_list(const struct kettle_host *table, const char *prefix, const char *after, unsigned limit,
+	kettle_answer done, void *arg)
+{
+	if (after && strlen(after) > STATE_KEY_MAX)
+		return KETTLE_ETOOBIG;
+	struct state_access access = {.host = host_of(table), .op = list_op, .limit = limit, .done = done, .arg = arg};
+	access.after = xstrdup(after ? after : "");
+	return begin(access, prefix ? prefix : "");
+}
+
+/* ---- a credential that is refused ---- */
+
+#define CREDENTIAL_ERROR_MAX 500 /* characters */
+
+struct credential_note {
+	struct core_host *host;
+	json_t *data;
+};
+
+static int
+credential_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct credential_note *note = arg;
+	return db_event(db, "runner.credential_failed", 'a', 0, 0, 0, note->data, err);
+}
+
+/* What could not be stored is tried again when the runner says it again. */
+static void
+credential_noted(void *arg, const struct kettle_error *err)
+{
+	struct credential_note *note = arg;
+	if (err)
+		note->host->told = false;
+	json_decref(note->data);
+	free(note);
+}
+
+static void
+host_credential(const struct kettle_host *table, const char *error)
+{
+	struct core_host *host = host_of(table);
+	struct core *core = host->core;
+	AUTO_FREE char *line = error ? sanitize_line(error, CREDENTIAL_ERROR_MAX) : NULL;
+	if (!error && host->refused)
+		log_write(KETTLE_LOG_INFO, host->name, "the remote side accepts the credential again");
+	if (line && !host->refused)
+		log_write(KETTLE_LOG_ERROR, host->name, "the remote side refuses the credential: %s", line);
+	host->refused = error != NULL;
+	host->told = host->told && error;
+	/* A process that does not own the database has no events; the owner's runner has its own say. */
+	if (!error || host->told || !core || !core->store || core->closing)
+		return;
+	host->told = true;
+	struct credential_note *note = xmalloc(sizeof(*note));
+	*note = (struct credential_note){host, json_pack("{s:s, s:s}", "runner", host->name, "error", line ? line : "")};
+	store_write(core->store, credential_op, credential_noted, note);
+}
+
+/* ---- one-time links for plugins (host.h: publish, link_base) ---- */
+
+/*
+ * Theory of operation. A frontend that serves links says its URL; the core knows one at a time. What a plugin publishes is
+ * written to a file in the pool, then its row is written; the plugin gets the URL after the commit. A frontend that is asked
+ * for the link calls link.take, which removes the row, and owns the file from then on. The token is nowhere but in the URL.
+ */
+
+/* One blob on its way. */
+struct publication {
+	struct core_host *host;
+	char *url;
+	void *data;
+	size_t size;
+	char *file; /* instead of data */
+	uint32_t ttl_s;
+	int64_t expires_at;
+	char hash[65];
+	struct kettle_error err; /* of the pool */
+	kettle_answer done;
+	void *arg;
+};
+
+static void
+free_publication(struct publication *p)
+{
+	free(p->url);
+	free(p->data);
+	free(p->file);
+	free(p);
+}
+
+/* Answers and frees. A file without a row is removed by the sweep. */
+static void
+publish_done(void *arg, const struct kettle_error *err)
+{
+	struct publication *p = arg;
+	const struct kettle_error none = {0};
+	char expires[TIME_TEXT_SIZE];
+	const struct watch watch = watch_begin();
+	if (p->done) {
+		time_text(p->expires_at, expires);
+		AUTO_JSON json_t *result = err ? NULL : json_pack("{s:s, s:s}", "url", p->url, "expires", expires);
+		p->done(p->arg, err ? err : &none, result);
+		watch_end(&watch, p->host->name, "the answer of publish");
+	} else if (err)
+		log_write(KETTLE_LOG_WARNING, p->host->name, "cannot publish a link: %s", err->message);
+	free_publication(p);
+}
+
+static void
+publish_fail(struct publication *p, int code, const char *message)
+{
+	struct kettle_error err = {0};
+	(void)kettle_fail(&err, code, "%s", message);
+	publish_done(p, &err);
+}
+
+static int
+add_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct publication *p = arg;
+	return download_url_add(db, p->hash, p->expires_at, err);
+}
+
+static void
+write_blob(void *arg)
+{
+	struct publication *p = arg;
+	int64_t now = clock_utc_ms(loop_clock(p->host->io));
+	p->expires_at = now + (int64_t)p->ttl_s * 1000;
+	download_url_sweep(p->host->core->links.folder, now);
+	(void)download_url_write(p->host->core->links.folder, p->hash, p->data, p->size, p->file, p->expires_at, &p->err);
+}
+
+static void
+blob_written(void *arg)
+{
+	struct publication *p = arg;
+	struct core *core = p->host->core;
+	if (p->err.code < 0)
+		publish_done(p, &p->err);
+	else if (core->closing || !core->store)
+		publish_fail(p, KETTLE_ECANCELED, "The engine is stopping.");
+	else
+		store_write(core->store, add_op, publish_done, p);
+}
+
+static void
+publish_attached(void *arg, const struct kettle_error *err)
+{
+	struct publication *p = arg;
+	struct core *core = p->host->core;
+	if (err)
+		publish_done(p, err);
+	else if (core->role != CORE_OWNER)
+		publish_fail(p, KETTLE_EUNAVAIL, "Only the process that runs the engine of a database publishes links.");
+	else if (core->closing)
+		publish_fail(p, KETTLE_ECANCELED, "The engine is stopping.");
+	else if (!core->links.base)
+		publish_fail(p, KETTLE_EUNAVAIL,
+			"No frontend serves links: `kettle serve` needs one that is reachable from where the link is fetched.");
+	else {
+		AUTO_FREE char *token = random_token("", p->hash);
+		p->url = xasprintf("%s%s", core->links.base, token);
+		if (core_work(core, write_blob, blob_written, p, &p->err) < 0)
+			publish_done(p, &p->err);
+	}
+}
+
+static void
+publish_begin(void *arg)
+{
+	struct publication *p = arg;
+	core_attach(p->host->core, publish_attached, p);
+}
+
+static int
+host_publish(const struct kettle_host *table, const struct kettle_blob *blob, uint32_t ttl_s, kettle_answer done,
+	void *arg, struct kettle_error *err)
+{
+	int rc = download_url_check(blob, ttl_s, err);
+	if (rc < 0)
+		return rc;
+	struct publication *p = xcalloc(1, sizeof(*p));
+	*p = (struct publication){.host = host_of(table), .ttl_s = ttl_s, .done = done, .arg = arg};
+	p->file = blob->file ? xstrdup(blob->file) : NULL;
+	if (blob->data) {
+		p->size = blob->data_size;
+		p->data = xmalloc(p->size + 1);
+		memcpy(p->data, blob->data, p->size);
+	}
+	rc = loop_post(p->host->io, publish_begin, p);
+	if (rc < 0) {
+		free_publication(p);
+		return kettle_fail(err, rc, "The engine has closed.");
+	}
+	return 0;
+}
+
+static int
+host_link_base(const struct kettle_host *table, const char *base, struct kettle_error *err)
+{
+	struct core *core = host_of(table)->core;
+	int rc = base ? download_url_check_base(base, err) : 0;
+	if (rc < 0)
+		return rc;
+	/* One that takes back its URL does not take back another frontend's. */
+	if (!base && core->links.host != host_of(table))
+		return 0;
+	free(core->links.base);
+	core->links.base = base ? xstrdup(base) : NULL;
+	core->links.host = base ? host_of(table) : NULL;
+	return 0;
+}
 
 static void
 host_log(const struct kettle_host *table, enum kettle_log_level level, const char *format, ...)

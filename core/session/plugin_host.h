@@ -25,17 +25,4 @@ host_of(const struct kettle_host *table)
 	return (struct core_host *)table;
 }
 
-/* plugin_state.c: the members of the table of the same names. */
-int host_state_get(const struct kettle_host *table, const char *key, kettle_answer done, void *arg);
-int host_state_put(
-	const struct kettle_host *table, const char *key, const json_t *value, kettle_answer done, void *arg);
-int host_state_list(const struct kettle_host *table, const char *prefix, const char *after, unsigned limit,
-	kettle_answer done, void *arg);
-void host_credential(const struct kettle_host *table, const char *error);
-
-/* publish.c: likewise. */
-int host_publish(const struct kettle_host *table, const struct kettle_blob *blob, uint32_t ttl_s, kettle_answer done,
-	void *arg, struct kettle_error *err);
-int host_link_base(const struct kettle_host *table, const char *base, struct kettle_error *err);
-
 #endif

@@ -65,9 +65,4 @@ struct shape {
 		.type = __VA_ARGS__ \
 	}
 
-/*
- * The shape as JSON Schema 2020-12, which schema_check understands: objects have no members but these ("additionalProperties":
- * false), TIME is a string of the format date-time, a unit is the extension "x-unit", help is the description. New reference.
- */
-json_t *shape_schema(const struct shape *shape);
 #endif

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/xalloc.h"
-#include "store/db_error.h"
+#include "store/db.h"
 #include "store/migrations.h"
 
 #include <ctype.h>

@@ -69,4 +69,12 @@ int db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, i
 /* A row of DB_EVENT_COLUMNS; what does not apply is absent. New reference. */
 json_t *db_event_object(sqlite3_stmt *row);
 
+/* The path behind a connection, for messages; valid as long as it. */
+const char *db_error_path(sqlite3 *handle);
+/*
+ * What SQLite's result code means, as a sentence: disk full (KETTLE_CAUSE_FULL), read-only, corrupt, … EIO; locked: EUNAVAIL; a uniqueness
+ * that would be broken: ECONFLICT; the rest: EINTERNAL. `doing` completes "… failed while …".
+ */
+int db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err);
+
 #endif

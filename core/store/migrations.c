@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/embedded_text.h"
 #include "base/text.h"
-#include "store/db_error.h"
+#include "store/db.h"
 
 #include <stdint.h>
 

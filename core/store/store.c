@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "store/db.h"
-#include "store/db_error.h"
 #include "store/db_file.h"
 
 #include <string.h>

@@ -67,7 +67,8 @@ is_competition(const char *text, size_t size)
 	return strstr(text, "problems:") != NULL;
 }
 
-json_t *
+/* The names of the competition files in a folder, [] where there is none. New reference. Blocking. [any] */
+static json_t *
 task_form_competitions(const struct source_dir *source_dir)
 {
 	AUTO_JSON json_t *all = source_dir_list(source_dir, "");

@@ -39,8 +39,6 @@ int task_form_open(const char *path, struct task_form *ret_form, struct kettle_e
  */
 int task_form_open_bytes(
 	const char *name, const void *data, size_t size, struct task_form *ret_form, struct kettle_error *err);
-/* The names of the competition files in a folder, [] where there is none. New reference. Blocking. [any] */
-json_t *task_form_competitions(const struct source_dir *source_dir);
 /*
  * The same, from TASK_FORM_COMPETITIONS below the folder where it has none itself: *place is then that. New reference.
  * Blocking. [any]

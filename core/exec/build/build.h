@@ -148,8 +148,9 @@ int cache_replace(const struct cache *cache, const char *key, const char *owner,
  */
 void cache_trim(const struct cache *cache, const char *scratch);
 
-/* ---- interval_sum.c: stretches of time ---- */
+/* ---- jit_cache_layer.c: what compilers kept in one run, for later runs of the same job to begin with ---- */
 
+/* Stretches of time. */
 struct interval {
 	int64_t from, to;
 };
@@ -162,8 +163,6 @@ void interval_sum_add(struct interval_sum *spans, int64_t from, int64_t to);
 /* How long at least one of them goes on, and from the first begin to the last end; 0: there is none. Sorts them. */
 int64_t interval_sum_union(const struct interval_sum *spans, struct interval *ret_whole);
 void interval_sum_free(struct interval_sum *spans);
-
-/* ---- jit_cache_layer.c: what compilers kept in one run, for later runs of the same job to begin with ---- */
 
 #define JIT_CACHE_LAYER_MAX_BYTES (UINT64_C(1) << 30) /* of all layers of a job together, as its files */
 #define JIT_CACHE_LAYER_MAX_FILES 50000               /* files, folders and what else is there */

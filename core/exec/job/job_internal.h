@@ -69,8 +69,6 @@ int run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_
 int run_line_read(const struct exec_context *exec, struct run_line *line, struct kettle_error *err);
 void run_line_close(struct run_line *line);
 
-/* ---- expected_machine.c: whether this is the machine that the unit needs ---- */
-
 /*
  * Compares `expect` of the line's unit, after run_line_read, with the processor and the unit's GPUs, or all GPUs where it names
  * none, and the unit's sandbox level with what this machine offers. EUNAVAIL and *ret_fits false: the unit needs another one;
@@ -260,7 +258,7 @@ json_t *shared_make_line(const struct job *job);
 /* Says what such a job could not make. */
 void shared_tell(const struct job *job);
 
-/* ---- send.c: artifacts, as events ---- */
+/* ---- artifacts, as events ---- */
 
 #define SEND_PIECE (192u << 10)   /* bytes of a file in one event: 256 KiB as base64 */
 #define SEND_QUEUE (1u << 20)     /* bytes that the reader has still to take, above which no further piece is read */
@@ -279,13 +277,6 @@ struct sender {
 	struct work work;
 	void (*done)(void *job);
 };
-
-struct job;
-
-/* Sends the artifacts of all steps, then calls done; that may be before it returns. Loop thread. */
-void send_begin(struct job *job, void (*done)(void *job));
-/* The reader has taken what was written, or the job was cancelled: a sender that waits goes on, or ends. Loop thread. */
-void send_wake(struct job *job);
 
 /* ---- the job ---- */
 
@@ -433,6 +424,8 @@ void step_end_unbegun(struct step *step, enum step_state state, const char *why)
 void step_cancel(struct step *step);
 /* The job holds the device now: a step that waited for it goes on. */
 void step_device_granted(struct step *step);
+/* The arguments of a command, quoted for a shell, at most max bytes; new string (exported for its test). */
+char *outcome_command(const struct strings *argv, size_t max);
 
 /* ---- step_files.c: what a step reads and writes, on threads of work ---- */
 
@@ -474,17 +467,5 @@ bool launch_secret_unread(const struct step *step);
  * KETTLE_EIO: none was started. Loop thread.
  */
 int launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *arg), struct kettle_error *err);
-
-/* ---- outcome.c: what happened to a step ---- */
-
-/*
- * Reads the reports of a step whose processes have ended: its state, and where a sentence is needed its fault or
- * error. PASSED still depends on the outputs being there.
- */
-enum step_state outcome_judge(struct step *step);
-/* The outcome object (event.schema.json) for a step in its final state; new reference. */
-json_t *outcome_make(const struct step *step);
-/* The arguments of a command, quoted for a shell, at most max bytes; new string (exported for its test). */
-char *outcome_command(const struct strings *argv, size_t max);
 
 #endif

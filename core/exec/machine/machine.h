@@ -13,7 +13,7 @@
 #include <uv.h>
 
 #include "base/text.h"
-#include "exec/plan/limits.h"
+#include "exec/plan/plan.h"
 #include "exec/util/cores.h"
 #include "exec/util/sha256.h"
 #include "exec/util/strings.h"

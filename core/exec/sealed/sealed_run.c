@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,9 +29,73 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/sealed/run_child.h"
-#include "exec/sealed/sealed_key.h"
 #include "exec/serve/serve.h"
 #include "sealed/result_package.h"
+#include "sealed/sealed.h"
+
+/* ---- the key of a unit: taken from environment or file, and overwritten there ---- */
+
+#define SEALED_KEY_VARIABLE "KETTLE_KEY"
+#define MAX_FILE 4096
+
+/*
+ * Closes this process to debuggers, core dumps and readers of /proc/PID/mem and environ. Call it before anything else, and
+ * before the process has threads. EINTERNAL: the kernel refuses.
+ */
+static int
+sealed_key_protect(struct kettle_error *err)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return kettle_fail(
+			err, KETTLE_EINTERNAL, "This process cannot be closed to other processes: %s.", strerror(errno));
+	return 0;
+}
+
+/* The memory in which execve put the environment is what /proc/PID/environ shows: it is overwritten in place. */
+static void
+wipe_environment(void)
+{
+	size_t len = strlen(SEALED_KEY_VARIABLE);
+	for (char **variable = environ; variable && *variable; variable++)
+		if (strncmp(*variable, SEALED_KEY_VARIABLE, len) == 0 && (*variable)[len] == '=')
+			explicit_bzero(*variable + len + 1, strlen(*variable + len + 1));
+	(void)unsetenv(SEALED_KEY_VARIABLE);
+}
+
+static int
+parse_file(const char *file, unsigned char ret_key[SEALED_KEY_SIZE], struct kettle_error *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	int rc = file_read_at(AT_FDCWD, file, MAX_FILE, &text, &size, err);
+	if (rc)
+		return rc;
+	rc = sealed_key_parse(text, ret_key, err);
+	explicit_bzero(text, size);
+	free(text);
+	return rc;
+}
+
+/*
+ * The key that the file has (NULL: that KETTLE_KEY has), and overwrites every KETTLE_KEY in the environment, which
+ * loses it. Wipe the key with explicit_bzero. EINVAL: there is none, or it is no key; what file_read_at reports.
+ */
+static int
+sealed_key_take(const char *file, unsigned char ret_key[SEALED_KEY_SIZE], struct kettle_error *err)
+{
+	const char *text = getenv(SEALED_KEY_VARIABLE);
+	int rc = 0;
+	if (file)
+		rc = parse_file(file, ret_key, err);
+	else if (text && *text)
+		rc = sealed_key_parse(text, ret_key, err);
+	else
+		rc = kettle_fail(err, KETTLE_EINVAL,
+			"The key of the unit is missing: set the environment variable " SEALED_KEY_VARIABLE
+			", or use --key-file FILE.");
+	wipe_environment();
+	return rc;
+}
 
 #define MAX_ARGUMENTS 12
 
