@@ -154,7 +154,7 @@ left_to_owner(const struct job *job)
 	const char *owner = job->line.plan.owner;
 	for (const struct job *other = job->exec->jobs; other && owner; other = other->next) {
 		const char *whose = other->line.plan.owner;
-		bool counts = !other->reported || other->removes;
+		bool counts = !other->reported || other->status != JOB_DONE;
 		if (counts && whose && strcmp(whose, owner) == 0)
 			take(&left, config->artifacts_max_bytes - other->budget.disk);
 	}
@@ -166,22 +166,22 @@ budget_reserve(struct step *step)
 {
 	struct budget *budget = &step->job->budget;
 	uint64_t left = left_to_owner(step->job);
-	step->artifacts_owners = left < budget->disk;
-	left = step->artifacts_owners ? left : budget->disk;
-	step->leaves = !step->job->cancelled && !step->job->lost && step->plan->artifacts.count > 0;
-	if (!step->leaves)
+	step->artifacts.owners = left < budget->disk;
+	left = step->artifacts.owners ? left : budget->disk;
+	step->artifacts.wanted = step->job->status == JOB_DONE && step->plan->artifacts.count > 0;
+	if (!step->artifacts.wanted)
 		return;
-	step->artifacts_left = left < step->processes[0].limits.disk ? left : step->processes[0].limits.disk;
-	step->files_left = budget->files;
-	budget->disk -= step->artifacts_left;
+	step->artifacts.bytes_left = left < step->processes[0].limits.disk ? left : step->processes[0].limits.disk;
+	step->artifacts.files_left = budget->files;
+	budget->disk -= step->artifacts.bytes_left;
 }
 
 void
 budget_return(struct step *step)
 {
-	if (!step->leaves)
+	if (!step->artifacts.wanted)
 		return;
-	step->leaves = false;
-	step->job->budget.disk += step->artifacts_left - manifest_bytes(&step->artifacts);
-	take(&step->job->budget.files, step->artifacts.count);
+	step->artifacts.wanted = false;
+	step->job->budget.disk += step->artifacts.bytes_left - manifest_bytes(&step->artifacts.manifest);
+	take(&step->job->budget.files, step->artifacts.manifest.count);
 }

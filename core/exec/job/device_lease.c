@@ -254,7 +254,7 @@ device_lease_release(struct job *job)
 	if (lease->ended || lease->busy || !lease->wanted)
 		return;
 	/* A fault found before anything ran needs no second check. */
-	bool worth = lease->ready && lease->error.code == 0 && !lease->checked && !job->lost;
+	bool worth = lease->ready && lease->error.code == 0 && !lease->checked && job->status != JOB_LOST;
 	lease->checked = true;
 	if (!worth || !lease_look(job, looked_after))
 		give_back(job);

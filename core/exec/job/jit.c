@@ -85,7 +85,7 @@ make_key(const struct step *step, char ret_key[DIGEST_HEX_SIZE])
 	sha256_field(digest, environment);
 	sha256_field(digest, job->jit.device);
 	sha256_field(digest, job->exec->cpu_digest);
-	sha256_field(digest, step->toolchain);
+	sha256_field(digest, step->tools.fingerprint);
 	sha256_end(digest, ret_key);
 }
 
@@ -97,7 +97,7 @@ jit_prepare(struct step *step)
 	if (!jit_is_used(step) || cache->looked)
 		return;
 	cache->looked = true;
-	if (!step->plan->owner || !step->toolchain[0] || job->exec->alone)
+	if (!step->plan->owner || !step->tools.fingerprint[0] || job->exec->alone)
 		return;
 	cache->owner = step->plan->owner;
 	make_key(step, cache->key);
@@ -119,21 +119,21 @@ jit_describe(struct step *step, struct sandbox_cache *ret_cache)
 	if (!jit_is_used(step))
 		return;
 	size_t count = 0;
-	warm_layer_release(STEAL(step->jit_warm));
-	step->jit_warm = warm_layer_use(step->warm.process);
+	warm_layer_release(STEAL(step->jit.warm));
+	step->jit.warm = warm_layer_use(step->warm.process);
 	for (size_t i = cache->count; i-- > 0;)
-		step->jit_below[count++] = cache->layers[i].path;
-	step->jit_own = count;
-	if (step->jit_input)
-		step->jit_below[count++] = step->jit_input;
-	if (step->jit_warm)
-		step->jit_below[count++] = warm_layer_path(step->jit_warm);
-	step->jit_count = count;
+		step->jit.below[count++] = cache->layers[i].path;
+	step->jit.own = count;
+	if (step->jit.input)
+		step->jit.below[count++] = step->jit.input;
+	if (step->jit.warm)
+		step->jit.below[count++] = warm_layer_path(step->jit.warm);
+	step->jit.count = count;
 	*ret_cache = (struct sandbox_cache){.name = step->plan->jit_folder,
 		.count = count,
 		.bytes = JIT_CACHE_LAYER_MAX_BYTES,
 		.inodes = JIT_CACHE_LAYER_MAX_FILES};
-	memcpy(ret_cache->layers, step->jit_below, sizeof(step->jit_below));
+	memcpy(ret_cache->layers, step->jit.below, sizeof(step->jit.below));
 }
 
 static int64_t
@@ -185,16 +185,16 @@ jit_take(struct step *step)
 	if (from < 0 || is_secret(step) || step->state != STEP_PASSED)
 		return;
 	AUTO_FREE char *folder = xasprintf("%s/jit-%zu", step->job->dir, cache->count);
-	struct jit_cache_source source = {.below = step->jit_below, .count = step->jit_count, .own = step->jit_own};
+	struct jit_cache_source source = {.below = step->jit.below, .count = step->jit.count, .own = step->jit.own};
 	for (size_t i = 0; i < cache->count; i++) {
 		source.bytes += cache->layers[i].bytes;
 		source.entries += cache->layers[i].files.count;
 	}
 	int rc = jit_cache_layer_take(from, &source, folder, &layer, &error);
 	bool kept = rc == 0 && layer.count > 0 && cache->count < JIT_LAYERS;
-	step->jit = describe_layer(step, &layer, kept, rc == KETTLE_ETOOBIG ? error.message : NULL);
+	step->jit.left = describe_layer(step, &layer, kept, rc == KETTLE_ETOOBIG ? error.message : NULL);
 	if (rc != 0 && rc != KETTLE_ETOOBIG)
-		step->jit_trouble = xstrdup(error.message);
+		step->jit.trouble = xstrdup(error.message);
 	if (!kept) {
 		if (rc == 0)
 			(void)file_remove_tree(folder, NULL);

@@ -11,6 +11,7 @@
 
 #include "exec/job/job.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static const struct output_file *
 current_file(struct sender *sender, const struct job *job)
 {
 	for (; sender->step < job->count; sender->step++, sender->file = 0) {
-		const struct manifest *artifacts = &job->steps[sender->step].artifacts;
+		const struct manifest *artifacts = &job->steps[sender->step].artifacts.manifest;
 		for (; sender->file < artifacts->count; sender->file++)
 			if (!artifacts->files[sender->file].folder)
 				return &artifacts->files[sender->file];
@@ -146,7 +147,7 @@ send_next(struct job *job)
 {
 	struct sender *sender = &job->sender;
 	const struct output_file *file = current_file(sender, job);
-	if (!file || job->cancelled || job->exec->out->broken || !has_room(job, file)) {
+	if (!file || job->status == JOB_CANCELLED || job->exec->out->broken || !has_room(job, file)) {
 		send_end(job);
 		return;
 	}
@@ -162,8 +163,8 @@ bytes_left(const struct job *job)
 {
 	uint64_t files = 0, events = 0;
 	for (size_t i = 0; i < job->count; i++) {
-		files += manifest_bytes(&job->steps[i].artifacts);
-		events += SEND_HEAD * job->steps[i].artifacts.count;
+		files += manifest_bytes(&job->steps[i].artifacts.manifest);
+		events += SEND_HEAD * job->steps[i].artifacts.manifest.count;
 		if (job->steps[i].outcome)
 			events += json_dumpb(job->steps[i].outcome, NULL, 0, JSON_COMPACT);
 	}
@@ -192,8 +193,6 @@ send_wake(struct job *job)
 	send_next(job);
 }
 
-enum job_status { JOB_DONE, JOB_CANCELLED, JOB_LOST };
-
 static int start(struct exec_context *exec, json_t *line_take, bool own, struct kettle_error *err);
 
 struct job *
@@ -210,7 +209,7 @@ static char *
 keep_folder(struct job *job)
 {
 	const char *own = strrchr(job->exec->spool.dir, '/') + 1;
-	if (!job->dir || job->lost || !job->line.keep)
+	if (!job->dir || job->status == JOB_LOST || !job->line.keep)
 		return NULL;
 	AUTO_FREE char *folder = path_join(job->exec->config.state, "kept");
 	/* The spool's name makes it one that no other kettle-exec takes. */
@@ -249,8 +248,8 @@ describe_system(const struct job *job)
 		const struct tool *tool = job->steps[i].processes[0].tool;
 		if (!tool || json_object_get(tools, tool->name))
 			continue;
-		const char *version = json_text_or_null(job->steps[i].told, "version");
-		json_t *packages = json_object_get(job->steps[i].told, "packages");
+		const char *version = json_text_or_null(job->steps[i].tools.told, "version");
+		json_t *packages = json_object_get(job->steps[i].tools.told, "packages");
 		(void)json_object_set_new(tools, tool->name, json_string(version ? version : "unknown"));
 		if (!packages)
 			continue;
@@ -272,12 +271,20 @@ describe_system(const struct job *job)
 	return system;
 }
 
+/* From bad to worse, and no more once it was reported. */
+static void
+set_status(struct job *job, enum job_status status)
+{
+	assert(!job->reported && status > job->status);
+	job->status = status;
+}
+
 /* What kettle-exec's exit status says of a job. */
 static enum exec_status
-judge(const struct job *job, enum job_status status)
+judge(const struct job *job)
 {
-	enum exec_status judged = status == JOB_DONE ? EXEC_PASSED : EXEC_FAILED;
-	if (status == JOB_LOST)
+	enum exec_status judged = job->status == JOB_DONE ? EXEC_PASSED : EXEC_FAILED;
+	if (job->status == JOB_LOST)
 		judged = exec_is_usage(job->refused) ? EXEC_USAGE : EXEC_UNABLE;
 	for (size_t i = 0; i < job->count; i++) {
 		const struct step *step = &job->steps[i];
@@ -293,7 +300,7 @@ judge(const struct job *job, enum job_status status)
 
 /* Sends `done`, exactly once for each run line. */
 static void
-report(struct job *job, enum job_status status, const char *error)
+report(struct job *job, const char *error)
 {
 	static const char *const names[] = {[JOB_DONE] = "done", [JOB_CANCELLED] = "cancelled", [JOB_LOST] = "lost"};
 	if (job->reported)
@@ -314,14 +321,14 @@ report(struct job *job, enum job_status status, const char *error)
 	json_t *elsewhere = job->elsewhere ? json_true() : NULL;
 	exec_context_emit(job->exec,
 		json_pack("{s:s, s:s, s:s, s:s*, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done",
-			"job", job->line.job, "status", names[status], "loss", job->elsewhere ? "unstarted" : NULL, "gone",
+			"job", job->line.job, "status", names[job->status], "loss", job->elsewhere ? "unstarted" : NULL, "gone",
 			elsewhere, "uncounted", elsewhere, "error", json_writer_text(error), "kept", kept, "outcomes", outcomes,
 			"system", system, "device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns,
 			"device_ns", (json_int_t)job->device_ns, "done_ns",
 			(json_int_t)(job->done_ns ? job->done_ns : time_monotonic_ns())));
 	job->reported = true;
 	if (job->exec->on_done)
-		job->exec->on_done(job->exec->arg, judge(job, status));
+		job->exec->on_done(job->exec->arg, judge(job));
 }
 
 static void
@@ -335,7 +342,6 @@ job_free(struct job *job)
 	job->exec->sharing = job->exec->sharing && !job->own;
 	free(job->dir);
 	free(job->artifacts);
-	free(job->lost);
 	run_line_close(&job->line);
 	free(job);
 }
@@ -365,7 +371,7 @@ remove_job_folder(void *arg)
 	if (!job->dir)
 		return;
 	jit_trim(job);
-	if (job->removes)
+	if (job->status != JOB_DONE)
 		remove_artifacts(job);
 	(void)file_remove_tree(job->dir, NULL);
 }
@@ -387,8 +393,7 @@ report_and_remove(void *arg)
 {
 	struct job *job = arg;
 	jit_tell(job->exec, job->jit.trouble);
-	job->removes = job->cancelled || job->lost;
-	report(job, job->cancelled ? JOB_CANCELLED : JOB_DONE, NULL);
+	report(job, NULL);
 	json_t *line = shared_make_line(job);
 	if (line)
 		(void)start(job->exec, line, true, NULL);
@@ -408,7 +413,8 @@ send_and_report(void *arg)
 static void
 job_finish(struct job *job)
 {
-	job->finished = job->stopped = true;
+	assert(job->stage != JOB_FINISHED && !job->advancing);
+	job->stage = JOB_FINISHED;
 	job->done_ns = time_monotonic_ns();
 	if (!job->jit.grown || !job->jit.key[0] || job->line.keep) {
 		send_and_report(job);
@@ -452,7 +458,7 @@ is_its_turn(const struct job *job, const struct step *step)
 static void
 advance_step(struct job *job, struct step *step)
 {
-	if (job->cancelled || job->lost) {
+	if (job->status != JOB_DONE) {
 		step_end_unbegun(step, STEP_CANCELLED, NULL);
 		return;
 	}
@@ -498,7 +504,7 @@ job_advance(struct job *job)
 	} while (job->again);
 	job->advancing = false;
 	release_device(job);
-	if (ended && !job->lease.busy && !job->finished)
+	if (ended && !job->lease.busy && job->stage != JOB_FINISHED)
 		job_finish(job);
 }
 
@@ -516,7 +522,7 @@ job_devices_held(struct job *job)
 static void
 job_stop(struct job *job)
 {
-	job->stopped = true;
+	job->stage = job->stage == JOB_RUNNING ? JOB_STOPPED : job->stage;
 	job->advancing = true;
 	for (size_t i = 0; i < job->count; i++)
 		if (job->steps[i].phase != STEP_IDLE)
@@ -529,10 +535,10 @@ job_stop(struct job *job)
 void
 job_cancel(struct job *job)
 {
-	if (job->cancelled || job->lost)
+	if (job->status != JOB_DONE)
 		return;
 	failpoint("exec.cancel");
-	job->cancelled = true;
+	set_status(job, JOB_CANCELLED);
 	job_stop(job);
 }
 
@@ -540,7 +546,7 @@ static struct job *
 next_running(const struct exec_context *exec)
 {
 	struct job *job = exec->jobs;
-	while (job && job->stopped)
+	while (job && job->stage != JOB_RUNNING)
 		job = job->next;
 	return job;
 }
@@ -560,7 +566,8 @@ job_cancel_all(struct exec_context *exec)
 {
 	/* All are marked first: otherwise the end of one would let a build of another begin. */
 	for (struct job *job = exec->jobs; job; job = job->next)
-		job->cancelled = job->cancelled || !job->lost;
+		if (job->status == JOB_DONE && !job->reported)
+			set_status(job, JOB_CANCELLED);
 	job_output_drained(exec);
 	/* From the start each time, since the end of a job may end others. */
 	for (struct job *job; (job = next_running(exec));)
@@ -570,10 +577,10 @@ job_cancel_all(struct exec_context *exec)
 static void
 job_lose(struct job *job, const char *why)
 {
-	if (job->lost)
+	if (job->status == JOB_LOST)
 		return;
-	job->lost = xstrdup(why);
-	report(job, JOB_LOST, why);
+	set_status(job, JOB_LOST);
+	report(job, why);
 	job_stop(job);
 }
 
@@ -637,7 +644,8 @@ start(struct exec_context *exec, json_t *line_take, bool own, struct kettle_erro
 		.received_ns = time_monotonic_ns()};
 	if (accept_line(job, &error) != 0) {
 		job->refused = error.code;
-		report(job, JOB_LOST, error.message);
+		set_status(job, JOB_LOST);
+		report(job, error.message);
 		/* It is empty. */
 		if (job->dir)
 			(void)file_remove_tree(job->dir, NULL);

@@ -193,7 +193,7 @@ bool jit_is_input(const struct step *step, const char *path);
 void jit_prepare(struct step *step);
 /* What the cache of a step begins with; borrowed until the step ends. Loop thread. */
 void jit_describe(struct step *step, struct sandbox_cache *ret_cache);
-/* Takes over what a step that has ended left: step->jit, step->jit_trouble. On a thread of work. */
+/* Takes over what a step that has ended left: step->jit.left, step->jit.trouble. On a thread of work. */
 void jit_take(struct step *step);
 /*
  * Keeps what the runs of an ended job left under its key, so that a job that follows its `done` finds it. jit_trim must
@@ -227,7 +227,7 @@ void budget_take_outcome(struct budget *budget, json_t *outcome);
 /* Whether a result event of so many bytes may be sent. */
 bool budget_take_event(struct budget *budget, size_t size);
 /*
- * Sets aside what a step may leave as artifacts (step->artifacts_left): no more than its limit, and what its job and its owner's jobs
+ * Sets aside what a step may leave as artifacts (step->artifacts.bytes_left): no more than its limit, and what its job and its owner's jobs
  * have left.
  */
 void budget_reserve(struct step *step);
@@ -280,6 +280,11 @@ struct sender {
 
 /* ---- the job ---- */
 
+/* Its steps begin; they were stopped; all have ended, and its folder is being removed. */
+enum job_stage { JOB_RUNNING, JOB_STOPPED, JOB_FINISHED };
+/* How it ends; lost: this machine cannot be used any more, or could not take it. */
+enum job_status { JOB_DONE, JOB_CANCELLED, JOB_LOST };
+
 /* Loop thread. */
 struct job {
 	struct exec_context *exec;
@@ -290,15 +295,13 @@ struct job {
 	const char *blob_dirs[3];
 	struct step *steps; /* of the plan, in its order */
 	size_t count;
-	int refused;    /* the code, where it was not accepted */
-	bool elsewhere; /* it was refused since its unit needs another machine */
-	bool cancelled, reported;
-	bool stopped;          /* its steps were stopped */
-	bool removes;          /* its artifacts go, since it did not end by itself */
-	bool finished;         /* it was reported, and its folder is being removed */
-	bool own;              /* makes what all jobs share: without events */
-	bool advancing, again; /* job_advance is running, and must repeat its loop */
-	char *lost;            /* why the machine cannot be used any more */
+	enum job_stage stage;
+	enum job_status status; /* so far */
+	bool reported;          /* `done` was sent: the status stays */
+	int refused;            /* the code, where it was not accepted */
+	bool elsewhere;         /* it was refused since its unit needs another machine */
+	bool own;               /* makes what all jobs share: without events */
+	bool advancing, again;  /* job_advance is running, and must repeat its loop */
 	struct device_lease lease;
 	struct jit_cache jit;
 	struct sender sender;
@@ -353,6 +356,16 @@ struct step_process {
 #define STEP_FD_SECRET 6
 #define STEP_FD_RECORD 7
 
+/* What compilers left for a step, and what it leaves of that (jit.c). */
+struct step_jit {
+	const char *below[SANDBOX_LAYERS_MAX]; /* folders that its cache begins with, the first counts; */
+	size_t count, own;                     /* the first `own` of them are of its job's runs */
+	struct warm_layer *warm;               /* the last of them, in use until the step is over; NULL: there is none */
+	char *input;                           /* one of them: what a prepare step left for it; NULL: nothing */
+	json_t *left;                          /* for the outcome; NULL: nothing is told */
+	char *trouble;                         /* why this machine could not keep it; NULL: it could */
+};
+
 /* Loop thread, except while phase is STEP_WORKING: then it is that thread's. */
 struct step {
 	struct job *job;
@@ -361,50 +374,62 @@ struct step {
 	struct cores cores;     /* of its places; all of the machine where they say none */
 	enum step_phase phase;
 	enum step_state state; /* once ended */
-	/* CLOCK_MONOTONIC; 0: not so far. queued: its folder is there; launched: it has device and slot. */
-	uint64_t begun_ns, queued_ns, launched_ns, ended_ns;
+	/* CLOCK_MONOTONIC; 0: not so far. */
+	struct step_times {
+		uint64_t begun_ns;
+		uint64_t queued_ns;   /* its folder is there */
+		uint64_t launched_ns; /* it has device and slot */
+		uint64_t ended_ns;
+	} times;
 
 	struct step_process processes[2];
 	size_t count;
 	struct result result;
+	int secret; /* the pipe that its secret lies in until it is read; -1: none */
 
 	char *dir, *kept;        /* its folder below the job's; its outputs */
 	struct manifest outputs; /* in kept */
-	struct manifest artifacts;
-	json_t *texts;               /* {"exit", "stdout", "stderr"} out of the cache; NULL: it was not there */
-	const struct tool **further; /* of the plan's toolchain, in its order; NULL: the machine lacks it */
-	json_t *told;                /* {"version", "packages", "toolkit"}: what its tool says; NULL: it has none */
-	const struct tool *profiler, *helper; /* of a step with `profile`; profiler NULL: the machine lacks it */
-	bool hit;                             /* it came from the cache */
-	bool collect, trim;                   /* what the collecting work does */
-	char key[DIGEST_HEX_SIZE];
-	char toolchain[DIGEST_HEX_SIZE];
-	bool guessed; /* what a build reads cannot be recorded: the key covers what it may read */
-	bool unable;  /* ... as has just been found out */
-	struct recorder *recorder;
-	struct reads reads;      /* of a build that was recorded */
-	uint64_t artifacts_left; /* bytes, of its job's budget */
-	bool artifacts_owners;   /* its owner's jobs leave less than that */
-	size_t files_left;       /* likewise */
-	bool leaves;             /* its artifacts are collected: it has some, and its job was neither cancelled nor lost */
-	char *artifacts_cut;     /* why they were not taken; NULL: they were */
-	json_t *gpus;            /* what its GPUs did meanwhile (gpuwatch_after), or NULL */
-	json_t *gpu_reading;     /* the last of that work */
-	json_t *throttled;       /* what slowed them the first time, where it was repeated for that; else NULL */
-	int secret;              /* the pipe that its secret lies in until it is read; -1: none */
+	bool collect, trim;      /* what the collecting work does */
+
+	struct step_tools {
+		const struct tool **further; /* of the plan's toolchain, in its order; NULL: the machine lacks it */
+		json_t *told;                /* {"version", "packages", "toolkit"}: what its tool says; NULL: it has none */
+		const struct tool *profiler, *helper; /* of a step with `profile`; profiler NULL: the machine lacks it */
+		char fingerprint[DIGEST_HEX_SIZE];
+		char *missing; /* one that this machine lacks */
+	} tools;
+
+	struct step_cache {
+		char key[DIGEST_HEX_SIZE];
+		bool hit;      /* the step came from the cache */
+		json_t *texts; /* {"exit", "stdout", "stderr"} out of it; NULL: the step was not there */
+		bool guessed;  /* what a build reads cannot be recorded: the key covers what it may read */
+		bool unable;   /* ... as has just been found out */
+		struct recorder *recorder;
+		struct reads reads; /* of a build that was recorded */
+	} cache;
+
+	struct step_artifacts {
+		struct manifest manifest;
+		uint64_t bytes_left; /* of its job's budget */
+		bool owners;         /* its owner's jobs leave less than that */
+		size_t files_left;   /* of its job's budget */
+		bool wanted;         /* they are collected: it has some, and its job was neither cancelled nor lost */
+		char *cut;           /* why they were not taken; NULL: they were */
+	} artifacts;
+
+	/* What its GPUs did meanwhile. */
+	struct step_gpus {
+		json_t *report;    /* gpuwatch_after, or NULL */
+		json_t *reading;   /* the last of that work */
+		json_t *throttled; /* what slowed them the first time, where it was repeated for that; else NULL */
+	} gpus;
 
 	struct kettle_error error; /* the machine's trouble */
 	struct kettle_error fault; /* the step's own, where a sentence is needed */
-	char *missing;             /* a tool that this machine lacks */
 	enum sandbox_limit limit;  /* what it was killed at, ran into, or says that it has reached; else NONE */
 
-	const char *jit_below[SANDBOX_LAYERS_MAX]; /* folders that its cache begins with, the first counts; */
-	size_t jit_count, jit_own;                 /* the first `own` of them are of its job's runs */
-	struct warm_layer *jit_warm; /* the last of them, in use until the step is over; NULL: there is none */
-	char *jit_input;             /* one of them: what a prepare step left for it; NULL: nothing */
-	json_t *jit;                 /* what it left, for the outcome; NULL: nothing is told */
-	char *jit_trouble;           /* why this machine could not keep it; NULL: it could */
-
+	struct step_jit jit;
 	bool warm_wanted;        /* whether it may begin as a copy was found out */
 	struct warm_waiter warm; /* ... and of what */
 	struct build_waiter slot;
@@ -437,9 +462,9 @@ char *outcome_command(const struct strings *argv, size_t max);
 
 /* Computes the key of a step with `cache`. */
 void step_files_key(void *step);
-/* Takes the outputs of a step with `cache` from the cache (step->hit), or makes the folders of its processes. */
+/* Takes the outputs of a step with `cache` from the cache (step->cache.hit), or makes the folders of its processes. */
 void step_files_prepare(void *step);
-/* Checks the GPUs of a step whose processes have ended: step->gpus, step->gpu_reading. */
+/* Checks the GPUs of a step whose processes have ended: step->gpus. */
 void step_files_check_gpus(void *step);
 /* Makes the folders of its processes anew. */
 void step_files_reset(void *step);
@@ -449,8 +474,8 @@ void step_files_collect(void *step);
 /* ---- launch.c: starts the processes of a step: what each of them sees, gets and may use ---- */
 
 /*
- * Finds the tools of a step, with `cache` their fingerprint (step->toolchain), and all that launch_step and the outcome
- * take of them. On a thread of work. A failure is in step->error, and a tool that the machine lacks in step->missing.
+ * Finds the tools of a step, with `cache` their fingerprint (step->tools.fingerprint), and all that launch_step and the outcome
+ * take of them. On a thread of work. A failure is in step->error, and a tool that the machine lacks in step->tools.missing.
  */
 void launch_find_tools(void *step);
 /*

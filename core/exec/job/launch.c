@@ -40,11 +40,11 @@ find_profiler(struct step *step, struct kettle_error *err)
 	AUTO_FREE char *dir = path_program_dir();
 	AUTO_FREE char *beside = dir ? path_join(dir, PROFILER) : NULL;
 	bool there = beside && access(beside, X_OK) == 0;
-	int rc = toolchain_find(toolchain, there ? beside : PROFILER, &step->helper, err);
+	int rc = toolchain_find(toolchain, there ? beside : PROFILER, &step->tools.helper, err);
 	if (rc == KETTLE_ENOENT)
-		step->missing = xstrdup(PROFILER);
+		step->tools.missing = xstrdup(PROFILER);
 	if (rc == 0)
-		(void)toolchain_find(toolchain, step->plan->profile, &step->profiler, NULL);
+		(void)toolchain_find(toolchain, step->plan->profile, &step->tools.profiler, NULL);
 	return rc;
 }
 
@@ -70,7 +70,7 @@ add_profiler(const struct step_process *process, struct strings *words)
 	const struct step *step = process->step;
 	strings_add(words, PROFILER);
 	strings_add(words, step->plan->profile);
-	strings_add(words, step->profiler ? step->profiler->path : "-");
+	strings_add(words, step->tools.profiler ? step->tools.profiler->path : "-");
 	strings_take(words, xasprintf("%d", step->plan->result ? STEP_FD_RESULT : 0));
 	add_capture(step->plan->capture, words);
 	strings_add(words, "--");
@@ -91,11 +91,11 @@ find_toolkit(const struct step_process *process)
 	if (process->tool && has_toolkit(process->tool))
 		return process->tool;
 	for (size_t i = 0; i < count; i++) {
-		const struct tool *tool = process->step->further[i];
+		const struct tool *tool = process->step->tools.further[i];
 		if (tool && has_toolkit(tool))
 			return tool;
 	}
-	return process->tool || count == 0 ? process->tool : process->step->further[0];
+	return process->tool || count == 0 ? process->tool : process->step->tools.further[0];
 }
 
 /* The arguments, with placeholders of the toolkit replaced, behind a profiler's. */
@@ -106,7 +106,7 @@ make_arguments(struct step_process *process)
 	struct toolchain *toolchain = process->step->job->exec->toolchain;
 	const struct tool *tool = find_toolkit(process), *own = process->tool;
 	const struct strings *argv = &process->plan->argv;
-	bool profiled = process->step->helper != NULL;
+	bool profiled = process->step->tools.helper != NULL;
 	if (profiled)
 		add_profiler(process, words);
 	for (size_t i = 0; i < argv->count; i++) {
@@ -135,7 +135,7 @@ find_tool(struct step *step, struct step_process *process)
 		return 0;
 	int rc = toolchain_find(step->job->exec->toolchain, name, &process->tool, &step->error);
 	if (rc == KETTLE_ENOENT)
-		step->missing = xstrdup(name);
+		step->tools.missing = xstrdup(name);
 	return rc;
 }
 
@@ -147,7 +147,7 @@ fingerprint_tool(struct step *step, const struct tool *tool, struct sha256 *dige
 	char hex[DIGEST_HEX_SIZE];
 	int rc = toolchain_fingerprint(toolchain, tool, hex, &step->error);
 	if (rc == 0 && step->plan->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
-		step->missing = xstrdup(tool->name);
+		step->tools.missing = xstrdup(tool->name);
 	if (rc == 0)
 		sha256_field(digest, hex);
 	return rc;
@@ -175,12 +175,12 @@ fingerprint(struct step *step)
 			continue;
 		}
 		if (rc == KETTLE_ENOENT)
-			step->missing = xstrdup(plan->toolchain.list[i]);
+			step->tools.missing = xstrdup(plan->toolchain.list[i]);
 		else
 			rc = fingerprint_tool(step, tool, digest);
 	}
 	if (rc == 0)
-		sha256_end(digest, step->toolchain);
+		sha256_end(digest, step->tools.fingerprint);
 	return rc;
 }
 
@@ -199,7 +199,7 @@ fingerprint_jit(struct step *step)
 			known = fingerprint_tool(step, tool, digest) == 0;
 	}
 	if (known)
-		sha256_end(digest, step->toolchain);
+		sha256_end(digest, step->tools.fingerprint);
 	step->error = (struct kettle_error){0};
 }
 
@@ -211,11 +211,11 @@ find_roots(struct step_process *process)
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	if (process->tool)
 		toolchain_roots(toolchain, process->tool, &process->roots);
-	if (step->profiler)
-		toolchain_roots(toolchain, step->profiler, &process->roots);
+	if (step->tools.profiler)
+		toolchain_roots(toolchain, step->tools.profiler, &process->roots);
 	for (size_t i = 0; i < step->plan->toolchain.count; i++)
-		if (step->further[i])
-			toolchain_roots(toolchain, step->further[i], &process->roots);
+		if (step->tools.further[i])
+			toolchain_roots(toolchain, step->tools.further[i], &process->roots);
 }
 
 /* What the outcome and the job's end say of its tool: a copy, since another thread may look at the tool again. */
@@ -244,12 +244,12 @@ launch_find_tools(void *arg)
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	size_t count = step->plan->toolchain.count;
 	int rc = 0;
-	step->further = xcalloc(count + 1, sizeof(*step->further));
+	step->tools.further = xcalloc(count + 1, sizeof(*step->tools.further));
 	toolchain_lock(toolchain);
 	for (size_t i = 0; rc == 0 && i < step->count; i++)
 		rc = find_tool(step, &step->processes[i]);
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		(void)toolchain_find(toolchain, step->plan->toolchain.list[i], &step->further[i], NULL);
+		(void)toolchain_find(toolchain, step->plan->toolchain.list[i], &step->tools.further[i], NULL);
 	if (rc == 0 && step->plan->cache)
 		rc = fingerprint(step);
 	if (rc == 0 && step->plan->jit_folder && step->plan->owner && !step->job->jit.looked)
@@ -257,7 +257,7 @@ launch_find_tools(void *arg)
 	if (rc == 0 && step->plan->profile)
 		rc = find_profiler(step, &step->error);
 	if (step->processes[0].tool)
-		step->told = tell_tool(step);
+		step->tools.told = tell_tool(step);
 	for (size_t i = 0; rc == 0 && i < step->count; i++) {
 		make_arguments(&step->processes[i]);
 		find_roots(&step->processes[i]);
@@ -300,7 +300,7 @@ make_environment(const struct step_process *process, bool first)
 	const struct exec_context *exec = step->job->exec;
 	AUTO_STRINGS struct strings further = {0};
 	for (size_t i = 0; i < plan->toolchain.count; i++) {
-		const struct tool *tool = step->further[i];
+		const struct tool *tool = step->tools.further[i];
 		if (tool)
 			strings_add(&further, tool->path);
 	}
@@ -362,8 +362,8 @@ make_binds(const struct step *step, const struct strings *folders, const struct 
 		xcalloc(folders->count + nodes->count + shared->count + WARM_BINDS + 1, sizeof(*binds));
 	for (size_t i = 0; i < folders->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = folders->list[i], .optional = true};
-	if (step->helper)
-		binds[count++] = (struct sandbox_bind){.source = step->helper->real, .target = PROFILER_SHOWN};
+	if (step->tools.helper)
+		binds[count++] = (struct sandbox_bind){.source = step->tools.helper->real, .target = PROFILER_SHOWN};
 	for (size_t i = 0; i < nodes->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = nodes->list[i], .optional = true, .device = true};
 	for (size_t i = 0; i < shared->count; i += 2)
@@ -407,8 +407,8 @@ static int
 begin_recording(struct step *step, const struct strings *folders)
 {
 	int socket = -1;
-	if (step->plan->cache && !step->guessed)
-		step->recorder =
+	if (step->plan->cache && !step->cache.guessed)
+		step->cache.recorder =
 			recorder_new(folders, step->job->dir, step->job->line.unit.level == SANDBOX_LEVEL_OFF, &socket);
 	return socket;
 }
@@ -432,8 +432,8 @@ static const char *
 find_program(const struct step_process *process)
 {
 	const struct step *step = process->step;
-	if (step->helper)
-		return step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->helper->real : PROFILER_SHOWN;
+	if (step->tools.helper)
+		return step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->tools.helper->real : PROFILER_SHOWN;
 	return process->tool ? process->tool->path : NULL;
 }
 
@@ -571,7 +571,7 @@ may_begin_warm(const struct step *step)
 	const struct step_process *process = &step->processes[0];
 	const char *script = process->plan->argv.count > 1 ? process->plan->argv.list[1] : NULL;
 	bool wanted = step->job->exec->alone ? step->plan->warm_alone : step->plan->warm;
-	bool suits = step->job->exec->warm && step->plan->kind == STEP_RUN && step->count == 1 && !step->helper &&
+	bool suits = step->job->exec->warm && step->plan->kind == STEP_RUN && step->count == 1 && !step->tools.helper &&
 				 process->tool && wanted && step->job->line.unit.level != SANDBOX_LEVEL_OFF;
 	for (size_t i = 0; suits && script && i < process->plan->inputs_count; i++)
 		if (strcmp(process->plan->inputs[i].path, script) == 0)

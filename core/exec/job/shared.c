@@ -26,13 +26,13 @@
 static json_int_t
 tries_of(const struct step *step)
 {
-	return json_integer_value(json_object_get(step->job->exec->tried, step->key));
+	return json_integer_value(json_object_get(step->job->exec->tried, step->cache.key));
 }
 
 static void
 note_tries(const struct step *step, json_int_t tries)
 {
-	json_object_set_new(step->job->exec->tried, step->key, json_integer(tries));
+	json_object_set_new(step->job->exec->tried, step->cache.key, json_integer(tries));
 }
 
 bool
@@ -103,7 +103,7 @@ has_room(struct exec_context *exec)
 static bool
 must_make(const struct step *step)
 {
-	return step->plan->shared && step->state == STEP_SKIPPED && step->key[0] && tries_of(step) < TRIES_MAX;
+	return step->plan->shared && step->state == STEP_SKIPPED && step->cache.key[0] && tries_of(step) < TRIES_MAX;
 }
 
 /* Copies of the steps, each of which waits for the one before it. */
@@ -135,7 +135,7 @@ shared_make_line(const struct job *job)
 	bool missing = false;
 	for (size_t i = 0; i < job->count; i++)
 		missing = missing || must_make(&job->steps[i]);
-	if (!missing || exec->alone || exec->sharing || job->own || job->cancelled || job->lost || !has_room(exec))
+	if (!missing || exec->alone || exec->sharing || job->own || job->status != JOB_DONE || !has_room(exec))
 		return NULL;
 	const json_t *plan = json_object_get(job->line.object, "plan");
 	return json_pack("{s:s, s:{s:i, s:O*, s:o}, s:{s:s}, s:O*}", "job", OWN_JOB, "plan", "version", 1, "files",
@@ -163,8 +163,8 @@ shared_tell(const struct job *job)
 {
 	for (size_t i = 0; i < job->count; i++) {
 		const struct step *step = &job->steps[i];
-		if (job->cancelled || step->phase != STEP_ENDED || step->state == STEP_PASSED || step->state == STEP_SKIPPED ||
-			step->state == STEP_CANCELLED)
+		if (job->status == JOB_CANCELLED || step->phase != STEP_ENDED || step->state == STEP_PASSED ||
+			step->state == STEP_SKIPPED || step->state == STEP_CANCELLED)
 			continue;
 		note_tries(step, TRIES_MAX);
 		AUTO_FREE char *reason = find_reason(step);

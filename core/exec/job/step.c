@@ -13,6 +13,7 @@
  */
 #include <config.h>
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,28 @@
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/util/json_writer.h"
+
+/* The phases that may follow each other: the picture above. */
+static void
+enter(struct step *step, enum step_phase phase)
+{
+	static const unsigned may_follow[] = {
+		[STEP_IDLE] = 1 << STEP_WORKING | 1 << STEP_ENDED,
+		[STEP_WORKING] = 1 << STEP_WORKING | 1 << STEP_QUEUED | 1 << STEP_RUNNING | 1 << STEP_ENDED,
+		[STEP_QUEUED] = 1 << STEP_WORKING | 1 << STEP_QUEUED | 1 << STEP_RUNNING | 1 << STEP_ENDED,
+		[STEP_RUNNING] = 1 << STEP_WORKING | 1 << STEP_ENDED,
+		[STEP_ENDED] = 0,
+	};
+	assert(may_follow[step->phase] & 1 << phase);
+	step->phase = phase;
+}
+
+/* A job that is over needs no further phase. */
+static bool
+is_over(const struct step *step)
+{
+	return step->job->status != JOB_DONE;
+}
 
 /* ---- what happened to a step: whether it passed, and the object that says so ---- */
 
@@ -163,7 +186,7 @@ outcome_judge(struct step *step)
 	const struct step_process *main = &step->processes[0];
 	const struct sandbox_report *report = &main->process.report;
 	enum sandbox_limit limit = limit_of(&main->process);
-	if (step->job->cancelled || step->job->lost || limit == SANDBOX_LIMIT_CANCEL)
+	if (is_over(step) || limit == SANDBOX_LIMIT_CANCEL)
 		return STEP_CANCELLED;
 	for (size_t i = 0; i < step->count; i++) {
 		const struct process *process = &step->processes[i].process;
@@ -252,12 +275,12 @@ static void
 add_tools(json_t *outcome, const struct step *step)
 {
 	const struct tool *tool = step->processes[0].tool;
-	json_t *toolkit = json_object_get(step->told, "toolkit");
+	json_t *toolkit = json_object_get(step->tools.told, "toolkit");
 	if (tool) {
 		json_object_set_new(outcome, "tool",
 			json_pack("{s:o, s:o, s:o}", "name", json_writer_text(tool->name), "path", json_writer_text(tool->path),
-				"version", json_writer_text(json_text_or_null(step->told, "version"))));
-		json_object_set(outcome, "packages", json_object_get(step->told, "packages"));
+				"version", json_writer_text(json_text_or_null(step->tools.told, "version"))));
+		json_object_set(outcome, "packages", json_object_get(step->tools.told, "packages"));
 	}
 	if (toolkit)
 		json_object_set(outcome, "toolkit", toolkit);
@@ -267,9 +290,9 @@ add_tools(json_t *outcome, const struct step *step)
 static json_t *
 describe_gpus(const struct step *step)
 {
-	json_t *device = json_copy(step->gpus);
-	json_object_set_new(device, "repeated", json_boolean(step->throttled != NULL));
-	json_object_set(device, "throttled_before", step->throttled);
+	json_t *device = json_copy(step->gpus.report);
+	json_object_set_new(device, "repeated", json_boolean(step->gpus.throttled != NULL));
+	json_object_set(device, "throttled_before", step->gpus.throttled);
 	return device;
 }
 
@@ -284,29 +307,29 @@ outcome_make(const struct step *step)
 	json_t *outcome = json_pack(
 		"{s:s, s:s, s:s}", "step", step->plan->id, "kind", kinds[step->plan->kind], "state", state_names[step->state]);
 	json_object_update_new(outcome, describe_process(main, step->limit));
-	json_object_update(outcome, step->texts);
-	json_object_update_new(
-		outcome, json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "error", json_writer_text(error),
-					 "cached", step->hit, "result", values ? json_deep_copy(values) : json_object(), "result_error",
-					 json_writer_text(step->result.error), "artifacts", describe_artifacts(&step->artifacts),
-					 "protections", sandbox_names(main->process.report.protections), "stamps", "begun_ns",
-					 (json_int_t)step->begun_ns, "queued_ns", (json_int_t)step->queued_ns, "launched_ns",
-					 (json_int_t)step->launched_ns, "ended_ns", (json_int_t)step->ended_ns));
+	json_object_update(outcome, step->cache.texts);
+	json_object_update_new(outcome,
+		json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "error", json_writer_text(error), "cached",
+			step->cache.hit, "result", values ? json_deep_copy(values) : json_object(), "result_error",
+			json_writer_text(step->result.error), "artifacts", describe_artifacts(&step->artifacts.manifest),
+			"protections", sandbox_names(main->process.report.protections), "stamps", "begun_ns",
+			(json_int_t)step->times.begun_ns, "queued_ns", (json_int_t)step->times.queued_ns, "launched_ns",
+			(json_int_t)step->times.launched_ns, "ended_ns", (json_int_t)step->times.ended_ns));
 	if (main->process.report.warm)
 		json_object_set_new(outcome, "warm", json_true());
-	if (step->jit)
-		json_object_set(outcome, "jit", step->jit);
-	if (step->artifacts_cut)
-		json_object_set_new(outcome, "artifacts_cut", json_writer_text(step->artifacts_cut));
-	if (step->missing)
-		json_object_set_new(outcome, "missing", json_string(step->missing));
+	if (step->jit.left)
+		json_object_set(outcome, "jit", step->jit.left);
+	if (step->artifacts.cut)
+		json_object_set_new(outcome, "artifacts_cut", json_writer_text(step->artifacts.cut));
+	if (step->tools.missing)
+		json_object_set_new(outcome, "missing", json_string(step->tools.missing));
 	if (step->state != STEP_PASSED)
 		add_tools(outcome, step);
 	if (step->plan->title)
 		json_object_set_new(outcome, "title", json_string(step->plan->title));
 	if (step->plan->run)
 		json_object_set(outcome, "run", step->plan->run);
-	if (step->gpus)
+	if (step->gpus.report)
 		json_object_set_new(outcome, "device", describe_gpus(step));
 	if (step->count > 1)
 		json_object_set_new(outcome, "solver", describe_solver(&step->processes[1]));
@@ -365,7 +388,7 @@ step_reset(struct step *step)
 	result_close(&step->result);
 	if (step->secret >= 0)
 		close(STEAL_FD(step->secret));
-	json_decref(STEAL(step->gpus));
+	json_decref(STEAL(step->gpus.report));
 	budget_return(step);
 	step->error = step->fault = (struct kettle_error){0};
 	step->limit = SANDBOX_LIMIT_NONE;
@@ -381,25 +404,25 @@ step_close(struct step *step)
 		strings_free(&step->processes[i].words);
 		strings_free(&step->processes[i].roots);
 	}
-	free(step->further);
-	json_decref(step->told);
+	free(step->tools.further);
+	json_decref(step->tools.told);
 	strings_free(&step->visible);
 	cores_free(&step->cores);
 	manifest_free(&step->outputs);
-	manifest_free(&step->artifacts);
-	json_decref(step->texts);
-	json_decref(step->jit);
-	free(step->jit_trouble);
-	free(step->jit_input);
-	warm_layer_release(step->jit_warm);
+	manifest_free(&step->artifacts.manifest);
+	json_decref(step->cache.texts);
+	json_decref(step->jit.left);
+	free(step->jit.trouble);
+	free(step->jit.input);
+	warm_layer_release(step->jit.warm);
 	json_decref(step->outcome);
-	json_decref(step->gpu_reading);
-	json_decref(step->throttled);
-	if (step->recorder)
-		(void)recorder_end(step->recorder, &step->reads);
-	reads_free(&step->reads);
-	free(step->missing);
-	free(step->artifacts_cut);
+	json_decref(step->gpus.reading);
+	json_decref(step->gpus.throttled);
+	if (step->cache.recorder)
+		(void)recorder_end(step->cache.recorder, &step->cache.reads);
+	reads_free(&step->cache.reads);
+	free(step->tools.missing);
+	free(step->artifacts.cut);
 	free(step->dir);
 	free(step->kept);
 }
@@ -419,8 +442,8 @@ step_end(struct step *step, enum step_state state)
 	bool outer = job->advancing;
 	/* A release may let another step of the job begin, and end; the job must not end before this step. */
 	job->advancing = true;
-	step->phase = STEP_ENDED;
-	step->ended_ns = time_monotonic_ns();
+	enter(step, STEP_ENDED);
+	step->times.ended_ns = time_monotonic_ns();
 	step->state = state;
 	warm_cancel_request(&step->warm);
 	build_slots_release(&job->exec->builds, &step->slot);
@@ -447,17 +470,10 @@ step_end_unbegun(struct step *step, enum step_state state, const char *why)
 	step_end(step, state);
 }
 
-/* A job that is over needs no further phase. */
-static bool
-is_over(const struct step *step)
-{
-	return step->job->cancelled || step->job->lost;
-}
-
 static void
 do_work(struct step *step, void (*run)(void *step), void (*done)(void *step))
 {
-	step->phase = STEP_WORKING;
+	enter(step, STEP_WORKING);
 	work_start(&step->work, step->job->exec->loop, run, done, step);
 }
 
@@ -473,9 +489,10 @@ key_done(void *arg)
 		step_end(step, STEP_ERROR);
 		return;
 	}
-	step->phase = STEP_QUEUED;
+	enter(step, STEP_QUEUED);
 	/* Whether it is there: no job waits until it is made. */
-	if (step->plan->shared || build_slots_begin(&step->job->exec->builds, &step->flight, step->key, step_prepare, step))
+	if (step->plan->shared ||
+		build_slots_begin(&step->job->exec->builds, &step->flight, step->cache.key, step_prepare, step))
 		step_prepare(step);
 }
 
@@ -488,7 +505,7 @@ tools_done(void *arg)
 	} else if (step->error.code != 0) {
 		step_end(step, STEP_ERROR);
 	} else if (step->plan->cache) {
-		step->guessed = step->job->exec->unrecorded;
+		step->cache.guessed = step->job->exec->unrecorded;
 		do_work(step, step_files_key, key_done);
 	} else {
 		step_prepare(step);
@@ -498,7 +515,7 @@ tools_done(void *arg)
 void
 step_begin(struct step *step)
 {
-	step->begun_ns = time_monotonic_ns();
+	step->times.begun_ns = time_monotonic_ns();
 	do_work(step, launch_find_tools, tools_done);
 }
 
@@ -511,7 +528,7 @@ emit_begin(struct step *step)
 		return;
 	exec_context_emit(
 		step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->line.job, "step",
-							 step->plan->id, "state", words[step->plan->kind], "cached", step->hit));
+							 step->plan->id, "state", words[step->plan->kind], "cached", step->cache.hit));
 }
 
 static void
@@ -524,8 +541,8 @@ prepare_done(void *arg)
 		step_end(step, STEP_ERROR);
 	} else if (step->fault.code != 0) {
 		step_end(step, STEP_FAILED);
-	} else if (step->hit) {
-		json_object_del(step->job->exec->tried, step->key);
+	} else if (step->cache.hit) {
+		json_object_del(step->job->exec->tried, step->cache.key);
 		emit_begin(step);
 		step_end(step, STEP_PASSED);
 	} else if (step->plan->shared) {
@@ -547,8 +564,8 @@ static void
 queue(void *arg)
 {
 	struct step *step = arg;
-	step->phase = STEP_QUEUED;
-	step->queued_ns = time_monotonic_ns();
+	enter(step, STEP_QUEUED);
+	step->times.queued_ns = time_monotonic_ns();
 	if (step->plan->device > 0) {
 		int rc = device_lease_request(step->job, &step->error);
 		if (rc < 0) {
@@ -591,8 +608,8 @@ collect_done(void *arg)
 	else if (state == STEP_PASSED && step->fault.code != 0)
 		state = STEP_FAILED;
 	budget_return(step);
-	exec->unrecorded = exec->unrecorded || step->unable;
-	jit_tell(exec, step->jit_trouble);
+	exec->unrecorded = exec->unrecorded || step->cache.unable;
+	jit_tell(exec, step->jit.trouble);
 	sandbox_machine_prepare(exec->machine);
 	step_end(step, state);
 	warm_prepare(exec->warm);
@@ -615,8 +632,8 @@ again_done(void *arg)
 static bool
 must_repeat(const struct step *step)
 {
-	return step->plan->kind == STEP_RUN && step->state == STEP_PASSED && !step->throttled && !is_over(step) &&
-		   json_array_size(json_object_get(step->gpus, "throttled")) > 0;
+	return step->plan->kind == STEP_RUN && step->state == STEP_PASSED && !step->gpus.throttled && !is_over(step) &&
+		   json_array_size(json_object_get(step->gpus.report, "throttled")) > 0;
 }
 
 static void
@@ -624,15 +641,15 @@ on_looked(void *arg)
 {
 	struct step *step = arg;
 	struct device_lease *lease = &step->job->lease;
-	if (step->gpu_reading) {
+	if (step->gpus.reading) {
 		json_decref(lease->reading);
-		lease->reading = STEAL(step->gpu_reading);
+		lease->reading = STEAL(step->gpus.reading);
 	}
 	if (!must_repeat(step)) {
 		do_work(step, step_files_collect, collect_done);
 		return;
 	}
-	step->throttled = json_incref(json_object_get(step->gpus, "throttled"));
+	step->gpus.throttled = json_incref(json_object_get(step->gpus.report, "throttled"));
 	do_work(step, step_files_reset, again_done);
 }
 
@@ -707,12 +724,12 @@ step_start(void *arg)
 		if (waits)
 			return;
 	}
-	step->launched_ns = time_monotonic_ns();
+	step->times.launched_ns = time_monotonic_ns();
 	failpoint("exec.step");
 	emit_begin(step);
 	if (step->plan->result)
 		result_open(&step->result, step->processes[0].limits.result, &step->plan->unique, on_value, step);
-	step->phase = STEP_RUNNING;
+	enter(step, STEP_RUNNING);
 	int rc = launch_secret(step, &step->error);
 	if (rc == 0)
 		rc = launch_step(step, process_ended, process_lost, &step->error);

@@ -101,12 +101,12 @@ make_cache_input(struct step *step, const struct plan_input *input)
 {
 	const struct step *source = source_of(step->job, input);
 	AUTO_FREE char *folder = path_join(step->dir, "layer");
-	int rc = step->jit_input ? 0 : file_mkdirs(folder, 0755, &step->error);
-	if (rc != 0 || step->jit_input)
+	int rc = step->jit.input ? 0 : file_mkdirs(folder, 0755, &step->error);
+	if (rc != 0 || step->jit.input)
 		return rc;
 	rc = link_output(step, input, folder, input->output, true);
 	jit_cache_layer_open(folder, &source->outputs);
-	step->jit_input = path_join(folder, input->output);
+	step->jit.input = path_join(folder, input->output);
 	return rc;
 }
 
@@ -261,7 +261,7 @@ step_files_key(void *arg)
 	digest_strings(&plan->outputs, digest);
 	for (size_t i = 0; i < ARRAY_SIZE(plan->passes); i++)
 		sha256_number(digest, plan->passes[i]);
-	sha256_field(digest, step->toolchain);
+	sha256_field(digest, step->tools.fingerprint);
 	/* Every file of the machine's folders that the step sees, by its size and time. */
 	for (size_t i = 0; i < plan->folders.count; i++) {
 		unsigned left = STEPWORK_MAX_STAMPS;
@@ -269,8 +269,8 @@ step_files_key(void *arg)
 	}
 	/* What it sees. Where that cannot be recorded, everything in it counts. */
 	digest_object(exec->config.extra_paths, digest);
-	sha256_number(digest, step->guessed);
-	if (step->guessed)
+	sha256_number(digest, step->cache.guessed);
+	if (step->cache.guessed)
 		digest_readable(exec->config.extra_paths, digest);
 	/* A prepare step compiles for the processor without saying so. */
 	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
@@ -278,7 +278,7 @@ step_files_key(void *arg)
 	sha256_number(digest, plan->kind == STEP_PREPARE ? PREPARE_VERSION : 0);
 	sha256_number(digest, step->job->line.unit.level == SANDBOX_LEVEL_OFF);
 	step->error.code = digest_inputs(step, digest, &step->error);
-	sha256_end(digest, step->key);
+	sha256_end(digest, step->cache.key);
 }
 
 /* ---- the work of a step ---- */
@@ -293,9 +293,9 @@ step_files_prepare(void *arg)
 	if (rc == 0)
 		rc = file_mkdirs(step->kept, 0755, &step->error);
 	if (rc == 0 && step->plan->cache)
-		step->texts = cache_get(shared_cache(step), step->key, step->kept, may_link(step), &step->outputs);
-	step->hit = step->texts != NULL;
-	if (step->hit)
+		step->cache.texts = cache_get(shared_cache(step), step->cache.key, step->kept, may_link(step), &step->outputs);
+	step->cache.hit = step->cache.texts != NULL;
+	if (step->cache.hit)
 		failpoint("exec.cached");
 	else
 		step->error.code = rc == 0 ? make_step_folders(step) : rc;
@@ -314,21 +314,21 @@ is_own_fault(int code)
 static int
 collect_artifacts(struct step *step, int out, const char *to, struct kettle_error *err)
 {
-	struct manifest *files = &step->artifacts;
+	struct manifest *files = &step->artifacts.manifest;
 	uint64_t most = step->processes[0].limits.disk;
-	int rc =
-		collect_outputs_collect(out, &step->plan->artifacts, to, step->artifacts_left, OUTPUTS_ARTIFACTS, files, err);
-	bool over = rc == KETTLE_ETOOBIG && step->artifacts_left < most;
-	if (!over && (rc != 0 || files->count <= step->files_left))
+	int rc = collect_outputs_collect(
+		out, &step->plan->artifacts, to, step->artifacts.bytes_left, OUTPUTS_ARTIFACTS, files, err);
+	bool over = rc == KETTLE_ETOOBIG && step->artifacts.bytes_left < most;
+	if (!over && (rc != 0 || files->count <= step->artifacts.files_left))
 		return rc;
 	manifest_free(files);
 	(void)file_remove_tree(to, NULL);
 	const struct execconfig *config = &step->job->exec->config;
-	uint64_t all = step->artifacts_owners ? config->artifacts_max_user_bytes : config->artifacts_max_bytes;
-	const char *with = over && step->artifacts_owners ? "all jobs of their owner" : "the other steps of their job";
+	uint64_t all = step->artifacts.owners ? config->artifacts_max_user_bytes : config->artifacts_max_bytes;
+	const char *with = over && step->artifacts.owners ? "all jobs of their owner" : "the other steps of their job";
 	AUTO_FREE char *exceed = over ? xasprintf("exceed %llu MiB", (unsigned long long)all >> 20)
 								  : xasprintf("are more than %u files", BUDGET_FILES);
-	step->artifacts_cut = xasprintf("The artifacts are left out: with those of %s they %s.", with, exceed);
+	step->artifacts.cut = xasprintf("The artifacts are left out: with those of %s they %s.", with, exceed);
 	return 0;
 }
 
@@ -339,7 +339,7 @@ collect_step_outputs(
 	struct kettle_error error = {0};
 	const struct step_process *main = &step->processes[0];
 	int out = main->process.sandbox ? sandbox_out_fd(main->process.sandbox) : -1, rc = 0;
-	if (names->count == 0 || (kind == OUTPUTS_ARTIFACTS && (out < 0 || !step->leaves)))
+	if (names->count == 0 || (kind == OUTPUTS_ARTIFACTS && (out < 0 || !step->artifacts.wanted)))
 		return 0;
 	if (out < 0)
 		rc = kettle_fail(&error, KETTLE_EIO, "The sandbox did not provide its output folder.");
@@ -362,8 +362,8 @@ step_files_check_gpus(void *arg)
 	struct step *step = arg;
 	struct device_lease *lease = &step->job->lease;
 	struct kettle_error error = {0};
-	bool cool = step->state == STEP_PASSED && !step->throttled;
-	step->gpus = gpuwatch_after(&lease->watch, lease->reading, cool, &step->gpu_reading, &error);
+	bool cool = step->state == STEP_PASSED && !step->gpus.throttled;
+	step->gpus.report = gpuwatch_after(&lease->watch, lease->reading, cool, &step->gpus.reading, &error);
 	/* Without its GPU no program can be blamed for not passing. */
 	if (error.code != 0 && step->state != STEP_PASSED && step->state != STEP_CANCELLED) {
 		step->error = error;
@@ -405,7 +405,8 @@ step_files_store(struct step *step)
 	AUTO_FREE char *scratch = path_join(step->dir, "store");
 	failpoint("exec.store");
 	/* A failure is ignored: the step is built again next time. */
-	(void)cache_put(cache, step->key, owner, &step->outputs, step->kept, &step->reads, texts, scratch, NULL);
+	(void)cache_put(
+		cache, step->cache.key, owner, &step->outputs, step->kept, &step->cache.reads, texts, scratch, NULL);
 	/* A submission decides how large its entry is, so a large one does not wait for the next trim. */
 	if (step->trim || manifest_bytes(&step->outputs) > cache_share(cache, owner) / CACHE_TRIM_EVERY)
 		cache_trim(cache, scratch);
@@ -415,10 +416,10 @@ step_files_store(struct step *step)
 static bool
 end_recording(struct step *step)
 {
-	if (!step->recorder)
-		return step->guessed;
-	enum recorder_end end = recorder_end(STEAL(step->recorder), &step->reads);
-	step->unable = end == RECORDER_UNABLE;
+	if (!step->cache.recorder)
+		return step->cache.guessed;
+	enum recorder_end end = recorder_end(STEAL(step->cache.recorder), &step->cache.reads);
+	step->cache.unable = end == RECORDER_UNABLE;
 	return end == RECORDER_WHOLE;
 }
 
@@ -432,7 +433,8 @@ step_files_collect(void *arg)
 	/* What a prepare step leaves is what compilers kept while it imported the submission. */
 	enum outputs_kind kind = step->plan->kind == STEP_PREPARE ? OUTPUTS_CACHE : OUTPUTS_PLAIN;
 	/* Whatever the outcome, an artifact (a profile, a trace) that is there may say why. */
-	int rc = collect_step_outputs(step, &step->plan->artifacts, artifacts, OUTPUTS_ARTIFACTS, &step->artifacts);
+	int rc =
+		collect_step_outputs(step, &step->plan->artifacts, artifacts, OUTPUTS_ARTIFACTS, &step->artifacts.manifest);
 	if (rc == 0 && step->collect)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, kind, &step->outputs);
 	if (rc == 0 && step->collect && step->plan->cache && known)
