@@ -75,7 +75,7 @@ void attach_stop(struct core *core, const struct kettle_error *err);
 /* owner.c */
 /* With the lock held: opens store, engine and socket. On an error all is undone, and the lock released. */
 int owner_start(struct core *core, struct kettle_error *err);
-/* core.c. Everything is closed but for what core_work has under way, which is waited for. */
+/* core_work.c. Everything is closed but for what core_work has under way, which is waited for. */
 void core_ended(struct core *core);
 /* Closes them as core->ending says; again: with less grace than before. */
 void owner_close(struct core *core, bool again);
