@@ -3,10 +3,9 @@
 /*
  * Theory of operation. A job is PACKING until a thread of the pool has sealed its plan and the database has its handle; only
  * then ops->send is called, so that a crash at any moment leaves a job that is either not sent or found again by its name.
- * A thread of the pool opens the result piece by piece (decrypts, decompresses, checks, writes artifacts), so that no size of
- * it takes memory, and the loop completes the job.
- * A job that has ended is taken out of the table at once and freed when no answer refers to it any more. What happens between the
- * handle and the result is in remote_steps.c, for runners that have ops->ask.
+ * What happens between the handle and the result is in remote_steps.c; remote_result.c opens the result. A job that has ended is
+ * taken out of the table at once and freed when no answer refers to it any more, unless the runner has to look after what is
+ * left of it there.
  */
 #include <config.h>
 
@@ -17,17 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "sealed/result_package.h"
 
 #define MAX_SLOTS 10000
 
@@ -39,6 +34,12 @@ compare_refs(const void *a, const void *b)
 	return strcmp(((const struct remote_job *)a)->ref, ((const struct remote_job *)b)->ref);
 }
 
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct remote_job *)a)->name, ((const struct remote_job *)b)->name);
+}
+
 struct remote_job *
 remote_find(const struct remote *remote, const char *ref)
 {
@@ -48,10 +49,22 @@ remote_find(const struct remote *remote, const char *ref)
 }
 
 struct remote_job *
+remote_find_name(const struct remote *remote, const char *name)
+{
+	struct remote_job wanted = {.name = (char *)name};
+	void *node = tfind(&wanted, (void *const *)&remote->by_name, compare_names);
+	return node ? *(struct remote_job **)node : NULL;
+}
+
+struct remote_job *
 remote_job_add(
 	struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase)
 {
-	struct remote_job *job = xcalloc(1, sizeof(*job));
+	struct remote_job *job = xcalloc(1, sizeof(*job)), *before = remote_find_name(remote, description->name);
+	if (before) { /* a job that was LEFT, and is recovered again */
+		before->detached = true;
+		remote_job_end(before, NULL);
+	}
 	job->remote = remote;
 	job->ref = xstrdup(description->ref);
 	job->name = xstrdup(description->name);
@@ -65,6 +78,8 @@ remote_job_add(
 	job->due = UINT64_MAX;
 	job->next = remote->jobs;
 	remote->jobs = job;
+	if (!tsearch(job, &remote->by_name, compare_names))
+		abort();      /* out of memory */
 	if (!job->ref[0]) /* a doctor */
 		return job;
 	remote->count++;
@@ -147,13 +162,21 @@ static void
 free_own(struct remote_job *job)
 {
 	job->phase = REMOTE_ENDED;
+	(void)tdelete(job, &job->remote->by_name, compare_names);
 	job->remote->ops->release(job);
 	free(STEAL(job->envelope));
 }
 
-/* completion NULL: it was detached, or has been completed. */
-static void
-end(struct remote_job *job, json_t *completion_take)
+static bool
+remains(struct remote_job *job)
+{
+	const struct remote *remote = job->remote;
+	return job->phase != REMOTE_LEFT && !job->detached && !remote->stopping && remote->ops->remains &&
+		   remote->ops->remains(job);
+}
+
+void
+remote_job_end(struct remote_job *job, json_t *completion_take)
 {
 	struct remote *remote = job->remote;
 	if (job->phase == REMOTE_ENDED) {
@@ -163,7 +186,10 @@ end(struct remote_job *job, json_t *completion_take)
 	remote_job_hold(job);
 	remote_step_end(job);
 	leave(job);
-	free_own(job);
+	if (remains(job))
+		remote_step_leave(job);
+	else
+		free_own(job);
 	if (completion_take)
 		remote->host->job_done(remote->host, job->ref, completion_take);
 	remote_job_release(job);
@@ -173,7 +199,7 @@ static void
 answer_report(struct remote_job *job, const struct kettle_error *err, json_t *report)
 {
 	remote_job_hold(job);
-	end(job, NULL);
+	remote_job_end(job, NULL);
 	STEAL(job->report)(job->report_arg, err, report);
 	remote_job_release(job);
 }
@@ -182,7 +208,7 @@ void
 remote_report(struct remote_job *job, json_t *report, const char *why)
 {
 	struct kettle_error err = {0};
-	if (job->phase == REMOTE_ENDED)
+	if (job->phase >= REMOTE_LEFT)
 		return;
 	if (!report)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s", why);
@@ -192,7 +218,7 @@ remote_report(struct remote_job *job, json_t *report, const char *why)
 static void
 end_cancelled(struct remote_job *job)
 {
-	end(job, job->phase == REMOTE_LEFT ? NULL : json_pack("{s:s}", "status", "cancelled"));
+	remote_job_end(job, job->phase == REMOTE_LEFT ? NULL : json_pack("{s:s}", "status", "cancelled"));
 }
 
 /* Completes it, and has what is left of it there cancelled still. */
@@ -232,7 +258,7 @@ on_cancel_late(void *arg)
 	job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
 		"job %s is given up: %s did not say in time that it has ended there", job->ref, job->remote->side);
 	bool goes_on = job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && !job->remote->stopping;
-	if (job->remote->ops->ask && goes_on)
+	if (goes_on)
 		leave_behind(job);
 	else
 		end_cancelled(job);
@@ -249,7 +275,7 @@ cancel(struct remote_job *job)
 		return;
 	}
 	if (job->phase == REMOTE_LEFT)
-		end(job, NULL); /* the runner stops */
+		remote_job_end(job, NULL); /* the runner stops */
 	if (job->cancelled)
 		return;
 	failpoint("remote.cancel");
@@ -258,12 +284,8 @@ cancel(struct remote_job *job)
 	if (host->timer_start(host, REMOTE_CANCEL_MS, 0, on_cancel_late, job, &job->limit, &err) < 0)
 		end_cancelled(job);
 	/* While it is packed or opened, the end of that completes it. */
-	if (job->phase == REMOTE_PACKING || job->phase == REMOTE_OPENING || job->phase == REMOTE_ENDED)
-		;
-	else if (job->remote->ops->ask)
-		remote_step_cancel(job);
-	else
-		job->remote->ops->cancel(job);
+	if (job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_ENDED)
+		remote_step_now(job);
 	remote_job_release(job);
 }
 
@@ -390,10 +412,9 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 		failpoint("remote.stored");
 		job->phase = REMOTE_SENDING;
 		job->since = job->remote->host->monotonic_ms(job->remote->host);
-		if (job->remote->ops->begin)
-			(void)job->remote->ops->begin(job);
+		(void)job->remote->ops->begin(job);
 		if (job->phase == REMOTE_SENDING)
-			remote_step(job);
+			remote_step_now(job);
 	}
 	remote_job_release(job);
 }
@@ -490,7 +511,7 @@ remote_submit(void *self, const struct kettle_job *description, const json_t *pl
 	if (rc < 0) {
 		free(packing->text);
 		free(packing);
-		end(job, NULL);
+		remote_job_end(job, NULL);
 		remote_job_release(job);
 		return rc;
 	}
@@ -513,10 +534,8 @@ remote_recover(void *self, const struct kettle_job *description, const char *han
 	failpoint("remote.recover");
 	remote_job_hold(job);
 	report(job, "waiting");
-	if (job->phase == REMOTE_AWAY && remote->ops->ask)
+	if (job->phase == REMOTE_AWAY)
 		remote_step_recover(job);
-	else if (job->phase == REMOTE_AWAY)
-		remote->ops->find(job);
 	remote_job_release(job);
 	return 0;
 }
@@ -537,7 +556,7 @@ remote_detach(void *self, const char *ref)
 	struct remote_job *job = remote_find(self, ref);
 	if (job) {
 		job->detached = true;
-		end(job, NULL);
+		remote_job_end(job, NULL);
 	}
 }
 
@@ -576,6 +595,7 @@ remote_running(struct remote_job *job)
 	if (job->phase >= REMOTE_LEFT || job->running)
 		return;
 	job->running = true;
+	job->since = job->remote->host->monotonic_ms(job->remote->host);
 	if (job->report)
 		return;
 	report(job, "started");
@@ -616,7 +636,7 @@ remote_lost(struct remote_job *job, enum kettle_loss loss, const char *format, .
 	else if (job->cancelled)
 		end_cancelled(job);
 	else
-		end(job, lost(loss, why));
+		remote_job_end(job, lost(loss, why));
 }
 
 void
@@ -626,145 +646,4 @@ remote_cancelled(struct remote_job *job)
 		remote_report(job, NULL, "It was cancelled there.");
 	else if (job->phase != REMOTE_ENDED)
 		end_cancelled(job);
-}
-
-/* The opening of one result, on a thread of the pool. */
-struct opening {
-	struct remote_job *job;
-	int fd;      /* of the envelope */
-	char *path;  /* where it is, if the runner may say so again; NULL: it is in fd alone */
-	bool unread; /* it could not be read, which may pass */
-	bool large;  /* it is what was sealed, and more than is read */
-	struct result_reader *reader;
-	size_t report_size;
-	json_t *completion;
-	char *run;
-	struct kettle_error err;
-};
-
-static struct opening *
-opening_new(int fd_take, const char *path)
-{
-	struct opening *opening = xcalloc(1, sizeof(*opening));
-	opening->fd = fd_take;
-	opening->path = path ? xstrdup(path) : NULL;
-	return opening;
-}
-
-static void
-opening_free(struct opening *opening)
-{
-	if (opening->fd >= 0)
-		close(opening->fd);
-	json_decref(opening->completion);
-	free(opening->run);
-	free(opening->path);
-	free(opening);
-}
-
-static int
-read_result(void *arg, uint64_t offset, void *data, size_t size, struct kettle_error *err)
-{
-	struct opening *opening = arg;
-	int rc = file_read_piece(opening->fd, opening->path ? opening->path : "The result", offset, data, size, err);
-	opening->unread = rc < 0;
-	return rc;
-}
-
-static int
-find_result(struct opening *opening, struct sealed_source *ret_source)
-{
-	struct stat st;
-	*ret_source = (struct sealed_source){.read = read_result, .arg = opening};
-	int rc = opening->path ? file_open(opening->path, &opening->fd, &ret_source->size, &opening->err) : 0;
-	opening->unread = rc < 0;
-	if (!opening->path && fstat(opening->fd, &st) == 0)
-		ret_source->size = (uint64_t)st.st_size;
-	return rc;
-}
-
-static int
-take_result(void *arg, const void *data, size_t size, struct kettle_error *err)
-{
-	struct opening *opening = arg;
-	int rc = result_reader_take(opening->reader, data, size, err);
-	opening->large = rc == KETTLE_ETOOBIG;
-	return rc;
-}
-
-static void
-open_result(void *arg)
-{
-	struct opening *opening = arg;
-	const struct remote_job *job = opening->job;
-	const struct sealed_scope scope = {job->name, job->plan_hash};
-	struct sealed_source source;
-	opening->reader = result_reader_new(job->spool, RESULT_PACKAGE_MAX);
-	int rc = find_result(opening, &source);
-	if (rc == 0)
-		rc = sealed_open_stream(
-			job->key, SEALED_RESULT, &scope, &source, RESULT_PACKAGE_MAX, take_result, opening, &opening->err);
-	if (rc == 0)
-		(void)result_reader_finish(opening->reader, &opening->completion, &opening->run, &opening->err);
-	opening->report_size = result_reader_line_size(opening->reader);
-	result_reader_free(opening->reader);
-}
-
-static void
-on_opened(void *arg)
-{
-	struct opening *opening = arg;
-	struct remote_job *job = opening->job;
-	failpoint("remote.opened");
-	if (job->cancelled)
-		remote_cancelled(job);
-	else if (job->phase == REMOTE_OPENING && opening->path && opening->unread && ++job->unread < REMOTE_READS)
-		job->phase = REMOTE_AWAY;
-	else if (opening->err.code < 0)
-		remote_lost(job, opening->large ? KETTLE_LOSS_PERMANENT : KETTLE_LOSS_NODE_FAULT,
-			"Its result from %s is void: %s", job->remote->side, opening->err.message);
-	else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0)
-		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result from %s is void: it is that of run %s, not of run %s.",
-			job->remote->side, opening->run ? opening->run : "(none)", job->run);
-	else
-		end(job, STEAL(opening->completion));
-	size_t size = opening->report_size;
-	opening_free(opening);
-	xalloc_trim(size);
-	remote_job_release(job);
-}
-
-static void
-start_opening(struct remote_job *job, struct opening *opening_take)
-{
-	struct kettle_error err = {0};
-	const struct kettle_host *host = job->remote->host;
-	int rc = job->phase >= REMOTE_OPENING ? KETTLE_ECONFLICT : 0;
-	if (rc == 0) {
-		failpoint("remote.opening");
-		remote_step_end(job);
-		opening_take->job = job;
-		job->phase = REMOTE_OPENING;
-		remote_job_hold(job);
-		rc = host->work(host, open_result, on_opened, opening_take, &err);
-	}
-	if (rc == 0)
-		return;
-	opening_free(opening_take);
-	if (rc == KETTLE_ECONFLICT)
-		return;
-	remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result could not be opened: %s", err.message);
-	remote_job_release(job);
-}
-
-void
-remote_result(struct remote_job *job, int fd_take)
-{
-	start_opening(job, opening_new(fd_take, NULL));
-}
-
-void
-remote_result_file(struct remote_job *job, const char *path)
-{
-	start_opening(job, opening_new(-1, path));
 }

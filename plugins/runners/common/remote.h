@@ -2,13 +2,11 @@
 /*
  * Jobs on a remote side that outlives the engine: what the runners github, modal and slurm have in common.
  *
- * The runner passes submit, cancel, recover, detach and stop of its table on to the functions here, and says what its
- * remote side does by those below "what the remote side says". Here the plan is sealed, the handle stored before anything
- * is sent, the result opened into the spool, and each job completed exactly once.
- *
- * A runner whose remote side answers requests (ops->ask is set) only says how one is sent, and what its answer means
- * (remote_says): when the next one is due, how long failures are borne, and which loss they are is decided here, by the
- * runner's struct remote_pace. Everything on the loop thread.
+ * The runner passes submit, cancel, recover, detach and stop of its table on to the functions here, and says how its remote side
+ * is asked (struct remote_ops), and what an answer means (remote_says). Here the plan is sealed, the handle stored before
+ * anything is sent, the result opened into the spool, and each job completed exactly once; when the next request is due, how
+ * long failures are borne, and which loss they are is decided here, by the runner's struct remote_pace. Everything on the
+ * loop thread.
  */
 #ifndef KETTLE_RUNNERS_COMMON_REMOTE_H
 #define KETTLE_RUNNERS_COMMON_REMOTE_H
@@ -34,35 +32,42 @@ enum remote_phase {
 	REMOTE_PACKING,  /* the plan is being sealed, then the handle stored */
 	REMOTE_SENDING,  /* ops->send was called, and the remote side may have it or not */
 	REMOTE_SEEKING,  /* the remote side may have it, and it is looked for by its name */
-	REMOTE_AWAY,     /* the remote side has it (or, without ops->ask, ops->find looks for it) */
+	REMOTE_AWAY,     /* the remote side has it */
 	REMOTE_FETCHING, /* it has ended there, and its result is fetched */
 	REMOTE_OPENING,  /* its result is being opened */
-	REMOTE_LEFT,     /* completed as cancelled; what is left of it there is cancelled still */
+	REMOTE_LEFT,     /* completed; what is left of it there is cancelled still */
 	REMOTE_ENDED,    /* completed or detached */
 };
 
 /*
  * What the runner does. Each may call the functions below at once; only `release` may be called after the job has ended.
- * Each of send, find, ask, fetch and cancel leads to remote_says, remote_result, remote_lost or remote_cancelled once; without
- * ops->ask the runner tries again by itself what may pass.
+ * Each of send, find, ask, fetch, cancel and give_up leads to remote_says, remote_wait, remote_result, remote_lost or
+ * remote_cancelled once.
  */
 struct remote_ops {
-	/* Makes job->own, before any request (with ops->ask). Whether the handle says which job it is there, so that a job that is
+	/* Makes job->own, before any request. Whether the handle says which job it is there, so that a job that is
 	 * recovered need not be looked for. */
 	bool (*begin)(struct remote_job *job);
 	/* The handle is stored: sends job->envelope, and calls remote_sent where it is taken. It must not start the job twice. */
 	void (*send)(struct remote_job *job);
 	/* Finds the job by its name or handle: after a restart, or where it is not sure that it was sent. */
 	void (*find)(struct remote_job *job);
-	/* Looks at the job, or remembers it until `asked` sends one request for all that were asked for. */
-	void (*ask)(struct remote_job *job);
-	void (*asked)(struct remote *remote); /* NULL: there is nothing to do */
+	void (*ask)(struct remote_job *job); /* Looks at the job. */
+	/* After one or more of send, find, ask and cancel, which may have left it to this to send one request for all of their
+	 * jobs. NULL: there is nothing to do. */
+	void (*asked)(struct remote *remote);
 	/* Fetches the result, which leads to remote_result. */
 	void (*fetch)(struct remote_job *job);
 	/* Ends the job on the remote side, in the phases from SENDING to FETCHING and LEFT. */
 	void (*cancel)(struct remote_job *job);
 	/* Ends the request that is under way, since the job is cancelled. false: its answer is waited for first. */
 	bool (*halt)(struct remote_job *job);
+	/* Nothing was known of the job for too long: sees to it that it does not begin any more, and has it lost for this reason,
+	 * unless it has begun. NULL: it is lost as unreached. */
+	void (*give_up)(struct remote_job *job, const char *why);
+	/* The job completes, and nothing is under way for it: whether it goes on as LEFT, since something of it may be left there.
+	 * NULL: only where its cancel took too long. */
+	bool (*remains)(struct remote_job *job);
 	/* The job has ended or was detached: ends what the runner has under way for it (requests, timers) and frees job->own.
 	 * A child that still runs must not refer to the job any more. Called once. */
 	void (*release)(struct remote_job *job);
@@ -82,6 +87,7 @@ struct remote_pace {
 		invalid_answers; /* answers in a row that make no sense, until the job is lost; 0: they are failures like others */
 	unsigned absent;     /* times in a row that the remote side does not know a job that it had, until it is lost */
 	unsigned seeks;      /* times that it does not know one that may have been sent, until that was not */
+	bool resend;         /* such a one is sent again, as long as failures are borne, in place of being lost */
 	unsigned fetches;    /* results that are fetched at a time; 0: any number */
 };
 
@@ -114,6 +120,7 @@ struct remote_job {
 	char *run;            /* the runner's: what the result must have been made by (--run); NULL: anything. New string */
 	void *own;            /* the runner's */
 	uint64_t deadline_ms; /* of the plan, for build and run together */
+	uint64_t most_ms;     /* the runner's: for which it may run there, until it is lost; 0: for any time */
 	enum remote_phase phase;
 	bool running;   /* remote_running was called */
 	bool cancelled; /* its result does not matter any more */
@@ -125,7 +132,7 @@ struct remote_job {
 	bool asking;             /* an answer of the remote side is awaited */
 	bool fetching;           /* likewise, to ops->fetch */
 	uint64_t due;            /* ms: when the next request is sent; UINT64_MAX: not before an answer */
-	uint64_t since, failing; /* ms: since when it waits or runs there; since when all fails (0: it does not) */
+	uint64_t since, failing; /* ms: since when it waits, runs or is left there; since when all fails (0: it does not) */
 	unsigned failures, invalid_answers, absent; /* in a row */
 	remote_done report;                         /* of a doctor, which is a job without a plan; NULL: it is a job */
 	void *report_arg;
@@ -142,7 +149,7 @@ struct remote {
 	size_t count;            /* of jobs that have not ended */
 	struct remote_pace pace; /* the runner's */
 	/* of common */
-	void *by_ref;
+	void *by_ref, *by_name;
 	struct kettle_timer *timer; /* to the next request */
 	uint64_t timer_at;
 	unsigned fetches; /* that are under way */
@@ -197,11 +204,16 @@ int remote_capacity(
 
 /* The job of this reference; NULL: there is none, or it has ended. */
 struct remote_job *remote_find(const struct remote *remote, const char *ref);
+/* The job, doctor or one that is LEFT of this name; NULL: there is none. */
+struct remote_job *remote_find_name(const struct remote *remote, const char *name);
 /* Calls fn for each job and doctor; each call may end any of them. */
 void remote_each(struct remote *remote, void (*fn)(struct remote_job *job, void *arg), void *arg);
 /* Stores job->handle as it is now, beside what goes on. */
 void remote_store(struct remote_job *job);
-/* The answer to the request that ops wanted; one that is awaited no more has no effect. why: a sentence, or NULL. */
+/*
+ * The answer to the request that ops wanted; one that is awaited no more has no effect. why: a sentence, or NULL; of a job that
+ * runs: why nothing newer is known of it.
+ */
 void remote_says(struct remote_job *job, enum remote_word word, const char *why);
 /* Likewise, of one that was not sent: ops is called again at that time. */
 void remote_wait(struct remote_job *job, uint64_t at_ms);
@@ -217,7 +229,7 @@ void remote_progress(struct remote_job *job, const json_t *event);
 void remote_result(struct remote_job *job, int fd_take);
 /*
  * Likewise, in a file that other machines can change. Where it cannot be read, as of a server of files that is away for a
- * moment, the job is AWAY again, and the runner says once more that there is a result; after REMOTE_READS times it is lost.
+ * moment, the job is AWAY again; after REMOTE_READS times it is lost.
  */
 void remote_result_file(struct remote_job *job, const char *path);
 /* There will be no result. The sentence says what happened there. */

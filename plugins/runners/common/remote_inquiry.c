@@ -32,8 +32,7 @@ remote_doctor(void *self, const json_t *unit, remote_done done, void *arg, struc
 	job->handle = json_pack("{s:s, s:I}", "name", name, "at", (json_int_t)remote->host->utc_ms(remote->host));
 	job->report = done;
 	job->report_arg = arg;
-	if (remote->ops->begin)
-		(void)remote->ops->begin(job);
+	(void)remote->ops->begin(job);
 	remote_wait(job, 0); /* nothing is answered before this returns */
 	return 0;
 }

@@ -10,16 +10,20 @@
 /* The job in this phase; new. */
 struct remote_job *remote_job_add(
 	struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase);
+/* It leaves the table, and is completed; completion NULL: it was detached, or has been completed. */
+void remote_job_end(struct remote_job *job, json_t *completion_take);
 /* It may be gone after remote_job_release only. */
 void remote_job_hold(struct remote_job *job);
 void remote_job_release(struct remote_job *job);
 
 /* ---- remote_steps.c ---- */
 
-/* Sends the request of the job's phase now. */
-void remote_step(struct remote_job *job);
-/* Begins to cancel it on the remote side. */
-void remote_step_cancel(struct remote_job *job);
+/* Sends the request of the job's phase now, or the one that cancels it. */
+void remote_step_now(struct remote_job *job);
+/* It is completed, and LEFT. */
+void remote_step_leave(struct remote_job *job);
+/* Its result could not be read: it is AWAY again. */
+void remote_step_back(struct remote_job *job);
 /* No answer is awaited any more. */
 void remote_step_end(struct remote_job *job);
 /* A job that was recovered. */

@@ -73,8 +73,8 @@ remote_asks(struct remote_job *job)
 	job->due = UINT64_MAX;
 }
 
-void
-remote_step(struct remote_job *job)
+static void
+step(struct remote_job *job)
 {
 	const struct remote_ops *ops = job->remote->ops;
 	remote_asks(job);
@@ -91,6 +91,28 @@ remote_step(struct remote_job *job)
 		job->remote->fetches++;
 		ops->fetch(job);
 	}
+}
+
+/* Begins to cancel it: what is under way for it ends first. */
+static void
+step_cancel(struct remote_job *job)
+{
+	if (job->asking && !job->remote->ops->halt(job)) {
+		set_due(job, now_ms(job->remote) + HALT_MS); /* unless its answer comes before */
+		return;
+	}
+	end_fetch(job);
+	job->failures = job->absent = 0;
+	job->failing = 0;
+	step(job);
+}
+
+void
+remote_step_now(struct remote_job *job)
+{
+	job->cancelled ? step_cancel(job) : step(job);
+	if (job->remote->ops->asked)
+		job->remote->ops->asked(job->remote);
 }
 
 static bool
@@ -118,7 +140,7 @@ on_due(void *arg)
 	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
 		remote_job_hold(job);
 		if (has_steps(job) && job->due <= until && !has_to_wait(job))
-			job->asking ? remote_step_cancel(job) : remote_step(job);
+			job->asking ? step_cancel(job) : step(job);
 		if (has_steps(job) && !has_to_wait(job) && job->due < first)
 			first = job->due;
 		next = job->next;
@@ -136,19 +158,6 @@ remote_step_end(struct remote_job *job)
 	end_fetch(job);
 	job->asking = false;
 	job->due = UINT64_MAX;
-}
-
-void
-remote_step_cancel(struct remote_job *job)
-{
-	if (job->asking && !job->remote->ops->halt(job)) {
-		set_due(job, now_ms(job->remote) + HALT_MS); /* unless its answer comes before */
-		return;
-	}
-	end_fetch(job);
-	job->failures = job->absent = 0;
-	job->failing = 0;
-	remote_step(job);
 }
 
 void
@@ -175,6 +184,23 @@ interval_ms(const struct remote_job *job, uint64_t now)
 	return age < OLD_MS ? POLL_MS : part < POLL_MOST_MS ? part : POLL_MOST_MS;
 }
 
+void
+remote_step_leave(struct remote_job *job)
+{
+	job->phase = REMOTE_LEFT;
+	job->cancelled = true;
+	job->since = now_ms(job->remote);
+	set_due(job, job->since + interval_ms(job, job->since));
+}
+
+void
+remote_step_back(struct remote_job *job)
+{
+	uint64_t now = now_ms(job->remote);
+	job->phase = REMOTE_AWAY;
+	set_due(job, now + interval_ms(job, now));
+}
+
 static void
 hear(struct remote_job *job)
 {
@@ -187,6 +213,20 @@ fall_back(struct remote_job *job, unsigned failures)
 {
 	const struct remote_pace *pace = &job->remote->pace;
 	set_due(job, now_ms(job->remote) + remote_backoff_ms(failures, pace->first_ms, pace->most_ms));
+}
+
+static void
+give_up(struct remote_job *job, uint64_t patience, const char *why)
+{
+	const struct remote *remote = job->remote;
+	AUTO_FREE char *sentence = xasprintf(
+		"The runner could not reach %s for %u s: %s", remote->side, (unsigned)(patience / 1000), why ? why : "");
+	if (remote->ops->give_up) {
+		remote_asks(job);
+		remote->ops->give_up(job, sentence);
+	} else {
+		remote_lost(job, KETTLE_LOSS_UNREACHED, "%s", sentence);
+	}
 }
 
 /* An answer that was none. A refused credential is for the operator to mend, as long as that takes: the job may be there. */
@@ -207,8 +247,9 @@ bear(struct remote_job *job, enum remote_word word, const char *why)
 		remote_lost(
 			job, KETTLE_LOSS_NODE_FAULT, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
 	else if (now - job->failing >= patience)
-		remote_lost(job, KETTLE_LOSS_UNREACHED, "The runner could not reach %s for %u s: %s", remote->side,
-			(unsigned)(patience / 1000), why ? why : "");
+		give_up(job, patience, why);
+	else if (word == REMOTE_UNSURE)
+		set_due(job, now);
 	else
 		fall_back(job, job->failures);
 }
@@ -217,21 +258,42 @@ static void
 take_absence(struct remote_job *job, const char *why)
 {
 	const struct remote_pace *pace = &job->remote->pace;
+	uint64_t now = now_ms(job->remote);
 	bool seeking = job->phase == REMOTE_SEEKING;
 	job->absent++;
-	if (seeking ? job->absent >= pace->seeks : job->phase == REMOTE_FETCHING || job->absent >= pace->absent)
+	if (seeking && pace->resend) {
+		job->phase = REMOTE_SENDING;
+		set_due(job, now);
+	} else if (seeking ? job->absent >= pace->seeks : job->phase == REMOTE_FETCHING || job->absent >= pace->absent) {
 		remote_lost(job, seeking ? KETTLE_LOSS_NOT_STARTED : KETTLE_LOSS_UNKNOWN_JOB, "%s", why);
-	else if (seeking)
-		set_due(job, now_ms(job->remote) + interval_ms(job, now_ms(job->remote)));
-	else
+	} else if (seeking) {
+		set_due(job, now + interval_ms(job, now));
+	} else {
 		fall_back(job, job->absent);
+	}
+}
+
+/* Its time is over, and the remote side has not ended it. unheard: why that is not known; or NULL. */
+static void
+lose_overdue(struct remote_job *job, const char *unheard)
+{
+	if (unheard)
+		remote_lost(job, KETTLE_LOSS_UNREACHED, "Its job in %s has run for longer than its time, and %s",
+			job->remote->side, unheard);
+	else
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "%s did not end its job, which has run for longer than its time.",
+			job->remote->side);
 }
 
 /* It has not ended. */
 static void
-take_standing(struct remote_job *job, bool runs)
+take_standing(struct remote_job *job, bool runs, const char *unheard)
 {
 	uint64_t now = now_ms(job->remote);
+	if (job->phase == REMOTE_AWAY && job->running && job->most_ms && now - job->since > job->most_ms) {
+		lose_overdue(job, unheard);
+		return;
+	}
 	if (job->phase == REMOTE_FETCHING) {
 		job->phase = REMOTE_AWAY;
 		bear(job, REMOTE_INVALID, "it says that a job has ended, and then that it has not.");
@@ -259,14 +321,17 @@ take_word(struct remote_job *job, enum remote_word word, const char *why)
 		break;
 	case REMOTE_UNSURE:
 		job->phase = REMOTE_SEEKING;
-		set_due(job, now_ms(job->remote));
+		if (job->remote->pace.resend)
+			bear(job, word, why);
+		else
+			set_due(job, now_ms(job->remote));
 		break;
 	case REMOTE_ABSENT:
 		take_absence(job, why);
 		break;
 	case REMOTE_WAITS:
 	case REMOTE_RUNS:
-		take_standing(job, word == REMOTE_RUNS);
+		take_standing(job, word == REMOTE_RUNS, why);
 		break;
 	case REMOTE_OVER:
 	case REMOTE_WORKED:

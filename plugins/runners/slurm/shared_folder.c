@@ -84,7 +84,7 @@ shared_folder_put(const char *folder, const char *name, const void *plan, size_t
 		AUTO_FREE char *task_file = path_join(path, "task"), *text = xasprintf("%s %zu\n", array, task);
 		rc = file_write(task_file, text, strlen(text), 0600, err);
 	}
-	return rc == 0 ? file_write(file, plan, size, 0600, err) : rc;
+	return rc == 0 && plan ? file_write(file, plan, size, 0600, err) : rc;
 }
 
 int

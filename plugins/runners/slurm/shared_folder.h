@@ -36,7 +36,7 @@ extern const char slurm_job_script[]; /* slurm-job.sh of the sources */
 int shared_folder_make(const char *folder, struct kettle_error *err);
 /* Writes the job script, unless it is there. */
 int shared_folder_put_script(const char *folder, struct kettle_error *err);
-/* Makes the folder of a job and puts its sealed plan there; array NULL: it is no task. ECONFLICT: it has begun before. */
+/* Makes the folder of a job and puts its sealed plan there, if it has one; array NULL: it is no task. ECONFLICT: it has begun before. */
 int shared_folder_put(const char *folder, const char *name, const void *plan, size_t size, const char *array,
 	size_t task, struct kettle_error *err);
 /* Puts the list of an array's names there, one a line. */

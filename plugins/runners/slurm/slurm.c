@@ -4,8 +4,8 @@
  *
  * Theory of operation. Plans and results travel sealed through a folder that the engine and the nodes share
  * (shared_folder.h); the commands of Slurm are the interface to the rest, since they stay the same over its versions.
- * slurm_submit.c gives jobs to sbatch, slurm_poll.c looks for results and at the queue, and slurm_job.c decides what that
- * means for a job. What the three runners of remote sides have in common is in runners/common.
+ * slurm_submit.c gives jobs to sbatch, slurm_queue.c lists the queue, slurm_look.c looks for results, and slurm_job.c says what that
+ * means for a job, to runners/common, where its life is.
  */
 #include <config.h>
 
@@ -75,6 +75,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	slurm->host = host;
 	slurm->command_ms = 60000; /* until it is configured */
 	slurm->environment = slurm_command_environment();
+	slurm->arrays = json_object();
 	(void)snprintf(slurm->uid, sizeof(slurm->uid), "%u", (unsigned)geteuid());
 	remote_init(&slurm->remote, host, &slurm_remote_ops, "Slurm", slurm);
 	*ret_self = slurm;
@@ -88,12 +89,14 @@ destroy(void *self)
 	if (!slurm)
 		return;
 	remote_close(&slurm->remote);
-	slurm_submit_free_all(slurm);
 	slurm_command_environment_free(slurm->environment);
 	json_decref(slurm->section);
+	json_decref(slurm->arrays);
 	free(slurm->folder);
 	free(slurm->exec);
 	free(slurm->config);
+	free(slurm->unlisted);
+	free(slurm->unsent);
 	free(slurm);
 }
 
@@ -122,7 +125,14 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	slurm->queue_ms = (uint64_t)member_int(section, "queue_ms");
 	slurm->grace_ms = (uint64_t)member_int(section, "grace_s") * 1000;
 	slurm->command_ms = (uint64_t)member_int(section, "command_s") * 1000;
-	slurm->give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000;
+	uint64_t give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000;
+	slurm->remote.pace = (struct remote_pace){.first_ms = slurm->poll_ms,
+		.most_ms = slurm->poll_ms,
+		.send_ms = give_up_ms,
+		.quiet_ms = give_up_ms,
+		.absent = 1,
+		.seeks = 1,
+		.resend = true};
 	return 0;
 }
 
@@ -132,7 +142,6 @@ start(void *self, struct kettle_error *err)
 	struct slurm *slurm = self;
 	slurm->stopping = false;
 	slurm->stopped = NULL;
-	slurm_poll_sweep(slurm);
 	return remote_start(slurm, err);
 }
 
@@ -141,9 +150,6 @@ static void
 on_remote_stopped(void *arg)
 {
 	struct slurm *slurm = arg;
-	slurm_poll_stop(slurm);
-	while (slurm->jobs)
-		slurm->jobs->remote || slurm->jobs->gone_ms ? slurm_job_forget(slurm->jobs) : slurm_job_drop(slurm->jobs);
 	slurm_command_kill_all(slurm);
 	slurm->stopped = slurm->remote_stopped;
 	slurm_finish_stop(slurm);
@@ -179,7 +185,7 @@ static const struct kettle_runner runner = {
 	KETTLE_UNIT_OPTIONS(slurm_unit_options),
 	.doctor = remote_doctor,
 	.init = slurm_init,
-	.status = slurm_status,
+	.status = slurm_queue_status,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

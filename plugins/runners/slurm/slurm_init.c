@@ -38,7 +38,7 @@ finish(struct init *init, const struct kettle_error *err)
 	free(init->target);
 	free(init->fresh);
 	free(init);
-	slurm_work_done(slurm, NULL);
+	slurm_work_done(slurm);
 }
 
 /* The key: that of the section, else the one that is there, else a new one. */

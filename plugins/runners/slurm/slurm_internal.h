@@ -15,45 +15,40 @@
 #include "runners/slurm/slurm_arguments.h"
 
 #define SLURM_LAST_STDERR_MAX 600
+#define SLURM_NOT_SENT UINT64_MAX /* since_snapshot of a job that Slurm does not have */
 
-struct slurm;
-struct slurm_submission;
-
-enum slurm_state {
-	SLURM_FRESH,     /* it waits for a call of sbatch */
-	SLURM_SUBMITTED, /* it is part of a submission, which sbatch has not accepted */
-	SLURM_FINDING,   /* recovered: its folder is read */
-	SLURM_QUEUED,    /* Slurm has it */
-	SLURM_ENDED,     /* completed; it stays for a while after Slurm does not list it any more */
-};
-
-/* One attempt, as Slurm and the shared folder have it. */
+/* A job's own: what Slurm and the shared folder say of it. */
 struct slurm_job {
-	struct slurm *slurm;
-	struct slurm_job *next;
-	struct remote_job *remote; /* NULL: it has ended */
-	char *name;
+	struct remote_job *job;
+	uint64_t serial; /* of this and no other */
+	uint64_t began_ms;
+	/* Its submission. */
 	char *array; /* what it is a task of; NULL: of none */
-	size_t task;
+	size_t task, tasks;
+	bool wanted;   /* it waits for a call of sbatch */
+	bool in_batch; /* it is part of the one that is under way */
+	bool written;  /* its plan is in the shared folder */
+	bool sent;     /* sbatch was called, so Slurm may have it */
+	unsigned tries;
+	uint64_t again_ms; /* the next call is not before */
+	/* Its folder. */
+	bool recovered;  /* the engine may have been killed before anything of it was written */
+	bool unplaced;   /* likewise, and its folder was not read yet */
+	bool visiting;   /* a thread of the pool is in its folder */
+	bool retired;    /* its folder is removed */
+	bool asked;      /* the next look into the folder is about it, too */
+	size_t progress; /* bytes of its progress that were read */
+	/* What the queue says: the numbers of the snapshot that listed it last, and of the newest one that counts not. */
+	uint64_t seen, since_snapshot;
+	uint64_t missing_ms;    /* when a snapshot first lacked it; 0: none does */
 	char id[SLURM_ID_SIZE]; /* of the job or array; "": not known yet */
-	enum slurm_state state;
-	struct slurm_submission *submission; /* while SUBMITTED */
-	/* What the queue says; `seen` is the number of the snapshot that listed it last. */
-	uint64_t seen, since_snapshot; /* that it is missing counts only in later snapshots than since_snapshot */
-	enum slurm_standing seen_standing;
-	char seen_state[32], seen_reason[64];
-	uint64_t missing_ms;                      /* when it was missed first; 0: it is not */
-	uint64_t queued_ms, running_ms, ended_ms; /* queued_ms: before Slurm has it, since when the runner has */
-	uint64_t gone_ms;                         /* when an ended job had left the queue; 0: it has not */
-	bool cancel_wanted, cancel_sent;
-	bool cancelling;    /* the scancel that runs is about it */
-	bool recovered;     /* the engine may have been killed before anything of it was written */
-	bool unfound;       /* it is FINDING, and the folder could not be reached */
-	bool losing;        /* it is being claimed, since nothing is known of it */
-	uint64_t cancel_ms; /* not before */
-	size_t progress;    /* bytes of its progress that were read */
-	unsigned busy;      /* works on other threads */
-	bool dropped;
+	enum slurm_standing standing;
+	char state[32], reason[64];
+	/* Its cancel. */
+	bool unwanted;                       /* it was cancelled, and not only left over */
+	bool claimed;                        /* it was claimed for that, or has begun */
+	bool cancel_sent, cancelling;        /* a scancel has worked; the one that runs is about it */
+	uint64_t cancel_ms, cancel_snapshot; /* not before, and what is listed after this is cancelled once more */
 };
 
 struct slurm {
@@ -62,30 +57,29 @@ struct slurm {
 	json_t *section;
 	char *folder, *exec, *config;          /* exec: NULL until it was looked for */
 	const char *sbatch, *squeue, *scancel; /* of the section */
-	uint64_t poll_ms, queue_ms, grace_ms, command_ms, give_up_ms;
+	uint64_t poll_ms, queue_ms, grace_ms, command_ms;
 	char uid[16];
 	char **environment; /* of the commands */
-	struct slurm_job *jobs;
-	void *by_name, *by_task;
-	struct kettle_timer *tick;
+	uint64_t serials;
+	json_t *arrays; /* array → number of a task → name of its job */
 	/* looks */
 	bool looking;
-	uint64_t looked_ms;   /* when the last good one began */
-	uint64_t unlooked_ms; /* since when none was good; 0: the last one was */
+	uint64_t look_ms;   /* when the next one may begin */
+	uint64_t looked_ms; /* when the last good one began */
+	bool unlooked;      /* it was not the last one */
 	uint64_t swept_ms;
 	/* the queue */
 	struct slurm_query *query;
-	uint64_t snapshot;                       /* the number of the newest one, which may be under way or have failed */
-	uint64_t taken;                          /* the number of the newest valid one */
-	uint64_t query_ms;                       /* when the next one may begin */
-	uint64_t queried_ms;                     /* when the last one began */
-	unsigned query_failures;                 /* in a row */
-	uint64_t unlisted_ms;                    /* since when; 0: the last one worked */
-	char last_stderr[SLURM_LAST_STDERR_MAX]; /* of the last one */
+	uint64_t snapshot;       /* the number of the newest one, which may be under way or have failed */
+	uint64_t taken;          /* the number of the newest valid one */
+	uint64_t query_ms;       /* when the next one may begin */
+	uint64_t queried_ms;     /* when the last one began */
+	unsigned query_failures; /* in a row */
+	char *unlisted;          /* why it cannot be listed; NULL: it can */
 	/* submissions */
-	struct slurm_submission *submissions, *active;
-	bool submit_failed, cancel_failed; /* they were logged */
-	bool cancelling;
+	struct slurm_batch *batch;
+	char *unsent;                   /* why the last one could not be given to Slurm; NULL: it could */
+	bool cancelling, cancel_failed; /* cancel_failed: and it was logged */
 	/* the end */
 	struct slurm_command *commands;
 	unsigned busy; /* works on other threads */
@@ -118,75 +112,60 @@ void slurm_command_kill_all(struct slurm *slurm);
 char **slurm_command_environment(void);
 void slurm_command_environment_free(char **environment);
 
-/* ---- slurm_job.c: the table of jobs, and what ends them ---- */
+/* ---- slurm_job.c: what an answer means for a job ---- */
 
 extern const struct remote_ops slurm_remote_ops;
 uint64_t slurm_now_ms(const struct slurm *slurm);
+/* What a name belongs to, or a row of the queue; NULL: to none of this runner. */
 struct slurm_job *slurm_job_find(const struct slurm *slurm, const char *name);
-/* Reads the folders of recovered jobs that could not be reached before. */
-void slurm_job_find_again(struct slurm *slurm);
-/* The job that a row of the queue is about; NULL: none of this runner. */
 struct slurm_job *slurm_job_of_row(const struct slurm *slurm, const struct squeue_row *row);
 /* Makes a job a task of an array; array is stolen. */
-void slurm_job_set_array(struct slurm_job *job, char *array_take, size_t task);
-/* Slurm has the job (id NULL: perhaps). */
-void slurm_job_accepted(struct slurm_job *job, const char *id);
+void slurm_job_set_array(struct slurm_job *own, char *array_take, size_t task);
 /* Its name in Slurm. Borrowed. */
-const char *slurm_job_slurm_name(const struct slurm_job *job);
-/* Removes what it has in the shared folder, but for a result, which stays in done/ for a while. */
-void slurm_job_remove_files(const struct slurm_job *job);
-/* Takes it out of the table and removes its files likewise; it is freed when nothing refers to it any more. */
-void slurm_job_drop(struct slurm_job *job);
-/* Takes it out of the table, and leaves its files to the job. */
-void slurm_job_forget(struct slurm_job *job);
+const char *slurm_job_slurm_name(const struct slurm_job *own);
+/* Whether the newest snapshot lists it. */
+bool slurm_job_is_listed(const struct slurm_job *own);
+/* Slurm has the job, or perhaps, where only a snapshot can tell: that one begins after this. */
+void slurm_job_accepted(struct slurm_job *own);
 /* It is not in the queue any more, and has left no result. final: its last state; NULL: Slurm does not know it. */
-void slurm_job_lose(struct slurm_job *job, const char *final);
-/* Nothing is known of it for too long: it is lost for this reason, unless it has begun. It is queued. */
-void slurm_job_give_up(struct slurm_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Runs one scancel for a job or several tasks of an array, if one is wanted and none runs. */
-void slurm_job_cancel_next(struct slurm *slurm);
-/* Runs work on a thread of the pool, then after; job may be NULL, and else stays until slurm_work_done in after. */
-void slurm_work(struct slurm *slurm, struct slurm_job *job, kettle_fn work, kettle_fn after, void *arg);
-void slurm_work_done(struct slurm *slurm, struct slurm_job *job);
+void slurm_job_lose(struct slurm_job *own, const char *final);
+/* Begins what may begin: a submission, a scancel, a squeue. */
+void slurm_go_on(struct slurm *slurm);
+/* Runs work on a thread of the pool, then after, which calls slurm_work_done. */
+void slurm_work(struct slurm *slurm, kettle_fn work, kettle_fn after, void *arg);
+void slurm_work_done(struct slurm *slurm);
 /* Completes a stop when nothing is under way any more. */
 void slurm_finish_stop(struct slurm *slurm);
 
 /* ---- slurm_submit.c: sbatch ---- */
 
+/* `send` of remote.h. */
+void slurm_submit(struct remote_job *job);
 /* Begins what may begin: one submission at a time, several jobs in one where they wait anyway. */
 void slurm_submit_next(struct slurm *slurm);
-/* The job leaves its submission. */
-void slurm_submit_leave(struct slurm_job *job);
-/* A valid snapshot has come: submissions with an unknown end are settled by it. */
-void slurm_submit_settle(struct slurm *slurm);
-/* Those that have failed for too long are given up. */
-void slurm_submit_give_up(struct slurm *slurm);
+/* The job leaves the one that is under way. */
+void slurm_submit_leave(struct slurm_job *own);
 /* The controller answers again: what waits to be tried again need not wait longer. */
 void slurm_submit_soon(struct slurm *slurm);
-/* Frees the submissions; none is under way. */
-void slurm_submit_free_all(struct slurm *slurm);
 /*
  * The kettle-exec of the nodes: the section's `exec`, else the one unpacked in the shared folder under the archive's digest.
  * ENOENT: it is not there, and the sentence says what makes it. Blocks. New string.
  */
 int slurm_submit_find_exec(const json_t *section, const char *folder, char **ret_exec, struct kettle_error *err);
 
-/* ---- slurm_poll.c: squeue, and the shared folder ---- */
+/* ---- slurm_look.c: the shared folder ---- */
 
-/* Begins to look, where there is something to look for. */
-void slurm_poll_start(struct slurm *slurm);
-void slurm_poll_stop(struct slurm *slurm);
-/* Removes what is old in the shared folder, on a thread of the pool. */
-void slurm_poll_sweep(struct slurm *slurm);
-/* The next query begins at once. */
-void slurm_poll_soon(struct slurm *slurm);
+/* Answers `ask` of remote.h for the jobs that are asked for, by what is in the folder, and what the queue says. */
+void slurm_look_next(struct slurm *slurm);
 
-/* ---- slurm_status.c: the queue for operators ---- */
+/* ---- slurm_queue.c: squeue ---- */
 
+/* Lists the queue, where that is due. */
+void slurm_queue_next(struct slurm *slurm);
+/* The next list is due at once. */
+void slurm_queue_soon(struct slurm *slurm);
 /* `status` of kettle/runner.h: what the next snapshot says. */
-int slurm_status(void *self, remote_done done, void *arg, struct kettle_error *err);
-/* Looks at those that wait. */
-void slurm_status_tick(struct slurm *slurm);
+int slurm_queue_status(void *self, remote_done done, void *arg, struct kettle_error *err);
 
 /* ---- slurm_init.c: the shared folder is prepared ---- */
 

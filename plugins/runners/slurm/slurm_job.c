@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs of the runner slurm.
+ * Jobs of the runner slurm: what Slurm and the shared folder say, as answers to what runners/common asks.
  *
  * Theory of operation. A job is known by its unique name, or as a task of an array of a unique name; ids of Slurm are used again after
- * its controller has crashed, so an id is used only while the newest snapshot has it with the name. Whether a job may begin is decided once, by the
- * `claim` in its folder: a folder that the first run of the job makes, or a link by which the engine gives the job up. So a job that the
- * controller has forgotten, or starts a second time, runs at most once, and the engine knows whether it ever began. What
- * touches the shared folder is done on threads of the pool. A job that has ended stays in the table for some time after it has
- * left the queue: what Slurm still runs of it is cancelled, also if a controller that has crashed lists it once more. Its result
- * stays in the folder for a day, and the claim of a job without one, since the engine may be killed before it has stored the verdict
- * or the loss.
+ * its controller has crashed, so an id is used only while the newest snapshot has it with the name. Whether a job may begin is decided once,
+ * by the `claim` in its folder: a folder that the first run of the job makes, or a link by which the engine gives the job up. So a job that
+ * the controller has forgotten, or starts a second time, runs at most once, and the engine knows whether it ever began. What
+ * touches the shared folder is done on threads of the pool; what squeue and they find is kept in the job, and the next request of
+ * runners/common is answered by it. A job that has ended is LEFT for some time after it has left the queue: what Slurm still
+ * runs of it is cancelled, also if a controller that has crashed lists it once more. Its result stays in the folder for a day, and the
+ * claim of a job without one, since the engine may be killed before it has stored the verdict or the loss.
  */
 #include <config.h>
 
 #include "runners/slurm/slurm_internal.h"
 
-#include <search.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +22,18 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/slurm/shared_folder.h"
 
 #define CANCEL_AGAIN_MS 3000
-#define CANCEL_TASKS 100 /* of one scancel */
+#define CANCEL_TASKS 100    /* of one scancel */
+#define LEFT_OVER_MS 8000   /* a job that has ended and is still listed after this is cancelled */
+#define REMEMBER_MS 600000  /* for so long one that had left the queue is known again */
+#define REMEMBERED_MS 30000 /* between two looks at such a one */
+#define FORGET_MS 86400000  /* a job that has ended, while no snapshot comes */
+#define OVERDUE_MS 60000    /* beyond the time that Slurm was given for a job */
+#define DOCTOR_MS 150000    /* the command itself waits for three minutes */
 
 uint64_t
 slurm_now_ms(const struct slurm *slurm)
@@ -36,129 +41,87 @@ slurm_now_ms(const struct slurm *slurm)
 	return slurm->host->monotonic_ms(slurm->host);
 }
 
+static struct slurm *
+slurm_of(const struct slurm_job *own)
+{
+	return own->job->remote->self;
+}
+
 /* ---- the table ---- */
-
-static int
-compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct slurm_job *)a)->name, ((const struct slurm_job *)b)->name);
-}
-
-static int
-compare_tasks(const void *a, const void *b)
-{
-	const struct slurm_job *one = a, *other = b;
-	int order = strcmp(one->array, other->array);
-	return order ? order : (one->task > other->task) - (one->task < other->task);
-}
 
 struct slurm_job *
 slurm_job_find(const struct slurm *slurm, const char *name)
 {
-	struct slurm_job wanted = {.name = (char *)name};
-	void *node = tfind(&wanted, (void *const *)&slurm->by_name, compare_names);
-	return node ? *(struct slurm_job **)node : NULL;
+	const struct remote_job *job = remote_find_name(&slurm->remote, name);
+	return job ? job->own : NULL;
 }
 
 struct slurm_job *
 slurm_job_of_row(const struct slurm *slurm, const struct squeue_row *row)
 {
-	if (row->task < 0) {
-		struct slurm_job *job = slurm_job_find(slurm, row->name);
-		return job && !job->array ? job : NULL;
-	}
-	struct slurm_job wanted = {.array = (char *)row->name, .task = (size_t)row->task};
-	void *node = tfind(&wanted, (void *const *)&slurm->by_task, compare_tasks);
-	return node ? *(struct slurm_job **)node : NULL;
+	char number[24];
+	(void)snprintf(number, sizeof(number), "%ld", row->task);
+	const char *name = row->task < 0 ? row->name : json_text_or_null(json_object_get(slurm->arrays, row->name), number);
+	struct slurm_job *own = name ? slurm_job_find(slurm, name) : NULL;
+	return own && !own->array == (row->task < 0) ? own : NULL;
 }
 
 void
-slurm_job_set_array(struct slurm_job *job, char *array_take, size_t task)
+slurm_job_set_array(struct slurm_job *own, char *array_take, size_t task)
 {
-	job->array = array_take;
-	job->task = task;
-	struct slurm_job **there = tsearch(job, &job->slurm->by_task, compare_tasks);
-	if (!there)
-		xalloc_fail();
-	if (*there == job)
+	json_t *arrays = slurm_of(own)->arrays, *tasks = json_object_get(arrays, array_take);
+	char number[24];
+	(void)snprintf(number, sizeof(number), "%zu", task);
+	if (!tasks)
+		json_object_set_new(arrays, array_take, tasks = json_object());
+	if (json_object_get(tasks, number)) { /* two folders that name the same task: one of them was changed by hand */
+		free(array_take);
 		return;
-	/* Two folders that name the same task: one of them was changed by hand. */
-	free(STEAL(job->array));
-}
-
-const char *
-slurm_job_slurm_name(const struct slurm_job *job)
-{
-	return job->array ? job->array : job->name;
-}
-
-static struct slurm_job *
-add(struct remote_job *remote, enum slurm_state state)
-{
-	struct slurm *slurm = remote->remote->self;
-	struct slurm_job *job = xcalloc(1, sizeof(*job)), *before = slurm_job_find(slurm, remote->name);
-	if (before) /* a job that was recovered again */
-		slurm_job_forget(before);
-	*job = (struct slurm_job){.slurm = slurm,
-		.next = slurm->jobs,
-		.remote = remote,
-		.name = xstrdup(remote->name),
-		.state = state,
-		.queued_ms = slurm_now_ms(slurm)};
-	slurm->jobs = job;
-	if (!tsearch(job, &slurm->by_name, compare_names))
-		xalloc_fail();
-	remote->own = job;
-	slurm_poll_start(slurm);
-	return job;
+	}
+	json_object_set_new(tasks, number, json_string(own->job->name));
+	own->array = array_take;
+	own->task = task;
 }
 
 static void
-free_unused(struct slurm_job *job)
+leave_array(struct slurm_job *own)
 {
-	if (!job->dropped || job->busy > 0)
-		return;
-	free(job->name);
-	free(job->array);
-	free(job);
+	json_t *arrays = slurm_of(own)->arrays, *tasks = own->array ? json_object_get(arrays, own->array) : NULL;
+	char number[24];
+	(void)snprintf(number, sizeof(number), "%zu", own->task);
+	(void)json_object_del(tasks, number);
+	if (tasks && json_object_size(tasks) == 0)
+		(void)json_object_del(arrays, own->array);
+	free(own->array);
 }
 
-void
-slurm_job_forget(struct slurm_job *job)
+const char *
+slurm_job_slurm_name(const struct slurm_job *own)
 {
-	struct slurm_job **link = &job->slurm->jobs;
-	slurm_submit_leave(job);
-	while (*link != job)
-		link = &(*link)->next;
-	*link = job->next;
-	(void)tdelete(job, &job->slurm->by_name, compare_names);
-	if (job->array)
-		(void)tdelete(job, &job->slurm->by_task, compare_tasks);
-	job->dropped = true;
-	free_unused(job);
+	return own->array ? own->array : own->job->name;
+}
+
+bool
+slurm_job_is_listed(const struct slurm_job *own)
+{
+	return own->seen > 0 && own->seen == slurm_of(own)->taken;
 }
 
 /* ---- threads of the pool ---- */
 
 void
-slurm_work(struct slurm *slurm, struct slurm_job *job, kettle_fn work, kettle_fn after, void *arg)
+slurm_work(struct slurm *slurm, kettle_fn work, kettle_fn after, void *arg)
 {
 	struct kettle_error err = {0};
 	slurm->busy++;
-	if (job)
-		job->busy++;
 	if (slurm->host->work(slurm->host, work, after, arg, &err) < 0)
 		after(arg); /* the engine closes: what work would have found stays unknown */
 }
 
 void
-slurm_work_done(struct slurm *slurm, struct slurm_job *job)
+slurm_work_done(struct slurm *slurm)
 {
 	slurm->busy--;
-	if (job) {
-		job->busy--;
-		free_unused(job);
-	}
 	slurm_finish_stop(slurm);
 }
 
@@ -171,406 +134,517 @@ slurm_finish_stop(struct slurm *slurm)
 	}
 }
 
-/* One job's files, on a thread of the pool. */
-struct job_files {
+/* One to a job's folder. */
+struct visit {
 	struct slurm *slurm;
-	struct slurm_job *job; /* that stays meanwhile; NULL: it may be forgotten */
+	uint64_t serial; /* of the job, which may be no more at the end */
 	char *folder, *name, *array;
 	size_t task;
-	bool recovered, has_result;
+	bool places, claims, recovered; /* what it does: finds the job's array, claims the job */
+	bool there;                     /* the folder can be reached, so array says what is there */
+	bool has_result;
 	int claimed; /* as shared_folder_claim says */
 	char *words;
+	/* The loop's. */
+	void (*then)(struct slurm_job *own, const struct visit *visit);
 	char *why; /* of a job that is given up */
 	char final[32];
 };
 
-static struct job_files *
-job_files_new(const struct slurm_job *job)
+static void
+claim(struct visit *visit)
 {
-	struct job_files *files = xcalloc(1, sizeof(*files));
-	*files = (struct job_files){.slurm = job->slurm,
-		.folder = xstrdup(job->slurm->folder),
-		.name = xstrdup(job->name),
-		.array = job->array ? xstrdup(job->array) : NULL,
-		.task = job->task,
-		.recovered = job->recovered,
-		.claimed = KETTLE_EUNAVAIL};
-	return files;
+	AUTO_FREE char *result = shared_folder_result(visit->folder, visit->name);
+	/* Claimed first: a run that was there before has left its result, or never will. */
+	visit->claimed = shared_folder_claim(visit->folder, visit->name, NULL);
+	visit->has_result = access(result, F_OK) == 0;
+	bool is_known = shared_folder_has(visit->folder, visit->name);
+	/* What is not seen says nothing where the folder has gone away meanwhile. */
+	if (visit->claimed == 0 && !shared_folder_is_there(visit->folder))
+		visit->claimed = KETTLE_EUNAVAIL;
+	else if (visit->claimed == 0 && visit->recovered && !is_known)
+		visit->claimed = 1; /* it was never sent */
+	visit->words = shared_folder_last_words(visit->folder, visit->name, visit->array, visit->task);
 }
 
 static void
-job_files_free(struct job_files *files)
+visit_folder(void *arg)
 {
-	struct slurm *slurm = files->slurm;
-	struct slurm_job *job = files->job;
-	free(files->folder);
-	free(files->name);
-	free(files->array);
-	free(files->words);
-	free(files->why);
-	free(files);
-	slurm_work_done(slurm, job);
-}
-
-/* Runs work for a job's files, then after; the job stays until job_files_free. */
-static void
-work_on_files(struct slurm_job *job, struct job_files *files, kettle_fn work, kettle_fn after)
-{
-	files->job = job;
-	slurm_work(job->slurm, job, work, after, files);
+	struct visit *visit = arg;
+	if (visit->places) {
+		shared_folder_restore(visit->folder, visit->name);
+		visit->array = shared_folder_array(visit->folder, visit->name, &visit->task);
+		visit->there = shared_folder_is_there(visit->folder);
+	}
+	if (visit->claims)
+		claim(visit);
 }
 
 static void
-remove_files(void *arg)
+on_visited(void *arg)
 {
-	const struct job_files *files = arg;
-	shared_folder_retire(files->folder, files->name, files->array);
+	struct visit *visit = arg;
+	struct slurm *slurm = visit->slurm;
+	struct slurm_job *own = slurm_job_find(slurm, visit->name);
+	if (own && own->serial == visit->serial) {
+		own->visiting = false;
+		if (visit->there) {
+			own->unplaced = false;
+			own->since_snapshot = slurm->snapshot;
+			if (visit->array)
+				slurm_job_set_array(own, STEAL(visit->array), visit->task);
+		}
+		visit->then(own, visit);
+	}
+	free(visit->folder);
+	free(visit->name);
+	free(visit->array);
+	free(visit->words);
+	free(visit->why);
+	free(visit);
+	slurm_go_on(slurm);
+	slurm_work_done(slurm);
+}
+
+static struct visit *
+visit_new(const struct slurm_job *own, bool claims, void (*then)(struct slurm_job *own, const struct visit *visit))
+{
+	struct visit *visit = xcalloc(1, sizeof(*visit));
+	*visit = (struct visit){.slurm = slurm_of(own),
+		.serial = own->serial,
+		.folder = xstrdup(slurm_of(own)->folder),
+		.name = xstrdup(own->job->name),
+		.array = own->array ? xstrdup(own->array) : NULL,
+		.task = own->task,
+		.places = own->unplaced,
+		.claims = claims,
+		.recovered = own->recovered,
+		.claimed = KETTLE_EUNAVAIL,
+		.then = then};
+	return visit;
 }
 
 static void
-on_removed(void *arg)
+start_visit(struct slurm_job *own, struct visit *visit)
 {
+	own->visiting = true;
+	slurm_work(slurm_of(own), visit_folder, on_visited, visit);
+}
+
+/* The next request comes when more is known. */
+static void
+wait_for_more(const struct slurm_job *own)
+{
+	remote_wait(own->job, slurm_now_ms(slurm_of(own)) + slurm_of(own)->poll_ms);
+}
+
+/* ---- the end of its files ---- */
+
+static void
+retire_files(void *arg)
+{
+	const struct visit *visit = arg;
+	shared_folder_retire(visit->folder, visit->name, visit->array);
+}
+
+static void
+on_retired(void *arg)
+{
+	struct visit *visit = arg;
 	failpoint("slurm.retired");
-	job_files_free(arg);
+	visit->serial = 0; /* it concerns no job any more */
+	on_visited(visit);
 }
 
 /* Whether no other task of its array needs the array's list any more. */
 static bool
-is_last_task(const struct slurm_job *job)
+is_last_task(const struct slurm_job *own)
 {
-	for (const struct slurm_job *other = job->slurm->jobs; other && job->array; other = other->next)
-		if (other != job && other->array && !other->gone_ms && strcmp(other->array, job->array) == 0)
+	const char *number;
+	json_t *name, *tasks = own->array ? json_object_get(slurm_of(own)->arrays, own->array) : NULL;
+	json_object_foreach(tasks, number, name) {
+		const struct slurm_job *other = slurm_job_find(slurm_of(own), json_string_value(name));
+		if (other && other != own && !other->retired)
 			return false;
-	return job->array;
+	}
+	return tasks;
 }
 
-void
-slurm_job_remove_files(const struct slurm_job *job)
+/* Removes what it has in the shared folder, but for a result, which stays in done/ for a while. */
+static void
+retire(struct slurm_job *own)
 {
-	struct job_files *files = job_files_new(job);
-	if (!is_last_task(job))
-		free(STEAL(files->array));
-	slurm_work(job->slurm, NULL, remove_files, on_removed, files);
-}
-
-void
-slurm_job_drop(struct slurm_job *job)
-{
-	slurm_job_remove_files(job);
-	slurm_job_forget(job);
+	struct visit *visit = visit_new(own, false, NULL);
+	if (!is_last_task(own))
+		free(STEAL(visit->array));
+	own->retired = true;
+	slurm_work(visit->slurm, retire_files, on_retired, visit);
 }
 
 /* ---- losses ---- */
 
 static void
-claim(void *arg)
+take_lost(struct slurm_job *own, const struct visit *visit)
 {
-	struct job_files *files = arg;
-	AUTO_FREE char *result = shared_folder_result(files->folder, files->name);
-	/* Claimed first: a run that was there before has left its result, or never will. */
-	files->claimed = shared_folder_claim(files->folder, files->name, NULL);
-	files->has_result = access(result, F_OK) == 0;
-	bool is_known = shared_folder_has(files->folder, files->name);
-	/* What is not seen says nothing where the folder has gone away meanwhile. */
-	if (files->claimed == 0 && !shared_folder_is_there(files->folder))
-		files->claimed = KETTLE_EUNAVAIL;
-	else if (files->claimed == 0 && files->recovered && !is_known)
-		files->claimed = 1; /* it was never sent */
-	files->words = shared_folder_last_words(files->folder, files->name, files->array, files->task);
-}
-
-static void
-lose(struct slurm_job *job, const struct job_files *files)
-{
-	const char *final = files->final, *words = files->words;
+	struct remote_job *job = own->job;
+	const char *final = visit->final, *words = visit->words;
 	enum slurm_standing standing = *final ? slurm_standing(final) : SLURM_TAKEN_AWAY;
+	failpoint("slurm.claimed");
+	/* Where the folder cannot be reached, or a result has come, the next look decides. */
+	if (job->phase != REMOTE_AWAY || job->cancelled || !own->missing_ms || visit->claimed < 0 || visit->has_result)
+		return;
 	/* Nothing will come of it any more; sentences are for operators and participants. */
 	if (standing == SLURM_FAILED)
-		remote_lost(job->remote, KETTLE_LOSS_NODE_FAULT, "Its job in Slurm ended without a result (%s)%s%s", final,
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its job in Slurm ended without a result (%s)%s%s", final,
 			*words ? ": " : ".", words);
-	else if (files->claimed == 1)
-		remote_lost(job->remote, KETTLE_LOSS_NOT_STARTED, "Slurm %s before it began%s%s%s.",
+	else if (visit->claimed == 1)
+		remote_lost(job, KETTLE_LOSS_NOT_STARTED, "Slurm %s before it began%s%s%s.",
 			*final ? "gave its job up" : "does not have its job, which had left the queue", *final ? " (" : "", final,
 			*final ? ")" : "");
 	else if (*final)
-		remote_lost(job->remote, KETTLE_LOSS_UNKNOWN_JOB, "Slurm gave its job up while it ran (%s).", final);
+		remote_lost(job, KETTLE_LOSS_UNKNOWN_JOB, "Slurm gave its job up while it ran (%s).", final);
 	else
-		remote_lost(job->remote, KETTLE_LOSS_UNKNOWN_JOB, "Slurm no longer knows its job, which left no result.");
-}
-
-static void
-on_lost_claimed(void *arg)
-{
-	struct job_files *files = arg;
-	struct slurm_job *job = files->job;
-	failpoint("slurm.claimed");
-	job->losing = false;
-	/* Where the folder cannot be reached, or a result has come, the next look decides. */
-	if (job->remote && job->missing_ms && files->claimed >= 0 && !files->has_result)
-		lose(job, files);
-	job_files_free(files);
+		remote_lost(job, KETTLE_LOSS_UNKNOWN_JOB, "Slurm no longer knows its job, which left no result.");
 }
 
 void
-slurm_job_lose(struct slurm_job *job, const char *final)
+slurm_job_lose(struct slurm_job *own, const char *final)
 {
-	if (job->losing)
+	if (own->visiting || own->job->phase != REMOTE_AWAY)
 		return;
-	job->losing = true;
-	struct job_files *files = job_files_new(job);
-	(void)snprintf(files->final, sizeof(files->final), "%s", final ? final : "");
-	work_on_files(job, files, claim, on_lost_claimed);
+	struct visit *visit = visit_new(own, true, take_lost);
+	(void)snprintf(visit->final, sizeof(visit->final), "%s", final ? final : "");
+	start_visit(own, visit);
 }
 
 static void
-on_given_up(void *arg)
+take_given_up(struct slurm_job *own, const struct visit *visit)
 {
-	struct job_files *files = arg;
-	struct slurm_job *job = files->job;
+	struct remote_job *job = own->job;
 	failpoint("slurm.given_up");
-	job->losing = false;
-	if (job->remote && !files->has_result && files->claimed == 0) {
-		/* It has begun, and from now on the time of a job that runs counts. */
-		remote_running(job->remote);
-	} else if (job->remote && !files->has_result) {
-		job->cancel_wanted = true;
-		remote_lost(job->remote, files->claimed == 1 ? KETTLE_LOSS_AWAY : KETTLE_LOSS_UNREACHED, "%s", files->why);
-	}
-	job_files_free(files);
-}
-
-void
-slurm_job_give_up(struct slurm_job *job, const char *format, ...)
-{
-	struct job_files *files;
-	va_list args;
-	if (job->losing || !job->remote || job->remote->phase == REMOTE_OPENING)
+	if (job->phase >= REMOTE_FETCHING || job->cancelled)
 		return;
-	job->losing = true;
-	files = job_files_new(job);
-	va_start(args, format);
-	if (vasprintf(&files->why, format, args) < 0)
-		xalloc_fail();
-	va_end(args);
-	work_on_files(job, files, claim, on_given_up);
+	if (!visit->has_result && visit->claimed != 0) {
+		remote_lost(job, visit->claimed == 1 ? KETTLE_LOSS_AWAY : KETTLE_LOSS_UNREACHED, "%s", visit->why);
+		return;
+	}
+	/* It has begun, and from now on the time of a job that runs counts. */
+	remote_sent(job);
+	remote_says(job, visit->has_result ? REMOTE_OVER : REMOTE_RUNS, visit->why);
 }
 
-/* ---- cancel ---- */
+static void
+give_up(struct remote_job *job, const char *why)
+{
+	struct slurm_job *own = job->own;
+	if (!own->written) {
+		remote_lost(job, KETTLE_LOSS_AWAY, "%s", why);
+	} else if (own->visiting) {
+		wait_for_more(own);
+	} else {
+		struct visit *visit = visit_new(own, true, take_given_up);
+		visit->why = xstrdup(why);
+		start_visit(own, visit);
+	}
+}
 
-/* The tasks of one call of scancel. */
-struct cancelling {
-	struct slurm *slurm;
-	char *name; /* of the job or array */
-};
+/* ---- scancel ---- */
 
 /*
  * A task can only be named by its id, so the newest snapshot must say that the id is still that of its array. One that sbatch has
  * not accepted may run nevertheless; where Slurm gets it later, slurm_job_accepted has it cancelled once more.
  */
 static bool
-needs_cancel(const struct slurm_job *job, uint64_t now)
+needs_cancel(const struct slurm_job *own, uint64_t now)
 {
-	return job->cancel_wanted && !job->cancel_sent && job->cancel_ms <= now && job->state != SLURM_FRESH &&
-		   job->state != SLURM_FINDING && (!job->array || (job->seen > 0 && job->seen == job->slurm->taken));
+	const struct remote_job *job = own->job;
+	bool listed = slurm_job_is_listed(own), left = job->phase == REMOTE_LEFT;
+	if (!own->sent || own->unplaced || own->cancel_ms > now || !job->cancelled)
+		return false;
+	if (left && !own->unwanted && (!listed || (!own->retired && now - job->since <= LEFT_OVER_MS)))
+		return false;
+	if (own->cancel_sent)
+		return listed && own->seen > own->cancel_snapshot;
+	return own->array || (left && own->missing_ms) ? listed : true;
 }
 
 /* It is tried again every few seconds, and said once. */
 static void
-log_uncancelled(struct slurm *slurm, const char *name, const char *why)
+take_cancelled(struct slurm *slurm, bool worked, const char *why)
 {
-	slurm->host->log(slurm->host, slurm->cancel_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
-		"%s cannot be cancelled: %s", name, why);
-	slurm->cancel_failed = true;
+	const char *name = "a job";
+	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next) {
+		struct slurm_job *own = job->own;
+		if (!own || !own->cancelling) /* one scancel runs at a time */
+			continue;
+		name = slurm_job_slurm_name(own);
+		own->cancelling = false;
+		own->cancel_sent = worked;
+		own->cancel_ms = slurm_now_ms(slurm) + CANCEL_AGAIN_MS;
+		own->cancel_snapshot = slurm->snapshot;
+	}
+	if (!worked)
+		slurm->host->log(slurm->host, slurm->cancel_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
+			"%s cannot be cancelled: %s", name, why);
+	slurm->cancel_failed = !worked;
+	slurm->cancelling = false;
 }
 
 static void
 on_cancel_ended(void *arg, const struct slurm_end *end)
 {
-	struct cancelling *cancelling = arg;
-	struct slurm *slurm = cancelling->slurm;
-	uint64_t now = slurm_now_ms(slurm);
+	struct slurm *slurm = arg;
 	failpoint("slurm.cancelled");
-	slurm->cancelling = false;
-	for (struct slurm_job *job = slurm->jobs; job; job = job->next) {
-		bool was_cancelled = job->cancelling;
-		job->cancelling = false; /* one scancel runs at a time */
-		if (!was_cancelled || !job->cancel_wanted)
-			continue;
-		job->cancel_sent = end->worked;
-		job->cancel_ms = now + CANCEL_AGAIN_MS;
-		job->since_snapshot = slurm->snapshot;
-	}
-	if (!end->worked)
-		log_uncancelled(slurm, cancelling->name, end->last_stderr);
-	else
-		slurm->cancel_failed = false;
-	free(cancelling->name);
-	free(cancelling);
-	slurm_poll_soon(slurm);
-	slurm_job_cancel_next(slurm);
+	take_cancelled(slurm, end->worked, end->last_stderr);
+	slurm_queue_soon(slurm);
+	slurm_go_on(slurm);
 }
 
-void
-slurm_job_cancel_next(struct slurm *slurm)
+/* Runs one scancel for a job or several tasks of an array, if one is wanted and none runs. */
+static void
+cancel_next(struct slurm *slurm)
 {
 	uint64_t now = slurm_now_ms(slurm);
-	struct slurm_job *first = slurm->jobs;
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	struct kettle_error err = {0};
-	while (first && !needs_cancel(first, now))
-		first = first->next;
-	if (!first || slurm->cancelling)
-		return;
-	arguments_add(&arguments, "%s", slurm->scancel);
-	arguments_add(&arguments, "--quiet");
-	/* Beside any of these scancel takes ID_TASK for the whole array. */
-	if (!first->array) {
-		arguments_add(&arguments, "--user=%s", slurm->uid);
-		arguments_add(&arguments, "--name=%s", first->name);
-	}
+	const struct slurm_job *first = NULL;
 	unsigned tasks = 0;
-	for (struct slurm_job *job = first; job && tasks < CANCEL_TASKS; job = job->next) {
-		if (!needs_cancel(job, now) || strcmp(slurm_job_slurm_name(job), slurm_job_slurm_name(first)) != 0)
+	for (const struct remote_job *job = slurm->cancelling ? NULL : slurm->remote.jobs; job && tasks < CANCEL_TASKS;
+		 job = job->next) {
+		struct slurm_job *own = job->own;
+		if (!own || !needs_cancel(own, now) ||
+			(first && strcmp(slurm_job_slurm_name(own), slurm_job_slurm_name(first)) != 0))
 			continue;
-		job->cancelling = true;
+		if (!first) {
+			arguments_add(&arguments, "%s", slurm->scancel);
+			arguments_add(&arguments, "--quiet");
+		}
+		/* Beside any of these scancel takes ID_TASK for the whole array. */
+		if (!own->array) {
+			arguments_add(&arguments, "--user=%s", slurm->uid);
+			arguments_add(&arguments, "--name=%s", job->name);
+		} else {
+			arguments_add(&arguments, "%s_%zu", own->id, own->task);
+		}
+		first = own;
+		own->cancelling = true;
 		tasks++;
-		if (job->array)
-			arguments_add(&arguments, "%s_%zu", job->id, job->task);
 	}
-	struct cancelling *cancelling = xcalloc(1, sizeof(*cancelling));
-	*cancelling = (struct cancelling){.slurm = slurm, .name = xstrdup(slurm_job_slurm_name(first))};
-	const struct slurm_use use = {.on_end = on_cancel_ended, .arg = cancelling, .max_lines = 1000};
+	if (!first)
+		return;
+	const struct slurm_use use = {.on_end = on_cancel_ended, .arg = slurm, .max_lines = 1000};
 	slurm->cancelling = true;
-	if (slurm_command_run(slurm, &arguments, &use, &err) == 0)
-		return;
-	/* on_cancel_ended would try the next one at once. */
-	slurm->cancelling = false;
-	for (struct slurm_job *job = slurm->jobs; job; job = job->next) {
-		job->cancel_ms = job->cancelling ? now + CANCEL_AGAIN_MS : job->cancel_ms;
-		job->cancelling = false;
-	}
-	log_uncancelled(slurm, cancelling->name, err.message);
-	free(cancelling->name);
-	free(cancelling);
+	if (slurm_command_run(slurm, &arguments, &use, &err) < 0)
+		take_cancelled(slurm, false, err.message);
 }
 
 static void
-on_cancel_claimed(void *arg)
+take_claimed(struct slurm_job *own, const struct visit *visit)
 {
-	struct job_files *files = arg;
-	struct slurm_job *job = files->job;
+	struct remote_job *job = own->job;
+	own->claimed = visit->claimed >= 0;
+	if (job->phase >= REMOTE_LEFT || !job->cancelled)
+		return;
 	/* It has not begun and never will: only its place in the queue is left. */
-	if (job->remote && files->claimed == 1)
-		remote_cancelled(job->remote);
-	slurm_job_cancel_next(job->slurm);
-	job_files_free(files);
+	if (visit->claimed == 1)
+		remote_cancelled(job);
+	else
+		remote_says(job, REMOTE_WAITS, NULL);
+}
+
+/* It is completed, and what is left of it goes: its place in the queue, and its files when it has left that. */
+static void
+tend(struct slurm_job *own)
+{
+	struct remote_job *job = own->job;
+	uint64_t now = slurm_now_ms(slurm_of(own));
+	if (own->missing_ms && !own->retired)
+		retire(own);
+	if (own->missing_ms ? now - own->missing_ms > REMEMBER_MS : now - job->since > FORGET_MS)
+		remote_cancelled(job);
+	else
+		remote_says(job, REMOTE_WAITS, NULL);
 }
 
 static void
-cancel(struct remote_job *remote)
+cancel(struct remote_job *job)
 {
-	struct slurm_job *job = remote->own;
-	if (job->state == SLURM_FRESH) {
-		remote_cancelled(remote);
+	struct slurm_job *own = job->own;
+	own->wanted = own->asked = false;
+	if (job->phase == REMOTE_LEFT) {
+		tend(own);
 		return;
 	}
-	job->cancel_wanted = true;
-	work_on_files(job, job_files_new(job), claim, on_cancel_claimed);
+	own->unwanted = true;
+	if (job->phase == REMOTE_SENDING && !own->written && !own->in_batch)
+		remote_cancelled(job);
+	else if (own->visiting || !own->written) /* its end comes before sbatch is called */
+		wait_for_more(own);
+	else if (!own->claimed)
+		start_visit(own, visit_new(own, true, take_claimed));
+	else
+		remote_says(job, own->missing_ms ? REMOTE_ABSENT : REMOTE_WAITS, NULL);
 }
 
 /* ---- the other operations of remote.h ---- */
 
-static void
-send(struct remote_job *remote)
+void
+slurm_go_on(struct slurm *slurm)
 {
-	struct slurm *slurm = remote->remote->self;
-	if (!remote->report)
-		failpoint("slurm.send");
-	(void)add(remote, SLURM_FRESH);
+	slurm_look_next(slurm);
 	slurm_submit_next(slurm);
+	cancel_next(slurm);
+	slurm_queue_next(slurm);
+}
+
+static void
+asked(struct remote *remote)
+{
+	slurm_go_on(remote->self);
+}
+
+static bool
+begin(struct remote_job *job)
+{
+	struct slurm *slurm = job->remote->self;
+	struct slurm_job *own = job->own = xcalloc(1, sizeof(*own));
+	bool recovered = !job->envelope && !job->report;
+	*own = (struct slurm_job){.job = job,
+		.serial = ++slurm->serials,
+		.began_ms = slurm_now_ms(slurm),
+		.written = recovered,
+		.sent = recovered,
+		.recovered = recovered,
+		.unplaced = recovered,
+		.since_snapshot = SLURM_NOT_SENT};
+	job->most_ms = (uint64_t)slurm_unit_minutes(job->unit, job->deadline_ms) * 60000 + OVERDUE_MS;
+	return false;
 }
 
 void
-slurm_job_accepted(struct slurm_job *job, const char *id)
+slurm_job_accepted(struct slurm_job *own)
 {
+	struct remote_job *job = own->job;
 	failpoint("slurm.accepted");
-	job->state = SLURM_QUEUED;
-	job->queued_ms = slurm_now_ms(job->slurm);
-	job->submission = NULL;
-	if (id)
-		memcpy(job->id, id, sizeof(job->id));
-	job->cancel_sent = false; /* Slurm may not have had it then */
-	job->since_snapshot = job->slurm->snapshot;
-	if (job->remote)
-		remote_sent(job->remote);
-	else
-		job->state = SLURM_ENDED;
-}
-
-static void
-read_array(void *arg)
-{
-	struct job_files *files = arg;
-	shared_folder_restore(files->folder, files->name);
-	files->array = shared_folder_array(files->folder, files->name, &files->task);
-	files->claimed = shared_folder_is_there(files->folder) ? 0 : KETTLE_EUNAVAIL;
-}
-
-static void
-on_array_read(void *arg)
-{
-	struct job_files *files = arg;
-	struct slurm_job *job = files->job;
-	if (job->state == SLURM_FINDING && files->claimed < 0) {
-		job->unfound = true; /* the next tick tries again */
-	} else if (job->state == SLURM_FINDING && !job->dropped) {
-		if (files->array)
-			slurm_job_set_array(job, STEAL(files->array), files->task);
-		slurm_job_accepted(job, NULL);
-		slurm_poll_soon(job->slurm);
-		slurm_job_cancel_next(job->slurm);
-	}
-	job_files_free(files);
-}
-
-void
-slurm_job_find_again(struct slurm *slurm)
-{
-	for (struct slurm_job *job = slurm->jobs; job; job = job->next) {
-		if (!job->unfound)
-			continue;
-		job->unfound = false;
-		work_on_files(job, job_files_new(job), read_array, on_array_read);
-	}
-}
-
-static void
-find(struct remote_job *remote)
-{
-	struct slurm_job *job = add(remote, SLURM_FINDING);
-	job->recovered = true;
-	work_on_files(job, job_files_new(job), read_array, on_array_read);
-}
-
-static void
-release(struct remote_job *remote)
-{
-	struct slurm_job *job = remote->own;
-	if (!job)
+	own->since_snapshot = slurm_of(own)->snapshot;
+	own->missing_ms = 0;
+	own->cancel_sent = false; /* Slurm may not have had it then */
+	if (job->phase == REMOTE_LEFT)
 		return;
-	job->remote = NULL;
-	remote->own = NULL;
-	if (remote->detached) {
-		slurm_job_forget(job);
-	} else if (job->state == SLURM_FRESH || job->slurm->stopping) {
-		slurm_job_drop(job);
-	} else {
-		failpoint("slurm.ended");
-		job->ended_ms = slurm_now_ms(job->slurm);
-		job->since_snapshot = job->slurm->snapshot;
-		if (job->state == SLURM_QUEUED)
-			job->state = SLURM_ENDED;
+	remote_sent(job);
+	remote_says(job, REMOTE_WAITS, NULL);
+}
+
+static void
+take_found(struct slurm_job *own, const struct visit *visit)
+{
+	if (!visit->there) {
+		remote_says(own->job, REMOTE_SILENT, "its shared folder cannot be reached.");
+		return;
 	}
+	slurm_queue_soon(slurm_of(own));
+	slurm_job_accepted(own);
+}
+
+/* Whether a snapshot lists it, or another task that came with it, since tasks may have ended already. */
+static bool
+has_come(const struct slurm_job *own)
+{
+	const char *number;
+	json_t *name, *tasks = own->array ? json_object_get(slurm_of(own)->arrays, own->array) : NULL;
+	json_object_foreach(tasks, number, name) {
+		const struct slurm_job *other = slurm_job_find(slurm_of(own), json_string_value(name));
+		if (other && slurm_job_is_listed(other) && other->seen > own->since_snapshot)
+			return true;
+	}
+	return slurm_job_is_listed(own) && own->seen > own->since_snapshot;
+}
+
+/* After a restart its folder tells, and else the next snapshot. */
+static void
+find(struct remote_job *job)
+{
+	struct slurm_job *own = job->own;
+	const struct slurm *slurm = job->remote->self;
+	if (own->unplaced && !own->visiting)
+		start_visit(own, visit_new(own, false, take_found));
+	else if (has_come(own))
+		slurm_job_accepted(own);
+	else if (own->missing_ms)
+		remote_says(job, REMOTE_ABSENT, NULL);
+	else if (slurm->unlisted)
+		remote_says(job, REMOTE_SILENT, slurm->unlisted);
+	else
+		wait_for_more(own);
+}
+
+static void
+ask(struct remote_job *job)
+{
+	struct slurm_job *own = job->own;
+	const struct slurm *slurm = job->remote->self;
+	uint64_t now = slurm_now_ms(slurm);
+	if (job->report && now - own->began_ms > DOCTOR_MS)
+		remote_report(job, NULL, "Slurm did not run the job within 150 s; see what it waits for with `squeue`.");
+	else if (now < slurm->look_ms)
+		remote_wait(job, slurm->look_ms); /* with all others */
+	else
+		own->asked = true;
+}
+
+static void
+fetch(struct remote_job *job)
+{
+	const struct slurm *slurm = job->remote->self;
+	failpoint("slurm.result");
+	AUTO_FREE char *path = shared_folder_result(slurm->folder, job->name);
+	remote_result_file(job, path);
+}
+
+/* What threads and commands find is not of the request that is ended. */
+static bool
+halt(struct remote_job *job)
+{
+	(void)job;
+	return true;
+}
+
+static bool
+remains(struct remote_job *job)
+{
+	struct slurm_job *own = job->own;
+	if (!own || !own->sent)
+		return false;
+	failpoint("slurm.ended");
+	if (own->since_snapshot == SLURM_NOT_SENT && !own->in_batch)
+		own->since_snapshot = slurm_of(own)->snapshot;
+	own->asked = own->wanted = false;
+	return true;
+}
+
+static void
+release(struct remote_job *job)
+{
+	struct slurm_job *own = job->own;
+	if (!own)
+		return;
+	slurm_submit_leave(own);
+	if (own->written && !own->retired && !job->detached)
+		retire(own);
+	leave_array(own);
+	free(own);
+	job->own = NULL;
+}
+
+static uint64_t
+interval_ms(const struct remote_job *job, uint64_t now)
+{
+	const struct slurm_job *own = job->own;
+	const struct slurm *slurm = job->remote->self;
+	(void)now;
+	if (job->phase != REMOTE_LEFT)
+		return slurm->poll_ms;
+	return own->retired ? REMEMBERED_MS : slurm->queue_ms;
 }
 
 static int
@@ -581,4 +655,17 @@ check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
 }
 
 const struct remote_ops slurm_remote_ops = {
-	.send = send, .find = find, .cancel = cancel, .release = release, .check_unit = check_unit};
+	.begin = begin,
+	.send = slurm_submit,
+	.find = find,
+	.ask = ask,
+	.asked = asked,
+	.fetch = fetch,
+	.cancel = cancel,
+	.halt = halt,
+	.give_up = give_up,
+	.remains = remains,
+	.release = release,
+	.interval_ms = interval_ms,
+	.check_unit = check_unit,
+};

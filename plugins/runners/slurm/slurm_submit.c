@@ -2,11 +2,11 @@
 /*
  * sbatch.
  *
- * Theory of operation. One submission is under way at a time: a thread of the pool writes its plans into the shared folder, then
+ * Theory of operation. One batch of jobs is under way at a time: a thread of the pool writes its plans into the shared folder, then
  * sbatch runs. Jobs that come meanwhile wait, and those of them with equal options go as one array, whose task i takes the
  * name in line i of the array's list. When sbatch fails without a refusal, Slurm may have the jobs or not, so the next valid
- * snapshot of the queue decides, which there is none of while the controller is down: until then the jobs wait, and no
- * attempt is spent. After `give_up_s` of that they are given up: each is claimed, so that it never begins, and lost.
+ * snapshot of the queue decides, which there is none of while the controller is down; those that it lacks are sent again, an array
+ * as the same array, and jobs like them wait for that, so that no attempt is spent.
  */
 #include <config.h>
 
@@ -30,267 +30,201 @@
 #define AGAIN_MOST_MS 60000
 #define DOCTOR_MINUTES 5
 
-struct slurm_submission {
+struct plan {
+	char *name, *envelope;
+	size_t size;
+};
+
+/* One call of sbatch, and what a thread of the pool writes for it. */
+struct slurm_batch {
 	struct slurm *slurm;
-	struct slurm_submission *next;
 	struct slurm_job **jobs; /* by task; NULL: it has left */
 	size_t count;
 	char *array; /* NULL: a single job */
 	json_t *unit;
 	long long minutes;
-	bool written, sent; /* sbatch was called, so Slurm may have it */
-	bool is_doctor;     /* it is a single one */
-	unsigned failures;
-	uint64_t failing_ms; /* since when; 0: it has not failed */
-	char last_stderr[SLURM_LAST_STDERR_MAX];
-	uint64_t again_ms, since_snapshot;
-	bool settled; /* a snapshot has shown that Slurm does not have it */
+	bool is_doctor; /* it is a single one */
 	char id[SLURM_ID_SIZE];
+	/* The thread's. */
+	json_t *section;
+	char *folder, *exec; /* exec: NULL until it is found */
+	struct plan *plans;  /* as many as jobs */
+	struct kettle_error err;
 };
 
-static void
-free_submission(struct slurm_submission *submission)
-{
-	struct slurm_submission **link = &submission->slurm->submissions;
-	while (*link && *link != submission)
-		link = &(*link)->next;
-	if (*link)
-		*link = submission->next;
-	for (size_t i = 0; i < submission->count; i++)
-		if (submission->jobs[i])
-			submission->jobs[i]->submission = NULL;
-	json_decref(submission->unit);
-	free(submission->array);
-	free(submission->jobs);
-	free(submission);
-}
-
 void
-slurm_submit_leave(struct slurm_job *job)
+slurm_submit_leave(struct slurm_job *own)
 {
-	struct slurm_submission *submission = STEAL(job->submission);
-	for (size_t i = 0; submission && i < submission->count; i++)
-		if (submission->jobs[i] == job)
-			submission->jobs[i] = NULL;
+	struct slurm *slurm = own->job->remote->self;
+	for (size_t i = 0; own->in_batch && i < slurm->batch->count; i++)
+		if (slurm->batch->jobs[i] == own)
+			slurm->batch->jobs[i] = NULL;
+	own->in_batch = false;
 }
 
-void
-slurm_submit_free_all(struct slurm *slurm)
-{
-	while (slurm->submissions)
-		free_submission(slurm->submissions);
-	slurm->active = NULL;
-}
-
-/* ---- the end of a submission ---- */
-
-/* Slurm has it; id "": its rows in the queue will tell. */
+/* The batch is over; what waited for that may begin. */
 static void
-accept_submission(struct slurm_submission *submission, const char *id)
+end_batch(struct slurm_batch *batch)
 {
-	struct slurm *slurm = submission->slurm;
-	for (size_t i = 0; i < submission->count; i++) {
-		struct slurm_job *job = STEAL(submission->jobs[i]);
-		if (job)
-			slurm_job_accepted(job, *id ? id : NULL);
+	struct slurm *slurm = batch->slurm;
+	for (size_t i = 0; i < batch->count; i++) {
+		if (batch->jobs[i])
+			slurm_submit_leave(batch->jobs[i]);
+		free(batch->plans[i].name);
+		free(batch->plans[i].envelope);
 	}
-	free_submission(submission);
-	slurm->submit_failed = false;
+	json_decref(batch->unit);
+	json_decref(batch->section);
+	free(batch->plans);
+	free(batch->jobs);
+	free(batch->array);
+	free(batch->folder);
+	free(batch->exec);
+	free(batch);
+	slurm->batch = NULL;
+	slurm_go_on(slurm);
+}
+
+/* Takes the next job out of the batch; NULL: there are no more. What the engine does with one may end others. */
+static struct slurm_job *
+take_job(struct slurm_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		struct slurm_job *own = batch->jobs[i];
+		if (own) {
+			slurm_submit_leave(own);
+			return own;
+		}
+	}
+	return NULL;
+}
+
+/* ---- the end of sbatch ---- */
+
+static void
+accept_batch(struct slurm_batch *batch)
+{
+	struct slurm *slurm = batch->slurm;
+	free(STEAL(slurm->unsent));
 	slurm->host->reached(slurm->host, NULL, NULL);
-	slurm_job_cancel_next(slurm);
-}
-
-static void
-refuse_submission(struct slurm_submission *submission, const char *reason)
-{
-	for (size_t i = 0; i < submission->count; i++) {
-		struct slurm_job *job = submission->jobs[i];
-		if (!job)
-			continue;
-		submission->jobs[i] = NULL;
-		job->submission = NULL;
-		job->state = SLURM_FRESH; /* so that nothing looks for it */
-		if (job->remote)
-			remote_lost(job->remote, KETTLE_LOSS_MISCONFIGURED, "Slurm refused its job: %s", reason);
-		else
-			slurm_job_drop(job);
+	for (struct slurm_job *own; (own = take_job(batch));) {
+		memcpy(own->id, batch->id, sizeof(own->id));
+		slurm_job_accepted(own);
 	}
-	free_submission(submission);
 }
 
-/* The caller of a doctor waits for its report. */
 static void
-report_failure(const struct slurm_job *job, const char *reason)
+refuse_batch(struct slurm_batch *batch, const char *reason)
 {
-	AUTO_FREE char *why = xasprintf("Slurm did not take the job: %s", reason);
-	if (job && job->remote)
-		remote_report(job->remote, NULL, why);
-}
-
-/* It is tried again, once a snapshot has shown that Slurm does not have it. */
-static void
-defer_submission(struct slurm_submission *submission, const char *reason)
-{
-	struct slurm *slurm = submission->slurm;
-	uint64_t now = slurm_now_ms(slurm);
-	if (submission->failures++ == 0)
-		submission->failing_ms = now;
-	(void)snprintf(submission->last_stderr, sizeof(submission->last_stderr), "%s", reason);
-	submission->again_ms = now + remote_backoff_ms(submission->failures, AGAIN_MS, AGAIN_MOST_MS);
-	submission->since_snapshot = slurm->snapshot;
-	submission->settled = !submission->sent;
-	if (submission->is_doctor) {
-		report_failure(submission->jobs[0], reason);
-		return;
+	for (struct slurm_job *own; (own = take_job(batch));) {
+		own->sent = false; /* nothing looks for it */
+		remote_lost(own->job, KETTLE_LOSS_MISCONFIGURED, "Slurm refused its job: %s", reason);
 	}
-	slurm->host->log(slurm->host, slurm->submit_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
-		"jobs wait, since they could not be given to Slurm: %s", reason);
-	slurm->submit_failed = true;
-	slurm->host->reached(slurm->host, NULL, reason);
 }
 
+/* It is tried again, but for a doctor, whose caller waits. sent: Slurm may have it. */
 static void
-give_up(struct slurm_submission *submission)
+defer_batch(struct slurm_batch *batch, bool sent, const char *reason)
 {
-	int seconds = (int)(submission->slurm->give_up_ms / 1000);
-	for (size_t i = 0; i < submission->count; i++) {
-		struct slurm_job *job = submission->jobs[i];
-		if (!job)
-			continue;
-		submission->jobs[i] = NULL;
-		job->submission = NULL;
-		if (submission->written) { /* Slurm may have it */
-			slurm_job_accepted(job, NULL);
-			slurm_job_give_up(job, "It could not be given to Slurm for %d s: %s", seconds, submission->last_stderr);
-			continue;
+	struct slurm *slurm = batch->slurm;
+	uint64_t again_ms = 0;
+	if (!batch->is_doctor) {
+		slurm->host->log(slurm->host, slurm->unsent ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
+			"jobs wait, since they could not be given to Slurm: %s", reason);
+		free(slurm->unsent);
+		slurm->unsent = xstrdup(reason);
+		slurm->host->reached(slurm->host, NULL, reason);
+	}
+	for (struct slurm_job *own; (own = take_job(batch));) {
+		own->tries++;
+		if (!again_ms)
+			again_ms = slurm_now_ms(slurm) + remote_backoff_ms(own->tries, AGAIN_MS, AGAIN_MOST_MS);
+		own->again_ms = again_ms;
+		if (sent || own->job->phase == REMOTE_LEFT) {
+			own->since_snapshot = slurm->snapshot;
+			own->missing_ms = 0;
 		}
-		job->state = SLURM_FRESH; /* so that nothing looks for it */
-		if (job->remote)
-			remote_lost(job->remote, KETTLE_LOSS_AWAY, "It could not be given to Slurm for %d s: %s", seconds,
-				submission->last_stderr);
+		AUTO_FREE char *why = xasprintf("Slurm did not take the job: %s", reason);
+		if (batch->is_doctor)
+			remote_report(own->job, NULL, why);
 		else
-			slurm_job_drop(job);
-	}
-	free_submission(submission);
-}
-
-void
-slurm_submit_give_up(struct slurm *slurm)
-{
-	uint64_t now = slurm_now_ms(slurm);
-	struct slurm_submission *submission = slurm->submissions;
-	while (submission) {
-		if (submission == slurm->active || !submission->failing_ms ||
-			now - submission->failing_ms < slurm->give_up_ms) {
-			submission = submission->next;
-			continue;
-		}
-		give_up(submission); /* what the engine does then may change the list */
-		submission = slurm->submissions;
+			remote_says(own->job, sent ? REMOTE_UNSURE : REMOTE_SILENT, reason);
 	}
 }
-
-/* ---- sbatch ---- */
 
 static void
 on_answer(void *arg, char *line)
 {
-	struct slurm_submission *submission = arg;
-	if (!submission->id[0])
-		(void)sbatch_answer_parse(line, submission->id);
+	struct slurm_batch *batch = arg;
+	if (!batch->id[0])
+		(void)sbatch_answer_parse(line, batch->id);
 }
 
 static void
 on_submitted(void *arg, const struct slurm_end *end)
 {
-	struct slurm_submission *submission = arg;
-	struct slurm *slurm = submission->slurm;
+	struct slurm_batch *batch = arg;
 	const char *reason;
 	failpoint("slurm.submitted");
-	slurm->active = NULL;
-	if (end->worked && submission->id[0])
-		accept_submission(submission, submission->id);
+	if (end->worked && batch->id[0])
+		accept_batch(batch);
 	else if (end->worked)
-		defer_submission(submission, "the answer of sbatch is not the number of a job.");
+		defer_batch(batch, true, "the answer of sbatch is not the number of a job.");
 	else if (sbatch_is_refusal(end->last_stderr, &reason))
-		refuse_submission(submission, reason);
+		refuse_batch(batch, reason);
 	else
-		defer_submission(submission, end->last_stderr);
-	slurm_submit_next(slurm);
+		defer_batch(batch, true, end->last_stderr);
+	end_batch(batch);
 }
 
 static void
-send_submission(struct slurm_submission *submission)
+run_sbatch(struct slurm_batch *batch, const char *name)
 {
-	struct slurm *slurm = submission->slurm;
-	const struct slurm_job *first = NULL;
+	struct slurm *slurm = batch->slurm;
 	struct kettle_error err = {0};
-	for (size_t i = submission->count; i-- > 0;) {
-		struct slurm_job *job = submission->jobs[i];
-		/* It was cancelled, and Slurm does not have it. */
-		if (job && job->remote && job->cancel_wanted)
-			remote_cancelled(job->remote);
-		job = submission->jobs[i]; /* while the runner stops it has left */
-		if (job && !job->remote)
-			slurm_job_drop(job); /* it leaves the submission */
-		else if (job)
-			first = job;
-	}
-	if (!first || slurm->stopping) {
-		slurm->active = NULL;
-		free_submission(submission);
-		return;
-	}
-	const char *name = submission->array ? submission->array : first->name;
-	AUTO_FREE char *output = xasprintf("%s/jobs/%s/log%s", slurm->folder, name, submission->array ? ".%a" : "");
+	AUTO_FREE char *output = xasprintf("%s/jobs/%s/log%s", slurm->folder, name, batch->array ? ".%a" : "");
+	AUTO_FREE char *script = path_join(slurm->folder, SHARED_SCRIPT);
 	const struct sbatch_request request = {.sbatch = slurm->sbatch,
-		.unit = submission->unit,
+		.unit = batch->unit,
 		.name = name,
 		.output = output,
-		.tasks = submission->array ? submission->count : 0,
-		.minutes = submission->minutes};
+		.tasks = batch->array ? batch->count : 0,
+		.minutes = batch->minutes};
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	sbatch_arguments(&request, &arguments);
-	AUTO_FREE char *script = path_join(slurm->folder, SHARED_SCRIPT);
 	const char *const rest[] = {
-		script, slurm->folder, slurm->exec, name, submission->is_doctor ? "doctor" : "run", slurm->config};
+		script, slurm->folder, slurm->exec, name, batch->is_doctor ? "doctor" : "run", slurm->config};
 	for (size_t i = 0; i < ARRAY_SIZE(rest) && rest[i]; i++)
 		arguments_add(&arguments, "%s", rest[i]);
-	const struct slurm_use use = {.on_line = on_answer, .on_end = on_submitted, .arg = submission, .max_lines = 1000};
-	submission->sent = true;
-	submission->settled = false;
-	submission->id[0] = '\0';
-	if (slurm_command_run(slurm, &arguments, &use, &err) == 0)
-		return;
-	slurm->active = NULL;
-	submission->sent = false;
-	defer_submission(submission, err.message);
-}
-
-void
-slurm_submit_settle(struct slurm *slurm)
-{
-	struct slurm_submission *submission = slurm->submissions, *next;
-	for (; submission; submission = next) {
-		char id[SLURM_ID_SIZE] = "";
-		next = submission->next;
-		if (submission == slurm->active || submission->settled || submission->since_snapshot >= slurm->snapshot)
-			continue;
-		submission->settled = true;
-		for (size_t i = 0; i < submission->count && !id[0]; i++)
-			if (submission->jobs[i] && submission->jobs[i]->seen == slurm->snapshot)
-				memcpy(id, submission->jobs[i]->id, sizeof(id));
-		if (id[0])
-			accept_submission(submission, id);
+	const struct slurm_use use = {.on_line = on_answer, .on_end = on_submitted, .arg = batch, .max_lines = 1000};
+	if (slurm_command_run(slurm, &arguments, &use, &err) < 0) {
+		defer_batch(batch, false, err.message);
+		end_batch(batch);
 	}
-	slurm_submit_next(slurm);
 }
 
-void
-slurm_submit_soon(struct slurm *slurm)
+/* Its plans are written. */
+static void
+send_batch(struct slurm_batch *batch)
 {
-	for (struct slurm_submission *submission = slurm->submissions; submission; submission = submission->next)
-		submission->again_ms = 0;
+	const struct slurm_job *first = NULL;
+	for (size_t i = batch->count; i-- > 0;) {
+		struct slurm_job *own = batch->jobs[i];
+		if (!own)
+			continue;
+		own->written = true;
+		if (own->job->cancelled) { /* and Slurm does not have it */
+			slurm_submit_leave(own);
+			remote_cancelled(own->job);
+			continue;
+		}
+		own->sent = true;
+		first = own;
+	}
+	if (first)
+		run_sbatch(batch, batch->array ? batch->array : first->job->name);
+	else
+		end_batch(batch);
 }
 
 /* ---- the plans ---- */
@@ -318,199 +252,195 @@ slurm_submit_find_exec(const json_t *section, const char *folder, char **ret_exe
 	return 0;
 }
 
-/* What a thread of the pool writes. */
-struct writing {
-	struct slurm_submission *submission;
-	struct slurm *slurm;
-	json_t *section;
-	char *folder, *array, *exec; /* exec: NULL until it is found */
-	size_t count;
-	bool is_doctor;
-	struct {
-		char *name, *envelope;
-		size_t size;
-	} plans[SHARED_ARRAY_MAX];
-	struct kettle_error err;
-};
-
 static void
 write_plans(void *arg)
 {
-	struct writing *writing = arg;
-	AUTO_FREE char *key = path_join(writing->folder, "key");
+	struct slurm_batch *batch = arg;
+	const char *folder = batch->folder;
+	AUTO_FREE char *key = path_join(folder, "key");
 	AUTO_BUF struct buf list = {0};
-	struct kettle_error *err = &writing->err;
+	struct kettle_error *err = &batch->err;
 	*err = (struct kettle_error){0};
-	int rc = shared_folder_make(writing->folder, err);
+	int rc = shared_folder_make(folder, err);
 	if (rc == 0)
-		rc = shared_folder_put_script(writing->folder, err);
+		rc = shared_folder_put_script(folder, err);
 	if (rc == 0 && access(key, R_OK) != 0)
-		rc = kettle_fail(err, KETTLE_ENOENT, "The shared folder %s has no key: run `kettle runner init slurm %s`.",
-			writing->folder, writing->folder);
-	if (rc == 0 && !writing->exec)
-		rc = slurm_submit_find_exec(writing->section, writing->folder, &writing->exec, err);
-	for (size_t i = 0; rc == 0 && i < writing->count; i++) {
-		buf_printf(&list, "%s\n", writing->plans[i].name);
-		if (writing->plans[i].envelope)
-			rc = shared_folder_put(writing->folder, writing->plans[i].name, writing->plans[i].envelope,
-				writing->plans[i].size, writing->array, i, err);
+		rc = kettle_fail(
+			err, KETTLE_ENOENT, "The shared folder %s has no key: run `kettle runner init slurm %s`.", folder, folder);
+	if (rc == 0 && !batch->exec)
+		rc = slurm_submit_find_exec(batch->section, folder, &batch->exec, err);
+	for (size_t i = 0; rc == 0 && i < batch->count; i++) {
+		const struct plan *plan = &batch->plans[i];
+		/* A task that was cancelled before keeps its number: its line names no job. */
+		buf_printf(&list, "%s\n", plan->name);
+		if (*plan->name)
+			rc = shared_folder_put(folder, plan->name, plan->envelope, plan->size, batch->array, i, err);
 	}
-	if (rc == 0 && writing->is_doctor) {
-		AUTO_FREE char *path = xasprintf("%s/jobs/%s", writing->folder, writing->plans[0].name);
-		rc = file_mkdirs(path, 0700, err);
-	}
-	if (rc == 0 && writing->array)
-		(void)shared_folder_put_list(writing->folder, writing->array, list.data, err);
+	if (rc == 0 && batch->array)
+		(void)shared_folder_put_list(folder, batch->array, list.data, err);
 }
 
 static void
 on_written(void *arg)
 {
-	struct writing *writing = arg;
-	struct slurm_submission *submission = writing->submission;
-	struct slurm *slurm = writing->slurm;
-	bool worked = writing->err.code == 0;
-	for (size_t i = 0; i < writing->count; i++) {
-		struct slurm_job *job = submission->jobs[i];
-		/* It is needed again where it could not be written. */
-		if (!worked && job && job->remote && job->remote->phase == REMOTE_SENDING) {
-			job->remote->envelope = STEAL(writing->plans[i].envelope);
-			job->remote->envelope_size = writing->plans[i].size;
-		}
-		free(writing->plans[i].name);
-		free(writing->plans[i].envelope);
-	}
-	if (worked && !slurm->exec)
-		slurm->exec = STEAL(writing->exec);
-	submission->written = worked;
-	if (worked)
+	struct slurm_batch *batch = arg;
+	struct slurm *slurm = batch->slurm;
+	if (batch->err.code == 0) {
 		failpoint("slurm.written");
-	if (worked) {
-		send_submission(submission);
+		if (!slurm->exec)
+			slurm->exec = STEAL(batch->exec);
+		send_batch(batch);
 	} else {
-		slurm->active = NULL;
-		defer_submission(submission, writing->err.message);
+		/* The plans are needed again. */
+		for (size_t i = 0; i < batch->count; i++)
+			if (batch->jobs[i])
+				batch->jobs[i]->job->envelope = STEAL(batch->plans[i].envelope);
+		defer_batch(batch, false, batch->err.message);
+		end_batch(batch);
 	}
-	json_decref(writing->section);
-	free(writing->folder);
-	free(writing->array);
-	free(writing->exec);
-	free(writing);
-	slurm_submit_next(slurm);
-	slurm_work_done(slurm, NULL);
+	slurm_work_done(slurm);
 }
 
 static void
-write_submission(struct slurm_submission *submission)
+write_batch(struct slurm_batch *batch)
 {
-	struct slurm *slurm = submission->slurm;
-	struct writing *writing = xcalloc(1, sizeof(*writing));
-	writing->submission = submission;
-	writing->slurm = slurm;
-	writing->section = json_deep_copy(slurm->section);
-	(void)json_object_del(writing->section, "key");
-	writing->folder = xstrdup(slurm->folder);
-	writing->array = submission->array ? xstrdup(submission->array) : NULL;
-	writing->exec = slurm->exec ? xstrdup(slurm->exec) : NULL;
-	writing->count = submission->count;
-	writing->is_doctor = submission->is_doctor;
-	for (size_t i = 0; i < submission->count; i++) {
-		struct slurm_job *job = submission->jobs[i];
-		/* A task that was cancelled meanwhile keeps its number: its line names no job. */
-		writing->plans[i].name = xstrdup(job ? job->name : "");
-		if (job && job->remote) {
-			writing->plans[i].envelope = STEAL(job->remote->envelope);
-			writing->plans[i].size = job->remote->envelope_size;
-		}
+	struct slurm *slurm = batch->slurm;
+	batch->section = json_deep_copy(slurm->section);
+	(void)json_object_del(batch->section, "key");
+	batch->folder = xstrdup(slurm->folder);
+	batch->exec = slurm->exec ? xstrdup(slurm->exec) : NULL;
+	for (size_t i = 0; i < batch->count; i++) {
+		struct remote_job *job = batch->jobs[i] ? batch->jobs[i]->job : NULL;
+		batch->plans[i].name = xstrdup(job ? job->name : "");
+		if (!job)
+			continue;
+		batch->plans[i].envelope = STEAL(job->envelope);
+		batch->plans[i].size = job->envelope_size;
 	}
-	(void)kettle_fail(&writing->err, KETTLE_ECANCELED, "The engine stops.");
-	slurm_work(slurm, NULL, write_plans, on_written, writing);
+	(void)kettle_fail(&batch->err, KETTLE_ECANCELED, "The engine stops.");
+	slurm_work(slurm, write_plans, on_written, batch);
 }
 
 /* ---- what goes together ---- */
 
-/* A unit need not have any. */
+/* Whether the two can be tasks of one array. A unit need not have any options. */
 static bool
-same_options(const json_t *one, const json_t *other)
+are_alike(const struct remote_job *one, const struct remote_job *other)
 {
-	const json_t *options = json_object_get(one, "options"), *others = json_object_get(other, "options");
-	return options == others || json_equal(options, others);
+	const json_t *options = json_object_get(one->unit, "options"), *others = json_object_get(other->unit, "options");
+	return !one->report && !other->report &&
+		   slurm_unit_minutes(one->unit, one->deadline_ms) == slurm_unit_minutes(other->unit, other->deadline_ms) &&
+		   (options == others || json_equal(options, others)) &&
+		   slurm_unit_memory_mb(one->unit) == slurm_unit_memory_mb(other->unit);
 }
 
+/* Whether it is sent with the first one. What was sent before is sent again as it was. */
 static bool
-goes_with(const struct slurm_submission *submission, const struct slurm_job *job)
+goes_with(const struct slurm_job *own, const struct slurm_job *first)
 {
-	return job->state == SLURM_FRESH && job->remote && !job->remote->report && !submission->is_doctor &&
-		   slurm_unit_minutes(job->remote->unit, job->remote->deadline_ms) == submission->minutes &&
-		   same_options(job->remote->unit, submission->unit) &&
-		   slurm_unit_memory_mb(job->remote->unit) == slurm_unit_memory_mb(submission->unit);
+	const struct remote_job *job = own ? own->job : NULL;
+	if (!own || own == first)
+		return own;
+	if (first->tasks > 0)
+		return first->array && own->array && strcmp(own->array, first->array) == 0 && !job->cancelled &&
+			   (job->phase == REMOTE_SENDING || job->phase == REMOTE_SEEKING);
+	return own->wanted && own->tasks == 0 && are_alike(job, first->job);
 }
 
 /* Whether jobs like it wait for Slurm to take them: then it waits, too. */
 static bool
-has_to_wait(const struct slurm *slurm, const struct slurm_job *job)
+has_to_wait(const struct slurm_job *own)
 {
-	for (const struct slurm_submission *submission = slurm->submissions; submission; submission = submission->next)
-		if (goes_with(submission, job))
+	for (const struct remote_job *job = own->job->remote->jobs; job && own->tries == 0; job = job->next) {
+		const struct slurm_job *other = job->own;
+		if (other && other->tries > 0 && !job->cancelled && are_alike(job, own->job) &&
+			(job->phase == REMOTE_SENDING || job->phase == REMOTE_SEEKING))
 			return true;
+	}
 	return false;
 }
 
-/* The job that waits longest, and those that go with it; NULL: none waits. */
-static struct slurm_submission *
-collect(struct slurm *slurm)
+void
+slurm_submit(struct remote_job *job)
 {
-	struct slurm_job *first = NULL;
-	for (struct slurm_job *job = slurm->jobs; job; job = job->next)
-		if (job->state == SLURM_FRESH && job->remote && !has_to_wait(slurm, job))
-			first = job; /* the newest is the first of the list */
-	if (!first)
-		return NULL;
-	struct slurm_submission *submission = xcalloc(1, sizeof(*submission));
-	*submission = (struct slurm_submission){.slurm = slurm,
-		.next = slurm->submissions,
-		.jobs = xcalloc(SHARED_ARRAY_MAX, sizeof(struct slurm_job *)),
-		.unit = json_incref(first->remote->unit),
-		.is_doctor = first->remote->report,
-		.minutes = first->remote->report ? DOCTOR_MINUTES
-										 : slurm_unit_minutes(first->remote->unit, first->remote->deadline_ms)};
-	slurm->submissions = submission;
+	struct slurm_job *own = job->own;
+	const struct slurm *slurm = job->remote->self;
+	uint64_t now = slurm_now_ms(slurm);
+	if (!job->report)
+		failpoint("slurm.send");
+	if (own->again_ms > now)
+		remote_wait(job, own->again_ms);
+	else if (has_to_wait(own))
+		remote_says(job, REMOTE_SILENT, slurm->unsent);
+	else
+		own->wanted = true;
+}
+
+/* The jobs that go with the first one, by task. */
+static void
+collect(struct slurm_batch *batch, struct slurm_job *first)
+{
+	struct slurm *slurm = batch->slurm;
 	size_t all = 0, skipped = 0;
-	for (const struct slurm_job *job = slurm->jobs; job; job = job->next)
-		all += goes_with(submission, job);
-	submission->count = submission->is_doctor ? 1 : all < SHARED_ARRAY_MAX ? all : SHARED_ARRAY_MAX;
-	if (submission->is_doctor)
-		submission->jobs[0] = first;
-	for (struct slurm_job *job = slurm->jobs; job; job = job->next)
-		if (goes_with(submission, job) && skipped++ >= all - submission->count)
-			submission->jobs[all - skipped] = job;
-	if (submission->count > 1)
-		submission->array = xasprintf("%s.array", first->name);
-	for (size_t i = 0; i < submission->count; i++) {
-		submission->jobs[i]->state = SLURM_SUBMITTED;
-		submission->jobs[i]->submission = submission;
-		if (submission->array)
-			slurm_job_set_array(submission->jobs[i], xstrdup(submission->array), i);
-	}
-	return submission;
+	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next)
+		all += goes_with(job->own, first);
+	batch->count = first->tasks > 0 ? first->tasks : all < SHARED_ARRAY_MAX ? all : SHARED_ARRAY_MAX;
+	batch->jobs = xcalloc(batch->count, sizeof(struct slurm_job *));
+	batch->plans = xcalloc(batch->count, sizeof(struct plan));
+	/* The newest job is the first of the list. */
+	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next)
+		if (goes_with(job->own, first) && (first->array || skipped++ >= all - batch->count)) {
+			struct slurm_job *own = job->own;
+			batch->jobs[first->array ? own->task : all - skipped] = own;
+		}
 }
 
 void
 slurm_submit_next(struct slurm *slurm)
 {
-	struct slurm_submission *submission = slurm->submissions;
-	uint64_t now = slurm_now_ms(slurm);
-	if (slurm->active || slurm->stopping)
+	struct slurm_job *first = NULL;
+	for (const struct remote_job *job = slurm->remote.jobs; job && !slurm->batch; job = job->next)
+		if (job->own && ((struct slurm_job *)job->own)->wanted)
+			first = job->own;
+	if (!first)
 		return;
-	while (submission && (!submission->settled || submission->again_ms > now))
-		submission = submission->next;
-	if (!submission)
-		submission = collect(slurm);
-	if (!submission)
+	struct slurm_batch *batch = slurm->batch = xcalloc(1, sizeof(*batch));
+	*batch = (struct slurm_batch){.slurm = slurm,
+		.unit = json_incref(first->job->unit),
+		.is_doctor = first->job->report,
+		.minutes = first->job->report ? DOCTOR_MINUTES : slurm_unit_minutes(first->job->unit, first->job->deadline_ms)};
+	collect(batch, first);
+	if (first->array)
+		batch->array = xstrdup(first->array);
+	else if (batch->count > 1)
+		batch->array = xasprintf("%s.array", batch->jobs[0]->job->name);
+	for (size_t i = 0; i < batch->count; i++) {
+		struct slurm_job *own = batch->jobs[i];
+		if (!own)
+			continue;
+		if (batch->array && !own->array)
+			slurm_job_set_array(own, xstrdup(batch->array), i);
+		own->tasks = batch->count;
+		own->wanted = false;
+		own->in_batch = true;
+	}
+	first->written ? send_batch(batch) : write_batch(batch);
+}
+
+/* It need not wait for its next try. */
+static void
+hasten(struct remote_job *job, void *arg)
+{
+	struct slurm_job *own = job->own;
+	if (!own)
 		return;
-	slurm->active = submission;
-	if (submission->written)
-		send_submission(submission);
-	else
-		write_submission(submission);
+	if (job->phase == REMOTE_SENDING && own->again_ms && !job->asking)
+		remote_wait(job, slurm_now_ms(arg));
+	own->again_ms = 0;
+}
+
+void
+slurm_submit_soon(struct slurm *slurm)
+{
+	remote_each(&slurm->remote, hasten, slurm);
 }

@@ -32,6 +32,7 @@
 #define PATIENCE_MS 7200000
 #define KEY "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 #define MOST 16 /* instances */
+#define REACHED_NOT "The runner could not reach Slurm for 1 s: "
 
 /* Slurm as it should be, with the queue in a file. Another job's name has a newline, and the partition is a hidden one. */
 #define SBATCH \
@@ -248,8 +249,8 @@ find(const char *ref)
 static int
 is_queued(void *arg)
 {
-	const struct slurm_job *job = find(arg);
-	return job && job->state == SLURM_QUEUED;
+	const struct slurm_job *own = find(arg);
+	return own && own->job->phase == REMOTE_AWAY;
 }
 
 static void
@@ -305,7 +306,7 @@ test_sbatch(void **state)
 		submit(i, 1);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
-		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, "It could not be given to Slurm for 1 s: ", faults[i].words);
+		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, REACHED_NOT, faults[i].words);
 	/* Slurm may have taken one of them: it never begins. */
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		play(i, "sbatch", SBATCH);
@@ -323,7 +324,7 @@ test_squeue(void **state)
 		submit(i, 1);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
-		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, "Slurm's queue could not be listed for 1 s: ", faults[i].words);
+		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, REACHED_NOT "Slurm's queue cannot be listed: ", faults[i].words);
 	/* When it answers again, what is left in the queue is cancelled. */
 	play(0, "squeue", SQUEUE);
 	await_file(0, "cancelled");
@@ -362,8 +363,9 @@ test_scancel_again(void **state)
 	ops->cancel(instances[0], ref_of(0, 1));
 	await(ref_of(0, 1), "cancelled");
 	for (int i = 0; i < 3; i++) {
-		cancelled_ms = instances[0]->jobs->cancel_ms;
-		assert_int_equal(kettle_fake_run(fake, has_failed_again, instances[0]->jobs, PATIENCE_MS), 0);
+		struct slurm_job *own = instances[0]->remote.jobs->own;
+		cancelled_ms = own->cancel_ms;
+		assert_int_equal(kettle_fake_run(fake, has_failed_again, own, PATIENCE_MS), 0);
 	}
 	assert_int_equal(logged("0/scancel cannot be started"), 1);
 	play(0, "scancel", SCANCEL);
@@ -384,9 +386,8 @@ test_folder(void **state)
 	await_queued(ref_of(gone, 1));
 	assert_int_equal(rmdir(results), 0);
 	assert_int_equal(unlink(queue), 0);
-	await_lost(ref_of(open, 1), KETTLE_LOSS_AWAY,
-		"It could not be given to Slurm for 1 s: ", "must belong to the user who runs Kettle");
-	await_lost(ref_of(gone, 1), KETTLE_LOSS_AWAY, "The shared folder could not be read for 1 s", "");
+	await_lost(ref_of(open, 1), KETTLE_LOSS_AWAY, REACHED_NOT, "must belong to the user who runs Kettle");
+	await_lost(ref_of(gone, 1), KETTLE_LOSS_AWAY, REACHED_NOT, "shared/results cannot be read");
 	assert_int_equal(logged("1/shared/results cannot be read"), 1);
 }
 
@@ -403,7 +404,7 @@ set_running(size_t number)
 static int
 is_timed(void *arg)
 {
-	return ((struct slurm_job *)arg)->running_ms > 0;
+	return ((struct remote_job *)arg)->running;
 }
 
 static void
@@ -423,11 +424,11 @@ test_deadline(void **state)
 	uint64_t end_ms[2];
 	for (size_t i = 0; i < count; i++) {
 		const char *ref = ref_of(i, 1);
-		struct slurm_job *job = instances[i]->jobs;
+		struct remote_job *job = instances[i]->remote.jobs;
 		assert_int_equal(kettle_fake_run(fake, has_started, (void *)ref, PATIENCE_MS), 0);
 		assert_false(is_complete((void *)ref));
 		assert_int_equal(kettle_fake_run(fake, is_timed, job, PATIENCE_MS), 0);
-		end_ms[i] = job->running_ms + (uint64_t)slurm_unit_minutes(job->remote->unit, 1000) * 60000;
+		end_ms[i] = job->since + (uint64_t)slurm_unit_minutes(job->unit, 1000) * 60000;
 	}
 	for (size_t i = 0; i < count; i++) {
 		const char *ref = ref_of(i, 1);
@@ -468,7 +469,7 @@ static int
 is_idle(void *arg)
 {
 	const struct slurm *slurm = arg;
-	return slurm->jobs && !slurm->commands && slurm->busy == 0;
+	return slurm->remote.jobs && !slurm->commands && slurm->busy == 0;
 }
 
 /* A stop while a job of a doctor waits in the queue: it finds no folder when it begins. */

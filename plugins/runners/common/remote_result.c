@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Results of jobs on a remote side are opened. */
+/*
+ * Theory of operation. A thread of the pool opens the result piece by piece (decrypts, decompresses, checks, writes artifacts), so
+ * that no size of it takes memory, and the loop completes the job.
+ */
+#include <config.h>
+
+#include "runners/common/remote_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/failpoint.h"
+#include "base/file.h"
+#include "base/xalloc.h"
+#include "sealed/result_package.h"
+
+/* The opening of one result, on a thread of the pool. */
+struct opening {
+	struct remote_job *job;
+	int fd;      /* of the envelope */
+	char *path;  /* where it is, if the runner may say so again; NULL: it is in fd alone */
+	bool unread; /* it could not be read, which may pass */
+	bool large;  /* it is what was sealed, and more than is read */
+	struct result_reader *reader;
+	size_t report_size;
+	json_t *completion;
+	char *run;
+	struct kettle_error err;
+};
+
+static struct opening *
+opening_new(int fd_take, const char *path)
+{
+	struct opening *opening = xcalloc(1, sizeof(*opening));
+	opening->fd = fd_take;
+	opening->path = path ? xstrdup(path) : NULL;
+	return opening;
+}
+
+static void
+opening_free(struct opening *opening)
+{
+	if (opening->fd >= 0)
+		close(opening->fd);
+	json_decref(opening->completion);
+	free(opening->run);
+	free(opening->path);
+	free(opening);
+}
+
+static int
+read_result(void *arg, uint64_t offset, void *data, size_t size, struct kettle_error *err)
+{
+	struct opening *opening = arg;
+	int rc = file_read_piece(opening->fd, opening->path ? opening->path : "The result", offset, data, size, err);
+	opening->unread = rc < 0;
+	return rc;
+}
+
+static int
+find_result(struct opening *opening, struct sealed_source *ret_source)
+{
+	struct stat st;
+	*ret_source = (struct sealed_source){.read = read_result, .arg = opening};
+	int rc = opening->path ? file_open(opening->path, &opening->fd, &ret_source->size, &opening->err) : 0;
+	opening->unread = rc < 0;
+	if (!opening->path && fstat(opening->fd, &st) == 0)
+		ret_source->size = (uint64_t)st.st_size;
+	return rc;
+}
+
+static int
+take_result(void *arg, const void *data, size_t size, struct kettle_error *err)
+{
+	struct opening *opening = arg;
+	int rc = result_reader_take(opening->reader, data, size, err);
+	opening->large = rc == KETTLE_ETOOBIG;
+	return rc;
+}
+
+static void
+open_result(void *arg)
+{
+	struct opening *opening = arg;
+	const struct remote_job *job = opening->job;
+	const struct sealed_scope scope = {job->name, job->plan_hash};
+	struct sealed_source source;
+	opening->reader = result_reader_new(job->spool, RESULT_PACKAGE_MAX);
+	int rc = find_result(opening, &source);
+	if (rc == 0)
+		rc = sealed_open_stream(
+			job->key, SEALED_RESULT, &scope, &source, RESULT_PACKAGE_MAX, take_result, opening, &opening->err);
+	if (rc == 0)
+		(void)result_reader_finish(opening->reader, &opening->completion, &opening->run, &opening->err);
+	opening->report_size = result_reader_line_size(opening->reader);
+	result_reader_free(opening->reader);
+}
+
+static void
+on_opened(void *arg)
+{
+	struct opening *opening = arg;
+	struct remote_job *job = opening->job;
+	failpoint("remote.opened");
+	if (job->cancelled)
+		remote_cancelled(job);
+	else if (job->phase == REMOTE_OPENING && opening->path && opening->unread && ++job->unread < REMOTE_READS)
+		remote_step_back(job);
+	else if (opening->err.code < 0)
+		remote_lost(job, opening->large ? KETTLE_LOSS_PERMANENT : KETTLE_LOSS_NODE_FAULT,
+			"Its result from %s is void: %s", job->remote->side, opening->err.message);
+	else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0)
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result from %s is void: it is that of run %s, not of run %s.",
+			job->remote->side, opening->run ? opening->run : "(none)", job->run);
+	else
+		remote_job_end(job, STEAL(opening->completion));
+	size_t size = opening->report_size;
+	opening_free(opening);
+	xalloc_trim(size);
+	remote_job_release(job);
+}
+
+static void
+start_opening(struct remote_job *job, struct opening *opening_take)
+{
+	struct kettle_error err = {0};
+	const struct kettle_host *host = job->remote->host;
+	int rc = job->phase >= REMOTE_OPENING ? KETTLE_ECONFLICT : 0;
+	if (rc == 0) {
+		failpoint("remote.opening");
+		remote_step_end(job);
+		opening_take->job = job;
+		job->phase = REMOTE_OPENING;
+		remote_job_hold(job);
+		rc = host->work(host, open_result, on_opened, opening_take, &err);
+	}
+	if (rc == 0)
+		return;
+	opening_free(opening_take);
+	if (rc == KETTLE_ECONFLICT)
+		return;
+	remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result could not be opened: %s", err.message);
+	remote_job_release(job);
+}
+
+void
+remote_result(struct remote_job *job, int fd_take)
+{
+	start_opening(job, opening_new(fd_take, NULL));
+}
+
+void
+remote_result_file(struct remote_job *job, const char *path)
+{
+	start_opening(job, opening_new(-1, path));
+}
