@@ -40,7 +40,7 @@ struct slurm_job {
 	size_t progress; /* bytes of its progress that were read */
 	/* What the queue says: the numbers of the snapshot that listed it last, and of the newest one that counts not. */
 	uint64_t seen, since_snapshot;
-	uint64_t missing_ms;    /* when a snapshot first lacked it; 0: none does */
+	uint64_t missing_ms;    /* since when it is not in the queue; 0: it is, or that is not known */
 	char id[SLURM_ID_SIZE]; /* of the job or array; "": not known yet */
 	enum slurm_standing standing;
 	char state[32], reason[64];
@@ -127,8 +127,8 @@ const char *slurm_job_slurm_name(const struct slurm_job *own);
 bool slurm_job_is_listed(const struct slurm_job *own);
 /* Slurm has the job, or perhaps, where only a snapshot can tell: that one begins after this. */
 void slurm_job_accepted(struct slurm_job *own);
-/* It is not in the queue any more, and has left no result. final: its last state; NULL: Slurm does not know it. */
-void slurm_job_lose(struct slurm_job *own, const char *final);
+/* It has been missed for too long, and has left no result. */
+void slurm_job_lose(struct slurm_job *own);
 /* Begins what may begin: a submission, a scancel, a squeue. */
 void slurm_go_on(struct slurm *slurm);
 /* Runs work on a thread of the pool, then after, which calls slurm_work_done. */

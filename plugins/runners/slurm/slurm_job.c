@@ -148,7 +148,6 @@ struct visit {
 	/* The loop's. */
 	void (*then)(struct slurm_job *own, const struct visit *visit);
 	char *why; /* of a job that is given up */
-	char final[32];
 };
 
 static void
@@ -287,14 +286,14 @@ static void
 take_lost(struct slurm_job *own, const struct visit *visit)
 {
 	struct remote_job *job = own->job;
-	const char *final = visit->final, *words = visit->words;
-	enum slurm_standing standing = *final ? slurm_standing(final) : SLURM_TAKEN_AWAY;
+	const char *words = visit->words;
+	const char *final = own->standing == SLURM_TAKEN_AWAY || own->standing == SLURM_FAILED ? own->state : "";
 	failpoint("slurm.claimed");
 	/* Where the folder cannot be reached, or a result has come, the next look decides. */
 	if (job->phase != REMOTE_AWAY || job->cancelled || !own->missing_ms || visit->claimed < 0 || visit->has_result)
 		return;
 	/* Nothing will come of it any more; sentences are for operators and participants. */
-	if (standing == SLURM_FAILED)
+	if (own->standing == SLURM_FAILED)
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its job in Slurm ended without a result (%s)%s%s", final,
 			*words ? ": " : ".", words);
 	else if (visit->claimed == 1)
@@ -308,13 +307,10 @@ take_lost(struct slurm_job *own, const struct visit *visit)
 }
 
 void
-slurm_job_lose(struct slurm_job *own, const char *final)
+slurm_job_lose(struct slurm_job *own)
 {
-	if (own->visiting || own->job->phase != REMOTE_AWAY)
-		return;
-	struct visit *visit = visit_new(own, true, take_lost);
-	(void)snprintf(visit->final, sizeof(visit->final), "%s", final ? final : "");
-	start_visit(own, visit);
+	if (!own->visiting)
+		start_visit(own, visit_new(own, true, take_lost));
 }
 
 static void

@@ -94,6 +94,8 @@ answer(struct remote_job *job, void *arg)
 	if (!own || !own->asked)
 		return;
 	own->asked = false;
+	if (own->missing_ms && !slurm->unlisted && slurm->looked_ms >= own->missing_ms + slurm->grace_ms)
+		slurm_job_lose(own);
 	if (job->running)
 		failpoint("slurm.running");
 	if (job->running)

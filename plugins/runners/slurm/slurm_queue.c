@@ -2,10 +2,10 @@
 /*
  * squeue.
  *
- * Theory of operation. One squeue lists all of the user's jobs: that is a snapshot. It counts if squeue worked, its first line is
- * the header and each further one is a row. A job that a snapshot lacks, which began after Slurm had accepted it, is missed; if it
- * is still missed after the grace time and a look that found no result, squeue is called once more for its last state, and then it
- * is lost. While the controller or the folder cannot be reached no job is.
+ * Theory of operation. One squeue lists all of the user's jobs, with those that have ended, for as long as the controller knows
+ * them: that is a snapshot. It counts if squeue worked, its first line is the header and each further one is a row. A job
+ * that has left the queue in a snapshot, which began after Slurm had accepted it, is missed; if it is still missed after the grace
+ * time and a look that found no result, it is lost. While the controller or the folder cannot be reached no job is.
  */
 #include <config.h>
 
@@ -20,7 +20,6 @@
 #include "base/xalloc.h"
 
 #define MAX_ROWS 1000000
-#define MAX_LOSSES 200 /* names in one call of squeue */
 #define QUERY_AGAIN_MS 2000
 #define QUERY_MOST_MS 10000
 #define REMEMBERED_MS 30000 /* between two calls of squeue for jobs alone that had left the queue */
@@ -28,10 +27,8 @@
 
 struct slurm_query {
 	struct slurm *slurm;
-	bool is_autopsy; /* of jobs that are missed: their last states */
 	bool has_header, is_void;
 	uint64_t began_ms;
-	json_t *finals;  /* of an autopsy: name → last state, null: not listed */
 	struct buf part; /* of a row that has more lines */
 };
 
@@ -45,16 +42,16 @@ take_row(struct slurm_query *query, char *text)
 		return;
 	}
 	struct slurm_job *own = slurm_job_of_row(slurm, &row);
-	if (own && query->is_autopsy) {
-		if (json_object_get(query->finals, own->job->name))
-			(void)json_object_set_new(query->finals, own->job->name, json_string(row.state));
-	} else if (own) {
-		own->seen = slurm->snapshot;
-		own->standing = slurm_standing(row.state);
-		(void)snprintf(own->id, sizeof(own->id), "%s", row.id);
-		(void)snprintf(own->state, sizeof(own->state), "%s", row.state);
-		(void)snprintf(own->reason, sizeof(own->reason), "%s", row.reason);
-	}
+	enum slurm_standing standing = slurm_standing(row.state);
+	bool in_queue = standing == SLURM_WAITS || standing == SLURM_RUNS;
+	/* A job that was sent twice may have two rows, and one in the queue counts. */
+	if (!own || (!in_queue && own->seen == slurm->snapshot))
+		return;
+	own->seen = in_queue ? slurm->snapshot : own->seen;
+	own->standing = standing;
+	(void)snprintf(own->id, sizeof(own->id), "%s", row.id);
+	(void)snprintf(own->state, sizeof(own->state), "%s", row.state);
+	(void)snprintf(own->reason, sizeof(own->reason), "%s", row.reason);
 }
 
 static void
@@ -93,22 +90,6 @@ take_snapshot(struct slurm *slurm)
 }
 
 static void
-take_finals(const struct slurm *slurm, const json_t *finals)
-{
-	const char *name;
-	json_t *final;
-	json_object_foreach((json_t *)finals, name, final) {
-		struct slurm_job *own = slurm_job_find(slurm, name);
-		const char *state = json_string_value(final);
-		enum slurm_standing standing = state ? slurm_standing(state) : SLURM_TAKEN_AWAY;
-		if (own && own->missing_ms && (standing == SLURM_WAITS || standing == SLURM_RUNS))
-			own->missing_ms = 0;
-		else if (own && own->missing_ms)
-			slurm_job_lose(own, state);
-	}
-}
-
-static void
 take_failure(struct slurm *slurm, const char *last_stderr)
 {
 	if (slurm->query_failures++ == 0 && !slurm->stopping)
@@ -139,36 +120,11 @@ on_queried(void *arg, const struct slurm_end *end)
 		slurm->query_failures = 0;
 		/* A large queue is listed more rarely. */
 		slurm->query_ms = now + (took * 10 > slurm->queue_ms ? took * 10 : slurm->queue_ms);
-		query->is_autopsy ? take_finals(slurm, query->finals) : take_snapshot(slurm);
+		take_snapshot(slurm);
 	}
 	buf_free(&query->part);
-	json_decref(query->finals);
 	free(query);
 	slurm_go_on(slurm);
-}
-
-/* The names of the jobs that are missed for long enough; NULL: there are none. New string. */
-static char *
-choose_losses(const struct slurm *slurm, json_t *finals)
-{
-	AUTO_BUF struct buf names = {0};
-	AUTO_JSON json_t *chosen = json_object();
-	size_t count = 0;
-	for (const struct remote_job *job = slurm->remote.jobs; job && json_object_size(finals) < MAX_LOSSES;
-		 job = job->next) {
-		const struct slurm_job *own = job->own;
-		if (!own || job->phase != REMOTE_AWAY || job->cancelled || own->visiting || !own->missing_ms ||
-			slurm->looked_ms < own->missing_ms + slurm->grace_ms)
-			continue;
-		const char *name = slurm_job_slurm_name(own);
-		/* The tasks of an array have the same one. */
-		if (json_object_set_new(chosen, name, json_null()) == 0 && json_object_size(chosen) > count) {
-			count++;
-			buf_printf(&names, "%s%s", names.len ? "," : "", name);
-		}
-		(void)json_object_set_new(finals, job->name, json_null());
-	}
-	return names.len ? buf_take(&names) : NULL;
 }
 
 static void
@@ -177,20 +133,14 @@ start_query(struct slurm *slurm)
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	struct kettle_error err = {0};
 	struct slurm_query *query = xcalloc(1, sizeof(*query));
-	*query = (struct slurm_query){.slurm = slurm, .began_ms = slurm_now_ms(slurm), .finals = json_object()};
-	AUTO_FREE char *names = choose_losses(slurm, query->finals);
+	*query = (struct slurm_query){.slurm = slurm, .began_ms = slurm_now_ms(slurm)};
 	arguments_add(&arguments, "%s", slurm->squeue);
 	arguments_add(&arguments, "--array");
 	arguments_add(&arguments, "--all"); /* partitions that are hidden, too */
 	arguments_add(&arguments, "--user=%s", slurm->uid);
+	arguments_add(&arguments, "--states=all");
 	arguments_add(&arguments, "--format=%s", SQUEUE_FORMAT);
-	if (names) {
-		arguments_add(&arguments, "--states=all");
-		arguments_add(&arguments, "--name=%s", names);
-		query->is_autopsy = true;
-	} else {
-		slurm->snapshot++;
-	}
+	slurm->snapshot++;
 	const struct slurm_use use = {.on_line = on_row, .on_end = on_queried, .arg = query, .max_lines = MAX_ROWS};
 	slurm->query = query;
 	slurm->queried_ms = query->began_ms;

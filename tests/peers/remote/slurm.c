@@ -321,35 +321,23 @@ say_row(struct child *child, const struct queued *job)
 	say_line(child, row);
 }
 
-/* Whether a list of names with commas has the name. */
-static bool
-has_name(const char *list, const char *name)
-{
-	for (const char *at = list; at && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ','))
-		if (strcspn(at, ",") == strlen(name) && strncmp(at, name, strlen(name)) == 0)
-			return true;
-	return false;
-}
-
 static void
 do_squeue(struct child *child)
 {
 	struct world *world = child->world;
 	const struct slurm_side *slurm = world->own;
-	const char *names = argument(child, "--name="), *format = argument(child, "--format=");
+	const char *format = argument(child, "--format=");
 	bool all = argument(child, "--states=all") != NULL;
 	if (!format || strcmp(format, SQUEUE_FORMAT) != 0 || !argument(child, "--array") || !argument(child, "--user="))
 		world_fail(world, "squeue is called without what it needs");
 	say_line(child, SQUEUE_HEADER);
-	if (!names && world_draw(world, 2)) {
+	if (world_draw(world, 2)) {
 		child_says(child, false, "5|N/A|RUNNING|None|two");
 		child_says(child, false, "lines" SQUEUE_END);
 	}
-	for (const struct queued *job = slurm->jobs; job; job = job->next) {
-		bool known = !has_ended(job) || (all && world_now(world) - job->ended_ms < LISTED_MS);
-		if (known && (!names || has_name(names, job->name)))
+	for (const struct queued *job = slurm->jobs; job; job = job->next)
+		if (!has_ended(job) || (all && world_now(world) - job->ended_ms < LISTED_MS))
 			say_row(child, job);
-	}
 }
 
 static void
