@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that `kettle runner init` writes. */
+/* `kettle runner init`: the files that it writes, and what the operator does next. */
 #include <config.h>
 
 #include "runners/common/init_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,17 +24,78 @@
 #define MAX_FILE (64u << 20) /* bytes of one that is compared */
 #define MAX_KEY_FILE 4096
 
-int
-init_file_write(json_t *files, const json_t *args, const char *name, const void *data, size_t size, mode_t mode,
-	struct kettle_error *err)
+static void
+work(void *arg)
 {
-	AUTO_FREE char *path = path_join(json_text_or_empty(args, "folder"), name), *folder = path_above(path, 1);
+	struct init *init = arg;
+	/* What is not there yet is no error. */
+	if (init->write(init, &init->err) == 0)
+		init->err = (struct kettle_error){0};
+}
+
+static void
+free_init(struct init *init)
+{
+	json_decref(init->section);
+	json_decref(init->args);
+	json_decref(init->files);
+	json_decref(init->next);
+	free(init);
+}
+
+static void
+after(void *arg)
+{
+	struct init *init = arg;
+	AUTO_JSON json_t *result = json_pack("{s:O, s:O}", "files", init->files, "next", init->next);
+	init->done(init->arg, &init->err, init->err.code < 0 ? NULL : result);
+	free_init(init);
+}
+
+int
+init_run(const struct kettle_host *host, const json_t *section, const json_t *args,
+	int (*write)(struct init *init, struct kettle_error *err), remote_done done, void *arg, struct kettle_error *err)
+{
+	struct init *init = xcalloc(1, sizeof(*init));
+	*init = (struct init){.section = json_deep_copy(section),
+		.args = json_deep_copy(args),
+		.files = json_array(),
+		.next = json_array(),
+		.write = write,
+		.done = done,
+		.arg = arg};
+	int rc = host->work(host, work, after, init, err);
+	if (rc < 0)
+		free_init(init);
+	return rc;
+}
+
+void
+init_file_add(json_t *files, const char *path, const char *state)
+{
+	json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", state));
+}
+
+void
+init_say(struct init *init, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	json_array_append_new(init->next, json_vsprintf(format, args));
+	va_end(args);
+}
+
+int
+init_file_write(
+	struct init *init, const char *name, const void *data, size_t size, mode_t mode, struct kettle_error *err)
+{
+	AUTO_FREE char *path = path_join(json_text_or_empty(init->args, "folder"), name), *folder = path_above(path, 1);
 	AUTO_FREE char *old = NULL;
 	size_t old_size = 0;
 	struct kettle_error why = {0}; /* that there is no file is no error */
 	int rc = file_read(path, MAX_FILE, &old, &old_size, &why);
 	bool same = rc == 0 && old_size == size && memcmp(old, data, size) == 0;
-	if (rc == 0 && !same && !member_true(args, "force"))
+	if (rc == 0 && !same && !member_true(init->args, "force"))
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"%s exists and differs from what would be written: give `--force` to replace it.", path);
 	if (rc < 0 && rc != KETTLE_ENOENT) {
@@ -47,7 +110,7 @@ init_file_write(json_t *files, const json_t *args, const char *name, const void 
 		if (rc < 0)
 			return rc;
 	}
-	json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", state));
+	init_file_add(init->files, path, state);
 	return 0;
 }
 
@@ -62,7 +125,7 @@ write_new(const char *path, const char *text, struct kettle_error *err)
 }
 
 int
-init_key_write(json_t *files, const char *path, struct kettle_error *err)
+init_key_write(struct init *init, const char *path, struct kettle_error *err)
 {
 	unsigned char key[SEALED_KEY_SIZE];
 	AUTO_FREE char *there = NULL;
@@ -85,7 +148,7 @@ init_key_write(json_t *files, const char *path, struct kettle_error *err)
 	}
 	explicit_bzero(key, sizeof(key));
 	if (rc == 0)
-		json_array_append_new(files, json_pack("{s:s, s:s}", "path", path, "state", state));
+		init_file_add(init->files, path, state);
 	return rc;
 }
 

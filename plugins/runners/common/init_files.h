@@ -1,24 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that `kettle runner init` writes. All on the operator's process, which may block. */
+/* `kettle runner init`: the files that it writes, and what the operator does next. */
 #ifndef KETTLE_RUNNERS_COMMON_INIT_FILES_H
 #define KETTLE_RUNNERS_COMMON_INIT_FILES_H
 
 #include <jansson.h>
 #include <kettle/error.h>
+#include <kettle/host.h>
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "runners/common/remote.h"
+
+/* One call of `init` of kettle/runner.h. */
+struct init {
+	json_t *section; /* of the runner */
+	json_t *args;
+	json_t *files, *next; /* its result */
+	struct kettle_error err;
+	int (*write)(struct init *init, struct kettle_error *err);
+	remote_done done;
+	void *arg;
+};
+
+/* Runs write on a thread of the pool, where it may block, and then answers, after this has returned. */
+int init_run(const struct kettle_host *host, const json_t *section, const json_t *args,
+	int (*write)(struct init *init, struct kettle_error *err), remote_done done, void *arg, struct kettle_error *err);
+
+/* ---- for write; all block ---- */
+
 /*
- * Writes FOLDER/NAME of the args of `init` (name may have folders in it, which are made) and adds it to the list `files` of its
- * result as created, replaced or unchanged. ECONFLICT: there is another one, and args do not say `force`; EACCES, EIO.
+ * Writes FOLDER/NAME of the args (name may have folders in it, which are made) and adds it to the files as created, replaced or
+ * unchanged. ECONFLICT: there is another one, and args do not say `force`; EACCES, EIO.
  */
-int init_file_write(json_t *files, const json_t *args, const char *name, const void *data, size_t size, mode_t mode,
-	struct kettle_error *err);
+int init_file_write(
+	struct init *init, const char *name, const void *data, size_t size, mode_t mode, struct kettle_error *err);
 /*
- * Makes a key that seals, in a file that only its owner can read, and adds it to `files` likewise; one that is there is only checked.
- * EINVAL: it is no key; EIO, and those of reading it.
+ * Makes a key that seals, in a file that only its owner can read, and adds it to the files likewise; one that is there is only
+ * checked. EINVAL: it is no key; EIO, and those of reading it.
  */
-int init_key_write(json_t *files, const char *path, struct kettle_error *err);
+int init_key_write(struct init *init, const char *path, struct kettle_error *err);
+/* A file that was made otherwise. */
+void init_file_add(json_t *files, const char *path, const char *state);
+/* What the operator does next. */
+void init_say(struct init *init, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The text of an option of args; NULL: not given. Borrowed. */
 const char *init_option(const json_t *args, const char *name);
 /*

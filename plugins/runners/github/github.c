@@ -147,7 +147,7 @@ init(void *self, const json_t *args, void (*done)(void *arg, const struct kettle
 	struct kettle_error *err)
 {
 	struct github *github = self;
-	return setup_init(github->host, github->section, args, done, arg, err);
+	return init_run(github->host, github->section, args, setup_write, done, arg, err);
 }
 
 /* ---- life ---- */

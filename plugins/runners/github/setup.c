@@ -2,8 +2,8 @@
 /*
  * What a repository needs: the workflow, the archive of kettle-exec, a key.
  *
- * Theory of operation. All of it is files, so a thread of the pool does it. Values that come from the operator go into the
- * workflow only after a check that leaves nothing in them that YAML or a shell would take for anything else.
+ * Values that come from the operator go into the workflow only after a check that leaves nothing in them that YAML or a shell
+ * would take for anything else.
  */
 #include <config.h>
 
@@ -22,7 +22,6 @@
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
-#include "runners/common/init_files.h"
 #include "sealed/sealed.h"
 
 #define MINUTES_DEFAULT "60"
@@ -33,14 +32,6 @@
 #define URL_CHARACTERS NAME_CHARACTERS "/:%?&=+~,@"
 
 static const char *const option_names[] = {"exec_archive", "key_file", "minutes", "sha256", "url", "workflow", NULL};
-
-struct setup {
-	const struct kettle_host *host;
-	json_t *section, *args, *result;
-	struct kettle_error err;
-	void (*done)(void *arg, const struct kettle_error *err, json_t *result);
-	void *arg;
-};
 
 /* What the options say, checked. Borrowed. */
 struct setup_options {
@@ -119,39 +110,34 @@ lies_in(const char *path, const char *folder)
 
 /* What the operator does now. */
 static void
-add_next(json_t *next, const struct setup_options *options, const char *folder)
+say_next(struct init *init, const struct setup_options *options)
 {
 	if (!options->key_file)
-		json_array_append_new(next,
-			json_string(
-				"Make a key in a file that only you can read: `(umask 077; openssl rand -base64 32 >kettle.key)`."));
-	json_array_append_new(next,
-		json_sprintf("Give it to the repository as the secret KETTLE_KEY: `gh secret set KETTLE_KEY <%s`, or in its "
-					 "settings under Secrets and variables, Actions.",
-			options->key_file ? options->key_file : "kettle.key"));
-	json_array_append_new(
-		next, json_sprintf("Commit and push .github in %s to the branch that `ref` of the unit names (main).", folder));
-	json_array_append_new(next,
-		json_string(
-			"Make a fine-grained token for this repository with the permission Actions: read and write, and put it "
-			"into a file that only you can read."));
-	json_array_append_new(next,
-		json_string(
-			"Name both in the configuration: `runners: {github: {token_file: FILE, key_file: FILE}}`, and the "
-			"repository "
-			"in a unit: `{runner: github, options: {repo: OWNER/NAME}}`; then try it: `kettle device doctor NAME`."));
+		init_say(
+			init, "Make a key in a file that only you can read: `(umask 077; openssl rand -base64 32 >kettle.key)`.");
+	init_say(init,
+		"Give it to the repository as the secret KETTLE_KEY: `gh secret set KETTLE_KEY <%s`, or in its settings under "
+		"Secrets and variables, Actions.",
+		options->key_file ? options->key_file : "kettle.key");
+	init_say(init, "Commit and push .github in %s to the branch that `ref` of the unit names (main).",
+		json_text_or_empty(init->args, "folder"));
+	init_say(init,
+		"Make a fine-grained token for this repository with the permission Actions: read and write, and put it into a "
+		"file that only you can read.");
+	init_say(init,
+		"Name both in the configuration: `runners: {github: {token_file: FILE, key_file: FILE}}`, and the repository "
+		"in a unit: `{runner: github, options: {repo: OWNER/NAME}}`; then try it: `kettle device doctor NAME`.");
 }
 
-static int
-set_up(struct setup *setup, struct kettle_error *err)
+int
+setup_write(struct init *init, struct kettle_error *err)
 {
-	const char *folder = json_text_or_empty(setup->args, "folder"), *named = init_option(setup->args, "exec_archive");
+	const char *folder = json_text_or_empty(init->args, "folder"), *named = init_option(init->args, "exec_archive");
 	struct setup_options options = {0};
 	char digest[65] = "";
-	AUTO_FREE char *archive = named ? xstrdup(named) : exec_archive_path(setup->section), *data = NULL;
-	AUTO_JSON json_t *files = json_array(), *next = json_array();
+	AUTO_FREE char *archive = named ? xstrdup(named) : exec_archive_path(init->section), *data = NULL;
 	size_t size = 0;
-	int rc = read_options(setup->args, &options, err);
+	int rc = read_options(init->args, &options, err);
 	/* The digest of an archive behind a URL is given, or is that of the one that lies here. */
 	if (rc == 0 && !options.sha256[0])
 		rc = exec_archive_read(archive, &data, &size, digest, err);
@@ -159,53 +145,15 @@ set_up(struct setup *setup, struct kettle_error *err)
 		return rc;
 	AUTO_FREE char *workflow = fill_in(options.minutes, options.url, options.sha256[0] ? options.sha256 : digest);
 	AUTO_FREE char *name = xasprintf(".github/workflows/%s", options.workflow);
-	rc = init_file_write(files, setup->args, name, workflow, strlen(workflow), 0644, err);
+	rc = init_file_write(init, name, workflow, strlen(workflow), 0644, err);
 	if (rc == 0 && !options.url[0])
-		rc = init_file_write(files, setup->args, SETUP_ARCHIVE, data, size, 0644, err);
+		rc = init_file_write(init, SETUP_ARCHIVE, data, size, 0644, err);
 	if (rc == 0 && options.key_file && lies_in(options.key_file, folder))
 		rc =
 			kettle_fail(err, KETTLE_EINVAL, "`key_file` lies in %s: the key must not get into the repository.", folder);
 	if (rc == 0 && options.key_file)
-		rc = init_key_write(files, options.key_file, err);
-	if (rc < 0)
-		return rc;
-	add_next(next, &options, folder);
-	setup->result = json_pack("{s:O, s:O}", "files", files, "next", next);
-	return 0;
-}
-
-static void
-work(void *arg)
-{
-	struct setup *setup = arg;
-	/* What is not there yet is no error. */
-	if (set_up(setup, &setup->err) == 0)
-		setup->err = (struct kettle_error){0};
-}
-
-static void
-after(void *arg)
-{
-	struct setup *setup = arg;
-	setup->done(setup->arg, &setup->err, setup->result);
-	json_decref(setup->section);
-	json_decref(setup->args);
-	json_decref(setup->result);
-	free(setup);
-}
-
-int
-setup_init(const struct kettle_host *host, const json_t *section, const json_t *args,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg, struct kettle_error *err)
-{
-	struct setup *setup = xcalloc(1, sizeof(*setup));
-	*setup = (struct setup){
-		.host = host, .section = json_deep_copy(section), .args = json_deep_copy(args), .done = done, .arg = arg};
-	int rc = host->work(host, work, after, setup, err);
-	if (rc < 0) {
-		json_decref(setup->section);
-		json_decref(setup->args);
-		free(setup);
-	}
+		rc = init_key_write(init, options.key_file, err);
+	if (rc == 0)
+		say_next(init, &options);
 	return rc;
 }

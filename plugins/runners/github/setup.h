@@ -3,16 +3,14 @@
 #ifndef KETTLE_GITHUB_SETUP_H
 #define KETTLE_GITHUB_SETUP_H
 
-#include <jansson.h>
-#include <kettle/host.h>
+#include "runners/common/init_files.h"
 
 #define SETUP_ARCHIVE ".github/kettle/kettle-exec.tar.xz"
 
 /* The template of the workflow, whose words @MINUTES@, @URL@ and @SHA256@ are filled in. */
 extern const char github_workflow_text[];
 
-/* As `init` of kettle/runner.h. section: of the configuration, borrowed until done was called. */
-int setup_init(const struct kettle_host *host, const json_t *section, const json_t *args,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg, struct kettle_error *err);
+/* For init_run: writes it by the args of `init` and the runner's section. EINVAL: an option; and the errors of what it calls. */
+int setup_write(struct init *init, struct kettle_error *err);
 
 #endif

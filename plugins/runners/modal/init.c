@@ -14,7 +14,6 @@
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
-#include "runners/common/init_files.h"
 
 #define MAX_NAME 60
 #define MIN_TIMEOUT 60
@@ -112,49 +111,42 @@ configured(const json_t *configuration)
 	return buf_take(&out);
 }
 
-static json_t *
-next_steps(const json_t *args, const char *secret)
+static void
+say_next(struct init *init, const char *secret)
 {
-	const char *folder = json_text_or_empty(args, "folder");
-	json_t *steps = json_array();
-	json_array_append_new(steps,
-		json_sprintf(
-			"See whether the devices at the top of %s/modal_app.py are as you want them: GPUs, images, packages, "
-			"timeouts.",
-			folder));
-	json_array_append_new(steps,
-		json_sprintf(
-			"Make a key, for Kettle (`key_env` or `key_file`) and, as KETTLE_KEY, for Modal: `(umask 077; openssl rand "
-			"-base64 32 >modal.key; echo KETTLE_KEY=$(cat modal.key) >modal.env); modal secret create %s "
-			"--from-dotenv modal.env; rm modal.env`.",
-			secret));
-	json_array_append_new(steps,
-		json_sprintf(
-			"Deploy: `cd %s && modal deploy modal_app.py`. The URL that it prints for `web` is the runner's `url`.",
-			folder));
-	json_array_append_new(steps,
-		json_string("Create a proxy auth token in the workspace's settings on Modal, and name its two parts with "
-					"`token_id_env` and `token_secret_env` (or `_file`)."));
-	json_array_append_new(
-		steps, json_string(
-				   "Add a device whose unit says `options: {function: NAME}`, and see whether it works: `kettle device "
-				   "doctor NAME`."));
-	return steps;
+	const char *folder = json_text_or_empty(init->args, "folder");
+	init_say(init,
+		"See whether the devices at the top of %s/modal_app.py are as you want them: GPUs, images, packages, timeouts.",
+		folder);
+	init_say(init,
+		"Make a key, for Kettle (`key_env` or `key_file`) and, as KETTLE_KEY, for Modal: `(umask 077; openssl rand "
+		"-base64 32 >modal.key; echo KETTLE_KEY=$(cat modal.key) >modal.env); modal secret create %s --from-dotenv "
+		"modal.env; rm modal.env`.",
+		secret);
+	init_say(init,
+		"Deploy: `cd %s && modal deploy modal_app.py`. The URL that it prints for `web` is the runner's `url`.",
+		folder);
+	init_say(init, "Create a proxy auth token in the workspace's settings on Modal, and name its two parts with "
+				   "`token_id_env` and "
+				   "`token_secret_env` (or `_file`).");
+	init_say(init,
+		"Add a device whose unit says `options: {function: NAME}`, and see whether it works: `kettle device doctor "
+		"NAME`.");
 }
 
 int
-init_write(const json_t *section, const json_t *args, json_t **ret_result, struct kettle_error *err)
+init_write(struct init *init, struct kettle_error *err)
 {
 	static const char *const known[] = {
 		"app", "secret", "devices", "timeout", "image", "python", "apt", "packages", NULL};
-	const char *app = init_option(args, "app"), *secret = init_option(args, "secret");
-	AUTO_FREE char *path = exec_archive_path(section), *archive = NULL, *text = NULL;
-	AUTO_JSON json_t *devices = NULL, *files = json_array();
+	const char *app = init_option(init->args, "app"), *secret = init_option(init->args, "secret");
+	AUTO_FREE char *path = exec_archive_path(init->section), *archive = NULL, *text = NULL;
+	AUTO_JSON json_t *devices = NULL;
 	char digest[65];
 	size_t size;
-	int rc = init_options_check(args, known, err);
+	int rc = init_options_check(init->args, known, err);
 	if (rc == 0)
-		rc = make_devices(args, &devices, err);
+		rc = make_devices(init->args, &devices, err);
 	if (rc == 0 && ((app && !is_name(app)) || (secret && !is_name(secret))))
 		rc = kettle_fail(err, KETTLE_EINVAL, "`app` and `secret` have up to %d letters, digits, _ and -.", MAX_NAME);
 	if (rc == 0)
@@ -166,10 +158,10 @@ init_write(const json_t *section, const json_t *args, json_t **ret_result, struc
 		json_pack("{s:s, s:s, s:{s:s, s:s, s:s}, s:O}", "app", app ? app : "kettle", "secret", secret, "archive",
 			"file", EXEC_ARCHIVE_NAME, "sha256", digest, "version", PACKAGE_VERSION, "devices", devices);
 	text = configured(configuration);
-	rc = init_file_write(files, args, "modal_app.py", text, strlen(text), 0644, err);
+	rc = init_file_write(init, "modal_app.py", text, strlen(text), 0644, err);
 	if (rc == 0)
-		rc = init_file_write(files, args, EXEC_ARCHIVE_NAME, archive, size, 0644, err);
+		rc = init_file_write(init, EXEC_ARCHIVE_NAME, archive, size, 0644, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:O, s:o}", "files", files, "next", next_steps(args, secret));
+		say_next(init, secret);
 	return rc;
 }

@@ -3,13 +3,12 @@
 #ifndef KETTLE_RUNNERS_MODAL_INIT_H
 #define KETTLE_RUNNERS_MODAL_INIT_H
 
-#include <jansson.h>
-#include <kettle/error.h>
+#include "runners/common/init_files.h"
 
 /*
- * Writes modal_app.py and the archive of kettle-exec by the args of `init` (kettle/runner.h) and the runner's section.
- * *ret_result is what init answers; a new reference. EINVAL: an option; and the errors of init_files.h and exec_archive.h.
+ * For init_run: writes modal_app.py and the archive of kettle-exec by the args of `init` and the runner's section. EINVAL: an
+ * option; and the errors of init_files.h and exec_archive.h.
  */
-int init_write(const json_t *section, const json_t *args, json_t **ret_result, struct kettle_error *err);
+int init_write(struct init *init, struct kettle_error *err);
 
 #endif

@@ -182,12 +182,7 @@ static int
 init(void *self, const json_t *args, remote_done done, void *arg, struct kettle_error *err)
 {
 	const struct modal *modal = self;
-	const struct kettle_error none = {0};
-	AUTO_JSON json_t *result = NULL;
-	int rc = init_write(modal->options, args, &result, err);
-	if (rc == 0)
-		done(arg, &none, result);
-	return rc;
+	return init_run(modal->remote.host, modal->options, args, init_write, done, arg, err);
 }
 
 static void

@@ -85,7 +85,7 @@ init(json_t *options_take, bool force)
 	struct told told = {0};
 	AUTO_JSON json_t *section = json_pack("{s:s}", "exec_archive", packed);
 	AUTO_JSON json_t *args = json_pack("{s:s, s:o, s:b}", "folder", folder, "options", options_take, "force", force);
-	assert_int_equal(setup_init(kettle_fake_host(fake), section, args, on_done, &told, &told.err), 0);
+	assert_int_equal(init_run(kettle_fake_host(fake), section, args, setup_write, on_done, &told, &told.err), 0);
 	assert_int_equal(told.calls, 0);
 	assert_int_equal(kettle_fake_run(fake, has_called, &told, WAIT_MS), 0);
 	return told;
