@@ -31,6 +31,7 @@
 #include "discord/interaction/bot.h"
 #include "discord/interaction/boards.h"
 #include "discord/interaction/later.h"
+#include "discord/interaction/outbox.h"
 #include "discord/interaction/places.h"
 #include "discord/interaction/send.h"
 #include "discord/rest/rest.h"
@@ -361,6 +362,17 @@ is_member(struct run *run, const struct rest_answer *answer)
 }
 
 static void
+on_outbox(void *arg)
+{
+	struct run *run = arg;
+	if (run->bot.stopping)
+		return;
+	run->bot.announce = announce_new(&run->bot);
+	run->bot.creations = creations_new(&run->bot);
+	run->bot.lives = lives_new(&run->bot, on_lives, run);
+}
+
+static void
 on_roles(void *arg, const struct rest_answer *answer)
 {
 	struct run *run = arg;
@@ -369,9 +381,7 @@ on_roles(void *arg, const struct rest_answer *answer)
 	bot_take_roles(&run->bot, answer->body);
 	places_check(&run->bot);
 	register_commands(run);
-	run->bot.announce = announce_new(&run->bot);
-	run->bot.creations = creations_new(&run->bot);
-	run->bot.lives = lives_new(&run->bot, on_lives, run);
+	run->bot.outbox = outbox_new(&run->bot, on_outbox, run);
 }
 
 static void
@@ -490,6 +500,7 @@ free_run(struct run *run)
 	lives_free(run->bot.lives);
 	announce_free(run->bot.announce);
 	creations_free(run->bot.creations);
+	outbox_free(run->bot.outbox);
 	later_free(run->bot.later);
 	json_decref(run->bot.boards);
 	json_decref(run->bot.seen);

@@ -192,7 +192,7 @@ class Soak:
     def open_things(self):
         """What still has to come to its end."""
         jobs = self.query("SELECT submission, state FROM jobs WHERE state IN ('queued', 'running')")
-        keys = [key for key, in self.query("SELECT key FROM plugin_state WHERE key LIKE 'sub/%' OR key LIKE 'req/%' OR key LIKE 'ask/%'")]
+        keys = [key for key, in self.query("SELECT key FROM plugin_state WHERE key LIKE 'sub/%' OR key LIKE 'out/sub/%' OR key LIKE 'req/%' OR key LIKE 'ask/%'")]
         return [f"job of {number}: {state}" for number, state in jobs] + keys
 
     def settle(self):

@@ -15,10 +15,9 @@
 #include "common/format.h"
 #include "discord/interaction/later.h"
 #include "discord/render/message.h"
+#include "discord/rest/rest.h"
 #include "discord/text/split.h"
 
-#define RETRY_MS 60000
-#define RETRIES_LOGGED 60 /* one log line for so many tries */
 #define PIECES_MAX 10
 #define TOLD_KEY "announced"
 
@@ -34,12 +33,8 @@ free_announcement(struct announcement *a)
 		*at = a->next;
 	json_decref(a->event);
 	json_decref(a->result);
-	json_decref(a->pieces);
 	json_decref(a->board);
-	json_decref(a->post);
-	json_decref(a->post_edit);
 	json_decref(a->item);
-	free(a->post_key);
 	free(a->key);
 	free(a);
 }
@@ -152,44 +147,25 @@ on_retry(void *arg)
 }
 
 static void
-clear(struct announcement *a)
-{
-	json_decref(STEAL(a->result));
-	json_decref(STEAL(a->pieces));
-	json_decref(STEAL(a->board));
-	json_decref(STEAL(a->post));
-	json_decref(STEAL(a->post_edit));
-	json_decref(STEAL(a->item));
-	free(STEAL(a->post_key));
-	a->open = false;
-}
-
-static void
 try_later(struct announcement *a)
 {
 	const struct kettle_host *host = a->bot->host;
-	if (a->tries++ % RETRIES_LOGGED == 0)
-		host->log(host, KETTLE_LOG_WARNING, "The event %lld (%s) cannot be announced now and will be tried again: %s",
-			(long long)a->seq, a->kind, a->err.message);
-	clear(a);
-	later_call(a->bot, RETRY_MS, on_retry, a);
+	host->log(host, a->tries == 0 ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
+		"The event %lld (%s) cannot be announced now and will be tried again: %s", (long long)a->seq, a->kind,
+		a->err.message);
+	json_decref(STEAL(a->result));
+	json_decref(STEAL(a->board));
+	json_decref(STEAL(a->item));
+	a->open = false;
+	later_call(a->bot, rest_backoff(++a->tries), on_retry, a);
 }
 
 static void
-go_on(struct announcement *a, const struct kettle_error *err, bool later, int64_t code, const json_t *result)
+take(struct announcement *a, const struct kettle_error *err, const json_t *result)
 {
-	if (a->bot->stopping || err->code == KETTLE_ECANCELED) {
-		free_announcement(a);
-		return;
-	}
 	a->err = *err;
-	a->code = code;
 	json_decref(a->result);
 	a->result = json_incref((json_t *)result);
-	if (later)
-		try_later(a);
-	else
-		a->step(a);
 }
 
 static void
@@ -197,16 +173,27 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct announcement *a = arg;
 	struct announce *announce = a->announce;
-	go_on(a, err, err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO, 0, result);
+	take(a, err, result);
+	if (a->bot->stopping || err->code == KETTLE_ECANCELED)
+		free_announcement(a);
+	else if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO)
+		try_later(a);
+	else
+		a->step(a);
 	start_ready(announce);
 }
 
 static void
-on_rest(void *arg, const struct rest_answer *answer)
+on_row(void *arg, const struct outbox_answer *answer)
 {
 	struct announcement *a = arg;
 	struct announce *announce = a->announce;
-	go_on(a, answer->err, send_may_pass(answer), answer->code, answer->body);
+	take(a, answer->err, answer->body);
+	a->end = answer->end;
+	if (answer->end == OUTBOX_STOPPED)
+		free_announcement(a);
+	else
+		a->step(a);
 	start_ready(announce);
 }
 
@@ -233,13 +220,6 @@ announcement_call(struct announcement *a, const char *command, json_t *args_take
 }
 
 void
-announcement_get(struct announcement *a, const char *key, announcement_fn step)
-{
-	a->step = step;
-	check(a, a->bot->host->state_get(a->bot->host, key, on_answer, a));
-}
-
-void
 announcement_put(struct announcement *a, const char *key, const json_t *value, announcement_fn step)
 {
 	a->step = step;
@@ -259,45 +239,31 @@ announcement_request(
 {
 	a->step = step;
 	a->posted = a->posted || strcmp(method, "GET") != 0;
-	send_request(a->bot, method, path, body_take, on_rest, a);
+	outbox_request(a->bot, method, path, body_take, on_row, a);
 }
 
 void
-announcement_send(struct announcement *a, enum send_mode mode, const char *channel, int64_t since_ms, const char *part,
-	json_t *message_take, announcement_fn step)
+announcement_keep(struct announcement *a, const struct outbox_kept *kept, announcement_fn step)
 {
-	AUTO_FREE char *key = xasprintf("%s:%s", a->key, part);
 	a->step = step;
 	a->posted = true;
-	send_once_answer(a->bot, mode, channel, key, since_ms, message_take, on_rest, a);
-}
-
-static void
-post_piece(struct announcement *a)
-{
-	const char *text = json_string_value(json_array_get(a->pieces, a->piece));
-	AUTO_FREE char *part = xasprintf("%s:%zu", a->part, a->piece);
-	if (a->err.code || !text) {
-		json_decref(STEAL(a->pieces));
-		a->after_pieces(a);
-		return;
-	}
-	a->piece++;
-	announcement_send(a, a->tries ? SEND_AGAIN : SEND_ONCE, a->channel, a->at_ms, part, message_new(text), post_piece);
+	(void)outbox_keep(a->bot, kept, on_row, a);
 }
 
 void
 announcement_post(
 	struct announcement *a, const char *channel, const char *part, const char *markdown, announcement_fn step)
 {
-	AUTO_FREE char *rest = NULL;
-	a->pieces = split_messages(markdown, PIECES_MAX, &rest);
-	a->piece = 0;
-	a->part = part;
-	a->after_pieces = step;
-	(void)snowflake_copy(a->channel, channel);
-	a->err.code = 0;
-	post_piece(a);
+	AUTO_FREE char *rest = NULL, *key = xasprintf("%s:%s", a->key, part);
+	AUTO_JSON json_t *pieces = split_messages(markdown, PIECES_MAX, &rest);
+	json_t *messages = json_array();
+	size_t i;
+	const json_t *piece;
+	json_array_foreach(pieces, i, piece)
+		(void)json_array_append_new(messages, message_new(json_string_value(piece)));
+	a->step = step;
+	a->posted = true;
+	outbox_post(a->bot, channel, key, a->at_ms, messages, on_row, a);
 }
 
 void
@@ -314,26 +280,19 @@ announcement_complain(const struct announcement *a, const char *what, const char
 
 /* ---- the end ---- */
 
-static void
-finish(struct announcement *a)
-{
-	const struct kettle_host *host = a->bot->host;
-	if (a->seq)
-		(void)host->event_done(host, a->seq);
-	free_announcement(a);
-}
-
 /* After a restart events come again that were done, if one before them was not: as many as are open at once. */
 void
 announcement_end(struct announcement *a)
 {
+	const struct kettle_host *host = a->bot->host;
 	json_t *told = a->announce->told;
-	if (!a->posted || !a->seq) {
-		finish(a);
-		return;
+	if (a->posted && a->seq) {
+		(void)json_array_append_new(told, json_integer(a->seq));
+		while (json_array_size(told) > KETTLE_EVENTS_OPEN)
+			(void)json_array_remove(told, 0);
+		(void)host->state_put(host, TOLD_KEY, told, NULL, NULL);
 	}
-	(void)json_array_append_new(told, json_integer(a->seq));
-	while (json_array_size(told) > KETTLE_EVENTS_OPEN)
-		(void)json_array_remove(told, 0);
-	announcement_put(a, TOLD_KEY, told, finish);
+	if (a->seq)
+		(void)host->event_done(host, a->seq);
+	free_announcement(a);
 }

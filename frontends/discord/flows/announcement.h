@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One event that the bot tells of, as a chain of steps: each begins one request, and the next one is called with what came of
- * it. Loop thread.
+ * One event that the bot tells of, as a chain of steps: each begins one row of the outbox or one question to the engine, and the
+ * next one is called with what came of it. Loop thread.
  *
- * A step that Discord or the engine cannot carry out now does not come back: the event begins anew after a while, and what it has
- * posted is recognised. So a step is called with success or with a refusal that would come again. Every chain ends with
- * announcement_end. Events of one leaderboard are dealt with one after the other.
+ * A step is called with success or with a refusal that would come again: what the engine cannot answer now makes the event begin
+ * anew after a while. Every chain ends with announcement_end. Events of one leaderboard are dealt with one after the other.
  */
 #ifndef KETTLE_DISCORD_ANNOUNCEMENT_H
 #define KETTLE_DISCORD_ANNOUNCEMENT_H
@@ -16,7 +15,7 @@
 #include <stdint.h>
 
 #include "discord/interaction/bot.h"
-#include "discord/interaction/send.h"
+#include "discord/interaction/outbox.h"
 
 struct announcement;
 typedef void (*announcement_fn)(struct announcement *announcement);
@@ -38,7 +37,7 @@ struct announcement {
 	json_t *event;
 	const char *kind;  /* of the event */
 	const char *queue; /* the name of the leaderboard; "": none */
-	char *key;         /* what send_once knows its messages by */
+	char *key;         /* what its messages are recognised by */
 	json_int_t seq;    /* 0: the event is not stored */
 	int64_t at_ms;     /* wall clock: when it happened */
 	unsigned tries;    /* before this one */
@@ -46,19 +45,10 @@ struct announcement {
 	announcement_fn begin, step;
 	/* What came of the last step. */
 	struct kettle_error err; /* code 0: success */
-	int64_t code;            /* Discord's own */
+	enum outbox_end end;     /* of a row */
 	json_t *result;          /* what was answered, or NULL */
-	/* A message in several pieces. */
-	json_t *pieces;
-	size_t piece;
-	char channel[SNOWFLAKE_SIZE];
-	const char *part;
-	announcement_fn after_pieces;
 	/* What the flows keep. */
-	json_t *board;  /* as leaderboard.show has it */
-	json_t *post;   /* of board_post.c, as the state has it */
-	char *post_key; /* in the state */
-	json_t *post_edit;
+	json_t *board; /* as leaderboard.show has it */
 	announcement_fn after_post;
 	json_t *item; /* of result_threads.c: what the state has of a thread */
 	announcement_fn after_results;
@@ -75,18 +65,15 @@ void announcement_stop(struct announce *announce);
 
 /* Calls a command as the bot; args is stolen. */
 void announcement_call(struct announcement *a, const char *command, json_t *args_take, announcement_fn step);
-/* Reads, writes or (value NULL) removes a key of the state. */
-void announcement_get(struct announcement *a, const char *key, announcement_fn step);
+/* Writes or (value NULL) removes a key of the state. */
 void announcement_put(struct announcement *a, const char *key, const json_t *value, announcement_fn step);
 /* Reads the first keys of the state that begin with prefix, at most `limit`, as host->state_list does. */
 void announcement_list(struct announcement *a, const char *prefix, unsigned limit, announcement_fn step);
-/* Sends a request to Discord; body may be NULL and is stolen. */
+/* Rows of the outbox: a request, a message or thread that is kept, and Markdown in as many messages as it needs, which are
+ * recognised by the event's key and this part of it. */
 void announcement_request(
 	struct announcement *a, const char *method, const char *path, json_t *body_take, announcement_fn step);
-/* Posts one message, or finds it, by the event's key and this part of it, if it is not older than since_ms. */
-void announcement_send(struct announcement *a, enum send_mode mode, const char *channel, int64_t since_ms,
-	const char *part, json_t *message_take, announcement_fn step);
-/* Posts Markdown in as many messages as it needs; part must last. After a refusal the rest is left out. */
+void announcement_keep(struct announcement *a, const struct outbox_kept *kept, announcement_fn step);
 void announcement_post(
 	struct announcement *a, const char *channel, const char *part, const char *markdown, announcement_fn step);
 /* Logs that the last step was refused, with what the operator must do: "a leaderboard's post" in "the channel of …". */

@@ -143,7 +143,7 @@ static void
 on_ended_post(struct announcement *a)
 {
 	AUTO_FREE char *text = news_ended(a->event);
-	const char *thread = board_post_thread(a->post);
+	const char *thread = board_post_thread(a);
 	if (!may_tell(a, true))
 		announcement_end(a);
 	else if (thread)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The post of a leaderboard: a thread of the forum or, without one, a message in the announcements channel. Loop thread.
- *
- * The state has it as "post/ID" (the board's number): {"channel": where its message is, "forum": whether that is a thread of the
- * forum, "message", "text", "mention": the role that was pinged, or absent, "hidden": not public any more}. Before a post is made
- * it is stored without "message", with "since", so that what a crash left on Discord is found again.
+ * The post of a leaderboard: a thread of the forum or, without one, a message in the announcements channel, which the outbox keeps
+ * as "post/ID" (the board's number). Loop thread.
  */
 #ifndef KETTLE_DISCORD_BOARD_POST_H
 #define KETTLE_DISCORD_BOARD_POST_H
@@ -13,12 +10,12 @@
 
 /*
  * Makes the post what a->board is now, public or not (a->open): makes one for an active board that has none, hides that of a
- * board that is not public any more. Then step, with a->post: NULL, there is none. What Discord refuses is logged.
+ * board that is not public any more. Then step. What Discord refuses is logged.
  */
 void board_post_refresh(struct announcement *a, announcement_fn step);
 /* The event's board was deleted: says so in its post, archives that, and forgets it. Ends the announcement. */
 void board_post_remove(struct announcement *a);
-/* The thread of a post in the forum; NULL: there is none that is seen. Borrowed. */
-const char *board_post_thread(const json_t *post);
+/* The thread of the board's post in the forum; NULL: there is none that is seen. Borrowed. */
+const char *board_post_thread(const struct announcement *a);
 
 #endif

@@ -13,7 +13,6 @@
 #include "common/format.h"
 #include "discord/render/news.h"
 
-#define CANNOT_MESSAGE 50007 /* Discord's code: the user takes no direct messages */
 #define OPERATORS "the channel of the option `operators_channel`"
 
 static void
@@ -45,7 +44,7 @@ is_known_full(struct announcement *a)
 	free(a->key);
 	a->key = xasprintf("full:%s", since);
 	(void)format_parse_time(since, &a->at_ms);
-	if (announce->full_since && strcmp(announce->full_since, since) == 0 && a->tries == 0)
+	if (announce->full_since && strcmp(announce->full_since, since) == 0)
 		return true;
 	free(announce->full_since);
 	announce->full_since = xstrdup(since);
@@ -75,7 +74,7 @@ static void
 on_creator_told(struct announcement *a)
 {
 	const struct kettle_host *host = a->bot->host;
-	if (a->err.code && a->code == CANNOT_MESSAGE)
+	if (a->end == OUTBOX_CLOSED)
 		host->log(host, KETTLE_LOG_INFO, "The creator of `%s` takes no direct messages of the bot.",
 			json_text_or_empty(a->event, "leaderboard_name"));
 	else if (a->err.code)

@@ -4,7 +4,7 @@
  *
  *     job.done ─▶ submission.show ─▶ files ─▶ private thread ─▶ messages ─▶ public thread, its message ─▶ archived ─▶ told
  *
- * Each step is repeated by a later process without doing it twice: messages by send_once, threads by their name.
+ * A later process begins again, and the outbox finds what is there.
  */
 #include <config.h>
 
@@ -25,10 +25,10 @@
 #include "common/source_path.h"
 #include "common/template.h"
 #include "discord/flows/result_threads.h"
-#include "discord/flows/thread.h"
 #include "discord/interaction/later.h"
-#include "discord/interaction/send.h"
+#include "discord/interaction/outbox.h"
 #include "discord/render/message.h"
+#include "discord/rest/rest.h"
 #include "discord/text/escape.h"
 #include "discord/text/split.h"
 
@@ -39,8 +39,10 @@
 #define NAME_SHOWN_MAX 100        /* UTF-16 units */
 #define NAME_PART_MAX 25          /* UTF-16 units of a board and of a user in a thread's name */
 #define DEVICE_PART_MAX 15        /* ... and of a device */
-#define MOVING_MS 1000
-#define AGAIN_MS 10000 /* until a step is tried again that Discord could not serve */
+#define THREAD_NAME_MAX 100       /* UTF-16 units */
+#define THREAD_ARCHIVE_MIN 1440   /* minutes without a message, after which Discord archives it */
+
+enum { PUBLIC_THREAD = 11, PRIVATE_THREAD = 12 };
 
 struct report {
 	struct submission_message *msg;
@@ -51,15 +53,12 @@ struct report {
 	json_t *fetched;  /* files of the last message */
 	struct buf bytes; /* of the file that is being fetched */
 	size_t used;
-	unsigned posted; /* messages in the thread */
-	bool again;      /* a try has failed, and may have arrived */
-	bool anew;       /* the thread was deleted, and another one made */
-	char *result;    /* the name of the public thread */
-	char thread[SNOWFLAKE_SIZE];
+	bool anew;      /* the thread was deleted, and another one made */
+	unsigned tries; /* that the engine could not answer */
+	char *result;   /* the name of the public thread */
 };
 
-static void post_next(void *arg);
-static void find_thread(void *arg);
+static void find_thread(struct report *report);
 static void post_result(void *arg);
 
 static const json_t *
@@ -106,18 +105,6 @@ told(struct report *report)
 	submission_message_store(report->msg, on_told, report);
 }
 
-/* Calls a step again later. */
-static void
-again(struct report *report, kettle_fn step)
-{
-	if (report->msg->bot->stopping) {
-		leave(report);
-	} else {
-		report->again = true;
-		later_call(report->msg->bot, AGAIN_MS, step, report);
-	}
-}
-
 static int64_t
 since(const struct report *report)
 {
@@ -126,13 +113,42 @@ since(const struct report *report)
 	return ms;
 }
 
-/* After an outage that was longer than Discord keeps nonces, what was posted is searched. */
-static void
-send(struct report *report, const char *thread, const char *part, json_t *message_take, send_posted_fn done)
+static char *
+job_key(const struct report *report, const char *what)
 {
-	AUTO_FREE char *key = xasprintf("%lld:%s", (long long)member_int(report->event, "seq"), part);
-	send_once(report->msg->bot, report->again ? SEND_AGAIN : SEND_ONCE, thread, key, since(report), message_take, done,
-		report);
+	return submission_message_key(report->msg, member_int(report->job, "job"), what);
+}
+
+static void
+post(struct report *report, const char *thread, const char *part, json_t *messages_take, outbox_fn done)
+{
+	AUTO_FREE char *key = xasprintf("%lld%s", (long long)member_int(report->event, "seq"), part);
+	outbox_post(report->msg->bot, thread, key, since(report), messages_take, done, report);
+}
+
+/* The channel in which threads are made: that of the submissions, else where the command was given. Borrowed. */
+static const char *
+thread_channel(const struct interaction *interaction)
+{
+	const char *configured = interaction->bot->settings.submissions;
+	if (*configured)
+		return configured;
+	return *interaction->parent ? interaction->parent : interaction->channel;
+}
+
+/* A row for a thread of that name; user: who is let in, NULL: it is a public one. */
+static void
+keep_thread(const struct submission_message *msg, const char *key, const char *name, const char *user, outbox_fn done,
+	void *arg)
+{
+	AUTO_FREE char *shown = escape_plain(name, THREAD_NAME_MAX);
+	json_t *what = json_pack("{s:s, s:i, s:i}", "name", shown, "type", user ? PRIVATE_THREAD : PUBLIC_THREAD,
+		"auto_archive_duration", THREAD_ARCHIVE_MIN);
+	if (user)
+		json_object_set_new(what, "invitable", json_false());
+	const struct outbox_kept kept = {
+		.key = key, .channel = thread_channel(msg->interaction), .what_take = what, .user = user};
+	(void)outbox_keep(msg->bot, &kept, done, arg);
 }
 
 /* ---- the public result ---- */
@@ -183,57 +199,51 @@ result_message(const struct report *report)
 }
 
 static void
-on_result_archived(void *arg, const struct rest_answer *answer)
+on_result_archived(void *arg, const struct outbox_answer *answer)
 {
-	struct report *report = arg;
-	(void)answer;
 	failpoint("discord.archived");
-	if (report->msg->bot->stopping)
-		leave(report);
+	if (answer->end == OUTBOX_STOPPED)
+		leave(arg);
 	else
-		told(report);
+		told(arg);
 }
 
 static void
-on_result_posted(void *arg, const struct kettle_error *err, const char *id)
+warn(const struct report *report, const char *what, const struct kettle_error *err)
+{
+	const struct kettle_host *host = report->msg->bot->host;
+	host->log(host, KETTLE_LOG_WARNING, "%s: %s", what, err->message);
+}
+
+static void
+on_result_posted(void *arg, const struct outbox_answer *answer)
 {
 	struct report *report = arg;
-	(void)id;
-	if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_ECANCELED)
-		again(report, post_result);
-	else {
-		failpoint("discord.result");
-		thread_archive(report->msg->bot, json_text_or_empty(report->job, "result"), on_result_archived, report);
-	}
-}
-
-static void
-on_result_stored(void *arg, const struct kettle_error *err, json_t *result)
-{
-	(void)err;
-	(void)result;
-	post_result(arg);
-}
-
-static void
-on_result_thread(void *arg, const struct kettle_error *err, const char *thread)
-{
-	struct report *report = arg;
-	struct bot *bot = report->msg->bot;
-	if (bot->stopping) {
+	AUTO_FREE char *key = job_key(report, "result");
+	if (answer->end == OUTBOX_STOPPED) {
 		leave(report);
 		return;
 	}
-	if (err->code) {
-		bot->host->log(bot->host, KETTLE_LOG_WARNING, "A ranked result has no thread: %s", err->message);
+	if (answer->end != OUTBOX_DONE)
+		warn(report, "A message could not be posted", answer->err);
+	failpoint("discord.result");
+	outbox_archive(report->msg->bot, outbox_id(report->msg->bot, key), on_result_archived, report);
+}
+
+static void
+on_result_thread(void *arg, const struct outbox_answer *answer)
+{
+	struct report *report = arg;
+	if (answer->end == OUTBOX_STOPPED) {
+		leave(report);
+	} else if (answer->end != OUTBOX_DONE) {
+		warn(report, "A ranked result has no thread", answer->err);
 		told(report);
-		return;
+	} else {
+		result_threads_add(report->msg->bot, member_int(report->event, "leaderboard"), answer->id,
+			thread_channel(report->msg->interaction), report->result);
+		post(report, answer->id, ":result", json_pack("[o]", result_message(report)), on_result_posted);
 	}
-	result_threads_add(bot, member_int(report->event, "leaderboard"), thread, thread_channel(report->msg->interaction),
-		report->result);
-	/* From now on it need not be found again, which an archived one is not. */
-	json_object_set_new(report->job, "result", json_string(thread));
-	submission_message_store(report->msg, on_result_stored, report);
 }
 
 /* "vectors: alice on CPU, 607.3 µs (8)", short enough for the number at the end, which tells threads apart. New string. */
@@ -248,6 +258,15 @@ result_name(const struct report *report)
 	return xasprintf("%s: %s on %s, %s (%lld)", board, user, device, score, (long long)member_int(data, "job"));
 }
 
+static void
+keep_result(struct report *report)
+{
+	AUTO_FREE char *key = job_key(report, "result");
+	free(report->result);
+	report->result = result_name(report);
+	keep_thread(report->msg, key, report->result, NULL, on_result_thread, report);
+}
+
 /* The event may be older than the board's end as a public one. */
 static void
 on_board(void *arg, const struct kettle_error *err, json_t *result)
@@ -257,16 +276,12 @@ on_board(void *arg, const struct kettle_error *err, json_t *result)
 	if (report->msg->bot->stopping || err->code == KETTLE_ECANCELED)
 		leave(report);
 	else if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO)
-		again(report, post_result);
+		later_call(report->msg->bot, rest_backoff(++report->tries), post_result, report);
 	else if (err->code || member_int(board, "id") != member_int(report->event, "leaderboard") ||
 			 !member_is(board, "visibility", "public"))
 		told(report);
-	else {
-		free(report->result);
-		report->result = result_name(report);
-		thread_find_or_make(report->msg->bot, thread_channel(report->msg->interaction), report->result, false,
-			since(report), on_result_thread, report);
-	}
+	else
+		keep_result(report);
 }
 
 static void
@@ -274,22 +289,16 @@ post_result(void *arg)
 {
 	struct report *report = arg;
 	const struct kettle_host *host = report->msg->bot->host;
-	const char *thread = json_text_or_null(report->job, "result");
-	if (report->msg->bot->stopping) {
-		leave(report);
-		return;
-	}
-	if (!is_public(report)) {
-		told(report);
-		return;
-	}
-	if (thread) {
-		send(report, thread, "result", result_message(report), on_result_posted);
-		return;
-	}
+	AUTO_FREE char *key = job_key(report, "result");
 	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_pack("{s:s, s:i}", "name",
 												   json_text_or_empty(report->msg->record, "board"), "limit", 1);
-	if (host->call(host, actor, "leaderboard.show", args, on_board, report) < 0)
+	if (report->msg->bot->stopping)
+		leave(report);
+	else if (!is_public(report))
+		told(report);
+	else if (*outbox_id(report->msg->bot, key))
+		keep_result(report);
+	else if (host->call(host, actor, "leaderboard.show", args, on_board, report) < 0)
 		leave(report);
 }
 
@@ -300,203 +309,85 @@ static void
 follow_up(struct report *report)
 {
 	struct interaction *interaction = report->msg->interaction;
+	size_t i;
 	json_t *message;
 	interaction_follow_up(interaction, message_new("There is no thread for the report, so it comes here."));
-	while ((message = json_array_get(report->messages, report->posted++)))
+	json_array_foreach(report->messages, i, message)
 		interaction_follow_up(interaction, json_deep_copy(message));
 	post_result(report);
 }
 
+static void
+on_archived(void *arg, const struct outbox_answer *answer)
+{
+	if (answer->end == OUTBOX_STOPPED)
+		leave(arg);
+	else
+		post_result(arg);
+}
+
 /* A thread that was deleted is made anew, once; what it does not take otherwise comes below the command. */
 static void
-refused(struct report *report, int code)
+refused(struct report *report, const struct outbox_answer *answer)
 {
-	bool anew = code == KETTLE_ENOENT && !report->anew;
+	bool anew = answer->end == OUTBOX_GONE && !report->anew;
+	AUTO_FREE char *key = job_key(report, "thread");
+	warn(report, "A message could not be posted", answer->err);
 	submission_message_changed(report->msg);
-	if (anew) {
-		report->anew = true;
-		report->posted = 0;
-		(void)json_object_del(report->job, "thread");
+	outbox_forget(report->msg->bot, key);
+	report->anew = true;
+	if (anew)
 		find_thread(report);
-		return;
-	}
-	json_object_set_new(report->job, "thread", json_string(""));
-	follow_up(report);
-}
-
-static void
-on_archived(void *arg, const struct rest_answer *answer)
-{
-	struct report *report = arg;
-	(void)answer;
-	if (report->msg->bot->stopping)
-		leave(report);
 	else
-		post_result(report);
+		follow_up(report);
 }
 
 static void
-on_posted(void *arg, const struct kettle_error *err, const char *id)
+on_posted(void *arg, const struct outbox_answer *answer)
 {
 	struct report *report = arg;
-	(void)id;
-	if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_ECANCELED) {
-		again(report, post_next);
-		return;
-	}
-	if (err->code) {
-		refused(report, err->code);
-		return;
-	}
-	failpoint("discord.posted");
-	report->posted++;
-	post_next(report);
-}
-
-static void
-post_next(void *arg)
-{
-	struct report *report = arg;
-	struct submission_message *msg = report->msg;
-	json_t *message = json_array_get(report->messages, report->posted);
-	if (msg->bot->stopping) {
+	AUTO_FREE char *key = job_key(report, "thread");
+	const char *thread = outbox_id(report->msg->bot, key);
+	if (answer->end == OUTBOX_STOPPED)
 		leave(report);
-	} else if (!message && member_is(msg->record, "channel", report->thread)) {
+	else if (answer->end != OUTBOX_DONE)
+		refused(report, answer);
+	else if (strcmp(submission_message_place(report->msg), thread) == 0)
 		/* The live message is in it and will be changed once more. */
 		post_result(report);
-	} else if (!message) {
-		thread_archive(msg->bot, report->thread, on_archived, report);
-	} else {
-		AUTO_FREE char *part = xasprintf("%u", report->posted);
-		send(report, report->thread, part, json_deep_copy(message), on_posted);
-	}
-}
-
-static void
-on_report_thread(void *arg, const char *thread)
-{
-	struct report *report = arg;
-	if (report->msg->bot->stopping) {
-		leave(report);
-		return;
-	}
-	submission_message_changed(report->msg);
-	if (!*thread) {
-		follow_up(report);
-		return;
-	}
-	(void)snowflake_copy(report->thread, thread);
-	post_next(report);
-}
-
-static void
-find_thread(void *arg)
-{
-	struct report *report = arg;
-	struct submission_message *msg = report->msg;
-	if (msg->bot->stopping)
-		leave(report);
-	else if (msg->moving) /* which may be making it */
-		later_call(msg->bot, MOVING_MS, find_thread, report);
 	else
-		report_thread(msg, report->job, on_report_thread, report);
-}
-
-struct asked {
-	struct submission_message *msg;
-	json_t *job;
-	char thread[SNOWFLAKE_SIZE];
-	report_thread_fn done;
-	void *arg;
-};
-
-static void
-end_asked(struct asked *asked, const char *thread)
-{
-	asked->done(asked->arg, thread);
-	free(asked);
+		outbox_archive(report->msg->bot, thread, on_archived, report);
 }
 
 static void
-on_thread_stored(void *arg, const struct kettle_error *err, json_t *result)
+on_thread(void *arg, const struct outbox_answer *answer)
 {
-	struct asked *asked = arg;
-	(void)err;
-	(void)result;
-	failpoint("discord.thread");
-	end_asked(asked, json_text_or_empty(asked->job, "thread"));
-}
-
-/* It is stored before anything is posted in it: an archived one would not be found again. */
-static void
-have_thread(struct asked *asked, const char *thread)
-{
-	json_object_set_new(asked->job, "thread", json_string(thread));
-	submission_message_store(asked->msg, on_thread_stored, asked);
-}
-
-/* Without a thread the report comes below the command. */
-static void
-have_none(struct asked *asked, const struct kettle_error *err)
-{
-	struct bot *bot = asked->msg->bot;
-	bot->host->log(bot->host, KETTLE_LOG_WARNING, "A submission has no thread of its own: %s", err->message);
-	have_thread(asked, "");
-}
-
-/* One who has left the server is not let in; the thread is there for when he comes back. */
-static void
-on_added(void *arg, const struct rest_answer *answer)
-{
-	struct asked *asked = arg;
-	const struct bot *bot = asked->msg->bot;
-	if (bot->stopping) {
-		end_asked(asked, "");
-		return;
-	}
-	if (answer->err->code)
-		bot->host->log(bot->host, KETTLE_LOG_WARNING, "A user cannot be added to the thread of a submission: %s",
-			answer->err->message);
-	have_thread(asked, asked->thread);
-}
-
-/* Only with its user in it is it a thread that need not be found again. */
-static void
-on_thread(void *arg, const struct kettle_error *err, const char *thread)
-{
-	struct asked *asked = arg;
-	struct bot *bot = asked->msg->bot;
-	if (bot->stopping) {
-		end_asked(asked, "");
-	} else if (err->code) {
-		have_none(asked, err);
+	struct report *report = arg;
+	submission_message_changed(report->msg);
+	if (answer->end == OUTBOX_STOPPED) {
+		leave(report);
+	} else if (answer->end != OUTBOX_DONE) {
+		warn(report, "A submission has no thread of its own", answer->err);
+		follow_up(report);
 	} else {
-		(void)snowflake_copy(asked->thread, thread);
-		failpoint("discord.unjoined");
-		thread_add_user(bot, thread, asked->msg->interaction->user, on_added, asked);
+		post(report, answer->id, "", json_deep_copy(report->messages), on_posted);
 	}
 }
 
 static void
-make_thread(struct asked *asked)
+find_thread(struct report *report)
 {
-	const struct submission_message *msg = asked->msg;
-	AUTO_FREE char *name = xasprintf("Submission %lld.%lld: %s on %s", (long long)member_int(msg->record, "id"),
-		(long long)member_int(asked->job, "job"), json_text_or_empty(msg->record, "board"),
-		json_text_or_empty(asked->job, "device")); /* a long one is cut at its end: the numbers tell threads apart */
-	thread_find_or_make(
-		msg->bot, thread_channel(msg->interaction), name, true, msg->interaction->begun_ms, on_thread, asked);
+	report_thread(report->msg, report->job, on_thread, report);
 }
 
 void
-report_thread(struct submission_message *msg, json_t *job, report_thread_fn done, void *arg)
+report_thread(struct submission_message *msg, const json_t *job, outbox_fn done, void *arg)
 {
-	struct asked *asked = xcalloc(1, sizeof(*asked));
-	*asked = (struct asked){.msg = msg, .job = job, .done = done, .arg = arg};
-	if (json_object_get(job, "thread"))
-		end_asked(asked, json_text_or_empty(job, "thread"));
-	else
-		make_thread(asked);
+	AUTO_FREE char *key = submission_message_key(msg, member_int(job, "job"), "thread");
+	AUTO_FREE char *name = xasprintf("Submission %lld.%lld: %s on %s", (long long)member_int(msg->record, "id"),
+		(long long)member_int(job, "job"), json_text_or_empty(msg->record, "board"),
+		json_text_or_empty(job, "device")); /* a long one is cut at its end: the numbers tell threads apart */
+	keep_thread(msg, key, name, msg->interaction->user, done, arg);
 }
 
 /* ---- what it says ---- */

@@ -18,8 +18,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "discord/flows/submission_message_internal.h"
-#include "discord/flows/thread.h"
-#include "discord/interaction/send.h"
+#include "discord/interaction/outbox.h"
 #include "discord/interaction/stored.h"
 #include "discord/render/message.h"
 #include "discord/text/escape.h"
@@ -32,7 +31,6 @@
 #define STATES_SHOWN_MAX 1200 /* UTF-16 units */
 #define PLACES_MAX 100        /* jobs of one question for places: no argument takes more values */
 #define MOVES_MAX 3           /* of a live message whose thread is deleted again and again */
-#define UNKNOWN_CHANNEL 10003 /* Discord: the thread was deleted */
 #define KEY_PREFIX "sub/"
 
 struct submission_messages {
@@ -64,6 +62,29 @@ static json_int_t
 submission_message_id(const struct submission_message *msg)
 {
 	return member_int(msg->record, "id");
+}
+
+char *
+submission_message_key(const struct submission_message *msg, json_int_t job, const char *what)
+{
+	long long id = submission_message_id(msg);
+	return job ? xasprintf(KEY_PREFIX "%lld/%lld/%s", id, (long long)job, what)
+			   : xasprintf(KEY_PREFIX "%lld/%s", id, what);
+}
+
+const char *
+submission_message_place(const struct submission_message *msg)
+{
+	AUTO_FREE char *key = submission_message_key(msg, 0, "live");
+	return *outbox_id(msg->bot, key) ? json_text_or_empty(outbox_known(msg->bot, key), "channel") : "";
+}
+
+/* The thread with the report of a job; "": there is none. Borrowed. */
+static const char *
+thread_of(const struct submission_message *msg, const json_t *job)
+{
+	AUTO_FREE char *key = submission_message_key(msg, member_int(job, "job"), "thread");
+	return outbox_id(msg->bot, key);
 }
 
 static struct submission_message *
@@ -117,7 +138,7 @@ add_ended(const struct submission_message *msg, struct buf *text)
 	size_t i;
 	const json_t *job;
 	json_array_foreach(json_object_get(msg->record, "jobs"), i, job) {
-		const char *line = json_text_or_null(job, "line"), *thread = json_text_or_empty(job, "thread");
+		const char *line = json_text_or_null(job, "line"), *thread = thread_of(msg, job);
 		if (!line)
 			continue;
 		buf_printf(text, "\n%s", line);
@@ -181,7 +202,7 @@ static json_t *
 last_message(const struct submission_message *msg)
 {
 	AUTO_BUF struct buf text = {0};
-	const char *thread = json_text_or_empty(msg->record, "channel");
+	const char *thread = submission_message_place(msg);
 	add_head(msg, &text);
 	add_ended(msg, &text);
 	if (*thread)
@@ -201,131 +222,101 @@ submission_message_changed(struct submission_message *msg)
 	msg->changed = true;
 }
 
-static void close_live(struct submission_message *msg);
+/* What was to be seen last is not. */
+static void
+unsay(struct submission_message *msg)
+{
+	free(STEAL(msg->last));
+	msg->changed = true;
+}
+
+/* ---- as the command's answer ---- */
+
+static void
+on_answered(void *arg, const struct outbox_answer *answer)
+{
+	struct submission_message *msg = arg;
+	msg->edits--;
+	/* Discord's token has ended before its time, or the user has dismissed the message. */
+	if (answer->end == OUTBOX_EXPIRED || answer->end == OUTBOX_MISSING || answer->err->code == KETTLE_EACCES) {
+		interaction_expire(msg->interaction);
+		unsay(msg);
+	}
+}
+
+static void
+answer(struct submission_message *msg, json_t *message_take)
+{
+	msg->edits += interaction_edit(msg->interaction, message_take, on_answered, msg);
+}
+
+/* The command's answer says where the message goes on, as far as Discord still takes that. */
+static void
+say_last(struct submission_message *msg)
+{
+	unsay(msg);
+	if (interaction_lasts(msg->interaction))
+		answer(msg, last_message(msg));
+}
+
+/* ---- as a message of the bot's, after the end of the token ---- */
 
 /* The thread that the message has moved to was deleted: it moves again, some times. */
 static void
 lose_thread(struct submission_message *msg)
 {
-	AUTO_FREE char *thread = xstrdup(json_text_or_empty(msg->record, "channel"));
-	json_int_t moves = member_int(msg->record, "moves") + 1;
 	size_t i;
-	json_t *job;
+	const json_t *job;
 	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
-		if (member_is(job, "thread", thread))
-			(void)json_object_del(job, "thread");
-	json_object_set_new(msg->record, "moves", json_integer(moves));
-	(void)json_object_del(msg->record, "channel");
-	(void)json_object_del(msg->record, "message");
-	if (moves >= MOVES_MAX)
-		json_object_set_new(msg->record, "message", json_string(""));
-	submission_message_store(msg, NULL, NULL);
-}
-
-/* A message that is not there takes no further edits. */
-static void
-lose_message(struct submission_message *msg, int64_t code)
-{
-	if (!json_object_get(msg->record, "message"))
-		/* Discord's token has ended before its time, or the user has dismissed the message. */
-		interaction_expire(msg->interaction);
-	else if (code == UNKNOWN_CHANNEL)
-		lose_thread(msg);
-	else
-		json_object_set_new(msg->record, "message", json_string(""));
+		if (strcmp(thread_of(msg, job), msg->thread) == 0) {
+			AUTO_FREE char *key = submission_message_key(msg, member_int(job, "job"), "thread");
+			outbox_forget(msg->bot, key);
+		}
+	msg->nowhere = ++msg->moves >= MOVES_MAX;
+	unsay(msg);
 }
 
 static void
-on_edited(void *arg, const struct rest_answer *answer)
+on_shown(void *arg, const struct outbox_answer *answer)
 {
 	struct submission_message *msg = arg;
-	msg->editing = false;
-	if (answer && (msg->bot->stopping || send_may_pass(answer))) {
-		/* The last state must arrive: by the timer's next try, or by the next process. */
-		free(STEAL(msg->last));
-		msg->changed = true;
-		return;
-	}
-	if (answer && (answer->err->code == KETTLE_ENOENT || answer->err->code == KETTLE_EACCES))
-		lose_message(msg, answer->code);
-	if (msg->ended && !msg->changed)
-		close_live(msg);
-}
-
-/* ---- a message of the bot's, after the end of the token ---- */
-
-static void
-moved(struct submission_message *msg, const char *id)
-{
+	bool moved = msg->moving;
+	msg->edits--;
 	msg->moving = false;
-	json_object_set_new(msg->record, "message", json_string(id));
-	submission_message_store(msg, NULL, NULL);
-	submission_message_changed(msg);
-}
-
-struct move {
-	struct submission_message *msg;
-	char id[SNOWFLAKE_SIZE];
-};
-
-static void
-on_last(void *arg, const struct rest_answer *answer)
-{
-	struct move *move = arg;
-	(void)answer;
-	if (move->msg->bot->stopping)
-		move->msg->moving = false;
-	else
-		moved(move->msg, move->id);
-	free(move);
-}
-
-/* The move counts once the command's answer says where to, as far as Discord still takes that. */
-static void
-say_last(struct submission_message *msg, const char *id)
-{
-	if (!interaction_lasts(msg->interaction)) {
-		moved(msg, id);
+	if (answer->end == OUTBOX_STOPPED)
 		return;
-	}
-	struct move *move = xcalloc(1, sizeof(*move));
-	move->msg = msg;
-	(void)snowflake_copy(move->id, id);
-	interaction_edit(msg->interaction, last_message(msg), on_last, move);
-}
-
-static void
-on_moved(void *arg, const struct kettle_error *err, const char *id)
-{
-	struct submission_message *msg = arg;
-	if (msg->bot->stopping || err->code == KETTLE_EUNAVAIL) {
-		msg->moving = false; /* the timer or the next process tries it again */
-		return;
-	}
-	if (err->code == KETTLE_ENOENT)
+	if (answer->end == OUTBOX_GONE)
 		lose_thread(msg);
-	if (err->code == KETTLE_ENOENT && !json_object_get(msg->record, "message"))
-		msg->moving = false;
-	else
-		say_last(msg, err->code ? "" : id);
+	else if (answer->end == OUTBOX_MISSING || answer->err->code == KETTLE_EACCES || (moved && answer->err->code))
+		msg->nowhere = true;
+	if (moved && answer->end != OUTBOX_GONE)
+		say_last(msg);
 }
 
 static void
-on_thread(void *arg, const char *thread)
+show(struct submission_message *msg, const char *thread, json_t *message_take)
+{
+	AUTO_FREE char *key = submission_message_key(msg, 0, "live");
+	(void)snowflake_copy(msg->thread, thread);
+	const struct outbox_kept kept = {.key = key, .channel = msg->thread, .what_take = message_take};
+	msg->edits++;
+	if (!outbox_keep(msg->bot, &kept, on_shown, msg))
+		msg->edits--;
+}
+
+static void
+on_thread(void *arg, const struct outbox_answer *answer)
 {
 	struct submission_message *msg = arg;
-	if (msg->bot->stopping) {
-		msg->moving = false;
+	if (answer->end == OUTBOX_DONE) {
+		show(msg, answer->id, submission_message_message(msg));
 		return;
 	}
-	if (!*thread) {
-		say_last(msg, "");
+	msg->moving = false;
+	if (answer->end == OUTBOX_STOPPED)
 		return;
-	}
-	AUTO_FREE char *key = xasprintf("live:%lld", (long long)submission_message_id(msg));
-	json_object_set_new(msg->record, "channel", json_string(thread));
-	send_once(
-		msg->bot, SEND_ONCE, thread, key, msg->interaction->begun_ms, submission_message_message(msg), on_moved, msg);
+	msg->nowhere = true;
+	say_last(msg);
 }
 
 /* The first job that has not ended lends its thread. */
@@ -333,42 +324,32 @@ static void
 move(struct submission_message *msg)
 {
 	size_t i;
-	json_t *job;
+	const json_t *job;
 	msg->moving = true;
 	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
 		if (!json_object_get(job, "line")) {
 			report_thread(msg, job, on_thread, msg);
 			return;
 		}
-	moved(msg, "");
 }
 
 static void
 edit(struct submission_message *msg)
 {
-	const char *message = json_text_or_null(msg->record, "message");
-	json_t *content = submission_message_message(msg);
-	AUTO_FREE char *text = xstrdup(json_text_or_empty(content, "content"));
+	const char *place = submission_message_place(msg);
+	AUTO_JSON json_t *content = submission_message_message(msg);
+	const char *text = json_text_or_empty(content, "content");
 	msg->changed = false;
-	bool same = msg->last && strcmp(msg->last, text) == 0;
+	if (msg->last && strcmp(msg->last, text) == 0)
+		return;
 	free(msg->last);
-	msg->last = STEAL(text);
-	msg->editing = true;
+	msg->last = xstrdup(text);
 	/* An end that comes when the message would soon have moved is still told there. */
-	bool answers =
-		interaction_alive(msg->interaction) || (interaction_lasts(msg->interaction) && !is_open(msg) && !message);
-	if (!same && answers) {
-		interaction_edit(msg->interaction, content, on_edited, msg);
-		return;
-	}
-	if (!same && message && *message) {
-		AUTO_FREE char *path =
-			xasprintf("/channels/%s/messages/%s", json_text_or_empty(msg->record, "channel"), message);
-		send_message(msg->bot, "PATCH", path, content, on_edited, msg);
-		return;
-	}
-	json_decref(content);
-	on_edited(msg, NULL);
+	if (*place && !msg->nowhere)
+		show(msg, place, STEAL(content));
+	else if (!msg->nowhere &&
+			 (interaction_alive(msg->interaction) || (interaction_lasts(msg->interaction) && !is_open(msg))))
+		answer(msg, STEAL(content));
 }
 
 /* ---- its end ---- */
@@ -390,11 +371,13 @@ static void
 close_live(struct submission_message *msg)
 {
 	const struct kettle_host *host = msg->bot->host;
-	if (msg->reports > 0 || msg->editing || msg->moving || msg->changed)
+	const char *place = submission_message_place(msg);
+	if (msg->reports > 0 || msg->edits > 0 || msg->moving || msg->changed)
 		return;
 	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%lld", (long long)submission_message_id(msg));
-	if (*json_text_or_empty(msg->record, "channel"))
-		thread_archive(msg->bot, json_text_or_empty(msg->record, "channel"), NULL, NULL);
+	if (*place)
+		outbox_archive(msg->bot, place, NULL, NULL);
+	outbox_forget(msg->bot, key);
 	(void)host->state_put(host, key, NULL, NULL, NULL);
 	(void)host->event_done(host, msg->ended);
 	remove_live(msg);
@@ -474,10 +457,10 @@ on_tick(void *arg)
 		ask_places(lives);
 	for (size_t i = lives->count; i-- > 0;) {
 		struct submission_message *msg = lives->list[i];
-		bool alive = interaction_alive(msg->interaction);
-		if (msg->editing || msg->moving)
+		bool stays = msg->nowhere || *submission_message_place(msg) || interaction_alive(msg->interaction);
+		if (msg->moving)
 			continue;
-		if (!alive && is_open(msg) && !json_object_get(msg->record, "message"))
+		if (!stays && is_open(msg))
 			move(msg);
 		else if (msg->changed)
 			edit(msg);
@@ -557,6 +540,7 @@ lives_open(
 		if (remarks)
 			json_object_set(record, "remarks", remarks);
 		msg = add_live(lives, interaction, record);
+		lives->ticks = 0; /* its place is asked for at once */
 		edit(msg);
 	}
 	submission_message_store(msg, on_opened, opened);
@@ -645,7 +629,9 @@ on_record(void *arg, const char *key, json_t *record)
 	if (!interaction)
 		return;
 	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(record, "id"));
-	(void)add_live(lives, interaction, json_deep_copy(record));
+	struct submission_message *msg = add_live(lives, interaction, json_deep_copy(record));
+	if (*submission_message_place(msg))
+		say_last(msg);
 	(void)host->call(host, interaction->actor, "submission.show", args, on_state, lives);
 	interaction_unref(interaction);
 }

@@ -7,10 +7,9 @@
 #include "discord/interaction/interaction.h"
 
 /*
- * A followed submission. record, which is the state's: {"interaction", "id", "board", "mode", "file_name", "jobs": [{"job",
- * "device", "thread"?: id, or "" where there is none, "line"?: how it ended, "result"?: the public thread, "told"?: true when
- * all of it was told}], "channel"?: the thread that the live message has moved to, "message"?: its id there after the token's
- * end, or "" where it goes on nowhere, "moves"?: how often it has moved}.
+ * A followed submission. record, which is the state's: {"interaction", "id", "board", "mode", "file_name", "practice", "remarks"?,
+ * "jobs": [{"job", "device", "line"?: how it ended, "told"?: true when all of it was told}]}. The outbox keeps, below
+ * "sub/NUMBER/": "live", the live message in a thread after the token's end; "JOB/thread" and "JOB/result", the threads of a job.
  */
 struct submission_message {
 	struct bot *bot;
@@ -19,16 +18,23 @@ struct submission_message {
 	struct progress *progress;
 	uint64_t subscription;
 	bool subscribed;
-	bool changed;     /* the message must be edited */
-	bool editing;     /* an edit is under way */
-	bool moving;      /* the message is being moved to a thread */
-	unsigned reports; /* that are under way */
-	json_int_t ended; /* the number of the event that ended it; 0: it goes on */
-	char *last;       /* the content of the last edit */
+	bool changed;                /* the message must be edited */
+	bool moving;                 /* the message is being moved to a thread */
+	bool nowhere;                /* after the token's end it goes on nowhere */
+	unsigned edits;              /* rows of the outbox that have not ended */
+	unsigned moves;              /* how often its thread was deleted */
+	unsigned reports;            /* that are under way */
+	json_int_t ended;            /* the number of the event that ended it; 0: it goes on */
+	char *last;                  /* the content of the last edit */
+	char thread[SNOWFLAKE_SIZE]; /* where the message goes, or went last */
 };
 
 /* The job of a record; NULL: it has none of that number. Borrowed. */
 json_t *submission_message_job(const struct submission_message *msg, json_int_t job);
+/* The outbox's key of what is kept for the submission; job 0: for none of its jobs. New string. */
+char *submission_message_key(const struct submission_message *msg, json_int_t job, const char *what);
+/* The thread that has the live message; "": none has. Borrowed. */
+const char *submission_message_place(const struct submission_message *msg);
 /* Writes the record into the state. done may be NULL. */
 void submission_message_store(struct submission_message *msg, kettle_answer done, void *arg);
 /* What is to be seen has changed. */
@@ -39,9 +45,7 @@ void submission_message_report_ended(struct submission_message *msg, json_int_t 
 /* Tells what became of a job: event is its job.done (borrowed). Calls submission_message_report_ended. */
 void report_begin(struct submission_message *msg, const json_t *event);
 
-/* done(arg, thread): the private thread of a job with the user in it, made if there is none; "": it cannot be made, and why is
- * told to the user. Borrowed. */
-typedef void (*report_thread_fn)(void *arg, const char *thread);
-void report_thread(struct submission_message *msg, json_t *job, report_thread_fn done, void *arg);
+/* A row of the outbox: the private thread of a job, with the user in it. */
+void report_thread(struct submission_message *msg, const json_t *job, outbox_fn done, void *arg);
 
 #endif

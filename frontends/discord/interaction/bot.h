@@ -15,6 +15,7 @@ struct bot_command;
 struct submit;
 struct submission_messages;
 struct later;
+struct outbox;
 struct gateway;
 struct announce;
 struct creations;
@@ -52,6 +53,7 @@ struct bot {
 	struct submission_messages *lives;
 	struct announce *announce;
 	struct later *later;
+	struct outbox *outbox;
 	struct gateway *gateway; /* NULL: there is none, as with the endpoint */
 	struct creations *creations;
 };

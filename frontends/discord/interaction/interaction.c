@@ -20,7 +20,6 @@
 #define FORM_TITLE_MAX 45 /* UTF-16 units */
 #define FORM_LABEL_MAX 45
 #define CHOICES_MAX 25
-#define UNKNOWN_MESSAGE 10008 /* Discord: the user has dismissed it, which ends no token */
 
 enum callback {
 	CALLBACK_MESSAGE = 4,
@@ -244,28 +243,36 @@ callback(struct interaction *interaction, enum callback type, json_t *data_take)
 		interaction->bot, "POST", path, json_pack("{s:i, s:o*}", "type", (int)type, "data", data_take), NULL, NULL);
 }
 
+static bool
+webhook(struct interaction *interaction, const char *method, const char *message, int64_t life_ms, json_t *body_take,
+	outbox_fn done, void *arg)
+{
+	AUTO_FREE char *path = xasprintf("/webhooks/%s/%s%s", interaction->bot->application, interaction->token, message);
+	return outbox_answer(
+		interaction->bot, method, path, interaction->token, interaction->begun_ms + life_ms, body_take, done, arg);
+}
+
 /* What Discord refuses for the token's end would be refused for all that follows. */
 static void
-on_webhook(void *arg, const struct rest_answer *answer)
+on_webhook(void *arg, const struct outbox_answer *answer)
 {
 	struct interaction *interaction = arg;
 	const struct kettle_host *host = interaction->bot->host;
-	int code = answer->err->code;
-	if (code == KETTLE_ENOENT && answer->code != UNKNOWN_MESSAGE)
+	if (answer->end == OUTBOX_EXPIRED)
 		interaction_expire(interaction);
-	if (code && code != KETTLE_ECANCELED)
+	if (answer->end != OUTBOX_DONE && answer->end != OUTBOX_STOPPED)
 		host->log(host, KETTLE_LOG_WARNING, "A message could not be sent: %s", answer->err->message);
 	interaction_unref(interaction);
 }
 
 static void
-webhook(struct interaction *interaction, const char *method, const char *message, json_t *body_take)
+further_answer(struct interaction *interaction, const char *method, const char *message, json_t *body_take)
 {
-	AUTO_FREE char *path = xasprintf("/webhooks/%s/%s%s", interaction->bot->application, interaction->token, message);
-	if (interaction_alive(interaction))
-		send_message(interaction->bot, method, path, body_take, on_webhook, interaction_ref(interaction));
-	else
+	if (!interaction_alive(interaction))
 		json_decref(body_take);
+	else if (!webhook(interaction, method, message, interaction->bot->settings.life_ms, body_take, on_webhook,
+				 interaction_ref(interaction)))
+		interaction_unref(interaction);
 }
 
 static json_t *
@@ -300,7 +307,7 @@ interaction_answer(struct interaction *interaction, json_t *message_take)
 	interaction->answered = true;
 	if (!first) {
 		message_no_rows(message_take);
-		webhook(interaction, "PATCH", "/messages/@original", message_take);
+		further_answer(interaction, "PATCH", "/messages/@original", message_take);
 	} else if (interaction->kind == INTERACTION_COMPONENT) {
 		message_no_rows(message_take);
 		callback(interaction, CALLBACK_UPDATE, message_take);
@@ -309,19 +316,17 @@ interaction_answer(struct interaction *interaction, json_t *message_take)
 	}
 }
 
-void
-interaction_edit(struct interaction *interaction, json_t *message_take, rest_fn done, void *arg)
+bool
+interaction_edit(struct interaction *interaction, json_t *message_take, outbox_fn done, void *arg)
 {
-	AUTO_FREE char *path =
-		xasprintf("/webhooks/%s/%s/messages/@original", interaction->bot->application, interaction->token);
 	message_no_rows(message_take);
-	send_message(interaction->bot, "PATCH", path, message_take, done, arg);
+	return webhook(interaction, "PATCH", "/messages/@original", INTERACTION_LIFE_MS, message_take, done, arg);
 }
 
 void
 interaction_follow_up(struct interaction *interaction, json_t *message_take)
 {
-	webhook(interaction, "POST", "", private_message(message_take));
+	further_answer(interaction, "POST", "", private_message(message_take));
 }
 
 /* What says that something went wrong never takes the place of the message that a button is on. */

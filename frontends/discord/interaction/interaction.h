@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "discord/interaction/bot.h"
+#include "discord/interaction/outbox.h"
 #include "discord/rest/rest.h"
 
 #define INTERACTION_TOKEN_MAX 512   /* bytes */
@@ -81,8 +82,8 @@ void interaction_defer_update(struct interaction *interaction);
 /* The answer, seen by the user alone unless it was deferred openly. For a component after interaction_defer_update, and for
  * a second answer: takes the message's place. */
 void interaction_answer(struct interaction *interaction, json_t *message_take);
-/* The same for a message that is there, and may be left out where too much waits; done as of send_message. */
-void interaction_edit(struct interaction *interaction, json_t *message_take, rest_fn done, void *arg);
+/* The same for a message that is there, whose latest state counts; returns as outbox_answer. */
+bool interaction_edit(struct interaction *interaction, json_t *message_take, outbox_fn done, void *arg);
 /* A further message that the user alone sees. */
 void interaction_follow_up(struct interaction *interaction, json_t *message_take);
 /* A sentence, which may contain Markdown, as the answer. */

@@ -109,16 +109,23 @@ try_after(struct call *call, uint64_t wait)
 	return true;
 }
 
-/* Another try after a fault. Half of the wait is by chance, so that many that failed together do not come back together. */
+/* Chance keeps many that failed together from coming back together. */
+uint64_t
+rest_backoff(unsigned tries)
+{
+	uint64_t wait = BACKOFF_MAX_MS, random;
+	if (tries < 16 && (uint64_t)REST_BACKOFF_MS << (tries - 1) < wait)
+		wait = (uint64_t)REST_BACKOFF_MS << (tries - 1);
+	random_bytes(&random, sizeof(random));
+	return wait / 2 + random % (wait / 2 + 1);
+}
+
+/* Another try after a fault. */
 static bool
 try_again(struct call *call)
 {
-	if (!call->route.idempotent || call->faults >= FAULTS_MAX)
-		return false;
-	uint64_t wait = (uint64_t)REST_BACKOFF_MS << (call->faults - 1), random;
-	wait = wait < BACKOFF_MAX_MS ? wait : BACKOFF_MAX_MS;
-	random_bytes(&random, sizeof(random));
-	return try_after(call, wait / 2 + random % (wait / 2 + 1));
+	return call->route.idempotent && !call->once && call->faults < FAULTS_MAX &&
+		   try_after(call, rest_backoff(call->faults));
 }
 
 /* A fault of the server or of the way to it. */

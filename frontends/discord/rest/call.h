@@ -24,6 +24,7 @@ struct call {
 	size_t size;
 	uint64_t max_answer;
 	unsigned faults, limited; /* tries that ended with a fault, with a 429 */
+	bool once;                /* of rest_request */
 	bool under_way;
 	uint64_t http;         /* of host->http, while under way */
 	uint64_t added;        /* when it came */

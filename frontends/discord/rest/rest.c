@@ -210,6 +210,7 @@ rest_send(struct rest *rest, const struct rest_request *request, struct kettle_e
 	call->url = xasprintf("%s%s", rest->base, request->path);
 	call->reason = request->reason ? encode(request->reason) : NULL;
 	call->max_answer = ANSWER_MAX;
+	call->once = request->once;
 	call->done = request->done;
 	call->arg = request->arg;
 	call_add(rest, call);

@@ -82,6 +82,7 @@ struct rest_request {
 									  message gets "attachments" with their names, if it has none */
 	size_t files_count;
 	const char *reason; /* for the guild's audit log, or NULL; a long one is cut */
+	bool once;          /* not repeated after a fault: the caller does that */
 	bool
 		droppable; /* refused as soon as half of the queue is in use: something that can be left out, such as progress */
 	rest_fn done;  /* exactly once, never before rest_send returns; NULL is allowed */
@@ -110,6 +111,9 @@ typedef void (*rest_download_fn)(void *arg, const struct kettle_error *err, cons
  */
 int rest_download(
 	struct rest *rest, const char *url, size_t max_size, rest_download_fn done, void *arg, struct kettle_error *err);
+
+/* Milliseconds to wait after so many tries (1 or more) that failed: twice as long each time, half of it by chance. */
+uint64_t rest_backoff(unsigned tries);
 
 /* Milliseconds between the last request that had an answer and that; -1: there was none. */
 int64_t rest_latency(const struct rest *rest);

@@ -19,6 +19,7 @@
 #include "discord/flows/announce.h"
 #include "discord/flows/announcement.h"
 #include "discord/interaction/later.h"
+#include "discord/interaction/outbox.h"
 #include "discord/render/news.h"
 #include "discord/rest/rest.h"
 
@@ -61,6 +62,7 @@ fixture_start(struct fixture *f)
 	f->bot.stopping = false;
 	assert_int_equal(rest_new(f->bot.host, &rules, &f->bot.rest, &f->err), 0);
 	f->bot.later = later_new(&f->bot);
+	f->bot.outbox = outbox_new(&f->bot, NULL, NULL);
 	f->bot.announce = announce_new(&f->bot);
 	assert_int_equal(kettle_fake_run(f->fake, has_begun, f, WAIT_MS), 0);
 }
@@ -73,6 +75,7 @@ announce_fixture_stop(struct fixture *f)
 	later_stop(f->bot.later);
 	announce_stop(f->bot.announce);
 	announce_free(STEAL(f->bot.announce));
+	outbox_free(STEAL(f->bot.outbox));
 	later_free(STEAL(f->bot.later));
 }
 
@@ -231,10 +234,18 @@ fixture_podium(int seq)
 }
 
 void
+fixture_keeps_post(struct fixture *f, json_t *post_take)
+{
+	json_object_set_new(kettle_fake_state(f->fake), "out/post/7", post_take);
+	announce_fixture_stop(f);
+	fixture_start(f);
+}
+
+void
 fixture_has_post(struct fixture *f)
 {
 	AUTO_FREE char *text = news_board(f->board, f->bot.settings.submissions);
-	json_object_set_new(kettle_fake_state(f->fake), "post/7",
-		json_pack(
-			"{s:s, s:b, s:s, s:s, s:b}", "channel", "801", "forum", 1, "message", "801", "text", text, "hidden", 0));
+	fixture_keeps_post(
+		f, json_pack("{s:s, s:i, s:s, s:{s:s, s:b, s:b, s:{s:s}}}", "channel", FORUM, "since", 0, "id", "801", "what",
+			   "name", "vec_add", "archived", 0, "locked", 0, "message", "content", text));
 }

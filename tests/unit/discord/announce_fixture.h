@@ -57,6 +57,9 @@ void fixture_tell(struct fixture *f, json_t *event_take);
 /* The board has its post already, and nothing about it changes. */
 void fixture_has_post(struct fixture *f);
 
+/* The outbox keeps this of the board's post, after a restart. */
+void fixture_keeps_post(struct fixture *f, json_t *post_take);
+
 /* Until so many events in all are dealt with, and no more are. */
 void fixture_done(struct fixture *f, size_t count);
 /* Until so many requests began so. */

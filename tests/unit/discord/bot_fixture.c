@@ -15,6 +15,8 @@
 #include "discord/commands/table.h"
 #include "discord/commands/dispatch.h"
 #include "discord/flows/create.h"
+#include "discord/interaction/later.h"
+#include "discord/interaction/outbox.h"
 #include "discord/rest/rest.h"
 
 #define APPLICATION "900"
@@ -58,6 +60,8 @@ begin_bot(struct bot_fixture *f)
 		.boards = json_object(),
 		.seen = json_array()};
 	assert_int_equal(rest_new(f->bot.host, &rules, &f->bot.rest, &f->err), 0);
+	f->bot.later = later_new(&f->bot);
+	f->bot.outbox = outbox_new(&f->bot, NULL, NULL);
 	f->bot.creations = creations_new(&f->bot);
 }
 
@@ -66,9 +70,12 @@ end_bot(struct bot_fixture *f)
 {
 	f->bot.stopping = true;
 	rest_free(STEAL(f->bot.rest));
+	later_stop(f->bot.later);
 	/* Answers of the engine may still be under way. */
 	(void)kettle_fake_run(f->fake, NULL, NULL, 1);
 	creations_free(f->bot.creations);
+	outbox_free(f->bot.outbox);
+	later_free(f->bot.later);
 	json_decref(f->bot.boards);
 	json_decref(f->bot.seen);
 }

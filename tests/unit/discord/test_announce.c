@@ -49,7 +49,9 @@ test_silent(void **state)
 	/* Its post says that it has ended. */
 	fixture_done(f, ++events);
 	assert_int_equal(server_seen(&f->server, "POST"), 0);
+	announce_fixture_stop(f);
 	(void)json_object_clear(kettle_fake_state(f->fake));
+	fixture_start(f);
 	size_t before = f->server.count;
 	json_object_set_new(f->board, "visibility", json_string("closed"));
 	fixture_tell(f, fixture_podium(3));

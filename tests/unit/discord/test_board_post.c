@@ -64,7 +64,7 @@ test_post(void **state)
 		f, 9, "PATCH /api/channels/801/messages/801", "The leaderboard **vec\\_add** has been deleted.");
 	fixture_assert_json(f, 10, "PATCH /api/channels/801", "{\"archived\": true, \"locked\": true}");
 	assert_int_equal(f->server.count, 11);
-	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
+	assert_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 }
 
 /* Without a forum; and a board that was there before the bot gets its post with its first event, without a ping. */
@@ -80,8 +80,8 @@ test_post_in_channel(void **state)
 	fixture_assert_message(f, 0, POST_NEWS, PODIUM);
 	AUTO_FREE char *text = news_board(f->board, "600");
 	fixture_assert_message(f, 1, POST_NEWS, text);
-	const json_t *post = json_object_get(kettle_fake_state(f->fake), "post/7");
-	assert_string_equal(json_text_or_empty(post, "message"), "711");
+	const json_t *post = json_object_get(kettle_fake_state(f->fake), "out/post/7");
+	assert_string_equal(json_text_or_empty(post, "id"), "711");
 	json_t *deleted = announce_fixture_event(2, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add"));
 	json_object_set_new(deleted, "closed", json_true());
 	fixture_tell(f, deleted);
@@ -89,7 +89,7 @@ test_post_in_channel(void **state)
 	fixture_assert_message(
 		f, 2, "PATCH /api/channels/700/messages/711", "The leaderboard of this post is not public any more.");
 	assert_int_equal(f->server.count, 3);
-	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
+	assert_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 }
 
 /* A message that says that its board is gone calls for no role. */
@@ -98,7 +98,9 @@ test_deleted(void **state)
 {
 	struct fixture *f = *state;
 	fixture_has_post(f);
-	json_object_set_new(json_object_get(kettle_fake_state(f->fake), "post/7"), "mention", json_string(ROLE));
+	json_t *post = json_deep_copy(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
+	json_object_set_new(post, "ping", json_string(ROLE));
+	fixture_keeps_post(f, post);
 	fixture_tell(f, announce_fixture_event(1, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 1);
 	fixture_assert_message(
@@ -110,7 +112,7 @@ test_deleted(void **state)
 	fixture_tell(f, announce_fixture_event(2, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 2);
 	assert_int_equal(f->server.count, 4);
-	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
+	assert_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 }
 
 /* What was removed on Discord is forgotten; what is refused is logged. */
@@ -124,18 +126,18 @@ test_post_lost(void **state)
 		&f->server, "PATCH /api/channels/801", 403, NULL, "{\"code\": 50013, \"message\": \"Missing Permissions\"}");
 	fixture_tell(f, announce_fixture_event(1, "leaderboard.updated", NULL));
 	fixture_done(f, 1);
-	assert_true(fixture_logged(f, "warning", "a change of a leaderboard's post in the channel of the option `forum`"));
-	assert_non_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
+	assert_true(fixture_logged(f, "warning", "a leaderboard's post in the channel of the option `forum`"));
+	assert_non_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 	server_step(
 		&f->server, "PATCH /api/channels/801", 404, NULL, "{\"code\": 10003, \"message\": \"Unknown Channel\"}");
 	fixture_tell(f, announce_fixture_event(2, "leaderboard.updated", NULL));
 	fixture_done(f, 2);
-	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
+	assert_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 	server_step(&f->server, POST_FORUM, 400, NULL, "{\"code\": 40067, \"message\": \"A tag is required\"}");
 	fixture_tell(f, announce_fixture_event(3, "leaderboard.updated", NULL));
 	fixture_done(f, 3);
 	assert_true(fixture_logged(f, "warning", "A tag is required"));
-	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
+	assert_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 	assert_int_equal(f->server.count, 3);
 }
 
@@ -143,9 +145,12 @@ test_post_lost(void **state)
 static void
 has_begun_post(struct fixture *f, bool forum)
 {
-	json_object_set_new(kettle_fake_state(f->fake), "post/7",
-		json_pack("{s:s, s:b, s:s, s:I, s:s}", "channel", forum ? FORUM : NEWS, "forum", (int)forum, "text", "older",
-			"since", (json_int_t)AT_MS, "mention", ROLE));
+	static const char content[] = "<@&" ROLE ">\nolder";
+	json_t *what = forum ? json_pack("{s:s, s:b, s:b, s:{s:s}}", "name", "vec_add", "archived", 0, "locked", 0,
+							   "message", "content", content)
+						 : json_pack("{s:s}", "content", content);
+	fixture_keeps_post(f, json_pack("{s:s, s:I, s:s, s:o}", "channel", forum ? FORUM : NEWS, "since", (json_int_t)AT_MS,
+							  "ping", ROLE, "what", what));
 }
 
 #define THREADS \
@@ -172,28 +177,28 @@ test_post_begun(void **state)
 	fixture_tell(f, announce_fixture_event(2, "leaderboard.created", NULL));
 	fixture_done(f, 2);
 	fixture_assert_request(f, 3, POST_NEWS);
-	fixture_assert_request(f, 4, "PATCH /api/channels/700/messages/711");
 	/* A thread of a board that is not public any more, or was deleted, says nothing of it. */
 	has_begun_post(f, true);
 	server_step(&f->server, "GET /api/guilds/1/threads/active", 200, NULL, THREADS);
 	json_object_set_new(f->board, "visibility", json_string("closed"));
 	fixture_tell(f, announce_fixture_event(3, "leaderboard.updated", NULL));
 	fixture_done(f, 3);
-	fixture_assert_request(f, 7, "PATCH /api/channels/1576000000000000004/messages/1576000000000000004");
-	assert_true(member_true(json_object_get(kettle_fake_state(f->fake), "post/7"), "hidden"));
+	fixture_assert_request(f, 6, "PATCH /api/channels/1576000000000000004/messages/1576000000000000004");
+	AUTO_JSON json_t *last = fixture_body(f, 7);
+	assert_true(member_true(last, "archived"));
 	has_begun_post(f, true);
 	server_step(&f->server, "GET /api/guilds/1/threads/active", 200, NULL, THREADS);
 	fixture_tell(f, announce_fixture_event(4, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 4);
-	fixture_assert_request(f, 11, "PATCH /api/channels/1576000000000000004/messages/1576000000000000004");
-	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
+	fixture_assert_request(f, 10, "PATCH /api/channels/1576000000000000004/messages/1576000000000000004");
+	assert_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 	/* One that was never made. */
 	has_begun_post(f, true);
 	fixture_tell(f, announce_fixture_event(5, "leaderboard.deleted", json_pack("{s:s}", "name", "vec_add")));
 	fixture_done(f, 5);
-	fixture_assert_request(f, 13, "GET /api/guilds/1/threads/active");
-	assert_int_equal(f->server.count, 14);
-	assert_null(json_object_get(kettle_fake_state(f->fake), "post/7"));
+	fixture_assert_request(f, 12, "GET /api/guilds/1/threads/active");
+	assert_int_equal(f->server.count, 13);
+	assert_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 }
 
 /* A thread is not made again where it may be there: it is searched. */
@@ -213,9 +218,9 @@ test_unavailable(void **state)
 	assert_int_equal(json_array_size(kettle_fake_events_done(f->fake)), 0);
 	fixture_done(f, 1);
 	assert_int_equal(f->server.count, 2);
-	const json_t *post = json_object_get(kettle_fake_state(f->fake), "post/7");
-	assert_string_equal(json_text_or_empty(post, "message"), "1576000000000000004");
-	assert_true(fixture_logged(f, "warning", "The event 3 (leaderboard.created) cannot be announced now"));
+	const json_t *post = json_object_get(kettle_fake_state(f->fake), "out/post/7");
+	assert_string_equal(json_text_or_empty(post, "id"), "1576000000000000004");
+	assert_true(fixture_logged(f, "debug", "Discord cannot be told now, and is told again later"));
 }
 
 /* ---- texts ---- */

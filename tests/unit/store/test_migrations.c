@@ -124,6 +124,49 @@ test_names_of_users(void **state)
 	sqlite3_close(handle);
 }
 
+/* What the flows of the frontend discord knew of their messages is in its outbox. */
+static void
+test_outbox_of_discord(void **state)
+{
+	static const char before[] =
+		"INSERT INTO boards (id, name, description, task, creator, created_at, updated_at) VALUES (7, 'vectors', "
+		"'', "
+		"1, 1, 1, 1);"
+		"INSERT INTO plugin_state (plugin, key, value_json, updated_at) VALUES"
+		"('discord', 'post/7', '{\"channel\": \"801\", \"forum\": true, \"message\": \"801\", \"text\": \"T\", "
+		"\"mention\": \"55\", \"hidden\": false}', 1),"
+		"('discord', 'post/8', '{\"channel\": \"700\", \"forum\": false, \"text\": \"T\", \"since\": 5}', 1),"
+		"('discord', 'sub/8', '{\"id\": 8, \"message\": \"5\", \"channel\": \"6\", \"jobs\": [{\"job\": 3, "
+		"\"thread\": \"6\", \"result\": \"7\"}, {\"job\": 4, \"thread\": \"\"}]}', 1),"
+		"('other', 'post/7', '{}', 1)";
+	static const char *const after[] = {
+		"out/post/7 {\"channel\":\"801\",\"since\":0,\"id\":\"801\",\"ping\":\"55\",\"what\":{\"name\":\"vectors\","
+		"\"archived\":false,\"locked\":false,\"message\":{\"content\":\"<@&55>\\nT\"}}}",
+		"out/post/8 {\"channel\":\"700\",\"since\":5,\"what\":{\"content\":\"T\"}}",
+		"out/sub/8/3/result {\"channel\":\"\",\"since\":0,\"id\":\"7\",\"what\":{}}",
+		"out/sub/8/3/thread {\"channel\":\"\",\"since\":0,\"id\":\"6\",\"what\":{}}",
+		"out/sub/8/live {\"channel\":\"6\",\"since\":0,\"id\":\"5\"}", "post/7 {}"};
+	(void)state;
+	sqlite3 *handle = NULL;
+	sqlite3_stmt *found = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, NULL, &err), 0);
+	assert_int_equal(sqlite3_exec(handle, before, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, schema_0024, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_prepare_v2(handle,
+			"SELECT key || ' ' || value_json FROM plugin_state WHERE key <> 'sub/8' ORDER BY key", -1, &found, NULL),
+		SQLITE_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(after); i++) {
+		assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+		assert_string_equal((const char *)sqlite3_column_text(found, 0), after[i]);
+	}
+	assert_int_equal(sqlite3_step(found), SQLITE_DONE);
+	sqlite3_finalize(found);
+	sqlite3_close(handle);
+}
+
 /* Why a unit is disabled was the beginning of its reason. */
 static void
 test_causes_of_units(void **state)
@@ -243,6 +286,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_all_or_nothing),
 	cmocka_unit_test(test_from_first),
 	cmocka_unit_test(test_names_of_users),
+	cmocka_unit_test(test_outbox_of_discord),
 	cmocka_unit_test(test_causes_of_units),
 	cmocka_unit_test(test_sound),
 	cmocka_unit_test(test_indices),
