@@ -175,6 +175,41 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 	return remote_submit(&slurm->remote, &changed, plan, err);
 }
 
+/* Whether the program can be started: its path, or its name in a folder of PATH. */
+static bool
+is_command(const char *name)
+{
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0;
+	const char *folder = getenv("PATH");
+	for (size_t length; folder && *folder; folder += length + (folder[length] == ':')) {
+		length = strcspn(folder, ":");
+		AUTO_FREE char *path = xasprintf("%.*s/%s", (int)length, folder, name);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int
+check(void *self, struct kettle_error *err)
+{
+	static const char *const options_of_commands[] = {"sbatch", "squeue", "scancel"};
+	const struct slurm *slurm = self;
+	struct kettle_error key = {0};
+	int rc = remote_check(self, &key);
+	for (size_t i = 0; i < ARRAY_SIZE(options_of_commands); i++) {
+		const char *option = options_of_commands[i], *name = json_text_or_empty(slurm->section, option);
+		if (!is_command(name))
+			return kettle_fail(err, KETTLE_EUNAVAIL,
+				"%s%sThe runner for Slurm cannot start `%s`: install Slurm's commands on this machine, or give the "
+				"path as "
+				"`%s`.",
+				key.message, *key.message ? " " : "", name, option);
+	}
+	return rc < 0 ? kettle_fail(err, rc, "%s", key.message) : 0;
+}
+
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = remote_capacity,
@@ -186,6 +221,7 @@ static const struct kettle_runner runner = {
 	.doctor = remote_doctor,
 	.init = slurm_init,
 	.status = slurm_queue_status,
+	.check = check,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
