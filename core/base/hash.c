@@ -41,47 +41,52 @@ sha256_hex(const void *data, size_t size, char ret_hex[65])
 }
 
 /* As above: what fails here lacks memory. */
-struct sha256_stream *
-sha256_stream_begin(void)
+struct sha256 *
+sha256_new(void)
 {
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
 	if (!context || !EVP_DigestInit_ex(context, EVP_sha256(), NULL))
 		abort();
-	return (struct sha256_stream *)context;
+	return (struct sha256 *)context;
 }
 
 void
-sha256_stream_add(struct sha256_stream *stream, const void *data, size_t size)
+sha256_add(struct sha256 *digest, const void *data, size_t size)
 {
-	if (!EVP_DigestUpdate((EVP_MD_CTX *)stream, data, size))
+	if (!EVP_DigestUpdate((EVP_MD_CTX *)digest, data, size))
 		abort();
 }
 
 void
-sha256_stream_end(struct sha256_stream *stream_take, char ret_hex[65])
+sha256_end(struct sha256 *digest, char ret_hex[65])
 {
-	EVP_MD_CTX *context = (EVP_MD_CTX *)stream_take;
 	unsigned char hash[HASH_SIZE];
-	if (!EVP_DigestFinal_ex(context, hash, NULL))
+	if (!EVP_DigestFinal_ex((EVP_MD_CTX *)digest, hash, NULL))
 		abort();
-	EVP_MD_CTX_free(context);
-	if (ret_hex)
-		write_hex(hash, ret_hex);
+	write_hex(hash, ret_hex);
+}
+
+void
+sha256_free(struct sha256 *digest)
+{
+	EVP_MD_CTX_free((EVP_MD_CTX *)digest);
 }
 
 int
 sha256_fd(int fd, char ret_hex[65])
 {
 	unsigned char data[CHUNK];
-	struct sha256_stream *sha256 = sha256_stream_begin();
+	struct sha256 *digest = sha256_new();
 	ssize_t got = 1;
 	while (got > 0 || (got < 0 && errno == EINTR)) {
 		got = read(fd, data, sizeof(data));
 		if (got > 0)
-			sha256_stream_add(sha256, data, (size_t)got);
+			sha256_add(digest, data, (size_t)got);
 	}
+	if (got == 0)
+		sha256_end(digest, ret_hex);
 	int number = errno;
-	sha256_stream_end(sha256, got == 0 ? ret_hex : NULL);
+	sha256_free(digest);
 	errno = number;
 	return got < 0 ? -1 : 0;
 }

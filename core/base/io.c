@@ -5,6 +5,8 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 int
@@ -21,6 +23,13 @@ write_all(int fd, const void *data, size_t size)
 		size -= (size_t)put;
 	}
 	return 0;
+}
+
+int
+write_sparse(int fd, const char *data, size_t size)
+{
+	bool empty = size > 0 && data[0] == 0 && memcmp(data, data + 1, size - 1) == 0;
+	return empty ? (lseek(fd, (off_t)size, SEEK_CUR) < 0 ? -1 : 0) : write_all(fd, data, size);
 }
 
 ssize_t

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -94,10 +95,7 @@ add_engine_device(struct engine *engine, const char *name)
 	struct device *device = xcalloc(1, sizeof(*device));
 	device->name = xstrdup(name);
 	device->queue = fair_queue_new();
-	struct device **end = &engine->devices;
-	while (*end)
-		end = &(*end)->next;
-	*end = device;
+	LIST_APPEND(engine->devices, device);
 	return device;
 }
 
@@ -110,14 +108,11 @@ plan_device(
 		device = add_engine_device(engine, name);
 	size_t i;
 	json_t *unit;
-	struct unit **end = list;
-	while (*end)
-		end = &(*end)->next;
 	json_array_foreach(json_object_get(section, "units"), i, unit) {
 		/* One that fails is freed with the others that were planned. */
-		struct unit *planned = *end = xcalloc(1, sizeof(*planned));
+		struct unit *planned = xcalloc(1, sizeof(*planned));
 		planned->device = device;
-		end = &planned->next;
+		LIST_APPEND(*list, planned);
 		int rc = setup_unit(engine, *list, planned, unit, i, err);
 		if (rc < 0)
 			return rc;
@@ -141,15 +136,12 @@ is_same(const struct unit *unit, const struct unit *wanted)
 static struct unit *
 take_same(struct device *device, const struct unit *wanted)
 {
-	for (struct unit **link = &device->units; *link; link = &(*link)->next) {
-		struct unit *unit = *link;
-		if (!unit->removed || !is_same(unit, wanted))
-			continue;
-		*link = unit->next;
-		unit->next = NULL;
-		return unit;
-	}
-	return NULL;
+	struct unit *unit = device->units;
+	while (unit && (!unit->removed || !is_same(unit, wanted)))
+		unit = unit->next;
+	if (unit)
+		LIST_REMOVE(device->units, unit);
+	return unit;
 }
 
 /* At the end of its device's list: the order of the configuration is the order of preference. */
@@ -158,7 +150,6 @@ put_in_force(struct unit *unit)
 {
 	struct device *device = unit->device;
 	struct unit *same = take_same(device, unit);
-	struct unit **end = &device->units;
 	if (same) {
 		same->slots = unit->slots;
 		same->prefetch = unit->prefetch;
@@ -168,10 +159,8 @@ put_in_force(struct unit *unit)
 		free_unit(unit);
 		unit = same;
 	}
-	while (*end)
-		end = &(*end)->next;
 	unit->removed = false;
-	*end = unit;
+	LIST_APPEND(device->units, unit);
 }
 
 /* Units that are drained. */
@@ -179,13 +168,11 @@ static void
 sweep(struct engine *engine)
 {
 	for (struct device *device = engine->devices; device; device = device->next)
-		for (struct unit **link = &device->units; *link;) {
-			struct unit *unit = *link;
-			if (!unit->removed || unit->active || unit->machine.requests) {
-				link = &unit->next;
+		for (struct unit *unit = device->units, *next; unit; unit = next) {
+			next = unit->next;
+			if (!unit->removed || unit->active || unit->machine.requests)
 				continue;
-			}
-			*link = unit->next;
+			LIST_REMOVE(device->units, unit);
 			free_unit(unit);
 		}
 }
@@ -221,7 +208,6 @@ engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_
 		take_budgets(engine, devices);
 	for (struct unit *unit = planned; unit; unit = next) {
 		next = unit->next;
-		unit->next = NULL;
 		if (rc == 0)
 			put_in_force(unit);
 		else
@@ -229,16 +215,6 @@ engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_
 	}
 	sweep(engine);
 	return rc;
-}
-
-enum unit_condition
-unit_condition(const struct unit *unit)
-{
-	if (unit->removed || unit->disabled.cause)
-		return unit->removed ? CONDITION_REMOVED : CONDITION_DISABLED;
-	if (unit->obstacles[UNIT_UNUSABLE].said_ns)
-		return CONDITION_UNUSABLE;
-	return unit->obstacles[UNIT_AWAY].said_ns ? CONDITION_AWAY : CONDITION_IN_ORDER;
 }
 
 static struct unit *

@@ -103,6 +103,16 @@ struct unit {
 	} machine;
 };
 
+static inline enum unit_condition
+unit_condition(const struct unit *unit)
+{
+	if (unit->removed || unit->disabled.cause)
+		return unit->removed ? CONDITION_REMOVED : CONDITION_DISABLED;
+	if (unit->obstacles[UNIT_UNUSABLE].said_ns)
+		return CONDITION_UNUSABLE;
+	return unit->obstacles[UNIT_AWAY].said_ns ? CONDITION_AWAY : CONDITION_IN_ORDER;
+}
+
 /* Jobs beside the queue of their device, in the order in which they came. */
 struct job_list {
 	struct engine_job *first, *last;
@@ -259,7 +269,6 @@ void engine_progress(const struct engine_job *job, json_t *event_take);
  */
 int engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err);
 struct device *engine_device_find(const struct engine *engine, const char *name);
-enum unit_condition unit_condition(const struct unit *unit);
 /* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
 struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
 /*

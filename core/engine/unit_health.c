@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/times.h"
@@ -389,10 +390,7 @@ unit_health_judge(struct engine_job *job, const struct completion *completion)
 static void
 close_request(struct describe_request *request)
 {
-	struct describe_request **link = &request->engine->requests;
-	while (*link != request)
-		link = &(*link)->next;
-	*link = request->next;
+	LIST_REMOVE(request->engine->requests, request);
 	request->engine = NULL;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/list.h"
 #include "base/xalloc.h"
 #include "loop/watch.h"
 
@@ -76,11 +77,7 @@ forget_owner(struct http *http, struct http_owner *owner)
 {
 	if (owner->requests)
 		return;
-	for (struct http_owner **at = &http->owners; *at; at = &(*at)->next)
-		if (*at == owner) {
-			*at = owner->next;
-			break;
-		}
+	LIST_REMOVE(http->owners, owner);
 	free(owner);
 }
 

@@ -46,13 +46,25 @@ csv_next(struct csv *csv, struct csv_row *ret_row)
 	return true;
 }
 
-int
+/* The column of that name, or -1. */
+static int
 csv_column(const struct csv_row *header, const char *name)
 {
 	for (size_t i = 0; i < header->count; i++)
 		if (strcmp(header->fields[i], name) == 0)
 			return (int)i;
 	return -1;
+}
+
+bool
+csv_columns(const struct csv_row *header, const char *const *names, size_t count, int *ret_columns)
+{
+	bool all = true;
+	for (size_t i = 0; i < count; i++) {
+		ret_columns[i] = csv_column(header, names[i]);
+		all = all && ret_columns[i] >= 0;
+	}
+	return all;
 }
 
 const char *

@@ -152,8 +152,8 @@ struct csv_row {
 
 /* The next row; false: there is none. A quoted field may hold separators and newlines, and `""` is a quote. */
 bool csv_next(struct csv *csv, struct csv_row *ret_row);
-/* The column of that name in a header, or -1. */
-int csv_column(const struct csv_row *header, const char *name);
+/* The columns of these names in a header, -1 where it has none; whether it has all of them. */
+bool csv_columns(const struct csv_row *header, const char *const *names, size_t count, int *ret_columns);
 /* The field of a column (-1: none); "" where the row does not have it. */
 const char *csv_field(const struct csv_row *row, int column);
 
@@ -164,21 +164,20 @@ const char *csv_field(const struct csv_row *row, int column);
 
 #define COUNTERS_MAX 40 /* lines */
 
-/* counters.c: appends a line for each event that `perf stat -x ;` counted, and the names of those it could not count. */
+/* perf.c: appends a line for each event that `perf stat -x ;` counted, and the names of those it could not count. */
 int counters_text(char *data, size_t size, struct buf *out, struct kettle_error *err);
 
 #define DETAILS_MAX_LAUNCHES 10 /* as many as a profile has */
 #define DETAILS_MAX_METRICS 100 /* of one launch */
 
 /*
- * details.c: appends, for each launch of Nsight Compute's details page (`ncu --import … --page details --csv`), the
+ * ncu.c: appends, for each launch of Nsight Compute's details page (`ncu --import … --page details --csv`), the
  * sections on the speed of light, the pipes and the states of warps.
  */
 int details_text(char *data, size_t size, struct buf *out, struct kettle_error *err);
 
 /* Adds the names in the column `Kernel Name` of such a page, each once, at most KERNELS_NAMED. The errors are those above. */
 struct kernel_names;
-int details_names(char *data, size_t size, struct kernel_names *names, struct kettle_error *err);
 
 /* ---- match.c: the names of kernels, and which of them are meant ---- */
 
@@ -213,7 +212,7 @@ void kernel_match_free(struct kernel_match *match);
 /* The name alone of "void ns::name<int>(float*)"; new string. */
 char *kernel_function(const char *name);
 
-/* ---- kernels.c: which kernels took how long, out of the traces of rocprofv3 (`*_kernel_trace.csv`) ---- */
+/* ---- rocprof.c: which kernels took how long, out of the traces of rocprofv3 (`*_kernel_trace.csv`) ---- */
 
 #define KERNELS_MAX 200  /* that have a line each; the others share one */
 #define KERNELS_SHOWN 40 /* lines of the text */

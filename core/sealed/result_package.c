@@ -175,7 +175,7 @@ struct result_reader {
 	json_t *head;     /* of the line, once it is there */
 	size_t number;    /* of the file that is read */
 	/* Of that file. */
-	struct sha256_stream *sha256; /* NULL: there is none */
+	struct sha256 *sha256; /* NULL: there is none */
 	uint64_t left;
 	int fd; /* -1: it is only checked */
 };
@@ -201,8 +201,7 @@ result_reader_free(struct result_reader *reader)
 {
 	if (!reader)
 		return;
-	if (reader->sha256)
-		sha256_stream_end(reader->sha256, NULL);
+	sha256_free(reader->sha256);
 	if (reader->fd >= 0)
 		close(reader->fd);
 	if (reader->stage)
@@ -245,7 +244,8 @@ end_file(struct result_reader *reader, struct kettle_error *err)
 	const json_t *file = current_file(reader);
 	const char *path = json_text_or_empty(file, "path");
 	char found[65];
-	sha256_stream_end(STEAL(reader->sha256), found);
+	sha256_end(reader->sha256, found);
+	sha256_free(STEAL(reader->sha256));
 	if (!member_is(file, "sha256", found))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "The artifact %s differs from the digest that kettle-exec gave it.", path);
@@ -264,7 +264,7 @@ next_file(struct result_reader *reader, struct kettle_error *err)
 	const json_t *file;
 	while (rc == 0 && !reader->sha256 && (file = current_file(reader))) {
 		reader->left = (uint64_t)member_int(file, "size");
-		reader->sha256 = sha256_stream_begin();
+		reader->sha256 = sha256_new();
 		if (reader->stage)
 			rc = make_file(reader, json_text_or_empty(file, "path"), err);
 		if (rc == 0 && reader->left == 0)
@@ -310,14 +310,6 @@ take_line(struct result_reader *reader, const char *data, size_t size, size_t *r
 	return end ? read_line(reader, err) : 0;
 }
 
-/* What is empty stays so: a file of holes, which takes nothing, does not become one that fills a disk. */
-static int
-put_bytes(int fd, const char *data, size_t size)
-{
-	bool empty = data[0] == 0 && memcmp(data, data + 1, size - 1) == 0;
-	return empty ? (lseek(fd, (off_t)size, SEEK_CUR) < 0 ? -1 : 0) : write_all(fd, data, size);
-}
-
 /* Bytes of a file. */
 static int
 take_file(struct result_reader *reader, const char *data, size_t size, size_t *ret_size, struct kettle_error *err)
@@ -325,9 +317,9 @@ take_file(struct result_reader *reader, const char *data, size_t size, size_t *r
 	size_t len = size < reader->left ? size : (size_t)reader->left;
 	if (!reader->sha256)
 		return fail_damaged(err, "bytes follow its last file");
-	if (reader->fd >= 0 && put_bytes(reader->fd, data, len))
+	if (reader->fd >= 0 && write_sparse(reader->fd, data, len))
 		return fail_write(json_text_or_empty(current_file(reader), "path"), err);
-	sha256_stream_add(reader->sha256, data, len);
+	sha256_add(reader->sha256, data, len);
 	reader->left -= len;
 	*ret_size = len;
 	int rc = reader->left ? 0 : end_file(reader, err);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "exec/util/list.h"
+#include "base/list.h"
 
 bool
 build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void (*granted)(void *arg), void *arg)

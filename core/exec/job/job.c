@@ -22,11 +22,11 @@
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/machine/machine.h"
-#include "exec/util/list.h"
 
 /* ---- sends what an ended job left, for a reader on another machine ---- */
 

@@ -19,9 +19,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "exec/util/list.h"
 
 #define NAME_MAX_KEPT 100
 

@@ -28,7 +28,8 @@ void
 result_open(struct result *result, uint64_t max, const struct strings *unique,
 	void (*on_value)(void *arg, const char *key, const char *value), void *arg)
 {
-	*result = (struct result){.max = max, .values = json_object(), .on_value = on_value, .arg = arg};
+	*result =
+		(struct result){.max = max, .lines.max = SIZE_MAX, .values = json_object(), .on_value = on_value, .arg = arg};
 	result->unique = xcalloc(unique->count, sizeof(*result->unique));
 	/* Patterns are checked with their plan. */
 	for (; result->unique_count < unique->count; result->unique_count++)
@@ -44,7 +45,7 @@ result_close(struct result *result)
 	free(result->unique);
 	json_decref(result->values);
 	free(result->error);
-	buf_free(&result->line);
+	line_free(&result->lines);
 	*result = (struct result){0};
 }
 
@@ -97,12 +98,13 @@ result_store(struct result *result, const char *key, const char *value, size_t s
 }
 
 /* One line without its newline. What is no `key: value` belongs to nothing and disturbs nothing. */
-static void
-take_line(struct result *result, const char *line, size_t len)
+static int
+take_line(void *arg, char *line, size_t len)
 {
+	struct result *result = arg;
 	size_t n = key_length(line, len);
 	if (n == 0)
-		return;
+		return 0;
 	char key[RESULT_MAX_KEY + 1];
 	memcpy(key, line, n);
 	key[n] = '\0';
@@ -118,6 +120,7 @@ take_line(struct result *result, const char *line, size_t len)
 	if (utf8_sanitize(value, size, &clean) > 0 && !utf8_valid(value, size))
 		void_result(result, "On the result channel, the value of `%s` is not UTF-8 text.", key);
 	result_store(result, key, clean.len ? clean.data : "", clean.len);
+	return result->over;
 }
 
 void
@@ -128,26 +131,13 @@ result_add(struct result *result, const char *data, size_t size)
 		result->over = true;
 		void_result(result, "The result channel exceeded its limit%s.", "");
 	}
-	while (size > 0 && !result->over) {
-		const char *newline = memchr(data, '\n', size);
-		size_t part = newline ? (size_t)(newline - data) : size;
-		if (part > 0)
-			buf_add(&result->line, data, part);
-		if (!newline)
-			return;
-		if (result->line.len > 0)
-			take_line(result, result->line.data, result->line.len);
-		result->line.len = 0;
-		data += part + 1;
-		size -= part + 1;
-	}
+	if (!result->over)
+		(void)line_add(&result->lines, data, size, take_line, result);
 }
 
 void
 result_end(struct result *result)
 {
-	size_t len = result->line.len;
-	result->line.len = 0;
-	if (len > 0 && !result->over)
-		take_line(result, result->line.data, len);
+	if (!result->over)
+		(void)line_end(&result->lines, take_line, result);
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/line.h"
 #include "base/text.h"
 #include "exec/util/strings.h"
 
@@ -24,7 +25,7 @@ struct result {
 	bool over;      /* more bytes or keys than allowed */
 	regex_t *unique;
 	size_t unique_count;
-	struct buf line; /* the one that is not complete yet */
+	struct line_reader lines; /* as long as the channel may be */
 	uint64_t bytes, max;
 	unsigned events;
 	void (*on_value)(void *arg, const char *key, const char *value);

@@ -3,23 +3,23 @@
 #ifndef KETTLE_EXEC_UTIL_SHA256_H
 #define KETTLE_EXEC_UTIL_SHA256_H
 
+#include "base/hash.h"
+
 #include <kettle/error.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define DIGEST_HEX_SIZE 65
 
-struct sha256; /* one digest that grows; opaque */
-
-/* Freed by AUTO_DIGEST. */
-struct sha256 *sha256_new(void);
 /* Adds a text with its length before it, so that two fields never read as one. NULL counts as a field of its own. */
 void sha256_field(struct sha256 *digest, const char *text);
 void sha256_number(struct sha256 *digest, uint64_t value);
-/* Ends the digest: 64 hexadecimal digits and a NUL. */
-void sha256_end(struct sha256 *digest, char ret_hex[DIGEST_HEX_SIZE]);
 #define AUTO_DIGEST __attribute__((cleanup(sha256_cleanup)))
-void sha256_cleanup(struct sha256 **digest);
+static inline void
+sha256_cleanup(struct sha256 **digest)
+{
+	sha256_free(*digest);
+}
 
 /*
  * Copies at most max bytes from one descriptor to another (to -1: reads only), from where they stand to the end, and

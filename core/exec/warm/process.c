@@ -15,9 +15,9 @@
 #include <uv.h>
 
 #include "base/cleanup.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "exec/util/list.h"
 
 #define READY "ready\n"
 #define NEXT "next\n"     /* the next recipe begins, or what comes after all of them */

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "exec/util/list.h"
 
 #define REFUSED_MAX 64  /* recipes that are remembered, */
 #define TOLD_MAX 64     /* and sentences */

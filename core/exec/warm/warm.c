@@ -43,10 +43,10 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/installed.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/tools/tools.h"
-#include "exec/util/list.h"
 #include "exec/util/work.h"
 #include "exec/warm/image.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "exec/util/list.h"
+#include "base/list.h"
 #include "exec/util/strings.h"
 #include "lib/unit_test.h"
 

@@ -37,8 +37,11 @@ test_csv(void **state)
 	assert_true(csv_next(&csv, &row));
 	assert_int_equal(row.count, 3);
 	assert_string_equal(row.fields[1], "b,\"c\"\nd");
-	assert_int_equal(csv_column(&row, "a"), 0);
-	assert_int_equal(csv_column(&row, "x"), -1);
+	const char *const names[] = {"a", "x"};
+	int columns[2];
+	assert_true(csv_columns(&row, names, 1, columns));
+	assert_false(csv_columns(&row, names, 2, columns));
+	assert_true(columns[0] == 0 && columns[1] == -1);
 	assert_string_equal(csv_field(&row, 7), "");
 	assert_string_equal(csv_field(&row, -1), "");
 	assert_true(csv_next(&csv, &row));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Singly linked lists whose elements have a `next`; the head is a pointer to the first, NULL when empty. */
-#ifndef KETTLE_EXEC_UTIL_LIST_H
-#define KETTLE_EXEC_UTIL_LIST_H
+#ifndef KETTLE_BASE_LIST_H
+#define KETTLE_BASE_LIST_H
 
 /* Adds an element at the end. */
 #define LIST_APPEND(head, element) \
