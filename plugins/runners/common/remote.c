@@ -61,7 +61,7 @@ remote_job_add(
 	struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase)
 {
 	struct remote_job *job = xcalloc(1, sizeof(*job)), *before = remote_find_name(remote, description->name);
-	if (before) { /* a job that was LEFT, and is recovered again */
+	if (before) { /* a job that was ORPHANED, and is recovered again */
 		before->detached = true;
 		remote_job_end(before, NULL);
 	}
@@ -135,7 +135,7 @@ void
 remote_job_release(struct remote_job *job)
 {
 	struct remote *remote = job->remote;
-	if (--job->busy > 0 || job->phase != REMOTE_ENDED)
+	if (--job->busy > 0 || job->phase != REMOTE_CLOSED)
 		return;
 	for (struct remote_job **link = &remote->jobs; *link; link = &(*link)->next)
 		if (*link == job) {
@@ -152,7 +152,7 @@ leave(struct remote_job *job)
 {
 	struct remote *remote = job->remote;
 	remote->host->timer_stop(remote->host, STEAL(job->limit));
-	if (job->phase == REMOTE_LEFT || job->report)
+	if (job->phase == REMOTE_ORPHANED || job->report)
 		return;
 	(void)tdelete(job, &remote->by_ref, compare_refs);
 	remote->count--;
@@ -161,7 +161,7 @@ leave(struct remote_job *job)
 static void
 free_own(struct remote_job *job)
 {
-	job->phase = REMOTE_ENDED;
+	job->phase = REMOTE_CLOSED;
 	(void)tdelete(job, &job->remote->by_name, compare_names);
 	job->remote->ops->release(job);
 	free(STEAL(job->envelope));
@@ -171,7 +171,7 @@ static bool
 remains(struct remote_job *job)
 {
 	const struct remote *remote = job->remote;
-	return job->phase != REMOTE_LEFT && !job->detached && !remote->stopping && remote->ops->remains &&
+	return job->phase != REMOTE_ORPHANED && !job->detached && !remote->stopping && remote->ops->remains &&
 		   remote->ops->remains(job);
 }
 
@@ -179,7 +179,7 @@ void
 remote_job_end(struct remote_job *job, json_t *completion_take)
 {
 	struct remote *remote = job->remote;
-	if (job->phase == REMOTE_ENDED) {
+	if (job->phase == REMOTE_CLOSED) {
 		json_decref(completion_take);
 		return;
 	}
@@ -187,7 +187,7 @@ remote_job_end(struct remote_job *job, json_t *completion_take)
 	remote_step_end(job);
 	leave(job);
 	if (remains(job))
-		remote_step_leave(job);
+		remote_step_orphan(job);
 	else
 		free_own(job);
 	if (completion_take)
@@ -208,7 +208,7 @@ void
 remote_report(struct remote_job *job, json_t *report, const char *why)
 {
 	struct kettle_error err = {0};
-	if (job->phase >= REMOTE_LEFT)
+	if (job->phase >= REMOTE_ORPHANED)
 		return;
 	if (!report)
 		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s", why);
@@ -218,16 +218,16 @@ remote_report(struct remote_job *job, json_t *report, const char *why)
 static void
 end_cancelled(struct remote_job *job)
 {
-	remote_job_end(job, job->phase == REMOTE_LEFT ? NULL : json_pack("{s:s}", "status", "cancelled"));
+	remote_job_end(job, job->phase == REMOTE_ORPHANED ? NULL : json_pack("{s:s}", "status", "cancelled"));
 }
 
 /* Completes it, and has what is left of it there cancelled still. */
 static void
-leave_behind(struct remote_job *job)
+orphan(struct remote_job *job)
 {
 	const struct remote *remote = job->remote;
 	leave(job);
-	job->phase = REMOTE_LEFT;
+	job->phase = REMOTE_ORPHANED;
 	remote->host->job_done(remote->host, job->ref, json_pack("{s:s}", "status", "cancelled"));
 }
 
@@ -259,7 +259,7 @@ on_cancel_late(void *arg)
 		"job %s is given up: %s did not say in time that it has ended there", job->ref, job->remote->side);
 	bool goes_on = job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && !job->remote->stopping;
 	if (goes_on)
-		leave_behind(job);
+		orphan(job);
 	else
 		end_cancelled(job);
 }
@@ -274,7 +274,7 @@ cancel(struct remote_job *job)
 		answer_report(job, &err, NULL);
 		return;
 	}
-	if (job->phase == REMOTE_LEFT)
+	if (job->phase == REMOTE_ORPHANED)
 		remote_job_end(job, NULL); /* the runner stops */
 	if (job->cancelled)
 		return;
@@ -284,7 +284,7 @@ cancel(struct remote_job *job)
 	if (host->timer_start(host, REMOTE_CANCEL_MS, 0, on_cancel_late, job, &job->limit, &err) < 0)
 		end_cancelled(job);
 	/* While it is packed or opened, the end of that completes it. */
-	if (job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_ENDED)
+	if (job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_CLOSED)
 		remote_step_now(job);
 	remote_job_release(job);
 }
@@ -322,7 +322,7 @@ remote_each(struct remote *remote, void (*fn)(struct remote_job *job, void *arg)
 {
 	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
 		remote_job_hold(job);
-		if (job->phase != REMOTE_ENDED)
+		if (job->phase != REMOTE_CLOSED)
 			fn(job, arg);
 		next = job->next;
 		remote_job_release(job);
@@ -401,7 +401,7 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	struct remote_job *job = arg;
 	(void)result;
 	if (job->phase != REMOTE_PACKING) {
-		if (err->code < 0 && job->phase != REMOTE_ENDED && err->code != KETTLE_ECANCELED)
+		if (err->code < 0 && job->phase != REMOTE_CLOSED && err->code != KETTLE_ECANCELED)
 			job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
 				"the handle of job %s could not be stored: %s", job->ref, err->message);
 	} else if (job->cancelled) {
@@ -423,7 +423,7 @@ void
 remote_store(struct remote_job *job)
 {
 	const struct kettle_host *host = job->remote->host;
-	if (job->phase >= REMOTE_LEFT || job->report)
+	if (job->phase >= REMOTE_ORPHANED || job->report)
 		return;
 	AUTO_FREE char *text = json_dumps(job->handle, JSON_COMPACT);
 	remote_job_hold(job);
@@ -529,12 +529,12 @@ remote_recover(void *self, const struct kettle_job *description, const char *han
 	if (!member_is(stored, "name", description->name) || !description->plan_hash ||
 		strlen(description->plan_hash) != 64)
 		return kettle_fail(err, KETTLE_ENOENT, "Its handle is not one of this runner and database.");
-	struct remote_job *job = remote_job_add(remote, description, description->plan_hash, REMOTE_AWAY);
+	struct remote_job *job = remote_job_add(remote, description, description->plan_hash, REMOTE_SUBMITTED);
 	job->handle = STEAL(stored);
 	failpoint("remote.recover");
 	remote_job_hold(job);
 	report(job, "waiting");
-	if (job->phase == REMOTE_AWAY)
+	if (job->phase == REMOTE_SUBMITTED)
 		remote_step_recover(job);
 	remote_job_release(job);
 	return 0;
@@ -579,12 +579,12 @@ remote_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *r
 /* ---- what the remote side says ---- */
 
 void
-remote_sent(struct remote_job *job)
+remote_accepted(struct remote_job *job)
 {
-	if (job->phase != REMOTE_SENDING && job->phase != REMOTE_SEEKING)
+	if (job->phase != REMOTE_SENDING && job->phase != REMOTE_FINDING)
 		return;
 	failpoint("remote.sent");
-	job->phase = REMOTE_AWAY;
+	job->phase = REMOTE_SUBMITTED;
 	job->since = job->remote->host->monotonic_ms(job->remote->host);
 	free(STEAL(job->envelope));
 }
@@ -592,7 +592,7 @@ remote_sent(struct remote_job *job)
 void
 remote_running(struct remote_job *job)
 {
-	if (job->phase >= REMOTE_LEFT || job->running)
+	if (job->phase >= REMOTE_ORPHANED || job->running)
 		return;
 	job->running = true;
 	job->since = job->remote->host->monotonic_ms(job->remote->host);
@@ -606,7 +606,7 @@ remote_progress(struct remote_job *job, const json_t *event)
 {
 	const char *name = json_text_or_null(event, "event"), *step = json_text_or_null(event, "step"),
 			   *state = json_text_or_null(event, "state");
-	if (job->phase == REMOTE_ENDED || !name)
+	if (job->phase == REMOTE_CLOSED || !name)
 		return;
 	remote_job_hold(job);
 	if (strcmp(name, "started") == 0) {
@@ -626,7 +626,7 @@ remote_lost(struct remote_job *job, enum kettle_loss loss, const char *format, .
 {
 	char why[1000];
 	va_list args;
-	if (job->phase == REMOTE_ENDED)
+	if (job->phase == REMOTE_CLOSED)
 		return;
 	va_start(args, format);
 	(void)vsnprintf(why, sizeof(why), format, args);
@@ -644,6 +644,6 @@ remote_cancelled(struct remote_job *job)
 {
 	if (job->report)
 		remote_report(job, NULL, "It was cancelled there.");
-	else if (job->phase != REMOTE_ENDED)
+	else if (job->phase != REMOTE_CLOSED)
 		end_cancelled(job);
 }

@@ -3,7 +3,7 @@
  * Jobs on a remote side that outlives the engine: what the runners github, modal and slurm have in common.
  *
  * The runner passes submit, cancel, recover, detach and stop of its table on to the functions here, and says how its remote side
- * is asked (struct remote_ops), and what an answer means (remote_says). Here the plan is sealed, the handle stored before
+ * is asked (struct remote_ops), and what an answer means (remote_update). Here the plan is sealed, the handle stored before
  * anything is sent, the result opened into the spool, and each job completed exactly once; when the next request is due, how
  * long failures are borne, and which loss they are is decided here, by the runner's struct remote_pace. Everything on the
  * loop thread.
@@ -29,43 +29,43 @@ struct remote_job;
 typedef void (*remote_done)(void *arg, const struct kettle_error *err, json_t *answer);
 
 enum remote_phase {
-	REMOTE_PACKING,  /* the plan is being sealed, then the handle stored */
-	REMOTE_SENDING,  /* ops->send was called, and the remote side may have it or not */
-	REMOTE_SEEKING,  /* the remote side may have it, and it is looked for by its name */
-	REMOTE_AWAY,     /* the remote side has it */
-	REMOTE_FETCHING, /* it has ended there, and its result is fetched */
-	REMOTE_OPENING,  /* its result is being opened */
-	REMOTE_LEFT,     /* completed; what is left of it there is cancelled still */
-	REMOTE_ENDED,    /* completed or detached */
+	REMOTE_PACKING,   /* the plan is being sealed, then the handle stored */
+	REMOTE_SENDING,   /* ops->send was called, and the remote side may have it or not */
+	REMOTE_FINDING,   /* the remote side may have it, and it is looked for by its name */
+	REMOTE_SUBMITTED, /* the remote side has it */
+	REMOTE_FETCHING,  /* it has ended there, and its result is fetched */
+	REMOTE_OPENING,   /* its result is being opened */
+	REMOTE_ORPHANED,  /* completed; what is left of it there is cancelled still */
+	REMOTE_CLOSED,    /* completed or detached */
 };
 
 /*
  * What the runner does. Each may call the functions below at once; only `release` may be called after the job has ended.
- * Each of send, find, ask, fetch, cancel and give_up leads to remote_says, remote_wait, remote_result, remote_lost or
+ * Each of send, find, ask, fetch, cancel and give_up leads to remote_update, remote_wait, remote_result, remote_lost or
  * remote_cancelled once.
  */
 struct remote_ops {
 	/* Makes job->own, before any request. Whether the handle says which job it is there, so that a job that is
 	 * recovered need not be looked for. */
 	bool (*begin)(struct remote_job *job);
-	/* The handle is stored: sends job->envelope, and calls remote_sent where it is taken. It must not start the job twice. */
+	/* The handle is stored: sends job->envelope, and calls remote_accepted where it is taken. It must not start the job twice. */
 	void (*send)(struct remote_job *job);
 	/* Finds the job by its name or handle: after a restart, or where it is not sure that it was sent. */
 	void (*find)(struct remote_job *job);
 	void (*ask)(struct remote_job *job); /* Looks at the job. */
 	/* After one or more of send, find, ask and cancel, which may have left it to this to send one request for all of their
 	 * jobs. NULL: there is nothing to do. */
-	void (*asked)(struct remote *remote);
+	void (*flush)(struct remote *remote);
 	/* Fetches the result, which leads to remote_result. */
 	void (*fetch)(struct remote_job *job);
-	/* Ends the job on the remote side, in the phases from SENDING to FETCHING and LEFT. */
+	/* Ends the job on the remote side, in the phases from SENDING to FETCHING and ORPHANED. */
 	void (*cancel)(struct remote_job *job);
 	/* Ends the request that is under way, since the job is cancelled. false: its answer is waited for first. */
 	bool (*halt)(struct remote_job *job);
 	/* Nothing was known of the job for too long: sees to it that it does not begin any more, and has it lost for this reason,
 	 * unless it has begun. NULL: it is lost as unreached. */
 	void (*give_up)(struct remote_job *job, const char *why);
-	/* The job completes, and nothing is under way for it: whether it goes on as LEFT, since something of it may be left there.
+	/* The job completes, and nothing is under way for it: whether it goes on as ORPHANED, since something of it may be left there.
 	 * NULL: only where its cancel took too long. */
 	bool (*remains)(struct remote_job *job);
 	/* The job has ended or was detached: ends what the runner has under way for it (requests, timers) and frees job->own.
@@ -86,22 +86,22 @@ struct remote_pace {
 	unsigned
 		invalid_answers; /* answers in a row that make no sense, until the job is lost; 0: they are failures like others */
 	unsigned absent;     /* times in a row that the remote side does not know a job that it had, until it is lost */
-	unsigned seeks;      /* times that it does not know one that may have been sent, until that was not */
+	unsigned finds;      /* times that it does not know one that may have been sent, until that was not */
 	bool resend;         /* such a one is sent again, as long as failures are borne, in place of being lost */
 	unsigned fetches;    /* results that are fetched at a time; 0: any number */
 };
 
-/* What the remote side says of a job. */
-enum remote_word {
-	REMOTE_SILENT,  /* nothing, or "not now" */
-	REMOTE_INVALID, /* what makes no sense */
-	REMOTE_REFUSED, /* it does not take the credentials: the operator mends that, however long it takes */
-	REMOTE_UNSURE,  /* of `send`: it may have taken it */
-	REMOTE_ABSENT,  /* it does not have the job, or has ended it after `cancel`; the sentence is that of the loss */
-	REMOTE_WAITS,   /* it has not ended; of `find`: it may still appear */
-	REMOTE_RUNS,
-	REMOTE_OVER,   /* its result is there, or the reason why there is none */
-	REMOTE_WORKED, /* likewise, and it has run */
+/* The status of a job, as the remote side says it. */
+enum remote_status {
+	REMOTE_NO_ANSWER, /* nothing, or "not now" */
+	REMOTE_INVALID,   /* what makes no sense */
+	REMOTE_DENIED,    /* it does not take the credentials: the operator mends that, however long it takes */
+	REMOTE_UNCERTAIN, /* of `send`: it may have taken it */
+	REMOTE_ABSENT,    /* it does not have the job, or has ended it after `cancel`; the sentence is that of the loss */
+	REMOTE_PENDING,   /* it has not ended; of `find`: it may still appear */
+	REMOTE_RUNNING,
+	REMOTE_ENDED, /* its result is there, or the reason why there is none */
+	REMOTE_RAN,   /* likewise, and it has run */
 };
 
 /* One attempt. What the runner may change is said there. */
@@ -115,7 +115,7 @@ struct remote_job {
 	/* {"name": …, "at": ms since 1970, before anything is sent}; the runner adds what it needs to find the job again,
 	 * and calls remote_store */
 	json_t *handle;
-	char *envelope; /* the sealed plan, until remote_sent; NULL for a recovered job */
+	char *envelope; /* the sealed plan, until remote_accepted; NULL for a recovered job */
 	size_t envelope_size;
 	char *run;            /* the runner's: what the result must have been made by (--run); NULL: anything. New string */
 	void *own;            /* the runner's */
@@ -129,7 +129,7 @@ struct remote_job {
 	unsigned busy;   /* answers that are under way */
 	unsigned unread; /* times that its result could not be read */
 	struct kettle_timer *limit;
-	bool asking;             /* an answer of the remote side is awaited */
+	bool awaiting;           /* an answer of the remote side is awaited */
 	bool fetching;           /* likewise, to ops->fetch */
 	uint64_t due;            /* ms: when the next request is sent; UINT64_MAX: not before an answer */
 	uint64_t since, failing; /* ms: since when it waits, runs or is left there; since when all fails (0: it does not) */
@@ -204,7 +204,7 @@ int remote_capacity(
 
 /* The job of this reference; NULL: there is none, or it has ended. */
 struct remote_job *remote_find(const struct remote *remote, const char *ref);
-/* The job, doctor or one that is LEFT of this name; NULL: there is none. */
+/* The job, doctor or one that is ORPHANED of this name; NULL: there is none. */
 struct remote_job *remote_find_name(const struct remote *remote, const char *name);
 /* Calls fn for each job and doctor; each call may end any of them. */
 void remote_each(struct remote *remote, void (*fn)(struct remote_job *job, void *arg), void *arg);
@@ -214,13 +214,13 @@ void remote_store(struct remote_job *job);
  * The answer to the request that ops wanted; one that is awaited no more has no effect. why: a sentence, or NULL; of a job that
  * runs: why nothing newer is known of it.
  */
-void remote_says(struct remote_job *job, enum remote_word word, const char *why);
+void remote_update(struct remote_job *job, enum remote_status status, const char *why);
 /* Likewise, of one that was not sent: ops is called again at that time. */
 void remote_wait(struct remote_job *job, uint64_t at_ms);
 /* A request goes out that is about the job, too: its answer is awaited. */
-void remote_asks(struct remote_job *job);
+void remote_await(struct remote_job *job);
 /* The remote side has accepted it. The envelope is freed. */
-void remote_sent(struct remote_job *job);
+void remote_accepted(struct remote_job *job);
 /* It runs; before, the engine takes it as waiting. Only the first call counts. */
 void remote_running(struct remote_job *job);
 /* An event of kettle-exec's --progress, such as {"event": "step", "step", "state"}; what is no such event is dropped. */
@@ -229,7 +229,7 @@ void remote_progress(struct remote_job *job, const json_t *event);
 void remote_result(struct remote_job *job, int fd_take);
 /*
  * Likewise, in a file that other machines can change. Where it cannot be read, as of a server of files that is away for a
- * moment, the job is AWAY again; after REMOTE_READS times it is lost.
+ * moment, the job is SUBMITTED again; after REMOTE_READS times it is lost.
  */
 void remote_result_file(struct remote_job *job, const char *path);
 /* There will be no result. The sentence says what happened there. */

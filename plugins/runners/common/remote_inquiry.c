@@ -82,7 +82,7 @@ remote_list(const struct remote *remote, char *(*where)(const struct remote_job 
 {
 	json_t *list = json_array();
 	for (const struct remote_job *job = remote->jobs; job; job = job->next) {
-		if (job->phase >= REMOTE_LEFT || job->report)
+		if (job->phase >= REMOTE_ORPHANED || job->report)
 			continue;
 		AUTO_FREE char *place = where(job);
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s*}", "job", job->ref, "state",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about jobs on a remote side, and what follows from its answers. */
 /*
- * Theory of operation. A job that is not being packed or opened either awaits an answer (`asking`) or is due at some time. One
+ * Theory of operation. A job that is not being packed or opened either awaits an answer (`awaiting`) or is due at some time. One
  * timer runs to the earliest of these; it sends the request of each job that is due, by the phase that the job is in: send,
  * find, ask or fetch, and cancel for one that is cancelled. What the answer means takes the job to its next phase or makes it
- * due again, later with each failure, until it is lost. A job whose cancel took too long is completed and goes on here as LEFT.
+ * due again, later with each failure, until it is lost. A job whose cancel took too long is completed and goes on here as ORPHANED.
  */
 #include <config.h>
 
@@ -67,9 +67,9 @@ end_fetch(struct remote_job *job)
 }
 
 void
-remote_asks(struct remote_job *job)
+remote_await(struct remote_job *job)
 {
-	job->asking = true;
+	job->awaiting = true;
 	job->due = UINT64_MAX;
 }
 
@@ -77,14 +77,14 @@ static void
 step(struct remote_job *job)
 {
 	const struct remote_ops *ops = job->remote->ops;
-	remote_asks(job);
+	remote_await(job);
 	if (job->cancelled) {
 		ops->cancel(job);
 	} else if (job->phase == REMOTE_SENDING) {
 		ops->send(job);
-	} else if (job->phase == REMOTE_SEEKING) {
+	} else if (job->phase == REMOTE_FINDING) {
 		ops->find(job);
-	} else if (job->phase == REMOTE_AWAY) {
+	} else if (job->phase == REMOTE_SUBMITTED) {
 		ops->ask(job);
 	} else {
 		job->fetching = true;
@@ -97,7 +97,7 @@ step(struct remote_job *job)
 static void
 step_cancel(struct remote_job *job)
 {
-	if (job->asking && !job->remote->ops->halt(job)) {
+	if (job->awaiting && !job->remote->ops->halt(job)) {
 		set_due(job, now_ms(job->remote) + HALT_MS); /* unless its answer comes before */
 		return;
 	}
@@ -111,14 +111,14 @@ void
 remote_step_now(struct remote_job *job)
 {
 	job->cancelled ? step_cancel(job) : step(job);
-	if (job->remote->ops->asked)
-		job->remote->ops->asked(job->remote);
+	if (job->remote->ops->flush)
+		job->remote->ops->flush(job->remote);
 }
 
 static bool
 has_steps(const struct remote_job *job)
 {
-	return job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_ENDED &&
+	return job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_CLOSED &&
 		   job->due < UINT64_MAX;
 }
 
@@ -140,14 +140,14 @@ on_due(void *arg)
 	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
 		remote_job_hold(job);
 		if (has_steps(job) && job->due <= until && !has_to_wait(job))
-			job->asking ? step_cancel(job) : step(job);
+			job->awaiting ? step_cancel(job) : step(job);
 		if (has_steps(job) && !has_to_wait(job) && job->due < first)
 			first = job->due;
 		next = job->next;
 		remote_job_release(job);
 	}
-	if (remote->ops->asked)
-		remote->ops->asked(remote);
+	if (remote->ops->flush)
+		remote->ops->flush(remote);
 	if (first < UINT64_MAX && remote->jobs)
 		look_at(remote, first);
 }
@@ -156,7 +156,7 @@ void
 remote_step_end(struct remote_job *job)
 {
 	end_fetch(job);
-	job->asking = false;
+	job->awaiting = false;
 	job->due = UINT64_MAX;
 }
 
@@ -164,9 +164,9 @@ void
 remote_step_recover(struct remote_job *job)
 {
 	bool known = job->remote->ops->begin(job);
-	if (job->phase == REMOTE_ENDED)
+	if (job->phase == REMOTE_CLOSED)
 		return;
-	job->phase = known ? REMOTE_AWAY : REMOTE_SEEKING;
+	job->phase = known ? REMOTE_SUBMITTED : REMOTE_FINDING;
 	job->since = now_ms(job->remote);
 	set_due(job, job->since); /* with all others that are recovered now */
 }
@@ -185,9 +185,9 @@ interval_ms(const struct remote_job *job, uint64_t now)
 }
 
 void
-remote_step_leave(struct remote_job *job)
+remote_step_orphan(struct remote_job *job)
 {
-	job->phase = REMOTE_LEFT;
+	job->phase = REMOTE_ORPHANED;
 	job->cancelled = true;
 	job->since = now_ms(job->remote);
 	set_due(job, job->since + interval_ms(job, job->since));
@@ -197,19 +197,19 @@ void
 remote_step_back(struct remote_job *job)
 {
 	uint64_t now = now_ms(job->remote);
-	job->phase = REMOTE_AWAY;
+	job->phase = REMOTE_SUBMITTED;
 	set_due(job, now + interval_ms(job, now));
 }
 
 static void
-hear(struct remote_job *job)
+clear_failures(struct remote_job *job)
 {
 	job->failures = job->invalid_answers = job->absent = 0;
 	job->failing = 0;
 }
 
 static void
-fall_back(struct remote_job *job, unsigned failures)
+back_off(struct remote_job *job, unsigned failures)
 {
 	const struct remote_pace *pace = &job->remote->pace;
 	set_due(job, now_ms(job->remote) + remote_backoff_ms(failures, pace->first_ms, pace->most_ms));
@@ -222,7 +222,7 @@ give_up(struct remote_job *job, uint64_t patience, const char *why)
 	AUTO_FREE char *sentence = xasprintf(
 		"The runner could not reach %s for %u s: %s", remote->side, (unsigned)(patience / 1000), why ? why : "");
 	if (remote->ops->give_up) {
-		remote_asks(job);
+		remote_await(job);
 		remote->ops->give_up(job, sentence);
 	} else {
 		remote_lost(job, KETTLE_LOSS_UNREACHED, "%s", sentence);
@@ -231,15 +231,15 @@ give_up(struct remote_job *job, uint64_t patience, const char *why)
 
 /* An answer that was none. A refused credential is for the operator to mend, as long as that takes: the job may be there. */
 static void
-bear(struct remote_job *job, enum remote_word word, const char *why)
+take_failure(struct remote_job *job, enum remote_status status, const char *why)
 {
 	const struct remote *remote = job->remote;
 	uint64_t now = now_ms(remote), patience = remote->pace.quiet_ms;
 	if (job->phase == REMOTE_SENDING)
 		patience = remote->pace.send_ms;
 	job->failures++;
-	job->invalid_answers = word == REMOTE_INVALID ? job->invalid_answers + 1 : 0;
-	if (!job->failing || word == REMOTE_REFUSED)
+	job->invalid_answers = status == REMOTE_INVALID ? job->invalid_answers + 1 : 0;
+	if (!job->failing || status == REMOTE_DENIED)
 		job->failing = now;
 	if (job->report && job->phase == REMOTE_SENDING)
 		remote_report(job, NULL, why); /* a caller waits for it */
@@ -248,10 +248,10 @@ bear(struct remote_job *job, enum remote_word word, const char *why)
 			job, KETTLE_LOSS_NODE_FAULT, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
 	else if (now - job->failing >= patience)
 		give_up(job, patience, why);
-	else if (word == REMOTE_UNSURE)
+	else if (status == REMOTE_UNCERTAIN)
 		set_due(job, now);
 	else
-		fall_back(job, job->failures);
+		back_off(job, job->failures);
 }
 
 static void
@@ -259,17 +259,17 @@ take_absence(struct remote_job *job, const char *why)
 {
 	const struct remote_pace *pace = &job->remote->pace;
 	uint64_t now = now_ms(job->remote);
-	bool seeking = job->phase == REMOTE_SEEKING;
+	bool finding = job->phase == REMOTE_FINDING;
 	job->absent++;
-	if (seeking && pace->resend) {
+	if (finding && pace->resend) {
 		job->phase = REMOTE_SENDING;
 		set_due(job, now);
-	} else if (seeking ? job->absent >= pace->seeks : job->phase == REMOTE_FETCHING || job->absent >= pace->absent) {
-		remote_lost(job, seeking ? KETTLE_LOSS_NOT_STARTED : KETTLE_LOSS_UNKNOWN_JOB, "%s", why);
-	} else if (seeking) {
+	} else if (finding ? job->absent >= pace->finds : job->phase == REMOTE_FETCHING || job->absent >= pace->absent) {
+		remote_lost(job, finding ? KETTLE_LOSS_NOT_STARTED : KETTLE_LOSS_UNKNOWN_JOB, "%s", why);
+	} else if (finding) {
 		set_due(job, now + interval_ms(job, now));
 	} else {
-		fall_back(job, job->absent);
+		back_off(job, job->absent);
 	}
 }
 
@@ -287,22 +287,22 @@ lose_overdue(struct remote_job *job, const char *unheard)
 
 /* It has not ended. */
 static void
-take_standing(struct remote_job *job, bool runs, const char *unheard)
+take_unended(struct remote_job *job, bool runs, const char *unheard)
 {
 	uint64_t now = now_ms(job->remote);
-	if (job->phase == REMOTE_AWAY && job->running && job->most_ms && now - job->since > job->most_ms) {
+	if (job->phase == REMOTE_SUBMITTED && job->running && job->most_ms && now - job->since > job->most_ms) {
 		lose_overdue(job, unheard);
 		return;
 	}
 	if (job->phase == REMOTE_FETCHING) {
-		job->phase = REMOTE_AWAY;
-		bear(job, REMOTE_INVALID, "it says that a job has ended, and then that it has not.");
+		job->phase = REMOTE_SUBMITTED;
+		take_failure(job, REMOTE_INVALID, "it says that a job has ended, and then that it has not.");
 		return;
 	}
-	if (job->phase == REMOTE_SEEKING)
+	if (job->phase == REMOTE_FINDING)
 		job->absent++;
 	else
-		hear(job);
+		clear_failures(job);
 	if (runs && !job->running)
 		job->since = now;
 	set_due(job, now + interval_ms(job, now));
@@ -311,35 +311,35 @@ take_standing(struct remote_job *job, bool runs, const char *unheard)
 }
 
 static void
-take_word(struct remote_job *job, enum remote_word word, const char *why)
+take_status(struct remote_job *job, enum remote_status status, const char *why)
 {
-	switch (word) {
-	case REMOTE_SILENT:
+	switch (status) {
+	case REMOTE_NO_ANSWER:
 	case REMOTE_INVALID:
-	case REMOTE_REFUSED:
-		bear(job, word, why);
+	case REMOTE_DENIED:
+		take_failure(job, status, why);
 		break;
-	case REMOTE_UNSURE:
-		job->phase = REMOTE_SEEKING;
+	case REMOTE_UNCERTAIN:
+		job->phase = REMOTE_FINDING;
 		if (job->remote->pace.resend)
-			bear(job, word, why);
+			take_failure(job, status, why);
 		else
 			set_due(job, now_ms(job->remote));
 		break;
 	case REMOTE_ABSENT:
 		take_absence(job, why);
 		break;
-	case REMOTE_WAITS:
-	case REMOTE_RUNS:
-		take_standing(job, word == REMOTE_RUNS, why);
+	case REMOTE_PENDING:
+	case REMOTE_RUNNING:
+		take_unended(job, status == REMOTE_RUNNING, why);
 		break;
-	case REMOTE_OVER:
-	case REMOTE_WORKED:
+	case REMOTE_ENDED:
+	case REMOTE_RAN:
 		job->failures = 0;
 		job->failing = 0;
 		job->phase = REMOTE_FETCHING;
 		set_due(job, now_ms(job->remote));
-		if (word == REMOTE_WORKED)
+		if (status == REMOTE_RAN)
 			remote_running(job);
 		break;
 	}
@@ -347,49 +347,49 @@ take_word(struct remote_job *job, enum remote_word word, const char *why)
 
 /* An answer about a cancelled job: cancel is repeated until the job is over, or the side has been silent for too long. */
 static void
-take_word_of_cancelled(struct remote_job *job, enum remote_word word)
+take_status_of_cancelled(struct remote_job *job, enum remote_status status)
 {
 	const struct remote_pace *pace = &job->remote->pace;
 	uint64_t now = now_ms(job->remote);
-	if (word == REMOTE_UNSURE && job->phase == REMOTE_SENDING)
-		job->phase = REMOTE_SEEKING;
-	bool failed = word == REMOTE_SILENT || word == REMOTE_INVALID || word == REMOTE_REFUSED;
+	if (status == REMOTE_UNCERTAIN && job->phase == REMOTE_SENDING)
+		job->phase = REMOTE_FINDING;
+	bool failed = status == REMOTE_NO_ANSWER || status == REMOTE_INVALID || status == REMOTE_DENIED;
 	if (failed && !job->failing)
 		job->failing = now;
 	else if (!failed)
 		job->failing = 0;
-	bool seeking = job->phase == REMOTE_SEEKING;
-	if (word == REMOTE_ABSENT && ++job->absent < (seeking ? pace->seeks : pace->absent))
+	bool finding = job->phase == REMOTE_FINDING;
+	if (status == REMOTE_ABSENT && ++job->absent < (finding ? pace->finds : pace->absent))
 		set_due(job, now + interval_ms(job, now));
-	else if (word == REMOTE_ABSENT || word == REMOTE_OVER || word == REMOTE_WORKED ||
+	else if (status == REMOTE_ABSENT || status == REMOTE_ENDED || status == REMOTE_RAN ||
 			 (failed && now - job->failing >= pace->quiet_ms))
 		remote_cancelled(job);
 	else if (failed)
-		fall_back(job, ++job->failures);
+		back_off(job, ++job->failures);
 	else
-		set_due(job, word == REMOTE_UNSURE ? now : now + interval_ms(job, now));
+		set_due(job, status == REMOTE_UNCERTAIN ? now : now + interval_ms(job, now));
 }
 
 void
-remote_says(struct remote_job *job, enum remote_word word, const char *why)
+remote_update(struct remote_job *job, enum remote_status status, const char *why)
 {
-	if (!job->asking)
+	if (!job->awaiting)
 		return;
 	remote_job_hold(job);
-	job->asking = false;
+	job->awaiting = false;
 	job->due = UINT64_MAX;
 	end_fetch(job);
 	if (job->cancelled)
-		take_word_of_cancelled(job, word);
+		take_status_of_cancelled(job, status);
 	else
-		take_word(job, word, why);
+		take_status(job, status, why);
 	remote_job_release(job);
 }
 
 void
 remote_wait(struct remote_job *job, uint64_t at_ms)
 {
-	job->asking = false;
+	job->awaiting = false;
 	end_fetch(job);
 	set_due(job, at_ms);
 }

@@ -189,7 +189,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		.send_ms = give_up_ms,
 		.quiet_ms = give_up_ms,
 		.absent = RUNS_MISSING,
-		.seeks = RUNS_SEEK_LOOKS};
+		.finds = RUNS_SEEK_LOOKS};
 	rc = api_new(github->host,
 		&(struct api_settings){.base = json_text_or_empty(section, "url"),
 			.version = json_text_or_empty(section, "api_version"),

@@ -40,8 +40,9 @@ static struct run *
 run_in(const struct run_list *list, const struct remote_job *job)
 {
 	struct run *run = job->own;
-	bool fits = run && (is_sought(run) ? job->phase == REMOTE_SEEKING || job->phase == REMOTE_LEFT
-									   : job->phase == REMOTE_AWAY && !job->cancelled && run_lists_used(run->github));
+	bool fits =
+		run && (is_sought(run) ? job->phase == REMOTE_FINDING || job->phase == REMOTE_ORPHANED
+							   : job->phase == REMOTE_SUBMITTED && !job->cancelled && run_lists_used(run->github));
 	return fits && strcmp(run->place.repo, list->repo) == 0 && strcmp(run->place.workflow, list->workflow) == 0 ? run
 																												: NULL;
 }
@@ -97,7 +98,7 @@ take_unseen(struct run *run)
 	(void)kettle_fail(&why, KETTLE_ENOENT,
 		"GitHub has no run `%s` of the workflow %s in %s: its dispatch did not arrive.", run->job->name,
 		run->place.workflow, run->place.repo);
-	remote_says(run->job, may_come ? REMOTE_WAITS : REMOTE_ABSENT, why.message);
+	remote_update(run->job, may_come ? REMOTE_PENDING : REMOTE_ABSENT, why.message);
 }
 
 /* How a round has ended. */
@@ -116,9 +117,9 @@ end_for(struct remote_job *job, void *arg)
 		return;
 	run->round = NULL;
 	if (round->fault)
-		remote_says(job, REMOTE_SILENT, round->fault->message);
+		remote_update(job, REMOTE_NO_ANSWER, round->fault->message);
 	else if (round->unchanged && !is_sought(run))
-		remote_says(job, REMOTE_WAITS, NULL);
+		remote_update(job, REMOTE_PENDING, NULL);
 	else
 		take_unseen(run);
 }
@@ -278,7 +279,7 @@ begin_round(struct run_list *list)
 			free(STEAL(list->etag));
 		}
 		run->round = list;
-		remote_asks(job);
+		remote_await(job);
 	}
 	list->page = 0;
 	request_page(list);

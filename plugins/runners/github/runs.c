@@ -99,7 +99,7 @@ run_take_id(struct run *run, int64_t id)
 	run->id = id;
 	json_object_set_new(run->job->handle, "run", json_integer(id));
 	remote_store(run->job);
-	remote_sent(run->job);
+	remote_accepted(run->job);
 }
 
 static void
@@ -128,14 +128,14 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 	/* 204 is an older server; anything else may have started the run, or not: its name tells. */
 	if (why.code == 0 && answer->status == 200 && answer_dispatched(answer->body, &id, &why) == 0) {
 		run_take_id(run, id);
-		remote_says(run->job, REMOTE_WAITS, NULL);
+		remote_update(run->job, REMOTE_PENDING, NULL);
 		return;
 	}
 	if (why.code < 0)
 		run->github->host->log(
 			run->github->host, KETTLE_LOG_INFO, "%s: %s It is looked for by its name.", run->job->name, why.message);
 	run->accepted = why.code == KETTLE_EIO || (why.code == 0 && answer->status < 300);
-	remote_says(run->job, REMOTE_UNSURE, NULL);
+	remote_update(run->job, REMOTE_UNCERTAIN, NULL);
 }
 
 /* The input that names the labels: a JSON array. New string. */
@@ -230,9 +230,9 @@ run_take_facts(struct run *run, const struct run_facts *facts)
 	if (strcmp(facts->status, "completed") == 0) {
 		failpoint("github.ended");
 		(void)snprintf(run->conclusion, sizeof(run->conclusion), "%s", known ? facts->conclusion : "something unknown");
-		remote_says(run->job, strcmp(run->conclusion, "success") == 0 ? REMOTE_WORKED : REMOTE_OVER, NULL);
+		remote_update(run->job, strcmp(run->conclusion, "success") == 0 ? REMOTE_RAN : REMOTE_ENDED, NULL);
 	} else {
-		remote_says(run->job, strcmp(facts->status, "in_progress") == 0 ? REMOTE_RUNS : REMOTE_WAITS, NULL);
+		remote_update(run->job, strcmp(facts->status, "in_progress") == 0 ? REMOTE_RUNNING : REMOTE_PENDING, NULL);
 	}
 }
 
@@ -245,13 +245,13 @@ on_look(void *arg, const struct kettle_error *err, const struct api_answer *answ
 	run->call = NULL;
 	if (why.code == 0 && answer->status == 304) {
 		run->alone = false;
-		remote_says(run->job, REMOTE_WAITS, NULL);
+		remote_update(run->job, REMOTE_PENDING, NULL);
 		return;
 	}
 	if (why.code == 0 && answer->status == 404) {
 		(void)kettle_fail(
 			&why, KETTLE_ENOENT, "GitHub knows no run %lld of %s any more.", (long long)run->id, run->place.repo);
-		remote_says(run->job, REMOTE_ABSENT, why.message);
+		remote_update(run->job, REMOTE_ABSENT, why.message);
 		return;
 	}
 	if (why.code == 0 && answer->status != 200)
@@ -260,7 +260,7 @@ on_look(void *arg, const struct kettle_error *err, const struct api_answer *answ
 		(void)kettle_fail(&why, KETTLE_EIO, "GitHub answered the request for the run %lld with the run %lld.",
 			(long long)run->id, (long long)facts.id);
 	if (why.code < 0) {
-		remote_says(run->job, REMOTE_SILENT, why.message);
+		remote_update(run->job, REMOTE_NO_ANSWER, why.message);
 		return;
 	}
 	free(run->etag);
@@ -393,7 +393,7 @@ on_artifact(void *arg, enum artifact_end how, const struct kettle_error *err, st
 	if (how == ARTIFACT_READ)
 		take_files(run, files);
 	else if (how == ARTIFACT_LATER)
-		remote_says(job, REMOTE_SILENT, err->message);
+		remote_update(job, REMOTE_NO_ANSWER, err->message);
 	else if (how == ARTIFACT_UNLISTED && ++run->looks < (worked ? ARTIFACT_LOOKS : 2))
 		remote_wait(job, now + ((uint64_t)ARTIFACT_LOOK_MS << (run->looks - 1)));
 	else if (how == ARTIFACT_WRONG && ++run->tries < ARTIFACT_TRIES)

@@ -29,7 +29,7 @@ const struct remote_pace calls_pace = {.first_ms = 250,
 	.most_ms = 10000,
 	.invalid_answers = 5,
 	.absent = 1,
-	.seeks = 1,
+	.finds = 1,
 	.fetches = 4 /* each may be large */};
 
 /* A job's own. */
@@ -83,11 +83,11 @@ ended_request(const struct remote_job *job)
 static void
 tell_failure(struct remote_job *job, const struct modal_reply *reply, const char *why)
 {
-	static const enum remote_word words[] = {[REPLY_ANSWERED] = REMOTE_INVALID,
-		[REPLY_REFUSED] = REMOTE_REFUSED,
-		[REPLY_SILENT] = REMOTE_SILENT,
+	static const enum remote_status words[] = {[REPLY_ANSWERED] = REMOTE_INVALID,
+		[REPLY_REFUSED] = REMOTE_DENIED,
+		[REPLY_SILENT] = REMOTE_NO_ANSWER,
 		[REPLY_GARBAGE] = REMOTE_INVALID};
-	remote_says(job, words[reply->kind], reply->kind == REPLY_ANSWERED && why ? why : reply->why);
+	remote_update(job, words[reply->kind], reply->kind == REPLY_ANSWERED && why ? why : reply->why);
 }
 
 static void
@@ -98,7 +98,7 @@ send_request(struct remote_job *job, const char *path, const char *key, const vo
 	call->request = api_send(job->remote->self, path, key, body, size, body ? ANSWER_MAX_JSON : MAX_RESULT,
 		body ? NULL : call->answer.path, done, job, &err);
 	if (!call->request)
-		remote_says(job, REMOTE_SILENT, err.message);
+		remote_update(job, REMOTE_NO_ANSWER, err.message);
 }
 
 /* ---- submitting and finding ---- */
@@ -108,9 +108,9 @@ static void
 take_call(struct remote_job *job, const char *name)
 {
 	json_object_set_new(job->handle, "call", json_string(name));
-	remote_sent(job);
+	remote_accepted(job);
 	remote_store(job);
-	remote_says(job, REMOTE_WAITS, NULL);
+	remote_update(job, REMOTE_PENDING, NULL);
 }
 
 static void
@@ -159,7 +159,7 @@ on_found(void *arg, const struct modal_reply *reply)
 	if (name)
 		take_call(job, name);
 	else if (answer_unknown(reply))
-		remote_says(job, REMOTE_ABSENT, "Modal does not have it: it was not submitted before the engine ended.");
+		remote_update(job, REMOTE_ABSENT, "Modal does not have it: it was not submitted before the engine ended.");
 	else
 		tell_failure(job, reply, why);
 }
@@ -181,16 +181,16 @@ take_state(struct remote_job *job, const struct modal_reply *reply)
 	switch (answer_state(reply, call_name(job))) {
 	case CALL_ENDED:
 		failpoint("modal.ended");
-		remote_says(job, REMOTE_OVER, NULL);
+		remote_update(job, REMOTE_ENDED, NULL);
 		break;
 	case CALL_STARTING:
-		remote_says(job, REMOTE_WAITS, NULL);
+		remote_update(job, REMOTE_PENDING, NULL);
 		break;
 	case CALL_RUNNING:
-		remote_says(job, REMOTE_RUNS, NULL);
+		remote_update(job, REMOTE_RUNNING, NULL);
 		break;
 	case CALL_LATER:
-		remote_says(job, REMOTE_SILENT, "it cannot say what became of a call.");
+		remote_update(job, REMOTE_NO_ANSWER, "it cannot say what became of a call.");
 		break;
 	case CALL_UNSAID:
 		tell_failure(job, reply, "it does not say what became of a call.");
@@ -201,10 +201,10 @@ take_state(struct remote_job *job, const struct modal_reply *reply)
 static bool
 is_polled(const struct remote_job *job)
 {
-	return job && job->asking && job->phase == REMOTE_AWAY && !job->cancelled && call_name(job);
+	return job && job->awaiting && job->phase == REMOTE_SUBMITTED && !job->cancelled && call_name(job);
 }
 
-static void poll_asked(struct remote *remote);
+static void flush(struct remote *remote);
 
 static void
 on_polled(void *arg, const struct modal_reply *reply)
@@ -220,12 +220,12 @@ on_polled(void *arg, const struct modal_reply *reply)
 		if (is_polled(job))
 			take_state(job, reply);
 	}
-	poll_asked(&modal->remote);
+	flush(&modal->remote);
 }
 
 /* Sends one request for those that were asked for, unless one is under way. */
 static void
-poll_asked(struct remote *remote)
+flush(struct remote *remote)
 {
 	struct modal *modal = remote->self;
 	struct kettle_error err = {0};
@@ -262,7 +262,7 @@ on_report(void *arg, const struct modal_reply *reply)
 	bool answered = reply->kind == REPLY_ANSWERED;
 	ended_request(job);
 	if (answered && reply->status == 202)
-		remote_says(job, REMOTE_WAITS, NULL);
+		remote_update(job, REMOTE_PENDING, NULL);
 	else if (answered && reply->status == 200)
 		remote_report(job, (json_t *)reply->json, NO_SENSE);
 	else
@@ -312,9 +312,9 @@ on_fetched(void *arg, const struct modal_reply *reply)
 	if (reply->kind == REPLY_ANSWERED && reply->status == 200)
 		take_result(job);
 	else if (reply->kind == REPLY_ANSWERED && reply->status == 202)
-		remote_says(job, REMOTE_WAITS, NULL);
+		remote_update(job, REMOTE_PENDING, NULL);
 	else if (answer_unknown(reply))
-		remote_says(job, REMOTE_ABSENT, "Modal has no result for it any more: results are kept for 7 days.");
+		remote_update(job, REMOTE_ABSENT, "Modal has no result for it any more: results are kept for 7 days.");
 	else if (reply->kind == REPLY_ANSWERED)
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not get a result: %s", reply->why);
 	else
@@ -423,7 +423,7 @@ const struct remote_ops calls_ops = {
 	.send = submit,
 	.find = find,
 	.ask = ask,
-	.asked = poll_asked,
+	.flush = flush,
 	.fetch = fetch,
 	.cancel = cancel,
 	.halt = halt,

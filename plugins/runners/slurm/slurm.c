@@ -131,7 +131,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		.send_ms = give_up_ms,
 		.quiet_ms = give_up_ms,
 		.absent = 1,
-		.seeks = 1,
+		.finds = 1,
 		.resend = true};
 	return 0;
 }

@@ -57,13 +57,13 @@ slurm_standing(const char *state)
 		const char *state;
 		enum slurm_standing standing;
 	} known[] = {
-		{"PENDING", SLURM_WAITS},
-		{"CONFIGURING", SLURM_WAITS}, /* its nodes start */
-		{"REQUEUED", SLURM_WAITS},
-		{"REQUEUE_HOLD", SLURM_WAITS},
-		{"REQUEUE_FED", SLURM_WAITS},
-		{"SPECIAL_EXIT", SLURM_WAITS},
-		{"RESV_DEL_HOLD", SLURM_WAITS},
+		{"PENDING", SLURM_PENDING},
+		{"CONFIGURING", SLURM_PENDING}, /* its nodes start */
+		{"REQUEUED", SLURM_PENDING},
+		{"REQUEUE_HOLD", SLURM_PENDING},
+		{"REQUEUE_FED", SLURM_PENDING},
+		{"SPECIAL_EXIT", SLURM_PENDING},
+		{"RESV_DEL_HOLD", SLURM_PENDING},
 		{"NODE_FAIL", SLURM_TAKEN_AWAY},
 		{"BOOT_FAIL", SLURM_TAKEN_AWAY},
 		{"PREEMPTED", SLURM_TAKEN_AWAY},
@@ -78,7 +78,7 @@ slurm_standing(const char *state)
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (strcmp(state, known[i].state) == 0)
 			return known[i].standing;
-	return SLURM_RUNS;
+	return SLURM_RUNNING;
 }
 
 bool

@@ -25,8 +25,8 @@ struct squeue_row {
 
 /* What a state of Slurm means for a job without a result. */
 enum slurm_standing {
-	SLURM_WAITS,
-	SLURM_RUNS,       /* or is being ended */
+	SLURM_PENDING,
+	SLURM_RUNNING,    /* or is being ended */
 	SLURM_TAKEN_AWAY, /* by Slurm: its node failed, or it was preempted or cancelled there */
 	SLURM_FAILED,     /* its program or its time ended */
 };

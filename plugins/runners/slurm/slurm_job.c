@@ -7,7 +7,7 @@
  * by the `claim` in its folder: a folder that the first run of the job makes, or a link by which the engine gives the job up. So a job that
  * the controller has forgotten, or starts a second time, runs at most once, and the engine knows whether it ever began. What
  * touches the shared folder is done on threads of the pool; what squeue and they find is kept in the job, and the next request of
- * runners/common is answered by it. A job that has ended is LEFT for some time after it has left the queue: what Slurm still
+ * runners/common is answered by it. A job that has ended is ORPHANED for some time after it has left the queue: what Slurm still
  * runs of it is cancelled, also if a controller that has crashed lists it once more. Its result stays in the folder for a day, and the
  * claim of a job without one, since the engine may be killed before it has stored the verdict or the loss.
  */
@@ -290,7 +290,7 @@ take_lost(struct slurm_job *own, const struct visit *visit)
 	const char *final = own->standing == SLURM_TAKEN_AWAY || own->standing == SLURM_FAILED ? own->state : "";
 	failpoint("slurm.claimed");
 	/* Where the folder cannot be reached, or a result has come, the next look decides. */
-	if (job->phase != REMOTE_AWAY || job->cancelled || !own->missing_ms || visit->claimed < 0 || visit->has_result)
+	if (job->phase != REMOTE_SUBMITTED || job->cancelled || !own->missing_ms || visit->claimed < 0 || visit->has_result)
 		return;
 	/* Nothing will come of it any more; sentences are for operators and participants. */
 	if (own->standing == SLURM_FAILED)
@@ -325,8 +325,8 @@ take_given_up(struct slurm_job *own, const struct visit *visit)
 		return;
 	}
 	/* It has begun, and from now on the time of a job that runs counts. */
-	remote_sent(job);
-	remote_says(job, visit->has_result ? REMOTE_OVER : REMOTE_RUNS, visit->why);
+	remote_accepted(job);
+	remote_update(job, visit->has_result ? REMOTE_ENDED : REMOTE_RUNNING, visit->why);
 }
 
 static void
@@ -354,7 +354,7 @@ static bool
 needs_cancel(const struct slurm_job *own, uint64_t now)
 {
 	const struct remote_job *job = own->job;
-	bool listed = slurm_job_is_listed(own), left = job->phase == REMOTE_LEFT;
+	bool listed = slurm_job_is_listed(own), left = job->phase == REMOTE_ORPHANED;
 	if (!own->sent || own->unplaced || own->cancel_ms > now || !job->cancelled)
 		return false;
 	if (left && !own->unwanted && (!listed || (!own->retired && now - job->since <= LEFT_OVER_MS)))
@@ -439,13 +439,13 @@ take_claimed(struct slurm_job *own, const struct visit *visit)
 {
 	struct remote_job *job = own->job;
 	own->claimed = visit->claimed >= 0;
-	if (job->phase >= REMOTE_LEFT || !job->cancelled)
+	if (job->phase >= REMOTE_ORPHANED || !job->cancelled)
 		return;
 	/* It has not begun and never will: only its place in the queue is left. */
 	if (visit->claimed == 1)
 		remote_cancelled(job);
 	else
-		remote_says(job, REMOTE_WAITS, NULL);
+		remote_update(job, REMOTE_PENDING, NULL);
 }
 
 /* It is completed, and what is left of it goes: its place in the queue, and its files when it has left that. */
@@ -459,7 +459,7 @@ tend(struct slurm_job *own)
 	if (own->missing_ms ? now - own->missing_ms > REMEMBER_MS : now - job->since > FORGET_MS)
 		remote_cancelled(job);
 	else
-		remote_says(job, REMOTE_WAITS, NULL);
+		remote_update(job, REMOTE_PENDING, NULL);
 }
 
 static void
@@ -467,7 +467,7 @@ cancel(struct remote_job *job)
 {
 	struct slurm_job *own = job->own;
 	own->wanted = own->asked = false;
-	if (job->phase == REMOTE_LEFT) {
+	if (job->phase == REMOTE_ORPHANED) {
 		tend(own);
 		return;
 	}
@@ -479,7 +479,7 @@ cancel(struct remote_job *job)
 	else if (!own->claimed)
 		start_visit(own, visit_new(own, true, take_claimed));
 	else
-		remote_says(job, own->missing_ms ? REMOTE_ABSENT : REMOTE_WAITS, NULL);
+		remote_update(job, own->missing_ms ? REMOTE_ABSENT : REMOTE_PENDING, NULL);
 }
 
 /* ---- the other operations of remote.h ---- */
@@ -494,7 +494,7 @@ slurm_go_on(struct slurm *slurm)
 }
 
 static void
-asked(struct remote *remote)
+flush(struct remote *remote)
 {
 	slurm_go_on(remote->self);
 }
@@ -525,17 +525,17 @@ slurm_job_accepted(struct slurm_job *own)
 	own->since_snapshot = slurm_of(own)->snapshot;
 	own->missing_ms = 0;
 	own->cancel_sent = false; /* Slurm may not have had it then */
-	if (job->phase == REMOTE_LEFT)
+	if (job->phase == REMOTE_ORPHANED)
 		return;
-	remote_sent(job);
-	remote_says(job, REMOTE_WAITS, NULL);
+	remote_accepted(job);
+	remote_update(job, REMOTE_PENDING, NULL);
 }
 
 static void
 take_found(struct slurm_job *own, const struct visit *visit)
 {
 	if (!visit->there) {
-		remote_says(own->job, REMOTE_SILENT, "its shared folder cannot be reached.");
+		remote_update(own->job, REMOTE_NO_ANSWER, "its shared folder cannot be reached.");
 		return;
 	}
 	slurm_queue_soon(slurm_of(own));
@@ -567,9 +567,9 @@ find(struct remote_job *job)
 	else if (has_come(own))
 		slurm_job_accepted(own);
 	else if (own->missing_ms)
-		remote_says(job, REMOTE_ABSENT, NULL);
+		remote_update(job, REMOTE_ABSENT, NULL);
 	else if (slurm->unlisted)
-		remote_says(job, REMOTE_SILENT, slurm->unlisted);
+		remote_update(job, REMOTE_NO_ANSWER, slurm->unlisted);
 	else
 		wait_for_more(own);
 }
@@ -638,7 +638,7 @@ interval_ms(const struct remote_job *job, uint64_t now)
 	const struct slurm_job *own = job->own;
 	const struct slurm *slurm = job->remote->self;
 	(void)now;
-	if (job->phase != REMOTE_LEFT)
+	if (job->phase != REMOTE_ORPHANED)
 		return slurm->poll_ms;
 	return own->retired ? REMEMBERED_MS : slurm->queue_ms;
 }
@@ -655,7 +655,7 @@ const struct remote_ops slurm_remote_ops = {
 	.send = slurm_submit,
 	.find = find,
 	.ask = ask,
-	.asked = asked,
+	.flush = flush,
 	.fetch = fetch,
 	.cancel = cancel,
 	.halt = halt,

@@ -99,11 +99,12 @@ answer(struct remote_job *job, void *arg)
 	if (job->running)
 		failpoint("slurm.running");
 	if (job->running)
-		remote_says(job, REMOTE_RUNS, unheard);
+		remote_update(job, REMOTE_RUNNING, unheard);
 	else if (slurm->unlisted || (own->missing_ms && unread))
-		remote_says(job, REMOTE_SILENT, unheard);
+		remote_update(job, REMOTE_NO_ANSWER, unheard);
 	else
-		remote_says(job, slurm_job_is_listed(own) && own->standing == SLURM_RUNS ? REMOTE_RUNS : REMOTE_WAITS, NULL);
+		remote_update(
+			job, slurm_job_is_listed(own) && own->standing == SLURM_RUNNING ? REMOTE_RUNNING : REMOTE_PENDING, NULL);
 }
 
 static void
@@ -126,7 +127,7 @@ on_looked(void *arg)
 		if (!own || !own->asked)
 			continue;
 		own->asked = false;
-		remote_says(own->job, REMOTE_OVER, NULL);
+		remote_update(own->job, REMOTE_ENDED, NULL);
 	}
 	remote_each(&slurm->remote, answer, state);
 	for (i = 0; i < state->count; i++) {

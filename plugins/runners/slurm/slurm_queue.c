@@ -43,7 +43,7 @@ take_row(struct slurm_query *query, char *text)
 	}
 	struct slurm_job *own = slurm_job_of_row(slurm, &row);
 	enum slurm_standing standing = slurm_standing(row.state);
-	bool in_queue = standing == SLURM_WAITS || standing == SLURM_RUNS;
+	bool in_queue = standing == SLURM_PENDING || standing == SLURM_RUNNING;
 	/* A job that was sent twice may have two rows, and one in the queue counts. */
 	if (!own || (!in_queue && own->seen == slurm->snapshot))
 		return;
@@ -158,9 +158,9 @@ has_to_query(const struct slurm *slurm)
 		return true;
 	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next) {
 		const struct slurm_job *own = job->own;
-		if (own && own->since_snapshot != SLURM_NOT_SENT && (job->phase != REMOTE_LEFT || !own->missing_ms))
+		if (own && own->since_snapshot != SLURM_NOT_SENT && (job->phase != REMOTE_ORPHANED || !own->missing_ms))
 			return true;
-		remembered = remembered || job->phase == REMOTE_LEFT;
+		remembered = remembered || job->phase == REMOTE_ORPHANED;
 	}
 	return remembered && slurm_now_ms(slurm) - slurm->queried_ms > REMEMBERED_MS;
 }
@@ -194,7 +194,7 @@ static char *
 where(const struct remote_job *job)
 {
 	const struct slurm_job *own = job->own;
-	if (!own || !slurm_job_is_listed(own) || job->phase < REMOTE_AWAY)
+	if (!own || !slurm_job_is_listed(own) || job->phase < REMOTE_SUBMITTED)
 		return xstrdup("not in the queue");
 	AUTO_FREE char *place = own->array ? xasprintf("job %s_%zu", own->id, own->task) : xasprintf("job %s", own->id);
 	return xasprintf("%s, %s (%s)", place, own->state, own->reason);
@@ -214,7 +214,7 @@ on_status_due(void *arg)
 		return;
 	}
 	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next)
-		running += job->running && job->phase < REMOTE_LEFT && !job->report;
+		running += job->running && job->phase < REMOTE_ORPHANED && !job->report;
 	AUTO_JSON json_t *answer = json_pack("{s:o, s:o}", "jobs", remote_list(&slurm->remote, where), "text",
 		json_sprintf("%zu jobs of this engine wait in Slurm, %zu run.", slurm->remote.count - running, running));
 	remote_answer(status->inquiry, answer, NULL);

@@ -140,7 +140,7 @@ defer_batch(struct slurm_batch *batch, bool sent, const char *reason)
 		if (!again_ms)
 			again_ms = slurm_now_ms(slurm) + remote_backoff_ms(own->tries, AGAIN_MS, AGAIN_MOST_MS);
 		own->again_ms = again_ms;
-		if (sent || own->job->phase == REMOTE_LEFT) {
+		if (sent || own->job->phase == REMOTE_ORPHANED) {
 			own->since_snapshot = slurm->snapshot;
 			own->missing_ms = 0;
 		}
@@ -148,7 +148,7 @@ defer_batch(struct slurm_batch *batch, bool sent, const char *reason)
 		if (batch->is_doctor)
 			remote_report(own->job, NULL, why);
 		else
-			remote_says(own->job, sent ? REMOTE_UNSURE : REMOTE_SILENT, reason);
+			remote_update(own->job, sent ? REMOTE_UNCERTAIN : REMOTE_NO_ANSWER, reason);
 	}
 }
 
@@ -343,7 +343,7 @@ goes_with(const struct slurm_job *own, const struct slurm_job *first)
 		return own;
 	if (first->tasks > 0)
 		return first->array && own->array && strcmp(own->array, first->array) == 0 && !job->cancelled &&
-			   (job->phase == REMOTE_SENDING || job->phase == REMOTE_SEEKING);
+			   (job->phase == REMOTE_SENDING || job->phase == REMOTE_FINDING);
 	return own->wanted && own->tasks == 0 && are_alike(job, first->job);
 }
 
@@ -354,7 +354,7 @@ has_to_wait(const struct slurm_job *own)
 	for (const struct remote_job *job = own->job->remote->jobs; job && own->tries == 0; job = job->next) {
 		const struct slurm_job *other = job->own;
 		if (other && other->tries > 0 && !job->cancelled && are_alike(job, own->job) &&
-			(job->phase == REMOTE_SENDING || job->phase == REMOTE_SEEKING))
+			(job->phase == REMOTE_SENDING || job->phase == REMOTE_FINDING))
 			return true;
 	}
 	return false;
@@ -371,7 +371,7 @@ slurm_submit(struct remote_job *job)
 	if (own->again_ms > now)
 		remote_wait(job, own->again_ms);
 	else if (has_to_wait(own))
-		remote_says(job, REMOTE_SILENT, slurm->unsent);
+		remote_update(job, REMOTE_NO_ANSWER, slurm->unsent);
 	else
 		own->wanted = true;
 }
@@ -434,7 +434,7 @@ hasten(struct remote_job *job, void *arg)
 	struct slurm_job *own = job->own;
 	if (!own)
 		return;
-	if (job->phase == REMOTE_SENDING && own->again_ms && !job->asking)
+	if (job->phase == REMOTE_SENDING && own->again_ms && !job->awaiting)
 		remote_wait(job, slurm_now_ms(arg));
 	own->again_ms = 0;
 }

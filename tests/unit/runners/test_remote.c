@@ -274,7 +274,7 @@ send_job(void)
 	configure();
 	assert_int_equal(submit(), 0);
 	wait_for(&sends, 1);
-	remote_sent(current);
+	remote_accepted(current);
 }
 
 /* A result sealed for this job, plan and run, with its files in a folder. */
@@ -351,7 +351,7 @@ test_a_job_goes_and_comes_back(void **state)
 	free(content);
 	assert_string_equal(json_text_or_empty(json_object_get(plan, "plan"), "seed"), "31337");
 	assert_string_equal(json_text_or_empty(json_object_get(plan, "unit"), "name"), "FAR");
-	remote_sent(current);
+	remote_accepted(current);
 	assert_null(current->envelope);
 	remote_running(current);
 	assert_string_equal(last_event(), "started");
@@ -510,7 +510,7 @@ static int
 is_away(void *arg)
 {
 	(void)arg;
-	return current->phase == REMOTE_AWAY;
+	return current->phase == REMOTE_SUBMITTED;
 }
 
 /* A file that cannot be read for a moment is read once more. */

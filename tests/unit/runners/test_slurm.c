@@ -249,7 +249,7 @@ static int
 is_queued(void *arg)
 {
 	const struct slurm_job *own = find(arg);
-	return own && own->job->phase == REMOTE_AWAY;
+	return own && own->job->phase == REMOTE_SUBMITTED;
 }
 
 static void

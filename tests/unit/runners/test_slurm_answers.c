@@ -56,11 +56,11 @@ static void
 test_standings(void **state)
 {
 	(void)state;
-	assert_int_equal(slurm_standing("PENDING"), SLURM_WAITS);
-	assert_int_equal(slurm_standing("CONFIGURING"), SLURM_WAITS);
-	assert_int_equal(slurm_standing("RUNNING"), SLURM_RUNS);
-	assert_int_equal(slurm_standing("COMPLETING"), SLURM_RUNS);
-	assert_int_equal(slurm_standing("A_STATE_OF_THE_FUTURE"), SLURM_RUNS);
+	assert_int_equal(slurm_standing("PENDING"), SLURM_PENDING);
+	assert_int_equal(slurm_standing("CONFIGURING"), SLURM_PENDING);
+	assert_int_equal(slurm_standing("RUNNING"), SLURM_RUNNING);
+	assert_int_equal(slurm_standing("COMPLETING"), SLURM_RUNNING);
+	assert_int_equal(slurm_standing("A_STATE_OF_THE_FUTURE"), SLURM_RUNNING);
 	assert_int_equal(slurm_standing("NODE_FAIL"), SLURM_TAKEN_AWAY);
 	assert_int_equal(slurm_standing("PREEMPTED"), SLURM_TAKEN_AWAY);
 	assert_int_equal(slurm_standing("FAILED"), SLURM_FAILED);
