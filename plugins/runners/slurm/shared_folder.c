@@ -137,6 +137,17 @@ shared_folder_claim(const char *folder, const char *name, struct kettle_error *e
 	return kettle_fail(err, KETTLE_EIO, "%s cannot be made: %s.", claim, strerror(errno));
 }
 
+char *
+shared_folder_claim_id(const char *folder, const char *name)
+{
+	AUTO_FREE char *claim = claim_path(folder, name), *file = path_join(claim, "id"), *text = NULL;
+	size_t size;
+	if (file_read(file, 4096, &text, &size, NULL) < 0)
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	return *text && strspn(text, "0123456789") == strlen(text) ? STEAL(text) : NULL;
+}
+
 bool
 shared_folder_has(const char *folder, const char *name)
 {

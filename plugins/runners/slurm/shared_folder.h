@@ -5,8 +5,8 @@
  *     slurm-job.sh     what sbatch gives to the nodes
  *     key              the key of the plans, for kettle-exec
  *     exec/DIGEST/     kettle-exec, unpacked from the archive of that digest
- *     jobs/NAME/       a job's plan.kettle, progress, log; claim, a folder that its run makes to begin, or a link that the engine
- *                      makes to prevent that; task, if it is one of an array: "ARRAY NUMBER"
+ *     jobs/NAME/       a job's plan.kettle, progress, log; claim, a folder that its run makes to begin, with its array's id, or a link
+ *                      that the engine makes to prevent that; task, if it is one of an array: "ARRAY NUMBER"
  *     jobs/ARRAY/      list: the names of an array's jobs; log.NUMBER
  *     results/NAME     a job's result, until the engine has read it and Slurm has forgotten the job
  *     done/NAME        a job's result after that, for an engine that was killed before it had stored the verdict
@@ -47,6 +47,8 @@ char *shared_folder_array(const char *folder, const char *name, size_t *ret_task
 bool shared_folder_is_there(const char *folder);
 /* Claims a job, so that it never begins. 1: it had not begun, whenever it was claimed; 0: it has, or its folder is gone; else an error. */
 int shared_folder_claim(const char *folder, const char *name, struct kettle_error *err);
+/* The id of its array that the run of a job has written into its claim. New string, or NULL: there is none. */
+char *shared_folder_claim_id(const char *folder, const char *name);
 /* Whether there is anything of a job but a result. */
 bool shared_folder_has(const char *folder, const char *name);
 /* Removes a job's folder. */

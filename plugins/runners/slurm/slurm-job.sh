@@ -22,6 +22,8 @@ job=$folder/jobs/$name
 # Who makes this folder has the job: a second run of it, after a crash of the controller, does nothing, and neither does one that
 # the engine has given up, since the engine makes it then.
 mkdir "$job/claim" || fail "the job has begun already, or was given up"
+# The engine cancels a task by it where it cannot list the queue.
+echo "${SLURM_ARRAY_JOB_ID-}" >"$job/claim/id"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kettle-XXXXXXXX") || fail "no folder can be made in ${TMPDIR:-/tmp}"
 case $work in

@@ -42,6 +42,7 @@ struct slurm_job {
 	uint64_t seen, since_snapshot;
 	uint64_t missing_ms;    /* since when it is not in the queue; 0: it is, or that is not known */
 	char id[SLURM_ID_SIZE]; /* of the job or array; "": not known yet */
+	bool id_told;           /* by its run, for its cancel */
 	enum slurm_standing standing;
 	char state[32], reason[64];
 	/* Its cancel. */

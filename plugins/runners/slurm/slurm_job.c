@@ -3,7 +3,8 @@
  * Jobs of the runner slurm: what Slurm and the shared folder say, as answers to what runners/common asks.
  *
  * Theory of operation. A job is known by its unique name, or as a task of an array of a unique name; ids of Slurm are used again after
- * its controller has crashed, so an id is used only while the newest snapshot has it with the name. Whether a job may begin is decided once,
+ * its controller has crashed, so an id is used only while the newest snapshot has it with the name, or, until there is a snapshot,
+ * where the run of the job itself has said it. Whether a job may begin is decided once,
  * by the `claim` in its folder: a folder that the first run of the job makes, or a link by which the engine gives the job up. So a job that
  * the controller has forgotten, or starts a second time, runs at most once, and the engine knows whether it ever began. What
  * touches the shared folder is done on threads of the pool; what squeue and they find is kept in the job, and the next request of
@@ -144,6 +145,7 @@ struct visit {
 	bool there;                     /* the folder can be reached, so array says what is there */
 	bool has_result;
 	int claimed; /* as shared_folder_claim says */
+	char *id;    /* of a job that has begun, as shared_folder_claim_id says */
 	char *words;
 	/* The loop's. */
 	void (*then)(struct slurm_job *own, const struct visit *visit);
@@ -163,6 +165,8 @@ claim(struct visit *visit)
 		visit->claimed = KETTLE_EUNAVAIL;
 	else if (visit->claimed == 0 && visit->recovered && !is_known)
 		visit->claimed = 1; /* it was never sent */
+	if (visit->claimed == 0)
+		visit->id = shared_folder_claim_id(visit->folder, visit->name);
 	visit->words = shared_folder_last_words(visit->folder, visit->name, visit->array, visit->task);
 }
 
@@ -199,6 +203,7 @@ on_visited(void *arg)
 	free(visit->name);
 	free(visit->array);
 	free(visit->words);
+	free(visit->id);
 	free(visit->why);
 	free(visit);
 	slurm_go_on(slurm);
@@ -347,8 +352,9 @@ give_up(struct remote_job *job, const char *why)
 /* ---- scancel ---- */
 
 /*
- * A task can only be named by its id, so the newest snapshot must say that the id is still that of its array. One that sbatch has
- * not accepted may run nevertheless; where Slurm gets it later, slurm_job_accepted has it cancelled once more.
+ * A task can only be named by its id, so the newest snapshot must say that the id is still that of its array; where no snapshot has
+ * come since sbatch was called, its own run may say so. One that sbatch has not accepted may run nevertheless; where Slurm
+ * gets it later, slurm_job_accepted has it cancelled once more.
  */
 static bool
 needs_cancel(const struct slurm_job *own, uint64_t now)
@@ -361,6 +367,8 @@ needs_cancel(const struct slurm_job *own, uint64_t now)
 		return false;
 	if (own->cancel_sent)
 		return listed && own->seen > own->cancel_snapshot;
+	if (own->array && own->id_told && slurm_of(own)->taken <= own->since_snapshot)
+		return true;
 	return own->array || (left && own->missing_ms) ? listed : true;
 }
 
@@ -439,6 +447,9 @@ take_claimed(struct slurm_job *own, const struct visit *visit)
 {
 	struct remote_job *job = own->job;
 	own->claimed = visit->claimed >= 0;
+	own->id_told = visit->id && strlen(visit->id) < sizeof(own->id);
+	if (own->id_told)
+		memcpy(own->id, visit->id, strlen(visit->id) + 1);
 	if (job->phase >= REMOTE_ORPHANED || !job->cancelled)
 		return;
 	/* It has not begun and never will: only its place in the queue is left. */

@@ -218,6 +218,9 @@ on_node(void *arg)
 		leave_queue(job, "FAILED", "NonZeroExitCode");
 		return;
 	}
+	AUTO_FREE char *id_file = path_join(claim, "id"), *id = xasprintf("%u\n", job->id);
+	if (job->task >= 0 && file_write(id_file, id, strlen(id), 0600, NULL) < 0)
+		abort();
 	if (file_read(plan, 1 << 20, &data, &size, NULL) == 0)
 		job->of = world_open(world, job->first, data, size);
 	if (!job->of) {

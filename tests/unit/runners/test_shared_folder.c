@@ -67,6 +67,12 @@ test_claim(void **state)
 	assert_int_equal(shared_folder_put(dir, "b", "plan", 4, NULL, 0, &err), 0);
 	assert_int_equal(mkdir(begun, 0700), 0);
 	assert_int_equal(shared_folder_claim(dir, "b", &err), 0);
+	assert_null(shared_folder_claim_id(dir, "b"));
+	free(scratch_write(begun, "id", "; 7\n"));
+	assert_null(shared_folder_claim_id(dir, "b"));
+	free(scratch_write(begun, "id", "17\n"));
+	AUTO_FREE char *id = shared_folder_claim_id(dir, "b");
+	assert_string_equal(id, "17");
 	shared_folder_remove(dir, "b");
 	assert_false(shared_folder_has(dir, "b"));
 	/* A folder that is away says nothing of a job. */

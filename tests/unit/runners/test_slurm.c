@@ -351,6 +351,40 @@ test_scancel(void **state)
 		await(ref_of(i, 1), "cancelled");
 }
 
+static int
+is_uncertain(void *arg)
+{
+	const struct slurm_job *own = find(arg);
+	return own && own->job->phase == REMOTE_FINDING;
+}
+
+/* A task that sbatch says it did not submit has begun, and squeue hangs: its own run says which one it is. */
+static void
+test_scancel_unlisted(void **state)
+{
+	(void)state;
+	size_t one = start(60, 60);
+	play(one, "squeue", "kill -STOP $$\n");
+	play(one, "sbatch",
+		"for a; do case $a in --array=*) echo 'error: Socket timed out' >&2; exit 1 ;; esac; done\necho 7\n");
+	play(one, "scancel", "echo \"$*\" >cancelled.new; mv cancelled.new cancelled\n");
+	for (int i = 1; i <= 3; i++)
+		submit(one, i); /* the first one goes alone */
+	assert_int_equal(kettle_fake_run(fake, is_uncertain, (void *)ref_of(one, 3), PATIENCE_MS), 0);
+	AUTO_FREE char *claim = path_of(one, "shared/jobs/kettle-t-0.3/claim"), *id = path_join(claim, "id"),
+				   *told = path_of(one, "cancelled"), *text = NULL;
+	size_t size;
+	assert_int_equal(mkdir(claim, 0700), 0);
+	assert_int_equal(file_write(id, "8\n", 2, 0600, &err), 0);
+	ops->cancel(instances[one], ref_of(one, 3));
+	await_file(one, "cancelled");
+	assert_int_equal(file_read(told, 1000, &text, &size, &err), 0);
+	AUTO_FREE char *task = xasprintf("--quiet 8_%zu\n", find(ref_of(one, 3))->task);
+	assert_string_equal(text, task);
+	assert_int_equal(find(ref_of(one, 3))->job->phase, REMOTE_FINDING);
+	await(ref_of(one, 3), "cancelled");
+}
+
 /* It is tried again, and said once. */
 static void
 test_scancel_again(void **state)
@@ -553,6 +587,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(test_sbatch, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_squeue, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_scancel, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_scancel_unlisted, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_scancel_again, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
