@@ -4,8 +4,6 @@
 
 #include "runners/slurm/slurm_arguments.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,30 +38,6 @@ const struct kettle_option slurm_unit_options[SLURM_UNIT_OPTIONS] = {
 		.type = KETTLE_OPTION_STRINGS,
 		.help = "Further options of sbatch, each as --NAME or --NAME=VALUE."},
 };
-
-void
-arguments_add(struct arguments *arguments, const char *format, ...)
-{
-	char *text;
-	va_list args;
-	va_start(args, format);
-	int length = vasprintf(&text, format, args);
-	va_end(args);
-	if (length < 0)
-		xalloc_fail();
-	arguments->list = xreallocarray(arguments->list, arguments->count + 2, sizeof(*arguments->list));
-	arguments->list[arguments->count++] = text;
-	arguments->list[arguments->count] = NULL;
-}
-
-void
-arguments_free(struct arguments *arguments)
-{
-	for (size_t i = 0; i < arguments->count; i++)
-		free(arguments->list[i]);
-	free(arguments->list);
-	*arguments = (struct arguments){0};
-}
 
 int
 slurm_unit_check(const json_t *unit, struct kettle_error *err)

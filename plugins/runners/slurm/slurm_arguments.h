@@ -9,23 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runners/common/arguments.h"
+
 #define SLURM_DEFAULT_MEMORY_MB 8192
 #define SLURM_DEFAULT_CORES 2
 
 /* The options of a unit. */
 #define SLURM_UNIT_OPTIONS 8
 extern const struct kettle_option slurm_unit_options[SLURM_UNIT_OPTIONS];
-
-/* A vector of arguments that ends with NULL. Zero-initialise; arguments_free at the end. */
-struct arguments {
-	char **list;
-	size_t count;
-};
-
-#define AUTO_ARGUMENTS __attribute__((cleanup(arguments_free)))
-
-void arguments_add(struct arguments *arguments, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void arguments_free(struct arguments *arguments);
 
 /* EINVAL: a flag of the unit's options is one that this runner must set itself, or no long option at all. */
 int slurm_unit_check(const json_t *unit, struct kettle_error *err);

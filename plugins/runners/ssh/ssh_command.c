@@ -109,34 +109,9 @@ ssh_command_check(const json_t *options, struct kettle_error *err)
 
 /* ---- command lines ---- */
 
-static void add(struct ssh_argv *argv, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void
-add(struct ssh_argv *argv, const char *format, ...)
-{
-	char *word = NULL;
-	va_list args;
-	va_start(args, format);
-	if (vasprintf(&word, format, args) < 0)
-		xalloc_fail();
-	va_end(args);
-	argv->list = xreallocarray(argv->list, argv->count + 2, sizeof(*argv->list));
-	argv->list[argv->count++] = word;
-	argv->list[argv->count] = NULL;
-}
-
-void
-ssh_argv_free(struct ssh_argv *argv)
-{
-	for (size_t i = 0; i < argv->count; i++)
-		free(argv->list[i]);
-	free(argv->list);
-	*argv = (struct ssh_argv){0};
-}
-
 /* Everything before the command. */
 static void
-add_ssh(struct ssh_argv *argv, const struct ssh_setup *setup)
+add_ssh(struct arguments *argv, const struct ssh_setup *setup)
 {
 	/* A connection of its own, which asks no one, forwards nothing, runs what it is told, and notices that it is dead. */
 	static const char *const settings[] = {"BatchMode=yes", "ConnectionAttempts=1", "TCPKeepAlive=yes",
@@ -145,22 +120,22 @@ add_ssh(struct ssh_argv *argv, const struct ssh_setup *setup)
 	const json_t *flag;
 	size_t i;
 	long long interval = setup->lease_s / ALIVE_COUNT;
-	add(argv, "%s", setup->program);
-	add(argv, "-Tax");
+	arguments_add(argv, "%s", setup->program);
+	arguments_add(argv, "-Tax");
 	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-		add(argv, "-o%s", settings[i]);
-	add(argv, "-oConnectTimeout=%lld", setup->connect_s);
-	add(argv, "-oServerAliveInterval=%lld", interval > 1 ? interval : 1);
-	add(argv, "-oServerAliveCountMax=%d", ALIVE_COUNT);
+		arguments_add(argv, "-o%s", settings[i]);
+	arguments_add(argv, "-oConnectTimeout=%lld", setup->connect_s);
+	arguments_add(argv, "-oServerAliveInterval=%lld", interval > 1 ? interval : 1);
+	arguments_add(argv, "-oServerAliveCountMax=%d", ALIVE_COUNT);
 	json_array_foreach(json_object_get(setup->options, "flags"), i, flag)
-		add(argv, "%s", json_string_value(flag));
-	add(argv, "--");
-	add(argv, "%s", json_text_or_empty(setup->options, "host"));
+		arguments_add(argv, "%s", json_string_value(flag));
+	arguments_add(argv, "--");
+	arguments_add(argv, "%s", json_text_or_empty(setup->options, "host"));
 }
 
 /* The script and its arguments, up to NULL. */
 static void
-add_command(struct ssh_argv *argv, const char *script, ...)
+add_command(struct arguments *argv, const char *script, ...)
 {
 	AUTO_BUF struct buf command = {0};
 	AUTO_FREE char *quoted = ssh_command_quote(script);
@@ -172,7 +147,7 @@ add_command(struct ssh_argv *argv, const char *script, ...)
 		buf_printf(&command, " %s", one);
 	}
 	va_end(args);
-	add(argv, "%s", command.data);
+	arguments_add(argv, "%s", command.data);
 }
 
 /* What start_script gets first. */
@@ -184,7 +159,7 @@ place(const struct ssh_setup *setup)
 }
 
 void
-ssh_command_serve(const struct ssh_setup *setup, struct ssh_argv *ret_argv)
+ssh_command_serve(const struct ssh_setup *setup, struct arguments *ret_argv)
 {
 	AUTO_FREE char *lease = xasprintf("%lld", setup->lease_s);
 	add_ssh(ret_argv, setup);
@@ -193,7 +168,7 @@ ssh_command_serve(const struct ssh_setup *setup, struct ssh_argv *ret_argv)
 }
 
 void
-ssh_command_doctor(const struct ssh_setup *setup, struct ssh_argv *ret_argv)
+ssh_command_doctor(const struct ssh_setup *setup, struct arguments *ret_argv)
 {
 	add_ssh(ret_argv, setup);
 	add_command(ret_argv, start_script, place(setup), setup->digest ? setup->digest : "", "--doctor", "--json",
@@ -201,7 +176,7 @@ ssh_command_doctor(const struct ssh_setup *setup, struct ssh_argv *ret_argv)
 }
 
 void
-ssh_command_install(const struct ssh_setup *setup, struct ssh_argv *ret_argv)
+ssh_command_install(const struct ssh_setup *setup, struct arguments *ret_argv)
 {
 	add_ssh(ret_argv, setup);
 	add_command(ret_argv, install_script, place(setup), setup->digest, NULL);

@@ -5,16 +5,11 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
-#include <stddef.h>
+
+#include "runners/common/arguments.h"
 
 #define SSH_FLAGS_MAX 64
 #define SSH_MISSING 113 /* exit status of the other side: it lacks the kettle-exec of this archive */
-
-/* One command line. Zero-initialise; ssh_argv_free at the end. */
-struct ssh_argv {
-	char **list; /* NULL-terminated */
-	size_t count;
-};
 
 /* What a connection is made with. Borrowed. */
 struct ssh_setup {
@@ -29,13 +24,11 @@ struct ssh_setup {
 /* Whether the options of a unit can be used. EINVAL. */
 int ssh_command_check(const json_t *options, struct kettle_error *err);
 /* `kettle-exec --serve` there. Ends with SSH_MISSING where the archive's kettle-exec is not there. */
-void ssh_command_serve(const struct ssh_setup *setup, struct ssh_argv *ret_argv);
+void ssh_command_serve(const struct ssh_setup *setup, struct arguments *ret_argv);
 /* `kettle-exec --doctor --json` there. */
-void ssh_command_doctor(const struct ssh_setup *setup, struct ssh_argv *ret_argv);
+void ssh_command_doctor(const struct ssh_setup *setup, struct arguments *ret_argv);
 /* Takes the archive from its input, checks its digest, and unpacks it to where the others look. */
-void ssh_command_install(const struct ssh_setup *setup, struct ssh_argv *ret_argv);
-void ssh_argv_free(struct ssh_argv *argv);
-#define AUTO_ARGV __attribute__((cleanup(ssh_argv_free)))
+void ssh_command_install(const struct ssh_setup *setup, struct arguments *ret_argv);
 
 /* A word for any shell: in single quotes. New string. */
 char *ssh_command_quote(const char *word);

@@ -28,6 +28,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
+#include "runners/common/remote.h"
 #include "runners/ssh/receive.h"
 
 #define PROTOCOL 1
@@ -127,7 +128,7 @@ start_doctor(struct ssh_session *session, void (*done)(void *arg, const struct k
 	void *arg, struct kettle_error *err)
 {
 	AUTO_FREE char *settings = NULL;
-	AUTO_ARGV struct ssh_argv argv = {0};
+	AUTO_ARGUMENTS struct arguments argv = {0};
 	struct ssh_setup setup = make_setup(session, &settings);
 	ssh_command_doctor(&setup, &argv);
 	return exec_doctor_start(&session->doctors, (const char *const *)argv.list, done, arg, err);
@@ -325,12 +326,12 @@ on_greeted(void *arg, const json_t *hello)
 static void
 pause_link(struct ssh_session *session)
 {
-	unsigned shift = session->failures < 16 ? session->failures : 16;
-	uint64_t delay_ms = session->failures == 0 ? 0 : (uint64_t)SSH_SESSION_BACKOFF_MS << (shift - 1);
+	uint64_t delay_ms = session->failures == 0
+							? 0
+							: remote_backoff_ms(session->failures, SSH_SESSION_BACKOFF_MS, SSH_SESSION_BACKOFF_MAX_MS);
 	session->failures++;
 	session->state = SSH_SESSION_PAUSED;
-	set_timer(
-		session, delay_ms < SSH_SESSION_BACKOFF_MAX_MS ? delay_ms : SSH_SESSION_BACKOFF_MAX_MS, ssh_session_begin);
+	set_timer(session, delay_ms, ssh_session_begin);
 }
 
 /* No kettle-exec could be reached. */
@@ -445,7 +446,7 @@ install(struct ssh_session *session)
 {
 	struct kettle_error err = {0};
 	AUTO_FREE char *settings = NULL;
-	AUTO_ARGV struct ssh_argv argv = {0};
+	AUTO_ARGUMENTS struct arguments argv = {0};
 	struct ssh_setup setup = make_setup(session, &settings);
 	ssh_command_install(&setup, &argv);
 	struct kettle_spawn spawn = {
@@ -509,7 +510,7 @@ start_ssh(struct ssh_session *session)
 {
 	struct kettle_error err = {0};
 	AUTO_FREE char *settings = NULL;
-	AUTO_ARGV struct ssh_argv argv = {0};
+	AUTO_ARGUMENTS struct arguments argv = {0};
 	struct ssh_setup setup = make_setup(session, &settings);
 	ssh_command_serve(&setup, &argv);
 	session->state = SSH_SESSION_CONNECTING;

@@ -14,7 +14,7 @@
 
 #define SSH_SESSION_INSTALL_MS 300000 /* for the archive, which has a few MiB, and its unpacking */
 #define SSH_SESSION_DOCTOR_MS 15000   /* that a doctor waits for a connection, however long that may take */
-#define SSH_SESSION_BACKOFF_MS 1000   /* after a failure, doubled for each further one */
+#define SSH_SESSION_BACKOFF_MS 1000   /* of remote_backoff_ms */
 #define SSH_SESSION_BACKOFF_MAX_MS 30000
 #define SSH_SESSION_RETRIES 10 /* connections in a row that fail, after which the next one waits until it is needed */
 #define SSH_SESSION_IDLE_MS 3600000      /* a connection that nothing has used for so long is closed */

@@ -727,7 +727,7 @@ test_command(void **state)
 		json_pack("{s:s, s:s, s:[s, s]}", "host", "far", "exec", program, "flags", "-o", "BatchMode=no");
 	struct ssh_setup ssh = {
 		.program = "ssh", .connect_s = 7, .lease_s = 30, .options = options, .settings = "{\"a\": \"it's\"}"};
-	AUTO_ARGV struct ssh_argv argv = {0};
+	AUTO_ARGUMENTS struct arguments argv = {0};
 	ssh_command_serve(&ssh, &argv);
 	assert_string_equal(argv.list[0], "ssh");
 	assert_string_equal(argv.list[argv.count - 2], "far");
