@@ -20,25 +20,13 @@
 
 /* ---- start and stop ---- */
 
-static void
-on_accepting(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_admin_accepting(struct interaction *interaction, const json_t *result, void *arg)
 {
 	(void)arg;
 	interaction_say(interaction, member_true(result, "accepts_jobs")
 									 ? "Submissions are accepted."
 									 : "No submissions are accepted until `/admin start`; accepted ones still run.");
-}
-
-void
-discord_admin_start(struct interaction *interaction)
-{
-	interaction_call(interaction, "admin.resume", json_object(), on_accepting, NULL, NULL);
-}
-
-void
-discord_admin_stop(struct interaction *interaction)
-{
-	interaction_call(interaction, "admin.pause", json_object(), on_accepting, NULL, NULL);
 }
 
 /* ---- statistics ---- */
@@ -56,8 +44,8 @@ device_figures(const json_t *stats, const char *device)
 	return row;
 }
 
-static void
-on_stats(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_admin_stats(struct interaction *interaction, const json_t *result, void *arg)
 {
 	static const struct view_column columns[] = {COLUMN_CUT("device", "{device}"),
 		COLUMN_RIGHT("runs", "{num_run:count}"), SPARE_COLUMN_RIGHT(2, "passed", "{runs_passed:count}"),
@@ -80,29 +68,6 @@ on_stats(struct interaction *interaction, const json_t *result, void *arg)
 	AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), rows);
 	interaction_answer(
 		interaction, json_array_size(rows) > 0 ? message_block(before, table, "statistics.txt") : message_new(before));
-}
-
-void
-discord_admin_stats(struct interaction *interaction)
-{
-	interaction_call(interaction, "admin.stats",
-		json_pack("{s:b, s:s*}", "last_day", (int)interaction_flag(interaction, "last_day_only"), "leaderboard",
-			interaction_text(interaction, "leaderboard_name")),
-		on_stats, NULL, NULL);
-}
-
-/* ---- verification ---- */
-
-void
-discord_admin_verify_runs(struct interaction *interaction)
-{
-	answer_call(interaction, "device.verify", json_object(), "verification.txt");
-}
-
-void
-discord_admin_verify_db(struct interaction *interaction)
-{
-	answer_call(interaction, "admin.verify", json_object(), "verification.txt");
 }
 
 /* ---- resync ---- */

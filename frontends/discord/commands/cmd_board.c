@@ -22,8 +22,7 @@
 #include "discord/render/plain.h"
 #include "discord/text/timestamp.h"
 
-#define PAGE 10         /* boards or places on a page */
-#define PERSONAL_MAX 20 /* runs of each device */
+#define PAGE 10 /* boards or places on a page */
 #define DEVICES_SHOWN_MAX 5
 #define OUTDATED "This button is of an earlier version of the bot; use the command again."
 
@@ -415,8 +414,8 @@ discord_board_show_page(struct interaction *interaction, const char *arguments)
 
 /* ---- show-personal ---- */
 
-static void
-on_personal(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_board_personal(struct interaction *interaction, const json_t *result, void *arg)
 {
 	AUTO_BUF struct buf out = {0};
 	AUTO_FREE char *board = answer_bold(json_text_or_empty(json_object_get(result, "leaderboard"), "name"));
@@ -439,13 +438,4 @@ on_personal(struct interaction *interaction, const json_t *result, void *arg)
 	}
 	AUTO_FREE char *head = xasprintf("Your ranked submissions to %s, the best first:", board);
 	interaction_answer(interaction, message_block(head, out.data, "submissions.txt"));
-}
-
-void
-discord_board_personal(struct interaction *interaction)
-{
-	interaction_call(interaction, "leaderboard.show",
-		json_pack("{s:s*, s:b, s:i}", "name", interaction_text(interaction, "leaderboard_name"), "mine", 1, "limit",
-			PERSONAL_MAX),
-		on_personal, NULL, NULL);
 }

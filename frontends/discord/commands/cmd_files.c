@@ -65,8 +65,8 @@ deliver(struct interaction *interaction, struct parcel *parcel, const char *line
 
 /* ---- the task ---- */
 
-static void
-on_task(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_files_task(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_JSON json_t *yml = json_pack("{s:O}", "text", json_object_get(result, "yml"));
@@ -84,17 +84,10 @@ on_task(struct interaction *interaction, const json_t *result, void *arg)
 	deliver(interaction, &parcel, line);
 }
 
-void
-discord_files_task(struct interaction *interaction)
-{
-	interaction_call(interaction, "leaderboard.task",
-		json_pack("{s:s*}", "name", interaction_text(interaction, "leaderboard_name")), on_task, NULL, NULL);
-}
-
 /* ---- templates ---- */
 
-static void
-on_template(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_files_template(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_BUF struct buf line = {0};
@@ -112,19 +105,10 @@ on_template(struct interaction *interaction, const json_t *result, void *arg)
 	deliver(interaction, &parcel, line.data);
 }
 
-void
-discord_files_template(struct interaction *interaction)
-{
-	interaction_call(interaction, "leaderboard.template",
-		json_pack("{s:s*, s:s*}", "name", interaction_text(interaction, "leaderboard_name"), "lang",
-			interaction_text(interaction, "lang")),
-		on_template, NULL, NULL);
-}
-
 /* ---- harnesses ---- */
 
-static void
-on_harness(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_files_harness(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_FREE char *language = answer_bold(json_text_or_empty(result, "language"));
@@ -136,11 +120,4 @@ on_harness(struct interaction *interaction, const json_t *result, void *arg)
 	json_array_foreach(json_object_get(result, "files"), i, file)
 		pack(&parcel, json_text_or_empty(file, "name"), file);
 	deliver(interaction, &parcel, line);
-}
-
-void
-discord_files_harness(struct interaction *interaction)
-{
-	interaction_call(interaction, "harness.show",
-		json_pack("{s:s*}", "language", interaction_text(interaction, "language")), on_harness, NULL, NULL);
 }

@@ -18,22 +18,7 @@
 
 #define NAMES_SHOWN_MAX 20
 
-static json_t *
-id_of(const struct interaction *interaction)
-{
-	return json_pack("{s:I}", "id", interaction_number(interaction, "submission_id", 0));
-}
-
 /* ---- users ---- */
-
-/* {"name": the identity, "reason"?} */
-static json_t *
-user_of(const struct interaction *interaction)
-{
-	const char *user = interaction_text(interaction, "user");
-	return json_pack("{s:{s:s, s:s}, s:s*}", "name", "provider", "discord", "subject", user ? user : "", "reason",
-		interaction_text(interaction, "reason"));
-}
 
 /* The engine names a user who has not used it yet by a number. */
 static char *
@@ -45,8 +30,8 @@ describe_user(const struct interaction *interaction, const json_t *result)
 	return xasprintf("%s (<@%s>)", name, id);
 }
 
-static void
-on_banned(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_moderate_ban(struct interaction *interaction, const json_t *result, void *arg)
 {
 	AUTO_FREE char *user = describe_user(interaction, result);
 	AUTO_FREE char *cancelled =
@@ -56,45 +41,17 @@ on_banned(struct interaction *interaction, const json_t *result, void *arg)
 }
 
 void
-discord_moderate_ban(struct interaction *interaction)
-{
-	interaction_call(interaction, "user.ban", user_of(interaction), on_banned, NULL, NULL);
-}
-
-static void
-on_unbanned(struct interaction *interaction, const json_t *result, void *arg)
+discord_moderate_unban(struct interaction *interaction, const json_t *result, void *arg)
 {
 	AUTO_FREE char *user = describe_user(interaction, result);
 	(void)arg;
 	interaction_say(interaction, "%s is no longer banned.", user);
 }
 
-void
-discord_moderate_unban(struct interaction *interaction)
-{
-	interaction_call(interaction, "user.unban", user_of(interaction), on_unbanned, NULL, NULL);
-}
-
 /* ---- submissions ---- */
 
 void
-discord_moderate_flag(struct interaction *interaction)
-{
-	json_t *args = id_of(interaction);
-	const char *reason = interaction_text(interaction, "reason");
-	if (reason)
-		(void)json_object_set_new(args, "reason", json_string(reason));
-	answer_call(interaction, "submission.flag", args, "flag.txt");
-}
-
-void
-discord_moderate_unflag(struct interaction *interaction)
-{
-	answer_call(interaction, "submission.unflag", id_of(interaction), "unflag.txt");
-}
-
-static void
-on_doomed(struct interaction *interaction, const json_t *submission, void *arg)
+discord_moderate_delete(struct interaction *interaction, const json_t *submission, void *arg)
 {
 	long long number = member_int(submission, "id");
 	AUTO_FREE char *id = xasprintf("drop:%lld", number),
@@ -105,12 +62,6 @@ on_doomed(struct interaction *interaction, const json_t *submission, void *arg)
 	message_button(message, MESSAGE_DANGER, "Delete", id);
 	message_button(message, MESSAGE_SECONDARY, "Keep", "drop:keep");
 	interaction_answer(interaction, message);
-}
-
-void
-discord_moderate_delete(struct interaction *interaction)
-{
-	interaction_call(interaction, "submission.show", id_of(interaction), on_doomed, NULL, NULL);
 }
 
 static void
@@ -134,8 +85,8 @@ discord_moderate_delete_confirm(struct interaction *interaction, const char *arg
 		interaction, "submission.delete", json_pack("{s:I}", "id", (json_int_t)id), on_dropped, NULL, NULL);
 }
 
-static void
-on_rerun(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_moderate_rerun(struct interaction *interaction, const json_t *result, void *arg)
 {
 	AUTO_BUF struct buf out = {0};
 	size_t i;
@@ -149,43 +100,10 @@ on_rerun(struct interaction *interaction, const json_t *result, void *arg)
 		(long long)member_int(result, "id"), out.len ? out.data : "");
 }
 
-void
-discord_moderate_rerun(struct interaction *interaction)
-{
-	json_t *args = id_of(interaction);
-	(void)json_object_set_new(args, "no_wait", json_true());
-	interaction_call(interaction, "submission.rerun", args, on_rerun, NULL, NULL);
-}
-
 /* ---- boards ---- */
 
 void
-discord_moderate_update(struct interaction *interaction)
-{
-	const char *deadline = interaction_text(interaction, "deadline");
-	const char *visibility = interaction_text(interaction, "visibility"), *code = interaction_text(interaction, "code");
-	if (!deadline && !visibility && !code) {
-		interaction_say(interaction, "Nothing to change: give a deadline, a visibility or who may read the code.");
-		return;
-	}
-	boards_forget(interaction->bot);
-	answer_call(interaction, "leaderboard.update",
-		json_pack("{s:s*, s:s*, s:s*, s:s*}", "name", interaction_text(interaction, "leaderboard_name"), "deadline",
-			deadline, "visibility", visibility, "code_visibility", code),
-		"update.txt");
-}
-
-void
-discord_moderate_rate_limit(struct interaction *interaction)
-{
-	answer_call(interaction, "leaderboard.rate_limit",
-		json_pack("{s:s*, s:s*, s:I}", "name", interaction_text(interaction, "leaderboard_name"), "category",
-			interaction_text(interaction, "category"), "per_hour", interaction_number(interaction, "per_hour", -1)),
-		"limits.txt");
-}
-
-static void
-on_invites(struct interaction *interaction, const json_t *result, void *arg)
+discord_moderate_invite(struct interaction *interaction, const json_t *result, void *arg)
 {
 	AUTO_BUF struct buf out = {0};
 	size_t i;
@@ -196,15 +114,6 @@ on_invites(struct interaction *interaction, const json_t *result, void *arg)
 		buf_printf(&out, "%s%s", i ? "\n" : "", json_string_value(code));
 	AUTO_FREE char *before = xasprintf("Each code opens %s to one user, with `/leaderboard join`:", board);
 	interaction_answer(interaction, message_block(before, out.len ? out.data : "", "invites.txt"));
-}
-
-void
-discord_moderate_invite(struct interaction *interaction)
-{
-	interaction_call(interaction, "invite.create",
-		json_pack("{s:[s*], s:I}", "name", interaction_text(interaction, "leaderboard_name"), "count",
-			interaction_number(interaction, "count", 1)),
-		on_invites, NULL, NULL);
 }
 
 /* ---- competitions ---- */
@@ -255,8 +164,8 @@ on_synced(struct interaction *interaction, const json_t *result, void *arg)
 										: message_new(names.data));
 }
 
-static void
-on_fetched(struct interaction *interaction, const json_t *result, void *arg)
+void
+discord_moderate_update_problems(struct interaction *interaction, const json_t *result, void *arg)
 {
 	bool closed = interaction_flag(interaction, "closed");
 	(void)arg;
@@ -264,18 +173,4 @@ on_fetched(struct interaction *interaction, const json_t *result, void *arg)
 		json_pack("{s:{s:O}, s:b, s:s}", "problems", "sets", json_object_get(result, "sets"), "force",
 			(int)interaction_flag(interaction, "force"), "visibility", closed ? "closed" : "public"),
 		on_synced, NULL, NULL);
-}
-
-void
-discord_moderate_update_problems(struct interaction *interaction)
-{
-	const char *repository = interaction_text(interaction, "repository");
-	if (!repository) {
-		interaction_say(interaction, "Name a repository: OWNER/NAME on GitHub, or the https:// URL of a zip.");
-		return;
-	}
-	interaction_call(interaction, "competition.fetch",
-		json_pack("{s:s, s:s*, s:s*}", "repository", repository, "branch", interaction_text(interaction, "branch"),
-			"set", interaction_text(interaction, "problem_set")),
-		on_fetched, NULL, NULL);
 }

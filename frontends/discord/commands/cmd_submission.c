@@ -16,7 +16,7 @@
 #include "discord/text/escape.h"
 #include "discord/text/split.h"
 
-#define LIST_MAX 20      /* submissions */
+#define LIST_MAX 20      /* submissions, as commands/table.c asks for */
 #define CANCEL_MAX 5     /* buttons */
 #define VERDICT_MAX 1500 /* UTF-16 units */
 
@@ -28,8 +28,8 @@ is_open(const json_t *submission)
 	return member_is(submission, "state", "queued") || member_is(submission, "state", "running");
 }
 
-static void
-on_list(struct interaction *interaction, const json_t *submissions, void *arg)
+void
+discord_submission_list(struct interaction *interaction, const json_t *submissions, void *arg)
 {
 	static const struct view_column columns[] = {COLUMN_RIGHT("id", "{id}"),
 		COLUMN_CUT("leaderboard", "{leaderboard_name}"), SPARE_COLUMN(2, "mode", "{practice?practice|{mode}}"),
@@ -58,18 +58,10 @@ on_list(struct interaction *interaction, const json_t *submissions, void *arg)
 	interaction_answer(interaction, message);
 }
 
-void
-discord_submission_list(struct interaction *interaction)
-{
-	interaction_call(interaction, "submission.list",
-		json_pack("{s:s*, s:i}", "leaderboard", interaction_text(interaction, "leaderboard_name"), "limit", LIST_MAX),
-		on_list, NULL, NULL);
-}
-
 /* ---- get-submission ---- */
 
-static void
-on_submission(struct interaction *interaction, const json_t *submission, void *arg)
+void
+discord_submission_show(struct interaction *interaction, const json_t *submission, void *arg)
 {
 	AUTO_FREE char *verdict = plain_verdict(submission), *report = plain_report(submission);
 	AUTO_FREE char *shown = escape_markdown(verdict, VERDICT_MAX),
@@ -81,13 +73,6 @@ on_submission(struct interaction *interaction, const json_t *submission, void *a
 	if (code)
 		message_file(message, json_text_or_empty(submission, "file_name"), code);
 	interaction_answer(interaction, message);
-}
-
-void
-discord_submission_show(struct interaction *interaction)
-{
-	interaction_call(interaction, "submission.show",
-		json_pack("{s:I}", "id", interaction_number(interaction, "submission_id", 0)), on_submission, NULL, NULL);
 }
 
 /* ---- the button ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands for everybody: invites, accounts, help, ping. */
+/* Commands for everybody: accounts, help, ping. */
 #include <config.h>
 
 #include "discord/commands/handlers.h"
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "discord/commands/table.h"
+#include "discord/commands/options.h"
 #include "discord/gateway/gateway.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
@@ -18,30 +18,6 @@
 #include "discord/text/timestamp.h"
 
 #define CODE_MAX 80 /* bytes of a code, which a button must carry */
-
-/* ---- join ---- */
-
-static void
-on_joined(struct interaction *interaction, const json_t *result, void *arg)
-{
-	AUTO_BUF struct buf out = {0};
-	size_t i;
-	const json_t *board;
-	(void)arg;
-	boards_forget(interaction->bot);
-	json_array_foreach(json_object_get(result, "leaderboards"), i, board) {
-		AUTO_FREE char *name = answer_bold(json_string_value(board));
-		buf_printf(&out, "%s%s", i ? ", " : "You can now see ", name);
-	}
-	interaction_say(interaction, "%s.", out.len ? out.data : "The invite opens no leaderboard any more");
-}
-
-void
-discord_user_join(struct interaction *interaction)
-{
-	interaction_call(interaction, "leaderboard.join",
-		json_pack("{s:s*}", "code", interaction_text(interaction, "code")), on_joined, NULL, NULL);
-}
 
 /* ---- link ---- */
 
@@ -130,14 +106,15 @@ discord_user_link_confirm(struct interaction *interaction, const char *arguments
 
 /* The commands whose first word is the prefix; "": those of one word. */
 static void
-add_group(json_t *embeds, const struct bot_command *commands, const char *title, const char *prefix)
+add_group(json_t *embeds, const struct bot *bot, const char *title, const char *prefix)
 {
 	AUTO_BUF struct buf out = {0};
-	for (const struct bot_command *command = commands; command->path; command++) {
+	for (const struct bot_command *command = bot->commands; command->path; command++) {
+		AUTO_FREE char *help = options_help(command, bot->host->commands(bot->host));
 		const char *space = strchr(command->path, ' ');
 		size_t len = space ? (size_t)(space - command->path) : 0;
 		if (len == strlen(prefix) && strncmp(command->path, prefix, len) == 0)
-			buf_printf(&out, "%s`/%s` %s", out.len ? "\n" : "", command->path, command->help);
+			buf_printf(&out, "%s`/%s` %s", out.len ? "\n" : "", command->path, help);
 	}
 	(void)json_array_append_new(embeds, json_pack("{s:s, s:s}", "title", title, "description", out.data));
 }
@@ -146,11 +123,11 @@ void
 discord_user_help(struct interaction *interaction)
 {
 	json_t *embeds = json_array();
-	const struct bot_command *commands = interaction->bot->commands;
-	add_group(embeds, commands, "Leaderboards", "leaderboard");
+	const struct bot *bot = interaction->bot;
+	add_group(embeds, bot, "Leaderboards", "leaderboard");
 	if (member_is(interaction->actor, "role", "admin"))
-		add_group(embeds, commands, "For admins", "admin");
-	add_group(embeds, commands, "Other commands", "");
+		add_group(embeds, bot, "For admins", "admin");
+	add_group(embeds, bot, "Other commands", "");
 	json_t *message =
 		message_new("Begin with `/leaderboard list`, get a file to start from with `/leaderboard template`, "
 					"and submit it with `/leaderboard submit test`.");

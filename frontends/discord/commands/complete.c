@@ -49,16 +49,23 @@ fitting(const json_t *names, const char *before, const char *text)
 	return choices;
 }
 
+/* From a member of each object of a list. */
+static void
+complete_from(struct interaction *interaction, const json_t *list, const char *member)
+{
+	size_t i;
+	const json_t *item;
+	AUTO_JSON json_t *names = json_array();
+	json_array_foreach(list, i, item)
+		(void)json_array_append(names, json_object_get(item, member));
+	interaction_choices(interaction, fitting(names, "", typed(interaction)));
+}
+
 static void
 complete_board(struct interaction *interaction, const json_t *boards, void *arg)
 {
-	size_t i;
-	const json_t *board;
-	AUTO_JSON json_t *names = json_array();
 	(void)arg;
-	json_array_foreach(boards, i, board)
-		(void)json_array_append(names, json_object_get(board, "name"));
-	interaction_choices(interaction, fitting(names, "", typed(interaction)));
+	complete_from(interaction, boards, "name");
 }
 
 /* The devices of the board that was chosen, else of all boards; those before the last comma are there already. */
@@ -87,13 +94,8 @@ complete_device(struct interaction *interaction, const json_t *boards, void *arg
 static void
 complete_template(struct interaction *interaction, const json_t *result, void *arg)
 {
-	size_t i;
-	const json_t *template;
-	AUTO_JSON json_t *names = json_array();
 	(void)arg;
-	json_array_foreach(json_object_get(result, "templates"), i, template)
-		(void)json_array_append(names, json_object_get(template, "language"));
-	interaction_choices(interaction, fitting(names, "", typed(interaction)));
+	complete_from(interaction, json_object_get(result, "templates"), "language");
 }
 
 static void
@@ -111,23 +113,15 @@ complete_language(struct interaction *interaction)
 }
 
 void
-complete(struct interaction *interaction, const struct bot_command *command)
+complete(struct interaction *interaction)
 {
-	const struct option *option = command ? command->options : NULL;
-	while (option && option->name && (!interaction->focused || strcmp(option->name, interaction->focused) != 0))
-		option++;
-	switch (option && option->name ? option->completes : COMPLETES_NOTHING) {
-	case COMPLETES_NOTHING:
-		interaction_choices(interaction, json_array());
-		break;
-	case COMPLETES_BOARD:
+	const char *option = interaction->focused ? interaction->focused : "";
+	if (strcmp(option, "leaderboard_name") == 0)
 		boards_get(interaction, complete_board, NULL, NULL);
-		break;
-	case COMPLETES_DEVICE:
+	else if (strcmp(option, "gpu") == 0)
 		boards_get(interaction, complete_device, NULL, NULL);
-		break;
-	case COMPLETES_LANGUAGE:
+	else if (strcmp(option, "lang") == 0 || strcmp(option, "language") == 0)
 		complete_language(interaction);
-		break;
-	}
+	else
+		interaction_choices(interaction, json_array());
 }

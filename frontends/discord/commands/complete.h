@@ -3,9 +3,9 @@
 #ifndef KETTLE_DISCORD_COMMANDS_COMPLETE_H
 #define KETTLE_DISCORD_COMMANDS_COMPLETE_H
 
-#include "discord/commands/table.h"
+#include "discord/interaction/interaction.h"
 
-/* Answers a completion of an option of the command; NULL: the command is not known. Loop thread. */
-void complete(struct interaction *interaction, const struct bot_command *command);
+/* Answers a completion, by the name of the option that is typed. Loop thread. */
+void complete(struct interaction *interaction);
 
 #endif

@@ -4,11 +4,16 @@
 
 #include "discord/commands/dispatch.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "discord/commands/complete.h"
-#include "discord/commands/table.h"
+#include "discord/commands/options.h"
+#include "discord/interaction/answer.h"
+#include "discord/interaction/boards.h"
 
 static const struct bot_command *
 find_command(const char *path)
@@ -33,6 +38,22 @@ may_run(struct interaction *interaction, const struct bot_command *command)
 	return false;
 }
 
+/* One of the core's commands. A long answer is a file with the name of the command's last word. */
+static void
+call(struct interaction *interaction, const struct bot_command *command)
+{
+	const char *space = strrchr(command->path, ' ');
+	AUTO_FREE char *file = xasprintf("%s.txt", space ? space + 1 : command->path);
+	const struct kettle_host *host = interaction->bot->host;
+	json_t *args = options_args(command, interaction);
+	if (member_is(answer_row(host->commands(host), command->of), "kind", "write"))
+		boards_forget(interaction->bot);
+	if (command->answered)
+		interaction_call(interaction, command->of, args, command->answered, NULL, NULL);
+	else
+		answer_call(interaction, command->of, args, file);
+}
+
 static void
 run_command(struct interaction *interaction)
 {
@@ -45,7 +66,10 @@ run_command(struct interaction *interaction)
 		return;
 	if (!command->at_once)
 		interaction_defer(interaction, command->open);
-	command->run(interaction);
+	if (command->run)
+		command->run(interaction);
+	else
+		call(interaction, command);
 }
 
 static void
@@ -80,7 +104,7 @@ dispatch_interaction(struct bot *bot, const json_t *data)
 		run_verb(interaction);
 		break;
 	case INTERACTION_COMPLETION:
-		complete(interaction, find_command(interaction->command));
+		complete(interaction);
 		break;
 	}
 	interaction_unref(interaction);

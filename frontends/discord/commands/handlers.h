@@ -12,44 +12,36 @@ void discord_board_list_page(struct interaction *interaction, const char *argume
 void discord_board_show(struct interaction *interaction);
 void discord_board_show_devices(struct interaction *interaction, const char *arguments);
 void discord_board_show_page(struct interaction *interaction, const char *arguments);
-void discord_board_personal(struct interaction *interaction);
+void discord_board_personal(struct interaction *interaction, const json_t *result, void *arg);
 
 /* ---- cmd_files.c: what comes as files ---- */
-void discord_files_task(struct interaction *interaction);
-void discord_files_template(struct interaction *interaction);
-void discord_files_harness(struct interaction *interaction);
+void discord_files_task(struct interaction *interaction, const json_t *result, void *arg);
+void discord_files_template(struct interaction *interaction, const json_t *result, void *arg);
+void discord_files_harness(struct interaction *interaction, const json_t *result, void *arg);
 
 /* ---- cmd_submission.c: one's submissions ---- */
-void discord_submission_list(struct interaction *interaction);
-void discord_submission_show(struct interaction *interaction);
+void discord_submission_list(struct interaction *interaction, const json_t *result, void *arg);
+void discord_submission_show(struct interaction *interaction, const json_t *result, void *arg);
 void discord_submission_cancel(struct interaction *interaction, const char *arguments);
 
-/* ---- cmd_user.c: invites, accounts, help ---- */
-void discord_user_join(struct interaction *interaction);
+/* ---- cmd_user.c: accounts, help ---- */
 void discord_user_link(struct interaction *interaction);
 void discord_user_link_confirm(struct interaction *interaction, const char *arguments);
 void discord_user_help(struct interaction *interaction);
 void discord_user_ping(struct interaction *interaction);
 
 /* ---- cmd_admin.c: the engine ---- */
-void discord_admin_start(struct interaction *interaction);
-void discord_admin_stop(struct interaction *interaction);
-void discord_admin_stats(struct interaction *interaction);
-void discord_admin_verify_runs(struct interaction *interaction);
-void discord_admin_verify_db(struct interaction *interaction);
+void discord_admin_accepting(struct interaction *interaction, const json_t *result, void *arg);
+void discord_admin_stats(struct interaction *interaction, const json_t *result, void *arg);
 void discord_admin_resync(struct interaction *interaction);
 
 /* ---- cmd_moderate.c: users, submissions, boards of others ---- */
-void discord_moderate_ban(struct interaction *interaction);
-void discord_moderate_unban(struct interaction *interaction);
-void discord_moderate_flag(struct interaction *interaction);
-void discord_moderate_unflag(struct interaction *interaction);
-void discord_moderate_delete(struct interaction *interaction);
+void discord_moderate_ban(struct interaction *interaction, const json_t *result, void *arg);
+void discord_moderate_unban(struct interaction *interaction, const json_t *result, void *arg);
+void discord_moderate_delete(struct interaction *interaction, const json_t *result, void *arg);
 void discord_moderate_delete_confirm(struct interaction *interaction, const char *arguments);
-void discord_moderate_rerun(struct interaction *interaction);
-void discord_moderate_update(struct interaction *interaction);
-void discord_moderate_update_problems(struct interaction *interaction);
-void discord_moderate_rate_limit(struct interaction *interaction);
-void discord_moderate_invite(struct interaction *interaction);
+void discord_moderate_rerun(struct interaction *interaction, const json_t *result, void *arg);
+void discord_moderate_update_problems(struct interaction *interaction, const json_t *result, void *arg);
+void discord_moderate_invite(struct interaction *interaction, const json_t *result, void *arg);
 
 #endif

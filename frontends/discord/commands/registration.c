@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "discord/commands/table.h"
+#include "discord/commands/options.h"
 #include "discord/interaction/send.h"
 
 enum { TYPE_SUBCOMMAND = 1, TYPE_GROUP = 2 };
@@ -32,37 +32,6 @@ group_help(const char *path, size_t len)
 	return "";
 }
 
-/* Those of an argument of the core's command, as Discord takes them. NULL: it has none. New reference. */
-static json_t *
-choices_of(const json_t *core, const char *command, const char *argument)
-{
-	json_t *choices = NULL;
-	size_t i, j, k;
-	const json_t *row, *given, *choice;
-	json_array_foreach(core, i, row)
-		json_array_foreach(member_is(row, "name", command) ? json_object_get(row, "args") : NULL, j, given)
-			json_array_foreach(
-				member_is(given, "name", argument) ? json_object_get(given, "choices") : NULL, k, choice) {
-				choices = choices ? choices : json_array();
-				(void)json_array_append_new(choices, json_pack("{s:O, s:O}", "name", choice, "value", choice));
-			}
-	return choices;
-}
-
-static json_t *
-option_json(const struct option *option, const json_t *core)
-{
-	json_t *json =
-		json_pack("{s:i, s:s, s:s}", "type", (int)option->kind, "name", option->name, "description", option->help);
-	if (option->required)
-		json_object_set_new(json, "required", json_true());
-	if (option->completes != COMPLETES_NOTHING)
-		json_object_set_new(json, "autocomplete", json_true());
-	if (option->choices_of[0])
-		json_object_set_new(json, "choices", choices_of(core, option->choices_of[0], option->choices_of[1]));
-	return json;
-}
-
 /* The object with this name among options or commands; made where it is not there. Borrowed. */
 static json_t *
 named(json_t *list, const char *path, size_t begin, size_t len, int type)
@@ -80,7 +49,7 @@ named(json_t *list, const char *path, size_t begin, size_t len, int type)
 }
 
 static json_t *
-options_of(json_t *object)
+below(json_t *object)
 {
 	json_t *options = json_object_get(object, "options");
 	if (!options)
@@ -106,11 +75,17 @@ add_command(json_t *commands, const struct bot_command *command, const json_t *c
 		if (!command->path[begin])
 			break;
 		begin++;
-		list = options_of(object);
+		list = below(object);
 	}
-	json_object_set_new(object, "description", json_string(command->help));
-	for (const struct option *option = command->options; option && option->name; option++)
-		(void)json_array_append_new(options_of(object), option_json(option, core));
+	AUTO_FREE char *help = options_help(command, core);
+	AUTO_JSON json_t *options = options_of(command, core);
+	size_t i;
+	json_t *option;
+	json_object_set_new(object, "description", json_string(help));
+	json_array_foreach(options, i, option) {
+		(void)json_object_del(option, "argument");
+		(void)json_array_append(below(object), option);
+	}
 }
 
 json_t *

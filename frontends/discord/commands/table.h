@@ -19,23 +19,28 @@ enum option_kind {
 	OPTION_KIND_FILE = 11,
 };
 
-/* What a text option completes from. */
-enum option_completes { COMPLETES_NOTHING, COMPLETES_BOARD, COMPLETES_DEVICE, COMPLETES_LANGUAGE };
-
+/* An option of the bot's own. */
 struct option {
 	const char *name, *help;
 	enum option_kind kind;
-	bool required; /* required ones come first */
-	enum option_completes completes;
-	const char *choices_of[2]; /* a command of the core and its argument, which has them; or NULLs */
+	bool required;
+	bool completes; /* complete.c knows its name */
 };
 
+/*
+ * A command. Most are one of the core's, whose arguments are its options. `args` has their names, in any order: "*" stands for all
+ * that Discord has a kind for and that are not repeated, but for those as "-a"; "a=b" for the argument a as the option b, "a!" and
+ * "a?" for one that is required, or not, whatever the core says.
+ */
 struct bot_command {
-	const char *path;             /* "leaderboard submit test" */
-	const char *help;             /* 1 to 100 characters */
-	const struct option *options; /* ends with a NULL name; or NULL */
-	void (*run)(struct interaction *interaction);
-	bool open;    /* everybody sees the answer */
+	const char *path;                             /* "leaderboard submit test" */
+	const char *help;                             /* 1 to 100 characters; NULL: the core's */
+	const char *of, *args;                        /* the command of the core, and its arguments; or NULL */
+	const char *with;                             /* further arguments, as JSON; or NULL */
+	interaction_fn answered;                      /* shows the answer of the core; NULL: by the command table's view */
+	const struct option *options;                 /* ends with a NULL name; or NULL */
+	void (*run)(struct interaction *interaction); /* in place of all this; or NULL */
+	bool open;                                    /* everybody sees the answer */
 	bool at_once; /* it answers with a form, which cannot follow a deferral, or needs no time */
 };
 

@@ -50,13 +50,12 @@ answer_page(const char *arguments, size_t *ret_offset, const char **ret_what)
 	return true;
 }
 
-/* The row of the command table. Borrowed. */
-static const json_t *
-find_row(const struct bot *bot, const char *name)
+const json_t *
+answer_row(const json_t *core, const char *name)
 {
 	size_t i;
 	const json_t *row;
-	json_array_foreach(bot->host->commands(bot->host), i, row)
+	json_array_foreach(core, i, row)
 		if (member_is(row, "name", name))
 			return row;
 	return NULL;
@@ -83,7 +82,8 @@ static void
 show(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct shown *shown = arg;
-	const json_t *view = json_object_get(find_row(interaction->bot, shown->command), "view");
+	const struct kettle_host *host = interaction->bot->host;
+	const json_t *view = json_object_get(answer_row(host->commands(host), shown->command), "view");
 	AUTO_FREE char *text = plain_view(view, result, shown->args);
 	if (strchr(text, '\n')) {
 		interaction_answer(interaction, message_block("", text, shown->file_name));

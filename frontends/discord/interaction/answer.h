@@ -21,6 +21,8 @@ char *answer_bold(const char *name);
 /* What a button to another page carries, "OFFSET:WHAT". false: it is of another form. ret_what is borrowed. */
 bool answer_page(const char *arguments, size_t *ret_offset, const char **ret_what);
 
+/* The row of a command in the command table (host->commands); NULL: there is none. Borrowed. */
+const json_t *answer_row(const json_t *core, const char *name);
 /*
  * Calls a command and shows its answer by the command table's view: a line as a sentence, more as a block of code, or as a
  * file of this name where they are long.

@@ -71,7 +71,7 @@ test_stats(void **state)
 						 "now.\n```\ndevice  runs");
 	fixture_has(message, "CPU        3");
 	fixture_run(f, "admin show-stats", NULL);
-	fixture_called(f, 0, "admin.stats", json_pack("{s:b}", "last_day", 0));
+	fixture_called(f, 0, "admin.stats", json_object());
 }
 
 static void
@@ -216,9 +216,6 @@ static void
 test_update(void **state)
 {
 	struct bot_fixture *f = *state;
-	fixture_says(fixture_run(f, "admin update", json_pack("{s:s}", "leaderboard_name", "x")),
-		"Nothing to change: give a deadline, a visibility or who may read the code.");
-	assert_int_equal(json_array_size(f->calls), 0);
 	fixture_answer(f, "leaderboard.update",
 		json_pack("{s:[s, s], s:{s:s}, s:[]}", "changes", "deadline", "code", "leaderboard", "name", "x", "remarks"));
 	fixture_says(fixture_run(f, "admin update",
@@ -267,7 +264,6 @@ static void
 test_problems(void **state)
 {
 	struct bot_fixture *f = *state;
-	fixture_has(fixture_run(f, "admin update-problems", NULL), "Name a repository");
 	fixture_answer(
 		f, "competition.fetch", json_pack("{s:[{s:s}], s:s}", "sets", "name", "Spring", "source", "https://x"));
 	fixture_answer(f, "competition.sync",

@@ -5,6 +5,7 @@
 #include "unit/discord/bot_fixture.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -14,8 +15,8 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "commands/handlers.h"
+#include "discord/commands/options.h"
 #include "discord/commands/registration.h"
-#include "discord/commands/table.h"
 #include "discord/text/split.h"
 #include "lib/unit_test.h"
 
@@ -62,14 +63,24 @@ assert_options(const json_t *options)
 	return bytes;
 }
 
-static bool
-has_choices(const char *name, const char *argument)
+/* Every word of the row is an argument of the core's command. */
+static void
+assert_args(const struct bot_command *row)
 {
-	const struct command *command = command_find(commands, name);
-	for (const struct argument *given = command ? command->arguments : NULL; given && given->name; given++)
-		if (strcmp(given->name, argument) == 0)
-			return given->choices;
-	return false;
+	const struct command *command = row->of ? command_find(commands, row->of) : NULL;
+	AUTO_FREE char *words = xstrdup(row->args ? row->args : "");
+	char *rest = words, *word;
+	assert_true(command || row->run);
+	assert_true(command || (!row->args && !row->with));
+	while (row->args && (word = strsep(&rest, " "))) {
+		const struct argument *argument = command->arguments;
+		word += *word == '-';
+		word[strcspn(word, "=?!")] = '\0';
+		while (argument->name && strcmp(argument->name, word) != 0)
+			argument++;
+		if (strcmp(word, "*") != 0 && !argument->name)
+			fail_msg("%s has no argument %s", row->of, word);
+	}
 }
 
 /* What Discord's description of itself does not say, its servers refuse. */
@@ -86,13 +97,39 @@ test_table(void **state)
 		assert_in_range(strlen(json_text_or_empty(command, "description")), 1, DISCORD_TEXT);
 		assert_in_range(assert_options(json_object_get(command, "options")), 0, DISCORD_COMMAND_BYTES);
 	}
-	for (const struct bot_command *row = discord_commands; row->path; row++) {
-		assert_non_null(row->run);
-		for (const struct option *option = row->options; option && option->name; option++)
-			assert_true(!option->choices_of[0] || has_choices(option->choices_of[0], option->choices_of[1]));
-	}
+	for (const struct bot_command *row = discord_commands; row->path; row++)
+		assert_args(row);
 	for (const struct verb *verb = discord_verbs; verb->name; verb++)
 		assert_non_null(verb->run);
+}
+
+/* What the core's command takes is an option, with the core's text and choices. */
+static void
+test_options(void **state)
+{
+	(void)state;
+	const struct bot_command *row = discord_commands;
+	while (strcmp(row->path, "admin update") != 0)
+		row++;
+	AUTO_JSON json_t *core = command_data(commands), *options = options_of(row, core);
+	size_t i, j, choices = 0;
+	const json_t *option, *choice;
+	for (const struct argument *argument = command_find(commands, row->of)->arguments; argument->name; argument++) {
+		bool found = false,
+			 wanted = argument->type != ARGUMENT_TASK && !argument->repeated && strcmp(argument->name, "force") != 0;
+		json_array_foreach(options, i, option) {
+			if (!member_is(json_object_get(option, "argument"), "name", argument->name))
+				continue;
+			found = true;
+			json_array_foreach(json_object_get(option, "choices"), j, choice)
+				assert_true(member_is(choice, "value", argument->choices[choices = j]));
+			assert_true(!argument->choices || !argument->choices[choices + 1]);
+			const char *help = json_text_or_empty(option, "description");
+			assert_memory_equal(help + 1, argument->help + 1, strlen(help) - 1);
+		}
+		assert_int_equal(found, wanted);
+	}
+	assert_int_equal(json_array_size(options), 8);
 }
 
 /* ---- boards ---- */
@@ -398,7 +435,7 @@ test_join(void **state)
 	unsigned long generation = f->bot.boards_generation;
 	fixture_answer(f, "leaderboard.join", json_pack("{s:[s, s]}", "leaderboards", "a_b", "c"));
 	fixture_says(
-		fixture_run(f, "leaderboard join", json_pack("{s:s}", "code", "XYZ")), "You can now see **a\\_b**, **c**.");
+		fixture_run(f, "leaderboard join", json_pack("{s:s}", "code", "XYZ")), "You can now see a\\_b and c\\.");
 	fixture_called(f, 0, "leaderboard.join", json_pack("{s:s}", "code", "XYZ"));
 	assert_true(f->bot.boards_generation > generation);
 }
@@ -477,6 +514,7 @@ test_ping(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_table),
+	cmocka_unit_test(test_options),
 	TEST(test_list),
 	TEST(test_list_empty),
 	TEST(test_show_one),

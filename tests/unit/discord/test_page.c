@@ -9,8 +9,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
-#include "discord/commands/table.h"
+#include "commands/handlers.h"
+#include "discord/commands/options.h"
 #include "lib/unit_test.h"
 
 #define PAGE_MAX (1u << 20)
@@ -29,14 +31,18 @@ page(void)
 
 /* The command's row; required options are bold. */
 static char *
-row_of(const struct bot_command *command)
+row_of(const struct bot_command *command, const json_t *core)
 {
 	struct buf row = {0};
+	AUTO_JSON json_t *options = options_of(command, core);
+	AUTO_FREE char *help = options_help(command, core);
+	size_t i;
+	const json_t *option;
 	buf_printf(&row, "\n| `/%s` |", command->path);
-	for (const struct option *option = command->options; option && option->name; option++)
-		buf_printf(
-			&row, option->required ? "%s **`%s`**" : "%s `%s`", option == command->options ? "" : ",", option->name);
-	buf_printf(&row, " | %s |\n", command->help);
+	json_array_foreach(options, i, option)
+		buf_printf(&row, member_true(option, "required") ? "%s **`%s`**" : "%s `%s`", i ? "," : "",
+			json_text_or_empty(option, "name"));
+	buf_printf(&row, " | %s |\n", help);
 	return buf_take(&row);
 }
 
@@ -45,10 +51,11 @@ test_commands(void **state)
 {
 	AUTO_FREE char *text = page();
 	AUTO_BUF struct buf missing = {0};
+	AUTO_JSON json_t *core = command_data(commands);
 	size_t rows = 0, there = 0;
 	(void)state;
 	for (const struct bot_command *command = discord_commands; command->path; command++, rows++) {
-		AUTO_FREE char *row = row_of(command);
+		AUTO_FREE char *row = row_of(command, core);
 		if (!strstr(text, row))
 			buf_adds(&missing, row);
 	}
