@@ -333,7 +333,7 @@ refused(struct report *report, const struct outbox_answer *answer)
 	bool anew = answer->end == OUTBOX_GONE && !report->anew;
 	AUTO_FREE char *key = job_key(report, "thread");
 	warn(report, "A message could not be posted", answer->err);
-	submission_message_changed(report->msg);
+	report->msg->changed = true;
 	outbox_forget(report->msg->bot, key);
 	report->anew = true;
 	if (anew)
@@ -363,7 +363,7 @@ static void
 on_thread(void *arg, const struct outbox_answer *answer)
 {
 	struct report *report = arg;
-	submission_message_changed(report->msg);
+	report->msg->changed = true;
 	if (answer->end == OUTBOX_STOPPED) {
 		leave(report);
 	} else if (answer->end != OUTBOX_DONE) {
@@ -558,7 +558,7 @@ report_begin(struct submission_message *msg, const json_t *event)
 		.files = json_array(),
 		.fetched = json_array()};
 	set_line(report);
-	submission_message_changed(msg);
+	msg->changed = true;
 	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(msg->record, "id"));
 	if (host->call(host, msg->interaction->actor, "submission.show", args, on_shown, report) < 0)
 		leave(report);

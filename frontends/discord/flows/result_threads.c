@@ -51,12 +51,6 @@ forget_item(struct announcement *a)
 	announcement_put(a, json_text_or_empty(a->item, "key"), NULL, next);
 }
 
-static void
-on_line_deleted(struct announcement *a)
-{
-	forget_item(a);
-}
-
 /* "alice started a thread: …" has the thread's name. */
 static void
 on_near(struct announcement *a)
@@ -69,7 +63,7 @@ on_near(struct announcement *a)
 			continue;
 		AUTO_FREE char *path = xasprintf(
 			"/channels/%s/messages/%s", json_text_or_empty(value, "channel"), json_text_or_empty(message, "id"));
-		announcement_request(a, "DELETE", path, NULL, on_line_deleted);
+		announcement_request(a, "DELETE", path, NULL, forget_item);
 		return;
 	}
 	forget_item(a);

@@ -216,12 +216,6 @@ last_message(const struct submission_message *msg)
 	return message_new(text.data);
 }
 
-void
-submission_message_changed(struct submission_message *msg)
-{
-	msg->changed = true;
-}
-
 /* What was to be seen last is not. */
 static void
 unsay(struct submission_message *msg)
@@ -247,7 +241,9 @@ on_answered(void *arg, const struct outbox_answer *answer)
 static void
 answer(struct submission_message *msg, json_t *message_take)
 {
-	msg->edits += interaction_edit(msg->interaction, message_take, on_answered, msg);
+	msg->edits++;
+	if (!interaction_edit(msg->interaction, message_take, on_answered, msg))
+		msg->edits--;
 }
 
 /* The command's answer says where the message goes on, as far as Discord still takes that. */
@@ -390,7 +386,7 @@ submission_message_report_ended(struct submission_message *msg, json_int_t seq)
 	msg->reports--;
 	if (seq)
 		(void)host->event_done(host, seq);
-	submission_message_changed(msg);
+	msg->changed = true;
 }
 
 /* ---- the timer ---- */
@@ -412,7 +408,7 @@ on_places(void *arg, const struct kettle_error *err, json_t *result)
 			progress_queued(msg->progress, json_text_or_empty(place, "device"),
 				json_is_integer(position) ? json_integer_value(position) : -1,
 				json_is_integer(wait) ? json_integer_value(wait) : -1, json_text_or_empty(place, "waits"));
-			submission_message_changed(msg);
+			msg->changed = true;
 		}
 	if (err->code)
 		json_decref(STEAL(lives->unplaced));
@@ -476,7 +472,7 @@ on_progress(void *arg, const json_t *event)
 {
 	struct submission_message *msg = arg;
 	progress_event(msg->progress, event);
-	submission_message_changed(msg);
+	msg->changed = true;
 }
 
 static struct submission_message *
@@ -505,31 +501,11 @@ add_live(struct submission_messages *lives, struct interaction *interaction, jso
 	return msg;
 }
 
-struct opened {
-	kettle_fn stored;
-	void *arg;
-	struct bot *bot;
-};
-
-static void
-on_opened(void *arg, const struct kettle_error *err, json_t *result)
-{
-	struct opened *opened = arg;
-	const struct kettle_host *host = opened->bot->host;
-	(void)result;
-	if (err->code)
-		host->log(host, KETTLE_LOG_WARNING, "A submission's messages would not outlast a crash: %s", err->message);
-	opened->stored(opened->arg);
-	free(opened);
-}
-
 void
 lives_open(
-	struct interaction *interaction, const json_t *submission, const char *file_name, kettle_fn stored, void *arg)
+	struct interaction *interaction, const json_t *submission, const char *file_name, kettle_answer stored, void *arg)
 {
 	struct submission_messages *lives = interaction->bot->lives;
-	struct opened *opened = xcalloc(1, sizeof(*opened));
-	*opened = (struct opened){stored, arg, interaction->bot};
 	struct submission_message *msg = find(lives, member_int(submission, "id"));
 	if (!msg) {
 		json_t *record = json_pack("{s:o, s:O, s:O, s:O, s:s, s:b, s:o}", "interaction", interaction_save(interaction),
@@ -543,7 +519,7 @@ lives_open(
 		lives->ticks = 0; /* its place is asked for at once */
 		edit(msg);
 	}
-	submission_message_store(msg, on_opened, opened);
+	submission_message_store(msg, stored, arg);
 }
 
 /* ---- events ---- */
@@ -567,7 +543,7 @@ end_live(struct submission_message *msg, const json_t *event, const char *how)
 {
 	end_jobs(msg, how);
 	msg->ended = member_int(event, "seq");
-	submission_message_changed(msg);
+	msg->changed = true;
 }
 
 /* A job that a rerun added, or one that is run again, is not followed here. */

@@ -22,11 +22,11 @@ void lives_stop(struct submission_messages *lives);
 void lives_free(struct submission_messages *lives);
 
 /*
- * Follows a submission. submission: as `submit` answers; file_name: of the submitted file. stored(arg): the state is
- * written, or could not be (logged).
+ * Follows a submission. submission: as `submit` answers; file_name: of the submitted file. stored: the state is
+ * written, or cannot be.
  */
 void lives_open(
-	struct interaction *interaction, const json_t *submission, const char *file_name, kettle_fn stored, void *arg);
+	struct interaction *interaction, const json_t *submission, const char *file_name, kettle_answer stored, void *arg);
 /*
  * Deals with an event of a submission: says host->event_done when all of it has been told. false: it is none of a submission
  * that was made here. event is borrowed.

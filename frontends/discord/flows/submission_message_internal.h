@@ -37,8 +37,6 @@ char *submission_message_key(const struct submission_message *msg, json_int_t jo
 const char *submission_message_place(const struct submission_message *msg);
 /* Writes the record into the state. done may be NULL. */
 void submission_message_store(struct submission_message *msg, kettle_answer done, void *arg);
-/* What is to be seen has changed. */
-void submission_message_changed(struct submission_message *msg);
 /* A report has ended; the event is dealt with, unless seq is 0. */
 void submission_message_report_ended(struct submission_message *msg, json_int_t seq);
 

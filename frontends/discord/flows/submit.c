@@ -101,8 +101,13 @@ forget(const struct attempt *attempt)
 /* ---- the engine is asked ---- */
 
 static void
-on_followed(void *arg)
+on_followed(void *arg, const struct kettle_error *err, json_t *result)
 {
+	const struct attempt *attempt = arg;
+	const struct kettle_host *host = attempt->bot->host;
+	(void)result;
+	if (err->code)
+		host->log(host, KETTLE_LOG_WARNING, "A submission's messages would not outlast a crash: %s", err->message);
 	failpoint("discord.followed");
 	forget(arg);
 	attempt_free(arg);
@@ -179,17 +184,13 @@ store(struct attempt *attempt)
 static void
 ask(struct attempt *attempt, size_t offset)
 {
-	const json_t *form = attempt->form, *known = json_object_get(form, "known"), *device;
-	json_t *choices = json_array();
-	size_t i, count = json_array_size(known);
+	const json_t *form = attempt->form, *known = json_object_get(form, "known");
+	size_t count = json_array_size(known);
 	offset = offset < count ? offset : 0;
 	AUTO_FREE char *id = xasprintf("submit:%s", json_text_or_empty(form, "request"));
 	AUTO_FREE char *board = escape_markdown(json_text_or_empty(form, "board"), NAME_SHOWN_MAX);
 	json_t *message = message_printf("On which devices of **%s** shall it run? You may choose several.", board);
-	json_array_foreach(known, i, device)
-		if (i >= offset && i < offset + MESSAGE_CHOICES_MAX)
-			(void)json_array_append_new(choices, json_pack("{s:O, s:O}", "label", device, "value", device));
-	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, choices);
+	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(known, offset));
 	message_pages(message, "submit", json_text_or_empty(form, "request"), offset, MESSAGE_CHOICES_MAX, count);
 	interaction_answer(attempt->interaction, message);
 }

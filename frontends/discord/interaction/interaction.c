@@ -195,13 +195,6 @@ interaction_text(const struct interaction *interaction, const char *option)
 	return json_text_or_null(interaction->options, option);
 }
 
-json_int_t
-interaction_number(const struct interaction *interaction, const char *option, json_int_t otherwise)
-{
-	const json_t *value = json_object_get(interaction->options, option);
-	return json_is_integer(value) ? json_integer_value(value) : otherwise;
-}
-
 bool
 interaction_flag(const struct interaction *interaction, const char *option)
 {
@@ -239,7 +232,7 @@ static void
 callback(struct interaction *interaction, enum callback type, json_t *data_take)
 {
 	AUTO_FREE char *path = xasprintf("/interactions/%s/%s/callback", interaction->id, interaction->token);
-	send_message(
+	send_request(
 		interaction->bot, "POST", path, json_pack("{s:i, s:o*}", "type", (int)type, "data", data_take), NULL, NULL);
 }
 
@@ -282,22 +275,27 @@ private_message(json_t *message_take)
 	return message_take;
 }
 
+static void
+defer(struct interaction *interaction, enum callback type, json_t *data_take)
+{
+	if (interaction->deferred || interaction->answered) {
+		json_decref(data_take);
+		return;
+	}
+	interaction->deferred = true;
+	callback(interaction, type, data_take);
+}
+
 void
 interaction_defer(struct interaction *interaction, bool open)
 {
-	if (interaction->deferred || interaction->answered)
-		return;
-	interaction->deferred = true;
-	callback(interaction, CALLBACK_DEFER, open ? NULL : json_pack("{s:i}", "flags", MESSAGE_EPHEMERAL));
+	defer(interaction, CALLBACK_DEFER, open ? NULL : json_pack("{s:i}", "flags", MESSAGE_EPHEMERAL));
 }
 
 void
 interaction_defer_update(struct interaction *interaction)
 {
-	if (interaction->deferred || interaction->answered)
-		return;
-	interaction->deferred = true;
-	callback(interaction, CALLBACK_DEFER_UPDATE, NULL);
+	defer(interaction, CALLBACK_DEFER_UPDATE, NULL);
 }
 
 void

@@ -65,9 +65,8 @@ json_t *interaction_save(const struct interaction *interaction);
 /* The interaction that was saved, deferred; a reference, NULL: it is none. */
 struct interaction *interaction_restore(struct bot *bot, const json_t *saved);
 
-/* The text of an option, or NULL (borrowed); the number of one that is an integer, or `otherwise`; whether one is true. */
+/* The text of an option, or NULL (borrowed); whether one is true. */
 const char *interaction_text(const struct interaction *interaction, const char *option);
-json_int_t interaction_number(const struct interaction *interaction, const char *option, json_int_t otherwise);
 bool interaction_flag(const struct interaction *interaction, const char *option);
 /* Whether the token still takes answers; whether Discord still knows it, for a last one; and that it does not any more, as
  * Discord has said. */

@@ -118,9 +118,10 @@ put(struct row *row_take, const char *lane, bool condensed)
 {
 	struct outbox *outbox = row_take->bot->outbox;
 	struct rows *chain = chain_of(outbox, lane);
-	struct row *earlier;
-	TAILQ_FOREACH(earlier, chain, link)
-	if (condensed && strcmp(earlier->lane, lane) == 0 && replaces(row_take, earlier)) {
+	struct row *earlier = condensed ? TAILQ_FIRST(chain) : NULL;
+	while (earlier && (strcmp(earlier->lane, lane) != 0 || !replaces(row_take, earlier)))
+		earlier = TAILQ_NEXT(earlier, link);
+	if (earlier) {
 		json_decref(earlier->what);
 		earlier->what = STEAL(row_take->what);
 		free_row(row_take);
@@ -237,18 +238,12 @@ static void
 ask(struct row *row, const char *method, const char *path, json_t *body_take, step_fn next)
 {
 	row->next = next;
-	send_single(row->bot, method, path, body_take, on_answer, row);
+	send_once(row->bot, method, path, body_take, on_answer, row);
 }
 
 /* ---- what is kept ---- */
 
-static json_t *
-known(const struct row *row)
-{
-	return json_object_get(row->bot->outbox->kept, row->key);
-}
-
-const json_t *
+json_t *
 outbox_known(const struct bot *bot, const char *key)
 {
 	return json_object_get(bot->outbox->kept, key);
@@ -302,7 +297,7 @@ store(struct row *row, step_fn next)
 {
 	const struct kettle_host *host = row->bot->host;
 	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", row->key);
-	AUTO_JSON json_t *value = json_copy(known(row));
+	AUTO_JSON json_t *value = json_copy(outbox_known(row->bot, row->key));
 	row->next = next;
 	if (json_object_get(value, "id") && !is_thread(row))
 		(void)json_object_del(value, "what");
@@ -314,28 +309,19 @@ store(struct row *row, step_fn next)
 /* ---- changing what is kept ---- */
 
 static void
-set_ping(const struct row *row, json_t *kept)
-{
-	if (row->ping)
-		json_object_set_new(kept, "ping", json_string(row->ping));
-	else
-		(void)json_object_del(kept, "ping");
-}
-
-static void
 on_changed(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
-	json_t *kept = known(row), *what = json_object_get(kept, "what");
+	json_t *kept = outbox_known(row->bot, row->key), *what = json_object_get(kept, "what");
 	if (end != OUTBOX_DONE) {
 		finish(row, end, answer);
 		return;
 	}
-	bool pinged = json_object_get(kept, "ping");
+	bool pinged = json_text_or_null(kept, "ping");
 	if (what && is_thread(row))
 		(void)json_object_update(what, row->what);
 	else
 		json_object_set(kept, "what", row->what);
-	set_ping(row, kept);
+	json_object_set_new(kept, "ping", row->ping ? json_string(row->ping) : json_null());
 	if (is_thread(row) || pinged != (row->ping != NULL))
 		store(row, finish);
 	else
@@ -347,7 +333,7 @@ static json_t *
 differences(const struct row *row)
 {
 	static const char *const members[] = {"archived", "locked", "name"};
-	const json_t *what = json_object_get(known(row), "what");
+	const json_t *what = json_object_get(outbox_known(row->bot, row->key), "what");
 	json_t *changes = json_object();
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_t *is = json_object_get(what, members[i]), *shall = json_object_get(row->what, members[i]);
@@ -391,7 +377,8 @@ change_message(struct row *row, enum outbox_end end, const struct rest_answer *a
 static void
 change_thread(struct row *row)
 {
-	const json_t *what = json_object_get(known(row), "what"), *message = json_object_get(row->what, "message");
+	const json_t *what = json_object_get(outbox_known(row->bot, row->key), "what"),
+				 *message = json_object_get(row->what, "message");
 	AUTO_JSON json_t *changes = differences(row);
 	AUTO_FREE char *path = channel_path(row);
 	if (message && !json_equal(message, json_object_get(what, "message"))) {
@@ -407,9 +394,10 @@ change_thread(struct row *row)
 }
 
 static void
-change(struct row *row)
+change(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
-	const json_t *kept = known(row);
+	(void)end, (void)answer;
+	const json_t *kept = outbox_known(row->bot, row->key);
 	AUTO_FREE char *path =
 		xasprintf("/channels/%s/messages/%s", json_text_or_empty(kept, "channel"), json_text_or_empty(kept, "id"));
 	if (is_thread(row))
@@ -425,9 +413,8 @@ change(struct row *row)
 static void
 on_kept(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
-	(void)end, (void)answer;
 	failpoint("discord.thread");
-	change(row);
+	change(row, end, answer);
 }
 
 /* One who has left the server is not let in; the thread is there for when he comes back. */
@@ -438,7 +425,7 @@ on_joined(struct row *row, enum outbox_end end, const struct rest_answer *answer
 	if (end != OUTBOX_DONE)
 		host->log(
 			host, KETTLE_LOG_WARNING, "A user cannot be added to the thread of a submission: %s", answer->err->message);
-	json_object_set_new(known(row), "id", json_string(row->id));
+	json_object_set_new(outbox_known(row->bot, row->key), "id", json_string(row->id));
 	store(row, on_kept);
 }
 
@@ -494,7 +481,8 @@ make(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
 	(void)end, (void)answer;
 	AUTO_FREE char *path = xasprintf("/channels/%s/threads", row->channel);
-	AUTO_FREE char *key = xasprintf("%s@%lld", row->key, (long long)member_int(known(row), "since"));
+	AUTO_FREE char *key =
+		xasprintf("%s@%lld", row->key, (long long)member_int(outbox_known(row->bot, row->key), "since"));
 	if (!is_thread(row)) {
 		post(row, row->what, key);
 		return;
@@ -512,14 +500,14 @@ static void
 begin(struct row *row)
 {
 	const struct kettle_host *host = row->bot->host;
-	json_t *begun = known(row);
+	json_t *begun = outbox_known(row->bot, row->key);
 	if (!begun) {
 		begun = json_pack("{s:I}", "since", (json_int_t)host->utc_ms(host));
 		json_object_set_new(row->bot->outbox->kept, row->key, begun);
 	}
 	json_object_set_new(begun, "channel", json_string(row->channel));
 	json_object_set(begun, "what", row->what);
-	set_ping(row, begun);
+	json_object_set_new(begun, "ping", row->ping ? json_string(row->ping) : json_null());
 	store(row, make);
 }
 
@@ -553,9 +541,9 @@ is_posted(const struct row *row, const json_t *message, const json_t *like, int6
 static void
 on_recent(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
-	const json_t *like =
-		row->kind == ROW_POST ? json_array_get(row->what, row->posted) : json_object_get(known(row), "what");
-	int64_t since_ms = row->kind == ROW_POST ? row->since_ms : member_int(known(row), "since");
+	const json_t *like = row->kind == ROW_POST ? json_array_get(row->what, row->posted)
+											   : json_object_get(outbox_known(row->bot, row->key), "what");
+	int64_t since_ms = row->kind == ROW_POST ? row->since_ms : member_int(outbox_known(row->bot, row->key), "since");
 	size_t i;
 	const json_t *message;
 	json_array_foreach(end == OUTBOX_DONE ? answer->body : NULL, i, message)
@@ -572,7 +560,7 @@ on_recent(struct row *row, enum outbox_end end, const struct rest_answer *answer
 static void
 on_threads(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
-	const json_t *kept = known(row), *what = json_object_get(kept, "what"), *thread;
+	const json_t *kept = outbox_known(row->bot, row->key), *what = json_object_get(kept, "what"), *thread;
 	size_t i;
 	if (end != OUTBOX_DONE) {
 		finish(row, end, answer);
@@ -600,12 +588,12 @@ search(struct row *row, const char *channel)
 static void
 attempt_keep(struct row *row)
 {
-	const json_t *kept = known(row);
+	const json_t *kept = outbox_known(row->bot, row->key);
 	AUTO_FREE char *threads = xasprintf("/guilds/%s/threads/active", row->bot->settings.guild);
 	if (!kept)
 		not_found(row);
 	else if (json_object_get(kept, "id"))
-		change(row);
+		change(row, OUTBOX_DONE, NULL);
 	else if (is_thread(row))
 		ask(row, "GET", threads, NULL, on_threads);
 	else

@@ -3,17 +3,15 @@
  * The outbox: all that the bot sends to Discord, edits and deletes there, but for the first answer to an interaction and what it
  * asks at its start. Loop thread.
  *
- * A flow puts a row, which says what shall be there. Rows of one channel (of one thread that is kept, of one interaction) are
- * carried out in order, one at a time; what may pass is tried again with a growing wait, for as long as the bot runs. The row ends
- * once: done gets how, perhaps before the function that put it returns. A row that waits is replaced by a later one of the same key
- * (or path) for the same receiver, so only the latest state of a message is sent.
+ * A flow puts a row, which says what shall be there. Rows of one channel (of one kept thread, of one interaction) are carried out in
+ * order, one at a time; what may pass is tried again with a growing wait while the bot runs. done gets how the row has ended, once,
+ * perhaps before the function that put it returns. Of the edits that wait only the latest is sent.
  *
- * Over a crash. What asks for a row is stored elsewhere: an event that is not dealt with, or a flow's own record. The next process
- * puts the same row again, and the outbox finds out what is there. A message that is posted (outbox_post) has a nonce made of its
- * key and channel, and where an earlier try may have posted it, the channel's recent messages are searched for it first. A message
- * or thread that is kept (outbox_keep) has the state "out/KEY", written before it is made and again when Discord has said its
- * number: {"channel", "since": when it was begun, "what": as it is there; of a message only until its number is known, "id"?,
- * "ping"?: the role that it calls}.
+ * Over a crash. The next process puts the same row again, since the event that asks for it is not dealt with, and the outbox finds
+ * out what is there. A message that is posted (outbox_post) has a nonce made of its key and channel, and is searched first where an
+ * earlier try may have posted it. What is kept (outbox_keep) has the state "out/KEY", written before it is made and again when
+ * Discord has said its number: {"channel", "since": when it was begun, "what": as it is there; of a message only until its number is
+ * known, "id"?, "ping"?: the role that it calls}.
  */
 #ifndef KETTLE_DISCORD_OUTBOX_H
 #define KETTLE_DISCORD_OUTBOX_H
@@ -70,7 +68,7 @@ struct outbox_kept {
 /* Makes it, or makes it what it shall be. true: done will be called for it; false: a row that waits has its state now. */
 bool outbox_keep(struct bot *bot, const struct outbox_kept *kept, outbox_fn done, void *arg);
 /* What is kept of a key; NULL: nothing was begun. Borrowed. */
-const json_t *outbox_known(const struct bot *bot, const char *key);
+json_t *outbox_known(const struct bot *bot, const char *key);
 /* The number of what is there; "": none is. Borrowed. */
 const char *outbox_id(const struct bot *bot, const char *key);
 /* Forgets what is kept of a key, and of all that begin with it and a slash. */

@@ -30,11 +30,10 @@ on_done(void *arg, const struct rest_answer *answer)
 	free(request);
 }
 
-/* Takes "files" out of a message. */
+/* Names of files stay borrowed. */
 static size_t
-take_files(json_t *message, struct rest_file files[REST_FILES_MAX])
+take_files(const json_t *list, struct rest_file files[REST_FILES_MAX])
 {
-	AUTO_JSON json_t *list = json_incref(json_object_get(message, "files"));
 	size_t i, count = 0;
 	const json_t *file;
 	json_array_foreach(list, i, file) {
@@ -55,9 +54,8 @@ send(struct bot *bot, const char *method, const char *path, json_t *body_take, b
 	struct request *request = xcalloc(1, sizeof(*request));
 	struct kettle_error err = {0};
 	json_t *data = json_object_get(body_take, "data"), *message = data ? data : body_take;
-	/* Names of files stay borrowed until they are copied. */
 	AUTO_JSON json_t *list = json_incref(json_object_get(message, "files"));
-	size_t count = take_files(message, files);
+	size_t count = take_files(list, files);
 	(void)json_object_del(message, "files");
 	*request = (struct request){.bot = bot, .done = done, .arg = arg};
 	const struct rest_request sent = {.method = method,
@@ -80,19 +78,13 @@ send(struct bot *bot, const char *method, const char *path, json_t *body_take, b
 }
 
 void
-send_message(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg)
+send_request(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg)
 {
 	send(bot, method, path, body_take, false, done, arg);
 }
 
 void
-send_single(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg)
+send_once(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg)
 {
 	send(bot, method, path, body_take, true, done, arg);
-}
-
-void
-send_request(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg)
-{
-	send_message(bot, method, path, body_take, done, arg);
 }

@@ -10,13 +10,11 @@
 #include "discord/rest/rest.h"
 
 /*
- * Sends a request whose body is a message (a callback: has one in "data"), whose "files" become uploads. done may be NULL: a
- * failure is then logged. It is called exactly once, at once where the request cannot be queued.
+ * Sends a request; body_take may be NULL. "files" of a body that is a message (of a callback: has one in "data") become uploads.
+ * done may be NULL: a failure is then logged. It is called exactly once, at once where the request cannot be queued.
  */
-void send_message(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
-/* The same without files; body_take may be NULL. */
 void send_request(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
-/* As send_message, for the outbox, which repeats a request itself after a fault. */
-void send_single(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
+/* The same for the outbox, which repeats a request itself after a fault. */
+void send_once(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
 
 #endif

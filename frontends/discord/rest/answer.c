@@ -215,8 +215,6 @@ refuse(struct rest *rest)
 		"Discord refuses the bot's token: give %s a valid one and start Kettle again.", rest->token_option);
 	rest->host->log(rest->host, KETTLE_LOG_ERROR, "%s", err.message);
 	answer_all(rest, &err);
-	if (rest->rules.refused)
-		rest->rules.refused(rest->rules.arg, err.message);
 }
 
 /* Counts answers for which Discord bans addresses in the end. */

@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "discord/rest/answer.h"
 
-#define HEADERS_MAX 5
+#define HEADERS_MAX 4
 #define API_MS 30000
 #define CALLBACK_MS 10000 /* an interaction waits 3 s for its first answer; what came later may still have arrived */
 #define DOWNLOAD_MS 60000
@@ -33,7 +33,6 @@ call_free(struct call *call)
 	free(call->method);
 	free(call->url);
 	free(call->type);
-	free(call->reason);
 	free(call->body);
 	free(call);
 }
@@ -137,7 +136,6 @@ send(struct call *call, uint64_t now)
 	struct rest *rest = call->rest;
 	bool api = call->route.class == ROUTE_BOT, download = call->route.class == ROUTE_DOWNLOAD;
 	AUTO_FREE char *type = call->type ? xasprintf("Content-Type: %s", call->type) : NULL;
-	AUTO_FREE char *reason = call->reason ? xasprintf("X-Audit-Log-Reason: %s", call->reason) : NULL;
 	const char *headers[HEADERS_MAX];
 	size_t count = 0;
 	headers[count++] = rest->user_agent;
@@ -145,8 +143,6 @@ send(struct call *call, uint64_t now)
 		headers[count++] = rest->authorization;
 	if (type)
 		headers[count++] = type;
-	if (reason)
-		headers[count++] = reason;
 	headers[count] = NULL;
 	struct kettle_http_request request = {
 		.size = sizeof(request),

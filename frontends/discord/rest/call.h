@@ -18,8 +18,7 @@ struct call {
 	struct lane *lane;
 	struct route route;
 	char *method, *url;
-	char *type;   /* of the body, or NULL */
-	char *reason; /* encoded, or NULL */
+	char *type; /* of the body, or NULL */
 	void *body;
 	size_t size;
 	uint64_t max_answer;

@@ -17,8 +17,6 @@
 #define BODY_MAX (8u << 20) /* of host->http */
 #define ANSWER_MAX (8u << 20)
 #define BYTES_MAX (128u << 20) /* of the bodies of all requests that wait or are under way */
-#define REASON_MAX 400         /* bytes of a reason, before its encoding */
-#define UNRESERVED "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 /* Whether a text can be in a header: printable ASCII. */
 static bool
@@ -72,8 +70,6 @@ rest_new(
 		.queue_max = rules->queue_max ? rules->queue_max : REST_QUEUE_MAX,
 		.invalid_max = rules->invalid_max ? rules->invalid_max : REST_INVALID_MAX,
 		.wait_max_ms = rules->wait_max_ms ? rules->wait_max_ms : REST_WAIT_MAX_MS,
-		.refused = rules->refused,
-		.arg = rules->arg,
 	};
 	rest->base = xstrdup(rules->base);
 	rest->authorization = xasprintf("Authorization: Bot %s", rules->token);
@@ -118,28 +114,17 @@ rest_latency(const struct rest *rest)
 
 /* Whether a request of so many bytes may be added. */
 static int
-check_room(const struct rest *rest, size_t size, bool droppable, struct kettle_error *err)
+check_room(const struct rest *rest, size_t size, struct kettle_error *err)
 {
-	unsigned most = droppable ? rest->rules.queue_max / 2 : rest->rules.queue_max;
 	if (rest->closing)
 		return kettle_fail(err, KETTLE_ECANCELED, "The connection to Discord is being closed.");
 	if (rest->refused)
 		return kettle_fail(err, KETTLE_EACCES, "Discord has refused the bot's token, from %s.", rest->token_option);
 	if (size > BODY_MAX)
 		return kettle_fail(err, KETTLE_ETOOBIG, "A request to Discord must have at most %u MiB.", BODY_MAX >> 20);
-	if (rest->count >= most || rest->bytes + size > BYTES_MAX)
+	if (rest->count >= rest->rules.queue_max || rest->bytes + size > BYTES_MAX)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "Too many requests wait for Discord: try again later.");
 	return 0;
-}
-
-/* A reason as a header can hold it: percent-encoded. New string. */
-static char *
-encode(const char *text)
-{
-	struct buf out = {0};
-	for (const char *at = text; *at && at - text < REASON_MAX; at++)
-		buf_printf(&out, strchr(UNRESERVED, *at) ? "%c" : "%%%02X", (unsigned char)*at);
-	return buf_take(&out);
 }
 
 /* What every message gets: nobody is pinged, and the files have names. */
@@ -198,7 +183,7 @@ rest_send(struct rest *rest, const struct rest_request *request, struct kettle_e
 	if (rc == 0)
 		rc = make_body(call, request, err);
 	if (rc == 0)
-		rc = check_room(rest, call->size, request->droppable, err);
+		rc = check_room(rest, call->size, err);
 	json_decref(request->body_take);
 	for (size_t i = 0; i < request->files_count; i++)
 		free(request->files[i].data_take);
@@ -208,7 +193,6 @@ rest_send(struct rest *rest, const struct rest_request *request, struct kettle_e
 	}
 	call->method = xstrdup(request->method);
 	call->url = xasprintf("%s%s", rest->base, request->path);
-	call->reason = request->reason ? encode(request->reason) : NULL;
 	call->max_answer = ANSWER_MAX;
 	call->once = request->once;
 	call->done = request->done;
@@ -223,7 +207,7 @@ rest_download(
 {
 	int rc = download_check(url, (const char *const *)rest->cdn, strncmp(rest->base, "http://", 7) == 0, err);
 	if (rc == 0)
-		rc = check_room(rest, 0, false, err);
+		rc = check_room(rest, 0, err);
 	if (rc != 0)
 		return rc;
 	struct call *call = xcalloc(1, sizeof(*call));

@@ -45,10 +45,6 @@ struct rest_rules {
 	unsigned invalid_max; /* answers of 401, 403, 404 and 429 in 10 minutes, after which all but interactions pause;
 								 default REST_INVALID_MAX. Discord bans an address at 10,000 */
 	unsigned wait_max_ms; /* the longest wait that Discord may ask for; default REST_WAIT_MAX_MS */
-	/* Once, when Discord refuses the token (401), with a sentence that the log has too. No request is sent any more. NULL is
-	 * allowed. rest_free must not be called in it. */
-	void (*refused)(void *arg, const char *sentence);
-	void *arg;
 };
 
 /* A file of a message. */
@@ -81,11 +77,8 @@ struct rest_request {
 		*files; /* at most REST_FILES_MAX, with a body that is a message; all of it at most 8 MiB. The
 									  message gets "attachments" with their names, if it has none */
 	size_t files_count;
-	const char *reason; /* for the guild's audit log, or NULL; a long one is cut */
-	bool once;          /* not repeated after a fault: the caller does that */
-	bool
-		droppable; /* refused as soon as half of the queue is in use: something that can be left out, such as progress */
-	rest_fn done;  /* exactly once, never before rest_send returns; NULL is allowed */
+	bool once;    /* not repeated after a fault: the caller does that */
+	rest_fn done; /* exactly once, never before rest_send returns; NULL is allowed */
 	void *arg;
 };
 
