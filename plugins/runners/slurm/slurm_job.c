@@ -96,6 +96,20 @@ leave_array(struct slurm_job *own)
 	free(own->array);
 }
 
+/* Whether this is so of any task of the job's array. */
+static bool
+any_task(const struct slurm_job *own, bool (*fits)(const struct slurm_job *task, const struct slurm_job *own))
+{
+	const char *number;
+	json_t *name, *tasks = own->array ? json_object_get(slurm_of(own)->arrays, own->array) : NULL;
+	json_object_foreach(tasks, number, name) {
+		const struct slurm_job *task = slurm_job_find(slurm_of(own), json_string_value(name));
+		if (task && fits(task, own))
+			return true;
+	}
+	return false;
+}
+
 const char *
 slurm_job_slurm_name(const struct slurm_job *own)
 {
@@ -141,8 +155,9 @@ struct visit {
 	uint64_t serial; /* of the job, which may be no more at the end */
 	char *folder, *name, *array;
 	size_t task;
-	bool places, claims, recovered; /* what it does: finds the job's array, claims the job */
-	bool there;                     /* the folder can be reached, so array says what is there */
+	bool places, claims, retires; /* what it does: finds the job's array, claims the job, removes its files */
+	bool recovered;
+	bool there; /* the folder can be reached, so array says what is there */
 	bool has_result;
 	int claimed; /* as shared_folder_claim says */
 	char *id;    /* of a job that has begun, as shared_folder_claim_id says */
@@ -181,6 +196,8 @@ visit_folder(void *arg)
 	}
 	if (visit->claims)
 		claim(visit);
+	if (visit->retires)
+		shared_folder_retire(visit->folder, visit->name, visit->array);
 }
 
 static void
@@ -188,7 +205,9 @@ on_visited(void *arg)
 {
 	struct visit *visit = arg;
 	struct slurm *slurm = visit->slurm;
-	struct slurm_job *own = slurm_job_find(slurm, visit->name);
+	struct slurm_job *own = visit->retires ? NULL : slurm_job_find(slurm, visit->name);
+	if (visit->retires)
+		failpoint("slurm.retired");
 	if (own && own->serial == visit->serial) {
 		own->visiting = false;
 		if (visit->there) {
@@ -244,34 +263,10 @@ wait_for_more(const struct slurm_job *own)
 
 /* ---- the end of its files ---- */
 
-static void
-retire_files(void *arg)
-{
-	const struct visit *visit = arg;
-	shared_folder_retire(visit->folder, visit->name, visit->array);
-}
-
-static void
-on_retired(void *arg)
-{
-	struct visit *visit = arg;
-	failpoint("slurm.retired");
-	visit->serial = 0; /* it concerns no job any more */
-	on_visited(visit);
-}
-
-/* Whether no other task of its array needs the array's list any more. */
 static bool
-is_last_task(const struct slurm_job *own)
+needs_list(const struct slurm_job *task, const struct slurm_job *own)
 {
-	const char *number;
-	json_t *name, *tasks = own->array ? json_object_get(slurm_of(own)->arrays, own->array) : NULL;
-	json_object_foreach(tasks, number, name) {
-		const struct slurm_job *other = slurm_job_find(slurm_of(own), json_string_value(name));
-		if (other && other != own && !other->retired)
-			return false;
-	}
-	return tasks;
+	return task != own && !task->retired;
 }
 
 /* Removes what it has in the shared folder, but for a result, which stays in done/ for a while. */
@@ -279,10 +274,12 @@ static void
 retire(struct slurm_job *own)
 {
 	struct visit *visit = visit_new(own, false, NULL);
-	if (!is_last_task(own))
+	own->retired = visit->retires = true;
+	visit->places = false;
+	/* The array's list goes with the last task. */
+	if (any_task(own, needs_list))
 		free(STEAL(visit->array));
-	own->retired = true;
-	slurm_work(visit->slurm, retire_files, on_retired, visit);
+	slurm_work(visit->slurm, visit_folder, on_visited, visit);
 }
 
 /* ---- losses ---- */
@@ -447,7 +444,7 @@ take_claimed(struct slurm_job *own, const struct visit *visit)
 {
 	struct remote_job *job = own->job;
 	own->claimed = visit->claimed >= 0;
-	own->id_told = visit->id && strlen(visit->id) < sizeof(own->id);
+	own->id_told = visit->id && strlen(visit->id) < sizeof(own->id) && slurm_of(own)->taken <= own->since_snapshot;
 	if (own->id_told)
 		memcpy(own->id, visit->id, strlen(visit->id) + 1);
 	if (job->phase >= REMOTE_ORPHANED || !job->cancelled)
@@ -553,18 +550,10 @@ take_found(struct slurm_job *own, const struct visit *visit)
 	slurm_job_accepted(own);
 }
 
-/* Whether a snapshot lists it, or another task that came with it, since tasks may have ended already. */
 static bool
-has_come(const struct slurm_job *own)
+has_come(const struct slurm_job *task, const struct slurm_job *own)
 {
-	const char *number;
-	json_t *name, *tasks = own->array ? json_object_get(slurm_of(own)->arrays, own->array) : NULL;
-	json_object_foreach(tasks, number, name) {
-		const struct slurm_job *other = slurm_job_find(slurm_of(own), json_string_value(name));
-		if (other && slurm_job_is_listed(other) && other->seen > own->since_snapshot)
-			return true;
-	}
-	return slurm_job_is_listed(own) && own->seen > own->since_snapshot;
+	return slurm_job_is_listed(task) && task->seen > own->since_snapshot;
 }
 
 /* After a restart its folder tells, and else the next snapshot. */
@@ -575,7 +564,7 @@ find(struct remote_job *job)
 	const struct slurm *slurm = job->remote->self;
 	if (own->unplaced && !own->visiting)
 		start_visit(own, visit_new(own, false, take_found));
-	else if (has_come(own))
+	else if (has_come(own, own) || any_task(own, has_come)) /* it may have ended already */
 		slurm_job_accepted(own);
 	else if (own->missing_ms)
 		remote_update(job, REMOTE_ABSENT, NULL);

@@ -371,7 +371,8 @@ slurm_submit(struct remote_job *job)
 	if (own->again_ms > now)
 		remote_wait(job, own->again_ms);
 	else if (has_to_wait(own))
-		remote_update(job, REMOTE_NO_ANSWER, slurm->unsent);
+		remote_update(
+			job, REMOTE_NO_ANSWER, slurm->unsent ? slurm->unsent : "jobs like it wait for Slurm to take them.");
 	else
 		own->wanted = true;
 }
