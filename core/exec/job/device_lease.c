@@ -14,6 +14,7 @@
  */
 #include <config.h>
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,13 @@
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/machine/machine.h"
+
+static void
+enter(struct device_lease *lease, enum lease_state state)
+{
+	assert(state > lease->state);
+	lease->state = state;
+}
 
 /* Adds a lock in order; two device slots may share one. */
 static void
@@ -97,7 +105,6 @@ static void
 take_look(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
-	lease->busy = false;
 	json_decref(lease->reading);
 	json_decref(lease->faults);
 	lease->reading = STEAL(lease->found_reading);
@@ -109,14 +116,14 @@ take_look(struct job *job)
 
 /* Starts a check. False: there is nothing to check. */
 static bool
-lease_look(struct job *job, void (*looked)(void *job))
+lease_look(struct job *job, enum lease_state state, void (*looked)(void *job))
 {
 	struct device_lease *lease = &job->lease;
 	if (lease->watch.gpus.count == 0)
 		return false;
 	if (lease->watch.idle)
 		json_object_update(lease->watch.idle, job->exec->idle);
-	lease->busy = true;
+	enter(lease, state);
 	work_start(&lease->work, job->exec->loop, look_run, looked, job);
 	return true;
 }
@@ -139,7 +146,7 @@ lease_begin(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
 	json_t *names = json_array();
-	lease->ready = true;
+	enter(lease, LEASE_READY);
 	take_fault(lease);
 	job->device_ns = time_monotonic_ns();
 	for (size_t i = 0; i < lease->count; i++)
@@ -164,7 +171,7 @@ looked_before(void *arg)
 static bool
 on_locked(struct job *job)
 {
-	if (lease_look(job, looked_before))
+	if (lease_look(job, LEASE_CHECKING, looked_before))
 		return false;
 	lease_begin(job);
 	return true;
@@ -183,7 +190,7 @@ on_lock(void *arg)
 		return;
 	if (rc < 0) {
 		lease->error.code = rc;
-		lease->ready = true;
+		enter(lease, LEASE_READY);
 		job->devices_held(job);
 	} else if (on_locked(job)) {
 		job->devices_held(job);
@@ -209,11 +216,9 @@ int
 device_lease_request(struct job *job, struct kettle_error *err)
 {
 	struct device_lease *lease = &job->lease;
-	if (lease->ready)
-		return 1;
-	if (lease->wanted)
-		return 0;
-	lease->wanted = true;
+	if (lease->state != LEASE_UNWANTED)
+		return lease->state == LEASE_READY;
+	enter(lease, LEASE_LOCKING);
 	lease->wanted_ns = time_monotonic_ns();
 	int rc = take_next(job, err);
 	if (rc > 0)
@@ -231,11 +236,10 @@ static void
 give_back(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
-	lease->ended = true;
+	lease->state = LEASE_RETURNED;
 	for (size_t i = 0; i < lease->count; i++)
 		devlock_release(&job->exec->locks, &lease->locks[i]);
 	lease->held = 0;
-	lease->ready = lease->wanted = false;
 }
 
 static void
@@ -251,12 +255,11 @@ void
 device_lease_release(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
-	if (lease->ended || lease->busy || !lease->wanted)
+	if (lease->state != LEASE_LOCKING && lease->state != LEASE_READY)
 		return;
 	/* A fault found before anything ran needs no second check. */
-	bool worth = lease->ready && lease->error.code == 0 && !lease->checked && job->status != JOB_LOST;
-	lease->checked = true;
-	if (!worth || !lease_look(job, looked_after))
+	bool worth = lease->state == LEASE_READY && lease->error.code == 0 && job->status != JOB_LOST;
+	if (!worth || !lease_look(job, LEASE_CHECKING_AGAIN, looked_after))
 		give_back(job);
 }
 

@@ -504,7 +504,8 @@ job_advance(struct job *job)
 	} while (job->again);
 	job->advancing = false;
 	release_device(job);
-	if (ended && !job->lease.busy && job->stage != JOB_FINISHED)
+	bool checks = job->lease.state == LEASE_CHECKING || job->lease.state == LEASE_CHECKING_AGAIN;
+	if (ended && !checks && job->stage != JOB_FINISHED)
 		job_finish(job);
 }
 

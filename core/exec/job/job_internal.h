@@ -79,16 +79,20 @@ int expected_machine_check(
 
 /* ---- device_lease.c: the lease of a job's devices ---- */
 
-/* Zero-initialise. Loop thread; while busy, watch and found_* belong to the thread of the work. */
+/*
+ * In this order: no step needs them yet; a step waits for the locks; work checks them, for which the job stays; steps run; work
+ * checks them once more, likewise; the locks were given back.
+ */
+enum lease_state { LEASE_UNWANTED, LEASE_LOCKING, LEASE_CHECKING, LEASE_READY, LEASE_CHECKING_AGAIN, LEASE_RETURNED };
+
+/* Zero-initialise. Loop thread; while work checks them, watch and found_* belong to its thread. */
 struct device_lease {
 	size_t need; /* device slots of the unit that the job's steps use at most */
 	struct devlock *locks;
 	size_t count, held; /* locks; those that are held */
 	const char **names; /* of locks, in the order in which every job takes them; borrowed of the unit */
 	unsigned *slots;    /* of locks */
-	bool wanted, ready; /* a step needs them; all are held and checked */
-	bool busy, checked,
-		ended; /* work under way, for which the job stays; the last look is over; the locks were given back */
+	enum lease_state state;
 	struct kettle_error error; /* code 0, or why the devices cannot be used */
 	uint64_t wanted_ns;
 	struct gpuwatch watch;
