@@ -245,7 +245,7 @@ struct engine {
 	bool dirty; /* something changed that may let a job start */
 };
 
-/* engine/job_table.c */
+/* engine/devices.c */
 struct engine_job *engine_job_find(const struct engine *engine, int64_t id);
 /* Calls fn for every job; fn may forget any of them. */
 void engine_each_job(struct engine *engine, void (*fn)(struct engine_job *job, void *arg), void *arg);
@@ -261,8 +261,6 @@ void engine_job_queue(struct engine_job *job);
 /* Keeps a job that is queued in the database and `waits` out of the queue, in this list of its device. */
 void engine_job_hold(struct engine_job *job, struct job_list *list);
 void engine_progress(const struct engine_job *job, json_t *event_take);
-
-/* engine/devices.c */
 /*
  * Makes the devices what the configuration says: units that stay the same stay as they are, others come, the rest is
  * drained. On an error nothing is changed.
