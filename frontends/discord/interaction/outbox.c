@@ -480,6 +480,7 @@ static void
 make(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
 	(void)end, (void)answer;
+	failpoint("discord.begun");
 	AUTO_FREE char *path = xasprintf("/channels/%s/threads", row->channel);
 	AUTO_FREE char *key =
 		xasprintf("%s@%lld", row->key, (long long)member_int(outbox_known(row->bot, row->key), "since"));
