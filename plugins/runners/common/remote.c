@@ -186,10 +186,13 @@ remote_job_end(struct remote_job *job, json_t *completion_take)
 	remote_job_hold(job);
 	remote_step_end(job);
 	leave(job);
-	if (remains(job))
-		remote_step_orphan(job);
-	else
+	if (remains(job)) {
+		job->phase = REMOTE_ORPHANED;
+		job->cancelled = true;
+		remote_step_wait(job);
+	} else {
 		free_own(job);
+	}
 	if (completion_take)
 		remote->host->job_done(remote->host, job->ref, completion_take);
 	remote_job_release(job);

@@ -132,7 +132,7 @@ struct remote_job {
 	bool awaiting;           /* an answer of the remote side is awaited */
 	bool fetching;           /* likewise, to ops->fetch */
 	uint64_t due;            /* ms: when the next request is sent; UINT64_MAX: not before an answer */
-	uint64_t since, failing; /* ms: since when it waits, runs or is left there; since when all fails (0: it does not) */
+	uint64_t since, failing; /* ms: since when it waits or runs there; since when all fails (0: it does not) */
 	unsigned failures, invalid_answers, absent; /* in a row */
 	remote_done report;                         /* of a doctor, which is a job without a plan; NULL: it is a job */
 	void *report_arg;

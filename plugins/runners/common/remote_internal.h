@@ -20,10 +20,8 @@ void remote_job_release(struct remote_job *job);
 
 /* Sends the request of the job's phase now, or the one that cancels it. */
 void remote_step_now(struct remote_job *job);
-/* It is completed, and ORPHANED. */
-void remote_step_orphan(struct remote_job *job);
-/* Its result could not be read: it is SUBMITTED again. */
-void remote_step_back(struct remote_job *job);
+/* The next request is due when that is usual. */
+void remote_step_wait(struct remote_job *job);
 /* No answer is awaited any more. */
 void remote_step_end(struct remote_job *job);
 /* A job that was recovered. */

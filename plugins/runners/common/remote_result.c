@@ -107,18 +107,22 @@ on_opened(void *arg)
 	struct opening *opening = arg;
 	struct remote_job *job = opening->job;
 	failpoint("remote.opened");
-	if (job->cancelled)
+	if (job->phase != REMOTE_OPENING) {
+		; /* it was completed meanwhile */
+	} else if (job->cancelled) {
 		remote_cancelled(job);
-	else if (job->phase == REMOTE_OPENING && opening->path && opening->unread && ++job->unread < REMOTE_READS)
-		remote_step_back(job);
-	else if (opening->err.code < 0)
+	} else if (opening->path && opening->unread && ++job->unread < REMOTE_READS) {
+		job->phase = REMOTE_SUBMITTED;
+		remote_step_wait(job);
+	} else if (opening->err.code < 0) {
 		remote_lost(job, opening->large ? KETTLE_LOSS_PERMANENT : KETTLE_LOSS_NODE_FAULT,
 			"Its result from %s is void: %s", job->remote->side, opening->err.message);
-	else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0)
+	} else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0) {
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result from %s is void: it is that of run %s, not of run %s.",
 			job->remote->side, opening->run ? opening->run : "(none)", job->run);
-	else
+	} else {
 		remote_job_end(job, STEAL(opening->completion));
+	}
 	size_t size = opening->report_size;
 	opening_free(opening);
 	xalloc_trim(size);

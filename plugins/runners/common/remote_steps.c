@@ -185,19 +185,9 @@ interval_ms(const struct remote_job *job, uint64_t now)
 }
 
 void
-remote_step_orphan(struct remote_job *job)
-{
-	job->phase = REMOTE_ORPHANED;
-	job->cancelled = true;
-	job->since = now_ms(job->remote);
-	set_due(job, job->since + interval_ms(job, job->since));
-}
-
-void
-remote_step_back(struct remote_job *job)
+remote_step_wait(struct remote_job *job)
 {
 	uint64_t now = now_ms(job->remote);
-	job->phase = REMOTE_SUBMITTED;
 	set_due(job, now + interval_ms(job, now));
 }
 

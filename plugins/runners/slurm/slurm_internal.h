@@ -46,6 +46,7 @@ struct slurm_job {
 	enum slurm_standing standing;
 	char state[32], reason[64];
 	/* Its cancel. */
+	uint64_t left_ms;                    /* since when it is ORPHANED; 0: it is not */
 	bool unwanted;                       /* it was cancelled, and not only left over */
 	bool claimed;                        /* it was claimed for that, or has begun */
 	bool cancel_sent, cancelling;        /* a scancel has worked; the one that runs is about it */

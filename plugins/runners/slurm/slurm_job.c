@@ -360,7 +360,7 @@ needs_cancel(const struct slurm_job *own, uint64_t now)
 	bool listed = slurm_job_is_listed(own), left = job->phase == REMOTE_ORPHANED;
 	if (!own->sent || own->unplaced || own->cancel_ms > now || !job->cancelled)
 		return false;
-	if (left && !own->unwanted && (!listed || (!own->retired && now - job->since <= LEFT_OVER_MS)))
+	if (left && !own->unwanted && (!listed || (!own->retired && now - own->left_ms <= LEFT_OVER_MS)))
 		return false;
 	if (own->cancel_sent)
 		return listed && own->seen > own->cancel_snapshot;
@@ -462,9 +462,10 @@ tend(struct slurm_job *own)
 {
 	struct remote_job *job = own->job;
 	uint64_t now = slurm_now_ms(slurm_of(own));
+	own->left_ms = own->left_ms ? own->left_ms : now;
 	if (own->missing_ms && !own->retired)
 		retire(own);
-	if (own->missing_ms ? now - own->missing_ms > REMEMBER_MS : now - job->since > FORGET_MS)
+	if (own->missing_ms ? now - own->missing_ms > REMEMBER_MS : now - own->left_ms > FORGET_MS)
 		remote_cancelled(job);
 	else
 		remote_update(job, REMOTE_PENDING, NULL);
@@ -615,6 +616,7 @@ remains(struct remote_job *job)
 	if (own->since_snapshot == SLURM_NOT_SENT && !own->in_batch)
 		own->since_snapshot = slurm_of(own)->snapshot;
 	own->asked = own->wanted = false;
+	own->left_ms = slurm_now_ms(slurm_of(own));
 	return true;
 }
 

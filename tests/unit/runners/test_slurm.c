@@ -42,7 +42,7 @@
 	"all=\n" \
 	"for a; do case $a in --all) all=1 ;; esac; done\n" \
 	"printf '%s\\n' '" SQUEUE_HEADER "' '5|N/A|RUNNING|None|two' '' 'lines|.'\n" \
-	"[ ! \"$all\" ] || [ ! -f queue ] || cat queue\n"
+	"[ ! \"$all\" ] || cat queue 2>/dev/null || true\n"
 /* Likewise, with a row for each task of an array. */
 #define SBATCH_ARRAYS \
 	"last=; echo \"$*\" >>sbatch.calls\n" \
