@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/fake_jobs.h"
 #include "lib/unit_test.h"
 #include "sealed/sealed.h"
 #include "unit/discord/rest_server.h"
@@ -33,7 +34,6 @@ static struct server server;
 static void *self;
 static const struct kettle_runner *ops;
 static json_t *unit;
-static int stops;
 
 static int
 setup(void **state)
@@ -41,7 +41,6 @@ setup(void **state)
 	struct kettle_error err = {0};
 	(void)state;
 	ops = kettle_plugin.runner;
-	stops = 0;
 	assert_int_equal(kettle_fake_new("github", &fake, &err), 0);
 	kettle_fake_simulate(fake, INT64_C(1790000000000));
 	server_start(&server, fake);
@@ -51,28 +50,13 @@ setup(void **state)
 	return 0;
 }
 
-static void
-on_stopped(void *arg)
-{
-	(void)arg;
-	stops++;
-}
-
-static int
-has_stopped(void *arg)
-{
-	(void)arg;
-	return stops > 0;
-}
-
 /* Nothing is left, and neither key nor token is in the log. */
 static int
 teardown(void **state)
 {
 	struct kettle_error err = {0};
 	(void)state;
-	kettle_plugin.stop(self, on_stopped, NULL);
-	assert_int_equal(kettle_fake_run(fake, has_stopped, NULL, WAIT_MS), 0);
+	plugin_stop(fake, &kettle_plugin, self);
 	kettle_plugin.destroy(self);
 	server_stop(&server);
 	AUTO_FREE char *log = json_dumps(kettle_fake_log(fake), 0);
@@ -107,34 +91,11 @@ job(void)
 		.plan_hash = HASH};
 }
 
-static const json_t *
-told(void)
-{
-	return json_object_get(kettle_fake_jobs(fake), REF);
-}
-
-static int
-has_completed(void *arg)
-{
-	(void)arg;
-	return json_array_size(json_object_get(told(), "completions")) > 0;
-}
-
 static int
 has_dispatched(void *arg)
 {
 	(void)arg;
 	return server_seen(&server, DISPATCH) > 0;
-}
-
-/* The only completion of the job. */
-static const json_t *
-completion(void)
-{
-	assert_int_equal(kettle_fake_run(fake, has_completed, NULL, WAIT_MS), 0);
-	const json_t *all = json_object_get(told(), "completions");
-	assert_int_equal(json_array_size(all), 1);
-	return json_array_get(all, 0);
 }
 
 /* An input of the dispatch; new. */
@@ -207,10 +168,9 @@ test_not_ready(void **state)
 	configure(NULL, "ghp_one");
 	one.ref = "13.1";
 	assert_int_equal(ops->submit(self, &one, plan, &err), 0);
-	assert_true(
-		member_is(completion(), "loss", "unusable") && strstr(json_text_or_empty(completion(), "error"), "token_file"));
-	const json_t *other =
-		json_array_get(json_object_get(json_object_get(kettle_fake_jobs(fake), "13.1"), "completions"), 0);
+	assert_true(member_is(job_completion(fake, REF), "loss", "unusable") &&
+				strstr(json_text_or_empty(job_completion(fake, REF), "error"), "token_file"));
+	const json_t *other = json_array_get(job_reports(fake, "13.1", "completions"), 0);
 	assert_true(member_is(other, "loss", "unusable") && strstr(json_text_or_empty(other, "error"), "key_file"));
 }
 
@@ -226,14 +186,15 @@ test_submit(void **state)
 		server_step(&server, "GET " REPO "/runs/7?", 404, NULL, "{\"message\": \"Not Found\"}");
 	configure(KEY, "ghp_one");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
-	assert_true(member_is(completion(), "loss", "gone") && member_is(completion(), "status", "lost"));
+	assert_true(
+		member_is(job_completion(fake, REF), "loss", "gone") && member_is(job_completion(fake, REF), "status", "lost"));
 	AUTO_FREE char *payload = input("payload"), *name = input("run_name"), *runner = input("runner");
 	AUTO_JSON json_t *opened = open_plan(payload, strlen(payload));
 	assert_true(json_equal(json_object_get(opened, "plan"), plan));
 	assert_true(json_equal(json_object_get(opened, "unit"), unit));
 	assert_string_equal(name, NAME);
 	assert_string_equal(runner, "[\"self-hosted\",\"t4\"]");
-	AUTO_JSON json_t *handle = json_loads(json_text_or_empty(told(), "handle"), 0, NULL);
+	AUTO_JSON json_t *handle = json_loads(json_string_value(job_reports(fake, REF, "handle")), 0, NULL);
 	assert_true(member_is(handle, "name", NAME) && member_int(handle, "run") == 7 && member_int(handle, "at") > 0);
 }
 
@@ -249,8 +210,8 @@ test_large(void **state)
 	assert_int_equal(host->link_base(host, "https://kettle.example/link/", NULL), 0);
 	server_step(&server, DISPATCH, 422, NULL, "{\"message\": \"enough\"}");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
-	assert_true(member_is(completion(), "loss", "unusable") &&
-				strstr(json_text_or_empty(completion(), "error"), "422: enough"));
+	assert_true(member_is(job_completion(fake, REF), "loss", "unusable") &&
+				strstr(json_text_or_empty(job_completion(fake, REF), "error"), "422: enough"));
 	AUTO_FREE char *payload = input("payload");
 	const json_t *link = json_array_get(kettle_fake_links(fake), 0);
 	assert_true(strncmp(payload, "https://kettle.example/link/", 28) == 0 && member_is(link, "url", payload));
@@ -271,8 +232,9 @@ test_no_link(void **state)
 	AUTO_JSON json_t *plan = large_plan();
 	configure(KEY, "ghp_one");
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
-	assert_non_null(strstr(json_text_or_empty(completion(), "error"), "a link to it cannot be made"));
-	assert_true(member_is(completion(), "status", "lost") && member_is(completion(), "loss", "final"));
+	assert_non_null(strstr(json_text_or_empty(job_completion(fake, REF), "error"), "a link to it cannot be made"));
+	assert_true(member_is(job_completion(fake, REF), "status", "lost") &&
+				member_is(job_completion(fake, REF), "loss", "final"));
 	assert_int_equal(server.count, 0);
 }
 
@@ -291,11 +253,11 @@ test_late_links(void **state)
 	assert_int_equal(ops->submit(self, &two, plan, NULL), 0);
 	assert_int_equal(kettle_fake_run(fake, NULL, NULL, 4000), 0);
 	ops->cancel(self, "13.1");
-	assert_int_equal(json_array_size(json_object_get(told(), "completions")), 0);
+	assert_int_equal(json_array_size(job_reports(fake, REF, "completions")), 0);
 	server_step(&server, DISPATCH, SERVER_HOLD, NULL, NULL);
 	assert_int_equal(host->link_base(host, "https://kettle.example/link/", NULL), 0);
 	assert_int_equal(kettle_fake_run(fake, has_dispatched, NULL, WAIT_MS), 0);
-	const json_t *other = json_object_get(json_object_get(kettle_fake_jobs(fake), "13.1"), "completions");
+	const json_t *other = job_reports(fake, "13.1", "completions");
 	assert_true(member_is(json_array_get(other, 0), "status", "cancelled"));
 	ops->detach(self, REF);
 }
@@ -313,7 +275,7 @@ test_recover(void **state)
 	for (int i = 0; i < 10; i++)
 		server_step(&server, "GET " REPO "/workflows/kettle.yml/runs?", 200, NULL, "{\"workflow_runs\": []}");
 	assert_int_equal(ops->recover(self, &one, "{\"name\": \"" NAME "\"}", &err), 0);
-	assert_true(member_is(completion(), "loss", "unstarted"));
+	assert_true(member_is(job_completion(fake, REF), "loss", "unstarted"));
 	assert_false(has_dispatched(NULL));
 }
 
@@ -329,10 +291,10 @@ test_detach(void **state)
 	assert_int_equal(ops->submit(self, &one, plan, NULL), 0);
 	assert_int_equal(kettle_fake_run(fake, has_dispatched, NULL, WAIT_MS), 0);
 	ops->detach(self, REF);
-	assert_int_equal(json_array_size(json_object_get(told(), "completions")), 0);
+	assert_int_equal(json_array_size(job_reports(fake, REF, "completions")), 0);
 	assert_int_equal(server_seen(&server, "POST "), 1);
 	/* What is stored says from when on the next process looks for it. */
-	AUTO_JSON json_t *handle = json_loads(json_text_or_empty(told(), "handle"), 0, NULL);
+	AUTO_JSON json_t *handle = json_loads(json_string_value(job_reports(fake, REF, "handle")), 0, NULL);
 	assert_true(member_int(handle, "at") > 0 && !json_object_get(handle, "run"));
 }
 
@@ -362,7 +324,7 @@ struct visit {
 static const json_t *
 visit_completions(const struct visit *visit)
 {
-	return json_object_get(json_object_get(kettle_fake_jobs(fake), visit->ref), "completions");
+	return job_reports(fake, visit->ref, "completions");
 }
 
 static int

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "lib/fake_jobs.h"
 #include "lib/held_pool.h"
 #include "lib/unit_test.h"
 #include "unit/scratch.h"
@@ -21,7 +22,6 @@ static const struct kettle_host *host;
 static void *self;
 static const struct kettle_runner *ops;
 static struct kettle_error err;
-static int stops;
 
 /* Greets, then runs `body` for each line, with $op and $job. */
 #define GREETING \
@@ -60,34 +60,12 @@ play(const char *script)
 	configure(path);
 }
 
-static void
-on_stopped(void *arg)
-{
-	(void)arg;
-	stops++;
-}
-
-static int
-has_stopped(void *arg)
-{
-	return stops == *(int *)arg;
-}
-
-static void
-stop(void)
-{
-	int wanted = stops + 1;
-	kettle_plugin.stop(self, on_stopped, NULL);
-	assert_int_equal(kettle_fake_run(fake, has_stopped, &wanted, PATIENCE_MS), 0);
-}
-
 static int
 setup(void **state)
 {
 	(void)state;
 	dir = scratch_make();
 	err = (struct kettle_error){0};
-	stops = 0;
 	if (!dir || kettle_fake_new("local", &fake, &err) != 0)
 		return -1;
 	host = kettle_fake_host(fake);
@@ -101,7 +79,7 @@ teardown(void **state)
 {
 	(void)state;
 	if (self)
-		stop();
+		plugin_stop(fake, &kettle_plugin, self);
 	kettle_plugin.destroy(self);
 	if (kettle_fake_free(fake, &err) != 0)
 		fail_msg("%s", err.message);
@@ -118,39 +96,10 @@ submit(const char *ref)
 	return ops->submit(self, &job, plan, &err);
 }
 
-static const json_t *
-completions(const char *ref)
-{
-	return json_object_get(json_object_get(kettle_fake_jobs(fake), ref), "completions");
-}
-
-static int
-is_complete(void *arg)
-{
-	return json_array_size(completions(arg)) > 0;
-}
-
-static void
-await(const char *ref, const char *status)
-{
-	if (kettle_fake_run(fake, is_complete, (void *)ref, PATIENCE_MS) != 0)
-		fail_msg("job %s does not end", ref);
-	const json_t *done = json_array_get(completions(ref), 0);
-	assert_int_equal(json_array_size(completions(ref)), 1);
-	assert_string_equal(json_string_value(json_object_get(done, "status")), status);
-}
-
 static const char *
 reason(const char *ref)
 {
-	return json_string_value(json_object_get(json_array_get(completions(ref), 0), "error"));
-}
-
-static bool
-logged(const char *text)
-{
-	AUTO_FREE char *all = json_dumps(kettle_fake_log(fake), 0);
-	return strstr(all, text);
+	return json_string_value(json_object_get(json_array_get(job_reports(fake, ref, "completions"), 0), "error"));
 }
 
 static void
@@ -160,9 +109,9 @@ test_jobs(void **state)
 	play(GREETING LOOP(EVENT "; " DONE));
 	assert_int_equal(submit("1.1"), 0);
 	assert_int_equal(submit("2.1"), 0);
-	await("1.1", "done");
-	await("2.1", "done");
-	const json_t *events = json_object_get(json_object_get(kettle_fake_jobs(fake), "1.1"), "events");
+	job_ends(fake, "1.1", "done");
+	job_ends(fake, "2.1", "done");
+	const json_t *events = job_reports(fake, "1.1", "events");
 	assert_int_equal(json_array_size(events), 1);
 }
 
@@ -174,7 +123,7 @@ test_cancel(void **state)
 	assert_int_equal(submit("1.1"), 0);
 	ops->cancel(self, "unknown");
 	ops->cancel(self, "1.1");
-	await("1.1", "cancelled");
+	job_ends(fake, "1.1", "cancelled");
 	ops->cancel(self, "1.1");
 }
 
@@ -189,10 +138,10 @@ test_garbage(void **state)
 		"echo '{\"event\":\"done\"}'; echo '{\"event\":\"error\"}'; echo '{\"event\":\"error\",\"error\":\"odd\"}'\n"
 		"echo '{\"event\":\"hello\"}'; echo words >&2\n" DONE "; " DONE));
 	assert_int_equal(submit("1.1"), 0);
-	await("1.1", "done");
+	job_ends(fake, "1.1", "done");
 	assert_int_equal(submit("2.1"), 0);
-	await("2.1", "done");
-	assert_true(logged("not an event") && logged("odd") && logged("words"));
+	job_ends(fake, "2.1", "done");
+	assert_true(log_count(fake, "not an event") && log_count(fake, "odd") && log_count(fake, "words"));
 }
 
 /* It dies in the middle, once; its successor takes the next job. */
@@ -204,11 +153,11 @@ test_death(void **state)
 					   "[ ! -e \"$0.died\" ] || " DONE));
 	assert_int_equal(submit("1.1"), 0);
 	assert_int_equal(submit("2.1"), 0);
-	await("1.1", "lost");
-	await("2.1", "lost");
+	job_ends(fake, "1.1", "lost");
+	job_ends(fake, "2.1", "lost");
 	assert_non_null(strstr(reason("1.1"), "signal 9"));
 	assert_int_equal(submit("3.1"), 0);
-	await("3.1", "done");
+	job_ends(fake, "3.1", "done");
 }
 
 static void
@@ -217,9 +166,9 @@ test_ends_at_once(void **state)
 	(void)state;
 	play("echo 'it lacks something' >&2; exit 4");
 	assert_int_equal(submit("1.1"), 0);
-	await("1.1", "lost");
+	job_ends(fake, "1.1", "lost");
 	assert_non_null(strstr(reason("1.1"), "status 4"));
-	assert_true(logged("it lacks something"));
+	assert_true(log_count(fake, "it lacks something"));
 }
 
 static void
@@ -229,7 +178,7 @@ test_no_program(void **state)
 	configure("/nonexistent/kettle-exec");
 	assert_true(submit("1.1") < 0);
 	assert_non_null(strstr(err.message, "/nonexistent/kettle-exec"));
-	assert_null(completions("1.1"));
+	assert_null(job_reports(fake, "1.1", "completions"));
 }
 
 /* A line that never ends is bounded, and the program that writes it is killed. */
@@ -239,7 +188,7 @@ test_endless_line(void **state)
 	(void)state;
 	play(GREETING "read -r line; while :; do printf '%01000000d' 0; done");
 	assert_int_equal(submit("1.1"), 0);
-	await("1.1", "lost");
+	job_ends(fake, "1.1", "lost");
 }
 
 static void
@@ -248,10 +197,10 @@ test_stop_with_jobs(void **state)
 	(void)state;
 	play(GREETING LOOP(":"));
 	assert_int_equal(submit("1.1"), 0);
-	stop();
-	await("1.1", "lost");
+	plugin_stop(fake, &kettle_plugin, self);
+	job_ends(fake, "1.1", "lost");
 	assert_true(submit("2.1") < 0);
-	assert_null(completions("2.1"));
+	assert_null(job_reports(fake, "2.1", "completions"));
 	assert_int_equal(kettle_plugin.start(self, &err), 0);
 	assert_int_equal(submit("3.1"), 0);
 }
@@ -261,7 +210,7 @@ test_stop_without_process(void **state)
 {
 	(void)state;
 	play(GREETING LOOP(DONE));
-	stop();
+	plugin_stop(fake, &kettle_plugin, self);
 	assert_true(submit("1.1") < 0);
 	assert_non_null(strstr(err.message, "stopping"));
 }
@@ -323,7 +272,7 @@ test_describe_brief(void **state)
 	assert_int_equal(submit("1.1"), 0);
 	assert_int_equal(kettle_fake_run(fake, is_described, &whole, PATIENCE_MS), 0);
 	assert_string_equal(whole.version, "9");
-	await("1.1", "done");
+	job_ends(fake, "1.1", "done");
 	assert_int_equal(brief.answers + whole.answers, 2);
 }
 
@@ -349,7 +298,7 @@ test_describe_silence(void **state)
 	struct facts facts = {0};
 	play(LOOP(":"));
 	assert_int_equal(ops->describe(self, NULL, described, &facts, &err), 0);
-	stop();
+	plugin_stop(fake, &kettle_plugin, self);
 	assert_int_equal(facts.answers, 1);
 	assert_true(facts.code < 0);
 	kettle_plugin.start(self, &err);
@@ -375,7 +324,7 @@ test_doctor(void **state)
 	/* One that hangs ends with the runner. */
 	play("exec sleep 1000");
 	assert_int_equal(ops->doctor(self, NULL, described, &killed, &err), 0);
-	stop();
+	plugin_stop(fake, &kettle_plugin, self);
 	assert_true(killed.answers == 1 && killed.code == KETTLE_EUNAVAIL);
 	assert_true(ops->doctor(self, NULL, described, &killed, &err) < 0);
 	assert_int_equal(killed.answers, 1);
@@ -405,10 +354,10 @@ test_heartbeat(void **state)
 	assert_int_equal(kettle_fake_run(fake, is_described, &first, PATIENCE_MS), 0);
 	assert_true(first.code == 0 && second.code == 0);
 	assert_int_equal(ops->heartbeat(self, NULL, beaten, &third, &err), 0);
-	stop();
+	plugin_stop(fake, &kettle_plugin, self);
 	assert_true(third.answers == 1 && third.code < 0);
 	assert_int_equal(first.answers + second.answers, 2);
-	assert_true(logged("asked 1") && !logged("asked 3"));
+	assert_true(log_count(fake, "asked 1") && !log_count(fake, "asked 3"));
 	assert_true(ops->heartbeat(self, NULL, beaten, &third, &err) < 0);
 	assert_int_equal(third.answers, 1);
 	kettle_plugin.start(self, &err);
@@ -426,8 +375,8 @@ test_tools(void **state)
 	assert_int_equal(ops->describe(self, NULL, described, &facts, &err), 0);
 	assert_int_equal(kettle_fake_run(fake, is_described, &facts, PATIENCE_MS), 0);
 	assert_int_equal(ops->tools(self, tools, &err), 0);
-	stop();
-	assert_true(logged("told") && logged("/opt/python"));
+	plugin_stop(fake, &kettle_plugin, self);
+	assert_true(log_count(fake, "told") && log_count(fake, "/opt/python"));
 	kettle_plugin.start(self, &err);
 }
 
@@ -481,9 +430,9 @@ test_settings(void **state)
 		"build", "cores", "2-3", "sandbox", "extra_paths", "/opt/venv", "state", "/var/x");
 	assert_int_equal(kettle_plugin.configure(self, options, &err), 0);
 	assert_int_equal(submit("1.1"), 0);
-	await("1.1", "done");
-	assert_true(logged("--serve") && logged("--config") && logged("/etc/e.yml"));
-	assert_true(logged("2-3") && logged("/opt/venv") && logged("/var/x"));
+	job_ends(fake, "1.1", "done");
+	assert_true(log_count(fake, "--serve") && log_count(fake, "--config") && log_count(fake, "/etc/e.yml"));
+	assert_true(log_count(fake, "2-3") && log_count(fake, "/opt/venv") && log_count(fake, "/var/x"));
 }
 
 static void
@@ -499,13 +448,13 @@ static int
 has_written(void *arg)
 {
 	(void)arg;
-	return logged("written");
+	return log_count(fake, "written") > 0;
 }
 
 static size_t
 events_of(const char *ref)
 {
-	return json_array_size(json_object_get(json_object_get(kettle_fake_jobs(fake), ref), "events"));
+	return json_array_size(job_reports(fake, ref, "events"));
 }
 
 /*
@@ -522,9 +471,9 @@ test_long_event(void **state)
 	pool_hold(fake);
 	assert_int_equal(submit("1.1"), 0);
 	assert_int_equal(kettle_fake_run(fake, has_written, NULL, PATIENCE_MS), 0);
-	size_t events = events_of("1.1"), ends = json_array_size(completions("1.1"));
+	size_t events = events_of("1.1"), ends = json_array_size(job_reports(fake, "1.1", "completions"));
 	pool_release(fake);
-	await("1.1", "done");
+	job_ends(fake, "1.1", "done");
 	assert_int_equal(events, 1);
 	assert_int_equal(ends, 0);
 	assert_int_equal(events_of("1.1"), 2);
@@ -534,7 +483,7 @@ static int
 has_reported(void *arg)
 {
 	(void)arg;
-	return logged("reported");
+	return log_count(fake, "reported") > 0;
 }
 
 /* A long report is read by a thread of the pool, and a short one is answered meanwhile. */

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/fake_jobs.h"
 #include "lib/held_pool.h"
 #include "lib/unit_test.h"
 #include "sealed/result_package.h"
@@ -86,8 +87,7 @@ static int
 teardown(void **state)
 {
 	(void)state;
-	kettle_plugin.stop(self, on_stopped, NULL);
-	assert_int_equal(kettle_fake_run(fake, is_positive, &stops, PATIENCE_MS), 0);
+	plugin_stop(fake, &kettle_plugin, self);
 	kettle_plugin.destroy(self);
 	server_stop(&server);
 	AUTO_FREE char *log = json_dumps(kettle_fake_log(fake), 0);
@@ -136,26 +136,11 @@ recover(const char *handle)
 	return ops->recover(self, &job, handle, &err);
 }
 
-static const json_t *
-reports(const char *ref, const char *what)
-{
-	return json_object_get(json_object_get(kettle_fake_jobs(fake), ref), what);
-}
-
-static int
-is_completed(void *arg)
-{
-	return json_array_size(reports(arg, "completions")) > 0;
-}
-
 /* Its one completion, of this status and with these words in its sentence. */
 static const json_t *
 await(const char *ref, const char *status, const char *words)
 {
-	if (kettle_fake_run(fake, is_completed, (void *)ref, PATIENCE_MS) != 0)
-		fail_msg("job %s does not end", ref);
-	assert_int_equal(json_array_size(reports(ref, "completions")), 1);
-	const json_t *done = json_array_get(reports(ref, "completions"), 0);
+	const json_t *done = job_completion(fake, ref);
 	if (strcmp(json_text_or_empty(done, "status"), status) != 0 || !strstr(json_text_or_empty(done, "error"), words))
 		fail_msg("%s: %s: %s", ref, json_text_or_empty(done, "status"), json_text_or_empty(done, "error"));
 	return done;
@@ -178,13 +163,13 @@ static int
 is_running(void *arg)
 {
 	(void)arg;
-	return json_array_size(reports("12.1", "events")) > 1;
+	return json_array_size(job_reports(fake, "12.1", "events")) > 1;
 }
 
 static const char *
 event(size_t number)
 {
-	return json_text_or_empty(json_array_get(reports("12.1", "events"), number), "event");
+	return json_text_or_empty(json_array_get(job_reports(fake, "12.1", "events"), number), "event");
 }
 
 static bool
@@ -228,8 +213,8 @@ test_whole_life(void **state)
 	await("12.1", "done", "");
 	assert_string_equal(event(0), "waiting");
 	assert_string_equal(event(1), "started");
-	assert_int_equal(json_array_size(reports("12.1", "events")), 2);
-	AUTO_JSON json_t *handle = json_loads(json_string_value(reports("12.1", "handle")), 0, NULL);
+	assert_int_equal(json_array_size(job_reports(fake, "12.1", "events")), 2);
+	AUTO_JSON json_t *handle = json_loads(json_string_value(job_reports(fake, "12.1", "handle")), 0, NULL);
 	assert_string_equal(json_text_or_empty(handle, "name"), NAME);
 	assert_string_equal(json_text_or_empty(handle, "call"), "fc-1");
 	assert_int_equal(server.count, 6);
@@ -337,7 +322,7 @@ test_refused_again(void **state)
 	assert_int_equal(kettle_fake_run(fake, is_running, NULL, PATIENCE_MS), 0);
 	AUTO_FREE char *log = json_dumps(kettle_fake_log(fake), 0);
 	assert_non_null(strstr(log, "not reached: Modal answered 401"));
-	assert_int_equal(json_array_size(reports("12.1", "completions")), 0);
+	assert_int_equal(json_array_size(job_reports(fake, "12.1", "completions")), 0);
 	ops->detach(self, "12.1");
 }
 
@@ -354,7 +339,7 @@ test_recover_name(void **state)
 	server_step(&server, "POST /poll", 200, NULL, STATE("running"));
 	assert_int_equal(recover("{\"name\":\"" NAME "\"}"), 0);
 	assert_int_equal(kettle_fake_run(fake, is_running, NULL, PATIENCE_MS), 0);
-	AUTO_JSON json_t *handle = json_loads(json_string_value(reports("12.1", "handle")), 0, NULL);
+	AUTO_JSON json_t *handle = json_loads(json_string_value(job_reports(fake, "12.1", "handle")), 0, NULL);
 	assert_string_equal(json_text_or_empty(handle, "name"), NAME);
 	assert_string_equal(json_text_or_empty(handle, "call"), "fc-1");
 	assert_int_equal(server_seen(&server, "POST /submit"), 0);

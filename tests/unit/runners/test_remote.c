@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/fake_jobs.h"
 #include "lib/unit_test.h"
 #include "runners/common/remote.h"
 #include "sealed/result_package.h"
@@ -202,38 +203,16 @@ teardown(void **state)
 	return 0;
 }
 
-static const json_t *
-reports(const char *ref)
-{
-	return json_object_get(kettle_fake_jobs(fake), ref);
-}
-
 static size_t
 completions(void)
 {
-	return json_array_size(json_object_get(reports("12.1"), "completions"));
-}
-
-static int
-is_completed(void *arg)
-{
-	(void)arg;
-	return completions() > 0;
-}
-
-/* The one completion. */
-static const json_t *
-completion(void)
-{
-	assert_int_equal(kettle_fake_run(fake, is_completed, NULL, PATIENCE_MS), 0);
-	assert_int_equal(completions(), 1);
-	return json_array_get(json_object_get(reports("12.1"), "completions"), 0);
+	return json_array_size(job_reports(fake, "12.1", "completions"));
 }
 
 static const char *
 last_event(void)
 {
-	const json_t *events = json_object_get(reports("12.1"), "events");
+	const json_t *events = job_reports(fake, "12.1", "events");
 	return json_text_or_empty(json_array_get(events, json_array_size(events) - 1), "event");
 }
 
@@ -338,7 +317,7 @@ test_a_job_goes_and_comes_back(void **state)
 	assert_string_equal(last_event(), "waiting");
 	assert_int_equal(sends, 0); /* never before submit returns */
 	wait_for(&sends, 1);
-	AUTO_JSON json_t *handle = json_loads(json_text_or_empty(reports("12.1"), "handle"), 0, NULL);
+	AUTO_JSON json_t *handle = json_loads(json_string_value(job_reports(fake, "12.1", "handle")), 0, NULL);
 	assert_true(member_is(handle, "name", NAME) && member_int(handle, "at") == NOW && json_object_size(handle) == 2);
 	assert_null(memmem(current->envelope, current->envelope_size, "31337", 5));
 	char *content;
@@ -362,7 +341,7 @@ test_a_job_goes_and_comes_back(void **state)
 	current->run = xstrdup("7");
 	char *data = seal_result(NAME, HASH, "7", true, &size);
 	give(current, data, size);
-	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
+	(void)job_ends(fake, "12.1", "done");
 	assert_int_equal(releases, 1);
 	AUTO_FREE char *path = path_join(spool, "step/trace"), *text = NULL;
 	assert_int_equal(file_read(path, 100, &text, &size, &err), 0);
@@ -372,9 +351,9 @@ test_a_job_goes_and_comes_back(void **state)
 static void
 assert_void(const char *part)
 {
-	assert_string_equal(json_text_or_empty(completion(), "status"), "lost");
-	if (!strstr(json_text_or_empty(completion(), "error"), part))
-		fail_msg("%s", json_text_or_empty(completion(), "error"));
+	(void)job_ends(fake, "12.1", "lost");
+	if (!strstr(json_text_or_empty(job_completion(fake, "12.1"), "error"), part))
+		fail_msg("%s", json_text_or_empty(job_completion(fake, "12.1"), "error"));
 }
 
 static void
@@ -418,7 +397,7 @@ test_result_that_is_none(void **state)
 	send_job();
 	give(current, xstrdup("<html>"), 6);
 	assert_void("void");
-	assert_true(member_is(completion(), "loss", "failed"));
+	assert_true(member_is(job_completion(fake, "12.1"), "loss", "failed"));
 }
 
 static void
@@ -431,7 +410,7 @@ test_result_in_a_file(void **state)
 				   *path = scratch_write(dir, "result", text);
 	remote_result_file(current, path);
 	remote_result_file(current, path); /* what comes twice counts once */
-	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
+	(void)job_ends(fake, "12.1", "done");
 }
 
 /* Of a result that is not proven to the end nothing is kept, wherever it is wrong. */
@@ -468,7 +447,7 @@ test_result_is_a_stream(void **state)
 	assert_true(size > 4 * LEAST_HELD);
 	atomic_store(&most_allocated, 0);
 	remote_result_file(current, path);
-	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
+	(void)job_ends(fake, "12.1", "done");
 	const size_t most = atomic_load(&most_allocated);
 	assert_in_range(most, 1, LEAST_HELD);
 	assert_int_equal(file_read(kept, LARGE, &found, &len, &err), 0);
@@ -503,7 +482,7 @@ test_report_that_is_too_large(void **state)
 	char *data = seal_done(NAME, HASH, NULL, done, dir, &size);
 	give(current, data, size);
 	assert_void("values");
-	assert_true(member_is(completion(), "loss", "final"));
+	assert_true(member_is(job_completion(fake, "12.1"), "loss", "final"));
 }
 
 static int
@@ -526,7 +505,7 @@ test_result_file_away(void **state)
 	assert_int_equal(kettle_fake_run(fake, is_away, NULL, PATIENCE_MS), 0);
 	free(scratch_write(dir, "result", text));
 	remote_result_file(current, path);
-	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
+	(void)job_ends(fake, "12.1", "done");
 }
 
 static void
@@ -535,8 +514,8 @@ test_lost(void **state)
 	(void)state;
 	send_job();
 	remote_lost(current, KETTLE_LOSS_NOT_STARTED, "It never began: %s", "\xff?");
-	assert_string_equal(json_text_or_empty(completion(), "status"), "lost");
-	assert_true(member_is(completion(), "loss", "unstarted"));
+	(void)job_ends(fake, "12.1", "lost");
+	assert_true(member_is(job_completion(fake, "12.1"), "loss", "unstarted"));
 	assert_null(remote_find(&remote, "12.1"));
 }
 
@@ -546,7 +525,7 @@ test_losses_without_another_attempt(void **state)
 	(void)state;
 	send_job();
 	remote_lost(current, KETTLE_LOSS_PERMANENT, "It is too large.");
-	assert_true(member_is(completion(), "loss", "final"));
+	assert_true(member_is(job_completion(fake, "12.1"), "loss", "final"));
 }
 
 static void
@@ -556,7 +535,7 @@ test_cancel_while_it_is_packed(void **state)
 	configure();
 	assert_int_equal(submit(), 0);
 	remote_cancel(&remote, "12.1");
-	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
+	(void)job_ends(fake, "12.1", "cancelled");
 	assert_int_equal(sends, 0);
 	assert_int_equal(cancels, 0);
 }
@@ -571,7 +550,7 @@ test_cancel_while_it_is_away(void **state)
 	assert_int_equal(cancels, 1);
 	assert_int_equal(completions(), 0);
 	remote_cancelled(current);
-	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
+	(void)job_ends(fake, "12.1", "cancelled");
 }
 
 static void
@@ -584,7 +563,7 @@ test_cancel_that_comes_too_late(void **state)
 	give(current, data, size);
 	remote_cancel(&remote, "12.1");
 	assert_int_equal(cancels, 0);
-	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
+	(void)job_ends(fake, "12.1", "cancelled");
 }
 
 static void
@@ -602,13 +581,13 @@ test_detach_and_recover(void **state)
 	AUTO_FREE char *half = path_join(spool, "step");
 	assert_int_equal(file_mkdirs(half, 0700, &err), 0);
 	AUTO_FREE char *old = scratch_write(half, "trace", "half");
-	AUTO_FREE char *handle = xstrdup(json_text_or_empty(reports("12.1"), "handle"));
+	AUTO_FREE char *handle = xstrdup(json_string_value(job_reports(fake, "12.1", "handle")));
 	assert_int_equal(recover(handle), 0);
 	wait_for(&finds, 1);
 	assert_int_equal(member_int(current->handle, "id"), 9);
 	char *data = seal_result(NAME, HASH, NULL, true, &size);
 	give(current, data, size);
-	assert_string_equal(json_text_or_empty(completion(), "status"), "done");
+	(void)job_ends(fake, "12.1", "done");
 	AUTO_FREE char *text = NULL;
 	assert_int_equal(file_read(old, 100, &text, &size, &err), 0);
 	assert_string_equal(text, "spans");
@@ -633,8 +612,8 @@ test_no_key(void **state)
 	assert_int_equal(remote_configure(&remote, none, &err), 0);
 	(void)remote_start(&remote, &err);
 	assert_int_equal(submit(), 0);
-	assert_true(
-		member_is(completion(), "loss", "unusable") && strstr(json_text_or_empty(completion(), "error"), "key_file"));
+	assert_true(member_is(job_completion(fake, "12.1"), "loss", "unusable") &&
+				strstr(json_text_or_empty(job_completion(fake, "12.1"), "error"), "key_file"));
 	assert_true(sends == 0 && !remote.jobs);
 	assert_int_equal(remote_configure(&remote, wrong, &err), KETTLE_EINVAL);
 	assert_null(strstr(err.message, "short"));
@@ -677,7 +656,7 @@ test_stop_without_an_answer(void **state)
 	assert_true(stops == 0 && completions() == 0);
 	kettle_fake_advance(fake, 1);
 	assert_int_equal(stops, 1);
-	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
+	(void)job_ends(fake, "12.1", "cancelled");
 	assert_int_equal(releases, 1);
 	stops = 0;
 	remote_init(&remote, host, &ops, "Faraway", NULL);
@@ -694,7 +673,7 @@ test_cancel_without_an_answer(void **state)
 	kettle_fake_advance(fake, REMOTE_CANCEL_MS - 1);
 	assert_int_equal(completions(), 0);
 	kettle_fake_advance(fake, 1);
-	assert_string_equal(json_text_or_empty(completion(), "status"), "cancelled");
+	(void)job_ends(fake, "12.1", "cancelled");
 	remote_running(job);
 	remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Too late.");
 	remote_cancelled(job);

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "lib/fake_jobs.h"
 #include "lib/unit_test.h"
 #include "runners/ssh/ssh_session.h"
 #include "runners/ssh/ssh_command.h"
@@ -30,7 +31,6 @@ static struct kettle_fake *fake;
 static void *self;
 static const struct kettle_runner *ops;
 static struct kettle_error err;
-static int stops;
 
 #define HELLO(protocol) \
 	"echo '{\"event\":\"hello\",\"protocol\":" protocol \
@@ -72,34 +72,12 @@ play(const char *script, int connect_s)
 	assert_int_equal(kettle_plugin.start(self, &err), 0);
 }
 
-static void
-on_stopped(void *arg)
-{
-	(void)arg;
-	stops++;
-}
-
-static int
-has_stopped(void *arg)
-{
-	return stops == *(int *)arg;
-}
-
-static void
-stop(void)
-{
-	int wanted = stops + 1;
-	kettle_plugin.stop(self, on_stopped, NULL);
-	assert_int_equal(kettle_fake_run(fake, has_stopped, &wanted, PATIENCE_MS), 0);
-}
-
 static int
 setup(void **state)
 {
 	(void)state;
 	dir = scratch_make();
 	err = (struct kettle_error){0};
-	stops = 0;
 	if (!dir || kettle_fake_new("ssh", &fake, &err) != 0)
 		return -1;
 	ops = kettle_plugin.runner;
@@ -121,7 +99,7 @@ static int
 teardown(void **state)
 {
 	(void)state;
-	stop();
+	plugin_stop(fake, &kettle_plugin, self);
 	kettle_plugin.destroy(self);
 	if (kettle_fake_free(fake, &err) != 0)
 		fail_msg("%s", err.message);
@@ -158,34 +136,10 @@ submit(const char *ref)
 	return submit_to(ref, "far", true);
 }
 
-static const json_t *
-completions(const char *ref)
-{
-	return json_object_get(json_object_get(kettle_fake_jobs(fake), ref), "completions");
-}
-
-static int
-is_complete(void *arg)
-{
-	return json_array_size(completions(arg)) > 0;
-}
-
-/* Its one completion. */
-static const json_t *
-await(const char *ref, const char *status)
-{
-	if (kettle_fake_run(fake, is_complete, (void *)ref, PATIENCE_MS) != 0)
-		fail_msg("job %s does not end", ref);
-	const json_t *done = json_array_get(completions(ref), 0);
-	assert_int_equal(json_array_size(completions(ref)), 1);
-	assert_string_equal(json_text_or_empty(done, "status"), status);
-	return done;
-}
-
 static void
 await_lost(const char *ref, bool uncounted, const char *words)
 {
-	const json_t *done = await(ref, "lost");
+	const json_t *done = job_ends(fake, ref, "lost");
 	if (!strstr(json_text_or_empty(done, "error"), words))
 		fail_msg("%s", json_text_or_empty(done, "error"));
 	assert_int_equal(member_is(done, "loss", "failed") || member_is(done, "loss", "final"), !uncounted);
@@ -195,30 +149,13 @@ await_lost(const char *ref, bool uncounted, const char *words)
 static const char *
 event_of(const char *ref, size_t number)
 {
-	return json_text_or_empty(
-		json_array_get(json_object_get(json_object_get(kettle_fake_jobs(fake), ref), "events"), number), "event");
-}
-
-static size_t
-count_logged(const char *text)
-{
-	size_t count = 0, i;
-	const json_t *line;
-	json_array_foreach(kettle_fake_log(fake), i, line)
-		count += strstr(json_text_or_empty(line, "message"), text) != NULL;
-	return count;
-}
-
-static bool
-logged(const char *text)
-{
-	return count_logged(text) > 0;
+	return json_text_or_empty(json_array_get(job_reports(fake, ref, "events"), number), "event");
 }
 
 static int
 is_connecting(void *arg)
 {
-	return logged(arg);
+	return log_count(fake, arg) > 0;
 }
 
 struct answer {
@@ -259,12 +196,12 @@ test_jobs(void **state)
 	assert_int_equal(submit("1.1"), 0);
 	assert_int_equal(submit("2.1"), 0);
 	assert_string_equal(event_of("1.1", 0), "waiting");
-	await("1.1", "done");
-	await("2.1", "done");
+	job_ends(fake, "1.1", "done");
+	job_ends(fake, "2.1", "done");
 	assert_int_equal(submit("3.1"), 0);
-	await("3.1", "done");
+	job_ends(fake, "3.1", "done");
 	assert_string_equal(event_of("3.1", 0), "");
-	assert_int_equal(count_logged("connected"), 1);
+	assert_int_equal(log_count(fake, "connected"), 1);
 }
 
 /* A host of its own has a connection of its own. */
@@ -277,10 +214,10 @@ test_machines(void **state)
 	assert_false(ops->same_machine(self, one, other));
 	play(GREETING LOOP("[ \"$op\" != run ] || kill -9 $$"), 60);
 	assert_int_equal(submit_to("1.1", "far", true), 0);
-	await("1.1", "lost");
+	job_ends(fake, "1.1", "lost");
 	play(GREETING LOOP(DONE("done")), 60);
 	assert_int_equal(submit_to("2.1", "farther", true), 0);
-	await("2.1", "done");
+	job_ends(fake, "2.1", "done");
 }
 
 /* What breaks the connection costs no attempt; a kettle-exec that ends by itself does. */
@@ -307,7 +244,7 @@ test_unreachable(void **state)
 	play("echo 'no such name' >&2; exit 255", 60);
 	assert_int_equal(submit("1.1"), 0);
 	await_lost("1.1", true, "The connection to far failed: no such name");
-	assert_true(logged("not reached: The connection to far failed: no such name"));
+	assert_true(log_count(fake, "not reached: The connection to far failed: no such name"));
 	/* The next one waits for the pause to end. */
 	assert_int_equal(submit("2.1"), 0);
 	assert_string_equal(event_of("2.1", 0), "waiting");
@@ -317,9 +254,9 @@ test_unreachable(void **state)
 	assert_int_equal(submit("3.1"), 0);
 	await_lost("3.1", true, "The connection to far failed");
 	/* It never had this one, which so may be tried without end, unlike what it had. */
-	assert_true(member_is(await("3.1", "lost"), "loss", "away"));
-	assert_true(member_is(await("2.1", "lost"), "loss", "unreached"));
-	assert_true(member_is(await("1.1", "lost"), "loss", "away"));
+	assert_true(member_is(job_ends(fake, "3.1", "lost"), "loss", "away"));
+	assert_true(member_is(job_ends(fake, "2.1", "lost"), "loss", "unreached"));
+	assert_true(member_is(job_ends(fake, "1.1", "lost"), "loss", "away"));
 }
 
 static void
@@ -332,7 +269,7 @@ test_hangs(void **state)
 	assert_int_equal(submit("2.1"), 0);
 	ops->cancel(self, "unknown");
 	ops->cancel(self, "2.1");
-	await("2.1", "cancelled");
+	job_ends(fake, "2.1", "cancelled");
 }
 
 /* The other end greets and is silent from then on: the lease ends here, too. */
@@ -362,7 +299,7 @@ test_slow(void **state)
 	/* The engine learns nothing of a kettle-exec that hangs from how long it takes. */
 	assert_true(ops->heartbeat(self, unit, beaten, &beat, &err) < 0);
 	assert_non_null(strstr(err.message, "on its way to far"));
-	await("1.1", "done");
+	job_ends(fake, "1.1", "done");
 }
 
 /* A line is sent in pieces, one for each heartbeat that comes, for much longer than a lease. */
@@ -383,8 +320,8 @@ test_slow_line(void **state)
 	assert_int_equal(ops->heartbeat(self, unit, beaten, &beat, &err), 0);
 	assert_int_equal(kettle_fake_run(fake, is_answered, &beat, PATIENCE_MS), 0);
 	assert_int_equal(beat.code, 0);
-	assert_false(is_complete("1.1"));
-	await("1.1", "done");
+	assert_int_equal(json_array_size(job_reports(fake, "1.1", "completions")), 0);
+	job_ends(fake, "1.1", "done");
 }
 
 static void
@@ -406,8 +343,8 @@ test_garbage(void **state)
 		60);
 	assert_int_equal(submit("1.1"), 0);
 	/* A completion from before it was told of the job is none of it. */
-	assert_non_null(json_object_get(await("1.1", "done"), "outcomes"));
-	assert_true(logged("not an event"));
+	assert_non_null(json_object_get(job_ends(fake, "1.1", "done"), "outcomes"));
+	assert_true(log_count(fake, "not an event"));
 	play("yes rubbish", 60);
 	assert_int_equal(submit_to("2.1", "endless", true), 0);
 	await_lost("2.1", true, "signal 9: it wrote too much that is no event of its jobs");
@@ -428,20 +365,20 @@ test_too_large(void **state)
 					   "head -c 4000002 /dev/zero | tr '\\0' , ; echo ']}'; else " DONE("done") "; fi\n"),
 		60);
 	assert_int_equal(submit("1.1"), 0);
-	const json_t *done = await("1.1", "lost");
+	const json_t *done = job_ends(fake, "1.1", "lost");
 	assert_true(member_is(done, "loss", "final"));
 	assert_non_null(strstr(json_string_value(json_object_get(done, "error")), "more than 300000 values"));
 	assert_int_equal(submit("1.2"), 0);
-	await("1.2", "done");
+	job_ends(fake, "1.2", "done");
 	play(GREETING LOOP("if [ \"$job\" = 2.1 ]; then printf '{\"event\":\"done\",\"job\":\"2.1\",\"x\":\"'; "
 					   "head -c 17000000 /dev/zero | tr '\\0' x; echo '\"}'; else " DONE("done") "; fi\n"),
 		60);
 	assert_int_equal(submit_to("2.1", "large", true), 0);
-	done = await("2.1", "lost");
+	done = job_ends(fake, "2.1", "lost");
 	assert_true(member_is(done, "loss", "final"));
 	assert_non_null(strstr(json_string_value(json_object_get(done, "error")), "more than 16 MiB"));
 	assert_int_equal(submit_to("2.2", "large", true), 0);
-	await("2.2", "done");
+	job_ends(fake, "2.2", "done");
 }
 
 /* What it says without end does not fill the disk with the log. */
@@ -453,10 +390,10 @@ test_talks(void **state)
 				  "'{\"event\":\"error\",\"error\":\"words\"}'; done\n" LOOP(DONE("done")),
 		60);
 	assert_int_equal(submit("1.1"), 0);
-	await("1.1", "done");
-	stop();
-	assert_int_equal(count_logged("says too much"), 1);
-	assert_int_equal(count_logged("words"), EXEC_CLIENT_LOGGED_MAX);
+	job_ends(fake, "1.1", "done");
+	plugin_stop(fake, &kettle_plugin, self);
+	assert_int_equal(log_count(fake, "says too much"), 1);
+	assert_int_equal(log_count(fake, "words"), EXEC_CLIENT_LOGGED_MAX);
 }
 
 /* ---- artifacts ---- */
@@ -477,7 +414,7 @@ test_files(void **state)
 				 FILE_EVENT("b", "d/e", "3", ABC, "YWJj", LAST) DONE("done")),
 		60);
 	assert_int_equal(submit("1.1"), 0);
-	await("1.1", "done");
+	job_ends(fake, "1.1", "done");
 	assert_true(has_file("1.1/a/x", "abc") && has_file("1.1/b/d/e", "abc"));
 }
 
@@ -524,8 +461,8 @@ test_no_room(void **state)
 	play(GREETING LOOP(FILE_EVENT("a", "x", "3", ABC, "YWJj", LAST) DONE("done")), 60);
 	free(scratch_write(dir, "1.1", "no folder"));
 	assert_int_equal(submit("1.1"), 0);
-	await("1.1", "done");
-	assert_true(logged("not all of its files were stored"));
+	job_ends(fake, "1.1", "done");
+	assert_true(log_count(fake, "not all of its files were stored"));
 }
 
 /* ---- copies of kettle-exec ---- */
@@ -538,7 +475,7 @@ test_missing(void **state)
 		 "[ -e \"$0.copied\" ] || exit 113\n" GREETING LOOP(DONE("done")),
 		60);
 	assert_int_equal(submit_to("1.1", "far", false), 0);
-	await("1.1", "done");
+	job_ends(fake, "1.1", "done");
 	AUTO_FREE char *copy = path_join(dir, "ssh.copied"), *archive = path_join(dir, "exec.tar.xz");
 	AUTO_FREE char *there = NULL, *here = NULL;
 	size_t there_size, here_size;
@@ -572,7 +509,7 @@ test_no_archive(void **state)
 	assert_int_equal(unlink(archive), 0);
 	assert_int_equal(submit_to("1.1", "far", false), 0);
 	await_lost("1.1", true, "make it with `make portable-exec`");
-	assert_true(member_is(await("1.1", "lost"), "loss", "unusable"));
+	assert_true(member_is(job_ends(fake, "1.1", "lost"), "loss", "unusable"));
 }
 
 /* ---- requests ---- */
@@ -599,8 +536,8 @@ test_requests(void **state)
 	assert_int_equal(kettle_fake_run(fake, is_answered, &beat, PATIENCE_MS), 0);
 	assert_true(beat.answers == 1 && beat.code == 0);
 	assert_int_equal(ops->tools(self, tools, &err), 0);
-	stop();
-	assert_true(logged("told") && logged("/opt/python"));
+	plugin_stop(fake, &kettle_plugin, self);
+	assert_true(log_count(fake, "told") && log_count(fake, "/opt/python"));
 	kettle_plugin.start(self, &err);
 	play("echo nothing there >&2; exit 255", 60);
 	struct answer late[2] = {{0}};
@@ -646,7 +583,7 @@ test_doctor_of_a_slow_host(void **state)
 	assert_int_equal(kettle_fake_run(fake, is_answered, &report, PATIENCE_MS), 0);
 	assert_int_equal(report.code, KETTLE_EUNAVAIL);
 	assert_sentence(report.message);
-	assert_false(is_complete("1.1"));
+	assert_int_equal(json_array_size(job_reports(fake, "1.1", "completions")), 0);
 }
 
 /* ---- the end ---- */
@@ -672,22 +609,22 @@ test_stop(void **state)
 		play(cases[i].script, 60);
 		assert_int_equal(submit_to(ref, host, cases[i].installed), 0);
 		assert_int_equal(kettle_fake_run(fake, is_connecting, (void *)cases[i].phase, PATIENCE_MS), 0);
-		stop();
-		assert_false(member_is(await(ref, "lost"), "loss", "failed"));
+		plugin_stop(fake, &kettle_plugin, self);
+		assert_false(member_is(job_ends(fake, ref, "lost"), "loss", "failed"));
 		assert_true(submit("9.9") < 0);
 		assert_non_null(strstr(err.message, "stopping"));
 	}
 	/* Before anything has begun, and in a pause. */
 	play("exit 255", 60);
 	assert_int_equal(submit_to("5.1", "host5", false), 0);
-	stop();
-	await("5.1", "lost");
+	plugin_stop(fake, &kettle_plugin, self);
+	job_ends(fake, "5.1", "lost");
 	kettle_plugin.start(self, &err);
 	assert_int_equal(submit_to("6.1", "host6", true), 0);
-	await("6.1", "lost");
+	job_ends(fake, "6.1", "lost");
 	assert_int_equal(submit_to("7.1", "host6", true), 0);
-	stop();
-	await("7.1", "lost");
+	plugin_stop(fake, &kettle_plugin, self);
+	job_ends(fake, "7.1", "lost");
 }
 
 /* ---- command lines ---- */
