@@ -164,6 +164,21 @@ is_word(const char *text)
 	return *text && !text[strcspn(text, " \"\\=")] && strcmp(text, "true") != 0 && strcmp(text, "false") != 0;
 }
 
+static void
+put_value(struct line *line, const json_t *value, bool json)
+{
+	char number[32];
+	if (json_is_integer(value)) {
+		(void)snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		puts_line(line, number);
+	} else if (!json && json_is_string(value) && is_word(json_string_value(value))) {
+		put_message(line, json_string_value(value), false);
+	} else {
+		AUTO_FREE char *text = json_text(value, JSON_ENCODE_ANY | (json ? JSON_ENSURE_ASCII : 0));
+		json ? puts_line(line, text ? text : "null") : put_message(line, text ? text : "null", false);
+	}
+}
+
 /* Adds each field whole or not at all: as a member of the JSON object, or as " name=value". */
 static void
 put_fields(struct line *line, const json_t *fields, bool json)
@@ -173,14 +188,15 @@ put_fields(struct line *line, const json_t *fields, bool json)
 	json_object_foreach((json_t *)fields, name, value) {
 		if (json_is_null(value) || json_is_object(value) || json_is_array(value))
 			continue;
-		bool word = !json && json_is_string(value) && is_word(json_string_value(value));
-		AUTO_FREE char *text = word ? xstrdup(json_string_value(value))
-									: json_text(value, JSON_ENCODE_ANY | (json ? JSON_ENSURE_ASCII : 0));
-		AUTO_FREE char *field = xasprintf(json ? ",\"%s\":%s" : " %s=%s", name, text ? text : "");
-		if (json)
-			puts_line(line, field);
-		else
-			put_message(line, field, false);
+		struct line field;
+		field.len = 0;
+		field.full = false;
+		puts_line(&field, json ? ",\"" : " ");
+		puts_line(&field, name);
+		puts_line(&field, json ? "\":" : "=");
+		put_value(&field, value, json);
+		if (!field.full)
+			put(line, field.data, field.len);
 	}
 }
 
