@@ -9,8 +9,8 @@ struct view_column {
 	const char *title;
 	const char *cell; /* template over a row, see session/command.h */
 	bool right;       /* numbers */
-	bool cut;         /* may be shortened where the terminal is too narrow */
-	unsigned spare;   /* where that is not enough, columns are left out: 1 first, then 2 and so on; 0: only cut */
+	bool cut;         /* where the terminal is too narrow: cut if spare is set, else broken between words */
+	unsigned spare;   /* where that is not enough, columns are left out: 1 first, then 2 and so on; 0: never */
 };
 
 /* Columns as initializers; SPARE_: with their place in the order in which they are left out. */

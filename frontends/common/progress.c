@@ -14,6 +14,7 @@
 #include "base/xalloc.h"
 #include "common/format.h"
 #include "common/value.h"
+#include "common/wrap.h"
 
 #define PROGRESS_STATE_SIZE 160
 #define PROGRESS_NAME_SIZE 72
@@ -142,16 +143,19 @@ print_line(
 	if (progress->silent)
 		return;
 	progress_hide(progress);
-	const struct term *term = progress->term;
-	term_put(term, STYLE_DIM, device->name);
-	fputs(": ", term->out);
+	struct term term = *progress->term;
+	struct wrap_part part;
+	wrap_part_begin(&part, &term);
+	term_put(&term, STYLE_DIM, device->name);
+	fputs(": ", term.out);
 	if (*sign) {
-		term_put(term, style, sign);
-		fputc(' ', term->out);
+		term_put(&term, style, sign);
+		fputc(' ', term.out);
 	}
-	term_sanitize(term->out, text, 0);
-	fputc('\n', term->out);
-	fflush(term->out);
+	term_sanitize(term.out, text, 0);
+	fputc('\n', term.out);
+	wrap_part_end(&part, false);
+	fflush(term.out);
 }
 
 /* Sets what the device does now; printed as a line of its own where there is no live line. */

@@ -1,22 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Text tables: columns aligned by display width, cut to the terminal. */
+/* Text tables: columns aligned by display width, fitted to the terminal. */
 #include <config.h>
 
 #include "common/table.h"
 
+#include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "common/template.h"
+#include "common/wrap.h"
 
 #define TABLE_GAP 2
 #define TABLE_LEAST 10 /* columns of a cell that is cut */
+#define TABLE_WRAP 24  /* of one that is broken between words, while other columns can be left out */
 
 struct layout {
 	const struct table *table;
 	size_t widths[TABLE_MAX_COLUMNS]; /* 0: left out */
 };
+
+/* Whether cells of a column go on in further lines: those that tell the rows apart. */
+static bool
+is_broken(const struct view_column *column)
+{
+	return column->cut && column->spare == 0;
+}
 
 static const char *
 cell(const json_t *row, size_t column)
@@ -66,17 +78,24 @@ total(const struct layout *layout)
 	return sum > indent ? sum - TABLE_GAP : sum;
 }
 
-/* Takes columns off the widest cells, of those that may be cut or of all, until the table fits. false: it does not. */
+/* How narrow cells may become: of each kind of column. */
+struct least {
+	size_t whole, cut, broken;
+};
+
+/* Takes columns off the widest cells until the table fits. false: it does not. */
 static bool
-shorten(struct layout *layout, size_t width, bool all, size_t least)
+shorten(struct layout *layout, size_t width, struct least least)
 {
 	size_t count = layout->table->count;
 	while (total(layout) > width) {
 		size_t widest = count;
-		for (size_t c = 0; c < count; c++)
-			if ((all || layout->table->columns[c].cut) && layout->widths[c] > least &&
-				(widest == count || layout->widths[c] > layout->widths[widest]))
+		for (size_t c = 0; c < count; c++) {
+			const struct view_column *column = &layout->table->columns[c];
+			size_t limit = is_broken(column) ? least.broken : column->cut ? least.cut : least.whole;
+			if (layout->widths[c] > limit && (widest == count || layout->widths[c] > layout->widths[widest]))
 				widest = c;
+		}
 		if (widest == count)
 			return false;
 		layout->widths[widest]--;
@@ -99,33 +118,45 @@ leave_out(struct layout *layout)
 	return true;
 }
 
-/* Cuts cells, leaves out columns, and where all that is not enough cuts what should be whole: no line is ever wider. */
+/* Shortens cells, leaves out columns, and where all that is not enough cuts what should be whole: no line is ever wider. */
 static void
 fit(struct layout *layout, size_t width)
 {
 	do {
 		struct layout cut = *layout;
-		if (shorten(&cut, width, false, TABLE_LEAST)) {
+		if (shorten(&cut, width, (struct least){SIZE_MAX, TABLE_LEAST, TABLE_WRAP})) {
 			*layout = cut;
 			return;
 		}
 	} while (leave_out(layout));
-	if (!shorten(layout, width, false, TABLE_LEAST))
-		(void)shorten(layout, width, true, 1);
+	if (!shorten(layout, width, (struct least){SIZE_MAX, TABLE_LEAST, TABLE_LEAST}))
+		(void)shorten(layout, width, (struct least){1, 1, 1});
 }
 
-/* A row of cells, or the titles. */
-static void
-print_cells(const struct term *term, const struct layout *layout, const json_t *row)
+/* Takes off a cell what its next line has. New string. */
+static char *
+take_line(const char **cell, bool broken, size_t width)
 {
-	size_t space =
-		layout->table->indent; /* owed, and written only if something follows: lines do not end with spaces */
+	const char *end = broken ? wrap_end(*cell, width) : *cell + strlen(*cell);
+	char *line = xstrndup(*cell, (size_t)(end - *cell));
+	*cell = end + strspn(end, " ");
+	return line;
+}
+
+/* One line of a row: of each cell what still follows, of which it takes what fits. false: nothing follows any more. */
+static bool
+print_line(const struct term *term, const struct layout *layout, const char *cells[TABLE_MAX_COLUMNS])
+{
+	/* Owed, and written only if something follows: lines do not end with spaces. */
+	size_t space = layout->table->indent;
+	bool more = false;
 	for (size_t c = 0; c < layout->table->count; c++) {
 		const struct view_column *column = &layout->table->columns[c];
 		size_t width = layout->widths[c];
 		if (width == 0)
 			continue;
-		const char *text = row ? cell(row, c) : column->title;
+		AUTO_FREE char *text = take_line(&cells[c], is_broken(column), width);
+		more = more || *cells[c];
 		size_t used = term_width(text), pad = used < width ? width - used : 0;
 		if (column->right)
 			space += pad;
@@ -136,6 +167,38 @@ print_cells(const struct term *term, const struct layout *layout, const json_t *
 		}
 		space += TABLE_GAP + (column->right ? 0 : pad);
 	}
+	return more;
+}
+
+/* A row of cells, or the titles; the last line is not ended. */
+static void
+print_cells(const struct term *term, const struct layout *layout, const json_t *row)
+{
+	const char *cells[TABLE_MAX_COLUMNS];
+	for (size_t c = 0; c < layout->table->count; c++)
+		cells[c] = row ? cell(row, c) : layout->table->columns[c].title;
+	while (print_line(term, layout, cells))
+		fputc('\n', term->out);
+}
+
+/* Says which columns of the whole table are not in the one that was printed. */
+static void
+tell_left_out(const struct term *term, const struct layout *whole, const struct layout *layout)
+{
+	AUTO_BUF struct buf names = {0};
+	for (size_t c = 0; c < layout->table->count; c++)
+		if (whole->widths[c] > 0 && layout->widths[c] == 0 && *layout->table->columns[c].title)
+			buf_printf(&names, "%s%s", names.len ? ", " : "", layout->table->columns[c].title);
+	if (names.len == 0)
+		return;
+	struct wrap_part part;
+	struct term below = *term;
+	wrap_part_begin(&part, &below);
+	fprintf(below.out, "%*s", (int)layout->table->indent, "");
+	AUTO_FREE char *text = xasprintf("(too narrow for: %s)", names.data);
+	term_put(&below, STYLE_DIM, text);
+	fputc('\n', below.out);
+	wrap_part_end(&part, false);
 }
 
 void
@@ -144,6 +207,7 @@ table_print(const struct term *term, const struct table *table, const json_t *ro
 	struct layout layout = {.table = table};
 	AUTO_JSON json_t *filled = fill_cells(table, rows, args);
 	measure(&layout, filled);
+	const struct layout whole = layout;
 	if (term->width > 0)
 		fit(&layout, term->width);
 	term_style(term, STYLE_DIM);
@@ -162,4 +226,5 @@ table_print(const struct term *term, const struct table *table, const json_t *ro
 			term_style(term, STYLE_NONE);
 		fputc('\n', term->out);
 	}
+	tell_left_out(term, &whole, &layout);
 }

@@ -17,8 +17,11 @@ struct table {
 	const char *mark, *user; /* rows whose member `mark` is user, without case, are bold; NULL: none */
 };
 
-/* Prints rows, an array of values that the columns take their cells from. A column whose cells are all empty is left
- * out. On a terminal no line is wider than it: cells are cut, and columns left out, as view_column says. */
+/*
+ * Prints rows, an array of values that the columns take their cells from. A column whose cells are all empty is left out.
+ * On a terminal no line is wider than it: cells go on in further lines or are cut, and columns are left out, as view_column
+ * says; a line below the table names these.
+ */
 void table_print(const struct term *term, const struct table *table, const json_t *rows, const json_t *args);
 /* With columns in an array of the caller's. */
 #define TABLE_PRINT(term, columns_, rows, indent_) \

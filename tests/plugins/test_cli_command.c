@@ -735,8 +735,8 @@ test_submissions(void **arg)
 			"state", "passed", "gpu_type", "H100", "score", "state", "failed"));
 	assert_int_equal(RUN(state, "submission", "list"), 0);
 	assert_string_equal(state->out,
-		"id  leaderboard  file   mode    when                  state   scores\n"
-		" 7  vectoradd    a.cpp  ranked  2026-07-01 10:00 UTC  failed  CPU 500.0 ms, H100 failed\n");
+		"id  leaderboard  file   mode    when                  result\n"
+		" 7  vectoradd    a.cpp  ranked  2026-07-01 10:00 UTC  CPU 500.0 ms, H100 failed\n");
 	cli_host_answer(&state->host, "submission.cancel", json_object());
 	assert_int_equal(RUN(state, "submission", "cancel", "7"), 0);
 	assert_string_equal(state->out, "Cancelled submission 7.\n");

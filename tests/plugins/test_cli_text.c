@@ -15,6 +15,7 @@
 #include "common/table.h"
 #include "common/template.h"
 #include "common/term.h"
+#include "common/wrap.h"
 #include "lib/unit_test.h"
 
 static void
@@ -177,8 +178,10 @@ test_table(void **state)
 					" cut \xef\xbf\xbd            7  in its place\n");
 	assert_table(24, " name        n  text\n"
 					 " 日本        1  first\n"
-					 " a longe…  100\n"
-					 " cut \xef\xbf\xbd       7  in its …\n");
+					 " a longer  100\n"
+					 " name\n"
+					 " cut \xef\xbf\xbd       7  in its\n"
+					 "                place\n");
 }
 
 /* What is left out, and in which order; at last what should be whole is cut, too. */
@@ -193,16 +196,23 @@ test_narrow_table(void **state)
 	} cases[] = {
 		{60, "name                when        text                  score\n"
 			 "a-long-name-indeed  2026-11-23  words without end  260.5 µs\n"},
-		{50, "name           when        text              score\n"
-			 "a-long-name-…  2026-11-23  words withou…  260.5 µs\n"},
-		{38, "name              when           score\n"
-			 "a-long-name-ind…  2026-11-23  260.5 µs\n"},
+		{55, "name                when        text              score\n"
+			 "a-long-name-indeed  2026-11-23  words withou…  260.5 µs\n"},
+		{50, "name                when           score\n"
+			 "a-long-name-indeed  2026-11-23  260.5 µs\n"
+			 "(too narrow for: text)\n"},
 		{30, "name                   score\n"
-			 "a-long-name-indeed  260.5 µs\n"},
+			 "a-long-name-indeed  260.5 µs\n"
+			 "(too narrow for: when, text)\n"},
 		{20, "name           score\n"
-			 "a-long-na…  260.5 µs\n"},
+			 "a-long-na…  260.5 µs\n"
+			 "(too narrow for:\n"
+			 "when, text)\n"},
 		{12, "name   score\n"
-			 "a-lo…  260.…\n"},
+			 "a-lo…  260.…\n"
+			 "(too narrow\n"
+			 "for: when,\n"
+			 "text)\n"},
 	};
 	(void)state;
 	AUTO_JSON json_t *rows = json_pack("[{s:s, s:s, s:s, s:s}]", "a", "a-long-name-indeed", "b", "2026-11-23", "c",
@@ -217,6 +227,55 @@ test_narrow_table(void **state)
 		assert_string_equal(data, cases[i].expected);
 		free(data);
 	}
+}
+
+/* The cells by which rows are told apart go on in further lines before another column is missing. */
+static void
+test_wrapped_table(void **state)
+{
+	static const struct view_column columns[] = {
+		COLUMN_CUT("case", "{a}"), COLUMN_RIGHT("mean", "{b}"), SPARE_COLUMN_RIGHT(1, "best", "{c}")};
+	char *data = NULL;
+	size_t size = 0;
+	(void)state;
+	AUTO_JSON json_t *rows = json_pack("[{s:s, s:s, s:s}, {s:s, s:s, s:s}]", "a", "rows: 1048576; columns: 16; seed: 7",
+		"b", "1.2 µs", "c", "1 µs", "a", "rows: 1", "b", "3.4 µs", "c", "3 µs");
+	struct term term = {.out = open_memstream(&data, &size), .width = 40};
+	TABLE_PRINT(&term, columns, rows, 0);
+	fclose(term.out);
+	assert_string_equal(data, "case                          mean  best\n"
+							  "rows: 1048576; columns:     1.2 µs  1 µs\n"
+							  "16; seed: 7\n"
+							  "rows: 1                     3.4 µs  3 µs\n");
+	free(data);
+}
+
+static void
+assert_wrapped(const char *text, size_t width, const char *expected)
+{
+	char *data = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&data, &size);
+	wrap_put(out, text, width);
+	fclose(out);
+	assert_string_equal(data, expected);
+	free(data);
+}
+
+static void
+test_wrap(void **state)
+{
+	(void)state;
+	assert_wrapped("", 20, "");
+	assert_wrapped("fits\n\n  as it  is", 20, "fits\n\n  as it  is");
+	assert_wrapped("a sentence that is longer than that\n", 20, "a sentence that is\nlonger than that\n");
+	assert_wrapped(
+		"    \033[31m✗\033[0m size: 1048576; seed: 42\n", 20, "    \033[31m✗\033[0m size: 1048576;\n      seed: 42\n");
+	assert_wrapped("  key      the value goes on", 22, "  key      the value\n           goes on");
+	assert_wrapped("x an-unbreakable-word-of-a-path then", 12, "x\nan-unbreakable-word-of-a-path\nthen");
+	assert_wrapped("日本語 日本語 日本語", 14, "日本語 日本語\n日本語");
+	assert_int_equal(wrap_widest("a bcd\nef"), 3);
+	assert_string_equal(wrap_end("abc def", 2), " def");
 }
 
 static void
@@ -381,6 +440,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_places),
 	cmocka_unit_test(test_table),
 	cmocka_unit_test(test_narrow_table),
+	cmocka_unit_test(test_wrapped_table),
+	cmocka_unit_test(test_wrap),
 	cmocka_unit_test(test_template),
 	cmocka_unit_test(test_ranks),
 	cmocka_unit_test(test_durations),

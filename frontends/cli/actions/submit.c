@@ -11,6 +11,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "cli/run/follow.h"
+#include "common/wrap.h"
 
 const struct args_option submit_options[] = {
 	{"output", 'o', "FILE", "also write the report (with --json: the document) to this file"},
@@ -24,10 +25,12 @@ const struct args_option task_run_options[] = {
 };
 
 static void
-say_accepted(const struct term *term, int64_t id, const json_t *result)
+say_accepted(struct term *term, int64_t id, const json_t *result)
 {
 	size_t i;
 	const json_t *remark;
+	struct wrap_part part;
+	wrap_part_begin(&part, term);
 	fprintf(term->out, "Accepted submission %lld%s.\n", (long long)id,
 		member_true(result, "practice") ? " as practice, outside of the ranking" : "");
 	json_array_foreach(json_object_get(result, "remarks"), i, remark) {
@@ -35,6 +38,7 @@ say_accepted(const struct term *term, int64_t id, const json_t *result)
 		term_sanitize(term->out, json_string_value(remark), 0);
 		fputc('\n', term->out);
 	}
+	wrap_part_end(&part, false);
 }
 
 void

@@ -24,6 +24,7 @@ struct run;
 struct args_ui {
 	const char *command;            /* name in the table */
 	const struct args_option *own;  /* options of its own, or NULL */
+	bool code;                      /* its result is code, whose lines stay whole on a terminal */
 	bool report;                    /* the option -o names a file that the result is written to as well */
 	bool tries;                     /* the task that it reads is tried first, unless the option --no-try is given */
 	bool updates;                   /* that task is a new version of the one of the leaderboard `name` */

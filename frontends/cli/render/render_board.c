@@ -13,6 +13,7 @@
 #include "base/ranking_columns.h"
 #include "base/text.h"
 #include "common/template.h"
+#include "common/wrap.h"
 
 #define BOARD_DESCRIPTION_LINES 12
 
@@ -59,10 +60,13 @@ devices_listed(struct run *run, const json_t *result)
 {
 	const json_t *names = json_object_get(run->args.own, "devices"), *name, *device;
 	size_t i, j;
+	struct wrap_part part;
+	wrap_part_begin(&part, &run->term);
 	json_array_foreach(names, i, name)
 		json_array_foreach(result, j, device)
 			if (strcasecmp(json_text_or_empty(device, "name"), json_string_value(name)) == 0)
 				render_device_tools(&run->term, device);
+	wrap_part_end(&part, false);
 	run_finish(run, RUN_OK);
 }
 
@@ -161,7 +165,10 @@ render_board_show_answer(struct run *run, const json_t *result)
 		run_result(run, result);
 		return;
 	}
+	struct wrap_part part;
+	wrap_part_begin(&part, &run->term);
 	render_board_show(run, result);
+	wrap_part_end(&part, false);
 	fflush(run->term.out);
 	json_t *names = json_array();
 	json_array_foreach(json_object_get(result, "rankings"), i, page)

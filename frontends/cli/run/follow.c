@@ -19,6 +19,7 @@
 #include "base/xalloc.h"
 #include "cli/run/run_internal.h"
 #include "common/progress.h"
+#include "common/wrap.h"
 
 #define FOLLOW_TICK_MS 1000
 #define FOLLOW_POSITION_MS 2000
@@ -124,7 +125,7 @@ on_position(void *arg)
 static void
 say_left(const struct follow *follow)
 {
-	fprintf(stderr,
+	wrap_message(
 		"kettle: submission %lld is still queued or running; `kettle submission watch %lld` follows it, `kettle "
 		"submission cancel %lld` cancels it.\n",
 		(long long)follow->id, (long long)follow->id, (long long)follow->id);
@@ -136,10 +137,10 @@ on_cancelled(struct run *run, const json_t *result)
 {
 	const struct follow *follow = run->work;
 	if (result)
-		fprintf(stderr, "kettle: submission %lld is cancelled: no `kettle serve` is running that would finish it.\n",
+		wrap_message("kettle: submission %lld is cancelled: no `kettle serve` is running that would finish it.\n",
 			(long long)follow->id);
 	else
-		fprintf(stderr, "kettle: `kettle submission show %lld` shows what became of submission %lld.\n",
+		wrap_message("kettle: `kettle submission show %lld` shows what became of submission %lld.\n",
 			(long long)follow->id, (long long)follow->id);
 	run_interrupt_end(run);
 }
@@ -172,7 +173,7 @@ interrupted(struct run *run)
 	const char *kept = progress_kept(follow->progress);
 	progress_hide(follow->progress);
 	if (kept)
-		fprintf(stderr, "kettle: %s.\n", kept);
+		wrap_message("kettle: %s.\n", kept);
 	if (follow->id && follow->alone && cancel(run))
 		return true;
 	if (follow->id)

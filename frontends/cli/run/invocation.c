@@ -29,6 +29,7 @@
 #include "cli/run/run_internal.h"
 #include "common/template.h"
 #include "common/view.h"
+#include "common/wrap.h"
 
 #define RUN_MAX_LINE 4096
 #define RUN_MAX_FILE (32u << 20) /* bytes of a file that is an argument */
@@ -240,16 +241,26 @@ run_view(struct run *run, const json_t *result)
 	view_print(&run->term, json_object_get(run->command, "view"), result, args, run->user);
 }
 
+/* Whether lines are printed as they are. */
+static bool
+is_code(const struct run *run)
+{
+	return run->ui->code || args_flag(&run->args, "code") || args_flag(&run->args, "output");
+}
+
 static int
 print_result(struct run *run, const json_t *result)
 {
 	AUTO_JSON json_t *own = run->json && run->ui->json ? run->ui->json(result) : NULL;
+	struct wrap_part part;
+	wrap_part_begin(&part, &run->term);
 	if (!run->json && run->ui->render)
 		run->ui->render(run, result);
 	else if (!run->json && json_is_object(json_object_get(run->command, "view")))
 		run_view(run, result);
 	else
 		run_print_json(&run->term, own ? own : result);
+	wrap_part_end(&part, run->json || is_code(run));
 	if (run->ui->status)
 		return run->ui->status(result);
 	return member_true(result, "ok") ? RUN_OK : run->ui->not_ok;
@@ -270,7 +281,7 @@ write_report(struct run *run, const json_t *result, int status)
 	failed = fclose(STEAL(run->report)) != 0 || failed;
 	if (!failed)
 		return status;
-	fprintf(stderr, "kettle: the report could not be written: %s.\n", strerror(errno));
+	wrap_message("kettle: the report could not be written: %s.\n", strerror(errno));
 	return status == RUN_OK ? RUN_ENGINE : status;
 }
 
@@ -308,10 +319,13 @@ void
 run_finish_facts(struct run *run, json_t *facts_take, const char *template)
 {
 	AUTO_JSON json_t *facts = facts_take;
+	struct wrap_part part;
+	wrap_part_begin(&part, &run->term);
 	if (run->json)
 		run_print_json(&run->term, facts);
 	else
 		template_put(&run->term, template, facts, NULL);
+	wrap_part_end(&part, run->json);
 	run_finish(run, RUN_OK);
 }
 
@@ -325,8 +339,12 @@ run_print_error(const struct term *term, bool json, const struct kettle_error *e
 		run_print_json(term, document);
 		return;
 	}
-	fputs("kettle: ", stderr);
-	term_block(stderr, err->message, 0, 0);
+	AUTO_FREE char *message = NULL;
+	size_t size = 0;
+	FILE *memory = term_memory(&message, &size);
+	term_block(memory, err->message, 0, 0);
+	fclose(memory);
+	wrap_message("kettle: %s", message);
 }
 
 void
@@ -382,7 +400,7 @@ void
 run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status), void *done_arg, int status)
 {
 	if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_is_gone()) {
-		fprintf(stderr, "kettle: standard output cannot be written: %s.\n", strerror(errno));
+		wrap_message("kettle: standard output cannot be written: %s.\n", strerror(errno));
 		status = status == RUN_OK ? RUN_ENGINE : status;
 	}
 	fflush(stderr);

@@ -33,8 +33,7 @@ discord_submission_list(struct interaction *interaction, const json_t *submissio
 {
 	static const struct view_column columns[] = {COLUMN_RIGHT("id", "{id}"),
 		COLUMN_CUT("leaderboard", "{leaderboard_name}"), SPARE_COLUMN(2, "mode", "{practice?practice|{mode}}"),
-		COLUMN_CUT("state", "{flagged?marked as a cheat|{state:word}}"),
-		COLUMN_CUT("scores", "{runs@{gpu_type} {score?{score:seconds}|{state:word}}}"),
+		COLUMN_CUT("result", "{flagged?marked as a cheat|{runs@{gpu_type} {score?{score:seconds}|{state:word}}}}"),
 		SPARE_COLUMN_CUT(1, "file", "{file_name}")};
 	size_t i, buttons = 0;
 	const json_t *submission;
