@@ -20,6 +20,7 @@
 
 #define REPORT_LOG_LINES 200
 #define REPORT_OUTPUT_LINES 40
+#define REPORT_END_LINES 20 /* of what a program printed: the last ones */
 #define REPORT_FOLDER_WIDTH 40
 #define REPORT_COMPILE_NS 1000000 /* compilers that worked for less are not told of */
 #define REPORT_WIDE 0.1           /* a standard error is said to be wide beyond so much of its mean */
@@ -281,6 +282,14 @@ report_remarks(const struct term *term, const json_t *remarks)
 		term_block(term->out, json_string_value(remark), 4, REPORT_OUTPUT_LINES);
 }
 
+char *
+report_run_name(const json_t *run)
+{
+	const json_t *index = member_is(run, "mode", "profile") ? json_object_get(run, "index") : NULL;
+	AUTO_FREE char *name = template_text("{secret?secret }{mode=leaderboard?ranked run|{mode}}", run, NULL);
+	return index ? xasprintf("%s.%lld", name, (long long)json_integer_value(index)) : STEAL(name);
+}
+
 static void
 report_run(const struct term *term, const json_t *run)
 {
@@ -288,10 +297,9 @@ report_run(const struct term *term, const json_t *run)
 	bool passed = member_true(run, "passed");
 	if (strcmp(json_text_or_empty(run, "state"), "skipped") == 0)
 		return;
-	const json_t *index = member_is(run, "mode", "profile") ? json_object_get(run, "index") : NULL;
-	AUTO_FREE char *name =
-		template_text("{secret?secret }{mode=leaderboard?ranked run|{mode}}{score?  {score:seconds}}", run, NULL);
-	AUTO_FREE char *title = index ? xasprintf("%s.%lld", name, (long long)json_integer_value(index)) : STEAL(name);
+	AUTO_FREE char *name = report_run_name(run);
+	AUTO_FREE char *score = template_text("{score?  {score:seconds}}", run, NULL);
+	AUTO_FREE char *title = xasprintf("%s%s", name, score);
 	mark_line(term, passed, 2, title);
 	report_throttle(term, json_object_get(run, "device"));
 	report_jit(term, json_object_get(run, "jit"));
@@ -305,8 +313,8 @@ report_run(const struct term *term, const json_t *run)
 	if (passed)
 		return;
 	AUTO_FREE char *errors = condense_tracebacks(value_log(run, "stderr"));
-	term_block(term->out, value_log(run, "stdout"), 6, REPORT_OUTPUT_LINES);
-	term_block(term->out, errors, 6, REPORT_OUTPUT_LINES);
+	term_tail(term->out, value_log(run, "stdout"), 6, REPORT_END_LINES);
+	term_tail(term->out, errors, 6, REPORT_END_LINES);
 }
 
 char *

@@ -14,6 +14,8 @@ void report_head(const struct term *term, const json_t *submission);
  * submission as they are to be shown (source_path.h). device: the name it is shown by.
  */
 void report_job(const struct term *term, const json_t *job, const char *device);
+/* "ranked run", "profile.0" of an element of "runs". New string. */
+char *report_run_name(const json_t *run);
 /* ", up from 3" of a rank and the one before; "" where it did not get better. New string. */
 char *report_change(json_int_t rank, const json_t *before);
 /* ", not your best: submission 2, 565.4 µs, rank 1"; `whose` stands for "your best" where "better" names no user. New string. */

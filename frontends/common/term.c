@@ -200,6 +200,19 @@ term_block(FILE *out, const char *text, unsigned indent, size_t max_lines)
 }
 
 void
+term_tail(FILE *out, const char *text, unsigned indent, size_t max_lines)
+{
+	size_t lines = 0, before = 0;
+	for (const char *at = text; *at; at++)
+		lines += *at == '\n' || !at[1];
+	for (; lines > max_lines; lines--, before++)
+		text += strcspn(text, "\n") + 1;
+	if (before > 0)
+		fprintf(out, "%*s(%zu line%s before)\n", (int)indent, "", before, before == 1 ? "" : "s");
+	term_block(out, text, indent, 0);
+}
+
+void
 term_code(const struct term *term, const char *code)
 {
 	if (term->tty)

@@ -47,6 +47,8 @@ FILE *term_memory(char **ret_text, size_t *ret_size);
 /* Writes text of several lines, each sanitized and indented, with a newline at the end. At most max_lines (0: all), then a
  * line with the number of the others. */
 void term_block(FILE *out, const char *text, unsigned indent, size_t max_lines);
+/* As term_block, but the last lines, below a line with the number of the others. */
+void term_tail(FILE *out, const char *text, unsigned indent, size_t max_lines);
 /* Writes code as it is; on a terminal as term_block does. */
 void term_code(const struct term *term, const char *code);
 

@@ -66,6 +66,19 @@ with_paths(const struct run *run, const json_t *result, json_t *jobs)
 	return source && path ? source_path_put_all(jobs, source, path) : json_incref(jobs);
 }
 
+/* Whether a run printed something. */
+static bool
+has_printed(const json_t *jobs)
+{
+	size_t i, k;
+	const json_t *job, *one;
+	json_array_foreach(jobs, i, job)
+		json_array_foreach(json_object_get(job, "runs"), k, one)
+			if (*value_log(one, "stdout") || *value_log(one, "stderr"))
+				return true;
+	return false;
+}
+
 void
 render_submission_report(struct run *run, const json_t *submission)
 {
@@ -78,6 +91,8 @@ render_submission_report(struct run *run, const json_t *submission)
 			report_job(&run->term, job, json_text_or_empty(job, "device"));
 		fputc('\n', run->term.out);
 	}
+	if (!run->quiet && has_printed(jobs))
+		template_put(&run->term, "`kettle submission show {id} --output` shows what it printed.\n", submission, NULL);
 	AUTO_FREE char *title = template_text("Submission {id}{practice? (practice)}", submission, NULL);
 	report_summary(&run->term, title, jobs);
 	if (run->quiet)
@@ -189,25 +204,80 @@ show_timing(struct run *run, const json_t *submission)
 	}
 }
 
+/* ---- what its programs printed ---- */
+
+/* What a step printed, each stream below a line as head(1) has it. false: it printed nothing. */
+static bool
+put_printed(const struct term *term, const json_t *job, const char *step, const json_t *printed, bool first)
+{
+	static const char *const streams[] = {"stdout", "stderr"};
+	for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
+		const char *text = value_log(printed, streams[i]);
+		size_t len = strlen(text);
+		if (len == 0)
+			continue;
+		AUTO_FREE char *title = xasprintf("==> %s, %s, %s <==", json_text_or_empty(job, "device"), step, streams[i]);
+		fputs(first ? "" : "\n", term->out);
+		term_put(term, STYLE_BOLD, title);
+		fputc('\n', term->out);
+		term_code(term, text);
+		if (text[len - 1] != '\n' && !term->tty)
+			fputc('\n', term->out);
+		first = false;
+	}
+	return !first;
+}
+
+static void
+show_output(struct run *run, const json_t *submission)
+{
+	size_t i, k;
+	const json_t *job, *step;
+	bool any = false;
+	json_array_foreach(json_object_get(submission, "jobs"), i, job) {
+		json_array_foreach(json_object_get(job, "compilation"), k, step)
+			any = put_printed(&run->term, job, json_text_or_empty(step, "title"), step, !any) || any;
+		json_array_foreach(json_object_get(job, "runs"), k, step) {
+			AUTO_FREE char *name = report_run_name(step);
+			any = put_printed(&run->term, job, name, step, !any) || any;
+		}
+	}
+	if (!any)
+		fputs("It printed nothing.\n", run->term.out);
+}
+
 /* ---- submission show and task run ---- */
 
 const struct args_option render_submission_options[] = {
 	{"code", 0, NULL, "print only the submitted code"},
+	{"output", 0, NULL, "print only what its compilers and its public runs printed"},
 	{"timing", 0, NULL, "print only where the time went, from acceptance to verdict"},
 	{NULL, 0, NULL, NULL},
 };
 
+static void
+show_code(struct run *run, const json_t *submission)
+{
+	term_code(&run->term, json_text_or_empty(submission, "code"));
+}
+
 void
 render_submission_show(struct run *run, const json_t *result)
 {
-	bool code = args_flag(&run->args, "code"), timing = args_flag(&run->args, "timing");
-	if (code)
-		term_code(&run->term, json_text_or_empty(result, "code"));
-	if (code && timing)
-		fputc('\n', run->term.out);
-	if (timing)
-		show_timing(run, result);
-	if (!code && !timing)
+	static const struct {
+		const char *option;
+		void (*show)(struct run *run, const json_t *submission);
+	} shows[] = {{"code", show_code}, {"output", show_output}, {"timing", show_timing}};
+	bool any = false;
+	for (size_t i = 0; i < ARRAY_SIZE(shows); i++) {
+		if (!args_flag(&run->args, shows[i].option))
+			continue;
+		if (any)
+			fputc('\n', run->term.out);
+		shows[i].show(run, result);
+		any = true;
+	}
+	if (!any)
 		render_submission_report(run, result);
 }
 

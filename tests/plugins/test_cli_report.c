@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command line shows of a submission, with the core's own table. */
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "commands/handlers.h"
+#include "lib/cli_host.h"
+#include "lib/unit_test.h"
+
+struct state {
+	struct cli_host host;
+	char *out, *err;
+};
+
+static int
+setup(void **arg)
+{
+	struct state *state = xcalloc(1, sizeof(*state));
+	cli_host_init(&state->host);
+	json_decref(state->host.table);
+	state->host.table = command_data(commands);
+	*arg = state;
+	return 0;
+}
+
+static int
+teardown(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_free(&state->host);
+	free(state->out);
+	free(state->err);
+	free(state);
+	return 0;
+}
+
+static int
+run_with(struct state *state, const char *const *argv)
+{
+	free(state->out);
+	free(state->err);
+	return cli_host_run(&state->host, NULL, argv, &state->out, &state->err);
+}
+
+#define RUN(state, ...) run_with(state, (const char *const[]){__VA_ARGS__, NULL})
+#define HAS(text, part) assert_non_null(strstr(text, part))
+
+/* The answer of submission.show. */
+static json_t *
+submission(json_t *runs_take)
+{
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:s, s:[{s:i, s:s, s:s, s:f, s:o}]}", "id", 7, "leaderboard_name",
+		"vectoradd", "mode", "ranked", "file_name", "submission.cpp", "user_name", "alice", "done", 1,
+		"submission_time", "2026-07-01T10:00:00.000Z", "jobs", "job", 70, "device", "CPU", "state", "failed", "score",
+		1e-5, "runs", runs_take);
+}
+
+/* Of what a program printed a failed report has the end, and `--output` all. */
+static void
+test_output(void **arg)
+{
+	struct state *state = *arg;
+	AUTO_BUF struct buf lines = {0};
+	for (int i = 1; i <= 50; i++)
+		buf_printf(&lines, "line %d\n", i);
+	json_t *result = submission(json_pack("[{s:s, s:b, s:s, s:s}, {s:s, s:b, s:s}]", "mode", "test", "passed", 0,
+		"stdout", lines.data, "stderr", "\033[31mwrong", "mode", "leaderboard", "passed", 1, "stdout", "ranked\n"));
+	cli_host_answer(&state->host, "submission.show", json_incref(result));
+	assert_int_equal(RUN(state, "submission", "show", "7"), 0);
+	HAS(state->out, "  ✗ test\n      (30 lines before)\n      line 31\n");
+	HAS(state->out, "      line 50\n      \xef\xbf\xbd[31mwrong\n");
+	HAS(state->out, "`kettle submission show 7 --output` shows what it printed.\n");
+	cli_host_answer(&state->host, "submission.show", result);
+	assert_int_equal(RUN(state, "submission", "show", "7", "--output"), 0);
+	AUTO_FREE char *expected = xasprintf("==> CPU, test, stdout <==\n%s\n==> CPU, test, stderr <==\n\033[31mwrong\n\n"
+										 "==> CPU, ranked run, stdout <==\nranked\n",
+		lines.data);
+	assert_string_equal(state->out, expected);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+static const struct CMUnitTest tests[] = {
+	TEST(test_output),
+};
+
+UNIT_TESTS(test_cli_report);
