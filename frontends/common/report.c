@@ -20,7 +20,8 @@
 
 #define REPORT_LOG_LINES 200
 #define REPORT_OUTPUT_LINES 40
-#define REPORT_END_LINES 20 /* of what a program printed: the last ones */
+#define REPORT_EXIT_FAILED 112 /* of a harness whose cases say what is wrong */
+#define REPORT_END_LINES 20    /* of what a program printed: the last ones */
 #define REPORT_FOLDER_WIDTH 40
 #define REPORT_COMPILE_NS 1000000 /* compilers that worked for less are not told of */
 #define REPORT_WIDE 0.1           /* a standard error is said to be wide beyond so much of its mean */
@@ -74,9 +75,9 @@ report_compilation(const struct term *term, const json_t *job)
 	}
 }
 
-/* Why a test did not pass; of several that fail alike only the first says it. */
+/* Why a test did not pass, with details if verbose; of several that fail alike only the first says it. */
 static void
-report_why(const struct term *term, const json_t *result, json_int_t i)
+report_why(const struct term *term, const json_t *result, json_int_t i, bool verbose)
 {
 	struct value_case test = value_case(result, "test", i);
 	for (json_int_t before = 0; before < i && (*test.error || *test.message); before++) {
@@ -87,11 +88,12 @@ report_why(const struct term *term, const json_t *result, json_int_t i)
 		return;
 	}
 	term_block(term->out, test.error, 8, REPORT_OUTPUT_LINES);
-	term_block(term->out, test.message, 8, REPORT_OUTPUT_LINES);
+	if (verbose || !*test.error)
+		term_block(term->out, test.message, 8, REPORT_OUTPUT_LINES);
 }
 
 static void
-report_tests(const struct term *term, const json_t *result)
+report_tests(const struct term *term, const json_t *result, bool verbose)
 {
 	json_int_t count = value_case_count(result, "test");
 	for (json_int_t i = 0; i < count; i++) {
@@ -101,7 +103,7 @@ report_tests(const struct term *term, const json_t *result)
 		mark_line(term, strcmp(test.status, "pass") == 0, 4, test.spec);
 		if (!*test.status)
 			fputs("        it did not finish\n", term->out);
-		report_why(term, result, i);
+		report_why(term, result, i, verbose);
 	}
 }
 
@@ -160,7 +162,7 @@ report_wide(const struct term *term, const json_t *result, json_int_t count)
 }
 
 static void
-report_benchmarks(const struct term *term, const json_t *result)
+report_benchmarks(const struct term *term, const json_t *result, bool verbose)
 {
 	static const struct view_column columns[] = {COLUMN_CUT("case", "{spec}"), COLUMN_RIGHT("mean", "{shown}"),
 		SPARE_COLUMN_RIGHT(6, "ratio", "{quotient}"), SPARE_COLUMN_RIGHT(4, "raw mean", "{raw-mean?{raw-mean:ns}}"),
@@ -196,6 +198,8 @@ report_benchmarks(const struct term *term, const json_t *result)
 			continue;
 		mark_line(term, false, 4, benchmark.spec);
 		term_block(term->out, benchmark.error, 8, REPORT_OUTPUT_LINES);
+		if (verbose)
+			term_block(term->out, benchmark.message, 8, REPORT_OUTPUT_LINES);
 	}
 }
 
@@ -282,6 +286,18 @@ report_remarks(const struct term *term, const json_t *remarks)
 		term_block(term->out, json_string_value(remark), 4, REPORT_OUTPUT_LINES);
 }
 
+/* Whether the failed cases of a run say all that its message says: how many there are, and what is wrong with the first. */
+static bool
+is_said_by_cases(const json_t *run, const json_t *result)
+{
+	const char *kind = member_is(run, "mode", "test") ? "test" : "benchmark";
+	json_int_t count = value_case_count(result, kind);
+	bool failed = false;
+	for (json_int_t i = 0; i < count && !failed; i++)
+		failed = *value_case_text(result, kind, i, "error");
+	return failed && member_int(run, "exit") == REPORT_EXIT_FAILED;
+}
+
 char *
 report_run_name(const json_t *run)
 {
@@ -291,7 +307,7 @@ report_run_name(const json_t *run)
 }
 
 static void
-report_run(const struct term *term, const json_t *run)
+report_run(const struct term *term, const json_t *run, bool verbose)
 {
 	const json_t *result = json_object_get(run, "result");
 	bool passed = member_true(run, "passed");
@@ -303,11 +319,12 @@ report_run(const struct term *term, const json_t *run)
 	mark_line(term, passed, 2, title);
 	report_throttle(term, json_object_get(run, "device"));
 	report_jit(term, json_object_get(run, "jit"));
-	term_block(term->out, json_text_or_empty(run, "message"), 6, REPORT_OUTPUT_LINES);
+	if (!is_said_by_cases(run, result))
+		term_block(term->out, json_text_or_empty(run, "message"), 6, REPORT_OUTPUT_LINES);
 	template_put(term, "{cut?      the job reported too much, and this run without: {cut}\n}", run, NULL);
 	term_block(term->out, json_text_or_empty(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);
-	report_tests(term, result);
-	report_benchmarks(term, result);
+	report_tests(term, result, verbose);
+	report_benchmarks(term, result, verbose);
 	report_remarks(term, json_object_get(run, "remarks"));
 	report_profiles(term, result);
 	if (passed)
@@ -392,7 +409,7 @@ report_place(const struct term *term, const json_t *job)
 }
 
 void
-report_job(const struct term *term, const json_t *job, const char *device)
+report_job(const struct term *term, const json_t *job, const char *device, bool verbose)
 {
 	const char *state = json_text_or_empty(job, "state"), *error = json_text_or_empty(job, "error");
 	const json_t *runs = json_object_get(job, "runs");
@@ -412,7 +429,7 @@ report_job(const struct term *term, const json_t *job, const char *device)
 	term_block(term->out, json_text_or_empty(job, "waits"), 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);
 	json_array_foreach(runs, i, one)
-		report_run(term, one);
+		report_run(term, one, verbose);
 	put_score(term, job, "  score ", "\n");
 }
 

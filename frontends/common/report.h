@@ -11,9 +11,10 @@
 void report_head(const struct term *term, const json_t *submission);
 /*
  * The report of one job, after an empty line. job: an element of "jobs" of submission.show, its runs with places in the
- * submission as they are to be shown (source_path.h). device: the name it is shown by.
+ * submission as they are to be shown (source_path.h). device: the name it is shown by. verbose: with all that a failed test
+ * says of itself.
  */
-void report_job(const struct term *term, const json_t *job, const char *device);
+void report_job(const struct term *term, const json_t *job, const char *device, bool verbose);
 /* "ranked run", "profile.0" of an element of "runs". New string. */
 char *report_run_name(const json_t *run);
 /* ", up from 3" of a rank and the one before; "" where it did not get better. New string. */

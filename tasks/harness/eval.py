@@ -70,7 +70,8 @@ from _blake2 import blake2b
 from binascii import b2a_base64, crc32
 from time import perf_counter_ns as now_ns, time_ns
 
-from utils import OWN, adopt, end_children, estimate, flush_streams, in_order, print_exception, references_of, score_of
+from utils import MAX_MESSAGE, MORE, OWN, adopt, at_call, end_children, estimate, flush_streams, in_order, on_one_line
+from utils import print_exception, reason_of, references_of, score_of
 
 # Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
 BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
@@ -89,7 +90,6 @@ SCRATCH_LEFT = 0.9  # of the space for temporary files: with less no process can
 NARROW = 0.001  # half of the interval, of the mean: enough
 MAX_TIMES = 8  # the calibrators in a row, at most
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
-MAX_MESSAGE = 4000  # characters of a message to the participant
 # Whose import takes long, and that a warm interpreter may have ready; no text here names a part of torch, which would be a use.
 WATCHED = ["torch." + part for part in ("_dynamo", "_inductor.compile_fx")] + "triton jax numba cupy helion cutlass".split()
 MAX_ANSWER, MAX_REPORT = 1 << 20, 1 << 16  # bytes of an answer, characters of a profile
@@ -193,13 +193,6 @@ def seed_of(seed, n, key=""):
 
 
 # ---- The parent: results ----
-
-def on_one_line(text, most=MAX_MESSAGE):
-    """Printable, and no tab: text of a submission must not look like a result, or like fields of an answer."""
-    cut = " … (cut)" if len(text) > most else ""
-    text = text[:most].strip().replace("\n", " | ")
-    return "".join(c if c.isprintable() else " " for c in text) + cut
-
 
 def write_all(fd, text):
     data = text.encode("utf-8", "replace")
@@ -431,7 +424,10 @@ def run_mode(worker, channel, mode, cases, load, settings):
         channel.report(f"{noun}.{i}.spec", case[0])
         channel.report(f"{noun}.{i}.status", "fail" if error else "pass")
         if error:
+            error, _, more = error.partition(MORE)
             channel.report(f"{noun}.{i}.error", error)
+            if more:
+                channel.report(f"{noun}.{i}.message", more)
         for key, value in keys.items():
             channel.report(f"{noun}.{i}.{key}", value, MAX_ANSWER)
         if "mean" in keys and settings.get("prints_score"):
@@ -481,12 +477,12 @@ def load_task():
 def verdict_of(result):
     """'' if the check says that the output is right, else a sentence for the participant."""
     if isinstance(result, str):
-        return on_one_line(result)
+        return reason_of(result)
     right, reason = result if type(result) is tuple and len(result) == 2 else (result, "")
     if right is True:
         return ""
     if right is False:
-        return on_one_line(str(reason)) or "the output is not correct"
+        return reason_of(str(reason)) or "the output is not correct"
     raise BadCase(f"check_implementation returned {on_one_line(repr(result)[:200])}; it must return '', True or "
                   "(True, _), or else a sentence, False or (False, sentence)")
 
@@ -606,7 +602,7 @@ def run_calls(case, count):
     for n in range(count):
         error = case.call(n).error
         if error:
-            return "fail", f"{error} (call {n + 1})" if n else error
+            return "fail", at_call(error, n)
     return "pass", " ".join(name for name in WATCHED if name in sys.modules)
 
 
@@ -631,7 +627,7 @@ def measure(case, warmup, least, most, seconds):
     for n in range(warmup + most):
         call = case.call(n, times)
         if call.error:
-            return "fail", f"{call.error} (call {n + 1}, with fresh inputs)" if n else call.error
+            return "fail", at_call(call.error, n, ", with fresh inputs")
         if n < warmup:
             if not case.task.calibrator:
                 times = max(1, min(MAX_TIMES, call.ns // sum(call.beats)))

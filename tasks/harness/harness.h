@@ -356,6 +356,16 @@ report(const std::string &key, double value)
 	report(key, std::string(text));
 }
 
+// Why a case failed: what is wrong, and what its check said behind MORE.
+void
+report_error(const std::string &prefix, const std::string &error)
+{
+	size_t more = error.find(MORE);
+	report(prefix + "error", error.substr(0, more));
+	if (more != std::string::npos)
+		report(prefix + "message", error.substr(more + 1));
+}
+
 // Ends the run for a fault that is not the submission's. The status alone counts for nothing: a submission can end the
 // process with it as well.
 [[noreturn]] void
@@ -598,7 +608,9 @@ measure(const Case &c, const Rule &rule, std::vector<Call> &calls)
 			start = now_ns();
 		Call call = call_once(c, seed_of(c, n), times);
 		if (!call.error.empty()) {
-			call.error += n ? " (call " + std::to_string(n + 1) + ", with fresh inputs)" : "";
+			if (n)
+				call.error.insert(std::min(call.error.find(MORE), call.error.size()),
+					" (call " + std::to_string(n + 1) + ", with fresh inputs)");
 			return call;
 		}
 		if (n >= WARMUP_CALLS)
@@ -667,7 +679,7 @@ run_tests(const std::vector<Case> &cases)
 			call = call_once(cases[i], seed_of(cases[i], n));
 		report(prefix + "status", call.error.empty() ? "pass" : "fail");
 		if (!call.error.empty())
-			report(prefix + "error", call.error);
+			report_error(prefix, call.error);
 		passed = passed && call.error.empty();
 		if (call.last)
 			break;
@@ -689,7 +701,7 @@ run_benchmarks(const std::vector<Case> &cases, const Rule &rule)
 		if (last.error.empty())
 			report_times(cases[i], prefix, calls);
 		else
-			report(prefix + "error", last.error);
+			report_error(prefix, last.error);
 		passed = passed && last.error.empty();
 		if (last.last)
 			break;
@@ -707,7 +719,10 @@ run_profile(const std::vector<Case> &cases)
 		report(prefix + "spec", cases[i].text());
 		std::string text = profile_of(cases[i], error);
 		report(prefix + "status", error.empty() ? "pass" : "fail");
-		report(prefix + (error.empty() ? "report" : "error"), error.empty() ? field_base64(text) : error);
+		if (error.empty())
+			report(prefix + "report", field_base64(text));
+		else
+			report_error(prefix, error);
 		passed = passed && error.empty();
 	}
 	return passed;

@@ -19,6 +19,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -225,8 +226,35 @@ is_close(double got, double want, double relative, double absolute)
 	return std::fabs(got - want) <= absolute + relative * std::fabs(want);
 }
 
+// In the message of a check: in front of what is shown only to who wants to know more.
+constexpr char MORE = '\f';
+
+// A number, short, but with the digits by which it differs from the other one; a whole one as it is.
+inline std::string
+digits_of(double value, double other, bool whole)
+{
+	char text[40], against[40];
+	for (int digits = whole ? 17 : 4;; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		snprintf(against, sizeof(against), "%.*g", digits, other);
+		if (digits >= 17 || std::strcmp(text, against) != 0)
+			return text;
+	}
+}
+
+// What is wrong with an element: "at 17: got 0.7311, expected 0.5, off by 0.231 (tolerance 1e-07)".
+inline std::string
+place_of(size_t at, double got, double want, double tolerance, bool whole)
+{
+	char off[80] = "";
+	if (is_finite(got) && is_finite(want))
+		snprintf(off, sizeof(off), ", off by %.3g (tolerance %.3g)", std::fabs(got - want), tolerance);
+	return "at " + std::to_string(at) + ": got " + digits_of(got, want, whole) + ", expected " +
+		   digits_of(want, got, whole) + off;
+}
+
 // Says where `got` differs from `want` by more than absolute + relative * |want|: "" where it does not, else a
-// sentence for the participant with the first few places.
+// sentence for the participant with the first place, and behind MORE a few further ones.
 template <class T>
 std::string
 differences(const std::vector<T> &got, const std::vector<T> &want, double relative, double absolute, size_t show = 5)
@@ -239,11 +267,11 @@ differences(const std::vector<T> &got, const std::vector<T> &want, double relati
 		double g = static_cast<double>(got[i]), w = static_cast<double>(want[i]);
 		if (is_close(g, w, relative, absolute))
 			continue;
-		if (wrong++ < show) {
-			char place[120];
-			snprintf(place, sizeof(place), "; at %zu: %.9g, expected %.9g", i, g, w);
-			places += place;
-		}
+		if (wrong++ < show)
+			places += (wrong == 1      ? "; the first "
+						  : wrong == 2 ? std::string(1, MORE)
+									   : "; ") +
+					  place_of(i, g, w, absolute + relative * std::fabs(w), std::is_integral<T>::value);
 	}
 	if (wrong == 0)
 		return "";

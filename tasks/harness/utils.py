@@ -8,6 +8,8 @@ from binascii import crc32
 from time import perf_counter_ns as now_ns
 
 SHOWN = 5  # places that a comparison names
+MAX_MESSAGE = 4000  # characters of a message to the participant
+MORE = "\f"  # in a reason: in front of what is shown only to who wants to know more
 L2_BYTES = 256 << 20  # twice what the largest device holds
 CACHE_LINE = 64  # bytes
 SUMS_BYTES, SUMS_ROUNDS = 1 << 14, 20  # about 0.1 ms
@@ -106,8 +108,28 @@ def _form_differs(received, expected):
     return reasons
 
 
-def _places(wrong, received, expected, shown):
-    """Reasons for the elements marked in `wrong`: how many, and the first few."""
+def _digits(value, other):
+    """A number, short, but with the digits by which it differs from the other one."""
+    if not isinstance(value, float):
+        return str(value)
+    texts = (f"{value:.{digits}g}" for digits in range(4, 17) if f"{value:.{digits}g}" != f"{other:.{digits}g}")
+    return next(texts, f"{value:.17g}")
+
+
+def _place(position, got, want, tolerance):
+    """What is wrong with an element. tolerance: how far it may be off, or None."""
+    text = f"at {position[0] if len(position) == 1 else position}: got {_digits(got, want)}, expected {_digits(want, got)}"
+    try:
+        off = abs(got - want)
+    except OverflowError:
+        return text
+    if isinstance(got, bool) or not off < float("inf"):
+        return text
+    return f"{text}, off by {off:.3g}" + ("" if tolerance is None else f" (tolerance {tolerance:.3g})")
+
+
+def _places(wrong, received, expected, shown, tolerances=None):
+    """Reasons for the elements marked in `wrong`: how many, and the first few. tolerances: absolute and relative."""
     positions = wrong.nonzero()
     if _is_tensor(wrong):
         positions = positions.tolist()
@@ -118,8 +140,9 @@ def _places(wrong, received, expected, shown):
     reasons = [f"{len(positions)} of {wrong.numel() if _is_tensor(wrong) else wrong.size} elements are wrong"]
     for position in positions[:shown]:
         at = tuple(position)
-        reasons.append(f"at {position[0] if len(position) == 1 else at}: {received[at].item()}, expected "
-                       f"{expected[at].item()}")
+        want = expected[at].item()
+        tolerance = tolerances and tolerances[0] + tolerances[1] * abs(want)
+        reasons.append(_place(at, received[at].item(), want, tolerance))
     if len(positions) > shown:
         reasons.append("and more")
     return reasons
@@ -148,7 +171,7 @@ def verbose_allclose(received, expected, rtol=1e-05, atol=1e-08, max_print=SHOWN
         finite = library.isfinite(got) & library.isfinite(want)
         close = abs(got - want) <= atol + rtol * abs(want)
         right = (finite & close) | (~finite & (got == want))
-    return _places(~right, received, expected, max_print)
+    return _places(~right, received, expected, max_print, (atol, rtol))
 
 
 def verbose_allequal(received, expected, max_print=SHOWN):
@@ -160,8 +183,8 @@ def verbose_allequal(received, expected, max_print=SHOWN):
 
 
 def match_reference(data, output, reference, rtol=1e-05, atol=1e-08):
-    """(True, '') if the output is close to reference(data), else (False, what differs). Outputs may be tensors, arrays,
-    and tuples or lists of them."""
+    """(True, '') if the output is close to reference(data), else (False, what differs): the first place, and behind MORE
+    further ones. Outputs may be tensors, arrays, and tuples or lists of them."""
     text = _differences(output, reference(data), rtol, atol, "")
     return text == "", text
 
@@ -174,8 +197,14 @@ def _differences(output, expected, rtol, atol, name):
         found = (_differences(one, wanted, rtol, atol, f"output {i}")
                  for i, (one, wanted) in enumerate(zip(output, expected)))
         return next((text for text in found if text), "")
-    reasons = verbose_allclose(output, expected, rtol, atol)
-    return (f"{name}: " if name else "") + "; ".join(reasons) if reasons else ""
+    reasons = _form_differs(output, expected)
+    if reasons:
+        text = "; ".join(reasons)
+    else:
+        text, *places = verbose_allclose(output, expected, rtol, atol) or [""]
+        text += f"; the first {places[0]}" if places else ""
+        text += MORE + "; ".join(places[1:]) if places[1:] else ""
+    return f"{name}: {text}" if name and text else text
 
 
 def make_match_reference(reference, **tolerances):
@@ -183,6 +212,26 @@ def make_match_reference(reference, **tolerances):
     def check_implementation(data, output):
         return match_reference(data, output, reference, **tolerances)
     return check_implementation
+
+
+# ---- Reasons ----
+
+def on_one_line(text, most=MAX_MESSAGE):
+    """Printable, and no tab: text of a submission must not look like a result, or like fields of an answer."""
+    cut = " … (cut)" if len(text) > most else ""
+    text = text[:most].strip().replace("\n", " | ")
+    return "".join(c if c.isprintable() else " " for c in text) + cut
+
+
+def reason_of(text):
+    """What a check says is wrong, and behind MORE what is shown only to who wants to know more, each on a line."""
+    return MORE.join(map(on_one_line, text.split(MORE, 1)))
+
+
+def at_call(error, n, addition=""):
+    """The reason with the call's number, from the second one on."""
+    sentence, more, rest = error.partition(MORE)
+    return f"{sentence} (call {n + 1}{addition}){more}{rest}" if n else error
 
 
 # ---- What the harness needs of the machine ----

@@ -83,10 +83,30 @@ test_output(void **arg)
 	assert_string_equal(state->out, expected);
 }
 
+/* A failed test says once what is wrong, and all of it with --verbose. */
+static void
+test_details(void **arg)
+{
+	struct state *state = *arg;
+	static const char runs[] = "[{\"mode\":\"test\",\"passed\":false,\"exit\":112,\"message\":\"1 of 1 test failed: "
+							   "the first at 3\",\"result\":{"
+							   "\"test-count\":\"1\",\"test.0.spec\":\"size: "
+							   "9\",\"test.0.status\":\"fail\",\"test.0.error\":\"the first at 3\","
+							   "\"test.0.message\":\"at 4\"}}]";
+	for (int verbose = 0; verbose < 2; verbose++) {
+		cli_host_answer(&state->host, "submission.show", submission(json_loads(runs, 0, NULL)));
+		assert_int_equal(RUN(state, "submission", "show", "7", verbose ? "--verbose" : NULL), 0);
+		AUTO_FREE char *expected =
+			xasprintf("  ✗ test\n    ✗ size: 9\n        the first at 3\n%s  score", verbose ? "        at 4\n" : "");
+		HAS(state->out, expected);
+	}
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_output),
+	TEST(test_details),
 };
 
 UNIT_TESTS(test_cli_report);

@@ -10,17 +10,20 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "cli/render/render.h"
 #include "cli/run/follow.h"
 #include "common/wrap.h"
 
 const struct args_option submit_options[] = {
 	{"output", 'o', "FILE", "also write the report (with --json: the document) to this file"},
+	RENDER_VERBOSE,
 	{"file-name", 0, "NAME", "the file name of the submission if FILE is - (standard input)"},
 	{NULL, 0, NULL, NULL},
 };
 
 const struct args_option task_run_options[] = {
 	{"output", 'o', "FILE", "also write the report (with --json: the document) to this file"},
+	RENDER_VERBOSE,
 	{NULL, 0, NULL, NULL},
 };
 

@@ -27,6 +27,11 @@ void render_board_trend(struct run *run, const json_t *result);
 void render_board_trend_csv(FILE *out, const json_t *result);
 
 /* ---- render_submission.c: the report of a submission ---- */
+/* An option of the commands that print it. */
+#define RENDER_VERBOSE \
+	{ \
+		"verbose", 0, NULL, "print also the details of failed tests and benchmarks" \
+	}
 void render_submission_report(struct run *run, const json_t *result);
 extern const struct args_option render_submission_options[]; /* of submission show */
 void render_submission_show(struct run *run, const json_t *result);

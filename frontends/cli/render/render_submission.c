@@ -88,7 +88,7 @@ render_submission_report(struct run *run, const json_t *submission)
 	if (!run->quiet) {
 		report_head(&run->term, submission);
 		json_array_foreach(jobs, i, job)
-			report_job(&run->term, job, json_text_or_empty(job, "device"));
+			report_job(&run->term, job, json_text_or_empty(job, "device"), args_flag(&run->args, "verbose"));
 		fputc('\n', run->term.out);
 	}
 	if (!run->quiet && has_printed(jobs))
@@ -251,6 +251,7 @@ show_output(struct run *run, const json_t *submission)
 const struct args_option render_submission_options[] = {
 	{"code", 0, NULL, "print only the submitted code"},
 	{"output", 0, NULL, "print only what its compilers and its public runs printed"},
+	RENDER_VERBOSE,
 	{"timing", 0, NULL, "print only where the time went, from acceptance to verdict"},
 	{NULL, 0, NULL, NULL},
 };
@@ -288,7 +289,7 @@ render_task_run(struct run *run, const json_t *result)
 	AUTO_JSON json_t *given = json_pack("[O]", result);
 	AUTO_JSON json_t *jobs = with_paths(run, result, given);
 	if (!run->quiet) {
-		report_job(&run->term, json_array_get(jobs, 0), *device ? device : "here");
+		report_job(&run->term, json_array_get(jobs, 0), *device ? device : "here", args_flag(&run->args, "verbose"));
 		template_put(&run->term, "{kept?  kept in {kept}\n}\n", result, NULL);
 	}
 	report_summary(&run->term, "Task run", jobs);

@@ -404,7 +404,7 @@ report_text(const struct report *report, const json_t *show)
 		json_object_get(show, "jobs"), json_text_or_empty(show, "source"), json_text_or_empty(show, "file_name"));
 	json_array_foreach(jobs, i, job)
 		if (member_int(job, "job") == member_int(report->job, "job"))
-			report_job(&term, job, json_text_or_empty(job, "device"));
+			report_job(&term, job, json_text_or_empty(job, "device"), false);
 	fclose(out);
 	return text;
 }

@@ -73,7 +73,7 @@ plain_report(const json_t *submission)
 	begin(&plain, 0);
 	report_head(&plain.term, submission);
 	json_array_foreach(jobs, i, job)
-		report_job(&plain.term, job, json_text_or_empty(job, "device"));
+		report_job(&plain.term, job, json_text_or_empty(job, "device"), false);
 	return end(&plain);
 }
 
