@@ -279,6 +279,18 @@ show_other(struct db *db, int64_t user, bool practice, const struct board *board
 	return 0;
 }
 
+/* The answer, which may be in the cache, with the tools of the board's language. New reference. */
+static json_t *
+with_tools(const struct languages *languages, json_t *shown)
+{
+	const json_t *task = json_object_get(json_object_get(shown, "leaderboard"), "task");
+	const struct language *language = language_find(languages, json_text_or_empty(task, "lang"));
+	json_t *result = json_copy(shown);
+	if (language && language->ops->tools)
+		(void)json_object_set_new(result, "tools", language->ops->tools(language->self));
+	return result;
+}
+
 int
 cmd_board_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -296,8 +308,12 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 		.open = board_owns(call->actor, &board) || board_code_open(&board, call->db->now_ms),
 	};
 	int64_t user = !mine ? 0 : call->actor->user ? call->actor->user : -1;
-	return mine || practice ? show_other(call->db, user, practice, &board, &request, ret_result, err)
-							: board_cache_get(call->db, &board, &request, ret_result, err);
+	AUTO_JSON json_t *shown = NULL;
+	rc = mine || practice ? show_other(call->db, user, practice, &board, &request, &shown, err)
+						  : board_cache_get(call->db, &board, &request, &shown, err);
+	if (rc == 0)
+		*ret_result = with_tools(call->env->languages, shown);
+	return rc;
 }
 
 /* ---- delete ---- */

@@ -10,7 +10,7 @@
 #include "cli/run/invocation.h"
 
 /* ---- render_board.c: leaderboards ---- */
-/* The board with its rankings, then the tools of its devices. */
+/* The board with its rankings, then the tools that run its submissions. */
 extern const struct args_option render_board_show_options[];
 /* With --trend it calls leaderboard.trend instead. */
 void render_board_show_start(struct run *run);
@@ -46,8 +46,11 @@ void render_submission_diff(struct run *run, const json_t *result);
 void render_device_list(struct run *run, const json_t *result);
 /* The positions of the requested jobs in the queues of their devices. */
 void render_queue_positions(struct run *run, const json_t *result);
-/* No member: a line with the tools and packages of a device, a row of device.list; nothing where they are not known. */
-void render_device_tools(const struct term *term, const json_t *device);
+/*
+ * No member: a line with the tools and packages of a device, a row of device.list; nothing where they are not known. names:
+ * only of these tools; NULL: of all.
+ */
+void render_device_tools(const struct term *term, const json_t *device, const json_t *names);
 void render_device_calibrated(struct run *run, const json_t *result);
 void render_device_doctor(struct run *run, const json_t *result);
 int render_device_doctor_status(const json_t *result); /* RUN_ENGINE where a machine gave no report */

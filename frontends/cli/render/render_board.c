@@ -13,7 +13,6 @@
 #include "base/ranking_columns.h"
 #include "base/text.h"
 #include "common/template.h"
-#include "common/wrap.h"
 
 #define BOARD_DESCRIPTION_LINES 12
 
@@ -30,6 +29,17 @@ render_board_show_json(const json_t *result)
 	json_array_foreach(json_object_get(result, "rankings"), i, page)
 		json_array_extend(entries, json_object_get(page, "entries"));
 	return entries;
+}
+
+/* Of a device, where it is known, the tools that run submissions to the board. */
+static void
+put_tools(struct run *run, const char *name, const json_t *tools)
+{
+	size_t i;
+	const json_t *device;
+	json_array_foreach(json_object_get(run->args.own, "devices"), i, device)
+		if (strcasecmp(json_text_or_empty(device, "name"), name) == 0)
+			render_device_tools(&run->term, device, tools);
 }
 
 void
@@ -52,22 +62,18 @@ render_board_show(struct run *run, const json_t *result)
 	}
 	json_array_foreach(json_object_get(result, "rankings"), i, page)
 		run_view(run, page);
+	json_array_foreach(json_object_get(result, "rankings"), i, page)
+		put_tools(run, json_text_or_empty(page, "device"), json_object_get(result, "tools"));
 }
 
-/* Prints the tools of the board's devices, where device.list answers. */
+/* Prints the board, and the tools of its devices where device.list has answered. */
 static void
 devices_listed(struct run *run, const json_t *result)
 {
-	const json_t *names = json_object_get(run->args.own, "devices"), *name, *device;
-	size_t i, j;
-	struct wrap_part part;
-	wrap_part_begin(&part, &run->term);
-	json_array_foreach(names, i, name)
-		json_array_foreach(result, j, device)
-			if (strcasecmp(json_text_or_empty(device, "name"), json_string_value(name)) == 0)
-				render_device_tools(&run->term, device);
-	wrap_part_end(&part, false);
-	run_finish(run, RUN_OK);
+	AUTO_JSON json_t *board = json_incref(json_object_get(run->args.own, "board"));
+	if (result)
+		(void)json_object_set(run->args.own, "devices", (json_t *)result);
+	run_result(run, board);
 }
 
 const struct args_option render_board_show_options[] = {
@@ -159,21 +165,11 @@ render_board_show_answer(struct run *run, const json_t *result)
 	if (formatted(run, result))
 		return;
 	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* does not wait for a machine to answer */
-	size_t i;
-	const json_t *page;
 	if (run->json || run->quiet || json_object_get(result, "trends")) {
 		run_result(run, result);
 		return;
 	}
-	struct wrap_part part;
-	wrap_part_begin(&part, &run->term);
-	render_board_show(run, result);
-	wrap_part_end(&part, false);
-	fflush(run->term.out);
-	json_t *names = json_array();
-	json_array_foreach(json_object_get(result, "rankings"), i, page)
-		json_array_append(names, json_object_get(page, "device"));
-	json_object_set_new(run->args.own, "devices", names);
+	(void)json_object_set(run->args.own, "board", (json_t *)result);
 	run_try(run, "device.list", known, devices_listed);
 }
 

@@ -22,34 +22,35 @@ warn(const struct term *term, const char *template, const json_t *object)
 	template_put(term, template, object, NULL);
 }
 
-/* The members as an array for templates, each with its name, version and packages. */
+/* The members (names: only these) as an array for templates, each with its name, version and packages. */
 static json_t *
-list_versions(const json_t *versions, const json_t *packages)
+list_versions(const json_t *versions, const json_t *packages, const json_t *names)
 {
 	json_t *list = json_array(), *version;
 	const char *name;
 	json_object_foreach((json_t *)versions, name, version) {
 		const json_t *inside = json_object_get(packages, name);
-		if (json_string_length(version) == 0)
+		if (json_string_length(version) == 0 || (names && !list_has_text(names, name)))
 			continue; /* a program of the system, such as sh, that says none */
 		json_array_append_new(list, json_pack("{s:s, s:O, s:o*}", "name", name, "version", version, "packages",
-										inside ? list_versions(inside, NULL) : NULL));
+										inside ? list_versions(inside, NULL, NULL) : NULL));
 	}
 	return list;
 }
 
 /* The tools of the first machine of a device that answers: "CPU has g++ 12.2.0, python3 3.11.2 (numpy 1.24.2)". */
 void
-render_device_tools(const struct term *term, const json_t *device)
+render_device_tools(const struct term *term, const json_t *device, const json_t *names)
 {
 	size_t i;
 	const json_t *unit;
 	json_array_foreach(json_object_get(device, "units"), i, unit) {
 		const json_t *tools = json_object_get(unit, "tools");
-		if (json_object_size(tools) == 0)
+		AUTO_JSON json_t *list = list_versions(tools, json_object_get(unit, "packages"), names);
+		if (json_array_size(list) == 0)
 			continue;
-		AUTO_JSON json_t *shown = json_pack("{s:O, s:o, s:O*}", "name", json_object_get(device, "name"), "tools",
-			list_versions(tools, json_object_get(unit, "packages")), "remarks", json_object_get(device, "remarks"));
+		AUTO_JSON json_t *shown = json_pack("{s:O, s:O, s:O*}", "name", json_object_get(device, "name"), "tools", list,
+			"remarks", json_object_get(device, "remarks"));
 		template_put(term,
 			"\n{name} has {tools@{name}{version? {version}}{packages? ({packages@{name} {version}})}}{remarks@@; {}}\n",
 			shown, NULL);
@@ -140,7 +141,7 @@ render_device_list(struct run *run, const json_t *result)
 				"today{budget.user_seconds_per_day?; each user has {budget.user_seconds_per_day}}.\n",
 				device, NULL);
 	json_array_foreach(result, i, device)
-		render_device_tools(term, device);
+		render_device_tools(term, device, NULL);
 	json_array_foreach(rows, i, row) {
 		const json_t *unit = json_object_get(row, "unit");
 		json_array_foreach(json_object_get(unit, "gpus"), j, gpu)
