@@ -80,7 +80,11 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 {
 	const struct actor *actor = call->actor;
 	AUTO_JSON json_t *row = NULL;
-	int rc = submission_get(call->db, actor, id, &row, err);
+	int rc = id ? 0 : submission_latest(call->db, actor->user, &id, err);
+	if (rc == KETTLE_ENOENT)
+		return kettle_fail(err, KETTLE_ENOENT, "You have no submissions.");
+	if (rc == 0)
+		rc = submission_get(call->db, actor, id, &row, err);
 	/* One on a leaderboard that the actor may not see is as good as none. */
 	if (rc == KETTLE_ENOENT || (rc == 0 && !member_int(row, "seen") && member_int(row, "user") != actor->user))
 		return kettle_fail(err, KETTLE_ENOENT, "There is no submission %lld.", (long long)id);
@@ -359,14 +363,14 @@ int
 cmd_submission_watch(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL, *jobs = NULL;
-	int64_t id = member_int(call->args, "id"), seq = 0, reruns;
-	int rc = submission_find(call, id, false, &row, err);
+	int64_t seq = 0, reruns;
+	int rc = submission_find(call, member_int(call->args, "id"), false, &row, err);
 	if (rc == 0)
 		rc = events_last(call->db, &seq, err);
 	if (rc == 0)
-		rc = submission_open_jobs(call->db, id, &jobs, &reruns, err);
+		rc = submission_open_jobs(call->db, member_int(row, "id"), &jobs, &reruns, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:I, s:O, s:O, s:O, s:O, s:I}", "id", (json_int_t)id, "leaderboard",
+		*ret_result = json_pack("{s:I, s:O, s:O, s:O, s:O, s:I}", "id", member_int(row, "id"), "leaderboard",
 			json_object_get(row, "leaderboard_name"), "mode", json_object_get(row, "mode"), "done",
 			json_object_get(row, "done"), "jobs", jobs, "seq", (json_int_t)seq);
 	return rc;
@@ -411,7 +415,7 @@ cmd_submission_download(const struct command_call *call, json_t **ret_result, st
 {
 	AUTO_JSON json_t *row = NULL;
 	int rc = submission_find(call, member_int(call->args, "id"), true, &row, err);
-	return rc < 0 ? rc : artifact_list(call->db, member_int(call->args, "id"), ret_result, err);
+	return rc < 0 ? rc : artifact_list(call->db, member_int(row, "id"), ret_result, err);
 }
 
 int

@@ -36,6 +36,9 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define USER_HELP "the user's name, #NUMBER, or PROVIDER:SUBJECT such as discord:123"
 #define USER_NAME POSITIONAL("name", USER), .meta = "NAME", .help = USER_HELP
 #define SUBMISSION_ID POSITIONAL("id", ID), .meta = "ID", .help = "the number of the submission"
+#define OWN_SUBMISSION_ID \
+	"id", ARGUMENT_ID, .default_value = COMMAND_LATEST, .positional = true, .meta = "ID", \
+					   .help = "the number of the submission, or latest: your last one"
 #define INVITE_CODE POSITIONAL("code", STRING), .meta = "CODE", .help = "the code of the invite"
 #define UNITS \
 	POSITIONAL("unit", STRING), .repeated = true, .meta = "UNIT", \

@@ -95,8 +95,8 @@ command_add_fn add_submit_stays; /* "stays" */
 /* ---- cmd_submission.c: submissions. Store's threads ---- */
 
 /*
- * The row of a submission (submission_get). ENOENT; EACCES: it is not the actor's own, and the actor is no admin. judge: the
- * creator of the board has access as well. New reference.
+ * The row of a submission (submission_get); id 0: of the actor's last one. ENOENT; EACCES: it is not the actor's own, and the
+ * actor is no admin. judge: the creator of the board has access as well. New reference.
  */
 int submission_find(
 	const struct command_call *call, int64_t id, bool judge, json_t **ret_row, struct kettle_error *err);

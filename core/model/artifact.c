@@ -157,7 +157,8 @@ int
 artifact_list(struct db *db, int64_t submission, json_t **ret_artifacts, struct kettle_error *err)
 {
 	return db_array(db, ret_artifacts, err,
-		"SELECT a.id AS artifact, a.job, j.device, a.step, a.name, a.size, a.sha256, a.created_at AS created_iso, "
+		"SELECT a.id AS artifact, j.submission, a.job, j.device, a.step, a.name, a.size, a.sha256, a.created_at AS "
+		"created_iso, "
 		"a.expired_at AS expired_iso FROM jobs j JOIN artifacts a ON a.job = j.id WHERE j.submission = ? ORDER BY "
 		"a.job, a.id",
 		"i", submission);

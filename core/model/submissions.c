@@ -101,6 +101,12 @@ submission_get_open(struct db *db, int64_t id, json_t **ret_row, struct kettle_e
 }
 
 int
+submission_latest(struct db *db, int64_t user, int64_t *ret_id, struct kettle_error *err)
+{
+	return db_int(db, ret_id, err, "SELECT id FROM submissions WHERE user = ? ORDER BY id DESC LIMIT 1", "i", user);
+}
+
+int
 submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err)
 {
 	return db_object(db, ret_row, err,

@@ -35,6 +35,8 @@ int submission_of_request(
 int submission_get(struct db *db, const struct actor *actor, int64_t id, json_t **ret_row, struct kettle_error *err);
 /* The same of one that counts or could, without what is its owner's alone, and with its "code". ENOENT. */
 int submission_get_open(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
+/* The number of the last one of a user. ENOENT: there is none. */
+int submission_latest(struct db *db, int64_t user, int64_t *ret_id, struct kettle_error *err);
 /* {"code", "source": the name of the file in the job's folder}. ENOENT. */
 int submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
 /* The newest first, as submission.list has them: of a leaderboard (all), of this user there, or (leaderboard 0) of this user. */

@@ -189,6 +189,20 @@ check_choice(const struct argument *argument, json_t **value, struct kettle_erro
 }
 
 static int
+check_id(const struct argument *argument, json_t **value, struct kettle_error *err)
+{
+	const char *text = json_string_value(*value);
+	if (json_integer_value(*value) > 0)
+		return 0;
+	if (!argument->default_value || !text || strcasecmp(text, COMMAND_LATEST) != 0)
+		return wrong(argument, *value, err, "the number of a submission%s",
+			argument->default_value ? ", or " COMMAND_LATEST : "");
+	json_decref(*value);
+	*value = json_integer(0);
+	return 0;
+}
+
+static int
 check_file(const struct argument *argument, const json_t *value, struct kettle_error *err)
 {
 	const json_t *name = json_object_get(value, "name"), *base64 = json_object_get(value, "base64");
@@ -226,9 +240,7 @@ check_value(const struct argument *argument, json_t **value, struct kettle_error
 	case ARGUMENT_INT:
 		return check_int(argument, *value, err);
 	case ARGUMENT_ID:
-		if (json_integer_value(*value) > 0)
-			return 0;
-		return wrong(argument, *value, err, "the number of a submission");
+		return check_id(argument, value, err);
 	case ARGUMENT_BOOL:
 		return json_is_boolean(*value) ? 0 : wrong(argument, *value, err, "true or false");
 	case ARGUMENT_CHOICE:

@@ -665,6 +665,9 @@ test_help(void **arg)
 	}
 	assert_int_equal(run_with(state, NULL, (const char *const[]){NULL}), 0);
 	HAS(state->out, "  submit FILE           runs a file against the task of a leaderboard\n");
+	HAS(state->out, "To take part\n");
+	HAS(state->out, "All commands\n  leaderboard           create, ");
+	HAS(state->out, "participating.md");
 	HAS(state->out, "  --db FILE  ");
 	assert_null(strstr(state->out, "task read"));
 	assert_int_equal(RUN(state, "leaderboard", "--help"), 0);
@@ -737,7 +740,7 @@ test_submissions(void **arg)
 	assert_string_equal(state->out,
 		"id  leaderboard  file   mode    when                  result\n"
 		" 7  vectoradd    a.cpp  ranked  2026-07-01 10:00 UTC  CPU 500.0 ms, H100 failed\n");
-	cli_host_answer(&state->host, "submission.cancel", json_object());
+	cli_host_answer(&state->host, "submission.cancel", json_pack("{s:i}", "id", 7));
 	assert_int_equal(RUN(state, "submission", "cancel", "7"), 0);
 	assert_string_equal(state->out, "Cancelled submission 7.\n");
 }

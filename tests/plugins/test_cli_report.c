@@ -102,11 +102,31 @@ test_details(void **arg)
 	}
 }
 
+/* Without a number, or as `latest`, it is the last one of the user: which one that is, the engine knows. */
+static void
+test_latest(void **arg)
+{
+	struct state *state = *arg;
+	static const char *const commands_of[] = {"show", "watch", "cancel", "download"};
+	for (size_t i = 0; i < ARRAY_SIZE(commands_of); i++) {
+		AUTO_FREE char *command = xasprintf("submission.%s", commands_of[i]);
+		for (int named = 0; named < 2; named++) {
+			json_array_clear(state->host.calls);
+			cli_host_refuse(&state->host, command, KETTLE_ENOENT, "You have no submissions.");
+			assert_int_equal(RUN(state, "submission", commands_of[i], named ? "latest" : NULL), 2);
+			const json_t *args = json_object_get(json_array_get(state->host.calls, 0), "args");
+			assert_int_equal(json_object_size(args), named);
+		}
+	}
+	assert_int_equal(RUN(state, "submission", "delete", "latest", "--yes"), 2);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_output),
 	TEST(test_details),
+	TEST(test_latest),
 };
 
 UNIT_TESTS(test_cli_report);

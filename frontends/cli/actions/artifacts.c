@@ -27,7 +27,7 @@
 
 const struct args_option artifacts_options[] = {
 	{"output", 'o', "DIR", "the folder to write the files to; default: submission-ID"},
-	{"list", 0, NULL, "only list the files"},
+	{"list", 0, NULL, "only list the files, by the paths that they would get"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -60,10 +60,10 @@ is_superseded(const json_t *list, const json_t *artifact)
 
 /* The path of an artifact below DIR; new string. */
 static int
-path_below_dir(const struct artifacts *artifacts, const json_t *artifact, char **ret_below, struct kettle_error *err)
+path_below_dir(const json_t *list, const json_t *artifact, char **ret_below, struct kettle_error *err)
 {
 	const char *device = json_text_or_empty(artifact, "device");
-	AUTO_FREE char *folder = is_superseded(artifacts->list, artifact)
+	AUTO_FREE char *folder = is_superseded(list, artifact)
 								 ? xasprintf("%s.%lld", device, (long long)member_int(artifact, "job"))
 								 : xstrdup(device);
 	AUTO_FREE char *below =
@@ -164,7 +164,7 @@ take_part(struct artifacts *artifacts, const json_t *part, char **ret_whole, str
 	AUTO_FREE char *below = NULL;
 	int64_t rest = member_int(artifact, "size") - artifacts->size;
 	size_t size = 0;
-	int rc = path_below_dir(artifacts, artifact, &below, err);
+	int rc = path_below_dir(artifacts->list, artifact, &below, err);
 	if (rc == 0)
 		rc = file_mkdirs(artifacts->dir, 0755, err);
 	if (rc == 0)
@@ -245,15 +245,34 @@ fetch(struct run *run, const json_t *list, char *dir_take)
 	fetch_next(run);
 }
 
+/* The list with the paths that a download writes: of the zip of a profile the folder that it becomes. */
+static void
+list_paths(struct run *run, const json_t *result, const char *dir)
+{
+	AUTO_JSON json_t *list = json_deep_copy(result);
+	size_t i;
+	json_t *artifact;
+	json_array_foreach(list, i, artifact) {
+		AUTO_FREE char *below = NULL;
+		if (path_below_dir(list, artifact, &below, NULL) < 0)
+			continue;
+		if (member_is(artifact, "name", PROFILE_ZIP))
+			strrchr(below, '/')[1] = '\0';
+		json_object_set_new(artifact, "path", json_sprintf("%s/%s", dir, below));
+	}
+	run_result(run, list);
+}
+
 void
 artifacts_answer(struct run *run, const json_t *result)
 {
-	const char *dir = args_text(&run->args, "output");
+	const char *named = args_text(&run->args, "output");
+	int64_t id = member_int(json_array_get(result, 0), "submission");
+	AUTO_FREE char *dir = named ? xstrdup(named) : xasprintf("submission-%lld", (long long)id);
 	if (json_object_get(run->args.own, "list"))
-		run_result(run, result);
+		list_paths(run, result, dir);
 	else
-		fetch(run, result,
-			dir ? xstrdup(dir) : xasprintf("submission-%lld", (long long)member_int(run->args.values, "id")));
+		fetch(run, result, STEAL(dir));
 }
 
 /* ---- printing ---- */
@@ -278,7 +297,7 @@ artifacts_render(struct run *run, const json_t *result)
 	size_t i;
 	const json_t *file;
 	json_array_foreach(result, i, file)
-		fetched = fetched || json_text_or_null(file, "path");
+		fetched = fetched || json_object_get(file, "fetched");
 	if (!fetched) {
 		run_view(run, result);
 		return;

@@ -278,6 +278,11 @@ static int
 set_int(struct parser *p, const struct args_row *row, const char *shown, const char *text, json_t **ret_value)
 {
 	long long number;
+	/* An id whose default is a word takes that as well. */
+	if (strcmp(row->type, "id") == 0 && strcmp(text, json_text_or_empty(row->data, "default")) == 0) {
+		*ret_value = json_string(text);
+		return 0;
+	}
 	if (!number_parse_integer(text, &number))
 		return kettle_fail(p->err, KETTLE_EINVAL, "%s takes %s, not `%s`.", shown,
 			strcmp(row->type, "id") == 0 ? "the number of a submission" : "a whole number", text);

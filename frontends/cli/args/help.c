@@ -231,28 +231,75 @@ list_command(const struct term *term, const json_t *command)
 	free(title);
 }
 
-void
-help_all(const struct term *term, const json_t *table)
+/* What a participant needs first, in that order. */
+static const char *const first_commands[] = {
+	"leaderboard.list", "leaderboard.show", "leaderboard.template", "submit", "submission.show"};
+
+static void
+list_first(const struct term *term, const json_t *table)
 {
 	size_t i;
 	const json_t *command;
+	heading(term, "To take part");
+	for (size_t k = 0; k < ARRAY_SIZE(first_commands); k++)
+		json_array_foreach(table, i, command)
+			if (member_is(command, "name", first_commands[k]))
+				list_command(term, command);
+}
+
+/* The groups of the table, "submission" → "cancel, diff, …", in its order; commands without one follow as `alone`. */
+static json_t *
+group_names(const json_t *table, struct buf *alone)
+{
+	json_t *groups = json_object();
+	size_t i;
+	const json_t *command;
+	json_array_foreach(table, i, command) {
+		char words[ARGS_NAME_SIZE], *space;
+		args_command_words(command, words);
+		if (member_true(command, "hidden"))
+			continue;
+		space = strchr(words, ' ');
+		if (!space) {
+			buf_printf(alone, "%s, ", words);
+			continue;
+		}
+		*space = '\0';
+		const char *before = json_text_or_null(groups, words);
+		json_object_set_new(groups, words, json_sprintf("%s%s%s", before ? before : "", before ? ", " : "", space + 1));
+	}
+	for (const struct help_own *own = help_own_commands; own->usage; own++)
+		buf_printf(alone, "%.*s%s", (int)strcspn(own->usage, " "), own->usage, own[1].usage ? ", " : "");
+	return groups;
+}
+
+void
+help_all(const struct term *term, const json_t *table)
+{
+	AUTO_BUF struct buf alone = {0};
+	AUTO_JSON json_t *groups = group_names(table, &alone);
+	const char *group;
+	json_t *names;
 	fputs("usage: kettle [OPTION…] COMMAND [ARGUMENT…]\n\n", term->out);
 	wrap(term,
 		"Kettle evaluates GPU kernels: it builds a submission, runs it against the task of a leaderboard in a sandbox, "
 		"checks its result, times it and ranks it.",
 		0);
-	heading(term, "Commands");
-	json_array_foreach(table, i, command)
-		if (!member_true(command, "hidden"))
-			list_command(term, command);
-	for (const struct help_own *own = help_own_commands; own->usage; own++)
-		definition(term, own->usage, own->help);
+	list_first(term, table);
+	heading(term, "All commands");
+	json_object_foreach(groups, group, names)
+		definition(term, group, json_string_value(names));
+	definition(term, "and", alone.data);
 	list_rows(term, NULL, args_globals, false, "Global options");
 	fputc('\n', term->out);
 	wrap(term,
-		"`kettle help COMMAND` shows its details. Exit status: 0 passed, 1 the submission failed, 2 usage, "
-		"3 the engine failed.",
+		"`kettle help submission` explains the commands of a group, `kettle help submit` one command. `man kettle` has "
+		"them "
+		"all. The pages begin with participating.md, creating-boards.md and operating.md, in share/doc/kettle of the "
+		"installation or docs of the sources.",
 		0);
+	fputc('\n', term->out);
+	wrap(term, "Exit status: 0 passed, 1 the submission failed, 2 usage, 3 the engine failed.", 0);
 }
 
 void

@@ -654,6 +654,29 @@ test_list(void **state)
 	assert_int_equal(json_array_size(commands_must(&c, "stranger", "submission.list", json_object())), 0);
 }
 
+/* Some commands take the last submission of the user where they are given none. */
+static void
+test_latest(void **state)
+{
+	static const char *const commands_of[] = {"submission.show", "submission.watch", "submission.download"};
+	(void)state;
+	commands_board(&c, "board", NULL);
+	commands_refused(&c, "alice", "submission.show", json_object(), KETTLE_ENOENT);
+	ranked("alice", 1.0);
+	int64_t last = commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "bob", "board", "test");
+	for (size_t i = 0; i < ARRAY_SIZE(commands_of); i++)
+		commands_must(&c, "alice", commands_of[i], json_object());
+	assert_int_equal(commands_number(commands_must(&c, "alice", "submission.watch", json_object()), "id"), last);
+	assert_int_equal(
+		commands_number(commands_must(&c, "alice", "submission.show", json_pack("{s:s}", "id", "Latest")), "id"), last);
+	assert_int_equal(commands_number(commands_must(&c, "alice", "submission.cancel", json_object()), "id"), last);
+	commands_refused(&c, "alice", "submission.show", json_pack("{s:s}", "id", "last"), KETTLE_EINVAL);
+	commands_refused(&c, "alice", "submission.show", ID(0), KETTLE_EINVAL);
+	commands_refused(&c, "alice", "submission.delete", json_object(), KETTLE_EINVAL);
+	commands_refused(&c, "alice", "submission.delete", json_pack("{s:s}", "id", "latest"), KETTLE_EINVAL);
+}
+
 static void
 test_cancel_and_delete(void **state)
 {
@@ -745,6 +768,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_statuses),
 	TEST(test_several_devices),
 	TEST(test_list),
+	TEST(test_latest),
 	TEST(test_cancel_and_delete),
 };
 
