@@ -3,7 +3,7 @@
 /*
  * Theory of operation. Each attempt's time is counted when it completes, in memory and in the database, in a write before
  * that of its verdict. From memory the engine decides whether a job may start. A device without device seconds keeps its queue;
- * jobs of a user without any leave the queue and wait in `spent`, so that those of others go on. At midnight all of them
+ * jobs of a user without any leave the queue and wait in `budget.waiting`, so that those of others go on. At midnight all of them
  * may start again. What runs at the moment is not counted, so up to one job a slot goes beyond a budget.
  */
 #include <config.h>

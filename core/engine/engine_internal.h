@@ -258,7 +258,7 @@ void engine_job_enter(struct engine_job *job, enum job_state state);
 void engine_job_forget(struct engine_job *job);
 /* Of its user's jobs the oldest comes first, also where it was handed back or held. */
 void engine_job_queue(struct engine_job *job);
-/* Keeps a job that is queued in the database and `waits` out of the queue, in this list of its device. */
+/* Keeps a job that is queued in the database and has `held.why` out of the queue, in this list of its device. */
 void engine_job_hold(struct engine_job *job, struct job_list *list);
 void engine_progress(const struct engine_job *job, json_t *event_take);
 /*
@@ -334,7 +334,7 @@ void engine_job_retry_writes(struct engine_job *job);
 /* engine/multi_device.c: jobs that need several devices at once */
 /*
  * The job is planned and has its first unit: takes the others. KETTLE_EINVAL: its device never has so many on one
- * machine; KETTLE_EUNAVAIL: it has too few now, and the job's `waits` says so.
+ * machine; KETTLE_EUNAVAIL: it has too few now, and the job's `held.why` says so.
  */
 int multi_device_take(struct engine_job *job, struct kettle_error *err);
 /* Gives them back, in whatever phase it is. */
