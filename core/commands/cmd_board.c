@@ -249,10 +249,30 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 
 /* ---- list and show ---- */
 
+/* Whether the board's language is loaded and takes a file of this name. */
+static bool
+takes_file(const struct languages *languages, const json_t *board, const char *file)
+{
+	const char *name = json_text_or_empty(json_object_get(board, "task"), "lang");
+	const struct language *language = language_find(languages, name);
+	return language && language_takes_file(language, file, NULL) == 0;
+}
+
 int
 cmd_board_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	return board_list(call->db, call->actor, member_true(call->args, "all"), ret_result, err);
+	AUTO_JSON json_t *boards = NULL;
+	const char *file = json_text_or_null(call->args, "takes");
+	int rc = board_list(call->db, call->actor, member_true(call->args, "all"), &boards, err);
+	if (rc < 0)
+		return rc;
+	json_t *taken = json_array(), *board;
+	size_t i;
+	json_array_foreach(boards, i, board)
+		if (!file || takes_file(call->env->languages, board, file))
+			(void)json_array_append(taken, board);
+	*ret_result = taken;
+	return 0;
 }
 
 /* The rankings with the runs of the actor alone (user; 0: all), or, practice, with those after the deadline. */

@@ -92,6 +92,16 @@ plan_is_secret(const struct plan *plan, const char *id)
 	return true;
 }
 
+/* The title of a step; NULL: it has none, or there is no such step. */
+static const char *
+title_of(const struct plan *plan, const char *id)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (strcmp(plan->steps[i].id, id) == 0)
+			return json_text_or_null(plan->steps[i].json, "title");
+	return NULL;
+}
+
 json_t *
 plan_redact_event(const struct plan *plan, const json_t *event)
 {
@@ -106,12 +116,15 @@ plan_redact_event(const struct plan *plan, const json_t *event)
 	if (!step)
 		return NULL;
 	if (strcmp(name, "step") == 0)
-		return json_pack("{s:s, s:s, s:O*, s:O*, s:b}", "event", name, "step", step, "state",
-			json_object_get(event, "state"), "cached", json_object_get(event, "cached"), "secret", secret);
+		return json_pack("{s:s, s:s, s:s*, s:O*, s:O*, s:b}", "event", name, "step", step, "title",
+			secret ? NULL : title_of(plan, step), "state", json_object_get(event, "state"), "cached",
+			json_object_get(event, "cached"), "secret", secret);
 	if (strcmp(name, "outcome") == 0)
-		return json_pack("{s:s, s:s, s:O*, s:b, s:O*, s:O*}", "event", name, "step", step, "state",
-			json_object_get(outcome, "state"), "secret", secret, "run", json_object_get(outcome, "run"), "wall_ns",
-			secret ? NULL : json_object_get(outcome, "wall_ns"));
+		return json_pack("{s:s, s:s, s:s*, s:O*, s:b, s:O*, s:O*, s:O*, s:O*}", "event", name, "step", step, "title",
+			secret ? NULL : title_of(plan, step), "state", json_object_get(outcome, "state"), "secret", secret, "run",
+			json_object_get(outcome, "run"), "wall_ns", secret ? NULL : json_object_get(outcome, "wall_ns"), "limit",
+			secret ? NULL : json_object_get(outcome, "limit"), "limit_value",
+			secret ? NULL : json_object_get(outcome, "limit_value"));
 	if (strcmp(name, "result") == 0 && !secret)
 		return json_pack("{s:s, s:s, s:O*, s:O*}", "event", name, "step", step, "key", json_object_get(event, "key"),
 			"value", json_object_get(event, "value"));

@@ -15,8 +15,9 @@
 #include "base/utf8.h"
 #include "judge/report.h"
 
-#define MAX_LINE 300    /* bytes of a line of output that a sentence repeats */
-#define MAX_MESSAGE 500 /* bytes of a harness's own message */
+#define MAX_LINE 300          /* bytes of a line of output that a sentence repeats */
+#define MUCH_MEMORY (1 << 30) /* bytes that a run that ran out of time is told of */
+#define MAX_MESSAGE 500       /* bytes of a harness's own message */
 
 static const char participant[] = "participant", task_author[] = "task", machine[] = "machine";
 
@@ -216,6 +217,30 @@ limit_place(const struct plan_step *step, const char *limit)
 	return "";
 }
 
+/* What else a run that ran out of time had reached, which may be why it took so long. */
+static void
+add_also(const struct reader *reader)
+{
+	const json_t *also = json_object_get(reader->outcome->json, "also");
+	const struct limit_words *words = find_words(json_text_or_null(also, "limit"));
+	const struct optional_int *peak = &reader->outcome->memory_peak;
+	struct kettle_error before = reader->ret->why;
+	AUTO_BUF struct buf more = {0};
+	char value[40];
+	if (reader->step->secret)
+		return;
+	limit_text(member_number(also, "value"), words->unit, value, sizeof(value));
+	if (words->limit)
+		buf_printf(&more, " It had also reached its limit of %s%s.", value, words->after);
+	limit_text((double)peak->value, "bytes", value, sizeof(value));
+	if (peak->value >= MUCH_MEMORY)
+		buf_printf(&more, " Its memory use peaked at %s.", value);
+	if (more.len == 0)
+		return;
+	kettle_fail(&reader->ret->why, before.code, "%s%s", before.message, more.data);
+	(void)kettle_blame(&reader->ret->why, (enum kettle_cause)before.cause, before.member, 0);
+}
+
 static void
 read_limit(const struct reader *reader)
 {
@@ -230,6 +255,8 @@ read_limit(const struct reader *reader)
 	kettle_fail(read_as(reader, words->time ? VERDICT_TIMED_OUT : VERDICT_FAILED, participant, false), KETTLE_EINVAL,
 		"%s %s%s%s%s.", reader->name, known ? words->before : words->unknown, known ? value : "",
 		known ? words->after : "", limit && known ? limit_place(reader->step, limit) : "");
+	if (words->time)
+		add_also(reader);
 }
 
 /* A failure that speaks of a limit without its number gets it. */

@@ -217,22 +217,13 @@ progress_waits(const struct progress *progress)
 	return false;
 }
 
-/* Run steps have the names of their modes; users know KernelBot's "leaderboard" mode as ranked. */
-static const char *
-step_label(const char *step, bool secret)
-{
-	if (secret)
-		return "secret run";
-	return strncmp(step, "leaderboard", strlen("leaderboard")) == 0 ? "ranked run" : step;
-}
-
 /* An event, read. Texts are borrowed, "" where they are absent. */
 struct event {
 	const char *name; /* of a report of a running job ("step"), else the kind of the event ("job.done") */
-	const char *device, *state, *step, *key, *value;
+	const char *device, *state, *step, *title, *key, *value;
 	bool secret, cached;
 	double done, total; /* of what is copied */
-	const json_t *report;
+	const json_t *report, *outcome;
 };
 
 static struct event
@@ -248,6 +239,7 @@ read_event(const json_t *json)
 		.device = json_text_or_empty(data, "device"),
 		.state = json_text_or_empty(outcome ? outcome : report, "state"),
 		.step = json_text_or_empty(outcome ? outcome : report, "step"),
+		.title = json_text_or_empty(outcome ? outcome : report, "title"),
 		.key = json_text_or_empty(report, "key"),
 		.value = json_text_or_empty(report, "value"),
 		.secret = member_true(report, "secret"),
@@ -255,20 +247,37 @@ read_event(const json_t *json)
 		.done = member_number(report, "done"),
 		.total = member_number(report, "total"),
 		.report = report,
+		.outcome = outcome ? outcome : report,
 	};
+}
+
+/*
+ * What a step is called: as in the report. Run steps have the names of their modes; users know KernelBot's "leaderboard" mode
+ * as ranked. New string.
+ */
+static char *
+step_label(const struct event *event)
+{
+	if (event->secret)
+		return xstrdup("secret run");
+	if (strncmp(event->step, "leaderboard", strlen("leaderboard")) == 0)
+		return xstrdup("ranked run");
+	return term_sanitized(*event->title ? event->title : event->step);
 }
 
 static void
 on_step(struct progress *progress, struct device *device, const struct event *event)
 {
 	char text[PROGRESS_STATE_SIZE];
-	if (strcmp(event->state, "running") != 0) {
-		if (!event->cached)
-			set_state(progress, device, event->state);
+	AUTO_FREE char *label = step_label(event);
+	bool runs = strcmp(event->state, "running") == 0;
+	if (!runs && event->cached)
 		return;
-	}
-	AUTO_FREE char *step = term_sanitized(event->step);
-	snprintf(text, sizeof(text), "running %s", step_label(step, event->secret));
+	/* The title of a step that is no run is what it does: "compile submission.cpp". */
+	if (runs)
+		snprintf(text, sizeof(text), "running %s", label);
+	else
+		snprintf(text, sizeof(text), "%s", *event->title ? label : event->state);
 	set_state(progress, device, text);
 }
 
@@ -346,15 +355,41 @@ on_result(struct progress *progress, struct device *device, const struct event *
 		benchmark_done(progress, device, step, result, index);
 }
 
+/* "reached its limit: memory, 64.0 MiB". What is measured in bytes is the rest of event.schema.json's limits. */
+static void
+limit_text(const json_t *outcome, char text[PROGRESS_STATE_SIZE])
+{
+	static const struct {
+		const char *limit, *name, *unit;
+	} named[] = {{"wall", "time", " s"}, {"cpu", "CPU time", " s"}, {"processes", "processes and threads", ""},
+		{"files", "files and folders", ""}, {"open_files", "open files", ""}, {"sockets", "sockets", ""}};
+	const char *limit = json_text_or_empty(outcome, "limit"), *unit = NULL;
+	double value = member_number(outcome, "limit_value");
+	char name[FORMAT_SIZE], shown[FORMAT_SIZE] = "";
+	format_word(limit, name);
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+		if (strcmp(limit, named[i].limit) == 0) {
+			snprintf(name, sizeof(name), "%s", named[i].name);
+			unit = named[i].unit;
+		}
+	if (value > 0 && unit)
+		snprintf(shown, sizeof(shown), "%.6g%s", value, unit);
+	else if (value > 0)
+		format_bytes(value, shown);
+	snprintf(text, PROGRESS_STATE_SIZE, "reached %s%s%s%s", *limit ? "its limit: " : "a limit", name,
+		*shown ? ", " : "", shown);
+}
+
 static void
 on_outcome(struct progress *progress, struct device *device, const struct event *event)
 {
 	const char *state = event->state;
-	char text[PROGRESS_STATE_SIZE];
+	char limit[PROGRESS_STATE_SIZE];
 	if (strcmp(state, "passed") == 0 || strcmp(state, "skipped") == 0 || strcmp(state, "cancelled") == 0)
 		return;
-	snprintf(text, sizeof(text), "%s: %s", step_label(event->step, event->secret),
-		strcmp(state, "limit") == 0 ? "reached its limit" : state);
+	AUTO_FREE char *label = step_label(event);
+	limit_text(event->outcome, limit);
+	AUTO_FREE char *text = xasprintf("%s: %s", label, strcmp(state, "limit") == 0 ? limit : state);
 	print_line(progress, device, STYLE_RED, "✗", text);
 }
 

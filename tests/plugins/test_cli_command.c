@@ -436,6 +436,7 @@ test_menu(void **arg)
 		(const char *const[]){"submit", state->file, "--leaderboard", "VectorAdd", NULL}, &state->out);
 	assert_int_equal(status, 2);
 	HAS(state->out, "`vectoradd` runs on several devices:\n  1  CPU\n  2  H100\n");
+	HAS(state->out, "`3` is none of them.\n");
 	assert_json(json_object_get(called(state, 1, "submit"), "device"), "[\"H100\",\"CPU\"]");
 }
 

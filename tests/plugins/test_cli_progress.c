@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "common/progress.h"
 #include "lib/unit_test.h"
 
@@ -71,6 +72,8 @@ whole_job(struct fixture *fixture)
 	progress_queued(fixture->progress, "CPU", 1, -1, ""); /* too late: it has begun */
 	feed(fixture, "{\"event\":\"step\",\"step\":\"harness\",\"state\":\"building\",\"cached\":true}");
 	feed(fixture, "{\"event\":\"step\",\"step\":\"submission\",\"state\":\"building\",\"cached\":false}");
+	feed(fixture, "{\"event\":\"step\",\"step\":\"compile-1\",\"title\":\"compile \\u001bsubmission.cpp\",\"state\":"
+				  "\"building\",\"cached\":false}");
 	feed(fixture, "{\"event\":\"outcome\",\"step\":\"submission\",\"state\":\"passed\"}");
 	feed(fixture, "{\"event\":\"waiting\"}");
 	feed(fixture, "{\"event\":\"step\",\"step\":\"test\",\"state\":\"running\"}");
@@ -100,6 +103,7 @@ test_lines(void **state)
 						   "CPU: queued, 2 before it, begins in about 3 minutes\n"
 						   "CPU: started\n"
 						   "CPU: building\n"
+						   "CPU: compile \xef\xbf\xbdsubmission.cpp\n"
 						   "CPU: waiting for the device\n"
 						   "CPU: running test\n"
 						   "CPU: ✓ test 1/2  size: 1\n"
@@ -107,8 +111,33 @@ test_lines(void **state)
 						   "2\n"
 						   "CPU: ✓ ranked benchmark 1/1  size: 9  12.35 ± 0.10 µs\n"
 						   "CPU: running secret run\n"
-						   "CPU: ✗ secret run: reached its limit\n"
+						   "CPU: ✗ secret run: reached a limit\n"
 						   "CPU: ✗ failed\n");
+}
+
+/* What failed is called as in the report, with the limit that it reached. */
+static void
+test_limits(void **state)
+{
+	static const struct {
+		const char *outcome, *says;
+	} cases[] = {
+		{"\"step\":\"test\",\"limit\":\"wall\",\"limit_value\":180", "test: reached its limit: time, 180 s"},
+		{"\"step\":\"test\",\"limit\":\"memory\",\"limit_value\":67108864", "test: reached its limit: memory, 64 MiB"},
+		{"\"step\":\"compile-1\",\"title\":\"compile submission.cpp\",\"limit\":\"file_size\",\"limit_value\":512",
+			"compile submission.cpp: reached its limit: file size, 512 B"},
+		{"\"step\":\"leaderboard\",\"limit\":\"processes\"", "ranked run: reached its limit: processes and threads"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture fixture;
+		begin(&fixture, 0, false);
+		AUTO_FREE char *event =
+			xasprintf("{\"event\":\"outcome\",\"outcome\":{%s,\"state\":\"limit\"}}", cases[i].outcome);
+		AUTO_FREE char *expected = xasprintf("CPU: ✗ %s\n", cases[i].says);
+		feed(&fixture, event);
+		assert_shown(&fixture, expected);
+	}
 }
 
 static void
@@ -177,6 +206,7 @@ test_garbage(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_lines),
+	cmocka_unit_test(test_limits),
 	cmocka_unit_test(test_silent),
 	cmocka_unit_test(test_hide),
 	cmocka_unit_test(test_live),

@@ -50,6 +50,13 @@ run_with(struct state *state, const char *const *argv)
 #define RUN(state, ...) run_with(state, (const char *const[]){__VA_ARGS__, NULL})
 #define HAS(text, part) assert_non_null(strstr(text, part))
 
+static int
+run_terminal(struct state *state, const char *const *argv)
+{
+	free(STEAL(state->out));
+	return cli_host_run_terminal(&state->host, 80, "", argv, &state->out);
+}
+
 /* The answer of submission.show. */
 static json_t *
 submission(json_t *runs_take)
@@ -102,6 +109,20 @@ test_details(void **arg)
 	}
 }
 
+/* The number alone is for programs. */
+static void
+test_no_wait(void **arg)
+{
+	struct state *state = *arg;
+	static const char *const argv[] = {"submission", "rerun", "7", "--no-wait", NULL};
+	cli_host_answer(&state->host, "submission.rerun", json_pack("{s:i}", "id", 7));
+	assert_int_equal(run_with(state, argv), 0);
+	assert_string_equal(state->out, "7\n");
+	cli_host_answer(&state->host, "submission.rerun", json_pack("{s:i}", "id", 7));
+	assert_int_equal(run_terminal(state, argv), 0);
+	assert_string_equal(state->out, "Rerunning submission 7.\n`kettle submission watch 7` follows it.\n");
+}
+
 /* Without a number, or as `latest`, it is the last one of the user: which one that is, the engine knows. */
 static void
 test_latest(void **arg)
@@ -126,6 +147,7 @@ test_latest(void **arg)
 static const struct CMUnitTest tests[] = {
 	TEST(test_output),
 	TEST(test_details),
+	TEST(test_no_wait),
 	TEST(test_latest),
 };
 

@@ -307,6 +307,11 @@ outcome_make(const struct step *step)
 	json_t *outcome = json_pack(
 		"{s:s, s:s, s:s}", "step", step->plan->id, "kind", kinds[step->plan->kind], "state", state_names[step->state]);
 	json_object_update_new(outcome, describe_process(main, step->limit));
+	enum sandbox_limit also = hit_of(&main->process);
+	bool timed_out = step->limit == SANDBOX_LIMIT_WALL || step->limit == SANDBOX_LIMIT_CPU;
+	if (timed_out && limit_value(main, also) > 0)
+		json_object_set_new(outcome, "also",
+			json_pack("{s:s, s:f}", "limit", sandbox_limit_name(also), "value", limit_value(main, also)));
 	json_object_update(outcome, step->cache.texts);
 	json_object_update_new(outcome,
 		json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "error", json_writer_text(error), "cached",

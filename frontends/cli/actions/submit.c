@@ -28,13 +28,13 @@ const struct args_option task_run_options[] = {
 };
 
 static void
-say_accepted(struct term *term, int64_t id, const json_t *result)
+say_accepted(struct term *term, int64_t id, bool again, const json_t *result)
 {
 	size_t i;
 	const json_t *remark;
 	struct wrap_part part;
 	wrap_part_begin(&part, term);
-	fprintf(term->out, "Accepted submission %lld%s.\n", (long long)id,
+	fprintf(term->out, "%s submission %lld%s.\n", again ? "Rerunning" : "Accepted", (long long)id,
 		member_true(result, "practice") ? " as practice, outside of the ranking" : "");
 	json_array_foreach(json_object_get(result, "remarks"), i, remark) {
 		term_put(term, STYLE_YELLOW, "Remark: ");
@@ -48,15 +48,19 @@ void
 submit_accepted(struct run *run, const json_t *result)
 {
 	int64_t id = member_int(result, "id");
-	if (!member_true(run->args.values, "no_wait")) {
-		if (!run->json && !run->quiet)
-			say_accepted(&run->term, id, result);
+	bool waits = !member_true(run->args.values, "no_wait");
+	/* Programs read the number alone. */
+	if (!run->json && !run->quiet && (waits || run->term.tty))
+		say_accepted(&run->term, id, member_is(run->command, "name", "submission.rerun"), result);
+	if (waits) {
 		follow_submission(run, id, member_int(result, "seq"), json_object_get(result, "jobs"),
 			json_is_false(json_object_get(result, "stays")));
 		return;
 	}
 	if (run->json)
 		run_print_json(&run->term, result);
+	else if (run->term.tty)
+		fprintf(run->term.out, "`kettle submission watch %lld` follows it.\n", (long long)id);
 	else
 		fprintf(run->term.out, "%lld\n", (long long)id);
 	run_finish(run, RUN_OK);

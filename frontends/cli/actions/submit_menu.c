@@ -67,6 +67,14 @@ prompt(struct run *run, const json_t *options, const char *question, run_bytes f
 	run_read_line(run, fn);
 }
 
+/* Says that a line names none of the options, before they are shown again. */
+static void
+say_unknown(const struct run *run, const char *line)
+{
+	AUTO_FREE char *typed = term_sanitized(line);
+	fprintf(run->term.out, "`%s` is none of them.\n", typed);
+}
+
 /* The option that a line names; NULL: none. */
 static const char *
 option_typed(const char *line, const json_t *options)
@@ -92,6 +100,7 @@ devices_typed(struct run *run, const char *line, size_t size)
 	(void)size;
 	json_t *chosen = submit_choice(line, options_of(run, "devices"));
 	if (!chosen) {
+		say_unknown(run, line);
 		prompt_devices(run);
 		return;
 	}
@@ -153,6 +162,7 @@ mode_typed(struct run *run, const char *line, size_t size)
 	(void)size;
 	const char *mode = option_typed(line, options_of(run, "modes"));
 	if (!mode && line[strspn(line, " \t")]) {
+		say_unknown(run, line);
 		prompt_mode(run);
 		return;
 	}
@@ -177,6 +187,7 @@ board_typed(struct run *run, const char *line, size_t size)
 	(void)size;
 	const char *name = option_typed(line, options_of(run, "names"));
 	if (!name) {
+		say_unknown(run, line);
 		prompt_board(run);
 		return;
 	}
@@ -196,6 +207,15 @@ prompt_board(struct run *run)
 	prompt(run, options_of(run, "names"), "Which leaderboard? A number or a name", board_typed);
 }
 
+static void
+no_board(struct run *run)
+{
+	struct kettle_error err = {0};
+	kettle_fail(&err, KETTLE_EINVAL, "No open leaderboard takes `%s`; `kettle leaderboard list` shows all of them.",
+		json_text_or_empty(json_object_get(run->args.values, "file"), "name"));
+	run_fail(run, &err);
+}
+
 /* The answer to leaderboard.list. */
 static void
 boards_listed(struct run *run, const json_t *result)
@@ -212,7 +232,7 @@ boards_listed(struct run *run, const json_t *result)
 	else if (json_array_size(names) > 0)
 		prompt_board(run);
 	else
-		run_command(run); /* the engine says what to do */
+		no_board(run);
 }
 
 /* Whether there is something to choose, and someone who can. */
@@ -241,7 +261,9 @@ void
 submit_start(struct run *run)
 {
 	if (wants_menu(run)) {
-		AUTO_JSON json_t *args = json_object();
+		const json_t *file = json_object_get(run->args.values, "file");
+		bool named = *json_text_or_empty(run->args.own, "board");
+		AUTO_JSON json_t *args = named ? json_object() : json_pack("{s:O*}", "takes", json_object_get(file, "name"));
 		run_call(run, "leaderboard.list", args, boards_listed);
 	} else {
 		run_command(run);

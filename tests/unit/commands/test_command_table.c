@@ -677,6 +677,20 @@ test_latest(void **state)
 	commands_refused(&c, "alice", "submission.delete", json_pack("{s:s}", "id", "latest"), KETTLE_EINVAL);
 }
 
+/* Those on which a file can be submitted, and what runs it there. */
+static void
+test_takes(void **state)
+{
+	(void)state;
+	commands_board(&c, "board", NULL);
+	assert_int_equal(
+		json_array_size(commands_must(&c, "alice", "leaderboard.list", json_pack("{s:s}", "takes", "a.cpp"))), 1);
+	assert_int_equal(
+		json_array_size(commands_must(&c, "alice", "leaderboard.list", json_pack("{s:s}", "takes", "a.py"))), 0);
+	const json_t *board = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	assert_string_equal(commands_text(board, "tools.0"), "g++");
+}
+
 static void
 test_cancel_and_delete(void **state)
 {
@@ -769,6 +783,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_several_devices),
 	TEST(test_list),
 	TEST(test_latest),
+	TEST(test_takes),
 	TEST(test_cancel_and_delete),
 };
 

@@ -76,6 +76,33 @@ test_secret(void **state)
 	assert_null(strstr(test_text, "1618033988"));
 }
 
+/* What is shown of a step's events: how the report calls it and the limit that it reached; of a secret run neither. */
+static void
+test_redacted(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tasks/vectoradd_cpp"), *made = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(make_plan(bundle, "ranked", &made, &err), 0);
+	struct plan *plan = plan_read(STEAL(made));
+	size_t titles = 0;
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct plan_step *step = &plan->steps[i];
+		AUTO_JSON json_t *event = json_pack("{s:s, s:{s:s, s:s, s:s, s:i}}", "event", "outcome", "outcome", "step",
+			step->id, "state", "limit", "limit", "wall", "limit_value", 10);
+		AUTO_JSON json_t *begun = json_pack("{s:s, s:s}", "event", "step", "step", step->id);
+		AUTO_JSON json_t *ended = plan_redact_event(plan, event), *shown = plan_redact_event(plan, begun);
+		const json_t *title = step->secret ? NULL : json_object_get(step->json, "title");
+		assert_true(title ? json_equal(json_object_get(ended, "title"), title) : !json_object_get(ended, "title"));
+		assert_true(title ? json_equal(json_object_get(shown, "title"), title) : !json_object_get(shown, "title"));
+		assert_int_equal(json_object_get(ended, "limit") != NULL, !step->secret);
+		assert_int_equal(json_object_get(ended, "limit_value") != NULL, !step->secret);
+		titles += title != NULL;
+	}
+	assert_true(titles > 1);
+	plan_free(plan);
+}
+
 /* What a profiler lacks is refused before there is a job, unless the GPUs that decide about it are not known yet. */
 static void
 test_profilers(void **state)
@@ -328,6 +355,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_every_plan),
 	cmocka_unit_test(test_task_only),
 	cmocka_unit_test(test_secret),
+	cmocka_unit_test(test_redacted),
 	cmocka_unit_test(test_profilers),
 	cmocka_unit_test(test_share),
 	cmocka_unit_test(test_not_loaded),
