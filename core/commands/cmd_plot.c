@@ -83,8 +83,8 @@ cmd_board_plot(const struct command_call *call, json_t **ret_result, struct kett
 			err, KETTLE_EINVAL, "A plot has room for %d devices: choose one with `device`.", PLOT_DEVICES_MAX);
 	json_array_foreach(json_object_get(trends, "trends"), i, trend)
 		(void)json_array_append_new(panels, plot_panel(trend));
-	*ret_result = json_pack("{s:O, s:O, s:O}", "format", json_object_get(args, "format"), "title",
-		json_object_get(trends, "leaderboard"), "panels", panels);
+	*ret_result = json_pack("{s:O, s:O, s:I, s:O}", "format", json_object_get(args, "format"), "title",
+		json_object_get(trends, "leaderboard"), "now", (json_int_t)call->db->now_ms, "panels", panels);
 	return 0;
 }
 

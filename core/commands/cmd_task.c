@@ -535,3 +535,39 @@ cmd_task_new(struct core *core, const struct actor *actor, const json_t *args, k
 	(void)actor;
 	pool_call_start(core, args, copy_shipped, pool_call_answer, answer, arg);
 }
+
+/* What a shipped task is; of one that cannot be read, in a language that is not loaded for example, the reason. New reference. */
+static json_t *
+describe_shipped(const struct languages *languages, const char *dir, const char *name, const json_t *reference)
+{
+	AUTO_FREE char *folder = path_join(dir, name);
+	AUTO_FREE char *path =
+		json_is_string(reference) ? path_join(folder, json_string_value(reference)) : xstrdup(folder);
+	AUTO_JSON json_t *bundle = NULL;
+	struct kettle_error why = {0};
+	int rc = task_read(languages, path, &bundle, &why);
+	const json_t *task = json_object_get(bundle, "task");
+	return json_pack("{s:s, s:s?, s:s, s:s*}", "name", name, "language", json_text_or_null(task, "lang"), "description",
+		json_text_or_empty(task, "description"), "error", rc < 0 ? why.message : NULL);
+}
+
+static int
+list_shipped(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_FREE char *dir = installed_tasks();
+	AUTO_JSON json_t *names = shipped_names(dir);
+	const char *name;
+	json_t *reference, *list = json_array();
+	(void)err;
+	json_object_foreach(names, name, reference)
+		(void)json_array_append_new(list, describe_shipped(call->languages, dir, name, reference));
+	*ret_result = json_pack("{s:s, s:o}", "folder", dir, "tasks", list);
+	return 0;
+}
+
+void
+cmd_task_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	(void)actor;
+	pool_call_start(core, args, list_shipped, pool_call_answer, answer, arg);
+}

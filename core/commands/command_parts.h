@@ -70,6 +70,15 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 
 /* Parts of views. */
 #define DEADLINE "{deadline?{deadline:time}|none}"
+/* What the settings of a leaderboard that changed are now. */
+#define BOARD_VALUES \
+	"{changes=deadline?\n  deadline: {leaderboard.deadline?{leaderboard.deadline:time}|none}}" \
+	"{changes=opens?\n  opens: {leaderboard.opens?{leaderboard.opens:time}|at once}}" \
+	"{changes=devices?\n  devices: {leaderboard.gpu_types}}" \
+	"{changes=visibility?\n  visibility: {leaderboard.visibility}}" \
+	"{changes=code_visibility?\n  code visibility: {leaderboard.code}}" \
+	"{changes=jit_cache?\n  jit cache: {leaderboard.jit_cache}}" \
+	"{changes=after_deadline?\n  after the deadline: {leaderboard.after_deadline}}"
 #define IDENTITIES "{identities@{provider} {name}}"
 /* A user with what a merge gives away. */
 #define WHOLE_USER "{*user_name} (" IDENTITIES "; role: {role}; {submissions} submission{submissions#|s})"

@@ -260,6 +260,7 @@ command_engine_fn cmd_task_unpack; /* the same of a file that was sent. The owne
  */
 command_engine_fn cmd_task_check;
 command_engine_fn cmd_task_pack;        /* task/pack.h */
+command_engine_fn cmd_task_list;        /* the shipped tasks */
 command_engine_fn cmd_task_new;         /* the pack of a shipped task; the caller writes it to dir */
 command_engine_fn cmd_competition_read; /* competition_read_all */
 

@@ -72,7 +72,8 @@ standings_boards(struct db *db, const struct actor *actor, const char *name, jso
 	AUTO_JSON json_t *boards = NULL;
 	bool without = false;
 	int rc = db_array(db, &boards, err,
-		"SELECT id, name, deadline_at AS deadline_iso, opens_at AS opens_iso, coalesce(deadline_at < ?1, 0) AS "
+		"SELECT id, name, description, deadline_at AS deadline_iso, opens_at AS opens_iso, coalesce(deadline_at < ?1, "
+		"0) AS "
 		"ended_bool, coalesce(json_extract(source_json, '$.standings') = 0, 0) AS without_bool FROM leaderboards b "
 		"WHERE "
 		"problem_set = ?4 COLLATE NOCASE AND " BOARD_MAY_SEE "ORDER BY coalesce(deadline_at, 1 << 62), name",

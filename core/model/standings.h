@@ -20,8 +20,8 @@
  */
 int standings_competitions(struct db *db, const struct actor *actor, json_t **ret_list, struct kettle_error *err);
 /*
- * The leaderboards of a competition that the actor sees, by deadline and name: [{"id", "name", "deadline", "opens", "ended",
- * "devices": [{"device", "ranked": places, "leader": {"user_name", "score", "submission"} or null}]}], and whether it has
+ * The leaderboards of a competition that the actor sees, by deadline and name: [{"id", "name", "description", "deadline", "opens",
+ * "ended", "devices": [{"device", "ranked": places, "leader": {"user_name", "score", "submission"} or null}]}], and whether it has
  * standings. ENOENT: there is none of that name, without case; names the nearest. New reference.
  */
 int standings_boards(struct db *db, const struct actor *actor, const char *name, json_t **ret_boards,

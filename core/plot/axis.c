@@ -57,9 +57,8 @@ plot_axis_of_times(double first, double last, struct plot_axis *ret_axis)
 	}
 }
 
-/* A score in the unit in which people say it: "2.5 µs". */
-static void
-label_score(double seconds, char ret_label[PLOT_LABEL_SIZE])
+void
+plot_label_score(double seconds, char ret_label[PLOT_LABEL_SIZE])
 {
 	static const struct {
 		double seconds;
@@ -76,7 +75,7 @@ static void
 add_score(struct plot_axis *axis, double value)
 {
 	char label[PLOT_LABEL_SIZE];
-	label_score(value, label);
+	plot_label_score(value, label);
 	add_tick(axis, value, label);
 }
 

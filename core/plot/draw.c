@@ -8,6 +8,7 @@
 #include <cairo.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -25,6 +26,8 @@
 #define BOTTOM 54
 #define TEXT 12
 #define DOT 3.2
+#define ARROW 4
+#define OUTLIER 3    /* a score is left out of the axis that would make it so many times as long */
 #define DOTS_MAX 200 /* a series of more has none: they would cover it */
 #define LEGEND_LINE 20
 #define LEGEND_MAX 18 /* characters */
@@ -99,10 +102,11 @@ x_of(const struct canvas *canvas, double time)
 	return LEFT + plot_axis_place(&canvas->times, time) * (WIDTH - LEFT - RIGHT);
 }
 
+/* What is above the axis lies at its end. */
 static double
 y_of(const struct canvas *canvas, double score)
 {
-	return canvas->top + (1 - plot_axis_place(&canvas->scores, score)) * (PANEL - TOP - BOTTOM);
+	return canvas->top + (1 - fmin(1, plot_axis_place(&canvas->scores, score))) * (PANEL - TOP - BOTTOM);
 }
 
 static void
@@ -147,6 +151,29 @@ draw_axes(const struct canvas *canvas)
 	cairo_restore(cairo);
 }
 
+/* A point; of one that is above the axis an arrow, and its score beside it. */
+static void
+draw_point(const struct canvas *canvas, const struct plot_point *point)
+{
+	cairo_t *cairo = canvas->cairo;
+	double x = x_of(canvas, (double)point->time), y = y_of(canvas, point->score);
+	char label[PLOT_LABEL_SIZE];
+	if (point->score <= canvas->scores.high) {
+		cairo_arc(cairo, x, y, DOT, 0, 4 * acos(0));
+		cairo_fill(cairo);
+		return;
+	}
+	cairo_move_to(cairo, x, y - ARROW);
+	cairo_line_to(cairo, x - ARROW, y + ARROW);
+	cairo_line_to(cairo, x + ARROW, y + ARROW);
+	cairo_close_path(cairo);
+	cairo_fill(cairo);
+	set_font(cairo, TEXT, false);
+	plot_label_score(point->score, label);
+	put_text(cairo, x + 2 * ARROW, y + TEXT, ALIGN_LEFT, label);
+	cairo_new_path(cairo); /* the next point does not begin where the text ends */
+}
+
 /* Until the last time of the panel the best score stays what it was. */
 static void
 draw_series(const struct canvas *canvas, const struct plot_panel *panel, size_t index, double last)
@@ -164,11 +191,8 @@ draw_series(const struct canvas *canvas, const struct plot_panel *panel, size_t 
 	}
 	cairo_line_to(cairo, x_of(canvas, last), y_of(canvas, series->points[series->count - 1].score));
 	cairo_stroke(cairo);
-	for (size_t i = 0; i < series->count && series->count <= DOTS_MAX; i++) {
-		cairo_arc(cairo, x_of(canvas, (double)series->points[i].time), y_of(canvas, series->points[i].score), DOT, 0,
-			4 * acos(0));
-		cairo_fill(cairo);
-	}
+	for (size_t i = 0; i < series->count && series->count <= DOTS_MAX; i++)
+		draw_point(canvas, &series->points[i]);
 }
 
 static void
@@ -203,8 +227,36 @@ find_range(const struct plot_panel *panel, double times[2], double scores[2])
 	return any;
 }
 
+static int
+compare_scores(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+	return (one > other) - (one < other);
+}
+
+/* The greatest score on the axis: without first tries beside which all improvements would be one line; at most half of all. */
+static double
+find_top(const struct plot_panel *panel)
+{
+	size_t count = 0, kept = 0;
+	for (size_t i = 0; i < panel->count; i++)
+		count += panel->series[i].count;
+	AUTO_FREE double *scores = xcalloc(count, sizeof(*scores));
+	for (size_t i = 0, at = 0; i < panel->count; i++)
+		for (size_t k = 0; k < panel->series[i].count; k++)
+			scores[at++] = panel->series[i].points[k].score;
+	qsort(scores, count, sizeof(*scores), compare_scores);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || scores[i] > scores[kept - 1])
+			scores[kept++] = scores[i];
+	size_t top = kept - 1;
+	while (top > kept / 2 && log(scores[top] / scores[0]) > OUTLIER * log(scores[top - 1] / scores[0]))
+		top--;
+	return scores[top];
+}
+
 static void
-draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top)
+draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top, double now)
 {
 	struct canvas canvas = {.cairo = cairo, .top = top + TOP};
 	double times[2], scores[2];
@@ -216,8 +268,9 @@ draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top)
 		put_text(cairo, LEFT, canvas.top + LEGEND_LINE, ALIGN_LEFT, "no ranked run yet");
 		return;
 	}
+	times[1] = fmax(times[1], now);
 	plot_axis_of_times(times[0], times[1], &canvas.times);
-	plot_axis_of_scores(scores[0], scores[1], &canvas.scores);
+	plot_axis_of_scores(scores[0], find_top(panel), &canvas.scores);
 	draw_axes(&canvas);
 	/* That of all users lies below those of some, which it is made of. */
 	for (size_t i = 0; i < panel->count; i++)
@@ -235,7 +288,7 @@ draw_all(cairo_t *cairo, const struct plot *plot)
 	set_font(cairo, TEXT + 5, true);
 	put_name(cairo, LEFT, HEAD - 10, plot->title, TITLE_MAX);
 	for (size_t i = 0; i < plot->count; i++)
-		draw_panel(cairo, &plot->panels[i], HEAD + (double)i * PANEL);
+		draw_panel(cairo, &plot->panels[i], HEAD + (double)i * PANEL, plot->now);
 }
 
 static cairo_status_t

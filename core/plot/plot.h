@@ -39,6 +39,7 @@ struct plot_panel {
 struct plot {
 	const char *title; /* borrowed from the request */
 	bool png;
+	double now; /* ms since 1970: the time axis reaches so far; 0: to the last point */
 	struct plot_panel panels[PLOT_PANELS_MAX];
 	size_t count;
 };
@@ -62,6 +63,8 @@ struct plot_axis {
 void plot_axis_of_times(double first, double last, struct plot_axis *ret_axis);
 /* The axis of scores; logarithmic where they span more than a decade. */
 void plot_axis_of_scores(double least, double most, struct plot_axis *ret_axis);
+/* A score in the unit in which people say it: "2.5 µs". */
+void plot_label_score(double seconds, char ret_label[PLOT_LABEL_SIZE]);
 /* Where a value lies on it: 0 at its low end, 1 at its high end. */
 double plot_axis_place(const struct plot_axis *axis, double value);
 

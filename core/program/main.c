@@ -332,8 +332,8 @@ devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 			if (trouble)
 				log_write(KETTLE_LOG_WARNING, "kettle", "unit %s: %s", name, trouble);
 			else
-				log_write(KETTLE_LOG_INFO, "kettle", "unit %s offers the protection level %s", name,
-					level ? level : "unknown");
+				log_write(
+					KETTLE_LOG_INFO, "kettle", "unit %s offers the sandbox level %s", name, level ? level : "unknown");
 		}
 }
 

@@ -230,6 +230,23 @@ single_choose(const struct languages *languages, const char *name, const char *l
 	return 0;
 }
 
+/* Which other languages can make a task of a file, where none was named. New reference; NULL: none can. */
+static json_t *
+remark_languages(const struct languages *languages, const struct language *chosen, const char *name)
+{
+	AUTO_BUF struct buf others = {0};
+	for (size_t i = 0; i < languages->count; i++) {
+		const struct language *language = &languages->items[i];
+		const struct kettle_language *ops = language->ops;
+		if (language != chosen && ops->single_file && ops->other_references &&
+			language_ends_in(name, ops->other_references))
+			buf_printf(&others, "%s%s", others.len ? " or " : "", language->name);
+	}
+	return others.len == 0 ? NULL
+						   : json_sprintf("`%s` made a task in %s; name the language (`lang`) to make one in %s of it.",
+								 name, chosen->name, others.data);
+}
+
 int
 task_single_load(const struct languages *languages, const char *name, const char *text, size_t size, const char *lang,
 	json_t **ret_bundle, struct kettle_error *err)
@@ -248,10 +265,13 @@ task_single_load(const struct languages *languages, const char *name, const char
 	/* "softmax.py" makes the task "softmax". */
 	const char *dot = strrchr(name, '.');
 	AUTO_FREE char *stem = dot && dot > name ? xstrndup(name, (size_t)(dot - name)) : xstrdup(name);
+	AUTO_JSON json_t *all = remarks ? json_copy(remarks) : json_array(),
+					 *remark = lang ? NULL : remark_languages(languages, language, name);
+	if (remark)
+		(void)json_array_append(all, remark);
 	/* JSON is YAML, so the result is read and checked like an author's task.yml. */
 	AUTO_FREE char *yml = json_text(task, JSON_INDENT(2));
 	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:o}", "name", task_folder_name(stem), "yml", yml, "files", files,
-		"templates", templates ? json_incref(templates) : json_object(), "remarks",
-		remarks ? json_incref(remarks) : json_array());
+		"templates", templates ? json_incref(templates) : json_object(), "remarks", json_incref(all));
 	return 0;
 }

@@ -62,6 +62,15 @@ format_ns(double ns, char ret_text[FORMAT_SIZE])
 }
 
 void
+format_change(double percent, char ret_text[FORMAT_SIZE])
+{
+	if (percent >= 100)
+		snprintf(ret_text, FORMAT_SIZE, "%.3g times", 1 + percent / 100);
+	else
+		snprintf(ret_text, FORMAT_SIZE, "%+.1f %%", percent);
+}
+
+void
 format_bytes(double bytes, char ret_text[FORMAT_SIZE])
 {
 	static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};

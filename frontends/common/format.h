@@ -12,6 +12,8 @@
 void format_ns(double ns, char ret_text[FORMAT_SIZE]);
 /* A duration and its error in the unit of the duration: "12.34 ± 0.05 µs". A NAN as error is left out. */
 void format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE]);
+/* A difference in percent: "-12.5 %"; "13.9 times" of what is at least twice as much. */
+void format_change(double percent, char ret_text[FORMAT_SIZE]);
 /* Bytes: "512 B", "1.5 KiB". */
 void format_bytes(double bytes, char ret_text[FORMAT_SIZE]);
 /* An ISO 8601 time in UTC as ms since 1970; a date alone is its beginning. */

@@ -106,14 +106,16 @@ test_update(void **arg)
 {
 	struct state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.update",
-		json_pack("{s:[s, s, s], s:s, s:i, s:i, s:i, s:{s:s}, s:[s]}", "changes", "task", "deadline", "code_visibility",
-			"scores", "left", "ranked", 12, "open", 1, "counts_from", 31, "leaderboard", "name", "vectoradd", "remarks",
-			"Odd."));
+		json_pack("{s:[s, s, s], s:s, s:i, s:i, s:i, s:{s:s, s:s, s:s}, s:[s]}", "changes", "task", "deadline",
+			"code_visibility", "scores", "left", "ranked", 12, "open", 1, "counts_from", 31, "leaderboard", "name",
+			"vectoradd", "deadline", "2026-07-01T10:00:00.000Z", "code", "ended", "remarks", "Odd."));
 	assert_int_equal(
 		RUN(state, "leaderboard", "update", "vectoradd", "--deadline", "none", "--code-visibility", "ended"), 0);
 	assert_string_equal(state->out,
 		"Remark: Odd.\n"
 		"Updated leaderboard vectoradd: task, deadline and code visibility.\n"
+		"  deadline: 2026-07-01 10:00 UTC\n"
+		"  code visibility: ended\n"
 		"Earlier scores no longer count (12 places): the rankings start again with submission 31.\n"
 		"1 job is queued or running, and uses the previous version.\n");
 	cli_host_answer(&state->host, "leaderboard.update",

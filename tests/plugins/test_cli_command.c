@@ -711,8 +711,8 @@ test_local(void **arg)
 			"units", "unit", "CPU/0", "runner", "local", "state", "running", "slots", 1, "running", 1, "level",
 			"full"));
 	assert_int_equal(RUN(state, "device", "list"), 0);
-	assert_string_equal(state->out, "device  unit   runner  state    slots  queued  protections  calibrated\n"
-									"CPU     CPU/0  local   running    1/1       2  full         no\n"
+	assert_string_equal(state->out, "device  unit   runner  state    slots  queued  sandbox  calibrated\n"
+									"CPU     CPU/0  local   running    1/1       2  full     no\n"
 									"Warning: submissions are paused; `kettle admin resume` accepts them again.\n");
 	cli_host_answer(&state->host, "plugin.info",
 		json_pack("{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:i, s:i, s:s}, {s:s, s:s, s:i}]}", "name", "local", "summary",

@@ -123,14 +123,18 @@ task_verify_start(struct run *run)
 
 /* ---- pack and new ---- */
 
+#define WRITTEN "Wrote the task {*name} to {*path}: {files:count} file{files#|s}.\n"
+/* What an author does with a new one. */
+#define NEXT "Next: `kettle task check {path}`, then `kettle leaderboard create NAME --task {path}`.\n"
+
 /* Ends the run with the path that a task was written to. */
 static void
-finish_written(struct run *run, const json_t *result, json_t *files_take, const char *path)
+finish_written(struct run *run, const json_t *result, json_t *files_take, const char *path, const char *template)
 {
 	run_finish_facts(run,
 		json_pack("{s:O, s:s, s:o, s:O*, s:O*}", "name", json_object_get(result, "name"), "path", path, "files",
 			files_take, "size", json_object_get(result, "size"), "hash", json_object_get(result, "hash")),
-		"Wrote the task {*name} to {*path}: {files:count} file{files#|s}.\n");
+		template);
 }
 
 void
@@ -149,7 +153,7 @@ task_pack_answer(struct run *run, const json_t *result)
 	if (rc)
 		run_fail(run, &err);
 	else
-		finish_written(run, result, json_incref(json_object_get(result, "files")), name);
+		finish_written(run, result, json_incref(json_object_get(result, "files")), name, WRITTEN);
 }
 
 void
@@ -169,5 +173,5 @@ task_new_answer(struct run *run, const json_t *result)
 		json_array_append_new(names, json_string(name));
 	/* A task of a single reference file has the path of that file. */
 	AUTO_FREE char *file = *reference ? path_join(dir, reference) : NULL;
-	finish_written(run, result, names, file ? file : dir);
+	finish_written(run, result, names, file ? file : dir, WRITTEN NEXT);
 }

@@ -117,7 +117,7 @@ render_device_list(struct run *run, const json_t *result)
 		COLUMN_RIGHT("slots", "{unit.running}/{unit.slots}"),
 		SPARE_COLUMN_RIGHT(4, "queued", "{first?{device.queued}}"),
 		SPARE_COLUMN_RIGHT(5, "wait", "{first?{device.wait_s?{device.wait_s} s}}"),
-		SPARE_COLUMN(2, "protections", "{unit.level?{unit.level}|{unit.config.sandbox}}"),
+		SPARE_COLUMN(2, "sandbox", "{unit.level?{unit.level}|{unit.config.sandbox}}"),
 		SPARE_COLUMN(3, "calibrated",
 			"{unit.calibration?{unit.calibration.changed?for another "
 			"machine|{unit.calibration.missing?in part|yes}}|no}")};

@@ -52,15 +52,17 @@ time_text(const json_t *side, const char *value)
 	return json_string(text);
 }
 
-/* "-12.5 %", and what is known of whether it is more than chance. */
+/* "-12.5 %", "13.9 times", and what is known of whether it is more than chance. */
 static json_t *
 change_text(const json_t *row)
 {
 	double percent = value_number(row, "percent");
 	const json_t *significant = json_object_get(row, "significant");
+	char change[FORMAT_SIZE];
 	if (!isfinite(percent))
 		return json_string("");
-	return json_sprintf("%+.1f %%%s", percent,
+	format_change(percent, change);
+	return json_sprintf("%s%s", change,
 		json_is_true(significant)    ? ", significant"
 		: json_is_false(significant) ? ", within the error"
 									 : "");

@@ -65,7 +65,7 @@ trend_rows(const json_t *points)
 		double seconds = value_number(point, "score");
 		format_ns(seconds * NS_PER_S, score);
 		if (before > 0)
-			snprintf(change, sizeof(change), "%+.1f %%", 100 * (seconds - before) / before);
+			format_change(100 * (seconds - before) / before, change);
 		json_t *row = json_copy(point);
 		(void)json_object_update_new(row, json_pack("{s:s, s:s}", "shown", score, "change", change));
 		(void)json_array_append_new(rows, row);
@@ -89,8 +89,10 @@ put_series(struct run *run, const json_t *series)
 		fputs("  no ranked run\n", run->term.out);
 		return;
 	}
-	fputs("  ", run->term.out);
-	put_sparkline(&run->term, points, width > SPARKLINE_LEAST ? width : SPARKLINE_LEAST);
+	if (json_array_size(points) > 1) {
+		fputs("  ", run->term.out);
+		put_sparkline(&run->term, points, width > SPARKLINE_LEAST ? width : SPARKLINE_LEAST);
+	}
 	fputc('\n', run->term.out);
 	if ((size_t)member_int(series, "count") > json_array_size(points))
 		fprintf(run->term.out, "    the last %zu of %lld improvements\n", json_array_size(points),

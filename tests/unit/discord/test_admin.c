@@ -221,7 +221,7 @@ test_update(void **state)
 	fixture_says(fixture_run(f, "admin update",
 					 json_pack("{s:s, s:s, s:s, s:s}", "leaderboard_name", "x", "deadline", "+7d", "visibility",
 						 "closed", "code", "ended")),
-		"Updated leaderboard x\\: deadline and code\\.");
+		"```\nUpdated leaderboard x: deadline and code.\n  deadline: none\n```");
 	fixture_called(f, 0, "leaderboard.update",
 		json_pack("{s:s, s:s, s:s, s:s}", "name", "x", "deadline", "+7d", "visibility", "closed", "code_visibility",
 			"ended"));
