@@ -32,12 +32,14 @@ static const struct {
 static _Atomic int log_format = LOG_TEXT;
 static _Atomic int log_level = KETTLE_LOG_INFO;
 
-#define TAIL 8 /* room kept for the "…", the end of the JSON object and the newline */
+#define TAIL 8            /* room kept for the "…", the end of the JSON object and the newline */
+#define MESSAGE_ROOM 256u /* kept by fields for the message that follows them */
 
 struct line {
 	char data[LOG_LINE_MAX];
 	size_t len;
-	bool full;
+	bool full;  /* nothing is added any more */
+	bool lacks; /* a field had no room */
 };
 
 void
@@ -179,7 +181,7 @@ put_value(struct line *line, const json_t *value, bool json)
 	}
 }
 
-/* Adds each field whole or not at all: as a member of the JSON object, or as " name=value". */
+/* Adds each field whole or not at all, as a member of the JSON object or as " name=value", so that the message has room. */
 static void
 put_fields(struct line *line, const json_t *fields, bool json)
 {
@@ -195,7 +197,9 @@ put_fields(struct line *line, const json_t *fields, bool json)
 		puts_line(&field, name);
 		puts_line(&field, json ? "\":" : "=");
 		put_value(&field, value, json);
-		if (!field.full)
+		if (field.full || line->len + field.len > LOG_LINE_MAX - TAIL - MESSAGE_ROOM)
+			line->lacks = true;
+		else
 			put(line, field.data, field.len);
 	}
 }
@@ -236,7 +240,7 @@ static void
 put_tail(struct line *line, enum log_format format)
 {
 	const char *end = format == LOG_JSON ? "\"}\n" : "\n";
-	if (line->full) {
+	if (line->full || line->lacks) {
 		memcpy(line->data + line->len, "…", strlen("…"));
 		line->len += strlen("…");
 	}

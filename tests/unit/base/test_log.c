@@ -143,6 +143,33 @@ test_fields(void **state)
 	assert_true(json_equal(entry, wanted));
 }
 
+/* Fields that leave no room for each other are left out whole; the entry stays an object, and says its message. */
+static void
+test_long_fields(void **state)
+{
+	struct fixture *f = *state;
+	char value[1501] = {0}, huge[2 * LOG_LINE_MAX + 1] = {0};
+	memset(value, 'x', sizeof(value) - 1);
+	memset(huge, '\n', sizeof(huge) - 1);
+	for (enum log_format format = LOG_TEXT; format <= LOG_JSON; format++) {
+		log_setup(format, KETTLE_LOG_INFO);
+		log_event("engine", "verdict",
+			json_pack(
+				"{s:s, s:s, s:s, s:s, s:I}", "huge", huge, "a", value, "b", value, "c", value, "job", (json_int_t)12));
+	}
+	AUTO_FREE char *text = written(f);
+	char *second = strchr(text, '\n') + 1;
+	second[-1] = '\0';
+	assert_non_null(strstr(text, "verdict a=xxx"));
+	assert_null(strstr(text, " c="));
+	assert_string_equal(second - 1 - strlen(" job=12…"), " job=12…");
+	AUTO_JSON json_t *entry = json_loads(second, JSON_REJECT_DUPLICATES, NULL);
+	assert_string_equal(json_string_value(json_object_get(entry, "message")), "verdict…");
+	assert_string_equal(json_string_value(json_object_get(entry, "b")), value);
+	assert_null(json_object_get(entry, "c"));
+	assert_int_equal(json_integer_value(json_object_get(entry, "job")), 12);
+}
+
 /* Of more entries than a second may have the number is told by the next one that is written. */
 static void
 test_many_events(void **state)
@@ -227,6 +254,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_journal),
 	TEST(test_json),
 	TEST(test_fields),
+	TEST(test_long_fields),
 	TEST(test_many_events),
 	TEST(test_long_lines),
 	TEST(test_names),
