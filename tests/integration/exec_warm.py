@@ -533,34 +533,6 @@ def waiting(folder):
         equal((outcome["state"], outcome.get("warm")), ("passed", True))
 
 
-def kept(folder):
-    """What was used before a restart is made ready while no job runs; a step with a device does not run beside that"""
-    own, config = os.path.join(folder, "modules"), {"warm": {"idle_seconds": 1}}
-    os.mkdir(own)
-    closed = os.path.join(own, "closed")
-    with open(os.path.join(own, "kettle_gate.py"), "w") as file:
-        file.write("import os, time\nwhile os.path.exists(%r): time.sleep(0.01)\n" % closed)
-    gate = script("pass", ["kettle_gate"], env=dict(ENVIRONMENT, PYTHONPATH=own))
-
-    def is_state(state):
-        server.send(op="hello")
-        return state in [process["state"] for process in server.until(event="hello")["warm"]]
-    with Exec(folder, config=dict(config, extra_paths=[own])) as server:
-        equal(server.one(gate).get("warm"), True)
-    with open(closed, "w"):
-        pass
-    with Exec(folder) as server:
-        poll(lambda: is_state("starting"), what="an interpreter that no job has asked for")
-        equal(server.one(script("pass", warm=False, device=1))["state"], "passed")
-        assert not is_state("starting"), "it goes on beside a run"
-        poll(lambda: is_state("starting"), what="another start")
-        os.unlink(closed)
-        poll(lambda: is_state("ready"), what="an interpreter that is ready")
-        first, = warm_processes(server)
-        equal((server.one(gate).get("warm"), warm_processes(server)), (True, [first]))
-        equal(warnings(server), [])
-
-
 def upgrade(folder):
     """An interpreter that is replaced under a running kettle-exec is noticed"""
     python = os.path.join(folder, "bin", os.path.basename(PYTHON))
@@ -765,4 +737,4 @@ def need_warm():
 
 if __name__ == "__main__":
     need_warm()
-    sys.exit(main([home, confined, entitled, writable, writable_path, equality, libraries, randomness, secrets, apart, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, kept, upgrade, off, several, lease]))
+    sys.exit(main([home, confined, entitled, writable, writable_path, equality, libraries, randomness, secrets, apart, shadows, failures, hostile, soak, renewal, parked, waiting, cleaned, upgrade, off, several, lease]))

@@ -725,7 +725,7 @@ step_start(void *arg)
 		step->warm_wanted = true;
 		bool waits = launch_request_warm(step, step_start);
 		if (step->plan->device > 0)
-			warm_yield(step->job->exec->warm);
+			(void)warm_yield(step->job->exec->warm);
 		if (waits)
 			return;
 	}

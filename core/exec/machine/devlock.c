@@ -10,6 +10,7 @@
 
 #include "exec/machine/machine.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -172,4 +173,20 @@ devlock_release(struct devlock_table *table, struct devlock *lock)
 	/* Later: the caller may not expect `granted` to be called here. */
 	if (table->waiting)
 		(void)uv_timer_start(&table->timer, retry, 0, DEVLOCK_RETRY_MS);
+}
+
+/* A shared lock, for a moment: one who tries for the lock just then tries again after DEVLOCK_RETRY_MS. */
+bool
+devlock_any_held(const char *dir)
+{
+	bool held = false;
+	DIR *list = opendir(dir);
+	const struct dirent *entry;
+	while (list && !held && (entry = readdir(list))) {
+		AUTO_FD int fd = openat(dirfd(list), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+		held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	}
+	if (list)
+		closedir(list);
+	return held;
 }

@@ -427,7 +427,8 @@ open_warm(struct serve *serve, const char *memory)
 		.build = serve->exec.build,
 		.spool = serve->exec.spool.dir,
 		.section = json_object_get(serve->exec.config.root, "warm"),
-		.memory = memory});
+		.memory = memory,
+		.locks = serve->exec.config.locks});
 }
 
 int

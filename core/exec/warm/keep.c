@@ -6,7 +6,8 @@
  * Once no job has run for a while, a round goes through them: one that is there is checked as for a step, one that is not
  * is started, one at a time, where that ends no other one. A step with a device never runs beside such a start: either it
  * waits for the same interpreter, which then is ready sooner than it would have been, or the start is given up
- * (warm_yield). What a round has started in vain, or what had to go again, is left alone until a step asks for it.
+ * (warm_yield), likewise when another kettle-exec of this machine takes a device. What a round has started in vain, or what
+ * had to go again, is left alone until a step asks for it.
  */
 #include <config.h>
 
@@ -21,11 +22,13 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "exec/machine/machine.h"
 
 #define WISHES_MAX 16
 #define WISH_DAYS 7       /* without a step that asks for it; then it is forgotten */
 #define WISH_STARTS 2     /* by rounds, since a step asked for it */
 #define ROUND_MS 60000    /* from one round to the next */
+#define WATCH_MS 100      /* while one starts: whether another kettle-exec has taken a device */
 #define FILE_MAX 1048576u /* bytes */
 
 struct warm_wish {
@@ -227,8 +230,15 @@ static void
 on_timer(uv_timer_t *timer)
 {
 	struct warm *warm = timer->data;
-	warm->keep.round++;
-	run_round(warm);
+	struct warm_keep *keep = &warm->keep;
+	if (keep->wait.of && devlock_any_held(warm->setup.locks)) {
+		(void)warm_yield(warm);
+	} else if (!keep->wait.of && keep->idle) {
+		keep->round++;
+		run_round(warm);
+	} else if (!keep->wait.of) {
+		(void)uv_timer_stop(timer);
+	}
 }
 
 static void
@@ -236,13 +246,16 @@ run_round(struct warm *warm)
 {
 	struct warm_keep *keep = &warm->keep;
 	int64_t oldest = time_now_ms() - WISH_DAYS * INT64_C(86400000);
+	bool used = devlock_any_held(warm->setup.locks);
 	if (keep->wait.of)
 		return;
-	for (struct warm_wish *wish = keep->list; wish; wish = wish->next)
-		if (wish->round != keep->round && wish->asked_utc_ms > oldest && make_ready(warm, wish))
+	for (struct warm_wish *wish = used ? NULL : keep->list; wish; wish = wish->next)
+		if (wish->round != keep->round && wish->asked_utc_ms > oldest && make_ready(warm, wish)) {
+			(void)uv_timer_start(&keep->timer, on_timer, WATCH_MS, WATCH_MS);
 			return;
+		}
 	save(warm);
-	(void)uv_timer_start(&keep->timer, on_timer, ROUND_MS, 0);
+	(void)uv_timer_start(&keep->timer, on_timer, used ? keep->idle_ms : ROUND_MS, 0);
 }
 
 void
@@ -251,7 +264,8 @@ warm_idle(struct warm *warm)
 	if (!warm || warm->closing || !warm->keep.idle_ms)
 		return;
 	warm->keep.idle = true;
-	(void)uv_timer_start(&warm->keep.timer, on_timer, warm->keep.idle_ms, 0);
+	if (!warm->keep.wait.of)
+		(void)uv_timer_start(&warm->keep.timer, on_timer, warm->keep.idle_ms, 0);
 }
 
 void
@@ -260,18 +274,41 @@ warm_busy(struct warm *warm)
 	if (!warm || warm->closing)
 		return;
 	warm->keep.idle = false;
-	(void)uv_timer_stop(&warm->keep.timer);
+	if (!warm->keep.wait.of)
+		(void)uv_timer_stop(&warm->keep.timer);
 }
 
-void
+static bool
+is_for_no_step(const struct warm_process *process)
+{
+	return process->waits == &process->pool->keep.wait && !process->waits->next;
+}
+
+bool
 warm_yield(struct warm *warm)
 {
 	struct warm_process *process = warm ? warm->keep.wait.of : NULL;
-	if (!process || process->waits != &warm->keep.wait || process->waits->next)
-		return;
+	bool starts = process && process->state == STARTING;
+	if (!process || !is_for_no_step(process))
+		return false;
 	warm_cancel_request(&warm->keep.wait);
-	if (process->state == STARTING)
+	if (starts)
 		warm_end(process, ENDING);
+	return starts;
+}
+
+bool
+warm_is_too_large(const struct warm_process *process)
+{
+	struct warm *warm = process->pool;
+	uint64_t bytes = process->bytes;
+	if (!is_for_no_step(process))
+		return false;
+	for (const struct warm_process *other = warm->list; other; other = other->next)
+		bytes += other->state == READY_TO_COPY ? other->bytes : 0;
+	if (warm->keep.current)
+		note(&warm->keep, warm->keep.current, process);
+	return bytes > warm->max_bytes;
 }
 
 /* ---- what steps ask for ---- */
@@ -338,6 +375,7 @@ warm_drop(struct warm *warm)
 {
 	if (!warm)
 		return;
+	(void)warm_yield(warm);
 	forget_from(&warm->keep, &warm->keep.list);
 	warm->keep.changed = true;
 	warm_pool_drop(warm);

@@ -266,6 +266,9 @@ stamp_done(void *arg)
 	if (process->state == STARTING && process->trouble) {
 		buf_printf(&process->printed, "%s", process->trouble);
 		warm_fail(process, "what its recipes compiled cannot be stored");
+	} else if (process->state == STARTING && warm_is_too_large(process)) {
+		warm_end(process, ENDING);
+		warm_tell(process, NULL, false);
 	} else if (process->state == STARTING && !warm_make_room_for(process)) {
 		buf_printf(&process->printed, "%llu MiB", (unsigned long long)(process->bytes >> 20));
 		warm_fail(process, "it exceeds the memory that `warm: memory` of exec.yml allows for all of them");

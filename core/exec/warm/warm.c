@@ -197,6 +197,8 @@ make_room(struct warm *warm)
 		count += process->state == STARTING || process->state == READY_TO_COPY;
 		failed += process->state == FAILED;
 	}
+	if (count >= warm->max && warm_yield(warm))
+		count--;
 	struct warm_process *least = least_asked(warm, READY_TO_COPY, NULL);
 	if (count >= warm->max && !least)
 		return false;

@@ -59,6 +59,7 @@ struct warm_setup {
 	const char *spool;         /* folder for their memory */
 	const json_t *section;     /* `warm` of exec.yml, or NULL */
 	const char *memory;        /* file that outlasts this process: what steps asked for; NULL: nothing is kept ready */
+	const char *locks; /* folder of the device locks: while one is held, nothing is started that no step asks for */
 };
 
 /* NULL: exec.yml forbids them, or they were not built: everything begins cold. */
@@ -113,8 +114,11 @@ uint64_t warm_budget(const struct warm *warm);
  */
 void warm_idle(struct warm *warm);
 void warm_busy(struct warm *warm);
-/* A step with a device begins, or waits for its process: what is made ready for no step ends. NULL is allowed. */
-void warm_yield(struct warm *warm);
+/*
+ * A step with a device begins, or waits for its process: what is made ready for no step ends. True: one that was being
+ * started did. NULL is allowed.
+ */
+bool warm_yield(struct warm *warm);
 /* Prepares the next copy where none is ready: at a moment when nothing is measured. */
 void warm_prepare(struct warm *warm);
 

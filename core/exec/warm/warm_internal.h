@@ -107,6 +107,8 @@ bool warm_pool_request(struct warm *warm, const struct warm_key *parts, struct w
 struct warm *warm_pool_open(const struct warm_setup *setup);
 void warm_pool_close(struct warm *warm);
 void warm_pool_drop(struct warm *warm);
+/* Whether no step waits for what has been started, and it has room only at the end of another one. */
+bool warm_is_too_large(const struct warm_process *process);
 
 /* ---- process.c: one from its start to its end ---- */
 

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Warm interpreters that are made ready while kettle-exec has no job."""
+import fcntl
+import glob
+
+from exec_warm import *
+
+
+def restart(folder):
+    """What was used before a restart is made ready while no job runs; a step with a device does not run beside that"""
+    own, config = os.path.join(folder, "modules"), {"warm": {"idle_seconds": 1}}
+    os.mkdir(own)
+    closed = os.path.join(own, "closed")
+    with open(os.path.join(own, "kettle_gate.py"), "w") as file:
+        file.write("import os, time\nwhile os.path.exists(%r): time.sleep(0.01)\n" % closed)
+    gate = script("pass", ["kettle_gate"], env=dict(ENVIRONMENT, PYTHONPATH=own))
+
+    def is_state(state):
+        server.send(op="hello")
+        return state in [process["state"] for process in server.until(event="hello")["warm"]]
+    with Exec(folder, config=dict(config, extra_paths=[own])) as server:
+        equal(server.one(gate).get("warm"), True)
+    with open(closed, "w"):
+        pass
+    with Exec(folder) as server:
+        poll(lambda: is_state("starting"), what="an interpreter that no job has asked for")
+        equal(server.one(script("pass", warm=False, device=1))["state"], "passed")
+        assert not is_state("starting"), "it goes on beside a run"
+        poll(lambda: is_state("starting"), what="another start")
+        os.unlink(closed)
+        poll(lambda: is_state("ready"), what="an interpreter that is ready")
+        first, = warm_processes(server)
+        equal((server.one(gate).get("warm"), warm_processes(server)), (True, [first]))
+        equal(warnings(server), [])
+
+
+def beside(folder):
+    """What is made ready for no job gives way: to a step that needs its place, and to another kettle-exec's job"""
+    own, warm = os.path.join(folder, "modules"), {"idle_seconds": 1, "processes": 1}
+    os.mkdir(own)
+    closed = os.path.join(own, "closed")
+    with open(os.path.join(own, "kettle_gate.py"), "w") as file:
+        file.write("import os, time\nwhile os.path.exists(%r): time.sleep(0.01)\n" % closed)
+    gate = script("pass", ["kettle_gate"], env=dict(ENVIRONMENT, PYTHONPATH=own))
+
+    def states():
+        server.send(op="hello")
+        return [process["state"] for process in server.until(event="hello")["warm"]]
+    with Exec(folder, config={"warm": warm, "extra_paths": [own]}) as server:
+        equal(server.one(dict(gate, device=1)).get("warm"), True)
+    with open(closed, "w"):
+        pass
+    with Exec(folder) as server:
+        poll(lambda: states() == ["starting"], what="an interpreter that no job has asked for")
+        equal(server.one(script("pass", ["json"], device=1)).get("warm"), True)
+    lock, = glob.glob(os.path.join(folder, "locks", "*"))
+    with Exec(folder) as server:
+        poll(lambda: states() == ["ready"], what="the one that was asked for last")
+    with Exec(folder, config={"warm": dict(warm, processes=2)}) as server:
+        poll(lambda: sorted(states()) == ["ready", "starting"], what="an interpreter that no job has asked for")
+        with open(lock) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # as another kettle-exec's job does
+            poll(lambda: states() == ["ready"], what="the end of what disturbs it")
+        poll(lambda: sorted(states()) == ["ready", "starting"], what="another start after it")
+        os.unlink(closed)
+        poll(lambda: states() == ["ready", "ready"], what="an interpreter that is ready")
+
+
+def memory(folder):
+    """An interpreter that is made ready ends no other one, also where its size is not known before"""
+    first, second = script("pass", ["json"]), script("pass", ["decimal"])
+
+    def ready():
+        server.send(op="hello")
+        return [(process["modules"], process["memory"]) for process in server.until(event="hello")["warm"] if process["state"] == "ready"]
+    with Exec(folder, config={"warm": {"idle_seconds": 86400}}) as server:
+        equal((server.one(first).get("warm"), server.one(second).get("warm")), (True, True))
+        small, large = sorted(memory for _, memory in ready())
+    with Exec(folder, config={"warm": {"idle_seconds": 1, "memory": large + small // 2}}) as server:
+        def kept():
+            with open(os.path.join(server.state, "warm.json")) as file:
+                return [wish["bytes"] for wish in json.load(file)]
+        poll(lambda: 0 not in kept(), what="a round over both")
+        equal([modules for modules, _ in ready()], [["decimal"]])
+        equal(warnings(server), [])
+
+
+if __name__ == "__main__":
+    need_warm()
+    sys.exit(main([restart, beside, memory]))
