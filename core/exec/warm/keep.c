@@ -180,11 +180,11 @@ is_there(const struct warm_order *order)
 }
 
 static void
-note(struct warm_keep *keep, struct warm_wish *wish, const struct warm_process *process)
+note(struct warm_keep *keep, struct warm_wish *wish, uint64_t bytes)
 {
-	if (!process || process->bytes == wish->bytes)
+	if (bytes == 0 || bytes == wish->bytes)
 		return;
-	wish->bytes = process->bytes;
+	wish->bytes = bytes;
 	keep->changed = true;
 }
 
@@ -194,8 +194,10 @@ on_ended(void *arg)
 	struct warm *warm = arg;
 	struct warm_keep *keep = &warm->keep;
 	struct warm_wish *wish = STEAL(keep->current);
+	uint64_t too_large = keep->too_large;
+	keep->too_large = 0;
 	if (wish)
-		note(keep, wish, keep->wait.process);
+		note(keep, wish, keep->wait.process ? keep->wait.process->bytes : too_large);
 	if (wish && keep->wait.again)
 		wish->round = keep->round - 1;
 	if (keep->idle)
@@ -218,7 +220,7 @@ make_ready(struct warm *warm, struct warm_wish *wish)
 	keep->wait.ended = on_ended;
 	keep->wait.arg = warm;
 	if (!warm_pool_request(warm, &key, &keep->wait, 0)) {
-		note(keep, wish, keep->wait.process);
+		note(keep, wish, keep->wait.process ? keep->wait.process->bytes : 0);
 		return false;
 	}
 	wish->starts += keep->wait.of->state == STARTING;
@@ -276,39 +278,6 @@ warm_busy(struct warm *warm)
 	warm->keep.idle = false;
 	if (!warm->keep.wait.of)
 		(void)uv_timer_stop(&warm->keep.timer);
-}
-
-static bool
-is_for_no_step(const struct warm_process *process)
-{
-	return process->waits == &process->pool->keep.wait && !process->waits->next;
-}
-
-bool
-warm_yield(struct warm *warm)
-{
-	struct warm_process *process = warm ? warm->keep.wait.of : NULL;
-	bool starts = process && process->state == STARTING;
-	if (!process || !is_for_no_step(process))
-		return false;
-	warm_cancel_request(&warm->keep.wait);
-	if (starts)
-		warm_end(process, ENDING);
-	return starts;
-}
-
-bool
-warm_is_too_large(const struct warm_process *process)
-{
-	struct warm *warm = process->pool;
-	uint64_t bytes = process->bytes;
-	if (!is_for_no_step(process))
-		return false;
-	for (const struct warm_process *other = warm->list; other; other = other->next)
-		bytes += other->state == READY_TO_COPY ? other->bytes : 0;
-	if (warm->keep.current)
-		note(&warm->keep, warm->keep.current, process);
-	return bytes > warm->max_bytes;
 }
 
 /* ---- what steps ask for ---- */

@@ -188,6 +188,38 @@ end_least(struct warm *warm, struct warm_process *least)
 	warm_end(least, ENDING);
 }
 
+static bool
+is_for_no_step(const struct warm_process *process)
+{
+	return process->waits == &process->pool->keep.wait && !process->waits->next;
+}
+
+bool
+warm_yield(struct warm *warm)
+{
+	struct warm_process *process = warm ? warm->keep.wait.of : NULL;
+	bool starts = process && process->state == STARTING;
+	if (!process || !is_for_no_step(process))
+		return false;
+	warm_cancel_request(&warm->keep.wait);
+	if (starts)
+		warm_end(process, ENDING);
+	return starts;
+}
+
+bool
+warm_is_too_large(const struct warm_process *process)
+{
+	struct warm *warm = process->pool;
+	uint64_t bytes = process->bytes;
+	if (!is_for_no_step(process))
+		return false;
+	for (const struct warm_process *other = warm->list; other; other = other->next)
+		bytes += other->state == READY_TO_COPY ? other->bytes : 0;
+	warm->keep.too_large = bytes > warm->max_bytes ? process->bytes : 0;
+	return bytes > warm->max_bytes;
+}
+
 /* Whether there is room for one more. */
 static bool
 make_room(struct warm *warm)

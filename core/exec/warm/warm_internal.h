@@ -72,8 +72,9 @@ struct warm_keep {
 	uv_timer_t timer;
 	uint64_t idle_ms; /* 0: nothing is kept ready */
 	unsigned round;
-	bool idle;    /* no job runs */
-	bool changed; /* the file has not all of it */
+	bool idle;          /* no job runs */
+	bool changed;       /* the file has not all of it */
+	uint64_t too_large; /* bytes of the one that had no room when it was ready; 0: it had */
 };
 
 struct warm {
