@@ -198,7 +198,7 @@ check_id(const struct argument *argument, json_t **value, struct kettle_error *e
 		return wrong(argument, *value, err, "the number of a submission%s",
 			argument->default_value ? ", or " COMMAND_LATEST : "");
 	json_decref(*value);
-	*value = json_integer(0);
+	*value = json_string(COMMAND_LATEST); /* still the word: the owner checks a client's call once more */
 	return 0;
 }
 
@@ -260,7 +260,7 @@ check_value(const struct argument *argument, json_t **value, struct kettle_error
 static json_t *
 default_of(const struct argument *argument)
 {
-	if (argument->type == ARGUMENT_INT || argument->type == ARGUMENT_ID)
+	if (argument->type == ARGUMENT_INT)
 		return json_integer(strtoll(argument->default_value, NULL, 10));
 	if (argument->type == ARGUMENT_BOOL)
 		return json_boolean(strcmp(argument->default_value, "true") == 0);

@@ -14,7 +14,7 @@
 #define COMMAND_TEXT_MAX 20000 /* bytes of a text argument */
 #define COMMAND_LIST_MAX 100   /* values of a repeated argument */
 #define COMMAND_LATEST \
-	"latest" /* as default of an ID, its other value: the caller's last submission; a handler gets 0 */
+	"latest" /* as default of an ID, its other value: the caller's last submission; member_int of it is 0 */
 
 /* What an argument is; a frontend turns its own input into the JSON that the core checks. */
 #define ARGUMENT_TYPES(X) \

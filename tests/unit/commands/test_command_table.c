@@ -180,6 +180,25 @@ test_check(void **state)
 	assert_string_equal(commands_text(checked, "mode"), "ranked");
 }
 
+/* A client checks a call and then its owner does: what the first has made of the arguments the second leaves as it is. */
+static void
+test_check_twice(void **state)
+{
+	size_t checks = 0;
+	(void)state;
+	for (const struct command *command = commands; command->name; command++) {
+		struct kettle_error err = {0};
+		AUTO_JSON json_t *none = json_object(), *first = NULL, *second = NULL;
+		if (command_check(command, none, &first, &err) < 0)
+			continue; /* it has a required argument */
+		if (command_check(command, first, &second, &err) < 0)
+			fail_msg("%s: %s", command->name, err.message);
+		assert_true(json_equal(first, second));
+		checks += json_object_size(first) > 0;
+	}
+	assert_true(checks > 0);
+}
+
 static void
 test_clean(void **state)
 {
@@ -769,6 +788,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_table),
 	cmocka_unit_test(test_no_names),
 	cmocka_unit_test(test_check),
+	cmocka_unit_test(test_check_twice),
 	cmocka_unit_test(test_clean),
 	cmocka_unit_test(test_shape),
 	TEST(test_users),
