@@ -70,7 +70,7 @@ devlock_name(const char *name)
 
 /* 1: held now; 0: another has it; or a code. */
 static int
-try_slot(const struct devlock_table *table, struct devlock *lock, unsigned slot, struct kettle_error *err)
+try_slot(struct devlock_table *table, struct devlock *lock, unsigned slot, struct kettle_error *err)
 {
 	AUTO_FREE char *path = xasprintf("%s/%s.%u", table->dir, lock->name, slot);
 	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -81,13 +81,14 @@ try_slot(const struct devlock_table *table, struct devlock *lock, unsigned slot,
 				   ? 0
 				   : kettle_fail(err, KETTLE_EIO, "The device lock `%s` cannot be taken: %s.", path, strerror(errno));
 	lock->fd = STEAL_FD(fd);
+	table->held++;
 	lock->slot = slot;
 	lock->waited_ns = time_monotonic_ns() - lock->since_ns;
 	return 1;
 }
 
 static int
-try_all(const struct devlock_table *table, struct devlock *lock, struct kettle_error *err)
+try_all(struct devlock_table *table, struct devlock *lock, struct kettle_error *err)
 {
 	int rc = 0;
 	for (unsigned slot = 0; rc == 0 && slot < lock->slots; slot++)
@@ -170,6 +171,7 @@ devlock_release(struct devlock_table *table, struct devlock *lock)
 	if (lock->fd < 0)
 		return;
 	close(STEAL_FD(lock->fd));
+	table->held--;
 	/* Later: the caller may not expect `granted` to be called here. */
 	if (table->waiting)
 		(void)uv_timer_start(&table->timer, retry, 0, DEVLOCK_RETRY_MS);
@@ -177,10 +179,10 @@ devlock_release(struct devlock_table *table, struct devlock *lock)
 
 /* A shared lock, for a moment: one who tries for the lock just then tries again after DEVLOCK_RETRY_MS. */
 bool
-devlock_any_held(const char *dir)
+devlock_others_hold(const struct devlock_table *table)
 {
 	bool held = false;
-	DIR *list = opendir(dir);
+	DIR *list = table->held ? NULL : opendir(table->dir);
 	const struct dirent *entry;
 	while (list && !held && (entry = readdir(list))) {
 		AUTO_FD int fd = openat(dirfd(list), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

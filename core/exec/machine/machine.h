@@ -101,6 +101,7 @@ struct devlock_table {
 	const char *dir; /* borrowed */
 	uv_timer_t timer;
 	struct devlock *waiting; /* by rank */
+	unsigned held;           /* by this process */
 	bool open;
 };
 
@@ -131,8 +132,8 @@ int devlock_acquire(struct devlock_table *table, struct devlock *lock, const cha
 	void (*granted)(void *arg), void *arg, struct kettle_error *err);
 /* Gives it back or stops waiting; harmless when neither. */
 void devlock_release(struct devlock_table *table, struct devlock *lock);
-/* Whether any process of this machine holds a lock of this folder at the moment. [any] */
-bool devlock_any_held(const char *dir);
+/* Whether another kettle-exec of this machine holds a lock, or an init that has not quite ended; false while this one does. */
+bool devlock_others_hold(const struct devlock_table *table);
 
 /* ---- spool.c: the folder of what jobs have on disk while they run; removed with its kettle-exec, or by the next ---- */
 

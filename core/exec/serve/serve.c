@@ -428,7 +428,7 @@ open_warm(struct serve *serve, const char *memory)
 		.spool = serve->exec.spool.dir,
 		.section = json_object_get(serve->exec.config.root, "warm"),
 		.memory = memory,
-		.locks = serve->exec.config.locks});
+		.locks = &serve->exec.locks});
 }
 
 int

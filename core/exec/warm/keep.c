@@ -233,7 +233,7 @@ on_timer(uv_timer_t *timer)
 {
 	struct warm *warm = timer->data;
 	struct warm_keep *keep = &warm->keep;
-	if (keep->wait.of && devlock_any_held(warm->setup.locks)) {
+	if (keep->wait.of && devlock_others_hold(warm->setup.locks)) {
 		(void)warm_yield(warm);
 	} else if (!keep->wait.of && keep->idle) {
 		keep->round++;
@@ -248,7 +248,7 @@ run_round(struct warm *warm)
 {
 	struct warm_keep *keep = &warm->keep;
 	int64_t oldest = time_now_ms() - WISH_DAYS * INT64_C(86400000);
-	bool used = devlock_any_held(warm->setup.locks);
+	bool used = devlock_others_hold(warm->setup.locks);
 	if (keep->wait.of)
 		return;
 	for (struct warm_wish *wish = used ? NULL : keep->list; wish; wish = wish->next)

@@ -59,7 +59,7 @@ struct warm_setup {
 	const char *spool;         /* folder for their memory */
 	const json_t *section;     /* `warm` of exec.yml, or NULL */
 	const char *memory;        /* file that outlasts this process: what steps asked for; NULL: nothing is kept ready */
-	const char *locks; /* folder of the device locks: while one is held, nothing is started that no step asks for */
+	const struct devlock_table *locks; /* while another process holds one, nothing is started that no step asks for */
 };
 
 /* NULL: exec.yml forbids them, or they were not built: everything begins cold. */

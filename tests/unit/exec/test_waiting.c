@@ -66,8 +66,12 @@ locks_exclude(void **state)
 	assert_int_equal(devlock_open(&one, &loop, dir, NULL), 0);
 	assert_int_equal(devlock_open(&two, &loop, dir, NULL), 0);
 	granted[0] = '\0';
+	assert_false(devlock_others_hold(&two));
 	assert_int_equal(devlock_acquire(&one, &a, "x", 1, 10, note, "a", NULL), 1);
+	assert_true(devlock_others_hold(&two));
+	assert_false(devlock_others_hold(&one));
 	assert_int_equal(devlock_acquire(&two, &b, "x", 1, 1, note, "b", NULL), 0);
+	assert_true(devlock_others_hold(&two));
 	assert_int_equal(devlock_acquire(&one, &c, "x", 1, 30, note, "c", NULL), 0);
 	assert_int_equal(devlock_acquire(&one, &d, "x", 1, 20, note, "d", NULL), 0);
 	/* Another device is another matter. */
@@ -85,6 +89,8 @@ locks_exclude(void **state)
 	devlock_release(&two, &b);
 	devlock_release(&two, &b);
 	devlock_release(&one, &e);
+	assert_false(devlock_others_hold(&one));
+	assert_false(devlock_others_hold(&two));
 	devlock_close(&one);
 	devlock_close(&two);
 	(void)uv_run(&loop, UV_RUN_DEFAULT);
