@@ -6,6 +6,7 @@
 
 #include "session/core.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/popcorn_header.h"
@@ -201,15 +202,6 @@ add_submit_device(struct submit_request *submit, const char *word, struct kettle
 	return 0;
 }
 
-static int
-fail_choose(const struct submit_request *submit, struct kettle_error *err)
-{
-	AUTO_FREE char *names = board_join(submit->of_board);
-	return kettle_blame(err, KETTLE_CAUSE_NONE, "device",
-		kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` runs on several devices: choose from %s.",
-			submit->board.name, names ? names : ""));
-}
-
 /*
  * The argument wins over the header; the only device of a board needs no choice. If none of several is chosen the list stays
  * empty, and check_all refuses that last, so that a frontend asks for a device only when the submission is valid otherwise.
@@ -359,23 +351,64 @@ check_use(const struct submit_request *submit, const json_t *devices, struct ket
 	return rc < 0 ? rc : device_usage_may_submit(submit->env, submit->db, submit->actor->user, devices, err);
 }
 
-/* Where a device is yet to be chosen, but none would take the submission now: the refusal that ends first. */
+/* Whether this device would take the submission now. ERATE, EUNAVAIL: not for reasons of its own. */
 static int
-check_any_use(const struct submit_request *submit, struct kettle_error *err)
+check_device(const struct submit_request *submit, json_t *device, struct kettle_error *err)
 {
-	struct kettle_error first = {0};
-	for (size_t i = 0; i < json_array_size(submit->of_board); i++) {
-		AUTO_JSON json_t *device = json_pack("[O]", json_array_get(submit->of_board, i));
+	const char *name;
+	const json_t *units;
+	AUTO_JSON json_t *alone = json_pack("[O]", device);
+	int rc = board_configured_units(submit->env, json_string_value(device), &name, &units, err);
+	return rc < 0 ? rc : check_use(submit, alone, err);
+}
+
+/* Each device of the board with why it takes nothing now; ret_first: of these refusals the one that ends first. New reference. */
+static int
+weigh_devices(
+	const struct submit_request *submit, json_t **ret_devices, struct kettle_error *ret_first, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = json_array();
+	size_t i;
+	json_t *device;
+	json_array_foreach(submit->of_board, i, device) {
 		struct kettle_error why = {0};
-		int rc = check_use(submit, device, &why);
-		if (rc == 0)
-			return 0;
-		if (rc != KETTLE_ERATE)
+		int rc = check_device(submit, device, &why);
+		if (rc < 0 && rc != KETTLE_ERATE && rc != KETTLE_EUNAVAIL)
 			return fail_with(&why, err);
-		if (first.code == 0 || (why.retry_s && (first.retry_s == 0 || why.retry_s < first.retry_s)))
-			first = why;
+		if (rc < 0 &&
+			(ret_first->code == 0 || (why.retry_s && (ret_first->retry_s == 0 || why.retry_s < ret_first->retry_s))))
+			*ret_first = why;
+		(void)json_array_append_new(
+			devices, json_pack("{s:O, s:s?, s:o}", "device", device, "refused", rc < 0 ? why.message : NULL, "retry_s",
+						 why.retry_s ? json_integer(why.retry_s) : json_null()));
 	}
-	return first.code ? fail_with(&first, err) : 0;
+	*ret_devices = STEAL(devices);
+	return 0;
+}
+
+/* No device is chosen: says which ones would take the submission, and of each other one why not. */
+static int
+fail_choose(const struct submit_request *submit, struct kettle_error *err)
+{
+	AUTO_JSON json_t *devices = NULL, *open = json_array();
+	AUTO_BUF struct buf why = {0};
+	struct kettle_error first = {0};
+	int rc = weigh_devices(submit, &devices, &first, err);
+	size_t i;
+	const json_t *device;
+	json_array_foreach(devices, i, device)
+		if (json_is_null(json_object_get(device, "refused")))
+			(void)json_array_append(open, json_object_get(device, "device"));
+		else
+			buf_printf(&why, " %s", json_text_or_empty(device, "refused"));
+	if (rc < 0)
+		return rc;
+	if (first.code && json_array_size(open) == 0)
+		return fail_with(&first, err);
+	AUTO_FREE char *names = board_join(open);
+	return kettle_blame(err, KETTLE_CAUSE_NONE, "device",
+		kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` runs on several devices: choose from %s.%s",
+			submit->board.name, names ? names : "", why.len ? why.data : ""));
 }
 
 static int
@@ -400,8 +433,6 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 		rc = check_capture(submit, err);
 	if (rc == 0)
 		rc = check_use(submit, submit->devices, err);
-	if (rc == 0 && json_array_size(submit->devices) == 0)
-		rc = check_any_use(submit, err);
 	if (rc == 0)
 		rc = check_deadline(submit, err);
 	return rc == 0 && json_array_size(submit->devices) == 0 ? fail_choose(submit, err) : rc;
@@ -483,4 +514,25 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 	if (remarks)
 		json_object_set(*ret_result, "remarks", remarks);
 	return 0;
+}
+
+int
+cmd_board_devices(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_SUBMIT struct submit_request submit = {
+		.db = call->db,
+		.env = call->env,
+		.actor = call->actor,
+		.mode = json_text_or_null(call->args, "mode"),
+	};
+	struct kettle_error first = {0};
+	json_t *devices = NULL;
+	int rc = board_find_visible(call->db, call->actor, json_text_or_null(call->args, "name"), &submit.board, err);
+	if (rc == 0)
+		rc = board_devices(call->db, submit.board.id, &submit.of_board, err);
+	if (rc == 0)
+		rc = weigh_devices(&submit, &devices, &first, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:o}", "leaderboard", submit.board.name, "devices", devices);
+	return rc;
 }

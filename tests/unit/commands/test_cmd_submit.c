@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "lib/unit_test.h"
 #include "model/device_usage.h"
@@ -207,6 +208,51 @@ test_choice_of_none(void **state)
 	refused(args("both", NULL, "a.cpp", "x\n"), KETTLE_EINVAL);
 }
 
+/* Fails unless this is all that leaderboard.devices says of a device: the code with which `submit` refuses it alone, or 0. */
+static void
+assert_device(const char *device, int code)
+{
+	const json_t *result =
+		commands_must(&c, "alice", "leaderboard.devices", json_pack("{s:s, s:s}", "name", "BOTH", "mode", "ranked"));
+	size_t i, found = 0;
+	const json_t *row;
+	assert_string_equal(json_text_or_empty(result, "leaderboard"), "both");
+	json_array_foreach(json_object_get(result, "devices"), i, row)
+		if (member_is(row, "device", device)) {
+			found++;
+			assert_int_equal(json_is_null(json_object_get(row, "refused")), code == 0);
+			assert_true(code == 0 || *json_text_or_empty(row, "refused"));
+		}
+	assert_int_equal(found, 1);
+	assert_int_equal(i, 2);
+	if (code)
+		refused(args("both", device, "k.cpp", "x\n"), code);
+}
+
+/* What one device alone would refuse is known before a device is chosen. */
+static void
+test_devices(void **state)
+{
+	(void)state;
+	json_t *all = (json_t *)c.env.devices, *few = json_pack("{s:{}}", "H100");
+	assert_device("CPU", 0);
+	assert_device("H100", 0);
+	fixture_sql(
+		&c.f, "INSERT INTO rate_limits SELECT id, 'leaderboard', 'CPU', 0 FROM leaderboards WHERE name = 'both'");
+	assert_device("CPU", KETTLE_ERATE);
+	assert_device("H100", 0);
+	refused(args("both", NULL, "k.cpp", "x\n"), KETTLE_EINVAL);
+	fixture_sql(&c.f, "DELETE FROM rate_limits");
+	c.env.devices = few;
+	assert_device("CPU", KETTLE_EUNAVAIL);
+	assert_device("H100", 0);
+	c.env.devices = all;
+	json_decref(few);
+	commands_refused(&c, "alice", "leaderboard.devices", json_pack("{s:s}", "name", "nowhere"), KETTLE_ENOENT);
+	fixture_sql(&c.f, "UPDATE boards SET visibility = 'closed' WHERE name = 'both'");
+	commands_refused(&c, "alice", "leaderboard.devices", json_pack("{s:s}", "name", "both"), KETTLE_ENOENT);
+}
+
 /* Each fault of a submission hides all those behind it. */
 static void
 test_order(void **state)
@@ -275,6 +321,8 @@ test_budget(void **state)
 	assert_int_equal(fixture_write(&c.f, use_op, &alice, NULL), 0);
 	refused(args("both", "CPU", "k.cpp", "x\n"), KETTLE_ERATE);
 	assert_true(c.err.retry_s > 0 && c.err.retry_s <= 86400);
+	assert_device("CPU", KETTLE_ERATE);
+	assert_device("H100", 0);
 	commands_must(&c, "alice", "submit", args("both", "H100", "k.cpp", "x\n"));
 	commands_submit(&c, "bob", "vectoradd_cpp", "test");
 	assert_int_equal(fixture_write(&c.f, use_op, &other, NULL), 0);
@@ -384,6 +432,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(test_capture, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_devices, setup, teardown),
 };
 
 UNIT_TESTS(test_cmd_submit);
