@@ -66,7 +66,7 @@ static const struct kettle_option options[] = {
 				"announced in `announcements_channel`."},
 	{.key = "operators_channel",
 		.type = KETTLE_OPTION_STRING,
-		.help = "The id of the channel that is told about units, disks and credentials that need attention; default: "
+		.help = "The id of the channel for units, disks and credentials that need attention; default: "
 				"none."},
 	{.key = "admin_role",
 		.type = KETTLE_OPTION_STRING,

@@ -60,6 +60,8 @@ class Bot:
                    "attachment_hosts": ["127.0.0.1"], **options}
         lines = "".join(f"    {key}: {kt.json.dumps(value)}\n" for key, value in section.items() if value is not None)
         scratch.config.write_text(scratch.config.read_text() + f"frontends:\n{frontends}  discord:\n{lines}")
+        for command in ("admin", "verifyruns", "verifydb"):  # as docs/discord.md says
+            self.fake.post("integration", command=command, roles=["Leaderboard Admin"])
         self.server = None
 
     def start(self, env=None):

@@ -24,9 +24,10 @@ void
 discord_admin_accepting(struct interaction *interaction, const json_t *result, void *arg)
 {
 	(void)arg;
-	interaction_say(interaction, member_true(result, "accepts_jobs")
-									 ? "Submissions are accepted."
-									 : "No submissions are accepted until `/admin start`; accepted ones still run.");
+	interaction_say(interaction,
+		member_true(result, "accepts_jobs")
+			? "Kettle accepts submissions."
+			: "Kettle accepts no more submissions until `/admin start`; those that it has accepted still run.");
 }
 
 /* ---- statistics ---- */
@@ -63,8 +64,8 @@ discord_admin_stats(struct interaction *interaction, const json_t *result, void 
 		"{num_submissions:count} submission{num_submissions#|s} ({sub_waiting:count} of them open) of "
 		"{num_users:count} user{num_users#|s}, {num_unique_codes:count} different file{num_unique_codes#|s}.",
 		stats, NULL);
-	AUTO_FREE char *before =
-		xasprintf("%s%s", sentence, member_true(result, "accepts_jobs") ? "" : "\nNo submissions are accepted now.");
+	AUTO_FREE char *before = xasprintf(
+		"%s%s", sentence, member_true(result, "accepts_jobs") ? "" : "\nKettle accepts no submissions at the moment.");
 	AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), rows);
 	interaction_answer(
 		interaction, json_array_size(rows) > 0 ? message_block(before, table, "statistics.txt") : message_new(before));
@@ -111,7 +112,7 @@ on_created(void *arg, const struct rest_answer *answer)
 		(void)snowflake_copy(bot->roles[resync->next], json_text_or_empty(answer->body, "id"));
 		say_line(resync, "Created the role **", name, "**.");
 	} else {
-		say_line(resync, "A role cannot be created: ", answer->err->message, "");
+		say_line(resync, "Discord did not create a role: ", answer->err->message, "");
 	}
 	resync->next++;
 	create_next(resync);
@@ -128,7 +129,8 @@ create_next(struct resync *resync)
 		if (!name || bot->roles[resync->next][0])
 			continue;
 		if (snowflake_parse(name, &id)) {
-			say_line(resync, "The server has no role with the id ", name, "; the configuration names it.");
+			say_line(
+				resync, "The server has no role with the id ", name, ", which the configuration names: correct it.");
 			continue;
 		}
 		AUTO_FREE char *path = xasprintf("/guilds/%s/roles", bot->settings.guild);
@@ -145,7 +147,7 @@ on_roles(void *arg, const struct rest_answer *answer)
 {
 	struct resync *resync = arg;
 	if (answer->err->code) {
-		say_line(resync, "The roles cannot be read: ", answer->err->message, "");
+		say_line(resync, "Kettle could not read the server's roles: ", answer->err->message, "");
 		end_resync(resync);
 		return;
 	}

@@ -24,7 +24,7 @@
 
 #define PAGE 10 /* boards or places on a page */
 #define DEVICES_SHOWN_MAX 5
-#define OUTDATED "This button is of an earlier version of the bot; use the command again."
+#define OUTDATED "This button comes from an earlier version of the bot; use the command again."
 
 /* ---- list ---- */
 
@@ -333,7 +333,8 @@ ask_devices(struct interaction *interaction, const json_t *board, size_t offset)
 	AUTO_FREE char *id = xasprintf("show:%s", name), *shown = answer_bold(name);
 	AUTO_BUF struct buf times = {0};
 	put_times(&times, board);
-	json_t *message = message_printf("%s%s\nChoose the devices whose rankings you want to see.", shown, times.data);
+	json_t *message =
+		message_printf("%s%s\nWhich rankings do you want to see? You may choose several devices.", shown, times.data);
 	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(devices, offset));
 	message_pages(message, "show", name, offset, MESSAGE_CHOICES_MAX, json_array_size(devices));
 	interaction_answer(interaction, message);

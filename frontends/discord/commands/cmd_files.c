@@ -56,8 +56,8 @@ deliver(struct interaction *interaction, struct parcel *parcel, const char *line
 	AUTO_BUF struct buf out = {0};
 	buf_adds(&out, line);
 	if (parcel->left_out > 0)
-		buf_printf(&out, "\nA message has room for %d files of %u MiB together, so it lacks %s%s.", REST_FILES_MAX,
-			FILES_BYTES_MAX >> 20, parcel->names.data, parcel->left_out > LEFT_OUT_SHOWN_MAX ? " and others" : "");
+		buf_printf(&out, "\nThis message lacks %s%s: it has room for %d files of %u MiB together.", parcel->names.data,
+			parcel->left_out > LEFT_OUT_SHOWN_MAX ? " and others" : "", REST_FILES_MAX, FILES_BYTES_MAX >> 20);
 	(void)json_object_set_new(parcel->message, "content", json_string(out.data));
 	interaction_answer(interaction, parcel->message);
 	buf_free(&parcel->names);
@@ -72,7 +72,7 @@ discord_files_task(struct interaction *interaction, const json_t *result, void *
 	AUTO_JSON json_t *yml = json_pack("{s:O}", "text", json_object_get(result, "yml"));
 	AUTO_FREE char *board = answer_bold(json_text_or_empty(result, "leaderboard"));
 	AUTO_FREE char *submission = answer_name(json_text_or_empty(result, "submission"));
-	AUTO_FREE char *line = xasprintf("The task of %s; what you submit is its file %s.", board, submission);
+	AUTO_FREE char *line = xasprintf("The task of %s: you submit the file %s.", board, submission);
 	const char *name;
 	json_t *contents;
 	(void)arg;
@@ -113,7 +113,7 @@ discord_files_harness(struct interaction *interaction, const json_t *result, voi
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_FREE char *language = answer_bold(json_text_or_empty(result, "language"));
 	AUTO_FREE char *line =
-		xasprintf("The standard harness of %s; a task may have one of its own (`/leaderboard task`).", language);
+		xasprintf("The standard harness of %s. A task may bring its own: `/leaderboard task` shows it.", language);
 	size_t i;
 	const json_t *file;
 	(void)arg;

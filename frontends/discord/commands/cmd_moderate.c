@@ -15,6 +15,7 @@
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
 #include "discord/render/message.h"
+#include "discord/text/escape.h"
 
 #define NAMES_SHOWN_MAX 20
 
@@ -96,7 +97,7 @@ discord_moderate_rerun(struct interaction *interaction, const json_t *result, vo
 		AUTO_FREE char *name = answer_name(json_string_value(device));
 		buf_printf(&out, "%s%s", i ? ", " : " on ", name);
 	}
-	interaction_say(interaction, "Submission %lld runs again%s; its verdict counts until the new one is there.",
+	interaction_say(interaction, "Submission %lld runs again%s; until it ends, the earlier verdict counts.",
 		(long long)member_int(result, "id"), out.len ? out.data : "");
 }
 
@@ -141,8 +142,10 @@ put_reasons(struct buf *out, const char *title, const json_t *list, const char *
 {
 	size_t i;
 	const json_t *entry;
-	json_array_foreach(list, i, entry)
-		buf_printf(out, "%s %s: %s\n", title, json_text_or_empty(entry, "name"), json_text_or_empty(entry, key));
+	json_array_foreach(list, i, entry) {
+		AUTO_FREE char *why = escape_quotes(json_text_or_empty(entry, key));
+		buf_printf(out, "%s %s: %s\n", title, json_text_or_empty(entry, "name"), why);
+	}
 }
 
 static void
@@ -154,11 +157,11 @@ on_synced(struct interaction *interaction, const json_t *result, void *arg)
 	put_names(&names, "Created", json_object_get(result, "created"));
 	put_names(&names, "Updated", json_object_get(result, "updated"));
 	put_names(&names, "Unchanged", json_object_get(result, "unchanged"));
-	put_names(&names, "No longer in the repository, and left as they are", json_object_get(result, "absent"));
+	put_names(&names, "No longer in the repository, and unchanged here", json_object_get(result, "absent"));
 	put_reasons(&reasons, "skipped", json_object_get(result, "skipped"), "reason");
 	put_reasons(&reasons, "error", json_object_get(result, "errors"), "error");
 	if (names.len == 0 && reasons.len == 0)
-		buf_adds(&names, "There is no leaderboard in it.");
+		buf_adds(&names, "The repository has no leaderboard.");
 	interaction_answer(interaction, reasons.len
 										? message_block(names.len ? names.data : "", reasons.data, "problems.txt")
 										: message_new(names.data));

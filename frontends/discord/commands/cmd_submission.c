@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/number.h"
@@ -16,9 +17,11 @@
 #include "discord/text/escape.h"
 #include "discord/text/split.h"
 
-#define LIST_MAX 20      /* submissions, as commands/table.c asks for */
-#define CANCEL_MAX 5     /* buttons */
-#define VERDICT_MAX 1500 /* UTF-16 units */
+#define LIST_MAX 20     /* submissions, as commands/table.c asks for */
+#define CANCEL_MAX 5    /* buttons */
+#define VERDICT_MAX 500 /* UTF-16 units */
+#define REASON_MAX 300  /* UTF-16 units, of one job */
+#define REASONS_SHOWN_MAX 3
 
 /* ---- submissions ---- */
 
@@ -39,7 +42,7 @@ discord_submission_list(struct interaction *interaction, const json_t *submissio
 	const json_t *submission;
 	(void)arg;
 	if (json_array_size(submissions) == 0) {
-		interaction_say(interaction, "You have no submissions; `/leaderboard submit` makes one.");
+		interaction_say(interaction, "You have no submissions yet; `/leaderboard submit` makes one.");
 		return;
 	}
 	AUTO_FREE char *table = plain_table(columns, ARRAY_SIZE(columns), submissions);
@@ -59,15 +62,36 @@ discord_submission_list(struct interaction *interaction, const json_t *submissio
 
 /* ---- get-submission ---- */
 
+/* Why jobs did not pass: of the only one behind its verdict, of several below it. */
+static void
+put_reasons(struct buf *out, const json_t *submission)
+{
+	AUTO_JSON json_t *jobs = plain_jobs(submission);
+	size_t i;
+	const json_t *job;
+	json_array_foreach(jobs, i, job) {
+		AUTO_FREE char *why = escape_sentence(json_text_or_empty(job, "error"), REASON_MAX);
+		AUTO_FREE char *device = answer_bold(json_text_or_empty(job, "device"));
+		if (*why && json_array_size(jobs) == 1)
+			buf_printf(out, ": %s", why);
+		else if (*why && i < REASONS_SHOWN_MAX)
+			buf_printf(out, "\n❌ %s: %s", device, why);
+	}
+}
+
 void
 discord_submission_show(struct interaction *interaction, const json_t *submission, void *arg)
 {
 	AUTO_FREE char *verdict = plain_verdict(submission), *report = plain_report(submission);
-	AUTO_FREE char *shown = escape_markdown(verdict, VERDICT_MAX),
+	AUTO_FREE char *shown = escape_sentence(verdict, VERDICT_MAX),
 				   *board = answer_bold(json_text_or_empty(submission, "leaderboard_name"));
 	const char *code = json_text_or_null(submission, "code");
 	(void)arg;
-	json_t *message = message_printf("%s\n%s", board, shown);
+	AUTO_BUF struct buf text = {0};
+	buf_adds(&text, shown);
+	put_reasons(&text, submission);
+	buf_printf(&text, "\n%s", board);
+	json_t *message = message_new(text.data);
 	message_file(message, "report.txt", report);
 	if (code)
 		message_file(message, json_text_or_empty(submission, "file_name"), code);
@@ -80,7 +104,7 @@ static void
 on_cancelled(struct interaction *interaction, const json_t *result, void *arg)
 {
 	(void)arg;
-	interaction_say(interaction, "Submission %lld is cancelled.", (long long)member_int(result, "id"));
+	interaction_say(interaction, "Cancelled submission %lld.", (long long)member_int(result, "id"));
 }
 
 void

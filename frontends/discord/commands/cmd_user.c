@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands for everybody: accounts, help, ping. */
+/* Commands for all users: accounts, help, ping. */
 #include <config.h>
 
 #include "discord/commands/handlers.h"
@@ -50,10 +50,9 @@ on_code(struct interaction *interaction, const json_t *result, void *arg)
 	timestamp_of(json_text_or_empty(result, "expires"), TIMESTAMP_RELATIVE, expires);
 	AUTO_FREE char *user = describe_user(json_object_get(result, "user"));
 	interaction_say(interaction,
-		"Your code is `%s`; it expires %s and works once.\nEnter it as your other user: on the command line with "
-		"`kettle "
-		"user link %s`, or wherever else you use this competition. That user gets all that your user here, %s, "
-		"has.\nDo not show the code to anyone else.",
+		"Your code is `%s`; it works once, and expires %s.\nEnter it where you use your other account, on the command "
+		"line with `kettle user link %s`. All that your account here has, %s, then belongs to that account.\nDo not "
+		"show the code to anyone else.",
 		code, expires, code, user);
 }
 
@@ -66,8 +65,8 @@ on_link(struct interaction *interaction, const json_t *result, void *arg)
 	AUTO_FREE char *id = xasprintf("link:%s", code);
 	(void)arg;
 	json_t *message =
-		message_printf("This merges the user %s into your user %s. It cannot be undone.\nPress Merge only if "
-					   "you created the code yourself: who created it can then do all that you can.",
+		message_printf("This merges the user %s into your user %s, and cannot be undone.\nPress Merge only if "
+					   "you created the code yourself: its creator can then do all that you can.",
 			from, into);
 	message_button(message, MESSAGE_DANGER, "Merge", id);
 	interaction_answer(interaction, message);
@@ -104,16 +103,24 @@ discord_user_link_confirm(struct interaction *interaction, const char *arguments
 
 /* ---- help ---- */
 
-/* The commands whose first word is the prefix; "": those of one word. */
+enum help_group { HELP_LEADERBOARDS, HELP_ADMINS, HELP_OTHER };
+
+static enum help_group
+group_of(const struct bot_command *command, const json_t *core)
+{
+	if (options_for_admins(command, core))
+		return HELP_ADMINS;
+	return strchr(command->path, ' ') ? HELP_LEADERBOARDS : HELP_OTHER;
+}
+
 static void
-add_group(json_t *embeds, const struct bot *bot, const char *title, const char *prefix)
+add_group(json_t *embeds, const struct bot *bot, const char *title, enum help_group group)
 {
 	AUTO_BUF struct buf out = {0};
+	const json_t *core = bot->host->commands(bot->host);
 	for (const struct bot_command *command = bot->commands; command->path; command++) {
-		AUTO_FREE char *help = options_help(command, bot->host->commands(bot->host));
-		const char *space = strchr(command->path, ' ');
-		size_t len = space ? (size_t)(space - command->path) : 0;
-		if (len == strlen(prefix) && strncmp(command->path, prefix, len) == 0)
+		AUTO_FREE char *help = options_help(command, core);
+		if (group_of(command, core) == group)
 			buf_printf(&out, "%s`/%s` %s", out.len ? "\n" : "", command->path, help);
 	}
 	(void)json_array_append_new(embeds, json_pack("{s:s, s:s}", "title", title, "description", out.data));
@@ -124,10 +131,10 @@ discord_user_help(struct interaction *interaction)
 {
 	json_t *embeds = json_array();
 	const struct bot *bot = interaction->bot;
-	add_group(embeds, bot, "Leaderboards", "leaderboard");
+	add_group(embeds, bot, "Leaderboards", HELP_LEADERBOARDS);
 	if (member_is(interaction->actor, "role", "admin"))
-		add_group(embeds, bot, "For admins", "admin");
-	add_group(embeds, bot, "Other commands", "");
+		add_group(embeds, bot, "For admins", HELP_ADMINS);
+	add_group(embeds, bot, "Other commands", HELP_OTHER);
 	json_t *message =
 		message_new("Begin with `/leaderboard list`, get a file to start from with `/leaderboard template`, "
 					"and submit it with `/leaderboard submit test`.");
@@ -149,6 +156,6 @@ discord_user_ping(struct interaction *interaction)
 	AUTO_FREE char *known = xasprintf("Discord answers the bot within %lld ms", (long long)latency);
 	AUTO_FREE char *heartbeat = beat ? xasprintf(" The gateway answers heartbeats within %u ms.", beat) : xstrdup("");
 	/* The clocks of Discord and of this machine may differ. */
-	interaction_say(interaction, "Pong: your command was here after %lld ms. %s.%s", (long long)(way > 0 ? way : 0),
+	interaction_say(interaction, "Pong: your command arrived after %lld ms. %s.%s", (long long)(way > 0 ? way : 0),
 		latency >= 0 ? known : "The bot has sent Discord no request yet", heartbeat);
 }

@@ -24,17 +24,20 @@ find_command(const char *path)
 	return NULL;
 }
 
-/* The core lets a board's creator, too, use some of what is below /admin; here it is for admins alone. */
+/* Discord shows an admin's command to others, too, where the server's settings say so. */
 static bool
 may_run(struct interaction *interaction, const struct bot_command *command)
 {
+	const struct kettle_host *host = interaction->bot->host;
 	const char *role = interaction->bot->roles[BOT_ADMIN];
-	if (strncmp(command->path, "admin ", strlen("admin ")) != 0 || member_is(interaction->actor, "role", "admin"))
+	int len = (int)strcspn(command->path, " ");
+	if (!options_for_admins(command, host->commands(host)) || member_is(interaction->actor, "role", "admin"))
 		return true;
 	if (*role)
-		interaction_say(interaction, "Only <@&%s> and administrators of this server may use `/admin`.", role);
+		interaction_say(
+			interaction, "Only <@&%s> and administrators of this server may use `/%.*s`.", role, len, command->path);
 	else
-		interaction_say(interaction, "Only administrators of this server may use `/admin`.");
+		interaction_say(interaction, "Only administrators of this server may use `/%.*s`.", len, command->path);
 	return false;
 }
 
@@ -83,7 +86,7 @@ run_verb(struct interaction *interaction)
 		verb->run(interaction, colon ? colon + 1 : "");
 		return;
 	}
-	interaction_say(interaction, "This button is of an earlier version of the bot; use the command again.");
+	interaction_say(interaction, "This button comes from an earlier version of the bot; use the command again.");
 }
 
 void

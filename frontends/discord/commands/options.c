@@ -33,7 +33,7 @@ static const struct {
 	{"bool", .kind = OPTION_KIND_FLAG},
 	{"board", "leaderboard_name", OPTION_KIND_TEXT, .completes = true},
 	{"device", "gpu", OPTION_KIND_TEXT, .completes = true},
-	{"id", "submission_id", .kind = OPTION_KIND_INTEGER},
+	{"id", "submission_id", .kind = OPTION_KIND_INTEGER, .help = "the number of the submission"},
 	{"user", "user", OPTION_KIND_USER, .help = "the user"},
 };
 
@@ -45,7 +45,8 @@ help_text(const char *help)
 	if (strlen(text) > HELP_MAX)
 		text[strcspn(text, ":;")] = '\0';
 	text[0] = (char)toupper((unsigned char)text[0]);
-	return escape_plain(text, HELP_MAX);
+	AUTO_FREE char *quoted = escape_quotes(text);
+	return escape_plain(quoted, HELP_MAX);
 }
 
 char *
@@ -53,6 +54,13 @@ options_help(const struct bot_command *command, const json_t *core)
 {
 	return command->help ? xstrdup(command->help)
 						 : help_text(json_text_or_empty(answer_row(core, command->of), "help"));
+}
+
+bool
+options_for_admins(const struct bot_command *command, const json_t *core)
+{
+	return strncmp(command->path, "admin ", strlen("admin ")) == 0 ||
+		   (command->of && member_is(answer_row(core, command->of), "right", "admin"));
 }
 
 static json_t *

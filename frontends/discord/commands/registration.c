@@ -88,12 +88,29 @@ add_command(json_t *commands, const struct bot_command *command, const json_t *c
 	}
 }
 
+/* Whether all that Discord shows by this name is for admins. */
+static bool
+is_for_admins(const char *name, const struct bot_command *rows, const json_t *core)
+{
+	size_t len = strlen(name);
+	for (const struct bot_command *command = rows; command->path; command++)
+		if (strcspn(command->path, " ") == len && strncmp(command->path, name, len) == 0 &&
+			!options_for_admins(command, core))
+			return false;
+	return true;
+}
+
+/* An admin's command is shown to administrators of the server, and to roles that they name: a bot may name none itself. */
 json_t *
 registration_commands(const struct bot_command *rows, const json_t *core)
 {
-	json_t *commands = json_array();
+	json_t *commands = json_array(), *object;
+	size_t i;
 	for (const struct bot_command *command = rows; command->path; command++)
 		add_command(commands, command, core);
+	json_array_foreach(commands, i, object)
+		if (is_for_admins(json_text_or_empty(object, "name"), rows, core))
+			json_object_set_new(object, "default_member_permissions", json_string("0"));
 	return commands;
 }
 
@@ -125,7 +142,8 @@ same_lists(const json_t *ours, const json_t *theirs)
 static bool
 same(const json_t *ours, const json_t *theirs)
 {
-	static const char *const plain[] = {"type", "name", "description", "required", "autocomplete", "value"};
+	static const char *const plain[] = {
+		"type", "name", "description", "required", "autocomplete", "value", "default_member_permissions"};
 	if (!json_is_object(theirs))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {

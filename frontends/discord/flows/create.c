@@ -140,7 +140,7 @@ ask(struct interaction *interaction, const json_t *form, size_t offset)
 	offset = offset < json_array_size(known) ? offset : 0;
 	AUTO_FREE char *verb = xasprintf("create:%s", id), *name = answer_bold(json_text_or_empty(form, "name"));
 	json_t *message =
-		message_printf("On which devices shall %s rank? You may choose several; each has its own ranking.", name);
+		message_printf("Which devices should %s be ranked on? You may choose several; each has its own ranking.", name);
 	message_menu(message, verb, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(known, offset));
 	message_pages(message, "create", id, offset, MESSAGE_CHOICES_MAX, json_array_size(known));
 	interaction_answer(interaction, message);
@@ -359,7 +359,7 @@ take_choice(struct choice *choice, const json_t *form)
 	if (!json_is_object(form) || !is_valid(interaction->bot, form)) {
 		interaction_say(interaction, "This menu is no longer valid; use `/leaderboard create` again.");
 	} else if (!member_is(form, "user", interaction->user)) {
-		interaction_say(interaction, "This menu is another user's.");
+		interaction_say(interaction, "This menu belongs to another user.");
 	} else if (choice->page) {
 		ask(interaction, form, choice->offset);
 	} else {

@@ -110,7 +110,7 @@ on_user(struct interaction *interaction, const json_t *user, void *arg)
 		interaction_say(interaction, "There is no leaderboard that you may delete.");
 		return;
 	}
-	json_t *message = message_new("Which leaderboard shall be deleted, with all its submissions?");
+	json_t *message = message_new("Which leaderboard do you want to delete, with all its submissions?");
 	message_menu(message, "delete:", "Leaderboard", 1, 1, message_names(names, offset));
 	message_pages(message, "delete", "", offset, MESSAGE_CHOICES_MAX, count);
 	interaction_answer(interaction, message);
@@ -156,6 +156,6 @@ delete_chosen(struct interaction *interaction, const char *arguments)
 		interaction_defer_update(interaction);
 		show_menu(interaction, offset);
 	} else {
-		interaction_say(interaction, "This menu is of an earlier version of the bot; use the command again.");
+		interaction_say(interaction, "This menu comes from an earlier version of the bot; use the command again.");
 	}
 }

@@ -37,8 +37,9 @@
 #define FILES_MAX 4               /* that a job left, attached */
 #define FILE_BYTES_MAX (7u << 20) /* of them together: a request has at most 8 MiB */
 #define NAME_SHOWN_MAX 100        /* UTF-16 units */
-#define NAME_PART_MAX 25          /* UTF-16 units of a board and of a user in a thread's name */
+#define NAME_PART_MAX 22          /* UTF-16 units of a board and of a user in a thread's name */
 #define DEVICE_PART_MAX 15        /* ... and of a device */
+#define REASON_SHOWN_MAX 300      /* UTF-16 units of why a job did not pass; its report has all */
 #define THREAD_NAME_MAX 100       /* UTF-16 units */
 #define THREAD_ARCHIVE_MIN 1440   /* minutes without a message, after which Discord archives it */
 
@@ -136,6 +137,24 @@ thread_channel(const struct interaction *interaction)
 	return *interaction->parent ? interaction->parent : interaction->channel;
 }
 
+/* A device that is too long for a thread's name is the number of its job there, so that each thread has another name. New string. */
+static char *
+device_part(const json_t *job)
+{
+	const char *device = json_text_or_empty(job, "device");
+	return split_units(device) > DEVICE_PART_MAX ? xasprintf("job %lld", (long long)member_int(job, "job"))
+												 : escape_plain(device, DEVICE_PART_MAX);
+}
+
+/* "ada on vectors, CPU, submission 8". more: what is between board and submission, each with a comma before it. New string. */
+static char *
+thread_name(const struct submission_message *msg, const char *user, const char *more)
+{
+	AUTO_FREE char *name = escape_plain(user, NAME_PART_MAX);
+	AUTO_FREE char *board = escape_plain(json_text_or_empty(msg->record, "board"), NAME_PART_MAX);
+	return xasprintf("%s on %s%s, submission %lld", name, board, more, (long long)member_int(msg->record, "id"));
+}
+
 /* A row for a thread of that name; user: who is let in, NULL: it is a public one. */
 static void
 keep_thread(const struct submission_message *msg, const char *key, const char *name, const char *user, outbox_fn done,
@@ -169,7 +188,7 @@ medal(json_int_t rank)
 	return rank > 0 && rank < (json_int_t)ARRAY_SIZE(medals) ? medals[rank] : "";
 }
 
-/* "rank 1 of 2, up from 2 · personal best, before 1.4 ms", "not the user's best: submission 2, 1.4 ms, rank 1" */
+/* "rank 1 of 2, up from 2 · personal best, was at 1.4 ms", "not the user's best: submission 2, 1.4 ms, rank 1" */
 static char *
 place(const json_t *data)
 {
@@ -179,7 +198,7 @@ place(const json_t *data)
 		return xstrdup(better + strlen(", "));
 	AUTO_FREE char *rank = template_text("rank {rank} of {of}", data, NULL);
 	AUTO_FREE char *how = template_text(
-		"{first?first success|personal best{previous_score?, before {previous_score:seconds}}}", data, NULL);
+		"{first?first success|personal best{previous_score?, was at {previous_score:seconds}}}", data, NULL);
 	return xasprintf("%s%s · %s", rank, change, how);
 }
 
@@ -246,16 +265,14 @@ on_result_thread(void *arg, const struct outbox_answer *answer)
 	}
 }
 
-/* "vectors: alice on CPU, 607.3 µs (8)", short enough for the number at the end, which tells threads apart. New string. */
+/* "alice on vectors, CPU, 607.3 µs, submission 8". New string. */
 static char *
 result_name(const struct report *report)
 {
-	const json_t *data = data_of(report);
-	AUTO_FREE char *score = template_text("{score:seconds}", data, NULL);
-	AUTO_FREE char *board = escape_plain(json_text_or_empty(report->msg->record, "board"), NAME_PART_MAX);
-	AUTO_FREE char *user = escape_plain(json_text_or_empty(report->event, "user_name"), NAME_PART_MAX);
-	AUTO_FREE char *device = escape_plain(json_text_or_empty(data, "device"), DEVICE_PART_MAX);
-	return xasprintf("%s: %s on %s, %s (%lld)", board, user, device, score, (long long)member_int(data, "job"));
+	AUTO_FREE char *score = template_text("{score:seconds}", data_of(report), NULL);
+	AUTO_FREE char *device = device_part(report->job);
+	AUTO_FREE char *more = xasprintf(", %s, %s", device, score);
+	return thread_name(report->msg, json_text_or_empty(report->event, "user_name"), more);
 }
 
 static void
@@ -384,13 +401,45 @@ void
 report_thread(struct submission_message *msg, const json_t *job, outbox_fn done, void *arg)
 {
 	AUTO_FREE char *key = submission_message_key(msg, member_int(job, "job"), "thread");
-	AUTO_FREE char *name = xasprintf("Submission %lld.%lld: %s on %s", (long long)member_int(msg->record, "id"),
-		(long long)member_int(job, "job"), json_text_or_empty(msg->record, "board"),
-		json_text_or_empty(job, "device")); /* a long one is cut at its end: the numbers tell threads apart */
+	bool several = json_array_size(json_object_get(msg->record, "jobs")) > 1;
+	AUTO_FREE char *device = device_part(job), *more = several ? xasprintf(", %s", device) : xstrdup("");
+	AUTO_FREE char *name = thread_name(msg, json_text_or_empty(msg->interaction->actor, "name"), more);
 	keep_thread(msg, key, name, msg->interaction->user, done, arg);
 }
 
 /* ---- what it says ---- */
+
+/* ": wrong.cpp:8:25: error: expected ‘;’" of a job that did not pass; else "". source: what the file is called in the job, where that is known. New string. */
+static char *
+reason(const struct report *report, const char *source)
+{
+	const json_t *data = data_of(report);
+	const char *error = json_text_or_empty(data, "error"), *name = json_text_or_empty(report->msg->record, "file_name");
+	if (member_is(data, "state", "passed") || !*error)
+		return xstrdup("");
+	AUTO_FREE char *placed = source ? source_path_put(error, source, name) : xstrdup(error);
+	AUTO_FREE char *shown = escape_sentence(placed, REASON_SHOWN_MAX);
+	return xasprintf(": %s", shown);
+}
+
+/*
+ * "✅ H100: passed, 1.23 ms, rank 2 of 10, up from 3", "…, not your best: submission 2, 1.1 ms, rank 1", "❌ H100: failed: 5 of 5
+ * tests failed"
+ */
+static void
+set_line(struct report *report, const char *source)
+{
+	const json_t *data = data_of(report);
+	const char *state = json_text_or_empty(data, "state");
+	AUTO_FREE char *device = escape_markdown(json_text_or_empty(data, "device"), NAME_SHOWN_MAX);
+	AUTO_FREE char *text = template_text("{state:word}{score?, {score:score}}{rank?, rank {rank} of {of}}", data, NULL);
+	AUTO_FREE char *change = report_change(member_int(data, "rank"), json_object_get(data, "rank_before"));
+	AUTO_FREE char *better = report_better(json_object_get(data, "better"), "your best");
+	AUTO_FREE char *why = reason(report, source);
+	AUTO_FREE char *line = xasprintf(
+		"%s **%s**: %s%s%s", strcmp(state, "passed") == 0 ? "✅" : "❌", device, text, *better ? better : change, why);
+	json_object_set_new(report->job, "line", json_string(line));
+}
 
 static char *
 report_text(const struct report *report, const json_t *show)
@@ -409,7 +458,7 @@ report_text(const struct report *report, const json_t *show)
 	return text;
 }
 
-/* The first message names the submission and its result; the rest of a long report is a file of the last one. */
+/* The first line is the result, the second one names the submission; the rest of a long report is a file of the last one. */
 static void
 write_messages(struct report *report, const json_t *show)
 {
@@ -418,8 +467,8 @@ write_messages(struct report *report, const json_t *show)
 	AUTO_FREE char *text = report_text(report, show), *rest = NULL;
 	AUTO_BUF struct buf markdown = {0};
 	AUTO_FREE char *board = escape_markdown(json_text_or_empty(report->msg->record, "board"), NAME_SHOWN_MAX);
-	buf_printf(&markdown, "**Submission %lld** to **%s**\n%s\n", (long long)member_int(report->msg->record, "id"),
-		board, json_text_or_empty(report->job, "line"));
+	buf_printf(&markdown, "%s\n**Submission %lld** to **%s**\n", json_text_or_empty(report->job, "line"),
+		(long long)member_int(report->msg->record, "id"), board);
 	escape_code_block(&markdown, NULL, text + strspn(text, "\n"));
 	AUTO_JSON json_t *parts = split_messages(markdown.data, MESSAGES_MAX, &rest);
 	json_array_foreach(parts, i, part)
@@ -525,25 +574,12 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 		told(report);
 		return;
 	}
+	set_line(report, json_text_or_null(result, "source"));
+	report->msg->changed = true;
 	write_messages(report, result);
 	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(report->msg->record, "id"));
 	if (host->call(host, report->msg->interaction->actor, "submission.download", args, on_files, report) < 0)
 		leave(report);
-}
-
-/* "✅ H100: passed, 1.23 ms, rank 2 of 10, up from 3", "…, not your best: submission 2, 1.1 ms, rank 1" */
-static void
-set_line(struct report *report)
-{
-	const json_t *data = data_of(report);
-	const char *state = json_text_or_empty(data, "state");
-	AUTO_FREE char *device = escape_markdown(json_text_or_empty(data, "device"), NAME_SHOWN_MAX);
-	AUTO_FREE char *text = template_text("{state:word}{score?, {score:score}}{rank?, rank {rank} of {of}}", data, NULL);
-	AUTO_FREE char *change = report_change(member_int(data, "rank"), json_object_get(data, "rank_before"));
-	AUTO_FREE char *better = report_better(json_object_get(data, "better"), "your best");
-	AUTO_FREE char *line =
-		xasprintf("%s **%s**: %s%s", strcmp(state, "passed") == 0 ? "✅" : "❌", device, text, *better ? better : change);
-	json_object_set_new(report->job, "line", json_string(line));
 }
 
 void
@@ -557,7 +593,7 @@ report_begin(struct submission_message *msg, const json_t *event)
 		.messages = json_array(),
 		.files = json_array(),
 		.fetched = json_array()};
-	set_line(report);
+	set_line(report, NULL);
 	msg->changed = true;
 	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(msg->record, "id"));
 	if (host->call(host, msg->interaction->actor, "submission.show", args, on_shown, report) < 0)

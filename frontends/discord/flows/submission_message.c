@@ -153,7 +153,7 @@ add_states(const struct submission_message *msg, struct buf *text)
 	AUTO_FREE char *states = progress_text(msg->progress, "\n");
 	char *rest = states;
 	for (char *line; is_open(msg) && (line = strsep(&rest, "\n"));) {
-		AUTO_FREE char *shown = escape_markdown(line, STATES_SHOWN_MAX);
+		AUTO_FREE char *shown = escape_sentence(line, STATES_SHOWN_MAX);
 		buf_printf(text, "\n⏳ %s", shown);
 	}
 }
@@ -165,7 +165,7 @@ add_remarks(const struct submission_message *msg, struct buf *text)
 	size_t i;
 	const json_t *remark;
 	json_array_foreach(json_object_get(msg->record, "remarks"), i, remark) {
-		AUTO_FREE char *shown = escape_markdown(json_string_value(remark), REMARK_SHOWN_MAX);
+		AUTO_FREE char *shown = escape_sentence(json_string_value(remark), REMARK_SHOWN_MAX);
 		if (i < REMARKS_MAX)
 			buf_printf(text, "\n⚠️ %s", shown);
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/failpoint.h"
@@ -17,7 +18,6 @@
 #include "base/xalloc.h"
 #include "discord/flows/submission_message.h"
 #include "discord/interaction/answer.h"
-#include "discord/interaction/boards.h"
 #include "discord/interaction/stored.h"
 #include "discord/render/message.h"
 #include "discord/rest/rest.h"
@@ -29,6 +29,8 @@
 	(64 << 20)                /* bytes of their code in memory; that of the oldest is fetched again when it is needed */
 #define ASK_LIFE_MS 900000    /* of a menu */
 #define NAME_SHOWN_MAX 100    /* UTF-16 units */
+#define REFUSALS_SHOWN_MAX 5  /* of devices that a menu leaves out */
+#define REFUSAL_SHOWN_MAX 250 /* UTF-16 units */
 #define REQUEST_PREFIX "req/" /* of the state's keys */
 #define ASK_PREFIX "ask/"
 
@@ -181,6 +183,21 @@ store(struct attempt *attempt)
 
 /* ---- which devices ---- */
 
+/* Why the menu lacks devices of the board. */
+static void
+add_refusals(struct buf *text, const json_t *refused)
+{
+	size_t i;
+	const json_t *why;
+	json_array_foreach(refused, i, why) {
+		AUTO_FREE char *shown = escape_sentence(json_string_value(why), REFUSAL_SHOWN_MAX);
+		if (i < REFUSALS_SHOWN_MAX)
+			buf_printf(text, "\n⚠️ %s", shown);
+	}
+	if (i > REFUSALS_SHOWN_MAX)
+		buf_printf(text, "\n⚠️ %zu more devices take no submission of yours now.", i - REFUSALS_SHOWN_MAX);
+}
+
 static void
 ask(struct attempt *attempt, size_t offset)
 {
@@ -189,7 +206,10 @@ ask(struct attempt *attempt, size_t offset)
 	offset = offset < count ? offset : 0;
 	AUTO_FREE char *id = xasprintf("submit:%s", json_text_or_empty(form, "request"));
 	AUTO_FREE char *board = escape_markdown(json_text_or_empty(form, "board"), NAME_SHOWN_MAX);
-	json_t *message = message_printf("On which devices of **%s** shall it run? You may choose several.", board);
+	AUTO_BUF struct buf text = {0};
+	buf_printf(&text, "Which devices of **%s** should your submission run on? You may choose several.", board);
+	add_refusals(&text, json_object_get(form, "refused"));
+	json_t *message = message_new(text.data);
 	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(known, offset));
 	message_pages(message, "submit", json_text_or_empty(form, "request"), offset, MESSAGE_CHOICES_MAX, count);
 	interaction_answer(attempt->interaction, message);
@@ -244,23 +264,30 @@ keep_ask(struct attempt *attempt)
 	bound_asks(submit, attempt->interaction->user);
 }
 
+/* The menu has those devices that would take the submission now. */
 static void
-on_boards(struct interaction *interaction, const json_t *boards, void *arg)
+on_devices(struct interaction *interaction, const json_t *answer, void *arg)
 {
 	struct attempt *attempt = arg;
-	const json_t *board = boards_find(boards, json_text_or_empty(attempt->form, "board"));
-	json_t *known = json_object_get(board, "gpu_types");
+	json_t *known = json_array(), *refused = json_array();
+	size_t i;
+	const json_t *device;
 	(void)interaction;
-	if (json_array_size(known) < 2)
+	json_array_foreach(json_object_get(answer, "devices"), i, device) {
+		bool open = json_is_null(json_object_get(device, "refused"));
+		(void)json_array_append(open ? known : refused, json_object_get(device, open ? "device" : "refused"));
+	}
+	json_object_set(attempt->form, "board", json_object_get(answer, "leaderboard"));
+	json_object_set_new(attempt->form, "known", known);
+	json_object_set_new(attempt->form, "refused", refused);
+	if (json_array_size(known) == 0)
 		return;
-	json_object_set(attempt->form, "board", json_object_get(board, "name"));
-	json_object_set(attempt->form, "known", known);
 	keep_ask(attempt);
 	ask(attempt, 0);
 }
 
 static void
-after_boards(void *arg)
+after_devices(void *arg)
 {
 	struct attempt *attempt = arg;
 	bool asked = attempt->interaction->answered;
@@ -277,7 +304,10 @@ ask_devices(struct attempt *attempt, const struct kettle_error *refused)
 {
 	attempt->may_ask = false;
 	attempt->refused = *refused;
-	boards_get(attempt->interaction, on_boards, after_boards, attempt);
+	interaction_call(attempt->interaction, "leaderboard.devices",
+		json_pack("{s:s, s:s}", "name", json_text_or_empty(attempt->form, "board"), "mode",
+			json_text_or_empty(attempt->form, "mode")),
+		on_devices, after_devices, attempt);
 }
 
 /* "H100, A100" as a list; NULL: nothing was given. New reference. */
@@ -389,6 +419,7 @@ take_choice(struct interaction *interaction, json_t *kept, const char *request)
 	json_object_set_new(form, "chosen", json_true());
 	(void)json_object_del(form, "code");
 	(void)json_object_del(form, "known");
+	(void)json_object_del(form, "refused");
 	interaction_defer_update(interaction);
 	interaction_answer(interaction, message_new("Submitting…"));
 	struct attempt *attempt = attempt_new(interaction, form);
@@ -412,7 +443,7 @@ submit_chosen(struct interaction *interaction, const char *arguments)
 	if (!kept || interaction->begun_ms - member_int(kept, "begun") > ASK_LIFE_MS) {
 		interaction_say(interaction, "This menu is no longer valid; submit again.");
 	} else if (strcmp(json_text_or_empty(kept, "user"), interaction->user) != 0) {
-		interaction_say(interaction, "This menu is another user's.");
+		interaction_say(interaction, "This menu belongs to another user.");
 	} else if (page || json_array_size(interaction->values) == 0) {
 		struct attempt *attempt = attempt_new(interaction, json_copy(kept));
 		ask(attempt, offset);

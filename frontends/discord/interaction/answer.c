@@ -27,7 +27,7 @@ answer_name(const char *name)
 char *
 answer_text(const char *text)
 {
-	return escape_markdown(text, SENTENCE_MAX);
+	return escape_sentence(text, SENTENCE_MAX);
 }
 
 char *
@@ -86,7 +86,8 @@ show(struct interaction *interaction, const json_t *result, void *arg)
 	const json_t *view = json_object_get(answer_row(host->commands(host), shown->command), "view");
 	AUTO_FREE char *text = plain_view(view, result, shown->args);
 	if (strchr(text, '\n')) {
-		interaction_answer(interaction, message_block("", text, shown->file_name));
+		AUTO_FREE char *quoted = escape_quotes(text);
+		interaction_answer(interaction, message_block("", quoted, shown->file_name));
 		return;
 	}
 	AUTO_FREE char *sentence = answer_text(*text ? text : "Done.");

@@ -370,7 +370,7 @@ interaction_fail(struct interaction *interaction, const struct kettle_error *err
 {
 	const struct kettle_host *host = interaction->bot->host;
 	bool hidden = is_operators(err) && !member_is(interaction->actor, "role", "admin");
-	AUTO_FREE char *text = escape_markdown(
+	AUTO_FREE char *text = escape_sentence(
 		hidden ? "Kettle has a fault, which its log describes: tell an admin of this server." : err->message,
 		ERROR_MAX);
 	if (is_operators(err))

@@ -214,7 +214,7 @@ try_later(struct row *row, const struct rest_answer *answer)
 	row->tries++;
 	row->under_way = false;
 	host->log(host, row->tries == TRIES_LOGGED ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
-		"Discord cannot be told now, and is told again later: %s", answer->err->message);
+		"Discord does not take a message now; Kettle sends it again later: %s", answer->err->message);
 	later_call(row->bot, rest_backoff(row->tries), attempt, row);
 }
 

@@ -33,6 +33,13 @@ add_escaped(struct buf *out, const char *text, size_t max)
 }
 
 static void
+add_sentence(struct buf *out, const char *text, size_t max)
+{
+	AUTO_FREE char *safe = escape_sentence(text, max);
+	buf_adds(out, safe);
+}
+
+static void
 add_bold(struct buf *out, const char *text)
 {
 	buf_adds(out, "**");
@@ -82,11 +89,11 @@ add_change(struct buf *out, const json_t *row, const json_t *was)
 	if (!was)
 		buf_adds(out, ", new on the podium");
 	else if (moved && changed)
-		buf_printf(out, ", before %s with %s", medal_of(was), score);
+		buf_printf(out, ", was %s at %s", medal_of(was), score);
 	else if (moved)
-		buf_printf(out, ", before %s", medal_of(was));
+		buf_printf(out, ", was %s", medal_of(was));
 	else if (changed)
-		buf_printf(out, ", before %s", score);
+		buf_printf(out, ", was at %s", score);
 }
 
 char *
@@ -145,7 +152,7 @@ add_description(struct buf *out, const char *text)
 	for (size_t lines = 0; rest && lines < DESCRIPTION_MAX_LINES; lines++) {
 		const char *line = strsep(&rest, "\n");
 		buf_adds(out, "\n");
-		add_escaped(out, line, LINE_MAX_UNITS);
+		add_sentence(out, line, LINE_MAX_UNITS);
 	}
 	if (!whole || rest)
 		buf_adds(out, " …");
@@ -208,11 +215,11 @@ news_fault(const json_t *event)
 	AUTO_FREE char *error = sanitize_text(json_text_or_empty(data, "error"), ERROR_MAX_CHARACTERS);
 	buf_adds(&out, "🔧 The task of ");
 	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
-	buf_adds(&out, " has failed by its own fault on ");
+	buf_adds(&out, " has a fault: it failed on ");
 	add_bold(&out, json_text_or_empty(data, "device"));
-	buf_printf(&out, ", with the submission %lld (", (long long)member_int(event, "submission"));
+	buf_printf(&out, " in submission %lld (", (long long)member_int(event, "submission"));
 	add_escaped(&out, json_text_or_empty(data, "mode"), NAME_MAX_UNITS);
-	buf_adds(&out, "), and will fail for others until its task is corrected.\n");
+	buf_adds(&out, "), and fails for every user until its creator corrects it.\n");
 	escape_code_block(&out, NULL, error);
 	return buf_take(&out);
 }
@@ -225,18 +232,18 @@ add_unit(struct buf *out, const json_t *data, const char *what)
 	buf_adds(out, " of the device ");
 	add_bold(out, json_text_or_empty(data, "device"));
 	buf_printf(out, " %s: ", what);
-	add_escaped(out, json_text_or_empty(data, "reason"), REASON_MAX_UNITS);
+	add_sentence(out, json_text_or_empty(data, "reason"), REASON_MAX_UNITS);
 }
 
 static void
-add_storage(struct buf *out, const json_t *data, const char *what)
+add_storage(struct buf *out, const json_t *data, const char *what, const char *then)
 {
 	char since[TIMESTAMP_SIZE];
 	timestamp_of(json_text_or_empty(data, "since"), TIMESTAMP_DATE, since);
-	buf_printf(out, "%s %s", what, since);
+	buf_printf(out, "%s %s%s", what, since, then);
 	if (json_text_or_null(data, "error")) {
 		buf_adds(out, ": ");
-		add_escaped(out, json_text_or_empty(data, "error"), REASON_MAX_UNITS);
+		add_sentence(out, json_text_or_empty(data, "error"), REASON_MAX_UNITS);
 	}
 }
 
@@ -252,15 +259,15 @@ news_operators(const json_t *event)
 	else if (member_is(event, "kind", "unit.returned"))
 		add_unit(&out, data, "works again");
 	else if (member_is(event, "kind", "storage.full"))
-		add_storage(
-			&out, data, "🚨 The disk of the database is full, and nothing can be stored until there is room, since");
+		add_storage(&out, data, "🚨 The disk of the database has been full since",
+			"; Kettle stores nothing until there is room");
 	else if (member_is(event, "kind", "storage.ok"))
-		add_storage(&out, data, "The disk of the database has room again; nothing could be stored since");
+		add_storage(&out, data, "The disk of the database has room again; Kettle could store nothing since", "");
 	else {
 		buf_adds(&out, "🔑 The runner ");
 		add_bold(&out, json_text_or_empty(data, "runner"));
-		buf_adds(&out, " has no valid credential any more, so it gets no jobs done: ");
-		add_escaped(&out, json_text_or_empty(data, "error"), REASON_MAX_UNITS);
+		buf_adds(&out, " runs no jobs, because its credential is not valid any more: ");
+		add_sentence(&out, json_text_or_empty(data, "error"), REASON_MAX_UNITS);
 	}
 	if (!member_is(event, "kind", "storage.full")) {
 		timestamp_of(json_text_or_empty(event, "at"), TIMESTAMP_DATE, at);

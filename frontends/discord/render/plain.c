@@ -54,9 +54,8 @@ plain_view(const json_t *view, const json_t *answer, const json_t *args)
 	return end(&plain);
 }
 
-/* The jobs, with places in the submission under the name of its file. New reference. */
-static json_t *
-jobs_of(const json_t *submission)
+json_t *
+plain_jobs(const json_t *submission)
 {
 	const char *source = json_text_or_null(submission, "source"), *name = json_text_or_null(submission, "file_name");
 	json_t *jobs = json_object_get(submission, "jobs");
@@ -69,7 +68,7 @@ plain_report(const json_t *submission)
 	struct plain plain;
 	size_t i;
 	const json_t *job;
-	AUTO_JSON json_t *jobs = jobs_of(submission);
+	AUTO_JSON json_t *jobs = plain_jobs(submission);
 	begin(&plain, 0);
 	report_head(&plain.term, submission);
 	json_array_foreach(jobs, i, job)

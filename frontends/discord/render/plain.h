@@ -15,6 +15,8 @@ char *plain_table(const struct view_column *columns, size_t count, const json_t 
 char *plain_view(const json_t *view, const json_t *answer, const json_t *args);
 /* The whole report of a submission, as submission.show answers it. New string. */
 char *plain_report(const json_t *submission);
+/* Its jobs, with places in the code under the name of its file. New reference. */
+json_t *plain_jobs(const json_t *submission);
 /* Its verdict on each device, in a line. New string. */
 char *plain_verdict(const json_t *submission);
 

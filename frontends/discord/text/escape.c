@@ -12,6 +12,7 @@
 #include "common/term.h"
 #include "base/sanitize_text.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "discord/text/split.h"
 
 #define MARKS_MAX 2 /* combining marks on one character; a name of several scripts needs no more */
@@ -39,32 +40,67 @@ shown(const char *at, size_t size, bool first, unsigned *marks)
 	return mark && (first || *marks > MARKS_MAX) ? 0 : len;
 }
 
+enum kind { PLAIN, MARKDOWN, SENTENCE };
+
+/* The end of what single backticks at `at` enclose; NULL: they do not. */
 static char *
-clean(const char *text, size_t max, bool escaped)
+enclosed_end(const char *line, char *at)
+{
+	size_t len = strcspn(at + 1, "`");
+	bool alone = (at == line || at[-1] != '`') && len > 0 && at[1 + len] == '`' && at[2 + len] != '`';
+	return alone ? at + 1 + len : NULL;
+}
+
+/* In code, characters keep their form, so a link or an invitation would work: what may be one gets quotation marks. */
+static void
+quote_links(char *line)
+{
+	for (char *at = line, *end; (at = strchr(at, '`')); at++) {
+		end = enclosed_end(line, at);
+		size_t len = end ? (size_t)(end - at - 1) : 0;
+		if (end && (strcspn(at + 1, "@<>#\\") < len || memchr(at + 2, '/', len - 1)))
+			*at = *end = '"';
+		at = end ? end : at;
+	}
+}
+
+static char *
+clean(const char *text, size_t max, enum kind kind)
 {
 	AUTO_BUF struct buf out = {0};
 	/* Every character that is shown has one unit at least, so no more of them than max + 1 can be needed, but marks can. */
 	AUTO_FREE char *line = sanitize_line(text, SIZE_MAX);
+	if (kind == SENTENCE)
+		quote_links(line);
 	size_t size = strlen(line), units = 0, fits = 0; /* fits: bytes of out that leave a unit for the "…" */
 	unsigned marks = 0;
+	const char *code = NULL; /* where the code that has begun ends */
+	bool open = false;       /* whether it has at `fits` */
 	for (size_t at = 0; at < size;) {
 		size_t len = shown(line + at, size - at, out.len == 0, &marks);
 		if (len == 0) {
 			at += utf8_length(line + at, size - at);
 			continue;
 		}
-		bool quoted = escaped && has_meaning(line[at]);
+		bool ends = code == line + at;
+		if (kind == SENTENCE && !code && line[at] == '`')
+			code = enclosed_end(line, line + at);
+		bool quoted = kind != PLAIN && !code && has_meaning(line[at]);
 		units += (len == 4 ? 2 : 1) + (quoted ? 1 : 0);
 		if (units > max) {
 			out.len = fits;
-			buf_adds(&out, "…");
+			buf_adds(&out, open ? "…`" : "…");
 			break;
 		}
 		if (quoted)
 			buf_adds(&out, "\\");
 		buf_add(&out, line + at, len);
-		if (units < max)
+		if (ends)
+			code = NULL;
+		if (units + (code ? 1 : 0) < max) {
 			fits = out.len;
+			open = code != NULL;
+		}
 		at += len;
 	}
 	return buf_take(&out);
@@ -73,13 +109,29 @@ clean(const char *text, size_t max, bool escaped)
 char *
 escape_plain(const char *text, size_t max)
 {
-	return clean(text, max, false);
+	return clean(text, max, PLAIN);
 }
 
 char *
 escape_markdown(const char *text, size_t max)
 {
-	return clean(text, max, true);
+	return clean(text, max, MARKDOWN);
+}
+
+char *
+escape_sentence(const char *text, size_t max)
+{
+	return clean(text, max, SENTENCE);
+}
+
+char *
+escape_quotes(const char *text)
+{
+	char *quoted = xstrdup(text);
+	for (char *at = quoted, *end; (at = strchr(at, '`')); at++)
+		if ((end = enclosed_end(quoted, at)))
+			*at = *end = '"';
+	return quoted;
 }
 
 void

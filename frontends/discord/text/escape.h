@@ -20,6 +20,13 @@ char *escape_plain(const char *text, size_t max);
  */
 char *escape_markdown(const char *text, size_t max);
 /*
+ * The same for a sentence, in which single backticks enclose names: they become code, as far as it holds nothing that
+ * works in code, too, such as a link. max counts all characters that are sent.
+ */
+char *escape_sentence(const char *text, size_t max);
+/* A sentence for where Discord shows backticks as they are: quotation marks enclose the names. New string. */
+char *escape_quotes(const char *text);
+/*
  * Appends lines as a code block, without a newline behind it: sanitized as sanitize_text does, and with a space in front
  * of each third backtick in a row, so that nothing in it ends the block. language: a tag for the colours; NULL or what is
  * no tag: none.

@@ -20,7 +20,7 @@ class Control:
                       "autocomplete": lambda given: self.users.command(given, given["focused"]), "interaction": self.users.raw,
                       "say": self.users.say, "batch": self.batch, "settings": self.set_settings, "clock": self.set_clock,
                       "buckets": self.set_buckets, "faults": self.add_fault, "gateway": self.gateway_fault,
-                      "endpoint": self.set_endpoint, "resend": self.resend,
+                      "endpoint": self.set_endpoint, "resend": self.resend, "integration": self.set_integration,
                       "forget": self.forget}
         self.gets = {"messages": self.messages, "channels": self.channels, "commands": self.commands, "log": self.log,
                      "invalid": self.invalid, "violations": self.violations, "gateway": self.gateway_state, "faults": self.faults,
@@ -162,6 +162,12 @@ class Control:
         return {"role": role["id"]}
 
     # Settings and faults
+
+    def set_integration(self, given):
+        """Server Settings, Integrations: shows a command to the members of these roles, too."""
+        guild = self.world.find_guild(given.get("guild"))
+        wanted = [key for key, role in guild.roles.items() if role["name"] in given["roles"]]
+        self.world.command_roles.setdefault(given["command"], set()).update(wanted)
 
     def batch(self, given):
         """Several actions at once."""

@@ -214,6 +214,8 @@ async def client_side():
     await impossible("does not offer", "command", user="bob", command="ask", options={"board": "b", "mode": "other"})
     await impossible("there is no option", "command", user="bob", command="ask", options={"board": "b", "x": 1})
     await impossible("/secret is not shown", "command", user="bob", command="secret")
+    await control(FAKE.post, "integration", command="secret", roles=["Nobody"])
+    await impossible("/secret is not shown", "command", user="bob", command="secret")
     await impossible("does not see closed", "command", user="bob", command="ask", channel="closed")
     await impossible("does not complete", "autocomplete", user="bob", command="ask", focused="mode", options={"mode": ""})
 

@@ -37,7 +37,9 @@ class Users:
         if not command:
             raise Impossible(f"there is no command /{words[0]}")
         needed = command.get("default_member_permissions")
-        if not unchecked and needed is not None and guild:
+        member = guild.members.get(user.id) if guild else None
+        named = member and self.world.command_roles.get(command["name"], set()) & set(member.roles)
+        if not unchecked and needed is not None and guild and not named:
             bits = permissions.in_channel(self.world, channel, user.id)
             if int(needed) & ~bits or needed == "0" and not permissions.has(bits, "ADMINISTRATOR"):
                 raise Impossible(f"/{words[0]} is not shown to {user.name}")

@@ -150,6 +150,7 @@ class World:
         self.last_id = 0
         self.users, self.guilds, self.channels, self.files = {}, {}, {}, {}
         self.commands, self.interactions, self.index = {}, {}, {}
+        self.command_roles = {}  # name → roles to which an administrator shows the command
         self.violations, self.log = [], []
         self.nonces = {}
         self.bot = self.add_user("kettle", bot=True)

@@ -25,7 +25,7 @@
 #define PODIUM \
 	"🏆 **vec\\_add**: the podium on **H100** has changed.\n🥇 **\\@everyone \\*\\*x\\*\\*** 1.000 ms, new on " \
 	"the " \
-	"podium\n🥈 **bob** 2.000 ms, before 🥇\n🥉 **c\\_c** 2.500 ms, before 🥈 with 3.000 ms\nNo longer on " \
+	"podium\n🥈 **bob** 2.000 ms, was 🥇\n🥉 **c\\_c** 2.500 ms, was 🥈 at 3.000 ms\nNo longer on " \
 	"it: **dave** " \
 	"4.000 ms"
 

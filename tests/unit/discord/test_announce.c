@@ -270,9 +270,9 @@ test_operators(void **state)
 	fixture_assert_message(f, 1, POST_OPERATORS,
 		"The unit **gpu0\\@node** of the device **H100** works again: the GPU works\n<t:1795600800:f>");
 	fixture_assert_message(f, 2, POST_OPERATORS,
-		"The disk of the database has room again; nothing could be stored since <t:1795597200:f>\n<t:1795600800:f>");
+		"The disk of the database has room again; Kettle could store nothing since <t:1795597200:f>\n<t:1795600800:f>");
 	fixture_assert_message(f, 3, POST_OPERATORS,
-		"🔑 The runner **modal** has no valid credential any more, so it gets no jobs done: token "
+		"🔑 The runner **modal** runs no jobs, because its credential is not valid any more: token "
 		"expired\n<t:1795600800:f>");
 	f->bot.settings.operators[0] = '\0';
 	fixture_tell(f, announce_fixture_event(5, "unit.quarantined", unit("x")));
@@ -290,7 +290,8 @@ test_full(void **state)
 	fixture_tell(f, announce_fixture_event(0, "storage.full", json_incref(data)));
 	fixture_seen(f, POST_OPERATORS, 1);
 	fixture_assert_message(f, 0, POST_OPERATORS,
-		"🚨 The disk of the database is full, and nothing can be stored until there is room, since <t:1795597200:f>: no "
+		"🚨 The disk of the database has been full since <t:1795597200:f>; Kettle stores nothing until there is room: "
+		"no "
 		"space left");
 	fixture_tell(f, announce_fixture_event(1, "storage.full", data));
 	fixture_done(f, 1);
@@ -316,9 +317,9 @@ static void
 test_fault(void **state)
 {
 	struct fixture *f = *state;
-	static const char text[] = "🔧 The task of **vec\\_add** has failed by its own fault on **H100**, with the "
-							   "submission 99 (ranked), and will "
-							   "fail for others until its task is corrected.\n```\n`` ` @everyone\n```";
+	static const char text[] = "🔧 The task of **vec\\_add** has a fault: it failed on **H100** in "
+							   "submission 99 (ranked), and fails for every user until its creator corrects "
+							   "it.\n```\n`` ` @everyone\n```";
 	f->user = json_pack("{s:[{s:s, s:s}, {s:s, s:s}]}", "identities", "provider", "cli", "subject", "ada", "provider",
 		"discord", "subject", "77");
 	server_step(&f->server, "POST /api/users/@me/channels", 200, NULL, "{\"id\": \"78\"}");

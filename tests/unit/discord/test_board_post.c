@@ -220,7 +220,7 @@ test_unavailable(void **state)
 	assert_int_equal(f->server.count, 2);
 	const json_t *post = json_object_get(kettle_fake_state(f->fake), "out/post/7");
 	assert_string_equal(json_text_or_empty(post, "id"), "1576000000000000004");
-	assert_true(fixture_logged(f, "debug", "cannot be told now"));
+	assert_true(fixture_logged(f, "debug", "sends it again later"));
 }
 
 /* ---- texts ---- */

@@ -47,7 +47,7 @@ static void
 assert_created(struct bot_fixture *f, const json_t *message, json_t *devices_take)
 {
 	fixture_says(message, "Created leaderboard **new\\_one** on CPU, H100; it ends <t:1782900000:f>.\nRemark: No test "
-						  "has a \\`seed\\`\\.");
+						  "has a `seed`\\.");
 	fixture_called(f, 0, "leaderboard.create",
 		json_pack("{s:s, s:s, s:O, s:o*}", "name", "new_one", "deadline", "+30d", "task",
 			json_object_get(f->answers, "task.unpack"), "device", devices_take));
@@ -64,17 +64,17 @@ test_menu(void **state)
 	fixture_called(f, 1, "task.unpack", json_pack("{s:{s:s, s:s}}", "file", "name", "t.zip", "base64", base64));
 	fixture_called(f, 0, "device.list", json_pack("{s:b}", "known", 1));
 	fixture_says(
-		message, "On which devices shall **new\\_one** rank? You may choose several; each has its own ranking.");
+		message, "Which devices should **new\\_one** be ranked on? You may choose several; each has its own ranking.");
 	AUTO_FREE char *id = xstrdup(fixture_button(message, 0, 0));
 	assert_int_equal(json_object_size(kettle_fake_state(f->fake)), 1);
 	f->user = FIXTURE_BOB;
-	fixture_says(fixture_pressed(f, id, json_pack("[s]", "CPU")), "This menu is another user's.");
+	fixture_says(fixture_pressed(f, id, json_pack("[s]", "CPU")), "This menu belongs to another user.");
 	f->user = FIXTURE_ADA;
 	/* Refused by the core: the menu can be used again. */
 	AUTO_JSON json_t *created = json_incref(json_object_get(f->answers, "leaderboard.create"));
 	fixture_fail(f, "leaderboard.create", KETTLE_ECONFLICT, "The leaderboard `new_one` already exists.");
 	message = fixture_pressed(f, id, json_pack("[s, s]", "CPU", "H100"));
-	fixture_says(message, "The leaderboard \\`new\\_one\\` already exists\\.");
+	fixture_says(message, "The leaderboard `new_one` already exists\\.");
 	assert_true(member_true(message, "_follow_up"));
 	fixture_answer(f, "leaderboard.create", json_incref(created));
 	assert_created(f, fixture_pressed(f, id, json_pack("[s, s]", "CPU", "H100")), json_pack("[s, s]", "CPU", "H100"));
@@ -168,7 +168,7 @@ test_refusals(void **state)
 	fixture_fail(f, "task.unpack", KETTLE_EINVAL, "t.zip: task.yml:1:3: `a*` is no key.");
 	server_step(&f->server, "GET /files/", 200, NULL, ZIP);
 	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")),
-		"t\\.zip\\: task\\.yml\\:1\\:3\\: \\`a\\*\\` is no key\\.");
+		"t\\.zip\\: task\\.yml\\:1\\:3\\: `a*` is no key\\.");
 	/* A name that cannot be is refused before the file is fetched and before devices are asked for. */
 	fixture_fail(f, "leaderboard.check_name", KETTLE_ECONFLICT, "It is taken.");
 	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), "It is taken\\.");

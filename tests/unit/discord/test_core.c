@@ -69,9 +69,9 @@ test_boards(void **state)
 	fixture_says(
 		fixture_run(f, "leaderboard show-personal", on_board()), "You have no ranked submission to **board**.");
 	fixture_says(fixture_run(f, "leaderboard show", json_pack("{s:s}", "leaderboard_name", "secret")),
-		"There is no leaderboard \\`secret\\`\\.");
+		"There is no leaderboard `secret`\\.");
 	const json_t *message = fixture_run(f, "leaderboard task", on_board());
-	fixture_says(message, "The task of **board**; what you submit is its file submission\\.cpp.");
+	fixture_says(message, "The task of **board**: you submit the file submission\\.cpp.");
 	fixture_has_file(f, message, "eval.cpp", "int main;\n");
 	message = fixture_run(f, "leaderboard template", on_board());
 	fixture_has(message, "Templates for **board**: ");
@@ -95,12 +95,12 @@ test_submission(void **state)
 	fixture_has(message, " 1  board");
 	assert_string_equal(fixture_button(message, 0, 0), "cancel:1");
 	message = fixture_run(f, "leaderboard get-submission", json_pack("{s:i}", "submission_id", 1));
-	fixture_has(message, "**board**\nSubmission 1\\: CPU ");
+	fixture_has(message, "Submission 1\\: CPU ");
 	fixture_has_file(f, message, "a.cpp", "int a;\n");
 	f->user = FIXTURE_BOB;
 	fixture_has(fixture_pressed(f, "cancel:1", NULL), "1");
 	f->user = FIXTURE_ADA;
-	fixture_says(fixture_pressed(f, "cancel:1", NULL), "Submission 1 is cancelled.");
+	fixture_says(fixture_pressed(f, "cancel:1", NULL), "Cancelled submission 1.");
 	f->role = "50";
 	fixture_says(fixture_run(f, "admin flag", json_pack("{s:i, s:s}", "submission_id", 1, "reason", "cached")),
 		"Marked submission 1 as a cheat; it no longer counts\\.");
@@ -133,8 +133,8 @@ test_users(void **state)
 	message = fixture_run(f, "leaderboard link", json_pack("{s:s}", "code", link));
 	fixture_says(message,
 		"This merges the user **bob** (0 submissions; role: user; known as discord bob) into your user "
-		"**ada** (0 submissions; role: user; known as discord ada). It cannot be undone.\nPress Merge "
-		"only if you created the code yourself: who created it can then do all that you can.");
+		"**ada** (0 submissions; role: user; known as discord ada), and cannot be undone.\nPress Merge "
+		"only if you created the code yourself: its creator can then do all that you can.");
 	AUTO_FREE char *id = xstrdup(fixture_button(message, 0, 0));
 	fixture_says(fixture_pressed(f, id, NULL), "**bob** is now part of your user **ada**.");
 	fixture_has(fixture_pressed(f, id, NULL), "code");
@@ -153,8 +153,8 @@ test_admin(void **state)
 {
 	struct bot_fixture *f = *state;
 	f->role = "50";
-	fixture_has(fixture_run(f, "admin stop", NULL), "No submissions are accepted until");
-	fixture_says(fixture_run(f, "admin start", NULL), "Submissions are accepted.");
+	fixture_has(fixture_run(f, "admin stop", NULL), "Kettle accepts no more submissions until");
+	fixture_says(fixture_run(f, "admin start", NULL), "Kettle accepts submissions.");
 	fixture_has(fixture_run(f, "admin show-stats", NULL), "0 submissions (0 of them open) of ");
 	fixture_has(fixture_run(f, "verifydb", NULL), "```\nok  ");
 	fixture_has(fixture_run(f, "admin update", json_pack("{s:s, s:s}", "leaderboard_name", "board", "deadline", "+7d")),
@@ -165,7 +165,7 @@ test_admin(void **state)
 		"test      all together        6");
 	fixture_says(
 		fixture_run(f, "admin rate-limit", json_pack("{s:s, s:s}", "leaderboard_name", "board", "category", "test")),
-		"Say either how many submissions an hour \\(\\`per\\_hour\\`\\) or \\`remove\\`\\.");
+		"Say either how many submissions an hour \\(`per_hour`\\) or `remove`\\.");
 }
 
 /* A reference file that no loaded language takes: its sentence. Then a board is deleted. */

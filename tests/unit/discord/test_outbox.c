@@ -92,7 +92,7 @@ test_order(void **state)
 static int
 has_failed(void *arg)
 {
-	return fixture_logged(arg, "debug", "cannot be told now");
+	return fixture_logged(arg, "debug", "sends it again later");
 }
 
 /* Of the edits that wait while one is under way only the latest is sent, also behind one that fails. */
@@ -146,7 +146,7 @@ test_again(void **state)
 	post(&ends, NEWS, "2", "two");
 	assert_int_equal(wait_for(&ends, 2), OUTBOX_DONE);
 	assert_int_equal(server_seen(&f->server, POST_NEWS), 8);
-	assert_true(fixture_logged(f, "warning", "cannot be told now"));
+	assert_true(fixture_logged(f, "warning", "sends it again later"));
 }
 
 static void

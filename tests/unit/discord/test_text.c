@@ -43,6 +43,34 @@ test_markup(void **state)
 }
 
 static void
+assert_sentence_is(const char *text, size_t max, const char *expected)
+{
+	AUTO_FREE char *escaped = escape_sentence(text, max);
+	assert_string_equal(escaped, expected);
+	assert_true(split_units(escaped) <= max);
+}
+
+/* Names between backticks become code, unless that would bring a link, a mention or a backtick of its own to life. */
+static void
+test_sentences(void **state)
+{
+	(void)state;
+	assert_sentence_is(
+		"There is no `a_b*`, *or* `/admin start`.", 200, "There is no `a_b*`, \\*or\\* `/admin start`\\.");
+	assert_sentence_is("`discord.gg/x` `@everyone` `<#1>` `a\\`", 200,
+		"\"discord\\.gg\\/x\" \"\\@everyone\" \"\\<\\#1\\>\" \"a\\\\\"");
+	assert_sentence_is("`x ```y``` `` ` `", 200, "\\`x \\`\\`\\`y\\`\\`\\` \\`\\` ` `");
+	assert_sentence_is("`", 200, "\\`");
+	/* Where it is cut, the code ends. */
+	assert_sentence_is("a `bcdef` g", 7, "a `bc…`");
+	assert_sentence_is("a `bcdef` g", 9, "a `bcde…`");
+	assert_sentence_is("a `bcdef` g", 10, "a `bcdef`…");
+	assert_sentence_is("a `bcdef`", 9, "a `bcdef`");
+	AUTO_FREE char *quoted = escape_quotes("There is no `a`; ```c``` `b");
+	assert_string_equal(quoted, "There is no \"a\"; ```c``` `b");
+}
+
+static void
 test_hidden(void **state)
 {
 	(void)state;
@@ -335,6 +363,7 @@ test_times(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_markup),
+	cmocka_unit_test(test_sentences),
 	cmocka_unit_test(test_hidden),
 	cmocka_unit_test(test_limit),
 	cmocka_unit_test(test_code_block),
