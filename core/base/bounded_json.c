@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Counts what stands outside strings; the parser says whether it is JSON at all. */
+/* Counts levels and values outside strings; the parser checks whether it is JSON at all. */
 static int
 check_bounds(const char *text, size_t len, size_t max_values, struct kettle_error *err)
 {

@@ -10,15 +10,17 @@
 #define BOUNDED_JSON_DEPTH 64      /* objects and arrays in each other */
 #define BOUNDED_JSON_VALUES 500000 /* of a text of a service: read in half a second */
 /*
- * What kettle-exec says of a job is one line: as much as all of its steps may report (BUDGET_BYTES, BUDGET_VALUES), and
- * what each of up to 500 steps always reports. A value takes up to 300 bytes, so one line takes up to 100 MB.
+ * Limits of the one line that kettle-exec writes about a job: as much as all of its steps may report (BUDGET_BYTES,
+ * BUDGET_VALUES), and the fixed report of each of up to 500 steps. A value takes up to 300 bytes, so one line takes up
+ * to 100 MB.
  */
 #define BOUNDED_JSON_RESULT_BYTES (16u << 20)
 #define BOUNDED_JSON_RESULT 300000 /* values */
 
 /*
- * Parses an object, with flags of jansson; a new reference. NULL: the text has too many values or levels (ETOOBIG), or is no JSON object in valid
- * UTF-8 (EINVAL). err may be NULL; its sentence begins with "it " and has no full stop, for use in another one. [any]
+ * Parses an object, with flags of jansson; a new reference. NULL: the text has too many values or levels (ETOOBIG), or
+ * is no JSON object in valid UTF-8 (EINVAL). err may be NULL; its sentence begins with "it " and has no full stop, for
+ * use inside another sentence. [any]
  */
 json_t *bounded_json_parse(const char *text, size_t len, size_t max_values, size_t flags, struct kettle_error *err);
 

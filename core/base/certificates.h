@@ -4,8 +4,8 @@
 #define KETTLE_BASE_CERTIFICATES_H
 
 /*
- * The PEM file with them, at the places of the common distributions; NULL: there is none. A library of TLS that was built on
- * another distribution looks elsewhere. Static. [any]
+ * The PEM file with them, at the places of the common distributions; NULL: there is none. A TLS library that was built
+ * on another distribution looks elsewhere. Static. [any]
  */
 const char *certificates_of_system(void);
 

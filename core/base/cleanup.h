@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cleanup attributes: what a function made is undone when it leaves, unless it is stolen. */
+/* Cleanup attributes: a variable releases what it holds at the end of its scope, unless STEAL has taken it. */
 #ifndef KETTLE_BASE_CLEANUP_H
 #define KETTLE_BASE_CLEANUP_H
 
@@ -60,7 +60,7 @@ cleanup_fd(int *pointer)
 	})
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-/* The struct that a member of it, by its address, is part of. */
+/* The struct that contains the member at this address. */
 #define CONTAINER_OF(address, type, member) ((type *)((char *)(address)-offsetof(type, member)))
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock that waits are made of. Its timers are a sorted list, searched from the end, where most new ones belong. */
+/*
+ * The clock for timers and durations. Its timers are a sorted list, searched from the end, where most new ones belong.
+ */
 #include <config.h>
 
 #include "base/clock.h"
@@ -57,7 +59,7 @@ set_alarm(const struct clock *clock)
 		clock->alarm(clock->alarm_arg, clock_wait_ms(clock));
 }
 
-/* Behind all that are due no later. */
+/* Inserts the timer after all that are due no later. */
 static void
 insert(struct clock_timer *timer, uint64_t delay_ms)
 {
@@ -120,7 +122,7 @@ fire(struct clock *clock, struct clock_timer *timer)
 void
 clock_run(struct clock *clock)
 {
-	/* New ones are due now or later: they are behind all that are due. */
+	/* Timers that start meanwhile are due now or later, so they follow all that are due. */
 	uint64_t now_ms = clock_ms(clock), serial = clock->serial;
 	clock->running = true;
 	while (clock->first && clock->first->due_ms <= now_ms && clock->first->serial < serial)

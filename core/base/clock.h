@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock that waits are made of, with timers; a test has a simulated one, which moves only where the test says so. */
+/* The clock for timers and durations; a test has a simulated one, which moves only where the test says so. */
 #ifndef KETTLE_BASE_CLOCK_H
 #define KETTLE_BASE_CLOCK_H
 
@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 /*
- * Two times: a monotonic one for durations, which timers run by, and the calendar's for what people see and what lasts. The
+ * Two times: a monotonic one for durations and timers, and the calendar's for times that are shown or stored. The
  * program has one real clock, that of its loop (loop_clock); plugins read it through the host. kettle-exec, the sandbox
  * and the programs beside them use the system's clocks: they measure and limit real processes.
  */
 struct clock;
 
-/* A timer, in what it serves; all zero before its first start. Thread of the clock. */
+/* A timer, embedded in the structure that it serves; all zero before its first start. Thread of the clock. */
 struct clock_timer {
 	struct clock *clock; /* NULL: it does not run */
 	struct clock_timer *next, *previous;
@@ -22,44 +22,47 @@ struct clock_timer {
 	void *arg;
 };
 
-/* Its members are clock.c's own. */
+/* The members are private to clock.c. */
 struct clock {
 	struct clock_timer *first, *last; /* by the time when they are due, then in the order of their starts */
 	uint64_t serial;
 	bool simulated, running;
 	uint64_t now_ms;       /* of a simulated one */
-	int64_t utc_offset_ms; /* of a simulated one: what its calendar is ahead of now_ms */
+	int64_t utc_offset_ms; /* of a simulated one: the calendar minus now_ms */
 	void (*alarm)(void *arg, uint64_t delay_ms);
 	void *alarm_arg;
 };
 
 /*
- * A real clock. alarm(arg, delay_ms) sets the one alarm: clock_run is to be called after so many ms; what was set before no
- * longer matters.
+ * Initialises a real clock. alarm(arg, delay_ms) must have clock_run called after delay_ms; it replaces the alarm that
+ * was set before.
  */
 void clock_init(struct clock *clock, void (*alarm)(void *arg, uint64_t delay_ms), void *arg);
-/* A simulated one, which begins at this time of the calendar. */
+/* Initialises a simulated clock, which begins at utc_ms of the calendar. */
 void clock_simulate(struct clock *clock, int64_t utc_ms);
 
 uint64_t clock_ns(const struct clock *clock);    /* monotonic; never 0. [any] */
 uint64_t clock_ms(const struct clock *clock);    /* the same in ms. [any] */
 int64_t clock_utc_ms(const struct clock *clock); /* calendar, ms since 1970. [any] */
 
-/* Calls fn(arg) after delay_ms, then every repeat_ms (0: once). One that runs begins anew. fn may start, stop and free it. */
+/*
+ * Calls fn(arg) after delay_ms, then every repeat_ms (0: once). A running timer starts anew. fn may start, stop and
+ * free it.
+ */
 void clock_timer_start(struct clock *clock, struct clock_timer *timer, uint64_t delay_ms, uint64_t repeat_ms,
 	void (*fn)(void *arg), void *arg);
-/* One that does not run stays as it is. */
+/* Stops a timer; no effect if it does not run. */
 void clock_timer_stop(struct clock_timer *timer);
 /* ms until the next timer is due; UINT64_MAX: there is none. */
 uint64_t clock_wait_ms(const struct clock *clock);
 
 /* Runs the timers that are due, in order; one that they start waits for the next call. */
 void clock_run(struct clock *clock);
-/* Moves a simulated clock on by so many ms and runs the timers on the way, each at its time. */
+/* Moves a simulated clock on by ms milliseconds and runs the timers on the way, each at its time. */
 void clock_advance(struct clock *clock, uint64_t ms);
-/* Lets so many ms of a simulated clock pass while its loop is held up: what is due then runs late, and once. */
+/* Moves a simulated clock on by ms milliseconds as if its loop were held up: timers that are due run late, and once. */
 void clock_stall(struct clock *clock, uint64_t ms);
-/* Sets the calendar of a simulated clock, as an operator does who corrects it; no timer runs. */
+/* Sets the calendar of a simulated clock, as an operator who corrects it would; no timer runs. */
 void clock_set_utc(struct clock *clock, int64_t utc_ms);
 
 #endif

@@ -57,7 +57,7 @@ decode_group(const char *text, size_t pads, unsigned char *out)
 			return KETTLE_EINVAL;
 		bits = bits << 6 | (uint32_t)digit;
 	}
-	/* Bits that no byte takes must be 0, so that one content has one text. */
+	/* Unused bits must be 0, so that each content has one text. */
 	if (bits & (pads == 2 ? 0xffffu : pads == 1 ? 0xffu : 0u))
 		return KETTLE_EINVAL;
 	for (size_t i = 0; i < 3 - pads; i++)

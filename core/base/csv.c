@@ -27,7 +27,7 @@ put_field(FILE *out, const char *text)
 	(void)fputc('"', out);
 }
 
-/* Whether a spreadsheet may carry out a text as a formula; some do so for the full-width forms of the signs, too. */
+/* Whether a spreadsheet may evaluate a text as a formula; some do so for the full-width forms of the signs, too. */
 static bool
 is_formula(const char *text)
 {

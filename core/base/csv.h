@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 /*
- * Writes a row: the values of an object in their order, or its names. null is an empty field; what is no text is JSON. Text
- * that a spreadsheet would carry out as a formula gets an apostrophe before it.
+ * Writes a row: the values of an object in their order, or its names. null is an empty field; a value that is not text
+ * is written as JSON. Text that a spreadsheet would evaluate as a formula gets an apostrophe before it.
  */
 void csv_put(FILE *out, const json_t *row, bool names);
 

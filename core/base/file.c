@@ -68,7 +68,7 @@ read_open(int fd, const char *name, size_t max, char **ret_data, size_t *ret_siz
 		return fail_no_file(err, name);
 	if ((uint64_t)st.st_size > max)
 		return fail_too_big(err, name, max);
-	/* The size may be 0 (in /proc) or grow meanwhile: the bound is what is read. */
+	/* The size may be 0 (in /proc) or grow meanwhile: max limits the bytes that are read. */
 	size_t cap = st.st_size ? (size_t)st.st_size + 1 : max + 1;
 	AUTO_FREE char *data = xmalloc(cap + 1);
 	ssize_t len = read_all(fd, data, cap);

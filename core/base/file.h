@@ -15,12 +15,12 @@
  * file), EIO. Never waits for a FIFO or a device.
  */
 int file_read(const char *path, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
-/* The same below a folder's descriptor, without following a link in the last component (EINVAL). */
+/* The same for a name in a folder's descriptor, without following a link in the last component (EINVAL). */
 int file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
-/* The same of what a descriptor of O_PATH has found, whatever its path leads to by now; name: for messages. */
+/* The same for the file of an O_PATH descriptor, even if its path leads elsewhere by now; name: for messages. */
 int file_read_found(
 	int found, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
-/* All that a stream such as standard input has, at most max bytes; new bytes, NUL behind them. ETOOBIG, EIO. */
+/* Reads a stream such as standard input to its end, at most max bytes; new bytes, NUL behind them. ETOOBIG, EIO. */
 int file_read_stream(int fd, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /* Opens a regular file to be read in pieces; its size as it is now. ENOENT, EACCES, EINVAL, EIO. */
 int file_open(const char *path, int *ret_fd, uint64_t *ret_size, struct kettle_error *err);
@@ -42,7 +42,10 @@ int file_remove_tree(const char *path, struct kettle_error *err);
 char *path_join(const char *dir, const char *name);
 /* A path without its last `levels` parts; "" where it has no more. New string. */
 char *path_above(const char *path, unsigned levels);
-/* What follows `folder` in a path that is equal to it ("") or lies below it ("/…"); NULL: neither. Compares text only. */
+/*
+ * The part of a path after `folder`: "" if they are equal, "/…" if the path lies below it; NULL: neither. Compares text
+ * only.
+ */
 const char *path_below(const char *path, const char *folder);
 /*
  * Whether a relative path stays below where it starts: not empty, at most PATH_INSIDE_MAX bytes of UTF-8 without

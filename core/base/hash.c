@@ -40,7 +40,7 @@ sha256_hex(const void *data, size_t size, char ret_hex[65])
 	write_hex(hash, ret_hex);
 }
 
-/* As above: what fails here lacks memory. */
+/* As above: this fails only for lack of memory. */
 struct sha256 *
 sha256_new(void)
 {

@@ -15,22 +15,20 @@
 #define INSTALLED_CONFIGURATION(file) NULL, KETTLE_SYSCONF_DIR "/" file
 
 /*
- * The file or folder that configure gave the absolute path `configured`. It is looked for from where the running program
- * lies (/proc/self/exe): in a build folder as `in_build` below it (NULL: it is none of a build folder's parts), else where
- * it is when everything was moved together; never at `configured`, where another installation may lie, but for a part that
- * is none of a build folder's, and without /proc. Real path if it exists. New string.
+ * Finds the file or folder that configure gave the absolute path `configured`, starting from the running program's
+ * place (/proc/self/exe). In a build folder it is `in_build` below that; elsewhere it has the same place relative to
+ * the program as at configure time, so an installation can be moved as a whole. `configured` itself, which may belong
+ * to another installation, is used only without /proc, and in a build folder where in_build is NULL. Real path if it
+ * exists. New string.
  */
 char *installed_path(const char *in_build, const char *configured);
-/* Whether the running program lies in a build folder, whose parts lie elsewhere than an installation's. */
+/* Whether the running program is in a build folder, whose layout differs from that of an installation. */
 bool installed_is_build(void);
-/*
- * The path that leads from one absolute folder to another place (`../lib/x` from `/usr/bin` to `/usr/lib/x`), by their
- * names alone. New string.
- */
+/* The relative path from one absolute folder to another place, by their names alone (`../lib/x`). New string. */
 char *installed_relative_path(const char *from, const char *to);
 /*
- * The folder of the tasks that come with Kettle, `harness` among them: what KETTLE_TASKS names, else the one that belongs
- * to this program. It may not exist. New string.
+ * The folder of the tasks that come with Kettle, `harness` among them: the value of KETTLE_TASKS, else the folder that
+ * belongs to this program. It may not exist. New string.
  */
 char *installed_tasks(void);
 

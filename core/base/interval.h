@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of how far a measured number may be from the true one. All [any]. */
+/* The error of a measured number, as far as it is known. All [any]. */
 #ifndef KETTLE_BASE_INTERVAL_H
 #define KETTLE_BASE_INTERVAL_H
 
@@ -14,9 +14,10 @@ struct interval {
 
 /*
  * Whether the gap between two numbers, the smaller one first, is within the combined error of both, so that it may be
- * chance. The errors of independent measurements add up in squares; to look whether the intervals overlap would call too
- * few differences significant (Schenker and Gentleman, "On Judging the Significance of Differences by Examining the Overlap
- * Between Confidence Intervals", The American Statistician 55, 2001). False where one of them is not known.
+ * chance. The errors of independent measurements add up in squares; to test whether the intervals overlap would find
+ * too few differences significant (Schenker and Gentleman, "On Judging the Significance of Differences by Examining the
+ * Overlap Between Confidence Intervals", The American Statistician 55, 2001). False where one of the errors is not
+ * known.
  */
 static inline bool
 interval_is_close(const struct interval *smaller, const struct interval *larger)

@@ -9,8 +9,8 @@
 /* Writes everything, in as many calls as it takes. 0, or -1 with errno; then a part may be written. */
 int write_all(int fd, const void *data, size_t size);
 /*
- * The same, but blocks of zeros become holes: what takes no room does not become a file that fills a disk. A hole at the end is
- * there only after ftruncate.
+ * The same, but writes blocks of zeros as holes, so that they take no room on the disk. A hole at the end needs
+ * ftruncate.
  */
 int write_sparse(int fd, const char *data, size_t size);
 /* Reads until the end of the file, at most size bytes. The number of bytes, or -1 with errno. */

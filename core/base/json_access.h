@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading members of JSON objects that may be absent or of another type: no function minds a NULL object. What is
- * returned belongs to the object. All [any].
+ * Reading members of JSON objects that may be absent or of another type: every function accepts a NULL object. Results
+ * belong to the object. All [any].
  */
 #ifndef KETTLE_BASE_JSON_ACCESS_H
 #define KETTLE_BASE_JSON_ACCESS_H
@@ -39,7 +39,10 @@ member_int(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/* A member that is a number of any kind; NAN where there is none (for which math.h is too long to be read everywhere). */
+/*
+ * A member that is a number of any kind; NAN where there is none (by a builtin: math.h is long, and this header is
+ * widely included).
+ */
 static inline double
 member_number(const json_t *object, const char *key)
 {

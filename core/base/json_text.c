@@ -19,7 +19,7 @@ end_of_string(const char *at)
 	return at + (*at == '"');
 }
 
-/* Writes a number, of which it has no more digits than before; the end of what was written. */
+/* Writes a number, which never gets longer, and returns the end of what it wrote. */
 static char *
 put_number(char *out, const char *at, size_t len)
 {

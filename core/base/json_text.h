@@ -8,7 +8,7 @@
 
 /* json_dumps, but numbers have the fewest digits that read back as the same (number.h). New string; NULL as there. [any] */
 char *json_text(const json_t *value, size_t flags);
-/* Writes it to a stream; nothing of what cannot be written as JSON. [any] */
+/* Writes the same text to a stream; nothing for a value that cannot be written as JSON. [any] */
 void json_print(const json_t *value, FILE *out, size_t flags);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define KEEP_MAX (1u << 20) /* bytes that a reader without a pending line may keep allocated */
 
-/* What fn has taken is no longer the reader's; the rest of it still is. */
+/* Leaves the memory to fn, which has taken it, and moves the rest to memory of the reader's own. */
 static void
 leave_taken(struct line_reader *reader, size_t start)
 {
@@ -19,7 +19,7 @@ leave_taken(struct line_reader *reader, size_t start)
 	reader->taken = false;
 }
 
-/* Removes what was handed on. */
+/* Removes the lines that were handed on. */
 static void
 consume(struct line_reader *reader, size_t count)
 {
@@ -33,7 +33,7 @@ consume(struct line_reader *reader, size_t count)
 		buf_free(&reader->pending);
 }
 
-/* Drops what is there of a line that is skipped. */
+/* Drops the bytes of a skipped line that have arrived. */
 static void
 drop(struct line_reader *reader)
 {
@@ -86,7 +86,7 @@ line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, 
 int
 line_end(struct line_reader *reader, line_fn fn, void *arg)
 {
-	/* Lines may be left that are complete: fn ended the call before. */
+	/* Complete lines may be left if fn ended the last call. */
 	int rc = line_add(reader, NULL, 0, fn, arg);
 	return rc == 0 && reader->pending.len > 0 ? line_add(reader, "\n", 1, fn, arg) : rc;
 }

@@ -3,9 +3,9 @@
  * The difference of two texts by lines.
  *
  * Theory of operation. Lines become numbers, the same for equal lines: by sorting them, since a hash could be made to
- * collide. A box, a range of lines of each text, loses what both begin and end with; where something is left in both,
- * the middle of a shortest way through it splits it in two. A search that found no way within SEARCH_EDITS splits at the
- * point that it came furthest to.
+ * collide. A box, a range of lines of each text, loses the lines that both begin and end with; if lines are left in
+ * both, the middle of a shortest way through it splits it in two. A search that found no way within SEARCH_EDITS splits
+ * at the point that it came furthest to.
  */
 #include <config.h>
 
@@ -38,7 +38,7 @@ struct lines {
 
 struct differ {
 	struct lines texts[2];
-	long work;                                /* that is left */
+	long work;                                /* work left */
 	long forward[DIAGONALS], back[DIAGONALS]; /* furthest line of the first text on each diagonal */
 };
 
@@ -97,7 +97,7 @@ same(const struct differ *differ, long x, long y)
 	return differ->texts[0].items[x].number == differ->texts[1].items[y].number;
 }
 
-/* Cuts off what both begin and end with. */
+/* Cuts off the lines that both begin and end with. */
 static void
 trim(struct differ *differ, struct box *box)
 {

@@ -22,9 +22,9 @@ struct line_diff {
 
 /*
  * Myers' algorithm in linear space ("An O(ND) Difference Algorithm and Its Variations", 1986), with two limits: the
- * edits of one search, after which it goes on from the furthest point, and the work in all, after which what is left is
- * replaced as a whole. So the result is always right, and the smallest one for texts that people wrote. Takes about
- * a second for two texts of a MiB, whatever they are, and 32 bytes for each line. max_bytes limits text.
+ * edits of one search, after which it goes on from the furthest point, and the work in all, after which the rest is
+ * replaced as a whole. So the result is always right, and the smallest one for texts that people wrote. Takes about a
+ * second for two texts of a MiB, whatever they are, and 32 bytes for each line. max_bytes limits text.
  */
 void line_diff(
 	const struct line_diff_text *before, const struct line_diff_text *after, size_t max_bytes, struct line_diff *ret);

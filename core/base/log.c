@@ -122,7 +122,7 @@ put_escaped(struct line *line, unsigned char c, bool json)
 	puts_line(line, text);
 }
 
-/* A character that would not be seen, by its number; in JSON beyond U+FFFF as two halves. */
+/* An invisible character as its number; in JSON, above U+FFFF, as two surrogates. */
 static void
 put_invisible(struct line *line, uint32_t c, bool json)
 {

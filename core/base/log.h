@@ -17,7 +17,7 @@ enum log_format { LOG_TEXT, LOG_JSON, LOG_JOURNAL };
 
 /* Before the first call it is LOG_TEXT and info. Called by main before threads start, and on a reload. */
 void log_setup(enum log_format format, enum kettle_log_level level);
-/* What suits the stderr of this process: LOG_JOURNAL when JOURNAL_STREAM names it, else LOG_TEXT. */
+/* The format for the stderr of this process: LOG_JOURNAL when JOURNAL_STREAM names it, else LOG_TEXT. */
 enum log_format log_format_default(void);
 /* "text", "json", "journal". EINVAL. */
 int log_format_parse(const char *text, enum log_format *ret_format, struct kettle_error *err);
@@ -26,15 +26,18 @@ int log_level_parse(const char *text, enum kettle_log_level *ret_level, struct k
 /* "error" … */
 const char *log_level_name(enum kettle_log_level level);
 
-/* Newlines, control characters and what is invisible in the message are escaped; the line is written by one write(2). */
+/*
+ * Newlines, control characters and invisible characters in the message are escaped; the line is written by one
+ * write(2).
+ */
 void log_write(enum kettle_log_level level, const char *area, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void log_vwrite(enum kettle_log_level level, const char *area, const char *format, va_list args)
 	__attribute__((format(printf, 3, 0)));
 
 /*
- * What a server does at others' request, as often as they make one: entries of the level info with data, of which at most
- * LOG_EVENTS_PER_S are written in a second. The next one that is written has, as `left_out`, how many were not.
+ * Entries of the level info with data, for things that a server does on request: at most LOG_EVENTS_PER_S are written in
+ * a second. The next entry that is written has the number of those left out, as `left_out`.
  *
  *	if (log_event_due())
  *		log_event("engine", "verdict", json_pack("{s:I, s:s}", "job", job, "state", state));

@@ -67,7 +67,10 @@ consider(const char *word, const char *candidate, struct best *best)
 	size_t found = distance(word, n, candidate, m);
 	/* One letter is never a hint of another. */
 	bool near = found <= allowed && found < n;
-	/* The beginning of a name is meant for the name, but any typing error is nearer; the shortest is the nearest. */
+	/*
+	 * A word that begins a name is a hint of it, but a typing error is nearer; of several such names the shortest is
+	 * nearest.
+	 */
 	if (!near && n >= SHORTEST_BEGINNING && strncasecmp(word, candidate, n) == 0) {
 		near = true;
 		found = LONGEST + m;

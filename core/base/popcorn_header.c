@@ -67,7 +67,7 @@ is_blank(const struct line *line)
 	return true;
 }
 
-/* How far the line goes on from `at` with any of these characters. */
+/* The index of the first character from `at` on that is none of these. */
 static size_t
 past(const struct line *line, size_t at, const char *any)
 {
@@ -76,7 +76,10 @@ past(const struct line *line, size_t at, const char *any)
 	return at;
 }
 
-/* The length of a line's beginning up to and with the word POPCORN, which stands behind `at`; 0: another word is there. */
+/*
+ * The length of the line's beginning up to and including the word POPCORN, which follows at `at`; 0: another word is
+ * there.
+ */
 static size_t
 popcorn_end(const struct line *line, size_t at)
 {
@@ -189,7 +192,7 @@ read_directive(json_t *header, const struct line *line, struct directive_words *
 	return gpus ? read_gpus(header, line, words, err) : read_leaderboard(header, line, words, err);
 }
 
-/* What a message may repeat: short words without anything that a terminal would obey. */
+/* Checks that a message may repeat the line: short words without anything that a terminal acts on. */
 static int
 check_text(const struct line *line, struct kettle_error *err)
 {
@@ -214,7 +217,7 @@ check_text(const struct line *line, struct kettle_error *err)
 	return 0;
 }
 
-/* Reads the line if it holds a directive; any other comment is passed over. */
+/* Reads the line if it holds a directive; skips any other comment. */
 static int
 read_line(json_t *header, const struct line *line, struct kettle_error *err)
 {

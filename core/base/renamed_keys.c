@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-/* What is at or below a JSON pointer. */
+/* Gives the places of a key and of all below it the new key. */
 static void
 move_places(json_t *places, const char *from, const char *to)
 {

@@ -8,8 +8,8 @@
 
 /*
  * One line of at most max_characters: valid UTF-8, no control characters, nothing invisible and nothing that changes
- * the direction of writing (utf8_is_invisible), blanks joined to single spaces and taken from the ends. What joins emoji is
- * invisible too: a sequence becomes its parts. New string, possibly empty.
+ * the direction of writing (utf8_is_invisible), blanks joined to single spaces and taken from the ends. Joiners of
+ * emoji are invisible too: a sequence becomes its parts. New string, possibly empty.
  */
 char *sanitize_line(const char *text, size_t max_characters);
 /* The same for a text of several lines, which keep their ends and their indentation. */

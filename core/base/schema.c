@@ -15,7 +15,7 @@
 
 #define REF_PREFIX "#/$defs/"
 
-/* What the value of a keyword must be. */
+/* The form that the value of a keyword must have. */
 enum form {
 	FORM_ANY,
 	FORM_TEXT,
@@ -293,7 +293,7 @@ schema_fits(const json_t *root, const json_t *schema, const json_t *value)
 
 static void expand_inner(const json_t *root, const json_t *schema, json_t *value, unsigned depth);
 
-/* The number that is meant by a value where a schema has a size; NULL: the value stays. New reference. */
+/* The number of bytes that a text means where a schema has `size`; NULL: the value stays. New reference. */
 static json_t *
 size_meant(const json_t *root, const json_t *schema, const json_t *value)
 {

@@ -14,8 +14,9 @@
  * additionalProperties (bool or schema), propertyNames.pattern, items, minItems, maxItems, minProperties,
  * maxProperties, minLength, maxLength (characters), pattern (POSIX extended), minimum, maximum, exclusiveMinimum, oneOf
  * (distinguished by type and by the required keys that are present), $defs with $ref "#/$defs/NAME", default, title,
- * description, $schema; and `size`: an integer in bytes, see schema_sizes. A schema that uses another keyword, or one of these wrongly, is refused by schema_load, so
- * nothing is ignored in silence. An integer is written without a point; NULs never match a pattern.
+ * description, $schema; and `size`: an integer in bytes, see schema_sizes. schema_load refuses a schema that uses
+ * another keyword, or one of these wrongly, so no keyword is ignored silently. An integer is written without a point;
+ * NULs never match a pattern.
  */
 
 /* Parses schema text and checks that it is within the subset. New reference. EINVAL. [any] */

@@ -113,7 +113,7 @@ say_keys(struct buf *out, const json_t *map, size_t most)
 	}
 }
 
-/* What was found: `the string "x"`. */
+/* Describes the value that was found: `the string "x"`. */
 static void
 say_found(struct buf *out, const json_t *value)
 {
@@ -226,7 +226,7 @@ say_alternatives(struct buf *out, const json_t *root, const json_t *alternatives
 	}
 }
 
-/* What distinguishes a map from another one: the keys that it must have. */
+/* Describes a map by the keys that it must have. */
 static void
 say_required(struct buf *out, const json_t *required)
 {
@@ -240,7 +240,7 @@ say_required(struct buf *out, const json_t *required)
 	}
 }
 
-/* What would be right: "an integer of at least 1". */
+/* Describes the valid values: "an integer of at least 1". */
 static void
 say_expected(struct buf *out, const json_t *root, const json_t *schema, unsigned depth)
 {
@@ -283,7 +283,7 @@ add_pointer(struct buf *out, const struct path_node *node)
 
 typedef void (*add_place)(struct buf *out, const char *name, const json_t *places, const char *pointer);
 
-/* A sentence about what is at the pointer. 0: the check goes on. */
+/* Reports a fault of the value at the pointer. 0: the check goes on. */
 static int
 report_fault(const struct check *check, const char *pointer, const char *sentence)
 {
@@ -318,7 +318,7 @@ fault(const struct check *check, const struct path_node *node, const char *sente
 	return fault_at(check, node, yaml_add_place, sentence);
 }
 
-/* The choice that a string was meant to be; NULL: none is near. Borrowed. */
+/* The choice nearest to a string; NULL: none is near. Borrowed. */
 static const char *
 nearest_choice(const json_t *choices, const json_t *value)
 {
@@ -547,7 +547,7 @@ check_object(struct check *check, const json_t *schema, const json_t *value, con
 {
 	const char *key;
 	json_t *member;
-	/* First what is there: a key that was meant to be a required one is the better hint. */
+	/* Names first: a mistyped key that was meant as a required one is the better hint. */
 	int rc = schema_check_names(check, schema, value, node);
 	json_object_foreach((json_t *)value, key, member) {
 		if (rc)

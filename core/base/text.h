@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes and text, all of it: a growing buffer, UTF-8, nearest names, hashes, base64, times. */
+/* All headers for bytes and text: a growing buffer, UTF-8, nearest names, hashes, base64, times. */
 #ifndef KETTLE_BASE_TEXT_H
 #define KETTLE_BASE_TEXT_H
 

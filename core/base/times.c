@@ -139,7 +139,7 @@ seconds_of(struct tm *tm)
 	return same && seconds >= 0 ? (int64_t)seconds : -1;
 }
 
-/* day_ms: what is added to a date without a time. */
+/* day_ms: added to a date without a time. */
 static int
 parse(const char *text, int64_t now_ms, int64_t day_ms, int64_t *ret_ms, struct kettle_error *err)
 {
@@ -155,7 +155,7 @@ parse(const char *text, int64_t now_ms, int64_t day_ms, int64_t *ret_ms, struct 
 	int64_t seconds = seconds_of(&tm);
 	if (seconds < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The time \"%.40s\" names a day that does not exist.", text);
-	/* 0 stands for none. */
+	/* 0 means none. */
 	if (seconds == 0 && (!whole_day || day_ms == 0))
 		return kettle_fail(err, KETTLE_EINVAL, "The time \"%.40s\" must be later than 1970-01-01.", text);
 	*ret_ms = seconds * 1000 + (whole_day ? day_ms : 0);

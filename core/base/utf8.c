@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8: whether bytes are it, and how they become it. */
+/* UTF-8: checking bytes, and making valid text of them. */
 #include <config.h>
 
 #include "base/utf8.h"
@@ -10,7 +10,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* What the first byte promises: how many follow, and the least code point that needs as many. */
+/* The length that the first byte announces: how many bytes follow, and the least code point that needs as many. */
 static size_t
 promised(unsigned char first, uint32_t *ret_bits, uint32_t *ret_least)
 {
@@ -32,7 +32,7 @@ promised(unsigned char first, uint32_t *ret_bits, uint32_t *ret_least)
 	return 0;
 }
 
-/* The public header error.h, which needs no library, has the same once more: change both together. */
+/* The public header error.h, which needs no library, has a copy: change both together. */
 size_t
 utf8_length(const char *data, size_t size)
 {

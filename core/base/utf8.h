@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8: whether bytes are it, and how they become it. All [any]. */
+/* UTF-8: checking bytes, and making valid text of them. All [any]. */
 #ifndef KETTLE_BASE_UTF8_H
 #define KETTLE_BASE_UTF8_H
 
@@ -15,12 +15,12 @@ bool utf8_valid(const char *data, size_t size);
 /* The code point of a valid character of len bytes. */
 uint32_t utf8_code_point(const char *data, size_t len);
 /*
- * Whether a character shows nothing by itself, or makes what is around it show otherwise: those that Unicode calls default
- * ignorable (joiners, soft hyphen, variation selectors, fillers, tags) or controls of direction, separators of lines and
- * paragraphs, and interlinear annotations. Two names that differ in them look the same.
+ * Whether a character is invisible, or changes how its neighbours are shown: those that Unicode calls default ignorable
+ * (joiners, soft hyphen, variation selectors, fillers, tags) or controls of direction, separators of lines and
+ * paragraphs, and interlinear annotations. Two names that differ only in them look the same.
  */
 bool utf8_is_invisible(uint32_t code_point);
-/* The first invisible character of a text, U+0000: it has none. What is not UTF-8 is passed over. */
+/* The first invisible character of a text; 0: it has none. Bytes that are not UTF-8 are skipped. */
 uint32_t utf8_find_invisible(const char *text, size_t size);
 /*
  * Makes bytes into UTF-8 that JSON, SQLite and terminals can hold: every byte that is not UTF-8, and every control

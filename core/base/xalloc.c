@@ -85,7 +85,7 @@ xalloc_return_large(void)
 {
 #ifdef M_MMAP_THRESHOLD
 	(void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	(void)mallopt(M_TRIM_THRESHOLD, 4 << 20); /* a fixed threshold of the one fixes the other, too low */
+	(void)mallopt(M_TRIM_THRESHOLD, 4 << 20); /* setting one threshold fixes the other, at a value that is too low */
 #endif
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of the programs. Running out of it ends the process with one sentence: what must last is in the database or
+ * Memory of the programs. Running out of it ends the process with one sentence: durable state is in the database or
  * with the other side, so the next process continues from there. No caller checks. All [any].
  *
  * Each program gives jansson the same functions at its start (json_set_alloc_funcs(xmalloc, free)), so json_object(),
@@ -22,11 +22,13 @@ void *xmemdup(const void *data, size_t size) __attribute__((malloc, returns_nonn
 char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 char *xstrndup(const char *text, size_t max) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
-/* At a program's start: what takes a MiB or more goes back to the system when it is freed, whatever was freed before. */
+/*
+ * At a program's start: blocks of a MiB or more go back to the system when they are freed, whatever was freed before.
+ */
 void xalloc_return_large(void);
 /*
- * After a JSON value made of `size` bytes of text is freed: gives memory in small blocks back to the system. That takes milliseconds,
- * so nothing is done below a MiB.
+ * Gives memory in small blocks back to the system, after a JSON value made of `size` bytes of text is freed. That takes
+ * milliseconds, so it does nothing below a MiB.
  */
 void xalloc_trim(size_t size);
 

@@ -58,7 +58,7 @@ mark_of(const struct reader *reader, size_t offset)
 	return mark;
 }
 
-/* Says what is wrong where libyaml only says that a character cannot start a token; false: it says more. */
+/* Names the fault where libyaml only says that a character cannot start a token; false: libyaml says more. */
 static bool
 explain_character(const struct reader *reader, struct buf *out)
 {
@@ -90,7 +90,7 @@ next_event(struct reader *reader, yaml_event_t *ret_event)
 		parser->error == YAML_READER_ERROR ? mark_of(reader, parser->problem_offset) : parser->problem_mark;
 	AUTO_BUF struct buf what = {0};
 	if (!explain_character(reader, &what)) {
-		/* What is open, such as a quoted text, may have begun far above. */
+		/* An open construct, such as a quoted text, may have begun far above. */
 		buf_adds(&what, parser->context ? parser->context : "");
 		if (parser->context && parser->context_mark.line < mark.line)
 			buf_printf(&what, " that begins at line %zu", parser->context_mark.line + 1);
@@ -228,7 +228,7 @@ read_list(struct reader *reader, json_t **ret_node)
 	return rc;
 }
 
-/* Keeps what "<<" brings for the end of the map. */
+/* Keeps the members of "<<" for the end of the map. */
 static int
 keep_merge(struct reader *reader, json_t *merges, json_t *node_take, const yaml_mark_t *mark)
 {
@@ -465,7 +465,7 @@ yaml_parse(
 	return 0;
 }
 
-/* What is kept of a node, or of its nearest parent that has a place; NULL: nothing. Borrowed. */
+/* The place of a node, or of its nearest parent that has one; NULL: none. Borrowed. */
 static const json_t *
 place_of(const json_t *places, const char *pointer)
 {

@@ -34,16 +34,18 @@ int yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle
 
 #define YAML_MAX_REMARKS 20
 /*
- * A remark ("NAME:LINE:COLUMN: …", a string) for each of the first YAML_MAX_REMARKS plain scalars that programs which read
- * YAML 1.1, as PyYAML does, take for something else than yaml_parse: `no`, `1_000`, `0b11`, `017`, `1e5`, `1:30`, dates.
- * text: one that yaml_parse has read; own_key: a key whose value no other program reads. [any]
+ * A remark ("NAME:LINE:COLUMN: …", a string) for each of the first YAML_MAX_REMARKS plain scalars that readers of YAML
+ * 1.1, such as PyYAML, read differently: `no`, `1_000`, `0b11`, `017`, `1e5`, `1:30`, dates. text: a document that
+ * yaml_parse has read; own_key: a key whose value no other program reads. [any]
  */
 void yaml_add_remarks(const char *name, const char *text, size_t size, const char *own_key, json_t *remarks);
 
-/* Appends "NAME:LINE:COLUMN: " of a node, or of its nearest parent that has a place; "NAME: " where there is none
- * (places may be NULL), nothing without a name. [any] */
+/*
+ * Appends "NAME:LINE:COLUMN: " of a node, or of its nearest parent that has a place; "NAME: " if there is none (places
+ * may be NULL), nothing without a name. [any]
+ */
 void yaml_add_place(struct buf *out, const char *name, const json_t *places, const char *pointer);
-/* The same of the key of a member. [any] */
+/* The same for the key of a member. [any] */
 void yaml_add_key_place(struct buf *out, const char *name, const json_t *places, const char *pointer);
 /* Puts the place of a node in front of err's message, and returns err's code. EINVAL without err. [any] */
 int yaml_fail_at(const char *name, const json_t *places, const char *pointer, struct kettle_error *err);

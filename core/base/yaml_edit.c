@@ -33,7 +33,7 @@ struct edit {
 	size_t done;
 };
 
-/* Moves to a character, copying what is before it if so. */
+/* Moves to a character; copy: copies the text before it. */
 static void
 move_to(struct edit *edit, size_t character, bool copy)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a plain scalar of YAML is: the core schema of version 1.2. */
+/* The value of a plain scalar of YAML, by the core schema of version 1.2. */
 #include <config.h>
 
 #include "base/yaml.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain scalars that programs which read YAML 1.1 take for something else: yaml.org/type, as PyYAML resolves them. */
+/* Plain scalars that readers of YAML 1.1 read differently: yaml.org/type, as PyYAML resolves them. */
 #include <config.h>
 
 #include "base/yaml.h"
@@ -14,7 +14,7 @@
 
 #define DIGITS "0123456789"
 
-/* What is left of text after a digit and all digits and underscores behind it; NULL: it begins with no digit. */
+/* The rest of text after a digit and all digits and underscores behind it; NULL: it does not begin with a digit. */
 static const char *
 skip_digits(const char *text)
 {
@@ -38,7 +38,7 @@ is_integer(const char *text, const char *digits, int base, long long *ret_number
 	return len > 0;
 }
 
-/* `1:30`, which is 90 there: parts below sixty behind the first; with a point it is a fraction. */
+/* `1:30`, which is 90 in YAML 1.1: parts below sixty follow the first; with a point it is a fraction. */
 static bool
 is_sixties(const char *text)
 {
@@ -53,7 +53,7 @@ is_sixties(const char *text)
 	return parts > 0 && (*at == '\0' || (*at == '.' && at[1 + strspn(at + 1, DIGITS "_")] == '\0'));
 }
 
-/* A fraction has a point there, and an exponent a sign: `1e5` is a word. */
+/* In YAML 1.1 a fraction has a point, and an exponent a sign: `1e5` is a word. */
 static bool
 is_fraction(const char *text)
 {
@@ -75,7 +75,7 @@ is_date(const char *text)
 		   text[7] == '-' && strspn(text + 8, DIGITS) == 2;
 }
 
-/* The integer of a scalar there; *ret_number -1: one that is not worked out. */
+/* The integer of a scalar in YAML 1.1; *ret_number -1: an integer that is not computed. */
 static bool
 old_integer(const char *text, long long *ret_number)
 {
@@ -90,7 +90,7 @@ old_integer(const char *text, long long *ret_number)
 	return is;
 }
 
-/* What a scalar is there: false, or a name for it in `out` where that is another than here. */
+/* Reads a scalar as YAML 1.1. True: it means something else there, which `out` names. */
 static bool
 reads_otherwise(const char *text, const json_t *here, char *out, size_t size)
 {

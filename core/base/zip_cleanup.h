@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What files that read or write zips share. */
+/* Common parts of the files that read or write zips. */
 #ifndef KETTLE_BASE_ZIP_CLEANUP_H
 #define KETTLE_BASE_ZIP_CLEANUP_H
 
@@ -7,7 +7,7 @@
 
 #define ZIP_FIRST_DATE 0x21 /* 1980-01-01, as MS-DOS has it: the bytes of a zip depend on its files alone */
 
-/* Without writing anything: what is to be written is closed, and the variable set to NULL, before. */
+/* Discards changes: to keep them, close the zip and set the variable to NULL first. */
 static inline void
 cleanup_zip(zip_t **zip)
 {

@@ -4,16 +4,16 @@
 #define KETTLE_ABI_H
 
 /*
- * A minor version only appends: members at the end of a structure, values at the end of an enum, keys that JSON may have. All
- * else raises the major version, and no host takes a plugin of another one.
+ * A minor version only appends: members at the end of a structure, values at the end of an enum, keys that JSON may
+ * have. Every other change raises the major version; a host loads no plugin of another major version.
  */
 #define KETTLE_ABI_MAJOR 1
 #define KETTLE_ABI_MINOR 2
 
 /*
- * A plugin that defines this before it includes a header of Kettle is built for that minor version and loads on every host
- * that has it or a later one. Members that are newer are then not declared, so it cannot use them by mistake; the host
- * reads them as NULL. A member that is newer than 1.0 stands between `#if KETTLE_PLUGIN_ABI_MINOR >= n` and `#endif`.
+ * A plugin that defines this before it includes a header of Kettle is built for that minor version and loads on every
+ * host that has it or a later one. Newer members are then not declared, so the plugin cannot use them by mistake; the
+ * host reads them as NULL. A member newer than 1.0 is declared between `#if KETTLE_PLUGIN_ABI_MINOR >= n` and `#endif`.
  */
 #ifndef KETTLE_PLUGIN_ABI_MINOR
 #define KETTLE_PLUGIN_ABI_MINOR KETTLE_ABI_MINOR

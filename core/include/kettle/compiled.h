@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What languages of compiled sources share: each source is a cached build step of its own, the objects are linked into
- * ./program, and the runs start that. A language defines in struct kettle_compiled_rules how it compiles and links, and
- * names functions of this header in its tables. docs/plugins.md has a complete one.
+ * Common parts of languages of compiled sources: each source is a cached build step of its own, the objects are linked
+ * into ./program, and the runs start the program. A language defines in struct kettle_compiled_rules how it compiles
+ * and links, and names functions of this header in its tables. docs/plugins.md has a complete one.
  *
  * Link with `pkg-config --libs kettle-language`: every plugin has its own copy inside. All functions are pure. [any]
  */
@@ -41,7 +41,7 @@ extern "C" {
 	"\"words\": {\"type\": \"array\", \"maxItems\": 100," \
 	" \"items\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 1000}}}}"
 
-/* One of `more`, for languages whose commands have kettle_compiled_add_standard. */
+/* The key `standard` for `more`, for languages whose commands call kettle_compiled_add_standard. */
 #define KETTLE_COMPILED_STANDARD \
 	", \"standard\": {\"type\": \"string\", \"pattern\": \"^(c|gnu)(\\\\+\\\\+)?[0-9][0-9a-z]$\"}"
 
@@ -62,8 +62,10 @@ struct kettle_compiled_rules {
 
 	/* The members below may be NULL. */
 
-	/* Whether the submission may define nothing for the program but what the task's objects and libraries lack: objects
-	 * are of GNU binutils' kind, and `link` takes -Xlinker. NULL: it may define anything. */
+	/*
+	 * Whether the submission may define only symbols that the task's objects and libraries lack. The objects must be of
+	 * GNU binutils' kind, and `link` must take -Xlinker. NULL: it may define any symbol.
+	 */
 	bool (*apart)(const struct kettle_compiled_builder *builder);
 
 	/* Runs when the sources are known and before any step is made: appends steps of its own, sets builder->target. */
@@ -78,7 +80,7 @@ struct kettle_compiled_rules {
 	const char *const *probe_headers;
 };
 
-/* A plan while it is built. All of it is borrowed and read-only for rules but `steps` and `target`. */
+/* A plan while it is built. All members are borrowed; rules change only `steps` and `target`. */
 struct kettle_compiled_builder {
 	const struct kettle_plan_request *request;
 	const struct kettle_compiled_rules *rules;
@@ -130,10 +132,10 @@ const char *kettle_compiled_option(const struct kettle_compiled_builder *builder
 /* Whether the plan is for a profile. */
 bool kettle_compiled_profiles(const struct kettle_compiled_builder *builder);
 bool kettle_compiled_ends_in(const char *name, const char *const *endings);
-/* Whether a source is one in C, by its ending. */
+/* Whether a source is in C, by its ending. */
 bool kettle_compiled_is_c(const char *source);
 
-/* Appends -std: the task's, where it is one of the source's own language, else that of C or C++ here; NULL: no -std. */
+/* Appends -std: the task's standard if it is of the source's language, else `c` or `cxx` (NULL: no -std). */
 void kettle_compiled_add_standard(
 	const struct kettle_compiled_builder *builder, const char *source, const char *c, const char *cxx, json_t *args);
 /* Appends -D of the task. */

@@ -37,7 +37,10 @@ enum kettle_errno {
 };
 
 #if KETTLE_PLUGIN_ABI_MINOR >= 2
-/* What a caller may act on where the code says too little: name, value, name on the wire, meaning. Values never change. */
+/*
+ * Causes, for a caller that needs more than the code to act: name, value, name on the wire, meaning. Values never
+ * change.
+ */
 #define KETTLE_CAUSES(X) \
 	X(FULL, 1, "full", "the disk that was written to is full") \
 	X(FOLDER, 2, "folder", "with ENOENT: it is the folder itself that does not exist") \
@@ -52,8 +55,8 @@ enum kettle_cause {
 #endif
 
 /*
- * A code and one complete English sentence for the person who gets it. Zero-initialise it. Nothing is decided by the sentence:
- * what a caller needs to know is in the other members. Its size never changes: what ABI 1.2 added was the end of message.
+ * A code and one complete English sentence for the person who gets it. Zero-initialise it. Callers decide by the other
+ * members, never by the sentence. The size never changes: the members of ABI 1.2 take the end of the older `message`.
  */
 struct kettle_error {
 	int code;
@@ -116,7 +119,10 @@ kettle_fail(struct kettle_error *err, int code, const char *format, ...)
 }
 
 #if KETTLE_PLUGIN_ABI_MINOR >= 2
-/* Says more of an error that kettle_fail has set: `return kettle_blame(err, KETTLE_CAUSE_FULL, "", kettle_fail(err, …))`. Returns code. [any] */
+/*
+ * Adds a cause and a member to an error that kettle_fail has set: `return kettle_blame(err, KETTLE_CAUSE_FULL, "",
+ * kettle_fail(err, …))`. Returns code. [any]
+ */
 __attribute__((unused)) static int
 kettle_blame(struct kettle_error *err, enum kettle_cause cause, const char *member, int code)
 {

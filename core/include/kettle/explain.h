@@ -43,8 +43,8 @@ int kettle_explain(const char *state, const char *blame, bool retry, json_t **re
 	const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /*
- * The same of a machine that lacks something, by its name, which no other attempt changes. own: it is the submission alone that
- * wants it, so it has failed; else the machine is at fault.
+ * The same for a machine that lacks something, named by `lacks`; another attempt would not help. own: only the
+ * submission needs it, so the submission has failed; else the machine is at fault.
  */
 int kettle_explain_lacks(const char *lacks, bool own, json_t **ret_result, struct kettle_error *err, const char *format,
 	...) __attribute__((format(printf, 5, 6)));
@@ -53,12 +53,15 @@ int kettle_explain_lacks(const char *lacks, bool own, json_t **ret_result, struc
 char *kettle_explain_reported(const json_t *outcome);
 /* Returns KETTLE_ENOENT: nothing to add to the core's own reading. */
 int kettle_explain_nothing(struct kettle_error *err);
-/* Whether no submission has a part in a build step (`interpret` of kettle/language.h): what is printed is not its word. */
+/*
+ * Whether a build step reads no part of a submission (`interpret` of kettle/language.h), so that its output can be
+ * trusted.
+ */
 bool kettle_explain_is_task_only(const json_t *step);
 /*
- * Like `interpret` of kettle/language.h for build steps, or KETTLE_ENOENT if the outcome shows nothing of the kind. The step
- * result tells how to get the missing part. It blames the machine where the step is task_only or facts that the machine
- * reports of its toolkit agree. product: "CUDA", the toolkit of the outcome's parts; NULL: none.
+ * Like `interpret` of kettle/language.h for build steps, or KETTLE_ENOENT if the outcome shows no such failure. The
+ * step result tells how to get the missing part. It blames the machine where the step is task_only or facts that the
+ * machine reports of its toolkit agree. product: "CUDA", the toolkit of the outcome's parts; NULL: none.
  */
 /* A header that the compiler did not find, of a part that the toolkit lacks. Blames the participant, unless task_only. */
 int kettle_explain_header(

@@ -17,12 +17,12 @@ extern "C" {
 struct kettle_frontend {
 	uint32_t size;
 	/*
-	 * A stored event, in order, over restarts; only while `kettle serve` runs. Borrowed for the call. The frontend says
-	 * host->event_done with the event's `seq` when it has dealt with it, in this call or later, in any order: for example
-	 * when its message has arrived. Up to KETTLE_EVENTS_OPEN events are open at once; then the next comes when the oldest of
-	 * them is done. After a restart, a crash too, every event comes again from the oldest on that was not done when the
-	 * engine ended (or whose event_done was not yet stored), in order, also those after it that were done: a frontend that
-	 * must not act twice keeps their `seq` in its state. A frontend that is new begins with the next event. NULL: not
+	 * A stored event, in order, over restarts; only while `kettle serve` runs. Borrowed for the call. The frontend
+	 * calls host->event_done with the event's `seq` when it has dealt with the event (for example when its message has
+	 * arrived), in this call or later, in any order. Up to KETTLE_EVENTS_OPEN events are open at once; the next one
+	 * comes when the oldest of them is done. After a restart or a crash, events come again, in order, from the oldest
+	 * that was not done (or whose event_done was not yet stored), later ones that were done included: a frontend that
+	 * must not act twice keeps their `seq` in its state. A new frontend begins with the next event. NULL: not
 	 * interested.
 	 */
 	void (*event)(void *self, const json_t *event);

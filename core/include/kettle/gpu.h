@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What languages of GPU boards share besides kettle/compiled.h: the architecture of a unit, and explanations of outcomes
- * from the output of compilers and programs. All functions are pure. [any]
+ * Common parts of languages of GPU boards, besides kettle/compiled.h: the architecture of a unit, and explanations of
+ * outcomes from the output of compilers and programs. All functions are pure. [any]
  */
 #ifndef KETTLE_GPU_H
 #define KETTLE_GPU_H

@@ -14,18 +14,18 @@ extern "C" {
 #endif
 
 /*
- * Threads. The loop thread owns everything. Every function below is called on the loop thread,
- * except those marked [any]; every callback comes on the loop thread.
+ * Threads. The loop thread owns everything. Every function below is called on the loop thread, except those marked
+ * [any]; every callback comes on the loop thread.
  *
- * Memory. Arguments are borrowed for the call, a returned json_t is a new reference, a parameter
- * with _take in its name is stolen (also if the call fails). Arguments of callbacks are borrowed.
+ * Memory. Arguments are borrowed for the call, a returned json_t is a new reference, a parameter with _take in its name
+ * is stolen (also if the call fails). Arguments of callbacks are borrowed.
  *
  * Errors. 0, or a negative kettle_errno with the sentence in *err.
  *
- * Callbacks. A function that returns an error calls nothing, and has not kept `arg`. Otherwise each done, after and ended is
- * called exactly once, never before the function returns, and `arg` is not used any more when it has returned: it may be
- * freed there. Each of them may be NULL: then the end is not reported, and an error is logged. What was begun and has not
- * ended when the engine closes is answered with KETTLE_ECANCELED, before destroy is called.
+ * Callbacks. A function that returns an error calls nothing, and has not kept `arg`. Otherwise each done, after and
+ * ended is called exactly once, never before the function returns, and `arg` is not used any more when it has returned:
+ * it may be freed there. Each of them may be NULL: then the end is not reported, and an error is logged. The engine
+ * answers operations that are still open when it closes with KETTLE_ECANCELED, before it calls destroy.
  */
 struct kettle_host;
 struct kettle_timer;   /* opaque; the host owns it until timer_stop */
@@ -57,22 +57,25 @@ struct kettle_spawn {
 	void *arg;
 #if KETTLE_PLUGIN_ABI_MINOR >= 1
 	/*
-	 * So many bytes of stdout have come, before the lines that they complete: a long line is a sign of life while it arrives.
-	 * 0: one is complete and goes to read_long; what comes behind it is not seen before on_long. May be NULL.
+	 * Called with each number of bytes of stdout that arrives, before the lines that they complete: a long line is a
+	 * sign of life while it arrives. 0: a long line is complete and goes to read_long; later bytes are not reported
+	 * before on_long. May be NULL.
 	 */
 	void (*on_bytes)(void *arg, size_t count);
 	/*
-	 * For lines of standard output of KETTLE_LINE_LONG bytes or more, which would hold the loop for too long; both are NULL, or
-	 * such a line goes to them and not to on_stdout. read_long makes something of the line on a thread of the pool. on_long
-	 * gets that on the loop, as its own. Later lines of this output, and on_exit, come after it; all else goes on meanwhile.
+	 * For lines of stdout of KETTLE_LINE_LONG bytes or more, which would hold the loop for too long: such a line goes
+	 * to these two functions instead of on_stdout. read_long makes a value of the line on a thread of the pool; on_long
+	 * gets the value on the loop, and owns it. Later lines of this output, and on_exit, come after on_long; everything
+	 * else goes on meanwhile. Set both, or neither.
 	 */
 	void *(*read_long)(const char *line, size_t len); /* [any] */
 	void (*on_long)(void *arg, const char *line, size_t len, void *made);
 #endif
 #if KETTLE_PLUGIN_ABI_MINOR >= 2
 	/*
-	 * A line of stdout is over max_line: its first bytes, at most 1 KiB, without a NUL behind them. The line is dropped as it
-	 * comes, and later ones are passed on; one of more than 64 MiB ends the child all the same. NULL: one over max_line does.
+	 * Gets the first bytes, at most 1 KiB, of a line of stdout over max_line; no NUL follows them. The line is dropped
+	 * as it comes, and later lines are passed on; a line of more than 64 MiB still ends the child. NULL: a line over
+	 * max_line ends it.
 	 */
 	void (*on_cut)(void *arg, const char *head, size_t len);
 #endif
@@ -87,7 +90,7 @@ struct kettle_http_header {
 struct kettle_http_answer {
 	uint32_t size;                            /* sizeof(struct kettle_http_answer) of the host */
 	int status;                               /* 200 to 599; 404 is an answer like any other */
-	const char *url;                          /* that gave it, after redirects */
+	const char *url;                          /* of the answer, after redirects */
 	const struct kettle_http_header *headers; /* in the order of the answer; a name may come several times */
 	size_t headers_count;
 	const void *body;   /* with a NUL behind it; NULL: it is in the request's answer_file */
@@ -135,7 +138,7 @@ struct kettle_http_request {
 
 #define KETTLE_LINK_TTL_MAX 604800 /* seconds of the longest life of a link */
 
-/* Bytes to publish; copied, the file after the call. */
+/* Bytes to publish. The call copies data; the host copies file after the call. */
 struct kettle_blob {
 	uint32_t size; /* sizeof(struct kettle_blob) */
 	const void *data;
@@ -179,10 +182,10 @@ struct kettle_host {
 	void (*process_kill)(const struct kettle_host *, struct kettle_process *, int signal);
 
 	/*
-	 * The plugin's durable key-value store. A key has 1 to 200 bytes of UTF-8, a value is any JSON up to 1 MiB; value NULL in
-	 * state_put removes. done comes after the commit. A key or value that is too large: KETTLE_ETOOBIG. The result of
-	 * state_get is the value, or JSON null. What is put on the loop thread is stored in the order of the calls, event_done
-	 * among them: a state that is put before event_done is there when the event does not come again.
+	 * The plugin's durable key-value store. A key has 1 to 200 bytes of UTF-8, a value is any JSON up to 1 MiB; value
+	 * NULL in state_put removes. done comes after the commit. A key or value that is too large: KETTLE_ETOOBIG. The
+	 * result of state_get is the value, or JSON null. Calls on the loop thread are stored in their order, event_done
+	 * among them: if a state is put before event_done and the event does not come again, the state is stored.
 	 */
 	int (*state_get)(const struct kettle_host *, const char *key, kettle_answer done, void *arg);
 	int (*state_put)(const struct kettle_host *, const char *key, const json_t *value, kettle_answer done, void *arg);
@@ -212,9 +215,9 @@ struct kettle_host {
 	int (*subscribe)(const struct kettle_host *, const json_t *actor, const json_t *filter, int64_t after,
 		kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err);
 	/*
-	 * Ends a subscription. Called on the loop thread it holds at once: fn is not called any more. Called on another one, fn
-	 * may still be called until ended(ended_arg) is. KETTLE_ECANCELED: the engine has closed, and fn is not called any more.
-	 * The arg of subscribe may be freed as soon as fn is not called any more. [any]
+	 * Ends a subscription. On the loop thread it takes effect at once: fn is not called any more. On another thread, fn
+	 * may still be called until ended(ended_arg) is called. KETTLE_ECANCELED: the engine has closed, and fn is not
+	 * called any more. The arg of subscribe may be freed as soon as fn is not called any more. [any]
 	 */
 	int (*unsubscribe)(const struct kettle_host *, uint64_t id, kettle_fn ended, void *ended_arg);
 	/* For frontends; see frontend.h: the event with this number is dealt with. KETTLE_ECANCELED: the engine has closed. [any] */
@@ -239,31 +242,32 @@ struct kettle_host {
 	int (*http)(
 		const struct kettle_host *, const struct kettle_http_request *, uint64_t *ret_id, struct kettle_error *err);
 	/*
-	 * Ends a request: its done is not called any more, so arg may be freed. Any other number is ignored, also one of another plugin.
-	 * What a plugin has not ended when it is destroyed is ended by the host.
+	 * Ends a request: its done is not called any more, so arg may be freed. Any other number is ignored, also one of
+	 * another plugin. The host ends the requests that are open when a plugin is destroyed.
 	 */
 	void (*http_cancel)(const struct kettle_host *, uint64_t id);
 	/*
-	 * For runners: whether the remote side takes their credential. error: what it said, a sentence without the
-	 * credential itself; NULL: it took it. A runner may call this with every answer of the remote side: the first refusal
-	 * is logged and becomes the event runner.credential_failed, which admins get; the next one does only after the
-	 * credential was taken again.
+	 * For runners: reports whether the remote side accepts their credential. error: the refusal, a sentence without the
+	 * credential itself; NULL: accepted. A runner may call this with every answer of the remote side. The first refusal
+	 * is logged and becomes the event runner.credential_failed, which admins get; later refusals do so only after the
+	 * credential was accepted again.
 	 */
 	void (*credential)(const struct kettle_host *, const char *error);
 
 	/*
-	 * Makes a link, from which the blob can be fetched once, until ttl_s seconds (1 to KETTLE_LINK_TTL_MAX) have passed. Who
-	 * has its URL gets the blob, so it is a secret; Kettle stores only a hash of it. A frontend serves links, and frontends
-	 * start last. EINVAL, ETOOBIG: the blob or ttl_s is wrong, data is over 8 MiB.
-	 * done gets {"url", "expires"} after the commit, or EUNAVAIL: no frontend serves links; ENOENT, EACCES, EINVAL: file is
-	 * missing, may not be read, is no regular file; ETOOBIG: it is over 1 GiB, or 10,000 links are open; EIO.
+	 * Makes a link, from which the blob can be fetched once, within ttl_s seconds (1 to KETTLE_LINK_TTL_MAX). Anyone
+	 * with the URL gets the blob, so the URL is a secret; Kettle stores only a hash of it. A frontend serves links, and
+	 * frontends start last. EINVAL, ETOOBIG: the blob or ttl_s is wrong, data is over 8 MiB. done gets {"url",
+	 * "expires"} after the commit, or EUNAVAIL: no frontend serves links; ENOENT, EACCES, EINVAL: file is missing, may
+	 * not be read, is no regular file; ETOOBIG: it is over 1 GiB, or 10,000 links are open; EIO.
 	 */
 	int (*publish)(const struct kettle_host *, const struct kettle_blob *blob, uint32_t ttl_s, kettle_answer done,
 		void *arg, struct kettle_error *err);
 	/*
-	 * For frontends that serve links: from now on links are `base` with a token (43 letters, digits, - and _) behind it. For
-	 * a GET of one the frontend calls the command link.take with the token, sends the file that it answers, and removes
-	 * it. NULL: it serves no longer, as after destroy. Of several frontends the last one that said a base counts. EINVAL.
+	 * For frontends that serve links: sets the beginning of their URLs. A link is `base` followed by a token (43
+	 * letters, digits, - and _). For a GET of a link the frontend calls the command link.take with the token, sends the
+	 * file that the command names, and removes the file. NULL: it no longer serves links, as after destroy. Of several
+	 * frontends the last one that set a base counts. EINVAL.
 	 */
 	int (*link_base)(const struct kettle_host *, const char *base, struct kettle_error *err);
 
@@ -273,14 +277,18 @@ struct kettle_host {
 	int64_t (*utc_ms)(const struct kettle_host *);
 #if KETTLE_PLUGIN_ABI_MINOR >= 1
 	/*
-	 * For runners: that their remote side cannot be reached, and why, a clause or sentence; NULL: it has answered. options: of
-	 * the units that this is about; NULL: of all units of the runner. A runner may call it with every request that fails or is answered.
-	 * People see it beside what waits, with the time of the first call. Jobs are not touched: what the runner has it keeps.
+	 * For runners: reports that the remote side cannot be reached. error: the reason, a clause or sentence; NULL: it
+	 * has answered. options: of the affected units; NULL: all units of the runner. A runner may call this with every
+	 * request that fails or is answered. Waiting jobs are shown with the reason and the time of the first call. Jobs
+	 * are not touched: the runner keeps those that it has.
 	 */
 	void (*reached)(const struct kettle_host *, const json_t *options, const char *error);
 #endif
 #if KETTLE_PLUGIN_ABI_MINOR >= 2
-	/* What the commands answer: {NAME: JSON Schema (2020-12)}, made by the first call. Borrowed, never changes. Loop thread. */
+	/*
+	 * The answers of the commands: {NAME: JSON Schema (2020-12)}, made by the first call. Borrowed, never changes. Loop
+	 * thread.
+	 */
 	const json_t *(*answers)(const struct kettle_host *);
 #endif
 };

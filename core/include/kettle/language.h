@@ -50,8 +50,8 @@ struct kettle_skeleton {
 };
 
 /*
- * All functions are pure: no I/O, no state except that of configure in self. They are called on any thread, also several
- * at once. Lists of strings end with NULL. Members behind `size` read as NULL.
+ * All functions are pure: no I/O, no state except that of configure in self. They are called on any thread, also
+ * several at once. Lists of strings end with NULL. Members beyond `size` read as NULL.
  */
 struct kettle_language {
 	uint32_t size;
@@ -73,13 +73,14 @@ struct kettle_language {
 	int (*plan)(void *self, const struct kettle_plan_request *request, json_t **ret_plan, struct kettle_error *err);
 
 	/*
-	 * What the outcome of one step ($defs/outcome of event.schema.json) means. The step has the member `task_only`: true if
-	 * it builds without any part of the submission. A submission can make a compiler or a linker that reads it print any
-	 * line, so blame machine or task for a build by words only where it is true. Returns
-	 * {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
+	 * The meaning of the outcome of one step ($defs/outcome of event.schema.json). The step has the member `task_only`:
+	 * true if it builds without any part of the submission. A submission can make a compiler or a linker that reads it
+	 * print any line, so the output of a build is a reason to blame machine or task only where task_only is true.
+	 * Returns {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
 	 * "participant"|"task"|"machine", "retry": bool (an error of the machine: whether another attempt may help; absent:
-	 * true), "lacks": what the machine lacks for it, where that is the reason}. It may explain a failure or turn a pass into one, but not the reverse. For a step of a secret run its message
-	 * is not shown. NULL: the core's own reading (exit status, limits, the POPCORN result protocol).
+	 * true), "lacks": what the machine lacks for it, where that is the reason}. It may explain a failure or turn a pass
+	 * into one, but not the reverse. For a step of a secret run its message is not shown. NULL: the core's own reading
+	 * (exit status, limits, the POPCORN result protocol).
 	 */
 	int (*interpret)(
 		void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
@@ -98,8 +99,9 @@ struct kettle_language {
 	/* Endings of the reference files that make a board of this language; NULL: its `extensions`. */
 	const char *const *references;
 	/*
-	 * Endings of those that it takes only if it is named (--lang), because otherwise they make a board of another
-	 * language, and the message if that one is not loaded: it completes "`FILE` …" to a sentence. Both or none.
+	 * Endings of reference files that this language takes only with --lang, because by default they make a board of
+	 * another language; and the message where that language is not loaded, which completes "`FILE` …" to a sentence.
+	 * Both or none.
 	 */
 	const char *const *other_references;
 	const char *other_hint;

@@ -24,30 +24,30 @@ enum kettle_plugin_kind { KETTLE_LANGUAGE = 1, KETTLE_RUNNER = 2, KETTLE_FRONTEN
 
 /*
  * A plugin exports exactly one symbol, `kettle_plugin`. The first six members never change, so that any host can report
- * why it refuses a plugin. New members are appended; those that an older minor lacks read as NULL. A plugin that defines
- * KETTLE_PLUGIN_ABI_MINOR before it includes this header is built for that minor (abi.h).
+ * why it refuses a plugin. New members are appended; those that an older minor lacks read as NULL. A plugin that
+ * defines KETTLE_PLUGIN_ABI_MINOR before it includes this header is built for that minor (abi.h).
  *
- * Life: load → check → create (no I/O) → configure → start → stop → destroy. Runners start first, then languages,
- * then frontends; they stop in reverse order. A failure is returned, never fatal: main decides. A plugin has no
- * mutable globals: all state belongs to self, so that several instances can run.
+ * Life: load → check → create (no I/O) → configure → start → stop → destroy. Runners start first, then languages, then
+ * frontends; they stop in reverse order. A failure is returned, never fatal: main decides. A plugin has no mutable
+ * globals: all state belongs to self, so that several instances can run.
  *
  * A language whose section of the configuration is changed while the engine runs gets a new instance: create, configure
  * and start of the new one come while the old one still works, and where one of them fails the old one goes on. The old
  * instance explains what it has planned, and is stopped and destroyed at the end of the process.
  *
- * Memory: a function of jansson never fails for lack of memory, which ends Kettle's process. Memory that a plugin allocates
- * itself may be checked, with KETTLE_ENOMEM as the answer.
+ * Memory: a function of jansson never fails for lack of memory: Kettle's process ends instead. Memory that a plugin
+ * allocates itself may be checked, with KETTLE_ENOMEM as the answer.
  *
  * jansson is a part of this ABI: json_incref, json_decref, json_typeof and the macros that test or loop over a type are
- * inlined, so a plugin contains what they know of json_t: its first members are the type and the reference count, and the
- * count is changed atomically, as jansson does since 2.11. A jansson that changes that (another soname) needs
+ * inlined, so a plugin contains what they know of json_t: its first members are the type and the reference count, and
+ * the count is changed atomically, as jansson does since 2.11. A jansson that changes that (another soname) needs
  * plugins and Kettle to be built again. A json_t may be shared by threads only while none of them changes its contents.
  *
- * Misbehaviour. Kettle logs with the plugin's name, and goes on, where an operation or a callback of a plugin holds the loop
- * for more than 100 ms (at most one line a minute for each plugin: a warning under `kettle serve`, else of the level info),
- * an operation returns a positive number (which counts as KETTLE_EINTERNAL) or a negative one without a sentence (Kettle
- * says which operation failed), and where stop has not called done after 30 s (the plugin is left as it is). Only a
- * function that never returns stops everything else.
+ * Misbehaviour. Kettle logs with the plugin's name, and goes on, where an operation or a callback of a plugin holds the
+ * loop for more than 100 ms (at most one line a minute for each plugin: a warning under `kettle serve`, else of the
+ * level info), an operation returns a positive number (which counts as KETTLE_EINTERNAL) or a negative one without a
+ * sentence (Kettle says which operation failed), and where stop has not called done after 30 s (the plugin is left as
+ * it is). Only a function that never returns stops everything else.
  */
 struct kettle_plugin {
 	uint32_t magic;                /* KETTLE_PLUGIN_MAGIC */
@@ -72,7 +72,7 @@ struct kettle_plugin {
 	/* Frees; accepts NULL and an instance that was never configured or started. */
 	void (*destroy)(void *self);
 
-	/* Exactly the one of its kind is set. */
+	/* Only the member of the plugin's own kind is set. */
 	const struct kettle_language *language;
 	const struct kettle_runner *runner;
 	const struct kettle_frontend *frontend;

@@ -16,8 +16,9 @@ extern "C" {
 
 #if KETTLE_PLUGIN_ABI_MINOR >= 2
 /*
- * How an attempt ended without a verdict: name, word (the `loss` of a completion with status "lost", of events and of the
- * database), meaning. "counts": it is one of the job's three; "is uncounted": one of ten. What a runner may say comes first.
+ * How an attempt ended without a verdict: name, word (the `loss` of a completion with status "lost", of events and of
+ * the database), meaning. "counts": it is one of the job's three; "is uncounted": one of ten. Those that a runner may
+ * report come first.
  */
 #define KETTLE_LOSSES(X) \
 	X(NODE_FAULT, "failed", "the machine or its remote side is at fault: it counts, and the unit pauses") \
@@ -41,7 +42,7 @@ enum kettle_loss {
 #undef X
 };
 
-/* Its word; "failed" for an unknown one. [any] */
+/* The word of a loss; "failed" for an unknown one. [any] */
 __attribute__((unused)) static const char *
 kettle_loss_name(enum kettle_loss loss)
 {
@@ -98,19 +99,22 @@ struct kettle_runner {
 	void (*cancel)(void *self, const char *ref);
 	/*
 	 * After a restart of the engine, or after detach: the job ran with this handle, which this runner stored by
-	 * host->job_handle. 0: it still runs and completes as after submit; where that turns out to be wrong it completes as
+	 * host->job_handle. 0: it still runs and completes as after submit; if that turns out to be wrong, it completes as
 	 * "lost". KETTLE_EUNAVAIL: its remote side cannot be asked; it keeps its handle, and the runner is asked again
-	 * after a minute, and by the next engine.
-	 * KETTLE_ENOENT, and any other: it is lost; the core runs it again as the next attempt. NULL: always so.
+	 * after a minute, and by the next engine. KETTLE_ENOENT, and any other error: it is lost; the core runs it again as
+	 * the next attempt. NULL: every job is lost.
 	 */
 	int (*recover)(void *self, const struct kettle_job *job, const char *handle, struct kettle_error *err);
 	/*
-	 * The engine stops: the runner forgets the job, which goes on on the remote side, and completes it no more. It is called only for jobs whose handle is stored, and they are found again by recover.
-	 * NULL: such jobs are cancelled and run again.
+	 * Called when the engine stops, for each job whose handle is stored: the runner forgets the job, which continues on
+	 * the remote side, and does not complete it. recover finds the job again. NULL: such jobs are cancelled and run
+	 * again.
 	 */
 	void (*detach)(void *self, const char *ref);
-	/* What the unit's machine is: greeting of its kettle-exec (versions, protections, tools), requested once. Calls
-	 * done once. With `brief` (true) in the section it does not wait for the versions of tools. */
+	/*
+	 * Describes the unit's machine by the greeting of its kettle-exec (versions, protections, tools), requested once.
+	 * Calls done once. With `brief` (true) in the section it does not wait for the versions of tools.
+	 */
 	int (*describe)(void *self, const json_t *unit,
 		void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);
 	/* Whether two units are of one machine, so that a job can use both: submit then gets the section of the first with
@@ -130,40 +134,41 @@ struct kettle_runner {
 	 */
 	int (*tools)(void *self, const json_t *tools, struct kettle_error *err);
 	/*
-	 * What a unit of this runner may say under `options` in the configuration; all other keys of a unit are the
-	 * core's. It is checked as the options of a plugin are, so an unknown key is refused with the nearest known one. The
-	 * runner gets `options` of the unit as the file has it, with lists and absolute paths: defaults are not filled in, since
-	 * what the file says names the unit in the database, and NAME_env and NAME_file do not become secrets, since units are
-	 * shown. No table: a unit has no options.
+	 * The options that a unit of this runner may have under `options` in the configuration; all other keys of a unit
+	 * are the core's. They are checked like the options of a plugin, so an unknown key is refused with the nearest
+	 * known one. The runner gets the unit's `options` as in the file, with lists and absolute paths. Defaults are not
+	 * filled in, because the unit's name in the database comes from the file; NAME_env and NAME_file do not become
+	 * secrets, because units are shown. No table: a unit has no options.
 	 */
 	const struct kettle_option *unit_options;
 	size_t unit_options_count, unit_option_size; /* element size: sizeof(struct kettle_option) */
 	/*
-	 * What `kettle-exec --doctor --json` says on the unit's machine. Calls done once: with that document, or with
-	 * an error; also when the runner stops. NULL: `kettle device doctor` says that the runner cannot.
+	 * The document of `kettle-exec --doctor --json` on the unit's machine. Calls done once: with the document, or with
+	 * an error, also when the runner stops. NULL: `kettle device doctor` says that the runner cannot.
 	 */
 	int (*doctor)(void *self, const json_t *unit,
 		void (*done)(void *arg, const struct kettle_error *err, json_t *report), void *arg, struct kettle_error *err);
 	/*
 	 * Writes what the remote side needs (a workflow, a job script) for `kettle runner init`. args: {"folder": an
-	 * absolute path that need not exist, "options": {NAME: text}, "force": whether files that exist may be replaced}. Calls
-	 * done once: {"files": [{"path", "state": "created", "replaced" or "unchanged"}], "next": [sentence]}, what the operator
-	 * does now. It runs in the operator's process, without the engine. NULL: it says that the runner needs nothing.
+	 * absolute path that need not exist, "options": {NAME: text}, "force": whether files that exist may be replaced}.
+	 * Calls done once: {"files": [{"path", "state": "created", "replaced" or "unchanged"}], "next": [sentence: a step
+	 * for the operator]}. It runs in the operator's process, without the engine. NULL: the command says that the runner
+	 * needs nothing.
 	 */
 	int (*init)(void *self, const json_t *args, void (*done)(void *arg, const struct kettle_error *err, json_t *result),
 		void *arg, struct kettle_error *err);
 	/*
 	 * The queue of the remote side, for `kettle runner status`. Calls done once: {"jobs": [{"job": the reference,
-	 * "state": "waiting" or "running", "since": time, "where": a name or URL there}], "text": more about it}; each but "jobs"
-	 * and "job" may be missing. NULL: it says that the runner cannot.
+	 * "state": "waiting" or "running", "since": time, "where": a name or URL there}], "text": more about it}; each but
+	 * "jobs" and "job" may be missing. NULL: the command says that the runner cannot.
 	 */
 	int (*status)(void *self, void (*done)(void *arg, const struct kettle_error *err, json_t *status), void *arg,
 		struct kettle_error *err);
 #if KETTLE_PLUGIN_ABI_MINOR >= 2
 	/*
-	 * Whether it could run jobs, as far as its section and this machine say so; its remote side is not asked. KETTLE_EUNAVAIL:
-	 * the sentence says what the operator has to add. `kettle config check` calls it after configure, without start.
-	 * NULL: its section is complete where configure takes it.
+	 * Checks whether the runner could run jobs, by its section and this machine; it does not ask the remote side.
+	 * KETTLE_EUNAVAIL: the sentence says what the operator has to add. `kettle config check` calls it after configure,
+	 * without start. NULL: a section that configure accepts is complete.
 	 */
 	int (*check)(void *self, struct kettle_error *err);
 #endif

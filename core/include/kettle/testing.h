@@ -40,9 +40,9 @@ KETTLE_TESTING_API int kettle_fake_run(
 	struct kettle_fake *fake, int (*done)(void *arg), void *arg, unsigned timeout_ms);
 
 /*
- * From now on its time is simulated: it begins at utc_ms of the calendar (ms since 1970). For a host that has no timer yet, so
- * before the plugin is created. kettle_fake_run then lets time pass, up to the next timer and timeout_ms at most, where
- * nothing that the plugin has begun is under way: no post, work, child or HTTP request.
+ * Simulates the host's time from now on, beginning at utc_ms of the calendar (ms since 1970). Call it before the plugin
+ * is created: the host must have no timer yet. kettle_fake_run then lets time pass, up to the next timer and timeout_ms
+ * at most, whenever no post, work, child or HTTP request of the plugin is under way.
  */
 KETTLE_TESTING_API void kettle_fake_simulate(struct kettle_fake *fake, int64_t utc_ms);
 /*
@@ -67,8 +67,8 @@ KETTLE_TESTING_API int kettle_fake_commands(struct kettle_fake *fake, const json
 KETTLE_TESTING_API int kettle_fake_event(struct kettle_fake *fake, const json_t *event);
 
 /*
- * Requests of host->http are sent. Before the first one this sets what the engine's configuration would say (http.proxy,
- * http.ca_file), so that a test can speak TLS with a server of its own. Copied; NULL: none.
+ * Sets the proxy and the CA file of host->http (http.proxy and http.ca_file of the engine's configuration), before the
+ * first request. Requests are really sent, so that a test can speak TLS with a server of its own. Copied; NULL: none.
  */
 KETTLE_TESTING_API void kettle_fake_http(struct kettle_fake *fake, const char *proxy, const char *ca_file);
 
@@ -81,7 +81,7 @@ KETTLE_TESTING_API const json_t *kettle_fake_events_done(struct kettle_fake *fak
 /* The reports of a runner: job → {"events": […], "handle": text or null, "completions": […]}. Borrowed. */
 KETTLE_TESTING_API const json_t *kettle_fake_jobs(struct kettle_fake *fake);
 /*
- * What was published, after link_base was called, by the plugin or by the test with kettle_fake_host: [{"url", "ttl", and
+ * The published blobs, after the plugin, or the test with kettle_fake_host, has called link_base: [{"url", "ttl", and
  * "text" or "base64", or "file"}]. Borrowed. Files are not read.
  */
 KETTLE_TESTING_API const json_t *kettle_fake_links(struct kettle_fake *fake);
