@@ -24,14 +24,14 @@ struct actor {
 	uint64_t caller; /* of an engine command: the connection that sent it, which sees its progress; 0: this process */
 };
 
-/* What a command requires of its actor. */
+/* The requirements that a command has of its actor. */
 struct access {
 	enum access_right right;
 	bool writes;         /* makes the user on first sight, and is refused to banned users */
 	bool check_ban_last; /* the handler itself refuses banned users, at its place in the order of the checks */
 };
 
-/* What handlers may read besides the database: a snapshot that never changes while a command runs. */
+/* Data that handlers may read besides the database: a snapshot that never changes while a command runs. */
 struct command_env {
 	const struct languages *languages;
 	const json_t *devices; /* name → {"units": […]}, as configured */

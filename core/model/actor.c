@@ -30,7 +30,7 @@ actor_role_name(enum access_right role)
 	return names[role];
 }
 
-/* "deleted-5", "deleted-5-2": what a user is called who was removed. */
+/* Whether it is the name of a removed user: "deleted-5", "deleted-5-2". */
 static bool
 is_of_deleted(const char *name)
 {

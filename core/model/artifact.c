@@ -292,7 +292,7 @@ artifact_folders(const char *spool, json_t **ret_names, struct kettle_error *err
 	return 0;
 }
 
-/* An attempt that runs has both: what it leaves, and what was just taken over of it. */
+/* A running attempt has both folders: files it leaves, and files already taken over from it. */
 static int
 is_artifact_known(struct db *db, const char *name, bool *ret_known, struct kettle_error *err)
 {
@@ -328,7 +328,7 @@ artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struc
 	return rc;
 }
 
-/* Files of one folder and of those below it, two deep: step and name may be folders, which are not worth counting. */
+/* Bytes of the files in a folder and `depth` levels below. The sizes of the folders themselves are not counted. */
 static int64_t
 bytes_below(const char *path, int depth)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contents by what they are: code and files once each, versions of tasks, and the removal of what nothing uses. */
+/* Contents by their hashes: code and files once each, versions of tasks, and the removal of unused contents. */
 #include <config.h>
 
 #include "model/blobs.h"
@@ -73,7 +73,7 @@ blobs_task_hash(const json_t *bundle, char ret_hash[65])
 	sha256_hex(text, strlen(text), ret_hash);
 }
 
-/* Unless it is known: another board of the same task changes nothing of how the runs of this one begin. */
+/* Does nothing if the version has its imports: another board of the same task does not change how runs begin. */
 static int
 note_imports(struct db *db, int64_t task, const json_t *bundle, struct kettle_error *err)
 {

@@ -210,7 +210,7 @@ find_seen(struct db *db, const struct actor *actor, const char *name, bool own, 
 		rc = db_int(db, &has, err, "SELECT EXISTS (SELECT 1 FROM submissions WHERE user = ? AND leaderboard = ?)", "ii",
 			board_user(actor), ret_board->id);
 	sees = sees || has;
-	/* By the name as it was given: the answer tells nothing, not even how the board's is written. */
+	/* The error repeats the name as it was given: it must reveal nothing, not even how the board's name is written. */
 	return rc == 0 && !sees ? fail_board_unknown(db, actor, name, err) : rc;
 }
 

@@ -17,10 +17,10 @@ struct board {
 	int64_t id, task, creator;
 	int64_t deadline_at; /* ms since 1970; 0: none */
 	int64_t version;     /* grows with every change of what it shows */
-	int64_t own;         /* of that, without the rankings */
+	int64_t own;         /* the same, without its rankings */
 	char name[BOARD_NAME_MAX + 1];
-	bool closed;   /* for those with access alone */
-	bool unopened; /* its opening time is still to come: for its creator and admins alone */
+	bool closed;   /* visible to users with access only */
+	bool unopened; /* its opening time is still to come: visible to its creator and admins only */
 	bool practice; /* submissions after its deadline are run, outside of its rankings; else they are refused */
 	enum board_code code;
 };
@@ -36,25 +36,34 @@ int64_t board_user(const struct actor *actor);
 /* By name without case. ENOENT names the nearest that the actor may see. Does not check that the actor may see it. */
 int board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
-/* The same of one that the actor may see, or (board_find_owned) change (board_check_owner). ENOENT also, in the same words, where it may not see it. */
+/*
+ * The same for a board that the actor may see, or (board_find_owned) change (board_check_owner). A board that the actor
+ * may not see gives the same ENOENT, in the same words.
+ */
 int board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
-/* The same of one that the actor may see, or has submitted to: for what shows the actor's own submissions alone. */
+/*
+ * The same for a board that the actor may see or has submitted to: for commands that show only the actor's own
+ * submissions.
+ */
 int board_find_own(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 int board_find_owned(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
-/* Whether there is one of this name. */
+/* Whether there is a board of this name. */
 int board_exists(struct db *db, const char *name, bool *ret_exists, struct kettle_error *err);
 /* The language of its task; "": it names none. */
 int board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
-/* Its creator and admins do; others unless it is not open yet, or closed and they have not joined it. */
+/*
+ * Whether the actor may see the board: its creator and admins always; others once it has opened, and if it is closed
+ * only when they have joined it.
+ */
 int board_may_see(
 	struct db *db, const struct actor *actor, const struct board *board, bool *ret_sees, struct kettle_error *err);
 /* EACCES: the actor is neither its creator nor an admin. */
 int board_check_owner(const struct actor *actor, const struct board *board, struct kettle_error *err);
-/* Whether they are: its creator or an admin. */
+/* Whether the actor is its creator or an admin. */
 bool board_owns(const struct actor *actor, const struct board *board);
 /* Whether its deadline has passed. */
 bool board_ended(const struct board *board, int64_t now_ms);
@@ -68,22 +77,28 @@ int board_opening(const char *text, int64_t now_ms, int64_t *ret_ms, struct kett
 int board_check_times(int64_t opens_at, int64_t deadline_at, struct kettle_error *err);
 /* Its devices in their order, as an array of names. New reference. */
 int board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err);
-/* The same, or of them the one that is the word without case; word may be NULL. EINVAL: it has none of that name. */
+/*
+ * The same, or only the device that `word` names, without case; word may be NULL: all. EINVAL: the board has no such
+ * device.
+ */
 int board_choose_devices(
 	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err);
 /*
- * The name in the list that is the word without case; EINVAL: none; `where` completes "… has no device `X`".
+ * The name in the list that equals the word, without case; EINVAL: none; `where` completes "… has no device `X`".
  * *ret_device is borrowed from the list.
  */
 int board_pick_device(
 	const json_t *devices, const char *word, const char *where, const char **ret_device, struct kettle_error *err);
 /*
- * The names of the list as they are configured (env->devices), each once. EINVAL: one that is not; names what there is.
- * New reference.
+ * The names of the list as they are configured (env->devices), each once. EINVAL: a device is not configured; the
+ * sentence names those that are. New reference.
  */
 int board_pick_devices(
 	const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err);
-/* The units of a device, by its name without case, and the name as it is configured; both borrowed. EUNAVAIL: it is not. */
+/*
+ * The units of a device, by its name without case, and the name as it is configured; both borrowed. EUNAVAIL: the
+ * device is not configured.
+ */
 int board_configured_units(const struct command_env *env, const char *device, const char **ret_name,
 	const json_t **ret_units, struct kettle_error *err);
 /* The names of the configured devices. New reference. */
@@ -96,17 +111,22 @@ char *board_join(const json_t *names);
  */
 int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err);
 /*
- * What a shell offers: [{"value": name, "about"}] of those that the actor may see and whose name begins with the prefix,
- * without case; show at most N, those that still accept submissions first. New reference.
+ * Completions for a shell: [{"value": name, "about"}] of the boards that the actor may see and whose name begins with
+ * the prefix, without case; at most `limit`, those that still accept submissions first. New reference.
  */
 int board_names(struct db *db, const struct actor *actor, const char *prefix, int64_t limit, json_t **ret_boards,
 	struct kettle_error *err);
-/* Open ones with this device, the newest first, of tasks whose runs have a hash: [{"leaderboard", "task": id, "hash"}]. New reference. */
+/*
+ * Open boards with this device, newest first, whose tasks' runs have a hash: [{"leaderboard", "task": id, "hash"}]. New
+ * reference.
+ */
 int board_tasks(struct db *db, const char *device, int64_t limit, json_t **ret_boards, struct kettle_error *err);
-/* The hashes of the tasks of all, as the keys of an object. New reference. */
+/* The hashes of the tasks of all boards, as the keys of an object. New reference. */
 int board_task_hashes(struct db *db, json_t **ret_hashes, struct kettle_error *err);
-/* Those that the actor may see, by name, each with "version", which grows with every change of what the board shows; all: the
- * ended ones too. */
+/*
+ * The boards that the actor may see, by name, each with "version", which grows with every change of what the board
+ * shows; all: ended ones too.
+ */
 int board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err);
 
 #endif

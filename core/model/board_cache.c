@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a leaderboard shows to all who may see it: made once, and again when something in it has changed. Theory of
- * operation in board_cache.h. */
+/*
+ * The answers of leaderboards, shared by all who may see them: made once, and again when something in them has changed.
+ * Theory of operation in board_cache.h.
+ */
 #include <config.h>
 
 #include "model/board_cache.h"
@@ -18,7 +20,7 @@ struct cached_board {
 	int64_t board, limit, offset;
 	char name[BOARD_NAME_MAX + 1], device[REQUEST_NAME_MAX + 1]; /* device "": all */
 	bool open;
-	/* What it was made from. */
+	/* The versions that it was made from. */
 	int64_t version, own;
 	bool ended;
 	json_t *result;
@@ -52,7 +54,7 @@ answers_free(void *arg)
 	free(answers);
 }
 
-/* Those of this connection; NULL: it keeps none. */
+/* The cached answers of this connection; NULL: it keeps none. */
 static struct board_cache *
 answers_of(struct db *db)
 {
@@ -133,7 +135,7 @@ read_pages(struct db *db, struct cached_board *answer, const json_t *devices, co
 	return 0;
 }
 
-/* What the board says of itself: as before where that is the same, only its rankings have changed. */
+/* Reads the board's own members, or takes those of `before` if only its rankings have changed. */
 static int
 read_own(struct db *db, const struct board *board, const char *word, const struct cached_board *answer,
 	const struct cached_board *before, json_t **ret_object, json_t **ret_devices, struct kettle_error *err)

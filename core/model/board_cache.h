@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What a leaderboard shows to all who may see it: made once, and again when something in it has changed. */
+/*
+ * The answers of leaderboards, shared by all who may see them: made once, and again when something in them has changed.
+ */
 /*
  * Theory of operation. Every change of what is shown (a best run that comes, goes or moves, the leaderboard's own row,
  * its devices, a name) raises the leaderboard's number in board_versions, by triggers, in its own transaction. A reader
- * finds that number in the snapshot in which it found the leaderboard: with the same number the answer is the same; with
- * another one the rankings are read again, and JSON is made only of the entries that differ. What the leaderboard says
- * of itself has a number of its own. Access is checked each time, before; what depends on who asks or on the clock
- * is part of what tells answers apart. Answers are kept by the connection they were read on, so no two threads look for
- * one; what is given out is shared and never changed. A connection that writes keeps none: it may see what is undone
- * later.
+ * finds that number in the snapshot in which it found the leaderboard: with the same number the answer is the same;
+ * with another one the rankings are read again, and JSON is made only of the entries that differ. The leaderboard's own
+ * members have a number of their own. Access is checked before, each time; members that depend on the actor or on the
+ * clock are part of an answer's key. The connection on which an answer was read keeps it, so that no two threads use
+ * one cache; answers are shared and never changed. A connection that writes keeps none: it may see changes that are
+ * undone later.
  */
 #ifndef KETTLE_MODEL_BOARD_CACHE_H
 #define KETTLE_MODEL_BOARD_CACHE_H

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What is still to come. */
+/* Openings and ends that are still to come. */
 struct board_life {
 	int64_t next_ms; /* when the next one opens or reaches its deadline, in ms since 1970; 0: none does */
 	bool waiting;    /* the deadline of one has passed, and ranked jobs of it are queued or running */
@@ -21,9 +21,10 @@ struct board_life {
  */
 int board_life_step(struct db *db, struct board_life *ret_life, struct kettle_error *err);
 /*
- * A job has ended by a fault of the task, which the participants cannot mend: tells the creator by leaderboard.fault, once until a
- * job passes or the task changes. `accuser`: the user whose run said so, which a submission can forge, so it is told when
- * a second user's says it too, or the creator's own; 0: the fault is seen from outside. data: of the event, borrowed.
+ * Tells the creator by leaderboard.fault that a job ended by a fault of the task, which participants cannot mend; once,
+ * until a job passes or the task changes. `accuser`: the user whose run reported the fault. A submission can forge
+ * that, so the creator is told when a second user's run, or the creator's own, reports it too; 0: the fault is seen
+ * from outside of the run. data: of the event, borrowed.
  */
 int board_life_fault(
 	struct db *db, int64_t leaderboard, int64_t submission, int64_t accuser, json_t *data, struct kettle_error *err);

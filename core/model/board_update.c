@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaderboards made and changed: what a change would do, and doing it. */
+/* Makes and changes leaderboards, and plans changes. */
 #include <config.h>
 
 #include "model/board_update.h"
@@ -22,7 +22,7 @@ struct update {
 	const struct board_change *change;
 	json_t *row;       /* what the board is now */
 	json_t *devices;   /* and on what */
-	json_t *changes;   /* words: what becomes another */
+	json_t *changes;   /* words: the settings that change */
 	json_t *differs;   /* of the task */
 	char *description; /* what it is from then on */
 	bool new_task, leaves_scores;
@@ -215,7 +215,7 @@ board_update_refuse(const struct update *update, struct kettle_error *err)
 			what ? what : "", (long long)update->ranked, update->ranked == 1 ? "" : "s", update->board->name));
 }
 
-/* The old version goes where no submission needs it any more. */
+/* Removes the old version if no submission needs it any more. */
 static int
 store_task(struct update *update, struct kettle_error *err)
 {
@@ -228,7 +228,10 @@ store_task(struct update *update, struct kettle_error *err)
 	return rc < 0 ? rc : blobs_collect(update->db, err);
 }
 
-/* From the next submission on; the rankings begin anew. Numbers are never used twice, so what is open counts no more. */
+/*
+ * Counts from the next submission on; the rankings begin anew. Numbers are never used twice, so open submissions count
+ * no more.
+ */
 static int
 leave_scores(struct update *update, struct kettle_error *err)
 {
@@ -261,8 +264,10 @@ store_devices(struct db *db, int64_t board, const json_t *devices, struct kettle
 	return rc;
 }
 
-/* What the board says of itself. A deadline or an opening time in the future takes back that it was announced, and a new task
- * that the old one's fault was. */
+/*
+ * Changes the board's own row. A deadline or an opening time in the future takes back its announcement, a new task the
+ * report of the old one's fault.
+ */
 static int
 store_row(struct update *update, struct kettle_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaderboards made and changed: what a change would do, and doing it. Store's threads. */
+/* Makes and changes leaderboards, and plans changes. Store's threads. */
 #ifndef KETTLE_MODEL_BOARD_UPDATE_H
 #define KETTLE_MODEL_BOARD_UPDATE_H
 
@@ -13,7 +13,7 @@ struct board_change {
 	const char *visibility, *code, *jit_cache, *after_deadline; /* as the schema has them */
 	bool set_deadline, set_opens;
 	int64_t deadline_at, opens_at; /* ms since 1970; 0: none */
-	bool force;                    /* also what leaves the scores so far behind */
+	bool force;                    /* also if it leaves the existing scores behind */
 };
 
 /* Makes a board of all that `first` has. Event leaderboard.created. *ret_object: board_object. New reference. */
@@ -32,16 +32,17 @@ int board_create(struct db *db, const struct actor *actor, const char *name, con
 int board_update_plan(struct db *db, const struct board *board, const struct board_change *change, json_t **ret_plan,
 	struct kettle_error *err);
 /*
- * Does it, in the transaction at hand, with the event leaderboard.updated where anything changed. ECONFLICT: it would
- * leave scores behind, and force is not set; EINVAL: it would open after its deadline; the sentence says what differs. *ret_plan is board_update_plan's answer,
- * with "counts_from": the number from which submissions count. Does not check that the actor may.
+ * Makes the change in the current transaction, with the event leaderboard.updated if anything changed. ECONFLICT: it
+ * would leave scores behind, and force is not set; the sentence names the differences. EINVAL: the board would open
+ * after its deadline. *ret_plan is board_update_plan's answer, with "counts_from": the number from which submissions
+ * count. Does not check the actor's right.
  */
 int board_update(struct db *db, const struct actor *actor, const struct board *board, const struct board_change *change,
 	json_t **ret_plan, struct kettle_error *err);
 
 /* The set of a competition to which a board belongs, or NULL. New reference. */
 int board_set_get(struct db *db, const struct board *board, json_t **ret_set, struct kettle_error *err);
-/* It belongs to this set now. source: what else the competition file says of it. */
+/* Puts the board into this set. source: the rest of its entry in the competition file. */
 int board_set_put(struct db *db, const char *name, const char *set, const json_t *source, struct kettle_error *err);
 /* The boards of a set, by name: [{"name", "listed": whether it is not deleted and names the set in this case}]. New reference. */
 int board_set_list(struct db *db, const char *set, json_t **ret_boards, struct kettle_error *err);

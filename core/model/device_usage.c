@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What jobs have used of devices that have a budget of device seconds a day (UTC). */
+/* The device seconds that jobs have used, of devices that have a budget for a day (UTC). */
 #include <config.h>
 
 #include "model/device_usage.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What jobs have used of devices that have a budget of device seconds a day (UTC). */
+/* The device seconds that jobs have used, of devices that have a budget for a day (UTC). */
 #ifndef KETTLE_MODEL_DEVICE_USAGE_H
 #define KETTLE_MODEL_DEVICE_USAGE_H
 
@@ -13,15 +13,22 @@ int device_usage_add(struct db *db, const char *device, int64_t user, int64_t ms
 /* The day of db->now_ms: [{"device", "day", "user" (0: all together), "ms"}]. New reference. Store's thread. */
 int device_usage_today(struct db *db, json_t **ret_rows, struct kettle_error *err);
 /*
- * Whether a budget ({"seconds_per_day", "user_seconds_per_day"}, each may be absent; NULL: none) has something left of what
- * all users and this user have used on the day of now_ms. ERATE, with a sentence and retry_s. [any]
+ * Whether a budget ({"seconds_per_day", "user_seconds_per_day"}, each may be absent; NULL: none) has time left after
+ * what all users (all_ms) and this user (user_ms) have used on the day of now_ms. ERATE, with a sentence and retry_s.
+ * [any]
  */
 int device_usage_check(const char *device, const json_t *budget, int64_t all_ms, int64_t user_ms, int64_t now_ms,
 	struct kettle_error *err);
-/* The same for a submission to these devices, of those whose budget refuses what is beyond it. Store's thread. */
+/*
+ * The same for a submission to these devices; looks only at budgets that refuse a submission beyond them. Store's
+ * thread.
+ */
 int device_usage_may_submit(
 	const struct command_env *env, struct db *db, int64_t user, const json_t *devices, struct kettle_error *err);
-/* Whether nothing that the user has used today counts for a budget, so that a new user would have no more. ERATE with retry_s. Store's thread. */
+/*
+ * Whether the user has used no budgeted device time today, so that a new account would gain none. ERATE with retry_s.
+ * Store's thread.
+ */
 int device_usage_may_leave(struct db *db, int64_t user, struct kettle_error *err);
 
 #endif

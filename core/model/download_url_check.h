@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a host takes to publish: the same here and at the fake host, which has no database. All [any]. */
+/* Checks of what a host publishes, shared with the fake host, which has no database. All [any]. */
 #ifndef KETTLE_MODEL_DOWNLOAD_URL_CHECK_H
 #define KETTLE_MODEL_DOWNLOAD_URL_CHECK_H
 

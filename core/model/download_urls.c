@@ -2,10 +2,10 @@
 /*
  * One-time links.
  *
- * Theory of operation. Who has the token of a link gets its bytes, once. Only the token's hash is stored: as the key of the
- * row, and as the name of the file. Whether a token was used, has expired or never was is answered by the same statement
- * with the same sentence. The end of a link is also its file's time of modification, so files are removed without the
- * database, also those that a crash left without a row.
+ * Theory of operation. Anyone with the token of a link gets its bytes, once. Only the token's hash is stored: as the
+ * key of the row, and as the name of the file. A token that was used, has expired or never existed gets the same
+ * sentence from the same statement. The end of a link is also its file's time of modification, so files can be removed
+ * without the database, those included that a crash left without a row.
  */
 #include <config.h>
 
@@ -45,7 +45,7 @@ fail_file(struct kettle_error *err)
 	return kettle_fail(err, KETTLE_EIO, "The file of a link cannot be written: %s.", strerror(errno));
 }
 
-/* The size may grow meanwhile: what is read is bounded. */
+/* The size may grow meanwhile: the copy is bounded. */
 static int
 copy_file(const char *from, int to, struct kettle_error *err)
 {

@@ -24,9 +24,9 @@ void download_url_sweep(const char *folder, int64_t now_ms);
 
 /* On the store's thread. */
 
-/* ETOOBIG: DOWNLOAD_URLS_MAX are open. */
+/* Stores a link. ETOOBIG: DOWNLOAD_URLS_MAX are open. */
 int download_url_add(struct db *db, const char *hash, int64_t expires_at, struct kettle_error *err);
-/* The link of a token is used up: *ret_hash is the name of its file. ENOENT: used, expired or never made. */
+/* Uses up the link of a token; *ret_hash is the name of its file. ENOENT: used, expired or never made. */
 int download_url_take(struct db *db, const char *token, char ret_hash[65], struct kettle_error *err);
 
 #endif

@@ -39,7 +39,7 @@ add_event(void *arg, sqlite3_stmt *row)
 	return json_array_append_new(arg, db_event_object(row)) < 0 ? KETTLE_EIO : 0;
 }
 
-/* A board that has gone is as visible as it was; one that is there as it is now, and its creator's alone until it opens. */
+/* A deleted board is as visible as it was; an existing one as it is now, and only to its creator until it opens. */
 #define VISIBLE \
 	"(?1 OR user IS ?2 AND scope <> 'a' OR scope = 'p' AND (CASE coalesce((SELECT iif(" DB_UNOPENED ", 'unopened', " \
 	"visibility) FROM leaderboards WHERE id = events.leaderboard), iif(closed, 'closed', 'public')) WHEN 'public' " \
@@ -56,7 +56,7 @@ add_event(void *arg, sqlite3_stmt *row)
 #define BOUND(which) \
 	"SELECT coalesce((SELECT seq FROM events WHERE " which "seq > ?3 ORDER BY seq LIMIT 1 OFFSET ?4), 0)"
 
-/* What a filter makes of a statement. */
+/* The statement and its arguments for each filter. */
 static const struct {
 	const char *bound, *format, *page;
 } readings[] = {{BOUND(""), "iiii", PAGE("")}, {BOUND(OF_BOARD), "iiiiis", PAGE(OF_BOARD)},

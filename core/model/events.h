@@ -13,7 +13,7 @@
  * An event is {"seq": number, "at": ISO time, "kind", "scope": "p"|"u"|"a", "closed": whether the board was closed,
  * "leaderboard": id, "leaderboard_name", "submission": id, "user": id, "user_name", "data": {…}}; what does not apply
  * is absent. It is written in the transaction that causes it. No seed, no result and no message of a secret run is ever
- * in one. `user` is whom it concerns, mostly the submission's owner, not who did it.
+ * in one. `user` is the user concerned, mostly the submission's owner, not the one who acted.
  *
  * kind                   scope data
  * leaderboard.created    p     {"name", "devices": [name], "deadline": ISO or null}
@@ -64,10 +64,10 @@
  * user.unbanned          u     none
  * user.role              u     {"role", "was"}
  * user.code              u     {"expires"}: a code was made that merges this user into the one who types it
- * user.deleted           a     none: who they were is removed; the user's name is the new one
+ * user.deleted           a     none: the user's identity is removed; the name is the new one
  * user.token             u     {"name", "expires": time or null}: a token was made
- * user.login             u     {"name"}: what has logged in as the user
- * user.merged            u     {"name", "was": number, "role"}: who was merged into this user
+ * user.login             u     {"name"}: of the program or page that has logged in as the user
+ * user.merged            u     {"name", "was": number, "role"} of the user who was merged into this one
  * admin.accepting        a     {"accepting"}: whether submissions are accepted from now on
  */
 
@@ -101,7 +101,7 @@ int events_last(struct db *db, int64_t *ret_seq, struct kettle_error *err);
 
 /* How far a consumer ("plugin:discord") has come; 0: it has none. */
 int events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, struct kettle_error *err);
-/* Only ever forwards. */
+/* Moves a consumer's cursor, only forwards. */
 int events_cursor_set(struct db *db, const char *consumer, int64_t seq, struct kettle_error *err);
 /* Makes a new consumer begin at the newest event, not at the first; no change for one that exists. */
 int events_cursor_begin(struct db *db, const char *consumer, struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a database holds, as files for other programs: one table after the other, a row at a time. */
+/* The contents of a database as files for other programs: one table after the other, a row at a time. */
 #include <config.h>
 
 #include "model/export_files.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define EXPORT_LOOK_ROWS 1000 /* between two looks at whether it shall stop */
+#define EXPORT_LOOK_ROWS 1000 /* between two checks whether to stop */
 
 /* The submissions of leaderboards that are not being deleted. */
 #define SHOWN "submissions WHERE leaderboard IN (SELECT id FROM leaderboards)"
@@ -107,7 +107,7 @@ write_row(void *arg, sqlite3_stmt *statement)
 	return count_row(export);
 }
 
-/* What ended the reading of a table. */
+/* The error that ended the reading of a table. */
 static int
 fail_table(const struct export *export, const char *path, int number, struct kettle_error *err)
 {

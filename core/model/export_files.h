@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a database holds, as files for other programs. */
+/* The contents of a database as files for other programs. */
 #ifndef KETTLE_MODEL_EXPORT_FILES_H
 #define KETTLE_MODEL_EXPORT_FILES_H
 

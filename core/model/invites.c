@@ -84,7 +84,7 @@ invite_delete(struct db *db, const char *code, struct kettle_error *err)
 	"SELECT i.code FROM invites i JOIN invite_boards ib ON ib.code = i.code WHERE i.claimed_by = access.user AND " \
 	"ib.leaderboard = access.leaderboard AND i.code <> ?1"
 	static const char *const sql[] = {
-		/* Another invite of the same user keeps them in. */
+		/* Another invite of the same user keeps the access. */
 		"UPDATE access SET code = (" OTHER ") WHERE code = ?1 AND EXISTS (" OTHER ")",
 		"DELETE FROM access WHERE code = ?1",
 		"DELETE FROM invites WHERE code = ?1",

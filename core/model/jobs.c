@@ -19,7 +19,7 @@
 
 #define REASON_MAX 500 /* bytes of a reason that are kept */
 
-/* What every change of a job needs to know of it. */
+/* The columns of a job that every change of it needs. */
 struct job {
 	int64_t id, submission, leaderboard, user, attempt, uncounted, superseded, lost_with_engine;
 	char device[256], mode[16], state[16];
@@ -298,8 +298,8 @@ done_data(const struct job *job, const struct verdict *verdict, const struct ran
 }
 
 /*
- * A rerun takes the place of what it was to replace, where it says something about the code. The old one goes first:
- * one job of a device counts.
+ * A rerun that says something about the code replaces the job before it. The old one stops counting first: only one job
+ * of a device counts.
  */
 static int
 end_rerun(struct db *db, const struct job *job, enum verdict_state state, struct ranking_change *change,
@@ -328,7 +328,7 @@ tell_creator(struct db *db, const struct job *job, const struct verdict *verdict
 	return board_life_fault(db, job->leaderboard, job->submission, verdict->claimed ? job->user : 0, data, err);
 }
 
-/* Whatever ends a job: its row, the ranking, the events, the submission. */
+/* Ends a job for any reason: its row, the ranking, the events, the submission. */
 static int
 jobs_end(struct db *db, const struct job *job, const struct verdict *verdict, struct kettle_error *err)
 {
@@ -363,7 +363,7 @@ clean_reason(const char *reason)
 	return buf_take(&clean);
 }
 
-/* What a lost attempt counts as: one of JOB_MAX_ATTEMPTS, one of JOB_MAX_LOST_WITH_ENGINE, or nothing. */
+/* How a lost attempt counts: as one of JOB_MAX_ATTEMPTS, one of JOB_MAX_LOST_WITH_ENGINE, or not. */
 enum loss_kind { LOSS_COUNTED, LOSS_UNCOUNTED, LOSS_UNLIMITED };
 static const enum loss_kind loss_kinds[] = {
 	[KETTLE_LOSS_NODE_FAULT] = LOSS_COUNTED,
@@ -416,7 +416,10 @@ is_used_up(const struct job *job, enum kettle_loss loss)
 	return false;
 }
 
-/* Counts one more attempt of which only the run says that the machine failed; *ret_believed: whether that may be. */
+/*
+ * Counts one more attempt whose machine failed by the word of the run alone; *ret_believed: whether that word still
+ * counts.
+ */
 static int
 count_claim(struct db *db, const struct job *job, bool *ret_believed, struct kettle_error *err)
 {
@@ -503,8 +506,10 @@ add_runs(struct db *db, int64_t job, const struct verdict *verdict, struct kettl
 {
 	int64_t last_ns = 0;
 	int rc = 0;
-	/* The stamps are of another machine's clock: the end of the last public run counts as the time at which the verdict is
-	 * stored. What the secret runs took shows in no time of a public one. */
+	/*
+	 * The stamps are of another machine's clock: the end of the last public run counts as the time at which the verdict
+	 * is stored. No time of a public run shows how long the secret runs took.
+	 */
 	for (size_t i = 0; i < verdict->count; i++)
 		if (verdict->entries[i].step.run && !verdict->entries[i].step.secret && end_ns(&verdict->entries[i]) > last_ns)
 			last_ns = end_ns(&verdict->entries[i]);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs in the database: what the engine reads and writes. All on the store's thread.
+ * Jobs in the database, as the engine reads and writes them. All on the store's thread.
  *
  * A job is `queued`, `running`, or ended: `passed`, `failed`, `timed_out`, `error` (the engine or a machine could not),
  * `cancelled`. Only `running` has a current attempt; an outcome of another attempt is dropped. Attempts that were
- * handed back or lost with their engine do not count among those that failed with their machine. Every change below is one transaction with its event.
+ * handed back or lost with their engine do not count among those that failed with their machine. Every change below is
+ * one transaction with its event.
  */
 #ifndef KETTLE_MODEL_JOBS_H
 #define KETTLE_MODEL_JOBS_H
@@ -15,7 +16,10 @@
 #include <stdbool.h>
 
 #define JOB_MAX_ATTEMPTS 3 /* that failed with their machine */
-/* That ended with the engine's process or a connection, or came to another machine: a job that causes it must not do so for ever. */
+/*
+ * Attempts that ended with the engine's process or a connection, or reached another machine. They have a limit because
+ * a job itself may cause this.
+ */
 #define JOB_MAX_LOST_WITH_ENGINE 10
 
 /* The states in which a job may end, the worst first: a fault of the code tells more than one of a machine. */
@@ -24,18 +28,20 @@
 /* The secret of one job's ranked runs: 31 bits. [any] */
 int64_t jobs_seed(void);
 
-/* A new one of a submission on a device; superseded: minus the job that it runs again, or 0. Adds {"job", "device"}. */
+/*
+ * Makes a job of a submission on a device; superseded: minus the job that it runs again, or 0. Adds {"job", "device"}.
+ */
 int jobs_insert(struct db *db, int64_t submission, const char *device, int64_t superseded, int64_t seed, json_t *jobs,
 	struct kettle_error *err);
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit_key",
  * "handle", "runner", "plan_hash", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
 /*
- * What the last jobs took that ended with a verdict of their own, from start to end, oldest first: [{"device",
+ * The durations, from start to end, of the last jobs that ended with their own verdict, oldest first: [{"device",
  * "took_ms"}], of the last 1,000 jobs.
  */
 int jobs_recent(struct db *db, json_t **ret_recent, struct kettle_error *err);
-/* What is needed to plan a job. */
+/* The data for planning a job. */
 struct job_material {
 	json_t *bundle; /* see task.h, with `jit_cache: no` where the board says so; NULL: nothing was read */
 	char *code;
@@ -54,32 +60,32 @@ struct job_unit {
 };
 /* queued → running as the next attempt on this unit; event job.started. ECONFLICT: no longer queued. */
 int jobs_start(struct db *db, int64_t job, const struct job_unit *unit, int64_t *ret_attempt, struct kettle_error *err);
-/* By what a runner finds an attempt again. */
+/* The data by which a runner finds an attempt again. */
 struct job_handle {
 	const char *text;
-	const char *runner; /* whose it is */
+	const char *runner; /* the runner that stored it */
 	const char *plan_hash;
 };
 /* Stores the runner's handle for the attempt. ECONFLICT: not its attempt any more. */
 int jobs_set_handle(
 	struct db *db, int64_t job, int64_t attempt, const struct job_handle *handle, struct kettle_error *err);
 /*
- * Columns of a job that has ended, for answers and events. "fault": verdict_fault; "stage": "queue" or "record" (nothing ran, or what
- * came could not be kept), else verdict_stage; both null where it passed or was cancelled, or where it is not known.
- * "retriable": the same submission may pass another time without anybody changing anything.
+ * Columns of a job that has ended, for answers and events. "fault": verdict_fault; "stage": "queue" or "record"
+ * (nothing ran, or the result could not be stored), else verdict_stage; both null where it passed or was cancelled, or
+ * where it is not known. "retriable": the same submission may pass another time although nothing has changed.
  */
 #define JOBS_CAUSE "fault, stage, (fault = 'machine' OR state = 'cancelled') IS TRUE AS retriable_bool"
 /*
- * How many attempts of a user's jobs may be claimed within an hour: a submission could say it to be tried again. Beyond it, where
- * others' jobs have passed on the same unit within that hour, the job ends as error.
+ * Limits the lost attempts that runs of one user's jobs claim within an hour: a submission could claim them to be tried
+ * again. Beyond it, if other users' jobs have passed on the same unit within that hour, the job ends as error.
  */
 #define JOB_CLAIMS 6
 #define JOB_CLAIMS_MS INT64_C(3600000)
 /*
- * running → queued; or, when as many attempts were lost like this as may (kettle/runner.h; of those that a run claims no more
- * than JOB_CLAIMS of its user, each a use of rate limits), → error with a sentence that quotes `reason`.
- * *ret_queued says which. waits: `reason` is a sentence on what it waits for, which is
- * kept until it starts. Event job.requeued or job.done. ECONFLICT: not its attempt.
+ * running → queued; or → error, with a sentence that quotes `reason`, when the limit of such attempts is reached
+ * (kettle/runner.h; of attempts that a run claims, each of which is a use of rate limits, also JOB_CLAIMS of its user).
+ * *ret_queued says which. waits: `reason` is a sentence on what the job waits for, kept until it starts. Event
+ * job.requeued or job.done. ECONFLICT: not its attempt.
  */
 int jobs_requeue(struct db *db, int64_t job, int64_t attempt, enum kettle_loss loss, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err);
@@ -91,20 +97,22 @@ int jobs_requeue(struct db *db, int64_t job, int64_t attempt, enum kettle_loss l
  * stored.
  */
 int jobs_finish(struct db *db, int64_t job, int64_t attempt, const struct verdict *verdict, struct kettle_error *err);
-/* How long it took until the verdict on this attempt was stored, for its `timing`; nothing where it has none. */
+/*
+ * Stores the time that recording this attempt's verdict took, in its `timing`; does nothing if the job has no timing.
+ */
 int jobs_recorded(struct db *db, int64_t job, int64_t attempt, int64_t record_ns, struct kettle_error *err);
 /*
  * Every open job of the submission → cancelled; event submission.cancelled, then submission.done. Returns them:
  * [{"job", "device", "attempt"}]; ECONFLICT: none is open.
  */
 int jobs_cancel(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
-/* The same of all open submissions of a user; adds their numbers. */
+/* The same for all open submissions of a user; adds their numbers. */
 int jobs_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettle_error *err);
 /*
  * Runs a submission again on these devices (names as in its jobs): a new job with a new seed for each, event
- * submission.rerun, the submission is open again. What was there counts until the new verdict, and goes on counting
- * where that is `error` or `cancelled`, which say nothing about the code. [{"job", "device"}]. ECONFLICT: it is still
- * open on one of them; ENOENT: it never was on one of them.
+ * submission.rerun, the submission is open again. The old jobs count until the new verdict, and continue to count if
+ * that is `error` or `cancelled`, which say nothing about the code. [{"job", "device"}]. ECONFLICT: it is still open on
+ * one of them; ENOENT: it never was on one of them.
  */
 int jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **ret_jobs, struct kettle_error *err);
 /* The open jobs of a leaderboard: [{"job", "device", "submission"}]. */

@@ -26,7 +26,7 @@ name_normal(const char *text, size_t max_characters)
 	return sanitize_line((const char *)normal, max_characters);
 }
 
-/* What is written together: Han with one of the others. */
+/* Scripts that are written together: Han with one of the others. */
 enum { HAN = 1, KANA = 2, HANGUL = 4, BOPOMOFO = 8, OTHER = 16 };
 
 static unsigned

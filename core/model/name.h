@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that people choose: in one form of Unicode, and of one script, so that two that look alike are not two. All [any]. */
+/* Names that people choose, in one form of Unicode and of one script, so that no two names look alike. All [any]. */
 #ifndef KETTLE_MODEL_NAME_H
 #define KETTLE_MODEL_NAME_H
 
@@ -12,9 +12,9 @@
  */
 char *name_normal(const char *text, size_t max_characters);
 /*
- * Refuses a name whose letters are of several scripts, as Unicode TR 39 does: each character has one of them, or none, as
- * digits, marks and emoji; Japanese, Korean, and Han with Bopomofo are one script each. EINVAL names two of them; what: "The
- * name of a token", for example.
+ * Refuses a name whose letters are of several scripts, by the rules of Unicode TR 39: each character has one script, or
+ * none (digits, marks, emoji); Japanese, Korean, and Han with Bopomofo are one script each. EINVAL names two of them;
+ * what: "The name of a token", for example.
  */
 int name_check_scripts(const char *what, const char *name, struct kettle_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile left, as one zip with a manifest. */
+/* The files of a profile as one zip with a manifest. */
 #include <config.h>
 
 #include "model/profile_pack.h"
@@ -24,7 +24,7 @@
 
 #define FORMAT 1     /* of the manifest */
 #define FAST 1       /* level of compression: a machine that measures has better things to do */
-#define MAX_SAID 200 /* bytes of what a profiler said of itself */
+#define MAX_SAID 200 /* bytes of a profiler's text in the manifest */
 
 /* One profile while it is packed. */
 struct packing {
@@ -206,7 +206,7 @@ describe_zip(const struct packing *packing, const char *path, json_t **ret_artif
 
 /* ---- the profiles of a verdict ---- */
 
-/* Those of a step, or all others. New reference. */
+/* The artifacts of a step, or all others. New reference. */
 static json_t *
 select_files(const json_t *artifacts, const char *step, bool same)
 {

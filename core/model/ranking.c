@@ -84,7 +84,7 @@ read_own(void *arg, sqlite3_stmt *row)
 
 /*
  * How many are better: counts of coarse buckets, of the finer ones in the last of those, of the finest in the last of
- * these, and what is better within the bucket itself. So it takes the same however many there are.
+ * these, and what is better within the bucket itself. The cost does not depend on how many there are.
  */
 static int
 count_better(
@@ -227,7 +227,7 @@ touches_podium(struct db *db, const struct entry *entry, const struct ranking_ch
 	return rc;
 }
 
-/* Stores what the entry should be, and tells what that changed. */
+/* Stores the new entry and reports what it changed. */
 static int
 apply(struct db *db, const struct entry *entry, struct ranking_change *change, struct kettle_error *err)
 {

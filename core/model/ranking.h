@@ -23,7 +23,7 @@ struct ranking_position {
 	double score;
 };
 
-/* What an offer or a recomputation did to one user's entry. */
+/* The effect of an offer or a recomputation on one user's entry. */
 struct ranking_change {
 	struct ranking_position before, after;
 };
@@ -36,7 +36,7 @@ struct ranking_change {
 int ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, struct kettle_error *err);
 /* Recomputes a user's (0: every user's) entry of a board's device (NULL: all), with rank.changed where it moved. */
 int ranking_recompute(struct db *db, int64_t leaderboard, const char *device, int64_t user, struct kettle_error *err);
-/* The same of one user on one device, and what it did. ret_change may be NULL. */
+/* The same for one user on one device; reports the effect. ret_change may be NULL. */
 int ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_change *ret_change, struct kettle_error *err);
 /* Recomputes a user's entries on every board: after a ban or its end. */
@@ -51,7 +51,7 @@ int ranking_has(struct db *db, int64_t leaderboard, int64_t user, bool *ret_has,
  * does not count.
  */
 int ranking_of_job(struct db *db, int64_t job, struct ranking_position *ret_position, struct kettle_error *err);
-/* {"submission", "score", "rank", "of"} of a place: what a job is told that is not its user's best. New reference. */
+/* {"submission", "score", "rank", "of"} of a place, shown with a job that is not its user's best. New reference. */
 json_t *ranking_better(const struct ranking_position *position);
 /*
  * [{"rank", "user", "user_name", "submission", "score"}]: the first three, by the order of a page; with ties there may be
@@ -60,19 +60,19 @@ json_t *ranking_better(const struct ranking_position *position);
 int ranking_podium(
 	struct db *db, int64_t leaderboard, const char *device, json_t **ret_podium, struct kettle_error *err);
 /*
- * A page of one user alone, as ranking_page.h says it without "close": all of their runs that count or could, best
+ * A page of one user alone, in the form of ranking_page.h without "close": all of their runs that count or could, best
  * first; only the one in the ranking has a rank. New reference.
  */
 int ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, int64_t offset,
 	json_t **ret_page, struct kettle_error *err);
 /*
- * A page of what was submitted after the deadline: the best run of each user that would count otherwise; user (0: all): all
- * runs of that one instead. New reference.
+ * A page of submissions after the deadline: each user's best run that would count otherwise; user (not 0): all runs of
+ * that user instead. New reference.
  */
 int ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
 	int64_t offset, json_t **ret_page, struct kettle_error *err);
 /*
- * Compares `best` with what the runs say, for all boards, and changes nothing: calls row for each entry that is wrong, with a
+ * Compares `best` with the runs, for all boards, and changes nothing: calls row for each entry that is wrong, with a
  * sentence in its first column.
  */
 int ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *err);

@@ -21,7 +21,7 @@ static const struct {
 	enum type type;
 } columns[] = {RANKING_COLUMNS(COLUMN_OF, COLUMN_OF)};
 
-/* Where they are in a row; the same in what is read. */
+/* The index of each column, in a row and in the result of the query. */
 #define AT(name, ...) AT_##name,
 enum { RANKING_COLUMNS(AT, AT) COLUMNS_COUNT };
 
@@ -105,7 +105,7 @@ read_value(sqlite3_stmt *row, int column, enum type type, struct value *value)
 	}
 }
 
-/* Whether the entry that was made of one is the entry of the other. */
+/* Whether two rows give the same entry. */
 static bool
 is_same(const struct ranking_row *was, const struct ranking_row *now)
 {
@@ -162,7 +162,7 @@ make_entry(const struct page_reader *reader, struct ranking_row *of, sqlite3_stm
 	return entry;
 }
 
-/* Those with an equal score that stand before the page share the rank of its first. */
+/* Entries of an equal score before the page share the rank of its first entry. */
 static int
 first_rank(const struct page_reader *reader, const struct ranking_row *first, int64_t *ret_rank)
 {
@@ -247,7 +247,7 @@ find_above(struct page_reader *reader)
 }
 
 #define BEST(name, type, best, ...) best ", "
-/* All of it is in the index best_page: neither what is shown nor what is passed over is looked up anywhere else. */
+/* The index best_page holds all of it: neither the rows shown nor the rows skipped are looked up anywhere else. */
 static int
 read_rows(struct page_reader *reader)
 {
@@ -258,7 +258,7 @@ read_rows(struct page_reader *reader)
 		"isii", request->leaderboard, request->device, request->limit, request->offset);
 }
 
-/* The page before where it is the same altogether. */
+/* The earlier page, if nothing in it has changed. */
 static json_t *
 make_object(const struct page_reader *reader, int64_t count)
 {

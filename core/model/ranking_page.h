@@ -14,7 +14,7 @@ struct ranking_page {
 	size_t count;
 };
 
-/* Which one. */
+/* The page that is wanted. */
 struct ranking_page_request {
 	int64_t leaderboard;
 	const char *name, *device; /* the leaderboard's; as the leaderboard has it */
@@ -26,8 +26,8 @@ struct ranking_page_request {
  * "leaderboard_name", "user_id" (text), "user_name", "gpu_type", "low", "high", "close"}]} in the order of score, then
  * of submission. close: the gap to the entry above is within the combined error of both (the root of the sum of the
  * squares of what its interval reaches upwards and that of this one downwards); false where an interval is not known.
- * before: an earlier page of just this, whose entries are taken where nothing in them has changed; may be NULL. It is
- * always read from the database; what is saved is making JSON of it. *ret_page is the caller's.
+ * before: an earlier page of just this, whose entries are taken where nothing in them has changed; may be NULL. The
+ * page is always read from the database; `before` only saves making its JSON. *ret_page is the caller's.
  */
 int ranking_page_read(struct db *db, const struct ranking_page_request *request, const struct ranking_page *before,
 	struct ranking_page *ret_page, struct kettle_error *err);

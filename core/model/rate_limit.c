@@ -27,8 +27,8 @@ concerns(const char *limited, const json_t *devices)
 
 /*
  * The time of the per_hour-th newest use: while it is in the window, the limit is used up. A submission to several
- * devices is one use of a limit on all of them. What a wrong clock dated in the future does not count. ENOENT: there is
- * still room.
+ * devices is one use of a limit on all of them. Uses that a wrong clock dated in the future do not count. ENOENT: there
+ * is still room.
  */
 static int
 nth_use(struct db *db, int64_t board, int64_t user, const char *category, const char *device, int64_t per_hour,
@@ -44,7 +44,7 @@ nth_use(struct db *db, int64_t board, int64_t user, const char *category, const 
 		"iiissii", board, user, db->now_ms - RATE_WINDOW_MS, category, device, per_hour - 1, db->now_ms);
 }
 
-/* Until a use of that time counts no more. */
+/* Seconds until a use of that time stops counting. */
 static int64_t
 seconds_left(const struct db *db, int64_t at)
 {

@@ -9,24 +9,27 @@
 
 /*
  * ERATE, with retry_s, when one of the board's limits for the mode is used up; of several the one that lasts longest (a
- * limit of 0 has no end, and no retry_s). Counted per user over a rolling hour;
- * jobs that the engine failed do not count; deleted submissions do, and whatever the run itself ended. Mode ranked is the category `leaderboard`, every
- * other the category `test`; a limit may be on one device or on all together.
+ * limit of 0 has no end, and no retry_s). Counted per user over a rolling hour. Jobs that failed because of the engine
+ * do not count; deleted submissions and jobs that their own run ended do. Mode ranked is the category `leaderboard`,
+ * every other the category `test`; a limit may be on one device or on all together.
  */
 int rate_limit_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
 	struct kettle_error *err);
-/* Those of a board, of this category and device (NULL: any): [{"category", "device": or null, "per_hour"}]. New reference. */
+/*
+ * The limits of a board, of this category and device (NULL: any): [{"category", "device": or null, "per_hour"}]. New
+ * reference.
+ */
 int rate_limit_list(struct db *db, const struct board *board, const char *category, const char *device,
 	json_t **ret_limits, struct kettle_error *err);
 /* category NULL: both; device NULL: of all together. */
 int rate_limit_set(struct db *db, const struct board *board, const char *category, const char *device, int64_t per_hour,
 	struct kettle_error *err);
-/* Those that rate_limit_list would list. ENOENT: none. */
+/* Removes the limits that rate_limit_list would list. ENOENT: none. */
 int rate_limit_remove(
 	struct db *db, const struct board *board, const char *category, const char *device, struct kettle_error *err);
-/* Before a submission is deleted: what it used stays used. */
+/* Call before a submission is deleted: its uses of limits stay counted. */
 int rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err);
-/* An attempt of the job has ended by the word of its run and is made again: it is one more use, at this time. */
+/* Counts one more use, now, for an attempt of the job that ended by the word of its run and is repeated. */
 int rate_limit_record_attempt(struct db *db, int64_t submission, int64_t job, struct kettle_error *err);
 /*
  * Before a user without an admin's right deletes an account. ERATE, with retry_s: the account was used within the last hour on

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By what names jobs are known on remote sides, and whether a database is a copy of the one that they belong to. */
+/* The names of jobs on remote sides, and whether a database is a copy of the one that the names belong to. */
 #include <config.h>
 
 #include "model/remote_names.h"
@@ -39,7 +39,7 @@ draw(char *text, size_t words)
 	}
 }
 
-/* Flushed, since an epoch that the disk forgets makes the database look like a copy. */
+/* Flushed: if the disk lost the epoch, the database would look like a copy. */
 static int
 write_epochs(const struct db *db, const char *epoch, const char *before, struct kettle_error *err)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* By what names jobs are known on remote sides, and whether a database is a copy of the one that they belong to. */
+/* The names of jobs on remote sides, and whether a database is a copy of the one that the names belong to. */
 /*
  * Theory of operation. The names of a database's jobs begin with a random part of its own. A copy of the database would
  * use the same names, and so adopt or cancel what belongs to the original. A database therefore knows its place: the
- * file's number, and a random epoch that is also in the file DB.mark. An engine that starts compares both. If they differ,
- * the database is a copy: it draws new names, and its running jobs lose their handles, so that they are run again. A file that was
- * moved keeps its number, and its names. The epoch changes with the engine's starts, and while it starts jobs, so that an
- * older copy of the file, put back in its place, is seen as well. `admin backup` leaves names and place out.
+ * file's number, and a random epoch that is also in the file DB.mark. An engine that starts compares both. If they
+ * differ, the database is a copy: it draws new names, and its running jobs lose their handles, so that they are run
+ * again. A file that was moved keeps its number, and its names. The epoch changes with the engine's starts, and while
+ * it starts jobs, so that an older copy of the file, put back in its place, is seen as well. `admin backup` leaves
+ * names and place out.
  *
- * What is not seen: a copy of a whole disk with the same file numbers and DB.mark in it; and an older copy that keeps the file's number,
- * where the epoch has not changed in between. What is seen as a copy though it is none: a file that was moved to another disk.
+ * Not detected: a copy of a whole disk with the same file numbers and DB.mark in it; and an older copy that keeps the
+ * file's number, where the epoch has not changed in between. Wrongly detected as a copy: a file that was moved to
+ * another disk.
  */
 #ifndef KETTLE_MODEL_REMOTE_NAMES_H
 #define KETTLE_MODEL_REMOTE_NAMES_H

@@ -129,7 +129,7 @@ settings_units(struct db *db, json_t **ret_units, struct kettle_error *err)
 		NULL);
 }
 
-/* Of the unit with this key; NULL: nothing is known of it. */
+/* The row of the unit with this key; NULL: there is none. */
 static int
 unit_row(struct db *db, const char *device, const char *key, json_t **ret_row, struct kettle_error *err)
 {
@@ -140,7 +140,10 @@ unit_row(struct db *db, const char *device, const char *key, json_t **ret_row, s
 	return rc == KETTLE_ENOENT ? 0 : rc;
 }
 
-/* There is a row for the unit with this key afterwards; a unit that is named by its identity now takes the row of that. */
+/*
+ * Makes sure that the unit with this key has a row; a unit that is named by its identity now takes the row of that
+ * identity.
+ */
 static int
 make_unit_row(struct db *db, const char *device, const char *key, struct kettle_error *err)
 {
@@ -150,7 +153,7 @@ make_unit_row(struct db *db, const char *device, const char *key, struct kettle_
 		"ssi", device, key, db->now_ms);
 }
 
-/* The unit that a row of settings_units is of, by one of the three names that it may have there; NULL: none. */
+/* The unit of a row of settings_units, by one of the three names that the row may have for it; NULL: none. */
 static json_t *
 row_of_unit(const json_t *rows, const json_t *unit)
 {
@@ -189,7 +192,7 @@ match_unit(struct db *db, const json_t *rows, const json_t *unit, struct kettle_
 	(void)json_object_set_new(row, "configured", json_true());
 	if (is_text(json_object_get(row, "key"), key) && is_text(json_object_get(row, "label"), label))
 		return 0;
-	/* One of before the sixth version: its facts may say more than the configuration. */
+	/* A row from before the sixth version of the schema: its facts may say more than the configuration. */
 	bool old = !json_is_string(json_object_get(row, "key")) && !json_is_string(json_object_get(row, "label"));
 	AUTO_FREE char *identity = old ? unit_identity(json_object_get(unit, "section"), key, json_object_get(row, "facts"))
 								   : xstrdup(json_text_or_null(row, "unit"));
@@ -219,7 +222,7 @@ settings_units_match(struct db *db, const json_t *units, json_t **ret_rows, stru
 	return rc < 0 ? rc : settings_units(db, ret_rows, err);
 }
 
-/* What was set while only the key was known goes over to the unit's own row; `disabled` wins. */
+/* Settings from the time when only the key was known move to the unit's own row; `disabled` wins. */
 static int
 merge_unit(struct db *db, const char *device, const char *key, const char *identity, struct kettle_error *err)
 {
@@ -232,7 +235,7 @@ merge_unit(struct db *db, const char *device, const char *key, const char *ident
 	return rc < 0 ? rc : db_exec(db, err, "DELETE FROM device_units WHERE device = ? AND unit = ?", "ss", device, key);
 }
 
-/* The unit with this key is another one than it was, or it is known now which it is. */
+/* The unit with this key has become another one, or its identity has become known. */
 static int
 move_key(struct db *db, const char *device, const char *key, const char *identity, const json_t *row,
 	struct kettle_error *err)
@@ -325,7 +328,7 @@ settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool
 			"sssisss", disabled ? "disabled" : "ready", unit_causes[cause],
 			disabled ? json_text_or_null(unit, "reason") : NULL, db->now_ms, json_text_or_null(unit, "unit"), device,
 			key);
-	/* What is enabled again may have been replaced. */
+	/* A unit that is enabled again may have been replaced. */
 	if (rc == 0 && by_hand && !disabled)
 		rc = db_exec(db, err,
 			"UPDATE device_units SET facts_json = json_remove(facts_json, '$.model') WHERE device = ? AND key = ?",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Small durable values: each plugin's own store (host.h: state_get, state_put, state_list), the engine's settings, what is known of
- * units. */
+/*
+ * Small durable values: each plugin's own store (host.h: state_get, state_put, state_list), the engine's settings, and
+ * the rows of units.
+ */
 #ifndef KETTLE_MODEL_SETTINGS_H
 #define KETTLE_MODEL_SETTINGS_H
 
@@ -27,13 +29,16 @@ int settings_state_put(
 int settings_state_list(struct db *db, const char *plugin, const char *prefix, const char *after, unsigned limit,
 	json_t **ret_page, struct kettle_error *err);
 
-/* Settings of the whole engine: "accepting" (bool, default true), "remote_prefix" and "remote_place" (remote_names.h). New reference; JSON null when it was never set. */
+/*
+ * Settings of the whole engine: "accepting" (bool, default true), "remote_prefix" and "remote_place" (remote_names.h).
+ * New reference; JSON null if it was never set.
+ */
 int setting_get(struct db *db, const char *key, json_t **ret_value, struct kettle_error *err);
 int setting_put(struct db *db, const char *key, const json_t *value, struct kettle_error *err);
 
 /*
- * Units. Each has its key here (unit_key, and what its device adds to keys that are the same); what is remembered belongs to
- * what the unit is, which settings_unit_identify says where the key does not.
+ * Units. Each has its key here (unit_key, plus the part that its device adds where keys are the same). What is
+ * remembered belongs to the unit's identity, which settings_unit_identify gives where the key does not.
  */
 
 /* Why a unit is disabled. */
@@ -52,20 +57,21 @@ enum unit_cause {
 };
 /* "operator"; NULL: it is not disabled. [any] */
 const char *unit_cause_name(enum unit_cause cause);
-/* That of a row of settings_units. [any] */
+/* The cause in a row of settings_units. [any] */
 enum unit_cause settings_unit_cause(const json_t *row);
 
 /* All that is remembered of units: [{"device", "unit": what it is, "key", "label", "state": "ready"|"disabled", "cause",
  * "reason", "changed": ISO, "calibration", "facts", "unusable_at", "away_at": ms since 1970, or null}]. */
 int settings_units(struct db *db, json_t **ret_units, struct kettle_error *err);
 /*
- * The same, after what is remembered has found the units that are configured: [{"device", "unit": its label, "key",
- * "section"}]. What is of before there were keys belongs to the unit of its label, where its facts do not say otherwise.
+ * The same, after rows have been matched with the configured units: [{"device", "unit": its label, "key", "section"}].
+ * A row from before units had keys belongs to the unit with its label, unless its facts say otherwise.
  */
 int settings_units_match(struct db *db, const json_t *units, json_t **ret_rows, struct kettle_error *err);
 /*
- * It is known what the unit with this key is (unit_identity). *ret_row: what is remembered of that: {"unit", "label", "state",
- * "cause", "reason", "calibration", "facts"}; what was of another unit with this key is kept for that one.
+ * Stores the identity of the unit with this key (unit_identity). *ret_row: what is remembered of that identity:
+ * {"unit", "label", "state", "cause", "reason", "calibration", "facts"}. What is remembered of another unit that had
+ * this key stays with that unit.
  */
 int settings_unit_identify(struct db *db, const char *device, const char *key, const char *identity, json_t **ret_row,
 	struct kettle_error *err);
@@ -74,7 +80,7 @@ int settings_unit_identify(struct db *db, const char *device, const char *key, c
  * else the engine, event unit.quarantined or unit.returned.
  */
 int settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool by_hand, struct kettle_error *err);
-/* The event unit.quarantined or unit.returned of such a unit alone: the next engine does not remember it. */
+/* Only writes the event unit.quarantined or unit.returned of such a unit: the next engine does not remember it. */
 int settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err);
 /* Why the jobs of a unit wait: no job can run there until its operator acts, or its remote side is unreachable. */
 enum unit_wait { UNIT_UNUSABLE, UNIT_AWAY, UNIT_WAITS };

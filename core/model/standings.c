@@ -94,8 +94,8 @@ standings_boards(struct db *db, const struct actor *actor, const char *name, jso
 }
 
 /*
- * Of each ranking only what gets points is read. A rank r that n users share takes the places r to r + n - 1, of which m are
- * among the first ten: together m * (11 - r) - m * (m - 1) / 2 points.
+ * Only the places of a ranking that get points are read. A rank r that n users share takes the places r to r + n - 1,
+ * of which m are among the first ten: together m * (11 - r) - m * (m - 1) / 2 points.
  */
 #define POINTS \
 	"WITH boards (id) AS (SELECT json_extract(value, '$.id') FROM json_each(?1)), places AS (SELECT p.user, rank() " \

@@ -15,8 +15,8 @@
 #define STANDINGS_PLACES 10 /* of a ranking that get points */
 
 /*
- * Those of which the actor sees a leaderboard: [{"name", "leaderboards": how many, "deadline": the last one or null, "ended":
- * whether all have}], by name. New reference.
+ * The competitions with a leaderboard that the actor sees: [{"name", "leaderboards": how many, "deadline": the last one
+ * or null, "ended": whether all have}], by name. New reference.
  */
 int standings_competitions(struct db *db, const struct actor *actor, json_t **ret_list, struct kettle_error *err);
 /*

@@ -76,7 +76,10 @@ submission_of_request(struct db *db, int64_t user, const char *request, json_t *
 	"CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.practice AS " \
 	"practice_bool, "
 #define JOINS " FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user "
-/* What counts or could, of submissions s, leaderboards b and users u: others may see it where the leaderboard says so. */
+/*
+ * Submissions that count or could count, of s, leaderboards b and users u: others may see them where the leaderboard
+ * allows it.
+ */
 #define IS_OPEN \
 	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND " \
 	"u.banned_at IS NULL AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state " \
@@ -326,7 +329,7 @@ submission_page_of_user(struct db *db, int64_t user, int64_t after, json_t **ret
 
 /* ---- their jobs ---- */
 
-/* Removes what may not be shown of a secret run; adds the stored detail of the others. */
+/* Removes the members of a secret run that may not be shown; adds the stored detail of the others. */
 static void
 open_run(json_t *run)
 {
@@ -371,7 +374,7 @@ add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 	return rc;
 }
 
-/* What was before the job became its user's best, as long as the event that says so is kept. */
+/* The best before this job became its user's best, as long as the event that says so is kept. */
 static int
 add_before(struct db *db, int64_t submission, int64_t job, json_t *rank, struct kettle_error *err)
 {
@@ -422,7 +425,7 @@ add_failed_rerun(struct db *db, const json_t *row, json_t *job, struct kettle_er
 	return 0;
 }
 
-/* What a queued job waits for: the reason stored with it, or that no unit of its device is ready. */
+/* The reason why a queued job waits: the stored one, or that no unit of its device is ready. */
 #define WAITS \
 	"coalesce(error, (SELECT 'No `' || u.device || '` unit is available. ' || coalesce(u.label, u.unit) || ': ' || " \
 	"u.reason FROM device_units u WHERE u.device = j.device AND u.state = 'disabled' AND u.label IS NOT '' AND NOT " \

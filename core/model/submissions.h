@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Submissions: stored, listed, shown with their jobs, and deleted. Store's threads. What is returned is a new reference. */
+/* Submissions: stored, listed, shown with their jobs, and deleted. Store's threads. Results are new references. */
 #ifndef KETTLE_MODEL_SUBMISSIONS_H
 #define KETTLE_MODEL_SUBMISSIONS_H
 
@@ -21,10 +21,10 @@ struct submission {
 	bool practice;
 };
 
-/* With a job for each device: [{"job", "device"}]. Event submission.accepted. */
+/* Stores it with a job for each device: [{"job", "device"}]. Event submission.accepted. */
 int submission_insert(
 	struct db *db, const struct submission *submission, int64_t *ret_id, json_t **ret_jobs, struct kettle_error *err);
-/* The one that a user made by this request, as `submit` answered it. ENOENT. */
+/* The submission that a user made with this request identifier, as `submit` answered it. ENOENT. */
 int submission_of_request(
 	struct db *db, int64_t user, const char *request, json_t **ret_answer, struct kettle_error *err);
 /*
@@ -33,13 +33,19 @@ int submission_of_request(
  * leaderboard}. ENOENT.
  */
 int submission_get(struct db *db, const struct actor *actor, int64_t id, json_t **ret_row, struct kettle_error *err);
-/* The same of one that counts or could, without what is its owner's alone, and with its "code". ENOENT. */
+/*
+ * The same for a submission that counts or could count, without the members for its owner alone, and with its "code".
+ * ENOENT.
+ */
 int submission_get_open(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
-/* The number of the last one of a user. ENOENT: there is none. */
+/* The number of a user's last submission. ENOENT: there is none. */
 int submission_latest(struct db *db, int64_t user, int64_t *ret_id, struct kettle_error *err);
 /* {"code", "source": the name of the file in the job's folder}. ENOENT. */
 int submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
-/* The newest first, as submission.list has them: of a leaderboard (all), of this user there, or (leaderboard 0) of this user. */
+/*
+ * Submissions as submission.list shows them, newest first: of a leaderboard (all), of this user there, or (leaderboard
+ * 0) of this user.
+ */
 int submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int64_t limit, int64_t offset,
 	json_t **ret_rows, struct kettle_error *err);
 
@@ -51,42 +57,49 @@ struct submission_filter {
 	const char *mode, *state, *device;
 };
 /*
- * How many there are. With ret_more it looks at the newest SUBMISSION_COUNT_MOST of the leaderboard or the user alone;
- * *ret_more: there may be more among older ones. NULL: at all of them, however long that takes.
+ * Counts submissions. With ret_more it looks at the newest SUBMISSION_COUNT_MOST of the leaderboard or the user alone;
+ * *ret_more: there may be more among older ones. NULL: it looks at all of them, however long that takes.
  */
 int submission_count(struct db *db, const struct submission_filter *filter, int64_t *ret_count, bool *ret_more,
 	struct kettle_error *err);
-/* What a shell offers, as board_names, the newest first; others: not only the actor's own, but all that it may moderate. */
+/* Completions for a shell, as board_names, newest first; others: all that the actor may moderate, not only its own. */
 int submission_names(struct db *db, const struct actor *actor, const char *prefix, bool others, int64_t limit,
 	json_t **ret_values, struct kettle_error *err);
-/* Of those after a time, on a leaderboard (0: on all): figures, as admin.stats has them in "stats". */
+/* Figures of submissions after a time, on a leaderboard (0: on all), as admin.stats shows them in "stats". */
 int submission_stats(
 	struct db *db, int64_t after_ms, int64_t leaderboard, json_t **ret_stats, struct kettle_error *err);
 /*
- * A page of those with numbers over `after`, in order: {"submissions", "next": the last number, or null where it is the last
- * page}. Of a leaderboard (whole: all, else those that count or could), or of a user, as leaderboard.export and user.export have them.
+ * A page of submissions with numbers over `after`, in order: {"submissions", "next": the last number, or null where it
+ * is the last page}. Of a leaderboard (whole: all, else those that count or could), or of a user, as leaderboard.export
+ * and user.export show them.
  */
 int submission_page_of_board(
 	struct db *db, int64_t leaderboard, bool whole, int64_t after, json_t **ret_page, struct kettle_error *err);
 int submission_page_of_user(struct db *db, int64_t user, int64_t after, json_t **ret_page, struct kettle_error *err);
 
 /*
- * Of each device the rerun that is under way, or the job that counts, as submission.show has them in "jobs", with their places
- * in the rankings; of secret runs only what may be shown. row: as submission_get gives it.
+ * For each device, the open rerun or else the job that counts, as submission.show has them in "jobs", with their places
+ * in the rankings; of secret runs only the members that may be shown. row: as submission_get gives it.
  */
 int submission_jobs(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err);
-/* The same for others than the owner: those that passed, without their runs. */
+/* The same for users other than the owner: jobs that passed, without their runs. */
 int submission_jobs_open(struct db *db, const json_t *row, json_t **ret_jobs, struct kettle_error *err);
-/* Of each device the job that counts (passed: if it did): [{"job", "device", "state", "score", "low", "high"}]. */
+/* For each device, the job that counts (passed: if it did): [{"job", "device", "state", "score", "low", "high"}]. */
 int submission_scores(struct db *db, int64_t id, bool passed, json_t **ret_jobs, struct kettle_error *err);
 /* The results of the public runs of a job that passed, by their mode: leaderboard, benchmark. */
 int submission_results(struct db *db, int64_t job, json_t **ret_results, struct kettle_error *err);
-/* The jobs that are not done: [{"job", "device", "state"}], and how many of them are reruns. */
+/* The open jobs: [{"job", "device", "state"}], and how many of them are reruns. */
 int submission_open_jobs(struct db *db, int64_t id, json_t **ret_jobs, int64_t *ret_reruns, struct kettle_error *err);
 
-/* Marks it as a cheat (reason NULL: no more), by this user, and computes the ranking again. row: as submission_get gives it. */
+/*
+ * Marks it as a cheat (reason NULL: removes the mark), by this user, and recomputes the ranking. row: as submission_get
+ * gives it.
+ */
 int submission_set_flag(struct db *db, const json_t *row, const char *reason, int64_t user, struct kettle_error *err);
-/* Those of a user on a leaderboard: [{"id", "leaderboard_id", "user", "mode", "file_name", "flagged", "jobs", "runs": how many}]. */
+/*
+ * The submissions of a user on a leaderboard: [{"id", "leaderboard_id", "user", "mode", "file_name", "flagged", "jobs",
+ * "runs": how many}].
+ */
 int submission_all_of(struct db *db, int64_t leaderboard, int64_t user, json_t **ret_rows, struct kettle_error *err);
 /* Deletes submissions of one user on one leaderboard. rows: as submission_get or submission_all_of gives them. Events submission.deleted. */
 int submission_delete(struct db *db, const json_t *rows, struct kettle_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tokens, of which only hashes are stored: `token` and `session` act as a user, a `pending` one waits until a user confirms it with
- * the code `login`, and a `link` is a code that merges its user into another. Each may expire, and is as good as none then. Store's
- * thread.
+ * Tokens, of which only hashes are stored: `token` and `session` act as a user, a `pending` one waits until a user
+ * confirms it with the code `login`, and a `link` is a code that merges its user into another. An expired one counts as
+ * missing. Store's thread.
  */
 #ifndef KETTLE_MODEL_TOKENS_H
 #define KETTLE_MODEL_TOKENS_H
@@ -20,24 +20,27 @@ struct token {
 	int64_t expires_at;         /* ms since 1970; 0: never */
 };
 
-/* A link ends the user's last one. */
+/* Stores a token. A new link ends the user's last one. */
 int token_insert(struct db *db, const struct token *token, struct kettle_error *err);
-/* How many of the kind `token` a user has, of this name (NULL: of any). */
+/* Counts a user's tokens of the kind `token`, of this name (NULL: of any). */
 int token_count(struct db *db, int64_t user, const char *name, int64_t *ret_count, struct kettle_error *err);
-/* Of a user, those that act as one, the oldest first: [{"name", "kind", "created", "used", "expires"}]. New reference. */
+/* The tokens and sessions of a user, oldest first: [{"name", "kind", "created", "used", "expires"}]. New reference. */
 int token_list(struct db *db, int64_t user, json_t **ret_tokens, struct kettle_error *err);
-/* Deletes those of this name; *ret_count: how many. */
+/* Deletes a user's tokens of this name; *ret_count: how many. */
 int token_delete(struct db *db, int64_t user, const char *name, int64_t *ret_count, struct kettle_error *err);
-/* One that acts as a user or will: {"kind", "name", "id": the user's, "user_name", "role", "provider", "subject"}. ENOENT. New reference. */
+/*
+ * A token that acts as a user or will: {"kind", "name", "id": the user's, "user_name", "role", "provider", "subject"}.
+ * ENOENT. New reference.
+ */
 int token_get(struct db *db, const char *hash, json_t **ret_row, struct kettle_error *err);
-/* Notes that it was used: at most once in TOKEN_USED_MS, so that most uses write nothing. */
+/* Notes a use of the token: at most once in TOKEN_USED_MS, so that most uses write nothing. */
 int token_note_use(struct db *db, const char *hash, struct kettle_error *err);
 /* A code of the kind `login` or `link`: {"user", "name", "begun", "data"}. ENOENT. New reference. */
 int token_get_code(struct db *db, const char *hash, const char *kind, json_t **ret_row, struct kettle_error *err);
 /* Removes logins that have expired; how many wait from this address, and in all. */
 int token_count_pending(
 	struct db *db, const char *address, int64_t *ret_here, int64_t *ret_all, struct kettle_error *err);
-/* The pending one becomes a session of the user, and its code is used up. ENOENT: it has ended. */
+/* Makes the pending token a session of the user, and uses up its code. ENOENT: it has ended. */
 int token_confirm(
 	struct db *db, const char *hash, const char *code_hash, int64_t user, int64_t expires_at, struct kettle_error *err);
 

@@ -57,13 +57,13 @@ fail_user_unknown(struct db *db, const struct user_ref *ref, struct kettle_error
 	"SELECT u.id, u.name, u.role, u.banned_at FROM users named JOIN users u ON u.id = coalesce(named.merged_into, " \
 	"named.id) WHERE "
 
-/* As it is given, for names of before there was a normal form; else in its normal form. */
+/* Finds the name as given, which may be older than the normal form; else its normal form. */
 static int
 find_name(struct db *db, const char *name, struct user *ret_user, struct kettle_error *err)
 {
 	AUTO_FREE char *normal = name_normal(name, REQUEST_NAME_MAX);
 	int rc = db_query(db, err, read_user, ret_user, FIND "named.name = ?", "s", name);
-	/* What only its normal form makes an identity or a number is none of the three. */
+	/* A name must not become an identity or a number by its normal form. */
 	if (rc == 0 && strcmp(normal, name) != 0 && *normal != '#' && !strchr(normal, ':'))
 		rc = db_query(db, err, read_user, ret_user, FIND "named.name = ?", "s", normal);
 	return rc;
@@ -292,7 +292,7 @@ user_delete(struct db *db, const struct user *user, char ret_name[USER_NAME_SIZE
 		"DELETE FROM tokens WHERE user = ?",
 		"DELETE FROM access WHERE user = ?",
 		"UPDATE submissions SET note = NULL WHERE user = ? AND note IS NOT NULL",
-		/* Their data has the name. */
+		/* The data of these events has the name. */
 		"DELETE FROM events WHERE user = ? AND kind IN ('user.created', 'user.merged')",
 		"UPDATE users SET role = 'user', ban_reason = iif(banned_at IS NULL, NULL, '') WHERE id = ?",
 	};
@@ -307,7 +307,7 @@ user_delete(struct db *db, const struct user *user, char ret_name[USER_NAME_SIZE
 static int
 move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 {
-	/* What both have stays once. The name of the merged user goes on leading to the other one. */
+	/* Rows that both users have are kept once. The name of the merged user refers to the other one from then on. */
 	static const char *const sql[] = {
 		"UPDATE identities SET user = ?2 WHERE user = ?1",
 		"DELETE FROM tokens WHERE user IN (?1, ?2) AND kind IN ('link', 'login')",

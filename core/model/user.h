@@ -18,20 +18,20 @@ struct user {
 };
 
 /*
- * The user who is meant: who has the identity, the number, or the name without case; a user who was merged into another is
- * that one. ENOENT names the nearest name.
+ * The user with the identity, the number, or the name (without case); a user who was merged into another is that other
+ * user. ENOENT names the nearest name.
  */
 int user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err);
 /* By an argument of a command, which command_check has taken. */
 int user_find_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
-/* The same; an identity of which there is no user yet makes one. For commands that write. */
+/* The same; an identity that has no user yet makes one. For commands that write. */
 int user_find_or_make_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
 int user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_error *err);
-/* How many admins there are besides this one, of those that may do anything. */
+/* Counts the other admins, without those who are banned or merged. */
 int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kettle_error *err);
 
 /*
- * As it is shown: {"user_id" (text), "user_name", "role", "created", "banned": time or null, "ban_reason",
+ * A user as shown to others: {"user_id" (text), "user_name", "role", "created", "banned": time or null, "ban_reason",
  * "submissions": how many, "identities": [{"provider", "name"}]}; full: with "subject" and "created" of identities, and
  * "merged": names of those who were merged into it, "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
  */
@@ -47,15 +47,16 @@ int user_stored(struct db *db, int64_t id, json_t **ret_object, struct kettle_er
 int user_set_ban(struct db *db, int64_t id, const char *reason, json_t *cancelled, struct kettle_error *err);
 int user_set_role(struct db *db, int64_t id, enum access_right role, struct kettle_error *err);
 /*
- * Removes what says who a user is: the name (it becomes "deleted-NUMBER", as do those that were merged into it), identities,
- * tokens, access, notes on submissions and the role. Submissions, rankings and boards stay, under the new name. Event
- * user.deleted. *ret_name: the new name.
+ * Removes everything that identifies a user: the name (it becomes "deleted-NUMBER", as do those that were merged into
+ * it), identities, tokens, access, notes on submissions and the role. Submissions, rankings and boards stay, under the
+ * new name. Event user.deleted. *ret_name: the new name.
  */
 int user_delete(struct db *db, const struct user *user, char ret_name[USER_NAME_SIZE], struct kettle_error *err);
 
 /*
- * Merges `from` into `into`: identities, submissions, boards, access and what else it has; the higher role, of which the caller
- * has an admin's word; rankings are computed again. Its name stays and means the other one. Event user.merged. EACCES: one of them is banned.
+ * Merges `from` into `into`: identities, submissions, boards, access and everything else it has; the higher role, for
+ * which the caller has an admin's consent. Recomputes rankings. The name of `from` stays and refers to `into`. Event
+ * user.merged. EACCES: one of them is banned.
  */
 int user_merge(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err);
 

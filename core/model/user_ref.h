@@ -11,7 +11,7 @@
 #define ACTOR_PROVIDER_MAX 32 /* bytes */
 #define ACTOR_SUBJECT_MAX 200 /* bytes */
 
-/* The one thing that each holds; no user's name has a `:` or begins with a `#`. */
+/* The kinds of references. No user's name has a `:` or begins with a `#`. */
 enum user_ref_kind {
 	USER_REF_IDENTITY = 1, /* "PROVIDER:SUBJECT", {"provider", "subject"} */
 	USER_REF_NUMBER,       /* "#12", {"number": 12} */
@@ -32,7 +32,7 @@ struct user_ref {
 int user_ref_read(const json_t *value, struct user_ref *ret_ref, struct kettle_error *err);
 /* The text that is read as this reference. New string. [any] */
 char *user_ref_text(const struct user_ref *ref);
-/* EINVAL: no actor can have these, for example since they are too long. [any] */
+/* Whether an actor can have this identity. EINVAL: it cannot, for example because a part is too long. [any] */
 int user_ref_check_identity(const char *provider, const char *subject, struct kettle_error *err);
 
 #endif

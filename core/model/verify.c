@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the database is whole, and what it says of itself is so. */
+/* Checks that the database is intact and consistent. */
 /*
  * Theory of operation. A check is a query whose rows are its violations, each a sentence. The files of jobs come first:
  * a file that is removed while this looks at an older snapshot would be missed, and what takes long comes later.

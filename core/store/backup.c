@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BACKUP_STEP_PAGES 256 /* between two looks at whether it shall stop */
+#define BACKUP_STEP_PAGES 256 /* between two checks whether to stop */
 
 static int
 fail_backup_path(const char *path, int number, struct kettle_error *err)
@@ -112,8 +112,10 @@ backup_name(const char *written, const char *path, struct kettle_error *err)
 	int rc = renameat2(AT_FDCWD, written, AT_FDCWD, path, RENAME_NOREPLACE);
 	if (rc != 0 && errno == EEXIST && lstat(written, &status) == 0 && S_ISDIR(status.st_mode))
 		rc = rename(written, path); /* which replaces no folder that holds something */
-	/* Where the file system does not know how: a second name does the same for a file, and no folder takes the place of
-	 * one that holds something. */
+	/*
+	 * The file system may not support RENAME_NOREPLACE: link then does the same for a file, and rename never replaces a
+	 * folder that holds something.
+	 */
 	if (rc != 0 && errno == EINVAL) {
 		rc = link(written, path);
 		rc = rc == 0 ? unlink(written) : errno == EPERM ? rename(written, path) : rc;
@@ -123,7 +125,7 @@ backup_name(const char *written, const char *path, struct kettle_error *err)
 
 /* ---- the copy ---- */
 
-/* A connection to the file that is written; what it wrote is checked and flushed at the end, so nothing is flushed before. */
+/* Opens the file that is written. The copy is checked and flushed at the end, so nothing is flushed before. */
 static int
 open_copy(const char *written, sqlite3 **ret_copy, struct kettle_error *err)
 {

@@ -9,7 +9,7 @@
 
 struct sqlite3;
 
-/* How far something is, in units of its own; false: it shall stop (ECANCELED). Called where the work is done. */
+/* Reports progress, in units of the work; false: stop (ECANCELED). Called on the thread that works. */
 typedef bool (*backup_progress)(void *arg, int64_t done, int64_t total);
 
 /*
@@ -22,13 +22,15 @@ int backup_make(struct sqlite3 *from, const char *path, backup_progress progress
 	struct kettle_error *err);
 
 /*
- * Makes the file (0600) or folder (0700) PATH.PID.part that is to become `path`. Those that a killed process left are
- * removed: its number is no process's, and no lock is held. *ret_fd locks a folder until it is closed. EACCES, ECONFLICT,
+ * Makes the file (0600) or folder (0700) PATH.PID.part that is to become `path`. Removes those that a killed process
+ * left: no process has the number, and no lock is held. *ret_fd locks a folder until it is closed. EACCES, ECONFLICT,
  * EIO. [any, blocks]
  */
 int backup_part(const char *path, bool folder, char **ret_part, int *ret_fd, struct kettle_error *err);
-/* Gives what backup_part made its name; a folder may take the place of an empty one, nothing else is replaced. The folder
- * of both is flushed. ECONFLICT, EIO. [any, blocks] */
+/*
+ * Renames the file or folder of backup_part to `path`. A folder may replace an empty one; nothing else is replaced.
+ * Flushes the parent folder. ECONFLICT, EIO. [any, blocks]
+ */
 int backup_name(const char *written, const char *path, struct kettle_error *err);
 
 #endif

@@ -135,7 +135,7 @@ statement_find(struct db *db, const char *sql, uint64_t hash)
 	return NULL;
 }
 
-/* In place of SQLite's own clock, which is the system's. */
+/* now_ms() in SQL: the store's clock, in place of SQLite's, which is the system's. */
 static void
 now_ms(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -472,7 +472,7 @@ db_event_object(sqlite3_stmt *row)
 	return event;
 }
 
-/* What an event keeps of the board and the user, which it outlives. */
+/* The names of the board and the user, which an event keeps because it outlives both. */
 struct names {
 	bool closed;
 	json_t *board, *user;
@@ -503,7 +503,10 @@ id_or_null(int64_t id)
 	return id ? json_integer(id) : json_null();
 }
 
-/* As db_event_object would read it; RETURNING would give just that, for several times the price of the insertion. */
+/*
+ * Makes the event as db_event_object would read it. RETURNING would give the same, at several times the cost of the
+ * insertion.
+ */
 static void
 post_event(struct db *db, const char *kind, const char *scope, const int64_t ids[3], const struct names *names,
 	const json_t *data)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operations on the store's threads work with: short forms over SQLite, and the events they write. */
+/* Short forms over SQLite for the operations on the store's threads, and the events that they write. */
 #ifndef KETTLE_STORE_DB_H
 #define KETTLE_STORE_DB_H
 
@@ -16,27 +16,26 @@ struct db {
 	json_t *events; /* written so far in this batch; NULL on a connection that only reads */
 	json_t *actor;  /* the row behind the last actor_resolve: its strings live as long as the operation */
 	struct db_statement *statements; /* the cache, newest first; only db.c touches it */
-	void *kept;                      /* what outlives operations on this connection (board_cache.h); NULL: nothing */
+	void *kept;                      /* state that outlives operations on this connection (board_cache.h); NULL: none */
 	void (*kept_free)(void *kept);
 };
 
-/* Closes the connection and what hangs off it. NULL is allowed, and a handle that is NULL. */
+/* Closes the connection and frees everything that belongs to it. db and its handle may be NULL. */
 void db_close(struct db *db);
 
 /*
- * Runs one statement with bindings: format has a letter for each parameter: i int64_t (cast what is narrower!), d
- * double, s text or NULL, b (const void *, size_t) blob, j json_t * as text (NULL or JSON null: null), r
- * json_t * as a real (what is no number: null), n NULL. A
- * statement is prepared once and kept. Errors as db_error_fail.
+ * Runs one statement with bindings. format has a letter for each parameter: i int64_t (cast narrower types), d double,
+ * s text or NULL, b (const void *, size_t) blob, j json_t * as text (NULL or JSON null: null), r json_t * as a real
+ * (not a number: null), n NULL. A statement is prepared once and kept. Errors as db_error_fail.
  */
 int db_exec(struct db *db, struct kettle_error *err, const char *sql, const char *format, ...);
 /* The same for queries: row is called for each row; non-zero ends it with that value. It may query again. */
 typedef int (*db_row)(void *arg, sqlite3_stmt *row);
 int db_query(struct db *db, struct kettle_error *err, db_row row, void *arg, const char *sql, const char *format, ...);
 /*
- * The first row as an object of column name → value. The end of a name says more and is cut off: _json is parsed,
- * _bool becomes a boolean, _iso (ms since 1970) an ISO 8601 time, _text the number as a string. A blob becomes contents
- * ({"text"} or {"base64"}). ENOENT: no row (the caller has a better message).
+ * The first row as an object of column name → value. The suffix of a name is cut off, and gives the type: _json is
+ * parsed, _bool becomes a boolean, _iso (ms since 1970) an ISO 8601 time, _text the number as a string. A blob becomes
+ * contents ({"text"} or {"base64"}). ENOENT: no row (the caller has a better message).
  */
 int db_object(struct db *db, json_t **ret_row, struct kettle_error *err, const char *sql, const char *format, ...);
 /* All rows as an array of such objects. */
@@ -50,7 +49,7 @@ int64_t db_changes(struct db *db);
 json_t *db_text(sqlite3_stmt *row, int column);
 /* Copies a text column into an array of size bytes; "" for NULL. */
 void db_copy_text(char *to, size_t size, sqlite3_stmt *row, int column);
-/* One row as such an object, for a db_row. NULL: JSON that is none. New reference. */
+/* One row as such an object, for a db_row. NULL: a member holds invalid JSON. New reference. */
 json_t *db_row_object(sqlite3_stmt *row);
 
 /*
@@ -66,14 +65,14 @@ int db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, i
 #define DB_EVENT_COLUMNS \
 	"seq, at AS at_iso, kind, scope, closed AS closed_bool, leaderboard, leaderboard_name, submission, user, " \
 	"user_name, data_json"
-/* A row of DB_EVENT_COLUMNS; what does not apply is absent. New reference. */
+/* A row of DB_EVENT_COLUMNS, without the members that do not apply. New reference. */
 json_t *db_event_object(sqlite3_stmt *row);
 
-/* The path behind a connection, for messages; valid as long as it. */
+/* The path behind a connection, for messages; valid as long as the connection. */
 const char *db_error_path(sqlite3 *handle);
 /*
- * What SQLite's result code means, as a sentence: disk full (KETTLE_CAUSE_FULL), read-only, corrupt, … EIO; locked: EUNAVAIL; a uniqueness
- * that would be broken: ECONFLICT; the rest: EINTERNAL. `doing` completes "… failed while …".
+ * The sentence for a result code of SQLite: disk full (KETTLE_CAUSE_FULL), read-only, corrupt, … EIO; locked: EUNAVAIL;
+ * violated uniqueness: ECONFLICT; any other: EINTERNAL. `doing` completes "… failed while …".
  */
 int db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err);
 

@@ -24,7 +24,7 @@
 const char *
 db_file_network_name(uint32_t magic)
 {
-	/* From linux/magic.h and the sources of what is not in it: WAL needs memory that all its users share. */
+	/* From linux/magic.h and, for those it lacks, their sources: WAL needs memory that all users of the file share. */
 	static const struct {
 		uint32_t magic;
 		const char *name;
@@ -175,7 +175,7 @@ static int
 check_pages(sqlite3 *handle, uint64_t size, struct kettle_error *err)
 {
 	sqlite3_stmt *statement = NULL;
-	/* Of a large database only what every start reads: all of it would take minutes. */
+	/* A large database is checked only where every start reads it: a full check would take minutes. */
 	const char *sql = size <= DBFILE_FULL_CHECK_BYTES ? "PRAGMA quick_check(1)" : "PRAGMA quick_check('settings')";
 	int result = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
 	if (result == SQLITE_OK)
@@ -255,7 +255,7 @@ db_file_set_up(sqlite3 *handle, const char *owner, uint64_t size, struct kettle_
 	int rc = check_owner(handle, err);
 	if (rc == 0 && size > 0)
 		rc = check_pages(handle, size, err);
-	/* Only a file without a page takes it: what is freed later can be given back. */
+	/* SQLite accepts this only for a file without pages; pages that are freed later can then be given back. */
 	if (rc == 0 && size == 0 && sqlite3_exec(handle, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL))
 		rc = db_error_fail(handle, sqlite3_errcode(handle), "opening it", err);
 	if (rc == 0)
@@ -336,7 +336,10 @@ db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error 
 	return 0;
 }
 
-/* SQLite then neither looks for a log nor takes locks: right where the file holds all, and no process writes it. New string. */
+/*
+ * SQLite then neither looks for a log nor takes locks: safe if the file is complete and no process writes it. New
+ * string.
+ */
 static char *
 fixed_uri(const char *path)
 {

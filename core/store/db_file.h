@@ -13,10 +13,10 @@
 #define DBFILE_FULL_CHECK_BYTES (4u << 20) /* a database up to this size is checked whole when it is opened */
 
 /*
- * Opens or creates the database for writing: makes its folder (0700) and the file (0600), refuses what cannot work
- * (a network file system, no regular file, not a database, another program's, corrupt, read-only, locked, newer),
- * sets WAL and what else every connection has, applies the migrations. `owner`: see migrations_apply. What it created
- * is removed again when it fails. Blocks. EINVAL, EACCES, EUNAVAIL, EVERSION, EIO.
+ * Opens or creates the database for writing: makes its folder (0700) and the file (0600), refuses files that cannot work
+ * (a network file system, no regular file, not a database, another program's, corrupt, read-only, locked, newer), sets
+ * WAL and the other settings of every connection, applies the migrations. `owner`: see migrations_apply. If it fails, it
+ * removes the files that it created. Blocks. EINVAL, EACCES, EUNAVAIL, EVERSION, EIO.
  */
 int db_file_open(const char *path, const char *owner, sqlite3 **ret_handle, struct kettle_error *err);
 /* A second connection to a database that is open, which can only read. */
@@ -28,7 +28,9 @@ int db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_er
  * to write for it. Blocks. EINVAL, EUNAVAIL, EVERSION, EIO.
  */
 int db_file_open_fixed(const char *path, bool alone, sqlite3 **ret_handle, struct kettle_error *err);
-/* Whether the file is still what its path names: else what is written would be lost with it. EIO: it is not. */
+/*
+ * Checks that the path still names the open file: otherwise everything written would be lost with it. EIO: it does not.
+ */
 int db_file_check_place(sqlite3 *handle, struct kettle_error *err);
 
 /* The name of the network file system of statfs's f_type; NULL: none that is known, WAL works. [any] */

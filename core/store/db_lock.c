@@ -31,7 +31,7 @@ make_lock_file_folder(const char *path, struct kettle_error *err)
 	return 0;
 }
 
-/* The file may still name an earlier holder: only a process that lives counts. */
+/* The file may still name an earlier holder: only a live process counts. */
 static struct lock_holder
 read_holder(int fd)
 {

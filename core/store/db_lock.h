@@ -21,11 +21,11 @@ struct lock_holder {
 int db_lock_take(
 	const char *database, bool is_server, int *ret_fd, struct lock_holder *ret_holder, struct kettle_error *err);
 /*
- * Keeps others from becoming the engine while *ret_fd is open, without writing anything; -1: there is no such file, so none
- * is. KETTLE_ECONFLICT: another process is. Blocking, short.
+ * Keeps others from becoming the engine while *ret_fd is open, without writing anything. *ret_fd is -1 where there is
+ * no lock file, and so no engine. KETTLE_ECONFLICT: another process is the engine. Blocking, short.
  */
 int db_lock_share(const char *database, int *ret_fd, struct kettle_error *err);
-/* The process that the lock's file names, if it lives: it is not taken, and nothing is made. Blocking, short. */
+/* The process that the lock's file names, if it lives. The lock is not taken, and no file is made. Blocking, short. */
 struct lock_holder db_lock_holder(const char *database);
 
 #endif

@@ -27,7 +27,7 @@ struct ops {
 	struct op *head, **tail;
 };
 
-/* What one commit gives back to the loop: first its events, then its answers. */
+/* The results of one commit for the loop: first its events, then its answers. */
 struct answer {
 	struct answer *next;
 	json_t *events;
@@ -135,8 +135,10 @@ has_write(const struct ops *ops)
 	return op;
 }
 
-/* Waits for operations; false: there are none and none will come. What may wait comes with others that write, or when
- * there have been none for a while. */
+/*
+ * Waits for operations; false: there are none and none will come. Operations of store_later are taken together with
+ * others, or after STORE_LATER_MS without any.
+ */
 static bool
 lane_take(struct db_thread *thread_of, struct ops *ret_ops)
 {
@@ -159,7 +161,7 @@ lane_take(struct db_thread *thread_of, struct ops *ret_ops)
 	return ret_ops->head;
 }
 
-/* Below its savepoint, or alone in the transaction; what it wrote and its events go when it fails. */
+/* Runs an operation below a savepoint, or alone in the transaction; if it fails, its writes and events are undone. */
 static void
 op_run(struct db *db, struct op *op, bool alone)
 {
@@ -376,7 +378,7 @@ on_async(uv_async_t *async)
 	}
 }
 
-/* Both threads, or none. */
+/* Opens both connections and starts both threads, or neither. */
 static int
 store_start(struct store *store)
 {

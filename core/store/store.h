@@ -4,13 +4,14 @@
  *
  * Theory of operation. The writer owns the connection that changes things. Operations are queued from the loop thread;
  * the writer takes all that wait, runs them in one transaction, each below a savepoint of its own (so that one which
- * fails undoes nothing of the others; one that is alone needs none), commits once with synchronous=FULL, and only then posts the events and the
- * answers back to the loop: an answer always comes after its commit, and commits that arrive together cost one flush.
- * When the commit itself fails, every operation of the batch answers with that error and the store goes on. What may wait
- * (store_later) waits for a batch that writes anyway, or until the store has had nothing to write for a second.
+ * fails undoes nothing of the others; one that is alone needs none), commits once with synchronous=FULL, and only then
+ * posts the events and the answers back to the loop: an answer always comes after its commit, and commits that arrive
+ * together cost one flush. When the commit itself fails, every operation of the batch answers with that error and the
+ * store goes on. Operations of store_later wait for a batch that writes anyway, or until the store has had nothing to
+ * write for a second.
  *
- * The reader has a connection of its own. What it runs waits for no commit and sees, as one snapshot, everything that
- * was answered before it began. Both threads post to one list behind a mutex and wake the loop with one uv_async.
+ * The reader has a connection of its own. Its operations wait for no commit, and see, as one snapshot, everything that
+ * was answered before they began. Both threads post to one list behind a mutex and wake the loop with one uv_async.
  */
 #ifndef KETTLE_STORE_STORE_H
 #define KETTLE_STORE_STORE_H
@@ -24,7 +25,7 @@
 struct clock;
 struct sqlite3;
 struct store;
-/* What an operation works on; only valid on the store's thread during the operation. See db.h. */
+/* The connection and state of an operation; valid only on the store's thread, during the operation. See db.h. */
 struct db;
 
 /* Runs on the store's thread, once. A negative return undoes what it wrote and answers *err. */
@@ -37,7 +38,7 @@ typedef void (*store_done)(void *arg, const struct kettle_error *err);
 typedef void (*store_events)(void *arg, const json_t *events);
 
 #define STORE_BATCH_MAX 1000 /* operations in one transaction */
-#define STORE_LATER_MS 1000  /* without any other write, until what may wait is written */
+#define STORE_LATER_MS 1000  /* without any other write, until the operations of store_later run */
 
 /*
  * Opens or creates the database, checks it (a file system where WAL cannot work, not a database, corrupt, read-only,
@@ -63,8 +64,8 @@ void store_query(struct store *store, store_op op, store_done done, void *arg);
 /* Nothing that was queued (except by store_later) waits for its answer. Loop thread. */
 bool store_rests(const struct store *store);
 /*
- * Finishes what is queued, checkpoints, closes, then calls closed(arg) on the loop thread and frees. Once. NULL is
- * allowed and closed is then called at once; closed may be NULL.
+ * Finishes the queued operations, checkpoints, closes, then calls closed(arg) on the loop thread and frees. Once. NULL
+ * is allowed and closed is then called at once; closed may be NULL.
  */
 void store_close(struct store *store, void (*closed)(void *arg), void *arg);
 
