@@ -16,7 +16,7 @@
 #include "base/xalloc.h"
 #include "judge/completion.h"
 
-/* Memory that differs by less than one part of so many is the same: kernels keep some for them. */
+/* Memory that differs by less than 1/MEMORY_PART is the same: kernels keep some for themselves. */
 #define MEMORY_PART 16
 
 bool
@@ -100,7 +100,10 @@ calibration_machine_changed(const json_t *stored, const json_t *machine)
 	return memory > 0 && memory_now > 0 && fabs(memory - memory_now) * MEMORY_PART > memory;
 }
 
-/* Adds one time to the samples of a name; 1, or 0 where it is none. own: whose calibrators count. */
+/*
+ * Adds one time to the samples of a name; 1, or 0 where it is invalid. own: whether the task's own calibrators count,
+ * or the others.
+ */
 static size_t
 collect_samples(json_t *samples, bool own, const char *name, const char *text)
 {
@@ -181,7 +184,7 @@ calibration_medians(const json_t *samples)
 	return medians;
 }
 
-/* What 95 % of further samples are within, as part of the mean of these, which is itself as uncertain as they are few. */
+/* The range of 95 % of further samples, as part of the mean of these; the mean of few samples is itself uncertain. */
 static double
 spread_of(const json_t *list)
 {

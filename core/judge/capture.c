@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile captures. */
+/* The scope of a profile: which benchmarks, and which launches of kernels. */
 #include <config.h>
 
 #include "judge/capture.h"
@@ -49,7 +49,7 @@ static const struct {
 	unsigned bit;
 } members[] = {{"kernel", KERNEL}, {"kernel_base", KERNEL_BASE}, {"launches", LAUNCHES}, {"skip", SKIP}};
 
-/* What each profiler can; why: what it does instead. */
+/* The members that each profiler supports; why: what it does instead. */
 static const struct {
 	const char *profiler, *why;
 	unsigned can;
@@ -59,7 +59,7 @@ static const struct {
 	{"perf", ": it samples all functions of the program", 0},
 };
 
-/* The value against `capture` of the plan's schema: the one place that says what a profiler may get. */
+/* Checks the value by `capture` of the plan's schema, the one place that limits what a profiler gets. */
 static int
 check_values(const json_t *launches, struct kettle_error *err)
 {

@@ -22,7 +22,7 @@ read_int(const json_t *object, const char *key)
 	return (struct optional_int){.given = json_is_integer(value), .value = json_integer_value(value)};
 }
 
-/* A time, or a size, of another machine; one that no machine can have is not known, so that such numbers can be added. */
+/* A time, or a size, of another machine; an impossible one counts as unknown, so that these numbers can be added. */
 static struct optional_int
 read_ns(const json_t *object, const char *key, json_int_t most)
 {
@@ -87,7 +87,7 @@ read_outcome(const json_t *json)
 	};
 }
 
-/* Runners of ABI 1.0 and 1.1, and kettle-execs of that time, say it by members of their own. */
+/* Runners of ABI 1.0 and 1.1, and kettle-execs of that time, report it by members of their own. */
 static enum kettle_loss
 read_loss(const json_t *json)
 {

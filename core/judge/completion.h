@@ -32,7 +32,10 @@ struct outcome_output {
 	json_int_t cut; /* bytes that are missing in the middle */
 };
 
-/* The outcome of one step. Strings and JSON belong to the completion; what is absent or of another type is NULL or 0. */
+/*
+ * The outcome of one step. Strings and JSON belong to the completion; a member that is absent or of another type is
+ * NULL or 0.
+ */
 struct outcome {
 	const json_t *json; /* for languages */
 	const char *step, *kind;
@@ -54,22 +57,22 @@ struct completion {
 	const char *error;     /* NULL: none */
 	enum kettle_loss loss; /* of one that was lost */
 	const char *disabled;  /* why its unit must get no more jobs; NULL: it may */
-	const json_t *kept;    /* where the job's folder was left; NULL: it was not */
+	const json_t *kept;    /* the folder in which the job was kept; NULL: it was not */
 	const json_t *system, *stamps;
 	const json_t *faults;  /* of GPUs: {gpu: sentence} */
-	const json_t *checked; /* GPUs that were looked at; NULL: none */
+	const json_t *checked; /* GPUs that were checked; NULL: none */
 	int64_t received_ns, done_ns;
 	struct outcome *outcomes;
 	size_t count;
 };
 
-/* Reads whatever a runner sent. completion_clear is the caller's. [any] */
+/* Reads whatever a runner sent. The caller ends it with completion_clear. [any] */
 struct completion completion_read(json_t *json);
 void completion_clear(struct completion *completion);
 #define AUTO_COMPLETION __attribute__((cleanup(completion_clear)))
 /* The outcome of a step; NULL: there is none. [any] */
 const struct outcome *completion_outcome(const struct completion *completion, const char *step);
-/* What a run's harness reported of one case or benchmark, such as "test.3.error"; NULL: nothing. [any] */
+/* The harness's report on one case or benchmark of a run, such as "test.3.error"; NULL: none. [any] */
 const char *result_value(const json_t *result, const char *noun, size_t index, const char *what);
 
 #endif

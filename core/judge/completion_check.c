@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Holds what a machine says of a job against the job's plan and against the engine's clocks. */
+/* Checks a machine's report of a job by the job's plan and the engine's clocks. */
 #include <config.h>
 
 #include "judge/completion_check.h"
@@ -14,13 +14,13 @@
 
 /* ---- times ---- */
 
-/* Between which stamps all others lie, and how long anything can have taken. */
+/* The stamps between which all others lie, and the longest possible duration. */
 struct bounds {
 	int64_t from, to; /* to 0: not known */
 	int64_t most;
 };
 
-/* The first one is said; all are made unknown. */
+/* Remarks on the first one only; all are made unknown. */
 static void
 remark(struct kettle_error *ret_remark, const char *step, const char *what)
 {
@@ -57,7 +57,10 @@ trim_stamps(struct completion *completion, struct bounds *bounds, struct kettle_
 	completion->stamps = NULL;
 }
 
-/* Without stamps of the job those of its programs are still of one clock: no two of them are further apart than it was away. */
+/*
+ * Without stamps of the job, the starts of its programs are still of one clock: no two differ by more than the job was
+ * away.
+ */
 static void
 bound_starts(const struct completion *completion, struct bounds *bounds)
 {
@@ -71,7 +74,7 @@ bound_starts(const struct completion *completion, struct bounds *bounds)
 		bounds->from = bounds->to = -1;
 }
 
-/* Whether a time was given that completion_read did not take. */
+/* Whether there is a time that completion_read refused. */
 static bool
 is_refused(const struct outcome *outcome, const char *key, const struct optional_int *read)
 {

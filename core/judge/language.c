@@ -54,7 +54,7 @@ language_ends_in(const char *file_name, const char *const *extensions)
 	return dot && list_has(extensions, dot);
 }
 
-/* A name or alias that the word may have been meant for; NULL: none is near. */
+/* The name or alias nearest to the word; NULL: none is near. */
 static const char *
 nearest_language(const struct languages *languages, const char *word)
 {

@@ -18,10 +18,10 @@
 #include "judge/run_steps.h"
 #include "judge/unit_facts.h"
 
-/* What of a prepared run a language must leave as it is: on it rests what the outcome means. */
+/* The keys of a prepared run that a language must leave as they are: the meaning of the outcome depends on them. */
 static const char *const kept_keys[] = {
 	"kind", "run", "cases", "result", "pass", "unique", "secret", "device", "limits", "capture"};
-/* What only a run has. */
+/* Keys that only a run has. */
 static const char *const run_keys[] = {"run", "cases", "result", "secret", "secret_fd", "device", "profile", "capture"};
 
 /* ---- the plan as a struct ---- */
@@ -146,7 +146,7 @@ plan_set_owner(const struct plan *plan, const char *owner)
 	}
 }
 
-/* One step of `earlier`, or the members that are equal there, in place of those of a step. New reference. */
+/* The step of `earlier` in place of an equal step; else the step with the equal members of `earlier`. New reference. */
 static json_t *
 share_step(json_t *step, json_t *earlier)
 {
@@ -200,7 +200,7 @@ check_needs(const struct plan *plan, size_t index, struct kettle_error *err)
 	return 0;
 }
 
-/* Where one input comes from: the plan's files, or what an earlier step leaves. */
+/* The source of one input: the plan's files, or the output of an earlier step. */
 static int
 check_input(const struct plan *plan, size_t index, const char *path, const json_t *input, struct kettle_error *err)
 {
@@ -243,7 +243,7 @@ check_paths(const struct plan_step *step, const char *key, struct kettle_error *
 	return 0;
 }
 
-/* A build or prepare step gets nothing of what is for runs: no cases, no secret, no device. */
+/* A build or prepare step gets nothing that is for runs: no cases, no secret, no device. */
 static int
 check_kind(const struct plan_step *step, const struct plan *runs, struct kettle_error *err)
 {
@@ -310,7 +310,7 @@ check_run(const struct plan_step *step, const struct plan_step *run, struct kett
 		if (grows ? !keeps(after, before) : (before || after) && !json_equal(before, after))
 			touched = kept_keys[i];
 	}
-	/* A profiler may do more than a run: it is for the mode that counts for nothing. */
+	/* A profiler may do more than a run, so only the mode that counts for nothing has one. */
 	if (!touched && json_object_get(step->json, "profile") && strcmp(run->mode, "profile") != 0)
 		touched = "profile";
 	if (!touched && !keeps(json_object_get(step->json, "env"), json_object_get(run->json, "env")) &&
@@ -326,7 +326,7 @@ check_run(const struct plan_step *step, const struct plan_step *run, struct kett
 	return 0;
 }
 
-/* json: what the language made; prepared: the run steps that it got. */
+/* json: the plan that the language made; prepared: the run steps that it got. */
 static int
 check_plan(json_t *json, const json_t *prepared, struct kettle_error *err)
 {
@@ -360,7 +360,7 @@ step_before(const struct plan *plan, const struct plan_step *step, const char *i
 	return NULL;
 }
 
-/* Whether the step builds from files of the task alone, and from what other such steps make of them. */
+/* Whether the step builds only from files of the task and outputs of other such steps. */
 static bool
 is_task_only(const struct plan *plan, const struct plan_step *step, const char *submission)
 {
@@ -402,7 +402,7 @@ opens_range(const json_t *files, const char *submission)
 	return false;
 }
 
-/* Says of profiles by a profiler that knows such ranges where there is none. */
+/* Says in profiles by a profiler with such ranges that there is none. */
 static void
 mark_ranges(const json_t *files, const char *submission, json_t *plan)
 {
@@ -419,7 +419,7 @@ mark_ranges(const json_t *files, const char *submission, json_t *plan)
 	}
 }
 
-/* Where the task wants it so, no run finds what compilers left in another one. */
+/* If the task wants it, no run finds compilers' output of another run. */
 static void
 remove_jit_caches(const json_t *task, json_t *plan)
 {
@@ -503,8 +503,8 @@ plan_make_probe(const struct languages *languages, const json_t *bundle, const j
 }
 
 /*
- * Whether the profilers that the language chose can do that. guesses: the language may have chosen none since it did not
- * know the GPU.
+ * Whether the profilers that the language chose can do that. guesses: the language may have chosen none because it did
+ * not know the GPU.
  */
 static int
 check_captures(const struct plan *plan, const json_t *device, bool guesses, struct kettle_error *err)
@@ -551,7 +551,7 @@ plan_check_capture(const struct languages *languages, const json_t *bundle, cons
 	AUTO_PLAN struct plan *plan = NULL;
 	AUTO_JSON json_t *gpus = unit_gpus(device);
 	bool known = json_array_size(gpus) == 0 || json_object_get(json_object_get(device, "facts"), "gpu");
-	/* What else is wrong with the plan is said of the job. */
+	/* Other faults of the plan are reported with the job. */
 	if (make_unchecked(languages, bundle, code, "profile", device, "0", capture, &plan, NULL) != 0)
 		return 0;
 	return check_captures(plan, device, !known, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The whole plan of a job: what the core prepares and the language completes. Pure. */
+/* The whole plan of a job: prepared by the core, completed by the language. Pure. */
 #ifndef KETTLE_JUDGE_PLAN_H
 #define KETTLE_JUDGE_PLAN_H
 
@@ -9,7 +9,10 @@
 #include <kettle/error.h>
 #include <stdbool.h>
 
-/* What a file of the task says if its harness reports all keys of every case: a report that lacks one is forged. */
+/*
+ * The text in a file of the task by which its harness promises to report all keys of every case: a report that lacks
+ * one is forged.
+ */
 #define PLAN_COMPLETE "kettle-reports: complete"
 
 /* A step as the core works with it; strings and JSON belong to the plan. */
@@ -19,7 +22,7 @@ struct plan_step {
 	const char *title; /* for people: its id where it has none */
 	bool run;          /* false: it builds or prepares */
 	bool task_only;    /* it builds from the task's files alone, so no submission has a part in its outcome */
-	bool shared;       /* kettle-exec makes it for all jobs, and says nothing of it */
+	bool shared;       /* kettle-exec makes it for all jobs, and does not report it */
 	const char *mode;  /* of a run */
 	bool secret;
 	json_int_t index;                      /* of the benchmark that is profiled; -1: it is no profile */
@@ -53,8 +56,8 @@ double plan_wall_s(const struct plan *plan, bool running);
 /* Whether nothing of the step of this id may be shown; true for a step that the plan does not have. [any] */
 bool plan_is_secret(const struct plan *plan, const char *id);
 /*
- * What may be shown of a runner's event about a job of this plan: known members of known events; of a secret run only
- * that it goes on. NULL: nothing of it. New reference. [any]
+ * The part of a runner's event about a job of this plan that may be shown: known members of known events; of a secret
+ * run only that it goes on. NULL: nothing of it. New reference. [any]
  */
 json_t *plan_redact_event(const struct plan *plan, const json_t *event);
 
@@ -62,9 +65,9 @@ json_t *plan_redact_event(const struct plan *plan, const json_t *event);
  * The whole plan of a job: the runs (run_steps.h), completed by the language, and checked: by the plan schema, that
  * names are unique, that a step needs and takes from earlier ones only, and that every prepared run is there with its
  * cases, condition, secret and limits untouched. bundle: a checked one (task.h); code: text of the submission; mode,
- * seed, capture (NULL: nothing is asked for): as run_steps_make; device: its configuration with "name" and, where it is calibrated, "calibration" (calibration.h), of
- * which runs get the unit's times and those of this task. EINVAL: the task, or its combination with the device, cannot be
- * planned; EINTERNAL: the language made no valid plan. [any]
+ * seed, capture (NULL: nothing is asked for): as run_steps_make; device: its configuration with "name" and, where it is
+ * calibrated, "calibration" (calibration.h), from which runs get the unit's times and those of this task. EINVAL: the
+ * task, or its combination with the device, cannot be planned; EINTERNAL: the language made no valid plan. [any]
  */
 int plan_make(const struct languages *languages, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const char *seed, const json_t *capture, struct plan **ret_plan, struct kettle_error *err);
@@ -78,20 +81,20 @@ int plan_check_capture(const struct languages *languages, const json_t *bundle, 
 	const json_t *capture, struct kettle_error *err);
 
 /*
- * Says in the plan whose job it is, and of the steps that a submission has a part in to whose share of a build cache they
- * belong: `owner`, which means nothing to others ([A-Za-z0-9][A-Za-z0-9._-]*, at most 64). Steps that are task_only belong
- * to none. [any]
+ * Sets `owner` in the plan, and in the steps that read the submission: the owner whose part of a build cache they use.
+ * The name means nothing to others ([A-Za-z0-9][A-Za-z0-9._-]*, at most 64). Steps that are task_only have no owner.
+ * [any]
  */
 void plan_set_owner(const struct plan *plan, const char *owner);
 /*
- * Takes what is equal in the steps of an earlier plan (an array) in place of its own, step by step: the plans of one task
- * then share most of their memory. Neither is changed any more. [any]
+ * Replaces steps and members by equal ones of an earlier plan (an array), step by step, so that the plans of one task
+ * share most of their memory. Neither may be changed any more. [any]
  */
 void plan_share(struct plan *plan, const json_t *earlier);
 
 /*
- * Build steps that show whether the device's machine has what the task needs (`probe` of kettle/language.h), checked as a
- * plan is. KETTLE_ENOENT: it needs nothing of the kind; else as plan_make. [any]
+ * Build steps that show whether the device's machine has what the task needs (`probe` of kettle/language.h), checked as
+ * a plan is. KETTLE_ENOENT: the task needs nothing that a probe can show; else as plan_make. [any]
  */
 int plan_make_probe(const struct languages *languages, const json_t *bundle, const json_t *device,
 	struct plan **ret_plan, struct kettle_error *err);

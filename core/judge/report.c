@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a report against the cases of its run: what is not reported is not believed. */
+/* Checks a report against the cases of its run: only reported results count. */
 #include <config.h>
 
 #include "judge/report.h"
@@ -14,8 +14,8 @@
 #include "base/number.h"
 #include "judge/completion.h"
 
-#define REPORT_ROUNDED 1e-3 /* by so much the numbers of a report may differ that are the same */
-#define SPEC_KEPT 4000      /* bytes of a case's line that Kettle's harnesses repeat; what is longer they cut */
+#define REPORT_ROUNDED 1e-3 /* the relative difference up to which two numbers of a report are the same */
+#define SPEC_KEPT 4000      /* bytes of a case's line that Kettle's harnesses repeat; they cut longer ones */
 
 const char *
 report_noun(const struct plan_step *step)
@@ -47,7 +47,9 @@ check_count(const struct plan_step *step, const json_t *result, struct kettle_er
 		err, KETTLE_EINVAL, "its harness reported %.20s %ss, but was given %s.", reported, noun, expected);
 }
 
-/* Whether the report has the number of tests, or anything about one of them: so have all in KernelBot's form. */
+/*
+ * Whether the report has the number of tests, or anything about one of them, as every report in KernelBot's form does.
+ */
 static bool
 names_tests(const struct plan_step *step, const json_t *result)
 {
@@ -150,7 +152,7 @@ time_text(double ns, char *text, size_t size)
 	(void)snprintf(text, size, "%.4g %s", ns, units[k]);
 }
 
-/* NULL: the mean is where it must be, or there is nothing to compare it with. */
+/* NULL: the mean is in its range, or there is nothing to compare it with. */
 static json_t *
 remark_mean(const json_t *result, size_t index)
 {

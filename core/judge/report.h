@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether what a harness reported of a run that passed is whole and agrees with the cases it was given. Pure. */
+/* Whether a harness's report on a run that passed is complete and agrees with the cases it was given. Pure. */
 #ifndef KETTLE_JUDGE_REPORT_H
 #define KETTLE_JUDGE_REPORT_H
 
@@ -8,15 +8,15 @@
 #include <jansson.h>
 #include <kettle/error.h>
 
-/* How keys and sentences call a case of a run: "test" or "benchmark". Static. */
+/* The word for a case of a run in keys and sentences: "test" or "benchmark". Static. */
 const char *report_noun(const struct plan_step *step);
 
 /*
- * EINVAL: the report contradicts itself or the cases, or a part of it is missing. Every harness: a count is the number of
- * cases, and no case has another status than `pass`; if a test run reports the number of tests or anything about one of
- * them, each has a status. A harness that reports all keys (PLAN_COMPLETE): the count, the status and the `spec` of each
- * case, which is the case's line, and in timed runs every key of a time. The sentence goes on from "the … run is void: " and
- * repeats what was reported. [any]
+ * EINVAL: the report contradicts itself or the cases, or a part of it is missing. Every harness: a count is the number
+ * of cases, and no case has another status than `pass`; if a test run reports the number of tests or anything about one
+ * of them, each has a status. A harness that reports all keys (PLAN_COMPLETE): the count, the status and the `spec` of
+ * each case, which is the case's line, and in timed runs every key of a time. The sentence completes "the … run is
+ * void: " and repeats the report. [any]
  */
 int report_check(const struct plan_step *step, const json_t *result, struct kettle_error *err);
 /*

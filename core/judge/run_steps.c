@@ -16,7 +16,7 @@
 #include "judge/capture.h"
 
 #define CASES_NAME "cases.txt"
-#define CASES_OTHER_NAME "kettle-cases.txt" /* where a task has a file of the first name */
+#define CASES_OTHER_NAME "kettle-cases.txt" /* the name where a task has a file of the first name */
 #define SEED_MAX ((1LL << 31) - 1)
 
 /* Result keys with a meaning: a second value for one of them makes the run void. */
@@ -28,7 +28,7 @@ static const char *const unique_keys[] = {
 	"^benchmark\\.[0-9]+\\.(ratio|calibrator|calibrator-ns|calibrated|calibrators|ratios|raw-mean)$",
 };
 
-/* The kinds of run, by what the harness calls them. */
+/* The kinds of run, by the harness's names for them. */
 static const struct kind {
 	const char *mode, *cases, *timeout;
 } kinds[] = {
@@ -43,7 +43,7 @@ enum { TEST, BENCHMARK, LEADERBOARD, PROFILE };
 struct run_steps_builder {
 	const json_t *task;
 	const char *calibration; /* the variable's value, "" without */
-	const json_t *capture;   /* what a profile looks at; NULL: everything */
+	const json_t *capture;   /* the scope of a profile; NULL: everything */
 	json_t *runs;
 };
 
@@ -153,7 +153,7 @@ unique_patterns(void)
 	return list;
 }
 
-/* What the harness finds in its environment. New reference; an empty object where there is nothing. */
+/* The environment of the harness. New reference; an empty object where there is nothing. */
 static json_t *
 environment(const struct run_steps_builder *builder, json_int_t devices)
 {
@@ -165,7 +165,7 @@ environment(const struct run_steps_builder *builder, json_int_t devices)
 	return env;
 }
 
-/* What the run adds to the plain step: which one it is, its secret, its environment, and the run before it. */
+/* Adds the run's own members to the plain step: its number, its secret, its environment, and the run before it. */
 static void
 runs_complete(const struct run_steps_builder *builder, json_t *step, const struct run *run, json_int_t devices)
 {
@@ -244,7 +244,7 @@ is_seed(const char *seed)
 	return len && len <= 10 && strspn(seed, "0123456789") == len && atoll(seed) <= SEED_MAX;
 }
 
-/* The seed for tasks that bring their own harness; for Kettle's own, 128 bits that have nothing to do with it. New. */
+/* The seed for tasks that bring their own harness; for Kettle's own, 128 bits that are independent of it. New. */
 static json_t *
 make_secret(const char *seed)
 {

@@ -15,15 +15,18 @@
 #include "judge/completion.h"
 
 #define NS_PER_S 1e9
-#define WIDEST 2.0         /* an interval reaches show at most N times below and above its mean */
-#define CLOCKS_DIFFER 1.02 /* two clocks may, by so much: that of a device, that of a host */
+#define WIDEST 2.0         /* how many times its mean an interval may reach below and above */
+#define CLOCKS_DIFFER 1.02 /* the factor by which two clocks may differ, that of a device and that of a host */
 #define LEAST_OF_BEST 0.5  /* of the best call: no calibration makes a mean less than this */
-/* The resolution of the finest clock that a harness reads (clock_getres(2); events of CUDA have 500 ns), and less than a call takes. */
+/*
+ * The resolution of the finest clock that a harness reads (clock_getres(2); events of CUDA have 500 ns); a call takes
+ * longer.
+ */
 #define LEAST_NS 1.0
 
 /*
- * None so far: of 22 further runs the intervals of today's calibrators held 36 and 50 %. They tell what a run can see of
- * itself, and two runs differ by more.
+ * None so far: the intervals of today's calibrators held 36 and 50 % of 22 further runs. They cover the variation
+ * inside a run, and two runs differ by more.
  */
 const struct score_interval_kind score_interval_kinds[] = {{NULL, NULL}};
 
@@ -53,10 +56,10 @@ read_mean(const json_t *result, size_t index, double *ret_mean, struct kettle_er
 }
 
 /*
- * The median of call over calibrator, times the calibrator's median in the same run, is never less than the best call:
- * a report in which it is was made up. The mean is that ratio times what the calibrator takes on the quiet device. It may
- * be less because the whole machine is slower than it was then, or because something slowed down the calibrator alone.
- * Nothing in the report tells which, so the run counts neither as a score nor against its participant.
+ * The median of call over calibrator, times the calibrator's median in the same run, is never less than the best call;
+ * a report that contradicts this was made up. The mean is that ratio times the calibrator's time on the quiet device.
+ * It may be less because the whole machine is slower than at calibration, or because something slowed down the
+ * calibrator alone. The report does not show which, so the run counts neither as a score nor against its participant.
  */
 static int
 compare_best(const json_t *result, size_t index, double mean, struct kettle_error *err)
@@ -75,7 +78,7 @@ compare_best(const json_t *result, size_t index, double mean, struct kettle_erro
 		index + 1);
 }
 
-/* The keys of a harness that calibrates, where they are there: finite times above zero, and a name. */
+/* The keys of a calibrating harness, as far as they are present: finite times above zero, and a name. */
 static int
 check_calibrator(const json_t *result, size_t index, double mean, struct kettle_error *err)
 {
@@ -152,7 +155,7 @@ read_benchmark(const json_t *result, size_t index, const struct score_interval_k
 	return 0;
 }
 
-/* What is added up, and what the sum means. */
+/* The term of one time in the sum; average() makes the mean of the sum. */
 static double
 weight(bool geometric, double ns)
 {
@@ -185,12 +188,12 @@ score_read(const json_t *result, size_t count, const char *ranking_by, const str
 	struct score score = {.value = average(geometric, sum, n)};
 	if (count == 0 || !isfinite(score.value) || score.value <= 0)
 		return kettle_fail(err, KETTLE_EINVAL, "the times that its harness reported do not give a score.");
-	/* Errors of different benchmarks have nothing to do with each other: they add up in squares. */
+	/* Errors of different benchmarks are independent: they add up in squares. */
 	if (known) {
 		score.low = fmin(average(geometric, sum - sqrt(below), n), score.value);
 		score.high = fmax(average(geometric, sum + sqrt(above), n), score.value);
 	}
-	/* Neither JSON nor the database holds what is beyond all numbers. */
+	/* Neither JSON nor the database holds infinite numbers. */
 	if (!isfinite(score.high))
 		score.low = score.high = 0;
 	*ret_score = score;

@@ -13,8 +13,8 @@ struct score {
 };
 
 /*
- * A kind of harness and device of which a benchmark has shown that its intervals hold 93 to 97 % of further runs.
- * calibrator: what the names of its calibrators begin with, which tell both, as in `cpu-c-1`.
+ * A kind of harness and device whose intervals were shown by a benchmark to hold 93 to 97 % of further runs.
+ * calibrator: the beginning of its calibrators' names, which tells both, as in `cpu-c-1`.
  */
 struct score_interval_kind {
 	const char *calibrator, *benchmark;
@@ -26,20 +26,21 @@ bool score_interval_is_known(const char *calibrator);
 
 /*
  * Combines benchmark.i.mean (ns), i from 0 to count - 1, as the task's ranking_by says ("last", "mean" or "geom"), and
- * where every benchmark.i.calibrator is of a kind in `kinds` their intervals, benchmark.i.low and high; errors of several
- * benchmarks add up in squares, and none reaches further than to half and to twice the mean. EINVAL: a mean is missing, no number, not finite or below 1 ns; low and high are not two such
- * numbers around it; the calibrator, ratio, calibrator-ns or raw-mean are there and are none; with a calibrator, a
- * mean below half of the best call, and what the run itself measured (ratio times calibrator-ns) is so too or missing.
- * EUNAVAIL: only the calibrated mean is below that half, so the machine is not as it was when it was calibrated. The
- * sentence goes on from "the … run is void: ", of EUNAVAIL from "The machine could not time the … run: ". [any]
+ * where every benchmark.i.calibrator is of a kind in `kinds` their intervals, benchmark.i.low and high; errors of
+ * several benchmarks add up in squares, and none reaches further than to half and to twice the mean. EINVAL: a mean is
+ * missing, no number, not finite or below 1 ns; low and high are not two such numbers around it; the calibrator, ratio,
+ * calibrator-ns or raw-mean is present and not valid; with a calibrator, a mean below half of the best call, and the
+ * value that the run itself measured (ratio times calibrator-ns) is below it too, or missing. EUNAVAIL: only the
+ * calibrated mean is below that half, so the machine has changed since it was calibrated. The sentence completes "the …
+ * run is void: ", that of EUNAVAIL "The machine could not time the … run: ". [any]
  */
 int score_read(const json_t *result, size_t count, const char *ranking_by, const struct score_interval_kind *kinds,
 	struct score *ret_score, struct kettle_error *err);
 
 /*
  * EINVAL: the calls that a harness reports (runs, or one where that is missing, times raw-mean, or mean where that is
- * missing) took longer together than the run, of which wall_ns is known (above 0), by more than measuring it can be wrong;
- * or runs is no such number. The sentence as of score_read. [any]
+ * missing) took longer together than the run, of which wall_ns is known (above 0), by more than the measurement can be
+ * wrong; or runs is not a valid number. The sentence as of score_read. [any]
  */
 int score_check_time(const json_t *result, size_t count, double wall_ns, struct kettle_error *err);
 

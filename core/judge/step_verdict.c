@@ -21,7 +21,7 @@
 
 static const char participant[] = "participant", task_author[] = "task", machine[] = "machine";
 
-/* What is judged, and where the result goes. */
+/* The step that is judged, and the place of the result. */
 struct reader {
 	const json_t *task;
 	const struct plan_step *step;
@@ -43,7 +43,7 @@ verdict_state_name(enum verdict_state state)
 	return names[state];
 }
 
-/* Sets all of the result but its sentence, which it returns. */
+/* Sets everything in the result but its sentence, which it returns. */
 static struct kettle_error *
 read_as(const struct reader *reader, enum verdict_state state, const char *blame, bool retry)
 {
@@ -71,7 +71,7 @@ name_step(struct reader *reader)
 
 /* ---- what the step itself reported ---- */
 
-/* One line of text as a sentence may repeat it; empty where there is none. */
+/* One line of text, safe to repeat in a sentence; empty where there is none. */
 static void
 clip_line(const char *text, size_t len, size_t most, struct buf *out)
 {
@@ -87,7 +87,7 @@ clip_line(const char *text, size_t len, size_t most, struct buf *out)
 		buf_adds(out, "…");
 }
 
-/* The first line that speaks of an error (compilers), else the last that is not empty (interpreters). */
+/* The first line with the word error (compilers), else the last that is not empty (interpreters). */
 static void
 telling_line(const char *text, bool first, struct buf *out)
 {
@@ -97,7 +97,7 @@ telling_line(const char *text, bool first, struct buf *out)
 		size_t len = strcspn(line, "\n");
 		if (len)
 			best = line, best_len = len;
-		/* In this line alone: a log without the word is looked through once, not once for each of its lines. */
+		/* In this line alone: a log without the word is searched once, not once for each line. */
 		if (first && memmem(line, len, "error", strlen("error")))
 			break;
 		line += len + (line[len] == '\n');
@@ -167,7 +167,7 @@ limit_text(double value, const char *unit, char *text, size_t size)
 		*unit == 'b' ? bytes[k] : unit);
 }
 
-/* What a sentence says of a limit: with its value between the words, or without it. */
+/* The words about a limit: with its value between them, or without it. */
 static const struct limit_words {
 	const char *limit, *unit, *before, *after, *unknown;
 	bool time;
@@ -200,7 +200,7 @@ find_words(const char *limit)
 	return words;
 }
 
-/* Where a limit of the step is set, as an addition in brackets; "": nowhere that people can change for one task. */
+/* Where a limit of the step is set, as an addition in brackets; "": nowhere that can be changed for one task. */
 static const char *
 limit_place(const struct plan_step *step, const char *limit)
 {
@@ -259,7 +259,7 @@ read_limit(const struct reader *reader)
 		add_also(reader);
 }
 
-/* A failure that speaks of a limit without its number gets it. */
+/* Adds its number to a failure that names a limit without it. */
 static void
 add_limit(const struct reader *reader)
 {
@@ -301,8 +301,8 @@ is_claimed(const struct reader *reader, const char *blame)
 }
 
 /*
- * Whether timing has begun: from then on no word of a run gets it another try, by which a submission could throw away times
- * that it does not like.
+ * Whether timing has begun: from then on nothing that a run reports gets it another try, or a submission could discard
+ * times that it does not like.
  */
 static bool
 has_begun_timing(const struct reader *reader)
@@ -311,8 +311,8 @@ has_begun_timing(const struct reader *reader)
 }
 
 /*
- * Exit statuses by which a harness says whose fault it is. A submission can exit with them too, so they count only with
- * the same word on the result channel.
+ * Exit statuses by which a harness says whose fault it is. A submission can exit with them too, so they count only
+ * together with the same word on the result channel.
  */
 static bool
 read_protocol_exit(const struct reader *reader, json_int_t status)
@@ -342,7 +342,7 @@ read_protocol_exit(const struct reader *reader, json_int_t status)
 	return false;
 }
 
-/* Ended by itself, but not with an exit status that passes. */
+/* Judges a step that ended by itself, but without an exit status that passes. */
 static void
 read_exit(const struct reader *reader, json_int_t status)
 {
@@ -455,14 +455,14 @@ read_error(const struct reader *reader)
 			error ? error : "no reason was given.");
 }
 
-/* No process of it ran, and that is no fault of the machine. */
+/* No process of the step ran, and the machine is not at fault. */
 static bool
 is_unbegun(const struct outcome *outcome)
 {
 	return outcome->state == OUTCOME_FAILED && !outcome->exit.given && !outcome->signal.given && outcome->error;
 }
 
-/* What the core itself makes of the outcome. */
+/* The core's own reading of the outcome. */
 static void
 read_outcome(const struct reader *reader)
 {
@@ -494,8 +494,8 @@ read_outcome(const struct reader *reader)
 /* ---- the language's explanation ---- */
 
 /*
- * Whether what a language reads in the output of a run can tell of a fault of machine or task. The submission prints there
- * too, so where the harness reports such faults itself only its own word counts.
+ * Whether a language may conclude from the output of a run that machine or task is at fault. The submission prints
+ * there too, so where the harness reports such faults itself, only its own report counts.
  */
 static bool
 is_believed(const struct reader *reader, const char *blame)
@@ -504,7 +504,7 @@ is_believed(const struct reader *reader, const char *blame)
 	return !accuses || !reader->step->complete || json_text_or_null(reader->outcome->result, "fault");
 }
 
-/* Takes what a language's `interpret` answered. */
+/* Takes over the answer of a language's `interpret`. */
 static void
 take_explanation(const struct reader *reader, const json_t *answer)
 {
@@ -523,7 +523,7 @@ take_explanation(const struct reader *reader, const json_t *answer)
 		return;
 	/* Only a participant's own fault is a failure. */
 	enum verdict_state means = blame == participant ? states[state] : VERDICT_ERROR;
-	/* The submission's own process runs in both, and prints what it likes. */
+	/* The submission's own process runs in both, and can print anything. */
 	bool runs = reader->step->run || member_is(reader->step->json, "kind", "prepare");
 	bool claimed = runs && reader->outcome->state != OUTCOME_ERROR && blame && blame != participant;
 	bool retry = blame == machine && !reader->outcome->missing && !json_is_false(json_object_get(answer, "retry")) &&
@@ -539,8 +539,8 @@ take_explanation(const struct reader *reader, const json_t *answer)
 }
 
 /*
- * Whether something outside of the sandbox killed the step or, as its driver says, a part of the compiler: what the
- * sandbox's own limits kill has the state of a limit.
+ * Whether something outside of the sandbox killed the step or, as its driver reports, a part of the compiler. A step
+ * that the sandbox's own limits kill has the state of a limit.
  */
 static bool
 is_killed(const struct outcome *outcome)
@@ -556,8 +556,10 @@ is_killed(const struct outcome *outcome)
 	return killed && outcome->state == OUTCOME_FAILED;
 }
 
-/* A failure that no submission had a part in is the task's, and another submission would fail the same way; unless the
- * machine killed the step. */
+/*
+ * A failure that no submission had a part in is the task's: every submission would fail the same way. Unless the
+ * machine killed the step.
+ */
 static void
 blame_task(const struct reader *reader)
 {
@@ -577,7 +579,7 @@ blame_task(const struct reader *reader)
 	(void)kettle_blame(&ret->why, (enum kettle_cause)inner.cause, inner.member, 0);
 }
 
-/* Has the language explain the outcome. It gets the step and whether a submission has a part in it. */
+/* Has the language explain the outcome. The language gets the step and whether a submission has a part in it. */
 static void
 request_explanation(const struct reader *reader, const struct language *language)
 {

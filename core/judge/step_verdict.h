@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the outcome of one step means. Pure. */
+/* The meaning of the outcome of one step. Pure. */
 #ifndef KETTLE_JUDGE_STEP_VERDICT_H
 #define KETTLE_JUDGE_STEP_VERDICT_H
 
@@ -15,7 +15,7 @@
 #define VERDICT_EXIT_GPU 110     /* an error of the GPU's interface */
 #define VERDICT_EXIT_FAILED 112  /* a test failed */
 #define VERDICT_EXIT_CASE 113    /* a case, or another part of the task, is wrong */
-#define VERDICT_EXIT_TIMEOUT 114 /* set by us for a step that ran out of time */
+#define VERDICT_EXIT_TIMEOUT 114 /* set by the engine for a step that ran out of time */
 #define VERDICT_EXIT_USAGE 2
 
 enum verdict_state { VERDICT_PASSED = 1, VERDICT_FAILED, VERDICT_TIMED_OUT, VERDICT_ERROR, VERDICT_SKIPPED };
@@ -35,11 +35,10 @@ const char *verdict_state_name(enum verdict_state state);
 
 /*
  * Judges the outcome of a step (NULL: there is none, which is the machine's fault). Trusts the outcome as little as it
- * can: the step's pass condition is evaluated again, and a run that passed must not contradict itself. An exit status by
- * which a harness says that machine or task is at fault counts only with the line `fault: machine` or `fault: task` on the
- * result channel: any process of a run can end with any status. language (NULL:
- * unknown) may explain why a step failed, never make one pass. Of a secret run the message contains nothing that the run
- * itself reported. [any]
+ * can: the step's pass condition is evaluated again, and a run that passed must not contradict itself. An exit status
+ * by which a harness says that machine or task is at fault counts only with the line `fault: machine` or `fault: task`
+ * on the result channel: any process of a run can end with any status. language (NULL: unknown) may explain why a step
+ * failed, never make one pass. The message about a secret run contains nothing that the run itself reported. [any]
  */
 void step_result_read(const struct language *language, const json_t *task, const struct plan_step *step,
 	const struct outcome *outcome, struct step_result *ret_result);

@@ -21,7 +21,7 @@ enum part {
 	PARTS(X)
 #undef X
 		PART_SHOWN,
-	PART_SECRET = PART_SHOWN, /* all of a secret run: what it takes could tell what its secret is, so it is nowhere */
+	PART_SECRET = PART_SHOWN, /* all of a secret run: its duration could reveal the secret, so no part shows it */
 	PART_COUNT
 };
 static const char *const part_keys[] = {
@@ -29,7 +29,7 @@ static const char *const part_keys[] = {
 	PARTS(X)
 #undef X
 };
-/* Of steps that go on side by side the first of these counts: a wait is none while something else works. */
+/* When steps overlap, the first of these counts: a wait counts only while nothing else works. */
 static const enum part telling[PART_COUNT] = {
 	PART_SECRET, PART_COMPILE, PART_RUN, PART_PREPARE, PART_BUILD, PART_START, PART_COLLECT, PART_WAIT};
 
@@ -153,7 +153,7 @@ write_step(const struct outcome *o, int64_t received)
 		"run_ns", (json_int_t)between(start, exit_of(o)), "total_ns", (json_int_t)between(o->begun_ns, o->ended_ns));
 }
 
-/* What lies between two stamps of one clock, where there are both. */
+/* The time between two stamps of one clock, if both are known. */
 static void
 set_between(json_t *parts, const char *key, uint64_t from, uint64_t to)
 {

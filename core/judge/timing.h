@@ -9,12 +9,12 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* CLOCK_MONOTONIC of the engine's machine; 0: it did not come so far, or was before this engine. */
+/* CLOCK_MONOTONIC of the engine's machine; 0: the job did not get that far, or got there under an earlier engine. */
 struct timing_stamps {
 	uint64_t accepted_ns;  /* it was stored */
 	uint64_t queued_ns;    /* it came into its queue, for the last time */
 	uint64_t started_ns;   /* it left the queue for a unit */
-	uint64_t submitted_ns; /* the runner was given it */
+	uint64_t submitted_ns; /* the runner got it */
 	uint64_t completed_ns; /* the runner gave it back */
 };
 

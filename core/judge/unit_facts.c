@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the greeting of a unit's machine says of that unit. */
+/* The facts of a unit, from the greeting of its machine. */
 #include <config.h>
 
 #include "judge/unit_facts.h"
@@ -56,7 +56,7 @@ find_gpu(const json_t *greeting, const char *gpu)
 	return NULL;
 }
 
-/* A machine without the makers' libraries says nothing of its GPUs, which is no fault of theirs. */
+/* A machine without the makers' libraries reports nothing of its GPUs, which is no fault of the GPUs. */
 static json_t *
 missing(const json_t *greeting, const char *gpu)
 {
@@ -234,7 +234,7 @@ add_uuid(struct buf *text, const char *uuid)
 		buf_printf(text, "%c", tolower((unsigned char)*uuid));
 }
 
-/* The UUIDs of the GPUs; NULL: there is none, or one that is named by its index alone. New string. */
+/* The UUIDs of the GPUs; NULL: there is none, or a GPU is named by its index alone. New string. */
 static char *
 configured_uuids(const json_t *gpus)
 {

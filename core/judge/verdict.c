@@ -24,7 +24,7 @@ struct verdict_builder {
 	bool timed; /* a run has reported times */
 };
 
-/* ---- what is kept of an outcome ---- */
+/* ---- the kept parts of an outcome ---- */
 
 #define EXEC_NOTE_SIZE 48 /* of the line by which kettle-exec says how many bytes it cut */
 
@@ -38,8 +38,8 @@ character_start(const char *text, size_t at)
 }
 
 /*
- * Head and tail of a text that is too long: compilers begin with what matters, interpreters end with it. cut: bytes that
- * kettle-exec has left out of the middle before.
+ * Head and tail of a text that is too long: in a compiler's output the important part comes first, in an interpreter's
+ * last. cut: bytes that kettle-exec has already left out of the middle.
  */
 static json_t *
 cut_middle(const char *text, size_t len, size_t most, json_int_t cut)
@@ -115,8 +115,8 @@ is_bounded(const json_t *value)
 }
 
 /*
- * An outcome with what of it is read once it is judged: a verdict waits for files to be packed and for the database, and a
- * completion may be large.
+ * An outcome with only the parts that are read after it is judged: a verdict waits for files to be packed and for the
+ * database, and a completion may be large.
  */
 static struct outcome
 keep_outcome(struct verdict_builder *builder, const struct outcome *outcome)
@@ -178,9 +178,9 @@ take_score(struct verdict_builder *builder, const struct step_result *judged, bo
 }
 
 /*
- * The first step that did not pass decides; those that were skipped only follow from it. But where the task's own files
- * do not build, it was they, or the machine's compiler, that failed a step that also reads the submission. (A fault of the
- * machine that may pass is none that the other step had.)
+ * The first step that did not pass decides; skipped steps only follow from it. But if the task's own files do not
+ * build, they, or the machine's compiler, are the cause that a step which also reads the submission failed. (Not so for
+ * a machine's fault that may pass: the other step did not have it.)
  */
 static void
 take_state(struct verdict_builder *builder, const struct plan_step *step, const struct step_result *judged)
@@ -212,7 +212,7 @@ add_step(struct verdict_builder *builder, const struct plan_step *step)
 	struct step_result judged;
 	const struct outcome *outcome = completion_outcome(builder->completion, step->id);
 	step_result_read(builder->language, builder->task, step, outcome, &judged);
-	/* Runs know of each other's times, by the files that they share: no word of a later one throws them away. */
+	/* Runs know each other's times, by the files that they share: no claim of a later run discards them. */
 	if (judged.claimed && builder->timed && outcome && outcome->state == OUTCOME_FAILED)
 		judged.retry = false;
 	builder->timed = builder->timed || has_times(outcome);
@@ -245,7 +245,7 @@ fail_job(struct verdict_builder *builder, bool retry, const char *sentence)
 	kettle_fail(&builder->verdict->why, KETTLE_EUNAVAIL, "%s", sentence);
 }
 
-/* What the runner says of the whole job wins over what single steps look like. */
+/* The runner's report on the whole job wins over the outcomes of single steps. */
 static void
 read_status(struct verdict_builder *builder)
 {
@@ -321,7 +321,7 @@ verdict_make(const struct languages *languages, const json_t *task, const struct
 	mention_secret(&builder);
 	if (verdict->state != VERDICT_PASSED)
 		verdict->score = (struct score){0};
-	/* Between the stamps lie the secret runs too. */
+	/* The stamps also span the secret runs. */
 	json_object_update_new(verdict->timing,
 		json_pack("{s:o, s:I, s:I}", "stamps", has_secret(plan) ? json_object() : bounded(completion->stamps),
 			"build_ns", builder.build_ns, "run_ns", builder.run_ns));
@@ -426,7 +426,7 @@ verdict_run_system(const struct verdict *verdict)
 	return system;
 }
 
-/* What the machine left out of its report on a run, since the job or its owner has too much. */
+/* Adds what the machine left out of its report on a run, because the job or its owner has too much. */
 static void
 write_cuts(const json_t *outcome, json_t *run)
 {
@@ -437,7 +437,7 @@ write_cuts(const json_t *outcome, json_t *run)
 		json_object_set(run, "artifacts_cut", artifacts);
 }
 
-/* The run with what the database has columns for (verdict: of which), or without it (NULL). */
+/* The run as JSON, with the members that the database has columns for (verdict: of which), or without them (NULL). */
 static json_t *
 write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 {
@@ -458,11 +458,11 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 	/* Clocks and throttling before and after it, where it had a GPU. */
 	if (outcome->device)
 		json_object_set_new(run, "device", bounded(outcome->device));
-	/* What compilers left in it. */
+	/* Output of compilers in the run. */
 	if (outcome->jit)
 		json_object_set_new(run, "jit", bounded(outcome->jit));
 	write_cuts(outcome->json, run);
-	/* Whether it began as a copy of a warm interpreter: what is compared should have begun alike. */
+	/* Whether it began as a copy of a warm interpreter: compared runs should have begun alike. */
 	json_object_set_new(run, "warm", json_boolean(outcome->warm));
 	if (verdict)
 		json_object_update_new(run,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From outcomes to the verdict of a job: what passed, the score, and who is to blame. Pure. */
+/* From outcomes to the verdict of a job: whether it passed, the score, and who is to blame. Pure. */
 #ifndef KETTLE_JUDGE_VERDICT_H
 #define KETTLE_JUDGE_VERDICT_H
 
@@ -10,7 +10,7 @@
 #define VERDICT_MAX_RESULT (1u << 20)  /* bytes kept of one run's result */
 #define VERDICT_MAX_TOTAL (8u << 20)   /* bytes kept of all texts and results of a job together */
 #define VERDICT_MAX_SYSTEM (64u << 10) /* bytes of `system`, `stamps` and a member of an outcome, else it is left out */
-#define VERDICT_MAX_CUT 1000 /* bytes of a sentence of a machine on what it left out; a longer one is left out */
+#define VERDICT_MAX_CUT 1000 /* bytes of a machine's sentence about what it left out; a longer one is dropped */
 #define VERDICT_MAX_ARTIFACTS 1000
 
 /* A step that was carried out. */
@@ -18,7 +18,7 @@ struct verdict_entry {
 	struct plan_step step;
 	struct outcome outcome; /* its numbers, and of its texts and objects `limit`, `command`, `device` and `jit` */
 	struct step_result judged;
-	json_t *out, *err, *result; /* what is kept of them: strings, an object; NULL where the step is secret */
+	json_t *out, *err, *result; /* the kept parts: strings, an object; NULL where the step is secret */
 };
 
 struct verdict {
@@ -36,27 +36,27 @@ struct verdict {
 	json_t *timing;    /* {"stamps": {…}, "build_ns", "run_ns" (sums), "parts", "steps" (timing.h)}; nothing of secret
 								  runs, and no stamps where there are some */
 	json_t *artifacts; /* [{"step", "name", "size", "sha256"}] */
-	json_t *plan, *kept; /* that the entries' strings belong to; of the completion nothing else is held */
+	json_t *plan, *kept; /* owners of the entries' strings; nothing else of the completion is held */
 };
 
 /*
- * The verdict of a job from its plan and the runner's completion. Steps that were skipped are not in it. Of a secret run
- * mode, passed, state, score and times alone are kept: nothing that it printed or resulted in. stdout and stderr say what
- * was cut. The score is the slower of the public and the secret leaderboard run (ranking_by: last, mean, geom); a
- * missing, non-finite or non-positive mean makes its run fail, and so does a harness that contradicts itself. task: the
- * bundle's checked task; stamps: the engine's, NULL without. Whatever the completion holds, there is a verdict. [any]
+ * The verdict of a job from its plan and the runner's completion, without skipped steps. Of a secret run only mode,
+ * passed, state, score and times are kept, nothing that it printed or resulted in. stdout and stderr say how much was
+ * cut. The score is the slower of the public and the secret leaderboard run (ranking_by: last, mean, geom); a missing,
+ * non-finite or non-positive mean makes its run fail, and so does a harness that contradicts itself. task: the bundle's
+ * checked task; stamps: the engine's, NULL without. Every completion, however wrong, gives a verdict. [any]
  */
 struct verdict *verdict_make(const struct languages *languages, const json_t *task, const struct plan *plan,
 	const struct completion *completion, const struct timing_stamps *stamps);
-/* A verdict of a job of which nothing was carried out: this sentence; fault and stage as the members. */
+/* The verdict of a job of which nothing was carried out, with this sentence, fault and stage. */
 struct verdict *verdict_error(const char *fault, const char *stage, const char *sentence);
 /*
- * Whose fault it is that it did not pass: "participant"; "task" (its creator mends it); "machine" (another attempt may pass); "operator"
- * (no attempt passes before the operator has changed something, as where a machine lacks what the task needs). NULL: it
- * passed, or no one's. Static.
+ * Who is at fault that it did not pass: "participant"; "task" (its creator mends it); "machine" (another attempt may
+ * pass); "operator" (no attempt passes before the operator has changed something, as where a machine lacks what the
+ * task needs). NULL: it passed, or none of them is at fault. Static.
  */
 const char *verdict_fault(const struct verdict *verdict);
-/* Where a step is: "prepare", "build", "test", "benchmark", "ranked", "secret" or "profile". Static. */
+/* The stage of a step: "prepare", "build", "test", "benchmark", "ranked", "secret" or "profile". Static. */
 const char *verdict_stage(const struct plan_step *step);
 /* NULL is allowed. */
 void verdict_free(struct verdict *verdict);
@@ -83,10 +83,15 @@ cleanup_verdict(struct verdict **verdict)
  * A step that ran out of time has the exit status 114. Of a secret run start_ns and wall_ns are null.
  */
 json_t *verdict_write(const struct verdict *verdict);
-/* [{"title", "command", "passed", "state", "exit", "message", "stdout", "stderr", "wall_ns", "cached"}] of the steps that
- * are no runs; NULL: no step was carried out. */
+/*
+ * [{"title", "command", "passed", "state", "exit", "message", "stdout", "stderr", "wall_ns", "cached"}] of the steps
+ * that are not runs; NULL: no step was carried out.
+ */
 json_t *verdict_compilation(const struct verdict *verdict);
-/* What of a public run is only shown: of its members above "wall_ns" and those that have no column in the database. */
+/*
+ * The members of a public run that are only shown: "wall_ns", and those listed above without a column in the
+ * database.
+ */
 json_t *verdict_run_detail(const struct verdict_entry *entry);
 /* "system" of a run. */
 json_t *verdict_run_system(const struct verdict *verdict);

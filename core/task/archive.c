@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Zip archives as they come from outside: unpacked into memory within limits, and written. Nothing is unpacked onto a
- * disk, so a hostile name cannot reach a file. Entries are those of the archive's directory; what is elsewhere in its
- * bytes does not count.
+ * disk, so a hostile name cannot reach a file. Entries are those of the archive's directory; its other bytes are
+ * ignored.
  */
 #include <config.h>
 
@@ -22,7 +22,7 @@
 #include "base/zip_cleanup.h"
 
 #define CHUNK 65536
-#define FREE_BYTES (1u << 20) /* that any archive may unpack to */
+#define FREE_BYTES (1u << 20) /* bytes to which any archive may unpack */
 #define SHOWN_NAME 120        /* bytes of a bad name in a message */
 #define LINK "is a link; put the file itself into the archive"
 #define SPECIAL "is a device, a FIFO or a socket, not a regular file"
@@ -36,7 +36,7 @@ struct task_archive {
 	char *label;
 	struct file *files; /* by path */
 	size_t count, room, total, most;
-	bool leaves_out; /* what is neither a file nor a folder */
+	bool leaves_out; /* skips entries that are neither files nor folders */
 };
 
 /* ---- reading ---- */
@@ -435,7 +435,7 @@ sorted_names(const json_t *files)
 	return names;
 }
 
-/* What was written to a source. */
+/* Reads the bytes that were written to a source. */
 static int
 take_written(zip_source_t *source, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
@@ -461,7 +461,7 @@ task_archive_write(const char *top, const json_t *files, char **ret_data, size_t
 	AUTO_SOURCE zip_source_t *out = zip_source_buffer_create(NULL, 0, 0, NULL);
 	if (!out)
 		xalloc_fail();
-	zip_source_keep(out); /* for what is read of it in the end */
+	zip_source_keep(out); /* keeps it for the read at the end */
 	AUTO_ZIP zip_t *zip = zip_open_from_source(out, ZIP_TRUNCATE, NULL);
 	if (!zip)
 		xalloc_fail();

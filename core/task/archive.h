@@ -14,25 +14,25 @@
 #define TASK_ARCHIVE_MAX_TOTAL (128u << 20) /* bytes of all files */
 #define TASK_ARCHIVE_MAX_RATIO 100          /* all files to the archive, beyond a free first MiB */
 
-/* What is in an archive: regular files alone, by name. Read-only once it is made: every function may read it. [any] */
+/* The regular files of an archive, by name. Read-only once it is made: every function may read it. [any] */
 struct task_archive;
 
 /*
- * Unpacks a zip. Every name is a relative path of UTF-8 that stays inside (file.h: path_check_inside), and stands once;
- * folders need no entry. `__MACOSX` and `.DS_Store` are passed over, an archive inside the archive is a file like
- * others. label precedes messages ("X.zip"). EINVAL: damaged, encrypted, no zip, empty, a link, a device, a name
- * that is absolute, leaves the archive, is not UTF-8 or occurs twice; ETOOBIG: over a limit. [any]
+ * Unpacks a zip. Every name is a relative path of UTF-8 that stays inside (file.h: path_check_inside), and occurs once;
+ * folders need no entry. `__MACOSX` and `.DS_Store` are skipped, an archive inside the archive is a file like others.
+ * label precedes messages ("X.zip"). EINVAL: damaged, encrypted, no zip, empty, a link, a device, a name that is
+ * absolute, leaves the archive, is not UTF-8 or occurs twice; ETOOBIG: over a limit. [any]
  */
 int task_archive_read(
 	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err);
-/* The same of a repository, in which links and special files are left out: whatever needs one lacks it. [any] */
+/* The same for a repository; links and special files are left out, so a task that needs one lacks it. [any] */
 int task_archive_read_repository(
 	const char *label, const void *data, size_t size, struct task_archive **ret_archive, struct kettle_error *err);
 void task_archive_free(struct task_archive *archive);
 
-/* What it is called in messages. */
+/* The archive's name in messages. */
 const char *task_archive_label(const struct task_archive *archive);
-/* The one folder at its top that everything lies in, or "". New string. */
+/* The single folder at its top that holds everything, or "". New string. */
 char *task_archive_top(const struct task_archive *archive);
 /* The files by name, in the order of their bytes. */
 size_t task_archive_count(const struct task_archive *archive);

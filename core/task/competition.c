@@ -26,7 +26,7 @@ struct competition_reader {
 	const struct languages *languages;
 	const struct source_dir *source_dir;
 	const char *file;
-	char *label; /* what messages call it */
+	char *label; /* its name in messages */
 	json_t *root, *places;
 };
 
@@ -177,7 +177,7 @@ read_problem(const struct competition_reader *reader, size_t index)
 		bundle, "error", bundle ? NULL : why.message);
 }
 
-/* A set whose file cannot be read: its error in place of its problems. New reference. */
+/* A set whose file cannot be read: an error instead of problems. New reference. */
 static json_t *
 unread_set(const struct competition_reader *reader, const char *sentence)
 {
@@ -188,14 +188,12 @@ unread_set(const struct competition_reader *reader, const char *sentence)
 
 /*
  * Reads one competition file and the tasks that it names (folders, or single reference files, seen from it; in an
- * archive ../ ends at its top):
- *   {"name", "file", "description", "deadline": as written or null,
- *    "problems": [{"name", "directory", "deadline": its own, else the competition's, or null, "gpus": [device],
- *        "bundle": task (task.h) or null, "error": sentence or null}]}
- * A problem whose task is wrong has its sentence; the others are read all the same. Errors of the file itself name it
- * and the line: unknown keys with the nearest known one, a deadline that is none, a name that is there twice; *ret_set
- * is then the set without problems and with the sentence as "error", called as the file where its name cannot be read.
- * New reference, always. [any]
+ * archive ../ ends at its top): {"name", "file", "description", "deadline": as written or null, "problems": [{"name",
+ * "directory", "deadline": its own, else the competition's, or null, "gpus": [device], "bundle": task (task.h) or null,
+ * "error": sentence or null}]} A problem whose task is wrong has a sentence; the others are read all the same. Errors
+ * of the file itself name it and the line: unknown keys with the nearest known one, an invalid deadline, a repeated
+ * name; *ret_set is then the set with the sentence as "error" and without problems, named after the file where its name
+ * cannot be read. New reference, always. [any]
  */
 static int
 competition_read(const struct languages *languages, const struct source_dir *source_dir, const char *file,
@@ -266,7 +264,7 @@ fail_no_competition(const struct source_dir *source_dir, const char *path, struc
 		folder ? "; its folder `" : "", folder ? folder : "", folder ? "` does" : "");
 }
 
-/* The files of a folder, or the one of them that is called so; path: for messages. */
+/* The files of a folder, or only the one with that name; path: for messages. */
 static int
 read_files(const struct languages *languages, const struct source_dir *source_dir, const json_t *files,
 	const char *path, const char *set, json_t **ret_sets, struct kettle_error *err)

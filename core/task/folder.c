@@ -24,7 +24,7 @@
 struct folder {
 	const struct source_dir *source_dir;
 	char *name;     /* as bundles have it */
-	char *label;    /* of task.yml: what messages begin with */
+	char *label;    /* of task.yml: the beginning of messages */
 	unsigned reach; /* levels up that a source goes; links must stay below that */
 	size_t left;    /* bytes that may still be read */
 	struct task_yml yml;
@@ -67,7 +67,7 @@ reach_up(unsigned *most, const json_t *source)
 		*most = up;
 }
 
-/* How far up links may lead: as far as the sources themselves. */
+/* How far up links may lead: no further than the sources themselves. */
 static void
 find_reach(struct folder *folder)
 {
@@ -153,7 +153,7 @@ read_templates(struct folder *folder, struct kettle_error *err)
 	return 0;
 }
 
-/* A file with the submission's name is never run, though it looks as if it were. */
+/* A file with the submission's name is never run, although it looks as if it were. */
 static void
 remark_on_submission(struct folder *folder)
 {
@@ -189,7 +189,7 @@ task_folder_load(const struct languages *languages, const struct source_dir *sou
 
 /* ---- single reference files ---- */
 
-/* Whether the language makes its board of such a file by default. */
+/* Whether the language takes such a file by default. */
 static bool
 claims(const struct language *language, const char *name)
 {

@@ -12,20 +12,20 @@
 
 /*
  * Reads task.yml and every file that it names into a bundle as a client would send it: {"name", "yml", "files",
- * "templates", "remarks"}; `remarks` holds what only the folder can tell. A link may lead anywhere within the highest
- * folder that the task's sources reach by ../, not out of it. name: what the task is called (task_folder_name of it).
- * Errors name file and line. [any]
+ * "templates", "remarks"}; `remarks` holds remarks that only the folder allows. A link may lead anywhere within the
+ * highest folder that the task's sources reach by ../, not out of it. name: the task's (from task_folder_name). Errors
+ * name file and line. [any]
  */
 int task_folder_load(const struct languages *languages, const struct source_dir *source_dir, const char *name,
 	json_t **ret_bundle, struct kettle_error *err);
 
-/* The name where messages, file names and other machines can take it, else "task". Borrowed or static. [any] */
+/* The name if it is valid in messages, in file names and on other machines, else "task". Borrowed or static. [any] */
 const char *task_folder_name(const char *name);
 
 /*
- * The same of a single reference file, the older form of a task, of which the language makes a task. Pure. name: the file's; lang: the requested language, or
- * NULL: the one whose references end so. EINVAL: no language takes it, or the language says what is wrong with
- * it; EUNAVAIL: a language of that name has no such form. [any]
+ * The same for a single reference file, the older form of a task, of which the language makes a task. Pure. name: the
+ * file's; lang: the requested language, or NULL: the language that takes files with this ending. EINVAL: no language
+ * takes it, or the language refuses it with a reason; EUNAVAIL: a language of that name has no such form. [any]
  */
 int task_single_load(const struct languages *languages, const char *name, const char *text, size_t size,
 	const char *lang, json_t **ret_bundle, struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a task lies: regular files only, bounded, and no link that leads elsewhere. */
+/* The place of a task: regular files only, bounded, and no link that leads elsewhere. */
 #include <config.h>
 
 #include "task/source_dir.h"
@@ -29,7 +29,7 @@ source_dir_free(struct source_dir *source_dir)
 	*source_dir = (struct source_dir){0};
 }
 
-/* The path some levels up; new string. On this machine it ends at "/". */
+/* The path that many levels up; new string. On this machine it ends at "/". */
 static char *
 folder_above(const char *path, unsigned levels)
 {
@@ -201,7 +201,10 @@ fail_find(const char *source, struct kettle_error *err)
 	return kettle_fail(err, KETTLE_EINVAL, "the file `%s` cannot be read: %s.", source, strerror(error));
 }
 
-/* Whether the file of a descriptor lies below a folder: where it is, and not what its path meant before or after. */
+/*
+ * Whether the file of a descriptor lies below a folder: by the file's place now, not by what its path meant before or
+ * after.
+ */
 static bool
 is_found_below(int fd, const char *folder)
 {
@@ -299,7 +302,7 @@ in_bytes(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Those of a type: S_IFREG, S_IFDIR. */
+/* Keeps the entries of a type: S_IFREG, S_IFDIR. */
 static void
 list_folder(const struct source_dir *source_dir, const char *folder, mode_t type, json_t *names)
 {

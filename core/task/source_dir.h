@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a task lies: a folder of this machine, or one inside of an archive. What may be read from there, and how. */
+/* The place of a task: a folder of this machine, or one inside an archive, and bounded reads from it. */
 #ifndef KETTLE_TASK_SOURCE_DIR_H
 #define KETTLE_TASK_SOURCE_DIR_H
 
@@ -11,7 +11,7 @@
 struct source_dir {
 	const struct task_archive *archive; /* borrowed; NULL: a folder of this machine */
 	char *dir;                          /* its real path, or its path in the archive ("": the top) */
-	char *shown; /* what messages call it: its path as it was given ("X.zip: sort" in an archive) */
+	char *shown;                        /* its name in messages: its path as given ("X.zip: sort" in an archive) */
 };
 void source_dir_free(struct source_dir *source_dir);
 #define AUTO_SOURCE_DIR __attribute__((cleanup(source_dir_free)))
@@ -21,12 +21,12 @@ int source_dir_folder(const char *path, struct source_dir *ret_dir, struct kettl
 /* A folder of an archive. [any] */
 struct source_dir source_dir_archived(const struct task_archive *archive, const char *dir);
 /*
- * A folder below a place, for one that names it relatively; leading ../ are allowed as in a source. What is not there
- * is ENOENT; a link of this machine that leads above the folder from which the name goes down is EINVAL. Blocking. [any]
+ * A folder below a place, by a relative name; leading ../ are allowed as in a source. ENOENT: there is none; EINVAL: a
+ * link of this machine leads above the folder from which the name goes down. Blocking. [any]
  */
 int source_dir_below(
 	const struct source_dir *source_dir, const char *relative, struct source_dir *ret_dir, struct kettle_error *err);
-/* What messages call a file in it: "first/task.yml", "X.zip: sort/task.yml". New string. */
+/* The name of a file in it for messages: "first/task.yml", "X.zip: sort/task.yml". New string. */
 char *source_dir_label(const struct source_dir *source_dir, const char *file);
 /* The last part of its path; "" for the top of an archive. Borrowed. */
 const char *source_dir_name(const struct source_dir *source_dir);

@@ -18,7 +18,7 @@
 #include "task/folder.h"
 #include "task/task_yml.h"
 
-/* What a client may send; what Kettle itself adds to a bundle is made again and so is not looked at. */
+/* The members that a client may send. Those that Kettle adds to a bundle are made anew, so they are not checked. */
 static const char bundle_schema[] =
 	"{\"type\": \"object\", \"required\": [\"name\", \"yml\", \"files\"], \"properties\": {"
 	"\"name\": {\"type\": \"string\", \"pattern\": \"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$\"},"
@@ -34,7 +34,7 @@ const char *const task_running_keys[] = {"lang", "config", "tests", "benchmarks"
 /* A bundle while it is made. */
 struct bundle_builder {
 	const json_t *given;
-	char *label; /* what messages call its task.yml; NULL until the bundle's form is checked: "NAME/task.yml" */
+	char *label; /* its task.yml in messages; NULL until the bundle's form is checked: "NAME/task.yml" */
 	struct task_yml yml;
 	size_t bytes;
 	json_t *files, *templates, *remarks, *hashes;
@@ -181,8 +181,8 @@ hash_task(const struct bundle_builder *builder, char ret_hash[65])
 }
 
 /*
- * Plans a job as a trial, so that the task's author reads of its mistakes (a source that is none of its files),
- * and not a submitter. That a language misses something of the device says nothing about the task.
+ * Plans a job as a trial, so that the task's author, and not a submitter, gets the error of a mistake (a source that is
+ * none of its files). An error about the device says nothing about the task.
  */
 static int
 try_plan(const struct bundle_builder *builder, const struct languages *languages, const json_t *bundle,
@@ -198,7 +198,7 @@ try_plan(const struct bundle_builder *builder, const struct languages *languages
 	return rc == KETTLE_EINVAL ? yaml_fail_at(builder->label, builder->yml.places, "/config", err) : rc;
 }
 
-/* Whether it is a list of modules' names; what is none says nothing, since it only makes runs begin sooner. */
+/* Whether it is a list of modules' names; an invalid one is ignored, because it only makes runs begin sooner. */
 static bool
 imports_are_plain(const json_t *imported)
 {
@@ -258,7 +258,10 @@ task_check_bundle(
 	return check_bundle(languages, bundle, NULL, ret_bundle, err);
 }
 
-/* What the client would send of a task, whichever form it is. ret_label: of its task.yml; not set for a single file. */
+/*
+ * The bundle of a task as a client would send it, whichever form the task has. ret_label: of its task.yml; not set for
+ * a single file.
+ */
 static int
 task_load(const struct languages *languages, const struct task_form *form, const char *path, const char *lang,
 	json_t **ret_raw, char **ret_label, struct kettle_error *err)

@@ -24,36 +24,39 @@
  * contents; not description, templates and devices.
  */
 
-/* What of task.yml, besides the files, decides how a task runs and scores: a change of the rest leaves old scores as good
- * as new ones. Ends with NULL. */
+/*
+ * The keys of task.yml that decide, with the files, how a task runs and scores: a change of any other key leaves old
+ * scores valid. Ends with NULL.
+ */
 extern const char *const task_running_keys[];
 
 /*
  * Reads a task in any of its forms (task_form.h): a folder or the path of its task.yml, a zip, a single reference file.
  * Sources may leave the folder by ../ as the format allows, but not by links, and a zip not at all; sizes are bounded.
- * lang: the language that a single file is meant in, and that any other task must have; NULL: as it comes. Errors name
- * file and line. Blocking. [any]
+ * lang: the language in which a single file is read, and which any other task must have; NULL: any. Errors name file
+ * and line. Blocking. [any]
  */
 int task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
 	struct kettle_error *err);
-/* The same of the bytes of a zip or of a single reference file, called `name`, which may come from anywhere. [any] */
+/* The same for the bytes of a zip or of a single reference file, called `name`, from any source. [any] */
 int task_read_bytes(const struct languages *languages, const char *name, const void *data, size_t size,
 	const char *lang, json_t **ret_bundle, struct kettle_error *err);
 /* The same with any language. */
 int task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err);
-/* The last step of reading: task_check_bundle, with the remarks that `raw` already has before its own. label: what
- * messages call its task.yml; NULL: "NAME/task.yml". [any] */
+/*
+ * The last step of reading: task_check_bundle, with the remarks that `raw` already has before its own. label: task.yml
+ * in messages; NULL: "NAME/task.yml". [any]
+ */
 int task_complete(const struct languages *languages, const json_t *raw, const char *label, json_t **ret_bundle,
 	struct kettle_error *err);
 /*
  * Checks a bundle that came from elsewhere (a client sent it), trusting nothing in it: `task`, `remarks` and `hash` are
- * made again from `yml` and `files`; `imported`, the names of modules that task and template were seen to import when they
- * were tried, stays if it is a plain list. Returns a new, completed bundle. [any]
+ * made again from `yml` and `files`; `imported`, the names of modules that task and template imported when they were
+ * tried, stays if it is a plain list. Returns a new, completed bundle. [any]
  */
 int task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err);
-/* What can be run of a task before anybody submits to it: the text of its first template (borrowed). NULL: it has none.
- * [any] */
+/* The code to run before there are submissions: the text of the first template (borrowed). NULL: it has none. [any] */
 const char *task_template(const json_t *bundle);
 
 #endif

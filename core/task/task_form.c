@@ -46,7 +46,7 @@ base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "x.zip" is called "x". New string. */
+/* The name "x" of "x.zip". New string. */
 static char *
 stem_of(const char *path)
 {
@@ -287,7 +287,7 @@ open_single(struct task_form *form, const char *path, struct kettle_error *err)
 			"`%s` is neither a task's folder nor its " YML_NAME
 			", nor a zip, nor a reference file: it is not UTF-8 text.",
 			path);
-	/* Its other files, such as solutions, lie beside it. */
+	/* Other files, such as solutions, lie beside it. */
 	rc = open_folder_of(form, path, err);
 	if (rc)
 		return rc;

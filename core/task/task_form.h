@@ -17,7 +17,7 @@
 #define TASK_FORM_COMPETITIONS "problems"
 enum task_form_kind { TASK_FORM_FOLDER = 1, TASK_FORM_ARCHIVE, TASK_FORM_SINGLE, TASK_FORM_COMPETITION };
 
-/* What a path names. Zero-initialise; task_form_free at the end. */
+/* The form of a path. Zero-initialise; task_form_free at the end. */
 struct task_form {
 	enum task_form_kind kind;
 	struct task_archive *archive; /* NULL: on this machine */
@@ -29,19 +29,19 @@ struct task_form {
 };
 
 /*
- * Finds out what a path is; opens and unpacks an archive. ENOENT, EACCES, EINVAL (none of the forms: the sentence says
- * what was looked for), ETOOBIG. [any]
+ * Finds out which form a path has; opens and unpacks an archive. ENOENT, EACCES, EINVAL (none of the forms: the
+ * sentence says what was looked for), ETOOBIG. [any]
  */
 int task_form_open(const char *path, struct task_form *ret_form, struct kettle_error *err);
 /*
- * The same of the bytes of a file of that name, which may come from anywhere: a zip, or else a single reference file. Nothing
- * of this machine is read. EINVAL, ETOOBIG. [any]
+ * The same for the bytes of a file with that name, from any source: a zip, or else a single reference file. Reads
+ * nothing from this machine. EINVAL, ETOOBIG. [any]
  */
 int task_form_open_bytes(
 	const char *name, const void *data, size_t size, struct task_form *ret_form, struct kettle_error *err);
 /*
- * The same, from TASK_FORM_COMPETITIONS below the folder where it has none itself: *place is then that. New reference.
- * Blocking. [any]
+ * The names of the competition files in a folder, else in TASK_FORM_COMPETITIONS below it; then *place becomes that
+ * folder. New reference. Blocking. [any]
  */
 json_t *task_form_place_competitions(struct source_dir *place);
 /* A folder below one without competition files that has some; new string, or NULL. Blocking. [any] */

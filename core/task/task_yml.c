@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a task.yml: first its form by the schema, then what a schema cannot say. */
+/* Checks a task.yml: first its form by the schema, then the rules that a schema cannot express. */
 #include <config.h>
 
 #include "task/task_yml.h"
@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "base/yaml.h"
 
-/* What the checks share. */
+/* State that the checks share. */
 struct check {
 	const struct languages *languages;
 	const char *name;
@@ -105,7 +105,7 @@ covers(const char *a, const char *b)
 	return strncmp(a, b, len) == 0 && (b[len] == '\0' || b[len] == '/');
 }
 
-/* The name against those before it. */
+/* Compares the name with those before it. */
 static int
 check_other_names(const struct check *check, const json_t *files, size_t index, const char *name)
 {

@@ -14,7 +14,7 @@
 #define TASK_MAX_UP 4                  /* levels by which a source may leave the task's folder */
 #define TASK_MAX_WORLD 64              /* devices of one run */
 
-/* What was read. Zero-initialise; task_yml_free at the end. */
+/* A task.yml that was read. Zero-initialise; task_yml_free at the end. */
 struct task_yml {
 	json_t *task;           /* the checked task.yml with defaults filled in; `lang` is the language's own name */
 	json_t *places;         /* as yaml_parse gives them */
@@ -29,9 +29,9 @@ void task_yml_free(struct task_yml *yml);
 #define AUTO_TASK_YML __attribute__((cleanup(task_yml_free)))
 
 /*
- * Brings the path of a source into its one form: leading ../ counted in *ret_up, what is behind them without dots and
- * empty parts as a new string. EINVAL: absolute, empty, more than TASK_MAX_UP levels up. The message has no
- * name and line in front. [any]
+ * Brings the path of a source into its one form: leading ../ counted in *ret_up, the rest as a new string without dots
+ * and empty parts. EINVAL: absolute, empty, more than TASK_MAX_UP levels up. The message has no name and line in front.
+ * [any]
  */
 int task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct kettle_error *err);
 
