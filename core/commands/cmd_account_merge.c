@@ -32,7 +32,7 @@ make_code(struct db *db, const struct actor *actor, json_t **ret_result, struct 
 
 /* ---- merging ---- */
 
-/* Merges the users where that is confirmed; the answer shows them as they were before. */
+/* Merges the users if that is confirmed; the answer shows them as they were before. */
 static int
 merge(struct db *db, const struct user *from, const struct user *into, bool confirmed, json_t **ret_result,
 	struct kettle_error *err)
@@ -49,8 +49,8 @@ merge(struct db *db, const struct user *from, const struct user *into, bool conf
 }
 
 /*
- * After a merge the identities of both have one role, and for one of the two it would be a higher one. That is not for who made
- * the code to say, nor for who was made to enter it.
+ * A merge gives the identities of both users one role, for one of the two perhaps a higher one. Neither the user who
+ * made the code nor the one who was made to enter it may decide that.
  */
 static int
 check_roles(const struct user *from, const struct user *into, struct kettle_error *err)

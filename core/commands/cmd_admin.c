@@ -75,7 +75,7 @@ cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct ket
 	return rc;
 }
 
-/* ---- is it in order ---- */
+/* ---- verification ---- */
 
 int
 cmd_admin_verify(const struct command_call *call, json_t **ret_result, struct kettle_error *err)

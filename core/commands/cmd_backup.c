@@ -3,8 +3,8 @@
  * Backup and export: copies of a database that may be in use.
  *
  * Theory of operation. A thread of the pool opens a connection of its own, which only reads, and copies one snapshot;
- * the database's owner, this process or another, takes no part and does not wait. Progress is posted to the loop,
- * a few times a second. When the process is to end, the thread sees it at its next look and gives up.
+ * the database's owner, this process or another, takes no part and does not wait. Progress is posted to the loop, a few
+ * times a second. When the process is about to end, the thread sees it at its next check and gives up.
  */
 #include <config.h>
 
@@ -45,11 +45,11 @@ free_copy(struct copy *copy)
 	free(copy);
 }
 
-/* ---- how far it is ---- */
+/* ---- progress ---- */
 
 struct report {
 	struct core *core;
-	const char *what; /* takes the place of a device */
+	const char *what; /* its name, in place of a device */
 	int64_t done, total;
 };
 

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Words that a route of KernelBot's API or of a page has in the place of a board's name. */
+/* Words in the place of a board's name in routes of KernelBot's API or of pages. */
 static const char *const reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
 	"docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join", "leaderboard",
 	"leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json", "problems", "profile",
@@ -112,7 +112,7 @@ cmd_board_check_name(const struct command_call *call, json_t **ret_result, struc
 	return rc;
 }
 
-/* What the arguments say of a board's settings, which they own; neither its task nor its devices. */
+/* Reads the arguments on a board's settings, which own the strings; neither its task nor its devices. */
 static int
 read_settings(struct db *db, const json_t *args, struct board_change *settings, struct kettle_error *err)
 {
@@ -128,7 +128,7 @@ read_settings(struct db *db, const json_t *args, struct board_change *settings, 
 	return rc == 0 && opens ? board_opening(opens, db->now_ms, &settings->opens_at, err) : rc;
 }
 
-/* The arguments, checked; nothing is written. */
+/* Reads and checks the arguments; writes nothing. */
 static int
 check_new(
 	struct db *db, const struct command_env *env, const json_t *args, struct new_board *board, struct kettle_error *err)
@@ -275,7 +275,7 @@ cmd_board_list(const struct command_call *call, json_t **ret_result, struct kett
 	return 0;
 }
 
-/* The rankings with the runs of the actor alone (user; 0: all), or, practice, with those after the deadline. */
+/* The rankings with only the actor's runs (user; 0: all), or, practice, with runs after the deadline. */
 static int
 show_other(struct db *db, int64_t user, bool practice, const struct board *board,
 	const struct board_view_request *request, json_t **ret_result, struct kettle_error *err)
@@ -412,7 +412,7 @@ cmd_rate_limit(const struct command_call *call, json_t **ret_result, struct kett
 	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0 && removes == (per_hour != NULL))
 		rc = kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
-	/* As the board has it; to remove, whatever the limit is of. */
+	/* The board's own spelling; to remove a limit, any device. */
 	if (rc == 0 && device && !removes) {
 		rc = board_choose_devices(call->db, &board, device, &devices, err);
 		device = json_string_value(json_array_get(devices, 0));

@@ -19,7 +19,7 @@
 
 static const char *const all_modes[] = {"ranked", "test", "benchmark", "profile"};
 
-/* The board, where the actor may see it, and the whole of its task. */
+/* The board, if the actor may see it, and its whole task. */
 static int
 template_load(const struct command_call *call, struct board *ret_board, json_t **ret_bundle, struct kettle_error *err)
 {
@@ -29,7 +29,7 @@ template_load(const struct command_call *call, struct board *ret_board, json_t *
 
 /* ---- plans as they are shown ---- */
 
-/* The name of the task's file with these contents; NULL: they are the language's own. */
+/* The name of the task's file with these contents; NULL: the contents are the language's own. */
 static const char *
 task_file(const json_t *files, const json_t *contents)
 {
@@ -121,7 +121,7 @@ load_unit(const struct plans *plans, const char *device, json_t **ret_unit, stru
 	return 0;
 }
 
-/* The plan, or the error why it cannot be made here. */
+/* The plan, or the error that prevents it here. */
 static int
 make_plan(const struct plans *plans, const char *device, const char *mode, json_t **ret_plan, struct kettle_error *err)
 {
@@ -182,7 +182,7 @@ cmd_board_task(const struct command_call *call, json_t **ret_result, struct kett
 	return 0;
 }
 
-/* ---- what participants start from ---- */
+/* ---- templates ---- */
 
 /* ---- the text ---- */
 
@@ -192,7 +192,7 @@ add_directives(struct buf *text, const char *comment, const json_t *board)
 	const json_t *devices = json_object_get(board, "gpu_types"), *device;
 	size_t i, count = json_array_size(devices);
 	buf_printf(text, "%s!POPCORN leaderboard %s\n", comment, json_text_or_empty(board, "name"));
-	/* More than a header may name: the submitter chooses. */
+	/* More devices than a header may name: the submitter chooses. */
 	if (count == 0 || count > HEADER_MAX_DEVICES)
 		return;
 	buf_printf(text, "%s!POPCORN gpus", comment);
@@ -241,7 +241,7 @@ lists(const char *const *names, const char *word)
 	return false;
 }
 
-/* How comments begin in a file: the board's language where it takes such files, else the first that does. */
+/* The prefix of comments in a file: of the board's language if it takes such files, else of the first that does. */
 static const char *
 comment_of(const struct template_choice *choice, const char *file_name)
 {
@@ -316,10 +316,10 @@ fail_nothing(
 
 /*
  * [{"language": name of the template, "file_name", "text", "source": "template" or "skeleton"}] for a board as
- * board_object shows it. templates: of its task's bundle. wanted: the name of a template, or a language by name or alias
- * (all of its templates; without one, its skeletons where it is the board's); NULL: all templates, without one the
- * skeletons. The text has the header, description and deadline in comments in front; directives that a template has
- * itself are left out. EINVAL: nothing of that name; ENOENT: there is nothing to start from. New array.
+ * board_object shows it. templates: of its task's bundle. wanted: the name of a template, or a language by name or
+ * alias (all of its templates; without one, its skeletons where it is the board's); NULL: all templates, without one
+ * the skeletons. The text begins with the header, description and deadline as comments; a template's own directives are
+ * left out. EINVAL: nothing of that name; ENOENT: there is nothing to start from. New array.
  */
 static int
 list_starters(const struct languages *languages, const json_t *board, const json_t *templates, const char *wanted,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device.calibrate: runs the calibration tasks that ship with Kettle on each unit and keeps the median; then the tasks of
- * its boards, as far as they have calibrators of their own.
+ * device.calibrate: runs the calibration tasks that ship with Kettle on each unit and keeps the median; then the tasks
+ * of its boards, as far as they have calibrators of their own.
  *
- * Theory of operation. The folders of tasks/calibration are read on a thread of the pool, what is stored of units and
- * boards on the store's; everything else happens on the loop thread, one thing after the other: unit by unit, and on
- * each unit CALIBRATE_ROUNDS times every task that its language can plan there (cmd_calibrate_run.c). The submission of
- * such a task is its template. Each run reports what its harness's calibrator took; the medians are stored with the
- * machine that the runner names, those of a task as soon as it is whole (cmd_calibrate_keep.c). A unit whose machine is
- * the one of its calibration keeps it unless `force` is given. Calibrated now or before, its boards come next
+ * Theory of operation. The folders of tasks/calibration are read on a thread of the pool, the rows of units and boards
+ * on the store's; everything else happens on the loop thread, in sequence: unit by unit, and on each unit
+ * CALIBRATE_ROUNDS times every task that its language can plan there (cmd_calibrate_run.c). The submission of such a
+ * task is its template. Each run reports the time of its harness's calibrator; the medians are stored with the machine
+ * that the runner names, those of a task as soon as it is whole (cmd_calibrate_keep.c). A unit whose machine is the one
+ * of its calibration keeps it unless `force` is given. Calibrated now or before, its boards come next
  * (cmd_calibrate_boards.c).
  *
- *   load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
+ * load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
  */
 #include <config.h>
 
@@ -132,7 +132,7 @@ calibrate_load(void *arg)
 
 /* ---- one unit ---- */
 
-/* Ends the command where the engine stops, or its caller has gone. True: it did, and c is freed. */
+/* Ends the command if the engine stops or its caller has gone. True: it did, and c is freed. */
 static bool
 end_stopped(struct calibration_run *c)
 {
@@ -143,7 +143,7 @@ end_stopped(struct calibration_run *c)
 	return true;
 }
 
-/* Adds the result of the unit and goes on with the next one. error: NULL, or why it failed. */
+/* Adds the unit's result and goes on with the next unit. error: NULL, or the reason of a failure. */
 static void
 conclude(struct calibration_run *c, const char *error)
 {
@@ -165,7 +165,7 @@ boards_ended(struct calibration_run *c, const char *error)
 {
 	if (end_stopped(c))
 		return;
-	/* What was measured of the unit itself is stored by now. */
+	/* The unit's own measurements are stored by now. */
 	if (error)
 		calibrate_remark(c, "leaderboards", error);
 	conclude(c, NULL);
@@ -202,7 +202,10 @@ on_calibrate_stored(void *arg, const struct kettle_error *err)
 		calibrate_boards(c);
 }
 
-/* Why nothing was measured: what the first task said, and whether the machine of the engine is busy with other work. */
+/*
+ * The reason why nothing was measured: the first task's error, and whether the engine's machine is busy with other
+ * work.
+ */
 static void
 conclude_unmeasured(struct calibration_run *c)
 {
@@ -262,7 +265,7 @@ static void
 on_parts_stored(void *arg, const struct kettle_error *err)
 {
 	struct calibration_run *c = arg;
-	/* Only an interruption needs them. */
+	/* Only an interrupted calibration needs them. */
 	if (err && err->code != KETTLE_ECANCELED)
 		calibrate_remark(c, "what was measured so far is not kept", err->message);
 	else if (!err)
@@ -270,7 +273,7 @@ on_parts_stored(void *arg, const struct kettle_error *err)
 	next_run(c);
 }
 
-/* All rounds of the task are over: what they measured is kept, whatever happens to the other tasks. */
+/* All rounds of the task are over: its times are kept, whatever happens to the other tasks. */
 static void
 finish_task(struct calibration_run *c)
 {
@@ -292,7 +295,7 @@ task_ran(struct calibration_run *c, const struct verdict *verdict, const char *e
 			return;
 		}
 	} else if (++c->failures == CALIBRATE_FAILURES) {
-		/* A compiler lacks, for example: its language's boards fail as well. */
+		/* The compiler may be missing, for example: its language's boards would fail as well. */
 		calibrate_remark(c, json_text_or_empty(task_of(c), "name"), error);
 		next_task(c);
 	}
@@ -303,7 +306,7 @@ static void
 next_run(struct calibration_run *c)
 {
 	struct kettle_error err = {0};
-	/* The store goes with the engine: nothing more could be kept. */
+	/* The store closes with the engine: nothing more can be kept. */
 	if (end_stopped(c))
 		return;
 	for (; c->task < json_array_size(c->tasks); next_task(c)) {
@@ -338,7 +341,7 @@ begin_unit(struct calibration_run *c, bool resume)
 
 /* ---- all units ---- */
 
-/* Of a unit that was calibrated: goes on where that was interrupted, else only the boards may lack something. */
+/* Continues with a calibrated unit: with the rest of an interrupted calibration, else with its boards alone. */
 static void
 resume_unit(struct calibration_run *c)
 {
@@ -348,7 +351,7 @@ resume_unit(struct calibration_run *c)
 		calibrate_boards(c);
 }
 
-/* Calibrates the unit again where its machine has changed since. */
+/* Calibrates the unit again if its machine has changed since. */
 static void
 on_calibrate_described(void *arg, const struct kettle_error *err, json_t *facts)
 {

@@ -2,14 +2,14 @@
 /*
  * device.calibrate: the tasks of a unit's boards, as far as they have calibrators of their own.
  *
- * Theory of operation. Board by board, of those that are open and have the unit's device. What is run is the board's
- * task as the database has it, read when its turn comes, with its first template; the medians of CALIBRATE_ROUNDS runs
- * are stored with it, under the task's hash, which boards with the same task share. Only names of tasks' own calibrators
- * are taken, and of their ratios nothing: a template may be unlike them. A first round without such a name ends it: the
- * task is stored as one that has none, and is left alone from then on, as those are that have. A board at a time is
- * stored, so that what was measured stays when the engine stops.
+ * Theory of operation. Takes the open boards with the unit's device one after the other. Runs the board's task from the
+ * database, read when its turn comes, with its first template; the medians of CALIBRATE_ROUNDS runs are stored with it,
+ * under the task's hash, which boards with the same task share. Only the times of tasks' own calibrators are taken, not
+ * their ratios: a template may differ from submissions. If the first round has no such name, the task is stored as one
+ * without calibrators. Stored tasks are not measured again. Each board is stored by itself, so that its times stay when
+ * the engine stops.
  *
- *   boards ──▶ next board ──▶ its task ──▶ run … run ──▶ store ──▶ next board … ──▶ next unit
+ * boards ──▶ next board ──▶ its task ──▶ run … run ──▶ store ──▶ next board … ──▶ next unit
  */
 #include <config.h>
 
@@ -54,7 +54,7 @@ board_text(const struct calibration_run *c, const char *key)
 	return json_text_or_empty(board_of(c), key);
 }
 
-/* True: nothing more is begun, and c is freed. */
+/* True: nothing more begins, and c is freed. */
 static bool
 end_stopped(struct calibration_run *c)
 {
@@ -82,7 +82,7 @@ add_result(struct calibration_run *c, json_t *names)
 			c->boards.results, json_pack("{s:s, s:O}", "leaderboard", board_text(c, "leaderboard"), "names", names));
 }
 
-/* ---- what is kept ---- */
+/* ---- storing ---- */
 
 int
 calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *err)
@@ -96,7 +96,7 @@ calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *
 	return rc;
 }
 
-/* Adds it to the calibration that the unit has by now. */
+/* Adds it to the unit's present calibration. */
 static int
 store_op_board(struct db *db, void *arg, struct kettle_error *err)
 {
@@ -136,7 +136,7 @@ board_stored(void *arg, const struct kettle_error *err)
 
 /* ---- one board ---- */
 
-/* Returns how many names of its own were reported in order. */
+/* Returns how many valid names of its own were reported. */
 static size_t
 take_run(struct calibration_run *c, const struct verdict *verdict)
 {
@@ -202,7 +202,7 @@ bundle_read(void *arg, const struct kettle_error *err)
 
 /* ---- all boards ---- */
 
-/* Whether there is nothing to run for the board at hand. */
+/* Whether the present board needs no run. */
 static bool
 is_board_known(struct calibration_run *c)
 {
@@ -228,7 +228,7 @@ next_board(struct calibration_run *c)
 		c->boards_ended(c, busy);
 }
 
-/* Newer boards first: if there are more than can be kept, they are the ones. */
+/* Newer boards first: if there are more than can be kept, the older ones are dropped. */
 static int
 read_boards(struct db *db, void *arg, struct kettle_error *err)
 {

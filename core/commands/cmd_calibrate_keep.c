@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an interrupted device.calibrate leaves: the shipped tasks that it has measured.
+ * The results that an interrupted device.calibrate keeps: those of the shipped tasks that it has measured.
  *
- * Theory of operation. A part is a task whose rounds are all over: the medians and spreads of its calibrators need nothing
- * of another task, so runs use them at once, while the rounds of a task under way are dropped, since fewer say nothing of
- * how runs differ. The parts are stored after each task, with the names of those that are missing, and make a partial
- * calibration. On the same machine the earlier times of missing tasks stay beside them. The next device.calibrate takes
- * over the parts whose tasks have the same files, and measures the rest; the whole calibration has no parts any more.
+ * Theory of operation. A part is a task whose rounds are all over: the medians and spreads of its calibrators do not
+ * depend on other tasks, so runs use them at once. The rounds of an unfinished task are dropped, since too few of them
+ * do not show how runs differ. The parts are stored after each task, with the names of those that are missing, and make
+ * a partial calibration. On the same machine the earlier times of missing tasks stay beside them. The next
+ * device.calibrate takes over the parts whose tasks have the same files, and measures the rest; the whole calibration
+ * has no parts any more.
  */
 #include <config.h>
 
@@ -160,7 +161,7 @@ calibrate_store_parts(struct db *db, void *arg, struct kettle_error *err)
 	return rc < 0 ? rc : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 
-/* ---- what is told of it ---- */
+/* ---- the caller's report ---- */
 
 /* "keeps what was measured of cpp; missing: py, its leaderboards, 2 further units" */
 static void

@@ -3,8 +3,8 @@
  * One run of device.calibrate: a task's template, as a benchmark, on one unit.
  *
  * Theory of operation. The plan is given to the unit's runner directly, as task.run does: kettle-exec makes it wait for
- * the device like any other job. What the runner reports comes back on the loop thread; a runner may complete a run inside
- * submit, so its caller uses nothing of it afterwards.
+ * the device like any other job. What the runner reports comes back on the loop thread; a runner may complete a run
+ * inside submit, so the caller does not use it afterwards.
  */
 #include <config.h>
 
@@ -27,10 +27,10 @@
 #include <unistd.h>
 
 #define LOAD_TEXT_MAX 256
-#define LOAD_CORES 4 /* a load of one for so many cores is idle enough */
-#define WATCH_MS 200 /* until it is noticed that a run is of no use any more */
+#define LOAD_CORES 4 /* a load of one for this many cores is idle enough */
+#define WATCH_MS 200 /* between checks whether a run is still needed */
 
-/* ---- the unit at hand ---- */
+/* ---- the present unit ---- */
 
 json_t *
 calibrate_unit(const struct calibration_run *c)
@@ -77,7 +77,10 @@ calibrate_load_average(void)
 	return end > text ? load : NAN;
 }
 
-/* What may run beside a calibration: a processor's cores share caches and memory, so not all that leaves a core free. */
+/*
+ * The load that may run beside a calibration: the cores of a processor share caches and memory, so a free core is not
+ * enough.
+ */
 static double
 most_load(long cores)
 {
@@ -100,7 +103,7 @@ calibrate_busy(const struct calibration_run *c)
 
 /* ---- a run on it ---- */
 
-/* Which run it is, of how many: of a shipped task, or of a leaderboard's. */
+/* The number of the run, and how many there are: of a shipped task, or of a leaderboard's. */
 static json_t *
 position(const struct calibration_run *c)
 {
@@ -113,7 +116,7 @@ position(const struct calibration_run *c)
 		(int)(board ? c->boards.round : c->round) + 1, "runs", CALIBRATE_ROUNDS);
 }
 
-/* What the harness does in a run is of no interest, but that the unit is busy is. */
+/* The harness's own events do not matter, but a busy unit does. */
 static void
 on_calibrate_event(struct inflight_job *job, const json_t *event)
 {
@@ -133,7 +136,7 @@ stop_watch(struct calibration_run *c)
 	loop_timer_stop(c->core->setup.io, STEAL(c->watch));
 }
 
-/* Cancels a run that is of no use any more, so that neither the device nor the end of the engine waits for it. */
+/* Cancels a run that is no longer needed, so that neither the device nor the engine's end waits for it. */
 static void
 on_watch(void *arg)
 {
@@ -164,7 +167,7 @@ on_done(struct inflight_job *job, const struct completion *completion)
 	c->ran(c, passed ? verdict : NULL, passed ? NULL : verdict->why.message);
 }
 
-/* The unit as the engine has it for plans, but without a calibration: harnesses report their own times. */
+/* The unit as the engine passes it to plans, but without a calibration: harnesses report their own times. */
 static json_t *
 planned_unit(const struct calibration_run *c)
 {

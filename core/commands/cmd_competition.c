@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that makes leaderboards what a competition file says. */
+/* The command that brings leaderboards in line with a competition file. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -19,10 +19,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define DIFFERS_SHOWN 5  /* what of a task differs, in a reason */
+#define DIFFERS_SHOWN 5  /* differences of a task that a reason names */
 #define SET_NAME_MAX 100 /* characters, as in sets_schema */
 
-/* What a client may send. The tasks in it are checked like any other. */
+/* The form of a client's sets. The tasks in them are checked like any other. */
 static const char sets_schema[] =
 	"{\"type\": \"object\", \"required\": [\"sets\"], \"properties\": {\"sets\": {\"type\": \"array\", \"maxItems\": "
 	"50, \"items\": {\"type\": \"object\", \"required\": [\"name\", \"problems\"], \"properties\": {"
@@ -45,7 +45,7 @@ struct sync {
 	const struct actor *actor;
 	bool force, dry;
 	const char *visibility;  /* of boards that it creates */
-	const char *set;         /* the one at hand */
+	const char *set;         /* the present one */
 	json_t *names;           /* of all problems so far */
 	json_t *result;          /* the answer; borrowed by the lists' names */
 	const json_t *file;      /* of the set, or NULL */
@@ -68,7 +68,7 @@ sync_add(struct sync *sync, const char *list, json_t *entry_take)
 	return 0;
 }
 
-/* What `force` would do. */
+/* The effect that `force` would have. */
 static int
 skip(struct sync *sync, const char *name, json_t *reason_take)
 {
@@ -88,7 +88,7 @@ report_problem(struct sync *sync, const char *name, int rc, const struct kettle_
 	return sync_add(sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", why->message));
 }
 
-/* Notes whose the board is. */
+/* Notes the owner of the board. */
 static int
 mark(struct sync *sync, const char *name, const json_t *problem, struct kettle_error *err)
 {
@@ -137,7 +137,7 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 
 /* ---- a board that is there ---- */
 
-/* What the file says of it; *ret_bundle and *ret_devices hold what the change borrows. */
+/* The change that the file asks for; *ret_bundle and *ret_devices hold its borrowed parts. */
 static int
 read_change(const struct sync *sync, const json_t *problem, struct board_change *change, json_t **ret_bundle,
 	json_t **ret_devices, struct kettle_error *err)
@@ -151,7 +151,7 @@ read_change(const struct sync *sync, const json_t *problem, struct board_change 
 		return rc;
 	if (json_array_size(gpus) == 0)
 		gpus = json_object_get(json_object_get(*ret_bundle, "task"), "gpus");
-	/* Neither says which: those that it has stay. */
+	/* Neither names devices: the board keeps its own. */
 	if (json_array_size(gpus))
 		rc = board_pick_devices(sync->env, gpus, ret_devices, err);
 	change->bundle = *ret_bundle;
@@ -178,7 +178,7 @@ reason_of_scores(const struct board *board, const json_t *plan)
 		what ? what : "", more, ranked, ranked == 1 ? "" : "s", board->name);
 }
 
-/* Whether the board is the set's, or is taken over; else it is skipped. 1: go on. */
+/* Whether the board belongs to the set, or is taken over; else it is skipped. 1: go on. */
 static int
 check_set(struct sync *sync, const struct board *board, bool *ret_joins, struct kettle_error *err)
 {
@@ -301,7 +301,7 @@ find_absent(struct sync *sync, struct kettle_error *err)
 	return rc;
 }
 
-/* One that has boards already keeps its name, whatever it is. */
+/* A set that has boards already keeps its name, even one that is refused for new sets. */
 static int
 check_set_name(struct db *db, const char *name, struct kettle_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a shell offers behind a command: the names and numbers that the actor may see. */
+/* Completions for a shell: the names and numbers that the actor may see. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -14,7 +14,7 @@
 
 #define COMPLETE_MAX 100 /* values that are offered */
 
-/* The devices of the leaderboard, or those that are configured. New reference. */
+/* The devices of the leaderboard, or all configured ones. New reference. */
 static int
 device_names(const struct command_call *call, json_t **ret_names, struct kettle_error *err)
 {

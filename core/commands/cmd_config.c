@@ -21,15 +21,15 @@
 #include <unistd.h>
 
 #define TOOLKITS_LIMIT_MS 30000 /* until a machine that does not answer is left out */
-#define HERE "local"            /* the runner whose machine is this one */
+#define HERE "local"            /* the runner whose machine is the one that runs this process */
 
 /* A command that waits for the answers of machines. */
 struct config_check {
 	struct core *core;
 	json_t *toolkits; /* [{"runner", "tool", "parts"}] */
 	json_t *tools;    /* the names that the languages' plans start */
-	json_t *warnings; /* [sentence]: the configuration's, and what could not be checked */
-	json_t *faults;   /* [sentence]: those of the file, and what this machine cannot do as it is configured */
+	json_t *warnings; /* [sentence]: the configuration's, and those on what could not be checked */
+	json_t *faults;   /* [sentence]: of the file, and on what this machine lacks of the configuration */
 	unsigned pending; /* machines, and the loop over them itself */
 	bool answered;
 	struct kettle_timer *timer;
@@ -51,7 +51,7 @@ answer_once(struct config_check *check)
 	if (check->answered)
 		return;
 	check->answered = true;
-	/* Sections of plugins are shown as they are written: the values behind *_env and *_file are not in them. */
+	/* Sections of plugins are shown as written: the values behind *_env and *_file are not in them. */
 	json_t *root = json_array_size(config->faults) == 0 ? config->root : NULL;
 	AUTO_JSON json_t *result =
 		json_pack("{s:b, s:s?, s:O?, s:O, s:O, s:O}", "ok", json_array_size(check->faults) == 0, "file", config->file,
@@ -72,9 +72,9 @@ config_check_finish(struct config_check *check)
 	free(check);
 }
 
-/* ---- what this machine cannot do ---- */
+/* ---- the limits of this machine ---- */
 
-/* "FILE:LINE:COLUMN: PLACE SENTENCE" about what is at the pointer. */
+/* "FILE:LINE:COLUMN: PLACE SENTENCE" on the value at the pointer. */
 __attribute__((format(printf, 3, 4))) static void
 add_fault(const struct config_check *check, const char *pointer, const char *format, ...)
 {
@@ -91,7 +91,7 @@ add_fault(const struct config_check *check, const char *pointer, const char *for
 	config_add_fault(check->faults, text.data);
 }
 
-/* The first of these cores ("1", "2-3,6") that this process, and what it starts, may not use; -1: there is none. */
+/* The first of these cores ("1", "2-3,6") that this process and its children may not use; -1: there is none. */
 static long
 missing_core(const char *text)
 {
@@ -121,7 +121,7 @@ check_cores(const struct config_check *check, const char *pointer, const json_t 
 		add_fault(check, pointer, "names core %ld, which this machine does not have, or Kettle may not use.", missing);
 }
 
-/* Whether the file names a device, be it one that was left out. */
+/* Whether the file names a device, even one that was left out. */
 static bool
 names_a_device(const struct config *config)
 {
@@ -208,7 +208,7 @@ check_tools(const struct config_check *check, const json_t *found)
 				lacks.data));
 }
 
-/* Answers that come later go into a list that is not shown. */
+/* Later answers go into a list that is not shown. */
 static void
 time_out(void *arg)
 {

@@ -125,7 +125,7 @@ try_next(struct unit_change *c)
 		on_tried(c, c->core->engine, NULL, &err);
 }
 
-/* Each unit that a name means, once. */
+/* Each unit that a name refers to, once. */
 static int
 unit_change_choose(struct unit_change *c, const json_t *names, struct kettle_error *err)
 {

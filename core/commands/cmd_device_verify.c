@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device.verify: runs the templates of shipped tasks, which are right, on each unit, and says which of them work.
+ * device.verify: runs the templates of shipped tasks, which are correct, on each unit, and says which of them work.
  *
  * Theory of operation. The simplest shipped task of each language is run by its tests, one after the other and unit by
- * unit, as device.calibrate runs its tasks (cmd_calibrate_run.c): through the unit's runner, beside the queue. A language
- * that is not loaded is left out; a task that its language cannot plan on the unit, such as CUDA on a CPU, is skipped. A unit
- * that is disabled is tried as well.
+ * unit, as device.calibrate runs its tasks (cmd_calibrate_run.c): through the unit's runner, beside the queue. A
+ * language that is not loaded is left out; a task that its language cannot plan on the unit, such as CUDA on a CPU, is
+ * skipped. A unit that is disabled is tried as well.
  */
 #include <config.h>
 
@@ -24,9 +24,9 @@
 
 #include <string.h>
 
-#define VERIFY_LIMIT_MS 1200000 /* of one run, with what it waits for the device */
+#define VERIFY_LIMIT_MS 1200000 /* of one run, with its wait for the device */
 
-/* The identity, where it is shipped for the language. */
+/* The identity task, if there is one for the language. */
 static const char *const verify_tasks[] = {"identity_py", "vectoradd_cpp", "identity_cuda", "vectoradd_hip"};
 
 static void verify_next_unit(struct calibration_run *c);
@@ -61,7 +61,7 @@ verify_task(const struct calibration_run *c)
 	return json_array_get(c->tasks, c->task);
 }
 
-/* For the caller who waits: which run it is. */
+/* The position of the run, for the caller who waits. */
 static json_t *
 verify_position(const struct calibration_run *c)
 {
@@ -70,7 +70,7 @@ verify_position(const struct calibration_run *c)
 		(json_int_t)json_array_size(c->tasks), "run", 1, "runs", 1);
 }
 
-/* The result of the task at hand, a row of c->parts. */
+/* Adds the result of the present task, a row of c->parts. */
 static void
 verify_note(struct calibration_run *c, const char *state, const char *error)
 {
@@ -78,7 +78,7 @@ verify_note(struct calibration_run *c, const char *state, const char *error)
 		json_pack("{s:O, s:s, s:s*}", "name", json_object_get(verify_task(c), "name"), "state", state, "error", error));
 }
 
-/* The unit has failed where one of its tasks has, or none could be run. */
+/* The unit has failed if one of its tasks has, or none could be run. */
 static void
 verify_conclude(struct calibration_run *c)
 {
@@ -121,7 +121,7 @@ verify_next_task(struct calibration_run *c)
 		int rc = calibrate_run(c, verify_task(c), verify_ran, &err);
 		if (rc == 0)
 			return;
-		/* What the runner refuses is a fault of the unit, what cannot be planned is none. */
+		/* A refusal of the runner is a fault of the unit, a failure to plan is not. */
 		verify_note(c, calibrate_is_planned(c) ? "failed" : "skipped", err.message);
 	}
 	verify_conclude(c);

@@ -17,21 +17,20 @@
 #include <string.h>
 #include <strings.h>
 
-#define DESCRIBE_LIMIT_MS 10000 /* until a machine that does not answer is unreachable */
+#define DESCRIBE_LIMIT_MS 10000 /* after which a silent machine counts as unreachable */
 #define UNREACHABLE "Its machine does not answer."
 
 /* A device.list that waits for the greeting of each unit's machine, unless stored facts are enough. */
 struct device_listing {
 	struct core *core;
 	json_t *devices;
-	json_t *reading,
-		*stored; /* what the database knows of units: the store's thread writes it, then it is the loop's */
+	json_t *reading, *stored; /* rows of units: the store's thread writes them, then they are the loop's */
 	kettle_answer answer;
 	void *arg;
 	unsigned pending; /* machines, and the loop over them itself */
 	bool known, answered;
 	bool paused; /* no submissions are accepted; the store's thread writes it, then it is the loop's */
-	bool whole;  /* with what only admins may see */
+	bool whole;  /* with the members that only admins may see */
 	struct kettle_timer *timer;
 };
 
@@ -41,7 +40,7 @@ struct unit_request {
 	json_t *unit; /* where the facts go; of devices */
 };
 
-/* What is stored of a unit's speed, and whether its machine is still the one of then. */
+/* The stored speed of a unit, and whether its machine is still the one that was measured. */
 static void
 add_calibration(json_t *unit, const json_t *calibration)
 {
@@ -139,7 +138,7 @@ read_stored(struct db *db, void *arg, struct kettle_error *err)
 	return rc < 0 ? rc : settings_units(db, &listing->reading, err);
 }
 
-/* Answers that come later go into a list that is not shown. */
+/* Later answers go into a list that is not shown. */
 static void
 time_out(void *arg)
 {
@@ -148,7 +147,7 @@ time_out(void *arg)
 	answer_once(listing);
 }
 
-/* Facts of a machine, to be stored. */
+/* Facts of a machine that are about to be stored. */
 struct unit_facts_update {
 	json_t *device, *key, *facts;
 	char *identity;
@@ -185,7 +184,7 @@ device_list_keep(const struct unit_request *request, json_t *facts)
 	if (core->closing || !core->store)
 		return;
 	struct unit_facts_update *update = xmalloc(sizeof(*update));
-	/* Of its own: the store's thread reads it. */
+	/* A copy: the store's thread reads it. */
 	*update = (struct unit_facts_update){.device = json_deep_copy(json_object_get(request->device, "name")),
 		.key = json_deep_copy(json_object_get(request->unit, "key")),
 		.facts = json_deep_copy(facts),
@@ -237,7 +236,7 @@ describe_all(struct device_listing *listing)
 			device_list_describe(listing, device, unit);
 }
 
-/* Without it only calibrations, and what is known, are not listed. */
+/* Without the stored rows, the list only lacks calibrations and facts. */
 static void
 on_device_list_stored(void *arg, const struct kettle_error *err)
 {
@@ -256,7 +255,7 @@ on_device_list_stored(void *arg, const struct kettle_error *err)
 	device_list_finish(listing);
 }
 
-/* What must be known of the languages to read scores, the same on every device. */
+/* The remarks of languages that a reader of scores needs, the same on every device. */
 static void
 add_remarks(const struct core *core, json_t *devices)
 {
@@ -284,7 +283,7 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 		.devices = engine_devices(core->engine),
 		.answer = answer,
 		.arg = arg,
-		.pending = 2, /* what is stored, and this function */
+		.pending = 2, /* the stored rows, and this function */
 		.known = member_true(args, "known")};
 	add_remarks(core, listing->devices);
 	if (!listing->known)
@@ -302,7 +301,7 @@ cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args
 	AUTO_JSON json_t *result = json_object();
 	json_t *positions = json_array();
 	if (actor->user == 0 && actor->role != RIGHT_ADMIN)
-		args = NULL; /* who is no user yet has no job */
+		args = NULL; /* an actor who is not a user yet has no job */
 	int64_t user = actor->role == RIGHT_ADMIN ? 0 : actor->user;
 	size_t i;
 	json_t *id;

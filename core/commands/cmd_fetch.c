@@ -97,7 +97,7 @@ read_folder(struct fetch *fetch)
 		rc = source_dir_folder(fetch->root, &root, &fetch->err);
 	if (rc < 0)
 		return;
-	/* Messages name the folder as it was given: where the root is does not matter to the caller. */
+	/* Messages name the folder as it was given: the caller does not need the place of the root. */
 	free(root.shown);
 	root.shown = xstrdup(".");
 	rc = source_dir_below(&root, folder, &below, &fetch->err);
@@ -183,14 +183,14 @@ start_download(struct fetch *fetch, struct kettle_error *err)
 	int rc = http_send(core->setup.http, core, &request, &fetch->request, err);
 	if (rc < 0)
 		return rc;
-	/* Without it the download ends by itself, within its time. */
+	/* Without the timer the download ends by itself, within its time. */
 	(void)loop_timer_start(core->setup.io, FETCH_WATCH_MS, FETCH_WATCH_MS, on_watch, fetch, &fetch->watch, NULL);
 	return 0;
 }
 
 /* ---- the command ---- */
 
-/* What is read: an archive with its file, or a folder. */
+/* Sets what is read: an archive with its file, or a folder. */
 static int
 choose_source(struct fetch *fetch, struct kettle_error *err)
 {

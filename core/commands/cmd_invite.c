@@ -28,7 +28,7 @@ draw_code(char ret_code[INVITE_CODE_LENGTH + 1])
 	ret_code[INVITE_CODE_LENGTH] = '\0';
 }
 
-/* The code without case and blanks around it. EINVAL: it cannot be one. */
+/* The code without case and surrounding blanks. EINVAL: it cannot be a code. */
 static int
 read_code(const json_t *args, char ret_code[INVITE_CODE_LENGTH + 1], struct kettle_error *err)
 {
@@ -46,7 +46,7 @@ read_code(const json_t *args, char ret_code[INVITE_CODE_LENGTH + 1], struct kett
 
 /* ---- create ---- */
 
-/* The boards that were named, each once, all of them the actor's: their ids and names. */
+/* The named boards, each once, all of them the actor's: their ids and names. */
 static int
 find_boards(
 	struct db *db, const struct actor *actor, const json_t *args, json_t *ids, json_t *names, struct kettle_error *err)

@@ -13,7 +13,7 @@
 
 #include <strings.h>
 
-/* The submission, where the actor may judge what is on its board. */
+/* The submission, if the actor may judge those on its board. */
 static int
 flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error *err)
 {
@@ -24,7 +24,7 @@ flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(call->args, "id"));
 	if (rc == 0)
 		rc = board_find_owned(call->db, call->actor, json_text_or_null(row, "leaderboard_name"), &board, err);
-	/* One on a leaderboard that the actor may not see is as good as none. */
+	/* A submission on a leaderboard that the actor may not see gets the same answer as none. */
 	if (rc == KETTLE_ENOENT && member_int(row, "user") != call->actor->user)
 		return kettle_fail(err, rc, "There is no submission %lld.", (long long)member_int(row, "id"));
 	if (rc == KETTLE_EACCES || rc == KETTLE_ENOENT)
@@ -87,7 +87,7 @@ cmd_submission_unflag(const struct command_call *call, json_t **ret_result, stru
 
 /* ---- run again ---- */
 
-/* Those that were named, of those it was submitted to; all of these where none was. */
+/* The named devices, among those the submission was made for; all of these if none was named. */
 static int
 choose_devices(struct db *db, const struct command_env *env, int64_t submission, const json_t *wanted,
 	json_t **ret_devices, struct kettle_error *err)

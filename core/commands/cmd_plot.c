@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws the best scores of a leaderboard over time. */
 /*
- * Theory of operation. The store's side makes a request of what leaderboard.trend answers. Then, on the loop, a
+ * Theory of operation. The store's side makes a request from the answer of leaderboard.trend. Then, on the loop, a
  * kettle-plot of its own draws it: a bad font or a fault in cairo ends that process alone. It gets the request on its
- * standard input and gives one line, the picture in base64, of bounded length and within a time limit. The core stays until
- * the process has ended.
+ * standard input and gives one line, the picture in base64, of bounded length and within a time limit. The core stays
+ * until the process has ended.
  */
 #include <config.h>
 
@@ -175,7 +175,7 @@ on_plot_exit(void *arg, int status, int signal)
 	end_drawing(drawing, &err);
 }
 
-/* KETTLE_PLOT, else what lies beside this program. New string. */
+/* KETTLE_PLOT, else the program beside this one. New string. */
 static char *
 find_plot(void)
 {

@@ -67,7 +67,7 @@ find_loaded(const struct core *core, const char *name)
 	return NULL;
 }
 
-/* ---- those that are installed; in the pool ---- */
+/* ---- installed plugins; in the pool ---- */
 
 static void
 free_loader(struct loader **loader)
@@ -175,7 +175,7 @@ read_section(const char *file, json_t **ret_section, json_t **ret_places, struct
 	return 0;
 }
 
-/* The checks run in a child each, which may take its time. */
+/* Each check runs in a child and may take its time. */
 static int
 test_plugin(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {

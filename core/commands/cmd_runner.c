@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that ask runners: what their machines offer, what their remote sides need, what waits there. */
+/* Commands that ask runners: about their machines' tools, their remote sides' needs, and the jobs that wait there. */
 /*
- * Theory of operation. A runner answers when it can, at the latest when it stops, which is after the core has closed. So
- * an inquiry ends before its runner answers where its caller goes away, the engine stops, or INQUIRY_LIMIT_MS have passed;
- * what comes later is dropped. A machine whose units wait for something, as one that cannot be reached, has INQUIRY_WAITS_MS; what
- * they wait for is in the answer in any case. The core is held until the inquiry has ended, and not longer.
+ * Theory of operation. A runner answers when it can, at the latest when it stops, which is after the core has closed.
+ * So an inquiry ends before its runner answers if its caller goes away, the engine stops, or INQUIRY_LIMIT_MS have
+ * passed; later answers are dropped. A machine whose units wait for something, for example because it cannot be
+ * reached, has INQUIRY_WAITS_MS; the answer has the reason of the wait in any case. The core is held until the inquiry
+ * has ended, and not longer.
  */
 #include <config.h>
 
@@ -26,8 +27,8 @@
 #include <unistd.h>
 
 #define INQUIRY_LIMIT_MS 180000
-#define INQUIRY_WAITS_MS 15000 /* for a machine of which is known what its units wait for */
-#define INQUIRY_WATCH_MS 200   /* until it is noticed that nothing waits for it any more */
+#define INQUIRY_WAITS_MS 15000 /* for a machine whose units are known to wait for something */
+#define INQUIRY_WATCH_MS 200   /* between checks whether the inquiry is still needed */
 #define MACHINES_MAX 32        /* of one device.doctor */
 #define LISTED_MAX 1000        /* jobs or files of a runner's answer */
 
@@ -40,13 +41,13 @@ struct inquiry {
 	uint64_t waited_ms;
 	bool ended;
 	struct kettle_error err; /* the last one */
-	/* What the command answers, a new reference; NULL: err. */
+	/* Makes the command's answer, a new reference; NULL: err. */
 	json_t *(*conclude)(struct inquiry *inquiry);
 	kettle_answer answer;
 	void *arg;
 };
 
-/* What one runner answers. */
+/* The request to one runner. */
 struct inquiry_request {
 	struct inquiry *inquiry;
 	json_t *place;
@@ -97,7 +98,7 @@ on_asked(void *arg, const struct kettle_error *err, json_t *answer)
 	inquiry_release(inquiry);
 }
 
-/* What the units of a place wait for, an array; NULL: nothing. New reference. */
+/* The reasons why the units of a place wait, an array; NULL: none. New reference. */
 static json_t *
 find_obstacles(const struct inquiry *inquiry, const json_t *place)
 {
@@ -117,7 +118,7 @@ fail_place(json_t *place, const char *why)
 	(void)json_object_del(place, "waits");
 }
 
-/* Gives up on machines that others wait for, too. True: nothing is left to wait for. */
+/* Gives up on machines whose units wait. True: nothing is left to wait for. */
 static bool
 give_up_blocked(struct inquiry *inquiry)
 {
@@ -136,7 +137,7 @@ give_up_blocked(struct inquiry *inquiry)
 	return all;
 }
 
-/* Gives up on what has not been answered. */
+/* Gives up on all answers that are missing. */
 static void
 on_watch(void *arg)
 {
@@ -191,7 +192,7 @@ inquiry_request(struct inquiry *inquiry, json_t *place_take)
 	return request;
 }
 
-/* The runner took the request, or answers at once why it did not. */
+/* The runner has taken the request, or its error is the answer. */
 static void
 inquiry_taken(struct inquiry_request *request, int rc, struct kettle_error *err)
 {
@@ -226,7 +227,7 @@ conclude_doctor(struct inquiry *inquiry)
 	return json_pack("{s:o}", "machines", machines);
 }
 
-/* Adds the unit to a machine that it belongs to, or as a machine of its own. */
+/* Adds the unit to its machine, or as a new machine. */
 static void
 add_machine(const struct core *core, json_t *machines, const json_t *unit)
 {
@@ -328,7 +329,7 @@ find_runner(const struct core *core, const char *name, struct kettle_error *err)
 	return NULL;
 }
 
-/* The first rows of a list of the runner's, each with these members that are text; NULL: of texts. New reference. */
+/* The first rows of a runner's list, each with those of these members that are text; NULL: of texts. New reference. */
 static json_t *
 copy_rows(const json_t *list, const char *const *members)
 {
@@ -394,7 +395,7 @@ split_options(const json_t *given, json_t **ret_options, struct kettle_error *er
 	return 0;
 }
 
-/* What init gets. New reference in *ret_args. */
+/* The arguments of init. New reference in *ret_args. */
 static int
 init_args(const json_t *args, json_t **ret_args, struct kettle_error *err)
 {

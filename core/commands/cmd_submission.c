@@ -40,7 +40,10 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 
 /* ---- count ---- */
 
-/* Everyone may count all submissions of a leaderboard that they see, and their own; those of another user only its creator. */
+/*
+ * All users may count all submissions of a leaderboard that they see, and their own; only its creator those of another
+ * user.
+ */
 int
 cmd_submission_count(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -55,7 +58,7 @@ cmd_submission_count(const struct command_call *call, json_t **ret_result, struc
 	const char *name = json_text_or_null(call->args, "leaderboard");
 	int rc = board_find_visible(call->db, call->actor, name, &board, err);
 	if (rc == 0 && named && !board_owns(call->actor, &board)) {
-		/* Users who are neither learn nothing about others, not even whether they exist. */
+		/* Other actors learn nothing about users, not even whether they exist. */
 		struct kettle_error none = {0};
 		bool own = user_find_argument(call->db, named, &user, &none) == 0 && user.id == call->actor->user;
 		rc = own ? 0
@@ -85,7 +88,7 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 		return kettle_fail(err, KETTLE_ENOENT, "You have no submissions.");
 	if (rc == 0)
 		rc = submission_get(call->db, actor, id, &row, err);
-	/* One on a leaderboard that the actor may not see is as good as none. */
+	/* A submission on a leaderboard that the actor may not see gets the same answer as none. */
 	if (rc == KETTLE_ENOENT || (rc == 0 && !member_int(row, "seen") && member_int(row, "user") != actor->user))
 		return kettle_fail(err, KETTLE_ENOENT, "There is no submission %lld.", (long long)id);
 	if (rc < 0)
@@ -103,7 +106,7 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 
 /* ---- show ---- */
 
-/* For others than the owner of the submissions, whose best it is. */
+/* Removes members for a reader who is not the owner of the submissions. */
 static void
 name_better(const struct actor *actor, const json_t *row, const json_t *jobs)
 {
@@ -118,7 +121,7 @@ name_better(const struct actor *actor, const json_t *row, const json_t *jobs)
 	}
 }
 
-/* KernelBot's words. */
+/* KernelBot's word for a state. */
 static const char *
 status_of_state(const char *state)
 {
@@ -131,7 +134,7 @@ status_of_state(const char *state)
 	return "failed";
 }
 
-/* Of all jobs until they have ended: `initial` as long as none has begun. */
+/* The state of all jobs until they have ended: `initial` as long as none has begun. */
 static const char *
 open_status(const json_t *jobs)
 {
@@ -175,7 +178,7 @@ job_error(const json_t *job)
 		"It %s.", strcmp(json_text_or_empty(job, "state"), "timed_out") == 0 ? "took too long" : "did not pass");
 }
 
-/* The one whose state is the submission's, which is the worst. */
+/* The job whose state is the submission's, the worst. */
 static json_t *
 worst_error(const json_t *row, const json_t *jobs)
 {
@@ -294,9 +297,9 @@ submission_find_open(const struct command_call *call, int64_t id, json_t **ret_r
 }
 
 /*
- * submission.show for others than its owner, while the `code` of the board opens it: the answer with the code, and of
- * each device on which it passed state, score and rank; nothing of its runs. EACCES: not for this actor, with a sentence
- * that says when, if ever; ENOENT.
+ * submission.show for a user other than the owner, while the `code` of the board allows it: the answer with the code,
+ * and for each device on which it passed state, score and rank; nothing of its runs. EACCES: not for this actor, with a
+ * sentence that says when, if ever; ENOENT.
  */
 static int
 show_to_others(const struct command_call *call, json_t **ret_object, struct kettle_error *err)
@@ -349,7 +352,7 @@ add_submission_places(const struct core *core, json_t *result)
 		AUTO_JSON json_t *position = engine_queue_position(core->engine, member_int(job, "job"), 0);
 		if (!position || (!member_is(job, "state", "queued") && !member_is(job, "state", "running")))
 			continue;
-		/* What the database says of one that waits for units is the same; of any other job it says null. */
+		/* The database has the same reason for a job that waits for units, and null for any other job. */
 		if (json_object_get(position, "waits"))
 			(void)json_object_set(job, "waits", json_object_get(position, "waits"));
 		json_object_update_missing(job, position);
@@ -358,7 +361,7 @@ add_submission_places(const struct core *core, json_t *result)
 
 /* ---- watch ---- */
 
-/* The events are read before the jobs: what happens in between is told twice rather than not at all. */
+/* The events are read before the jobs: a change in between is told twice rather than not at all. */
 int
 cmd_submission_watch(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {

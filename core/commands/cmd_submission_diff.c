@@ -27,9 +27,9 @@
 /* One of the two. */
 struct side {
 	json_t *row;
-	bool whole;     /* its runs may be read, not only its code and scores */
-	json_t *jobs;   /* of each device the one that counts */
-	json_t *result; /* of the run that is compared, or NULL */
+	bool whole;     /* its runs may be read too, not only its code and scores */
+	json_t *jobs;   /* for each device the one that counts */
+	json_t *result; /* of the compared run, or NULL */
 };
 
 struct sides {
@@ -100,8 +100,8 @@ seconds(double ns)
 }
 
 /*
- * A case in seconds, with its interval of 95 %: of a plain mean from its standard error, of a ratio to a calibrator what
- * the harness reports, where such intervals are known to hold. NULL: it has no time. New reference.
+ * A case in seconds, with its interval of 95 %: of a plain mean from its standard error, of a ratio to a calibrator
+ * from the harness's report, if such intervals are known to hold. NULL: it has no time. New reference.
  */
 static json_t *
 read_case(const json_t *result, size_t index)
@@ -121,7 +121,9 @@ read_case(const json_t *result, size_t index)
 	return json_pack("{s:o, s:o, s:o}", "mean", seconds(mean), "low", seconds(low), "high", seconds(high));
 }
 
-/* The specifications of a run's cases in their order, and of each that has a time what read_case says. New reference. */
+/*
+ * The specifications of a run's cases in their order, and read_case's result for each that has a time. New reference.
+ */
 static json_t *
 read_cases(const json_t *result)
 {
@@ -249,7 +251,7 @@ compare_devices(struct db *db, struct sides *sides, json_t **ret_devices, struct
 
 /* ---- the answer ---- */
 
-/* What is shown of a submission besides code and times. New reference. */
+/* The members of a submission besides code and times. New reference. */
 static json_t *
 head_of(const struct side *side)
 {

@@ -39,12 +39,12 @@ struct submit_request {
 	char *file_name;
 	char *code;
 	size_t size;
-	struct kettle_error file_err;   /* what is wrong with the file, reported in the order of the checks */
+	struct kettle_error file_err;   /* the error of the file, reported in the order of the checks */
 	struct kettle_error header_err; /* likewise of its header */
 	json_t *header;
 	struct board board;
 	json_t *of_board; /* all devices of the board */
-	json_t *devices;  /* those it goes to */
+	json_t *devices;  /* the chosen ones */
 	json_t *jobs;
 	char *note;          /* NULL: none */
 	const char *request; /* the caller's identifier; NULL: none */
@@ -130,7 +130,7 @@ check_contents(struct submit_request *submit, struct kettle_error *err)
 	return 0;
 }
 
-/* A note is refused where it would have to be cut. */
+/* Refuses a note that would have to be cut. */
 static int
 read_note(struct submit_request *submit, struct kettle_error *err)
 {
@@ -156,7 +156,7 @@ read_submit_file(struct submit_request *submit)
 	(void)popcorn_header_parse(submit->code, submit->size, &submit->header, &submit->header_err);
 }
 
-/* A check needs the header: if it could not be read, that is the answer. */
+/* For a check that needs the header: if it could not be read, its error is the answer. */
 static int
 need_header(const struct submit_request *submit, struct kettle_error *err)
 {
@@ -184,7 +184,7 @@ find_board(struct submit_request *submit, struct kettle_error *err)
 			"file.%s%s",
 			remark ? " " : "", remark ? remark : "");
 	}
-	/* First of all checks: the others tell what a board has. */
+	/* The first of all checks: the others reveal a board's settings. */
 	return board_find_visible(submit->db, submit->actor, name, &submit->board, err);
 }
 
@@ -203,8 +203,9 @@ add_submit_device(struct submit_request *submit, const char *word, struct kettle
 }
 
 /*
- * The argument wins over the header; the only device of a board needs no choice. If none of several is chosen the list stays
- * empty, and check_all refuses that last, so that a frontend asks for a device only when the submission is valid otherwise.
+ * The argument wins over the header; a board's only device need not be chosen. If none of several is chosen the list
+ * stays empty, and check_all refuses that last, so that a frontend asks for a device only if the submission is valid
+ * otherwise.
  */
 static int
 find_devices(struct submit_request *submit, struct kettle_error *err)
@@ -274,7 +275,10 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 	return 0;
 }
 
-/* A unit of the device as far as it is known: its section, its device's name and what its machine once reported. */
+/*
+ * A unit of the device as far as it is known: its section, its device's name and the facts that its machine once
+ * reported.
+ */
 static json_t *
 known_unit(const json_t *stored, const char *device, const json_t *section)
 {
@@ -289,7 +293,7 @@ known_unit(const json_t *stored, const char *device, const json_t *section)
 	return unit;
 }
 
-/* Whether a unit of each device has a profiler that can do it, or may have one. */
+/* Whether a unit of each device has, or may have, a profiler for this capture. */
 static int
 check_profilers(const struct submit_request *submit, const json_t *bundle, struct kettle_error *err)
 {
@@ -309,7 +313,7 @@ check_profilers(const struct submit_request *submit, const json_t *bundle, struc
 	return rc;
 }
 
-/* The task is read only where something is chosen that must be compared with it. */
+/* Reads the task only if a choice must be compared with it. */
 static int
 check_capture(struct submit_request *submit, struct kettle_error *err)
 {
@@ -466,7 +470,7 @@ add_submit_stays(const struct core *core, json_t *result)
 	(void)json_object_set_new(result, "stays", json_boolean(core->setup.is_server));
 }
 
-/* The answer that the same request was given before; *ret_result stays NULL where there was none. */
+/* The earlier answer to the same request; *ret_result stays NULL if there was none. */
 static int
 answer_again(const struct submit_request *submit, json_t **ret_result, struct kettle_error *err)
 {

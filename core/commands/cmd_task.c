@@ -28,19 +28,19 @@
 
 #define SENT_NAME_MAX 200 /* characters */
 
-/* ---- what devices lack ---- */
+/* ---- probes of devices ---- */
 
 /*
- * Theory of operation. One device after the other: what its machine says of its GPU, where the unit names one; then the
- * language's probe, which is a plan of build steps; then that plan as a local job. kettle-exec keeps what was built, so
- * the second probe of the same machine costs nothing. Only a step that the language blames on the machine is an error
- * here; any other failure is left to the jobs, which report it.
+ * Theory of operation. For one device after the other: reads its machine's report on the GPU, if the unit names one;
+ * then makes the language's probe, a plan of build steps; then runs that plan as a local job. kettle-exec keeps what
+ * was built, so the second probe of the same machine costs nothing. Only a step that the language blames on the machine
+ * is an error here; any other failure is left to the jobs, which report it.
  */
 struct probe {
 	struct inflight_job job; /* first */
 	struct core *core;
-	json_t *bundle, *names; /* of devices that are still to be probed */
-	json_t *unit;           /* of the one that is */
+	json_t *bundle, *names; /* of the devices that are left */
+	json_t *unit;           /* of the present device */
 	struct plan *plan;
 	struct kettle_error err;
 	void (*done)(void *arg, const struct kettle_error *err);
@@ -60,7 +60,7 @@ probe_finish(struct probe *probe)
 	free(probe);
 }
 
-/* The next one is posted, not called: those that end at once must not pile up on the stack. */
+/* Posts the next one instead of calling it: probes that end at once must not pile up on the stack. */
 static void
 probe_go_on(struct probe *probe)
 {
@@ -77,7 +77,7 @@ ignore_event(struct inflight_job *job, const json_t *event)
 	(void)event;
 }
 
-/* The first step that the machine is to blame for, in words. */
+/* The first step for which the machine is to blame, in words. */
 static void
 read_outcomes(struct probe *probe, const struct completion *completion)
 {
@@ -104,7 +104,7 @@ on_probed(struct inflight_job *job, const struct completion *completion)
 	probe_go_on(probe);
 }
 
-/* A machine that does not say how much memory it has may have enough. */
+/* A machine that does not report its memory may have enough. */
 static bool
 has_memory(struct probe *probe)
 {
@@ -150,7 +150,7 @@ probe_next(void *arg)
 		probe_go_on(probe);
 }
 
-/* Those that are named, else the task's, else all that are configured. New reference. */
+/* The named devices, else the task's, else all configured ones. New reference. */
 static json_t *
 probe_choose(const struct core *core, const json_t *bundle, const json_t *devices)
 {
@@ -166,10 +166,10 @@ probe_choose(const struct core *core, const json_t *bundle, const json_t *device
 }
 
 /*
- * Has the first unit of each device build what the task's language probes machines with (kettle/language.h). devices: names
- * (NULL or empty: those that the task names, else all of the configuration). A device is passed over where this process has
- * no runner for it, where the task cannot be planned for it, or where its machine does not answer. done: with EUNAVAIL and
- * a sentence that names what the first device lacks, else without an error; called once, perhaps before this returns.
+ * Has the first unit of each device build the probe of the task's language (kettle/language.h). devices: names (NULL or
+ * empty: those that the task names, else all of the configuration). A device is skipped if this process has no runner
+ * for it, if the task cannot be planned for it, or if its machine does not answer. done: with EUNAVAIL and a sentence
+ * that names what the first device lacks, else without an error; called once, perhaps before this returns.
  */
 static void
 probe_task(struct core *core, const json_t *bundle, const json_t *devices,
@@ -187,7 +187,7 @@ probe_task(struct core *core, const json_t *bundle, const json_t *devices,
 
 static void probe_bundles(struct pool_call *call);
 
-/* The entry of the bundle at hand, or NULL: there is one bundle alone. */
+/* The entry of the present bundle, or NULL: there is only one bundle. */
 static json_t *
 entry_at_hand(const struct pool_call *call)
 {
@@ -211,7 +211,7 @@ next_bundle(struct pool_call *call)
 	probe_bundles(call);
 }
 
-/* A fault of the task is an error of the entry; of one bundle alone the caller decides. */
+/* A fault of the task is an error of its entry; for a single bundle the caller decides. */
 static void
 bundle_tried(void *arg, json_t *tried)
 {
@@ -228,7 +228,7 @@ bundle_tried(void *arg, json_t *tried)
 	next_bundle(call);
 }
 
-/* What a device lacks is an error of the entry, where there is one, else of the command. */
+/* A device's lack is an error of the entry, if there is one, else of the command. */
 static void
 bundle_probed(void *arg, const struct kettle_error *err)
 {
@@ -275,7 +275,7 @@ cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, 
 	pool_call_start(core, args, task_read_one, probe_bundles, answer, arg);
 }
 
-/* Names of others' machines may have either slash. The sentences of errors hold the name. */
+/* A name from another machine may have either slash. Errors contain the name. */
 static char *
 sent_name(const char *name)
 {
@@ -454,7 +454,7 @@ cmd_task_pack(struct core *core, const struct actor *actor, const json_t *args, 
 	pool_call_start(core, args, pack_task, pool_call_answer, answer, arg);
 }
 
-/* The one file of a folder, which is a task by itself. New string; NULL: there is none, or there are more. */
+/* The only file of a folder, which is then the task. New string; NULL: there is none, or there are more. */
 static char *
 only_file(const char *folder)
 {

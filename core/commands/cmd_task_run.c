@@ -22,9 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPECT_LINES 10 /* of a solution, in which it may name the result that it expects */
+#define EXPECT_LINES 10 /* of a solution, in which it may name its expected result */
 
-/* The text of a submission, as the task's language takes it. */
+/* The text of a submission, if the task's language takes it. */
 static int
 check_code(const struct task_run *run, const char *file, const char *code, size_t size, struct kettle_error *err)
 {
@@ -112,7 +112,7 @@ end_verify(struct verify *verify)
 	free(verify);
 }
 
-/* Modes by how much of a fault they see; another one is as a ranked run. */
+/* Modes by how much of a fault they reveal; any other counts as a ranked run. */
 static int
 strength(const char *mode)
 {
@@ -123,8 +123,10 @@ strength(const char *mode)
 	return (int)ARRAY_SIZE(weak);
 }
 
-/* The word of small letters and _ that follows `word`, after blanks; new reference, or NULL: `word` is not there. *at is
- * moved behind it. */
+/*
+ * The word of small letters and _ that follows `word`, after blanks; new reference, or NULL: `word` is not there. Moves
+ * *at behind it.
+ */
 static json_t *
 word_behind(const char **at, const char *word)
 {
@@ -195,7 +197,7 @@ read_solution(struct verify *verify, const struct source_dir *source_dir, const 
 		rc = kettle_fail(&why, KETTLE_EINVAL, "it is not UTF-8 text.");
 	json_t *expected = NULL, *mode = NULL;
 	if (rc < 0) {
-		/* Nothing of it can be taken: it is a fault, whatever it was to show. */
+		/* The file cannot be read at all: a fault, whatever the solution should show. */
 		free(code);
 		code = xstrdup("");
 		size = 0;
@@ -255,7 +257,7 @@ publish_result(const struct verify *verify, json_t *result)
 		core_publish(verify->core, progress);
 }
 
-/* The verdict in the word that a solution expects. */
+/* The verdict as the word that solutions use in `expect`. */
 static const char *
 found_end(const struct verdict *verdict)
 {
@@ -278,7 +280,7 @@ judge(const json_t *solution, const char *mode, const char *found)
 	return json_false();
 }
 
-/* Whether the compiler says that a header is not there: gcc, clang and nvcc name it in the line of that error. */
+/* Whether the compiler reports a missing header: gcc, clang and nvcc name it in the line of that error. */
 static bool
 misses_header(const struct verdict *verdict, const char *header)
 {
@@ -303,7 +305,7 @@ result_of(const struct task_run *run, const json_t *solution)
 	const char *found = found_end(run->verdict), *error = verdict_message(&run->verdict->why);
 	const char *mode = json_text_or_null(run->args, "mode");
 	AUTO_JSON json_t *ok = judge(solution, mode, found);
-	/* What the machine lacks is no fault of the solution, unless that is what it is to show. */
+	/* A machine's lack is no fault of the solution, unless the solution should show it. */
 	bool lacks = !json_is_true(ok) && run->verdict->why.cause == KETTLE_CAUSE_LACKS;
 	const char *needed = json_text_or_null(solution, "needs");
 	AUTO_JSON json_t *why = error ? json_string(error) : NULL;
@@ -320,7 +322,7 @@ result_of(const struct task_run *run, const json_t *solution)
 
 static void verify_next(void *arg);
 
-/* With its result: the next one. */
+/* Adds its result and runs the next one. */
 static void
 end_solution(struct verify *verify, json_t *result_take)
 {
@@ -334,7 +336,7 @@ end_solution(struct verify *verify, json_t *result_take)
 	}
 }
 
-/* One that cannot be run. */
+/* The result of a solution that cannot be run. */
 static json_t *
 unread_result(const json_t *solution)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tokens: by which programs and pages act as a user. Stored are their hashes alone.
+ * Tokens, with which programs and pages act as a user. Only their hashes are stored.
  *
- * A login: a program or page that knows no user begins one and keeps the token; it shows the code, with which a user
- * confirms elsewhere (in the chat, on a command line) that the token is theirs. From then on the token checks as that user.
+ * A login: a program or page without a user begins one and keeps the token; it shows the code, with which a user
+ * confirms elsewhere (in the chat, on a command line) that the token is theirs. From then on the token acts as that
+ * user.
  */
 #include <config.h>
 
@@ -94,7 +95,7 @@ cmd_token_create(const struct command_call *call, json_t **ret_result, struct ke
 	return rc;
 }
 
-/* The actor, or, for admins, the user who is named. */
+/* The actor, or, for admins, the named user. */
 static int
 whose(const struct command_call *call, int64_t *ret_user, struct kettle_error *err)
 {
@@ -195,7 +196,7 @@ check_pending(struct db *db, const char *address, struct kettle_error *err)
 	return rc;
 }
 
-/* The token waits as `pending`; the code, as `login`, says which one it confirms. */
+/* The token waits as `pending`; the code, of the kind `login`, names the token that it confirms. */
 int
 cmd_login_begin(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -224,7 +225,7 @@ cmd_login_begin(const struct command_call *call, json_t **ret_result, struct ket
 	return rc;
 }
 
-/* From now on it is the user's session. */
+/* Makes the token the user's session. */
 static int
 confirm(const struct command_call *call, const json_t *row, const char *code_hash, struct kettle_error *err)
 {

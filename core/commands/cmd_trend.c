@@ -20,8 +20,8 @@ struct trend_users {
 };
 
 /*
- * A user who is ranked on the board, by what a caller calls them. One who exists but is not ranked gets the same answer as
- * one who does not.
+ * A user who is ranked on the board, by a caller's text. An existing user who is not ranked gets the same answer as an
+ * unknown one.
  */
 static int
 find_ranked(
@@ -41,7 +41,7 @@ find_ranked(
 	return kettle_fail(err, KETTLE_ENOENT, "No user `%.80s` is ranked on `%s`.", text, board->name);
 }
 
-/* Those that the arguments name, each once; mine: the actor first, who need not be ranked. */
+/* The users that the arguments name, each once; mine: the actor first, even if not ranked. */
 static int
 find_users(
 	const struct command_call *call, const struct board *board, struct trend_users *users, struct kettle_error *err)

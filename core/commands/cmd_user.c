@@ -117,9 +117,9 @@ cmd_user_role(const struct command_call *call, json_t **ret_result, struct kettl
 					 ret_result);
 }
 
-/* ---- what is stored about a user ---- */
+/* ---- the stored data of a user ---- */
 
-/* The user who is named, which may be another only for admins; else the actor. */
+/* The named user, who may differ from the actor only for admins; else the actor. */
 static int
 whose(const struct command_call *call, const char *what, struct user *ret_user, struct kettle_error *err)
 {
@@ -131,7 +131,7 @@ whose(const struct command_call *call, const char *what, struct user *ret_user, 
 		return user_get(call->db, call->actor->user, ret_user, err);
 	if (call->actor->role == RIGHT_ADMIN)
 		return user_find_argument(call->db, named, ret_user, err);
-	/* Users who are no admins learn nothing about others, not even whether they exist. */
+	/* Users who are not admins learn nothing about others, not even whether they exist. */
 	struct kettle_error none = {0};
 	struct user user;
 	if (user_find_argument(call->db, named, &user, &none) == 0 && user.id == call->actor->user) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* version: this installation, and where each part of it was found. */
+/* version: this installation, and the place of each of its parts. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -17,7 +17,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define KERNEL_MAJOR 5 /* the first kernel that has all that a sandbox uses is 5.13 */
+#define KERNEL_MAJOR 5 /* the first kernel with everything that a sandbox uses is 5.13 */
 #define KERNEL_MINOR 13
 
 /* Adds {"part", "path", "found"}. */
@@ -35,7 +35,7 @@ add_program(json_t *parts, const char *name)
 	add_version_part(parts, name, path);
 }
 
-/* What an installation may do without. */
+/* Adds a part that an installation may lack. */
 static void
 add_optional_program(json_t *parts, const char *name)
 {
@@ -75,7 +75,7 @@ list_parts(const struct core *core)
 	return parts;
 }
 
-/* What may not work although no part is missing. */
+/* Parts that may not work although none is missing. */
 static json_t *
 list_warnings(const char *kernel)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What rows of the command table have in common: choices, arguments, parts of help and of views. */
+/* Common parts of the rows of the command table: choices, arguments, parts of help and of views. */
 #ifndef KETTLE_COMMANDS_COMMAND_PARTS_H
 #define KETTLE_COMMANDS_COMMAND_PARTS_H
 
@@ -45,7 +45,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 								.help = "a unit (`H100.1`), or a device: all its units"
 #define MODE "mode", ARGUMENT_CHOICE, .choices = modes, .last_means = "ranked"
 #define RUN_MODE MODE, .default_value = "ranked", .help = "what to run; leaderboard is an alias of ranked"
-/* What a profile looks at, see judge/capture.h. */
+/* The scope of a profile, see judge/capture.h. */
 #define CAPTURE \
 	{"benchmark", ARGUMENT_INT, .repeated = true, .max = INT32_MAX, .meta = "N", \
 		.help = "for a profile: the index of a benchmark of the task, from 0; default: all"}, \
@@ -80,7 +80,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 	"{changes=jit_cache?\n  jit cache: {leaderboard.jit_cache}}" \
 	"{changes=after_deadline?\n  after the deadline: {leaderboard.after_deadline}}"
 #define IDENTITIES "{identities@{provider} {name}}"
-/* A user with what a merge gives away. */
+/* A user with everything that a merge gives away. */
 #define WHOLE_USER "{*user_name} (" IDENTITIES "; role: {role}; {submissions} submission{submissions#|s})"
 #define MERGED "{from@" WHOLE_USER "} is merged into {into@" WHOLE_USER "}."
 #define MADE "{made? (created: the identity was not known before)}"

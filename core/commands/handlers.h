@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The handlers of the command table, a section per file; command.h has their form. What a command is for, its arguments, its right
- * and its answer are in its row; here is what else its callers meet: events, errors, and on what it depends.
+ * The handlers of the command table, a section per file; command.h has their form. A row has a command's purpose,
+ * arguments, right and answer; this file has the rest: events, errors and dependencies.
  */
 #ifndef KETTLE_COMMANDS_HANDLERS_H
 #define KETTLE_COMMANDS_HANDLERS_H
@@ -18,8 +18,11 @@ extern const struct command commands[];
  * that is a remark, so that an old competition can be kept.
  */
 command_run_fn cmd_board_create;
-command_run_fn cmd_board_check_name; /* what create would say of it */
-/* The same without writing anything: whether it could be created, and on which devices. New reference. */
+command_run_fn cmd_board_check_name; /* the errors of create on a name */
+/*
+ * Checks a board like create, without writing anything: whether it could be created, and on which devices. New
+ * reference.
+ */
 int cmd_board_create_check(
 	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err);
 command_run_fn cmd_board_list;
@@ -27,7 +30,7 @@ command_run_fn cmd_board_show;
 command_run_fn cmd_board_delete; /* ECONFLICT: it has submissions, and force is not set */
 command_run_fn cmd_board_update; /* board_update. EINVAL: there is nothing to change */
 
-/* ---- cmd_board_task.c: what is behind a leaderboard. Store's threads ---- */
+/* ---- cmd_board_task.c: the task, plans and templates of a leaderboard. Store's threads ---- */
 
 #define BOARD_PLANS_BYTES (16u << 20) /* of all plans in one answer, as JSON */
 
@@ -35,17 +38,20 @@ command_run_fn cmd_board_update; /* board_update. EINVAL: there is nothing to ch
 #define BOARD_SECRET "<drawn for each submission>"
 
 /*
- * Plans are those that jobs get, with {"task": name} in place of contents that are a file of the task, {"submission": true} for
- * the submission, and BOARD_SECRET for every secret.
+ * The plans that jobs get, with {"task": name} in place of contents that are a file of the task, {"submission": true}
+ * for the submission, and BOARD_SECRET for every secret.
  */
 command_run_fn cmd_board_task;
-/* EINVAL: none has that name; ENOENT: there is nothing to start from. */
+/* EINVAL: no template has that name; ENOENT: there is nothing to start from. */
 command_run_fn cmd_board_template;
 
 #define RATE_PER_HOUR_MAX 1000000
 
 command_run_fn cmd_rate_limits;
-/* Sets a limit, or removes those that fit. Event leaderboard.limited. EINVAL: neither or both of per_hour and remove; ENOENT. */
+/*
+ * Sets a limit, or removes matching ones. Event leaderboard.limited. EINVAL: neither or both of per_hour and remove;
+ * ENOENT.
+ */
 command_run_fn cmd_rate_limit;
 
 /* ---- cmd_invite.c: invites to closed leaderboards. Store's threads ---- */
@@ -56,26 +62,34 @@ command_run_fn cmd_rate_limit;
 command_run_fn cmd_invite_create; /* event invite.created, which has no code in it */
 command_run_fn cmd_invite_list;
 command_run_fn cmd_invite_revoke; /* submissions stay. Event invite.revoked. ENOENT */
-/* Twice by one user is fine. Event leaderboard.joined for each board. EINVAL: no such code, or another user's. */
+/*
+ * A second use by the same user is no error. Event leaderboard.joined for each board. EINVAL: no such code, or another
+ * user's.
+ */
 command_run_fn cmd_invite_join;
 
 #define EXPORT_MAX_ID 999999999999999 /* an id that JSON's readers hold exactly */
 
 /*
- * The board's creator and admins get every submission; others only those that show_to_others opens. ECONFLICT: the board is
- * active, and private is not set; EACCES: neither creator nor admin, and private is set, or the code is not open.
+ * The board's creator and admins get every submission; others only those that show_to_others allows. ECONFLICT: the
+ * board is active, and private is not set; EACCES: neither creator nor admin, and private is set, or the code is not
+ * open.
  */
 command_run_fn cmd_board_export;
 
 /* ---- cmd_competition.c: leaderboards from a competition file. Store's threads ---- */
 
 /*
- * All in one transaction: an error of the database undoes everything, while a problem with an error, or that may not be
- * changed, is listed and the others are applied. Skipped without force: a board of that name that does not belong to the set,
- * and a task that runs differently while there are scores, which would be left behind. Who may: of a board its creator and admins.
+ * Works in one transaction: an error of the database undoes everything; a problem with an error, or one that may not be
+ * changed, is listed, and the others are applied. Skipped without force: a board of that name that does not belong to
+ * the set, and a task that runs differently while there are scores, which would be left behind. Only a board's creator
+ * and admins may change it.
  */
 command_run_fn cmd_competition_sync;
-/* cmd_fetch.c. Loop thread. ENOENT: the server has no such archive; EUNAVAIL: it cannot be reached; EINVAL, ETOOBIG: what is there cannot be read. */
+/*
+ * cmd_fetch.c. Loop thread. ENOENT: the server has no such archive; EUNAVAIL: it cannot be reached; EINVAL, ETOOBIG:
+ * the archive cannot be read.
+ */
 command_engine_fn cmd_competition_fetch;
 command_run_fn cmd_competition_list;
 command_run_fn cmd_competition_show;
@@ -97,24 +111,24 @@ command_run_fn cmd_board_devices;
 /* ---- cmd_submission.c: submissions. Store's threads ---- */
 
 /*
- * The row of a submission (submission_get); id 0: of the actor's last one. ENOENT; EACCES: it is not the actor's own, and the
- * actor is no admin. judge: the creator of the board has access as well. New reference.
+ * The row of a submission (submission_get); id 0: the actor's last one. ENOENT; EACCES: it is not the actor's own, and
+ * the actor is no admin. judge: the board's creator has access as well. New reference.
  */
 int submission_find(
 	const struct command_call *call, int64_t id, bool judge, json_t **ret_row, struct kettle_error *err);
 /*
- * The row of one that belongs to another user, with its `code`, while the board opens that: nothing of its runs may be
- * shown. EACCES, with a sentence that says when, if ever. New reference.
+ * The row of another user's submission, with its `code`, while the board allows that: nothing of its runs may be shown.
+ * EACCES, with a sentence that says when, if ever. New reference.
  */
 int submission_find_open(const struct command_call *call, int64_t id, json_t **ret_row, struct kettle_error *err);
 
 command_run_fn cmd_submission_list;
 command_run_fn cmd_submission_show;   /* for its owner, the board's creator and admins; for others see show_to_others */
 command_add_fn add_submission_places; /* of queued jobs, by engine_queue_position */
-command_run_fn cmd_submission_watch;  /* writes nothing, but wants an engine as a write does */
-command_run_fn cmd_submission_cancel; /* a rerun: by admins alone. ECONFLICT: it has ended */
-command_run_fn cmd_submission_delete; /* one that is marked as a cheat: by admins alone */
-/* In one transaction. Events as of each. EACCES: one is marked as a cheat. */
+command_run_fn cmd_submission_watch;  /* writes nothing, but needs an engine as a write does */
+command_run_fn cmd_submission_cancel; /* a rerun: only admins. ECONFLICT: it has ended */
+command_run_fn cmd_submission_delete; /* one that is marked as a cheat: only admins */
+/* Works in one transaction. Events for each. EACCES: one is marked as a cheat. */
 command_run_fn cmd_submission_delete_all;
 command_run_fn cmd_submission_count;
 command_run_fn cmd_submission_download; /* for its owner, the board's creator and admins; of superseded jobs too */
@@ -122,7 +136,7 @@ command_run_fn cmd_submission_artifact; /* for the same. ENOENT: there is none, 
 
 /* ---- cmd_submission_diff.c: two submissions side by side. Store's threads ---- */
 
-command_run_fn cmd_submission_diff; /* for who may read the code of both. "significant": see interval.h */
+command_run_fn cmd_submission_diff; /* for users who may read the code of both. "significant": see interval.h */
 
 /* ---- cmd_trend.c: best scores over time. Store's threads ---- */
 
@@ -140,7 +154,10 @@ command_finish_fn finish_board_plot;
 
 #define FLAG_REASON_MAX 500 /* characters */
 
-/* It leaves the ranking at once, whatever still runs of it. Event submission.flagged. ECONFLICT: it is marked already. */
+/*
+ * The submission leaves the ranking at once, even if jobs of it still run. Event submission.flagged. ECONFLICT: it is
+ * marked already.
+ */
 command_run_fn cmd_submission_flag;
 command_run_fn cmd_submission_unflag; /* event submission.unflagged. ECONFLICT: it is not marked */
 command_run_fn cmd_submission_rerun;  /* jobs_rerun. EUNAVAIL: a device is not configured */
@@ -151,17 +168,17 @@ command_run_fn cmd_submission_rerun;  /* jobs_rerun. EUNAVAIL: a device is not c
 
 command_run_fn cmd_user_list;
 /*
- * Nothing of theirs counts any more, what they have open is cancelled, and they write nothing. Events: of each cancelled
- * submission, rank.changed, user.banned. ECONFLICT: banned already, an admin, oneself.
+ * The user's submissions count no more, open ones are cancelled, and the user can write nothing. Events: of each
+ * cancelled submission, rank.changed, user.banned. ECONFLICT: banned already, an admin, oneself.
  */
 command_run_fn cmd_user_ban;
-command_run_fn cmd_user_unban; /* what was cancelled stays so. Event user.unbanned. ECONFLICT */
+command_run_fn cmd_user_unban; /* cancelled jobs stay cancelled. Event user.unbanned. ECONFLICT */
 command_run_fn cmd_user_role;  /* event user.role. ECONFLICT: the last admin, or banned */
 
-/* What is stored about a user: of oneself, for admins of everybody. */
+/* The stored data of a user: of the actor, for admins of any user. */
 command_run_fn cmd_user_show;
 command_run_fn cmd_user_export;
-/* user_delete; what they have open is cancelled. EACCES: another user, or banned; ECONFLICT: the only admin. */
+/* user_delete; open submissions are cancelled. EACCES: another user, or banned; ECONFLICT: the only admin. */
 command_run_fn cmd_user_delete;
 
 /* ---- cmd_token.c: tokens and logins. Store's thread ---- */
@@ -173,11 +190,11 @@ command_run_fn cmd_user_delete;
 #define LOGINS_OF_ADDRESS 10           /* that wait, from one address */
 #define LOGINS_MAX 1000                /* that wait, in all */
 
-command_run_fn cmd_token_create; /* the token is shown here alone. ECONFLICT, ETOOBIG */
+command_run_fn cmd_token_create; /* shows the token, the only time. ECONFLICT, ETOOBIG */
 command_run_fn cmd_token_list;
 command_run_fn cmd_token_revoke;  /* ENOENT */
 command_run_fn cmd_token_check;   /* EACCES: not valid; EUNAVAIL: its login is not confirmed yet */
-command_run_fn cmd_identity_add;  /* ECONFLICT: it is another user's */
+command_run_fn cmd_identity_add;  /* ECONFLICT: another user has it */
 command_run_fn cmd_login_begin;   /* ERATE: too many wait */
 command_run_fn cmd_login_confirm; /* ENOENT: no such code */
 
@@ -190,24 +207,24 @@ command_run_fn cmd_link_take; /* ENOENT: used, expired or never made */
 #define MERGE_CODE_MS 600000 /* how long a code holds */
 
 /*
- * Codes work once, and a new one ends the user's last. With another user's code and confirm their user is merged into the
- * actor's (user_merge). Events user.code, user.merged. ENOENT: no such code, or too old; ECONFLICT: one's own.
+ * Codes work once, and a new one ends the user's last. With another user's code and confirm, that user is merged into
+ * the actor's (user_merge). Events user.code, user.merged. ENOENT: no such code, or too old; ECONFLICT: one's own.
  */
 command_run_fn cmd_user_link;
 command_run_fn cmd_user_merge; /* ECONFLICT: both are one already */
 
 /* ---- cmd_admin.c: administration of the engine. Store's threads ---- */
 
-/* Kept over restarts; what runs goes on. Event admin.accepting where it changed. */
+/* Kept over restarts; running jobs go on. Event admin.accepting if it changed. */
 command_run_fn cmd_admin_resume;
 command_run_fn cmd_admin_pause;
 command_run_fn cmd_admin_stats;
-command_run_fn cmd_admin_verify; /* what verify_database (model/verify.h) finds */
+command_run_fn cmd_admin_verify; /* the findings of verify_database (model/verify.h) */
 
 /* ---- cmd_backup.c: copies of a database in files. The caller's process, for admins of the database ---- */
 
 /*
- * They tell how far they are as progress of a local run: {"kind": "progress", "task_run": true, "device": "backup" or "export",
+ * Both report progress like a local run: {"kind": "progress", "task_run": true, "device": "backup" or "export",
  * "event": {"event": "copied", "done", "total"}}. ENOENT: there is no database yet; ECANCELED: the process ends.
  */
 command_engine_fn cmd_admin_backup; /* see backup.h */
@@ -215,22 +232,22 @@ command_engine_fn cmd_admin_export; /* see model/export_files.h */
 
 /* ---- cmd_engine.c: answered by the engine. Loop thread of the database's owner ---- */
 
-/* known: at once, with what is stored of the machines; an engine that stays asks them then. */
+/* known: answers at once, with the stored facts of machines; an engine that stays asks the machines then. */
 command_engine_fn cmd_device_list;
-command_engine_fn cmd_queue_place; /* of those that are the actor's own; an admin's: of all */
+command_engine_fn cmd_queue_place; /* of the actor's own jobs; an admin's: of all */
 command_engine_fn cmd_admin_gc;    /* garbage_collector_run in maintenance.h */
 
 /* ---- cmd_device.c: disables and enables units. Loop thread of the owner ---- */
 
 command_engine_fn cmd_device_disable; /* ENOENT: there is none of that name */
-command_engine_fn cmd_device_enable;  /* test: only those whose machine says that they are in order */
+command_engine_fn cmd_device_enable;  /* test: only units whose machine passes */
 
 /* ---- cmd_calibrate.c: measures how fast a unit is. Loop thread of the owner ---- */
 
 /*
- * Writes device.calibrated, of the unit, its parts and each board's task. Its progress: {"event": "measuring", "what", "name",
- * "index", "count", "run", "runs"}, and {"event": "kept", "text": what stays if it is interrupted now}. It ends with ECANCELED
- * when its caller goes away.
+ * Writes device.calibrated for the unit, its parts and each board's task. Its progress: {"event": "measuring", "what",
+ * "name", "index", "count", "run", "runs"}, and {"event": "kept", "text": what stays if it is interrupted now}. Ends
+ * with ECANCELED when its caller goes away.
  */
 command_engine_fn cmd_device_calibrate;
 
@@ -238,7 +255,7 @@ command_engine_fn cmd_device_calibrate;
 
 command_engine_fn cmd_device_verify; /* progress and end as those of device.calibrate */
 
-/* ---- cmd_runner.c: what runners say of their machines and remote sides ---- */
+/* ---- cmd_runner.c: runners' answers about their machines and remote sides ---- */
 
 command_engine_fn cmd_device_doctor; /* ENOENT; ETOOBIG: too many machines. Loop thread of the owner */
 command_engine_fn cmd_runner_init; /* ENOENT: no such runner; EUNAVAIL: it has nothing to write. The caller's process */
@@ -248,17 +265,17 @@ command_engine_fn cmd_runner_status; /* ENOENT, EUNAVAIL. Loop thread of the own
 
 #define HARNESS_MAX_FILE (1u << 20) /* bytes */
 
-/* EINVAL: no such language; ENOENT: it has none; EIO: they are not where they should be. */
+/* EINVAL: no such language; ENOENT: it has none; EIO: its files are missing. */
 command_engine_fn cmd_harness_show;
 
 /* ---- cmd_task.c: tasks in all their forms. The caller's process ---- */
 
-/* The bundle; with `probe` it is refused (EUNAVAIL) where a device at hand lacks what it needs. */
+/* The bundle; with `probe` refuses it (EUNAVAIL) if a device at hand lacks what it needs. */
 command_engine_fn cmd_task_read;
-command_engine_fn cmd_task_unpack; /* the same of a file that was sent. The owner's process */
+command_engine_fn cmd_task_unpack; /* the same for a file that was sent. The owner's process */
 /*
- * What a device at hand lacks is an error, too, and with strict every remark. A competition has an entry of its own, and then
- * one for each problem.
+ * A device's lack is an error, too, and with strict every remark. A competition has an entry of its own, and then one
+ * for each problem.
  */
 command_engine_fn cmd_task_check;
 command_engine_fn cmd_task_pack;        /* task/pack.h */
@@ -270,27 +287,28 @@ command_engine_fn cmd_competition_read; /* competition_read_all */
 
 command_engine_fn cmd_task_run; /* the verdict (verdict.h), and more */
 /*
- * Runs what lies in solutions/correct and solutions/wrong beside the task. A wrong one that says nothing behind `expect:` may
- * end in all but passed and error. It is run in the mode of the arguments, else in its own (`expect: failed in test`), else
- * ranked. Each result comes as an event, too: {"kind": "progress", "task_run": true, "solution": result, "done", "of"}.
+ * Runs the solutions in solutions/correct and solutions/wrong beside the task. A wrong one without a result in
+ * `expect:` may end in all but passed and error. It is run in the mode of the arguments, else in its own (`expect:
+ * failed in test`), else ranked. Each result is also an event: {"kind": "progress", "task_run": true, "solution":
+ * result, "done", "of"}.
  */
 command_engine_fn cmd_task_verify;
 
-/* ---- cmd_complete.c: what a shell offers behind a command. Store's threads ---- */
+/* ---- cmd_complete.c: completions for a shell. Store's threads ---- */
 
 command_run_fn cmd_complete;
 
 /* ---- cmd_plugin.c: plugins. The caller's process ---- */
 
-command_engine_fn cmd_plugin_list; /* those of this process, and of those in plugin_path what loads them */
-command_engine_fn cmd_plugin_info; /* with its options (option_table_json), and what its kind offers */
+command_engine_fn cmd_plugin_list; /* those of this process, and the loadable ones in plugin_path */
+command_engine_fn cmd_plugin_info; /* with its options (option_table_json), and the facts of its kind */
 command_engine_fn cmd_plugin_test; /* the conformance checks (conformance.h) */
 
 /* ---- cmd_config.c: the configuration. The caller's process, but for config.reload ---- */
 
 /*
- * The configuration as it is in force: its faults, among them what this machine cannot do as it is configured (cores, tools
- * that a language's section names, no device), and what each machine has of the toolkits that the languages' plans start.
+ * The configuration in force: its faults, including those of this machine (cores, tools that a language's section
+ * names, no device), and each machine's parts of the toolkits that the languages' plans start.
  */
 command_engine_fn cmd_config_check;
 command_engine_fn cmd_config_reload; /* as on SIGHUP. A fault is the error, and the old configuration goes on */

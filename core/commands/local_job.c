@@ -41,7 +41,7 @@ local_job_runner(const struct core *core, const json_t *unit)
 	return NULL;
 }
 
-/* A unit that is described. It stays until the runner answers. */
+/* A pending description of a unit. It stays until the runner answers. */
 struct describe_request {
 	json_t *unit;
 	const char *runner;
@@ -100,7 +100,7 @@ local_job_describe(const struct core *core, const json_t *task, json_t *unit, vo
 
 /* ---- the time of a job ---- */
 
-/* Stands between a job and its caller. It goes with the job's completion. */
+/* Between a job and its caller. It is freed with the job's completion. */
 struct job_limit {
 	struct core *core;
 	const struct runner *runner;
@@ -112,7 +112,7 @@ struct job_limit {
 	void (*done)(struct inflight_job *job, const struct completion *completion);
 };
 
-/* The caller has the job to itself again. */
+/* Gives the job back to its caller. */
 static void
 limit_free(struct job_limit *limit)
 {
@@ -176,7 +176,7 @@ limit_job(struct core *core, const struct runner *runner, struct inflight_job *j
 {
 	struct job_limit *limit = xmalloc(sizeof(*limit));
 	*limit = (struct job_limit){.core = core, .runner = runner, .job = job, .event = job->event, .done = job->done};
-	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
+	/* If a GPU is throttled, kettle-exec runs a step a second time. */
 	limit->total_ms = (uint64_t)((plan_wall_s(plan, false) + 2 * plan_wall_s(plan, true)) * 1000) + LOCAL_JOB_SLACK_MS;
 	job->limit = limit;
 	job->event = limited_event;
@@ -184,7 +184,7 @@ limit_job(struct core *core, const struct runner *runner, struct inflight_job *j
 	limit_begin(limit);
 }
 
-/* Nothing outlives this process that could be recovered. */
+/* Nothing that could be recovered outlives this process. */
 static void
 drop_handle(struct inflight_job *job, const char *handle, kettle_answer answer, void *arg)
 {
@@ -204,7 +204,7 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 		return kettle_fail(
 			err, KETTLE_EINVAL, "The device's runner `%s` is not loaded.", json_text_or_empty(unit, "runner"));
 	plan_set_owner(plan, kind);
-	/* The job's owner may be gone when the runner returns: what the runner is given is held here. */
+	/* The job's owner may be gone when the runner returns: these references hold the runner's arguments. */
 	AUTO_JSON json_t *held_unit = json_copy(unit), *held_plan = json_incref(plan->json);
 	AUTO_JSON json_t *expect = json_object_get(unit, "expect") ? NULL : unit_expect(unit, NULL);
 	if (expect)

@@ -12,22 +12,23 @@ json_t *local_job_unit(const struct core *core, const char *device);
 const struct runner *local_job_runner(const struct core *core, const json_t *unit);
 #define LOCAL_JOB_DESCRIBE_MS 60000
 /*
- * Stores what the runner says of the unit as the unit's "facts", then calls then(arg), perhaps before this returns. A unit
- * without a GPU is described only if the task sets `memory`. One that cannot be described, or not within
- * LOCAL_JOB_DESCRIBE_MS, is planned as it is configured.
+ * Stores the runner's facts of the unit as its "facts", then calls then(arg), perhaps before this returns. A unit
+ * without a GPU is described only if the task sets `memory`. A unit that cannot be described within
+ * LOCAL_JOB_DESCRIBE_MS is planned as it is configured.
  */
 void local_job_describe(const struct core *core, const json_t *task, json_t *unit, void (*then)(void *arg), void *arg);
 #define LOCAL_JOB_SLACK_MS 120000 /* beside the wall limits of the steps */
-#define LOCAL_JOB_CANCEL_MS 30000 /* what a runner has to complete a cancelled job */
+#define LOCAL_JOB_CANCEL_MS 30000 /* for a runner to complete a cancelled job */
 /*
- * Gives the plan to the unit's runner. Of job, `event` and `done` are set by the caller, the rest here; its reference
- * begins with `kind`, which is also the owner of what it leaves in caches. A job that exceeds the sum of its steps' limits is
- * cancelled, and lost where the runner does not complete it then. The runner may complete the job before this
- * returns. The machine must be what `expect` of the unit says, or without it the unit's `model`. A negative code: `done` was not called, and will not be. EINVAL: the runner is not loaded.
+ * Gives the plan to the unit's runner. The caller sets `event` and `done` of job, this function the rest. The job's
+ * reference begins with `kind`, which also owns what the job leaves in caches. A job that exceeds the sum of its steps'
+ * limits is cancelled, and lost if the runner does not complete it then. The runner may complete the job before this
+ * returns. The machine must match `expect` of the unit, or without it the unit's `model`. A negative code: `done` was
+ * not called, and will not be. EINVAL: the runner is not loaded.
  */
 int local_job_start(struct core *core, struct inflight_job *job, const char *kind, json_t *unit,
 	const struct plan *plan, struct kettle_error *err);
-/* Publishes what a command does on a device, or instead of one, as progress for its caller (struct actor). */
+/* Publishes a command's progress on a device, or without one, for its caller (struct actor). */
 void local_job_progress(struct core *core, uint64_t caller, const char *device, json_t *event_take);
 /* Publishes an event of a job of this process as progress on the device, without the secrets of the plan. */
 void local_job_publish(struct core *core, const struct plan *plan, const char *device, const json_t *event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Handlers whose work blocks: it is done on a thread of the pool, then the command is answered on the loop. */
+/* Handlers whose work blocks: a thread of the pool does it, then the loop answers the command. */
 #include <config.h>
 
 #include "commands/pool_call.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Handlers whose work blocks: it is done on a thread of the pool, then the command is answered on the loop. */
+/* Handlers whose work blocks: a thread of the pool does it, then the loop answers the command. */
 #ifndef KETTLE_COMMANDS_POOL_CALL_H
 #define KETTLE_COMMANDS_POOL_CALL_H
 
@@ -15,7 +15,7 @@ struct pool_call {
 	const struct languages *languages; /* as they were when it began: a reload changes the core's */
 	json_t *args;                      /* a copy */
 	json_t *result;
-	json_t *bundles; /* of cmd_task.c: what must still be probed, or NULL */
+	json_t *bundles; /* of cmd_task.c: bundles that must still be probed, or NULL */
 	struct kettle_error err;
 	pool_work *work;
 	void (*then)(struct pool_call *call);
@@ -23,7 +23,7 @@ struct pool_call {
 	void *arg;
 };
 
-/* Begins the work; then comes on the loop and ends with pool_call_answer, or is it. */
+/* Begins the work. Then `then` is called on the loop; it is pool_call_answer, or ends with a call of it. */
 void pool_call_start(struct core *core, const json_t *args, pool_work *work, void (*then)(struct pool_call *call),
 	kettle_answer answer, void *arg);
 /* Answers with the result, or the error, and frees the call. */

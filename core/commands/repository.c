@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the archive of a repository is. */
+/* Finds the archive of a repository. */
 #include <config.h>
 
 #include "commands/repository.h"
@@ -15,7 +15,7 @@
 #define OWNER_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 #define BRANCH_CHARS OWNER_CHARS "/+@"
 
-/* OWNER/NAME of a repository, without what may follow the name in its URL; NULL: it is none. New string. */
+/* OWNER/NAME of a repository, without further parts of its URL; NULL: it is none. New string. */
 static char *
 github_name(const char *text)
 {
@@ -59,7 +59,7 @@ repository_archive(
 	if (branch)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"A branch can be chosen only for repositories on GitHub; elsewhere the URL of the zip says which.");
-	/* Messages need no query, which may hold a key. */
+	/* Messages omit the query, which may hold a key. */
 	*ret_url = xstrdup(repository);
 	*ret_label = xstrndup(repository, strcspn(repository, "?#"));
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What answers have in common: words and objects. A section per file of rows; what two of them use is above. */
+/* Common parts of answers: words and objects. A section per file of rows; parts that two of them use come first. */
 #ifndef KETTLE_COMMANDS_SHAPES_H
 #define KETTLE_COMMANDS_SHAPES_H
 
@@ -11,13 +11,13 @@
 
 #include <kettle/runner.h>
 
-/* Whose it is that a run did not pass; see docs/protocol.md. */
+/* Who is at fault that a run did not pass; see docs/protocol.md. */
 static const char *const faults[] = {"participant", "task", "machine", "operator", NULL};
-/* Where it ended. */
+/* The stage at which it ended. */
 static const char *const stages[] = {
 	"queue", "prepare", "build", "test", "benchmark", "ranked", "secret", "profile", "record", NULL};
 
-/* How far the score may be from the true one. */
+/* The distance by which the true score may differ. */
 #define INTERVAL \
 	MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where the 95 % interval of the score begins"), \
 		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true)
@@ -60,7 +60,7 @@ static const struct shape rate_limits_shape[] = {MEMBER("leaderboard", SHAPE_STR
 	{0}};
 #define ENTRY(name, type, best, run, shape, ...) MEMBER(#name, RANKING_UNPACK shape),
 static const struct shape ranking_entry_shape[] = {RANKING_COLUMNS(ENTRY, ENTRY){0}};
-/* What its table shows; the rest of the array is zeros, which end it. */
+/* The columns of its table; the rest of the array is zeros, which end it. */
 #define NO_PLACE(...)
 #define IN_PLACE(name, type, best, run, shape, in, place, ...) [place - 1] = __VA_ARGS__,
 static const struct view_column ranking_view[ARRAY_SIZE(ranking_columns) + 1] = {RANKING_COLUMNS(NO_PLACE, IN_PLACE)};
@@ -69,16 +69,16 @@ static const struct shape contents_shape[] = {MEMBER("text", SHAPE_STRING, .opti
 
 /* ---- submissions ---- */
 
-/* Of runs; a ranked one is called as KernelBot calls it. */
+/* Modes of runs; a ranked one has KernelBot's word. */
 static const char *const run_modes[] = {"test", "benchmark", "profile", "leaderboard", NULL};
 #define VERDICTS "passed", "failed", "timed_out", "error"
 static const char *const run_states[] = {VERDICTS, NULL};
-/* KernelBot's. */
+/* KernelBot's words. */
 static const char *const statuses[] = {
 	"initial", "pending", "running", "succeeded", "failed", "timed_out", "hacked", NULL};
 static const char *const compared_runs[] = {"ranked", "benchmark", NULL};
 static const char *const open_states[] = {"queued", "running", NULL};
-/* Of a rerun that says nothing of the code. */
+/* States of a rerun that say nothing about the code. */
 static const char *const undecided_states[] = {"error", "cancelled", NULL};
 
 static const char *const losses[] = {
@@ -87,7 +87,7 @@ static const char *const losses[] = {
 #undef X
 		NULL};
 
-/* With what else is said of all three. */
+/* With further members that all three have. */
 #define OUTCOME_WITH(...) \
 	MEMBER("fault", SHAPE_STRING, .choices = faults, .null = true, .help = "whose it is that it did not pass", \
 		__VA_ARGS__), \
@@ -101,7 +101,7 @@ static const char *const losses[] = {
 		MEMBER("jobs", ARRAY(OBJECT(MEMBER("job", SHAPE_INT), MEMBER("device", SHAPE_STRING))), \
 			.help = "one of each device")
 
-/* What follows the members a and b that are compared. */
+/* The members after a and b, which are compared. */
 #define CHANGE \
 	MEMBER("percent", SHAPE_NUMBER, .unit = "%", .null = true, .help = "by how much b is over a"), \
 		MEMBER("significant", SHAPE_BOOL, .null = true, \
@@ -122,7 +122,7 @@ static const struct shape capture_shape[] = {
 	{0},
 };
 
-/* A step that is no run, in verdict.h's form. */
+/* A step that is not a run, in verdict.h's form. */
 static const struct shape build_step_shape[] = {
 	MEMBER("title", SHAPE_STRING),
 	MEMBER("command", SHAPE_STRING, .null = true),
@@ -162,7 +162,7 @@ static const struct shape timing_shape[] = {
 };
 
 #define DETAIL(name, ...) MEMBER(name, __VA_ARGS__, .optional = true)
-/* What only a public run has, in verdict.h's form. */
+/* The members that only a public run has, in verdict.h's form. */
 #define RUN_DETAIL \
 	DETAIL("index", SHAPE_INT, .null = true, .help = "of the benchmark, for a profile"), \
 		DETAIL("message", SHAPE_STRING, .null = true, .help = "why it did not pass"), \
@@ -182,7 +182,7 @@ static const struct shape timing_shape[] = {
 		DETAIL("result", MAP(SHAPE_STRING), .help = "what the harness reported"), \
 		DETAIL("remarks", ARRAY(SHAPE_STRING), .help = "where times contradict each other")
 
-/* Of a secret one mode, secret, passed and score, and nothing else. */
+/* A secret run has only mode, secret, passed and score. */
 static const struct shape run_shape[] = {
 	MEMBER("mode", SHAPE_STRING, .choices = run_modes),
 	MEMBER("secret", SHAPE_BOOL, .help = "if so, only mode, passed and score are beside it"),
@@ -197,7 +197,7 @@ static const struct shape run_shape[] = {
 	{0},
 };
 
-/* A job of submission.show; what is optional in it and always there for its owner, others do not get. */
+/* A job of submission.show. Members that are optional although its owner always gets them are hidden from others. */
 static const struct shape job_shape[] = {
 	MEMBER("job", SHAPE_INT),
 	MEMBER("device", SHAPE_STRING),
@@ -265,17 +265,17 @@ static const struct shape compared_time_shape[] = {
 /* ---- users ---- */
 
 static const char *const token_kinds[] = {"token", "session", NULL};
-/* Of all that is stored of a user. */
+/* Credentials among the stored data of a user. */
 static const char *const credential_kinds[] = {"token", "session", "link", NULL};
 
-/* What is about a user begins with these. */
+/* The first members of entries about a user. */
 #define NAMED_USER MEMBER("user_id", SHAPE_STRING, .help = "the user's number"), MEMBER("user_name", SHAPE_STRING)
 #define MADE_USER NAMED_USER, MEMBER("made", SHAPE_BOOL, .help = "whether the identity was not known before")
 #define USER_MEMBERS \
 	NAMED_USER, MEMBER("role", SHAPE_STRING, .choices = roles), MEMBER("created", SHAPE_TIME), \
 		MEMBER("banned", SHAPE_TIME, .null = true, .help = "since when"), \
 		MEMBER("ban_reason", SHAPE_STRING, .null = true), MEMBER("submissions", SHAPE_INT, .help = "how many")
-/* What the user sees of it, too. */
+/* The members that the user also sees. */
 #define OWN_USER_MEMBERS \
 	USER_MEMBERS, \
 		MEMBER("identities", ARRAY(OBJECT(MEMBER("provider", SHAPE_STRING), MEMBER("subject", SHAPE_STRING), \
@@ -312,12 +312,12 @@ static const char *const remote_states[] = {"waiting", "running", NULL};
 
 #define ACCEPTS STATUS("ok"), MEMBER("accepts_jobs", SHAPE_BOOL, .help = "whether submissions are accepted")
 
-/* What results of a unit begin with. */
+/* The first members of results on a unit. */
 #define NAMED_UNIT MEMBER("device", SHAPE_STRING), MEMBER("unit", SHAPE_STRING)
 #define WHY_FAILED MEMBER("error", SHAPE_STRING, .optional = true)
-/* Calibrator → what it takes. */
+/* Calibrator → its time. */
 #define CALIBRATOR_TIMES MAP(SHAPE_NUMBER, .unit = "ns")
-/* missing: whether there may be none. Before there were spreads, none were stored. */
+/* missing: whether the spreads may be missing, as in calibrations that are older than spreads. */
 #define CALIBRATION(missing) \
 	MEMBER("names", CALIBRATOR_TIMES, .optional = (missing), .help = "what each calibrator takes"), \
 		MEMBER("spreads", MAP(SHAPE_NUMBER), .optional = true, \
@@ -351,7 +351,7 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 		.optional = true, .help = "that use it"),
 	{0}};
 
-/* What the greeting of a unit's machine says of it (judge/unit_facts.h). */
+/* Facts of a unit from the greeting of its machine (judge/unit_facts.h). */
 #define UNIT_FACTS \
 	MEMBER("version", SHAPE_STRING, .optional = true, .help = "of its kettle-exec"), \
 		MEMBER("level", SHAPE_STRING, .choices = sandbox_levels, .optional = true, .help = "of its sandbox"), \

@@ -59,7 +59,7 @@ on_task_run_done(struct inflight_job *job, const struct completion *completion)
 	task_run_end(run);
 }
 
-/* The device that was named, else the first that is configured. */
+/* The named device, else the first that is configured. */
 static int
 choose_unit(struct task_run *run, struct kettle_error *err)
 {
@@ -89,7 +89,7 @@ needs_several(const struct plan *plan)
 	return needs;
 }
 
-/* The further units of the machine, where the plan needs more than the first. */
+/* Further units of the machine, if the plan needs more than the first. */
 static void
 add_more(struct task_run *run)
 {

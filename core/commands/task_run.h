@@ -13,12 +13,12 @@ struct task_run {
 	struct core *core;
 	json_t *args, *bundle, *unit;
 	struct plan *plan;
-	json_t *units;          /* of the device, the one that is used too */
-	size_t index;           /* of the one that is used */
-	bool unless_busy, busy; /* it ends, with an error, where it would wait for the unit; it has */
+	json_t *units;          /* of the device, the used one included */
+	size_t index;           /* of the used one */
+	bool unless_busy, busy; /* it ends with an error instead of waiting for the unit; it has done so */
 	char *code;
 	struct kettle_error err;
-	struct verdict *verdict; /* where err has no code */
+	struct verdict *verdict; /* if err has no code */
 	const json_t *kept;      /* of the completion */
 	/* Called once at the end; the run is freed then. */
 	void (*ended)(struct task_run *run);
@@ -32,7 +32,7 @@ struct task_run {
  * err. `ended` is called once, perhaps before this returns, with verdict or err; the run is freed after it.
  */
 void task_run_begin(void *arg);
-/* Calls `ended` and frees the run, which is with no runner. */
+/* Calls `ended` and frees the run, which no runner has. */
 void task_run_end(struct task_run *run);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tries a task on its devices before anybody submits to it.
+ * Tries a task on its devices before it gets submissions.
  *
- * Theory of operation. One device after the other, as runs of task_run.c; the next one is posted, not called, so that runs
- * that end at once do not pile up on the stack. A run that would wait for its unit is cancelled and begun again on the
- * next unit of the device. What a template shows is the task's fault only where its verdict says so: a template may be
- * unfinished, and an empty file never passes, but both come after the task's own files.
+ * Theory of operation. One device after the other, as runs of task_run.c; the next one is posted, not called, so that
+ * runs that end at once do not pile up on the stack. A run that would wait for its unit is cancelled and begun again on
+ * the next unit of the device. A failure of a template is the task's fault only if its verdict says so: a template may
+ * be unfinished, and an empty file never passes, but faults of the task's own files show before both.
  */
 #include <config.h>
 
@@ -23,7 +23,7 @@
 /* A task that is tried. */
 struct trial {
 	struct core *core;
-	json_t *bundle, *names, *tried; /* names: of the devices that are still to come */
+	json_t *bundle, *names, *tried; /* names: of the devices that are left */
 	const char *code;               /* of the bundle, or NULL: there is no template */
 	size_t unit;                    /* of the first device */
 	void (*done)(void *arg, json_t *tried);
@@ -42,7 +42,7 @@ try_finish(struct trial *trial)
 	free(trial);
 }
 
-/* What the step that decided printed, below its command. New reference, or NULL. */
+/* The output of the step that decided, below its command. New reference, or NULL. */
 static json_t *
 log_of(const struct verdict *verdict)
 {
@@ -67,7 +67,10 @@ add_name(json_t *names, const char *name)
 	(void)json_array_append_new(names, json_string(name));
 }
 
-/* What the harness says of the cases (`test.N.imported`). The template is the task's own: no submission had a part in it. */
+/*
+ * The imports that the harness reports for the cases (`test.N.imported`). The template is the task's own: no submission
+ * had a part in it.
+ */
 static json_t *
 imports_of(const struct verdict *verdict)
 {

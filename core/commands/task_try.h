@@ -7,17 +7,18 @@
 
 /*
  * Runs the first template of the task (borrowed), or an empty file where it has none, as a test on each device of names
- * (an array; taken), on the first of its units that is free, one after the other, with progress as of task.run. done gets,
- * once, perhaps before this returns, a borrowed array in the order of names:
+ * (an array; taken), on the first of its units that is free, one after the other, with progress as of task.run. done
+ * gets, once, perhaps before this returns, a borrowed array in the order of names:
  *
- * {"device", "state": as of a verdict, or "skipped": it was not run, "blame", "lacks"?: what the machine lacks, where that is why, "error", "said": it all in words, "imported":
- * what its harness says that task and template have imported, "log": what the step printed that failed by the task's fault}
+ * {"device", "state": as of a verdict, or "skipped": it was not run, "blame", "lacks"?: what the machine lacks, where
+ * that is why, "error", "said": all of it in words, "imported": the modules that task and template imported, by the
+ * harness's report, "log": the output of the step that failed by the task's fault}
  */
 void task_try(
 	struct core *core, const json_t *bundle, json_t *names_take, void (*done)(void *arg, json_t *tried), void *arg);
-/* The first of them that failed by the task's fault, or NULL. Borrowed. */
+/* The first result that failed by the task's fault, or NULL. Borrowed. */
 const json_t *task_try_fault(const json_t *tried);
-/* What was imported on any of them. New reference. */
+/* The imports on all devices together. New reference. */
 json_t *task_try_imports(const json_t *tried);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The configuration: finding the file, checking it, filling in what it does not say. */
+/* The configuration: finding the file, checking it, filling in its defaults. */
 #include <config.h>
 
 #include "config/configuration.h"
@@ -40,13 +40,13 @@ static char *
 xdg_path(const char *variable, const char *fallback, const char *file)
 {
 	const char *base = environment(variable), *home = environment("HOME");
-	/* The specification says to ignore a relative one. */
+	/* The specification says that a relative one is ignored. */
 	if (base && base[0] == '/')
 		return xasprintf("%s/kettle/%s", base, file);
 	return home ? xasprintf("%s/%s/kettle/%s", home, fallback, file) : NULL;
 }
 
-/* The file to read: one that was named must exist, the usual ones need not. NULL: none. */
+/* The file to read: a named one must exist, the usual ones need not. NULL: none. */
 static char *
 find_config_file(const struct config_request *request)
 {
@@ -97,7 +97,7 @@ read_config_file(struct config *config, struct kettle_error *err)
 	return rc;
 }
 
-/* A key with nothing behind it is a section that says nothing; plugins without options are written so too. */
+/* A key without a value is an empty section; plugins without options are written so too. */
 static void
 fill_empty(json_t *root)
 {
@@ -142,7 +142,7 @@ is_unit(const char *pointer)
 	return slashes == 4 && strstr(pointer, "/units/");
 }
 
-/* Lists what does not fit the schema, and leaves it out. */
+/* Lists values that do not fit the schema, and leaves them out. */
 static void
 leave_out_faults(const struct config *config, const json_t *schema)
 {
@@ -154,7 +154,7 @@ leave_out_faults(const struct config *config, const json_t *schema)
 		config_add_fault(config->faults, json_text_or_empty(fault, "message"));
 	if (json_array_size(faults) > CONFIG_FAULTS)
 		(void)json_object_clear(config->root); /* the rest is unchecked */
-	/* From the last one on, so that indexes of lists stay right; those of units stay so for later sentences. */
+	/* Backwards, so that indexes of lists stay right; those of units stay so for later sentences. */
 	while (i-- > 0) {
 		const char *pointer = json_text_or_empty(json_array_get(faults, i), "pointer");
 		pointer_replace(config->root, pointer, is_unit(pointer) ? json_object() : NULL);
@@ -181,7 +181,7 @@ config_check(struct config *config, struct kettle_error *err)
 	return rc ? rc : schema_defaults(schema, config->root, err);
 }
 
-/* ---- what the file does not say ---- */
+/* ---- defaults ---- */
 
 static int
 set_database(struct config *config, const char *asked, struct kettle_error *err)
@@ -271,7 +271,7 @@ set_plugins(struct config *config)
 	add_plugins(config, "frontends", "cli");
 }
 
-/* A number or a text becomes the text; one string becomes a list of it. */
+/* Turns a number into text, and one string into a list of it. */
 static void
 set_sandbox(struct config *config)
 {
@@ -300,7 +300,7 @@ set_path(const struct config *config, const char *section, const char *key)
 	json_object_set_new(object, key, json_string(path));
 }
 
-/* Leaves of the file what a process needs that asks another one. */
+/* Keeps only the parts of the file that a process needs that asks another one. */
 static void
 keep_places(struct config *config)
 {
@@ -320,7 +320,7 @@ static int
 config_read(struct config *config, const struct config_request *request, struct kettle_error *err)
 {
 	int rc = config->file ? read_config_file(config, err) : 0;
-	/* Without the file it is only known where the database is if that was named. */
+	/* Without the file, the database is known only if it was named. */
 	if (rc && request->asks && (request->database || environment("KETTLE_DB")))
 		rc = 0;
 	if (rc == 0 && request->asks)
@@ -421,7 +421,7 @@ config_device(const struct config *config, const char *name, const json_t **ret_
 		meant ? meant : "", meant ? "`?" : "");
 }
 
-/* ---- loaded again: what is different, and what of it the running engine takes over ---- */
+/* ---- loaded again: the differences, and those that the running engine takes over ---- */
 
 /* Sections of plain values that the running engine takes over. */
 static const char *const plain_sections[] = {"log", "limits", "retention", "engine"};
@@ -435,7 +435,7 @@ struct difference {
 	json_t *reloaded, *restart;
 };
 
-/* Adds what is said of one changed member of a section; before or after is NULL where it has no such member. */
+/* Adds the sentence on one changed member of a section; before or after is NULL where it has no such member. */
 typedef void difference_fn(const struct difference *difference, const char *section, const char *key,
 	const json_t *before, const json_t *after);
 
@@ -494,7 +494,7 @@ has_runners(const struct config *config, const json_t *device)
 	return true;
 }
 
-/* Whether only devices beside them differ: a unit knows how many slots its runner has in all. */
+/* Whether the two differ at most in the slots of their runner, which other devices share. */
 static bool
 same_device(const json_t *before, const json_t *after)
 {

@@ -40,7 +40,7 @@ struct config {
 	json_t *places;   /* of the file as written; empty where there is none */
 	json_t *warnings; /* array of sentences for the log */
 	json_t *faults;   /* array of sentences, at most CONFIG_FAULTS and one more; NULL: the first fault is an error */
-	char *file;       /* as it was named; NULL: there is none, these are the defaults */
+	char *file;       /* as it was named; NULL: no file, only defaults */
 	bool chosen;      /* the database was named for this call: by --db or KETTLE_DB */
 	char *base;       /* absolute folder that relative paths start from: the file's, or the current one */
 };
@@ -74,8 +74,8 @@ void config_add_fault(json_t *faults, const char *sentence);
 int config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
 	json_t **ret_options, struct kettle_error *err);
 /*
- * Checks `options` of all units of a runner against its table, and makes paths absolute there; nothing else is filled in. 0 where
- * faults are collected; EINVAL.
+ * Checks `options` of all units of a runner by its table, and makes paths absolute there; fills in nothing else. 0
+ * where faults are collected; EINVAL.
  */
 int config_unit_options(
 	const struct config *config, const char *runner, const struct option_table *table, struct kettle_error *err);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the configuration share. */
+/* Shared by the files of the configuration. */
 #ifndef KETTLE_CONFIG_CONFIGURATION_INTERNAL_H
 #define KETTLE_CONFIG_CONFIGURATION_INTERNAL_H
 
 #include "config/configuration.h"
 
-/* What messages call the file. */
+/* The file's name in messages. */
 #define CONFIG_NAME(config) ((config)->file ? (config)->file : "configuration")
 
-/* Makes the devices of root what configuration.h says. EINVAL. */
+/* Brings the devices of root into the form in configuration.h. EINVAL. */
 int config_devices(struct config *config, struct kettle_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices of the configuration, made uniform: a name, and units that each say everything. */
+/* The devices of the configuration in one form: a name, and complete units. */
 #include <config.h>
 
 #include <string.h>
@@ -19,7 +19,7 @@
 #define DEFAULT_PREFETCH 1
 #define DEFAULT_SANDBOX "full"
 
-/* Keys of a unit, and whether a device may say them for all of its units. */
+/* Keys of a unit, and whether a device may set them for all of its units. */
 static const struct {
 	const char *key;
 	bool shared;
@@ -37,7 +37,7 @@ static const struct {
 	{"options", true},
 };
 
-/* What a device says of the model that its units are: each of them says it too, for planning on one. */
+/* A device's keys about the model of its units: each unit has them too, for planning on one. */
 static const char *const model_keys[] = {"sm", "gfx", "include_dirs", "library_dirs"};
 
 /* EINVAL, with "FILE:LINE:COLUMN: " of the place before the sentence; 0 where faults are collected. */
@@ -120,7 +120,7 @@ fail_in_device(const struct config *config, const char *pointer, const char *key
 	return fail_at(config, place, err, "%s names its `units`, so `%s` must be given in each of them.", name.data, key);
 }
 
-/* Moves what the device says for its units into them, and gives it one where it names none. */
+/* Moves a device's settings for its units into the units, and makes a unit if the device has none. */
 static int
 share_keys(const struct config *config, const char *pointer, json_t *device, struct kettle_error *err)
 {
@@ -202,7 +202,7 @@ complete_device(struct config *config, const char *name, json_t *device, struct 
 	return rc;
 }
 
-/* Names are compared without case, so two that differ in it alone are one. */
+/* Names are compared without case, so names that differ only in case are one. */
 static int
 check_devices_names(const struct config *config, const json_t *devices, struct kettle_error *err)
 {
@@ -249,7 +249,7 @@ count_slots(const json_t *devices)
 				unit, "runner_slots", json_integer(runner_slots(devices, json_text_or_null(unit, "runner"))));
 }
 
-/* Where the options of a unit are in the file: its own, or those that its device says for all units. New string. */
+/* Where the options of a unit are in the file: its own, or its device's for all units. New string. */
 static char *
 options_pointer(const struct config *config, const char *device, size_t unit)
 {

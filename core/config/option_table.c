@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Option tables: what they mean as a schema, as help, and for a section of the configuration. */
+/* Option tables: as a schema, as help, and applied to a section of the configuration. */
 #include <config.h>
 
 #include "config/option_table.h"
@@ -245,7 +245,7 @@ add_option_place(const struct option_section *in, const char *key, struct buf *o
 	pointer_add_path(out, pointer.data);
 }
 
-/* What variables held when they were read; those of this process hold nothing any more. */
+/* The values of variables that were read; this process's environment holds them no more. */
 static struct kept_secret {
 	struct kept_secret *next;
 	char *value;
@@ -263,7 +263,7 @@ find_kept(const char *variable)
 }
 
 /*
- * The value of a variable, which is overwritten where it lies: no child of this process inherits it, and /proc/PID/environ
+ * The value of a variable, which is overwritten in place: no child of this process inherits it, and /proc/PID/environ
  * does not show it. A configuration that is read again finds it here. NULL: there is none. New string.
  */
 static char *
@@ -405,7 +405,7 @@ finish_option(
 	return 0;
 }
 
-/* What does not fit the schema is an error, or listed and left out. */
+/* A value that does not fit the schema is an error, or is listed and left out. */
 static int
 check_section(const json_t *schema, json_t *options, const struct option_section *in, struct kettle_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Option tables: what they mean as a schema, as help, and for a section of the configuration. */
+/* Option tables: as a schema, as help, and applied to a section of the configuration. */
 #ifndef KETTLE_CONFIG_OPTION_TABLE_H
 #define KETTLE_CONFIG_OPTION_TABLE_H
 
@@ -14,13 +14,13 @@
 #define OPTIONS_FAULTS 100               /* most of one section that are collected */
 #define OPTIONS_SECRET_BYTES (64u << 10) /* of a secret's file */
 
-/* A table as a plugin gives it: `size` is that of its elements, which may be smaller than ours. Borrowed. */
+/* A table as a plugin gives it: `size` is that of its elements, which may be smaller than this host's. Borrowed. */
 struct option_table {
 	const struct kettle_option *options;
 	size_t count, size;
 };
 
-/* Where a section is; everything is borrowed. */
+/* The place of a section; everything is borrowed. */
 struct option_section {
 	const char *name;     /* of the file, for messages; NULL: there is none */
 	const json_t *places; /* of the file, or NULL */
@@ -31,7 +31,7 @@ struct option_section {
 	json_t *faults;       /* array that takes the sentence of each fault, or NULL: the first one is the error */
 };
 
-/* The i-th option in our size; members that the plugin's size does not cover are zero. [any] */
+/* The i-th option in this host's size; members that the plugin's size does not cover are zero. [any] */
 void option_table_get(const struct option_table *table, size_t i, struct kettle_option *ret_option);
 /* Checks the table itself: keys, types, ranges, defaults that pass, help for each, no key twice. EINVAL. [any] */
 int option_table_check(const struct option_table *table, struct kettle_error *err);

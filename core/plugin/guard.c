@@ -13,8 +13,8 @@
 #include "plugin/loader.h"
 
 /*
- * Each operation has its function below and its line in guard_init: where an operation is added, and a size differs, both
- * are to be added here. Without them the core would read the operation as NULL.
+ * Each operation has a function below and a line in guard_init. A new operation changes a size here and needs both;
+ * without them the core would read the operation as NULL.
  */
 _Static_assert(sizeof(struct kettle_language) == 21 * sizeof(void *), "An operation of languages has no guard.");
 _Static_assert(sizeof(struct kettle_runner) == 17 * sizeof(void *), "An operation of runners has no guard.");
@@ -30,7 +30,7 @@ guard_is_code(int rc)
 	return known;
 }
 
-/* An error as the core takes it; `none` is the code that says all without a sentence, or 0. Returns err's code. */
+/* An error as the core takes it; `none` is the code that needs no sentence, or 0. Returns err's code. */
 static int
 guard_fail(const struct guard *guard, const char *operation, int none, int rc, const struct kettle_error *why,
 	struct kettle_error *err)
@@ -69,7 +69,7 @@ guard_answer(const struct guard *guard, const struct watch *watch, const char *o
 	struct kettle_error why = {0}; \
 	const struct watch watch = watch_begin()
 #define ANSWER(operation, rc) guard_answer(guard, &watch, "`" operation "`", 0, rc, &why, err)
-/* For an operation that answers ENOENT where there is nothing. */
+/* For an operation that answers ENOENT if there is nothing. */
 #define ANSWER_OR_NONE(operation, rc) guard_answer(guard, &watch, "`" operation "`", KETTLE_ENOENT, rc, &why, err)
 
 /* ---- languages ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the core and the operations of a plugin: each call is timed (loop/watch.h), and an answer that no plugin may give
- * becomes an error with a sentence.
+ * Between the core and the operations of a plugin: each call is timed (loop/watch.h), and an invalid answer becomes an
+ * error with a sentence.
  */
 #ifndef KETTLE_PLUGIN_GUARD_H
 #define KETTLE_PLUGIN_GUARD_H
@@ -20,13 +20,13 @@ struct guard {
 };
 
 /*
- * plugin is the loader's, self what its create gave. An operation that the plugin lacks is NULL here too. Of those that
- * answer a code, a positive number and an unknown one become INTERNAL, and an error without a sentence gets one that names
- * plugin and operation; both are logged. The guard must keep its address.
+ * plugin is the loader's, self what its create gave. An operation that the plugin lacks is NULL here too. A positive or
+ * unknown code becomes INTERNAL, and an error without a sentence gets one that names plugin and operation; both are
+ * logged. The guard must keep its address.
  */
 void guard_init(struct guard *guard, const struct kettle_plugin *plugin, void *self);
 
-/* Whether it is 0 or a code of kettle/error.h. [any] */
+/* Whether rc is 0 or a code of kettle/error.h. [any] */
 bool guard_is_code(int rc);
 
 #endif

@@ -98,7 +98,7 @@ struct stop_sequence {
 	void *arg;
 	uint64_t limit_ms;
 	const struct kettle_host *host; /* whose timer it is */
-	struct kettle_timer *timer;     /* of those that are stopping; NULL: none */
+	struct kettle_timer *timer;     /* for the plugins that are stopping; NULL: none */
 	size_t count, waiting;
 	bool calling; /* inside the loop that calls stop: a plugin that stops at once is counted there */
 	struct instance *instances[];
@@ -106,7 +106,7 @@ struct stop_sequence {
 
 static void next_kind(void *arg);
 
-/* What follows may free what a plugin still uses in the callback in which it says that it has stopped. */
+/* The next step may free what a plugin still uses in the callback in which it reports its stop. */
 static void
 all_stopped(struct stop_sequence *all, const struct kettle_host *host)
 {
@@ -135,7 +135,7 @@ on_stopped(void *arg)
 		all_stopped(all, instance->host);
 }
 
-/* One of the kind that stops next: the last in the order of starting whose stop was not called. NULL: there is none. */
+/* An instance of the kind that stops next: the last in the order of starting whose stop was not called. NULL: none. */
 static const struct instance *
 next_to_stop(const struct stop_sequence *all)
 {
@@ -162,7 +162,7 @@ instance_stop(struct instance *instance)
 	watch_end(&watch, instance->plugin->name, "`stop`");
 }
 
-/* Time is up for those that were told to stop. */
+/* Time is up for the instances that were told to stop. */
 static void
 stop_overdue(void *arg)
 {
@@ -186,7 +186,7 @@ static void
 start_limit(struct stop_sequence *all, const struct instance *instance)
 {
 	all->host = instance->host;
-	/* Without a timer it is waited for as long as it takes. */
+	/* Without a timer the wait has no limit. */
 	if (all->limit_ms)
 		(void)all->host->timer_start(all->host, all->limit_ms, 0, stop_overdue, all, &all->timer, NULL);
 }

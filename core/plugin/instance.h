@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define INSTANCE_STOP_MS 30000 /* what the plugins of one kind have for their stop */
+#define INSTANCE_STOP_MS 30000 /* time for the plugins of one kind to stop */
 
 struct stop_sequence;
 
@@ -19,7 +19,7 @@ struct instance {
 	bool created, started;
 	struct stop_sequence *stopping; /* of instances_stop */
 	bool stop_called, stopped;
-	bool hung; /* it did not stop in time; it is neither destroyed nor freed, since it may still use what it has */
+	bool hung; /* it did not stop in time; it is neither destroyed nor freed, since it may still use its data */
 };
 
 /*
@@ -30,17 +30,20 @@ int instance_create(struct instance *instance, const struct kettle_plugin *plugi
 	struct kettle_error *err);
 int instance_configure(struct instance *instance, const json_t *options, struct kettle_error *err);
 int instance_start(struct instance *instance, struct kettle_error *err);
-/* Frees it; must not have been started, or have stopped. Nothing happens to one that was never created, or that hangs. */
+/*
+ * Frees it; it must not have been started, or must have stopped. Does nothing to an instance that was never created, or
+ * that hangs.
+ */
 void instance_destroy(struct instance *instance);
 
-/* Which of two kinds starts first: runners, languages, frontends. Less than 0: the former. [any] */
+/* Which of two kinds starts first: runners, languages, frontends. Less than 0: the first one. [any] */
 int instance_order(const struct instance *one, const struct instance *other);
 
 /*
- * Stops those of the list that were started: frontends, then languages, then runners; those of one kind together. done
- * is called once, when the last of them has called back, possibly before this returns. Those of one kind have limit_ms for it
- * (0: no limit); then they are logged, and left as they are (hung). The instances keep their addresses until done, and hung
- * ones for ever. A plugin that calls back twice is logged.
+ * Stops the started instances of the list: frontends, then languages, then runners; those of one kind together. Calls
+ * done once, when the last of them has called back, possibly before this returns. Each kind has limit_ms (0: no limit);
+ * after that, instances that still run are logged and left as they are (hung). The instances keep their addresses until
+ * done, and hung ones for ever. A plugin that calls back twice is logged.
  */
 void instances_stop(struct instance *const *list, size_t count, uint64_t limit_ms, kettle_fn done, void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads plugins, and refuses with one sentence what is not a plugin or does not fit. */
+/* Loads plugins, and refuses unfit files with one sentence. */
 #include <config.h>
 
 #include "plugin/loader.h"
@@ -78,7 +78,7 @@ symbol_size(const void *address)
 	return symbol->st_size;
 }
 
-/* Copies what both sides know into a structure that is all zero. */
+/* Copies the part that both sides know into a structure that is all zero. */
 static void
 copy_known(void *to, size_t to_size, const void *from, size_t from_size)
 {
@@ -342,7 +342,7 @@ free_entry(struct entry *entry)
 	free(entry);
 }
 
-/* Refuses what dlopen must not get: its messages are vaguer, it opens devices, and truncated files crash it. */
+/* Refuses files that dlopen must not get: its messages are vaguer, it opens devices, and truncated files crash it. */
 static int
 check_loader_file(const char *file, struct kettle_error *err)
 {
@@ -375,7 +375,7 @@ check_loader_file(const char *file, struct kettle_error *err)
 static int
 open_library(const char *file, void **ret_library, struct kettle_error *err)
 {
-	/* Without a slash it would be searched for where the system has its libraries. */
+	/* Without a slash, dlopen would search the system's library folders. */
 	AUTO_FREE char *path = strchr(file, '/') ? xstrdup(file) : path_join(".", file);
 	int rc = check_loader_file(path, err);
 	if (rc)

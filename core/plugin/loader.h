@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads plugins, and refuses with one sentence what is not a plugin or does not fit. */
+/* Loads plugins, and refuses unfit files with one sentence. */
 #ifndef KETTLE_PLUGIN_LOADER_H
 #define KETTLE_PLUGIN_LOADER_H
 
@@ -14,12 +14,12 @@ const char *loader_kind_name(uint32_t kind);
 /* "languages" …; NULL: no kind. [any] */
 const char *loader_kind_section(uint32_t kind);
 
-/* What is loaded, and where it is looked for. One thread at a time. */
+/* The loaded plugins, and the path that is searched. One thread at a time. */
 struct loader;
 
 /*
- * A plugin that passed every check, in the sizes that this host knows: what a plugin of an older minor lacks is NULL
- * or 0. Its arrays (options, skeletons, harness) have our element sizes. Valid until loader_free.
+ * A plugin that passed every check, in the sizes that this host knows: members that a plugin of an older minor lacks
+ * are NULL or 0. Its arrays (options, skeletons, harness) have this host's element sizes. Valid until loader_free.
  */
 struct loaded_plugin {
 	struct kettle_plugin plugin;
@@ -31,12 +31,14 @@ struct loader_abi {
 	uint16_t major, minor;
 };
 
-/* path: array of folders in the order in which they are searched; copied. abi NULL: ours. New; loader_free it. */
+/*
+ * path: array of folders in the order in which they are searched; copied. abi NULL: this host's. New; loader_free it.
+ */
 struct loader *loader_new(const json_t *path, const struct loader_abi *abi);
-/* Forgets and closes what it loaded; no instance may be left. NULL is allowed. */
+/* Closes every plugin that it loaded; no instance may be left. NULL is allowed. */
 void loader_free(struct loader *loader);
 
-/* The first NAME.so of the path; new string. ENOENT lists the folders and names the nearest plugin there is. */
+/* The first NAME.so of the path; new string. ENOENT lists the folders and names the nearest plugin. */
 int loader_find(const struct loader *loader, const char *name, char **ret_file, struct kettle_error *err);
 /*
  * Loads a file. kind 0: any; name NULL: any. Refuses with "FILE: …" and with the library closed again: no such file
@@ -51,13 +53,13 @@ int loader_load(struct loader *loader, uint32_t kind, const char *name, const st
 	struct kettle_error *err);
 /* The names of all plugins in the path, loaded or not, in order. New array. Blocking. */
 json_t *loader_names(const struct loader *loader);
-/* What is loaded, in the order of loading. */
+/* The loaded plugins, in the order of loading. */
 size_t loader_count(const struct loader *loader);
 const struct loaded_plugin *loader_at(const struct loader *loader, size_t i);
 
 /* The option table of a plugin. [any] */
 struct option_table loader_options(const struct kettle_plugin *plugin);
-/* That of the units of a runner. False: it is no runner. [any] */
+/* The option table of a runner's units. False: the plugin is no runner. [any] */
 bool loader_unit_options(const struct kettle_plugin *plugin, struct option_table *ret_table);
 
 #endif
