@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the makers' libraries of kettle-gpu share: opening one, and noting what it reports. */
+/* Shared by the makers' libraries of kettle-gpu: opening one, and noting its facts. */
 #include <config.h>
 
 #include "gpu/gpu.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kettle-gpu: what the makers' libraries report of this machine's GPUs, as JSON. A member that a GPU lacks is left out. */
+/*
+ * kettle-gpu: the facts that the makers' libraries report of this machine's GPUs, as JSON. A member that a GPU lacks is
+ * left out.
+ */
 #ifndef KETTLE_GPU_GPU_H
 #define KETTLE_GPU_GPU_H
 
@@ -36,8 +39,8 @@ void facts_number(json_t *gpu, const char *key, uint64_t number);
 
 /*
  * Append an object for each GPU of a maker. topology: the folder of the kernel's compute nodes, which know the
- * architecture of AMD's. KETTLE_ENOENT: there is no such library. KETTLE_EUNAVAIL: it does not work, or the driver behind
- * it does not; the GPUs before the one that failed stay.
+ * architecture of AMD's. KETTLE_ENOENT: there is no such library. KETTLE_EUNAVAIL: it, or the driver behind it, does
+ * not work; the GPUs before the one that failed stay.
  */
 int nvml_read(const char *library, json_t *gpus, struct kettle_error *err);
 int rocm_read(const char *library, const char *topology, json_t *gpus, struct kettle_error *err);

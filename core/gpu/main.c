@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kettle-gpu: prints what the makers' own libraries say of this machine's GPUs, as JSON. */
+/* kettle-gpu: prints the facts that the makers' own libraries report of this machine's GPUs, as JSON. */
 /*
- * A program of its own for two reasons: a static kettle-exec cannot open libraries, and a driver that hangs takes only
- * this process along.
+ * A program of its own for two reasons: a static kettle-exec cannot open libraries, and a driver that hangs stops only
+ * this process.
  */
 #include <config.h>
 
@@ -49,7 +49,7 @@ default_of(const char *variable, const char *text)
 	return value && *value ? value : text;
 }
 
-/* A library that is missing is not an error, one that does not work is. */
+/* A missing library is not an error, one that does not work is. */
 static bool
 note(json_t *errors, const char *vendor, int rc, const struct kettle_error *error)
 {

@@ -2,8 +2,7 @@
 /* The GPUs of NVIDIA, as NVML reports them. */
 /*
  * The declarations are our own: the functions, numbers and layouts below are NVML's documented binary interface, which
- * its library keeps from version to version. Everything but the GPUs themselves may be missing on one model or another
- * and is left out then.
+ * its library keeps from version to version. Every fact may be missing on some models, and is then left out.
  */
 #include <config.h>
 
@@ -104,7 +103,7 @@ static const struct {
 	{0x80, "power-brake"},
 };
 
-/* What slowed the GPU since the driver was loaded, ns each. */
+/* The causes that slowed the GPU since the driver was loaded, ns each. */
 static const struct {
 	int policy;
 	const char *name;
@@ -126,7 +125,7 @@ read_memory(gpu_handle device, json_t *gpu)
 	struct memory_v2 memory = {.version = sizeof(memory) | NVML_MEMORY_V2};
 	struct memory_v1 old = {0};
 	int rc = nvml.memory_v2 ? nvml.memory_v2(device, &memory) : NVML_NOT_SUPPORTED;
-	/* The older one counts what the driver itself keeps as used. */
+	/* The older function counts the driver's own memory as used. */
 	if (rc != 0 && nvml.memory && (rc = nvml.memory(device, &old)) == 0)
 		memory = (struct memory_v2){.total = old.total, .used = old.used};
 	if (rc != 0)
@@ -181,7 +180,7 @@ read_processes(gpu_handle device, json_t *gpu)
 	json_t *list = json_array();
 	for (unsigned i = 0; i < count && i < FACTS_PROCESSES_SHOWN; i++) {
 		json_t *process = json_pack("{s:I}", "pid", (json_int_t)processes[i].pid);
-		/* All ones: it is not known. */
+		/* All ones mean unknown. */
 		if (processes[i].memory != ~0ull)
 			facts_number(process, "memory", processes[i].memory);
 		json_array_append_new(list, process);

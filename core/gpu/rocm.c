@@ -3,8 +3,8 @@
 /*
  * The declarations are our own: only functions whose binary interface is the same in all of ROCm 5 and 6 are called.
  * Clocks, temperature and throttling come from the head of the metrics table, which never moved; the table as a whole
- * grows from version to version, so there is room for more than any of them has. The architecture is the kernel's:
- * what the library makes of that number depends on its version.
+ * grows from version to version, so there is room for more than any of them has. The architecture comes from the
+ * kernel: the library's reading of that number depends on its version.
  */
 #include <config.h>
 
@@ -102,7 +102,7 @@ add_architecture(json_t *gpu, const char *topology, uint32_t render)
 	}
 }
 
-/* The processes that use GPUs of AMD, of whichever GPUs; NULL: the kernel does not list them. */
+/* The processes that use any GPU of AMD; NULL: the kernel does not list them. */
 static json_t *
 read_processes(const char *topology)
 {

@@ -3,10 +3,10 @@
  * Outgoing HTTP: the loop's side.
  *
  * Theory of operation. Each owner has a list of its requests; up to HTTP_OPEN_MAX of them are with the thread
- * (http_thread.c), the others wait in the order in which they came. The thread hands back every request that it got, also a
- * cancelled one: it puts it into a queue and posts `deliver` when the queue was empty. So a request is always freed here, and
- * cancelling is no more than forgetting `done` and telling the thread. Posts that are still on their way at http_close find
- * the struct closed; the last of them frees it.
+ * (http_thread.c), the others wait in the order in which they came. The thread hands back every request that it got,
+ * also a cancelled one: it puts it into a queue and posts `deliver` when the queue was empty. So a request is always
+ * freed here, and cancelling only clears `done` and tells the thread. Posts that are still on their way at http_close
+ * find the struct closed; the last of them frees it.
  */
 #include <config.h>
 
@@ -25,7 +25,7 @@ struct http_owner {
 	struct http_owner *next;
 	const void *who;
 	struct http_request *requests;        /* all */
-	struct http_request *waiting, **last; /* for their turn */
+	struct http_request *waiting, **last; /* that wait for their turn */
 	size_t open, queued;
 };
 
@@ -35,7 +35,7 @@ struct http {
 	struct http_thread *thread; /* NULL: no request came yet */
 	struct http_owner *owners;
 	uint64_t last_id;
-	int posted; /* atomic: so often deliver will come */
+	int posted; /* atomic: how often deliver will still come */
 	bool closed;
 };
 
@@ -161,7 +161,7 @@ remove_file(void *arg)
 	free(arg);
 }
 
-/* A file that came just before its request was cancelled: its removal may take long. */
+/* Removes a file that arrived just before its request was cancelled. In the pool, since removing may take long. */
 static void
 drop_file(const struct http *http, struct http_request *request)
 {
@@ -172,7 +172,7 @@ drop_file(const struct http *http, struct http_request *request)
 		request->answer_file = NULL;
 }
 
-/* Whatever a callback does, it frees neither the owner nor the request: both have this request left. */
+/* A callback cannot free the owner or the request: both have this request left. */
 static void
 deliver(void *arg)
 {
@@ -233,7 +233,7 @@ http_send(struct http *http, const void *who, const struct kettle_http_request *
 	return 0;
 }
 
-/* One that waits for its turn is freed when it comes. */
+/* A waiting request that is cancelled is freed when its turn comes. */
 static void
 cancel(struct http_request *request)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of core/http share. */
+/* Shared by the files of core/http. */
 #ifndef KETTLE_HTTP_HTTP_INTERNAL_H
 #define KETTLE_HTTP_HTTP_INTERNAL_H
 
@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 
-/* What came back; built by the thread, read by the loop. */
+/* The result of a request; built by the thread, read by the loop. */
 struct http_answer {
 	int status;
 	char *url;
@@ -22,8 +22,8 @@ struct http_answer {
 };
 
 /*
- * One request. The loop makes it and frees it; in between, from http_thread_give until http_thread_take, it is the thread's,
- * but for the members that are the loop's.
+ * One request. The loop makes it and frees it; from http_thread_give until http_thread_take it is the thread's, except
+ * the members that are the loop's.
  */
 struct http_request {
 	struct http_request *next; /* in a queue */
@@ -33,7 +33,7 @@ struct http_request {
 	struct http_request *sibling, **link; /* among those of its owner */
 	kettle_http_fn done;
 	void *arg;
-	/* What is wanted; never changes. */
+	/* The request itself; never changes. */
 	char *method, *url, *body_file, *answer_file, *unix_socket;
 	char **headers;
 	size_t headers_count;
@@ -51,7 +51,7 @@ struct http_request {
 };
 
 /* http_request.c */
-/* A copy of what is wanted, with its defaults, checked as far as that needs no library. EINVAL, ETOOBIG. */
+/* A checked copy of a request with its defaults; the checks need no library. EINVAL, ETOOBIG. */
 int http_request_new(
 	const struct kettle_http_request *wanted, struct http_request **ret_request, struct kettle_error *err);
 void http_request_free(struct http_request *request);
@@ -63,8 +63,8 @@ bool http_method_repeatable(const char *method);
 /* http_thread.c */
 struct http_thread;
 /*
- * Starts the thread. finished(arg) is called on it when there is something to take and there was not before. The settings
- * are borrowed until http_thread_join. EUNAVAIL.
+ * Starts the thread. Calls finished(arg) on it when the queue of ended requests was empty and is so no longer. The
+ * settings are borrowed until http_thread_join. EUNAVAIL.
  */
 int http_thread_start(const struct http_settings *settings, void (*finished)(void *arg), void *arg,
 	struct http_thread **ret_thread, struct kettle_error *err);
@@ -74,7 +74,10 @@ void http_thread_give(struct http_thread *thread, struct http_request *request);
 void http_thread_wake(struct http_thread *thread);
 /* The requests that have ended, linked by `next`; NULL: none. [any] */
 struct http_request *http_thread_take(struct http_thread *thread);
-/* Ends what is under way, joins the thread and frees it. What was given to it and not taken is the caller's again. */
+/*
+ * Ends all requests under way, joins the thread and frees it. Requests that were given and not taken are the caller's
+ * again.
+ */
 void http_thread_join(struct http_thread *thread);
 
 #endif

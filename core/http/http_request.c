@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request as it is kept: a checked copy of what the caller wants. */
+/* A checked copy of a caller's request. */
 #include <config.h>
 
 #include "http/http_internal.h"

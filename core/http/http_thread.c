@@ -2,10 +2,11 @@
 /*
  * The thread of outgoing HTTP.
  *
- * Theory of operation. The thread waits in epoll for the sockets of libcurl, for its next time-out and for an eventfd by
- * which the loop wakes it: names, TLS, certificates and files keep it from its other requests for a moment at most, and
- * never the loop. It shares two queues with the loop, requests that begin and requests that have ended, under one lock;
- * everything else is its own. It ends what is under way when it is told to stop, without waiting for a server.
+ * Theory of operation. The thread waits in epoll for the sockets of libcurl, for its next time-out and for an eventfd
+ * by which the loop wakes it: names, TLS, certificates and files keep it from its other requests for a moment at most,
+ * and never the loop. It shares two queues with the loop, requests that begin and requests that have ended, under one
+ * lock; everything else is its own. When it is told to stop, it ends all requests under way without waiting for a
+ * server.
  */
 #include <config.h>
 
@@ -81,7 +82,7 @@ load_once(void)
 	loaded.rc = load_library();
 }
 
-/* Loads and initialises it, once in a process; never freed. [any] [blocks] EUNAVAIL: it is missing or too old. */
+/* Loads and initialises libcurl, once in a process; never freed. [any] [blocks] EUNAVAIL: it is missing or too old. */
 static int
 curl_library_load(const struct curl_library **ret_curl, struct kettle_error *err)
 {
@@ -104,7 +105,7 @@ struct queue {
 
 struct http_thread {
 	uv_thread_t thread;
-	uv_mutex_t lock; /* of these */
+	uv_mutex_t lock; /* of the members below */
 	struct queue begun, ended;
 	bool stop, look, woken; /* look: for cancelled ones; woken: the eventfd was written */
 	/* Its own. */
@@ -142,7 +143,7 @@ queue_take(struct queue *queue)
 	return first;
 }
 
-/* ---- what libcurl wants to wait for ---- */
+/* ---- sockets and time-outs of libcurl ---- */
 
 static int
 on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
@@ -173,7 +174,7 @@ on_timeout(CURLM *multi, long ms, void *arg)
 	return 0;
 }
 
-/* The file of the configuration, or of the library, or, where that is another distribution's, of this system. */
+/* The file of the configuration, or of the library, or, if the library is another distribution's, of this system. */
 static const char *
 find_certificates(const struct transfer_context *context)
 {
@@ -285,7 +286,7 @@ take_ended(struct http_thread *thread)
 
 /* ---- the thread ---- */
 
-/* Takes what the loop wants. False: it wants the end. */
+/* Takes new requests and cancellations from the loop. False: the loop wants the thread to end. */
 static bool
 take_orders(struct http_thread *thread)
 {

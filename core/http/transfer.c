@@ -2,10 +2,10 @@
 /*
  * One request on the thread: its hops, from the first attempt to the answer.
  *
- * Theory of operation. A hop is one exchange of the library. Redirects are followed here, hop by hop, because the library's rule
- * for credentials knows only its own options: of a request's headers, those that another server may see are listed here.
- * Retries are here as well, so that one deadline bounds everything. What must never happen without a caller's word is off:
- * cookies, passwords of files, proxies of the environment, other protocols.
+ * Theory of operation. A hop is one exchange of the library. Redirects are followed here, hop by hop, because the
+ * library's rule for credentials knows only its own options: the headers that another server may see are listed here.
+ * Retries are here as well, so that one deadline bounds everything. Everything that a caller has not asked for is off:
+ * cookies, password files, proxies of the environment, other protocols.
  */
 #include <config.h>
 
@@ -62,7 +62,7 @@ errno_text(const struct transfer *transfer, const char *other)
 	return number ? strerror((int)number) : other;
 }
 
-/* What the library says of TLS, without a full stop. It speaks of certificates and names alone. */
+/* The library's message about TLS, without a full stop. It names only certificates and hosts. */
 static const char *
 tls_text(struct transfer *transfer, CURLcode code)
 {
@@ -81,7 +81,7 @@ fail_file(const struct transfer *transfer, const char *file, const char *what)
 	return kettle_fail(err, KETTLE_EIO, "%s cannot be %s: %s.", file, what, strerror(transfer->fault_errno));
 }
 
-/* What a callback found. 0: nothing. */
+/* The code of a callback's fault; 0: none. */
 static int
 fail_fault(const struct transfer *transfer, const char *server)
 {
@@ -136,7 +136,7 @@ fail_tls(struct transfer *transfer, const char *server, CURLcode code)
 	return kettle_fail(err, KETTLE_EUNAVAIL, "TLS with %s failed: %.200s.", server, tls_text(transfer, code));
 }
 
-/* The connection itself. 0: it is something else. */
+/* The code of a fault of the connection itself; 0: another fault. */
 static int
 fail_connection(struct transfer *transfer, const char *server, CURLcode code)
 {
@@ -166,7 +166,7 @@ fail_connection(struct transfer *transfer, const char *server, CURLcode code)
 	return 0;
 }
 
-/* Sets the request's err: what has failed, by the code of the library and the fault of a callback. Returns its code. */
+/* Sets the request's err from the library's code and a callback's fault. Returns its code. */
 static int
 transfer_fail(struct transfer *transfer, CURLcode code)
 {
@@ -234,7 +234,7 @@ is_http(const char *scheme)
 	return strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0;
 }
 
-/* Takes an address, also one that is relative to the present one. False: it is none, or none of HTTP. */
+/* Takes an address, which may be relative to the present one. False: it is invalid, or not of HTTP. */
 static bool
 set_address(struct transfer *transfer, const char *text)
 {
@@ -281,7 +281,7 @@ has_header(const struct http_request *request, const char *name)
 	return false;
 }
 
-/* What another server than the first may see. */
+/* The headers that another server than the first may see. */
 static bool
 is_harmless(const char *line)
 {
@@ -313,7 +313,9 @@ set_headers(struct transfer *transfer, bool body)
 		if (colon[1 + strspn(colon + 1, " \t")]) {
 			add_header(transfer, line);
 		} else {
-			/* So the library writes a header without a value; with a colon it would leave it out. */
+			/*
+			 * The form in which the library sends a header without a value; with a colon it would leave the header out.
+			 */
 			AUTO_FREE char *empty = xasprintf("%.*s;", (int)(colon - line), line);
 			add_header(transfer, empty);
 		}
@@ -370,7 +372,7 @@ set_connection(struct transfer *transfer)
 		set_text(transfer, CURLOPT_PROXY_CAINFO, bundle);
 		set_text(transfer, CURLOPT_PROXY_CAPATH, NULL);
 	}
-	/* Set to something, neither is taken from the environment. */
+	/* Set explicitly, so that neither is taken from the environment. */
 	set_text(transfer, CURLOPT_PROXY, settings->proxy && !request->unix_socket ? settings->proxy : "");
 	set_text(transfer, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
 	if (request->unix_socket)
@@ -380,7 +382,7 @@ set_connection(struct transfer *transfer)
 	/* Unknown to libraries before 7.85 and 7.87; is_http has looked at the address already. */
 	set_text(transfer, CURLOPT_PROTOCOLS_STR, "http,https");
 	set_text(transfer, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-	/* A name server that is silent would hold the thread. */
+	/* A silent name server would hold the thread. */
 	set_number(transfer, CURLOPT_QUICK_EXIT, 1);
 	set_number(transfer, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1);
 }
@@ -520,7 +522,7 @@ transfer_free(struct transfer *transfer)
 {
 	struct transfer_context *context = transfer->context;
 	remove_handle(transfer);
-	/* What was told to a handle is not kept: pointers, and headers with secrets. */
+	/* The handle keeps nothing of its request: neither pointers nor headers with secrets. */
 	context->curl->easy_reset(transfer->easy);
 	if (context->spares < ARRAY_SIZE(context->spare))
 		context->spare[context->spares++] = transfer->easy;
@@ -543,7 +545,7 @@ transfer_free(struct transfer *transfer)
 
 /* ---- redirects ---- */
 
-/* The address that the answer leads to, or why it may not be followed. */
+/* The address that the answer redirects to, or the reason why it may not be followed. */
 static int
 set_next_address(struct transfer *transfer, const char *server)
 {
@@ -596,7 +598,7 @@ is_passing(int status)
 	return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
 
-/* Milliseconds that the server wants: seconds, or a date. -1: it does not say. */
+/* The wait that the server asks for, in ms: from seconds, or a date. -1: it does not say. */
 static double
 server_wait(const struct transfer *transfer)
 {
@@ -673,7 +675,7 @@ finish(struct transfer *transfer)
 	struct http_request *request = transfer->request;
 	if (!request->answer.in_file)
 		return;
-	/* Some file systems tell only now that there was no room. */
+	/* Some file systems report a full disk only here. */
 	if (close(STEAL_FD(transfer->answer_fd)) != 0) {
 		(void)kettle_fail(
 			&request->err, KETTLE_EIO, "%s cannot be written: %s.", request->answer_file, strerror(errno));

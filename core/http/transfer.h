@@ -9,7 +9,7 @@
 #include <curl/curl.h>
 #include <kettle/error.h>
 
-/* libcurl, loaded when it is first needed: it and what it depends on take several MB. */
+/* libcurl, loaded on first use: it and its dependencies take several MB. */
 #define CURL_FUNCTIONS(X) \
 	X(global_init) \
 	X(version_info) \
@@ -43,17 +43,17 @@ struct curl_library {
 #undef X
 };
 
-/* What all transfers of a thread share. */
+/* State that all transfers of a thread share. */
 struct transfer_context {
 	const struct curl_library *curl;
 	CURLM *multi;
 	const struct http_settings *settings;
-	const char *certificates;   /* file of the certificates that are trusted, or NULL: what the library has built in */
-	CURL *spare[HTTP_OPEN_MAX]; /* handles to be used again */
+	const char *certificates;   /* file of the trusted certificates, or NULL: the library's built-in one */
+	CURL *spare[HTTP_OPEN_MAX]; /* handles for reuse */
 	size_t spares;
 };
 
-/* What a callback of the library found, beside the library's own code. */
+/* A callback's fault, beside the library's own code. */
 enum transfer_fault {
 	TRANSFER_FINE,
 	TRANSFER_HEADERS,   /* too many or too long */
@@ -87,16 +87,16 @@ struct transfer {
 	char text[CURL_ERROR_SIZE];
 };
 
-/* Begins; on a failure the request's err says why and there is no transfer. */
+/* Begins; on a failure the request's err has the reason and there is no transfer. */
 int transfer_start(struct transfer_context *context, struct http_request *request);
 /*
- * The library has ended what was under way. True: the request has ended, with err or an answer. False: it goes on, at once or at
- * due_ns (transfer_again).
+ * Call when the library has ended an exchange. True: the request has ended, with err or an answer. False: it goes on,
+ * at once or at due_ns (transfer_again).
  */
 bool transfer_ended(struct transfer *transfer, CURLcode code);
 /* Begins the next attempt. True: it could not, and the request has ended. */
 bool transfer_again(struct transfer *transfer);
-/* Ends what is under way and frees it; the file of an answer goes unless there is an answer in it. */
+/* Ends what is under way and frees it; removes the answer's file unless it holds an answer. */
 void transfer_free(struct transfer *transfer);
 
 /* transfer_io.c: the library's callbacks; arg: the transfer. */
@@ -104,7 +104,7 @@ size_t transfer_on_header(char *line, size_t one, size_t size, void *arg);
 size_t transfer_on_body(char *data, size_t one, size_t size, void *arg);
 size_t transfer_on_read(char *into, size_t one, size_t size, void *arg);
 int transfer_on_seek(void *arg, curl_off_t offset, int origin);
-/* Forgets what has come of an answer, before another one comes. */
+/* Forgets the part of an answer that has arrived, before another answer comes. */
 void transfer_forget_answer(struct transfer *transfer);
 #endif
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What libcurl calls back: headers and body of an answer as they come, within the limits, and the body of the request. */
+/*
+ * The callbacks of libcurl: headers and body of an answer as they come, within the limits, and the body of the request.
+ */
 #include <config.h>
 
 #include "http/transfer.h"
@@ -13,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-#define REDIRECT_BODY_MAX (64u << 10) /* that is read, so that the connection can be used again */
+#define REDIRECT_BODY_MAX (64u << 10) /* bytes that are read, so that the connection can be reused */
 
 /* ---- headers ---- */
 
@@ -38,7 +40,7 @@ transfer_forget_answer(struct transfer *transfer)
 	transfer->in_body = transfer->redirecting = false;
 }
 
-/* All headers have come: what becomes of the body. */
+/* All headers have come: decides where the body goes. */
 static void
 begin_body(struct transfer *transfer)
 {
@@ -127,7 +129,7 @@ write_all(struct transfer *transfer, const char *data, size_t size)
 	return true;
 }
 
-/* Whether the answer says of itself that it is too long. */
+/* Whether the answer announces a length over the limit. */
 static bool
 announces_more(const struct transfer *transfer)
 {
@@ -188,8 +190,8 @@ transfer_on_read(char *into, size_t one, size_t size, void *arg)
 }
 
 /*
- * The library begins a body again when a connection that was open turns out to be closed. What the server has got of a
- * request may then have had its effect, so one that must not be repeated ends here.
+ * The library sends a body again when a reused connection turns out to be closed. The server may already have acted on
+ * the part that it got, so a request that must not be repeated ends here.
  */
 int
 transfer_on_seek(void *arg, curl_off_t offset, int origin)

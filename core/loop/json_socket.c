@@ -2,11 +2,11 @@
 /*
  * One end of the database's socket.
  *
- * Theory of operation. What a peer sends is read a chunk at a time, and a bounded number of its lines become messages in
- * a turn of the loop. Where more is left (the chunk was full, or lines wait) reading stops and an idle handle goes on in
- * the next turn, after all other handles had theirs. A peer that is not ready for messages has neither: what it sends
- * waits in the socket until json_socket_resume, or until what was sent to it is written. A long line has a thread of the
- * pool to itself; until it is a message its peer has no next turn and reads nothing, and the peer is not freed.
+ * Theory of operation. A peer's data is read a chunk at a time, and a bounded number of its lines become messages in a
+ * turn of the loop. If more is left (the chunk was full, or lines wait), reading stops and an idle handle goes on in
+ * the next turn, after all other handles had theirs. A peer that is not ready for messages has neither: its data waits
+ * in the socket until json_socket_resume, or until everything sent to it is written. A long line has a thread of the
+ * pool to itself; until the line is a message, its peer has no next turn, reads nothing and is not freed.
  */
 #include <config.h>
 
@@ -35,7 +35,7 @@ struct json_socket {
 	void *memory;                        /* of the long line; NULL: there is none */
 	const char *line;                    /* the long one */
 	size_t line_size;
-	json_t *read;   /* what it says; NULL: it is refused */
+	json_t *read;   /* its value; NULL: it is refused */
 	unsigned share; /* messages that this turn has left */
 	bool paused;    /* not ready: neither reads nor has a next turn */
 	bool finishing;
@@ -76,7 +76,7 @@ enter_pool(struct json_socket *peer)
 	pool->peers = peer;
 }
 
-/* What it holds is freed in this turn of the loop. */
+/* The peer's memory is freed in this turn of the loop. */
 static void
 leave_pool(struct json_socket *peer)
 {
@@ -109,7 +109,7 @@ find_largest(const struct json_socket_pool *pool)
 	return largest;
 }
 
-/* Brings what the peer holds up to date. One that holds much and never goes on must not keep the others out. */
+/* Updates the bytes that the peer holds. A peer that holds much and never goes on must not keep the others out. */
 static void
 count_held(struct json_socket *peer)
 {
@@ -159,7 +159,7 @@ is_ready(const struct json_socket *peer)
 		   peer->events.ready(peer->arg);
 }
 
-/* Whether a line has no more values than that, counted by what is between them. most: 0: any number. */
+/* Whether a line has at most this many values, counted by their separators. most: 0: any number. */
 static bool
 has_few_values(const char *line, size_t len, size_t most)
 {
@@ -176,7 +176,7 @@ has_few_values(const char *line, size_t len, size_t most)
 	return most == 0 || found <= most;
 }
 
-/* The message of a line; NULL: it is none, or has too many values. New reference. [any] */
+/* The message of a line; NULL: it is invalid, or has too many values. New reference. [any] */
 static json_t *
 read_line(const struct json_socket *peer, const char *line, size_t len)
 {
@@ -199,7 +199,7 @@ read_long(uv_work_t *work)
 	peer->read = read_line(peer, peer->line, peer->line_size);
 }
 
-/* Gives the long line of the peer to the pool, unless it is another one's turn. */
+/* Gives the long line of the peer to the pool, unless another peer has its turn. */
 static void
 begin_long(struct json_socket *peer)
 {
@@ -213,7 +213,7 @@ begin_long(struct json_socket *peer)
 		pool->reading = true;
 }
 
-/* Of those whose long line waits the one that came first. */
+/* Of the peers whose long line waits, the first that came. */
 static void
 begin_next_long(struct json_socket_pool *pool)
 {
@@ -226,7 +226,7 @@ begin_next_long(struct json_socket_pool *pool)
 		begin_long(next);
 }
 
-/* Goes on with what is behind a message, in the next turn of the loop. */
+/* Continues after a message, in the next turn of the loop. */
 static void
 go_on(struct json_socket *peer)
 {
@@ -255,7 +255,7 @@ on_long_read(uv_work_t *work, int status)
 	release(peer);
 }
 
-/* 1: the lines behind it wait. */
+/* 1: the lines after it wait. */
 static int
 on_socket_line(void *arg, char *line, size_t len)
 {
@@ -275,7 +275,7 @@ on_socket_line(void *arg, char *line, size_t len)
 	return uv_is_closing((uv_handle_t *)&peer->pipe) || peer->share == 0 || !is_ready(peer);
 }
 
-/* This turn's share of the lines that are here. more: there may be more in the socket to read at once. */
+/* Handles this turn's share of the lines that have arrived. more: there may be more in the socket to read at once. */
 static void
 take_lines(struct json_socket *peer, bool more)
 {

@@ -11,16 +11,20 @@
 #define JSON_SOCKET_MAX_LINE (64u << 20)   /* a task of TASK_MAX_BYTES in base64 fits */
 #define JSON_SOCKET_MAX_UNSENT (64u << 20) /* a reader that is further behind is dropped */
 #define JSON_SOCKET_MAX_HELD (256u << 20)  /* bytes of all peers of a pool: incomplete lines, and what is unsent */
-/* What one peer may do in a turn of the loop, so that signals and other peers come between: one read of 64 KiB, and this
- * many messages (some 20 us each until they are queued for the database). The next turn goes on with it. */
+/*
+ * Limits of one peer in a turn of the loop, so that signals and other peers come between: one read of 64 KiB, and this
+ * many messages (some 20 us each until they are queued for the database). The next turn continues.
+ */
 #define JSON_SOCKET_TURN_MESSAGES 64
-/* Of so many bytes a line is read on a thread of the pool, and of all peers of a json_socket_pool one at a time. The peer's
- * further lines wait for it. */
+/*
+ * A line of at least this many bytes is read on a thread of the pool, one at a time of all peers of a json_socket_pool.
+ * The peer's further lines wait for it.
+ */
 #define JSON_SOCKET_LONG (256u << 10)
 #define JSON_SOCKET_PAUSE_UNSENT (1u << 20) /* with `ready`: as long as more is unsent, nothing is read */
 
 struct json_socket;
-/* Peers that share JSON_SOCKET_MAX_HELD; what goes over it closes the one that holds most. All zero at first. */
+/* Peers that share JSON_SOCKET_MAX_HELD; beyond it, the peer that holds most is closed. All zero at first. */
 struct json_socket_pool {
 	size_t held;  /* bytes of all of them */
 	bool reading; /* a long line of one of them */
@@ -50,10 +54,10 @@ int json_socket_open(uv_loop_t *loop, int fd_take, const struct json_socket_even
 	struct json_socket **ret_peer, struct kettle_error *err);
 /* Queues a message (borrowed). A peer that is closing drops it. */
 void json_socket_send(struct json_socket *peer, const json_t *message);
-/* `ready` may say yes now: goes on with what waits, in the next turn of the loop. */
+/* `ready` may be true now: continues with waiting messages, in the next turn of the loop. */
 void json_socket_resume(struct json_socket *peer);
 void json_socket_close(struct json_socket *peer);
-/* Closes when everything that was sent is written, which may take as long as the other end likes. */
+/* Closes after everything that was sent is written, for which the other end has no time limit. */
 void json_socket_finish(struct json_socket *peer);
 
 /*

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the host that are the loop's: posts, work, timers, children.
+ * The parts of the host that the loop provides: posts, work, timers, children.
  *
  * Theory of operation. Everything belongs to the loop's thread but the queue of posts, which has a lock: other threads
- * append and wake the loop. (A wake-up may stand for many posts, so each runs the whole queue.) Whatever is open, a
- * timer, a child, work on the pool or the wake-up itself, holds one count of `open`; the last to go frees the
+ * append and wake the loop. (A wake-up may stand for many posts, so each runs the whole queue.) Everything open (a
+ * timer, a child, work on the pool, the wake-up itself) holds one count of `open`; the last one to close frees the
  * services and calls `closed`.
  *
  * A child is four handles, the process and its three pipes. Its on_exit comes when the process has ended and both
- * outputs are at their end, or some time after the former: what the child left behind may keep a pipe open for ever.
- * Its memory goes when the last of its handles has closed. While a thread of the pool reads a long line of an output,
- * nothing is read from that output, and it does not end: what comes after the line waits in the reader and in the pipe.
+ * outputs are at their end, or some time after the process has ended: processes that the child left behind may keep a
+ * pipe open for ever. Its memory is freed when the last of its handles has closed. While a thread of the pool reads a
+ * long line of an output, nothing is read from that output, and it does not end: later data waits in the reader and in
+ * the pipe.
  */
 #include <config.h>
 
@@ -54,14 +55,14 @@ struct stream {
 	void (*on_long)(void *arg, const char *line, size_t len, void *made);
 	void (*on_cut)(void *arg, const char *head, size_t len);
 	bool busy;   /* with a long line */
-	bool at_end; /* but for lines behind that */
+	bool at_end; /* except for lines after that */
 	bool ended;
 };
 
 /* A line that a thread of the pool reads. */
 struct long_line {
 	struct stream *stream;
-	void *memory; /* that it lies in */
+	void *memory; /* memory that holds the line */
 	const char *line;
 	size_t len;
 	void *made;
@@ -161,7 +162,7 @@ static void
 set_alarm(void *arg, uint64_t delay_ms)
 {
 	struct loop_services *io = arg;
-	/* Neither of the two can fail, and what is still set when all is closed has gone with its timers. */
+	/* Neither can fail. An alarm that is still set when everything is closed has gone with its timers. */
 	uv_update_time(io->loop);
 	if (!io->closing)
 		(void)uv_timer_start(&io->alarm, on_alarm, delay_ms, 0);
@@ -396,7 +397,7 @@ on_long_line(void *arg)
 	go_on(stream);
 }
 
-/* 1: what comes after it waits. */
+/* 1: later data waits. */
 static int
 begin_long(struct stream *stream, const char *line, size_t len)
 {
@@ -409,7 +410,7 @@ begin_long(struct stream *stream, const char *line, size_t len)
 			stream->process->on_bytes(stream->process->arg, 0);
 		return 1;
 	}
-	/* All is being closed. */
+	/* Everything is being closed. */
 	read_long_line(given);
 	hand_on(given);
 	return 0;
@@ -475,7 +476,7 @@ cut_line(struct stream *stream)
 	line_skip(&stream->lines);
 }
 
-/* Takes what was read. */
+/* Takes the data that was read. */
 static void
 take(struct stream *stream, const void *data, size_t size)
 {
@@ -502,7 +503,7 @@ on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buf)
 	take(stream, buf->base, (size_t)got);
 }
 
-/* After a long line. */
+/* Continues after a long line. */
 static void
 go_on(struct stream *stream)
 {
@@ -540,7 +541,7 @@ on_process_exit(uv_process_t *handle, int64_t status, int signal_number)
 	check_end(process);
 }
 
-/* Everything of a child that exists before it runs. */
+/* Makes everything of a child that exists before it runs. */
 static struct kettle_process *
 new_process(struct loop_services *io, const struct kettle_spawn *spawn)
 {
@@ -680,7 +681,7 @@ void
 loop_process_kill(struct loop_services *io, struct kettle_process *process, int signal_number)
 {
 	(void)io;
-	/* After its exit the pid may be that of another process. */
+	/* After its exit, the pid may belong to another process. */
 	if (!process->exited)
 		(void)uv_process_kill(&process->handle, signal_number);
 }

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WATCH_HOLD_MS 100    /* a call may take so long without being named */
-#define WATCH_QUIET_MS 60000 /* after a line on a plugin, there is no other one of its kind for so long */
+#define WATCH_HOLD_MS 100    /* the longest time of a call that is not logged */
+#define WATCH_QUIET_MS 60000 /* between two lines of one kind on a plugin */
 
 /*
  * For the whole process; changed before its loop runs, by main and by tests. `level` is that of the lines on the loop.
@@ -24,12 +24,15 @@ struct watch {
 	uint64_t began, inner;
 };
 
-/* The calling thread runs a loop: only there are calls timed. */
+/* Declares that the calling thread runs a loop: calls are timed only there. */
 void watch_thread(void);
 /* Around a call. `what` names it for the log: "`submit`", "a timer". [any] */
 struct watch watch_begin(void);
 void watch_end(const struct watch *watch, const char *plugin, const char *what);
-/* The same for a callback that a plugin has passed: its library, NAME.so, says which plugin; others are not named. */
+/*
+ * The same for a callback that a plugin has passed: the name of its library, NAME.so, names the plugin; others are not
+ * named.
+ */
 void watch_end_callback(const struct watch *watch, void (*callback)(void), const char *what);
 /* fn(arg), timed; NULL is allowed. */
 void watch_call(kettle_fn fn, void *arg, const char *what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the program under its profiler, and tools that read what a profiler left. */
+/* Runs the program under its profiler, and tools that read the profiler's output. */
 /*
  * Theory of operation. One thread, one child at a time. The profiler is the child, the program the child's child. To
  * tell a profiler that did not start the program from a program that failed, the profiler starts `kettle-profile
@@ -173,7 +173,7 @@ serve_harness(struct child *child, int from, int to)
 	return write(to, "ack\n", 4) == 4;
 }
 
-/* Remembers the end of what was written. */
+/* Keeps the end of the child's stderr. */
 static void
 child_remember(struct child *child, size_t *used, const char *data, size_t size)
 {
@@ -200,7 +200,7 @@ pass_errors(struct child *child, int from, size_t *used)
 	if (got <= 0)
 		return got < 0 && (errno == EINTR || errno == EAGAIN);
 	child_remember(child, used, data, (size_t)got);
-	/* Without a reader of this process's stderr no more is passed on. */
+	/* If this process's stderr has no reader, no more is passed on. */
 	return write(2, data, (size_t)got) >= 0;
 }
 
@@ -218,14 +218,14 @@ child_watch(struct child *child, int pidfd, int errors, int from_harness, int to
 		if (fds[2].revents && !serve_harness(child, from_harness, to_harness))
 			fds[2].fd = -1;
 	}
-	/* What the child left in the pipe; others may still write to it. */
+	/* Reads the rest of the child's output; other processes may still write to the pipe. */
 	struct pollfd rest = {.fd = errors, .events = POLLIN};
 	for (int i = 0; i < 64 && poll(&rest, 1, 0) == 1 && rest.revents & POLLIN; i++)
 		if (!pass_errors(child, errors, &used))
 			break;
 }
 
-/* Starts it; the ends that are the child's are closed here. */
+/* Starts the child; its ends of the pipes are closed here. */
 static int
 child_start(
 	struct child *child, int errors[2], int to_profile[2], int to_harness[2], pid_t *ret_pid, struct kettle_error *err)
@@ -295,7 +295,7 @@ become_tool(const char *const *argv, int output)
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* Takes what it prints, until its end or the deadline. */
+/* Takes the tool's output, until its end or the deadline. */
 static int
 take_all(int output, uint64_t deadline_ns, child_take take, void *arg, bool *ret_late)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A flame graph: the tree of functions as a picture. */
 /*
- * A box is a function; on it are those that it called; its width is its part of all samples. Names come out of what
- * the participant built: they are escaped, and the picture has neither scripts nor references, so that a browser that
- * opens it runs nothing and loads nothing.
+ * A box is a function, with the functions that it called on top; its width is its part of all samples. Names come from
+ * the participant's program: they are escaped, and the picture has neither scripts nor references, so that a browser
+ * that opens it runs nothing and loads nothing.
  */
 #include <config.h>
 
@@ -18,9 +18,9 @@
 #define SIDE 10.0     /* empty, left and right */
 #define TOP 40.0      /* for the title */
 #define ROW 17.0      /* of a box with its gap */
-#define LEAST 0.3     /* units: a narrower box is left out, with all that is on it */
+#define LEAST 0.3     /* units: a narrower box is left out, with all boxes on it */
 #define LETTER 6.6    /* the width of a letter, about */
-#define LETTERS_MIN 3 /* fewer than these say nothing */
+#define LETTERS_MIN 3 /* fewer letters would not be readable */
 
 struct flame_svg {
 	double scale, height;

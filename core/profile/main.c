@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kettle-profile: runs a harness under a profiler, inside its sandbox, and reports what the profiler saw. */
+/* kettle-profile: runs a harness under a profiler, inside its sandbox, and reports the profiler's findings. */
 /*
  *     kettle-profile perf|ncu|rocprofv3 TOOL CHANNEL [OPTION]... [--] PROGRAM [ARGUMENT]...
  *     kettle-profile --start MARK PROGRAM [ARGUMENT]...
@@ -110,7 +110,7 @@ start_marked(char *const *arguments)
 	return EXIT_MISSING;
 }
 
-/* Takes the options off the command line; what none of them is begins the program. */
+/* Takes the options off the command line; the first other word begins the program. */
 static void
 read_options(struct profile *profile)
 {

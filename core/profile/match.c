@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of kernels, and which of them a profile is of. */
+/* The names of kernels, and which of them a profile covers. */
 #include <config.h>
 
 #include "profile/profile.h"
@@ -66,7 +66,7 @@ kernel_match_init(struct kernel_match *match, const struct profile_capture *capt
 	return 0;
 }
 
-/* Where a name ends before its template or its arguments. */
+/* The length of a name without its template and arguments. */
 static size_t
 plain_length(const char *name)
 {

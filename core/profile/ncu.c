@@ -32,7 +32,7 @@ static const char *const column_names[COLUMNS] = {[ID] = "ID",
 	[UNIT] = "Metric Unit",
 	[VALUE] = "Metric Value"};
 
-/* Where the text is: the launch and the section that the last line was of. */
+/* The position in the text: the launch and the section of the last line. */
 struct page {
 	struct buf *out;
 	int columns[COLUMNS];
@@ -76,7 +76,7 @@ add_launch(struct page *page, const struct csv_row *row)
 	buf_adds(page->out, "\n");
 }
 
-/* A launch or a section that begins has a line of its own. */
+/* Begins a launch or a section with a line of its own. */
 static void
 add_headings(struct page *page, const struct csv_row *row)
 {
@@ -166,7 +166,7 @@ details_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
 #define LOG "ncu.log" /* in profile->folder */
 #define DETAILS_CSV "ncu-details.csv"
 #define DETAILS_TXT "ncu-details.txt"
-#define MAGIC "NVR" /* what a report begins with */
+#define MAGIC "NVR" /* the first bytes of a report */
 #define MAGIC_SIZE 4
 #define MAX_LOG (1u << 20)
 #define MAX_PAGE (16u << 20)
@@ -227,8 +227,8 @@ pass_over(void *arg, const char *data, size_t size)
 }
 
 /*
- * Runs the program once more, under an ncu that looks at everything and measures nothing but how a kernel was launched.
- * Its results go nowhere: those of the first run stand.
+ * Runs the program once more, under an ncu that covers all kernels and measures only how they are launched. The results
+ * of this run are dropped; those of the first run count.
  */
 static void
 run_for_names(const struct profile *profile, const char *log)
@@ -254,7 +254,7 @@ run_for_names(const struct profile *profile, const char *log)
 		(void)dup2(kept, profile->channel);
 }
 
-/* No launch was caught: says so, with the names of the kernels that the program launches. */
+/* No launch was caught: reports this, with the names of the kernels that the program launches. */
 static void
 explain_none(struct profile *profile)
 {
@@ -277,7 +277,7 @@ explain_none(struct profile *profile)
 		profile->capture.skip ? ", after the skipped ones" : "", seen.data);
 }
 
-/* Why there is no report, out of what ncu wrote. */
+/* The reason why there is no report, from ncu's output. */
 static void
 explain(struct profile *profile, const char *path)
 {
@@ -293,11 +293,11 @@ explain(struct profile *profile, const char *path)
 			"NVreg_RestrictProfilingToAdminUsers=0` to a file in /etc/modprobe.d and reloads the driver.");
 	else if (error)
 		profile_set_problem(profile, "Nsight Compute wrote no report: %.*s", MAX_SHOWN, error);
-	else if (profile->status == 0) /* else it is the program that says why */
+	else if (profile->status == 0) /* else the program itself reports the reason */
 		explain_none(profile);
 }
 
-/* A file that does not begin as a report is none, and is not kept. */
+/* A file that does not begin like a report is not kept. */
 static bool
 is_report(void)
 {
@@ -336,7 +336,7 @@ read_ncu_page(const struct profile *profile, bool rows, struct buf *page, struct
 	return rc;
 }
 
-/* Leaves a page as a file; names in it are what the submission called its kernels. */
+/* Leaves a page as a file; its names of kernels are the submission's. */
 static void
 leave_page(struct profile *profile, const char *name, const struct buf *page)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The profiler `perf`: counters and a flame graph of a program on the CPU. */
 /*
- * Theory of operation. `perf record` runs `perf stat`, which runs the harness: one run gives both. Only what the program
- * itself does is looked at (not the kernel), which is all that a user without rights may. A harness that knows how pauses
- * both outside of custom_kernel (CHILD_CONTROL_VARIABLE); else the whole process is in the profile. Before anything is
- * started it is tried whether the kernel allows it at all, since perf's own sentences are for the machine's owner. What
- * perf recorded is read by `perf script`, line by line. Its names are what the participant called the functions.
+ * Theory of operation. `perf record` runs `perf stat`, which runs the harness: one run gives both. Only the program
+ * itself is profiled, not the kernel: more is not allowed without rights. A harness that supports it pauses both
+ * outside of custom_kernel (CHILD_CONTROL_VARIABLE); else the whole process is in the profile. Before anything is
+ * started, kettle-profile tries whether the kernel allows it at all, since perf's own sentences are for the machine's
+ * owner. `perf script` reads the recording, line by line. The names of functions are the participant's.
  */
 #include <config.h>
 
@@ -65,7 +65,7 @@ counters_text(char *data, size_t size, struct buf *out, struct kettle_error *err
 		bool lacks = text[0] == '<'; /* "<not supported>", "<not counted>" */
 		if (row.count < FIELDS_MIN || !*csv_field(&row, EVENT) || (!lacks && (end == text || *end)))
 			continue;
-		/* "cycles:u" is counted in the program alone; what it counts is "cycles". */
+		/* "cycles:u" counts in the program alone; the report calls it "cycles". */
 		AUTO_FREE char *name = xstrndup(csv_field(&row, EVENT), strcspn(csv_field(&row, EVENT), ":"));
 		count++;
 		if (!lacks) {
@@ -94,7 +94,7 @@ counters_text(char *data, size_t size, struct buf *out, struct kettle_error *err
 
 static const char paranoid_file[] = "/proc/sys/kernel/perf_event_paranoid";
 
-/* Whether the kernel lets us count an event of our own; 0 or the errno. */
+/* Whether the kernel lets this process count an event of its own; 0 or the errno. */
 static int
 try_event(unsigned type, unsigned long long config)
 {
@@ -173,7 +173,7 @@ perf_record(struct profile *profile, const char *recorded, const char *counted, 
 	return rc;
 }
 
-/* ---- what it recorded ---- */
+/* ---- the recording ---- */
 
 static void
 add_counters(struct profile *profile, const char *counted)
@@ -208,7 +208,7 @@ take_lines(void *arg, const char *data, size_t size)
 	return line_add(&reader->lines, data, size, stacks_line, &reader->stacks);
 }
 
-/* The tree out of the samples. 0, or why there is none. */
+/* Makes the tree of the samples. 0, or the reason why there is none. */
 static int
 read_samples(const struct profile *profile, const char *recorded, struct perf_reader *reader, struct kettle_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of a harness under a profiler: what all profilers have in common. */
+/* One run of a harness under a profiler: the common part of all profilers. */
 #include <config.h>
 
 #include "profile/profile.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kettle-profile: one run of a harness under a profiler, and text and files for people out of what the profiler wrote. */
+/* kettle-profile: one run of a harness under a profiler, and text and files for people from the profiler's output. */
 #ifndef KETTLE_PROFILE_PROFILE_H
 #define KETTLE_PROFILE_PROFILE_H
 
@@ -11,7 +11,9 @@
 
 #include "base/buf.h"
 
-/* ---- child.c: the program under its profiler, watched until its end, and tools that read what a profiler left ---- */
+/*
+ * ---- child.c: the program under its profiler, watched until its end, and tools that read the profiler's output ----
+ */
 
 #define CHILD_CONTROLS 2
 #define CHILD_MAX_WORDS 1100 /* of a command line, the program's own included */
@@ -21,7 +23,7 @@
 /* The variable that names the descriptors by which a harness says when to measure: "WRITE,READ". See docs/tasks.md. */
 #define CHILD_CONTROL_VARIABLE "KETTLE_PROFILE_CONTROL"
 
-/* Both ends of the two pipes by which a profiler is made to go on or to pause; its own two go on its command line. */
+/* Both ends of the two pipes that resume and pause a profiler; the profiler's two ends go on its command line. */
 struct child_control {
 	int commands[2], answers[2]; /* it reads commands[0] and writes answers[1] */
 };
@@ -49,8 +51,8 @@ int child_make_mark(struct child *child, struct kettle_error *err);
 int child_make_control(struct child *child, struct kettle_error *err);
 /*
  * Runs it to its end and passes its stderr on to this process's. With controls, its environment has
- * CHILD_CONTROL_VARIABLE: what it writes there ("enable\n", "disable\n") is passed to all of them, and answered with
- * "ack\n" when they have answered. [blocks]
+ * CHILD_CONTROL_VARIABLE: its commands ("enable\n", "disable\n") are passed to all controls, and answered with "ack\n"
+ * when all have answered. [blocks]
  */
 int child_run(struct child *child, struct kettle_error *err);
 void child_close(struct child *child);
@@ -58,18 +60,18 @@ void child_close(struct child *child);
 /* Bytes of a tool's stdout; a value other than 0 ends the tool. */
 typedef int (*child_take)(void *arg, const char *data, size_t size);
 /*
- * Runs a tool (NULL-terminated argv), its stderr left out, and passes on what it prints. KETTLE_EUNAVAIL with a sentence:
- * it failed or took longer than `seconds`; else what `take` returned. [blocks]
+ * Runs a tool (NULL-terminated argv), drops its stderr, and passes its stdout on. KETTLE_EUNAVAIL with a sentence: it
+ * failed or took longer than `seconds`; else the result of `take`. [blocks]
  */
 int child_read(const char *const *argv, unsigned seconds, child_take take, void *arg, struct kettle_error *err);
 
-/* ---- profile.c: what all profilers have in common ---- */
+/* ---- profile.c: the common part of all profilers ---- */
 
 #define PROFILE_OUT "out" /* where artifacts are left */
 
-#define PROFILE_LAUNCHES "10" /* that a profile has where it does not say how many */
+#define PROFILE_LAUNCHES "10" /* launches of a profile that sets no number */
 
-/* Which launches are looked at, by words of the command line that are borrowed; NULL: it does not say. */
+/* The launches that are profiled, by words of the command line, which are borrowed; NULL: not given. */
 struct profile_capture {
 	const char *kernel; /* a name, or "regex:" and an expression; never with a `-` at its beginning */
 	const char *kernel_base;
@@ -86,7 +88,7 @@ struct profile {
 	int channel;          /* the number of the result channel; 0: none */
 	struct profile_capture capture;
 	int status;         /* of the harness, as waitpid gives it */
-	bool empty;         /* it captured no kernel launch; the trouble says which there were */
+	bool empty;         /* it captured no kernel launch; the trouble names those that there were */
 	struct buf report;  /* text for people */
 	struct buf trouble; /* one sentence: what the machine could not do, and how to fix it */
 };
@@ -96,21 +98,21 @@ void profile_set_problem(struct profile *profile, const char *format, ...) __att
 /* Runs the harness without a profiler. */
 int profile_plain(struct profile *profile, struct kettle_error *err);
 /*
- * Runs the profiler that child's words are, with the harness behind them. Where it did not get as far as to start the
- * harness, that is the trouble, and the harness is run without it.
+ * Runs the profiler, whose command line is child's words, with the harness's command line after them. If it fails
+ * before it starts the harness, that is the trouble, and the harness is run without it.
  */
 int profile_under(struct profile *profile, struct child *child, const char *name, struct kettle_error *err);
 /* The line in which the tool names its version, "" where it has none; clean. [blocks] */
 void profile_version(const struct profile *profile, struct buf *out);
-/* Writes a file below PROFILE_OUT; one that cannot be written is trouble. */
+/* Writes a file below PROFILE_OUT; a failure is trouble. */
 void profile_leave(struct profile *profile, const char *name, const struct buf *contents);
 
 /*
- * perf.c, ncu.c, rocprof.c: run the harness in any case, under the profiler where possible. 0, or why the harness could
- * not be run. [blocks]
+ * perf.c, ncu.c, rocprof.c: run the harness in any case, under the profiler if possible. 0, or the reason why the
+ * harness could not be run. [blocks]
  */
 
-/* perf: what was counted and the hottest functions; flamegraph.svg and stacks.txt. */
+/* perf: the counters and the hottest functions; flamegraph.svg and stacks.txt. */
 int perf_profile(struct profile *profile, struct kettle_error *err);
 /* Nsight Compute: speed of light, pipes and states of warps; profile.ncu-rep, ncu-details.txt and ncu-details.csv. */
 int ncu_profile(struct profile *profile, struct kettle_error *err);
@@ -135,9 +137,9 @@ bool report_has_room(const struct buf *out);
 #define REPORT_NUMBER_SIZE 48
 void report_number(double value, int digits, char ret_text[REPORT_NUMBER_SIZE]);
 
-/* ---- csv.c: rows of comma-separated values; whatever the bytes are, there are rows of bounded size ---- */
+/* ---- csv.c: rows of comma-separated values; any bytes give rows of bounded size ---- */
 
-#define CSV_MAX_FIELDS 64 /* of a row; further ones are passed over */
+#define CSV_MAX_FIELDS 64 /* of a row; further ones are skipped */
 
 /* The position in bytes with a NUL behind them, which csv_next writes into. */
 struct csv {
@@ -158,8 +160,8 @@ bool csv_columns(const struct csv_row *header, const char *const *names, size_t 
 const char *csv_field(const struct csv_row *row, int column);
 
 /*
- * Readers of one file each: the bytes, with a NUL behind them, are written into. KETTLE_EINVAL with a sentence: it is
- * not such a file, or has nothing to show. [any]
+ * Readers of one file each; they write into its bytes, which a NUL follows. KETTLE_EINVAL with a sentence: it is not
+ * such a file, or has nothing to show. [any]
  */
 
 #define COUNTERS_MAX 40 /* lines */
@@ -179,13 +181,13 @@ int details_text(char *data, size_t size, struct buf *out, struct kettle_error *
 /* Adds the names in the column `Kernel Name` of such a page, each once, at most KERNELS_NAMED. The errors are those above. */
 struct kernel_names;
 
-/* ---- match.c: the names of kernels, and which of them are meant ---- */
+/* ---- match.c: the names of kernels, and which of them a profile covers ---- */
 
 #define KERNELS_NAMED 20 /* in a sentence */
 
 struct kernel_names {
 	char *list[KERNELS_NAMED];
-	size_t count, more; /* more: names that found no room, each as often as it came */
+	size_t count, more; /* more: names without room, counted each time */
 };
 
 /* Adds a name, once. */
@@ -200,19 +202,19 @@ struct kernel_match {
 	bool function;    /* of a name without namespace, template and arguments */
 	bool compiled;
 	regex_t regex;
-	unsigned long long skip, launches; /* launches that are passed over and taken; 0: all of them */
+	unsigned long long skip, launches; /* launches that are skipped and taken; 0: all of them */
 	unsigned long long seen;           /* that matched */
 };
 
-/* EINVAL: the expression is none. */
+/* EINVAL: the expression is invalid. */
 int kernel_match_init(struct kernel_match *match, const struct profile_capture *capture, struct kettle_error *err);
-/* Whether this launch is one of those that are meant; each call is one launch. */
+/* Whether the profile covers this launch; each call is one launch. */
 bool kernel_match_takes(struct kernel_match *match, const char *name);
 void kernel_match_free(struct kernel_match *match);
 /* The name alone of "void ns::name<int>(float*)"; new string. */
 char *kernel_function(const char *name);
 
-/* ---- rocprof.c: which kernels took how long, out of the traces of rocprofv3 (`*_kernel_trace.csv`) ---- */
+/* ---- rocprof.c: the time of each kernel, from the traces of rocprofv3 (`*_kernel_trace.csv`) ---- */
 
 #define KERNELS_MAX 200  /* that have a line each; the others share one */
 #define KERNELS_SHOWN 40 /* lines of the text */
@@ -230,8 +232,8 @@ struct kernels {
 };
 
 /*
- * Adds the launches of one file that are meant, and the names of all; as the readers above do. Rows with impossible times
- * are passed over.
+ * Adds the launches of one file that the profile covers, and the names of all; as the readers above. Rows with
+ * impossible times are skipped.
  */
 int kernels_add(struct kernels *kernels, struct kernel_match *match, struct kernel_names *names, char *data,
 	size_t size, struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for people out of what a profiler says. */
+/* Text for people from a profiler's output. */
 #include <config.h>
 
 #include "profile/profile.h"

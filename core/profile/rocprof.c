@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The profiler rocprofv3: traces of what ran on an AMD GPU, those of all processes in one. */
+/* The profiler rocprofv3: traces of an AMD GPU, those of all processes in one. */
 #include <config.h>
 
 #include <errno.h>
@@ -17,13 +17,13 @@
 #include "base/xalloc.h"
 #include "profile/profile.h"
 
-/* ---- which kernels took how long, out of the traces of rocprofv3 ---- */
+/* ---- the time of each kernel, from the traces of rocprofv3 ---- */
 
 enum column { KERNEL, START, END, COLUMNS };
 static const char *const column_names[COLUMNS] = {
 	[KERNEL] = "Kernel_Name", [START] = "Start_Timestamp", [END] = "End_Timestamp"};
 
-#define MAX_SPAN_NS (UINT64_C(1) << 62) /* a longer launch is none */
+#define MAX_SPAN_NS (UINT64_C(1) << 62) /* a longer launch is invalid */
 
 /* A number of nanoseconds, all digits. */
 static bool
@@ -130,12 +130,12 @@ kernels_free(struct kernels *kernels)
 #define MAX_DEPTH 3
 #define MAX_CSV (64u << 20)
 #define MAX_TRACE_BYTES (UINT64_C(256) << 20) /* of the merged trace */
-#define PACKET_TAG 0x0a                       /* field 1, with a length: what a trace is made of, and nothing else */
+#define PACKET_TAG 0x0a                       /* field 1, with a length: the only content of a trace */
 #define MAX_LENGTH_BYTES 5                    /* of a packet's length, 7 bits in each */
 
 /* ---- traces in the format of Perfetto (`.pftrace`) ---- */
 
-/* The length that begins at *at, which is moved behind it; false: it is none. */
+/* The length that begins at *at, which moves past it; false: it is invalid. */
 static bool
 read_length(const unsigned char *data, size_t size, size_t *at, size_t *ret_length)
 {
@@ -151,7 +151,7 @@ read_length(const unsigned char *data, size_t size, size_t *at, size_t *ret_leng
 	return false;
 }
 
-/* Whether packets follow each other from the first byte to the last. */
+/* Whether the file consists of packets from the first byte to the last. */
 static bool
 is_trace(const unsigned char *data, size_t size)
 {
@@ -165,9 +165,9 @@ is_trace(const unsigned char *data, size_t size)
 }
 
 /*
- * Adds the trace at `path` to the open file `to`, which holds `*used` bytes: such a file is a sequence of packets, so
- * several behind each other are a trace again. The packets are checked first; where it is no trace, nothing is added.
- * KETTLE_EINVAL with a sentence: it is none; KETTLE_ETOOBIG; KETTLE_EIO.
+ * Adds the trace at `path` to the open file `to`, which holds `*used` bytes: a trace is a sequence of packets, so
+ * several traces in a row are one again. The packets are checked first; an invalid trace adds nothing. KETTLE_EINVAL
+ * with a sentence: it is invalid; KETTLE_ETOOBIG; KETTLE_EIO.
  */
 static int
 add_trace(const char *path, int to, uint64_t *used, struct kettle_error *err)
@@ -197,13 +197,13 @@ add_trace(const char *path, int to, uint64_t *used, struct kettle_error *err)
 
 /* ---- the folders of rocprofv3 ---- */
 
-/* What is found in them. */
+/* The findings in these folders. */
 struct rocprof_output {
 	struct profile *profile;
 	struct kernels kernels;
 	struct kernel_match match;
 	struct kernel_names names;
-	int trace;     /* the one that comes of all; -1: not yet made */
+	int trace;     /* the merged one; -1: not made yet */
 	uint64_t used; /* bytes in it */
 	size_t files, tables;
 };
@@ -278,7 +278,7 @@ rocprof_record(struct profile *profile, const char *folder, struct kettle_error 
 	return rc;
 }
 
-/* Which kernels there were, where none of those that are meant was launched. */
+/* Names the launched kernels if the profile covers none of them. */
 static void
 explain_none(struct profile *profile, const struct rocprof_output *found)
 {
@@ -311,7 +311,7 @@ read_traces(struct profile *profile, const char *folder)
 		(void)unlink(PROFILE_OUT "/" TRACE);
 	if (found.kernels.count > 0)
 		kernels_text(&found.kernels, &profile->report);
-	else if (profile->status == 0 && profile->trouble.len == 0) /* else it is the program that says why */
+	else if (profile->status == 0 && profile->trouble.len == 0) /* else the program itself reports the reason */
 		explain_none(profile, &found);
 	if (found.kernels.count > 0 && (found.match.name || found.match.skip || found.match.launches))
 		buf_adds(&profile->report, "(the requested launches; the trace has all)\n");

@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-#define PERF_ITSELF "perf" /* between its start and the program's the samples are of perf */
+#define PERF_ITSELF "perf" /* the name in samples between perf's start and the program's */
 
-/* The name in the source; new string, NULL: the name is no mangled one. */
+/* The name in the source; new string, NULL: the name is not mangled. */
 static char *
 demangled(const struct stacks *stacks, const char *name)
 {
@@ -35,14 +35,14 @@ clean_name(const struct stacks *stacks, const char *text)
 	return buf_take(&name);
 }
 
-/* The child of that name, made where there is none. At the most nodes: the parent itself. */
+/* The child of that name; makes it if there is none. When the tree is full: the parent itself. */
 static struct stack_node *
 descend(struct stacks *stacks, struct stack_node *parent, const char *name)
 {
 	struct stack_node **link = &parent->children;
 	for (; *link; link = &(*link)->next)
 		if (strcmp((*link)->name, name) == 0) {
-			/* What was seen is likely to be seen again: it moves to the front. */
+			/* Moves to the front: a function is likely to come again. */
 			struct stack_node *found = *link;
 			*link = found->next;
 			found->next = parent->children;
@@ -59,7 +59,7 @@ descend(struct stacks *stacks, struct stack_node *parent, const char *name)
 	return node;
 }
 
-/* Puts the sample that was read into the tree. */
+/* Adds the last sample to the tree. */
 static void
 take_sample(struct stacks *stacks)
 {
@@ -80,7 +80,7 @@ take_sample(struct stacks *stacks)
 	stacks->inside = stacks->ignored = false;
 }
 
-/* "\t    55d0 custom_kernel+0x1f": behind the address, without the offset. The frames come innermost first. */
+/* "\t 55d0 custom_kernel+0x1f": the part after the address, without the offset. The frames come innermost first. */
 static void
 take_frame(struct stacks *stacks, char *line)
 {
@@ -103,7 +103,7 @@ int
 stacks_line(void *arg, char *line, size_t len)
 {
 	struct stacks *stacks = arg;
-	/* An empty line ends a sample, and a line that is not indented begins one: whatever a function is called. */
+	/* An empty line ends a sample, and a line without indentation begins one, whatever the names of functions are. */
 	if (len == 0 || (line[0] != ' ' && line[0] != '\t')) {
 		take_sample(stacks);
 		stacks->inside = len > 0;
