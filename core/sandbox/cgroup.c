@@ -138,7 +138,7 @@ kill_members(int dir)
 		kill_listed(text);
 }
 
-/* Removes an owner's folder, locked by the caller as `folder`, and the runs in it. Closes `folder`. */
+/* Removes an owner's folder, locked by the caller as `folder`, and its runs. Closes `folder`. */
 static void
 remove_owner(int base, const char *name, int folder)
 {
@@ -221,7 +221,7 @@ make_cgroup_folder(int base, char *ret_name)
 	return -1;
 }
 
-/* Enables v2 controllers below a cgroup: those that are needed, and others where that works. -1: not the needed ones. */
+/* Enables v2 controllers below a cgroup: the needed ones, and others where possible. -1: not all needed ones. */
 static int
 enable(int dir)
 {
@@ -419,7 +419,7 @@ sandbox_cgroup_root(struct kettle_error *reason)
 	return NULL;
 }
 
-/* Removes an owner's folder, what dead ones left beside it, and the folder above once that is empty. */
+/* Removes an owner's folder, folders of dead owners beside it, and the folder above if it is then empty. */
 static void
 leave_owner(struct sandbox_cgroup_owner *owner)
 {

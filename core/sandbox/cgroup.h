@@ -51,10 +51,10 @@ struct sandbox_cgroup {
 /* Makes the folders of one run. The caller releases it with sandbox_cgroup_remove. */
 int sandbox_cgroup_make(
 	const struct sandbox_cgroup_root *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err);
-/* 0: none. Those of CPU time and disks hold where the kernel offers them to this cgroup. */
+/* Limits; 0: none. Those of CPU time and disks hold where the kernel offers them to this cgroup. */
 struct sandbox_cgroup_limits {
 	uint64_t memory, processes;       /* init is not counted in `processes` */
-	int nice;                         /* as of a process: its share where others want the same cores */
+	int nice;                         /* as of a process: its share if others want the same cores */
 	unsigned cores;                   /* CPU time in a time, in cores */
 	uint64_t io_bytes, io_operations; /* a second, read and again written, of each disk */
 	const dev_t *disks;               /* as stat says where files are; of other kinds of file systems none is told */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies folders within init. Nothing here allocates. Every kind of file is made by a call that fails where the name is taken,
- * whatever has it: then what is there stays, as in an overlay.
+ * Copies folders within init. Nothing here allocates. Every file is made by a call that fails if the name is taken: the
+ * existing file stays, as in an overlay.
  */
 #include <config.h>
 

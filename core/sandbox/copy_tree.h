@@ -4,10 +4,10 @@
 #define KETTLE_SANDBOX_COPY_TREE_H
 
 /*
- * Copies folders, regular files and links below `source` into the existing folder `target`; never follows links. What is
- * there already stays, of whatever kind it is, and folders are joined. The target file system's size limits the copy; a file for which there is no
- * room is not left in part. `owner` (-1: unchanged) is the user and group of the copies. 0, or -1 with errno: ENOSPC, ELOOP
- * for more than 64 nested folders, EINVAL for any other kind of file.
+ * Copies folders, regular files and links below `source` into the existing folder `target`; never follows links.
+ * Existing files of any kind stay, and folders are joined. The target file system's size limits the copy; a file that
+ * does not fit is not left in part. `owner` (-1: unchanged) is the user and group of the copies. 0, or -1 with errno:
+ * ENOSPC, ELOOP for more than 64 nested folders, EINVAL for any other kind of file.
  */
 int copy_tree(const char *source, const char *target, int owner);
 

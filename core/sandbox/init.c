@@ -2,13 +2,14 @@
 /*
  * PID 1 of a sandbox.
  *
- * Theory of operation. First init does what is the same for all runs: it closes inherited descriptors, enters the cgroup,
- * brings up the loopback, builds the base of the root and, as a copy of a warm process (zygote.h), parks the payload. As
- * a spare it may wait for long now. The owner's message SANDBOX_GO brings the descriptors; the plan is in shared memory.
- * Then init builds the rest of the root, starts the payload and loops over the control socket (hang-up: the owner died), a
- * signalfd for SIGCHLD, the cgroup's out-of-memory file, the count of epoll watches (epoll.h) and a timer for the polled
- * limits. At the end it kills and reaps everything, completes the result and exits; if it dies earlier, the kernel kills
- * what is left in its pid namespace. All signals stay blocked and nothing is allocated.
+ * Theory of operation. First init does the part that is the same for all runs: it closes inherited descriptors, enters
+ * the cgroup, brings up the loopback, builds the base of the root and, as a copy of a warm process (zygote.h), parks
+ * the payload. A spare may now wait for a long time. The owner's message SANDBOX_GO brings the descriptors; the plan is
+ * in shared memory. Then init builds the rest of the root, starts the payload and loops over the control socket
+ * (hang-up: the owner died), a signalfd for SIGCHLD, the cgroup's out-of-memory file, the count of epoll watches
+ * (epoll.h) and a timer for the polled limits. At the end it kills and reaps everything, completes the result and
+ * exits; if it dies earlier, the kernel kills everything left in its pid namespace. All signals stay blocked and
+ * nothing is allocated.
  */
 #include <config.h>
 
@@ -82,7 +83,7 @@ use_loopback(void)
 		(void)ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
-/* Ignores failures: what it sets is optional. */
+/* Ignores failures: its settings are optional. */
 static void
 write_text(int dir, const char *path, const char *text)
 {
@@ -130,7 +131,7 @@ init_prepare(struct init *self, const int *procs)
 	sandbox_payload_close_others(kept, ARRAY_SIZE(kept));
 	if (block_signals(self))
 		return sandbox_plan_failed(plan, "block signals", NULL);
-	/* gVisor had none in 2022: what a run leaves behind there ends with the container. */
+	/* gVisor had none in 2022: processes that a run leaves behind there end with the container. */
 	if (!(plan->protections & SANDBOX_PID) && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) && errno != EINVAL)
 		return sandbox_plan_failed(plan, "become a subreaper", NULL);
 	write_text(AT_FDCWD, "/proc/self/oom_score_adj", INIT_OOM_SCORE);
@@ -173,7 +174,7 @@ send_out(void *arg, const int *fds, size_t count)
 	return sandbox_message_send(self->control, &byte, 1, fds, count);
 }
 
-/* Init only signals processes of other user ids and reads their /proc entries. */
+/* Init keeps only the rights to signal processes of other user ids and read their /proc entries. */
 static int
 drop_capabilities(void)
 {
@@ -220,7 +221,7 @@ start_payload(struct init *self)
 		return -1;
 	for (size_t i = 0; i < plan->fds_count; i++)
 		close(self->fds[i]);
-	/* Only now, since starting the payload needs more of them. Changing them clears the death signal. */
+	/* Only here, since starting the payload needs more of them. Changing them clears the death signal. */
 	if (plan->protections & SANDBOX_USER && drop_capabilities())
 		return sandbox_plan_failed(plan, "drop capabilities", NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -261,10 +262,13 @@ set_up_base(struct init *self, const int *procs)
 		return 0;
 	if (sandbox_root_build_base(self->plan, &self->proc))
 		return -1;
-	/* Behind seccomp, a second barrier against nested user namespaces, and against watching what the machine executes. */
+	/*
+	 * A second barrier, after seccomp, against nested user namespaces, and against watching the files that the machine
+	 * executes.
+	 */
 	write_text(self->proc, "sys/user/max_user_namespaces", "0");
 	write_text(self->proc, "sys/user/max_inotify_instances", "0");
-	/* What a connection can hold, so that watch.c may count connections. */
+	/* The buffer sizes of connections, by which watch.c counts them. */
 	if (self->plan->protections & SANDBOX_NET) {
 		write_text(self->proc, "sys/net/ipv4/tcp_rmem", "4096 131072 212992");
 		write_text(self->proc, "sys/net/ipv4/tcp_wmem", "4096 16384 212992");
@@ -284,7 +288,7 @@ cpu_of(pid_t pid)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* The run is not charged for what was used before it. */
+/* Sets the usage before the run, which is not charged to the run. */
 static void
 note_before(struct init *self)
 {
@@ -350,7 +354,7 @@ set_limit(struct init *self, enum sandbox_limit limit)
 	atomic_compare_exchange_strong(&self->plan->result.limit, &none, (int)limit);
 }
 
-/* Whether the owner sent SANDBOX_KILL or died. */
+/* Whether the owner has sent SANDBOX_KILL or died. */
 static bool
 owner_says_end(struct init *self)
 {
@@ -398,7 +402,7 @@ init_watch(struct init *self)
 	}
 }
 
-/* Kills and reaps until nothing is left. */
+/* Kills and reaps until no process is left. */
 static void
 end_all(struct init *self)
 {

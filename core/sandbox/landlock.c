@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Landlock by raw system calls. The payload may read and execute everything, and write to the writable folders only; the
- * mounts enforce the same. What the domain adds: no access to /proc/PID of init, no signals to it, no sockets of the
+ * Landlock by raw system calls. The payload may read and execute everything, and write to the writable folders only;
+ * the mounts enforce the same. The domain adds: no access to /proc/PID of init, no signals to it, no sockets of the
  * abstract namespace outside.
  */
 #include <config.h>

@@ -3,12 +3,12 @@
  * Starts the payload.
  *
  * Theory of operation. The payload is made with CLONE_VM | CLONE_VFORK: init is suspended until the exec, so no page
- * table is copied and a failure is written to the shared result. Nothing is allocated, and ids are changed by raw system
- * calls, since the C library would look for threads that the clone does not have. The payload of a warm process is forked
- * instead, as soon as init runs, and does ahead what needs no run (it is "parked"): copying the page tables of a large
- * process, and the pages that every start writes to, takes most of the time of a start. Its run comes as one message with
- * the descriptors. It then takes the same steps as any other, copies its strings, unmaps the plan and goes on without an
- * exec; init waits on a futex in the plan for that.
+ * table is copied and a failure is written to the shared result. Nothing is allocated, and ids are changed by raw
+ * system calls, since the C library would look for threads that the clone does not have. The payload of a warm process
+ * is forked instead, as soon as init runs, and does in advance the part that needs no run (it is "parked"): copying the
+ * page tables of a large process, and the pages that every start writes to, takes most of the time of a start. Its run
+ * comes as one message with the descriptors. It then takes the same steps as any other, copies its strings, unmaps the
+ * plan and goes on without an exec; init waits on a futex in the plan for that.
  */
 #include <config.h>
 
@@ -46,7 +46,7 @@
 #define PAYLOAD_CPU_GRACE_S 2 /* RLIMIT_CPU applies only if the count of the whole tree fails */
 #define PAYLOAD_FAILED 127
 #define PAYLOAD_FDS_MAX (SANDBOX_FDS_MAX + 1) /* and the ruleset */
-#define PAYLOAD_USER_PART 4                   /* without a user id of its own: what a run may take of the user's */
+#define PAYLOAD_USER_PART 4                   /* without a user id of its own: its part of the user's limit */
 #define PAYLOAD_LOOK_NS 10000000              /* how often init checks whether a forked payload still lives */
 
 struct payload {
@@ -132,8 +132,8 @@ set_limits(struct sandbox_plan *plan)
 	const rlim_t part = plan->root_owner ? 1 : PAYLOAD_USER_PART;
 	const struct {
 		__typeof__(RLIMIT_CORE) resource;
-		rlim_t value, part; /* at most value, and this part of what the owner may have */
-		bool set, optional; /* optional: gVisor lacks it, and what it limits */
+		rlim_t value, part; /* at most value, and this part of the owner's limit */
+		bool set, optional; /* optional: gVisor lacks it, and the thing that it limits */
 	} list[] = {
 		/* With 0 the kernel still runs the machine's core dump program; with 1 it does not. */
 		{RLIMIT_CORE, 1, 1, true, false},
@@ -142,7 +142,9 @@ set_limits(struct sandbox_plan *plan)
 		{RLIMIT_FSIZE, limits->file_size, 1, true, false},
 		{RLIMIT_STACK, limits->stack, 1, true, false},
 		{RLIMIT_CPU, limits->cpu_ns / 1000000000 + PAYLOAD_CPU_GRACE_S, 1, limits->cpu_ns != 0, false},
-		/* The kernel compares these with what all processes of the user have; of descriptors with those in sockets. */
+		/*
+		 * The kernel compares these with the total of all processes of the user; for descriptors, of those in sockets.
+		 */
 		{RLIMIT_NOFILE, limits->open_files, part, true, false},
 		{RLIMIT_NPROC, processes, part, count_processes, false},
 		{RLIMIT_SIGPENDING, RLIM_INFINITY, part, true, true},
@@ -155,10 +157,10 @@ set_limits(struct sandbox_plan *plan)
 		rlim_t most = present.rlim_max / list[i].part;
 		rlim_t value = list[i].value < most ? list[i].value : most;
 		struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
-		/* Linux lowers every limit for everyone: only a kernel without it says EPERM. */
+		/* On Linux every user may lower a limit: EPERM comes only from a kernel without that limit. */
 		if (setrlimit(list[i].resource, &limit) && !(list[i].optional && errno == EPERM))
 			return -1;
-		/* What it really is, for the report. */
+		/* Stores the actual value for the report. */
 		if (list[i].resource == RLIMIT_NOFILE)
 			limits->open_files = value;
 	}
@@ -218,7 +220,7 @@ bind_to_cores(void)
 	return enter_filter(&program);
 }
 
-/* The order matters: first what needs capabilities, then no_new_privs, then what needs that. */
+/* The order matters: first the steps that need capabilities, then no_new_privs, then the steps that need that. */
 static const char *
 enter(struct payload *payload)
 {

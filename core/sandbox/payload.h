@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts the payload: what it drops and sets between clone and exec. Private to the library. */
+/*
+ * Starts the payload: the privileges that it drops and the limits that it sets between clone and exec. Private to the
+ * library.
+ */
 #ifndef KETTLE_SANDBOX_PAYLOAD_H
 #define KETTLE_SANDBOX_PAYLOAD_H
 
@@ -17,12 +20,12 @@ struct sandbox_zygote {
 	void (*after)(void *arg);  /* and right after it */
 	/*
 	 * In the payload, right after its fork: its run is not known, signals are blocked, privileges are init's. It may do
-	 * ahead what every run begins with, in small pieces while `wanted` is false, which may be for long.
+	 * in advance what every run begins with, in small pieces while `wanted` is false, which may be for a long time.
 	 */
 	void (*park)(void *arg, const atomic_bool *wanted);
 	/*
-	 * In the payload, instead of executing `file`, with privileges dropped and limits set as for that. The strings are
-	 * the payload's own. Must not return; may execute `file` after all.
+	 * In the payload, instead of executing `file`, with privileges dropped and limits set as for an exec. The strings
+	 * are the payload's own. Must not return; may execute `file` after all.
 	 */
 	void (*become)(void *arg, const char *file, char **argv, char **envp) __attribute__((noreturn));
 	void *arg;
@@ -38,8 +41,8 @@ struct sandbox_parked_payload {
 int sandbox_payload_park(
 	struct sandbox_plan *plan, const struct sandbox_zygote *zygote, struct sandbox_parked_payload *ret_parked);
 /*
- * Init: starts the run of a complete plan in it, as sandbox_payload_start does; replaces one that has died. Returns when
- * the payload is in its program, or has failed.
+ * Init: starts the run of a complete plan in the parked payload, as sandbox_payload_start does; replaces a payload that
+ * has died. Returns when the payload is in its program, or has failed.
  */
 pid_t sandbox_payload_resume(struct sandbox_plan *plan, const int *fds, int ruleset,
 	const struct sandbox_zygote *zygote, struct sandbox_parked_payload *parked);

@@ -16,11 +16,11 @@
 #define SANDBOX_WATCH_MEMORY (256u << 10) /* for the list of processes in watch.c */
 #define SANDBOX_GROUPS_MAX 8              /* groups of device nodes */
 #define SANDBOX_FAILED_MAX 160            /* bytes of a failure's text */
-/* That a socket can hold: see init.c, and net.core.wmem_default and rmem_default as kernels have them. */
+/* Bytes that a socket can hold: see init.c, and net.core.wmem_default and rmem_default as kernels have them. */
 #define SANDBOX_SOCKET_BYTES (UINT64_C(512) << 10)
 /*
- * A shared mapping of this node, opened for writing, is memory that polling does not see: without a memory cgroup Landlock
- * keeps it read-only, and without both it is not there.
+ * A shared mapping of this node, opened for writing, is memory that polling does not see: without a memory cgroup
+ * Landlock keeps it read-only, and without both the node is missing.
  */
 #define SANDBOX_ZERO "/dev/zero"
 
@@ -81,7 +81,7 @@ struct sandbox_plan {
 	bool root_owner;      /* two ids are mapped: 0 for init, SANDBOX_ID for the payload */
 	int cgroup_cpu;       /* descriptors that init inherits, or -1; see struct sandbox_cgroup */
 	int cgroup_oom;
-	int alive; /* what init keeps open as long as it lives, for an owner without pidfds; or -1 */
+	int alive; /* kept open by init as long as it lives, for an owner without pidfds; or -1 */
 	bool cgroup_unified, cgroup_memory;
 	atomic_bool wanted; /* a run waits for this init; set by the owner at any time */
 	/* Set before SANDBOX_GO. */
@@ -93,7 +93,7 @@ struct sandbox_plan {
 	uint64_t cache_bytes, cache_inodes; /* of it */
 	struct sandbox_op *ops;             /* room for SANDBOX_OPS_MAX + 1 */
 	size_t ops_count;                   /* above SANDBOX_OPS_MAX: too many */
-	size_t ops_base;                    /* of them known before the clone, the same for all runs */
+	size_t ops_base;                    /* beyond SANDBOX_OPS_MAX: too many */
 	char *mounts; /* the owner's, while it plans: mount points, each after a sign and with its NUL, and an empty one */
 	struct sandbox_limits limits; /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
@@ -119,13 +119,13 @@ struct sandbox_plan {
  * which another process can map the plan at the same address, since its pointers point into it; the caller closes it.
  */
 struct sandbox_plan *sandbox_plan_map(int *ret_memory);
-/* In that other process: maps it. NULL with errno, EEXIST if the address is in use. */
+/* Maps the plan in that other process. NULL with errno, EEXIST if the address is in use. */
 struct sandbox_plan *sandbox_plan_map_at(uint64_t address, int memory);
 void sandbox_plan_unmap(struct sandbox_plan *plan);
 /* Bytes of the arena, aligned and zero; NULL if it is full. Valid as long as the plan. */
 void *sandbox_plan_alloc(struct sandbox_plan *plan, size_t size);
 char *sandbox_plan_text(struct sandbox_plan *plan, const char *text);
-/* As sandbox_plan_text, but returns a text in the arena, and NULL, unchanged. */
+/* As sandbox_plan_text, but returns a text that is already in the arena, and NULL, unchanged. */
 const char *sandbox_plan_own(struct sandbox_plan *plan, const char *text);
 char *sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Checks a config and copies it into a plan, except the root's operations and the filter. */

@@ -4,7 +4,7 @@
  *
  * Theory of operation. A probe is a sandbox without a payload: init builds a root with a /proc and exits. It tries all
  * namespaces together; if that fails, the ones that all others need, then each of the others with them. The machine's
- * policy (sysctl, AppArmor, container) is not interpreted: what works counts.
+ * policy (sysctl, AppArmor, container) is not interpreted: only the result counts.
  */
 #include <config.h>
 

@@ -81,7 +81,7 @@ write_uptime(int in, int out)
 	return write(out, " 0.00\n", 6) == 6 ? 0 : -1;
 }
 
-/* What programs read and cannot do without: of a machine on which nothing runs. */
+/* Files that programs read and need: those of a machine on which nothing runs. */
 static void
 neutralize_proc(void)
 {
@@ -109,9 +109,9 @@ neutralize_proc(void)
 }
 
 /*
- * What says how the machine was started, where its kernel lies, and what others do on it from moment to moment. The files
- * are empty. One that cannot be covered stays as it is: a kernel lacks some, a container may have covered or closed others,
- * and what they say is no reason to run nothing at all.
+ * Hides the files about how the machine was started, where its kernel lies, and what others do on it from moment to
+ * moment, behind empty ones. A file that cannot be covered stays: a kernel lacks some, a container may have covered or
+ * closed others, and their contents are no reason to refuse every run.
  */
 static void
 mask_proc(void)

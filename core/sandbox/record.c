@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which paths a payload looks at: the filter that announces calls, and the owner's side of it. See record.h. */
+/* The paths that a payload looks up: the filter that announces calls, and the owner's side of it. See record.h. */
 #include <config.h>
 
 #include "sandbox/record.h"
@@ -123,7 +123,7 @@ sandbox_record_enter(int socket)
 {
 	char byte = 0;
 	int listener = install();
-	/* Without a listener the message says that the payload is not followed. */
+	/* Without a listener the message tells the owner that the payload is not followed. */
 	int rc = sandbox_message_send(socket, &byte, 1, &listener, listener >= 0);
 	if (listener >= 0)
 		close(listener);
@@ -139,7 +139,10 @@ sandbox_record_accept(int socket)
 	size_t count = 1;
 	int rc = sandbox_message_receive(socket, &byte, 1, 0, &listener, &count);
 	if (rc == 1 && count == 1) {
-		/* From Linux 6.6 on: two processes that wait for each other stay on one core: a call takes a quarter of the time. */
+		/*
+		 * From Linux 6.6 on, two processes that wait for each other stay on one core, and a call takes a quarter of the
+		 * time.
+		 */
 		(void)ioctl(listener, RECORD_SET_FLAGS, RECORD_SYNC_WAKE_UP);
 		return listener;
 	}
@@ -176,7 +179,7 @@ read_path(pid_t pid, uint64_t address, char path[PATH_MAX])
 	return 0;
 }
 
-/* The folder from which a relative path begins; 0 or -1: it is none. */
+/* The folder from which a relative path begins; 0 or -1: there is none. */
 static int
 read_folder(pid_t pid, const struct recorded_call *call, const struct seccomp_data *data, char folder[PATH_MAX])
 {
@@ -205,14 +208,14 @@ is_waiting(int listener, uint64_t id)
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* What one call needs. */
+/* The state of one call. */
 struct recording {
 	void (*look)(void *arg, enum sandbox_look how, const char *path);
 	void *arg;
 	int error; /* why the caller's memory cannot be read; 0: it can */
 };
 
-/* Every call goes on. */
+/* Every call continues. */
 static int
 look_up(void *arg, int listener, const struct seccomp_notif *notice)
 {

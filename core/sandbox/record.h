@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which paths a payload looks at, told to its owner while it runs.
+ * The paths that a payload looks up, reported to its owner while it runs.
  *
- * Theory of operation. Before its own filter the payload installs one that announces each call that looks up a path (open,
- * stat, access, readlink, exec) to a listener, and sends the listener over the socket sandbox_config.record. The owner reads the path out of
- * the caller's memory, hands it to `look`, and lets the call go on as if nothing had been; failed look-ups are announced
- * too. All processes that the payload starts are followed. This records, and protects from nothing: a hostile payload can
- * change the path after it was read.
+ * Theory of operation. Before its own filter the payload installs one that announces each call that looks up a path
+ * (open, stat, access, readlink, exec) to a listener, and sends the listener over the socket sandbox_config.record. The
+ * owner reads the path from the caller's memory, passes it to `look`, and lets the call continue unchanged; failed
+ * look-ups are announced too. All processes that the payload starts are followed. This records, and protects from
+ * nothing: a hostile payload can change the path after it was read.
  */
 #ifndef KETTLE_SANDBOX_RECORD_H
 #define KETTLE_SANDBOX_RECORD_H
 
 #include <stdbool.h>
 
-/* How a path is looked at. */
+/* How a path is looked up. */
 enum sandbox_look {
 	SANDBOX_LOOK_AT,   /* whether it is there, what it is */
-	SANDBOX_LOOK_LINK, /* the same of the link itself */
+	SANDBOX_LOOK_LINK, /* the same for the link itself */
 	SANDBOX_LOOK_OPEN, /* its contents; of a folder: its entries */
 	SANDBOX_LOOK_RUN,  /* as a program */
 };

@@ -2,16 +2,17 @@
 /*
  * Plans and builds the payload's file system.
  *
- * Theory of operation. The owner inspects the machine (which of /bin, /lib … are links, what exists) and writes a list of
- * operations into the plan. Init mounts a tmpfs, pivots into it with the old root at /.old, executes the list and
- * detaches /.old. It executes what is the same for all runs as soon as it starts, which may be long before the run. The
- * owner resolves the sources, since absolute links below /.old would lead elsewhere. /proc is mounted before the old root
- * is detached, because the kernel requires a fully visible /proc for that.
+ * Theory of operation. The owner inspects the machine (which of /bin, /lib … exist, and which are links) and writes a
+ * list of operations into the plan. Init mounts a tmpfs, pivots into it with the old root at /.old, executes the list
+ * and detaches /.old. It executes the operations that are the same for all runs as soon as it starts, which may be long
+ * before the run. The owner resolves the sources, since absolute links below /.old would lead elsewhere. /proc is
+ * mounted before the old root is detached, because the kernel requires a fully visible /proc for that.
  *
- * What the machine shows read-only is shown by overlays, so that locks on it stay inside. An overlay shows one file system,
- * and the kernel refuses it for a folder below which something is mounted, as GPU drivers are on rented machines: such a
- * folder is made in the root, and what is in it gets operations of its own. A folder that holds files, or in which a server's
- * file system is mounted, is shown as it is: of a mount whose server does not answer, nothing may be looked at.
+ * Read-only files of the machine are shown by overlays, so that locks on them stay inside. An overlay shows one file
+ * system, and the kernel refuses it for a folder below which something is mounted, as GPU drivers are on rented
+ * machines: such a folder is made in the root, and its entries get operations of their own. A folder that holds files,
+ * or in which a server's file system is mounted, is shown as it is: looking into a mount whose server does not answer
+ * would block.
  */
 #include <config.h>
 
@@ -58,11 +59,11 @@ struct root_mount_attr {
 };
 
 static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", NULL};
-/* What compilers, interpreters and GPU libraries read there. */
+/* The files that compilers, interpreters and GPU libraries read there. */
 static const char *const etc_binds[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
 	"/etc/localtime", "/etc/OpenCL", NULL};
 static const char *const device_nodes[] = {"/dev/null", SANDBOX_ZERO, "/dev/full", "/dev/random", "/dev/urandom", NULL};
-/* How names of file systems begin whose server, on another machine or a process, may leave a call unanswered. */
+/* Beginnings of names of file systems whose server, on another machine or a process, may leave a call unanswered. */
 static const char *const remote_types[] = {
 	"afs", "autofs", "beegfs", "ceph", "cifs", "fuse", "gpfs", "lustre", "nfs", "orangefs", "smb"};
 static const char *const sys_binds[] = {"/sys/devices/system/cpu", "/sys/devices/system/node", NULL};
@@ -109,7 +110,7 @@ is_planned(const struct sandbox_plan *plan, const char *path)
 	return false;
 }
 
-/* Whether the path is below a planned bind or link, so that nothing can or need be made there. */
+/* Whether the path is below a planned bind or link, so that nothing can or must be made there. */
 static bool
 is_covered(const struct sandbox_plan *plan, const char *path)
 {
@@ -195,8 +196,8 @@ add_link(struct sandbox_plan *plan, const char *path, const char *target)
 static bool add_apart(struct sandbox_plan *plan, const char *folder, const char *target);
 
 /*
- * Plans one entry of a folder that is made in the root; false: the folder must be shown as it is. type: by readdir, of which
- * something mounted there changes nothing.
+ * Plans one entry of a folder that is made in the root; false: the folder must be shown as it is. type: from readdir; a
+ * mount on the entry does not change it.
  */
 static bool
 add_entry(struct sandbox_plan *plan, const char *path, const char *target, unsigned type)
@@ -222,7 +223,7 @@ add_entry(struct sandbox_plan *plan, const char *path, const char *target, unsig
 	return true;
 }
 
-/* Plans what is in a folder, each apart; false: it holds files, a server's file system, or too much for an operation each. */
+/* Plans the entries of a folder, each apart; false: it holds files, a server's file system, or too many entries. */
 static bool
 add_entries(struct sandbox_plan *plan, const char *folder, const char *target)
 {
@@ -329,8 +330,8 @@ plan_system(struct sandbox_plan *plan, struct kettle_error *err)
 }
 
 /*
- * Plans the cache; *ret_new: where init finds what the payload writes there. The layers are shown at places without their
- * paths, which may hold what separates an overlay's options.
+ * Plans the cache; *ret_new: where init finds the files that the payload writes there. The layers are shown at other
+ * places, because their own paths may contain the characters that separate an overlay's options.
  */
 static int
 plan_cache(struct sandbox_plan *plan, const struct sandbox_cache *cache, const char **ret_new, struct kettle_error *err)
@@ -407,7 +408,7 @@ plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 	return rc;
 }
 
-/* in_job: those below /job, which must be there, else the others. */
+/* in_job: binds below /job, which must be there, else the others. */
 static int
 plan_binds(struct sandbox_plan *plan, const struct sandbox_config *config, bool in_job, struct kettle_error *err)
 {
@@ -557,7 +558,7 @@ overlay_file(const char *source, const struct stat *st, const char *target)
 	return umount2(ROOT_FOLDER, MNT_DETACH) ? -1 : rc;
 }
 
-/* Shows it so that a lock on it is none on the machine's file. */
+/* Shows it so that a lock on it does not lock the machine's file. */
 static int
 do_apart(const struct sandbox_op *op)
 {
@@ -604,7 +605,7 @@ do_dir(const struct sandbox_op *op)
 
 /* ---- the list of operations ---- */
 
-/* What operations need besides the plan. */
+/* State of the operations besides the plan. */
 struct builder {
 	int *ret_proc;
 	int (*send_out)(void *arg, const int *fds, size_t count);
@@ -619,7 +620,7 @@ do_layers(struct sandbox_plan *plan, const struct sandbox_op *op)
 	for (size_t i = 0; i < op->layers && !plan->result.layered; i++) {
 		char layer[sizeof(ROOT_LAYER) + 20];
 		(void)snprintf(layer, sizeof(layer), ROOT_LAYER, i);
-		/* A cache that has no room for all is a cache all the same. */
+		/* A cache without room for everything still works. */
 		if (copy_tree(layer, op->source, plan->root_owner ? SANDBOX_ID : -1) && errno != ENOSPC)
 			return -1;
 	}

@@ -5,16 +5,16 @@
 
 #include "sandbox/plan.h"
 
-#define ROOT_OLD "/.old" /* where the machine's root is while the payload's is built */
+#define ROOT_OLD "/.old" /* the machine's root while the payload's is built */
 #define ROOT_ATTR_RDONLY 0x1u
 #define ROOT_ATTR_NOSUID 0x2u
 #define ROOT_ATTR_NODEV 0x4u
 
-/* Owner, before the clone: plans what is the same for all runs, by the machine's files. */
+/* Owner, before the clone: plans the part that is the same for all runs, by the machine's files. */
 int sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err);
 /* Owner, before SANDBOX_GO: plans the rest for a config. */
 int sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
-/* Whether it shows a device node. */
+/* Whether a config shows a device node. */
 bool sandbox_root_has_device(const struct sandbox_config *config);
 /*
  * Init: builds the base, with the new root as / and the old one below it. *ret_proc: a descriptor of a /proc without
@@ -22,8 +22,8 @@ bool sandbox_root_has_device(const struct sandbox_config *config);
  */
 int sandbox_root_build_base(struct sandbox_plan *plan, int *ret_proc);
 /*
- * Init: builds the rest and detaches the old root. `send_out` sends descriptors to the owner: of the output folder, and of
- * what the payload writes to the cache, if there is one.
+ * Init: builds the rest and detaches the old root. `send_out` sends descriptors to the owner: of the output folder, and
+ * of the payload's part of the cache, if there is one.
  */
 int sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const int *fds, size_t count), void *arg);
 /* Init: stores which of the writable file systems are full. */

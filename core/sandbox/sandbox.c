@@ -160,7 +160,7 @@ is_alike(const struct sandbox_spawn *a, const struct sandbox_spawn *b)
 		   !memcmp(a->groups, b->groups, a->groups_count * sizeof(*a->groups));
 }
 
-/* A spare is bound to the mounts, and files such as ld.so.cache, of its time. */
+/* A spare is bound to the mounts, and to files such as ld.so.cache, at the time it was made. */
 static bool
 is_fresh(const struct spare_init *spare)
 {
@@ -282,7 +282,7 @@ plan_filter(struct sandbox_machine *machine, struct sandbox_plan *plan, const st
 	return 0;
 }
 
-/* Where the files are that it sees: at most `max` devices. Returns how many. */
+/* The devices of the file systems that the payload sees, at most `max`. Returns how many. */
 static size_t
 find_devices(const struct sandbox_config *config, dev_t *list, size_t max)
 {
@@ -308,7 +308,7 @@ has_autogroups(void)
 	return fd >= 0 && read(fd, &byte, 1) == 1 && byte == '1';
 }
 
-/* Limits of the run's cgroup, and what takes their place. */
+/* Sets the limits of the run's cgroup, or their replacements. */
 static int
 limit_run(const struct sandbox_config *config, struct sandbox_child *child, struct kettle_error *err)
 {

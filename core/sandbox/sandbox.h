@@ -43,9 +43,9 @@
 
 const char *sandbox_limit_name(enum sandbox_limit limit);
 
-/* What init reports. Valid after sandbox_wait. */
+/* Init's report. Valid after sandbox_wait. */
 struct sandbox_report {
-	bool started;    /* the payload was executed; else message says what failed: the machine's fault */
+	bool started;    /* the payload was executed; else message names the step that failed: the machine's fault */
 	bool lost;       /* something outside killed init: the machine's fault. With a pid namespace: no payload can */
 	int exit_status; /* -1 when a signal ended it */
 	int signal;      /* 0 when none */
@@ -59,15 +59,16 @@ struct sandbox_report {
 	uint64_t most[SANDBOX_LIMIT_COUNT]; /* the values of the limits that the sandbox enforces; CPU in ns; else 0 */
 	unsigned protections;               /* those in force */
 	bool warm;                          /* it started as a copy of a warm process */
-	bool layered;                       /* sandbox_cache_fd has only what the payload wrote; else all of the cache */
+	bool layered;                       /* sandbox_cache_fd has only the payload's own files; else all of the cache */
 	char message[256];                  /* a sentence if it was not started or the sandbox ended it; else empty */
 };
 
 struct sandbox; /* one run; opaque */
 
 /*
- * What all runs of an owner share: the machine's protections, the seccomp filter, the cgroup root, and a spare: an init
- * with namespaces and cgroup, prepared for the next run. No two runs share a namespace. [one thread: the owner's]
+ * State that all runs of an owner share: the machine's protections, the seccomp filter, the cgroup root, and a spare:
+ * an init with namespaces and cgroup, prepared for the next run. No two runs share a namespace. [one thread: the
+ * owner's]
  */
 struct sandbox_machine;
 /* Probes the machine. Uses `cgroup` (from sandbox_cgroup_root; may be NULL) until sandbox_machine_free. */
@@ -120,11 +121,14 @@ pid_t sandbox_pid(const struct sandbox *sandbox);
  * payload wrote it: open its files with O_NOFOLLOW | O_NONBLOCK and accept regular files only. Owned by the sandbox.
  */
 int sandbox_out_fd(struct sandbox *sandbox);
-/* As sandbox_out_fd, of what the payload wrote to the cache (report.layered); overlays mark what it removed by devices. -1: none. */
+/*
+ * As sandbox_out_fd, for the payload's files in the cache (report.layered); overlays mark removed files by devices. -1:
+ * none.
+ */
 int sandbox_cache_fd(struct sandbox *sandbox);
 /*
- * After the end: gives the output folder and the cache up. That frees all that lies in it, which takes long for many files, so the
- * thread need not be the one that calls the other functions. [any, blocks]
+ * After the end: gives up the output folder and the cache, which frees their contents. That takes long for many files,
+ * so it may run on another thread than the other functions. [any, blocks]
  */
 void sandbox_drop_out(struct sandbox *sandbox);
 /* Kills everything. The first limit counts. Returns at once; the pidfd becomes readable at the end. */

@@ -10,7 +10,10 @@
 
 #include "sandbox/protections.h"
 
-/* Why a payload was killed, or what it ran into without a kill (sandbox_report.hits). NONE: it ended by itself. */
+/*
+ * The reason why a payload was killed, or the limit that it reached without a kill (sandbox_report.hits). NONE: it
+ * ended by itself.
+ */
 #define SANDBOX_LIMITS(X) \
 	X(NONE, "none") \
 	X(WALL, "wall") /* enforced by the owner */ \
@@ -79,10 +82,10 @@ struct sandbox_fd {
 };
 
 /*
- * A folder in out/ that begins with the files of other folders, and whose own are kept apart from them: an overlay, or where
- * there is none a copy. The payload may change what it finds there, but never the layers; their folders and files must allow
- * others than their owner to write (0777 and 0666, below a folder that is closed to others), or it cannot change them. A
- * cache with layers is a file system of its own. Level OFF ignores it.
+ * A folder in out/ that begins with the files of other folders and keeps its own files apart from them: an overlay, or
+ * else a copy. The payload may change the files that it finds there, but never the layers; their folders and files must
+ * allow others than their owner to write (0777 and 0666, below a folder that is closed to others), or it cannot change
+ * them. A cache with layers is a file system of its own. Level OFF ignores it.
  */
 struct sandbox_cache {
 	const char *name; /* of the folder; NULL: none */

@@ -133,7 +133,7 @@ struct program {
 	unsigned short len;
 };
 
-/* The first check of a call that holds decides, else `otherwise`. */
+/* The first check that holds decides, else `otherwise`. */
 struct check {
 	unsigned arg;         /* | SECCOMP_HIGH: its high half */
 	uint32_t mask, value; /* of the argument's low half: the kernel ignores the rest, except in pointers */
@@ -178,18 +178,18 @@ static const struct special specials[] = {
 	{"sendmsg", {{2, MSG_OOB, MSG_OOB, SECCOMP_ERRNO(EOPNOTSUPP), false}}, SECCOMP_RET_ALLOW},
 	{"sendmmsg", {{3, MSG_OOB, MSG_OOB, SECCOMP_ERRNO(EOPNOTSUPP), false}}, SECCOMP_RET_ALLOW},
 	{"socketpair", {{0, SECCOMP_ALL, AF_UNIX, SECCOMP_RET_ALLOW, false}}, SECCOMP_ERRNO(EAFNOSUPPORT)},
-	/* The page cache belongs to the whole machine: a payload could empty it of files that others read while timed. */
+	/* The page cache belongs to the whole machine: a payload could drop files that others read while timed. */
 	{"fadvise64", {{3, SECCOMP_ALL, POSIX_FADV_DONTNEED, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_RET_ALLOW},
 	{"madvise",
 		{{2, SECCOMP_ALL, MADV_COLD, SECCOMP_ERRNO(EPERM), false},
 			{2, SECCOMP_ALL, MADV_PAGEOUT, SECCOMP_ERRNO(EPERM), false}},
 		SECCOMP_RET_ALLOW},
-	/* Both watch, as inotify does, what others open. */
+	/* Both watch, as inotify does, which files others open. */
 	{"fcntl",
 		{{1, SECCOMP_ALL, F_NOTIFY, SECCOMP_ERRNO(EPERM), false},
 			{1, SECCOMP_ALL, F_SETLEASE, SECCOMP_ERRNO(EPERM), false}},
 		SECCOMP_RET_ALLOW},
-	/* With a cookie of its own a payload keeps everybody else off the second thread of its core. */
+	/* With a cookie of its own a payload keeps all others off the second thread of its core. */
 	/* The others let a payload answer the harness's readings of the clock, or its system calls, in a signal handler. */
 	{"prctl",
 		{{0, SECCOMP_ALL, PR_SCHED_CORE, SECCOMP_ERRNO(EPERM), false},
@@ -228,7 +228,7 @@ static const struct special specials[] = {
 
 /*
  * Requests that libraries make of files, pipes and sockets: whether it is a terminal and its size, how much there is to
- * read, close-on-exec, what interfaces there are. All others fail as for a file that does not know them, so that programs
+ * read, close-on-exec, the list of interfaces. All others fail as for a file that does not know them, so that programs
  * fall back (cp without a reflink).
  */
 static const struct special requests = {"ioctl",
@@ -261,8 +261,8 @@ static const struct special counting = {"perf_event_open",
 	SECCOMP_RET_ALLOW};
 
 /*
- * Where memory is polled: what stays when it is unmapped, and is seen by no file system's count either. Programs fall back
- * to files in /dev/shm or /tmp, which are counted.
+ * Where memory is polled: calls for memory that stays when it is unmapped and that no file system counts. Programs fall
+ * back to files in /dev/shm or /tmp, which are counted.
  */
 static const struct special polled[] = {
 	{"memfd_create", {{1, MFD_HUGETLB, MFD_HUGETLB, SECCOMP_ERRNO(EPERM), false}}, SECCOMP_ERRNO(ENOSYS)},
@@ -278,7 +278,7 @@ static const struct special no_shared_memory = {"mmap",
 		{3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS, SECCOMP_ERRNO(EPERM), false}},
 	SECCOMP_RET_ALLOW};
 
-/* Succeeds without effect: Python, for one, gives up a process whose new session it could not make. */
+/* Succeeds without effect: Python, for example, gives up a process whose new session it could not make. */
 static const struct special one_session = {"setsid", {{0, 0, 0, 0, false}}, SECCOMP_ERRNO(0)};
 
 static void

@@ -8,7 +8,7 @@
 
 /* Whether the kernel supports filters. [any] */
 int sandbox_seccomp_present(void);
-/* What differs between filters. */
+/* The differences between filters. */
 enum sandbox_filter {
 	SANDBOX_FILTER_COUNTS = 1,  /* allows perf_event_open for the payload's own processes */
 	SANDBOX_FILTER_DEVICE = 2,  /* allows any ioctl, as drivers need */

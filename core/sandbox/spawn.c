@@ -29,7 +29,7 @@
 #endif
 /*
  * Above what useradd gives out for users' own namespaces (SUB_UID_MAX is 600100000), below what a container of LXD has
- * (1000000000). One of them is a run's for as long as it lasts.
+ * (1000000000). A run has one of them as long as it lasts.
  */
 #define SPAWN_UID_BASE 700000000
 #define SPAWN_UID_COUNT 65536
@@ -258,7 +258,7 @@ ends_within(const struct sandbox_child *child, int ms)
 void
 sandbox_spawn_kill(const struct sandbox_child *child)
 {
-	/* Without pidfds its number will do: it was not reaped. */
+	/* Without pidfds its pid is safe to use: it was not reaped. */
 	if (child->pid > 0 && syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0) && errno != ESRCH)
 		(void)kill(child->pid, SIGKILL);
 }

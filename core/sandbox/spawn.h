@@ -12,7 +12,7 @@ struct sandbox_child {
 	struct sandbox_cgroup cgroup;
 	bool has_cgroup;
 	pid_t pid;
-	int pidfd; /* or, where the kernel has none, what becomes readable when init has ended */
+	int pidfd; /* or, if the kernel has none, a descriptor that becomes readable when init has ended */
 	int control;
 	uid_t uid; /* the payload's, outside */
 };

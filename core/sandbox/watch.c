@@ -2,15 +2,16 @@
 /*
  * Counts and limits of the processes below init.
  *
- * Theory of operation. It reads the files of the cgroup where there is one, else every process of init's /proc. CPU time
- * is the sum over live processes, their reaped children and what init reaped; children of a process that ignores SIGCHLD
- * are lost once they have ended. Memory is the sum of resident, unshared memory, page tables and swap, plus the largest
- * shared part, plus what no process shows: the files in /tmp, /dev/shm and out/, and room for what pipes and more sockets
- * than usual can hold. That counts pages shared by fork, and mapped files, several times, so proportional sizes without
- * those files decide before a kill and make the peak. All other memory that no process shows is refused (seccomp.c), but for
- * shared memory without a file in runs with a device, which can be hidden by unmapping it. Sockets are counted in any case,
- * as all network namespaces share the memory that TCP may have. With namespaces the tree is all of /proc but init; without,
- * init's descendants, with orphans, as init is a child subreaper. Nothing is allocated.
+ * Theory of operation. It reads the files of the cgroup if there is one, else every process of init's /proc. CPU time
+ * is the sum over live processes, their reaped children and the processes that init reaped; children of a process that
+ * ignores SIGCHLD are lost once they have ended. Memory is the sum of resident, unshared memory, page tables and swap,
+ * plus the largest shared part, plus memory that no process shows: the files in /tmp, /dev/shm and out/, and the
+ * buffers of pipes and of more sockets than usual. That counts pages shared by fork, and mapped files, several times,
+ * so proportional sizes without those files decide before a kill and make the peak. All other memory that no process
+ * shows is refused (seccomp.c), but for shared memory without a file in runs with a device, which can be hidden by
+ * unmapping it. Sockets are counted in any case, as all network namespaces share the memory that TCP may have. With
+ * namespaces the tree is all of /proc but init; without, init's descendants, with orphans, as init is a child
+ * subreaper. Nothing is allocated.
  */
 #include <config.h>
 
@@ -236,7 +237,7 @@ read_places(const struct sandbox_plan *plan, struct watch_places *ret)
 	}
 }
 
-/* How many sockets there are. The namespace counts them, those in flight and those that wait for their end too. */
+/* The number of sockets. The namespace counts them, including those in flight and those that wait for their end. */
 static uint64_t
 count_sockets(const struct sandbox_plan *plan, int proc)
 {
@@ -249,7 +250,7 @@ count_sockets(const struct sandbox_plan *plan, int proc)
 	return field(text, "sockets: used");
 }
 
-/* One mapping of a process, as lines of smaps tell it. */
+/* One mapping of a process, from lines of smaps. */
 struct watch_mapping {
 	const struct watch_places *places;
 	bool placed; /* it is of a file in one of the places */
@@ -281,7 +282,7 @@ take_line(struct watch_mapping *mapping, const char *line)
 	}
 }
 
-/* What a process has mapped of the files in those places, in bytes. */
+/* The bytes that a process has mapped of files in those places. */
 static uint64_t
 mapped_size(int proc, pid_t pid, const struct watch_places *places)
 {
@@ -361,7 +362,7 @@ tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree, 
 		return 0;
 	plan->watch_highest = higher ? sum : plan->watch_highest;
 	uint64_t exact = exact_memory(proc, tree, &places) + sockets;
-	/* Once more, since a part may be counted several times while processes that share it end. */
+	/* Counts once more: a part may be counted several times while processes that share it end. */
 	if (exact > plan->limits.memory) {
 		uint64_t again = exact_memory(proc, tree, &places) + sockets;
 		exact = again < exact ? again : exact;
@@ -380,7 +381,7 @@ tree_cpu(const struct watch_tree *tree)
 	return ticks * (NS_PER_S / hz) + sandbox_plan_used(&usage);
 }
 
-/* With a count by the cgroup: the time in which all cores together could use up the rest. */
+/* With a count by the cgroup: the time in which all cores together could use the rest. */
 static int
 cpu_wait_ms(const struct sandbox_plan *plan, uint64_t used)
 {

@@ -2,13 +2,14 @@
 /*
  * A warm process.
  *
- * Theory of operation. The owner starts it as an ordinary child, before any job. It runs trusted code (an interpreter and
- * its libraries) and nothing of a job. A request holds what init needs from its clone to SANDBOX_GO: the memory of the
- * plan, which is mapped here at the owner's address for the clone, and a few descriptors. The clone has CLONE_PARENT, so
- * init is the owner's child: the owner reaps it, it dies with the owner, and the death of the warm process does not affect
- * it. Init runs the same code in a copy of this process, and everything about the job (arguments, environment, secrets)
- * goes from the owner to init, never through here. The payload is forked from init, drops privileges as before an exec,
- * unmaps the plan, through which init reports, and continues in this process's program.
+ * Theory of operation. The owner starts it as an ordinary child, before any job. It runs trusted code (an interpreter
+ * and its libraries) and nothing of a job. A request holds everything that init needs from its clone to SANDBOX_GO: the
+ * memory of the plan, which is mapped here at the owner's address for the clone, and a few descriptors. The clone has
+ * CLONE_PARENT, so init is the owner's child: the owner reaps it, it dies with the owner, and the death of the warm
+ * process does not affect it. Init runs the same code in a copy of this process, and everything about the job
+ * (arguments, environment, secrets) goes from the owner to init, never through here. The payload is forked from init,
+ * drops privileges as before an exec, unmaps the plan, through which init reports, and continues in this process's
+ * program.
  */
 #include <config.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A warm process: it has loaded what payloads start with, and inits are cloned from it on request. */
+/* A warm process: it has loaded the libraries that payloads start with, and inits are cloned from it on request. */
 #ifndef KETTLE_SANDBOX_ZYGOTE_H
 #define KETTLE_SANDBOX_ZYGOTE_H
 

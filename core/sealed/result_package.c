@@ -23,7 +23,7 @@
 
 #define MAX_VERSION 64 /* characters that are shown of another side's version */
 
-/* Whether it is a step's name and, behind a slash, a name below the step's folder, each of them as long as it may be. EINVAL. */
+/* Whether it is a step's name, a slash and a name below the step's folder, each within its length. EINVAL. */
 static int
 check_path(const char *path, struct kettle_error *err)
 {
@@ -44,7 +44,7 @@ struct packing {
 	struct buf bytes;
 };
 
-/* One for which there is no room is left out: the job has ended as it has, however much it left. */
+/* A file for which there is no room is left out: the job's result stands without it. */
 static int
 pack_file(struct packing *packing, const char *step, const json_t *artifact, struct kettle_error *err)
 {
@@ -125,7 +125,7 @@ fail_damaged(struct kettle_error *err, const char *why)
 	return kettle_fail(err, KETTLE_EINVAL, "The result that kettle-exec made is damaged: %s.", why);
 }
 
-/* The members of the line, the protocol first: another one may differ in all others. */
+/* Reads the members of the line, the protocol first: in another protocol all others may differ. */
 static int
 check_head(const json_t *head, struct kettle_error *err)
 {
@@ -146,7 +146,7 @@ check_head(const json_t *head, struct kettle_error *err)
 	return 0;
 }
 
-/* What the line announces, before any of it is taken; `left`: bytes for the files. */
+/* Checks what the line announces, before any of it is taken; `left`: bytes for the files. */
 static int
 check_files(const json_t *files, uint64_t left, struct kettle_error *err)
 {
@@ -171,9 +171,9 @@ struct result_reader {
 	char *spool, *stage; /* stage: the folder of the files until they are proven; NULL: files are only checked */
 	uint64_t max_size;
 	struct buf line;
-	size_t line_size; /* of the line, once it is read */
-	json_t *head;     /* of the line, once it is there */
-	size_t number;    /* of the file that is read */
+	size_t line_size; /* of the line, once it was read */
+	json_t *head;     /* of the line, once it was read */
+	size_t number;    /* of the file that is being read */
 	/* Of that file. */
 	struct sha256 *sha256; /* NULL: there is none */
 	uint64_t left;
@@ -249,14 +249,14 @@ end_file(struct result_reader *reader, struct kettle_error *err)
 	if (!member_is(file, "sha256", found))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "The artifact %s differs from the digest that kettle-exec gave it.", path);
-	/* A hole at its end is none yet; and on some file systems only close reports a full disk. */
+	/* Only ftruncate makes a hole at the end, and on some file systems only close reports a full disk. */
 	if (reader->fd >= 0 && (ftruncate(reader->fd, (off_t)member_int(file, "size")) || close(STEAL_FD(reader->fd))))
 		return fail_write(path, err);
 	reader->number++;
 	return 0;
 }
 
-/* The next file that has bytes becomes the one that is read; empty ones before it end at once. */
+/* Begins the next file that has bytes; empty ones before it end at once. */
 static int
 next_file(struct result_reader *reader, struct kettle_error *err)
 {
@@ -296,7 +296,7 @@ read_line(struct result_reader *reader, struct kettle_error *err)
 	return rc == 0 ? next_file(reader, err) : rc;
 }
 
-/* Bytes of the line, its end included; *ret_size: how many. */
+/* Takes bytes of the line, its end included; *ret_size: how many. */
 static int
 take_line(struct result_reader *reader, const char *data, size_t size, size_t *ret_size, struct kettle_error *err)
 {
@@ -310,7 +310,7 @@ take_line(struct result_reader *reader, const char *data, size_t size, size_t *r
 	return end ? read_line(reader, err) : 0;
 }
 
-/* Bytes of a file. */
+/* Takes bytes of a file. */
 static int
 take_file(struct result_reader *reader, const char *data, size_t size, size_t *ret_size, struct kettle_error *err)
 {
@@ -341,7 +341,7 @@ result_reader_take(void *reader, const void *data, size_t size, struct kettle_er
 	return rc;
 }
 
-/* The stage becomes the spool. */
+/* Renames the stage to the spool. */
 static int
 publish(struct result_reader *reader, struct kettle_error *err)
 {

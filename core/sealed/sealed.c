@@ -21,7 +21,7 @@
 
 #define MAGIC "KTLE1\n"
 #define MAGIC_SIZE (sizeof(MAGIC) - 1)
-#define FAMILY "KTLE" /* what the magic of every version begins with */
+#define FAMILY "KTLE" /* the first bytes of every version's magic */
 #define VERSION_AT (sizeof(FAMILY) - 1)
 #define HASH_SIZE 32
 #define NONCE_SIZE 12
@@ -35,7 +35,7 @@
 
 static const char job_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 
-/* What the header of an envelope says, and where that lies. */
+/* The header of an envelope, and its position. */
 struct envelope {
 	enum sealed_kind kind;
 	const char *job; /* job_len bytes, without a NUL */
@@ -85,7 +85,7 @@ void
 sealed_key_derive(
 	const unsigned char key[SEALED_KEY_SIZE], const char *job, unsigned char ret_attempt_key[SEALED_KEY_SIZE])
 {
-	/* RFC 5869: one block of output is all that is needed, which is the HMAC of the info and the byte 1. */
+	/* RFC 5869: one block of output is enough, the HMAC of the info and the byte 1. */
 	static const unsigned char no_salt[HASH_SIZE];
 	unsigned char extracted[HASH_SIZE];
 	AUTO_FREE char *info = xasprintf("%s%c", job, 1);
@@ -373,13 +373,13 @@ struct opening {
 	/* Of the content; sink NULL: the envelope is only proven. */
 	sealed_sink sink;
 	void *arg;
-	unsigned char *chunk; /* a piece of it */
+	unsigned char *chunk; /* a piece of the content */
 	uint64_t taken;
 	z_stream stream;
 	int state; /* of inflate */
 };
 
-/* Whether it says that it is what is expected; the tag proves it afterwards. */
+/* Whether its header names what is expected; the tag proves it afterwards. */
 static int
 check_scope(
 	const struct envelope *envelope, enum sealed_kind kind, const struct sealed_scope *scope, struct kettle_error *err)
@@ -411,7 +411,7 @@ begin(struct opening *opening, struct kettle_error *err)
 	if (rc)
 		return rc;
 	opening->header_size = HEADER_SIZE(envelope.job_len);
-	/* More than what is allowed comes to by zlib: nothing is decrypted, nor read. */
+	/* zlib makes at most this many bytes of an allowed content: a larger envelope is neither decrypted nor read. */
 	if (opening->input.size > opening->header_size + compressBound(opening->max_size) + TAG_SIZE)
 		return kettle_fail(err, KETTLE_ETOOBIG, "The sealed %s of job %s exceeds the %llu bytes allowed.",
 			kind_name(opening->kind), opening->scope->job, (unsigned long long)opening->max_size);
@@ -422,7 +422,7 @@ begin(struct opening *opening, struct kettle_error *err)
 	return 0;
 }
 
-/* What was sealed with the right key may still be a bomb: the other side's machine runs strangers' code. */
+/* Content that was sealed with the right key may still be a bomb: the other machine runs strangers' code. */
 static int
 inflate_piece(struct opening *opening, size_t size, struct kettle_error *err)
 {
@@ -436,7 +436,7 @@ inflate_piece(struct opening *opening, size_t size, struct kettle_error *err)
 		stream->avail_out = SEALED_PIECE;
 		opening->state = inflate(stream, Z_NO_FLUSH);
 		size_t made = SEALED_PIECE - stream->avail_out;
-		/* It needs more of it, which is no error. */
+		/* inflate needs more input, which is no error. */
 		if (opening->state == Z_BUF_ERROR && stream->avail_in == 0)
 			opening->state = Z_OK;
 		opening->taken += made;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sealed envelopes: how a plan travels to kettle-exec, and its result back, through what strangers can read.
+ * Sealed envelopes: how a plan travels to kettle-exec, and its result back, over channels that strangers can read.
  *
- * An envelope: the magic "KTLE1\n", a byte for the kind, a length of two bytes (big-endian) and the job's name, the 32 bytes
- * of the plan's hash, a nonce of 12 random bytes, then by AES-256-GCM what zlib made of the content, and a tag of 16 bytes.
- * The tag also covers all that comes before the ciphertext. The key is the attempt's, derived from the unit's by
- * HKDF-SHA256 without a salt, with the job's name as its info. The text form is standard base64 of all that. All [any].
+ * An envelope: the magic "KTLE1\n", a byte for the kind, a length of two bytes (big-endian) and the job's name, the 32
+ * bytes of the plan's hash, a nonce of 12 random bytes, then by AES-256-GCM what zlib made of the content, and a tag of
+ * 16 bytes. The tag also covers all that comes before the ciphertext. The key is the attempt's, derived from the unit's
+ * by HKDF-SHA256 without a salt, with the job's name as its info. The text form is standard base64 of all that. All
+ * [any].
  */
 #ifndef KETTLE_SEALED_SEALED_H
 #define KETTLE_SEALED_SEALED_H
@@ -16,7 +17,7 @@
 
 #define SEALED_KEY_SIZE 32
 #define SEALED_MAX_JOB 128            /* bytes of a job's name: letters, digits, ".", "_", "-" */
-#define SEALED_MAX_CONTENT (1u << 30) /* bytes of what one envelope takes */
+#define SEALED_MAX_CONTENT (1u << 30) /* bytes of an envelope's content */
 #define SEALED_PIECE 49152            /* bytes of a large one that are held at a time: 65,536 characters of base64 */
 
 /* The direction; a plan's envelope cannot come back as a result. */
@@ -25,7 +26,7 @@ enum sealed_kind {
 	SEALED_RESULT = 2, /* from it: see result_package.h */
 };
 
-/* What an envelope is bound to. */
+/* The identity that an envelope is bound to. */
 struct sealed_scope {
 	const char *job;       /* database, job and attempt: "kettle-1f0c9a3e-12.1" */
 	const char *plan_hash; /* 64 lower-case hexadecimal digits */
@@ -33,7 +34,7 @@ struct sealed_scope {
 
 /*
  * The unit's key from its text: 44 characters of base64, white space around them allowed. EINVAL; the sentence repeats
- * nothing of the text. Wipe the key with explicit_bzero when it is done with.
+ * nothing of the text. Wipe the key with explicit_bzero after use.
  */
 int sealed_key_parse(const char *text, unsigned char ret_key[SEALED_KEY_SIZE], struct kettle_error *err);
 /* The key of one attempt. */
@@ -44,15 +45,15 @@ int sealed_seal(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_ki
 	const struct sealed_scope *scope, const void *data, size_t size, char **ret_data, size_t *ret_size,
 	struct kettle_error *err);
 /*
- * What an envelope in either form says that it is, before anything proves it. The job's name is a new string. EINVAL: it is
- * no envelope; EVERSION: it is one of another version.
+ * The identity that an envelope in either form claims, before anything proves it. The job's name is a new string.
+ * EINVAL: it is no envelope; EVERSION: it is of another version.
  */
 int sealed_read_scope(const void *data, size_t size, enum sealed_kind *ret_kind, char **ret_job, char ret_plan_hash[65],
 	struct kettle_error *err);
 /*
  * The content of an envelope in either form; new bytes with a NUL behind them, at most max_size of them. EINVAL: it is
- * no envelope; EVERSION; ECONFLICT: it is of another kind, job, attempt or plan; EACCES: it is not what was sealed with
- * this key; ETOOBIG.
+ * no envelope; EVERSION; ECONFLICT: it is of another kind, job, attempt or plan; EACCES: it was not sealed with this
+ * key, or was changed; ETOOBIG.
  */
 int sealed_open(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind kind,
 	const struct sealed_scope *scope, const void *data, size_t size, size_t max_size, char **ret_data, size_t *ret_size,
@@ -69,10 +70,10 @@ struct sealed_source {
 typedef int (*sealed_sink)(void *arg, const void *data, size_t size, struct kettle_error *err);
 
 /*
- * Opens one that may be too large for the memory; two pieces of it are held at a time. It is refused by its header and its
- * size before more of it is read. It is read once to prove it, and only then its content goes to the sink, while it is proven
- * again, since a file that others may write to can change in between: so the sink publishes nothing until this has
- * returned 0. Errors: as sealed_open, and those of the source and the sink. [blocks]
+ * Opens an envelope that may be too large for memory; two pieces of it are held at a time. Its header and size are
+ * checked before more of it is read. It is read once to prove it. Only then the content goes to the sink, while it is
+ * proven again, since a file that others may write to can change in between: the sink must publish nothing until this
+ * has returned 0. Errors: as sealed_open, and those of the source and the sink. [blocks]
  */
 int sealed_open_stream(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed_kind kind,
 	const struct sealed_scope *scope, const struct sealed_source *source, uint64_t max_size, sealed_sink sink,
