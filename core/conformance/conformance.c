@@ -4,7 +4,7 @@
  *
  * Theory of operation. Every check forks. The child loads the plugin, runs the check and writes one line to a pipe: a
  * digit and a sentence. The parent waits for the end of the pipe with a limit, kills the child's group when it is over,
- * and makes a sentence of whatever happened. Nothing of a plugin is ever loaded in the parent.
+ * and makes a sentence of the result. The parent never loads a plugin.
  */
 #include <config.h>
 
@@ -81,7 +81,7 @@ be_child(const struct conformance_setup *setup, conformance_check check, int rep
 {
 	struct kettle_error err = {0};
 	(void)setpgid(0, 0);
-	/* stdout is for the results. */
+	/* stdout is reserved for the results. */
 	(void)dup2(STDERR_FILENO, STDOUT_FILENO);
 	int rc = run_check(setup, check, &err);
 	char line[REPORT_MAX];
@@ -114,7 +114,7 @@ read_report(int fd, char *report, size_t cap)
 	}
 }
 
-/* What the end of a child without a report means. */
+/* The sentence for the end of a child without a report. */
 static void
 describe_end(int status, bool in_time, char *message, size_t cap)
 {
@@ -154,7 +154,7 @@ fork_check(const struct conformance_setup *setup, size_t i, json_t **ret_result,
 	(void)setpgid(child, child);
 	bool in_time = read_report(ends[0], report, sizeof(report));
 	close(ends[0]);
-	/* Whatever it started goes with it. */
+	/* Also ends every process that the child started. */
 	(void)kill(-child, SIGKILL);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
@@ -178,7 +178,7 @@ conformance_run(const struct conformance_setup *setup, json_t **ret_results, str
 			return rc;
 		bool passed = member_true(result, "passed");
 		ok = ok && (passed || member_true(result, "skipped"));
-		/* Every other check would say the same. */
+		/* Every other check would fail in the same way. */
 		loads = i > 0 || passed;
 		json_array_append_new(tests, result);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every plugin must keep to, tried on one: `kettle plugin test FILE.so`. */
+/* The rules that every plugin must keep, checked on one: `kettle plugin test FILE.so`. */
 #ifndef KETTLE_CONFORMANCE_CONFORMANCE_H
 #define KETTLE_CONFORMANCE_CONFORMANCE_H
 
@@ -12,7 +12,7 @@
 struct conformance_setup {
 	const char *file;
 	const json_t *options; /* a section for it, or NULL: an empty one */
-	/* Where the section comes from, for messages and for relative paths; all NULL: from no file. */
+	/* The origin of the section, for messages and for relative paths; all NULL: no file. */
 	const char *options_file, *options_base;
 	const json_t *options_places;
 	unsigned stop_ms; /* 0: CONFORMANCE_STOP_MS */
@@ -20,10 +20,11 @@ struct conformance_setup {
 
 /*
  * Runs every check in a child process of its own, so that a plugin that crashes, hangs or spoils the process gives a
- * sentence: {"tests": [{"name", "passed", "skipped", "message": sentence or null}], "ok"}, a new reference. A check that
- * does not apply, or that needs options which the section lacks, is skipped and not passed; without a section, or without
- * a required option, that is no failure. An invalid section is. Blocks for as long as that takes: not for the loop's thread of an engine. Its
- * children use fork without exec, so no other thread may hold a lock that a plugin needs. EIO. [any]
+ * sentence: {"tests": [{"name", "passed", "skipped", "message": sentence or null}], "ok"}, a new reference. A check
+ * that does not apply, or that needs options which the section lacks, is skipped and not passed; without a section, or
+ * without a required option, that is no failure. An invalid section is. Blocks until all checks are done, so never call
+ * it on an engine's loop thread. The children use fork without exec, so no other thread may hold a lock that a plugin
+ * needs. EIO. [any]
  */
 int conformance_run(const struct conformance_setup *setup, json_t **ret_results, struct kettle_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the conformance checks share. */
+/* Shared by the files of the conformance checks. */
 #ifndef KETTLE_CONFORMANCE_CONFORMANCE_INTERNAL_H
 #define KETTLE_CONFORMANCE_CONFORMANCE_INTERNAL_H
 
@@ -8,23 +8,25 @@
 #include "conformance/conformance.h"
 #include "plugin/loader.h"
 
-/* What a check returns for "does not apply", with the reason as the sentence. */
+/* The code of a check that does not apply, with the reason as the sentence. */
 #define CONFORMANCE_SKIP 1
 
-/* The plugin that is tried. options are checked and complete, or NULL: a required option is missing. */
+/* The plugin under test. options are checked and complete, or NULL: a required option is missing. */
 struct subject {
 	const struct conformance_setup *setup;
 	const struct loaded_plugin *loaded;
 	json_t *options;
-	struct kettle_error why_not; /* why options is NULL */
+	struct kettle_error why_not; /* the reason if options is NULL */
 };
 
-/* 0, CONFORMANCE_SKIP, or an error whose sentence says what is wrong with the plugin. */
+/* 0, CONFORMANCE_SKIP, or an error whose sentence names the plugin's fault. */
 typedef int (*conformance_check)(struct subject *subject, struct kettle_error *err);
 
 /* Whether a check that starts the plugin is skipped: it needs options and got no section. Fails with an invalid one. */
 int conformance_skip_without_options(const struct subject *subject, struct kettle_error *err);
-/* Frees the fake host (NULL is allowed) of a check that came to rc; what is left in it fails a check that had passed. */
+/*
+ * Frees the fake host (NULL is allowed) of a check that came to rc; anything left in it fails a check that had passed.
+ */
 int conformance_end(struct kettle_fake *fake, int rc, struct kettle_error *err);
 
 int conformance_symbols(struct subject *subject, struct kettle_error *err);

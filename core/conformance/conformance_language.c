@@ -68,7 +68,7 @@ conformance_texts(struct subject *subject, struct kettle_error *err)
 
 /* ---- skeletons ---- */
 
-/* The least configuration that its schema takes: a file for whatever string it requires. */
+/* The smallest configuration that its schema accepts: a file for each string that it requires. */
 static json_t *
 least_config(const struct kettle_language *language, const char *file)
 {

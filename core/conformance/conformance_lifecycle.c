@@ -37,7 +37,7 @@ life_fail(struct kettle_error *err, const char *sentence)
 	return kettle_fail(err, KETTLE_EINVAL, "%s", sentence);
 }
 
-/* ---- what it exports ---- */
+/* ---- its exports ---- */
 
 struct elf_file {
 	const char *data;
@@ -62,7 +62,7 @@ take_section(const struct elf_file *image, const ElfW(Ehdr) * header, uint64_t i
 	return elf_take(image, header->e_shoff + index * sizeof(*ret_section), ret_section, sizeof(*ret_section));
 }
 
-/* A string of a table of strings; NULL: it leaves the table, or the table leaves the file. */
+/* A string of a table of strings; NULL: it exceeds the table, or the table exceeds the file. */
 static const char *
 string_at(const struct elf_file *image, const ElfW(Shdr) * strings, uint64_t index)
 {
@@ -73,7 +73,7 @@ string_at(const struct elf_file *image, const ElfW(Shdr) * strings, uint64_t ind
 	return memchr(text, '\0', strings->sh_size - index) ? text : NULL;
 }
 
-/* Marks that linkers put into every library, and the address sanitizer beside every variable. */
+/* Marks that linkers put into every library, and the address sanitizer puts beside every variable. */
 static bool
 is_mark(const char *name)
 {
@@ -116,8 +116,8 @@ add_symbols(const struct elf_file *image, const ElfW(Ehdr) * header, const ElfW(
 }
 
 /*
- * The names defined in a library's dynamic symbol table, linker's marks left out; new reference. EINVAL: no such file, or
- * one that contradicts itself; and what reading a file gives.
+ * The names defined in a library's dynamic symbol table, without linker's marks; new reference. EINVAL: the file is
+ * missing, or contradicts itself; and the errors of reading a file.
  */
 static int
 read_symbols(const char *file, json_t **ret_names, struct kettle_error *err)
@@ -160,7 +160,7 @@ conformance_symbols(struct subject *subject, struct kettle_error *err)
 	return rc;
 }
 
-/* ---- what it says of itself ---- */
+/* ---- its facts ---- */
 
 static bool
 is_one_line(const char *text)
@@ -378,7 +378,7 @@ nothing(void *arg)
 	(void)arg;
 }
 
-/* libuv keeps its pool and some descriptors for the life of the process: they are there before anything is counted. */
+/* libuv keeps its pool and some descriptors for the life of the process: this makes them before anything is counted. */
 static int
 warm_up(struct kettle_error *err)
 {

@@ -2,8 +2,8 @@
 /*
  * The fake host of kettle/testing.h.
  *
- * Theory of operation. One loop, which runs only inside kettle_fake_run and kettle_fake_free, and a hostio on it. What
- * the engine would answer later is answered by a post, so that no callback comes before the call returned. Other
+ * Theory of operation. One loop, which runs only inside kettle_fake_run and kettle_fake_free, and a hostio on it.
+ * Answers that the engine would give later come by a post, so that no callback comes before the call returned. Other
  * threads reach the log, which has a lock, and posts; a call from one becomes a post with copies of its arguments.
  */
 #include <config.h>
@@ -27,7 +27,7 @@
 #include "model/download_url_check.h"
 #include "model/settings.h"
 
-#define CLOSE_MS 10000 /* how long what is left may take to end */
+#define CLOSE_MS 10000 /* time for the remaining parts to end */
 
 struct subscription {
 	struct subscription *next;
@@ -152,7 +152,7 @@ fake_http(const struct kettle_host *host, const struct kettle_http_request *requ
 	return http_send(fake->http, host, request, ret_id, err);
 }
 
-/* In the log alone: each call, so that a test sees them. */
+/* Logs each call, so that a test sees it; does nothing else. */
 static void
 fake_credential(const struct kettle_host *host, const char *error)
 {
@@ -176,14 +176,14 @@ fake_http_cancel(const struct kettle_host *host, uint64_t id)
 		http_cancel(of(host)->http, host, id);
 }
 
-/* ---- what is answered later ---- */
+/* ---- later answers ---- */
 
 struct answer {
 	struct kettle_fake *fake;
 	kettle_answer done;
 	void *arg;
 	struct kettle_error err;
-	json_t *result; /* of what was answered already */
+	json_t *result; /* of a call that is answered already */
 	json_t *actor, *args;
 	char *command; /* NULL: done, no further call */
 };
@@ -562,13 +562,13 @@ wake(uv_timer_t *timer)
 	(void)timer;
 }
 
-/* Whether nothing that the plugin has begun is under way: all that is left is to wait for a timer. */
+/* Whether nothing of the plugin is under way: only timers are left. */
 static bool
 rests(struct kettle_fake *fake)
 {
 	size_t timers, children;
 	loop_left(fake->io, &timers, &children);
-	/* A child that has stopped itself is what a test has in place of one that hangs; what it wrote before is read. */
+	/* In tests a child that has stopped itself takes the place of one that hangs; its earlier output is read. */
 	if (children > 0 && loop_children_stopped(fake->io))
 		(void)uv_run(&fake->loop, UV_RUN_NOWAIT);
 	return loop_rests(fake->io) && loop_children_stopped(fake->io) && (!fake->http || http_left(fake->http) == 0);
@@ -663,7 +663,7 @@ add_left(struct buf *left, size_t count, const char *what)
 		buf_printf(left, "%s%zu %s", left->len ? ", " : "", count, what);
 }
 
-/* Ends what is left, listed in `left`, and closes the loop. False: the loop does not close. */
+/* Ends the remaining parts, lists them in `left`, and closes the loop. False: the loop does not close. */
 static bool
 close_loop(struct kettle_fake *fake, struct buf *left)
 {
@@ -693,7 +693,7 @@ kettle_fake_free(struct kettle_fake *fake, struct kettle_error *err)
 	if (!fake)
 		return 0;
 	AUTO_BUF struct buf left = {0};
-	/* What still runs would use it. */
+	/* Anything that still runs would use it. */
 	if (close_loop(fake, &left))
 		free_fake(fake);
 	return left.len ? kettle_fail(err, KETTLE_EINTERNAL, "The plugin left behind: %s.", left.data) : 0;

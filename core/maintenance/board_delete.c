@@ -11,12 +11,12 @@
 
 #include <stdlib.h>
 
-/* Removes small rows that are read by leaderboard alone: none is needed once it is hidden. */
+/* Removes small rows that are read only by leaderboard: none is needed once it is hidden. */
 static int
 remove_rights(struct db *db, int64_t leaderboard, struct kettle_error *err)
 {
 	static const char *const sql[] = {
-		/* An invite goes with the last of its boards. */
+		/* Removes an invite with the last of its boards. */
 		"DELETE FROM invites WHERE code IN (SELECT code FROM invite_boards WHERE leaderboard = ?1) AND NOT EXISTS "
 		"(SELECT 1 FROM invite_boards o WHERE o.code = invites.code AND o.leaderboard <> ?1)",
 		"DELETE FROM invite_boards WHERE leaderboard = ?1",
@@ -33,7 +33,7 @@ remove_rights(struct db *db, int64_t leaderboard, struct kettle_error *err)
 	return rc;
 }
 
-/* Removes the submissions up to this number, with all that belongs to them. */
+/* Removes the submissions up to this number, with all rows that belong to them. */
 static int
 remove_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err)
 {
@@ -112,20 +112,20 @@ board_delete_part(struct db *db, bool *ret_more, struct kettle_error *err)
 	return rc < 0 ? rc : board_delete_open(db, ret_more, err);
 }
 
-/* ---- the rest of deleted leaderboards, a part after the other ---- */
+/* ---- the rest of deleted leaderboards, one part after the other ---- */
 
 /*
  * Theory of operation. A chain of writes, each an operation of its own on the store, so other writers come between
- * them. It begins with a look at what is hidden: when the database was attached, and after a leaderboard was deleted.
- * What jobs left in the spool goes after the last part, when no row refers to it any more. A process without clients
- * finishes it before it ends; else the next owner goes on with it.
+ * them. It begins with a check for hidden leaderboards: when the database was attached, and after a leaderboard was
+ * deleted. Files of jobs in the spool are removed after the last part, when no row refers to them any more. A process
+ * without clients finishes before it ends; else the next owner continues.
  */
 
 struct board_purge {
 	struct maintenance *m;
 	bool more, removed;
-	bool again; /* look once more: something was deleted meanwhile */
-	bool hurry; /* the next owner shall go on */
+	bool again; /* check once more: a leaderboard was deleted meanwhile */
+	bool hurry; /* leave the rest to the next owner */
 	void (*done)(void *arg);
 	void *arg;
 };

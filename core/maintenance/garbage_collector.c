@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees what need not be kept.
+ * Frees data that need not be kept.
  *
- * Theory of operation. A chain of small writes: each is an operation of its own on the store, so other writers
- * come between them. Then the spool is swept (spool_sweep.c), and a thread of the pool copies the write-ahead log into the
+ * Theory of operation. A chain of small writes: each is an operation of its own on the store, so other writers come
+ * between them. Then the spool is swept (spool_sweep.c), and a thread of the pool copies the write-ahead log into the
  * database and empties it, on a connection of its own that never waits.
  */
 #include <config.h>

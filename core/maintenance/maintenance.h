@@ -39,10 +39,10 @@ struct maintenance {
 	struct loop_services *io;
 	const char *database, *spool; /* spool: where jobs leave files, see artifact.h */
 	const struct retention_limits *limits;
-	bool is_server;      /* a server: what is left to delete may wait for the next owner */
+	bool is_server;      /* a server: rows that are still to be deleted may wait for the next owner */
 	bool closing;        /* nothing more begins by itself */
 	struct store *store; /* NULL once it closes */
-	/* What is under way. */
+	/* The work under way. */
 	struct garbage_collector *gc;
 	struct board_purge *purge;
 	struct kettle_timer *gc_timer;
@@ -56,14 +56,14 @@ struct maintenance {
 /*
  * All steps of retention.c in small parts with other writes between them, then the spool, then the log. Answers once:
  * {"artifacts", "artifact_bytes", "logs", "events", "tokens", "blobs", "blob_bytes", "folders", "folder_bytes",
- * "database_bytes", "log_bytes"}. ECONFLICT: it is being done already; ECANCELED: the engine stops.
+ * "database_bytes", "log_bytes"}. ECONFLICT: it runs already; ECANCELED: the engine stops.
  */
 void garbage_collector_run(struct maintenance *maintenance, kettle_answer answer, void *arg);
 /* Once a day from now on, until garbage_collector_stop. */
 void garbage_collector_start(struct maintenance *maintenance);
 void garbage_collector_stop(struct maintenance *maintenance);
 
-/* ---- retention.c, on the store's thread: what the database need not keep any longer ---- */
+/* ---- retention.c, on the store's thread: rows that the database need not keep any longer ---- */
 
 #define RETENTION_PART 200 /* rows or pages of one part, so that no other write waits for long */
 
@@ -78,7 +78,7 @@ enum retention_step {
 	RETENTION_END
 };
 
-/* What is kept and what was freed so far. Zero-initialise, then set the limits. */
+/* The limits, and the counts of what was freed so far. Zero-initialise, then set the limits. */
 struct retention {
 	struct retention_limits limits;
 	int64_t artifacts, artifact_bytes, logs, events, tokens, blobs, blob_bytes, page_bytes;
@@ -86,8 +86,8 @@ struct retention {
 };
 
 /*
- * One part of a step in the transaction at hand; *ret_more: there is another. Nothing of a submission that is marked as
- * a cheat goes: it is evidence.
+ * One part of a step in the current transaction; *ret_more: there is another. Nothing of a submission that is marked as
+ * a cheat is removed: it is evidence.
  */
 int retention_part(
 	struct db *db, enum retention_step step, struct retention *retention, bool *ret_more, struct kettle_error *err);
@@ -95,39 +95,40 @@ int retention_part(
 /* ---- board_delete.c, on the store's thread ---- */
 
 /*
- * The first transaction hides a leaderboard: its name is free again, and no query of `leaderboards` finds it, nor what is
- * on it. It also removes the first part of its rows. Each further part is a transaction of its own, so that a write waits
- * for one part at most; the row itself goes last. What one owner of the database leaves undone the next one does.
+ * The first transaction hides a leaderboard: its name is free again, and no query of `leaderboards` finds it or
+ * anything on it. It also removes the first part of its rows. Each further part is a transaction of its own, so that a
+ * write waits for one part at most; the board's own row is removed last. The next owner of the database removes what
+ * this one leaves.
  */
 #define BOARD_REMOVE_PART 256 /* submissions of one transaction */
 
-/* Hides the leaderboard and removes the first part of it, which is all of a small one. */
+/* Hides the leaderboard and removes its first part, which is all of a small one. */
 int board_delete(struct db *db, int64_t leaderboard, struct kettle_error *err);
-/* Removes a part of the oldest that is hidden; *ret_more: something is left, of it or of another. */
+/* Removes a part of the oldest hidden leaderboard; *ret_more: something is left, of it or of another. */
 int board_delete_part(struct db *db, bool *ret_more, struct kettle_error *err);
 
-/* Removes what is left of hidden leaderboards, with other writes between the parts; nothing where it is being done. */
+/* Removes the rest of hidden leaderboards, with other writes between the parts; does nothing if that is under way. */
 void board_purge_wake(struct maintenance *maintenance);
 /*
- * done(arg) once nothing is left to remove, perhaps at once; for a process that ends: a server leaves the rest to the
- * next owner, and so does a purge after board_purge_stop_waiting.
+ * Calls done(arg) once nothing is left to remove, perhaps at once; for a process that ends: a server leaves the rest to
+ * the next owner, and so does a purge after board_purge_stop_waiting.
  */
 void board_purge_wait(struct maintenance *maintenance, void (*done)(void *arg), void *arg);
-/* board_purge_wait waits no longer. */
+/* Ends the wait of board_purge_wait. */
 void board_purge_stop_waiting(struct maintenance *maintenance);
 
 /* ---- spool_sweep.c ---- */
 
-/* How many folders went, and what they held. */
+/* Called with the number of removed folders and their bytes. */
 typedef void (*spool_sweep_done)(void *arg, const struct kettle_error *err, int64_t folders, int64_t bytes);
 
 /* Lists in the pool, checks with the database, removes in the pool; done once, on the loop. */
 void spool_sweep_start(struct maintenance *maintenance, spool_sweep_done done, void *arg);
-/* The same after something was deleted: one at a time, and once more for what was deleted meanwhile. */
+/* The same after a deletion: one sweep at a time, and one more for deletions meanwhile. */
 void spool_sweep_wake(struct maintenance *maintenance);
-/* idle(arg) once neither a sweep nor a gc is under way, perhaps at once. */
+/* Calls idle(arg) once neither a sweep nor a gc is under way, perhaps at once. */
 void maintenance_wait(struct maintenance *maintenance, void (*idle)(void *arg), void *arg);
-/* A sweep or a gc is over. */
+/* Call when a sweep or a gc is over. */
 void maintenance_ended(struct maintenance *maintenance);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Removes what the database need not keep any longer, in small parts. */
+/* Removes rows that the database need not keep any longer, in small parts. */
 #include <config.h>
 
 #include "maintenance/maintenance.h"
@@ -17,7 +17,10 @@
 	"NOT EXISTS (SELECT 1 FROM jobs e JOIN submissions s ON s.id = e.submission WHERE e.id = " job \
 	" AND s.flagged_at IS NOT NULL) "
 
-/* The row stays and says that there was one. Contents that nothing else uses go with the contents, files with a sweep. */
+/*
+ * Keeps the row, which shows that there was a file. Contents without another use are removed with the contents, files
+ * by a sweep.
+ */
 static int
 expire_artifacts(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {
@@ -77,8 +80,8 @@ drop_logs(struct db *db, struct retention *retention, bool *ret_more, struct ket
 /* ---- events, tokens ---- */
 
 /*
- * A plugin that no server has loaded for so long begins anew when it comes back. A time to come is no time of a use: the
- * clock was set back since.
+ * A plugin that no server has loaded for this long begins anew when it comes back. A time in the future does not count
+ * as a use: the clock was set back since.
  */
 static int
 drop_cursors(struct db *db, int64_t before, struct kettle_error *err)
@@ -95,7 +98,7 @@ drop_cursors(struct db *db, int64_t before, struct kettle_error *err)
 static int
 look_at_events(struct db *db, int64_t cursor, int64_t before, json_t **ret_row, struct kettle_error *err)
 {
-	/* A time to come says nothing of those behind it: the clock was set back since. */
+	/* A time in the future says nothing about the events after it: the clock was set back since. */
 	return db_object(db, ret_row, err,
 		"SELECT count(*) AS count, coalesce(sum(at BETWEEN ?3 AND ?4), 0) AS kept, coalesce(max(seq), 0) AS last FROM "
 		"(SELECT seq, at FROM events WHERE seq > ?1 AND seq <= coalesce((SELECT min(seq) FROM cursors), seq) "

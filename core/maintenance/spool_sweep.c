@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Removes from the spool what no row refers to: attempts that died, files of deleted submissions. */
+/* Removes files from the spool that no row refers to: those of attempts that died and of deleted submissions. */
 #include <config.h>
 
 #include "maintenance/maintenance.h"
@@ -66,7 +66,7 @@ static void
 on_listed(void *arg)
 {
 	struct spool_sweep *sweep = arg;
-	/* After the writes that wait: what they store counts as referred to. */
+	/* After the pending writes: rows that they store count. */
 	if (sweep->err.code < 0 || json_array_size(sweep->names) == 0 || !sweep->m->store)
 		sweep_finish(sweep);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Axes: which values are labelled, and how. */
+/* Axes: the labelled values, and their labels. */
 #include <config.h>
 
 #include "plot/plot.h"
@@ -29,7 +29,7 @@ add_tick(struct plot_axis *axis, double value, const char *label)
 	(void)snprintf(axis->ticks[axis->count++].label, PLOT_LABEL_SIZE, "%s", label);
 }
 
-/* A date, or of steps shorter than a day a date and a time. */
+/* A date, or, for steps shorter than a day, a date and a time. */
 static void
 label_time(double ms, double step, char ret_label[PLOT_LABEL_SIZE])
 {
@@ -65,7 +65,7 @@ plot_label_score(double seconds, char ret_label[PLOT_LABEL_SIZE])
 		const char *name;
 	} units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
 	size_t i = 0;
-	/* A little less than the unit is the unit, with an error of computation. */
+	/* A value just below the unit is the unit, with a rounding error. */
 	while (i + 1 < ARRAY_SIZE(units) && seconds < units[i].seconds * (1 - 1e-9))
 		i++;
 	(void)snprintf(ret_label, PLOT_LABEL_SIZE, "%.6g %s", seconds / units[i].seconds, units[i].name);

@@ -27,8 +27,8 @@
 #define TEXT 12
 #define DOT 3.2
 #define ARROW 4
-#define OUTLIER 3    /* a score is left out of the axis that would make it so many times as long */
-#define DOTS_MAX 200 /* a series of more has none: they would cover it */
+#define OUTLIER 3    /* the axis leaves out a score that would make it this many times as long */
+#define DOTS_MAX 200 /* a longer series has none: they would cover it */
 #define LEGEND_LINE 20
 #define LEGEND_MAX 18 /* characters */
 #define TITLE_MAX 80
@@ -37,7 +37,10 @@ struct colour {
 	double red, green, blue;
 };
 
-/* What the text and the first series are drawn in, then what those who see few colours tell apart (Okabe and Ito, 2008). */
+/*
+ * Colours of the text and the first series, then colours that readers with colour blindness can tell apart (Okabe and
+ * Ito, 2008).
+ */
 static const struct colour ink = {0.13, 0.13, 0.13}, grey = {0.7, 0.7, 0.7}, faint = {0.88, 0.88, 0.88};
 static const struct colour palette[] = {{0, 0.447, 0.698}, {0.835, 0.369, 0}, {0, 0.62, 0.451}, {0.8, 0.475, 0.655},
 	{0.902, 0.624, 0}, {0.337, 0.706, 0.914}};
@@ -57,7 +60,10 @@ set_colour(cairo_t *cairo, const struct colour *colour)
 	cairo_set_source_rgb(cairo, colour->red, colour->green, colour->blue);
 }
 
-/* The first series, that of all users, is broad where others are drawn over it; after all colours they come with dashes. */
+/*
+ * The first series, of all users, is broad if others are drawn over it; when the colours are used up, they come again
+ * with dashes.
+ */
 static void
 set_series(cairo_t *cairo, const struct plot_panel *panel, size_t series)
 {
@@ -87,7 +93,7 @@ set_font(cairo_t *cairo, double size, bool bold)
 	cairo_set_font_size(cairo, size);
 }
 
-/* A name that users chose, as long as there is room. */
+/* A name that a user chose, cut to the room for it. */
 static void
 put_name(cairo_t *cairo, double x, double y, const char *name, size_t most)
 {
@@ -151,7 +157,7 @@ draw_axes(const struct canvas *canvas)
 	cairo_restore(cairo);
 }
 
-/* A point; of one that is above the axis an arrow, and its score beside it. */
+/* Draws a point; if it is above the axis, an arrow with its score beside it. */
 static void
 draw_point(const struct canvas *canvas, const struct plot_point *point)
 {
@@ -174,7 +180,7 @@ draw_point(const struct canvas *canvas, const struct plot_point *point)
 	cairo_new_path(cairo); /* the next point does not begin where the text ends */
 }
 
-/* Until the last time of the panel the best score stays what it was. */
+/* The best score stays the same until the last time of the panel. */
 static void
 draw_series(const struct canvas *canvas, const struct plot_panel *panel, size_t index, double last)
 {
@@ -272,7 +278,7 @@ draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top, double no
 	plot_axis_of_times(times[0], times[1], &canvas.times);
 	plot_axis_of_scores(scores[0], find_top(panel), &canvas.scores);
 	draw_axes(&canvas);
-	/* That of all users lies below those of some, which it is made of. */
+	/* The series of all users is drawn below those of single users, from which it is made. */
 	for (size_t i = 0; i < panel->count; i++)
 		draw_series(&canvas, panel, i, times[1]);
 	draw_legend(&canvas, panel);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of kettle-plot share: the request, the axes, the drawing. One thread. */
+/* Shared by the files of kettle-plot: the request, the axes, the drawing. One thread. */
 #ifndef KETTLE_PLOT_PLOT_H
 #define KETTLE_PLOT_PLOT_H
 
@@ -48,7 +48,7 @@ struct plot {
 int plot_read(const json_t *request, struct plot *ret_plot, struct kettle_error *err);
 void plot_free(struct plot *plot);
 
-/* An axis: values from low to high, or their logarithms, and what is written at some of them. */
+/* An axis: values from low to high, or their logarithms, and the labels of some of them. */
 struct plot_axis {
 	double low, high;
 	bool logarithmic;
@@ -63,9 +63,9 @@ struct plot_axis {
 void plot_axis_of_times(double first, double last, struct plot_axis *ret_axis);
 /* The axis of scores; logarithmic where they span more than a decade. */
 void plot_axis_of_scores(double least, double most, struct plot_axis *ret_axis);
-/* A score in the unit in which people say it: "2.5 µs". */
+/* A score in its usual unit: "2.5 µs". */
 void plot_label_score(double seconds, char ret_label[PLOT_LABEL_SIZE]);
-/* Where a value lies on it: 0 at its low end, 1 at its high end. */
+/* The position of a value on it: 0 at its low end, 1 at its high end. */
 double plot_axis_place(const struct plot_axis *axis, double value);
 
 /* draw.c. Appends the picture. The same plot gives the same bytes. EIO: cairo's reason. */
