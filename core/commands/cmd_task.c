@@ -536,7 +536,10 @@ cmd_task_new(struct core *core, const struct actor *actor, const json_t *args, k
 	pool_call_start(core, args, copy_shipped, pool_call_answer, answer, arg);
 }
 
-/* What a shipped task is; of one that cannot be read, in a language that is not loaded for example, the reason. New reference. */
+/*
+ * The entry of a shipped task; if it cannot be read, for example because its language is not loaded, the reason. New
+ * reference.
+ */
 static json_t *
 describe_shipped(const struct languages *languages, const char *dir, const char *name, const json_t *reference)
 {

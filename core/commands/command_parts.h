@@ -70,7 +70,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 
 /* Parts of views. */
 #define DEADLINE "{deadline?{deadline:time}|none}"
-/* What the settings of a leaderboard that changed are now. */
+/* The present values of a leaderboard's changed settings. */
 #define BOARD_VALUES \
 	"{changes=deadline?\n  deadline: {leaderboard.deadline?{leaderboard.deadline:time}|none}}" \
 	"{changes=opens?\n  opens: {leaderboard.opens?{leaderboard.opens:time}|at once}}" \

@@ -16,7 +16,7 @@
 #include "judge/report.h"
 
 #define MAX_LINE 300          /* bytes of a line of output that a sentence repeats */
-#define MUCH_MEMORY (1 << 30) /* bytes that a run that ran out of time is told of */
+#define MUCH_MEMORY (1 << 30) /* bytes of memory from which the message of a time-out names them */
 #define MAX_MESSAGE 500       /* bytes of a harness's own message */
 
 static const char participant[] = "participant", task_author[] = "task", machine[] = "machine";
@@ -217,7 +217,10 @@ limit_place(const struct plan_step *step, const char *limit)
 	return "";
 }
 
-/* What else a run that ran out of time had reached, which may be why it took so long. */
+/*
+ * Adds to the message of a time-out the other limit that the run had reached, and a large use of memory: either may be
+ * why it took so long.
+ */
 static void
 add_also(const struct reader *reader)
 {

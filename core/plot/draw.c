@@ -108,7 +108,7 @@ x_of(const struct canvas *canvas, double time)
 	return LEFT + plot_axis_place(&canvas->times, time) * (WIDTH - LEFT - RIGHT);
 }
 
-/* What is above the axis lies at its end. */
+/* A value above the axis is placed at its end. */
 static double
 y_of(const struct canvas *canvas, double score)
 {
@@ -240,7 +240,10 @@ compare_scores(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The greatest score on the axis: without first tries beside which all improvements would be one line; at most half of all. */
+/*
+ * The greatest score on the axis. Leaves out first tries that would press all improvements into one line, at most half
+ * of the scores.
+ */
 static double
 find_top(const struct plot_panel *panel)
 {

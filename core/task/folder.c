@@ -230,7 +230,7 @@ single_choose(const struct languages *languages, const char *name, const char *l
 	return 0;
 }
 
-/* Which other languages can make a task of a file, where none was named. New reference; NULL: none can. */
+/* The other languages that can make a task of a file, if none was named. New reference; NULL: none can. */
 static json_t *
 remark_languages(const struct languages *languages, const struct language *chosen, const char *name)
 {
