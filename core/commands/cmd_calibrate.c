@@ -11,7 +11,7 @@
  * of its calibration keeps it unless `force` is given. Calibrated now or before, its boards come next
  * (cmd_calibrate_boards.c).
  *
- * load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
+ *   load ──▶ stored ──▶ next unit ──▶ machine? ──▶ run … run ──▶ store ──▶ boards ──▶ next unit … ──▶ answer
  */
 #include <config.h>
 

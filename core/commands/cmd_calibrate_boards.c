@@ -9,7 +9,7 @@
  * without calibrators. Stored tasks are not measured again. Each board is stored by itself, so that its times stay when
  * the engine stops.
  *
- * boards ──▶ next board ──▶ its task ──▶ run … run ──▶ store ──▶ next board … ──▶ next unit
+ *   boards ──▶ next board ──▶ its task ──▶ run … run ──▶ store ──▶ next board … ──▶ next unit
  */
 #include <config.h>
 

@@ -13,8 +13,8 @@ const struct runner *local_job_runner(const struct core *core, const json_t *uni
 #define LOCAL_JOB_DESCRIBE_MS 60000
 /*
  * Stores the runner's facts of the unit as its "facts", then calls then(arg), perhaps before this returns. A unit
- * without a GPU is described only if the task sets `memory`. A unit that cannot be described within
- * LOCAL_JOB_DESCRIBE_MS is planned as it is configured.
+ * without a GPU is described only if the task sets `memory`. A unit that cannot be described, or
+ * not within LOCAL_JOB_DESCRIBE_MS, is planned as it is configured.
  */
 void local_job_describe(const struct core *core, const json_t *task, json_t *unit, void (*then)(void *arg), void *arg);
 #define LOCAL_JOB_SLACK_MS 120000 /* beside the wall limits of the steps */

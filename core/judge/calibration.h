@@ -5,12 +5,12 @@
  * A harness times a fixed piece of work, its calibrator, beside every call of a submission; a score is their ratio
  * times what the calibrator takes on the unit when it is quiet. That time is measured once, by device.calibrate, and
  * kept, and with it how much that ratio differs between runs of one and the same work, which no run can see by itself:
- * {"names": {NAME: ns}, "spreads": {NAME: part of the ratio}, "machine": {"cpu", "cores", "memory"}, "at": ISO time,
- * "tasks": {HASH: {NAME: ns}}} One that was interrupted has the times of some of the shipped tasks, and beside them
- * "parts": {TASK: {"hash", "names", "spreads"}}, those that were measured, of their version (blobs.h), and "missing":
- * [TASK].
+ *   {"names": {NAME: ns}, "spreads": {NAME: part of the ratio}, "machine": {"cpu", "cores", "memory"}, "at": ISO time,
+ *    "tasks": {HASH: {NAME: ns}}}
+ * An interrupted calibration has the times of some of the shipped tasks, and beside them "parts": {TASK: {"hash", "names",
+ * "spreads"}}, those that were measured, of their version (blobs.h), and "missing": [TASK].
  *
- * A task may bring a calibrator of its own, which does what its submissions do. Their names have CALIBRATION_OWN in
+ * A task may bring calibrators of its own, which do the work of its submissions. Their names have CALIBRATION_OWN in
  * them. They hold for that task alone, since another task may have the same cases, and are stored under its hash
  * (task.h). A task that was measured and has none is stored with {}.
  */

@@ -188,12 +188,14 @@ unread_set(const struct competition_reader *reader, const char *sentence)
 
 /*
  * Reads one competition file and the tasks that it names (folders, or single reference files, seen from it; in an
- * archive ../ ends at its top): {"name", "file", "description", "deadline": as written or null, "problems": [{"name",
- * "directory", "deadline": its own, else the competition's, or null, "gpus": [device], "bundle": task (task.h) or null,
- * "error": sentence or null}]} A problem whose task is wrong has a sentence; the others are read all the same. Errors
- * of the file itself name it and the line: unknown keys with the nearest known one, an invalid deadline, a repeated
- * name; *ret_set is then the set with the sentence as "error" and without problems, named after the file where its name
- * cannot be read. New reference, always. [any]
+ * archive ../ ends at its top):
+ *   {"name", "file", "description", "deadline": as written or null,
+ *    "problems": [{"name", "directory", "deadline": its own, else the competition's, or null, "gpus": [device],
+ *        "bundle": task (task.h) or null, "error": sentence or null}]}
+ * A problem whose task is wrong has a sentence; the others are read all the same. Errors of the file itself name it and
+ * the line: unknown keys with the nearest known one, an invalid deadline, a repeated name; *ret_set is then the set with
+ * the sentence as "error" and without problems, named after the file where its name cannot be read. New reference,
+ * always. [any]
  */
 static int
 competition_read(const struct languages *languages, const struct source_dir *source_dir, const char *file,
