@@ -85,6 +85,16 @@ def memory(folder):
         equal(warnings(server), [])
 
 
+def large(folder):
+    """What one environment has too much of for the file is not lost to the others"""
+    huge = dict(ENVIRONMENT, **{f"X{i}": "y" * 60000 for i in range(20)})
+    with Exec(folder, config={"warm": {"idle_seconds": 86400}}) as server:
+        for step in (script("pass", ["json"]), script("pass", ["json"], env=huge), script("pass", ["decimal"])):
+            equal(server.one(step).get("warm"), True)
+    with open(os.path.join(server.state, "warm.json")) as file:
+        equal([wish["modules"] for wish in json.load(file)], [["decimal"], ["json"]])
+
+
 if __name__ == "__main__":
     need_warm()
-    sys.exit(main([restart, beside, memory]))
+    sys.exit(main([restart, beside, memory, large]))

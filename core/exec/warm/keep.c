@@ -30,6 +30,7 @@
 #define ROUND_MS 60000    /* from one round to the next */
 #define WATCH_MS 100      /* while one starts: whether another kettle-exec has taken a device */
 #define FILE_MAX 1048576u /* bytes */
+#define WISH_MAX 65000u   /* bytes in the file; a larger one is forgotten at the end of this process */
 
 struct warm_wish {
 	struct warm_wish *next;
@@ -98,8 +99,11 @@ save(struct warm *warm)
 	if (!keep->changed || !warm->setup.memory)
 		return;
 	AUTO_JSON json_t *list = json_array();
-	for (const struct warm_wish *wish = keep->list; wish; wish = wish->next)
-		json_array_append_new(list, wish_json(wish));
+	for (const struct warm_wish *wish = keep->list; wish; wish = wish->next) {
+		AUTO_JSON json_t *one = wish_json(wish);
+		if (json_dumpb(one, NULL, 0, JSON_COMPACT) <= WISH_MAX)
+			json_array_append(list, one);
+	}
 	AUTO_FREE char *text = json_dumps(list, JSON_COMPACT);
 	if (text && strlen(text) <= FILE_MAX)
 		(void)file_write(warm->setup.memory, text, strlen(text), 0600, NULL);
