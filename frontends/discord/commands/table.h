@@ -40,7 +40,7 @@ struct bot_command {
 	interaction_fn answered;                      /* shows the answer of the core; NULL: by the command table's view */
 	const struct option *options;                 /* ends with a NULL name; or NULL */
 	void (*run)(struct interaction *interaction); /* in place of all this; or NULL */
-	bool open;                                    /* everybody sees the answer */
+	bool open;                                    /* all users see the answer */
 	bool at_once; /* it answers with a form, which cannot follow a deferral, or needs no time */
 };
 

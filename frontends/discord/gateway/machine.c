@@ -462,7 +462,7 @@ machine_frame(struct machine *m, uint64_t now, const char *text, size_t len)
 	case OP_ACK:
 		take_ack(m, now);
 		break;
-	default: /* newer ones, which nobody has to know */
+	default: /* newer ones, which need no answer */
 		break;
 	}
 }

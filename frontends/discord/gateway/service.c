@@ -5,7 +5,7 @@
  * Theory of operation. The thread makes a context of libwebsockets with the library's own poll loop, then waits in it for
  * sockets and timers. Another thread that queues a function wakes it (lws_cancel_service, the one function of the library
  * that any thread may call); without a context it waits for a condition instead. At its end the thread destroys the
- * context and posts to the loop, which joins it: the post is its last act, so nobody waits.
+ * context and posts to the loop, which joins it: the post is its last act, so nothing waits.
  */
 #include <config.h>
 

@@ -11,7 +11,7 @@
 
 #define ANSWER_NAME_MAX 80 /* UTF-16 units of a name in an answer */
 
-/* A name that somebody chose, for the middle of a message. New string. */
+/* A name that a user chose, for the middle of a message. New string. */
 char *answer_name(const char *name);
 /* A sentence from elsewhere, escaped. New string. */
 char *answer_text(const char *text);

@@ -74,7 +74,7 @@ bool interaction_alive(const struct interaction *interaction);
 bool interaction_lasts(const struct interaction *interaction);
 void interaction_expire(struct interaction *interaction);
 
-/* "The bot is thinking…": the answer follows. open: everybody will see it, not only the user. */
+/* "The bot is thinking…": the answer follows. open: all users see it, not only this one. */
 void interaction_defer(struct interaction *interaction, bool open);
 /* For components: the message stays as it is until the answer changes it. */
 void interaction_defer_update(struct interaction *interaction);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at the guild's channels and roles when the bot begins, before somebody misses what should be there. */
+/* Looks at the guild's channels and roles when the bot begins, before a user misses what should be there. */
 #include <config.h>
 
 #include "discord/interaction/places.h"

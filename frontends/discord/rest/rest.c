@@ -127,7 +127,7 @@ check_room(const struct rest *rest, size_t size, struct kettle_error *err)
 	return 0;
 }
 
-/* What every message gets: nobody is pinged, and the files have names. */
+/* What every message gets: it pings no user, and the files have names. */
 static void
 complete_message(json_t *message, const struct rest_request *request)
 {
