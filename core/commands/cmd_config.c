@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define TOOLKITS_LIMIT_MS 30000 /* until a machine that does not answer is left out */
-#define HERE "local"            /* the runner whose machine is the one that runs this process */
+#define HERE "local"            /* the runner that uses this machine */
 
 /* A command that waits for the answers of machines. */
 struct config_check {

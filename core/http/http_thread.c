@@ -105,7 +105,7 @@ struct queue {
 
 struct http_thread {
 	uv_thread_t thread;
-	uv_mutex_t lock; /* of the members below */
+	uv_mutex_t lock; /* of the queues and flags below */
 	struct queue begun, ended;
 	bool stop, look, woken; /* look: for cancelled ones; woken: the eventfd was written */
 	/* Its own. */

@@ -62,7 +62,7 @@ errno_text(const struct transfer *transfer, const char *other)
 	return number ? strerror((int)number) : other;
 }
 
-/* The library's message about TLS, without a full stop. It names only certificates and hosts. */
+/* The library's message about TLS, without a full stop. It mentions only certificates and names. */
 static const char *
 tls_text(struct transfer *transfer, CURLcode code)
 {

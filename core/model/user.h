@@ -31,7 +31,7 @@ int user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_err
 int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kettle_error *err);
 
 /*
- * A user as shown to others: {"user_id" (text), "user_name", "role", "created", "banned": time or null, "ban_reason",
+ * A user as commands show it: {"user_id" (text), "user_name", "role", "created", "banned": time or null, "ban_reason",
  * "submissions": how many, "identities": [{"provider", "name"}]}; full: with "subject" and "created" of identities, and
  * "merged": names of those who were merged into it, "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
  */

@@ -93,7 +93,7 @@ struct sandbox_plan {
 	uint64_t cache_bytes, cache_inodes; /* of it */
 	struct sandbox_op *ops;             /* room for SANDBOX_OPS_MAX + 1 */
 	size_t ops_count;                   /* above SANDBOX_OPS_MAX: too many */
-	size_t ops_base;                    /* beyond SANDBOX_OPS_MAX: too many */
+	size_t ops_base;                    /* of them known before the clone, the same for all runs */
 	char *mounts; /* the owner's, while it plans: mount points, each after a sign and with its NUL, and an empty one */
 	struct sandbox_limits limits; /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
