@@ -110,7 +110,7 @@ registration_commands(const struct bot_command *rows, const json_t *core)
 		add_command(commands, command, core);
 	json_array_foreach(commands, i, object)
 		if (is_for_admins(json_text_or_empty(object, "name"), rows, core))
-			json_object_set_new(object, "default_member_permissions", json_string("0"));
+			json_object_set_new(object, "default_member_permissions", json_integer(0));
 	return commands;
 }
 
@@ -138,13 +138,24 @@ same_lists(const json_t *ours, const json_t *theirs)
 	return true;
 }
 
+/* Whether both show a command to the same members. Discord is given a number, and answers its text. */
+static bool
+same_permissions(const json_t *ours, const json_t *theirs)
+{
+	if (!ours || is_default(theirs))
+		return !ours && is_default(theirs);
+	const char *text = json_string_value(theirs);
+	return json_integer_value(ours) == (text ? strtoll(text, NULL, 10) : json_integer_value(theirs));
+}
+
 /* Discord adds members of its own, and leaves out those that have their default. */
 static bool
 same(const json_t *ours, const json_t *theirs)
 {
-	static const char *const plain[] = {
-		"type", "name", "description", "required", "autocomplete", "value", "default_member_permissions"};
-	if (!json_is_object(theirs))
+	static const char *const plain[] = {"type", "name", "description", "required", "autocomplete", "value"};
+	static const char permissions[] = "default_member_permissions";
+	if (!json_is_object(theirs) ||
+		!same_permissions(json_object_get(ours, permissions), json_object_get(theirs, permissions)))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
 		const json_t *a = json_object_get(ours, plain[i]), *b = json_object_get(theirs, plain[i]);

@@ -134,6 +134,8 @@ def command_json(call, command, guild, full=True):
     defaults = {"type": 1, "description": "", "default_member_permissions": None, "nsfw": False, "name_localizations": None,
                 "description_localizations": None, "options": []}
     out = {**defaults, **command, "application_id": call.world.application_id}
+    if out["default_member_permissions"] is not None:
+        out["default_member_permissions"] = str(out["default_member_permissions"])
     if guild:
         out["guild_id"] = guild
     else:

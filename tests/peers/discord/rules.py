@@ -77,8 +77,9 @@ def check_command(errors, path, command):
     if size > 8000:
         errors.add(path, "APPLICATION_COMMAND_TOO_LARGE", "Command exceeds maximum size (8000)")
     bits = command.get("default_member_permissions")
-    if bits is not None and not (isinstance(bits, str) and bits.isdigit()):
-        errors.add(f"{path}.default_member_permissions", "BASE_TYPE_STRING", "Must be a number in a string.")
+    # A number in requests, as Discord describes itself; clients that send its text are taken, too.
+    if bits is not None and (isinstance(bits, bool) or not str(bits).isdigit()):
+        errors.add(f"{path}.default_member_permissions", "NUMBER_TYPE_COERCE", "Must be a set of permissions.")
 
 
 def check_name(errors, path, name, chat):

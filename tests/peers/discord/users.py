@@ -41,7 +41,7 @@ class Users:
         named = member and self.world.command_roles.get(command["name"], set()) & set(member.roles)
         if not unchecked and needed is not None and guild and not named:
             bits = permissions.in_channel(self.world, channel, user.id)
-            if int(needed) & ~bits or needed == "0" and not permissions.has(bits, "ADMINISTRATOR"):
+            if int(needed) & ~bits or int(needed) == 0 and not permissions.has(bits, "ADMINISTRATOR"):
                 raise Impossible(f"/{words[0]} is not shown to {user.name}")
         if not unchecked and not permissions.has(permissions.in_channel(self.world, channel, user.id), "USE_APPLICATION_COMMANDS"):
             raise Impossible(f"{user.name} may not use commands in {channel.name}")
