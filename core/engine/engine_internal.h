@@ -94,7 +94,7 @@ struct unit {
 	struct unit_machine {
 		json_t *facts;       /* what lasts of unit_facts.h; NULL: not known (yet) */
 		bool lacks_gpu;      /* a GPU did not answer then, so the next job asks again */
-		bool asked;          /* once: other units of its device need not ask for it */
+		bool requested;      /* the facts, once: other units of the device do not request them again */
 		unsigned requests;   /* open requests; it is not freed before their answers */
 		char *identity;      /* unit_identity, where it is known and differs from the key; NULL: it is not */
 		char *learned;       /* the model that its first completion named; NULL: none yet */

@@ -686,7 +686,7 @@ static bool
 fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
 {
 	struct kettle_error err = {0};
-	unit->machine.asked = true;
+	unit->machine.requested = true;
 	if ((unit->machine.facts && !unit->machine.lacks_gpu) || !unit->runner->ops->describe)
 		return false;
 	struct facts_request *wait = xcalloc(1, sizeof(*wait));
@@ -713,7 +713,7 @@ unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(v
 	for (struct unit *one = unit->device->units; one; one = one->next) {
 		if (one == unit)
 			comes = fetch_facts(engine, unit, done, arg);
-		else if (!one->machine.asked && !one->removed)
+		else if (!one->machine.requested && !one->removed)
 			(void)fetch_facts(engine, one, ignore_facts, NULL);
 	}
 	return comes;

@@ -203,9 +203,9 @@ host_credential(const struct kettle_host *table, const char *error)
 /* ---- one-time links for plugins (host.h: publish, link_base) ---- */
 
 /*
- * Theory of operation. A frontend that serves links says its URL; the core knows one at a time. What a plugin publishes is
- * written to a file in the pool, then its row is written; the plugin gets the URL after the commit. A frontend that is asked
- * for the link calls link.take, which removes the row, and owns the file from then on. The token is nowhere but in the URL.
+ * Theory of operation. A frontend that serves links sets its URL; the core knows one at a time. The pool writes a published
+ * blob to a file, then the store writes its row; the plugin gets the URL after the commit. A frontend that receives a
+ * request for the link calls link.take, which removes the row, and owns the file from then on. Only the URL has the token.
  */
 
 /* One blob on its way. */

@@ -6,50 +6,55 @@ import glob
 from exec_warm import *
 
 
+def make_gate(own):
+    """A step whose interpreter imports a module that waits while the gate, a FIFO, is there; the gate's path"""
+    os.mkdir(own)
+    gate = os.path.join(own, "gate")
+    with open(os.path.join(own, "kettle_gate.py"), "w") as file:
+        file.write("import os\nif os.path.exists(%r):\n  with open(%r) as gate: gate.read()\n" % (gate, gate))
+    return script("pass", ["kettle_gate"], env=dict(ENVIRONMENT, PYTHONPATH=own)), gate
+
+
+def open_gate(gate):
+    """Lets the one that waits there go on, once the gate is gone"""
+    with open(gate, "w"):
+        os.unlink(gate)
+
+
 def restart(folder):
     """What was used before a restart is made ready while no job runs; a step with a device does not run beside that"""
     own, config = os.path.join(folder, "modules"), {"warm": {"idle_seconds": 1}}
-    os.mkdir(own)
-    closed = os.path.join(own, "closed")
-    with open(os.path.join(own, "kettle_gate.py"), "w") as file:
-        file.write("import os, time\nwhile os.path.exists(%r): time.sleep(0.01)\n" % closed)
-    gate = script("pass", ["kettle_gate"], env=dict(ENVIRONMENT, PYTHONPATH=own))
+    step, gate = make_gate(own)
 
     def is_state(state):
         server.send(op="hello")
         return state in [process["state"] for process in server.until(event="hello")["warm"]]
     with Exec(folder, config=dict(config, extra_paths=[own])) as server:
-        equal(server.one(gate).get("warm"), True)
-    with open(closed, "w"):
-        pass
+        equal(server.one(step).get("warm"), True)
+    os.mkfifo(gate)
     with Exec(folder) as server:
         poll(lambda: is_state("starting"), what="an interpreter that no job has asked for")
         equal(server.one(script("pass", warm=False, device=1))["state"], "passed")
         assert not is_state("starting"), "it goes on beside a run"
         poll(lambda: is_state("starting"), what="another start")
-        os.unlink(closed)
+        open_gate(gate)
         poll(lambda: is_state("ready"), what="an interpreter that is ready")
         first, = warm_processes(server)
-        equal((server.one(gate).get("warm"), warm_processes(server)), (True, [first]))
+        equal((server.one(step).get("warm"), warm_processes(server)), (True, [first]))
         equal(warnings(server), [])
 
 
 def beside(folder):
     """What is made ready for no job gives way: to a step that needs its place, and to another kettle-exec's job"""
     own, warm = os.path.join(folder, "modules"), {"idle_seconds": 1, "processes": 1}
-    os.mkdir(own)
-    closed = os.path.join(own, "closed")
-    with open(os.path.join(own, "kettle_gate.py"), "w") as file:
-        file.write("import os, time\nwhile os.path.exists(%r): time.sleep(0.01)\n" % closed)
-    gate = script("pass", ["kettle_gate"], env=dict(ENVIRONMENT, PYTHONPATH=own))
+    step, gate = make_gate(own)
 
     def states():
         server.send(op="hello")
         return [process["state"] for process in server.until(event="hello")["warm"]]
     with Exec(folder, config={"warm": warm, "extra_paths": [own]}) as server:
-        equal(server.one(dict(gate, device=1)).get("warm"), True)
-    with open(closed, "w"):
-        pass
+        equal(server.one(dict(step, device=1)).get("warm"), True)
+    os.mkfifo(gate)
     with Exec(folder) as server:
         poll(lambda: states() == ["starting"], what="an interpreter that no job has asked for")
         equal(server.one(script("pass", ["json"], device=1)).get("warm"), True)
@@ -62,7 +67,7 @@ def beside(folder):
             fcntl.flock(file, fcntl.LOCK_EX)  # as another kettle-exec's job does
             poll(lambda: states() == ["ready"], what="the end of what disturbs it")
         poll(lambda: sorted(states()) == ["ready", "starting"], what="another start after it")
-        os.unlink(closed)
+        open_gate(gate)
         poll(lambda: states() == ["ready", "ready"], what="an interpreter that is ready")
 
 
@@ -79,7 +84,7 @@ def memory(folder):
     with Exec(folder, config={"warm": {"idle_seconds": 1, "memory": large + small // 2}}) as server:
         def kept():
             with open(os.path.join(server.state, "warm.json")) as file:
-                return [wish["bytes"] for wish in json.load(file)]
+                return [entry["bytes"] for entry in json.load(file)]
         poll(lambda: 0 not in kept(), what="a round over both")
         equal([modules for modules, _ in ready()], [["decimal"]])
         equal(warnings(server), [])
@@ -92,7 +97,7 @@ def large(folder):
         for step in (script("pass", ["json"]), script("pass", ["json"], env=huge), script("pass", ["decimal"])):
             equal(server.one(step).get("warm"), True)
     with open(os.path.join(server.state, "warm.json")) as file:
-        equal([wish["modules"] for wish in json.load(file)], [["decimal"], ["json"]])
+        equal([entry["modules"] for entry in json.load(file)], [["decimal"], ["json"]])
 
 
 if __name__ == "__main__":

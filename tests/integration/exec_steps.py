@@ -208,7 +208,7 @@ def limits(folder):
         assert outcome["state"] in ("limit", "failed") and outcome["wall_ns"] < 100e9, outcome
         counted = outcome.get("limit") == "processes"  # by a cgroup; an ordinary user's kernel only refuses the fork
         # dash ends where it cannot fork; this one computes until its time is over.
-        forks = "import os, time\nfor _ in range(9):\n try: os.fork() or time.sleep(300)\n except OSError:\n  while True: pass"
+        forks = "import os, signal\nfor _ in range(9):\n try: os.fork() or signal.pause()\n except OSError:\n  while True: pass"
         outcome = x.one(shell(f"exec {sys.executable} -c '{forks}'", limits={"processes": 4, "cpu": 3, "wall": 250}))
         equal((outcome["limit"], outcome.get("also")), ("cpu", {"limit": "processes", "value": 4.0} if counted else None))
         outcome = x.one(shell("yes", limits={"output": 4096, "wall": 200}))

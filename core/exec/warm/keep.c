@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept ready: the interpreters that steps asked for of late, also before a restart.
+ * Keeps ready the interpreters that steps have requested lately, also before a restart.
  *
  * Theory of operation. Each request of a step is remembered, the last one first, in memory and in a file of the state folder.
  * Once no job has run for a while, a round goes through them: one that is there is checked as for a step, one that is not
@@ -24,19 +24,19 @@
 #include "base/xalloc.h"
 #include "exec/machine/machine.h"
 
-#define WISHES_MAX 16
-#define WISH_DAYS 7       /* without a step that asks for it; then it is forgotten */
-#define WISH_STARTS 2     /* by rounds, since a step asked for it */
+#define ENTRIES_MAX 16
+#define ENTRY_DAYS 7      /* without a request of a step; then it is forgotten */
+#define ENTRY_STARTS 2    /* by rounds, since the last request of a step */
 #define ROUND_MS 60000    /* from one round to the next */
 #define WATCH_MS 100      /* while one starts: whether another kettle-exec has taken a device */
 #define FILE_MAX 1048576u /* bytes */
-#define WISH_MAX 65000u   /* bytes in the file; a larger one is forgotten at the end of this process */
+#define ENTRY_MAX 65000u  /* bytes in the file; a larger one is forgotten at the end of this process */
 
-struct warm_wish {
-	struct warm_wish *next;
+struct warm_entry {
+	struct warm_entry *next;
 	struct warm_order order; /* with all recipes that were asked for */
 	char *key;
-	int64_t asked_utc_ms;
+	int64_t requested_utc_ms;
 	uint64_t bytes; /* that it had when it was ready; 0: not known */
 	unsigned starts;
 	unsigned round; /* that it was looked at in */
@@ -45,30 +45,30 @@ struct warm_wish {
 static void run_round(struct warm *warm);
 
 static void
-free_wish(struct warm_keep *keep, struct warm_wish *wish)
+free_entry(struct warm_keep *keep, struct warm_entry *entry)
 {
-	if (keep->current == wish)
+	if (keep->current == entry)
 		keep->current = NULL;
-	warm_order_free(&wish->order);
-	free(wish->key);
-	free(wish);
+	warm_order_free(&entry->order);
+	free(entry->key);
+	free(entry);
 }
 
 static void
-forget_from(struct warm_keep *keep, struct warm_wish **from)
+forget_from(struct warm_keep *keep, struct warm_entry **from)
 {
 	while (*from) {
-		struct warm_wish *wish = *from;
-		*from = wish->next;
-		free_wish(keep, wish);
+		struct warm_entry *entry = *from;
+		*from = entry->next;
+		free_entry(keep, entry);
 	}
 }
 
-/* The parts of a key, of which *ret_tool is one; both borrow the wish's. */
+/* The parts of a key, of which *ret_tool is one; both borrow the entry's. */
 static struct warm_key
-wish_key(const struct warm_wish *wish, struct tool *ret_tool)
+entry_key(const struct warm_entry *entry, struct tool *ret_tool)
 {
-	const struct warm_order *order = &wish->order;
+	const struct warm_order *order = &entry->order;
 	*ret_tool = (struct tool){.name = order->name, .path = order->path, .real = order->real};
 	return (struct warm_key){.tool = ret_tool,
 		.modules = &order->modules,
@@ -80,15 +80,16 @@ wish_key(const struct warm_wish *wish, struct tool *ret_tool)
 /* ---- the file ---- */
 
 static json_t *
-wish_json(const struct warm_wish *wish)
+entry_json(const struct warm_entry *entry)
 {
-	const struct warm_order *order = &wish->order;
+	const struct warm_order *order = &entry->order;
 	json_t *cores = json_array();
 	for (size_t i = 0; i < order->cores.count; i++)
 		json_array_append_new(cores, json_integer(order->cores.list[i]));
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, s:o, s:I, s:I}", "name", order->name, "path", order->path, "real",
 		order->real, "modules", strings_json(&order->modules), "recipes", strings_json(&order->recipes), "environment",
-		order->environment, "cores", cores, "asked", (json_int_t)wish->asked_utc_ms, "bytes", (json_int_t)wish->bytes);
+		order->environment, "cores", cores, "requested", (json_int_t)entry->requested_utc_ms, "bytes",
+		(json_int_t)entry->bytes);
 }
 
 /* Losing it costs a slow first run: so nothing waits for the disk, and an error is none. */
@@ -99,9 +100,9 @@ save(struct warm *warm)
 	if (!keep->changed || !warm->setup.memory)
 		return;
 	AUTO_JSON json_t *list = json_array();
-	for (const struct warm_wish *wish = keep->list; wish; wish = wish->next) {
-		AUTO_JSON json_t *one = wish_json(wish);
-		if (json_dumpb(one, NULL, 0, JSON_COMPACT) <= WISH_MAX)
+	for (const struct warm_entry *entry = keep->list; entry; entry = entry->next) {
+		AUTO_JSON json_t *one = entry_json(entry);
+		if (json_dumpb(one, NULL, 0, JSON_COMPACT) <= ENTRY_MAX)
 			json_array_append(list, one);
 	}
 	AUTO_FREE char *text = json_dumps(list, JSON_COMPACT);
@@ -111,16 +112,16 @@ save(struct warm *warm)
 }
 
 /* One that the file has; NULL: it is none. */
-static struct warm_wish *
-read_wish(const json_t *json)
+static struct warm_entry *
+read_entry(const json_t *json)
 {
 	const char *name = json_text_or_null(json, "name"), *path = json_text_or_null(json, "path");
 	const char *real = json_text_or_null(json, "real");
 	const json_t *environment = json_object_get(json, "environment"), *core;
 	if (!name || !path || !real || !json_is_object(environment))
 		return NULL;
-	struct warm_wish *wish = xcalloc(1, sizeof(*wish));
-	struct warm_order *order = &wish->order;
+	struct warm_entry *entry = xcalloc(1, sizeof(*entry));
+	struct warm_order *order = &entry->order;
 	*order = (struct warm_order){.name = xstrdup(name),
 		.path = xstrdup(path),
 		.real = xstrdup(real),
@@ -133,12 +134,12 @@ read_wish(const json_t *json)
 		if (number >= 0 && number < CORES_MAX)
 			cores_join(&order->cores, &(struct cores){.list = &number, .count = 1});
 	}
-	wish->asked_utc_ms = member_int(json, "asked");
-	wish->bytes = (uint64_t)member_int(json, "bytes");
+	entry->requested_utc_ms = member_int(json, "requested");
+	entry->bytes = (uint64_t)member_int(json, "bytes");
 	struct tool tool;
-	const struct warm_key key = wish_key(wish, &tool);
-	wish->key = warm_key_text(&key);
-	return wish;
+	const struct warm_key key = entry_key(entry, &tool);
+	entry->key = warm_key_text(&key);
+	return entry;
 }
 
 static void
@@ -146,13 +147,13 @@ load(struct warm *warm)
 {
 	AUTO_FREE char *data = NULL;
 	size_t size = 0, i, count = 0;
-	struct warm_wish **end = &warm->keep.list;
+	struct warm_entry **end = &warm->keep.list;
 	json_t *one;
 	if (!warm->setup.memory || file_read(warm->setup.memory, FILE_MAX, &data, &size, NULL) != 0)
 		return;
 	AUTO_JSON json_t *list = json_loadb(data, size, 0, NULL);
 	json_array_foreach(list, i, one) {
-		if (count < WISHES_MAX && (*end = read_wish(one))) {
+		if (count < ENTRIES_MAX && (*end = read_entry(one))) {
 			end = &(*end)->next;
 			count++;
 		}
@@ -163,10 +164,10 @@ load(struct warm *warm)
 
 /* Whether one more can be started without the end of another. */
 static bool
-has_room(const struct warm *warm, const struct warm_wish *wish)
+has_room(const struct warm *warm, const struct warm_entry *entry)
 {
 	unsigned count = 0;
-	uint64_t bytes = wish->bytes;
+	uint64_t bytes = entry->bytes;
 	for (const struct warm_process *process = warm->list; process; process = process->next) {
 		bool counts = process->state == STARTING || process->state == READY_TO_COPY;
 		count += counts;
@@ -184,11 +185,11 @@ is_there(const struct warm_order *order)
 }
 
 static void
-note(struct warm_keep *keep, struct warm_wish *wish, uint64_t bytes)
+note(struct warm_keep *keep, struct warm_entry *entry, uint64_t bytes)
 {
-	if (bytes == 0 || bytes == wish->bytes)
+	if (bytes == 0 || bytes == entry->bytes)
 		return;
-	wish->bytes = bytes;
+	entry->bytes = bytes;
 	keep->changed = true;
 }
 
@@ -197,38 +198,38 @@ on_ended(void *arg)
 {
 	struct warm *warm = arg;
 	struct warm_keep *keep = &warm->keep;
-	struct warm_wish *wish = STEAL(keep->current);
+	struct warm_entry *entry = STEAL(keep->current);
 	uint64_t too_large = keep->too_large;
 	keep->too_large = 0;
-	if (wish)
-		note(keep, wish, keep->wait.process ? keep->wait.process->bytes : too_large);
-	if (wish && keep->wait.again)
-		wish->round = keep->round - 1;
+	if (entry)
+		note(keep, entry, keep->wait.process ? keep->wait.process->bytes : too_large);
+	if (entry && keep->wait.again)
+		entry->round = keep->round - 1;
 	if (keep->idle)
 		run_round(warm);
 }
 
 /* Looks at one, and starts it where it is missing. True: on_ended is called later. */
 static bool
-make_ready(struct warm *warm, struct warm_wish *wish)
+make_ready(struct warm *warm, struct warm_entry *entry)
 {
 	struct warm_keep *keep = &warm->keep;
 	struct tool tool;
-	const struct warm_key key = wish_key(wish, &tool);
-	wish->round = keep->round;
-	if (wish->starts >= WISH_STARTS)
+	const struct warm_key key = entry_key(entry, &tool);
+	entry->round = keep->round;
+	if (entry->starts >= ENTRY_STARTS)
 		return false;
 	const struct warm_process *there = warm_find_ready(warm, &key);
-	if (!there && (!has_room(warm, wish) || !is_there(&wish->order)))
+	if (!there && (!has_room(warm, entry) || !is_there(&entry->order)))
 		return false;
 	keep->wait.ended = on_ended;
 	keep->wait.arg = warm;
 	if (!warm_pool_request(warm, &key, &keep->wait, 0)) {
-		note(keep, wish, keep->wait.process ? keep->wait.process->bytes : 0);
+		note(keep, entry, keep->wait.process ? keep->wait.process->bytes : 0);
 		return false;
 	}
-	wish->starts += keep->wait.of->state == STARTING;
-	keep->current = wish;
+	entry->starts += keep->wait.of->state == STARTING;
+	keep->current = entry;
 	return true;
 }
 
@@ -251,12 +252,12 @@ static void
 run_round(struct warm *warm)
 {
 	struct warm_keep *keep = &warm->keep;
-	int64_t oldest = time_now_ms() - WISH_DAYS * INT64_C(86400000);
+	int64_t oldest = time_now_ms() - ENTRY_DAYS * INT64_C(86400000);
 	bool used = devlock_others_hold(warm->setup.locks);
 	if (keep->wait.of)
 		return;
-	for (struct warm_wish *wish = used ? NULL : keep->list; wish; wish = wish->next)
-		if (wish->round != keep->round && wish->asked_utc_ms > oldest && make_ready(warm, wish)) {
+	for (struct warm_entry *entry = used ? NULL : keep->list; entry; entry = entry->next)
+		if (entry->round != keep->round && entry->requested_utc_ms > oldest && make_ready(warm, entry)) {
 			(void)uv_timer_start(&keep->timer, on_timer, WATCH_MS, WATCH_MS);
 			return;
 		}
@@ -286,31 +287,31 @@ warm_busy(struct warm *warm)
 
 /* ---- what steps ask for ---- */
 
-/* A step has asked for these parts. */
+/* Records the request of a step. */
 static void
 remember(struct warm *warm, const struct warm_key *parts)
 {
 	struct warm_keep *keep = &warm->keep;
-	struct warm_wish **link = &keep->list, *wish;
+	struct warm_entry **link = &keep->list, *entry;
 	size_t count = 0;
 	if (!keep->idle_ms)
 		return;
 	AUTO_FREE char *key = warm_key_text(parts);
-	while (*link && strcmp((*link)->key, key) != 0 && ++count < WISHES_MAX)
+	while (*link && strcmp((*link)->key, key) != 0 && ++count < ENTRIES_MAX)
 		link = &(*link)->next;
-	wish = *link && strcmp((*link)->key, key) == 0 ? *link : NULL;
-	if (wish) {
-		*link = wish->next;
+	entry = *link && strcmp((*link)->key, key) == 0 ? *link : NULL;
+	if (entry) {
+		*link = entry->next;
 	} else {
 		forget_from(keep, link); /* the last one, where there are many */
-		wish = xcalloc(1, sizeof(*wish));
-		warm_order_make(&wish->order, parts);
-		wish->key = STEAL(key);
+		entry = xcalloc(1, sizeof(*entry));
+		warm_order_make(&entry->order, parts);
+		entry->key = STEAL(key);
 	}
-	wish->next = keep->list;
-	keep->list = wish;
-	wish->asked_utc_ms = time_now_ms();
-	wish->starts = 0;
+	entry->next = keep->list;
+	keep->list = entry;
+	entry->requested_utc_ms = time_now_ms();
+	entry->starts = 0;
 	keep->changed = true;
 }
 

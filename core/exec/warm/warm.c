@@ -166,14 +166,14 @@ must_look(struct warm_process *process, uint64_t now)
 
 /* The one that is asked for least, of those that nothing waits for; NULL: there is none but `besides`. */
 static struct warm_process *
-least_asked(struct warm *warm, enum state state, const struct warm_process *besides)
+least_requested(struct warm *warm, enum state state, const struct warm_process *besides)
 {
 	struct warm_process *least = NULL;
 	for (struct warm_process *process = warm->list; process; process = process->next) {
 		if (process->state != state || process->waits || process == besides)
 			continue;
-		if (!least || process->asked < least->asked ||
-			(process->asked == least->asked && process->used_ns < least->used_ns))
+		if (!least || process->requested < least->requested ||
+			(process->requested == least->requested && process->used_ns < least->used_ns))
 			least = process;
 	}
 	return least;
@@ -184,7 +184,7 @@ static void
 end_least(struct warm *warm, struct warm_process *least)
 {
 	for (struct warm_process *process = warm->list; process; process = process->next)
-		process->asked /= 2;
+		process->requested /= 2;
 	warm_end(least, ENDING);
 }
 
@@ -231,13 +231,13 @@ make_room(struct warm *warm)
 	}
 	if (count >= warm->max && warm_yield(warm))
 		count--;
-	struct warm_process *least = least_asked(warm, READY_TO_COPY, NULL);
+	struct warm_process *least = least_requested(warm, READY_TO_COPY, NULL);
 	if (count >= warm->max && !least)
 		return false;
 	if (count >= warm->max)
 		end_least(warm, least);
 	if (failed >= WARM_FAILED_MAX)
-		warm_end(least_asked(warm, FAILED, NULL), ENDING);
+		warm_end(least_requested(warm, FAILED, NULL), ENDING);
 	return true;
 }
 
@@ -249,7 +249,7 @@ warm_make_room_for(struct warm_process *process)
 		uint64_t bytes = process->bytes;
 		for (const struct warm_process *other = warm->list; other; other = other->next)
 			bytes += other->state == READY_TO_COPY ? other->bytes : 0;
-		struct warm_process *least = least_asked(warm, READY_TO_COPY, process);
+		struct warm_process *least = least_requested(warm, READY_TO_COPY, process);
 		if (bytes <= warm->max_bytes)
 			return true;
 		if (!least)
@@ -340,7 +340,7 @@ warm_pool_request(struct warm *warm, const struct warm_key *parts, struct warm_w
 	if (!process)
 		return false;
 	process->used_ns = now;
-	process->asked += counts;
+	process->requested += counts;
 	if (process->state == FAILED)
 		warm_start(process);
 	if (process->state == READY_TO_COPY && !must_look(process, now)) {

@@ -58,16 +58,16 @@ struct warm_process {
 	uint64_t bytes;           /* of them those that it has for itself, and its image */
 	unsigned copies;          /* of this process */
 	uint64_t runs;            /* that began with one like it, before as well */
-	uint64_t asked;           /* how often steps have asked for it, halved from time to time */
+	uint64_t requested;       /* how often steps have asked for it, halved from time to time */
 	struct warm_waiter *waits;
 };
 
-struct warm_wish;
+struct warm_entry;
 
 /* What is kept ready; keep.c's own. */
 struct warm_keep {
-	struct warm_wish *list;    /* the one that was asked for last comes first */
-	struct warm_wish *current; /* that `wait` is for; NULL: none, or it was forgotten */
+	struct warm_entry *list;    /* the one that was asked for last comes first */
+	struct warm_entry *current; /* that `wait` is for; NULL: none, or it was forgotten */
 	struct warm_waiter wait;
 	uv_timer_t timer;
 	uint64_t idle_ms; /* 0: nothing is kept ready */
@@ -102,7 +102,7 @@ bool warm_make_room_for(struct warm_process *process);
 char *warm_key_text(const struct warm_key *parts);
 /* The process that warm_request would find, where it is ready or being started; NULL: none. */
 const struct warm_process *warm_find_ready(struct warm *warm, const struct warm_key *parts);
-/* See warm_request; counts: what it adds to `asked`. */
+/* Like warm_request; counts: added to `requested` of the process. */
 bool warm_pool_request(struct warm *warm, const struct warm_key *parts, struct warm_waiter *wait, unsigned counts);
 /* See warm_open, warm_close and warm_drop, without what is kept ready. */
 struct warm *warm_pool_open(const struct warm_setup *setup);

@@ -2,11 +2,11 @@
 /*
  * Jobs on a remote side that outlives the engine: what the runners github, modal and slurm have in common.
  *
- * The runner passes submit, cancel, recover, detach and stop of its table on to the functions here, and says how its remote side
- * is asked (struct remote_ops), and what an answer means (remote_update). Here the plan is sealed, the handle stored before
- * anything is sent, the result opened into the spool, and each job completed exactly once; when the next request is due, how
- * long failures are borne, and which loss they are is decided here, by the runner's struct remote_pace. Everything on the
- * loop thread.
+ * The runner passes submit, cancel, recover, detach and stop of its table on to the functions here, and sends requests to its
+ * remote side (struct remote_ops) and reports the meaning of each answer (remote_update). These functions seal the plan,
+ * store the handle before anything is sent, open the result into the spool, and complete each job exactly once. By the
+ * runner's struct remote_pace they decide when the next request is due, how long failures are tolerated, and which loss
+ * they are. Everything on the loop thread.
  */
 #ifndef KETTLE_RUNNERS_COMMON_REMOTE_H
 #define KETTLE_RUNNERS_COMMON_REMOTE_H
