@@ -104,24 +104,31 @@ free_row(struct row *row)
 	free(row);
 }
 
-/* Whether a row wants the same as an earlier one that does not wait for an answer. */
+/* The last row of a lane about the same thing; NULL: there is none. */
+static struct row *
+last_about(struct rows *chain, const char *lane, const char *key)
+{
+	struct row *row = TAILQ_LAST(chain, rows);
+	while (row && (strcmp(row->lane, lane) != 0 || strcmp(row->key, key) != 0))
+		row = TAILQ_PREV(row, rows, link);
+	return row;
+}
+
+/* Whether a row may take the place of an earlier one: that does not wait for an answer, and the same receiver learns its end. */
 static bool
 replaces(const struct row *row, const struct row *earlier)
 {
-	return !earlier->under_way && earlier->kind == row->kind && earlier->done == row->done &&
-		   earlier->arg == row->arg && strcmp(earlier->key, row->key) == 0;
+	return !earlier->under_way && earlier->kind == row->kind && earlier->done == row->done && earlier->arg == row->arg;
 }
 
-/* condensed: it takes the place of one that waits. */
+/* condensed: it takes the place of the last one about the same thing, never of an earlier one, whose turn is before that. */
 static bool
 put(struct row *row_take, const char *lane, bool condensed)
 {
 	struct outbox *outbox = row_take->bot->outbox;
 	struct rows *chain = chain_of(outbox, lane);
-	struct row *earlier = condensed ? TAILQ_FIRST(chain) : NULL;
-	while (earlier && (strcmp(earlier->lane, lane) != 0 || !replaces(row_take, earlier)))
-		earlier = TAILQ_NEXT(earlier, link);
-	if (earlier) {
+	struct row *earlier = condensed ? last_about(chain, lane, row_take->key) : NULL;
+	if (earlier && replaces(row_take, earlier)) {
 		json_decref(earlier->what);
 		earlier->what = STEAL(row_take->what);
 		free_row(row_take);

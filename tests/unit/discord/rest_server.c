@@ -213,11 +213,11 @@ server_step(struct server *server, const char *line, int status, const char *hea
 }
 
 void
-server_release(struct server *server, size_t number)
+server_release(struct server *server, size_t number, int status)
 {
 	if (!server->requests[number].connection)
 		abort();
-	answer(server->requests[number].connection, 200, NULL, "{}");
+	answer(server->requests[number].connection, status, NULL, "{}");
 }
 
 size_t

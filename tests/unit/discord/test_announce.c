@@ -28,7 +28,7 @@ test_podium(void **state)
 	assert_true(member_true(body, "enforce_nonce"));
 	/* Until it has arrived, it is not dealt with. */
 	assert_int_equal(json_array_size(kettle_fake_events_done(f->fake)), 0);
-	server_release(&f->server, 0);
+	server_release(&f->server, 0, 200);
 	fixture_done(f, 1);
 	assert_int_equal(json_integer_value(json_array_get(kettle_fake_events_done(f->fake), 0)), 5);
 	assert_int_equal(f->server.count, 1);
@@ -105,7 +105,7 @@ test_order(void **state)
 	assert_int_equal(json_integer_value(json_array_get(kettle_fake_events_done(f->fake), 0)), 7);
 	AUTO_JSON json_t *calls = json_pack("[s, s]", "leaderboard.show vec_add", "leaderboard.show other");
 	assert_true(json_equal(f->calls, calls));
-	server_release(&f->server, 0);
+	server_release(&f->server, 0, 200);
 	fixture_done(f, 3);
 	AUTO_JSON json_t *order = json_pack("[i, i, i]", 7, 5, 6);
 	assert_true(json_equal(kettle_fake_events_done(f->fake), order));

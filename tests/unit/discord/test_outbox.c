@@ -84,7 +84,7 @@ test_order(void **state)
 	fixture_seen(f, POST_OPERATORS, 1);
 	wait_for(&ends, 1);
 	assert_int_equal(server_seen(&f->server, POST_NEWS), 1);
-	server_release(&f->server, 0);
+	server_release(&f->server, 0, 200);
 	assert_int_equal(wait_for(&ends, 3), OUTBOX_DONE);
 	fixture_assert_message(f, 2, POST_NEWS, "two");
 }
@@ -95,7 +95,7 @@ has_failed(void *arg)
 	return fixture_logged(arg, "debug", "sends it again later");
 }
 
-/* Of the edits that wait while one is under way only the latest is sent, also behind one that fails. */
+/* Of the edits that wait while one is under way only the latest is sent; each receiver learns the end of its own. */
 static void
 test_condensed(void **state)
 {
@@ -109,21 +109,52 @@ test_condensed(void **state)
 	assert_true(keep(&ends, "three"));
 	assert_false(keep(&ends, "four"));
 	assert_true(keep(&other, "five"));
-	assert_false(keep(&ends, "six"));
+	assert_true(keep(&ends, "six"));
+	assert_false(keep(&ends, "seven"));
 	fixture_seen(f, "PATCH", 1);
-	server_release(&f->server, 1);
-	assert_int_equal(wait_for(&ends, 3), OUTBOX_DONE);
-	wait_for(&other, 1);
+	server_release(&f->server, 1, 200);
+	assert_int_equal(wait_for(&ends, 4), OUTBOX_DONE);
+	assert_int_equal(other.count, 1);
 	fixture_assert_message(f, 1, "PATCH " MESSAGE_PATH, "two");
-	fixture_assert_message(f, 2, "PATCH " MESSAGE_PATH, "six");
+	fixture_assert_message(f, 2, "PATCH " MESSAGE_PATH, "four");
 	fixture_assert_message(f, 3, "PATCH " MESSAGE_PATH, "five");
+	fixture_assert_message(f, 4, "PATCH " MESSAGE_PATH, "seven");
+}
+
+static void
+test_condensed_with_a_failed_one(void **state)
+{
+	struct fixture *f = *state;
+	struct ends ends = {.f = f};
+	server_step(&f->server, POST_NEWS, 200, NULL, NEW_MESSAGE);
 	server_step(&f->server, "PATCH", 503, NULL, NULL);
-	assert_true(keep(&ends, "seven"));
-	fixture_seen(f, "PATCH", 4);
+	assert_true(keep(&ends, "one"));
+	assert_int_equal(wait_for(&ends, 1), OUTBOX_DONE);
+	assert_true(keep(&ends, "two"));
 	assert_int_equal(kettle_fake_run(f->fake, has_failed, f, WAIT_MS), 0);
-	assert_false(keep(&ends, "eight"));
-	wait_for(&ends, 4);
-	fixture_assert_message(f, f->server.count - 1, "PATCH " MESSAGE_PATH, "eight");
+	assert_false(keep(&ends, "three"));
+	assert_int_equal(wait_for(&ends, 2), OUTBOX_DONE);
+	fixture_assert_message(f, f->server.count - 1, "PATCH " MESSAGE_PATH, "three");
+}
+
+/* In front of one that waits for its next try and has another one behind it the latest would be overwritten by that one. */
+static void
+test_condensed_behind_a_failed_one(void **state)
+{
+	struct fixture *f = *state;
+	struct ends ends = {.f = f};
+	server_step(&f->server, POST_NEWS, 200, NULL, NEW_MESSAGE);
+	server_step(&f->server, "PATCH", SERVER_HOLD, NULL, NULL);
+	assert_true(keep(&ends, "one"));
+	assert_int_equal(wait_for(&ends, 1), OUTBOX_DONE);
+	assert_true(keep(&ends, "two"));
+	fixture_seen(f, "PATCH", 1);
+	assert_true(keep(&ends, "three"));
+	server_release(&f->server, 1, 503);
+	assert_int_equal(kettle_fake_run(f->fake, has_failed, f, WAIT_MS), 0);
+	assert_false(keep(&ends, "four"));
+	assert_int_equal(wait_for(&ends, 3), OUTBOX_DONE);
+	fixture_assert_message(f, f->server.count - 1, "PATCH " MESSAGE_PATH, "four");
 }
 
 /* ---- tries ---- */
@@ -303,6 +334,8 @@ test_thread(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(test_order),
 	TEST(test_condensed),
+	TEST(test_condensed_with_a_failed_one),
+	TEST(test_condensed_behind_a_failed_one),
 	TEST(test_again),
 	TEST(test_meanings),
 	TEST(test_answers),

@@ -248,7 +248,7 @@ test_order(void **state)
 	assert_int_equal(f->server.count, 3);
 	for (size_t i = 0; i < 3; i++)
 		if (strcmp(request(f, i)->line, "POST /api/channels/1/messages") == 0)
-			server_release(&f->server, i);
+			server_release(&f->server, i, 200);
 	assert_int_equal(end(f, 2), 200);
 	assert_int_equal(f->results[0].calls + f->results[1].calls, 2);
 	assert_string_equal(request(f, 3)->line, "PATCH /api/channels/1/messages/5");
