@@ -217,7 +217,10 @@ server_release(struct server *server, size_t number, int status)
 {
 	if (!server->requests[number].connection)
 		abort();
-	answer(server->requests[number].connection, status, NULL, "{}");
+	if (status == SERVER_DROP)
+		drop(server->requests[number].connection);
+	else
+		answer(server->requests[number].connection, status, NULL, "{}");
 }
 
 size_t

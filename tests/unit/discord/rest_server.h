@@ -49,7 +49,7 @@ void server_start(struct server *server, struct kettle_fake *fake);
 void server_stop(struct server *server);
 /* Adds a step; texts are borrowed. */
 void server_step(struct server *server, const char *line, int status, const char *headers, const char *body);
-/* Answers a request that is held, with {}. */
+/* Answers a request that is held, with {}, or drops its connection. */
 void server_release(struct server *server, size_t number, int status);
 /* How many requests began so. */
 size_t server_seen(const struct server *server, const char *line);

@@ -157,6 +157,108 @@ test_condensed_behind_a_failed_one(void **state)
 	fixture_assert_message(f, f->server.count - 1, "PATCH " MESSAGE_PATH, "four");
 }
 
+/*
+ * Edits by two receivers while Discord takes some and fails others, in the orders of many seeds: no message goes back to an
+ * earlier state, the last one is the latest, and each receiver learns one end for each row.
+ */
+#define SEEDS 200
+#define EDITS 8
+#define FAILURES 8
+
+struct play {
+	struct fixture *f;
+	struct ends receivers[2];
+	size_t rows[2];  /* of each receiver */
+	size_t answered; /* requests */
+	size_t heard_of; /* answers that had reached the bot before the last one */
+};
+
+static int
+is_asked(void *arg)
+{
+	const struct play *play = arg;
+	return play->f->server.count > play->answered;
+}
+
+/* The bot logs each failure, and a receiver learns of each success. */
+static size_t
+heard(const struct play *play)
+{
+	return play->receivers[0].count + play->receivers[1].count + json_array_size(kettle_fake_log(play->f->fake));
+}
+
+static int
+is_heard(void *arg)
+{
+	return heard(arg) > ((const struct play *)arg)->heard_of;
+}
+
+/* Answers the next request, which has to come, and waits until the bot knows. */
+static void
+answer_next(struct play *play, int status)
+{
+	assert_int_equal(kettle_fake_run(play->f->fake, is_asked, play, WAIT_MS), 0);
+	play->heard_of = heard(play);
+	server_release(&play->f->server, play->answered++, status);
+	assert_int_equal(kettle_fake_run(play->f->fake, is_heard, play, WAIT_MS), 0);
+}
+
+static bool
+is_idle(const struct play *play)
+{
+	return play->receivers[0].count == play->rows[0] && play->receivers[1].count == play->rows[1];
+}
+
+static void
+edit_and_answer(struct play *play, unsigned seed)
+{
+	size_t edits = 0, failures = 0;
+	while (edits < EDITS || !is_idle(play)) {
+		int who = rand_r(&seed) % 4 == 0, what = rand_r(&seed) % 3;
+		if (edits < EDITS && (what == 0 || is_idle(play))) {
+			AUTO_FREE char *text = xasprintf("%zu", ++edits);
+			play->rows[who] += keep(&play->receivers[who], text);
+		} else if (what == 1 && failures < FAILURES) {
+			failures++;
+			answer_next(play, rand_r(&seed) % 2 ? 503 : SERVER_DROP);
+		} else {
+			answer_next(play, 200);
+		}
+	}
+}
+
+static void
+assert_ascending(const struct fixture *f)
+{
+	int last = 0;
+	for (size_t i = 1; i < f->server.count; i++) {
+		AUTO_JSON json_t *body = fixture_body(f, i);
+		int now = atoi(json_text_or_empty(body, "content"));
+		assert_true(now >= last);
+		last = now;
+	}
+	assert_int_equal(last, EDITS);
+}
+
+static void
+test_orders(void **state)
+{
+	for (unsigned seed = 1; seed <= SEEDS; seed++) {
+		struct fixture *f = *state;
+		struct play play = {.f = f, .receivers = {{.f = f}, {.f = f}}, .rows = {1, 0}, .answered = 1};
+		print_message("# seed %u\n", seed);
+		server_step(&f->server, POST_NEWS, 200, NULL, NEW_MESSAGE);
+		for (int i = 1; i < SERVER_STEPS_MAX; i++)
+			server_step(&f->server, "PATCH", SERVER_HOLD, NULL, NULL);
+		assert_true(keep(&play.receivers[0], "0"));
+		wait_for(&play.receivers[0], 1);
+		edit_and_answer(&play, seed);
+		assert_ascending(f);
+		(void)announce_fixture_teardown(state);
+		(void)announce_fixture_setup(state);
+	}
+}
+
 /* ---- tries ---- */
 
 /* What failed may have arrived: it is searched, and posted again where it is not there. */
@@ -336,6 +438,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_condensed),
 	TEST(test_condensed_with_a_failed_one),
 	TEST(test_condensed_behind_a_failed_one),
+	TEST(test_orders),
 	TEST(test_again),
 	TEST(test_meanings),
 	TEST(test_answers),
