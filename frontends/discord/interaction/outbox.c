@@ -436,10 +436,21 @@ on_joined(struct row *row, enum outbox_end end, const struct rest_answer *answer
 	store(row, on_kept);
 }
 
+/* Discord answers a nonce that it knows with the message that has it, which may say what an earlier try wanted. */
+static void
+take_content(const struct row *row, const json_t *found)
+{
+	json_t *kept = outbox_known(row->bot, row->key);
+	const char *is = json_text_or_null(found, "content");
+	if (is && !is_thread(row) && !member_is(json_object_get(kept, "what"), "content", is))
+		(void)json_object_del(kept, "what");
+}
+
 /* Only with its user in it is it a thread that need not be found again. */
 static void
 have(struct row *row, const json_t *found)
 {
+	take_content(row, found);
 	(void)snowflake_copy(row->id, json_text_or_null(found, "id"));
 	AUTO_FREE char *path = xasprintf("/channels/%s/thread-members/%s", row->id, row->user ? row->user : "");
 	if (!*row->id) {

@@ -400,6 +400,26 @@ test_kept(void **state)
 	assert_null(json_object_get(stored, "out/a/b"));
 }
 
+/*
+ * Discord answers a nonce that it knows with the message that has it. Where the bot may not read the channel, that is how an edit
+ * meets what an earlier try has posted.
+ */
+static void
+test_kept_by_nonce(void **state)
+{
+	struct fixture *f = *state;
+	struct ends ends = {.f = f};
+	server_step(&f->server, POST_NEWS, SERVER_DROP, NULL, NULL);
+	server_step(&f->server, "GET", 200, NULL, "[]");
+	server_step(&f->server, POST_NEWS, 200, NULL, "{\"id\": \"1576000000000000001\", \"content\": \"one\"}");
+	assert_true(keep(&ends, "one"));
+	assert_int_equal(kettle_fake_run(f->fake, has_failed, f, WAIT_MS), 0);
+	assert_false(keep(&ends, "two"));
+	assert_int_equal(wait_for(&ends, 1), OUTBOX_DONE);
+	assert_int_equal(f->server.count, 4);
+	fixture_assert_message(f, 3, "PATCH " MESSAGE_PATH, "two");
+}
+
 /* A thread that was made, but is not known yet, is found, and its user let in. */
 static void
 test_thread(void **state)
@@ -444,6 +464,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_answers),
 	TEST(test_stop),
 	TEST(test_kept),
+	TEST(test_kept_by_nonce),
 	TEST(test_thread),
 };
 
