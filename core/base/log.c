@@ -323,12 +323,14 @@ log_event_due(void)
 void
 log_event(const char *area, const char *message, json_t *fields_take)
 {
-	AUTO_JSON json_t *fields = fields_take;
+	AUTO_JSON json_t *given = fields_take, *fields = json_object();
 	(void)pthread_mutex_lock(&events.lock);
 	uint64_t left_out = events.left_out;
 	events.left_out = 0;
 	(void)pthread_mutex_unlock(&events.lock);
 	if (left_out)
 		json_object_set_new(fields, "left_out", json_integer((json_int_t)left_out));
+	/* Behind it, since it is said once, and long fields take the room of those after them. */
+	(void)json_object_update(fields, given);
 	write_entry(KETTLE_LOG_INFO, area, message, fields);
 }

@@ -191,6 +191,29 @@ test_many_events(void **state)
 	assert_string_equal(second + 24, " info a: x\n");
 }
 
+/* That number has room beside fields that take all of it, such as the names that a flood of calls brings. */
+static void
+test_many_long_events(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now = UINT64_C(1) << 41;
+	char value[LOG_LINE_MAX] = {0};
+	memset(value, 'y', LOG_LINE_MAX - 300);
+	for (enum log_format format = LOG_TEXT; format <= LOG_JSON; format++) {
+		log_setup(format, KETTLE_LOG_INFO);
+		now += 1000;
+		for (int i = 0; i <= LOG_EVENTS_PER_S; i++)
+			(void)log_event_due_at(now);
+		log_event("core", "submit", json_pack("{s:s, s:s}", "leaderboard", value, "device", value + 40));
+	}
+	AUTO_FREE char *text = written(f);
+	char *second = strchr(text, '\n') + 1;
+	second[-1] = '\0';
+	assert_non_null(strstr(text, " left_out=1"));
+	AUTO_JSON json_t *entry = json_loads(second, 0, NULL);
+	assert_int_equal(json_integer_value(json_object_get(entry, "left_out")), 1);
+}
+
 static void
 test_long_lines(void **state)
 {
@@ -256,6 +279,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_fields),
 	TEST(test_long_fields),
 	TEST(test_many_events),
+	TEST(test_many_long_events),
 	TEST(test_long_lines),
 	TEST(test_names),
 	TEST(test_journal_stream),
