@@ -257,7 +257,7 @@ say_last(struct submission_message *msg)
 
 /* ---- as a message of the bot's, after the end of the token ---- */
 
-/* The thread that the message has moved to was deleted: it moves again, some times. */
+/* The thread that the message has moved to was deleted, which each edit on its way tells: it moves again, some times. */
 static void
 lose_thread(struct submission_message *msg)
 {
@@ -268,6 +268,7 @@ lose_thread(struct submission_message *msg)
 			AUTO_FREE char *key = submission_message_key(msg, member_int(job, "job"), "thread");
 			outbox_forget(msg->bot, key);
 		}
+	msg->thread[0] = '\0';
 	msg->nowhere = ++msg->moves >= MOVES_MAX;
 	unsay(msg);
 }
@@ -281,7 +282,7 @@ on_shown(void *arg, const struct outbox_answer *answer)
 	msg->moving = false;
 	if (answer->end == OUTBOX_STOPPED)
 		return;
-	if (answer->end == OUTBOX_GONE)
+	if (answer->end == OUTBOX_GONE && *msg->thread && !msg->nowhere)
 		lose_thread(msg);
 	else if (answer->end == OUTBOX_MISSING || answer->err->code == KETTLE_EACCES || (moved && answer->err->code))
 		msg->nowhere = true;
@@ -289,12 +290,14 @@ on_shown(void *arg, const struct outbox_answer *answer)
 		say_last(msg);
 }
 
+/* moves: it is not there yet. Any other time it is only changed, since it may be deleted before its edit's turn comes. */
 static void
-show(struct submission_message *msg, const char *thread, json_t *message_take)
+show(struct submission_message *msg, const char *thread, json_t *message_take, bool moves)
 {
 	AUTO_FREE char *key = submission_message_key(msg, 0, "live");
 	(void)snowflake_copy(msg->thread, thread);
-	const struct outbox_kept kept = {.key = key, .channel = msg->thread, .what_take = message_take};
+	const struct outbox_kept kept = {
+		.key = key, .channel = msg->thread, .what_take = message_take, .only_changed = !moves};
 	msg->edits++;
 	if (!outbox_keep(msg->bot, &kept, on_shown, msg))
 		msg->edits--;
@@ -305,7 +308,7 @@ on_thread(void *arg, const struct outbox_answer *answer)
 {
 	struct submission_message *msg = arg;
 	if (answer->end == OUTBOX_DONE) {
-		show(msg, answer->id, submission_message_message(msg));
+		show(msg, answer->id, submission_message_message(msg), true);
 		return;
 	}
 	msg->moving = false;
@@ -342,7 +345,7 @@ edit(struct submission_message *msg)
 	msg->last = xstrdup(text);
 	/* An end that comes when the message would soon have moved is still told there. */
 	if (*place && !msg->nowhere)
-		show(msg, place, STEAL(content));
+		show(msg, place, STEAL(content), false);
 	else if (!msg->nowhere &&
 			 (interaction_alive(msg->interaction) || (interaction_lasts(msg->interaction) && !is_open(msg))))
 		answer(msg, STEAL(content));

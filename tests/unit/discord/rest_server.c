@@ -213,14 +213,20 @@ server_step(struct server *server, const char *line, int status, const char *hea
 }
 
 void
-server_release(struct server *server, size_t number, int status)
+server_release_with(struct server *server, size_t number, int status, const char *body)
 {
 	if (!server->requests[number].connection)
 		abort();
 	if (status == SERVER_DROP)
 		drop(server->requests[number].connection);
 	else
-		answer(server->requests[number].connection, status, NULL, "{}");
+		answer(server->requests[number].connection, status, NULL, body);
+}
+
+void
+server_release(struct server *server, size_t number, int status)
+{
+	server_release_with(server, number, status, "{}");
 }
 
 size_t

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Followed submissions: the live message in its thread, when Discord fails. */
+#include <config.h>
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "discord/flows/submission_message.h"
+#include "lib/unit_test.h"
+#include "unit/discord/announce_fixture.h"
+
+#define WAIT_MS 600000
+#define SUBMISSIONS "600" /* the channel */
+#define THREAD "1000"
+#define LIVE "/api/channels/" THREAD "/messages/1001"
+#define POST_THREAD "POST /api/channels/" THREAD "/messages"
+#define POST_THREADS "POST /api/channels/" SUBMISSIONS "/threads"
+
+static int
+on_call(void *arg, const json_t *actor, const char *command, const json_t *args, json_t **ret_result,
+	struct kettle_error *err)
+{
+	(void)arg, (void)actor, (void)command, (void)args, (void)err;
+	*ret_result = json_object();
+	return 0;
+}
+
+static void
+on_begun(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static int
+is_true(void *arg)
+{
+	return *(bool *)arg;
+}
+
+/* A submission whose token is over, and whose live message is in the thread of its only job. */
+static int
+setup(void **state)
+{
+	(void)announce_fixture_setup(state);
+	struct fixture *f = *state;
+	json_t *kept = kettle_fake_state(f->fake);
+	bool begun = false;
+	kettle_fake_answer(f->fake, on_call, NULL);
+	json_object_set_new(kept, "sub/1",
+		json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:i}, s:i, s:s, s:s, s:s, s:b, s:[{s:i, s:s}]}",
+			"interaction", "id", "900", "token", "T", "channel", SUBMISSIONS, "parent", "", "user", "77", "actor",
+			"provider", "discord", "subject", "77", "name", "ada", "begun", 0, "id", 1, "board", "vec_add", "mode",
+			"test", "file_name", "a.cpp", "practice", 0, "jobs", "job", 5, "device", "CPU"));
+	json_object_set_new(
+		kept, "out/sub/1/live", json_pack("{s:s, s:i, s:s}", "channel", THREAD, "since", 0, "id", "1001"));
+	json_object_set_new(kept, "out/sub/1/5/thread",
+		json_pack("{s:s, s:i, s:s, s:{s:s, s:i}}", "channel", SUBMISSIONS, "since", 0, "id", THREAD, "what", "name",
+			"ada on vec_add, submission 1", "type", 12));
+	announce_fixture_stop(f);
+	fixture_start(f);
+	f->bot.lives = lives_new(&f->bot, on_begun, &begun);
+	assert_int_equal(kettle_fake_run(f->fake, is_true, &begun, WAIT_MS), 0);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+	announce_fixture_stop(f);
+	lives_stop(f->bot.lives);
+	(void)kettle_fake_run(f->fake, NULL, NULL, 1);
+	lives_free(STEAL(f->bot.lives));
+	fixture_start(f);
+	return announce_fixture_teardown(state);
+}
+
+static void
+progress(struct fixture *f, const char *name)
+{
+	AUTO_JSON json_t *event = json_pack("{s:s, s:i, s:i, s:i, s:s, s:{s:s}}", "kind", "progress", "submission", 1,
+		"user", 1, "job", 5, "device", "CPU", "event", "event", name);
+	assert_int_equal(kettle_fake_event(f->fake, event), 0);
+}
+
+/* Two edits are on their way when the thread turns out to be deleted: it is one loss, and the message moves once. */
+static void
+test_thread_is_lost_once(void **state)
+{
+	struct fixture *f = *state;
+	server_step(&f->server, "PATCH " LIVE, SERVER_HOLD, NULL, NULL);
+	server_step(&f->server, POST_THREAD, 404, NULL, NULL);
+	server_step(&f->server, POST_THREADS, 200, NULL, "{\"id\": \"2000\"}");
+	server_step(&f->server, "POST /api/channels/2000/messages", 200, NULL, "{\"id\": \"2001\"}");
+	server_step(&f->server, POST_THREADS, 200, NULL, "{\"id\": \"3000\"}");
+	fixture_seen(f, "PATCH " LIVE, 1);
+	progress(f, "started");
+	kettle_fake_advance(f->fake, 3000); /* the next edit is put behind it */
+	server_release(&f->server, 0, 404);
+	fixture_seen(f, "POST /api/channels/2000/messages", 1);
+	(void)kettle_fake_run(f->fake, NULL, NULL, 3000);
+	assert_int_equal(server_seen(&f->server, POST_THREAD), 0);
+	assert_int_equal(server_seen(&f->server, POST_THREADS), 1);
+}
+
+/* A message that a moderator has deleted does not come again, and its thread is not lost. */
+static void
+test_deleted_message_stays_away(void **state)
+{
+	struct fixture *f = *state;
+	server_step(&f->server, "PATCH " LIVE, SERVER_HOLD, NULL, NULL);
+	fixture_seen(f, "PATCH " LIVE, 1);
+	progress(f, "started");
+	kettle_fake_advance(f->fake, 3000); /* the next edit is put behind it */
+	server_release_with(&f->server, 0, 404, "{\"code\": 10008}");
+	(void)kettle_fake_run(f->fake, NULL, NULL, 6000);
+	assert_int_equal(f->server.count, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+static const struct CMUnitTest tests[] = {
+	TEST(test_thread_is_lost_once),
+	TEST(test_deleted_message_stays_away),
+};
+
+UNIT_TESTS(test_submission_message);
