@@ -61,6 +61,7 @@ struct report {
 
 static void find_thread(struct report *report);
 static void post_result(void *arg);
+static void ask(void *arg);
 
 static const json_t *
 data_of(const struct report *report)
@@ -569,6 +570,10 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 		leave(report);
 		return;
 	}
+	if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO) {
+		later_call(report->msg->bot, rest_backoff(++report->tries), ask, report);
+		return;
+	}
 	if (err->code) {
 		/* It was deleted meanwhile, or the user has no access any more. */
 		told(report);
@@ -582,10 +587,20 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 		leave(report);
 }
 
+static void
+ask(void *arg)
+{
+	struct report *report = arg;
+	const struct submission_message *msg = report->msg;
+	const struct kettle_host *host = msg->bot->host;
+	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(msg->record, "id"));
+	if (msg->bot->stopping || host->call(host, msg->interaction->actor, "submission.show", args, on_shown, report) < 0)
+		leave(report);
+}
+
 void
 report_begin(struct submission_message *msg, const json_t *event)
 {
-	const struct kettle_host *host = msg->bot->host;
 	struct report *report = xcalloc(1, sizeof(*report));
 	*report = (struct report){.msg = msg,
 		.event = json_deep_copy(event),
@@ -595,7 +610,5 @@ report_begin(struct submission_message *msg, const json_t *event)
 		.fetched = json_array()};
 	set_line(report, NULL);
 	msg->changed = true;
-	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(msg->record, "id"));
-	if (host->call(host, msg->interaction->actor, "submission.show", args, on_shown, report) < 0)
-		leave(report);
+	ask(report);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Followed submissions: the live message in its thread, when Discord fails. */
+/* Followed submissions: the live message in its thread, and reports, when Discord or the engine fails. */
 #include <config.h>
 
 #include <string.h>
@@ -17,12 +17,20 @@
 #define POST_THREAD "POST /api/channels/" THREAD "/messages"
 #define POST_THREADS "POST /api/channels/" SUBMISSIONS "/threads"
 
+static unsigned failures; /* of submission.show that are to come */
+
 static int
 on_call(void *arg, const json_t *actor, const char *command, const json_t *args, json_t **ret_result,
 	struct kettle_error *err)
 {
-	(void)arg, (void)actor, (void)command, (void)args, (void)err;
-	*ret_result = json_object();
+	(void)arg, (void)actor, (void)args;
+	if (strcmp(command, "submission.show") != 0)
+		*ret_result = json_array();
+	else if (failures == 0)
+		*ret_result =
+			json_pack("{s:i, s:[{s:i, s:s, s:s}]}", "id", 1, "jobs", "job", 5, "device", "CPU", "state", "passed");
+	else
+		return kettle_fail(err, failures-- % 2 ? KETTLE_EIO : KETTLE_EUNAVAIL, "The disk has a fault.");
 	return 0;
 }
 
@@ -46,6 +54,7 @@ setup(void **state)
 	struct fixture *f = *state;
 	json_t *kept = kettle_fake_state(f->fake);
 	bool begun = false;
+	failures = 0;
 	kettle_fake_answer(f->fake, on_call, NULL);
 	json_object_set_new(kept, "sub/1",
 		json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:i}, s:i, s:s, s:s, s:s, s:b, s:[{s:i, s:s}]}",
@@ -118,10 +127,25 @@ test_deleted_message_stays_away(void **state)
 	assert_int_equal(f->server.count, 1);
 }
 
+/* What the engine cannot answer for a moment is no reason to leave a report out. */
+static void
+test_report_waits_for_the_engine(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *event = json_pack("{s:s, s:s, s:i, s:i, s:{s:i, s:s, s:s, s:s}}", "kind", "job.done", "at", AT,
+		"seq", 9, "submission", 1, "data", "job", 5, "device", "CPU", "state", "passed", "mode", "test");
+	failures = 4;
+	assert_true(lives_event(&f->bot, event));
+	fixture_done(f, 1);
+	assert_int_equal(failures, 0);
+	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_thread_is_lost_once),
 	TEST(test_deleted_message_stays_away),
+	TEST(test_report_waits_for_the_engine),
 };
 
 UNIT_TESTS(test_submission_message);
