@@ -452,7 +452,9 @@ prepare_done(void *arg)
 	struct warm_process *process = arg;
 	process->looking = false;
 	process->handles = 0;
-	if (process->state == ENDING) {
+	if (process->state == ENDING && process->private) {
+		warm_look(process, warm_work_remove, remove_done);
+	} else if (process->state == ENDING) {
 		warm_free_process(process);
 	} else if (process->trouble) {
 		buf_printf(&process->printed, "%s", process->trouble);
