@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "model/board.h"
 #include "session/core.h"
 
 #include <signal.h>
@@ -69,6 +70,7 @@ cmd_board_plot(const struct command_call *call, json_t **ret_result, struct kett
 {
 	AUTO_JSON json_t *args = json_copy((json_t *)call->args), *trends = NULL, *panels = json_array();
 	struct command_call trend_call = *call;
+	struct board board;
 	size_t i;
 	json_t *trend;
 	(void)json_object_set_new(args, "limit", json_integer(PLOT_POINTS_MAX));
@@ -76,6 +78,8 @@ cmd_board_plot(const struct command_call *call, json_t **ret_result, struct kett
 		(void)json_object_set(args, "user", json_object_get(args, "of"));
 	trend_call.args = args;
 	int rc = cmd_board_trend(&trend_call, &trends, err);
+	if (rc == 0)
+		rc = board_find_visible(call->db, call->actor, json_text_or_null(args, "name"), &board, err);
 	if (rc < 0)
 		return rc;
 	if (json_array_size(json_object_get(trends, "trends")) > PLOT_DEVICES_MAX)
@@ -84,7 +88,8 @@ cmd_board_plot(const struct command_call *call, json_t **ret_result, struct kett
 	json_array_foreach(json_object_get(trends, "trends"), i, trend)
 		(void)json_array_append_new(panels, plot_panel(trend));
 	*ret_result = json_pack("{s:O, s:O, s:I, s:O}", "format", json_object_get(args, "format"), "title",
-		json_object_get(trends, "leaderboard"), "now", (json_int_t)call->db->now_ms, "panels", panels);
+		json_object_get(trends, "leaderboard"), "until",
+		(json_int_t)(board_ended(&board, call->db->now_ms) ? board.deadline_at : call->db->now_ms), "panels", panels);
 	return 0;
 }
 

@@ -265,7 +265,7 @@ find_top(const struct plot_panel *panel)
 }
 
 static void
-draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top, double now)
+draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top, double until)
 {
 	struct canvas canvas = {.cairo = cairo, .top = top + TOP};
 	double times[2], scores[2];
@@ -277,7 +277,7 @@ draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top, double no
 		put_text(cairo, LEFT, canvas.top + LEGEND_LINE, ALIGN_LEFT, "no ranked run yet");
 		return;
 	}
-	times[1] = fmax(times[1], now);
+	times[1] = fmax(times[1], until);
 	plot_axis_of_times(times[0], times[1], &canvas.times);
 	plot_axis_of_scores(scores[0], find_top(panel), &canvas.scores);
 	draw_axes(&canvas);
@@ -297,7 +297,7 @@ draw_all(cairo_t *cairo, const struct plot *plot)
 	set_font(cairo, TEXT + 5, true);
 	put_name(cairo, LEFT, HEAD - 10, plot->title, TITLE_MAX);
 	for (size_t i = 0; i < plot->count; i++)
-		draw_panel(cairo, &plot->panels[i], HEAD + (double)i * PANEL, plot->now);
+		draw_panel(cairo, &plot->panels[i], HEAD + (double)i * PANEL, plot->until);
 }
 
 static cairo_status_t

@@ -3,7 +3,7 @@
 /*
  * Reads one JSON document of at most PLOT_REQUEST_MAX bytes from standard input,
  *
- *     {"format": "svg" or "png", "title": text, "now": ms since 1970, where the times end,
+ *     {"format": "svg" or "png", "title": text, "until": ms since 1970, where the times end,
  *      "panels": [{"name": device, "series": [{"name": text, "points": [[ms since 1970, seconds], …]}]}]}
  *
  * and writes the picture in base64, as one line, to standard output. Names and numbers come from users. It opens no file

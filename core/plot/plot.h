@@ -39,7 +39,7 @@ struct plot_panel {
 struct plot {
 	const char *title; /* borrowed from the request */
 	bool png;
-	double now; /* ms since 1970: the time axis reaches so far; 0: to the last point */
+	double until; /* ms since 1970: the time axis reaches so far; 0: to the last point */
 	struct plot_panel panels[PLOT_PANELS_MAX];
 	size_t count;
 };

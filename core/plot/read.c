@@ -68,9 +68,9 @@ plot_read(const json_t *request, struct plot *ret_plot, struct kettle_error *err
 	size_t i;
 	ret_plot->title = json_text_or_null(request, "title");
 	ret_plot->png = member_is(request, "format", "png");
-	ret_plot->now = (double)member_int(request, "now");
-	if (ret_plot->now < 0 || ret_plot->now > TIME_MAX)
-		return kettle_fail(err, KETTLE_EINVAL, "`now` must be a time.");
+	ret_plot->until = (double)member_int(request, "until");
+	if (ret_plot->until < 0 || ret_plot->until > TIME_MAX)
+		return kettle_fail(err, KETTLE_EINVAL, "`until` must be a time.");
 	if (!ret_plot->png && !member_is(request, "format", "svg"))
 		return kettle_fail(err, KETTLE_EINVAL, "`format` must be svg or png.");
 	if (!ret_plot->title || json_array_size(panels) == 0 || json_array_size(panels) > PLOT_PANELS_MAX)
