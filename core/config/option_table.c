@@ -436,7 +436,7 @@ option_table_read(const struct option_table *table, const json_t *section, const
 	int rc = option_table_schema(table, &schema, err);
 	if (rc == 0)
 		rc = check_section(schema, options, in, err);
-	if (rc == 0 && !in->as_given && json_array_size(in->faults) == 0)
+	if (rc == 0 && !in->as_given)
 		rc = schema_defaults(schema, options, err);
 	for (size_t i = 0; i < table->count && rc == 0; i++) {
 		struct kettle_option option;
@@ -449,11 +449,9 @@ option_table_read(const struct option_table *table, const json_t *section, const
 			rc = 0;
 		}
 	}
-	if (rc == 0 && json_array_size(in->faults) > 0)
-		rc = kettle_fail(err, KETTLE_EINVAL, "%s", "");
 	if (rc == 0)
 		*ret_options = STEAL(options);
-	return rc;
+	return rc == 0 && json_array_size(in->faults) > 0 ? kettle_fail(err, KETTLE_EINVAL, "%s", "") : rc;
 }
 
 /* ---- help ---- */

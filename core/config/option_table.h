@@ -40,7 +40,7 @@ int option_table_check(const struct option_table *table, struct kettle_error *er
  * a list where a single string stands for one, absolute paths, and for every pair NAME_env, NAME_file in the table the
  * secret itself as NAME: an environment variable's, or a file's without its last newlines; a world-readable file adds
  * a warning. The result must not be logged or stored. EINVAL; ENOENT, EACCES, EIO of a secret's file. Where `faults`
- * takes them, EINVAL with an empty message after all of them.
+ * takes them, EINVAL with an empty message after all of them, and the options are those without fault.
  */
 int option_table_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err);

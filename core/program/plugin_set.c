@@ -121,14 +121,20 @@ check_units(const struct config *config, const struct kettle_plugin *plugin, str
 	return loader_unit_options(plugin, &table) ? config_unit_options(config, plugin->name, &table, err) : 0;
 }
 
+/* Whether it can say what its section lacks, and so takes one that lacks something. */
+static bool
+has_check(const struct kettle_plugin *plugin)
+{
+	return plugin->runner && plugin->runner->check;
+}
+
 /* `config check` lists what a runner, whose jobs would wait for its operator, lacks. */
 static void
 list_lacking(const struct config *config, const struct slot *slot)
 {
 	const struct kettle_plugin *plugin = &slot->guard.plugin;
 	struct kettle_error why = {0}, err = {0};
-	if (!config->faults || !plugin->runner || !plugin->runner->check ||
-		plugin->runner->check((void *)&slot->guard, &why) == 0)
+	if (!config->faults || !has_check(plugin) || plugin->runner->check((void *)&slot->guard, &why) == 0)
 		return;
 	(void)fail_in_section(config, plugin->kind, plugin->name, &why, &err);
 	config_add_fault(config->faults, err.message);
@@ -158,16 +164,15 @@ configure(
 		return 0;
 	if (rc == 0)
 		rc = config_plugin(config, loader_kind_section(plugin->kind), name, &table, &options, err);
-	if (rc < 0)
+	if (rc < 0 && (!options || !has_check(plugin)))
 		return rc;
 	slot->report = json_incref(json_object_get(options, "report"));
 	inherit(config, set, plugin, options);
 	struct kettle_error why = {0};
-	rc = instance_configure(&slot->instance, options, &why);
-	if (rc < 0)
+	if (instance_configure(&slot->instance, options, &why) < 0)
 		return fail_in_section(config, plugin->kind, name, &why, err);
 	list_lacking(config, slot);
-	return check_units(config, plugin, err);
+	return rc < 0 ? rc : check_units(config, plugin, err);
 }
 
 static void

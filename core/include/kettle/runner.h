@@ -168,7 +168,8 @@ struct kettle_runner {
 	/*
 	 * Checks whether the runner could run jobs, by its section and this machine; it does not ask the remote side.
 	 * KETTLE_EUNAVAIL: the sentence says what the operator has to add. `kettle config check` calls it after configure,
-	 * without start. NULL: a section that configure accepts is complete.
+	 * without start, also with a section from which faulty values were removed and that lacks required ones: so that all
+	 * faults are listed together. NULL: a section that configure accepts is complete.
 	 */
 	int (*check)(void *self, struct kettle_error *err);
 #endif

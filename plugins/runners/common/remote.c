@@ -472,11 +472,13 @@ int
 remote_check(void *self, struct kettle_error *err)
 {
 	struct remote *remote = self;
-	int rc = remote->ops->check ? remote->ops->check(remote, err) : 0;
-	if (rc == 0 && !remote->has_key)
-		rc = kettle_fail(err, KETTLE_EUNAVAIL,
-			"The runner for %s has no key to seal plans with: name one with `key_env` or `key_file`.", remote->side);
-	return rc;
+	struct kettle_error own = {0};
+	int rc = remote->ops->check ? remote->ops->check(remote, &own) : 0;
+	if (!remote->has_key)
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"%s%sThe runner for %s has no key to seal plans with: name one with `key_env` or `key_file`.", own.message,
+			rc < 0 ? " " : "", remote->side);
+	return rc < 0 ? kettle_fail(err, rc, "%s", own.message) : 0;
 }
 
 static int

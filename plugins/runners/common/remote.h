@@ -194,7 +194,7 @@ int remote_recover(void *self, const struct kettle_job *description, const char 
 void remote_detach(void *self, const char *ref);
 /* Sends a job without a plan by ops->send, whose end is remote_report. */
 int remote_doctor(void *self, const json_t *unit, remote_done done, void *arg, struct kettle_error *err);
-/* EUNAVAIL: what ops->check says, or that there is no key. */
+/* EUNAVAIL: what ops->check says, and whether there is no key. */
 int remote_check(void *self, struct kettle_error *err);
 /* `slots` (1 to 10,000, default 1) and `prefetch` (0 to 10,000, default 0) of the unit. */
 int remote_capacity(

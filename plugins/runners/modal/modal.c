@@ -169,13 +169,13 @@ int
 calls_check(struct remote *remote, struct kettle_error *err)
 {
 	const struct modal *modal = remote->self;
-	if (!modal->url)
-		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The runner for Modal has no `url`: deploy modal_app.py, and give the URL of its app.");
-	if (!modal->key || !modal->secret)
-		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The runner for Modal has no token: name its parts with `token_id_env` and `token_secret_env`.");
-	return 0;
+	bool token = modal->key && modal->secret;
+	if (modal->url && token)
+		return 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL, "%s%s%s",
+		modal->url ? "" : "The runner for Modal has no `url`: deploy modal_app.py, and give the URL of its app.",
+		modal->url || token ? "" : " ",
+		token ? "" : "The runner for Modal has no token: name its parts with `token_id_env` and `token_secret_env`.");
 }
 
 static int

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
@@ -197,17 +198,20 @@ check(void *self, struct kettle_error *err)
 	static const char *const options_of_commands[] = {"sbatch", "squeue", "scancel"};
 	const struct slurm *slurm = self;
 	struct kettle_error key = {0};
+	AUTO_BUF struct buf names = {0}, absent = {0};
 	int rc = remote_check(self, &key);
 	for (size_t i = 0; i < ARRAY_SIZE(options_of_commands); i++) {
 		const char *option = options_of_commands[i], *name = json_text_or_empty(slurm->section, option);
-		if (!is_command(name))
-			return kettle_fail(err, KETTLE_EUNAVAIL,
-				"%s%sThe runner for Slurm cannot start `%s`: install Slurm's commands on this machine, or give the "
-				"path as "
-				"`%s`.",
-				key.message, *key.message ? " " : "", name, option);
+		if (is_command(name))
+			continue;
+		buf_printf(&names, "%s`%s`", names.len ? ", " : "", name);
+		buf_printf(&absent, "%s`%s`", absent.len ? ", " : "", option);
 	}
-	return rc < 0 ? kettle_fail(err, rc, "%s", key.message) : 0;
+	if (absent.len == 0)
+		return rc < 0 ? kettle_fail(err, rc, "%s", key.message) : 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"%s%sThe runner for Slurm cannot start %s: install Slurm's commands on this machine, or give the path as %s.",
+		key.message, rc < 0 ? " " : "", names.data, absent.data);
 }
 
 static const struct kettle_runner runner = {

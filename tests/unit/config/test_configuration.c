@@ -426,6 +426,7 @@ test_required_secret(void **state)
 	assert_int_equal(option_table_read(&secret, none, &where, &got, &f->err), KETTLE_EINVAL);
 	assert_int_equal(json_array_size(faults), 2); /* the name, too */
 	assert_non_null(strstr(json_string_value(json_array_get(faults, 1)), "neither `token_env` nor `token_file`"));
+	json_decref(STEAL(got)); /* those without fault */
 	assert_int_equal(option_table_read(&secret, both, &whole, &got, &f->err), 0);
 	assert_string_equal(json_string_value(json_object_get(got, "token")), "from-file");
 }
