@@ -65,8 +65,8 @@ consider(const char *word, const char *candidate, struct best *best)
 		return;
 	size_t allowed = n / 3 > 1 ? n / 3 : 1;
 	size_t found = distance(word, n, candidate, m);
-	/* One letter is never a hint of another. */
-	bool near = found <= allowed && found < n;
+	/* One letter is never a hint of another, nor of a word that has it. */
+	bool near = found <= allowed && found < n && found < m;
 	/*
 	 * A word that begins a name is a hint of it, but a typing error is nearer; of several such names the shortest is
 	 * nearest.

@@ -235,6 +235,7 @@ test_nearest(void **state)
 	assert_string_equal(nearest("lnag", names), "lang");
 	assert_string_equal(nearest("rankingby", names), "ranking_by");
 	assert_null(nearest("b", names));
+	assert_null(nearest("ab", names));
 	assert_null(nearest("entirely", names));
 	assert_null(nearest("", names));
 	char longest[500];
