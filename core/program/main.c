@@ -224,6 +224,8 @@ take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_
 		plugins_forget(languages);
 	} else {
 		plugins_apply(languages);
+		free(app->config->file); /* there may have been none at the start */
+		app->config->file = STEAL(fresh->file);
 	}
 	config_free(fresh);
 	return rc;
