@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One job of the engine on its unit: started, found again, watched, stopped. */
+/* One job of the engine on its unit: start, phases, recovery, stop. */
 #include <config.h>
 
 #include "engine/engine_internal.h"
@@ -28,12 +28,12 @@ enter_unit(struct engine_job *job, struct unit *unit)
 		unit->active++;
 }
 
-/* The sum of the wall limits of the job's build steps, or of its run steps. */
+/* The milliseconds that the job's build steps, or its run steps, may take: their wall limits and ENGINE_SLACK_MS. */
 static uint64_t
 budget_ms(const struct engine_job *job, bool running)
 {
 	double seconds = plan_wall_s(job->plan, running);
-	/* Where a GPU is throttled, kettle-exec runs a step a second time. */
+	/* kettle-exec runs a step a second time if the GPU was throttled. */
 	if (running && job->unit && json_array_size(job->unit->gpus) > 0)
 		seconds *= 2;
 	return (uint64_t)(seconds * 1000) + ENGINE_SLACK_MS;
@@ -51,11 +51,11 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 	job->phase = phase;
 	switch (phase) {
 	case PHASE_BUILDING:
-		/* A remote side need not say when the build has ended. */
-		/* A machine that is there for the job alone is used from its begin. */
+		/* A machine that exists for this job alone is in use from the start. */
 		job->used.from_ms = job->unit->runner->ops->describe ? 0 : now;
 		job->used.to_ms = 0;
 		job->deadline_ms = now + budget_ms(job, false);
+		/* A remote side that recovers jobs need not report the end of the build. */
 		if (job->unit->runner->ops->recover)
 			job->deadline_ms += budget_ms(job, true);
 		break;
@@ -76,7 +76,10 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 	}
 }
 
-/* The limits of its steps are over, and what it has left has one of its own. A machine may say so once. */
+/*
+ * The machine sends what the job left: instead of the limits of the steps, one for `bytes` applies. Only the first
+ * report counts.
+ */
 static void
 enter_sending(struct engine_job *job, int64_t bytes)
 {
@@ -100,7 +103,7 @@ on_attempt_event(struct inflight_job *inflight, const json_t *event)
 	if (strcmp(name, "sending") == 0)
 		enter_sending(job, member_int(event, "bytes"));
 	else if (job->phase == PHASE_SENDING)
-		; /* nothing comes after it but the end */
+		; /* only the completion comes after it */
 	else if (strcmp(name, "waiting") == 0)
 		enter_phase(job, PHASE_WAITING);
 	else if (strcmp(name, "started") == 0 && job->phase == PHASE_WAITING)
@@ -113,9 +116,9 @@ on_attempt_event(struct inflight_job *inflight, const json_t *event)
 }
 
 struct handle_write {
-	struct job_write write; /* first; its job may be gone */
+	struct job_write write; /* first; the job may be gone when the write ends */
 	struct engine *engine;
-	char *handle, *runner; /* the runner's name, whose it is */
+	char *handle, *runner; /* runner: the name of the one that made the handle */
 	char plan_hash[65];
 	kettle_answer answer;
 	void *arg;
@@ -156,7 +159,7 @@ on_handle(struct inflight_job *inflight, const char *handle, kettle_answer answe
 	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
 	struct handle_write *op = job_write_new(job, sizeof(*op));
 	op->engine = job->engine;
-	op->engine->in_flight++; /* it stays until the answer */
+	op->engine->in_flight++; /* until handle_stored */
 	op->handle = xstrdup(handle);
 	op->runner = xstrdup(job->unit->runner->name);
 	memcpy(op->plan_hash, job->plan_hash, sizeof(op->plan_hash));
@@ -182,7 +185,7 @@ register_live(struct engine_job *job)
 	job->inflight.done = on_done;
 }
 
-/* A job as its runner gets it, and the room for what that refers to. */
+/* A job as its runner gets it, with the buffers that it points into. */
 struct description {
 	struct kettle_job job;
 	char spool[PATH_MAX], name[80];
@@ -206,7 +209,7 @@ describe_job(const struct engine_job *job, const json_t *section, struct descrip
 	};
 }
 
-/* For runners that find jobs again. */
+/* Sets the job's plan_hash if its runner can recover jobs, else clears it. */
 static void
 hash_plan(struct engine_job *job)
 {
@@ -217,7 +220,7 @@ hash_plan(struct engine_job *job)
 	sha256_hex(text, strlen(text), job->plan_hash);
 }
 
-/* The unit as a plan is made for it: its section, what it is, and what the calibrators take there. New reference. */
+/* The unit's section with its facts and its calibration, as planning needs them. New reference. */
 static json_t *
 planned_unit(const struct engine_job *job)
 {
@@ -246,8 +249,9 @@ plan(struct engine_job *job, const struct job_material *material, struct kettle_
 }
 
 /*
- * A job may be in flight for hours among a thousand of its task: it keeps of its plan only what is its own. What the plan's
- * files contain is needed by the runner alone, and by the manifest of a profile.
+ * Frees what an active job no longer needs, since thousands of jobs of one task may be in flight for hours. Equal tasks
+ * and steps are shared with the device's last plan. Only the manifest of a profile still needs the contents of the
+ * plan's files.
  */
 static void
 slim(struct engine_job *job)
@@ -266,7 +270,7 @@ slim(struct engine_job *job)
 	device->last_plan.steps = json_incref(json_object_get(job->plan->json, "steps"));
 }
 
-/* What the runner gets of the units: with what the machine must be. New reference. */
+/* The unit's section for the runner, with the job's other units and the expected model. New reference. */
 static json_t *
 expecting_section(const struct engine_job *job)
 {
@@ -277,7 +281,7 @@ expecting_section(const struct engine_job *job)
 	return section;
 }
 
-/* Plans the job and gives it to the runner. */
+/* Plans the job and submits it to the runner. */
 static void
 submit(struct engine_job *job, const struct job_material *material)
 {
@@ -311,7 +315,7 @@ submit(struct engine_job *job, const struct job_material *material)
 	job->sent_utc_ms = clock_utc_ms(job->engine->setup.clock);
 	failpoint("engine.submit");
 	rc = job->unit->runner->ops->submit(job->unit->runner->self, &description.job, job->plan->json, &err);
-	/* A runner may complete the job before it returns; what it returns then does not matter any more. */
+	/* If the runner completed the job before submit returned, the return value does not matter. */
 	if (rc != 0 && job->state == JOB_ACTIVE) {
 		const char *name = job->unit->runner->name;
 		if (rc > 0)
@@ -328,13 +332,13 @@ submit(struct engine_job *job, const struct job_material *material)
 	failpoint("engine.submitted");
 }
 
-/* What the database has of a job that starts, or is found again. */
+/* What the database reads and writes when a job starts or is recovered. */
 struct start_write {
 	struct job_write write; /* first */
 	char label[96];
 	char *key;    /* of the unit */
-	char *runner; /* the unit's, or whose the handle is; NULL: not known */
-	char *handle; /* of one that ran; NULL: none */
+	char *runner; /* of the unit, or the one that made the handle; NULL: not known */
+	char *handle; /* of a job that was running; NULL: none */
 	struct job_material material;
 	struct kettle_error no_material;
 	json_t *calibration;
@@ -361,7 +365,7 @@ start_write_free(struct start_write *op)
 	free(op);
 }
 
-/* The unit keeps it for the plan. */
+/* Hands the calibration to the unit, for the plan. */
 static void
 take_calibration(struct start_write *op, struct unit *unit)
 {
@@ -375,13 +379,13 @@ start_op(struct db *db, void *arg, struct kettle_error *err)
 	struct start_write *op = arg;
 	const struct job_unit unit = {.label = op->label, .key = op->key, .runner = op->runner};
 	int rc = jobs_start(db, op->write.id, &unit, &op->write.attempt, err);
-	/* What cannot be read uses up attempts like what cannot be run: else it would be started for ever. */
+	/* Unreadable material uses up an attempt, as a failed run does; otherwise the job would start again for ever. */
 	if (rc == 0 && jobs_material(db, op->write.id, &op->material, &op->no_material) == 0)
 		rc = settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
 	return rc;
 }
 
-/* The database could not start it: it is still queued there. */
+/* The database could not start the job, which is still queued there. */
 static void
 not_started(struct engine_job *job, const struct kettle_error *err)
 {
@@ -395,7 +399,10 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 	attempt_end_queue(job);
 }
 
-/* All that the plan needs is known; late: but for the machine, which does not answer. */
+/*
+ * Submits the job once its unit's facts are known. late: a sentence if the machine did not describe itself in time,
+ * else NULL.
+ */
 static void
 attempt_go_on(void *arg, const char *late)
 {
@@ -429,7 +436,7 @@ on_started(void *arg, const struct kettle_error *err)
 	take_calibration(op, job->unit);
 	engine_progress(job, json_pack("{s:s, s:s}", "event", "assigned", "unit", job->unit->label));
 	if (!op->material.bundle) {
-		/* What cannot be read is as good as what cannot be run, unless the engine stops anyway. */
+		/* Unreadable material counts as a failed attempt, unless the engine stops. */
 		bool stopping = job->engine->stop.begun;
 		attempt_end_requeue(job, stopping ? KETTLE_LOSS_HANDED_BACK : KETTLE_LOSS_NODE_FAULT,
 			stopping ? "handed back when the engine stopped" : op->no_material.message);
@@ -466,7 +473,7 @@ material_op(struct db *db, void *arg, struct kettle_error *err)
 	return rc ? rc : settings_unit_calibration(db, op->material.device, op->key, &op->calibration, err);
 }
 
-/* Asks the runner for the job; a pending stop is sent once the job is found. */
+/* Asks the runner to recover the job, and passes a pending stop on once the runner has found it. */
 static int
 find_again(struct engine_job *job, const char *handle, struct kettle_error *err)
 {
@@ -494,7 +501,7 @@ find_again(struct engine_job *job, const char *handle, struct kettle_error *err)
 	return 0;
 }
 
-/* One that was cancelled or deleted before it was found: what there is of it on its remote side ends. It has no plan. */
+/* Ends what still runs remotely of a job that was cancelled or deleted before it was recovered. The job has no plan. */
 static void
 end_away(struct engine_job *job, const char *handle)
 {
@@ -529,7 +536,9 @@ end_away(struct engine_job *job, const char *handle)
 	attempt_end_drop(job);
 }
 
-/* It stays as it is in the database, with its handle, and is loaded again. */
+/*
+ * Drops the job here. The database keeps it with its handle, and the engine loads it again after ENGINE_LOOK_AGAIN_MS.
+ */
 static void
 look_later(struct engine_job *job, const struct kettle_error *why)
 {
@@ -541,12 +550,15 @@ look_later(struct engine_job *job, const struct kettle_error *why)
 	attempt_end_drop(job);
 }
 
-/* EUNAVAIL: its remote side cannot be asked; any other error: it is not to be found. */
+/*
+ * Plans the job again and asks its runner for it. EUNAVAIL: the remote side cannot be reached; any other error: it has
+ * no such job.
+ */
 static int
 look_for(struct engine_job *job, struct start_write *op, struct kettle_error *err)
 {
 	take_calibration(op, job->unit);
-	/* The plan is made again (it is a pure function), so that the outcomes found can be interpreted. */
+	/* The engine needs the plan to interpret the outcomes. Planning is a pure function, so this is the same plan. */
 	return plan(job, &op->material, err) < 0 ? KETTLE_ENOENT : find_again(job, op->handle, err);
 }
 
@@ -579,7 +591,7 @@ engine_job_recover(struct engine_job *job, const json_t *row)
 		job, json_text_or_empty(row, "unit_key"), json_text_or_null(row, "runner"), json_text_or_null(row, "handle"));
 	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", json_text_or_empty(row, "plan_hash"));
 	job->sent_utc_ms = member_int(row, "started_at");
-	/* NULL: it is no longer configured, and its handle is valid on no other unit. */
+	/* NULL: the unit is no longer configured, and the handle is valid on no other unit. */
 	enter_unit(job, engine_unit_find(job->engine, job->device->name, op->key));
 	store_read(job->engine->setup.store, material_op, recover, op);
 }
@@ -613,7 +625,7 @@ engine_job_stop(struct engine_job *job, enum job_stop why)
 	job->deadline_ms = clock_ms(job->engine->setup.clock) + ENGINE_CANCEL_MS;
 	if (stopping)
 		return;
-	/* The runner may complete it at once, and the job may be gone while the runner still reads its reference. */
+	/* The runner may complete and free the job while it still reads the reference, so it gets a copy. */
 	const struct runner *runner = job->unit->runner;
 	char ref[INFLIGHT_REF_SIZE];
 	memcpy(ref, job->inflight.ref, sizeof(ref));
@@ -629,7 +641,7 @@ engine_job_overdue(struct engine_job *job)
 		engine_job_stop(job, job->unit->obstacles[UNIT_AWAY].said_ns ? STOP_UNREACHED : STOP_DEADLINE);
 		return;
 	}
-	/* A kettle-exec that hangs is no reason to give the unit up: its heartbeat decides. */
+	/* While a heartbeat is late, the heartbeat decides about the unit. */
 	if (job->unit->heartbeat.open && job->unit->heartbeat.open->waited_ms > ENGINE_HEARTBEAT_LATE_MS) {
 		job->deadline_ms = clock_ms(job->engine->setup.clock) + ENGINE_HEARTBEAT_LATE_MS;
 		return;

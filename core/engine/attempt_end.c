@@ -47,8 +47,8 @@ job_write_may_pass(const struct kettle_error *err)
 }
 
 /*
- * A full disk may become free: keeps what was not stored for such a reason, for engine_job_retry_writes. An engine that
- * stops leaves the job to the next one. False: it is not kept.
+ * Keeps a write for engine_job_retry_writes if it failed for a reason that may pass, such as a full disk. False: it is
+ * not kept, since no retry helps, or since the engine stops and its next start finds the job.
  */
 static bool
 job_write_defer(struct job_write *op, const struct kettle_error *err)
@@ -75,7 +75,6 @@ engine_job_retry_writes(struct engine_job *job)
 
 /* ---- without a verdict ---- */
 
-/* The job leaves its unit. */
 static void
 leave_unit(struct engine_job *job)
 {
@@ -112,7 +111,7 @@ attempt_end_queue(struct engine_job *job)
 struct requeue_write {
 	struct job_write write; /* first */
 	enum kettle_loss loss;
-	bool waits, queued; /* for devices, which uses up no attempt; it is in the queue again */
+	bool waits, queued; /* waits: for devices, which uses up no attempt; queued: the job is in the queue again */
 	char reason[300];
 };
 
@@ -160,8 +159,8 @@ attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 }
 
 /*
- * A unit that has lost everything of late is to blame for this job as well, which therefore keeps its attempts; another one
- * is tried next, since a job may also be what its machine does not survive.
+ * A unit that has lost all its last jobs probably caused this loss too, so the job keeps its attempts. The user's other
+ * jobs go first then, since the job itself may crash its machine.
  */
 void
 attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss)
@@ -174,8 +173,9 @@ attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss)
 }
 
 /*
- * The first one may also be what its unit alone does not take: it counts among its uncounted ones, so that it ends where it
- * is so each time that others have passed. While the unit stays so, jobs wait for as long as it takes, in turns.
+ * Ends an attempt on a unit that its runner calls unusable. Its first such job may have caused that, so the loss counts
+ * among the job's uncounted ones: a job that makes units unusable between jobs that succeed ends with an error. While
+ * the unit stays unusable, jobs wait for it without a limit, in turns.
  */
 static void
 attempt_end_unusable(struct engine_job *job, const char *why)
@@ -203,11 +203,11 @@ record_op(struct db *db, void *arg, struct kettle_error *err)
 static void
 on_recorded(void *arg, const struct kettle_error *err)
 {
-	(void)err; /* a figure less */
+	(void)err; /* only a figure is missing */
 	free(arg);
 }
 
-/* What a commit took is known only after it, and needs no commit of its own. */
+/* Stores how long the verdict took to be stored. This is known only after its commit, and goes into the next one. */
 static void
 attempt_record(struct engine_job *job, uint64_t completed_ns)
 {
@@ -239,7 +239,7 @@ on_leftovers_removed(void *arg)
 	free(left);
 }
 
-/* Removes folders or files of the spool; takes the names. */
+/* Removes files or folders of the spool on the pool. Takes the names. */
 static void
 remove_files(const struct engine *engine, json_t *names_take)
 {
@@ -255,9 +255,9 @@ struct verdict_write {
 	struct job_write write; /* first */
 	struct verdict *verdict;
 	uint64_t completed_ns; /* 0: the verdict came from no completion */
-	bool refused;          /* the database did not take the verdict before this one */
-	int64_t user_bytes;    /* of files that are kept of its user then */
-	json_t *expired;       /* paths of files that are no longer kept since it was stored; NULL: none */
+	bool refused;          /* the database refused the verdict before this one */
+	int64_t user_bytes;    /* limit for the files that are kept of the job's user */
+	json_t *expired;       /* paths of older files beyond that limit; NULL: none */
 };
 
 static void attempt_finish(struct engine_job *job, struct verdict *verdict_take, bool refused);
@@ -267,7 +267,7 @@ finish_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct verdict_write *op = arg;
 	int rc = jobs_finish(db, op->write.id, op->write.attempt, op->verdict, err);
-	json_decref(STEAL(op->expired)); /* of a transaction that failed */
+	json_decref(STEAL(op->expired)); /* from a transaction that failed */
 	if (rc == 0 && json_array_size(op->verdict->artifacts) > 0)
 		rc = artifact_trim(db, op->write.id, op->user_bytes, &op->expired, err);
 	return rc;
@@ -279,7 +279,7 @@ milliseconds(uint64_t from_ns, uint64_t to_ns)
 	return from_ns && to_ns >= from_ns ? json_integer((json_int_t)((to_ns - from_ns) / 1000000)) : json_null();
 }
 
-/* A line of the log for each verdict. Its sentence is not in it, since it may quote what a submission printed. */
+/* Logs a verdict as one line, without its sentence, which may quote the output of a submission. */
 static void
 log_verdict(const struct verdict_write *op)
 {
@@ -350,7 +350,7 @@ attempt_end_refuse(struct engine_job *job, const char *fault, const char *senten
 	attempt_finish(job, verdict_error(fault, "queue", sentence), false);
 }
 
-/* Its runner says that no other attempt can succeed: a verdict at once. */
+/* Ends the job with a verdict at once, since its runner says that no attempt can succeed. */
 static void
 attempt_end_impossible(struct engine_job *job, const char *why)
 {
@@ -370,7 +370,7 @@ struct artifact_transfer {
 	char attempt[INFLIGHT_REF_SIZE];
 	const char *spool;
 	int64_t max_bytes;
-	struct profile_pack_job described; /* of what the job has, which stays meanwhile */
+	struct profile_pack_job described; /* borrows from the job, which outlives the transfer */
 	struct kettle_error err;
 };
 
@@ -407,7 +407,7 @@ attempt_leaves_files(const struct plan *plan)
 	return may;
 }
 
-/* Takes over the files of a job on a thread of the pool, where it may have left any, and then ends it. */
+/* Stores the files that the job may have left, on a thread of the pool, then finishes the job. Takes the verdict. */
 static void
 keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 {
@@ -432,7 +432,10 @@ keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 
 /* ---- files of attempts without a verdict ---- */
 
-/* Removes what an attempt without a verdict has left, now: cancelled profiles must not fill the disk until the next sweep. */
+/*
+ * Removes the files of an attempt without a verdict at once: until the next sweep, cancelled profiles could fill the
+ * disk.
+ */
 static void
 discard_files(const struct engine_job *job)
 {
@@ -467,7 +470,7 @@ on_secret_output_written(void *arg)
 	free(output);
 }
 
-/* For operators, where a secret run ended so that they may have to find out why. */
+/* Writes the output of secret runs to a file for operators, if these may need it to find out why a run ended. */
 static void
 keep_secret_output(const struct engine_job *job, const struct verdict *verdict, const struct completion *completion)
 {
@@ -489,7 +492,7 @@ keep_secret_output(const struct engine_job *job, const struct verdict *verdict, 
 
 /* ---- completions ---- */
 
-/* Scores go on with the calibration that there is; that it is another machine's is said once. */
+/* Warns once if the unit's machine is not the calibrated one. Scores still use the calibration. */
 static void
 check_machine(struct unit *unit, const struct completion *completion)
 {
@@ -503,7 +506,10 @@ check_machine(struct unit *unit, const struct completion *completion)
 	unit->machine.changed = changed;
 }
 
-/* Whether kettle-exec itself says that its machine has failed: a program may leave with such a status on purpose. */
+/*
+ * Whether kettle-exec itself reports that the machine failed. An exit status proves nothing, since a program can choose
+ * it.
+ */
 static bool
 is_proven(const struct engine_job *job, const struct completion *completion)
 {
@@ -549,8 +555,9 @@ interpret(struct engine_job *job, const struct completion *completion)
 }
 
 /*
- * For how long the job can have been away, by the clock that says more: the monotonic one stands still while this machine
- * sleeps, and begins anew with it; that of the calendar may be set back.
+ * The longest time, in nanoseconds and at least 1, that the runner can have had the job. The larger difference of two
+ * clocks counts: the monotonic clock stops while this machine sleeps and restarts with it, and the calendar's may be
+ * set back.
  */
 static int64_t
 away_ns(const struct engine_job *job)
@@ -562,7 +569,7 @@ away_ns(const struct engine_job *job)
 	return ns > 0 ? ns : 1;
 }
 
-/* No time that its machine cannot have measured is stored, shown or counted. */
+/* Removes reported times that are impossible, with a warning, so that none is stored, shown or counted. */
 static void
 trim_times(const struct engine_job *job, struct completion *completion)
 {
@@ -575,13 +582,16 @@ trim_times(const struct engine_job *job, struct completion *completion)
 			job->unit ? job->unit->label : "", (long long)job->id, (long long)job->submission, what.message);
 }
 
-/* There is no result, and the runner says how that came about, or the engine has ended it. */
+/* Ends an attempt without a result, after a loss that the runner reports or after a stop by the engine. */
 static void
 attempt_lost(struct engine_job *job, const struct completion *completion)
 {
 	char said[sizeof(job->unit->obstacles[UNIT_AWAY].why) + 100];
 	const char *why = completion->error;
-	/* Whether it went on there is not known: a job whose machine ends with it comes to its limit in the end. */
+	/*
+	 * The job may have continued there. KETTLE_LOSS_UNREACHED has a limit of its own, which ends a job that takes its
+	 * machine down.
+	 */
 	bool unreached = job->stop == STOP_UNREACHED && completion->loss == KETTLE_LOSS_NODE_FAULT;
 	enum kettle_loss loss = unreached ? KETTLE_LOSS_UNREACHED : completion->loss;
 	(void)snprintf(said, sizeof(said), "its remote side could not be reached when its time had passed: %s",

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Budgets of devices: what their jobs have used since midnight UTC, and which jobs wait for the next day. */
+/* Budgets of devices: the time that jobs have used since midnight UTC, and the jobs that wait for the next day. */
 /*
- * Theory of operation. Each attempt's time is counted when it completes, in memory and in the database, in a write before
- * that of its verdict. From memory the engine decides whether a job may start. A device without device seconds keeps its queue;
- * jobs of a user without any leave the queue and wait in `budget.waiting`, so that those of others go on. At midnight all of them
- * may start again. What runs at the moment is not counted, so up to one job a slot goes beyond a budget.
+ * Theory of operation. When an attempt completes, its time is counted in memory, and in the database by a write before
+ * that of its verdict. The engine decides from memory whether a job may start. A device that has used up its budget
+ * keeps its queue. Jobs of a user who has used up a share leave the queue and wait in `budget.waiting`, so that jobs of
+ * others continue. At midnight all of them may start again. Running jobs are not counted yet, so each slot may exceed
+ * the budget by one job.
  */
 #include <config.h>
 
@@ -45,8 +46,8 @@ add_used(struct device *device, int64_t user, int64_t ms)
 }
 
 /*
- * A new day begins with nothing used; those that waited for it may start. A clock that is set back a little after midnight
- * brings no day back.
+ * On a new day, clears the used time and queues the jobs that waited. A clock that is set back to the day before
+ * changes nothing.
  */
 static void
 begin_day(struct engine *engine, struct device *device)
@@ -79,7 +80,7 @@ budget_load(struct engine *engine, const json_t *rows)
 		struct device *device = engine_device_find(engine, json_text_or_empty(row, "device"));
 		char name[24];
 		user_name(member_int(row, "user"), name);
-		/* What this engine has counted itself may not be stored yet. */
+		/* The store may not have written yet what this engine has counted. */
 		if (device && device->budget.day == member_int(row, "day") &&
 			member_int(row, "ms") > member_int(device->budget.used, name))
 			(void)json_object_set(device->budget.used, name, json_object_get(row, "ms"));
@@ -121,8 +122,9 @@ on_usage_stored(void *arg, const struct kettle_error *err)
 }
 
 /*
- * The job's machine knows best, if it says so: of one that is there anyway, how long the job held its device; of one that
- * the remote side chose for the job, from its receipt to its end. No attempt counts more than its plan allows.
+ * The device milliseconds of an attempt, for all its units; one unit counts at most what the plan allows. The machine's
+ * own figures come first: the time for which the job held the device, or, on a machine that the remote side chose for
+ * the job, the time from receipt to end.
  */
 static int64_t
 used_ms(const struct engine_job *job, const struct completion *completion)
@@ -158,7 +160,7 @@ budget_count(struct engine_job *job, const struct completion *completion)
 
 /* ---- spent ---- */
 
-/* ERATE: no job of this user (0: of anybody) may start. */
+/* ERATE: the budget of the device, or the share of this user (0: no user), is used up. */
 static int
 budget_check(const struct device *device, int64_t user, struct kettle_error *err)
 {

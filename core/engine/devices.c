@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's devices, units and jobs: what is configured, what waits, what has room, how long a job waits. */
+/* The engine's devices, units and jobs: configuration, queues, free slots, expected waits. */
 #include <config.h>
 
 #include "engine/engine_internal.h"
@@ -43,7 +43,7 @@ static void
 free_unit(struct unit *unit)
 {
 	assert(unit->active == 0 && unit->machine.requests == 0);
-	/* Its answer finds none. */
+	/* The answer to an open heartbeat finds no unit. */
 	if (unit->heartbeat.open)
 		unit->heartbeat.open->unit = NULL;
 	json_decref(unit->config);
@@ -56,7 +56,7 @@ free_unit(struct unit *unit)
 	free(unit);
 }
 
-/* The key of a unit, and which of those with the same key it is. planned: those before it. New string. */
+/* The unit's key; a later unit with the same key gets a number. planned: the units before it. New string. */
 static char *
 make_key(const struct unit *planned, const struct device *device, const json_t *section)
 {
@@ -72,7 +72,7 @@ make_key(const struct unit *planned, const struct device *device, const json_t *
 	return numbered;
 }
 
-/* Fills a unit from its section; the runner says how many jobs it takes. */
+/* Fills a unit from its section. The runner sets the number of its slots. */
 static int
 setup_unit(struct engine *engine, const struct unit *planned, struct unit *unit, const json_t *section, size_t index,
 	struct kettle_error *err)
@@ -113,7 +113,7 @@ plan_device(
 	size_t i;
 	json_t *unit;
 	json_array_foreach(json_object_get(section, "units"), i, unit) {
-		/* One that fails is freed with the others that were planned. */
+		/* The caller frees the list, also after a failure here. */
 		struct unit *planned = xcalloc(1, sizeof(*planned));
 		planned->device = device;
 		LIST_APPEND(*list, planned);
@@ -124,7 +124,7 @@ plan_device(
 	return 0;
 }
 
-/* Whether only their places in the configuration differ. */
+/* Whether the units differ at most in their places in the configuration. */
 static bool
 is_same(const struct unit *unit, const struct unit *wanted)
 {
@@ -136,7 +136,7 @@ is_same(const struct unit *unit, const struct unit *wanted)
 	return json_equal(config, wanted->config);
 }
 
-/* Takes the unit with the same configuration that is not in force yet out of its device's list; NULL: there is none. */
+/* Removes and returns the device's unit that has the same configuration and is not in force; NULL: there is none. */
 static struct unit *
 take_same(struct device *device, const struct unit *wanted)
 {
@@ -148,7 +148,10 @@ take_same(struct device *device, const struct unit *wanted)
 	return unit;
 }
 
-/* At the end of its device's list: the order of the configuration is the order of preference. */
+/*
+ * Appends the unit to its device's list, since the order of the configuration is the order of preference. An unchanged
+ * unit keeps its state.
+ */
 static void
 put_in_force(struct unit *unit)
 {
@@ -167,7 +170,7 @@ put_in_force(struct unit *unit)
 	LIST_APPEND(device->units, unit);
 }
 
-/* Units that are drained. */
+/* Frees the drained units. */
 static void
 sweep(struct engine *engine)
 {
@@ -252,7 +255,7 @@ engine_job_add(struct engine *engine, struct device *device, int64_t id, int64_t
 	return job;
 }
 
-/* The states that may follow each other: the picture in engine.h. */
+/* The states that may follow each state, see the picture in engine.h. */
 static const unsigned may_follow[] = {
 	[JOB_QUEUED] = 1 << JOB_QUEUED | 1 << JOB_STARTING,
 	[JOB_STARTING] = 1 << JOB_QUEUED | 1 << JOB_ACTIVE | 1 << JOB_ENDING,
@@ -270,7 +273,7 @@ engine_job_enter(struct engine_job *job, enum job_state state)
 	job->state = state;
 }
 
-/* It no longer waits. */
+/* Takes the job out of the list that holds it. */
 static void
 leave_list(struct engine_job *job)
 {
@@ -314,7 +317,7 @@ engine_job_queue(struct engine_job *job)
 		job->stamps.accepted_ns = now;
 	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
 	job->deadline_ms = 0;
-	/* Of its user's jobs those come first that no such unit has lost so often. */
+	/* A user's jobs that such units lost less often come first. */
 	fair_queue_add(job->device->queue, job->user, job->id + ((int64_t)job->deprioritised << 48), &job->item);
 }
 
@@ -371,7 +374,7 @@ find_room(const struct engine *engine, const struct device *device, bool prefetc
 struct unit *
 engine_unit_free(const struct engine *engine, const struct device *device)
 {
-	/* A job that could run on one unit does not build for another one that is busy. */
+	/* A unit that can run the job now comes before one that could only build it. */
 	struct unit *unit = find_room(engine, device, false);
 	return unit ? unit : find_room(engine, device, true);
 }
@@ -406,7 +409,7 @@ by_time(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Jobs that run at once. */
+/* The number of jobs that the device can run at once. */
 static uint64_t
 slots_of(const struct device *device)
 {
@@ -418,8 +421,8 @@ slots_of(const struct device *device)
 }
 
 /*
- * Slots become free a median apart over their number, if the jobs that run now began at any time before; the job gets
- * the one after those before it. The median, since one job that meets its time limit says nothing of the next.
+ * If the running jobs began at random times, a slot becomes free every (median time / slots). The job gets the free
+ * slot that follows those for the jobs before it. The median ignores a single job that meets its time limit.
  */
 int64_t
 expected_wait_s(const struct device *device, size_t place)
@@ -449,7 +452,7 @@ engine_unit_lost(const struct engine_job *job, const char *why, bool proven)
 {
 	struct unit *unit = job->unit;
 	uint64_t now = clock_ms(job->engine->setup.clock);
-	/* What is lost while it pauses began before: all jobs of a machine that ends are one loss. */
+	/* Losses during the pause belong to the loss before it: a machine that ends loses all its jobs. */
 	bool grows = proven && unit->pause_until_ms <= now;
 	unsigned shift = !grows ? 0 : unit->losses.count < 16 ? unit->losses.count : 16;
 	uint64_t pause = (uint64_t)ENGINE_PAUSE_MS << shift;

@@ -23,7 +23,7 @@
 /* ---- names on remote sides ---- */
 
 struct epoch {
-	struct store *store; /* the engine may have gone before its answer */
+	struct store *store; /* the engine may be gone before the answer */
 	struct remote_names names;
 };
 
@@ -44,7 +44,7 @@ confirm_op(struct db *db, void *arg, struct kettle_error *err)
 static void
 on_confirmed(void *arg, const struct kettle_error *err)
 {
-	(void)err; /* two epochs are valid, then */
+	(void)err; /* both epochs stay valid */
 	free(arg);
 }
 
@@ -58,7 +58,7 @@ on_epoch(void *arg, const struct kettle_error *err)
 		free(epoch);
 }
 
-/* A job starts under a name that no copy of the database from long before may use. */
+/* Renews the database's epoch, so that no old copy of the database may use the name of a job that starts now. */
 static void
 renew_epoch(struct engine *engine)
 {
@@ -77,7 +77,7 @@ void
 engine_schedule(struct engine *engine)
 {
 	engine->dirty = false;
-	/* Before that nothing says which units are disabled. */
+	/* Until the load is done, the engine does not know which units are disabled. */
 	if (engine->load.state != LOAD_DONE || engine->stop.begun || clock_ms(engine->setup.clock) < engine->pause_until_ms)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
@@ -103,7 +103,7 @@ on_prepare(uv_prepare_t *prepare)
 		engine_schedule(engine);
 }
 
-/* The stop is complete when nothing is in flight. */
+/* Ends a stop when nothing is in flight. */
 static void
 finish_stop(struct engine *engine)
 {
@@ -121,7 +121,7 @@ hand_back(struct engine_job *job, void *arg)
 		engine_job_stop(job, STOP_HAND_BACK);
 }
 
-/* It only waits, on a remote side that a reload has taken from its device: it may wait there for ever. */
+/* Whether the job waits on a remote side that a reload has removed from its device, where it may wait for ever. */
 static bool
 waits_in_vain(const struct engine_job *job)
 {
@@ -186,7 +186,7 @@ struct load {
 	struct engine *engine;
 	json_t *jobs, *units, *recent, *configured, *used;
 	struct remote_names names;
-	bool first; /* of this engine: the names are loaded, too */
+	bool first; /* the engine's first load, which also loads the names */
 	store_done done;
 	void *arg;
 };
@@ -195,7 +195,7 @@ static int
 load_open(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct load *load = arg;
-	/* Before the jobs: those of a copy lose their handles. */
+	/* Comes before the jobs: in a copy of a database they lose their handles. */
 	int rc = load->first ? remote_names_load(db, &load->names, err) : 0;
 	if (rc == 0)
 		rc = jobs_open(db, &load->jobs, err);
@@ -206,7 +206,7 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 	return rc < 0 ? rc : settings_units_match(db, load->configured, &load->units, err);
 }
 
-/* When it was accepted, on the monotonic clock, which may have started again since. */
+/* The time of acceptance on the monotonic clock, which may have restarted since; at least 1. */
 static uint64_t
 accepted_at(const struct clock *clock, int64_t queued_at)
 {
@@ -215,7 +215,7 @@ accepted_at(const struct clock *clock, int64_t queued_at)
 	return ago < now ? now - ago : 1;
 }
 
-/* NULL: its device is not configured, which is logged; it stays in the database. */
+/* NULL: the device is not configured, which is logged. The job stays in the database. */
 static struct engine_job *
 add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, const char *device_name)
 {
@@ -279,7 +279,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	unit_health_load(engine, load->units);
 	expected_wait_load(engine, load->recent);
 	budget_load(engine, load->used);
-	/* An engine that stops leaves them to the next one. */
+	/* An engine that stops leaves the jobs to its next start. */
 	json_array_foreach(engine->stop.begun ? NULL : load->jobs, i, row)
 		load_job(engine, row);
 	size_t open = json_array_size(load->jobs);
@@ -312,7 +312,7 @@ engine_start(struct engine *engine, store_done done, void *arg)
 	engine->load.state = LOAD_UNDER_WAY;
 	engine->load.again_at_ms = 0;
 	engine->in_flight++;
-	/* A write: what was stored of units before is seen, and what is remembered finds them again. */
+	/* A write sees what earlier writes stored of units, and settings_units_match stores what it finds. */
 	store_write(engine->setup.store, load_open, on_loaded, load);
 }
 
@@ -322,7 +322,7 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 	int rc = engine_devices_load(engine, devices, err);
 	if (rc < 0)
 		return rc;
-	/* A device that came back has jobs in the database. */
+	/* The database may have jobs of a device that came back. */
 	if (engine->load.state == LOAD_UNDER_WAY)
 		engine->load.again_at_ms = clock_ms(engine->setup.clock);
 	else if (!engine->stop.begun)
@@ -350,7 +350,7 @@ engine_limit(struct engine *engine, int64_t artifact_bytes, int64_t artifact_use
 	engine->setup.artifact_user_bytes = artifact_user_bytes;
 }
 
-/* submission.accepted, submission.rerun: its jobs enter the queues. */
+/* Queues the jobs of submission.accepted and submission.rerun. */
 static void
 accept_jobs(struct engine *engine, const struct event *event)
 {
@@ -366,7 +366,7 @@ accept_jobs(struct engine *engine, const struct event *event)
 	engine_schedule(engine);
 }
 
-/* The jobs that an event took away: stopped where they run, forgotten where they wait. */
+/* Stops the running jobs that an event cancelled, and forgets the waiting ones. */
 static void
 cancel_jobs(struct engine *engine, const struct event *event)
 {
@@ -394,7 +394,7 @@ engine_event(struct engine *engine, const struct event *event)
 		cancel_jobs(engine, event);
 }
 
-/* Of a job that its runner has and cannot bring to its remote side; NULL: it can. */
+/* The position of a job that its runner cannot bring to its remote side; NULL: it can. New reference. */
 static json_t *
 waiting_position(const struct engine_job *job)
 {
@@ -471,7 +471,7 @@ engine_devices(const struct engine *engine)
 		json_t *spent = budget_reason(device);
 		if (json_array_size(units) == 0 && waiting == 0) {
 			json_decref(spent);
-			json_decref(units); /* gone, and no request waits for it */
+			json_decref(units); /* removed, and no request waits for it */
 			continue;
 		}
 		(void)json_array_append_new(list,
@@ -494,7 +494,7 @@ engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), v
 	engine->stop.arg = arg;
 	if (grace_ms == 0)
 		engine_each_job(engine, hand_back, NULL);
-	/* The tick calls done, never this function. */
+	/* The tick calls done; this function never does. */
 	clock_timer_start(engine->setup.clock, &engine->tick, 1, engine->in_flight ? 10 : ENGINE_TICK_MS, on_tick, engine);
 }
 

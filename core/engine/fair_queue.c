@@ -2,10 +2,10 @@
 /*
  * The queue of one device.
  *
- * Theory of operation. A user with `count` jobs has the turns from `turn` on, one for each: a *slot*. Slots are served in the
- * order of their turns, those of one turn in the order in which their users came; a served slot gets the first job that its
- * user has then. So a job that comes or goes adds or removes the last slot of its user, wherever in the user's order it is, and
- * its place is the number of slots before that of its index.
+ * Theory of operation. A user's jobs have turns, one each, counted from the user's `turn`; a pair of user and turn is a
+ * *slot*. Slots are served in the order of their turns, and within a turn in the order in which the users came. A
+ * served slot takes its user's first job at that moment. So a job that comes or goes adds or removes its user's last
+ * slot, wherever the job is in the user's order, and its position is the number of slots before the slot of its index.
  */
 #include <config.h>
 
@@ -24,7 +24,7 @@ struct fair_queue_user {
 };
 
 struct slot {
-	struct rank_node node; /* by turn and the user's order; first: a node is its slot */
+	struct rank_node node; /* key: turn, order of the user; first: a node is its slot */
 	struct fair_queue_user *user;
 };
 
@@ -35,7 +35,7 @@ struct fair_queue {
 	uint64_t arrivals, users_seen; /* of jobs; of users */
 	struct {
 		int64_t id, turn;
-	} recent[64]; /* turns of users who left lately, so that coming back job by job is no advantage */
+	} recent[64]; /* turns of users who left lately, so that they gain nothing by coming back job by job */
 	size_t recent_next;
 };
 
@@ -82,7 +82,7 @@ add_user(struct fair_queue *queue, int64_t id)
 	return user;
 }
 
-/* Of the user's job with so many before it. */
+/* The key of the slot for the user's job that has `index` jobs before it. */
 static struct rank_key
 slot_key(const struct fair_queue_user *user, size_t index)
 {
@@ -97,7 +97,7 @@ add_slot(struct fair_queue *queue, struct fair_queue_user *user)
 	rank_tree_add(&queue->slots, &slot->node, slot_key(user, rank_tree_count(user->jobs)));
 }
 
-/* Takes a job out of its user's jobs, the user's slot `index` with it, and the user with the last one. */
+/* Takes out a job and the user's slot `index`, and the user with the last job. */
 static void
 drop(struct fair_queue *queue, struct fair_queue_item *item, size_t index, int64_t next_turn)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Units whose kettle-exec hangs: the engine asks for a sign of life. */
+/* Heartbeats: find units whose kettle-exec hangs. */
 /*
- * Theory of operation. While a unit has jobs, its runner gets a heartbeat request (one at a time, the next one
- * ENGINE_HEARTBEAT_MS after the answer), which kettle-exec answers on its loop. An answer that is late is logged. After
- * ENGINE_HEARTBEAT_SILENT_MS without one the unit is quarantined and its jobs are taken from it: they are cancelled, in case
- * that it still hears, and tried again, elsewhere if the device has other units. The heartbeat stays under way; its answer
- * brings the unit back. If the kettle-exec ends instead, the request is repeated, and the next one answers.
+ * Theory of operation. While a unit has jobs, its runner gets heartbeat requests (one at a time, the next one
+ * ENGINE_HEARTBEAT_MS after the answer), which kettle-exec answers on its loop. A late answer is logged. After
+ * ENGINE_HEARTBEAT_SILENT_MS without an answer the unit is quarantined and its jobs are taken from it: they are
+ * cancelled, in case kettle-exec still reads, and tried again, elsewhere if the device has other units. The request
+ * stays open, and its answer brings the unit back. If kettle-exec ends instead, the next request brings it back.
  *
- * Only the time in which this loop turns counts as waiting: an engine that was held up itself has not read the answer.
+ * Only time in which this loop runs counts as waiting: an engine that was held up has not read answers.
  */
 #include <config.h>
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The engine itself was held up where a tick comes later than this after the last one. */
+/* A tick that comes later than this after the last one shows that the engine was held up. */
 #define TICK_MAX_MS ((uint64_t)2 * ENGINE_TICK_MS)
 
 static bool
@@ -31,7 +31,7 @@ uses(const struct engine_job *job, const struct unit *unit)
 	return uses;
 }
 
-/* Takes a job from a unit that is silent. */
+/* Takes a job from a silent unit. */
 static void
 take_back(struct engine_job *job, void *arg)
 {
@@ -43,7 +43,7 @@ take_back(struct engine_job *job, void *arg)
 	memcpy(ref, job->inflight.ref, sizeof(ref));
 	const struct runner *runner = job->unit->runner;
 	engine_job_abandon(job, why);
-	/* Whatever the runner still says of it is of no job. */
+	/* The job is no longer in flight, so later reports of the runner are ignored. */
 	runner->ops->cancel(runner->self, ref);
 }
 
@@ -53,7 +53,7 @@ quarantine(struct engine *engine, struct unit *unit)
 	char why[sizeof(unit->disabled.why)];
 	(void)snprintf(
 		why, sizeof(why), "its kettle-exec has not answered for %d s; it may hang", ENGINE_HEARTBEAT_SILENT_MS / 1000);
-	/* One that is disabled for another reason stays so when it answers. */
+	/* A unit that is disabled for another reason stays disabled when it answers. */
 	if (!unit->disabled.cause) {
 		unit_health_disable(engine, unit, UNIT_SILENT, why);
 		unit_health_remember(engine, unit, why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The jobs that runners have at the moment, as a tree by reference. */
+/* The jobs that runners have, as a tree by reference. */
 #include <config.h>
 
 #include "engine/inflight.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The jobs that runners have at the moment: routes a runner's reports to the job's caller. Loop thread. */
+/* The jobs that runners have: routes a runner's reports to the owner of the job. Loop thread. */
 #ifndef KETTLE_ENGINE_INFLIGHT_H
 #define KETTLE_ENGINE_INFLIGHT_H
 
@@ -14,22 +14,22 @@
 struct inflight_job {
 	char ref[INFLIGHT_REF_SIZE];
 	void (*event)(struct inflight_job *job, const json_t *event);
-	/* Stores the handle, then answers. */
+	/* Stores the handle, then calls answer. */
 	void (*handle)(struct inflight_job *job, const char *handle, kettle_answer answer, void *arg);
-	/* The completion; the job is no longer registered when this is called. Borrowed. */
+	/* Called when the job is no longer registered. The completion is borrowed. */
 	void (*done)(struct inflight_job *job, const struct completion *completion);
-	void *limit; /* of local_job.c */
+	void *limit; /* for local_job.c */
 };
 
-/* The registry; zero-initialise. Every job in it is the owner's. */
+/* The registry; zero-initialise. It borrows the jobs. */
 struct inflight {
 	void *by_ref;
 	size_t count;
 };
 
-/* KETTLE_ECONFLICT: the reference is taken. */
+/* Registers a job by its reference. KETTLE_ECONFLICT: the reference is taken. */
 int inflight_add(struct inflight *inflight, struct inflight_job *job);
-/* Does nothing to one that is not registered. */
+/* Does nothing if the job is not registered. */
 void inflight_remove(struct inflight *inflight, struct inflight_job *job);
 struct inflight_job *inflight_find(const struct inflight *inflight, const char *ref);
 

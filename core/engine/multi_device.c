@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs that need several devices at once: the units of one machine that they get besides their first. */
+/* Jobs that need several devices at once: the other units of the same machine. */
 /*
- * Theory of operation. How many devices a job needs is known when it is planned, and by then it has its first unit.
- * The others are taken at once, whether they are busy or not: each of them counts the job as one of its own from then
- * on, so what comes later is given to other units, or builds and waits behind it. That is its reservation. Who runs
- * when is kettle-exec's business, which takes the locks of all of them in one order (exec/job/device_lease.c).
+ * Theory of operation. How many devices a job needs is known when it is planned, and by then it has its first unit. It
+ * takes the other units at once, busy or not, as a reservation: each of them counts the job as its own, so later jobs
+ * go to other units, or build and wait behind it. kettle-exec decides which job runs when; it takes the locks of all
+ * devices of a job in one order (exec/job/device_lease.c).
  *
- * Where so many are there but too few of them are in order, the attempt does not count: the job is held beside the
- * queue, so that those behind it which need less go on, and comes first again as soon as enough have been brought
- * back.
+ * If a machine has enough units but too few of them are available, the attempt does not count: the job is held beside
+ * the queue, so that jobs behind it that need less continue, and comes first again when enough units are available.
  */
 #include <config.h>
 
@@ -30,7 +29,7 @@ devices_needed(const struct plan *plan)
 	return (size_t)most;
 }
 
-/* The devices of one unit: the GPUs that it lists, or itself. */
+/* The number of devices of a unit: of the GPUs that it lists, or 1. */
 static size_t
 devices_of(const struct unit *unit)
 {
@@ -46,7 +45,7 @@ is_beside(const struct unit *first, const struct unit *other)
 								 ops->same_machine(first->runner->self, first->config, other->config));
 }
 
-/* What the machine of the unit has of this device, with those that are disabled or without. */
+/* The number of such devices on the unit's machine, with those of disabled units (all) or without. */
 static size_t
 count_devices(const struct unit *first, bool all)
 {
@@ -66,7 +65,7 @@ is_taken(const struct engine_job *job, const struct unit *unit)
 	return taken;
 }
 
-/* The one with the fewest jobs, of equals the first. */
+/* The unit with the fewest jobs, of equal ones the first. */
 static struct unit *
 next_beside(const struct engine_job *job)
 {
@@ -98,7 +97,7 @@ int
 multi_device_take(struct engine_job *job, struct kettle_error *err)
 {
 	size_t need = devices_needed(job->plan), have = devices_of(job->unit);
-	/* Machines elsewhere are checked by the runner and its kettle-exec. */
+	/* The runner and its kettle-exec check machines that are elsewhere. */
 	if (need <= have || !job->unit->runner->ops->same_machine)
 		return 0;
 	if (count_devices(job->unit, false) < need)
@@ -144,9 +143,9 @@ multi_device_section(const struct engine_job *job)
 	return section;
 }
 
-/* ---- those that wait ---- */
+/* ---- held jobs ---- */
 
-/* Enough are in order on one machine; or no machine has so many, in order or not, which the job must learn. */
+/* Whether enough units of one machine are available, or no machine has enough at all, which the job must learn. */
 static bool
 may_go_on(const struct device *device, size_t need)
 {

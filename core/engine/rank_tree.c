@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A treap: a search tree by the keys, and a heap by weights that are made from them. */
+/* A treap: a search tree by key, and a heap by weights that are derived from the keys. */
 #include <config.h>
 
 #include "engine/rank_tree.h"
@@ -12,7 +12,7 @@ below(struct rank_key a, struct rank_key b)
 	return a.first < b.first || (a.first == b.first && a.second < b.second);
 }
 
-/* splitmix64: neighbours get weights that are as good as random. */
+/* splitmix64: neighbouring keys get weights that look random. */
 static uint64_t
 mix(uint64_t value)
 {
@@ -40,7 +40,7 @@ count(struct rank_node *node)
 	node->count = 1 + rank_tree_count(node->left) + rank_tree_count(node->right);
 }
 
-/* What is below the key, and the rest. */
+/* Splits a tree into the elements below the key and the others. */
 static void
 split(struct rank_node *tree, struct rank_key key, struct rank_node **ret_below, struct rank_node **ret_rest)
 {
@@ -58,7 +58,7 @@ split(struct rank_node *tree, struct rank_key key, struct rank_node **ret_below,
 	count(tree);
 }
 
-/* All of a is below all of b. */
+/* Joins two trees. All elements of a are below all elements of b. */
 static struct rank_node *
 join(struct rank_node *a, struct rank_node *b)
 {

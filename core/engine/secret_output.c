@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What secret runs printed that the machine failed or a signal ended, in a file for operators. */
+/* The output of secret runs that a failed machine or a signal ended, in a file for operators. */
 /*
- * Theory of operation. Of a secret run nothing is stored and shown but whether it passed, so without this there would be no way to find
- * out why one was killed by a signal. The end of its output goes to a file beside the database and nowhere else: no command
- * and no event has anything of it, and no other user of the machine may read it. A submission decides what its run prints, so
- * the text is without control characters, each line is set in, so that none reads as a head, and the secrets of the plan are
- * taken out. The file never exceeds a size, so it needs no limit of its rate: an older part of it goes.
+ * Theory of operation. Of a secret run only whether it passed is stored and shown, so without this file operators could
+ * not find out why a signal ended one. The end of the run's output goes to a file beside the database; no command and
+ * no event shows it, and no other user of the machine can read it. A submission decides what its run prints: control
+ * characters are removed, each line is indented so that none looks like a head, and the secrets of the plan are
+ * replaced. The file has a maximum size, so its rate needs no limit: older parts are dropped.
  */
 #include <config.h>
 
@@ -26,7 +26,7 @@
 #include "base/xalloc.h"
 #include "judge/report.h"
 
-/* One thread of the pool at a time. */
+/* One thread of the pool writes at a time. */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 char *
@@ -35,7 +35,7 @@ secret_output_path(const char *database)
 	return xasprintf("%s.secret-output", database);
 }
 
-/* Whether a signal ended the run, or, as its harness says, the process that had the submission. */
+/* Whether a signal ended the run or, according to its harness, the process that had the submission. */
 static bool
 has_crashed(const struct verdict_entry *entry, const struct outcome *outcome)
 {
@@ -45,7 +45,7 @@ has_crashed(const struct verdict_entry *entry, const struct outcome *outcome)
 	return crashed && entry->judged.state != VERDICT_PASSED;
 }
 
-/* A participant's plain failure, or a limit that its run reached, needs no explanation by an operator. */
+/* Whether operators may need the output of a secret run: it ended with the state error, or crashed below its limits. */
 static bool
 is_unexplained(const struct verdict_entry *entry, const struct outcome *outcome)
 {
@@ -53,7 +53,7 @@ is_unexplained(const struct verdict_entry *entry, const struct outcome *outcome)
 	return entry->step.secret && (entry->judged.state == VERDICT_ERROR || crashed);
 }
 
-/* Replaces a secret wherever it occurs. */
+/* Replaces every occurrence of a secret. Takes the text; new string. */
 static char *
 without(char *text_take, const char *secret)
 {
@@ -68,7 +68,7 @@ without(char *text_take, const char *secret)
 	return buf_take(&out);
 }
 
-/* What a run printed, without secrets and what a terminal would not show as text. New string. */
+/* The end of what a run printed, without secrets and what a terminal does not show as text. New string. */
 static char *
 clean(const struct verdict_entry *entry, const struct outcome_output *output)
 {
@@ -81,7 +81,7 @@ clean(const struct verdict_entry *entry, const struct outcome_output *output)
 	return text;
 }
 
-/* The end of a text, from the beginning of a line if one is near. */
+/* The last SECRET_OUTPUT_STREAM bytes of a text, from the start of a line if one is near. */
 static const char *
 end_of(const char *text)
 {

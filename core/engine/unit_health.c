@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Units that are not in order: disabled, tried, enabled; and what is known of those that are. */
+/* Units that are not in order (disabled, tested, enabled), and the facts of units. */
 /*
- * Theory of operation. kettle-exec looks at the GPUs of a job before and after it and reports its findings with the job's
- * completion. A unit with such a fault twice in a row is disabled, which the database remembers. From then on
- * it is tried every ENGINE_TEST_MS: its machine is described once more, and when its GPUs are there and nothing
- * uses them, it comes back. An operator may do either by hand (cmd_device.c). A unit that an operator disabled is
- * not tried. One whose kettle-exec is silent is not tried either: heartbeat.c brings it back.
+ * Theory of operation. kettle-exec checks the GPUs of a job before and after it, and reports faults with the
+ * completion. ENGINE_FAULTS_MAX faults in a row disable a unit, which the database remembers. The engine then tests it
+ * every ENGINE_TEST_MS: it has the machine described again, and enables the unit when its GPUs are there and unused. An
+ * operator can disable, enable and test units by hand (cmd_device.c). A unit that an operator disabled is not tested. A
+ * unit whose kettle-exec is silent is not tested either: heartbeat.c enables it.
  *
- * A unit that its runner calls unusable, since its configuration is wrong there, pauses for ENGINE_TEST_MS, after which one
- * job finds out whether that has been mended. Its jobs wait meanwhile.
+ * A unit that its runner calls unusable, since its configuration is wrong, pauses for ENGINE_TEST_MS; then one job
+ * finds out whether it works again. Its other jobs wait meanwhile.
  *
  * A machine may hang while it is described. A request waits at most ENGINE_DESCRIBE_MS, and no longer than the engine
- * runs: then its callback learns that the machine did not answer, and a later answer is dropped.
+ * runs. Then its callback learns that the machine did not answer, and a later answer is dropped.
  */
 #include <config.h>
 
@@ -31,7 +31,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- what the database remembers ---- */
+/* ---- stored state ---- */
 
 struct note {
 	json_t *data; /* {"device", "unit", "key", "reason"} */
@@ -96,12 +96,12 @@ static void
 on_wait_noted(void *arg, const struct kettle_error *err)
 {
 	struct wait_note *note = arg;
-	(void)err; /* after a restart a later time is shown */
+	(void)err; /* a restart then shows a later time */
 	json_decref(note->data);
 	free(note);
 }
 
-/* Stores since when the jobs of a unit wait, so that it survives a restart; 0: they do not wait. Part of the next commit. */
+/* Stores since when a unit's jobs wait (0: they do not), with the next commit, so that a restart does not lose it. */
 static void
 note_wait(struct engine *engine, const struct unit *unit, enum unit_wait wait, int64_t since_ms)
 {
@@ -131,7 +131,7 @@ unit_health_give_up(struct engine *engine, struct unit *unit, const char *why)
 	take_note(engine, unit, tell_op, unit->disabled.cause, unit->disabled.why);
 }
 
-/* The runner says it; true: it did not before, which is stored. */
+/* The runner reports an obstacle. True: it is new, and is stored. */
 static bool
 obstacle_begins(struct engine *engine, struct unit *unit, enum unit_wait wait, const char *why)
 {
@@ -147,7 +147,7 @@ obstacle_begins(struct engine *engine, struct unit *unit, enum unit_wait wait, c
 	return true;
 }
 
-/* It is over, or was before a restart, which is stored; true: the runner has said it. */
+/* An obstacle ends, or one from before a restart; this is stored. True: this engine knew of it from the runner. */
 static bool
 obstacle_ends(struct engine *engine, struct unit *unit, enum unit_wait wait)
 {
@@ -284,14 +284,14 @@ engine_unit_find(const struct engine *engine, const char *device_name, const cha
 	return NULL;
 }
 
-/* A unit of engine_units. */
+/* The configured unit for an element of engine_units; NULL: there is none. */
 static struct unit *
 find_listed(const struct engine *engine, const json_t *unit)
 {
 	return engine_unit_find(engine, json_text_or_empty(unit, "device"), json_text_or_empty(unit, "key"));
 }
 
-/* The times stored before a restart; they are shown once the runner reports the condition again. */
+/* Takes the times from before a restart. They are shown once the runner reports the obstacle again. */
 static void
 take_waits(struct unit *unit, const json_t *row)
 {
@@ -300,14 +300,14 @@ take_waits(struct unit *unit, const json_t *row)
 	unit->obstacles[UNIT_AWAY].since_utc_ms = away ? away : unit->obstacles[UNIT_AWAY].since_utc_ms;
 }
 
-/* A unit that is remembered as disabled gets no jobs here either. */
+/* Disables a unit that is stored as disabled. */
 static void
 take_state(struct engine *engine, struct unit *unit, const json_t *row)
 {
 	enum unit_cause cause = settings_unit_cause(row);
 	if (unit->disabled.cause || !cause)
 		return;
-	/* The kettle-exec that did not answer ended with its engine. */
+	/* The silent kettle-exec ended with its engine. */
 	if (cause == UNIT_SILENT)
 		unit_health_remember(engine, unit, "its kettle-exec was restarted");
 	else
@@ -337,7 +337,7 @@ unit_health_load(struct engine *engine, const json_t *rows)
 		if (!unit || unit->disabled.cause)
 			continue;
 		take_state(engine, unit, row);
-		/* No job asks for its facts, which may say that it is another one. */
+		/* No job requests the facts of a disabled unit, and they may show that it is another unit. */
 		if (unit->disabled.cause && !unit->machine.requests && !engine->stop.begun && json_array_size(unit->gpus) > 0)
 			(void)fetch_facts(engine, unit, ignore_facts, NULL);
 	}
@@ -405,7 +405,10 @@ on_health_answered(void *arg, const struct kettle_error *err, json_t *greeting)
 	free(request);
 }
 
-/* request is the first member of what malloc gave, and is freed with the answer; on failure it stays the caller's. */
+/*
+ * Asks the runner to describe the unit's machine. request is the first member of an allocated struct. The answer frees
+ * it; on an error it stays the caller's.
+ */
 static int
 health_ask(struct engine *engine, const struct unit *unit, struct describe_request *request, struct kettle_error *err)
 {
@@ -451,8 +454,8 @@ check_requests(struct engine *engine)
 /* ---- the model of a device ---- */
 
 /*
- * Scores on different models cannot be compared: the first unit of the device that says what it is decides, since the order of
- * the configuration is that of preference. EINVAL: the unit of these facts is another model.
+ * Compares the unit's model with that of its device, since scores on different models cannot be compared. The first
+ * unit whose model is known decides, by order of preference. EINVAL: the unit is another model.
  */
 static int
 check_model(const struct unit *unit, const json_t *facts, struct kettle_error *err)
@@ -465,7 +468,7 @@ check_model(const struct unit *unit, const json_t *facts, struct kettle_error *e
 	for (const struct unit *first = unit->device->units; rc == 0 && model && first != unit; first = first->next) {
 		AUTO_FREE char *wanted = first->removed ? NULL : unit_model(first->machine.facts);
 		if (!first->removed && !first->machine.facts && first->machine.requests)
-			return 0; /* its answer decides */
+			return 0; /* the answer of that unit decides */
 		if (wanted && strcmp(wanted, model) == 0)
 			return 0;
 		if (wanted)
@@ -489,7 +492,7 @@ check_models(struct engine *engine, const struct device *device)
 	}
 }
 
-/* What is enabled again may have been replaced: the next job asks what it is. */
+/* Forgets the facts of a unit that may have been replaced before it was enabled; the next job requests them. */
 static void
 forget_facts(struct unit *unit)
 {
@@ -589,7 +592,7 @@ unit_health_tick(struct engine *engine)
 			}
 }
 
-/* ---- what is known ---- */
+/* ---- facts ---- */
 
 struct facts_request {
 	struct describe_request request; /* first */
@@ -597,7 +600,7 @@ struct facts_request {
 	struct unit *unit;
 	char *device, *key, *identity; /* the store's while it writes */
 	json_t *facts, *row;
-	bool lack; /* a GPU of it does not answer */
+	bool lack; /* a GPU of the unit does not answer */
 	void (*done)(void *arg, const char *late);
 	void *arg;
 };
@@ -644,7 +647,7 @@ on_identified(void *arg, const struct kettle_error *err)
 		free(unit->machine.identity);
 		unit->machine.identity = STEAL(wait->identity);
 		take_state(wait->engine, unit, wait->row);
-		/* It was disabled when the engine loaded what is remembered, and no job has run there since. */
+		/* The load disabled it by its key, but the stored state is that of another unit. No job has run here since. */
 		if (wait->request.idle && unit->disabled.cause && !settings_unit_cause(wait->row))
 			unit_health_ready(wait->engine, unit, "the disabled unit is a different one");
 	}
@@ -652,7 +655,10 @@ on_identified(void *arg, const struct kettle_error *err)
 	free(wait);
 }
 
-/* The facts say what the unit is: what is remembered of it may be another one's. False: it is what its key says. */
+/*
+ * Reads the state again by what the unit is, since the state under its key may be another unit's. False: key and unit
+ * agree.
+ */
 static bool
 identify(struct facts_request *wait)
 {
@@ -672,7 +678,7 @@ static void
 on_known(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
 	struct facts_request *wait = (struct facts_request *)request;
-	/* Without it languages plan with what the configuration says, and the runner will say what is wrong. */
+	/* Without facts languages plan with the configuration alone, and the runner reports what is wrong. */
 	if (err->code == 0) {
 		AUTO_JSON json_t *now = unit_facts(wait->unit->config, greeting);
 		wait->lack = json_object_get(now, "gpu_error");
@@ -709,7 +715,7 @@ bool
 unit_health_fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg)
 {
 	bool comes = false;
-	/* In their order: the first one says what the others must be. */
+	/* The first unit decides the model, so the order matters. */
 	for (struct unit *one = unit->device->units; one; one = one->next) {
 		if (one == unit)
 			comes = fetch_facts(engine, unit, done, arg);

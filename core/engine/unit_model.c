@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The model that a job's machine must be, where the remote side chooses a machine for each job. */
 /*
- * Theory of operation. A unit whose runner describes machines is checked before its jobs (unit_health.c). Any other unit
- * may get a different machine for each job, so every run line says what it expects: `model` of the configuration, or else
- * what the first unit of the device that knows a model had. A unit learns it from its first completion, and the database
- * remembers it among the unit's facts, in a write that comes before the verdict's. kettle-exec compares before the first
- * step. A completion is compared once more, since jobs that began before the first one ended expected nothing.
+ * Theory of operation. A unit whose runner describes machines is checked before its jobs (unit_health.c). Any other
+ * unit may get a different machine for each job, so every run line says which model it expects: `model` of the
+ * configuration, or else the model of the device's first unit that knows one. A unit learns it from its first
+ * completion. The database stores it with the unit's facts, in a write before that of the verdict. kettle-exec compares
+ * the model before the first step. The engine compares it again with each completion, since jobs that began before the
+ * first completion expected nothing.
  */
 #include <config.h>
 
@@ -21,14 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The unit's machine is not always the same one. */
+/* Whether the remote side chooses a machine for each job. */
 static bool
 is_chosen(const struct unit *unit)
 {
 	return !unit->runner->ops->describe;
 }
 
-/* The model of the unit's device, by the order of its units. New string; NULL: none of them knows one. */
+/* The model of the first unit of the device that knows one. New string; NULL: none does. */
 static char *
 known_model(const struct unit *unit)
 {
