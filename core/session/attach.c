@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attaches a process to its database: as the owner where the lock is free, else as a client of the owner. */
+/* Attaches a process to its database: as owner if the lock is free, else as client of the owner. */
 #include <config.h>
 
 #include "session/core_internal.h"
@@ -11,11 +11,11 @@
 
 #include <stdlib.h>
 
-/* How long it waits for an owner that starts or ends. */
+/* How long a process waits for an owner that starts or ends. */
 #define ATTACH_LIMIT_MS 15000
 #define ATTACH_RETRY_MS 25
 
-/* While the process attaches: what goes on once it has. */
+/* An attachment under way, with the callbacks that wait for it. */
 struct attach {
 	struct core *core;
 	struct attach_waiter {
@@ -25,7 +25,7 @@ struct attach {
 	} * first, **last;
 	struct kettle_timer *timer;
 	uint64_t give_up_ms;
-	bool warned; /* that a server waits */
+	bool warned; /* the log says that a server waits */
 };
 
 static void try_attach(void *arg);
@@ -65,7 +65,7 @@ core_attach(struct core *core, store_done done, void *arg)
 	core->attach->last = &waiter->next;
 }
 
-/* Everything that waited goes on, or is answered with the error. */
+/* Calls all waiters, with the error if there is one. */
 static void
 finish(struct core *core, const struct kettle_error *err)
 {
@@ -87,7 +87,7 @@ attach_fail(struct core *core, const struct kettle_error *err)
 	finish(core, err);
 }
 
-/* An owner that refused this client is tried again by the next command. */
+/* The connection is lost. If the owner refused this client, the next command tries again. */
 static void
 on_lost(struct core *core, bool refused)
 {
@@ -95,7 +95,7 @@ on_lost(struct core *core, bool refused)
 		return;
 	core->client = NULL;
 	core->role = CORE_DETACHED;
-	/* Not at once: an owner that closes what it has just accepted would be tried without end. */
+	/* After a pause, so that an owner which closes every connection is not tried without end. */
 	if (!refused)
 		(void)attach_begin(core, ATTACH_RETRY_MS, &(struct kettle_error){0});
 }
@@ -114,7 +114,10 @@ retry(struct attach *attach, pid_t holder, bool patient)
 	attach_fail(core, &err);
 }
 
-/* A server becomes the owner or fails: another server is a mistake, but a command line ends, so it is waited for. */
+/*
+ * A server waits for a command line that owns the database, since its jobs end. Another server is a mistake, so the
+ * start fails.
+ */
 static void
 wait_to_serve(struct attach *attach, const struct lock_holder *holder, struct kettle_error *err)
 {
@@ -164,7 +167,7 @@ try_attach(void *arg)
 		attach_fail(core, &err);
 		return;
 	}
-	/* Before the commands that wait: the owner knows who sees their progress when it takes them. */
+	/* Comes before the waiting commands, so that the owner knows who sees their progress. */
 	if (!core->closing)
 		subscriptions_resume(core);
 	finish(core, NULL);

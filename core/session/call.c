@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of commands: checked, routed to the store, the engine, the owner's socket or this process, and answered
- * once. */
+/*
+ * Calls of commands: checks them, routes them to the store, the engine, the owner's socket or this process, and answers
+ * each once.
+ */
 #include <config.h>
 
 #include "session/core_internal.h"
@@ -18,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PEEK_BUSY_MS 100 /* what a process that only peeks waits for a lock of the database */
+#define PEEK_BUSY_MS 100 /* how long a process that only peeks waits for a lock of the database */
 
 static void
 free_call(struct call *call)
@@ -51,7 +53,7 @@ answered(void *arg, const struct kettle_error *err, json_t *result)
 		expected->answer(expected->arg, err, result);
 }
 
-/* In the build for tests no answer has another form than its command says. */
+/* In the build for tests, an answer of another form than its command's ends the process. */
 static void
 expect_form(struct call *call)
 {
@@ -66,7 +68,10 @@ expect_form(struct call *call)
 
 /* ---- the log of a server: a line for each command that changes something ---- */
 
-/* Plugins' own commands are no deeds of their users, and what anybody may request of the engine only reads. */
+/*
+ * Whether a server logs the command. Internal commands are not acts of users, and engine commands for anybody only
+ * read.
+ */
 static bool
 is_logged(const struct core *core, const struct command *command)
 {
@@ -75,7 +80,7 @@ is_logged(const struct core *core, const struct command *command)
 	return command->kind == COMMAND_WRITE || (command->kind == COMMAND_ENGINE && command->right == RIGHT_ADMIN);
 }
 
-/* A user is named by a text or by an identity; both as a line names them. New reference. */
+/* The value as a log line shows it: an identity as PROVIDER:SUBJECT, a list of one as its element. New reference. */
 static json_t *
 named_value(const json_t *value)
 {
@@ -93,7 +98,7 @@ is_default(const struct argument *argument, const json_t *value)
 	return text && argument->default_value && strcmp(text, argument->default_value) == 0;
 }
 
-/* What the arguments name: the texts that a user wrote, such as reasons, are not for the log. */
+/* Adds the arguments that name something. Texts that a user wrote, such as reasons, do not go into the log. */
 static void
 add_named(json_t *fields, const struct command *command, const json_t *args)
 {
@@ -126,7 +131,7 @@ log_call(const struct call *call, const struct kettle_error *err, const json_t *
 {
 	if (!call->began_ns || !log_event_due())
 		return;
-	static const char *const told[] = {"id", "leaderboard", "name"}; /* of answers: what was made */
+	static const char *const told[] = {"id", "leaderboard", "name"}; /* members of an answer that name what was made */
 	uint64_t ns = clock_ns(loop_clock(call->core->setup.io)) - call->began_ns;
 	json_t *fields = json_object();
 	json_object_set_new(fields, "actor", named_value(call->actor));
@@ -161,7 +166,7 @@ call_fail(struct call *call, int code, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	/* What is quoted may be cut within a character, or no text at all: this makes UTF-8 of it. */
+	/* A quotation may be cut within a character, or be no text at all: kettle_fail makes UTF-8 of it. */
 	(void)kettle_fail(&err, code, "%s", message);
 	call_answer(call, &err, NULL);
 }
@@ -180,7 +185,7 @@ unknown(struct call *call)
 		call_fail(call, KETTLE_EINVAL, "There is no command `%.64s`.", call->name);
 }
 
-/* Store's thread: the actor, then the command. */
+/* On the store's thread: resolves the actor, then runs the command. */
 static int
 run_on_store(struct db *db, void *arg, struct kettle_error *err)
 {
@@ -194,7 +199,7 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 	return call->command->run(&request, &call->result, err);
 }
 
-/* A server's log says once that the database takes no changes, and once that it does again. */
+/* Logs on a server when the database begins to refuse changes, and when it takes them again. */
 static void
 note_write(struct core *core, const struct kettle_error *err)
 {
@@ -219,7 +224,7 @@ ran_on_store(void *arg, const struct kettle_error *err)
 	call_answer(call, err, call->result);
 }
 
-/* In the pool: reads on a connection of its own, which is closed; rc: whether it could be opened. */
+/* In the pool: reads on a connection of its own, and closes it. rc: of opening it. */
 static void
 run_reader(struct call *call, int rc, sqlite3 *handle_take)
 {
@@ -240,7 +245,7 @@ run_reader(struct call *call, int rc, sqlite3 *handle_take)
 	db_close(&db);
 }
 
-/* In the pool: a slow read. */
+/* In the pool: runs a slow read. */
 static void
 run_slow(void *arg)
 {
@@ -251,8 +256,8 @@ run_slow(void *arg)
 }
 
 /*
- * In the pool: a read where this process could become neither owner nor client, which call->err says. Where the disk is full
- * or may not be written that is no reason not to read; elsewhere the error stands.
+ * In the pool: reads although this process could become neither owner nor client, as call->err says. A disk that is
+ * full or read-only can still be read; otherwise the error stays.
  */
 static void
 run_fixed(void *arg)
@@ -264,7 +269,7 @@ run_fixed(void *arg)
 	AUTO_FD int lock = -1;
 	AUTO_FREE char *lock_path = xasprintf("%s.lock", database);
 	int rc = db_lock_share(database, &lock, &why);
-	/* An owner that takes no call: it is stuck, and its answer is not known. */
+	/* An owner that takes no calls may have a newer answer, so the error stays. */
 	if (rc == KETTLE_ECONFLICT && access(lock_path, W_OK) == 0)
 		return;
 	bool alone = rc == 0;
@@ -287,7 +292,7 @@ ran_slow(void *arg)
 	free_call(call);
 }
 
-/* Store's thread: only the right to an engine command. */
+/* On the store's thread: checks only the right to an engine command. */
 static int
 resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
 {
@@ -334,7 +339,7 @@ run_local(struct call *call)
 static void
 run_at_owner(struct call *call)
 {
-	/* This process ends with its own jobs, so it takes none that its caller does not wait for. */
+	/* This process ends with its own jobs, so it takes no job that its caller does not wait for. */
 	if (!call->core->setup.is_server && member_true(call->args, "no_wait")) {
 		call_fail(call, KETTLE_EUNAVAIL,
 			"No `kettle serve` is running on the database %s to judge the submission: start it, or submit without "
@@ -344,7 +349,7 @@ run_at_owner(struct call *call)
 	}
 	if (is_logged(call->core, call->command))
 		call->began_ns = clock_ns(loop_clock(call->core->setup.io));
-	call->env = call->core->env; /* a reload changes the core's while the store's threads work */
+	call->env = call->core->env; /* a copy: a reload changes the core's while the store's threads work */
 	switch (call->command->kind) {
 	case COMMAND_READ:
 		if (!call->command->slow)
@@ -356,7 +361,7 @@ run_at_owner(struct call *call)
 		store_write(call->core->store, run_on_store, ran_on_store, call);
 		break;
 	case COMMAND_ENGINE:
-		/* Behind the load of the jobs and units, for an engine that knows neither yet. */
+		/* An engine that has not loaded its jobs and units yet answers after that load. */
 		(engine_loaded(call->core->engine) ? store_query : store_read)(
 			call->core->store, resolve_on_store, run_in_engine, call);
 		break;
@@ -366,7 +371,7 @@ run_at_owner(struct call *call)
 	}
 }
 
-/* Whether it reads, and an error of attaching may come from a disk that cannot be written. */
+/* Whether the call reads, and attaching may have failed because the disk cannot be written. */
 static bool
 may_read_fixed(const struct call *call, const struct kettle_error *err)
 {
@@ -393,7 +398,7 @@ attached(void *arg, const struct kettle_error *err)
 		ran_slow(call);
 }
 
-/* Reads beside the owner, if there is one: what only peeks at a database takes no lock and starts no jobs. */
+/* Reads beside the owner, if there is one, without a lock and without starting jobs. */
 static void
 peek(struct call *call)
 {
@@ -406,7 +411,7 @@ peek(struct call *call)
 		ran_slow(call);
 }
 
-/* Whether the command makes nothing, and a database was named that is not there: a slip of the keyboard. */
+/* Whether the command creates no database and the named one does not exist, probably by a typing error. */
 static bool
 is_missing(const struct call *call)
 {
@@ -416,7 +421,7 @@ is_missing(const struct call *call)
 		   (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Whether a server runs there, or this process is going to be one. */
+/* Whether a server owns the database, or this process becomes one. */
 static bool
 is_served(const struct core *core)
 {
@@ -457,7 +462,7 @@ call_route(struct call *call)
 	}
 }
 
-/* On the loop: checks what can be checked anywhere, then routes. */
+/* On the loop: checks the command and its arguments, then routes the call. */
 static void
 call_begin(void *arg)
 {
@@ -483,7 +488,7 @@ int
 core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg)
 {
-	/* Copies: the caller's thread keeps its own. */
+	/* Copies, since the caller's thread keeps its references. */
 	return call_take(core, json_deep_copy(actor), command, json_deep_copy(args), done, arg);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The other end of DB.sock: this process's commands go to the owner of the database. See server.c for the messages. */
+/*
+ * The client's end of DB.sock: sends this process's commands to the owner of the database. server.c describes the
+ * messages.
+ */
 #include <config.h>
 
 #include "session/core_internal.h"
@@ -16,26 +19,29 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define HELLO_LIMIT_MS 15000 /* until the owner has greeted */
-#define MAX_TRIES 10         /* of one call at owners that go away */
+#define HELLO_LIMIT_MS 15000 /* until the owner greets */
+#define MAX_TRIES 10         /* of one call, at owners that end */
 
 struct client {
 	struct core *core;
 	const struct client_events *events;
 	struct json_socket *peer;
-	struct call *calls, **last; /* sent and not answered, in order: answers come nearly so */
+	struct call *calls, **last; /* sent and not answered, in order; answers come nearly in this order */
 	uint64_t next_id;
 	pid_t holder;
-	struct kettle_timer *hello_timer; /* NULL: it has greeted */
+	struct kettle_timer *hello_timer; /* NULL: the owner has greeted */
 	bool closing;
-	bool greeted;                /* the owner has taken the connection, and may have taken what we sent */
-	bool bye;                    /* the owner ends in order: what it has not answered it has not taken */
+	bool greeted;                /* the owner has accepted the connection, and may have taken calls */
+	bool bye;                    /* the owner ends in order: it has not taken the calls that it did not answer */
 	struct kettle_error refused; /* why the owner refuses this client; code 0: it does not */
 	void (*closed)(void *arg);
 	void *arg;
 };
 
-/* A write that was sent may have happened: it is never sent twice. */
+/*
+ * Returns a call to the router, or answers it with an error. A write that was sent may have happened, so it is not sent
+ * again.
+ */
 static void
 give_back(const struct client *client, struct call *call)
 {
@@ -149,7 +155,7 @@ client_connect(struct core *core, const struct client_events *events, pid_t hold
 	int rc = json_socket_address(path, address.sun_path, &dir, err);
 	if (rc < 0)
 		return rc;
-	/* Never waits: an owner that is stuck takes no connections either. */
+	/* Non-blocking, since an owner that is stuck accepts no connections. */
 	AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "No engine listens on %s: %s.", path, strerror(errno));
@@ -171,7 +177,7 @@ void
 client_call(struct client *client, struct call *call)
 {
 	call->tries++;
-	call->id = ((uint64_t)1 << 32) + ++client->next_id; /* apart from the ids of subscriptions */
+	call->id = ((uint64_t)1 << 32) + ++client->next_id; /* differs from all ids of subscriptions */
 	call->next = NULL;
 	*client->last = call;
 	client->last = &call->next;

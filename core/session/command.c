@@ -56,8 +56,8 @@ add_members(json_t *schema, const struct shape *members)
 }
 
 /*
- * The shape as JSON Schema 2020-12, which schema_check understands: objects have no members but these ("additionalProperties":
- * false), TIME is a string of the format date-time, a unit is the extension "x-unit", help is the description. New reference.
+ * The shape as JSON Schema 2020-12, for schema_check: objects have no other members, TIME is a string of the format
+ * date-time, a unit is the extension "x-unit", help is the description. New reference.
  */
 static json_t *
 shape_schema(const struct shape *shape)
@@ -171,7 +171,7 @@ check_int(const struct argument *argument, const json_t *value, struct kettle_er
 	return 0;
 }
 
-/* Replaces the value by the choice as it is listed. */
+/* Replaces the value by the choice in the case of the list. */
 static int
 check_choice(const struct argument *argument, json_t **value, struct kettle_error *err)
 {
@@ -198,7 +198,7 @@ check_id(const struct argument *argument, json_t **value, struct kettle_error *e
 		return wrong(argument, *value, err, "the number of a submission%s",
 			argument->default_value ? ", or " COMMAND_LATEST : "");
 	json_decref(*value);
-	*value = json_string(COMMAND_LATEST); /* still the word: the owner checks a client's call once more */
+	*value = json_string(COMMAND_LATEST); /* stays a word, since the owner checks a client's call again */
 	return 0;
 }
 
@@ -223,7 +223,7 @@ check_when(const struct argument *argument, const json_t *value, struct kettle_e
 	return time_parse_deadline(json_string_value(value), 0, &ms, err);
 }
 
-/* May replace *value, of which it is given the reference. */
+/* Checks one value. May replace *value, and then releases the old one. */
 static int
 check_value(const struct argument *argument, json_t **value, struct kettle_error *err)
 {
@@ -267,7 +267,7 @@ default_of(const struct argument *argument)
 	return json_string(argument->default_value);
 }
 
-/* A list with one value checked and added; steals the reference to value. */
+/* Checks one value and adds it to a list. Takes the reference to the value. */
 static int
 add_checked(const struct argument *argument, json_t *list, json_t *value_take, struct kettle_error *err)
 {
@@ -401,7 +401,7 @@ argument_data(const struct argument *argument)
 	return data;
 }
 
-/* Null where the frontend draws the answer itself. */
+/* Null if the frontend draws the answer itself. New reference. */
 static json_t *
 view_data(const struct view *view)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A command: its arguments, right, kind and handler. The table comes from the program; frontends render it. */
+/* A command: its arguments, right, kind and handler. The program has the table; frontends render it. */
 #ifndef KETTLE_SESSION_COMMAND_H
 #define KETTLE_SESSION_COMMAND_H
 
@@ -14,9 +14,9 @@
 #define COMMAND_TEXT_MAX 20000 /* bytes of a text argument */
 #define COMMAND_LIST_MAX 100   /* values of a repeated argument */
 #define COMMAND_LATEST \
-	"latest" /* as default of an ID, its other value: the caller's last submission; member_int of it is 0 */
+	"latest" /* value of an ID argument that has it as default: the caller's last submission; member_int of it is 0 */
 
-/* What an argument is; a frontend turns its own input into the JSON that the core checks. */
+/* The types of arguments. A frontend turns its own input into the JSON that the core checks. */
 #define ARGUMENT_TYPES(X) \
 	X(STRING, "string") \
 	X(INT, "int") \
@@ -44,23 +44,23 @@ struct argument {
 	bool required, positional, repeated;
 	const char *const *choices;
 	const char *default_value; /* as text, or NULL */
-	const char *last_means;    /* the last choice is another word for this one, which a handler gets; or NULL */
-	int64_t min, max;          /* INT, and the bytes of a STRING; both 0: no range */
-	const char *meta;          /* what help shows for the value: "NAME" */
+	const char *last_means;    /* the value that the handler gets for the last choice, or NULL */
+	int64_t min, max;          /* of an INT, or of the bytes of a STRING; both 0: no range */
+	const char *meta;          /* the placeholder in help: "NAME" */
 	const char *help;
-	const char *alias; /* another name for it, which is taken and listed nowhere; or NULL */
+	const char *alias; /* another accepted name, which is listed nowhere; or NULL */
 };
 
 enum command_kind {
-	COMMAND_READ = 1, /* on the store's reader (store_query): beside the writes */
-	COMMAND_WRITE,    /* on the store's thread, in a transaction; answers after its commit */
+	COMMAND_READ = 1, /* on the store's reader (store_query), beside the writes */
+	COMMAND_WRITE,    /* on the store's thread, in a transaction; answers after the commit */
 	COMMAND_ENGINE,   /* on the loop thread of the database's owner */
-	COMMAND_LOCAL,    /* on the loop thread of the process that calls; no database; not for the network */
+	COMMAND_LOCAL,    /* on the loop thread of the calling process; no database; not for the network */
 };
 
 struct core; /* core.h */
 
-/* What the handler of a READ or WRITE gets. */
+/* The request that the handler of a READ or WRITE gets. */
 struct command_call {
 	struct db *db;
 	const struct command_env *env;
@@ -68,20 +68,21 @@ struct command_call {
 	const json_t *args; /* checked against the arguments, defaults filled in */
 };
 
-/* READ and WRITE. */
+/* The handler of a READ or WRITE, not on the loop thread. */
 typedef int command_run_fn(const struct command_call *call, json_t **ret_result, struct kettle_error *err);
-/* READ. Adds to its answer what only the engine knows; on the loop thread of the database's owner. */
+/* Of a READ: adds to the answer what only the engine knows. Loop thread of the database's owner. */
 typedef void command_add_fn(const struct core *core, json_t *result);
 /*
- * READ. Makes the answer of what the handler gave (borrowed), by a process of its own for example, and answers exactly once,
- * also on errors, possibly at once. Loop thread of the process that read; core_hold keeps the core until then.
+ * Of a slow READ: makes the answer from the handler's result (borrowed), for example by a process of its own. Answers
+ * exactly once, also on errors, possibly at once. Loop thread of the process that read; core_hold keeps the core until
+ * then.
  */
 typedef void command_finish_fn(struct core *core, json_t *result, kettle_answer answer, void *arg);
-/* ENGINE and LOCAL. Answers exactly once, also on errors, possibly at once. */
+/* The handler of an ENGINE or LOCAL command. Answers exactly once, also on errors, possibly at once. */
 typedef void command_engine_fn(
 	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
 
-/* A list for a command, a list for a view; both end with a row of zeros. */
+/* The lists of a command and of a view. Each ends with a row of zeros. */
 #define ARGUMENTS(...) \
 	.arguments = (const struct argument[]) \
 	{ \
@@ -113,55 +114,55 @@ typedef void command_engine_fn(
  * {NAME@A}          A for each element of an array, ", " between them (@@: nothing), or for an object, over its members
  */
 struct view {
-	const char *sentence; /* template over the answer, or NULL; before the rows where there are some */
-	const char *list;     /* member with the rows; of an object, {"name", "value"} each; NULL: the answer */
-	const struct view_column *columns; /* a table of the rows, until a NULL title, or NULL */
-	const char *line;                  /* or a template over each row, or NULL */
-	const char *empty;                 /* template over the answer where there is no row */
-	const char *mark;                  /* member of a row that names a user: rows of the user who calls are marked */
+	const char *sentence; /* template over the answer, shown before the rows; or NULL */
+	const char *list;     /* member with the rows (of an object: {"name", "value"} each); NULL: the answer */
+	const struct view_column *columns; /* a table of the rows, until a NULL title; or NULL */
+	const char *line;                  /* or a template over each row; or NULL */
+	const char *empty;                 /* template over the answer if there are no rows */
+	const char *mark;                  /* member of a row that names a user; the calling user's rows are marked */
 };
 
-/* A table of them ends with a NULL name. */
+/* A table of commands ends with a NULL name. */
 struct command {
 	const char *name;           /* "leaderboard.create" */
 	const char *help;           /* one line */
 	const char *details;        /* a paragraph for the help of the command and the manual, or NULL */
 	const struct shape *answer; /* ANSWER(…) */
 	const char *example;        /* a command line, or NULL */
-	bool hidden;                /* frontends use it for others and do not list it */
+	bool hidden;                /* frontends use it for other commands and do not list it */
 	bool
 		internal; /* for plugins in the engine's process: hidden, refused to clients of its socket, and a frontend lets no
 					  network call it. Its actor, the frontend itself, does not become a user */
-	const char *alias; /* another name for it, which is taken and listed nowhere; or NULL */
+	const char *alias; /* another accepted name, which is listed nowhere; or NULL */
 	struct view view;  /* empty: a frontend draws the answer itself */
 	enum access_right right;
 	enum command_kind kind;
 	bool slow;           /* READ: on a connection of its own, so that no other command waits for it */
-	bool served;         /* ENGINE: only a server answers it; without one the database is not opened for it */
+	bool served;         /* ENGINE: only a server answers; without one the database is not opened */
 	bool check_ban_last; /* the handler itself refuses banned users, at its place in the order of the checks */
 	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;
 	command_add_fn *add;       /* or NULL */
-	command_finish_fn *finish; /* of a slow one, or NULL */
+	command_finish_fn *finish; /* of a slow command, or NULL */
 	command_engine_fn *engine;
 };
 
-/* By its name or its other one; NULL: there is none. */
+/* Finds a command by its name or alias; NULL: there is none. */
 const struct command *command_find(const struct command *table, const char *name);
-/* actor_resolve with what the command requires. */
+/* actor_resolve with the requirements of the command. */
 int command_actor(const struct command *command, struct db *db, const json_t *actor, struct actor *ret_actor,
 	struct kettle_error *err);
 /*
- * Checks args (KETTLE_EINVAL names the argument and the nearest known one) and fills in defaults; new reference. One
- * value stands for a list of one where an argument is repeated; a choice gets the case it is listed in. [any]
+ * Checks args and fills in defaults. KETTLE_EINVAL names the argument and the nearest known one. A repeated argument
+ * also takes a single value; a choice gets the case of the list. New reference. [any]
  */
 int command_check(const struct command *command, const json_t *args, json_t **ret_args, struct kettle_error *err);
-/* Whether a result is what the command says of its answer. EINVAL names the place. [any] */
+/* Checks that a result has the form of the command's answer. EINVAL names the place. [any] */
 int command_check_answer(const struct command *command, const json_t *result, struct kettle_error *err);
 /* A whole table as data for frontends:
  * [{"name","also"?,"help","details","right","kind","example","hidden","internal","view":{"sentence","list","columns":[{"title","cell","right","cut","spare"}],"line","empty","mark"} or null,"args":[{"name","also"?,"type","required","positional","repeated","choices","default","meta","help","min"?,"max"?}]}].
  * New reference. */
 json_t *command_data(const struct command *table);
-/* What they answer: name → shape_schema. New reference. */
+/* The forms of the answers: name → JSON Schema. New reference. */
 json_t *command_answers(const struct command *table);
 #endif

@@ -100,7 +100,7 @@ core_reload(struct core *core, const json_t *devices, const struct core_limits *
 			return rc;
 		}
 	}
-	/* The store's thread may be reading the old snapshot: it stays until the core is freed. */
+	/* The store's thread may still read the old snapshot, so it stays until the core is freed. */
 	json_array_append_new(core->retired, core->devices);
 	core->devices = copy;
 	core->env.devices = copy;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The core: one process's view of Kettle. Owns the loop's parts and routes every command to where it is answered.
+ * The core: one process's view of Kettle. It owns the parts of the loop and routes every command to the place that
+ * answers it.
  *
- * Theory of operation. A process starts without a database. The first command that needs one attaches it: the process that
- * gets DB.lock opens the store, runs the engine and listens on DB.sock (the owner); any other connects there (a
- * client). When an owner goes away its clients attach again, and one of them becomes the next owner. Commands that wait
- * for this are queued; a write that was sent to an owner which died without an answer is answered with an error, never
- * sent twice; reads and subscriptions go on at the new one. An owner that ends in order says so once it has answered
- * what it took: what it did not take, writes too, goes to the next one.
+ * Theory of operation. A process starts without a database. The first command that needs one attaches it: the process
+ * that gets DB.lock opens the store, runs the engine and listens on DB.sock (the owner); any other process connects
+ * there (a client). When an owner ends, its clients attach again, and one of them becomes the next owner; commands wait
+ * in a queue meanwhile. A write that was sent to an owner which died without an answer is answered with an error and
+ * never sent twice; reads and subscriptions continue at the next owner. An owner that ends in order answers the calls
+ * that it took and then says so; calls that it did not take, writes too, go to the next owner.
  */
 #ifndef KETTLE_SESSION_CORE_H
 #define KETTLE_SESSION_CORE_H
@@ -36,13 +37,13 @@ struct subscription;
 
 #define SUBSCRIPTION_BUCKETS 1024
 
-/* All subscriptions of a process, in hash tables with chains: by their id, and by what they want to hear of. */
+/* All subscriptions of a process, in hash tables with chains: by id, and by interest. */
 struct subscriptions {
 	struct subscription *by_id[SUBSCRIPTION_BUCKETS], *by_interest[SUBSCRIPTION_BUCKETS];
 	size_t count;
 };
 
-/* A plugin of any kind that is loaded and created. */
+/* A plugin that is loaded and created. */
 struct core_plugin {
 	const struct kettle_plugin *plugin; /* the loader's copy, of the current size */
 	void *self;
@@ -50,29 +51,29 @@ struct core_plugin {
 	const char *file;
 };
 
-/* What the configuration bounds. */
+/* Limits from the configuration. */
 struct core_limits {
-	int64_t submission_bytes, artifact_bytes; /* of one file; of what a job may leave */
-	int64_t artifact_user_bytes;              /* of all that is kept of a user's jobs; 0: no limit */
+	int64_t submission_bytes, artifact_bytes; /* of one submitted file; of the files of one job */
+	int64_t artifact_user_bytes;              /* of all files that are kept of a user's jobs; 0: no limit */
 	struct retention_limits retention;
 };
 
 struct core_setup {
 	uv_loop_t *loop;
 	struct loop_services *io;
-	struct http *http;              /* for plugins; NULL: closed, or none */
+	struct http *http;              /* for plugins; NULL: none, or closed */
 	const struct command *commands; /* the table */
 	const char *database;           /* path */
-	bool chosen;                    /* it was named for this call: reading makes none */
-	bool named;                     /* ... by --db: nor do the engine's commands */
+	bool chosen;                    /* named for this call: reading does not create it */
+	bool named;                     /* named by --db: commands of the engine do not create it either */
 	const char *owner;              /* login name: becomes admin of a new database */
 	const json_t *devices;
 	struct core_limits limits;
 	bool is_server; /* a server: jobs may be left to it */
-	bool read_only; /* only reads, beside the process that owns the database and without ever owning it */
+	bool read_only; /* reads beside the owner of the database, and never becomes the owner */
 	/*
-	 * A server's: loads its configuration again and takes over what it can; *ret_result: what config.reload answers, a new
-	 * reference. On an error the old one goes on. NULL elsewhere. Loop thread.
+	 * Of a server, else NULL: loads the configuration again and takes over what it can. *ret_result: the answer of
+	 * config.reload, a new reference. On an error the old configuration stays. Loop thread.
 	 */
 	int (*reload)(void *arg, json_t **ret_result, struct kettle_error *err);
 	void *reload_arg;
@@ -82,9 +83,8 @@ struct core {
 	struct core_setup setup;
 	enum core_role role;
 	bool closing;
-	int leaving; /* core_close was called; atomic: work in the pool looks at it */
-	const struct languages
-		*languages; /* in force; those that a reload replaced stay valid until the plugins are freed */
+	int leaving;                       /* set by core_close; atomic, since work in the pool reads it */
+	const struct languages *languages; /* in force; replaced ones stay valid until the plugins are freed */
 	struct runner *runners;
 	size_t runners_count;
 	struct core_plugin *plugins; /* all, for plugin.list; not owned */
@@ -92,7 +92,7 @@ struct core {
 	const struct config *config; /* for config.check; borrowed */
 	struct inflight inflight;
 	struct command_env env;
-	json_t *devices;  /* the snapshot behind env */
+	json_t *devices;  /* the snapshot in env */
 	json_t *retired;  /* earlier snapshots, which the store's thread may still read */
 	json_t *commands; /* the table as data */
 	json_t *answers;  /* JSON Schemas of their answers, by name; NULL until a plugin requests them */
@@ -100,8 +100,8 @@ struct core {
 	struct store *store;
 	struct engine *engine;
 	struct server *server;
-	struct event_feed *feed;         /* a server's: events for its frontends */
-	struct board_clock *board_clock; /* a server's: when leaderboards open and end */
+	struct event_feed *feed;         /* of a server: events for its frontends */
+	struct board_clock *board_clock; /* of a server: when leaderboards open and end */
 	struct client *client;
 	int lock_fd;
 	char *spool;         /* where jobs leave files; see artifact.h */
@@ -113,43 +113,46 @@ struct core {
 	} links;
 	struct maintenance maintenance;
 	struct {
-		void (*closed)(void *arg); /* NULL: core_close was not called yet */
+		void (*closed)(void *arg); /* NULL: core_close has not been called */
 		void *arg;
 		uint64_t grace_ms;
-		bool engine; /* is being stopped */
-		bool idle;   /* only what core_work has under way is left */
+		bool engine; /* the engine is being stopped */
+		bool idle;   /* only work of core_work is left */
 	} ending;
 	bool ended;
-	bool unwritable; /* a server's: the last change failed by the disk, which the log says */
+	bool unwritable; /* of a server: the last change failed because of the disk, and the log says so */
 	struct {
-		json_t *data; /* {"since", "error"}; NULL: it is not full */
+		json_t *data; /* {"since", "error"}; NULL: the disk is not full */
 		struct kettle_timer *timer;
 		bool trying;
 	} storage;        /* a server's disk, see storage_watch.c */
-	unsigned works;   /* core_work under way, and what core_hold counts */
-	unsigned plots;   /* being drawn */
-	unsigned fetches; /* of competition.fetch, under way */
+	unsigned works;   /* core_work under way, and calls of core_hold */
+	unsigned plots;   /* plots being drawn */
+	unsigned fetches; /* fetches of competition.fetch under way */
 	/* core_attach, for the files below attach.c. */
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */
 	struct subscriptions subscriptions;
-	struct kettle_timer *read_timer; /* events that could not be read are read again then */
+	struct kettle_timer *read_timer; /* until events that could not be read are read again */
 	uint64_t next_id;
-	uint64_t local_jobs; /* of task.run, for their references */
+	uint64_t local_jobs; /* jobs of task.run so far, for their references */
 };
 
-/* setup's pointers must outlive the core. The caller gives it languages and runners before the first call. */
+/*
+ * Makes a core without a database. setup's pointers must outlive it. The caller sets languages and runners before the
+ * first call.
+ */
 struct core *core_new(const struct core_setup *setup);
 /*
- * Ends what this process does on the database: the engine stops within grace_ms, clients are disconnected, the store closes.
- * closed(arg) once, on the loop. A second call only shortens the grace; its closed is not called.
+ * Ends this process's work on the database: stops the engine within grace_ms, disconnects clients, closes the store.
+ * Calls closed(arg) once, on the loop. A second call only shortens the grace; its closed is not called.
  */
 void core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg);
-void core_free(struct core *core); /* after core_close's closed, or never attached; NULL is allowed */
+void core_free(struct core *core); /* after core_close's closed, or if never attached; NULL is allowed */
 
 /*
- * loop_work for what uses the core: core_close waits until its `after` has returned, so the core is not freed meanwhile.
- * Loop thread; errors as loop_work's, with nothing called.
+ * loop_work for work that uses the core: core_close waits until `after` has returned, so the core is not freed before.
+ * Loop thread. Errors are loop_work's, and then nothing is called.
  */
 int core_work(
 	struct core *core, void (*work)(void *arg), void (*after)(void *arg), void *arg, struct kettle_error *err);
@@ -159,14 +162,14 @@ void core_release(struct core *core);
 /* call.c. See host.h: call. [any] */
 int core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
-/* Attaches without a command (a server does at its start); done once. */
+/* Attaches without a command, as a server does at its start. Calls done once. */
 void core_attach(struct core *core, store_done done, void *arg);
-/* From now on commands and new jobs use these languages; borrowed, and valid until core_close's closed. */
+/* Uses these languages for commands and new jobs from now on. Borrowed until core_close's closed. */
 void core_take_languages(struct core *core, const struct languages *languages);
-/* What a new configuration says. On an error nothing is changed. */
+/* Takes over a new configuration. On an error nothing changes. */
 int core_reload(struct core *core, const json_t *devices, const struct core_limits *limits, struct kettle_error *err);
 
-/* event_feed.c. Hands over nothing more; before the store closes. NULL is allowed. */
+/* event_feed.c. Hands over no more events. Call it before the store closes. NULL is allowed. */
 void event_feed_stop(struct event_feed *feed);
 
 /* subscribe.c. See host.h. [any] */
@@ -176,9 +179,9 @@ int core_unsubscribe(struct core *core, uint64_t id, kettle_fn ended, void *arg)
 /* server.c. Whether the caller of a command (struct actor) still waits for its answer. Loop thread. */
 bool core_has_caller(const struct core *core, uint64_t caller);
 /*
- * Delivers an event to the subscriptions that match it and may see it. A command that takes long publishes its progress as
- * {"kind": "progress", "task_run": true, "caller": that of its actor, …}, which reaches its caller, through the socket, too.
- * Loop thread.
+ * Delivers an event to the matching subscriptions whose users may see it. A command that takes long publishes its
+ * progress as {"kind": "progress", "task_run": true, "caller": that of its actor, …}, which reaches its caller, also
+ * through the socket. Loop thread.
  */
 void core_publish(struct core *core, const json_t *event);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The internals of the core that its files share. All on the loop thread. */
+/* Declarations that the files of the core share. All on the loop thread. */
 #ifndef KETTLE_SESSION_CORE_INTERNAL_H
 #define KETTLE_SESSION_CORE_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 #include <kettle/error.h>
 
-/* One call of a command. Its actor, command and args live until it is answered. */
+/* One call of a command. actor, command and args live until the answer. */
 struct call {
 	struct core *core;
 	json_t *actor, *args;
@@ -16,26 +16,26 @@ struct call {
 	kettle_answer answer;
 	void *arg;
 	uint64_t id;    /* on the socket */
-	unsigned tries; /* how often it was sent there */
+	unsigned tries; /* times that it was sent there */
 	json_t *result;
-	struct actor resolved;   /* of an engine command; its name is the call's */
-	struct kettle_error err; /* of what ran in the pool */
-	uint64_t began_ns;       /* at a server's owner, of a command that changes something; 0: its end is not logged */
-	struct command_env env;  /* as it was when it began: a reload changes the core's */
+	struct actor resolved;   /* of an engine command; the call owns the name */
+	struct kettle_error err; /* of work in the pool */
+	uint64_t began_ns;       /* of a logged command, at a server's owner; 0: the end is not logged */
+	struct command_env env;  /* a copy from the begin, since a reload changes the core's */
 	struct call *next;
 };
 
 /* call.c */
-/* Answers and frees. err NULL: with result (borrowed). */
+/* Answers and frees the call. err NULL: with result (borrowed). */
 void call_answer(struct call *call, const struct kettle_error *err, json_t *result);
-/* Sends a call where it belongs now. */
+/* Routes a call by the core's present role. */
 void call_route(struct call *call);
-/* core_call of what is the loop thread's own, without a copy. */
+/* core_call for the loop thread: takes the references instead of copying. */
 int call_take(
 	struct core *core, json_t *actor_take, const char *command, json_t *args_take, kettle_answer done, void *arg);
 
 /* subscribe.c */
-/* By what an event finds a subscription. */
+/* The interests by which an event finds subscriptions. */
 enum interest { INTEREST_ALL, INTEREST_BOARD, INTEREST_SUBMISSION, INTEREST_CALLER };
 
 struct subscription {
@@ -43,80 +43,83 @@ struct subscription {
 	uint64_t id;
 	json_t *actor, *filter;
 	enum interest interest;
-	struct subscription *next, **link;             /* in its bucket by interest */
+	struct subscription *next, **link;             /* in the bucket of its interest */
 	struct subscription *next_by_id, **link_by_id; /* link_by_id NULL: not yet among the core's */
 	int64_t last;                                  /* number of the last event delivered; -1: only new ones */
 	int64_t user;                                  /* resolved, at the owner */
 	bool admin, live, dead;
-	bool failed;     /* the past could not be read; it is tried again */
+	bool failed;     /* the past could not be read, and is read again later */
 	unsigned busy;   /* store operations and deliveries under way */
-	json_t *pending; /* arrived while the past was read */
+	json_t *pending; /* events that arrived while the past was read */
 	kettle_event_fn fn;
 	void *arg;
 	kettle_fn ended; /* of unsubscribe */
 	void *ended_arg;
 };
-/* An event from the owner for the subscription with this id. */
+/* Delivers an event from the owner to the subscription with this id. */
 void subscriptions_receive(struct core *core, uint64_t id, const json_t *event);
-/* After the role changed: everything that waits begins. */
+/* Begins all subscriptions after the role changed. */
 void subscriptions_resume(struct core *core);
 void subscriptions_free(struct core *core);
 
 #define EVENTS_RETRY_MS 1000
-/* At the owner: reads events again in a while, where they could not be read, for subscriptions and the feed. */
+/* At the owner: reads events that could not be read again after a pause, for subscriptions and the feed. */
 void subscriptions_read_later(struct core *core);
-/* The store is closed: nothing is read any more. */
+/* Reads no more events, since the store is closed. */
 void subscriptions_stop(struct core *core);
 
 /* attach.c */
-/* Answers everything that waits; nothing is tried again. */
+/* Answers all waiters with the error, and tries no more. */
 void attach_stop(struct core *core, const struct kettle_error *err);
 
 /* owner.c */
-/* With the lock held: opens store, engine and socket. On an error all is undone, and the lock released. */
+/* Opens store, engine and socket, with the lock held. On an error undoes everything and releases the lock. */
 int owner_start(struct core *core, struct kettle_error *err);
-/* core_work.c. Everything is closed but for what core_work has under way, which is waited for. */
+/* core_work.c. Everything is closed except for work of core_work: waits for that, then calls core_close's closed. */
 void core_ended(struct core *core);
-/* Closes them as core->ending says; again: with less grace than before. */
+/* Closes the owner's parts as core->ending says. again: with less grace than before. */
 void owner_close(struct core *core, bool again);
 
 /* storage_watch.c */
-#define STORAGE_TRY_MS 1000 /* between two tries to write where the disk is full */
-/* A write failed since the disk is full; arg: the core. */
+#define STORAGE_TRY_MS 1000 /* between two tries to write to a full disk */
+/* A write failed because the disk is full. arg: the core. */
 void storage_watch_full(void *arg, const struct kettle_error *why);
-/* The disk has room again, or the core closes. */
+/* Ends the watch: the disk has room again, or the core closes. */
 void storage_watch_stop(struct core *core);
 
 /* event_feed.c */
-/* Begins for every frontend of core->plugins that takes events; NULL when there is none. */
+/* Starts the feed of every frontend in core->plugins that takes events. NULL: there is none. */
 struct event_feed *event_feed_start(struct core *core);
-/* There are new events. NULL is allowed. */
+/* Reads new events. NULL is allowed. */
 void event_feed_wake(struct event_feed *feed);
-/* host.h: event_done, of the frontend with this host. [any] */
+/* host.h: event_done, for the frontend with this host. [any] */
 int event_feed_done(const struct core_host *host, int64_t seq);
-/* After the store has closed, and with it what was under way. NULL is allowed. */
+/* Call it after the store has closed, which ends reads and writes under way. NULL is allowed. */
 void event_feed_free(struct event_feed *feed);
 
 /* server.c */
 int server_listen(struct core *core, struct server **ret_server, struct kettle_error *err);
-/* Answers what it took, sends "bye" to all connections, and closes: clients keep the calls that it did not take. */
+/*
+ * Answers the calls that it took, sends "bye" to all connections, and closes. Clients keep the calls that it did not
+ * take.
+ */
 void server_close(struct server *server, void (*closed)(void *arg), void *arg);
 
 /* client.c */
 struct client_events {
 	void (*answered)(struct call *call, const struct kettle_error *err, json_t *result);
-	void (*returned)(struct call *call); /* the owner has not taken it */
+	void (*returned)(struct call *call); /* the owner has not taken the call */
 	void (*event)(struct core *core, uint64_t id, const json_t *event);
-	void (*lost)(struct core *core, bool refused); /* the connection; not after client_close */
+	void (*lost)(struct core *core, bool refused); /* the connection is lost; not called after client_close */
 };
-/* holder: whose socket it is, for messages. events must outlive the client. */
+/* Connects to the owner's socket. holder: the owning process, for messages. events must outlive the client. */
 int client_connect(struct core *core, const struct client_events *events, pid_t holder, struct client **ret_client,
 	struct kettle_error *err);
-/* Takes the call over and answers it when the owner does. */
+/* Takes the call, sends it, and answers it when the owner does. */
 void client_call(struct client *client, struct call *call);
 void client_subscribe(struct client *client, const struct subscription *subscription);
 void client_unsubscribe(struct client *client, uint64_t id);
-/* Everything that was not answered is answered with an error, then closed(arg). NULL is allowed: closed at once. */
+/* Answers all open calls with an error, then calls closed(arg). NULL is allowed: calls closed at once. */
 void client_close(struct client *client, void (*closed)(void *arg), void *arg);
 
 #endif

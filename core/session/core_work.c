@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Work in the pool that uses a core, and the end of the core, which waits for it. */
+/* Work in the pool that uses a core. The end of the core waits for it. */
 #include <config.h>
 
 #include "session/core_internal.h"

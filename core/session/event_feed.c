@@ -3,10 +3,10 @@
  * Stored events for the frontends that take them, over restarts. Loop thread of the database's owner.
  *
  * Theory of operation. Each frontend has a cursor in the database. After a commit that wrote events, and once at the
- * start, the events behind it are read a page at a time and handed over in order, as long as fewer than
- * KETTLE_EVENTS_OPEN of them are open: handed over, and not yet said to be dealt with (event_done). The cursor follows the
- * oldest open event. If the process dies, the next one hands over again everything behind the cursor. A frontend without
- * a cursor begins at the newest event.
+ * start, the events behind the cursor are read a page at a time and handed over in order, as long as fewer than
+ * KETTLE_EVENTS_OPEN of them are open: handed over, and not yet reported as done (event_done). The cursor follows the
+ * oldest open event. If the process dies, the next one hands over all events behind the cursor again. A frontend
+ * without a cursor begins at the newest event.
  */
 #include <config.h>
 
@@ -33,15 +33,15 @@ struct reader {
 	struct event_feed *feed;
 	const struct core_plugin *plugin;
 	char consumer[48]; /* "plugin:discord" */
-	int64_t read;      /* number of the last event that was read */
-	int64_t cursor;    /* of the last one that is dealt with, and all before it */
+	int64_t read;      /* number of the last event read */
+	int64_t cursor;    /* all events up to this number are done */
 	int64_t stored;    /* the cursor in the database */
-	int64_t storing;   /* the last one that was given to the store */
-	json_t *events;    /* the page that was read; `next` of it are handed over */
+	int64_t storing;   /* the cursor that the store is writing */
+	json_t *events;    /* the page; `next` of its events are handed over */
 	size_t next;
 	struct open_event open[KETTLE_EVENTS_OPEN]; /* in order of seq */
 	size_t open_count;
-	unsigned moving; /* writes of the cursor that are under way */
+	unsigned moving; /* writes of the cursor under way */
 	bool known, reading, more, handing;
 };
 
@@ -59,7 +59,7 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct reader *reader = arg;
 	struct actor admin = {.role = RIGHT_ADMIN, .name = ""};
-	int64_t next; /* the page says it as well: an admin sees all */
+	int64_t next; /* unused: an admin sees all events, so the last one of the page says it */
 	int rc = 0;
 	if (!reader->known) {
 		rc = events_cursor_begin(db, reader->consumer, err);
@@ -97,13 +97,15 @@ on_moved(void *arg, const struct kettle_error *err)
 	if (!err) {
 		move_cursor(reader);
 	} else if (err->code != KETTLE_ECANCELED) {
-		/* The next event that is dealt with stores it. */
+		/* The next event that is done stores it. */
 		log_write(KETTLE_LOG_ERROR, "feed", "could not store how far %s has read the events: %s", reader->consumer,
 			err->message);
 	}
 }
 
-/* Stores how far the frontend is: one write after the other, so that many events take few. The last one waits for none. */
+/*
+ * Stores the cursor, by one write after the other, so that many events need few writes. The last write does not wait.
+ */
 static void
 move_cursor(struct reader *reader)
 {
@@ -118,13 +120,13 @@ move_cursor(struct reader *reader)
 	store_write(feed->core->store, move_op, on_moved, move);
 }
 
-/* Hands over what is read, and reads on where that is all. */
+/* Hands over events of the page, and reads the next page after the last one. */
 static void
 hand_over(struct reader *reader)
 {
 	struct event_feed *feed = reader->feed;
 	if (reader->handing)
-		return; /* the frontend deals with an event while it is handed over: the loop below goes on */
+		return; /* event_done was called within the callback: the loop below continues */
 	reader->handing = true;
 	while (
 		!feed->stopped && reader->next < json_array_size(reader->events) && reader->open_count < KETTLE_EVENTS_OPEN) {
@@ -160,7 +162,7 @@ page_read(void *arg, const struct kettle_error *err)
 	hand_over(reader);
 }
 
-/* Reads a page. Where one is being read or handed over, the next is read after it. */
+/* Reads a page, or notes that one must be read after the present one. */
 static void
 read_feed_page(struct reader *reader)
 {
@@ -174,7 +176,7 @@ read_feed_page(struct reader *reader)
 	reader->more = false;
 	reader->next = 0;
 	json_decref(STEAL(reader->events));
-	/* The first read may write the cursor. */
+	/* The first read may create the cursor. */
 	(reader->known ? store_read : store_write)(reader->feed->core->store, read_op, page_read, reader);
 }
 

@@ -2,10 +2,10 @@
 /*
  * The process that owns the database: the one place where store, engine, event feed and maintenance meet.
  *
- * Theory of operation. With DB.lock held the store is opened, then come the engine, the socket and, at a server, the
- * feed. Every stored event passes through on_events. The end goes the other way round: the purge of deleted
- * leaderboards, the engine, the socket (which answers what it took), the store, and last what maintenance has in the
- * pool.
+ * Theory of operation. With DB.lock held the store opens, then the engine, the socket and, at a server, the feed. Every
+ * stored event passes through on_events. The end goes the other way round, step by step: the purge of deleted
+ * leaderboards, the engine, the socket (which answers the calls that it took), the store, and last the work of
+ * maintenance in the pool.
  */
 #include <config.h>
 
@@ -23,12 +23,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- when leaderboards open and end, at a server ---- */
+/* ---- when leaderboards open and end (at a server) ---- */
 
 /*
- * Theory of operation. A write tells what has opened or ended (board_life.h) and when the next one does, and a timer makes
- * the next write then. A leaderboard that is created or changed, and the end of a submission where one waits for its
- * last, make one at once. The timer waits ten minutes at most, for clocks that are set.
+ * Theory of operation. A write reports which leaderboards have opened or ended (board_life.h) and when the next one
+ * does; a timer starts the next write then. A leaderboard that is created or changed starts one at once, and so does
+ * the end of a submission if a leaderboard waits for its last ones. The timer waits at most ten minutes, since clocks
+ * may be set.
  */
 
 #define LONGEST_MS 600000
@@ -37,7 +38,7 @@
 struct board_clock {
 	struct core *core;
 	struct kettle_timer *timer;
-	struct board_life life; /* of the last write */
+	struct board_life life; /* result of the last write */
 	bool writing, again, stopped;
 };
 
@@ -76,7 +77,7 @@ on_step(void *arg, const struct kettle_error *err)
 	if (clock->stopped)
 		return;
 	if (err) {
-		/* The store says itself that it cannot be written. */
+		/* The store reports itself that it cannot write. */
 		wait_ms(clock, RETRY_MS);
 	} else if (clock->again || clock->life.more) {
 		clock->again = false;
@@ -101,7 +102,7 @@ tick(struct board_clock *clock)
 	store_write(clock->core->store, step_op, on_step, clock);
 }
 
-/* A stored event. NULL is allowed, also below. */
+/* Takes a stored event. NULL is allowed, also below. */
 static void
 board_clock_event(struct board_clock *clock, const struct event *event)
 {
@@ -109,12 +110,12 @@ board_clock_event(struct board_clock *clock, const struct event *event)
 		return;
 	bool submission = strcmp(event->kind, "submission.done") == 0 || strcmp(event->kind, "submission.deleted") == 0;
 	bool board = strcmp(event->kind, "leaderboard.created") == 0 || strcmp(event->kind, "leaderboard.updated") == 0;
-	/* While a write is under way, `life` is the store's thread's. */
+	/* During a write `life` belongs to the store's thread. */
 	if (board || (submission && (clock->writing || clock->life.waiting)))
 		tick(clock);
 }
 
-/* Tells from now on when leaderboards open and end. */
+/* Starts the writes. */
 static struct board_clock *
 board_clock_start(struct core *core)
 {
@@ -124,7 +125,7 @@ board_clock_start(struct core *core)
 	return clock;
 }
 
-/* Nothing more begins. */
+/* Starts no more writes. */
 static void
 board_clock_stop(struct board_clock *clock)
 {
@@ -135,7 +136,7 @@ board_clock_stop(struct board_clock *clock)
 	clock->timer = NULL;
 }
 
-/* After the store has closed, and with it what was under way. */
+/* Call it after the store has closed, which ends a write under way. */
 static void
 board_clock_free(struct board_clock *clock)
 {
@@ -144,7 +145,7 @@ board_clock_free(struct board_clock *clock)
 
 /* ---- events ---- */
 
-/* A line of a server's log for what comes about by the time alone: commands and verdicts have their own. */
+/* Logs on a server what happens by the time alone. Commands and verdicts have lines of their own. */
 static void
 log_board(const struct event *event)
 {
@@ -153,7 +154,7 @@ log_board(const struct event *event)
 		log_event("core", event->kind, json_pack("{s:s}", "leaderboard", event->board));
 }
 
-/* Passes stored events on; the files of deleted jobs go with them. */
+/* Passes stored events on, and wakes the removal of deleted jobs' files and deleted leaderboards. */
 static void
 on_events(void *arg, const json_t *events)
 {
@@ -193,7 +194,7 @@ engine_started(void *arg, const struct kettle_error *err)
 			KETTLE_LOG_ERROR, "core", "the open jobs could not be loaded and will be retried soon: %s", err->message);
 }
 
-/* The store, the engine, the socket, the feed. */
+/* Opens the store, the engine, the socket and the feed. */
 static int
 open_parts(struct core *core, struct kettle_error *err)
 {
@@ -241,7 +242,7 @@ owner_start(struct core *core, struct kettle_error *err)
 	}
 	core->role = CORE_OWNER;
 	engine_start(core->engine, engine_started, core);
-	/* Its own: no other user of the machine may read what jobs leave. */
+	/* Only this user may read the files of jobs. */
 	if (mkdir(core->spool, 0700) != 0 && errno != EEXIST)
 		log_write(KETTLE_LOG_WARNING, "core", "files of jobs cannot be kept in %s: %s", core->spool, strerror(errno));
 	*maintenance = (struct maintenance){
@@ -263,7 +264,7 @@ owner_start(struct core *core, struct kettle_error *err)
 
 /* ---- the end ---- */
 
-/* The caller of core_close may free the core then. */
+/* The caller of core_close may free the core in this call. */
 static void
 maintenance_idle(void *arg)
 {
@@ -295,7 +296,7 @@ static void
 engine_stopped(void *arg)
 {
 	struct core *core = arg;
-	/* From here on nothing is accepted; what was accepted before is answered by the store before it closes. */
+	/* From here on no call is accepted. The store answers the accepted ones before it closes. */
 	core->closing = true;
 	core->maintenance.closing = true;
 	engine_free(STEAL(core->engine));

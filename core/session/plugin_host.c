@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's host: forwards to the loop's services, the core, the store and the jobs in flight. */
+/* The engine's host: forwards calls of plugins to the loop's services, the core, the store and the jobs in flight. */
 #include <config.h>
 
 #include "session/plugin_host.h"
@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what plugins store (host.h: state_get, state_put, state_list, credential), in the process that owns the database ---- */
+/* ---- state of plugins (host.h: state_get, state_put, state_list), in the process that owns the database ---- */
 
-/* One access under way. */
+/* An access under way. */
 struct state_access {
 	struct core_host *host;
 	store_op op;
@@ -28,7 +28,7 @@ struct state_access {
 	char *key;   /* or the prefix */
 	char *after; /* of state_list */
 	unsigned limit;
-	json_t *value; /* to store, or what was read */
+	json_t *value; /* to store, or as read */
 	kettle_answer done;
 	void *arg;
 };
@@ -98,7 +98,10 @@ state_begin(void *arg)
 	core_attach(access->host->core, state_attached, access);
 }
 
-/* Whether the caller is on the loop thread of the owner: then it joins the store's queue at once, in the order of the calls. */
+/*
+ * Whether the caller is on the owner's loop thread. Its access then joins the store's queue at once, in the order of
+ * the calls.
+ */
 static bool
 is_at_store(const struct core *core)
 {
@@ -106,7 +109,7 @@ is_at_store(const struct core *core)
 	return core && core->role == CORE_OWNER && core->store && uv_thread_equal(&self, &core->thread);
 }
 
-/* Takes what the request points to. */
+/* Starts an access. Takes what the request points to, and copies the key. */
 static int
 begin(struct state_access request, const char *key)
 {
@@ -152,7 +155,7 @@ host_state_list(const struct kettle_host *table, const char *prefix, const char 
 	return begin(access, prefix ? prefix : "");
 }
 
-/* ---- a credential that is refused ---- */
+/* ---- refused credentials ---- */
 
 #define CREDENTIAL_ERROR_MAX 500 /* characters */
 
@@ -168,7 +171,7 @@ credential_op(struct db *db, void *arg, struct kettle_error *err)
 	return db_event(db, "runner.credential_failed", 'a', 0, 0, 0, note->data, err);
 }
 
-/* What could not be stored is tried again when the runner says it again. */
+/* If the event could not be stored, the runner's next report stores it. */
 static void
 credential_noted(void *arg, const struct kettle_error *err)
 {
@@ -191,7 +194,7 @@ host_credential(const struct kettle_host *table, const char *error)
 		log_write(KETTLE_LOG_ERROR, host->name, "the remote side refuses the credential: %s", line);
 	host->refused = error != NULL;
 	host->told = host->told && error;
-	/* A process that does not own the database has no events; the owner's runner has its own say. */
+	/* Only the owner of the database stores events, and its own runner reports the error there. */
 	if (!error || host->told || !core || !core->store || core->closing)
 		return;
 	host->told = true;
@@ -203,12 +206,13 @@ host_credential(const struct kettle_host *table, const char *error)
 /* ---- one-time links for plugins (host.h: publish, link_base) ---- */
 
 /*
- * Theory of operation. A frontend that serves links sets its URL; the core knows one at a time. The pool writes a published
- * blob to a file, then the store writes its row; the plugin gets the URL after the commit. A frontend that receives a
- * request for the link calls link.take, which removes the row, and owns the file from then on. Only the URL has the token.
+ * Theory of operation. A frontend that serves links sets its URL; the core knows one at a time. The pool writes a
+ * published blob to a file, then the store writes its row, and after the commit the plugin gets the URL. A frontend
+ * that receives a request for the link calls link.take, which removes the row, and owns the file from then on. Only the
+ * URL contains the token.
  */
 
-/* One blob on its way. */
+/* A blob that is being published. */
 struct publication {
 	struct core_host *host;
 	char *url;
@@ -232,7 +236,7 @@ free_publication(struct publication *p)
 	free(p);
 }
 
-/* Answers and frees. A file without a row is removed by the sweep. */
+/* Answers and frees. The sweep removes a file without a row. */
 static void
 publish_done(void *arg, const struct kettle_error *err)
 {
@@ -347,7 +351,7 @@ host_link_base(const struct kettle_host *table, const char *base, struct kettle_
 	int rc = base ? download_url_check_base(base, err) : 0;
 	if (rc < 0)
 		return rc;
-	/* One that takes back its URL does not take back another frontend's. */
+	/* A frontend can take back only its own URL. */
 	if (!base && core->links.host != host_of(table))
 		return 0;
 	free(core->links.base);
@@ -428,13 +432,16 @@ host_process_kill(const struct kettle_host *table, struct kettle_process *proces
 	loop_process_kill(host_of(table)->io, process, signal);
 }
 
-/* An answer that a plugin waits for. Whatever answers calls it once, so that the time of the plugin is taken here alone. */
+/*
+ * An answer that a plugin waits for. It passes through here once, so that the plugin's time for it is measured in one
+ * place.
+ */
 struct watched_answer {
 	const struct core_host *host;
 	const char *what;
 	kettle_answer done;
 	void *arg;
-	bool asking, answered; /* the plugin's call has not returned: the answer waits for that */
+	bool asking, answered; /* asking: the plugin's call has not returned, so the answer waits */
 	struct kettle_error err;
 	json_t *result;
 };

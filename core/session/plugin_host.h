@@ -5,18 +5,21 @@
 
 #include "session/core.h"
 
-/* One per plugin instance. `core` may be set later than the rest: no plugin calls it before start. */
+/* One per plugin instance. `core` may be set later, since plugins call it only after start. */
 struct core_host {
-	struct kettle_host table; /* first: the plugin's pointer is this one's */
+	struct kettle_host table; /* first: a plugin's pointer to it also points to this struct */
 	struct loop_services *io;
 	struct core *core;
 	char name[40];
-	bool refused, told; /* the credential of a runner; told: as an event */
+	bool refused, told; /* of a runner's credential; told: the event is stored */
 };
 
 /* Fills in a host for the plugin `name`. */
 void host_init(struct core_host *host, struct loop_services *io, struct core *core, const char *name);
-/* Ends what its plugin left: HTTP requests, the links that it serves. Before destroy; a host that was not filled in is allowed. */
+/*
+ * Ends what the plugin left: HTTP requests, and the URL of its links. Call it before destroy. A host that was not
+ * filled in is allowed.
+ */
 void host_end(struct core_host *host);
 
 static inline struct core_host *

@@ -2,12 +2,13 @@
 /*
  * The owner's socket DB.sock: other processes of the same user send their commands there.
  *
- * Messages, an object a line. To the owner: {"id", "call": name, "actor", "args"}, {"id", "subscribe": filter, "actor",
- * "after"}, {"unsubscribe": id}. The progress of a call is an event for those of the connection's subscriptions whose filter
- * is {"task_run": true}. From it: {"hello": version, "pid", "stays"} first, {"id", "result"}, {"id", "error":
- * {"code", "message", "retry_s", "member", "cause"}}, {"id", "event"}; {"busy": sentence} where there are too many connections; {"bye":
- * true} last, once the owner ends in order and has answered every call that it took. A client may send many calls at
- * once; the owner takes a bounded number of them and leaves the others unread until it has answered these.
+ * Messages are JSON objects, one a line. A client sends {"id", "call": name, "actor", "args"}, {"id", "subscribe":
+ * filter, "actor", "after"} and {"unsubscribe": id}. The progress of a call is an event for the subscriptions of its
+ * connection whose filter is {"task_run": true}. The owner sends {"hello": version, "pid", "stays"} first, then {"id",
+ * "result"}, {"id", "error": {"code", "message", "retry_s", "member", "cause"}} and {"id", "event"}; {"busy": sentence}
+ * if there are too many connections; {"bye": true} last, when it ends in order and has answered every call that it
+ * took. A client may send many calls at once; the owner takes a limited number of them and leaves the others unread
+ * until it has answered these.
  */
 #include <config.h>
 
@@ -29,18 +30,21 @@
 
 #define MAX_CONNECTIONS 256
 #define MAX_SUBSCRIPTIONS 64 /* of one connection */
-/* Of one connection, on their way: further messages stay unread. So the calls of others wait behind this many of one
- * client, and the end of the process too; a client that waits for its answers has enough to keep the database busy. */
+/*
+ * Calls of one connection under way; further messages stay unread. The calls of other clients, and the end of the
+ * process, wait for at most so many calls of one client, which suffice to keep the database busy.
+ */
 #define MAX_CALLS 64
-#define MAX_CALL_BYTES (16u << 20) /* and no further one once they have so many, since each is held until its answer */
-#define MAX_VALUES 1000000         /* of one message: ten times those of a task, read in a second */
-#define CLOSE_LIMIT_MS 5000        /* until a connection that does not take its last answers is cut */
+#define MAX_CALL_BYTES \
+	(16u << 20)             /* of these calls: no further one is taken then, since each is held until its answer */
+#define MAX_VALUES 1000000  /* of one message: ten times those of a task, read in a second */
+#define CLOSE_LIMIT_MS 5000 /* until a connection that does not read its last answers is cut */
 
 struct connection {
 	struct server *server;
-	struct json_socket *peer; /* NULL once it is gone: answers that come later are dropped */
+	struct json_socket *peer; /* NULL: gone, so later answers are dropped */
 	uint64_t number;          /* the `caller` of its calls and subscriptions */
-	unsigned calls;           /* on their way, and subscriptions that begin */
+	unsigned calls;           /* calls under way, and subscriptions that begin */
 	size_t bytes;             /* of these calls */
 	struct relay {
 		struct connection *connection;
@@ -54,7 +58,7 @@ struct server {
 	struct core *core;
 	struct connection *connections;
 	unsigned count;
-	uint64_t numbers; /* given to connections */
+	uint64_t numbers; /* connections so far */
 	struct json_socket_pool pool;
 	char *path;
 	struct kettle_timer *close_timer;
@@ -105,7 +109,7 @@ send_error(struct connection *connection, json_int_t id, const struct kettle_err
 		json_socket_send(connection->peer, message);
 }
 
-/* A copy of what a client sent, as that of its connection. New reference. */
+/* A copy of an object from a client, marked with its connection. New reference. */
 static json_t *
 mark(const struct connection *connection, const json_t *sent)
 {
@@ -114,7 +118,7 @@ mark(const struct connection *connection, const json_t *sent)
 	return marked;
 }
 
-/* Tells the client that a call without an answer was not taken. */
+/* Tells a client that has all its answers that no further call was taken. */
 static void
 say_bye(struct connection *connection)
 {
@@ -132,7 +136,7 @@ on_server_ready(void *arg)
 	return connection->server->closing || (connection->calls < MAX_CALLS && connection->bytes < MAX_CALL_BYTES);
 }
 
-/* One call fewer is on its way; may free the connection. */
+/* Counts a call as ended; may free the connection. */
 static void
 end_call(struct connection *connection, size_t bytes)
 {
@@ -152,7 +156,7 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 	struct connection *connection = answer->connection;
 	bool closing = connection->server->closing;
 	if (err->code == KETTLE_ECANCELED && closing) {
-		/* Not taken any more: the client sends it to the next owner. */
+		/* The call was not taken: the client sends it to the next owner. */
 	} else if (err->code < 0) {
 		send_error(connection, answer->id, err);
 	} else if (connection->peer) {
@@ -218,8 +222,10 @@ on_begun(void *arg, const struct kettle_error *err)
 	end_call(arg, 0);
 }
 
-/* A subscription counts as a call while the first page of its past is read, also when it has ended meanwhile: the store
- * answers in order. */
+/*
+ * Counts a subscription as a call while the first page of its past is read, also if it ends meanwhile. The store
+ * answers in order, so this read ends after that one.
+ */
 static void
 await_begin(struct connection *connection)
 {
@@ -323,7 +329,7 @@ on_connection(uv_stream_t *listener, int rc)
 		server_refuse(connection);
 }
 
-/* A socket that only this user may connect to: the file's mode is the right to the database. */
+/* Binds a socket to which only this user may connect: the file's mode is the right to the database. */
 static int
 bind_socket(const char *path, int *ret_fd, struct kettle_error *err)
 {

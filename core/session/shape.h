@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The form of a command's answer, as a table in its row; what is published of it is JSON Schema. */
+/* The form of a command's answer, as a table in the command's row. It is published as JSON Schema. */
 #ifndef KETTLE_SESSION_SHAPE_H
 #define KETTLE_SESSION_SHAPE_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 enum shape_type {
-	SHAPE_ANY, /* whatever JSON has: a plan, an option's value */
+	SHAPE_ANY, /* any JSON: a plan, an option's value */
 	SHAPE_BOOL,
 	SHAPE_INT,
 	SHAPE_NUMBER,
@@ -22,22 +22,22 @@ enum shape_type {
 struct shape {
 	const char *name; /* NULL: an element of an array or a map, or a whole answer */
 	enum shape_type type;
-	const char *help;            /* what it says that the name does not; no capital, no full stop; or NULL */
+	const char *help;            /* says what the name does not; no capital, no full stop; or NULL */
 	const char *unit;            /* of a number: "s", "ns", "bytes", "ms", "%"; or NULL */
 	bool null;                   /* it may be null */
 	bool optional;               /* the member may be missing */
-	const char *const *choices;  /* of a STRING: all that it may be, until NULL; or NULL: any */
+	const char *const *choices;  /* of a STRING: the allowed values, until NULL; or NULL: any */
 	const char *title;           /* of an OBJECT that several answers have: its name; or NULL */
 	const struct shape *members; /* of an OBJECT, until a NULL name */
 	const struct shape *element; /* of an ARRAY or a MAP */
 };
 
-/* A member, with what else there is to say of it: MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true). */
+/* A member with its other attributes: MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true). */
 #define MEMBER(text, ...) \
 	{ \
 		.name = (text), .type = __VA_ARGS__ \
 	}
-/* Types that have others inside. OBJECT: of MEMBERs. */
+/* Types that contain others. An OBJECT contains MEMBERs. */
 #define OBJECT(...) \
 	SHAPE_OBJECT, .members = (const struct shape[]) \
 	{ \
@@ -46,7 +46,7 @@ struct shape {
 			0 \
 		} \
 	}
-/* array: of members, ended by {0}, which several answers have. */
+/* An OBJECT that several answers have. array: its members, ended by {0}. */
 #define SHARED(text, array) SHAPE_OBJECT, .title = (text), .members = (array)
 #define ARRAY(...) \
 	SHAPE_ARRAY, .element = &(const struct shape) \
@@ -58,7 +58,7 @@ struct shape {
 	{ \
 		.type = __VA_ARGS__ \
 	}
-/* In a row of the command table. */
+/* For a row of the command table. */
 #define ANSWER(...) \
 	.answer = &(const struct shape) \
 	{ \

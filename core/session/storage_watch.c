@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A server's disk that is full: what tells admins of it, and when it is over. */
+/* A server's full disk: tells admins when it begins and when it is over. */
 /*
- * Theory of operation. The store tells of each write that failed because the disk is full. The first one becomes the event
- * storage.full at once, for those who listen: it has no number, since nothing can be stored. Then every STORAGE_TRY_MS the
- * store tries to write the pair that belongs into the database, storage.full with the time at which it began and storage.ok.
- * Once it succeeds both reach everyone as stored events do, frontends too. A write of this size may succeed on a disk on
- * which others still fail, so some space must be free before it is tried.
+ * Theory of operation. The store reports each write that failed because the disk is full. The first report becomes the
+ * event storage.full at once, for live subscribers; it has no number, since nothing can be stored. Then, every
+ * STORAGE_TRY_MS, the store tries to write two events to the database: storage.full with the time at which it began,
+ * and storage.ok. When this succeeds, both reach everyone as stored events do, frontends too. So small a write may
+ * succeed while others still fail, so it is tried only if some space is free.
  */
 #include <config.h>
 
@@ -21,7 +21,7 @@
 
 #define STORAGE_FREE_MIN (4u << 20) /* bytes */
 
-/* Of the store while it writes. */
+/* The store's while it writes. */
 struct storage_note {
 	struct core *core;
 	char *database;

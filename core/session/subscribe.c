@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Subscriptions: stored events from a number on, then live, to those who may see them. */
+/* Subscriptions: stored events from a number on, then live events, for users who may see them. */
 #include <config.h>
 
 #include "session/core_internal.h"
@@ -18,7 +18,7 @@
 
 #define REPLAY_PAGE 1000
 
-/* ---- where they are found ---- */
+/* ---- lookup ---- */
 
 static struct subscription **
 bucket_of_id(struct core *core, uint64_t id)
@@ -32,7 +32,7 @@ bucket_of_number(struct core *core, enum interest interest, uint64_t number)
 	return &core->subscriptions.by_interest[(number * 4 + (uint64_t)interest) % SUBSCRIPTION_BUCKETS];
 }
 
-/* Names of boards are the same in upper and lower case. The hash is FNV-1a. */
+/* Names of boards ignore case. The hash is FNV-1a. */
 static struct subscription **
 bucket_of_board(struct core *core, const char *board)
 {
@@ -106,7 +106,7 @@ find(struct core *core, uint64_t id)
 	return NULL;
 }
 
-/* Posted, so that it never comes before unsubscribe returns; where nothing is posted any more, called. */
+/* Posts ended, so that it never comes before unsubscribe returns. Calls it if nothing can be posted any more. */
 static void
 say_ended(struct core *core, kettle_fn ended, void *arg)
 {
@@ -133,7 +133,7 @@ subscribe_release(struct subscription *subscription)
 		free_subscription(subscription);
 }
 
-/* ---- what they hear ---- */
+/* ---- delivery ---- */
 
 static void
 deliver(struct subscription *subscription, const json_t *event)
@@ -158,8 +158,10 @@ subscriptions_receive(struct core *core, uint64_t id, const json_t *event)
 		deliver(subscription, event);
 }
 
-/* A filter names a submission, a board (by name), or the progress of commands that the subscriber calls ("task_run"). Of
- * the latter everyone sees its own: this process that of its commands, a connection that of those that it sent. */
+/*
+ * A filter names a submission, a board, or the progress of the subscriber's own commands ("task_run"): those that this
+ * process calls, or those that the connection sent.
+ */
 static bool
 subscribe_matches(const struct subscription *subscription, const struct event *event)
 {
@@ -179,13 +181,16 @@ may_see(const struct subscription *subscription, const struct event *event)
 {
 	if (subscription->admin || event->local)
 		return true;
-	/* Only the database knows who has joined a closed board: live events go only to users who surely may see it. */
+	/*
+	 * Only the database knows who has joined a closed board, so its live events go only to users who surely may see
+	 * them.
+	 */
 	if (event->scope[0] == 'p' && !event->closed)
 		return true;
 	return event->user == subscription->user && subscription->user > 0 && event->scope[0] != 'a';
 }
 
-/* Whether users may have other rights after it. */
+/* Whether the event may change rights of users. */
 static bool
 changes_rights(const struct event *event)
 {
@@ -196,8 +201,10 @@ changes_rights(const struct event *event)
 	return changes;
 }
 
-/* Whether only the database can decide: who may see a closed board, which user an actor without one has become, which
- * rights a user still has. */
+/*
+ * Whether only the database can decide who may see the event: who has joined a closed board, which user an actor has
+ * become, which rights a user still has.
+ */
 static bool
 needs_database(const struct subscription *subscription, const struct event *event)
 {
@@ -220,7 +227,7 @@ subscribe_keep(struct subscription *subscription, const json_t *event)
 
 static void read_past(struct subscription *subscription);
 
-/* One event for one subscription that it matches; may free the subscription. */
+/* Offers an event to a subscription that it matches; may free the subscription. */
 static void
 offer(struct subscription *subscription, const struct event *event)
 {
@@ -228,7 +235,7 @@ offer(struct subscription *subscription, const struct event *event)
 		if (subscription->core->role == CORE_OWNER)
 			subscribe_keep(subscription, event->json);
 	} else if (needs_database(subscription, event)) {
-		/* The database delivers it, or not; everything before it has been delivered. */
+		/* Leaves the event to the database. All events before it have been delivered. */
 		if (subscription->last < event->seq - 1)
 			subscription->last = event->seq - 1;
 		subscription->live = false;
@@ -238,7 +245,7 @@ offer(struct subscription *subscription, const struct event *event)
 	}
 }
 
-/* For those of one bucket. A callback may end its own subscription and others: the next one is held. */
+/* Offers an event to a bucket. Callbacks may end subscriptions, so the next one is held. */
 static void
 offer_bucket(struct subscription *first, enum interest interest, const struct event *event)
 {
@@ -255,7 +262,9 @@ offer_bucket(struct subscription *first, enum interest interest, const struct ev
 	}
 }
 
-/* For all but the callers of commands, whose progress is theirs with any rights: no filter passes by a change of rights. */
+/*
+ * Offers a change of rights to all subscriptions, whatever their filters. The progress of own commands needs no rights.
+ */
 static void
 offer_all(struct core *core, const struct event *event)
 {
@@ -290,7 +299,7 @@ core_publish(struct core *core, const json_t *json)
 	}
 }
 
-/* One page of the past, on the store's thread. */
+/* One page of the past, read on the store's thread. */
 struct replay {
 	struct subscription *subscription;
 	int64_t after, user, next;
@@ -327,7 +336,7 @@ go_live(struct subscription *subscription)
 	}
 }
 
-/* Its owner's rights are not known either: until they are, nothing is delivered. */
+/* Delivers nothing until the past can be read, since the subscriber's rights are unknown as well. */
 static void
 replay_failed(struct subscription *subscription, const struct kettle_error *err)
 {
@@ -347,7 +356,7 @@ read_again(void *arg)
 		for (struct subscription *s = core->subscriptions.by_id[i]; s; s = s->next_by_id) {
 			if (!s->failed || s->dead || s->busy > 0)
 				continue;
-			/* What is stored is read again; of the rest only what is new matters after so long. */
+			/* Stored events are read again; of the others only new ones matter after so long. */
 			json_decref(STEAL(s->pending));
 			read_past(s);
 		}
@@ -368,7 +377,7 @@ subscriptions_stop(struct core *core)
 	loop_timer_stop(core->setup.io, STEAL(core->read_timer));
 }
 
-/* Everything of the page for its subscription; then the next one, or live. */
+/* Delivers the page, then reads the next one or goes live. */
 static void
 take_page(struct subscription *subscription, const struct replay *replay)
 {
@@ -385,7 +394,7 @@ take_page(struct subscription *subscription, const struct replay *replay)
 		go_live(subscription);
 		return;
 	}
-	/* Also past what it may not see. */
+	/* Includes events that the subscriber may not see. */
 	if (subscription->last < replay->next)
 		subscription->last = replay->next;
 	read_past(subscription);
@@ -396,7 +405,7 @@ on_replayed(void *arg, const struct kettle_error *err)
 {
 	struct replay *replay = arg;
 	struct subscription *subscription = replay->subscription;
-	/* An actor that is none has no rights, now and later. */
+	/* An invalid actor has no rights, now and later. */
 	if (!err || err->code == KETTLE_EINVAL)
 		take_page(subscription, replay);
 	else if (err->code != KETTLE_ECANCELED)
@@ -412,7 +421,7 @@ static void
 read_past(struct subscription *subscription)
 {
 	if (!subscription->core->store)
-		return; /* it is being closed: nothing more comes */
+		return; /* closing: nothing more comes */
 	struct replay *replay = xmalloc(sizeof(*replay));
 	*replay = (struct replay){
 		.subscription = subscription,
@@ -430,7 +439,7 @@ subscribe_begin(struct subscription *subscription)
 	struct core *core = subscription->core;
 	if (core->closing)
 		return;
-	/* Progress has no past. That of commands which run in this process comes without the owner, too. */
+	/* Progress has no past. The progress of commands in this process comes without the owner, too. */
 	subscription->live = member_true(subscription->filter, "task_run");
 	if (core->role == CORE_CLIENT)
 		client_subscribe(core->client, subscription);
@@ -520,7 +529,7 @@ core_unsubscribe(struct core *core, uint64_t id, kettle_fn ended, void *arg)
 	uv_thread_t self = uv_thread_self();
 	int rc = 0;
 	if (uv_thread_equal(&self, &core->thread))
-		subscribe_end(ending); /* on the loop it holds at once */
+		subscribe_end(ending); /* on the loop it takes effect at once */
 	else if ((rc = loop_post(core->setup.io, subscribe_end, ending)) < 0)
 		free(ending);
 	return rc;
