@@ -14,7 +14,7 @@
 
 static const struct global {
 	const char *name, *environment;
-	size_t text, flag; /* offset in struct globals of its text or, if not 0, of its flag */
+	size_t text, flag; /* offset in struct globals: of its text or, if not 0, of its flag */
 } table[] = {
 	{"config", NULL, offsetof(struct globals, config), 0},
 	{"db", NULL, offsetof(struct globals, database), 0},
@@ -38,7 +38,7 @@ set_flag(struct globals *globals, const struct global *global)
 	*(bool *)((char *)globals + global->flag) = true;
 }
 
-/* `config` is the first member: its offset is 0 as well, so `flag` decides. */
+/* `config` has the offset 0 as well, so `flag` decides. */
 static bool
 takes_value(const struct global *global)
 {

@@ -31,7 +31,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_INTERRUPTED 130 /* 128 and SIGINT, as shells have it */
+#define EXIT_INTERRUPTED 130 /* 128 and SIGINT, as in shells */
 
 struct app {
 	uv_loop_t loop;
@@ -50,7 +50,9 @@ struct app {
 	int status;
 };
 
-/* The one line that says why the program ends. It may hold what a file or the environment says: no terminal obeys it. */
+/*
+ * Prints in one line why the program ends. It may quote a file or the environment, so control characters are removed.
+ */
 static void
 complain(const struct app *app, const struct kettle_error *err)
 {
@@ -67,7 +69,7 @@ complain(const struct app *app, const struct kettle_error *err)
 	}
 }
 
-/* The faults of the configuration, where the command that lists them cannot run. */
+/* Prints the faults of the configuration if no command can list them. */
 static void
 complain_of_faults(const struct app *app)
 {
@@ -100,7 +102,7 @@ setup_log(struct app *app, struct kettle_error *err)
 		rc = log_format_parse(format_text, &format, err);
 	if (rc == 0)
 		log_setup(format, level);
-	/* A command line may well wait, such as for a pager that reads what it prints. */
+	/* A command line may wait, for example for a pager that reads its output. */
 	watch_settings.level = app->serve ? KETTLE_LOG_WARNING : KETTLE_LOG_INFO;
 	return rc;
 }
@@ -112,9 +114,9 @@ login_name(void)
 	return entry && entry->pw_name[0] ? xstrdup(entry->pw_name) : xasprintf("uid%u", (unsigned)geteuid());
 }
 
-/* ---- the stop, from app_stop at the end upwards ---- */
+/* ---- the stop: from app_stop, at the end of this section, upwards ---- */
 
-/* Frees the plugins last, since work of the pool and open calls end in them. */
+/* Frees the plugins last, since work in the pool and open calls end in them. */
 static void
 io_closed(void *arg)
 {
@@ -129,7 +131,7 @@ close_signal(uv_handle_t *handle)
 	(void)handle;
 }
 
-/* Plugins that are still to be destroyed may call the host: it has no HTTP then. */
+/* Plugins that are destroyed later may call the host, which has no HTTP then. */
 static void
 close_io(struct app *app)
 {
@@ -197,7 +199,7 @@ limits_of(const struct app *app)
 	};
 }
 
-/* Takes over all of the new configuration that needs no restart; on failure nothing. */
+/* Takes over the parts of the new configuration that need no restart; on an error none. */
 static int
 take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_error *err)
 {
@@ -241,7 +243,7 @@ log_changes(enum kettle_log_level level, const char *what, const json_t *changes
 			json_text_or_empty(change, "change"));
 }
 
-/* SIGHUP, and config.reload. */
+/* Reloads the configuration, for SIGHUP and config.reload. */
 static int
 reload(void *arg, json_t **ret_result, struct kettle_error *err)
 {
@@ -268,7 +270,7 @@ static void
 on_hangup(struct app *app)
 {
 	AUTO_JSON json_t *unused = NULL;
-	(void)reload(app, &unused, NULL); /* it is logged */
+	(void)reload(app, &unused, NULL); /* reload logs the result */
 }
 
 static void
@@ -291,7 +293,10 @@ on_signal(uv_signal_t *handle, int number)
 	}
 }
 
-/* A server's SIGHUP waits until there is a loop that takes it: by itself it ends the process. */
+/*
+ * Blocks or unblocks SIGHUP. A server's SIGHUP waits for a loop that handles it, since otherwise it would end the
+ * process.
+ */
 static void
 mask_hangup(int how)
 {
@@ -318,7 +323,7 @@ watch_signals(struct app *app)
 
 /* ---- the start ---- */
 
-/* Logs what the devices' machines offer. */
+/* Logs what the machines of the devices offer. */
 static void
 devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 {
@@ -339,7 +344,10 @@ devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 		}
 }
 
-/* Calls every machine once: an unreachable one is logged early, and each removes what an earlier owner left there. */
+/*
+ * Calls every machine once: the log then names unreachable ones early, and each removes what an earlier owner left
+ * there.
+ */
 static void
 greet_devices(struct app *app)
 {
@@ -476,17 +484,17 @@ main(int argc, char **argv)
 	struct kettle_error err = {0};
 	char digest[65];
 	mask_hangup(SIG_BLOCK);
-	(void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is reported as an error, as a full disk is */
+	(void)signal(SIGXFSZ, SIG_IGN); /* exceeding a limit of file size is then an error, as a full disk is */
 	xalloc_return_large();
 	json_set_alloc_funcs(xmalloc, free);
 	json_object_seed(0);
-	/* Initialises OpenSSL on this thread: what it allocates on a thread of the pool is never freed. */
+	/* Initialises OpenSSL on this thread: memory that it allocates on a thread of the pool is never freed. */
 	sha256_hex("", 0, digest);
 	if (globals_parse(argc, argv, &app.globals, &err) < 0) {
 		complain(&app, &err);
 		return kettle_error_exit(err.code);
 	}
-	/* Whatever is wrong, a shell that completes a line shows nothing of it. */
+	/* A shell that completes a line shows no errors. */
 	if (app.globals.completes && !freopen("/dev/null", "w", stderr))
 		return EXIT_FAILURE;
 	if (app.globals.version) {
@@ -499,7 +507,7 @@ main(int argc, char **argv)
 	(void)uv_loop_init(&app.loop);
 	int rc = app_run(&app);
 	if (app.hang) {
-		/* Its threads may still use what would be freed here. */
+		/* Threads of a hung plugin may still use what would be freed here. */
 		(void)fflush(NULL);
 		_exit(rc);
 	}

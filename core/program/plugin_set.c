@@ -16,18 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One instance. Those that a reload replaced, which jobs may still need, stay until the end. */
+/* One instance of a plugin. An instance that a reload replaced stays until the end, since jobs may still need it. */
 struct slot {
 	struct core_host host;
 	struct instance instance;
 	struct guard guard; /* what the core calls */
 	const struct loaded_plugin *loaded;
-	json_t *report; /* the runner's own option of that name; NULL: the languages say it */
+	json_t *report; /* the runner's own option `report`; NULL: the tools of the languages */
 	bool in_force;
 	struct slot *next;
 };
 
-/* What the core has of the slots in force, in their order. Earlier ones stay, since they may be in use. */
+/* The lists of slots in force that the core has, in order. Earlier lists stay, since they may be in use. */
 struct published {
 	struct languages languages;
 	struct core_plugin *plugins;
@@ -37,14 +37,14 @@ struct published {
 struct plugin_set {
 	struct loader *loader;
 	struct core *core;
-	struct slot *slots, **last; /* in the order in which they were made */
+	struct slot *slots, **last; /* in order of creation */
 	size_t count;
 	struct published *published;
 };
 
 struct plugins_change {
 	struct plugin_set *set;
-	struct slot **slots; /* that will be in force */
+	struct slot **slots; /* in force after the change */
 	size_t count;
 };
 
@@ -66,8 +66,8 @@ language_tools(const struct plugin_set *set)
 }
 
 /*
- * A runner's options `build` and `sandbox` have the configuration's sections of these names as defaults, and `report`
- * the tools whose versions its machines report.
+ * Fills in missing options of a runner: `build` and `sandbox` from the configuration's sections of these names,
+ * `report` (the tools whose versions its machines report) from the languages.
  */
 static void
 inherit(const struct config *config, const struct plugin_set *set, const struct kettle_plugin *plugin, json_t *options)
@@ -100,7 +100,7 @@ load(const struct plugin_set *set, uint32_t kind, const char *name, const struct
 	return loader_load(set->loader, kind, name, ret_loaded, err);
 }
 
-/* Puts FILE:LINE of a plugin's section before the sentence; nothing where the file does not name the plugin. */
+/* Puts FILE:LINE of the plugin's section before the sentence, if the file has such a section. */
 static int
 fail_in_section(const struct config *config, uint32_t kind, const char *name, const struct kettle_error *why,
 	struct kettle_error *err)
@@ -113,7 +113,7 @@ fail_in_section(const struct config *config, uint32_t kind, const char *name, co
 	return kettle_fail(err, why->code, "%s", text.data);
 }
 
-/* The units of a runner. */
+/* Checks the units of a runner. */
 static int
 check_units(const struct config *config, const struct kettle_plugin *plugin, struct kettle_error *err)
 {
@@ -128,7 +128,7 @@ has_check(const struct kettle_plugin *plugin)
 	return plugin->runner && plugin->runner->check;
 }
 
-/* `config check` lists what a runner, whose jobs would wait for its operator, lacks. */
+/* For `config check`: lists what a runner lacks, for which its jobs would wait for the operator. */
 static void
 list_lacking(const struct config *config, const struct slot *slot)
 {
@@ -141,8 +141,8 @@ list_lacking(const struct config *config, const struct slot *slot)
 }
 
 /*
- * A frontend that works only under `kettle serve` is started nowhere else. So its section is read there, and by `config check`:
- * its secrets are the server's, and other users' command lines do without them.
+ * Whether the frontend stays unstarted, since it works only under `kettle serve`. Its section is read only there and by
+ * `config check`: it has the server's secrets, which command lines of other users do not need.
  */
 static bool
 is_idle(const struct plugin_set *set, const struct config *config, const struct kettle_plugin *plugin)
@@ -186,7 +186,7 @@ free_slot(struct slot *slot)
 	free(slot);
 }
 
-/* A new instance, configured and not in force; the set owns it. */
+/* Makes and configures an instance that is not in force yet. The set owns it. */
 static int
 make(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name, struct slot **ret_slot,
 	struct kettle_error *err)
@@ -209,7 +209,7 @@ make(struct plugin_set *set, const struct config *config, uint32_t kind, const c
 	return 0;
 }
 
-/* Where the configuration's faults are collected, a plugin that has some is left out: 0 and no slot. */
+/* As make; where the configuration's faults are collected, lists a fault instead, and returns 0 without a slot. */
 static int
 make_or_list(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name,
 	struct slot **ret_slot, struct kettle_error *err)
@@ -248,7 +248,7 @@ publish(struct plugin_set *set, struct slot *const *slots, size_t count)
 	core_take_languages(core, languages);
 }
 
-/* The runners do not change from now on. */
+/* Gives the core the runners, which do not change from now on. */
 static void
 publish_runners(struct plugin_set *set)
 {
@@ -306,9 +306,9 @@ plugins_load(const struct config *config, struct core *core, struct plugin_set *
 	return 0;
 }
 
-/* ---- other languages, while it runs ---- */
+/* ---- languages of another configuration ---- */
 
-/* The language of that name whose section stays as it is; NULL: it needs another instance. */
+/* The instance in force of a language whose section is unchanged; NULL: it needs another instance. */
 static struct slot *
 find_same(const struct plugin_set *set, const struct config *config, const char *name, const json_t *section)
 {
@@ -467,7 +467,7 @@ plugins_free(struct plugin_set *set)
 		next = slot->next;
 		free_slot(slot);
 	}
-	/* What hangs may still run its code. */
+	/* A hung plugin may still run its code. */
 	if (!hang)
 		loader_free(set->loader);
 	for (struct published *one = set->published, *earlier; one; one = earlier) {
