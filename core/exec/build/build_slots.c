@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which steps may build now: show at most N at once, and never two of the same. */
+/* Which steps may build now: at most N at once, and never two of the same. */
 #include <config.h>
 
 #include "exec/build/build.h"

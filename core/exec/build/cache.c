@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The build cache: what a build left, by the digest of all that it depends on. */
+/* The build cache: the results of builds, by the digest of everything that they depend on. */
 #include <config.h>
 
 #include "exec/build/build.h"
@@ -22,7 +22,8 @@
 #define KEY_LENGTH (DIGEST_HEX_SIZE - 1)
 #define CACHE_MAX_OWNER 64
 #define NS_PER_S INT64_C(1000000000)
-#define CACHE_FILE_BYTES 512 /* of a file or folder beside its contents: many empty ones fill a disk too */
+#define CACHE_FILE_BYTES \
+	512 /* counted for each file or folder beside its contents, since many empty ones fill a disk too */
 
 int
 cache_open(struct cache *cache, const char *state, uint64_t max_bytes, uint64_t max_user_bytes, unsigned max_age_days,
@@ -43,11 +44,11 @@ cache_close(struct cache *cache)
 uint64_t
 cache_share(const struct cache *cache, const char *owner)
 {
-	/* Boards leave a quarter to submissions. */
+	/* Boards leave a quarter of the cache to submissions. */
 	return owner ? cache->max_user_bytes : cache->max_bytes - cache->max_bytes / 4;
 }
 
-/* Moves an entry away first, so that no reader finds it half removed. */
+/* Moves an entry away before it removes it, so that no reader finds half an entry. */
 static void
 cache_drop(const char *entry, const char *scratch)
 {
@@ -120,14 +121,14 @@ cache_get(const struct cache *cache, const char *key, const char *to, bool may_l
 		return STEAL(more);
 	}
 	manifest_free(&files);
-	/* Damaged, out of date, or removed meanwhile: the step builds again, in an empty folder. */
+	/* The entry is damaged, out of date, or removed meanwhile: the step builds again, in an empty folder. */
 	cache_drop(entry, NULL);
 	(void)file_remove_tree(to, NULL);
 	(void)file_mkdirs(to, 0755, NULL);
 	return NULL;
 }
 
-/* Links only where every step has a sandbox: one without could write through them into the cache. */
+/* Link only if every step has a sandbox: a step without one could write through links into the cache. */
 static int
 copy_files(const struct manifest *files, const char *from, const char *dest, bool link, struct kettle_error *err)
 {
@@ -138,7 +139,7 @@ copy_files(const struct manifest *files, const char *from, const char *dest, boo
 	return rc;
 }
 
-/* Copies only where another file system is between them. */
+/* Moves files; copies them if they are on another file system. */
 static int
 move_files(const struct manifest *files, const char *from, const char *dest, struct kettle_error *err)
 {
@@ -147,7 +148,7 @@ move_files(const struct manifest *files, const char *from, const char *dest, str
 	return rc != 0 || rename(from, to) == 0 ? rc : copy_files(files, from, dest, false, err);
 }
 
-/* All of an entry but its files. */
+/* Writes everything of an entry except its files. */
 static int
 write_entry(const struct manifest *files, const char *owner, const struct reads *reads, const json_t *more,
 	const char *dest, struct kettle_error *err)
@@ -165,7 +166,10 @@ write_entry(const struct manifest *files, const char *owner, const struct reads 
 	return file_write(manifest_path, text, strlen(text), 0600, err);
 }
 
-/* At each moment there is an entry, where the file system can exchange two. What was there before is in scratch then. */
+/*
+ * Replaces an entry; where the file system can exchange two folders, there is one at each moment. The old one is in
+ * scratch then.
+ */
 static int
 exchange(const char *scratch, const char *entry)
 {
@@ -204,7 +208,7 @@ cache_put(const struct cache *cache, const char *key, const char *owner, const s
 		rc = write_entry(files, owner, reads, more, scratch, err);
 	if (rc == 0 && rename(scratch, entry) != 0 && errno != ENOTEMPTY && errno != EEXIST)
 		rc = kettle_fail(err, KETTLE_EIO, "The cache entry `%s` could not be created: %s.", entry, strerror(errno));
-	/* It is still there only if it was not renamed. */
+	/* scratch still exists only if it was not renamed. */
 	(void)file_remove_tree(scratch, NULL);
 	return rc;
 }
@@ -240,7 +244,7 @@ by_owner_and_use(const void *a, const void *b)
 	return owners ? owners : x->used_ns < y->used_ns ? -1 : x->used_ns > y->used_ns;
 }
 
-/* False: it is no entry that this version made. */
+/* False: this version made no such entry. */
 static bool
 read_entry(const char *dir, const char *key, struct cache_entry *ret_entry)
 {
@@ -258,7 +262,10 @@ read_entry(const char *dir, const char *key, struct cache_entry *ret_entry)
 	return true;
 }
 
-/* Lists all entries by owner, the oldest first; other files (an entry whose process ended while it dropped it) are removed. */
+/*
+ * Lists all entries by owner, the oldest first. Removes other files, such as an entry whose process ended while
+ * dropping it.
+ */
 static size_t
 list_entries(const struct cache *cache, struct cache_entry **ret_list)
 {
@@ -284,13 +291,13 @@ list_entries(const struct cache *cache, struct cache_entry **ret_list)
 	return count;
 }
 
-/* What is left of one owner's entries. */
+/* The entries of one owner that remain. */
 struct cache_owner {
 	const struct cache_entry *oldest, *end;
 	uint64_t bytes;
 };
 
-/* Returns how many bytes that frees. */
+/* Removes the owner's oldest entry. Returns the bytes that this frees. */
 static uint64_t
 drop_oldest(const struct cache *cache, struct cache_owner *owner, const char *scratch)
 {
@@ -301,7 +308,7 @@ drop_oldest(const struct cache *cache, struct cache_owner *owner, const char *sc
 	return entry->bytes;
 }
 
-/* The owners of a sorted list, each within its share and without what is too old. */
+/* The owners of a sorted list, after removing entries that are too old or beyond an owner's share. */
 static size_t
 trim_owners(const struct cache *cache, const struct cache_entry *list, size_t count, const char *scratch,
 	struct cache_owner **ret_owners)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers: what compilers kept in one run, for later runs to begin with. */
+/* Layers: files of compilers from one run, for later runs to begin with. */
 #include <config.h>
 
 #include <errno.h>
@@ -15,18 +15,18 @@
 #include "base/xalloc.h"
 #include "exec/build/build.h"
 
-/* ---- stretches of time that may overlap, and how long they are together ---- */
+/* ---- periods of time that may overlap, and their total ---- */
 
 void
 interval_sum_add(struct interval_sum *spans, int64_t from, int64_t to)
 {
-	/* As many again whenever it is full. */
+	/* Doubles the array when it is full. */
 	if ((spans->count & (spans->count - 1)) == 0)
 		spans->list = xreallocarray(spans->list, spans->count ? 2 * spans->count : 1, sizeof(*spans->list));
 	spans->list[spans->count++] = (struct interval){from, to < from ? from : to};
 }
 
-/* By their begins, then by their ends: what is made within one tick of the file system's clock begins at once. */
+/* Orders periods by begin, then by end, since files of one tick of the file system's clock have the same begin. */
 static int
 by_begin(const void *a, const void *b)
 {
@@ -64,18 +64,18 @@ interval_sum_free(struct interval_sum *spans)
 #define FOLDER_MODE 0777 /* of a layer: runs are other users, and the folder above is closed */
 #define FILE_MODE 0666
 #define PROGRAM_MODE 0777
-#define UNIT_DEPTH 2 /* of folders that one compilation fills; those above are a compiler's own */
+#define UNIT_DEPTH 2 /* depth of the folders that one compilation fills; those above belong to a compiler */
 #define NS_PER_S INT64_C(1000000000)
 
-/* One take-over. */
+/* One transfer. */
 struct taker {
 	const struct jit_cache_source *source;
 	const char *to;
 	struct jit_cache_layer *layer;
-	bool counts; /* nothing is copied: is it within the limits at all? */
+	bool counts; /* nothing is copied; only the limits are checked */
 	size_t seen, entries;
 	uint64_t bytes;
-	struct interval *unit; /* of the folder that is gone through; NULL: its files have nothing to do with each other */
+	struct interval *unit; /* of the present folder; NULL: its files are unrelated */
 	struct kettle_error *err;
 };
 
@@ -97,8 +97,8 @@ is_same(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Whether a file is one that the run began with. What lies below the job's own layers nothing may stand in for: no file,
- * and no folder in the place of a file.
+ * Whether the run began with the file. Nothing may replace a file from below the job's own layers, neither a file nor a
+ * folder.
  */
 static bool
 is_known(const struct taker *taker, const char *path, const struct stat *st)
@@ -129,7 +129,7 @@ is_below(const struct taker *taker, const char *path)
 	return false;
 }
 
-/* Counts a file in the first folder of its path; the run chooses how many of them there are. */
+/* Counts a file by the first folder of its path. The run chooses how many such folders there are. */
 static void
 count_file(struct jit_cache_layer *layer, const char *path)
 {
@@ -154,7 +154,7 @@ static int
 make_place(const char *path, bool folder, mode_t mode, struct kettle_error *err)
 {
 	int fd = folder ? mkdir(path, mode) : open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* Whatever the umask says. */
+	/* The mode as given, whatever the umask says. */
 	if (fd >= 0 && chmod(path, mode) == 0)
 		return fd;
 	int rc = kettle_fail(err, KETTLE_EIO, "`%s` could not be created: %s.", path, strerror(errno));
@@ -163,7 +163,7 @@ make_place(const char *path, bool folder, mode_t mode, struct kettle_error *err)
 	return rc;
 }
 
-/* When it was made; where the file system does not know, when it was last changed. */
+/* The time of creation in ns, or of the last change if the file system does not know it. */
 static int64_t
 birth_of(int dir, const char *name, int64_t changed_ns)
 {
@@ -200,7 +200,7 @@ copy_file(struct taker *taker, int dir, const char *name, const char *path, cons
 	int rc = to < 0 ? to : sha256_copy(from, to, (uint64_t)st->st_size, &file.size, file.sha256, taker->err);
 	if (rc != 0)
 		return rc;
-	/* Compilers compare times. */
+	/* Keeps the times, which compilers compare. */
 	(void)futimens(to, (const struct timespec[]){st->st_atim, st->st_mtim});
 	layer->bytes += file.size;
 	layer->count++;
@@ -229,7 +229,7 @@ static int
 take_entry(struct taker *taker, int dir, const char *name, const char *path, unsigned depth)
 {
 	struct stat st;
-	/* Links, sockets and devices are left out, and what an overlay makes of a file that was removed is a device. */
+	/* Links, sockets and devices are left out. An overlay marks a removed file by a device. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) ||
 		is_known(taker, path, &st))
 		return 0;
@@ -261,13 +261,13 @@ take_folder(struct taker *taker, int dir, const char *name, const char *path, un
 		AUTO_FREE char *below = path ? path_join(path, entry->d_name) : xstrdup(entry->d_name);
 		if (++taker->seen > JIT_CACHE_LAYER_MAX_SEEN)
 			rc = too_much(taker);
-		else if (path_check_inside(below, NULL) == 0) /* no compiler gives other names */
+		else if (path_check_inside(below, NULL) == 0) /* compilers give no other names */
 			rc = take_entry(taker, own, entry->d_name, below, depth + 1);
 	}
 	if (rc == 0 && target)
 		manifest_drop_empty(&taker->layer->files, before, target);
 	taker->unit = above;
-	/* With a file that is new. */
+	/* Only if the folder has a new file. */
 	if (unit.to > 0)
 		interval_sum_add(&taker->layer->work, unit.from, unit.to);
 	return rc;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which paths of the machine a build looked at, and what each of them was. */
+/* The paths of the machine that a build looked at, and the state of each. */
 /*
- * Theory of operation. A record is a struct seen and the path behind it, ended by a NUL; the cache keeps the records as
- * they are in memory, for this machine alone. A file is known by size, inode and times: whatever changes it, in place too,
- * moves its ctime, which no program can set. The clock of a file system ticks slowly: what was changed so recently that
- * another change may have the same time is looked at again after a tick.
+ * Theory of operation. A record is a struct seen with the path behind it, ended by a NUL. The cache keeps records as
+ * they are in memory, for this machine alone. A file's state is its size, inode and times: every change, also in place,
+ * moves its ctime, which no program can set. A file system's clock ticks slowly, so a path that changed a moment ago is
+ * looked at again after a tick: another change might have the same time.
  */
 #include <config.h>
 
@@ -18,11 +18,11 @@
 
 #define READS_TICK_NS INT64_C(20000000) /* longer than a tick of any kernel's clock */
 #define READS_AHEAD_NS \
-	INT64_C(2000000000) /* a time further ahead is another clock's: a server's, or from before a jump */
+	INT64_C(2000000000) /* a time further ahead is from another clock: that of a server, or before a jump */
 #define READS_SLOTS 1024
 #define NS_PER_S INT64_C(1000000000)
 
-/* What is at a path. */
+/* The state of a path. */
 enum seen_kind { SEEN_NOTHING, SEEN_FILE, SEEN_FOLDER, SEEN_ENTRIES, SEEN_LINK, SEEN_OTHER };
 struct seen {
 	uint64_t how, kind; /* enum reads_how, enum seen_kind */
@@ -64,7 +64,7 @@ is_recent(const struct seen *seen)
 	return seen->kind != SEEN_NOTHING && seen->ctime_ns != 0 && age < READS_TICK_NS && age > -READS_AHEAD_NS;
 }
 
-/* After a tick, in which another change gets another time. */
+/* Looks at a path again after a tick, since a later change then has another time. */
 static struct seen
 look_again(struct reads *reads, enum reads_how how, const char *path)
 {
@@ -84,7 +84,7 @@ seen_at(const struct reads *reads, uint32_t slot)
 	return seen;
 }
 
-/* FNV-1a from a start that no payload knows. */
+/* FNV-1a, from a start value that no payload knows. */
 static size_t
 hash_path(const struct reads *reads, bool link, const char *path)
 {
@@ -94,7 +94,7 @@ hash_path(const struct reads *reads, bool link, const char *path)
 	return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot of a path, or the empty one where it belongs; a link itself is another thing than what it leads to. */
+/* The slot of a path, or the empty slot for it. A link and its target are different entries. */
 static uint32_t *
 find_slot(const struct reads *reads, enum reads_how how, const char *path)
 {
@@ -133,7 +133,7 @@ look_carefully(struct reads *reads, enum reads_how how, const char *path)
 	return is_recent(&seen) ? look_again(reads, how, path) : seen;
 }
 
-/* A folder of which only the presence was noted is read now. */
+/* Records the entries of a folder of which only the presence was recorded. */
 static void
 add_entries(struct reads *reads, uint32_t slot, const char *path)
 {
@@ -150,7 +150,7 @@ reads_add(struct reads *reads, enum reads_how how, const char *path)
 	size_t size = strlen(path) + 1;
 	if (reads->unsure)
 		return;
-	/* Compilers ask of each file whether it is a link; where it is none one record serves both. */
+	/* Compilers ask of each file whether it is a link. If it is none, one record serves both questions. */
 	if (how == READS_LINK && look(how, path).kind != SEEN_LINK)
 		how = READS_AT;
 	grow(reads);

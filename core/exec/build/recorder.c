@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Follows the processes of a build and notes what they read. */
+/* Follows the processes of a build and records their reads. */
 /*
- * Theory of operation. Each process of the build that looks up a path waits until the recorder's thread has noted what is
- * there (core/sandbox/record.h). The note is older than the look, so a file that changes in between makes the note differ,
- * never the other way round. Paths are those of the payload, which sees the machine's folders at their own places; what it
- * sees elsewhere it or its job made.
+ * Theory of operation. Each process of the build that looks up a path waits until the recorder's thread has recorded
+ * the state of the path (core/sandbox/record.h). The record is older than the lookup, so a file that changes in between
+ * makes the record differ later, and never hides the change. Paths are those of the payload: it sees the machine's
+ * folders at their own places, and other places contain only what it or its job made.
  */
 #include <config.h>
 
@@ -39,12 +39,12 @@ struct recorder {
 	enum recorder_end end;
 };
 
-/* What every payload sees besides its folders; of /etc only what differs from what a sandbox puts there itself. */
+/* The system's paths that every payload sees. Of /etc only those that a sandbox does not provide itself. */
 static const char *const system_paths[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32",
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/OpenCL", "/etc/localtime"};
 static const char *const own_paths[] = {"/tmp", "/dev", "/proc", "/run", "/sys"};
 
-/* Without empty parts, "." and "..", as text: links are not followed. New string. */
+/* The path without empty parts, "." and "..", as text: links are not followed. New string. */
 static char *
 tidy(const char *path)
 {
@@ -75,7 +75,7 @@ is_below_any(const char *path, const char *const *folders, size_t count)
 	return false;
 }
 
-/* Whether what is there is the machine's, not the job's own. */
+/* Whether the path belongs to the machine, and not to the job. */
 static bool
 counts(const struct recorder *recorder, const char *path)
 {
@@ -95,7 +95,7 @@ note(struct recorder *recorder, enum reads_how how, const char *path)
 		reads_add(&recorder->reads, how, path);
 }
 
-/* The kernel itself opens what the first line of a script names. */
+/* Records the interpreter in the first line of a script, which the kernel itself opens. */
 static void
 note_interpreter(struct recorder *recorder, const char *path)
 {
@@ -133,7 +133,7 @@ on_look(void *arg, enum sandbox_look how, const char *path)
 	}
 }
 
-/* Whether the descriptor became readable, before the recording must end or the other side has gone. */
+/* Waits until the descriptor is readable. False: the recording must end, or the other side has gone. */
 static bool
 await(const struct recorder *recorder, int fd)
 {
@@ -154,8 +154,8 @@ record(struct recorder *recorder)
 		return errno == EPERM ? RECORDER_UNABLE : RECORDER_UNSURE;
 	enum recorder_end end = RECORDER_WHOLE;
 	/*
-	 * The payload's own start comes first, out of memory that it shares with init and that only root can read; its tool
-	 * is in the key anyway.
+	 * The first lookup is the payload's own start, from memory that it shares with init and that only root can read.
+	 * The tool that it starts is in the key anyway.
 	 */
 	for (bool first = true; await(recorder, listener); first = false)
 		if (sandbox_record_serve(listener, on_look, recorder) != 0 && !first)
@@ -222,7 +222,7 @@ enum recorder_end
 recorder_end(struct recorder *recorder, struct reads *ret_reads)
 {
 	const uint64_t one = 1;
-	/* It cannot fail: the count is 0. */
+	/* Cannot fail, since the eventfd's count is 0. */
 	if (write(recorder->stop, &one, sizeof(one)) != sizeof(one))
 		abort();
 	pthread_join(recorder->thread, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all jobs of one kettle-exec share: the machine, its folders, its tools, what waits for what. */
+/* The state that all jobs of one kettle-exec share: the machine, its folders, its tools, locks and queues. */
 #include <config.h>
 
 #include "exec/context/exec_context.h"
@@ -50,7 +50,10 @@ exec_context_take_gpus(struct exec_context *exec, json_t *reading_take)
 		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", "kettle-gpu did not respond in time.");
 }
 
-/* A driver that does not answer does not prevent the start: the greeting and each job that needs it report it. */
+/*
+ * Reads the GPUs. A driver that does not answer does not prevent the start: the greeting and each job that needs it
+ * report it.
+ */
 static void
 open_gpus(struct exec_context *exec)
 {
@@ -68,7 +71,7 @@ open_gpus(struct exec_context *exec)
 	}
 }
 
-/* The GPUs for the greeting, with whether more of their memory is in use than when nothing runs. */
+/* The GPUs for the greeting, with whether more of their memory is in use than when they are idle. */
 static json_t *
 greet_gpus(const struct exec_context *exec)
 {
@@ -162,7 +165,7 @@ exec_context_hello(struct exec_context *exec)
 		json_object_get(exec->gpus, "errors"), "warm", warm_describe(exec->warm));
 }
 
-/* Moves every thread: work may be under way. */
+/* Moves every thread, since work may be under way. */
 static void
 move_threads(const struct cores *cores)
 {
