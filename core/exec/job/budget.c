@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the steps of a job may report and leave together. */
+/* Limits on what all steps of a job together may report and leave. */
 /*
- * Theory of operation. A plan has up to 500 steps, each with limits of its own; the reader of `done` holds all of it in
- * memory and takes no more than a line of 16 MiB and 300,000 values. So each outcome is measured when it is made, as the
- * text that it becomes, and what is over the job's budget is cut there, before any event has it. Its fixed members are small
- * and always stay. A result that is cut would say something else, so it is void and its step has failed.
+ * Theory of operation. A plan has up to 500 steps, each with limits of its own, while the reader of `done` holds all
+ * outcomes in memory and takes at most a line of 16 MiB and 300,000 values. So each outcome is measured as the text
+ * that it becomes when it is made, and cut to the job's budget before any event contains it. Its fixed members are
+ * small and always stay. A cut result would have another meaning, so it is void and its step has failed.
  */
 #include <config.h>
 
@@ -53,7 +53,7 @@ count(const char *text, size_t size, void *arg)
 	return 0;
 }
 
-/* As the reader counts. */
+/* Measures as the reader of `done` counts. */
 static struct measure
 measure(const json_t *json)
 {
@@ -89,7 +89,7 @@ budget_take_result(struct budget *budget, struct result *result)
 	return false;
 }
 
-/* Takes a text out of what a program printed, which then counts as cut; false: there is nothing to take. */
+/* Removes a text that a program printed, which then counts as cut. False: there is no text. */
 static bool
 cut_text(json_t *process, const char *name)
 {
@@ -103,7 +103,7 @@ cut_text(json_t *process, const char *name)
 	return true;
 }
 
-/* The next member to go, its name; NULL: there is none left. Artifacts are bounded by their number. */
+/* The name of the next member to remove; NULL: none is left. Artifacts are limited by their number. */
 static const char *
 cut_next(json_t *outcome)
 {
@@ -145,7 +145,10 @@ budget_take_event(struct budget *budget, size_t size)
 	return may;
 }
 
-/* What the artifacts of an owner's jobs may still take. Those of a reported job belong to its reader, unless they are being removed. */
+/*
+ * The bytes that artifacts of an owner's jobs may still take. Artifacts of a reported job belong to its reader, unless
+ * they are being removed.
+ */
 static uint64_t
 left_to_owner(const struct job *job)
 {

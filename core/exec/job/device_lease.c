@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The lease of a job's devices: their locks, and a check of their GPUs before and after. */
 /*
- * Theory of operation. A job that needs several device slots takes their locks one after the other, in the order of their
- * names, which is the same for all jobs, so there is no deadlock. It keeps the locks it holds while it waits for the next,
- * so jobs that need fewer and come more often cannot starve it. Of the jobs that wait for a lock the oldest gets it first
- * (devlock.c).
+ * Theory of operation. A job that needs several device slots takes their locks one after the other, in the order of
+ * their names. The order is the same for all jobs, so there is no deadlock. A job keeps its locks while it waits for
+ * the next one, so jobs that need fewer slots and come more often cannot starve it. Of several jobs that wait for a
+ * lock, the oldest gets it first (devlock.c).
  *
  *   request ──▶ lock 1 ──▶ … ──▶ lock n ──▶ check (work) ──▶ ready: the steps run ──▶ check (work) ──▶ release
  *
- * Only GPUs are checked. A fault that the first check finds fails the steps as the machine's fault; one that the last
- * check finds is reported with the job's `done` and changes no result. A job that ends during a check stays until the
- * check has ended.
+ * Only GPUs are checked. A fault in the first check fails the steps as the machine's fault. A fault in the last check
+ * is reported with the job's `done` and changes no result. A job that ends during a check stays until the check has
+ * ended.
  */
 #include <config.h>
 
@@ -32,7 +32,7 @@ enter(struct device_lease *lease, enum lease_state state)
 	lease->state = state;
 }
 
-/* Adds a lock in order; two device slots may share one. */
+/* Adds a lock in order. Two device slots may share one. */
 static void
 add_lock(struct device_lease *lease, const struct device_slot *device)
 {
@@ -48,7 +48,7 @@ add_lock(struct device_lease *lease, const struct device_slot *device)
 	lease->count++;
 }
 
-/* The memory in use is not compared where jobs share a GPU. */
+/* Opens the check of GPUs. Where jobs share a GPU, its memory in use is not compared. */
 static void
 open_watch(struct job *job)
 {
@@ -73,7 +73,7 @@ device_lease_open(struct job *job, struct kettle_error *err)
 	const struct unit *unit = &job->line.unit;
 	for (size_t i = 0; i < job->count; i++)
 		lease->need = job->steps[i].plan->device > lease->need ? job->steps[i].plan->device : lease->need;
-	/* A slot without a GPU stands for its whole machine, whose devices the program counts itself. */
+	/* A slot without a GPU stands for its whole machine, and the program counts that machine's devices itself. */
 	if (lease->need > unit->count && unit->devices[0].gpu)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The job needs %zu devices at once, but unit `%s` has %zu.",
 			lease->need, unit->name, unit->count);
@@ -100,7 +100,7 @@ look_run(void *arg)
 	lease->found_faults = gpuwatch_check(&lease->watch, &lease->found_reading);
 }
 
-/* Takes over the result of a check, on the loop. */
+/* Takes the result of a check, on the loop. */
 static void
 take_look(struct job *job)
 {
@@ -109,7 +109,7 @@ take_look(struct job *job)
 	json_decref(lease->faults);
 	lease->reading = STEAL(lease->found_reading);
 	lease->faults = STEAL(lease->found_faults);
-	/* The smallest reading counts as what it uses when nothing runs. */
+	/* The smallest reading counts as the memory in use when idle. */
 	if (lease->reading && lease->watch.idle)
 		gpuwatch_note_idle(job->exec->idle, lease->reading, &lease->watch.gpus);
 }
@@ -167,7 +167,7 @@ looked_before(void *arg)
 	job->devices_held(job);
 }
 
-/* Everything is locked. True: ready. */
+/* All locks are held. True: the devices are ready. */
 static bool
 on_locked(struct job *job)
 {
@@ -197,7 +197,7 @@ on_lock(void *arg)
 	}
 }
 
-/* 1: all are held; 0: it waits for one. */
+/* 1: all locks are held; 0: the job waits for one. */
 static int
 take_next(struct job *job, struct kettle_error *err)
 {
@@ -257,7 +257,7 @@ device_lease_release(struct job *job)
 	struct device_lease *lease = &job->lease;
 	if (lease->state != LEASE_LOCKING && lease->state != LEASE_READY)
 		return;
-	/* A fault found before anything ran needs no second check. */
+	/* A fault that was found before anything ran needs no second check. */
 	bool worth = lease->state == LEASE_READY && lease->error.code == 0 && job->status != JOB_LOST;
 	if (!worth || !lease_look(job, LEASE_CHECKING_AGAIN, looked_after))
 		give_back(job);

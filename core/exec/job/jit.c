@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* JIT caches: what compilers keep while a submission runs, for the job's later runs. */
+/* JIT caches: files that compilers keep while a submission runs, for later runs of the job. */
 /*
- * Theory of operation. The folder in which compilers keep their results is a cache of the sandbox (sandbox_cache): layers
- * below, the run's own on top. A run that passed and is not secret leaves its own part as a further layer, so the next one
- * finds everything compiled; a secret run leaves nothing, so nothing of it can reach another one. Below the layers of the job
- * lies what is kept of an earlier job of the same owner with the same files, tools and device, then what a prepare step
- * left, and at the bottom what the recipes of the warm process compiled that the run begins with.
+ * Theory of operation. The folder in which compilers keep their results is a cache of the sandbox (sandbox_cache):
+ * layers below, the run's own on top. A run that passed and is not secret leaves its own part as a further layer, so
+ * the next run finds everything compiled. A secret run leaves nothing, so nothing of it can reach another run. Below
+ * the layers of the job are, from top to bottom: the files kept of an earlier job of the same owner with the same
+ * files, tools and device; those of a prepare step; and those that recipes of the run's warm process compiled.
  *
  * Everything in the layers of a job comes from a submission, and only that submission ever sees it again.
  */
@@ -27,7 +27,7 @@
 
 #define JIT_VERSION "kettle jit 2"
 
-/* What compilers make for a GPU depends on its model. Of one that is not known, nothing is of use to another. */
+/* Code for a GPU depends on the GPU's model. If a model is not known, files are not kept for other jobs. */
 void
 jit_open(struct job *job)
 {
@@ -59,14 +59,14 @@ jit_is_input(const struct step *step, const char *path)
 	return jit_is_used(step) && strncmp(path, "out/", 4) == 0 && strcmp(path + 4, step->plan->jit_folder) == 0;
 }
 
-/* Whatever the plan says besides, nothing of a run with a secret is kept. */
+/* Nothing of a run with a secret is kept, whatever else the plan says. */
 static bool
 is_secret(const struct step *step)
 {
 	return step->plan->secret || member_true(step->plan->run, "secret");
 }
 
-/* What must be the same for what was kept to be of use, and for its owner to have a right to it. */
+/* The key of kept files: everything on which their use depends, and their owner. */
 static void
 make_key(const struct step *step, char ret_key[DIGEST_HEX_SIZE])
 {
@@ -142,7 +142,7 @@ clamp(int64_t value, int64_t max)
 	return value < 0 ? 0 : value > max ? max : value;
 }
 
-/* When compilers were at work, from the start of the program on. */
+/* Adds the times at which compilers were at work, counted from the start of the program. */
 static void
 add_times(const struct sandbox_report *report, const struct jit_cache_layer *layer, json_t *told)
 {
@@ -150,7 +150,7 @@ add_times(const struct sandbox_report *report, const struct jit_cache_layer *lay
 	struct interval whole = {0};
 	int64_t wall = (int64_t)(report->end_ns - report->start_ns), work = interval_sum_union(&layer->work, &whole);
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	/* Files have the time of another clock. */
+	/* Times of files are from another clock. */
 	int64_t start = now.tv_sec * INT64_C(1000000000) + now.tv_nsec - (int64_t)(time_monotonic_ns() - report->start_ns);
 	if (layer->work.count == 0 || report->end_ns < report->start_ns)
 		return;
@@ -159,7 +159,7 @@ add_times(const struct sandbox_report *report, const struct jit_cache_layer *lay
 	json_object_set_new(told, "compile_ns", json_integer(clamp(work, wall)));
 }
 
-/* What a step that is not secret left in its cache, and whether it is kept. New reference. */
+/* Describes the files that a step left in its cache, and whether they are kept. New reference. */
 static json_t *
 describe_layer(const struct step *step, const struct jit_cache_layer *layer, bool kept, const char *dropped)
 {
@@ -205,7 +205,7 @@ jit_take(struct step *step)
 	cache->grown = true;
 }
 
-/* All layers as one, in the newest: its own files count, then those of the one below it. */
+/* Joins all layers into the newest. Its own files come first, then those of the layer below it. */
 static void
 join_layers(struct jit_cache *cache)
 {
@@ -230,7 +230,7 @@ jit_store(struct job *job)
 	struct kettle_error error = {0};
 	join_layers(cache);
 	const struct jit_cache_layer *all = &cache->layers[cache->count - 1];
-	/* What is there already has less. After a failure the next job compiles again. */
+	/* An existing entry has fewer files. After a failure, the next job compiles again. */
 	(void)cache_replace(&job->exec->cache, cache->key, cache->owner, &all->files, all->path, scratch, &error);
 	if (error.code != 0 && error.code != KETTLE_ETOOBIG)
 		cache->trouble = xstrdup(error.message);

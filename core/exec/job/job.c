@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* One job: its unit, its plan, the order of its steps, its end. */
 /*
- * Theory of operation. job_advance looks at the steps in the order of the plan and begins every one that can begin:
- * what it needs has passed, and, unless it is a build, no prepare or run step before it is still to come. It is called
- * at the start and by every step that ends; a recursive call only makes it repeat its loop. When all steps have
- * ended the job is reported, and its folders go; it stays in the list until they have gone. A job that is lost is reported at once, and stays in the list, silent,
- * until its last process has ended, so that its device stays locked until then.
+ * Theory of operation. job_advance looks at the steps in the order of the plan and begins each step that can begin: the
+ * steps that it needs have passed, and, unless it is a build, no prepare or run step before it is still to come. It is
+ * called at the start and by each step that ends; a recursive call only makes it repeat its loop. When all steps have
+ * ended, the job is reported and its folders are removed; the job stays in the list until they are gone. A lost job is
+ * reported at once. It stays in the list, silent, until its last process has ended, so that its device stays locked
+ * until then.
  */
 #include <config.h>
 
@@ -28,19 +29,19 @@
 #include "exec/job/job_internal.h"
 #include "exec/machine/machine.h"
 
-/* ---- sends what an ended job left, for a reader on another machine ---- */
+/* ---- sending artifacts to a reader on another machine ---- */
 
 /*
- * Theory of operation. A file is read in pieces, on a thread of work, and each piece is an event. The next one is read
- * only while little of the output is still to be written; else the sender waits for json_lines to be empty, so that a
- * slow reader makes kettle-exec wait and not grow. A cancel, and the end of the output, end the sending.
+ * Theory of operation. A thread of work reads a file in pieces, and each piece is an event. The next piece is read only
+ * while little of the output is unwritten; else the sender waits for the output to drain, so that a slow reader makes
+ * kettle-exec wait, not grow. A cancel, or the end of the output, ends the sending.
  */
 
 #define SEND_HEAD 512 /* bytes of an event beside its data */
 
 static void send_next(struct job *job);
 
-/* The file that is the sender's turn; NULL: there is none left. Passes over folders. */
+/* The file that comes next; NULL: there is none. Skips folders. */
 static const struct output_file *
 current_file(struct sender *sender, const struct job *job)
 {
@@ -73,7 +74,7 @@ send_end(struct job *job)
 	sender->done(job);
 }
 
-/* Reads the next piece; sender->error: it could not. */
+/* Reads the next piece. sender->error: it could not. */
 static void
 read_piece(void *arg)
 {
@@ -124,7 +125,7 @@ piece_read(void *arg)
 	send_next(job);
 }
 
-/* Whether the file may still be sent, at its begin. */
+/* Whether there is room to send the file, decided at its begin. */
 static bool
 has_room(struct job *job, const struct output_file *file)
 {
@@ -157,7 +158,7 @@ send_next(struct job *job)
 		work_start(&sender->work, job->exec->loop, read_piece, piece_read, job);
 }
 
-/* Bytes of the events that a reader must still take of the job, about. */
+/* The approximate bytes of events that the reader must still take. */
 static uint64_t
 bytes_left(const struct job *job)
 {
@@ -171,7 +172,7 @@ bytes_left(const struct job *job)
 	return events + (files < SEND_MAX_BYTES ? files : SEND_MAX_BYTES) / 3 * 4;
 }
 
-/* Sends the artifacts of all steps, then calls done; that may be before it returns. Loop thread. */
+/* Sends the artifacts of all steps, then calls done, maybe before it returns. Loop thread. */
 static void
 send_begin(struct job *job, void (*done)(void *job))
 {
@@ -183,7 +184,7 @@ send_begin(struct job *job, void (*done)(void *job))
 	send_next(job);
 }
 
-/* The reader has taken what was written, or the job was cancelled: a sender that waits goes on, or ends. Loop thread. */
+/* The reader has taken all output, or the job was cancelled: a sender that waits continues or ends. Loop thread. */
 static void
 send_wake(struct job *job)
 {
@@ -204,7 +205,7 @@ job_find(const struct exec_context *exec, const char *ref)
 	return NULL;
 }
 
-/* Takes the job's folder out of the spool where the run line says so; its new place, or NULL. */
+/* Moves the job's folder out of the spool if the run line says so. Returns the new path, or NULL. */
 static char *
 keep_folder(struct job *job)
 {
@@ -212,7 +213,7 @@ keep_folder(struct job *job)
 	if (!job->dir || job->status == JOB_LOST || !job->line.keep)
 		return NULL;
 	AUTO_FREE char *folder = path_join(job->exec->config.state, "kept");
-	/* The spool's name makes it one that no other kettle-exec takes. */
+	/* The spool's name makes the name unique among all kettle-execs. */
 	AUTO_FREE char *kept = xasprintf("%s/%s-%s", folder, own, strrchr(job->dir, '/') + 1);
 	if (file_mkdirs(folder, 0755, NULL) != 0 || rename(job->dir, kept) != 0)
 		return NULL;
@@ -220,7 +221,7 @@ keep_folder(struct job *job)
 	return STEAL(kept);
 }
 
-/* The devices that the job had: what they are, how many, what drives them. */
+/* Describes the devices that the job had: what they are, how many, and their driver. */
 static void
 describe_gpus(const struct job *job, json_t *system)
 {
@@ -238,7 +239,7 @@ describe_gpus(const struct job *job, json_t *system)
 											 (json_int_t)count, "runtime", runtime, "driver", first.driver));
 }
 
-/* The machine, and the versions of the tools that steps of the job named. */
+/* Describes the machine, with the versions of the tools that the job's steps named. New reference. */
 static json_t *
 describe_system(const struct job *job)
 {
@@ -271,7 +272,7 @@ describe_system(const struct job *job)
 	return system;
 }
 
-/* From bad to worse, and no more once it was reported. */
+/* Sets a worse status, until the status has been reported. */
 static void
 set_status(struct job *job, enum job_status status)
 {
@@ -279,7 +280,7 @@ set_status(struct job *job, enum job_status status)
 	job->status = status;
 }
 
-/* What kettle-exec's exit status says of a job. */
+/* The exit status of kettle-exec for a job. */
 static enum exec_status
 judge(const struct job *job)
 {
@@ -317,7 +318,7 @@ report(struct job *job, const char *error)
 	AUTO_JSON json_t *system = describe_system(job);
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
-	/* An engine of before `loss` reads the other two. */
+	/* An engine that does not know `loss` reads the other two. */
 	json_t *elsewhere = job->elsewhere ? json_true() : NULL;
 	exec_context_emit(job->exec,
 		json_pack("{s:s, s:s, s:s, s:s*, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done",
@@ -352,7 +353,7 @@ store_layers(void *arg)
 	jit_store(arg);
 }
 
-/* Removes the artifacts of a job that was cancelled or lost. The folder may hold those of other jobs, and stays then. */
+/* Removes the artifacts of a cancelled or lost job. The folder stays, since it may hold artifacts of other jobs. */
 static void
 remove_artifacts(const struct job *job)
 {
@@ -426,11 +427,11 @@ job_finish(struct job *job)
 
 /* The state of the steps that a step depends on. */
 struct dependency {
-	bool open;                /* one has not ended */
-	const struct step *stops; /* one that has ended and not passed; NULL: none */
+	bool open;                /* a step has not ended */
+	const struct step *stops; /* a step that has ended without passing; NULL: none */
 };
 
-/* `needs`, and the steps whose outputs are inputs. */
+/* Looks at `needs`, and at the steps whose outputs are inputs. */
 static struct dependency
 needs_of(const struct job *job, const struct step *step)
 {
@@ -445,7 +446,7 @@ needs_of(const struct job *job, const struct step *step)
 	return need;
 }
 
-/* One prepare or run step after the other, in the order of the plan. */
+/* Prepare and run steps run one after the other, in the order of the plan. */
 static bool
 is_its_turn(const struct job *job, const struct step *step)
 {
@@ -474,7 +475,7 @@ advance_step(struct job *job, struct step *step)
 	}
 }
 
-/* The devices go with the last step that needs them. */
+/* Releases the devices after the last step that needs them. */
 static void
 release_device(struct job *job)
 {
@@ -512,7 +513,7 @@ job_advance(struct job *job)
 static void
 job_devices_held(struct job *job)
 {
-	/* Nothing may be freed while the steps are gone through. */
+	/* No job may be freed while this loop runs. */
 	job->advancing = true;
 	for (size_t i = 0; i < job->count; i++)
 		step_device_granted(&job->steps[i]);
@@ -565,12 +566,12 @@ job_output_drained(struct exec_context *exec)
 void
 job_cancel_all(struct exec_context *exec)
 {
-	/* All are marked first: otherwise the end of one would let a build of another begin. */
+	/* Marks all jobs first; otherwise the end of one could start a build of another. */
 	for (struct job *job = exec->jobs; job; job = job->next)
 		if (job->status == JOB_DONE && !job->reported)
 			set_status(job, JOB_CANCELLED);
 	job_output_drained(exec);
-	/* From the start each time, since the end of a job may end others. */
+	/* Begins anew each time, since the end of a job may end others. */
 	for (struct job *job; (job = next_running(exec));)
 		job_stop(job);
 }
@@ -594,7 +595,7 @@ make_steps(struct job *job)
 			&job->steps[job->count], job, &job->line.plan.steps[job->count], xasprintf("%s/%zu", job->dir, job->count));
 }
 
-/* Everything that can be wrong with a run line that has a `job`. */
+/* Checks a run line that has a `job`, completely. */
 static int
 accept_line(struct job *job, struct kettle_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs: accepted, cancelled, ended. */
+/* Jobs: start, cancel, end. */
 #ifndef KETTLE_EXEC_JOB_JOB_H
 #define KETTLE_EXEC_JOB_JOB_H
 
@@ -35,16 +35,16 @@ struct job;
 /* Loop thread. */
 
 /*
- * Accepts a run line (stolen): checks it and begins. A line that cannot be carried out is answered with its `done`
- * (status lost). A failure means that not even that was possible: err says what the line lacks.
+ * Accepts a run line (stolen): checks it and begins. A line that cannot be carried out gets its `done` (status lost).
+ * An error means that the line lacks what even that needs; err names it.
  */
 int job_start(struct exec_context *exec, json_t *line_take, struct kettle_error *err);
 struct job *job_find(const struct exec_context *exec, const char *ref);
-/* Kills what runs; its `done` comes with status cancelled. */
+/* Kills the job's processes. Its `done` has the status cancelled. */
 void job_cancel(struct job *job);
-/* The same for all jobs. */
+/* Cancels all jobs. */
 void job_cancel_all(struct exec_context *exec);
-/* The reader has taken all output: jobs that wait for that with their artifacts go on. */
+/* The reader has taken all output: jobs that wait to send artifacts continue. */
 void job_output_drained(struct exec_context *exec);
 
 #endif

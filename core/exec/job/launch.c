@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts the processes of a step: what each of them sees, gets and may use. */
+/* Starts the processes of a step, with their view, environment and limits. */
 #include <config.h>
 
 #include <errno.h>
@@ -23,15 +23,15 @@
 
 #define BUILD_NICE 10
 #define PROFILER "kettle-profile"
-#define PROFILER_SHOWN "/run/kettle-profile" /* in a sandbox, wherever it is on the machine */
+#define PROFILER_SHOWN "/run/kettle-profile" /* its path in every sandbox */
 
-/* The descriptors that join referee and solver; -1: none. */
+/* The descriptors that connect referee and solver; -1: none. */
 struct referee_link {
 	int peer[2];
 	int shm;
 };
 
-/* ---- under a profiler: the harness is started by kettle-profile, inside of the same sandbox ---- */
+/* ---- profiler: kettle-profile starts the harness inside of the same sandbox ---- */
 
 static int
 find_profiler(struct step *step, struct kettle_error *err)
@@ -48,7 +48,10 @@ find_profiler(struct step *step, struct kettle_error *err)
 	return rc;
 }
 
-/* Which launches it looks at: one word for each option, so that no value is taken for another option. */
+/*
+ * Adds the choice of launches that the profiler looks at, one word for each option, so that no value is taken for an
+ * option.
+ */
 static void
 add_capture(const json_t *capture, struct strings *words)
 {
@@ -63,7 +66,7 @@ add_capture(const json_t *capture, struct strings *words)
 			strings_take(words, xasprintf("--%s=%lld", numbers[i], (long long)member_int(capture, numbers[i])));
 }
 
-/* kettle-profile's part of the command line, in front of the process's own. */
+/* Adds kettle-profile's part of the command line, before the process's own. */
 static void
 add_profiler(const struct step_process *process, struct strings *words)
 {
@@ -76,7 +79,7 @@ add_profiler(const struct step_process *process, struct strings *words)
 	strings_add(words, "--");
 }
 
-/* ---- its tools, on a thread of work ---- */
+/* ---- tools, on a thread of work ---- */
 
 static bool
 has_toolkit(const struct tool *tool)
@@ -98,7 +101,7 @@ find_toolkit(const struct step_process *process)
 	return process->tool || count == 0 ? process->tool : process->step->tools.further[0];
 }
 
-/* The arguments, with placeholders of the toolkit replaced, behind a profiler's. */
+/* Makes the arguments: a profiler's first, then the process's, with placeholders of the toolkit replaced. */
 static void
 make_arguments(struct step_process *process)
 {
@@ -113,8 +116,8 @@ make_arguments(struct step_process *process)
 		bool special = tool && toolkit_has_placeholder(argv->list[i]);
 		const struct tool_facts *facts = special ? toolchain_facts(toolchain, tool) : NULL;
 		/*
-		 * An interpreter finds itself, and from there its libraries, by the name that it was called by; so does nvcc.
-		 * Under a profiler the tool is the one that was found here, whatever PATH leads to.
+		 * An interpreter finds itself, and from there its libraries, by the name with which it was called; so does
+		 * nvcc. A profiler starts the tool that was found here, whatever PATH leads to.
 		 */
 		if (i == 0 && own && (profiled || interpreter_is(own->path) || own->packages))
 			strings_add(words, own->path);
@@ -139,7 +142,7 @@ find_tool(struct step *step, struct step_process *process)
 	return rc;
 }
 
-/* What the tool's results depend on, and whether it can be used for a build at all. */
+/* Digests what the tool's results depend on. Fails if the tool cannot be used for a build. */
 static int
 fingerprint_tool(struct step *step, const struct tool *tool, struct sha256 *digest)
 {
@@ -153,7 +156,7 @@ fingerprint_tool(struct step *step, const struct tool *tool, struct sha256 *dige
 	return rc;
 }
 
-/* The fingerprints of all tools that a step with `cache` names, into one. */
+/* Digests the fingerprints of all tools that a step with `cache` names. */
 static int
 fingerprint(struct step *step)
 {
@@ -167,7 +170,7 @@ fingerprint(struct step *step)
 	for (size_t i = 0; rc == 0 && i < plan->toolchain.count; i++) {
 		const struct tool *tool = NULL;
 		rc = toolchain_find(step->job->exec->toolchain, plan->toolchain.list[i], &tool, &step->error);
-		/* What a prepare step may start is not known before it does. */
+		/* The tools that a prepare step starts are not known before it runs. */
 		if (rc == KETTLE_ENOENT && plan->kind == STEP_PREPARE) {
 			step->error = (struct kettle_error){0};
 			sha256_field(digest, NULL);
@@ -184,7 +187,7 @@ fingerprint(struct step *step)
 	return rc;
 }
 
-/* The same of a step that has a cache: its tool and the compilers that it names, as far as they are there. */
+/* The same for a step with a JIT cache: its tool and the compilers that it names, as far as they exist. */
 static void
 fingerprint_jit(struct step *step)
 {
@@ -203,7 +206,7 @@ fingerprint_jit(struct step *step)
 	step->error = (struct kettle_error){0};
 }
 
-/* What the sandbox must show of its tools. */
+/* Lists the folders of its tools that the sandbox must show. */
 static void
 find_roots(struct step_process *process)
 {
@@ -218,7 +221,7 @@ find_roots(struct step_process *process)
 			toolchain_roots(toolchain, step->tools.further[i], &process->roots);
 }
 
-/* What the outcome and the job's end say of its tool: a copy, since another thread may look at the tool again. */
+/* The tool's facts for the outcome and for the job's end: a copy, since another thread may look at the tool again. */
 static json_t *
 tell_tool(const struct step *step)
 {
@@ -266,7 +269,7 @@ launch_find_tools(void *arg)
 	step->error.code = rc;
 }
 
-/* ---- what a process gets ---- */
+/* ---- environment, view and descriptors of a process ---- */
 
 static void
 set_number(json_t *env, const char *name, uint64_t number)
@@ -274,7 +277,10 @@ set_number(json_t *env, const char *name, uint64_t number)
 	json_object_set_new(env, name, json_sprintf("%" PRIu64, number));
 }
 
-/* Bytes of the processor's cache that the harness flushes. It writes to twice as much memory, which is half of the run's at most. */
+/*
+ * The bytes of the processor's cache that the harness flushes. It writes to twice as much memory, which is at most half
+ * of the run's.
+ */
 static uint64_t
 cache_flushed(const struct step_process *process)
 {
@@ -282,7 +288,7 @@ cache_flushed(const struct step_process *process)
 	return cache < fits ? cache : fits;
 }
 
-/* What the sandbox has in its own /tmp, where there is no sandbox. */
+/* Without a sandbox: sets the folders that a sandbox has in its own /tmp. */
 static void
 set_folders(const struct step_process *process, json_t *env)
 {
@@ -291,7 +297,7 @@ set_folders(const struct step_process *process, json_t *env)
 	json_object_update_missing(env, own);
 }
 
-/* The whole environment as an object; what comes later wins. New reference. */
+/* The whole environment as an object. Later values replace earlier ones. New reference. */
 static json_t *
 make_environment(const struct step_process *process, bool first)
 {
@@ -326,7 +332,7 @@ make_environment(const struct step_process *process, bool first)
 	return env;
 }
 
-/* Whether an input lies below out/, where the process may write, and is no part of its cache. */
+/* Whether an input lies below out/, where the process may write, and is not part of its cache. */
 static bool
 fills_out(const struct step_process *process)
 {
@@ -337,7 +343,7 @@ fills_out(const struct step_process *process)
 	return false;
 }
 
-/* The folders that it sees besides the system: exec.yml's `read`, the step's, those of its tools. */
+/* Lists the folders that the process sees besides the system: exec.yml's `read`, the step's, those of its tools. */
 static void
 list_folders(const struct step_process *process, struct strings *seen)
 {
@@ -350,8 +356,8 @@ list_folders(const struct step_process *process, struct strings *seen)
 }
 
 /*
- * What it sees of the machine besides the system: folders, kettle-profile, the device, what is made for all jobs. The lists
- * lend their texts.
+ * The parts of the machine that the process sees besides the system: folders, kettle-profile, the device, shared
+ * results. Texts are borrowed from the lists.
  */
 static struct sandbox_bind *
 make_binds(const struct step *step, const struct strings *folders, const struct strings *nodes,
@@ -388,7 +394,7 @@ make_limits(const struct limits *limits, const struct execconfig *config, unsign
 	};
 }
 
-/* The descriptors of a process besides the usual three and the result channel; how many. */
+/* Lists the descriptors of a process, without the usual three and the result channel. Returns how many. */
 static size_t
 list_descriptors(const struct step *step, size_t index, const struct referee_link *link, struct sandbox_fd *fds)
 {
@@ -402,7 +408,7 @@ list_descriptors(const struct step *step, size_t index, const struct referee_lin
 	return count;
 }
 
-/* What a step with `cache` reads is noted. The socket for that; -1: it is not. */
+/* Begins to record the reads of a step with `cache`. Returns the socket for that; -1: nothing is recorded. */
 static int
 begin_recording(struct step *step, const struct strings *folders)
 {
@@ -413,7 +419,7 @@ begin_recording(struct step *step, const struct strings *folders)
 	return socket;
 }
 
-/* Says once that environment_make left a folder out of PATH. */
+/* Reports once that environment_make left a folder out of PATH. */
 static void
 tell_path(struct exec_context *exec, const char *program)
 {
@@ -427,7 +433,7 @@ tell_path(struct exec_context *exec, const char *program)
 				  json_sprintf("The folder of `%s` is not UTF-8 text, so the PATH of steps lacks it.", clean.data)));
 }
 
-/* The file that is executed, as the sandbox shows it; NULL: one of its own folder, by argv[0]. */
+/* The executed file as the sandbox shows it; NULL: a file of the process's own folder, by argv[0]. */
 static const char *
 find_program(const struct step_process *process)
 {
@@ -437,7 +443,7 @@ find_program(const struct step_process *process)
 	return process->tool ? process->tool->path : NULL;
 }
 
-/* Starts one; everything that config points to is freed again when this returns. */
+/* Starts one process. Everything that config points to is freed when this returns. */
 static void
 launch(struct step_process *process, size_t index, const struct referee_link *link, void (*ended)(void *arg),
 	void (*on_lost)(void *arg))
@@ -484,7 +490,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.cores_count = cores->count,
 		.sandbox.init_cores = exec->build->list,
 		.sandbox.init_cores_count = exec->build->count,
-		/* A build on the same core must not disturb what is being timed, which itself is never held up. */
+		/* A build on the same core must not disturb a timed run, and a timed run must never be held up. */
 		.sandbox.nice = on_device ? 0 : BUILD_NICE,
 		.sandbox.machine = exec->machine,
 		.sandbox.warm = warm_sandbox(step->warm.process),
@@ -507,7 +513,7 @@ make_joint(const struct step *step, struct referee_link *link, struct kettle_err
 	if (step->plan->share == 0)
 		return 0;
 	link->shm = memfd_create("kettle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* Neither process may shrink it while the other has it mapped. */
+	/* Neither process may shrink the memory while the other maps it. */
 	if (link->shm < 0 || ftruncate(link->shm, (off_t)step->plan->share) != 0 ||
 		fcntl(link->shm, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return kettle_fail(err, KETTLE_EIO, "Could not create shared memory: %s.", strerror(errno));
@@ -528,7 +534,7 @@ launch_secret(struct step *step, struct kettle_error *err)
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return kettle_fail(err, KETTLE_EIO, "Could not create a pipe: %s.", strerror(errno));
 	step->secret = ends[0];
-	/* A plan is checked for what fits into a pipe. */
+	/* The check of a plan ensures that the secret fits into a pipe. */
 	int rc = write_all(ends[1], lines.data, lines.len);
 	close(ends[1]);
 	return rc == 0 ? 0 : kettle_fail(err, KETTLE_EIO, "A secret could not be handed over: %s.", strerror(errno));
@@ -541,14 +547,14 @@ launch_secret_unread(const struct step *step)
 	return step->secret >= 0 && ioctl(step->secret, FIONREAD, &left) == 0 && left > 0;
 }
 
-/* Variables that differ from run to run, and that nothing reads before the script. */
+/* Whether a variable differs from run to run while nothing reads it before the script. */
 static bool
 is_own_name(const char *name)
 {
 	return strncmp(name, "KETTLE_", strlen("KETTLE_")) == 0 || strncmp(name, "POPCORN_", strlen("POPCORN_")) == 0;
 }
 
-/* What an interpreter and its libraries may read before the script begins; new reference. */
+/* The variables that an interpreter and its libraries may read before the script begins. New reference. */
 static json_t *
 make_early_environment(const struct step_process *process)
 {
@@ -564,7 +570,7 @@ make_early_environment(const struct step_process *process)
 	return env;
 }
 
-/* Whether a step runs a script alone. (interpreter_copies says whether the interpreter can be copied.) */
+/* Whether a step only runs a script. (interpreter_copies decides whether the interpreter can be copied.) */
 static bool
 may_begin_warm(const struct step *step)
 {
@@ -606,7 +612,7 @@ launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *a
 {
 	struct referee_link link = {.peer = {-1, -1}, .shm = -1};
 	int rc = make_joint(step, &link, err);
-	/* The referee last, since it may write at once. */
+	/* The referee starts last, since it may write at once. */
 	for (size_t i = step->count; rc == 0 && i-- > 0;)
 		launch(&step->processes[i], i, &link, ended, on_lost);
 	int fds[] = {link.peer[0], link.peer[1], link.shm};

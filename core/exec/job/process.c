@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* One sandboxed process on the loop: its output drained, its time kept, its end awaited. */
+/* One sandboxed process on the loop: reads its output, limits its time, awaits its end. */
 /*
- * Theory of operation. stdout and stderr are pipes, the result channel is one end of a socket pair, which no process can
- * open again through /proc. All three are read as soon as they are readable, so that writers do not block, and are
- * bounded on this side. A message on the socket can carry descriptors, which the kernel closes in the thread that
- * reads it or closes the socket, and such a close can sleep (SO_LINGER). So the sandbox refuses SO_LINGER, the socket
- * refuses descriptors where the kernel can, and a thread of its own reads and closes it; the loop takes what was
- * read. An urgent byte (MSG_OOB), which a reader would not see, is refused by the sandbox and read in line without one.
- * When the sandbox's pidfd becomes readable all its processes have ended: the rest of the pipes and the report are
- * read, and the handles are closed; the last one to close calls `ended`. A failed start ends in the same way.
+ * Theory of operation. stdout and stderr are pipes. The result channel is one end of a socket pair, which no process
+ * can open again through /proc. All three are read as soon as they are readable, so that writers do not block, and are
+ * limited on this side. A message on the socket can carry descriptors. The kernel closes these in the thread that reads
+ * the message or closes the socket, and such a close can sleep (SO_LINGER). So the sandbox refuses SO_LINGER, the
+ * socket refuses descriptors where the kernel can, and a thread of its own reads and closes the socket; the loop takes
+ * the bytes that it read. The sandbox also refuses urgent bytes (MSG_OOB), which a reader would not see; where it
+ * cannot, they are read in line. When the sandbox's pidfd becomes readable, all its processes have ended: the rest of
+ * the pipes and the report are read, and the handles are closed. The last one to close calls `ended`. A failed start
+ * ends in the same way.
  */
 #include <config.h>
 
@@ -26,8 +27,8 @@
 #define CHUNK (64u << 10)
 #define READS_A_TURN 8     /* before the loop serves other handles */
 #define READS_AT_LAST 4096 /* more than a pipe or socket holds, in case a process outside keeps writing */
-#define EXTENSIONS 4       /* so often what gives way to all else gets its time once more, */
-#define IDLE_PART 8        /* unless its cores had nothing to do for such a part of it */
+#define EXTENSIONS 4       /* times that a process which gives way gets its wall time again, */
+#define IDLE_PART 8        /* unless its cores were idle for this part of it */
 #define STAT_MAX (1u << 20)
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
@@ -42,7 +43,7 @@ read_result(void *arg)
 	struct process *process = arg;
 	struct process_drain *drain = &process->drains[PROCESS_RESULT];
 	char chunk[CHUNK];
-	/* The last reader takes it all; result.c bounds it. */
+	/* The last reader takes everything; result.c limits it. */
 	for (int i = 0; i < (process->last ? READS_AT_LAST : READS_A_TURN); i++) {
 		ssize_t n = read(drain->fd, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
@@ -76,7 +77,7 @@ last_read(void *arg)
 	process->ended(process->arg);
 }
 
-/* One handle less, or the reader of the result channel is done. */
+/* A handle was closed, or the reader of the result channel has ended. */
 static void
 process_release(struct process *process)
 {
@@ -105,7 +106,7 @@ close_handle(struct process *process, uv_handle_t *handle)
 	uv_close(handle, on_closed);
 }
 
-/* Nothing runs any more: closes the handles; `ended` follows. */
+/* No process runs any more: closes the handles; `ended` follows. */
 static void
 process_finish(struct process *process)
 {
@@ -140,7 +141,10 @@ process_kill(struct process *process, enum sandbox_limit limit)
 	(void)uv_timer_start(&process->lost, on_process_lost, PROCESS_LOST_MS, 0);
 }
 
-/* Whether the cores on which it gives way were idle for a part of its time, or that is not known; notes their idle time. */
+/*
+ * Whether the cores on which the process gives way were idle for a part of its time, or this is not known. Notes their
+ * idle time.
+ */
 static bool
 had_its_turn(struct process *process, uint64_t wall_ms)
 {
@@ -166,7 +170,7 @@ out_of_time(uv_timer_t *timer)
 	process->extensions++;
 }
 
-/* What one read gave. */
+/* Takes the data of one read. */
 static void
 process_take(struct process_drain *drain, const char *data, size_t size)
 {
@@ -184,7 +188,7 @@ process_take(struct process_drain *drain, const char *data, size_t size)
 		process_kill(process, SANDBOX_LIMIT_OUTPUT);
 }
 
-/* Reads what is available: some chunks, or at the end (`last`) everything. */
+/* Reads available data: a few chunks, or everything at the end (`last`). */
 static void
 drain_some(struct process_drain *drain, bool last)
 {
@@ -207,7 +211,7 @@ static void
 on_readable(uv_poll_t *poll, int status, int events)
 {
 	(void)events;
-	/* An error of the poll shows in the read. */
+	/* The read reports an error of the poll. */
 	(void)status;
 	drain_some(poll->data, false);
 }
@@ -266,7 +270,7 @@ open_drain(struct process *process, uv_loop_t *loop, enum process_stream stream,
 	return uv_poll_start(&drain->poll, UV_READABLE, stream == PROCESS_RESULT ? on_result : on_readable);
 }
 
-/* Only Linux 6.16 and later refuse descriptors; urgent bytes, which the sandbox refuses, are read like all others. */
+/* Only Linux 6.16 and later refuse descriptors. Urgent bytes, which the sandbox refuses, are read in line. */
 static void
 set_channel(int fd)
 {
@@ -274,7 +278,7 @@ set_channel(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &(int){1}, sizeof(int));
 }
 
-/* Makes the streams; theirs gets the ends for the process. */
+/* Makes the streams. theirs gets the process's ends. */
 static int
 open_streams(struct process *process, uv_loop_t *loop, int theirs[PROCESS_STREAMS])
 {
@@ -317,7 +321,7 @@ launch(struct process *process, uv_loop_t *loop, const struct process_config *co
 	sandbox.fds_count = count;
 	if (rc == 0)
 		rc = sandbox_start(&sandbox, &process->sandbox, &process->error);
-	/* Without the warm process it may start. */
+	/* Tries again without the warm process. */
 	if (rc == KETTLE_EUNAVAIL && sandbox.warm) {
 		sandbox.warm = NULL;
 		process->error = (struct kettle_error){0};
@@ -342,7 +346,7 @@ follow(struct process *process, uv_loop_t *loop, uint64_t wall_ns)
 	(void)uv_poll_start(&process->pid, UV_READABLE, on_end);
 	/* The loop's time may be some ms old. */
 	uv_update_time(loop);
-	/* At least 1 ms, since a timer that repeats after 0 ends. */
+	/* At least 1 ms, since a repeat of 0 would end the timer. */
 	uint64_t wall_ms = wall_ns / 1000000 + 1;
 	(void)uv_timer_start(&process->wall, out_of_time, wall_ms, wall_ms);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a run line: what a job runs, where, and where its files are. */
+/* Reads a run line: the parts of a job, its place, and the places of its files. */
 #include <config.h>
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "exec/job/job_internal.h"
 #include "exec/machine/machine.h"
 
-/* A member that may be written as a number or as a string; new string, NULL where it is absent. */
+/* Reads a member that is a number or a string. New string; NULL: it is missing. */
 static int
 text_member(const json_t *object, const char *key, char **ret_text, struct kettle_error *err)
 {
@@ -83,7 +83,7 @@ read_level(const struct exec_context *exec, const json_t *object, struct unit *u
 	return level ? sandbox_level_parse(json_string_value(level), &unit->level, err) : 0;
 }
 
-/* Named after the device, since two units with the same device must share a lock. */
+/* Names the lock after the device, since two units with the same device must share a lock. */
 static char *
 name_lock(const json_t *object, const char *name, const struct device_slot *device)
 {
@@ -96,7 +96,7 @@ name_lock(const json_t *object, const char *name, const struct device_slot *devi
 	return device->cores.count > 0 ? xasprintf("cores-%s", cores) : xasprintf("device-%s", name);
 }
 
-/* One more device slot, with what its section says; gpu: {"gpu": index or UUID}, or something without that. */
+/* Adds a device slot from its section. gpu: {"gpu": index or UUID}, or an object without that. */
 static int
 add_device_slot(const struct exec_context *exec, const json_t *object, const json_t *gpu, struct unit *unit,
 	struct kettle_error *err)
@@ -118,7 +118,7 @@ add_device_slot(const struct exec_context *exec, const json_t *object, const jso
 	return rc;
 }
 
-/* The device slots of a section: one, or as many as it names GPUs. */
+/* Adds the device slots of a section: one for each GPU that it names, at least one. */
 static int
 add_section(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
@@ -139,7 +139,7 @@ add_section(const struct exec_context *exec, const json_t *object, struct unit *
 	return rc;
 }
 
-/* The unit, NULL: this machine without a device of its own; whether this machine has its cores. */
+/* Reads the unit; NULL: this machine without a device of its own. Checks that this machine has its cores. */
 static int
 read_unit(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
@@ -167,7 +167,7 @@ run_line_open(json_t *object_take, struct run_line *ret_line, struct kettle_erro
 	return 0;
 }
 
-/* A run that cannot have what its task asks for would end as the participant's failure. */
+/* Refuses a run that needs more memory than runs get here, since it would end as the participant's failure. */
 static int
 check_memory(const struct exec_context *exec, const struct plan *plan, struct kettle_error *err)
 {
@@ -218,12 +218,12 @@ run_line_close(struct run_line *line)
 	*line = (struct run_line){0};
 }
 
-/* ---- whether this machine is the one that the unit needs, where each job may come to another one ---- */
+/* ---- check of the machine, where each job may come to another one ---- */
 
-/* What a run line says of the machine that it needs. */
+/* The machine that a run line expects. */
 struct expected {
 	const char *cpu, *gpu; /* NULL: any */
-	bool whole;            /* the names themselves, not a part of them */
+	bool whole;            /* compare whole names, not parts of them */
 };
 
 static int
@@ -244,7 +244,7 @@ read_expected(const json_t *object, struct expected *ret_expected, struct kettle
 	return 0;
 }
 
-/* name: what the machine has; NULL: nothing. */
+/* name: of the machine's part; NULL: the machine has none. */
 static int
 check_name(const struct unit *unit, const char *what, const char *name, const char *wanted, bool whole,
 	struct kettle_error *err)
@@ -255,7 +255,7 @@ check_name(const struct unit *unit, const char *what, const char *name, const ch
 		what, name ? " " : "", name ? name : "", unit->name, whole ? "`" : "one whose name contains `", wanted);
 }
 
-/* The GPUs of the unit; where it names none, those of the machine. */
+/* Compares the unit's GPUs, or all of the machine if the unit names none. */
 static int
 check_names_of_gpus(
 	const struct exec_context *exec, const struct unit *unit, const struct expected *expected, struct kettle_error *err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What Kettle makes once for all jobs, such as torch's header, precompiled. */
+/* Results that Kettle makes once for all jobs, such as torch's precompiled header. */
 /*
- * Theory of operation. A build step with `shared` is looked up as any other step with `cache`, in a cache and a budget of
- * its own. If it is not there, the job goes on without, since the making takes longer than it saves; when the job is done,
- * a job of kettle-exec's own makes what is missing, one step after the other, without events. Such a step gets nothing
- * of a submission (check_shared in plan.c), and steps see what it left read-only: prepare steps, whose other inputs are
- * copied into a folder of limited size, by a mount.
+ * Theory of operation. A build step with `shared` is looked up as any step with `cache`, but in a cache with a budget
+ * of its own. If its result is missing, the job continues without it, since making it takes longer than it saves. After
+ * the job's `done`, a job of kettle-exec's own makes the missing results one after the other, without events. Such a
+ * step gets nothing from a submission (check_shared in plan.c), and other steps see its results read-only. Prepare
+ * steps, whose other inputs are copied into a folder of limited size, see them by a mount.
  */
 #include <config.h>
 
@@ -20,7 +20,7 @@
 #include "exec/job/job_internal.h"
 
 #define OWN_JOB "shared"
-/* Without being found afterwards; what fails is not tried again. */
+/* Times that a result is made which is not found afterwards. A step that fails is not tried again. */
 #define TRIES_MAX 3
 
 static json_int_t
@@ -38,7 +38,7 @@ note_tries(const struct step *step, json_int_t tries)
 bool
 shared_is_used(const struct job *job)
 {
-	/* Without a sandbox a step could write to what others use. */
+	/* Without a sandbox, a step could write to the files that other jobs use. */
 	return job->exec->config.cache_shared_bytes > 0 && job->line.unit.level != SANDBOX_LEVEL_OFF;
 }
 
@@ -84,7 +84,7 @@ emit_error(struct exec_context *exec, char *text_take)
 	exec_context_emit(exec, json_pack("{s:s, s:o}", "event", "error", "error", json_writer_text(text)));
 }
 
-/* Whether the disk has room for more; says once that it has not. */
+/* Whether the disk has room for shared results. Reports once that it does not. */
 static bool
 has_room(struct exec_context *exec)
 {
@@ -106,7 +106,7 @@ must_make(const struct step *step)
 	return step->plan->shared && step->state == STEP_SKIPPED && step->cache.key[0] && tries_of(step) < TRIES_MAX;
 }
 
-/* Copies of the steps, each of which waits for the one before it. */
+/* Copies of the steps to make. Each needs the one before it. New reference. */
 static json_t *
 copy_steps(const struct job *job)
 {
@@ -143,7 +143,7 @@ shared_make_line(const struct job *job)
 		sandbox_level_name(job->line.unit.level), "blobs", json_object_get(job->line.object, "blobs"));
 }
 
-/* The end of what it printed, or the sentence that there is; new string. */
+/* The reason for a failure: its sentence, or the end of the step's output. New string. */
 static char *
 find_reason(const struct step *step)
 {

@@ -7,9 +7,9 @@
  *         ──▶ processes run ──▶ outputs collected (work) ──▶ outcome, job->advance
  *
  * A GPU is checked before the outputs are collected (work); a step that passed while its GPU was throttled then starts
- * again with new folders, once. Steps that cannot be cached have no key. Work runs on a thread of its own and owns
- * the step meanwhile; a cancel waits for its end. Every failure leads to step_end, which releases what the step holds,
- * sends the outcome and notifies the job; it is called once.
+ * again with new folders, once. Steps that cannot be cached have no key. Work runs on a thread of its own and owns the
+ * step meanwhile; a cancel waits for the end of the work. Every failure leads to step_end, which releases what the step
+ * holds, sends the outcome and notifies the job; it is called once.
  */
 #include <config.h>
 
@@ -26,7 +26,7 @@
 #include "exec/job/job_internal.h"
 #include "exec/util/json_writer.h"
 
-/* The phases that may follow each other: the picture above. */
+/* Enters a phase, after a check against the picture above. */
 static void
 enter(struct step *step, enum step_phase phase)
 {
@@ -41,14 +41,14 @@ enter(struct step *step, enum step_phase phase)
 	step->phase = phase;
 }
 
-/* A job that is over needs no further phase. */
+/* Whether the job is over, so that the step needs no further phase. */
 static bool
 is_over(const struct step *step)
 {
 	return step->job->status != JOB_DONE;
 }
 
-/* ---- what happened to a step: whether it passed, and the object that says so ---- */
+/* ---- outcome: whether the step passed, and the object for it ---- */
 
 #define COMMAND_MAX 4096
 
@@ -101,14 +101,17 @@ outcome_command(const struct strings *argv, size_t max)
 	return buf_take(&clean);
 }
 
-/* Why a process was killed: what this program killed it for, or what init enforced. */
+/* The limit at which this program or init killed the process. */
 static enum sandbox_limit
 limit_of(const struct process *process)
 {
 	return process->report.limit != SANDBOX_LIMIT_NONE ? process->report.limit : process->limit;
 }
 
-/* A limit that was reached without a kill explains a failure, e.g. a full disk. The smallest file systems come first. */
+/*
+ * A limit that the process reached without being killed, such as a full disk, which explains a failure. The smallest
+ * file systems come first.
+ */
 static enum sandbox_limit
 hit_of(const struct process *process)
 {
@@ -120,14 +123,14 @@ hit_of(const struct process *process)
 	return SANDBOX_LIMIT_NONE;
 }
 
-/* What libraries print where a limit was reached of which the kernel leaves no trace. */
+/* Messages of libraries about a limit that leaves no trace in the kernel. */
 static const struct {
 	enum sandbox_limit limit;
 	const char *words;
 } complaints[] = {{SANDBOX_LIMIT_OPEN_FILES, "Too many open files"}, {SANDBOX_LIMIT_FILE_SIZE, "File too large"},
 	{SANDBOX_LIMIT_FILE_SIZE, "File size limit exceeded"}};
 
-/* The limit that a failed step says it has reached: on stderr, or on the result channel, where its harness caught it. */
+/* The limit that a failed step says it has reached: on stderr, or on the result channel if its harness caught it. */
 static enum sandbox_limit
 complaint_of(const struct step *step)
 {
@@ -155,14 +158,14 @@ results_pass(const struct step *step)
 	return !step->result.error;
 }
 
-/* A file that the plan made and this machine cannot execute is not the machine's trouble. */
+/* Whether the program is a file from the plan. If this machine cannot execute it, the machine is not at fault. */
 static bool
 is_own_program(const struct step_process *process)
 {
 	return !process->tool && process->process.error.code == 0 && !process->process.report.started;
 }
 
-/* A process that could not be started or followed, or that the machine killed. */
+/* Judges a process that could not be started or followed, or that the machine killed. */
 static enum step_state
 judge_unstarted(struct step *step, const struct step_process *process)
 {
@@ -177,8 +180,8 @@ judge_unstarted(struct step *step, const struct step_process *process)
 }
 
 /*
- * Reads the reports of a step whose processes have ended: its state, and where a sentence is needed its fault or
- * error. PASSED still depends on the outputs being there.
+ * Reads the reports of a step whose processes have ended: sets its state, and a fault or an error if a sentence is
+ * needed. PASSED still requires that the outputs exist.
  */
 static enum step_state
 outcome_judge(struct step *step)
@@ -200,7 +203,10 @@ outcome_judge(struct step *step)
 	}
 	bool passes = report->signal == 0 && report->exit_status >= 0 && report->exit_status <= PLAN_MAX_EXIT &&
 				  step->plan->passes[report->exit_status] && results_pass(step);
-	/* A program that says so before its harness has read it does it on purpose, and it is no trouble of the machine. */
+	/*
+	 * A program that reports success before its harness has read the secret does so on purpose, so the machine is not
+	 * at fault.
+	 */
 	if (passes && launch_secret_unread(step)) {
 		(void)kettle_fail(&step->fault, KETTLE_EINVAL,
 			"Step `%.64s` passed without having read its secret, so it did not use it.", step->plan->id);
@@ -215,9 +221,9 @@ outcome_judge(struct step *step)
 	return STEP_FAILED;
 }
 
-/* ---- the object ---- */
+/* ---- the outcome object ---- */
 
-/* The value of a limit, as a plan gives it; 0: none. */
+/* The value of a limit in the plan's unit; 0: none. */
 static double
 limit_value(const struct step_process *process, enum sandbox_limit limit)
 {
@@ -225,7 +231,7 @@ limit_value(const struct step_process *process, enum sandbox_limit limit)
 	return value > 0 ? value : (double)process->process.report.most[limit];
 }
 
-/* Exit, signal and use of a process, as far as it came, and what it printed. */
+/* Describes exit, signal and resources of a process, as far as it came, and its output. New reference. */
 static json_t *
 describe_process(const struct step_process *process, enum sandbox_limit limit)
 {
@@ -248,7 +254,7 @@ static json_t *
 describe_solver(const struct step_process *solver)
 {
 	enum sandbox_limit limit = limit_of(&solver->process);
-	/* The solver is always stopped when the referee has ended; that is no limit of its own. */
+	/* The end of the referee always stops the solver, which is no limit of the solver's. */
 	bool stopped = limit == SANDBOX_LIMIT_CANCEL;
 	json_t *object = json_pack("{s:b}", "stopped", stopped);
 	if (limit == SANDBOX_LIMIT_NONE && solver->process.report.exit_status != 0)
@@ -270,7 +276,7 @@ describe_artifacts(const struct manifest *artifacts)
 	return list;
 }
 
-/* A failure may have to do with the tool's version, with what an interpreter and what a toolkit has and lacks. */
+/* Adds facts of the tools, since a failure may depend on a version, or on missing packages or parts. */
 static void
 add_tools(json_t *outcome, const struct step *step)
 {
@@ -286,7 +292,7 @@ add_tools(json_t *outcome, const struct step *step)
 		json_object_set(outcome, "toolkit", toolkit);
 }
 
-/* What its GPUs did, and whether it is the second time. */
+/* Describes the GPUs during the step, and whether the step was repeated. New reference. */
 static json_t *
 describe_gpus(const struct step *step)
 {
@@ -296,7 +302,7 @@ describe_gpus(const struct step *step)
 	return device;
 }
 
-/* The outcome object (event.schema.json) for a step in its final state; new reference. */
+/* Makes the outcome object (event.schema.json) of a step in its final state. New reference. */
 static json_t *
 outcome_make(const struct step *step)
 {
@@ -358,7 +364,7 @@ open_process(struct step *step, const struct plan_process *plan, const char *fol
 	limits_cap(&process->limits, &step->job->exec->config.max);
 }
 
-/* Its part of the job's device slots. */
+/* Takes the step's part of the job's device slots. */
 static void
 take_places(struct step *step)
 {
@@ -432,20 +438,20 @@ step_close(struct step *step)
 	free(step->kept);
 }
 
-/* What is made for all jobs sends no events. */
+/* Whether the job makes shared results and so sends no events. */
 static bool
 is_silent(const struct step *step)
 {
 	return step->job->own || step->plan->shared;
 }
 
-/* The end of every step. */
+/* Ends a step; every step ends here. */
 static void
 step_end(struct step *step, enum step_state state)
 {
 	struct job *job = step->job;
 	bool outer = job->advancing;
-	/* A release may let another step of the job begin, and end; the job must not end before this step. */
+	/* A release may let another step of the job begin and end. The job must not end before this step. */
 	job->advancing = true;
 	enter(step, STEP_ENDED);
 	step->times.ended_ns = time_monotonic_ns();
@@ -495,7 +501,7 @@ key_done(void *arg)
 		return;
 	}
 	enter(step, STEP_QUEUED);
-	/* Whether it is there: no job waits until it is made. */
+	/* Whether a shared result is there or not, no job waits until it is made. */
 	if (step->plan->shared ||
 		build_slots_begin(&step->job->exec->builds, &step->flight, step->cache.key, step_prepare, step))
 		step_prepare(step);
@@ -633,7 +639,10 @@ again_done(void *arg)
 		step_start(step);
 }
 
-/* Heat of an earlier step must not count in its time; heat that it causes itself recurs, and is reported. */
+/*
+ * Whether the step must run again: heat of an earlier step must not count in its time. Heat of its own recurs, and is
+ * reported.
+ */
 static bool
 must_repeat(const struct step *step)
 {
@@ -658,7 +667,7 @@ on_looked(void *arg)
 	do_work(step, step_files_reset, again_done);
 }
 
-/* All processes have ended: collects what they left, if it counts. */
+/* All processes have ended: collects the step's files if they count. */
 static void
 all_ended(struct step *step)
 {
@@ -682,7 +691,7 @@ process_ended(void *arg)
 	struct step_process *process = arg;
 	struct step *step = process->step;
 	process->running = false;
-	/* The step ends with its referee, or when its solver could not be started. */
+	/* The end of the referee, or a solver that could not be started, ends the step. */
 	if (process == &step->processes[0] && step->count > 1 && step->processes[1].running)
 		process_kill(&step->processes[1].process, SANDBOX_LIMIT_CANCEL);
 	else if (process == &step->processes[1] && process->process.error.code != 0 && step->processes[0].running)
@@ -720,7 +729,7 @@ step_start(void *arg)
 		step_end(step, STEP_ERROR);
 		return;
 	}
-	/* A warm process may have to be started first; then this is called again. */
+	/* A warm process may have to start first, which calls this function again. */
 	if (!step->warm_wanted || step->warm.again) {
 		step->warm_wanted = true;
 		bool waits = launch_request_warm(step, step_start);

@@ -15,16 +15,16 @@
 #include "exec/job/job_internal.h"
 #include "exec/tools/tools.h"
 
-/* ---- the folder of a process, made from its inputs ---- */
+/* ---- folder of a process, from its inputs ---- */
 
-/* Without a sandbox a step could write through a hard link into what others use. */
+/* Without a sandbox, a step could write through a hard link into files that others use. */
 static bool
 may_link(const struct step *step)
 {
 	return step->job->line.unit.level != SANDBOX_LEVEL_OFF;
 }
 
-/* The bytes of contents, wherever the machine has them. New bytes. */
+/* Reads contents from wherever the machine has them. New bytes. */
 static int
 read_contents(const struct job *job, const struct plan_contents *contents, char **ret_data, size_t *ret_size,
 	struct kettle_error *err)
@@ -58,14 +58,14 @@ write_contents(const struct job *job, const struct plan_contents *contents, cons
 		rc = collect_outputs_make_parents(path, err);
 	if (rc == 0)
 		rc = file_write(path, data, size, mode, err);
-	/* Build tools compare times: the same contents have the same one in every step. */
+	/* Build tools compare times, so equal contents have equal times in every step. */
 	const struct timespec times[] = {{.tv_sec = FOLDER_TIME}, {.tv_sec = FOLDER_TIME}};
 	if (rc == 0)
 		(void)utimensat(AT_FDCWD, path, times, 0);
 	return rc;
 }
 
-/* The file that argv[0] names is executable, whatever mode it came with. */
+/* The file that argv[0] names is executable, whatever its mode was. */
 static mode_t
 mode_of(const struct plan_process *process, const char *path)
 {
@@ -73,14 +73,17 @@ mode_of(const struct plan_process *process, const char *path)
 	return strncmp(program, "./", 2) == 0 && strcmp(program + 2, path) == 0 ? 0755 : 0644;
 }
 
-/* The step that an input comes from; it has passed. */
+/* The step whose output the input is; it has passed. */
 static const struct step *
 source_of(const struct job *job, const struct plan_input *input)
 {
 	return &job->steps[input->step - job->line.plan.steps];
 }
 
-/* That a step did not leave what the plan takes out of a folder of its outputs is no trouble of the machine: step->fault. */
+/*
+ * Links an output of another step. If that step did not leave the file, the step is at fault, not the machine:
+ * step->fault.
+ */
 static int
 link_output(struct step *step, const struct plan_input *input, const char *to, const char *as, bool link)
 {
@@ -95,7 +98,7 @@ link_output(struct step *step, const struct plan_input *input, const char *to, c
 	return rc == KETTLE_ENOENT ? 0 : rc;
 }
 
-/* What a prepare step left for the cache is a layer of it. */
+/* Makes the files that a prepare step left for the cache a layer of it. */
 static int
 make_cache_input(struct step *step, const struct plan_input *input)
 {
@@ -148,11 +151,11 @@ make_step_folders(struct step *step)
 	return rc;
 }
 
-/* ---- the key of what can be kept ---- */
+/* ---- key of a cached step ---- */
 
-#define PREPARE_VERSION 2 /* of what is taken of a prepare step's outputs */
+#define PREPARE_VERSION 2 /* of the way in which a prepare step's outputs are taken */
 
-/* The part of the manifest that an input takes, with its paths as the step will see them. */
+/* Digests the part of the manifest that an input takes, with the paths that the step will see. */
 static void
 digest_outputs(const struct step *source, const struct plan_input *input, struct sha256 *digest)
 {
@@ -188,7 +191,7 @@ digest_contents(
 	return 0;
 }
 
-/* Names and contents of the inputs: equal contents give equal digests, wherever they come from. */
+/* Digests names and contents of the inputs. Equal contents have equal digests, wherever they come from. */
 static int
 digest_inputs(const struct step *step, struct sha256 *digest, struct kettle_error *err)
 {
@@ -196,7 +199,7 @@ digest_inputs(const struct step *step, struct sha256 *digest, struct kettle_erro
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < process->inputs_count; i++) {
 		if (process->inputs[i].step && process->inputs[i].step->shared)
-			continue; /* it spares time alone */
+			continue; /* it only saves time */
 		if (process->inputs[i].step)
 			digest_outputs(source_of(step->job, &process->inputs[i]), &process->inputs[i], digest);
 		else
@@ -220,7 +223,7 @@ digest_object(const json_t *object, struct sha256 *digest)
 	sha256_field(digest, text);
 }
 
-/* Such a build depends on the machine's processor. */
+/* Whether the build depends on the machine's processor. */
 static bool
 is_native(const struct strings *argv)
 {
@@ -230,7 +233,7 @@ is_native(const struct strings *argv)
 	return false;
 }
 
-/* The folders of exec.yml, and those of headers, by their files. */
+/* Digests the files in the folders of exec.yml, and the header folders. */
 static void
 digest_readable(const json_t *read, struct sha256 *digest)
 {
@@ -262,17 +265,17 @@ step_files_key(void *arg)
 	for (size_t i = 0; i < ARRAY_SIZE(plan->passes); i++)
 		sha256_number(digest, plan->passes[i]);
 	sha256_field(digest, step->tools.fingerprint);
-	/* Every file of the machine's folders that the step sees, by its size and time. */
+	/* Includes size and time of every file in the machine's folders that the step sees. */
 	for (size_t i = 0; i < plan->folders.count; i++) {
 		unsigned left = STEPWORK_MAX_STAMPS;
 		tool_probe_stamp_tree(plan->folders.list[i], digest, &left);
 	}
-	/* What it sees. Where that cannot be recorded, everything in it counts. */
+	/* Includes the paths that it sees. If reads cannot be recorded, all files there count. */
 	digest_object(exec->config.extra_paths, digest);
 	sha256_number(digest, step->cache.guessed);
 	if (step->cache.guessed)
 		digest_readable(exec->config.extra_paths, digest);
-	/* A prepare step compiles for the processor without saying so. */
+	/* A prepare step compiles for this processor without an option that says so. */
 	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
 	sha256_field(digest, native ? exec->cpu_digest : NULL);
 	sha256_number(digest, plan->kind == STEP_PREPARE ? PREPARE_VERSION : 0);
@@ -281,7 +284,7 @@ step_files_key(void *arg)
 	sha256_end(digest, step->cache.key);
 }
 
-/* ---- the work of a step ---- */
+/* ---- work of a step ---- */
 
 void
 step_files_prepare(void *arg)
@@ -289,7 +292,7 @@ step_files_prepare(void *arg)
 	struct step *step = arg;
 	failpoint("exec.prepare");
 	int rc = file_mkdirs(step->dir, 0700, &step->error);
-	/* The payload's user is another one where kettle-exec is root: what it sees must be open to all. */
+	/* If kettle-exec is root, the payload runs as another user: files that it sees must be open to all. */
 	if (rc == 0)
 		rc = file_mkdirs(step->kept, 0755, &step->error);
 	if (rc == 0 && step->plan->cache)
@@ -310,7 +313,7 @@ is_own_fault(int code)
 	return code == KETTLE_EINVAL || code == KETTLE_ENOENT || code == KETTLE_ETOOBIG;
 }
 
-/* What is over the step's own limit is its fault; what is over that of its job is cut, and the outcome says so. */
+/* Exceeding the step's own limit is its fault. Files beyond the job's limit are cut, and the outcome says so. */
 static int
 collect_artifacts(struct step *step, int out, const char *to, struct kettle_error *err)
 {
@@ -364,14 +367,14 @@ step_files_check_gpus(void *arg)
 	struct kettle_error error = {0};
 	bool cool = step->state == STEP_PASSED && !step->gpus.throttled;
 	step->gpus.report = gpuwatch_after(&lease->watch, lease->reading, cool, &step->gpus.reading, &error);
-	/* Without its GPU no program can be blamed for not passing. */
+	/* A program that did not pass is not to blame if its GPU did not work. */
 	if (error.code != 0 && step->state != STEP_PASSED && step->state != STEP_CANCELLED) {
 		step->error = error;
 		step->state = STEP_ERROR;
 	}
 }
 
-/* Removes what the processes wrote and saw. */
+/* Removes the files that the processes wrote and saw. */
 static void
 remove_folders(struct step *step, bool keep_seen)
 {
@@ -407,12 +410,12 @@ step_files_store(struct step *step)
 	/* A failure is ignored: the step is built again next time. */
 	(void)cache_put(
 		cache, step->cache.key, owner, &step->outputs, step->kept, &step->cache.reads, texts, scratch, NULL);
-	/* A submission decides how large its entry is, so a large one does not wait for the next trim. */
+	/* A submission decides how large its entry is, so a large one causes a trim at once. */
 	if (step->trim || manifest_bytes(&step->outputs) > cache_share(cache, owner) / CACHE_TRIM_EVERY)
 		cache_trim(cache, scratch);
 }
 
-/* Whether it is known what the step read, so that it can be kept. */
+/* Whether the reads of the step are known, so that its result can be kept. */
 static bool
 end_recording(struct step *step)
 {
@@ -430,9 +433,9 @@ step_files_collect(void *arg)
 	failpoint("exec.collect");
 	AUTO_FREE char *artifacts = path_join(step->job->artifacts, step->plan->id);
 	bool known = end_recording(step);
-	/* What a prepare step leaves is what compilers kept while it imported the submission. */
+	/* A prepare step leaves files that compilers kept while it imported the submission. */
 	enum outputs_kind kind = step->plan->kind == STEP_PREPARE ? OUTPUTS_CACHE : OUTPUTS_PLAIN;
-	/* Whatever the outcome, an artifact (a profile, a trace) that is there may say why. */
+	/* Artifacts (a profile, a trace) are collected after any outcome, since they may explain it. */
 	int rc =
 		collect_step_outputs(step, &step->plan->artifacts, artifacts, OUTPUTS_ARTIFACTS, &step->artifacts.manifest);
 	if (rc == 0 && step->collect)
