@@ -66,7 +66,7 @@ print_help(FILE *file)
 						"See kettle-exec(1).\n");
 }
 
-/* A closed 0, 1 or 2 would be taken by the next file that is opened. */
+/* Opens 0, 1 and 2 if they are closed, since the next opened file would take their number. */
 static void
 open_standard(void)
 {
@@ -83,8 +83,8 @@ usage(const char *sentence)
 }
 
 /*
- * As many descriptors as it may have. The kernel compares this limit with the descriptors that are on their way in sockets of
- * all processes of the user; without a user id of its own a run, with its own limit, could otherwise keep others from starting.
+ * Raises the limit of open files. The kernel compares this limit with the descriptors in flight in sockets of all
+ * processes of the user, so without a user id of its own, a run with a lower limit could keep others from starting.
  */
 static void
 raise_files(void)
@@ -96,14 +96,14 @@ raise_files(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* What it was called with. */
+/* The request on the command line. */
 struct request {
 	struct exec_options options;
 	struct sealed_options sealed;
 	bool serve, doctor, json;
 };
 
-/* Where the argument of an option goes; NULL: it has none. */
+/* Where the argument of an option goes; NULL: the option has none. */
 static const char **
 argument_of(struct request *request, int letter)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Device locks: which job may run on a device, among all kettle-execs of a machine. */
 /*
- * Theory of operation. All requests that wait are in one list by rank. Of each name only the first in the list is tried,
- * at once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for a flock without a thread;
- * a release within this process tries at once. A lock is given back by closing it, never by LOCK_UN: that would take it
- * from an init that still holds the same open file.
+ * Theory of operation. All waiting requests are in one list by rank. Of each name only the first request in the list is
+ * tried, at once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for a flock
+ * without a thread; a release within this process tries at once. A lock is given back by closing its descriptor, never
+ * by LOCK_UN: that would take the lock from an init that still holds the same open file.
  */
 #include <config.h>
 
@@ -68,7 +68,7 @@ devlock_name(const char *name)
 	return xasprintf("%s.%.16s", kept, hex);
 }
 
-/* 1: held now; 0: another has it; or a code. */
+/* 1: the lock is held now; 0: another process has it; or a code. */
 static int
 try_slot(struct devlock_table *table, struct devlock *lock, unsigned slot, struct kettle_error *err)
 {
@@ -96,7 +96,7 @@ try_all(struct devlock_table *table, struct devlock *lock, struct kettle_error *
 	return rc;
 }
 
-/* Whether no other waits for the same lock in front of it. */
+/* Whether no request for the same lock is before this one. */
 static bool
 is_first(const struct devlock_table *table, const struct devlock *lock)
 {
@@ -116,7 +116,7 @@ unlink_waiting(struct devlock_table *table, struct devlock *lock)
 		(void)uv_timer_stop(&table->timer);
 }
 
-/* One that waits and can have its lock now; NULL: none. */
+/* A waiting request that can have its lock now; NULL: there is none. */
 static struct devlock *
 next_granted(struct devlock_table *table)
 {
@@ -131,7 +131,7 @@ retry(uv_timer_t *timer)
 {
 	struct devlock_table *table = timer->data;
 	struct devlock *lock;
-	/* From the start each time: granted may change the list. */
+	/* Begins anew each time, since granted may change the list. */
 	while ((lock = next_granted(table))) {
 		unlink_waiting(table, lock);
 		lock->granted(lock->arg);
@@ -172,12 +172,12 @@ devlock_release(struct devlock_table *table, struct devlock *lock)
 		return;
 	close(STEAL_FD(lock->fd));
 	table->held--;
-	/* Later: the caller may not expect `granted` to be called here. */
+	/* Later, since the caller may not expect `granted` to be called here. */
 	if (table->waiting)
 		(void)uv_timer_start(&table->timer, retry, 0, DEVLOCK_RETRY_MS);
 }
 
-/* A shared lock, for a moment: one who tries for the lock just then tries again after DEVLOCK_RETRY_MS. */
+/* Takes a shared lock for a moment. A process that tries for the lock just then tries again after DEVLOCK_RETRY_MS. */
 bool
 devlock_others_hold(const struct devlock_table *table)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exec.yml: what kettle-exec must know of its machine. */
+/* exec.yml: what kettle-exec must know about its machine. */
 #include <config.h>
 
 #include "exec/machine/machine.h"
@@ -22,7 +22,7 @@
 
 extern const char exec_schema_text[];
 
-/* $NAME/rest, or $HOME/home/rest where NAME is not set; new string or NULL. */
+/* $NAME/rest, or $HOME/home/rest if NAME is not set. New string or NULL. */
 static char *
 xdg_path(const char *name, const char *home, const char *rest)
 {
@@ -32,7 +32,7 @@ xdg_path(const char *name, const char *home, const char *rest)
 	return home && user && user[0] == '/' ? xasprintf("%s/%s/%s", user, home, rest) : NULL;
 }
 
-/* The file to read; NULL: there is none. */
+/* The file to read. New string; NULL: there is none. */
 static char *
 find_execconfig_file(const char *path)
 {
@@ -45,7 +45,7 @@ find_execconfig_file(const char *path)
 	return shared && access(shared, F_OK) == 0 ? STEAL(shared) : NULL;
 }
 
-/* A key by its old name is said on standard error. */
+/* Checks a section. Reports a key with an old name on standard error. */
 static int
 check_section(json_t *section, const char *name, json_t *places, struct kettle_error *err)
 {
@@ -80,7 +80,7 @@ read_execconfig_file(struct execconfig *config, struct kettle_error *err)
 	return rc == 0 ? check_section(config->root, config->file, places, err) : rc;
 }
 
-/* Applies --settings, whose keys are those of the file. */
+/* Applies --settings, which has the keys of the file. */
 static int
 take_settings(struct execconfig *config, const char *text, struct kettle_error *err)
 {
@@ -157,7 +157,7 @@ take_gpu(struct execconfig *config)
 	config->gpu_max_residual_bytes = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
 }
 
-/* Messages, which are JSON, hold paths below it. */
+/* Messages contain paths below it, and they are JSON, so the path must be UTF-8 text. */
 static int
 check_text_path(const char *path, const char *way_out, struct kettle_error *err)
 {

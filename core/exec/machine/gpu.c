@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* This machine's GPUs, as kettle-gpu reads them, and what slowed them between two readings. */
+/* This machine's GPUs, as kettle-gpu reports them, and what slowed them between two readings. */
 /*
- * Theory of operation. The makers' libraries are opened by a program of its own beside kettle-exec, which prints one
- * JSON object and ends: a driver that hangs hangs that program alone, and nothing of Kettle keeps a driver in use.
- * tool_query.c bounds its time and its output.
+ * Theory of operation. A separate program beside kettle-exec opens the vendors' libraries, prints one JSON object and
+ * ends: a driver that hangs hangs only that program, and no part of Kettle keeps a driver in use. tool_query.c limits
+ * its time and its output.
  */
 #include <config.h>
 
@@ -29,7 +29,7 @@ gpu_expected(const struct execconfig *config)
 		   access("/dev/nvidiactl", F_OK) == 0 || access("/dev/kfd", F_OK) == 0;
 }
 
-/* The helper's path; new string. */
+/* The path of the helper program. New string. */
 static char *
 helper_path(const struct execconfig *config)
 {
@@ -132,7 +132,7 @@ gpu_state(const struct gpu *gpu)
 		gpu->power_mw, "throttle", gpu->throttle);
 }
 
-/* Adds a reason once, but for those that are normal operation. */
+/* Adds a reason once, unless it belongs to normal operation. */
 static void
 add_reason(json_t *reasons, const char *reason)
 {
@@ -147,7 +147,7 @@ gpu_throttled(const struct gpu *before, const struct gpu *after, json_t *reasons
 	const char *name;
 	json_t *now;
 	size_t i;
-	/* The present state ends with the load, so what was counted is added to what the reading after it still shows. */
+	/* The present state ends with the load, so the counted reasons are added to those in the reading after it. */
 	json_array_foreach(after->throttle, i, reason)
 		if (json_is_string(reason))
 			add_reason(reasons, json_string_value(reason));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a sandbox gets of GPUs: their device nodes and the variables that name them. */
+/* GPUs in a sandbox: their device nodes, and the variables that name them. */
 /*
- * A runtime counts the GPUs whose nodes it can open, from 0: where a sandbox has the nodes of its own GPUs alone, their
- * indices are not the machine's. So GPUs are named by UUID wherever that is known. AMD's two runtimes select one after
- * the other: the upper one counts what the lower one left.
+ * A runtime counts the GPUs whose nodes it can open, from 0. In a sandbox that has only the nodes of its own GPUs,
+ * indices are therefore not the machine's, so GPUs are named by UUID wherever it is known. AMD's two runtimes select
+ * one after the other: the upper one counts the GPUs that the lower one left.
  */
 #include <config.h>
 
@@ -18,11 +18,11 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* What every GPU of NVIDIA needs besides its own node. */
+/* The nodes that every GPU of NVIDIA needs besides its own. */
 static const char *const nvidia_nodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
-/* Events of unified memory, which only profilers read. */
+/* For events of unified memory, which only profilers read. */
 static const char *const nvidia_profile_nodes[] = {"/dev/nvidia-uvm-tools"};
-/* And every one of AMD, whose runtime looks GPUs up in the kernel's list of compute nodes. */
+/* The nodes that every GPU of AMD needs. AMD's runtime looks GPUs up in the kernel's list of compute nodes. */
 static const char *const amd_nodes[] = {"/dev/kfd"};
 static const char *const amd_folders[] = {"/sys/class/kfd", "/sys/devices/virtual/kfd"};
 
@@ -42,7 +42,7 @@ is_index(const char *gpu)
 	return gpu[0] && strspn(gpu, "0123456789") == strlen(gpu);
 }
 
-/* Whether it is AMD's; where nothing is known of it, whether only AMD's driver is here. */
+/* Whether the GPU is AMD's. If it is unknown: whether only AMD's driver is here. */
 static bool
 is_amd(const struct gpu *gpu)
 {
@@ -50,7 +50,7 @@ is_amd(const struct gpu *gpu)
 					 : access("/dev/kfd", F_OK) == 0 && access("/dev/nvidiactl", F_OK) != 0;
 }
 
-/* The node of one GPU; where its number is not known, all nodes of its maker. */
+/* Adds the node of one GPU; if its number is not known, all nodes of its vendor. */
 static void
 add_own(const struct gpu *gpu, const char *name, struct strings *paths)
 {
@@ -96,7 +96,7 @@ gpu_nodes_folders(const json_t *reading, const struct strings *gpus, struct stri
 		strings_add(folders, amd_folders[i]);
 }
 
-/* By UUID; else those of AMD by the machine's numbers, those of NVIDIA by the numbers that they have inside. */
+/* Names GPUs by UUID; without one, AMD's by the machine's numbers and NVIDIA's by their numbers in the sandbox. */
 static void
 list_gpus(const json_t *reading, const struct strings *gpus, bool amd, struct buf *text)
 {
@@ -124,7 +124,7 @@ gpu_nodes_environment(const json_t *reading, const struct strings *gpus, json_t 
 	for (size_t i = 0; i < gpus->count; i++)
 		buf_printf(&upper, "%s%zu", i ? "," : "", i);
 	json_object_set_new(environment, amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES", json_string(list.data));
-	/* By an index CUDA would count by speed: PCI order is what nvidia-smi shows. */
+	/* CUDA would count indices by speed; PCI order is that of nvidia-smi. */
 	if (amd)
 		json_object_set_new(environment, "HIP_VISIBLE_DEVICES", json_string(upper.data));
 	else

@@ -11,7 +11,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 
-/* Without the drivers' libraries a reading is empty, and the machine works all the same. */
+/* Without the drivers' libraries a reading is empty, while the machine works. */
 static bool
 says_something(const json_t *reading)
 {
@@ -26,7 +26,7 @@ idle_key(const struct gpu *gpu, const char *name)
 	return gpu->uuid ? gpu->uuid : name;
 }
 
-/* Whether all that is wrong with a GPU is that its memory is in use: that may pass. */
+/* Whether the only fault of a GPU is that its memory is in use, which may pass. */
 static bool
 is_occupied(const struct gpuwatch *watch, const struct gpu *gpu, const char *name, struct kettle_error *ret_why)
 {
@@ -44,7 +44,7 @@ is_occupied(const struct gpuwatch *watch, const struct gpu *gpu, const char *nam
 	return true;
 }
 
-/* Adds what is wrong with the GPUs; whether waiting may help. */
+/* Adds the faults of the GPUs. Returns whether waiting may help. */
 static bool
 find_faults(const struct gpuwatch *watch, const json_t *reading, const struct kettle_error *failed, json_t *faults)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine is: processor, cores, memory, kernel, name. */
+/* Facts about this machine: processor, cores, memory, kernel, name. */
 #include <config.h>
 
 #include "exec/machine/machine.h"
@@ -35,7 +35,7 @@ proc_value(const char *path, const char *key)
 	return NULL;
 }
 
-/* Lowers *memory to what this process's own cgroup and those above it have. */
+/* Lowers *memory to the limits of this process's own cgroup and of those above it. */
 static void
 bound_by_cgroups(uint64_t *memory)
 {
@@ -61,7 +61,7 @@ machine_memory(void)
 	return memory;
 }
 
-/* "32768K" in bytes; 0: it says nothing. */
+/* Bytes of a text such as "32768K"; 0: it has no size. */
 static uint64_t
 cache_size(int core, int index)
 {
@@ -84,7 +84,7 @@ machine_cpu_cache(int core)
 	return largest;
 }
 
-/* Processors of ARM have no model name, but a part number. */
+/* The processor's model. ARM processors have no model name, but a part number. New string or NULL. */
 static char *
 cpu_model(void)
 {
@@ -114,7 +114,7 @@ machine_describe(void)
 	struct cores cores = {0};
 	(void)cores_allowed(&cores, NULL);
 	char platform[4 * sizeof(name.sysname)];
-	/* As KernelBot's harnesses name it: Python's platform.platform(). */
+	/* The name that KernelBot's harnesses use: Python's platform.platform(). */
 	(void)snprintf(platform, sizeof(platform), "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine,
 		gnu_get_libc_version());
 	json_t *machine = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "cpu", model ? model : "unknown", "cores",

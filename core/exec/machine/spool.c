@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The folder of what jobs have on disk while they run; removed with its kettle-exec, or by the next. */
+/* The folder for files of running jobs; removed with its kettle-exec, or by the next one. */
 #include <config.h>
 
 #include "exec/machine/machine.h"
@@ -21,10 +21,10 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-#define LOOKS_MAX 50 /* half a second in all */
+#define LOOKS_MAX 50 /* together half a second */
 #define LOOK_PAUSE_NS 10000000
 
-/* Opens and locks, waiting for the lock or not. -1: it is locked, or errno has the reason. */
+/* Opens and locks a file, with or without waiting for the lock. -1: it is locked, or errno has the reason. */
 static int
 open_locked(const char *path, bool wait)
 {
@@ -35,8 +35,9 @@ open_locked(const char *path, bool wait)
 }
 
 /*
- * A process that the owner cloned shortly before it ended may hold the lock until it has closed what it inherited, so
- * where the owner is gone the lock is tried some more times. (An owner in another pid namespace seems gone, too.)
+ * Removes the folder if its owner has ended. A process that the owner cloned just before its end may hold the lock
+ * until it has closed inherited descriptors, so if the owner is gone, the lock is tried some more times. (An owner in
+ * another pid namespace seems gone, too.)
  */
 static void
 remove_if_stale(const char *dir, const char *name, unsigned *looks)
@@ -69,9 +70,9 @@ remove_stale(const char *root)
 }
 
 /*
- * Asks the file system to lay the folders below this one out apart from each other. Beside each other, new ones take
- * inodes where the last have just been removed, and an ext4 without a journal looks at all of those, for minutes, whenever
- * it makes a file: half a millisecond each. It helps as long as there are other places. Other file systems refuse or ignore it.
+ * Asks the file system to place the folders below this one apart. Folders side by side get inodes among those that were
+ * just removed, and ext4 without a journal then looks at all of these, for minutes, whenever it makes a file: half a
+ * millisecond each. This helps while there are other places. Other file systems refuse or ignore it.
  */
 static void
 spread_folders(const char *path)
@@ -107,7 +108,7 @@ spool_open(struct spool *spool, const char *state, struct kettle_error *err)
 	int rc = file_mkdirs(root, 0700, err);
 	if (rc != 0)
 		return rc;
-	/* Before it is locked, no other process may take the folder for a stale one. */
+	/* Until the folder is locked, no other process may take it for a stale one. */
 	AUTO_FD int entry = open_locked(gate, true);
 	if (entry < 0)
 		return kettle_fail(err, KETTLE_EIO, "`%s` could not be locked: %s.", gate, strerror(errno));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the machine's own tools: starts several at once and takes what they print. */
+/* Queries the machine's tools: starts several at once and reads their output. */
 /*
- * Theory of operation. posix_spawn starts every command with /dev/null as its input and its stderr and with a pipe as
- * its stdout; one poll loop drains the pipes until all are closed or the time is over. Each child is then killed
- * (harmless when it has ended) and reaped by its own pid.
+ * Theory of operation. posix_spawn starts every command with /dev/null as its input and stderr, and a pipe as its
+ * stdout. One poll loop drains the pipes until all are closed or the time is over. Then each child is killed (harmless
+ * after its end) and reaped by its pid.
  */
 #include <config.h>
 
@@ -38,7 +38,7 @@ spawn(struct command *command, int output)
 	(void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	(void)posix_spawn_file_actions_adddup2(&actions, output, command->errors ? 2 : 1);
 	(void)posix_spawn_file_actions_addopen(&actions, command->errors ? 1 : 2, "/dev/null", O_WRONLY, 0);
-	/* A SIGPIPE that this process ignores would be inherited. */
+	/* Otherwise children would inherit an ignored SIGPIPE. */
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
@@ -79,7 +79,7 @@ query_take(struct command *command)
 	command->fd = -1;
 }
 
-/* Takes what is there; how many are still open. */
+/* Takes what is there. Returns how many are still open. */
 static size_t
 drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_ms)
 {
@@ -96,7 +96,7 @@ drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_
 	return open;
 }
 
-/* A process that hangs in a driver cannot be killed: it is not waited for. */
+/* Reaps a child; does not wait for a process that hangs in a driver and cannot be killed. */
 static bool
 reap(pid_t pid, bool late, int *ret_status)
 {

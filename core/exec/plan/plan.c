@@ -15,7 +15,7 @@
 #include "base/xalloc.h"
 #include "exec/plan/result.h"
 
-/* ---- the limits of a step: defaults of its kind, what the plan says, what the machine gives at most ---- */
+/* ---- limits of a step: the defaults of its kind, the plan's values, the machine's maximum ---- */
 
 struct limits
 limits_default(enum step_kind kind, unsigned devices)
@@ -93,16 +93,16 @@ limits_cap(struct limits *limits, const struct limits *max)
 
 extern const char plan_schema_text[];
 
-/* The reading of one plan. */
+/* The state while a plan is read. */
 struct reader {
-	const json_t *files;    /* of the plan, may be NULL */
-	struct plan *plan;      /* its steps: those that were read, and behind them */
-	struct plan_step *step; /* the one that is read */
+	const json_t *files;    /* of the plan; may be NULL */
+	struct plan *plan;      /* with the steps that were read, and after them */
+	struct plan_step *step; /* the step that is being read */
 	size_t contents;        /* bytes so far */
 	struct kettle_error *err;
 };
 
-/* A refusal of the step that is read: the sentence begins with its name. */
+/* Refuses the step that is being read. The sentence begins with its name. */
 #define REFUSE(reader, format, ...) \
 	kettle_fail((reader)->err, KETTLE_EINVAL, "Step `%s`" format, (reader)->step->id, ##__VA_ARGS__)
 
@@ -129,7 +129,7 @@ read_contents(const json_t *object)
 	return (struct plan_contents){.blob = json_text_or_null(object, "blob"), .bytes = object};
 }
 
-/* `what` is the key of the path. */
+/* what: the key of the path. */
 static int
 check_path(struct reader *reader, const char *what, const char *path)
 {
@@ -140,7 +140,7 @@ check_path(struct reader *reader, const char *what, const char *path)
 	return 0;
 }
 
-/* A step that was read before; NULL: there is none of that id. */
+/* A step that was read before; NULL: none has this id. */
 static const struct plan_step *
 find_step(const struct reader *reader, const char *id)
 {
@@ -157,7 +157,7 @@ add_need(struct plan_step *step, const struct plan_step *need)
 	step->needs[step->needs_count++] = need;
 }
 
-/* An output may be taken as declared, or a file out of a folder that is declared. */
+/* Takes an output as declared, or a file in a declared folder. */
 static int
 take_output(struct reader *reader, struct plan_input *input, const char *id)
 {
@@ -192,7 +192,7 @@ read_input(struct reader *reader, const char *path, const json_t *object, struct
 	return id ? take_output(reader, input, id) : count_contents(reader, object);
 }
 
-/* No input may lie below another one, and none may be the cases file: which of them would win? */
+/* No input may lie below another one or be the cases file, since it would be unclear which one counts. */
 static int
 check_overlap(struct reader *reader, const struct plan_process *process, const char *cases)
 {
@@ -244,7 +244,7 @@ by_path(const void *a, const void *b)
 	return strcmp(((const struct plan_input *)a)->path, ((const struct plan_input *)b)->path);
 }
 
-/* argv, env, inputs and limits: of a step, or of its referee or solver. */
+/* Reads argv, env, inputs and limits of a step, its referee or its solver. */
 static int
 read_process(struct reader *reader, const json_t *step, const json_t *object, const char *cases)
 {
@@ -262,13 +262,13 @@ read_process(struct reader *reader, const json_t *step, const json_t *object, co
 	json_object_foreach(inputs, path, input)
 		if (rc == 0)
 			rc = read_input(reader, path, input, &process->inputs[process->inputs_count++]);
-	/* The order in which a plan names its inputs means nothing. */
+	/* The order of inputs in a plan has no meaning. */
 	if (process->inputs_count > 0)
 		qsort(process->inputs, process->inputs_count, sizeof(*process->inputs), by_path);
 	return rc == 0 ? check_overlap(reader, process, cases) : rc;
 }
 
-/* What goes through a pipe must fit into it, and one line be one value. */
+/* A secret for a pipe must fit into it, and each line must be one value. */
 static int
 check_secret(struct reader *reader)
 {
@@ -328,7 +328,7 @@ check_patterns(struct reader *reader)
 	return 0;
 }
 
-/* When a key must be absent: in a kind of step, beside other members or without them. */
+/* When a key must be absent: in a kind of step, or with or without other members. */
 enum {
 	IN_BUILD = 1 << STEP_BUILD,
 	IN_PREPARE = 1 << STEP_PREPARE,
@@ -341,7 +341,7 @@ enum {
 	WITH_PROFILE = 1 << 8,
 	WITHOUT_PROFILE = 1 << 9,
 };
-/* `why` ends the sentence. */
+/* why: the end of the sentence. */
 static const struct {
 	unsigned when;
 	const char *key, *why;
@@ -383,7 +383,10 @@ check_combinations(struct reader *reader, const json_t *object)
 		return REFUSE(reader, " has a referee but no solver: both are required.");
 	if (!referee && !json_object_get(object, "argv"))
 		return REFUSE(reader, " has no `argv`: nothing to run.");
-	/* A profiler has more rights than others: it is for the one kind of step that counts for nothing and knows no secret. */
+	/*
+	 * A profiler has more rights than other programs, so it is only for the kind of step that has no score and no
+	 * secret.
+	 */
 	if (step->profile && (!member_is(step->run, "mode", "profile") || member_true(step->run, "secret")))
 		return REFUSE(reader, " has `profile`, but is not a run in the mode profile: no other may use a profiler.");
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
@@ -394,7 +397,7 @@ check_combinations(struct reader *reader, const json_t *object)
 	return 0;
 }
 
-/* The members that mean the same beside any other or steps. */
+/* Reads members that do not depend on other members or steps. */
 static void
 read_members(const json_t *object, struct plan_step *step)
 {
@@ -437,7 +440,7 @@ read_members(const json_t *object, struct plan_step *step)
 	step->share = (uint64_t)member_int(object, "share");
 }
 
-/* Nothing of one job may reach what all share. */
+/* A shared step must not depend on anything of one job. */
 static int
 check_shared(struct reader *reader)
 {
@@ -512,7 +515,7 @@ plan_read(const json_t *schema, const json_t *object, struct plan *ret_plan, str
 			break;
 		reader.step = &ret_plan->steps[i];
 		rc = read_step(&reader, step);
-		/* A plan that was made before plans had owners may still come from a queue elsewhere. */
+		/* A queue elsewhere may still have a plan from before plans had owners. */
 		ret_plan->owner = ret_plan->owner ? ret_plan->owner : reader.step->owner;
 		ret_plan->count++;
 	}

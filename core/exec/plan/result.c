@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the result channel: bounded `key: value` lines, of which some keys may come once only. */
+/* Reads the result channel: limited `key: value` lines, in which some keys may come only once. */
 #include <config.h>
 
 #include "exec/plan/result.h"
@@ -31,7 +31,7 @@ result_open(struct result *result, uint64_t max, const struct strings *unique,
 	*result =
 		(struct result){.max = max, .lines.max = SIZE_MAX, .values = json_object(), .on_value = on_value, .arg = arg};
 	result->unique = xcalloc(unique->count, sizeof(*result->unique));
-	/* Patterns are checked with their plan. */
+	/* The patterns were checked with their plan. */
 	for (; result->unique_count < unique->count; result->unique_count++)
 		if (regcomp(&result->unique[result->unique_count], unique->list[result->unique_count], REG_EXTENDED) != 0)
 			xalloc_fail();
@@ -49,7 +49,7 @@ result_close(struct result *result)
 	*result = (struct result){0};
 }
 
-/* Only the first reason is kept. */
+/* Voids the result; only the first reason is kept. */
 static void
 void_result(struct result *result, const char *format, const char *key)
 {
@@ -97,7 +97,7 @@ result_store(struct result *result, const char *key, const char *value, size_t s
 	}
 }
 
-/* One line without its newline. What is no `key: value` belongs to nothing and disturbs nothing. */
+/* Takes a line without its newline. Ignores a line that is no `key: value`. */
 static int
 take_line(void *arg, char *line, size_t len)
 {

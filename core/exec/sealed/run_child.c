@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A child of this very program, driven by its standard input and output. */
+/* A child with the same program, driven by its standard input and output. */
 /*
- * Theory of operation. One thread and one poll: the child's three pipes, and a signalfd that tells of its end and of the
- * signals that should end us. No pipe is waited for alone, so neither a child that reads nothing nor one that prints
- * without an end can hang us. What the child has is killed with it by the kernel: its sandboxes die with its main thread,
- * and it gets SIGTERM when ours dies. Each way to its end has a limit; the last one is that it is left alone.
+ * Theory of operation. One thread polls the child's three pipes, and a signalfd that reports its end and the signals
+ * that should end this process. No read or write waits for a single pipe, so neither a child that reads nothing nor one
+ * that prints without end can hang this process. The kernel kills everything of the child with it: its sandboxes die
+ * with its main thread, and it gets SIGTERM when the main thread of this process dies. Each way to its end has a time
+ * limit; after the last one the child is left alone.
  */
 #include <config.h>
 
@@ -30,8 +31,8 @@
 #define CHUNK (64u << 10)
 #define MS UINT64_C(1000000)
 #define NEVER UINT64_MAX
-#define MAX_LAST_STDERR (64u << 10) /* bytes of a line of standard error; a longer one closes it */
-#define DRAIN_MAX 64                /* chunks that are read of each pipe when the child is gone */
+#define MAX_LAST_STDERR (64u << 10) /* bytes of a line of standard error; a longer line closes the pipe */
+#define DRAIN_MAX 64                /* chunks that are read from each pipe after the child's end */
 
 enum { SIGNALS, OUT, ERR, IN, FDS };
 
@@ -48,13 +49,16 @@ struct child {
 	struct run_child_end end;
 };
 
-/* ---- starting ---- */
+/* ---- start ---- */
 
 /* In the child, between fork and exec. */
 static _Noreturn void
 become(char *const *argv, const int pipes[3][2], pid_t parent, const sigset_t *blocked)
 {
-	/* As in a sandbox: with 0 the kernel would still run the machine's core dump program on what the child knows. */
+	/*
+	 * A limit of 1, as in a sandbox: with 0 the kernel would still pass the child's memory to the machine's core dump
+	 * program.
+	 */
 	const struct rlimit core = {1, 1};
 	(void)setrlimit(RLIMIT_CORE, &core);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
@@ -115,7 +119,7 @@ start(struct child *child, char *const *argv, struct kettle_error *err)
 	return kettle_fail(err, KETTLE_EIO, "kettle-exec cannot be started: %s.", strerror(error));
 }
 
-/* ---- while it runs ---- */
+/* ---- while the child runs ---- */
 
 static void
 close_fd(struct child *child, int which)
@@ -124,7 +128,7 @@ close_fd(struct child *child, int which)
 		close(STEAL_FD(child->fds[which]));
 }
 
-/* Nothing comes after a sooner limit. */
+/* Sets a limit, unless a sooner one is set. */
 static void
 limit(struct child *child, uint64_t ms)
 {
@@ -152,12 +156,12 @@ feed(struct child *child)
 		return;
 	child->input += n > 0 ? n : 0;
 	child->left -= n > 0 ? (size_t)n : 0;
-	/* A child that does not read has its reasons, which it will tell. */
+	/* A child that stops reading has a reason, which it reports. */
 	if (n < 0 || !child->left)
 		close_fd(child, IN);
 }
 
-/* The last line that says something stays. */
+/* Keeps the last line that is not empty. */
 static int
 take_complaint(void *arg, char *line, size_t len)
 {
@@ -182,7 +186,7 @@ take_line(struct child *child, int rc)
 	}
 }
 
-/* Reads once. False: there is nothing more for now. What comes after the last line is passed over. */
+/* Reads once. False: nothing more is available. Ignores everything after the last line. */
 static bool
 take_bytes(struct child *child, int which)
 {
@@ -228,7 +232,7 @@ patience(const struct child *child)
 	return child->limit_ns <= now ? 0 : (int)((child->limit_ns - now) / MS) + 1;
 }
 
-/* Until it is gone. False: it would not go. */
+/* Waits until the child is gone. False: it did not end. */
 static bool
 watch(struct child *child)
 {
@@ -270,7 +274,7 @@ run_child(char *const *argv, const char *input, size_t size, size_t max_line, li
 		.end.status = -1};
 	int rc = start(&child, argv, err);
 	bool gone = rc == 0 && watch(&child);
-	/* What is in the pipes is all that ever comes, unless something else still holds and fills them. */
+	/* The pipes hold all remaining output, unless another process still has them and fills them. */
 	for (int which = OUT; gone && which <= ERR; which++)
 		for (int i = 0; i < DRAIN_MAX && take_bytes(&child, which); i++)
 			continue;

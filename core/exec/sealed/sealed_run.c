@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* kettle-exec --sealed: one job, whose plan comes and whose result goes in an envelope. */
+/* kettle-exec --sealed: one job, whose plan and result are in envelopes. */
 /*
- * Theory of operation. This process holds the key, runs no step, and is closed to all others: undumpable from before it
- * reads the key. The unit's key is overwritten in memory and environment as soon as that of the attempt is derived. Then a
- * child, which is kettle-exec with a single plan and has neither key, does the work; its run line goes through a pipe, so
- * the plan is in no file, argument or variable. The child's standard error may quote the plan: it goes into the sealed
- * result, never to ours. Where there is a key and a job, there is a result: what goes wrong from then on becomes one with
- * status lost.
+ * Theory of operation. This process holds the key, runs no step, and is closed to all other processes: it is undumpable
+ * before it reads the key. The unit's key is overwritten in memory and environment as soon as the attempt's key is
+ * derived. A child without either key then does the work: kettle-exec with a single plan. Its run line goes through a
+ * pipe, so the plan is in no file, argument or variable. The child's standard error may quote the plan, so it goes into
+ * the sealed result, never to the standard error of this process. Once there is a key and a job, there is a result:
+ * each later failure becomes a result with the status lost.
  */
 #include <config.h>
 
@@ -33,14 +33,14 @@
 #include "sealed/result_package.h"
 #include "sealed/sealed.h"
 
-/* ---- the key of a unit: taken from environment or file, and overwritten there ---- */
+/* ---- key of a unit: taken from environment or file, and overwritten there ---- */
 
 #define SEALED_KEY_VARIABLE "KETTLE_KEY"
 #define MAX_FILE 4096
 
 /*
- * Closes this process to debuggers, core dumps and readers of /proc/PID/mem and environ. Call it before anything else, and
- * before the process has threads. EINTERNAL: the kernel refuses.
+ * Closes this process to debuggers, core dumps and readers of /proc/PID/mem and environ. Call it first, and before the
+ * process has threads. EINTERNAL: the kernel refuses.
  */
 static int
 sealed_key_protect(struct kettle_error *err)
@@ -51,7 +51,7 @@ sealed_key_protect(struct kettle_error *err)
 	return 0;
 }
 
-/* The memory in which execve put the environment is what /proc/PID/environ shows: it is overwritten in place. */
+/* Overwrites the environment in place, since /proc/PID/environ shows the memory in which execve put it. */
 static void
 wipe_environment(void)
 {
@@ -77,8 +77,8 @@ parse_file(const char *file, unsigned char ret_key[SEALED_KEY_SIZE], struct kett
 }
 
 /*
- * The key that the file has (NULL: that KETTLE_KEY has), and overwrites every KETTLE_KEY in the environment, which
- * loses it. Wipe the key with explicit_bzero. EINVAL: there is none, or it is no key; what file_read_at reports.
+ * Takes the key from the file, or from KETTLE_KEY (file NULL). Removes KETTLE_KEY from the environment and overwrites
+ * it there. Wipe the key with explicit_bzero. EINVAL: there is no key, or an invalid one; or an error of file_read_at.
  */
 static int
 sealed_key_take(const char *file, unsigned char ret_key[SEALED_KEY_SIZE], struct kettle_error *err)
@@ -99,22 +99,22 @@ sealed_key_take(const char *file, unsigned char ret_key[SEALED_KEY_SIZE], struct
 
 #define MAX_ARGUMENTS 12
 
-/* One job. */
+/* One sealed job. */
 struct sealed_job {
 	const struct exec_options *exec;
 	const struct sealed_options *options;
 	unsigned char key[SEALED_KEY_SIZE]; /* of the attempt */
 	char *name, plan_hash[65];
-	json_t *content; /* {"unit", "plan"}; NULL: it is no JSON object */
+	json_t *content; /* {"unit", "plan"}; NULL: not a JSON object */
 	struct spool spool;
 	char *artifacts;
 	int progress; /* -1: none */
-	json_t *done; /* the event; NULL: none has come */
+	json_t *done; /* the event; NULL: it has not come */
 };
 
 /* ---- opening ---- */
 
-/* The envelope's content; new bytes. The key of the attempt stays, that of the unit goes. */
+/* Opens the envelope and returns its content as new bytes. Keeps the attempt's key and wipes the unit's. */
 static int
 open_envelope(struct sealed_job *job, char **ret_content, size_t *ret_size, struct kettle_error *err)
 {
@@ -163,9 +163,9 @@ close_job(struct sealed_job *job)
 		close(job->progress);
 }
 
-/* ---- what the child says ---- */
+/* ---- events of the child ---- */
 
-/* Names alone: the line is read by those who may not know the plan. A reader that is behind misses it. */
+/* Reports progress by names alone, since its readers may not know the plan. A slow reader misses it. */
 static void
 tell_progress(const struct sealed_job *job, const json_t *event)
 {
@@ -198,7 +198,7 @@ take_event(void *arg, char *line, size_t len)
 
 /* ---- the job ---- */
 
-/* From here on the job is lost, if it was not already. */
+/* The job is lost from here on, if it was not already. */
 __attribute__((format(printf, 2, 3))) static void
 lose(struct sealed_job *job, const char *format, ...)
 {
@@ -213,7 +213,7 @@ lose(struct sealed_job *job, const char *format, ...)
 	json_object_set_new(job->done, "error", json_writer_text(why.message));
 }
 
-/* What the end of the child makes of the job. */
+/* Judges the job by the end of the child. */
 static void
 judge_end(struct sealed_job *job, const struct run_child_end *end)
 {
@@ -236,7 +236,7 @@ judge_end(struct sealed_job *job, const struct run_child_end *end)
 			end->status >= 0 ? WEXITSTATUS(end->status) : -1, colon, end->last_stderr);
 }
 
-/* The options for the child, behind those of `argv`. */
+/* Adds the child's options after those in `argv`. */
 static void
 add_options(const struct exec_options *options, char **argv)
 {
@@ -286,7 +286,7 @@ run_job(struct sealed_job *job, const char *state)
 		run_plan(job);
 }
 
-/* ---- the result ---- */
+/* ---- result ---- */
 
 static int
 pack(struct sealed_job *job, char **ret_data, size_t *ret_size)
@@ -298,7 +298,7 @@ pack(struct sealed_job *job, char **ret_data, size_t *ret_size)
 		return 0;
 	json_decref(STEAL(job->done));
 	lose(job, "%s", error.message);
-	if (rc == KETTLE_ETOOBIG) /* each attempt would report as much */
+	if (rc == KETTLE_ETOOBIG) /* every attempt would report as much */
 		json_object_set_new(job->done, "loss", json_string("final"));
 	return result_package_write(job->done, artifacts, run, RESULT_PACKAGE_MAX, ret_data, ret_size, NULL);
 }
@@ -326,7 +326,7 @@ check_options(const struct sealed_options *options, int *ret_progress, struct ke
 		return kettle_fail(err, KETTLE_EINVAL, "--run must be UTF-8 of at most %d bytes.", SEALED_RUN_MAX_ID);
 	if (!options->progress)
 		return 0;
-	/* Never waits: without O_NONBLOCK a FIFO would, for its reader. */
+	/* O_NONBLOCK, since opening a FIFO would otherwise wait for its reader. */
 	*ret_progress = open(options->progress, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
 	return *ret_progress >= 0 ? 0
 							  : kettle_fail(err, KETTLE_EINVAL, "%s cannot be written for --progress: %s.",
@@ -346,7 +346,10 @@ sealed_run(const struct exec_options *exec, const struct sealed_options *options
 			rc = execconfig_load(&config, exec->config, exec->settings, exec->state, exec->level, &error);
 		status = exec_is_usage(rc) ? EXEC_USAGE : EXEC_UNABLE;
 	}
-	/* It stays until the end of the job, so it could reach the machine's swap. A user may lock this much nearly everywhere. */
+	/*
+	 * Locks the key in memory, since it stays until the job's end and could reach the swap. Nearly every user may lock
+	 * this much.
+	 */
 	(void)mlock(job.key, sizeof(job.key));
 	if (rc == 0)
 		rc = open_job(&job, &error);
