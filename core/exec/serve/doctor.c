@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kettle-exec --doctor: what this machine offers, what is missing, how to get it. */
+/* kettle-exec --doctor: reports what this machine offers, what is missing, and how to get it. */
 #include <config.h>
 
 #include <errno.h>
@@ -21,13 +21,13 @@
 #include "exec/warm/warm.h"
 #include "sandbox/probe.h"
 
-/* ---- what is found out about warm interpreters ---- */
+/* ---- warm interpreters ---- */
 
-/* Those of the extension; a test compares. The first loads more than the second. */
+/* The recipes of the extension (a test compares). The first one loads more than the second. */
 static const char *const known_recipes[] = {
 	"torch.compile", "torch.compiler", "triton", "jax", "numba", "cupy", "helion", "cute"};
 
-/* Without them no copy is as good as a fresh interpreter; runs have them from their plans. */
+/* Without these variables no copy equals a fresh interpreter. Runs get them from their plans. */
 static const char *const settings[][2] = {
 	{"PYTHONNOUSERSITE", "1"}, {"PYTHONHASHSEED", "0"}, {"PYTHONDONTWRITEBYTECODE", "1"}};
 
@@ -43,7 +43,7 @@ make_environment(const struct execconfig *config, const struct tool *tool)
 	return environment;
 }
 
-/* Recipes may take a minute: only for an interpreter that the operator has chosen. */
+/* Whether exec.yml names the interpreter. Recipes may take a minute, so others are not tried with them. */
 static bool
 is_named(const struct execconfig *config, const char *name)
 {
@@ -61,13 +61,13 @@ note_end(void *arg)
 	*(bool *)arg = true;
 }
 
-/* What the pool has come to of the key: the entry of warm_describe that is ready, with `errors`. New reference. */
+/* The entry of warm_describe for the key when it is ready, with `errors`. New reference. */
 static json_t *
 try_one(struct warm *warm, uv_loop_t *loop, const struct warm_key *key)
 {
 	bool ended = false;
 	struct warm_waiter wait = {.ended = note_end, .arg = &ended};
-	/* Without one recipe less each time, at the end without any. */
+	/* Each try leaves out one recipe more; the last one has none. */
 	for (size_t i = 0; i < ARRAY_SIZE(known_recipes) + 2; i++) {
 		ended = !warm_request(warm, key, &wait);
 		while (!ended)
@@ -116,9 +116,9 @@ try_interpreter(const struct warm_setup *setup, const struct execconfig *config,
 }
 
 /*
- * Makes a warm process of each interpreter and ends it again: {name: what warm_describe says of it, "errors": sentences,
- * "budget": bytes that all warm processes may have, "tried": whether it followed recipes, as an interpreter does that
- * exec.yml names}. Nothing for an interpreter where a folder of the state cannot be made. New reference.
+ * Makes a warm process of each interpreter and ends it again. Returns {name: what warm_describe says of it, "errors":
+ * sentences, "budget": bytes for all warm processes, "tried": whether it followed recipes, which only an interpreter
+ * does that exec.yml names}. An interpreter is left out if a folder of the state cannot be made. New reference.
  */
 static json_t *
 try_warm(
@@ -147,13 +147,13 @@ try_warm(
 }
 
 #define MAX_FILE 65536
-#define PARANOID_MAX 2 /* what kernel.perf_event_paranoid may be at most */
+#define PARANOID_MAX 2 /* highest useful value of kernel.perf_event_paranoid */
 
-/* Kinds of device nodes that a GPU's runtime needs. */
+/* The device nodes that a GPU's runtime needs. */
 static const char *const device_patterns[] = {
 	"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/kfd", "/dev/dri/renderD*"};
 
-/* {"path", "writable", "free"}; makes the folder, as a job does. */
+/* {"path", "writable", "free"}. Makes the folder, as a job does. New reference. */
 static json_t *
 look_at_folder(const char *path)
 {
@@ -185,7 +185,7 @@ look_for_devices(void)
 	return devices;
 }
 
-/* NULL in *ret_cgroup: there is none; else for sandbox_cgroup_leave, after the machine's end. */
+/* NULL in *ret_cgroup: there is none; else call sandbox_cgroup_leave after the machine's end. New reference. */
 static json_t *
 look_for_cgroups(struct sandbox_cgroup_root **ret_cgroup, struct sandbox_machine **ret_machine)
 {
@@ -198,14 +198,14 @@ look_for_cgroups(struct sandbox_cgroup_root **ret_cgroup, struct sandbox_machine
 
 /* ---- profilers ---- */
 /*
- * A profiler runs in the sandbox of a submission, without privileges. So what this process may do itself proves nothing:
- * it is looked up what the kernel and the driver allow to those that have no rights.
+ * A profiler runs in the sandbox of a submission, without privileges. The rights of this process prove nothing, so
+ * these functions look up what the kernel and the driver allow to unprivileged users.
  */
 
 static const char paranoid_file[] = "/proc/sys/kernel/perf_event_paranoid";
 static const char nvidia_file[] = "/proc/driver/nvidia/params";
 
-/* The contents of a small file; "" where it cannot be read. New string. */
+/* The contents of a small file, or "" if it cannot be read. New string. */
 static char *
 read_small(const char *path)
 {
@@ -214,7 +214,7 @@ read_small(const char *path)
 	return file_read(path, MAX_FILE, &text, &size, NULL) == 0 ? text : xstrdup("");
 }
 
-/* What forbids perf; NULL: nothing that is known. New reference. */
+/* Why the kernel forbids perf; NULL: no reason is known. New reference. */
 static json_t *
 perf_trouble(void)
 {
@@ -242,7 +242,7 @@ ncu_trouble(void)
 
 static const struct {
 	const char *name, *purpose, *how;
-	json_t *(*trouble)(void); /* NULL: nothing forbids it */
+	json_t *(*trouble)(void); /* returns why the profiler is forbidden; NULL: it is not */
 } known_profilers[] = {
 	{"perf", "tasks in C and C++", "Install it (Debian package linux-perf), or set its path under `tools` in exec.yml.",
 		perf_trouble},
@@ -254,8 +254,8 @@ static const struct {
 };
 
 /*
- * [{"name", "for", "path": null where it is missing, "permitted": false where it is known that a submission may not be
- * profiled by it, "how": what to do, where it is missing or not permitted}]. New reference.
+ * [{"name", "for", "path": null if it is missing, "permitted": false if submissions may not be profiled by it, "how":
+ * what to do if it is missing or not permitted}]. New reference.
  */
 static json_t *
 profilers_describe(struct toolchain *toolchain)
@@ -277,8 +277,8 @@ profilers_describe(struct toolchain *toolchain)
 /* ---- the report ---- */
 
 /*
- * "cold": {name: why its runs begin cold} of interpreters that others may write to; "warm": what comes of the others
- * (try_warm).
+ * Adds "cold" ({name: why its runs begin cold}) for interpreters that others may write to, and "warm" (try_warm) for
+ * the rest.
  */
 static void
 check_interpreters(struct toolchain *toolchain, const struct execconfig *config, struct sandbox_machine *machine,
@@ -322,7 +322,7 @@ look_for_tools(const struct execconfig *config, struct sandbox_machine *machine)
 	return found;
 }
 
-/* What kettle-gpu says, or why it says nothing; NULL: there is no driver. New reference. */
+/* The output of kettle-gpu, or why there is none; NULL: there is no driver. New reference. */
 static json_t *
 look_at_gpus(const struct execconfig *config)
 {
@@ -375,7 +375,7 @@ print_protections(FILE *out, const json_t *report)
 		bool present = member_true(protection, "present");
 		(void)fprintf(out, "  %-8s %-14s %s\n", present ? "yes" : "MISSING", json_text_or_empty(protection, "name"),
 			json_text_or_empty(protection, "meaning"));
-		/* Once for all that lack the same thing. */
+		/* Prints the hint once for all protections that lack the same thing. */
 		const char *how = json_text_or_empty(protection, "how");
 		if (!present && strcmp(how, json_text_or_empty(json_array_get(protections, i + 1), "how")) != 0)
 			(void)fprintf(out, "  %-8s %-14s to enable: %s\n", "", "", how);
@@ -397,7 +397,7 @@ print_folder(FILE *out, const json_t *report, const char *key, const char *title
 			json_text_or_empty(folder, "error"));
 }
 
-/* What an interpreter can import, below its line. */
+/* Prints the packages of an interpreter, below its line. */
 static void
 print_packages(FILE *out, const json_t *packages)
 {
@@ -407,7 +407,7 @@ print_packages(FILE *out, const json_t *packages)
 		(void)fprintf(out, "  %-8s %-14s   %s %s\n", "", "", name, json_string_value(version));
 }
 
-/* "torch.compile, jax" */
+/* Prints a list of names, such as "torch.compile, jax". */
 static void
 print_names(FILE *out, const char *before, const json_t *names)
 {
@@ -417,7 +417,7 @@ print_names(FILE *out, const char *before, const json_t *names)
 		(void)fprintf(out, "%s%s", i ? ", " : before, json_string_value(name));
 }
 
-/* Whether its runs begin warm, below its line. */
+/* Prints whether runs of an interpreter begin warm, below its line. */
 static void
 print_warm(FILE *out, const json_t *warm)
 {
@@ -434,7 +434,7 @@ print_warm(FILE *out, const json_t *warm)
 		(void)fprintf(out, "  %-8s %-14s   %s\n", "", "", json_string_value(error));
 }
 
-/* What a toolkit has, and how to get what it lacks, below its line. */
+/* Prints the parts of a toolkit, and how to get missing ones, below its line. */
 static void
 print_parts(FILE *out, const json_t *parts)
 {
@@ -502,7 +502,7 @@ print_report(FILE *out, const json_t *report)
 		json_text_or_empty(report, "config")[0] ? json_text_or_empty(report, "config") : "defaults");
 }
 
-/* What people read, for those who get the report from far away. */
+/* Adds the report for people as text, for readers on other machines. */
 static void
 add_text(json_t *report)
 {
@@ -531,7 +531,7 @@ doctor_run(const struct exec_options *options, bool json)
 	}
 	if (json)
 		add_text(report);
-	/* There is no report where a path is not UTF-8 text. */
+	/* A path that is not UTF-8 text allows no JSON report. */
 	AUTO_FREE char *text = json ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	if (json)
 		(void)printf("%s\n", text ? text : "{}");

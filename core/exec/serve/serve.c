@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The two ways to run: many jobs, line by line, until the input ends; or one plan. */
+/* The two ways to run: many jobs, line by line, until the input ends; or a single plan. */
 /*
- * Theory of operation. One libuv loop on the main thread owns everything; file work runs on threads of its own. The end of
- * the input, a lease's time without input, a signal (TERM, INT, HUP) or an output that is not read any more is the end of the lease: every job is
- * cancelled, and when the last one is gone, or after SERVE_END_MS, all handles are closed and the loop ends. SIGKILL
- * needs no help from here: every sandbox dies with this thread, and the next kettle-exec removes the folders.
+ * Theory of operation. One libuv loop on the main thread owns everything; file work runs on threads of its own. The
+ * lease ends with the input, after its time without input, at a signal (TERM, INT, HUP), or when the output is no
+ * longer read. Then every job is cancelled; when the last one is gone, or after SERVE_END_MS, all handles are closed
+ * and the loop ends. After SIGKILL nothing is left to do here: every sandbox dies with this thread, and the next
+ * kettle-exec removes the folders.
  *
- * Probing the versions of the tools may take seconds, and jobs do not wait for it, since the tools of their own steps are
- * probed with them. So the first greeting is without tools. A thread of work probes all of them with a toolchain of
- * its own, which shares nothing with that of the jobs but the file of remembered results, and merges what it found; the loop
- * sends another greeting. Nothing on the loop uses a toolchain.
+ * Probing the versions of the tools may take seconds. Jobs do not wait for it, since the tools of their steps are
+ * probed with them, so the first greeting has no tools. A thread of work probes all tools with a toolchain of its own,
+ * which shares only the file of remembered results with the jobs' toolchain, and merges the results. Then the loop
+ * sends another greeting. No function on the loop uses a toolchain.
  */
 #include <config.h>
 
@@ -33,15 +34,15 @@
 #include "exec/machine/machine.h"
 #include "exec/util/work.h"
 
-/* The greetings of a kettle-exec that stays. Zero-initialise. Everything on the loop thread. */
+/* The greetings of a kettle-exec that stays. Zero-initialise. Loop thread. */
 struct greeting {
 	struct exec_context *exec; /* NULL: not open */
 	bool closed;
 	struct work gpus, tools;
-	bool reading, again;      /* GPUs are being read; once more then */
-	json_t *read;             /* of the GPUs; the work's while it reads */
-	struct toolchain *finder; /* the work's while it runs; NULL: the tools are known */
-	bool find_again;          /* once more then: others are reported now */
+	bool reading, again;      /* the GPUs are being read; they must be read again */
+	json_t *read;             /* reading of the GPUs; belongs to the work during a read */
+	struct toolchain *finder; /* belongs to the work while it runs; NULL: the tools are known */
+	bool find_again;          /* find tools once more, since others are reported now */
 	struct tool_report found;
 };
 
@@ -53,14 +54,14 @@ struct serve {
 	struct json_writer out;
 	uv_signal_t signals[ARRAY_SIZE(end_signals)];
 	uv_timer_t patience, lease;
-	uint64_t lease_ms; /* 0: the lease ends with the input alone */
-	uv_async_t unread; /* the output broke */
+	uint64_t lease_ms; /* 0: the lease ends only with the input */
+	uv_async_t unread; /* the output cannot be written */
 	uv_poll_t input;
 	bool input_open;
 	int input_flags;
 	struct line_reader lines;
 	struct greeting greeting;
-	bool ending, closed, one; /* one: a single plan, whose end is the end */
+	bool ending, closed, one; /* one: a single plan, whose end is the end of the process */
 	int status;
 };
 
@@ -101,7 +102,7 @@ tools_found(void *arg)
 		greet(greeting);
 }
 
-/* Finds out what tools this machine has, and sends a greeting then. A call meanwhile looks once more. */
+/* Finds this machine's tools, and then sends a greeting. A call meanwhile makes it look once more. */
 static void
 greeting_find(struct greeting *greeting)
 {
@@ -114,7 +115,7 @@ greeting_find(struct greeting *greeting)
 	work_start(&greeting->tools, exec->loop, find_tools, tools_found, greeting);
 }
 
-/* Sends the first greeting, and begins to find out what tools this machine has. */
+/* Sends the first greeting, and begins to find this machine's tools. */
 static void
 greeting_open(struct greeting *greeting, struct exec_context *exec)
 {
@@ -123,7 +124,7 @@ greeting_open(struct greeting *greeting, struct exec_context *exec)
 	greeting_find(greeting);
 }
 
-/* Sends nothing more. What is under way ends with the loop's next turns; the context must not be closed before. */
+/* Sends no more greetings. Work under way ends within the loop's next turns; the context must not be closed before. */
 static void
 greeting_close(struct greeting *greeting)
 {
@@ -153,7 +154,7 @@ gpus_read(void *arg)
 		greeting_refresh(greeting);
 }
 
-/* Sends another one, with the GPUs as they are now, once they are read. A call meanwhile gets the next. */
+/* Reads the GPUs, and then sends another greeting. A call meanwhile causes one more. */
 static void
 greeting_refresh(struct greeting *greeting)
 {
@@ -195,7 +196,7 @@ static void
 out_of_patience(uv_timer_t *timer)
 {
 	struct serve *serve = timer->data;
-	/* What does not die now dies with this process, or is the kernel's. */
+	/* Processes that are still alive die with this one, or are stuck in the kernel. */
 	serve->status = EXEC_UNABLE;
 	uv_stop(&serve->loop);
 }
@@ -228,7 +229,7 @@ end_lease(struct serve *serve)
 static void
 on_broken(void *arg)
 {
-	/* Called from within an event: the lease ends when the loop turns again. */
+	/* This may be within an event, so the lease ends when the loop turns again. */
 	struct serve *serve = arg;
 	if (!serve->closed)
 		(void)uv_async_send(&serve->unread);
@@ -261,7 +262,7 @@ emit_error(struct serve *serve, const char *sentence)
 	exec_context_emit(&serve->exec, json_pack("{s:s, s:s}", "event", "error", "error", sentence));
 }
 
-/* The languages of those plans that come are configured otherwise. */
+/* Takes the tools to report, since the languages of later plans are configured otherwise. */
 static void
 take_tools(struct serve *serve, const json_t *line)
 {
@@ -325,7 +326,7 @@ take_line(void *arg, char *line, size_t len)
 	return 0;
 }
 
-/* False: the input is over. */
+/* False: the input has ended. */
 static bool
 take_bytes(struct serve *serve, const char *data, size_t size)
 {
@@ -354,13 +355,13 @@ on_input(uv_poll_t *poll, int status, int events)
 	ssize_t n = read(0, chunk, sizeof(chunk));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	/* A part of a line counts, too: a long one may take longer than the lease. */
+	/* A part of a line counts as input, since a long line may take longer than the lease. */
 	(void)uv_timer_again(&serve->lease);
 	if (n <= 0 || !take_bytes(serve, chunk, (size_t)n))
 		end_lease(serve);
 }
 
-/* A file or /dev/null cannot be polled: read at once, and over then. */
+/* Reads all input at once, since a file or /dev/null cannot be polled. */
 static void
 read_input(struct serve *serve)
 {
@@ -452,11 +453,11 @@ serve_lines(const struct exec_options *options)
 	if (serve.lease_ms > 0 && !serve.ending)
 		(void)uv_timer_start(&serve.lease, on_lease_over, serve.lease_ms, serve.lease_ms);
 	(void)uv_run(&serve.loop, UV_RUN_DEFAULT);
-	/* Jobs that would not die are left to the kernel: freeing them would wait for them. */
+	/* Jobs that did not die are left to the kernel, since freeing them would wait for them. */
 	return serve.exec.jobs ? serve.status : close_serve(&serve, serve.status);
 }
 
-/* What one plan came to is the exit status. */
+/* The result of the single plan is the exit status. */
 static void
 on_done(void *arg, enum exec_status status)
 {
@@ -471,7 +472,7 @@ serve_read_input(const char *path, char **ret_data, size_t *ret_size, struct ket
 								  : file_read(path, SERVE_MAX_LINE, ret_data, ret_size, err);
 }
 
-/* A plan, or a run line that has one; new reference. */
+/* Reads a plan, or a run line with one. New reference. */
 static int
 read_plan(const char *path, json_t **ret_line, struct kettle_error *err)
 {

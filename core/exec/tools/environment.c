@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment of the processes that kettle-exec starts for plans: nothing of its own is in it. */
+/*
+ * The environment of processes that kettle-exec starts for plans. It contains nothing from kettle-exec's own
+ * environment.
+ */
 #include <config.h>
 
 #include "exec/tools/tools.h"
@@ -11,7 +14,10 @@
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* Appends the folder of a program, between colons. JSON has no room for one that is not UTF-8 text. */
+/*
+ * Appends the folder of a program, separated by colons. Leaves out a folder that is not UTF-8 text, since JSON cannot
+ * hold it.
+ */
 static void
 add_folder(struct buf *path, const char *program)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Python as a tool of this machine: what its name leads to, and what is installed for it. */
+/* Python as a tool of this machine: the program behind its name, and the packages installed for it. */
 #include <config.h>
 
 #include "exec/tools/tools.h"
@@ -22,7 +22,10 @@
 #define VENV_MAX_BYTES 65536
 #define MAX_FOLDERS 64 /* of sys.path */
 
-/* Folders of packages are listed, nothing is imported: that would take seconds. A version is part of a folder's name. */
+/*
+ * Lists the folders of packages instead of importing packages, which would take seconds. A folder's name has the
+ * version.
+ */
 const char interpreter_question[] =
 	"import json, os, re, sys\n"
 	"packages, folders = {}, []\n"
@@ -38,7 +41,7 @@ const char interpreter_question[] =
 	"            packages.setdefault(re.sub(r'[-_.]+', '-', found.group(1)).lower(), found.group(2))\n"
 	"print(json.dumps({'packages': packages, 'folders': folders}))\n";
 
-/* Nothing is imported from the folder of the start, and no script may find the extension as a module. */
+/* Imports nothing from the folder of the start, and hides the extension from scripts that look for modules. */
 const char interpreter_loader[] = "import sys, _imp\n"
 								  "if sys.path[:1] == ['']:\n"
 								  "    del sys.path[0]\n"
@@ -49,7 +52,7 @@ const char interpreter_loader[] = "import sys, _imp\n"
 								  "sys.modules.pop('kettle_warm', None)\n"
 								  "warm.serve(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])\n";
 
-/* With -I and -S nothing but the standard library is imported. */
+/* With -I and -S only the standard library is imported. */
 const char interpreter_confiner[] = "import sys, _imp\n"
 									"class spec:\n"
 									"    name, origin = 'kettle_warm', sys.argv[1]\n"
@@ -57,7 +60,7 @@ const char interpreter_confiner[] = "import sys, _imp\n"
 									"_imp.exec_dynamic(warm)\n"
 									"warm.confine(int(sys.argv[2]), sys.argv[3:])\n";
 
-/* What participants use; the hundreds of others would hide it. */
+/* Packages that participants use; hundreds of others would hide them. */
 static const char *const well_known[] = {"numpy", "scipy", "torch", "triton", "jax", "jaxlib", "numba", "cupy",
 	"pandas", "scikit-learn", "tensorflow", "torchvision", "torchaudio", "nvidia-cutlass-dsl", "cuda-python",
 	"cuda-core", "pycuda", "flash-attn", "xformers", "transformer-engine", "tilelang", "tinygrad", "cython", "pybind11",
@@ -100,14 +103,17 @@ interpreter_of_wrapper(const char *path)
 	return behind;
 }
 
-/* Whether others may write to it. A group with its owner's number is the owner's own, by the custom of useradd. */
+/*
+ * Whether others may write to the file. A group with the number of the file's owner is the owner's own, by the custom
+ * of useradd.
+ */
 static bool
 is_open_to_others(const struct stat *st)
 {
 	return (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_gid != st->st_uid);
 }
 
-/* Its path without links; of one that is missing, the folder above it in which it could be made. -1 with errno. */
+/* The path without links; of a missing path, the folder above it in which it could be made. -1 with errno. */
 static int
 find_real(const char *path, char real[PATH_MAX])
 {
@@ -121,7 +127,10 @@ find_real(const char *path, char real[PATH_MAX])
 	return 0;
 }
 
-/* Who else may write to this file or folder, or in one above; of those above, sticky ones keep what others own. */
+/*
+ * Fails if others may write to this file or folder, or to one above. In a sticky folder above they cannot replace what
+ * they do not own.
+ */
 static int
 check_owners(const char *path, struct kettle_error *err)
 {
@@ -146,7 +155,7 @@ check_owners(const char *path, struct kettle_error *err)
 	}
 }
 
-/* The folders of an installation: of the program, of the standard library, of packages; Debian's are among them. */
+/* Checks the folders of an installation: of the program, the standard library, and packages, including Debian's. */
 static int
 check_installation(const char *path, struct kettle_error *err)
 {
@@ -169,7 +178,7 @@ check_installation(const char *path, struct kettle_error *err)
 	return rc;
 }
 
-/* The folders and files that variables name, such as PYTHONPATH; a relative one is sought in every folder of a start. */
+/* Checks the absolute paths in variables such as PYTHONPATH. Relative ones depend on the folder of each start. */
 static int
 check_variables(const json_t *environment, struct kettle_error *err)
 {
@@ -205,7 +214,7 @@ interpreter_check(const char *path, const json_t *environment, const json_t *fol
 	return rc;
 }
 
-/* The value of `home = FOLDER` in the text of a pyvenv.cfg; ends the line. */
+/* The value of `home = FOLDER` in a pyvenv.cfg. Borrowed; ends the line in the text. */
 static char *
 find_home(char *text)
 {
@@ -238,7 +247,7 @@ interpreter_base(const char *path)
 	return home && home[0] == '/' ? path_join(home, "python") : NULL;
 }
 
-/* CuPy is cupy-cuda12x, cupy-rocm-5-0 … */
+/* CuPy's packages are named cupy-cuda12x, cupy-rocm-5-0 … */
 static bool
 is_well_known(const char *package)
 {
@@ -250,7 +259,7 @@ is_well_known(const char *package)
 	return false;
 }
 
-/* Its time in ns; 0: it cannot be read. */
+/* The folder's modification time in ns; 0: it cannot be read. */
 static json_int_t
 time_of(const char *folder)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tool says about itself, and which files and folders its results depend on. */
+/* Asks a tool about itself, and finds the files and folders on which its results depend. */
 #include <config.h>
 
 #include "exec/tools/tools.h"
@@ -18,7 +18,7 @@
 #define VERSION_SIZE 64
 #define FACTS_FORMAT 3 /* facts of another format, by an older kettle-exec, are not used */
 
-/* Questions to a compiler driver: the programs it starts, the headers and libraries it brings or finds. */
+/* Questions to a compiler driver: the programs that it starts, the headers and libraries that it brings or finds. */
 static const char *const compiler_questions[] = {
 	"-print-prog-name=cc1",
 	"-print-prog-name=cc1plus",
@@ -36,7 +36,7 @@ static const char *const compiler_questions[] = {
 #define QUESTIONS (1 + ARRAY_SIZE(compiler_questions))
 
 static const char *const header_folders[] = {"/usr/include", "/usr/local/include"};
-/* Of a toolchain that has a prefix of its own. */
+/* Folders of a toolchain with a prefix of its own. */
 static const char *const prefix_folders[] = {
 	"bin", "include", "lib", "lib64", "nvvm/bin", "targets", "amdgcn", "llvm/bin", "llvm/lib"};
 
@@ -54,7 +54,10 @@ mtime_ns(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* A word that begins with digits, a dot and a digit; how many of its characters are digits and dots. */
+/*
+ * The length of a version (digits and dots) at the begin of a word; 0: it does not begin with digits, a dot and a
+ * digit.
+ */
 static size_t
 version_length(const char *word)
 {
@@ -120,7 +123,7 @@ tool_probe_is_current(const struct tool_facts *facts, const char *real)
 		   facts->size == st.st_size && facts->mtime == mtime_ns(&st);
 }
 
-/* Adds a compiler's answer: a path, or a bare name that it looks up in PATH. */
+/* Adds a compiler's answer: a path, or a name that it looks up in PATH. */
 static void
 add_answer(struct strings *files, const char *answer)
 {
@@ -141,7 +144,7 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 {
 	struct stat st;
 	char version[VERSION_SIZE], banner[65];
-	/* A tool that knows no --version is known by its path, size and time. */
+	/* A tool without --version is identified by path, size and time. */
 	const char *text = commands[0].passed && commands[0].output.len ? commands[0].output.data : "";
 	if (stat(tool->real, &st) != 0)
 		return NULL;
@@ -170,7 +173,7 @@ make_facts(const struct tool *tool, struct command *commands, size_t count)
 	return facts;
 }
 
-/* Fills in the questions for one tool; how many. */
+/* Fills in the questions for one tool. Returns how many. */
 static size_t
 questions(const struct tool *tool, struct command *commands)
 {
@@ -190,7 +193,7 @@ questions(const struct tool *tool, struct command *commands)
 	return count;
 }
 
-/* One tool with its questions. */
+/* A tool with its questions. */
 struct tool_query {
 	struct command *commands; /* borrowed */
 	size_t count;
@@ -198,8 +201,9 @@ struct tool_query {
 };
 
 /*
- * A question has a step's environment, so that the answer holds for steps. Answers must not depend on the user that runs
- * kettle-exec, and some tools make folders in HOME (rustup does) only to print their version: they get one of their own.
+ * Questions have the environment of steps, so that the answers hold for steps. Answers must not depend on the user of
+ * kettle-exec, and some tools (such as rustup's) make folders in HOME only to print their version, so HOME is a folder
+ * of its own.
  */
 static void
 probe_prepare(struct tool_query *query, const struct execconfig *config, const struct tool *tool, const char *home)
@@ -241,7 +245,7 @@ tool_probe_run(const struct execconfig *config, const struct tool *const *tools,
 		buf_free(&commands[i].output);
 }
 
-/* The folder and those below it, at most *left of them; links are not followed. */
+/* Adds the folder and those below it, at most *left of them. Does not follow links. */
 static void
 watch_folder(struct strings *watch, const char *path, unsigned *left)
 {
@@ -287,7 +291,7 @@ tool_probe_watch(const struct tool_facts *facts, const char *real, unsigned max_
 		else
 			strings_add(watch, files.list[i]);
 	}
-	/* Of packages only those that came, went or changed their versions matter. */
+	/* Of packages, only installation, removal and change of version matter. */
 	json_array_foreach(facts->folders, i, folder)
 		if (json_is_string(json_array_get(folder, 0)))
 			strings_add(watch, json_string_value(json_array_get(folder, 0)));
@@ -312,7 +316,7 @@ tool_probe_stamp(const char *path, struct sha256 *digest)
 	sha256_number(digest, (uint64_t)mtime_ns(&st));
 }
 
-/* Not . and .., nor the folders of version control, which change though no header did. */
+/* Leaves out . and .., and folders of version control, which change without any header. */
 static int
 is_stamped(const struct dirent *entry)
 {

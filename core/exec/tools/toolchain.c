@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tools of this machine: where a name of a plan leads to, what version it is, and a fingerprint of all it uses. */
+/*
+ * The tools of this machine: the program behind a name in a plan, its version, and a fingerprint of everything it uses.
+ */
 #include <config.h>
 
 #include "exec/tools/tools.h"
@@ -18,12 +20,12 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-/* A tool with what was found out about it. */
+/* A tool and the facts about it. */
 struct entry {
 	struct tool tool;        /* first: a tool's address is its entry's */
 	struct tool_facts facts; /* their json is owned */
-	bool fresh;              /* the facts were found by this process */
-	struct strings watch;    /* paths that the fingerprint looks at; empty: not known */
+	bool fresh;              /* this process has found the facts */
+	struct strings watch;    /* paths in the fingerprint; empty: not known */
 	char fingerprint[DIGEST_HEX_SIZE];
 	uint64_t looked_ns;
 	bool busy; /* a thread probes it without the lock */
@@ -36,14 +38,14 @@ struct toolchain {
 	char *memory_file;
 	json_t *memory; /* real path → facts */
 	bool memory_changed;
-	atomic_bool stop; /* no more probes */
+	atomic_bool stop; /* set to stop all probes */
 	pthread_mutex_t lock;
-	pthread_cond_t idle; /* an entry is not busy any more */
+	pthread_cond_t idle; /* an entry is no longer busy */
 	bool locked;
 };
 
 #define MEMORY_MAX_BYTES (8u << 20)
-#define MAX_LINKS 40 /* as the kernel follows */
+#define MAX_LINKS 40 /* the kernel's limit */
 
 const char *const toolchain_known[] = {"g++", "gcc", "clang++", "clang", "nvcc", "hipcc", "python3", "rustc", NULL};
 
@@ -57,7 +59,7 @@ toolchain_new(const struct execconfig *config, const char *memory)
 	(void)pthread_mutex_init(&toolchain->lock, NULL);
 	(void)pthread_cond_init(&toolchain->idle, NULL);
 	toolchain->memory_file = xstrdup(memory);
-	/* A damaged or missing memory costs some milliseconds, nothing else. */
+	/* A damaged or missing memory only costs some milliseconds. */
 	if (file_read(memory, MEMORY_MAX_BYTES, &text, &size, NULL) == 0)
 		toolchain->memory = json_loadb(text, size, 0, NULL);
 	if (!json_is_object(toolchain->memory)) {
@@ -112,7 +114,7 @@ toolchain_unlock(struct toolchain *toolchain)
 	(void)pthread_mutex_unlock(&toolchain->lock);
 }
 
-/* Lets others go on meanwhile. False: there are none, since this thread alone uses the toolchain. */
+/* Gives the lock to other threads meanwhile. False: this thread alone uses the toolchain. */
 static bool
 pause_lock(struct toolchain *toolchain)
 {
@@ -129,7 +131,7 @@ resume_lock(struct toolchain *toolchain, bool locked)
 		toolchain_lock(toolchain);
 }
 
-/* Another thread may probe the same tool: its answer is this one's. */
+/* Waits for another thread that probes the same tool; its answer serves both. */
 static void
 wait_for_entry(struct toolchain *toolchain, const struct entry *entry)
 {
@@ -153,7 +155,7 @@ probe(struct toolchain *toolchain, const struct tool **tools, size_t count, json
 	(void)pthread_cond_broadcast(&toolchain->idle);
 }
 
-/* Writes what was learnt. Of two processes the last one wins; what is lost is probed again. */
+/* Writes the memory. If two processes write, the last one wins, and lost facts are probed again. */
 static void
 memory_save(struct toolchain *toolchain)
 {
@@ -170,7 +172,7 @@ is_executable(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The first of PATH; relative parts of it are passed over. New string or NULL. */
+/* The first match in PATH, without its relative parts. New string or NULL. */
 static char *
 find_in_path(const char *name)
 {
@@ -186,7 +188,7 @@ find_in_path(const char *name)
 	return NULL;
 }
 
-/* Whether every sandbox sees it. */
+/* Whether every sandbox sees the path. */
 static bool
 is_system(const char *path)
 {
@@ -197,7 +199,7 @@ is_system(const char *path)
 	return false;
 }
 
-/* Whether the folder has people's own files: a home or what is above one. */
+/* Whether the folder contains people's own files: a home, or a folder above one. */
 static bool
 is_too_wide(const char *folder)
 {
@@ -210,7 +212,7 @@ is_too_wide(const char *folder)
 	return home && strncmp(home, folder, len) == 0 && (home[len] == '\0' || home[len] == '/');
 }
 
-/* /opt/venv/bin/python3 needs /opt/venv; a tool without a prefix needs its folder. NULL: nothing. */
+/* The folder that a tool needs: /opt/venv for /opt/venv/bin/python3; without a prefix, the tool's own. NULL: none. */
 static char *
 prefix_of(const char *path)
 {
@@ -225,7 +227,7 @@ prefix_of(const char *path)
 	return folder[0] ? STEAL(folder) : NULL;
 }
 
-/* Takes a folder, NULL for none, among those that the sandbox must see. */
+/* Takes a folder (or NULL) for the list of folders that the sandbox must show. */
 static void
 add_root(struct tool *tool, char *folder_take)
 {
@@ -238,7 +240,7 @@ add_root(struct tool *tool, char *folder_take)
 		tool->roots[tool->roots_count++] = folder_take;
 }
 
-/* Where the link at path leads to, one link further; new string, NULL: it is none. */
+/* The target of the link at path, one link further. New string; NULL: it is no link. */
 static char *
 next_link(const char *path)
 {
@@ -252,14 +254,16 @@ next_link(const char *path)
 	AUTO_FREE char *next = path_join(folder, target);
 	if (!strstr(next, "/../") && !strstr(next, "/./"))
 		return STEAL(next);
-	/* A sandbox shows no path with `..` in it. */
+	/* Resolves `..`, since a sandbox shows no path that contains it. */
 	char *name = strrchr(next, '/') + 1;
 	AUTO_FREE char *above = xstrndup(next, (size_t)(name - next));
 	AUTO_FREE char *real = realpath(above, NULL);
 	return real ? path_join(real, name) : NULL;
 }
 
-/* Every folder on the way: links lead from one to the next, and an environment to the one it was made from. */
+/*
+ * Adds every folder on the way: links lead from one to the next, and an environment to the one that it was made from.
+ */
 static void
 find_roots(struct tool *tool)
 {
@@ -280,7 +284,7 @@ find_roots(struct tool *tool)
 			add_root(tool, xstrdup(*apart));
 }
 
-/* NULL: it was removed meanwhile. */
+/* Makes an entry; NULL: the file was removed meanwhile. */
 static struct entry *
 entry_new(const char *name, char *path_take, char *packages_take)
 {
@@ -297,7 +301,7 @@ entry_new(const char *name, char *path_take, char *packages_take)
 	return entry;
 }
 
-/* By its name: as exec.yml says, else in PATH, else where it usually is. New string or NULL. */
+/* Finds a tool by its name: in exec.yml, else in PATH, else in its usual places. New string or NULL. */
 static char *
 find_by_name(const struct toolchain *toolchain, const char *name)
 {
@@ -311,7 +315,7 @@ find_by_name(const struct toolchain *toolchain, const char *name)
 	return path;
 }
 
-/* The nvcc of the packages, else this machine's with the packages. */
+/* Finds the nvcc of the packages, else this machine's nvcc with the packages. */
 static int
 locate_packaged(const struct toolchain *toolchain, const char *folder, char **ret_path, char **ret_packages)
 {
@@ -326,7 +330,7 @@ locate_packaged(const struct toolchain *toolchain, const char *folder, char **re
 	return 0;
 }
 
-/* PREFIX of PREFIX/bin/NAME; new string, NULL: it is no such path. */
+/* The PREFIX of PREFIX/bin/NAME. New string; NULL: the path has another form. */
 static char *
 prefix_above(const char *path)
 {
@@ -336,7 +340,7 @@ prefix_above(const char *path)
 	return xstrndup(path, (size_t)(slash - path) - 4);
 }
 
-/* An nvcc in the environment of one of the interpreters that plans may start. */
+/* Finds an nvcc in the environment of an interpreter that plans may start. */
 static int
 locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, char **ret_packages)
 {
@@ -352,7 +356,7 @@ locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, c
 	return KETTLE_ENOENT;
 }
 
-/* Says why a path is not a program that can be started. */
+/* Says why the path is not a program that can be started. */
 static int
 fail_toolchain_path(const char *name, struct kettle_error *err)
 {
@@ -376,7 +380,7 @@ fail_toolchain_path(const char *name, struct kettle_error *err)
 	return kettle_fail(err, KETTLE_ENOENT, "This machine has no `%s`, or it cannot be executed.", name);
 }
 
-/* The path of a tool and the packages that belong to it (or NULL), new; or why there is none. */
+/* Finds the path of a tool and the packages that belong to it (or NULL), both new strings. */
 static int
 locate(
 	const struct toolchain *toolchain, const char *name, char **ret_path, char **ret_packages, struct kettle_error *err)
@@ -438,7 +442,7 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 	if (!entry)
 		return kettle_fail(err, KETTLE_ENOENT, "`%s` no longer exists.", name);
 	if ((known = known_tool(toolchain, name))) {
-		/* Another thread was faster. */
+		/* Another thread found the same tool first. */
 		entry_free(entry);
 		*ret_tool = known;
 		return 0;
@@ -449,7 +453,7 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 	return 0;
 }
 
-/* An interpreter has other packages by every name that it has, and an nvcc other parts. */
+/* The key in the memory. Interpreters have other packages under each of their names, and nvcc has other parts. */
 static const char *
 memory_key(const struct entry *entry)
 {
@@ -458,7 +462,7 @@ memory_key(const struct entry *entry)
 	return interpreter_is(entry->tool.path) ? entry->tool.path : entry->tool.real;
 }
 
-/* Takes facts from the memory where the file is still the same. */
+/* Takes facts from the memory if the file is unchanged. */
 static bool
 toolchain_remember(struct toolchain *toolchain, struct entry *entry)
 {
@@ -488,7 +492,10 @@ toolchain_learn(struct toolchain *toolchain, struct entry *entry, json_t *facts_
 	toolchain->memory_changed = true;
 }
 
-/* For a fingerprint: what a script prints may depend on more than the script, so each process probes it once. */
+/*
+ * Makes facts for a fingerprint known. A script's output may depend on more than the script, so each process probes it
+ * once.
+ */
 static int
 know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 {
@@ -509,7 +516,7 @@ know(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
 	return 0;
 }
 
-/* The digest over everything that is watched; watch is made new where there is none. */
+/* Digests all watched paths. Makes the list of them if there is none. */
 static void
 toolchain_look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 {
@@ -524,8 +531,8 @@ toolchain_look(struct entry *entry, char ret_hex[DIGEST_HEX_SIZE])
 }
 
 /*
- * Compares everything with what was remembered, perhaps by another process. Where it differs there may be new folders:
- * all folders are listed again, which takes some ten times as long.
+ * Compares everything with the remembered fingerprint, which another process may have made. If it differs, there may be
+ * new folders, so all folders are listed again, which takes about ten times as long.
  */
 static int
 renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err)
@@ -544,14 +551,14 @@ renew(struct toolchain *toolchain, struct entry *entry, struct kettle_error *err
 	}
 	strings_free(&entry->watch);
 	toolchain_look(entry, entry->fingerprint);
-	/* Tools that are the same file share these facts, so their struct has neither. */
+	/* Several tools that are the same file share these facts, so struct tool_facts has neither. */
 	json_object_set_new(facts, "watch", strings_json(&entry->watch));
 	json_object_set_new(facts, "fingerprint", json_string(entry->fingerprint));
 	toolchain->memory_changed = true;
 	return 0;
 }
 
-/* The compiler that one of device code uses for the host's part: the one that exec.yml gives nvcc, else g++. */
+/* The compiler that a device compiler uses for host code: the one that exec.yml gives nvcc, else g++. */
 static const char *
 host_compiler(const struct toolchain *toolchain, const struct tool *tool)
 {
@@ -617,7 +624,7 @@ toolchain_check(struct toolchain *toolchain, const struct tool *tool, struct ket
 		json_text_or_null(lacking, "name"), json_text_or_null(lacking, "how"));
 }
 
-/* Whether one of the paths is the folder, or above it. */
+/* Whether one of the paths is the folder or above it. */
 static bool
 is_covered(const struct strings *paths, const char *folder)
 {
@@ -646,7 +653,7 @@ toolchain_roots(struct toolchain *toolchain, const struct tool *tool, struct str
 		strings_add(paths, tool->roots[i]);
 	if (!facts)
 		return;
-	/* A wrapper need not lie in its toolkit. */
+	/* A wrapper may lie outside of its toolkit. */
 	add_toolchain_folder(facts->home, paths);
 	json_array_foreach(facts->includes, i, folder)
 		add_toolchain_folder(json_string_value(folder), paths);
@@ -654,7 +661,7 @@ toolchain_roots(struct toolchain *toolchain, const struct tool *tool, struct str
 		add_toolchain_folder(json_string_value(folder), paths);
 }
 
-/* Probes, all at once, the tools of which nothing is known. */
+/* Probes all tools without known facts, side by side. */
 static void
 know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 {
@@ -671,7 +678,7 @@ know_all(struct toolchain *toolchain, const struct tool **tools, size_t count)
 	memory_save(toolchain);
 }
 
-/* Adds a tool where this machine has it, once. */
+/* Adds a tool once, if this machine has it. */
 static void
 list_tool(struct toolchain *toolchain, const char *name, const struct tool **tools, size_t *count)
 {

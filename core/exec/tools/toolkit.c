@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compilers of device code: where their toolkits usually lie, and what belongs to one. */
+/* Compilers of device code: the usual places of their toolkits, and the files that belong to one. */
 #include <config.h>
 
 #include "exec/tools/tools.h"
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-/* Where PATH does not have them; the last, of no name, is for all others. */
+/* Places outside of PATH. The last entry, without a name, is for all other tools. */
 static const struct {
 	const char *name, *paths[3];
 } defaults[] = {
@@ -26,7 +26,7 @@ static const struct {
 	{0},
 };
 
-/* Programs that nvcc starts, and what it puts into objects and programs: an upgrade of each may come alone. */
+/* Programs that nvcc starts, and files that it puts into objects and programs. Each may be upgraded alone. */
 static const char *const nvcc_files[] = {
 	"bin/nvcc",
 	"bin/nvcc.profile",
@@ -44,7 +44,9 @@ static const char *const nvcc_files[] = {
 	"lib64",
 };
 
-/* The same of clang, which hipcc drives, seen from its folder; and of Debian's ROCm, which has no prefix of its own. */
+/*
+ * The same for clang, which hipcc drives, seen from its folder; and for Debian's ROCm, which has no prefix of its own.
+ */
 static const char *const clang_files[] = {"clang", "clang-[0-9]*", "ld.lld*", "clang-offload-bundler*", "../lib/clang"};
 static const char *const hip_files[] = {
 	"usr/bin/hipcc.pl",
@@ -76,7 +78,7 @@ toolkit_default_paths(const char *name)
 const char *const *
 toolkit_extra_folders(const char *name)
 {
-	/* A toolkit's bin/ncu is a script that starts the newest one of Nsight Compute, which is installed here. */
+	/* A toolkit's bin/ncu is a script that starts the newest Nsight Compute in this folder. */
 	static const char *const folders[] = {"/opt/nvidia/nsight-compute", NULL};
 	return strcmp(name, "ncu") == 0 ? folders : &folders[1];
 }
@@ -94,7 +96,7 @@ toolkit_query(const char *path, struct command *command)
 	*command = (struct command){.argv = {path, "--dryrun", "-E", "-x", "cu", "/dev/null"}, .errors = true};
 }
 
-/* The absolute path behind the mark, up to the end of its line; new string or NULL. */
+/* The absolute path between the mark and the end of its line. New string or NULL. */
 static char *
 find_answer(const char *text, const char *mark)
 {
@@ -108,7 +110,7 @@ toolkit_home(const char *answer, const char *real)
 {
 	AUTO_FREE char *top = find_answer(answer, "#$ TOP=");
 	char *home = top ? realpath(top, NULL) : NULL;
-	/* HOME/bin/nvcc */
+	/* From HOME/bin/nvcc. */
 	return home ? home : path_above(real, 2);
 }
 
@@ -140,7 +142,7 @@ toolkit_has_placeholder(const char *text)
 	return strstr(text, "@TOOLKIT") || strstr(text, TOOLKIT_LIBRARY);
 }
 
-/* The text with `with` in place of each `word`; new string. */
+/* Replaces each `word` in the text. New string. */
 static char *
 replace(const char *text, const char *word, const char *with)
 {
@@ -153,7 +155,7 @@ replace(const char *text, const char *word, const char *with)
 	return buf_take(&spelt);
 }
 
-/* The file of a library that is there with a version in its name alone: "libcublas.so.13"; new string or NULL. */
+/* The file of a library that exists only with a version in its name, such as "libcublas.so.13". New string or NULL. */
 static char *
 versioned(const json_t *folders, const char *name)
 {
@@ -189,7 +191,7 @@ is_linkable(const json_t *folders, const char *name)
 	return false;
 }
 
-/* Appends the text with a library's name in place of the first TOOLKIT_LIBRARY. */
+/* Appends the text after replacing its first TOOLKIT_LIBRARY by the library's name. */
 static void
 spell_library(const char *text, const json_t *folders, struct strings *words)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of a toolkit for devices: the folders of headers and libraries that belong to it, what of the well-known is
- * there, and how to get what is not.
+ * The parts of a toolkit for devices: its folders of headers and libraries, which well-known parts exist, and how to
+ * get missing ones.
  */
 #include <config.h>
 
@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-/* Beginnings of names, ended by NULL; the first of either is looked for. */
+/* Beginnings of names, ended by NULL. The first one of each list is looked for. */
 #define NAMES(...) \
 	(const char *const[]) \
 	{ \
@@ -29,13 +29,13 @@
 
 struct part {
 	const char *name;
-	bool essential;   /* nothing can be compiled without it */
-	const char *file; /* pattern of a header, seen from a folder of headers; of a program, from the toolkit */
+	bool essential;   /* without it nothing can be compiled */
+	const char *file; /* pattern: of a header, below a folder of headers; of a program, below the toolkit */
 	bool program;
-	const char *library; /* pattern without folder and ending; NULL: headers alone */
+	const char *library; /* pattern without folder and suffix; NULL: headers alone */
 	const char *const *headers, *const *libraries;
-	const char *package; /* of the maker's repository, before the version; NULL: there is none */
-	const char *wheel;   /* the Python package; NULL: there is none */
+	const char *package; /* in the vendor's repository, without the version; NULL: none */
+	const char *wheel;   /* Python package; NULL: none */
 };
 
 static const struct part cuda_parts[] = {
@@ -71,7 +71,7 @@ static const struct part rocm_parts[] = {
 	{"hipCUB", false, "hipcub/hipcub.hpp", false, NULL, NAMES("hipcub/"), NULL, "hipcub-dev", NULL},
 };
 
-/* Of a toolkit that is installed as a whole. */
+/* Folders of a toolkit that is installed as a whole. */
 static const char *const header_folders[] = {"include", "include/cccl", "targets/*/include"};
 static const char *const library_folders[] = {
 	"lib64/stubs", "lib64", "lib/stubs", "lib", "targets/*/lib/stubs", "targets/*/lib", "lib/*-linux-gnu"};
@@ -93,7 +93,7 @@ toolparts_find(const char *folder, const char *pattern, struct strings *list)
 	globfree(&found);
 }
 
-/* The first that is there of a pattern; new string or NULL. */
+/* The first file that matches a pattern. New string or NULL. */
 static char *
 first_found(const char *folder, const char *pattern)
 {
@@ -114,7 +114,7 @@ is_there(const char *folder, const char *pattern)
 char *
 toolparts_packages(const char *folder)
 {
-	/* PREFIX, PREFIX/lib/python3.11/site-packages, and folders of a toolkit in there. */
+	/* Tries PREFIX, PREFIX/lib/python3.11/site-packages, and folders of a toolkit in there. */
 	static const char *const below[] = {
 		"lib/python3*/site-packages", "lib64/python3*/site-packages", ".", "..", "../.."};
 	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
@@ -132,7 +132,10 @@ toolparts_nvcc(const char *packages)
 	return STEAL(nvcc);
 }
 
-/* Folders of packages, ended by NULL: CUDA 13 has one of its own beside those of further libraries, CUDA 12 one for each. */
+/*
+ * Folders of packages, ended by NULL. CUDA 13 has one folder beside those of further libraries, CUDA 12 one for each
+ * package.
+ */
 static const char *const packages_13[] = {"cu13", "cudnn", "nccl", NULL};
 static const char *const packages_12[] = {"cu[a-z]*", "n[a-z]*", NULL};
 
@@ -147,7 +150,7 @@ add_packages(
 		return;
 	for (; *folder; folder++) {
 		AUTO_FREE char *own = path_join(nvidia, *folder);
-		/* What nvcc is one of it finds by itself. */
+		/* An nvcc of these packages finds its own folders by itself. */
 		if (strncmp(home, own, strlen(own)) != 0) {
 			toolparts_find(own, "include", includes);
 			toolparts_find(own, "include/cccl", includes);
@@ -169,7 +172,10 @@ list_names(const char *const *names)
 	return list;
 }
 
-/* How to get it: "13.0.88" makes libcublas-dev-13-0 and nvidia-cublas==13.0.*, "12.9.86" nvidia-cublas-cu12. */
+/*
+ * How to get a part: version "13.0.88" makes libcublas-dev-13-0 and nvidia-cublas==13.0.*, "12.9.86"
+ * nvidia-cublas-cu12.
+ */
 static json_t *
 describe_how(const struct part *part, const char *version)
 {
@@ -194,7 +200,7 @@ describe_how(const struct part *part, const char *version)
 	return json_string(how.data);
 }
 
-/* Whether a file of that pattern is in one of the folders. */
+/* Whether one of the folders has a file that matches the pattern. */
 static bool
 any_has(const struct strings *folders, const char *pattern)
 {
@@ -204,12 +210,12 @@ any_has(const struct strings *folders, const char *pattern)
 	return false;
 }
 
-/* Of what this is made: a toolkit as a compiler in it sees it. */
+/* A toolkit as a compiler in it sees it. */
 struct kit {
 	const char *home, *packages, *version;
-	struct strings includes, libraries; /* what is reported */
-	size_t own;                         /* how many of the libraries are the toolkit's itself */
-	struct strings headers, all;        /* where parts may be: the system's folders, too */
+	struct strings includes, libraries; /* for the report */
+	size_t own;                         /* number of libraries of the toolkit itself */
+	struct strings headers, all;        /* folders to search for parts, with the system's */
 };
 
 static void
@@ -246,7 +252,7 @@ describe_part(const struct kit *kit, const struct part *part)
 		describe_how(part, kit->version));
 }
 
-/* [path, time] of all that would change if a part came or went. */
+/* [path, time] of all folders that change when a part comes or goes. New reference. */
 static json_t *
 describe_folders(const struct kit *kit)
 {
@@ -270,7 +276,7 @@ describe(struct kit kit, const struct part *parts, size_t count)
 	open_kit(&kit);
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, describe_part(&kit, &parts[i]));
-	/* Libraries of an nvcc that is among them are its toolkit's own. */
+	/* For an nvcc among these packages, their libraries are its toolkit's own. */
 	bool foreign = kit.packages && strncmp(kit.home, kit.packages, strlen(kit.packages)) != 0 &&
 				   kit.libraries.count == kit.own && is_there(kit.packages, "nvidia/cu*/lib");
 	json_t *facts = json_pack("{s:b, s:o, s:o, s:o, s:o}", "foreign", foreign, "includes", strings_json(&kit.includes),
