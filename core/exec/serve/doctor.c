@@ -147,7 +147,7 @@ try_warm(
 }
 
 #define MAX_FILE 65536
-#define PARANOID_MAX 2 /* highest useful value of kernel.perf_event_paranoid */
+#define PARANOID_MAX 2 /* highest kernel.perf_event_paranoid that allows profiling */
 
 /* The device nodes that a GPU's runtime needs. */
 static const char *const device_patterns[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the first and the last of what a program prints, and counts the rest. */
+/* Keeps the first and the last bytes of a program's output, and counts the rest. */
 #include <config.h>
 
 #include "exec/util/capture.h"
@@ -50,7 +50,7 @@ capture_add(struct capture *capture, const void *data, size_t size)
 	ring_add(capture, (const char *)data + part, size - part);
 }
 
-/* The ring in order; adds to out. */
+/* Adds the ring's contents to out, in order. */
 static void
 ring_unroll(const struct capture *capture, struct buf *out)
 {
@@ -61,7 +61,7 @@ ring_unroll(const struct capture *capture, struct buf *out)
 	buf_add(out, capture->tail, at);
 }
 
-/* How many bytes at the end begin a UTF-8 sequence that the cut broke: they must not count as replaced. */
+/* The number of bytes at the end that begin a UTF-8 sequence which the cut broke. They must not count as replaced. */
 static size_t
 broken_end(const char *data, size_t size)
 {
@@ -75,7 +75,7 @@ broken_end(const char *data, size_t size)
 	return 0;
 }
 
-/* The same at the beginning of what follows the cut. */
+/* The same for the bytes after the cut. */
 static size_t
 broken_start(const char *data, size_t size)
 {
@@ -93,7 +93,7 @@ capture_json(const struct capture *capture)
 	uint64_t ring = tail_size(capture);
 	uint64_t cut = capture->tail_bytes > ring ? capture->tail_bytes - ring : 0;
 	size_t replaced, head = capture->head.len, start = 0;
-	/* Without a cut the halves are one text, whose seam may be in the middle of a character. */
+	/* Without a cut the halves are one text, and the seam may be within a character. */
 	if (cut == 0)
 		buf_add(&tail, capture->head.data, head);
 	if (capture->tail)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the first and the last of what a program prints, and counts the rest. */
+/* Keeps the first and the last bytes of a program's output, and counts the rest. */
 #ifndef KETTLE_EXEC_UTIL_CAPTURE_H
 #define KETTLE_EXEC_UTIL_CAPTURE_H
 
@@ -9,17 +9,17 @@
 
 #include "base/text.h"
 
-/* Zero-initialise and set limit (bytes that are kept, at least 2). */
+/* Zero-initialise, and set limit (bytes to keep, at least 2). */
 struct capture {
 	size_t limit;
 	struct buf head; /* the first half of limit */
-	char *tail;      /* a ring with the last half of it */
+	char *tail;      /* a ring with the last half */
 	uint64_t tail_bytes;
-	uint64_t bytes; /* all that was added */
+	uint64_t bytes; /* of all output */
 };
 
 void capture_add(struct capture *capture, const void *data, size_t size);
-/* {"text", "bytes", "cut", "replaced"} as in an outcome; new reference. */
+/* {"text", "bytes", "cut", "replaced"}, as in an outcome. New reference. */
 json_t *capture_json(const struct capture *capture);
 void capture_free(struct capture *capture);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes over what a step has left: regular files and folders, bounded, never through a link. */
+/* Collects files that a step has left: regular files and folders, limited, never through a link. */
 #include <config.h>
 
 #include "exec/util/collect_outputs.h"
@@ -17,7 +17,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 
-/* One collection. */
+/* The state of one collection. */
 struct collector {
 	const char *to;
 	uint64_t left; /* bytes */
@@ -32,7 +32,7 @@ struct collector {
 void
 manifest_add(struct manifest *manifest, const struct output_file *file)
 {
-	/* As many again whenever it is full. */
+	/* Doubles the array when it is full. */
 	if ((manifest->count & (manifest->count - 1)) == 0)
 		manifest->files =
 			xreallocarray(manifest->files, manifest->count ? 2 * manifest->count : 1, sizeof(*manifest->files));
@@ -117,8 +117,8 @@ is_lock_word(const char *text, size_t length)
 }
 
 /*
- * Whether the last part of a path, or what stands between two full stops in it, is a word for a lock; or its end behind `_` or
- * `-`, as in my_lock: spin_lock.json is a kernel's.
+ * Whether the last part of a path, or a part of it between full stops, is a word for a lock, or ends in one behind `_`
+ * or `-`, such as my_lock. spin_lock.json is a kernel's.
  */
 static bool
 is_lock_name(const char *path)
@@ -154,7 +154,7 @@ collect_outputs_make_parents(const char *path, struct kettle_error *err)
 	return parent[0] ? file_mkdirs(parent, 0755, err) : 0;
 }
 
-/* A new file of its own, never through a link that lies there. */
+/* Creates a new file, never through a link that is there. */
 static int
 create_file(const char *path, int mode, struct kettle_error *err)
 {
@@ -172,7 +172,7 @@ create_file(const char *path, int mode, struct kettle_error *err)
 	return fd;
 }
 
-/* The step's fault, in a sentence about what lies at path. */
+/* Reports a fault of the step, with a sentence about the file at path. */
 static int
 refuse_kind(struct collector *collector, const char *path, const struct stat *st)
 {
@@ -185,7 +185,7 @@ refuse_kind(struct collector *collector, const char *path, const struct stat *st
 		collector->err, KETTLE_EINVAL, "`out/%s` is %s; a step may leave only regular files and folders.", path, kind);
 }
 
-/* Build tools compare the times of files. A failure to set them is ignored. */
+/* Keeps the times of files, which build tools compare. A failure is ignored. */
 static void
 keep_times(int fd, const struct stat *st)
 {
@@ -240,7 +240,7 @@ collect_folder(struct collector *collector, int fd, const char *path, unsigned d
 	return rc;
 }
 
-/* One name in a folder; path is the same from out/ on. */
+/* Collects one name in a folder. path: the same, from out/ on. */
 static int
 outputs_collect(struct collector *collector, int dir, const char *name, const char *path, unsigned depth)
 {
@@ -257,7 +257,7 @@ outputs_collect(struct collector *collector, int dir, const char *name, const ch
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return kettle_fail(
 			collector->err, KETTLE_ENOENT, "`out/%s` is declared as an output but does not exist.", path);
-	/* Checked before the open: opening a FIFO would block, and opening a device may have effects. */
+	/* Checks before opening: opening a FIFO would block, and opening a device may have effects. */
 	if (!S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
 		return refuse_kind(collector, path, &st);
 	AUTO_FD int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -270,7 +270,7 @@ outputs_collect(struct collector *collector, int dir, const char *name, const ch
 	return S_ISDIR(st.st_mode) ? collect_folder(collector, fd, path, depth) : collect_file(collector, fd, path, &st);
 }
 
-/* Walks to the folder that holds the last part of a declared name; a link on the way is refused. */
+/* Walks to the folder with the last part of a declared name. Refuses a link on the way. */
 static int
 open_parent(struct collector *collector, int from, const char *name, const char **ret_last)
 {

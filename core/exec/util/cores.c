@@ -27,14 +27,14 @@ cores_add(struct cores *cores, int core)
 	if (cores_has(cores, core))
 		return;
 	int *list = cores->list = xreallocarray(cores->list, cores->count + 1, sizeof(*list));
-	/* In order, so that equal lists have equal names. */
+	/* Keeps the list in order, so that equal lists have equal names. */
 	size_t at = cores->count++;
 	for (; at > 0 && list[at - 1] > core; at--)
 		list[at] = list[at - 1];
 	list[at] = core;
 }
 
-/* A number of at most CORES_MAX - 1; -1: there is none. */
+/* Reads a number of at most CORES_MAX - 1; -1: there is none. */
 static long
 number(const char **text)
 {
@@ -48,7 +48,7 @@ number(const char **text)
 	return value;
 }
 
-/* One core or range; moves *text behind it. False: there is none. */
+/* Reads one core or range, and moves *text behind it. False: there is none. */
 static bool
 add_range(struct cores *cores, const char **text)
 {
@@ -125,7 +125,7 @@ cores_set(const struct cores *cores, cpu_set_t *ret_set)
 		CPU_SET((size_t)cores->list[i], ret_set);
 }
 
-/* A line of /proc/stat: "cpu3 user nice system idle iowait …". */
+/* Reads a line of /proc/stat: "cpu3 user nice system idle iowait …". */
 static bool
 core_idle_ticks(int core, const char *stat, uint64_t *ticks)
 {

@@ -12,26 +12,26 @@
 
 #define CORES_MAX 1024
 
-/* Zero-initialise; cores_free at the end. In order. Empty: not restricted. */
+/* A list of cores in order. Empty: all cores are allowed. Zero-initialise; call cores_free at the end. */
 struct cores {
 	int *list;
 	size_t count;
 };
 
-/* Parses; every number at most CORES_MAX - 1, each once. */
+/* Reads a list. Each number is at most CORES_MAX - 1 and occurs once. */
 int cores_parse(const char *text, struct cores *ret_cores, struct kettle_error *err);
 /* The cores that this process may use. */
 int cores_allowed(struct cores *ret_cores, struct kettle_error *err);
 bool cores_has(const struct cores *cores, int core);
-/* Those of all that are not in without; all of them when nothing would be left. */
+/* The cores of `all` that are not in `without`; all of them if none would be left. */
 struct cores cores_without(const struct cores *all, const struct cores *without);
-/* Adds what is missing in cores. */
+/* Adds the cores of `more` that are missing. */
 void cores_join(struct cores *cores, const struct cores *more);
-/* As sched_setaffinity takes them. */
+/* Converts the list for sched_setaffinity. */
 void cores_set(const struct cores *cores, cpu_set_t *ret_set);
 /*
- * For how many ticks of the clock (_SC_CLK_TCK a second) these cores have had nothing to do, together, by the text of
- * /proc/stat. False: it does not say so of all.
+ * The clock ticks (_SC_CLK_TCK a second) for which these cores together have been idle, from the text of /proc/stat.
+ * False: the text lacks one of them.
  */
 bool cores_idle_ticks(const struct cores *cores, const char *stat, uint64_t *ret_ticks);
 /* "2,3,6"; new string. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes events as JSON lines without ever waiting for the reader. */
+/* Writes events as JSON lines without waiting for the reader. */
 #include <config.h>
 
 #include "exec/util/json_writer.h"
@@ -36,7 +36,7 @@ broken(struct json_writer *writer)
 		writer->on_broken(writer->arg);
 }
 
-/* Writes what can be written now. */
+/* Writes as much as possible now. */
 static void
 push(struct json_writer *writer)
 {
@@ -94,14 +94,14 @@ json_writer_json(struct json_writer *writer, json_t *event_take)
 	if (writer->broken || !writer->open)
 		return;
 	AUTO_FREE char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
-	/* Without this event the reader would wait in vain, so the output ends. */
+	/* Without this event the reader would wait for ever, so the output ends. */
 	if (!text || writer->queue.len - writer->sent > EMIT_MAX_QUEUE) {
 		broken(writer);
 		return;
 	}
 	bool waits = writer->polled && writer->queue.len > 0;
 	buf_printf(&writer->queue, "%s\n", text);
-	if (waits) /* on_writable writes it, and says when all is written */
+	if (waits) /* on_writable writes it, and reports when everything is written */
 		return;
 	push(writer);
 	if (!writer->broken && writer->queue.len > 0 && writer->polled)

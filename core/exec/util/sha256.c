@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 over parts: of files, of manifests, of the build cache's keys. */
+/* SHA-256 over parts: files, manifests, keys of the build cache. */
 #include <config.h>
 
 #include "exec/util/sha256.h"
@@ -53,7 +53,7 @@ sha256_copy(int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIG
 		if (to >= 0 && write_sparse(to, chunk, (size_t)n) != 0)
 			return kettle_fail(err, KETTLE_EIO, "A file could not be written: %s.", strerror(errno));
 	}
-	/* A hole at its end is none yet. */
+	/* Makes a hole at the end, which has no bytes yet. */
 	if (to >= 0 && total > 0 && ftruncate(to, (off_t)total) != 0)
 		return kettle_fail(err, KETTLE_EIO, "A file could not be written: %s.", strerror(errno));
 	*ret_size = total;

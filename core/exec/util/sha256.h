@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 over parts: of files, of manifests, of the build cache's keys. All [any]. */
+/* SHA-256 over parts: files, manifests, keys of the build cache. All [any]. */
 #ifndef KETTLE_EXEC_UTIL_SHA256_H
 #define KETTLE_EXEC_UTIL_SHA256_H
 
@@ -11,7 +11,7 @@
 
 #define DIGEST_HEX_SIZE 65
 
-/* Adds a text with its length before it, so that two fields never read as one. NULL counts as a field of its own. */
+/* Adds a text with its length before it, so that two fields never read as one. NULL is a field of its own. */
 void sha256_field(struct sha256 *digest, const char *text);
 void sha256_number(struct sha256 *digest, uint64_t value);
 #define AUTO_DIGEST __attribute__((cleanup(sha256_cleanup)))
@@ -22,8 +22,9 @@ sha256_cleanup(struct sha256 **digest)
 }
 
 /*
- * Copies at most max bytes from one descriptor to another (to -1: reads only), from where they stand to the end, and
- * hashes them. `to` is empty; blocks of zeros become holes there. KETTLE_ETOOBIG: there was more; KETTLE_EIO.
+ * Copies at most max bytes from one descriptor to another (to -1: only reads), from the present positions to the end,
+ * and hashes them. `to` must be empty; blocks of zeros become holes there. KETTLE_ETOOBIG: there are more bytes;
+ * KETTLE_EIO.
  */
 int sha256_copy(
 	int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Work beside the loop: each on a thread of its own, so that none waits for another. */
+/* Work beside the loop, each on a thread of its own, so that none waits for another. */
 #include <config.h>
 
 #include "exec/util/work.h"
@@ -24,7 +24,7 @@ start_pooled(uv_handle_t *handle)
 {
 	struct work *work = handle->data;
 	work->request.data = work;
-	/* It fails only for a missing callback. */
+	/* It fails only without a callback. */
 	(void)uv_queue_work(handle->loop, &work->request, run_pooled, pooled_done);
 }
 
@@ -57,7 +57,7 @@ work_start(struct work *work, uv_loop_t *loop, void (*run)(void *arg), void (*do
 	work->run = run;
 	work->done = done;
 	work->arg = arg;
-	/* It fails only as the first of its loop, which was one of libuv's own. */
+	/* It fails only for a loop's first handle, and libuv has one of its own. */
 	(void)uv_async_init(loop, &work->ended, on_work_ended);
 	work->ended.data = work;
 	if (uv_thread_create(&work->thread, run_work, work) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is looked at on the disk for a warm process, on threads of work; and the layer of what its recipes compiled. */
+/* Checks of the disk for a warm process, on threads of work, and the layer of files that its recipes compiled. */
 #include <config.h>
 
 #include "exec/warm/warm_internal.h"
@@ -15,10 +15,10 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-#define PATHS_MAX 4096           /* whose change is looked for */
-#define GROWTH_BYTES (64u << 20) /* and a half of what it had */
+#define PATHS_MAX 4096           /* paths that are watched for changes */
+#define GROWTH_BYTES (64u << 20) /* allowed growth, besides half of the initial memory */
 
-/* Resident bytes; *ret_own: those that are of no file. 0: it has gone. */
+/* The resident bytes of a process; *ret_own: those that no file backs. 0: the process is gone. */
 static uint64_t
 memory_of(pid_t pid, uint64_t *ret_own)
 {
@@ -35,7 +35,7 @@ memory_of(pid_t pid, uint64_t *ret_own)
 	return resident * page;
 }
 
-/* What changes when a file or folder does; 0: it is not there. */
+/* A value that changes with the file or folder; 0: it does not exist. */
 static json_int_t
 stamp_of(const char *path)
 {
@@ -47,15 +47,15 @@ stamp_of(const char *path)
 
 /* ---- layers ---- */
 
-/* What recipes compiled, below all else in the caches of steps that begin with it. */
+/* The files that recipes compiled, below all other layers in the caches of steps that begin with the process. */
 struct warm_layer {
 	uv_loop_t *loop;
 	struct jit_cache_layer files;
-	unsigned users; /* its process is one */
+	unsigned users; /* the process counts as one */
 	struct work removal;
 };
 
-/* The folder may be in a file system that only the warm process sees. */
+/* Empties the cache. Its folder may be in a file system that only the warm process sees. */
 static void
 empty_cache(int fd)
 {
@@ -69,7 +69,10 @@ empty_cache(int fd)
 	}
 }
 
-/* Whether a folder is its own: this process may have the right to read and remove what that one may not. */
+/*
+ * Whether the folder belongs to the warm process's user. This process may have rights to read and remove that the other
+ * has not.
+ */
 static bool
 is_own(const struct warm_process *process, int folder)
 {
@@ -86,7 +89,7 @@ is_own(const struct warm_process *process, int folder)
 	return false;
 }
 
-/* Takes over what recipes compiled; then the process's own memory holds it no more. */
+/* Takes the files that recipes compiled, and frees them in the process's own memory. */
 static void
 take_layer(struct warm_process *process)
 {
@@ -158,7 +161,7 @@ warm_layer_forget(struct warm_layer *layer)
 		remove_layer_done(layer);
 }
 
-/* ---- looking at the disk ---- */
+/* ---- checks of the disk ---- */
 
 static void
 remove_private(struct warm_process *process)
@@ -174,7 +177,7 @@ make_private(struct warm_process *process, struct kettle_error *err)
 	static const char *const names[] = {WARM_HOME, WARM_TEMPORARY, WARM_CACHE};
 	AUTO_FREE char *folder = xasprintf("%s/home-XXXXXX", process->pool->setup.spool);
 	remove_private(process);
-	/* What else is in sys.path the interpreter says itself, before it imports what was wanted (warm.py). */
+	/* The interpreter itself checks the rest of sys.path before it imports the modules (warm.py). */
 	int rc = interpreter_check(process->order.path, process->order.environment, NULL, err);
 	if (rc != 0)
 		return rc;

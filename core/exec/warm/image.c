@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Images of warm processes: files that hold one's memory. */
+/* Images of warm processes: files with their memory. */
 /*
- * Theory of operation. An image is some hundred megabytes that are read at random whenever an interpreter is started. It
- * is a file in the spool, which the page cache keeps: memory that the machine has back when it needs it, unlike that of
- * /dev/shm, where an image is only if the disk has no room for several. It has a name because sandboxes are shown it by
- * that. Its maker holds a lock on it for as long as it lives, and the next kettle-exec of the same user removes those
- * whose lock it can get.
+ * Theory of operation. An image has some hundred megabytes, which are read at random whenever an interpreter starts. It
+ * is a file in the spool, which the page cache keeps: the machine can take that memory back, unlike memory of /dev/shm,
+ * where an image is only if the disk has no room for several. It has a name, by which sandboxes are shown it. Its maker
+ * holds a lock on it until it ends. The next kettle-exec of the same user removes images whose lock it can get.
  */
 #include <config.h>
 
@@ -29,7 +28,7 @@
 #define SYSTEM "/usr" /* every sandbox shows it */
 #define MEMORY "/dev/shm"
 #define PREFIX "kettle-warm-"
-#define ROOM (UINT64_C(2) << 30) /* bytes that must be free there */
+#define ROOM (UINT64_C(2) << 30) /* bytes that must be free for an image */
 
 static bool
 is_roomy(const char *folder)
@@ -54,7 +53,7 @@ image_make(const char *folder, struct image *ret_image)
 	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -1;
-	/* Sandboxes read it as another user than this one. */
+	/* Sandboxes read it as another user. */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fchmod(fd, 0644) != 0) {
 		(void)unlink(path);
 		return -1;

@@ -2,12 +2,12 @@
 /*
  * Keeps ready the interpreters that steps have requested lately, also before a restart.
  *
- * Theory of operation. Each request of a step is remembered, the last one first, in memory and in a file of the state folder.
- * Once no job has run for a while, a round goes through them: one that is there is checked as for a step, one that is not
- * is started, one at a time, where that ends no other one. A step with a device never runs beside such a start: either it
- * waits for the same interpreter, which then is ready sooner than it would have been, or the start is given up
- * (warm_yield), likewise when another kettle-exec of this machine takes a device. What a round has started in vain, or what
- * had to go again, is left alone until a step asks for it.
+ * Theory of operation. Each request of a step is remembered, the newest first, in memory and in a file of the state
+ * folder. When no job has run for a while, a round goes through the requests: a process that exists is checked as for a
+ * step; a missing one is started, one at a time, if that ends no other. A step with a device never runs beside such a
+ * start: either the step waits for the same interpreter, which is then ready sooner than without the start, or the
+ * start is given up (warm_yield). The start is also given up when another kettle-exec of this machine takes a device. A
+ * process that a round started in vain, or that had to end again, is left alone until a step requests it.
  */
 #include <config.h>
 
@@ -25,21 +25,21 @@
 #include "exec/machine/machine.h"
 
 #define ENTRIES_MAX 16
-#define ENTRY_DAYS 7      /* without a request of a step; then it is forgotten */
+#define ENTRY_DAYS 7      /* without a request; then the entry is forgotten */
 #define ENTRY_STARTS 2    /* by rounds, since the last request of a step */
 #define ROUND_MS 60000    /* from one round to the next */
-#define WATCH_MS 100      /* while one starts: whether another kettle-exec has taken a device */
+#define WATCH_MS 100      /* between two checks, during a start, whether another kettle-exec has taken a device */
 #define FILE_MAX 1048576u /* bytes */
-#define ENTRY_MAX 65000u  /* bytes in the file; a larger one is forgotten at the end of this process */
+#define ENTRY_MAX 65000u  /* bytes in the file; a larger entry is forgotten when this process ends */
 
 struct warm_entry {
 	struct warm_entry *next;
-	struct warm_order order; /* with all recipes that were asked for */
+	struct warm_order order; /* with all recipes that were requested */
 	char *key;
 	int64_t requested_utc_ms;
-	uint64_t bytes; /* that it had when it was ready; 0: not known */
+	uint64_t bytes; /* its size when it was ready; 0: not known */
 	unsigned starts;
-	unsigned round; /* that it was looked at in */
+	unsigned round; /* the last round that looked at it */
 };
 
 static void run_round(struct warm *warm);
@@ -64,7 +64,7 @@ forget_from(struct warm_keep *keep, struct warm_entry **from)
 	}
 }
 
-/* The parts of a key, of which *ret_tool is one; both borrow the entry's. */
+/* The key of an entry; it contains *ret_tool. Both borrow from the entry. */
 static struct warm_key
 entry_key(const struct warm_entry *entry, struct tool *ret_tool)
 {
@@ -92,7 +92,7 @@ entry_json(const struct warm_entry *entry)
 		(json_int_t)entry->bytes);
 }
 
-/* Losing it costs a slow first run: so nothing waits for the disk, and an error is none. */
+/* Writes the file without waiting for the disk, and ignores errors: losing it only makes a first run slow. */
 static void
 save(struct warm *warm)
 {
@@ -111,7 +111,7 @@ save(struct warm *warm)
 	keep->changed = false;
 }
 
-/* One that the file has; NULL: it is none. */
+/* Reads an entry of the file; NULL: it is invalid. */
 static struct warm_entry *
 read_entry(const json_t *json)
 {
@@ -162,7 +162,7 @@ load(struct warm *warm)
 
 /* ---- a round ---- */
 
-/* Whether one more can be started without the end of another. */
+/* Whether another process can be started without ending one. */
 static bool
 has_room(const struct warm *warm, const struct warm_entry *entry)
 {
@@ -176,7 +176,7 @@ has_room(const struct warm *warm, const struct warm_entry *entry)
 	return count < warm->max && bytes <= warm->max_bytes;
 }
 
-/* Whether its name still leads to the same program. */
+/* Whether the interpreter's name still leads to the same program. */
 static bool
 is_there(const struct warm_order *order)
 {
@@ -209,7 +209,7 @@ on_ended(void *arg)
 		run_round(warm);
 }
 
-/* Looks at one, and starts it where it is missing. True: on_ended is called later. */
+/* Looks at one entry, and starts its process if it is missing. True: on_ended is called later. */
 static bool
 make_ready(struct warm *warm, struct warm_entry *entry)
 {
@@ -285,7 +285,7 @@ warm_busy(struct warm *warm)
 		(void)uv_timer_stop(&warm->keep.timer);
 }
 
-/* ---- what steps ask for ---- */
+/* ---- requests of steps ---- */
 
 /* Records the request of a step. */
 static void
@@ -303,7 +303,7 @@ remember(struct warm *warm, const struct warm_key *parts)
 	if (entry) {
 		*link = entry->next;
 	} else {
-		forget_from(keep, link); /* the last one, where there are many */
+		forget_from(keep, link); /* the oldest, if there are many */
 		entry = xcalloc(1, sizeof(*entry));
 		warm_order_make(&entry->order, parts);
 		entry->key = STEAL(key);

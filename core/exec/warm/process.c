@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One warm process from its start to its end. */
+/* A warm process, from its start to its end. */
 #include <config.h>
 
 #include "exec/warm/warm_internal.h"
@@ -20,8 +20,8 @@
 #include "base/xalloc.h"
 
 #define READY "ready\n"
-#define NEXT "next\n"     /* the next recipe begins, or what comes after all of them */
-#define ABSENT "absent\n" /* ... and for the last one nothing is installed */
+#define NEXT "next\n"     /* the next recipe begins, or the work after the last one */
+#define ABSENT "absent\n" /* the same, and nothing is installed for the recipe before */
 #define READY_MAX (256u << 10)
 #define PRINTED_MAX 65536 /* bytes of its output that are kept */
 
@@ -65,7 +65,7 @@ on_closed(uv_handle_t *handle)
 	warm_release(handle->data);
 }
 
-/* The child has ended, and with it all there is to follow. */
+/* Closes the handles after the child has ended. */
 static void
 close_handles(struct warm_process *process)
 {
@@ -85,7 +85,7 @@ warm_is_copied(const struct warm_process *process)
 	return sandbox_warm_works(process->sandbox);
 }
 
-/* Resumes the steps that wait; they begin from `found`; NULL: they begin cold, or with `again` search again. */
+/* Resumes the waiting steps. They begin from `found`; NULL: they begin cold, or search again if `again`. */
 static void
 warm_tell(struct warm_process *process, struct warm_process *found, bool again)
 {
@@ -99,7 +99,7 @@ warm_tell(struct warm_process *process, struct warm_process *found, bool again)
 	}
 }
 
-/* A copy that waits may be slow to end. */
+/* A copy may end slowly, so a thread of work waits for it. */
 struct retired {
 	struct work work;
 	struct sandbox_warm *sandbox;
@@ -125,7 +125,7 @@ retire(uv_loop_t *loop, struct sandbox_warm *sandbox_take)
 void
 warm_end(struct warm_process *process, enum state state)
 {
-	/* With all that it has started: nothing of that is a copy before it is ready. */
+	/* Kills the whole group while it starts, since no member of it is a copy then. */
 	pid_t victim = process->state == STARTING ? -process->child.pid : process->child.pid;
 	process->state = state;
 	retire(process->pool->setup.loop, STEAL(process->sandbox));
@@ -136,7 +136,7 @@ warm_end(struct warm_process *process, enum state state)
 		warm_free_process(process);
 }
 
-/* The last line with something in it. */
+/* The last line that is not empty. */
 static const char *
 last_line(struct buf *printed)
 {
@@ -146,7 +146,7 @@ last_line(struct buf *printed)
 	return line ? line + 1 : printed->len ? printed->data : "it printed nothing";
 }
 
-/* NULL: it imports, or has followed them all. */
+/* The recipe that it follows; NULL: it imports, or has followed all. */
 static const char *
 current_recipe(const struct warm_process *process)
 {
@@ -205,7 +205,7 @@ out_of_patience(uv_timer_t *timer)
 	warm_fail(process, why);
 }
 
-/* ---- looking at the disk ---- */
+/* ---- checks of the disk ---- */
 
 static void
 remove_done(void *arg)
@@ -245,7 +245,7 @@ warm_check(struct warm_process *process)
 
 /* ---- ready ---- */
 
-/* From now on it must not be where something is measured. */
+/* Moves the process off the cores on which steps are measured. */
 static void
 move(const struct warm_process *process)
 {
@@ -285,7 +285,7 @@ stamp_done(void *arg)
 	warm_release(process);
 }
 
-/* Its message, and the folder in which its recipes compiled, if it has one. */
+/* Receives a message, and the folder in which its recipes compiled, if there is one. */
 static ssize_t
 receive(struct warm_process *process, char *text, size_t size)
 {
@@ -303,7 +303,7 @@ receive(struct warm_process *process, char *text, size_t size)
 	return got;
 }
 
-/* The next recipe has its own time, and what comes after all of them as much as the imports. */
+/* Begins a recipe, which has its own time. The work after the last one has as much time as the imports. */
 static void
 begin_recipe(struct warm_process *process, bool absent)
 {
@@ -316,11 +316,11 @@ begin_recipe(struct warm_process *process, bool absent)
 	}
 	(void)uv_timer_start(
 		&process->patience, out_of_patience, process->begun <= count ? process->pool->recipe_ms : WARM_START_MS, 0);
-	/* It waits for this, so that what it prints can be told by recipe. */
+	/* It waits for this byte, so that its output can be assigned to recipes. */
 	(void)send(process->socket_fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* False: no message is there, or the last one was. */
+/* False: there is no message, or it was the last one. */
 static bool
 take_message(struct warm_process *process)
 {
@@ -329,7 +329,7 @@ take_message(struct warm_process *process)
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	bool ready = size > 0 && strncmp(text, READY, strlen(READY)) == 0, absent = strcmp(text, ABSENT) == 0;
-	/* From there on the socket is the sandbox library's; its end shows as the end of the child. */
+	/* From here on the socket belongs to the sandbox library; the child's end shows its end. */
 	if (ready || size <= 0 || process->state != STARTING)
 		(void)uv_poll_stop(&process->socket);
 	if (size <= 0 || process->state != STARTING)
@@ -355,9 +355,12 @@ on_warm_message(uv_poll_t *poll, int status, int events)
 	(void)take_message(poll->data);
 }
 
-/* ---- its end, expected or not ---- */
+/* ---- its end ---- */
 
-/* Whether it has ended since it could not give up this process's rights; then its steps wait for one that keeps them. */
+/*
+ * Whether it has ended because it could not give up this process's rights. Its steps then wait for a process that keeps
+ * them.
+ */
 static bool
 is_refused(struct warm_process *process)
 {
@@ -383,7 +386,7 @@ on_ended(uv_process_t *child, int64_t status, int signal)
 	(void)status;
 	(void)signal;
 	process->running = false;
-	/* What it said before says what it was at. */
+	/* Earlier messages say what it did when it ended. */
 	while (process->state == STARTING && !process->looking && take_message(process))
 		;
 	take_output(process);
@@ -392,7 +395,7 @@ on_ended(uv_process_t *child, int64_t status, int signal)
 			process, current_recipe(process) ? "the interpreter ended" : "the interpreter ended while it imported");
 	if (process->state == READY_TO_COPY)
 		warm_end(process, ENDING);
-	/* What its imports wrote may be much. */
+	/* Its imports may have written many files, so a thread of work removes them. */
 	if (!process->looking && process->private)
 		warm_look(process, warm_work_remove, remove_done);
 	close_handles(process);
@@ -400,7 +403,7 @@ on_ended(uv_process_t *child, int64_t status, int signal)
 
 /* ---- the start ---- */
 
-/* Follows a child that was started, or that was not: then only the handle of it is closed. */
+/* Follows a child. If it was not started, only its handle is closed. */
 static void
 follow(struct warm_process *process, bool started)
 {
@@ -435,7 +438,7 @@ launch(struct warm_process *process)
 		warm_fail(process, "no descriptors are left");
 		return;
 	}
-	/* The interpreter's own end is as a step's: one that waits. */
+	/* Its end of the pipe blocks, as a step's does. */
 	(void)fcntl(ends[1], F_SETFL, O_WRONLY);
 	process->socket_fd = pair[0];
 	process->output_fd = ends[0];

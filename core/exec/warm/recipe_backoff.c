@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recipes that have failed, which interpreters are made without for a while, and what was said of that. */
+/* Recipes that have failed, which interpreters are started without for a while, and the sentences about them. */
 #include <config.h>
 
 #include "exec/warm/warm_internal.h"
@@ -12,11 +12,11 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-#define REFUSED_MAX 64  /* recipes that are remembered, */
-#define TOLD_MAX 64     /* and sentences */
-#define LONGER_TIMES 10 /* so often the time to the next try doubles: to three and a half days */
+#define REFUSED_MAX 64  /* recipes that are remembered */
+#define TOLD_MAX 64     /* sentences that are remembered */
+#define LONGER_TIMES 10 /* times that the delay until the next try doubles: up to three and a half days */
 
-/* The same recipe fails for all boards that have the same interpreter and settings. */
+/* A failed recipe. It fails for all boards with the same interpreter and settings. */
 struct recipe_backoff {
 	struct recipe_backoff *next;
 	char *key;
@@ -48,7 +48,7 @@ free_backoff(struct warm *warm, struct recipe_backoff *backoff)
 	free(backoff);
 }
 
-/* A new one, in the place of the oldest where there are many. Takes the key. */
+/* Adds an entry, in place of the oldest if there are many. Takes the key. */
 static struct recipe_backoff *
 add_backoff(struct warm *warm, char *key_take)
 {

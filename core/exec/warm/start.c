@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The start of a warm process: the file for its memory, its arguments and environment. */
+/* The start of a warm process: the file for its memory, arguments and environment. */
 #include <config.h>
 
 #include "exec/warm/warm_internal.h"
@@ -20,7 +20,7 @@
 
 #define WORDS_MAX 57            /* modules and recipes */
 #define REPORT "5"              /* the number of its descriptor */
-#define STACK_BYTES (64u << 20) /* the sandbox's, which the C library reads once, for the stacks of threads */
+#define STACK_BYTES (64u << 20) /* as in the sandbox; the C library reads it once, for the stacks of threads */
 
 void
 warm_order_make(struct warm_order *order, const struct warm_key *key)
@@ -59,7 +59,7 @@ warm_prepare_image(struct warm_process *process)
 	process->home = STEAL(home);
 }
 
-/* Starts a child with what libuv has no options for: cores, and the stack size of threads. */
+/* Starts a child with settings for which libuv has no options: cores, and the stack size of threads. */
 static int
 spawn_with(uv_loop_t *loop, uv_process_t *child, const uv_process_options_t *options, const struct cores *cores)
 {
@@ -107,7 +107,7 @@ make_arguments(const struct warm_process *process, struct strings *arguments)
 		strings_take(arguments, xasprintf("+%s", process->order.recipes.list[i]));
 }
 
-/* Not by way of JSON, which has no room for every path. */
+/* Does not use JSON, which cannot hold every path. */
 static void
 make_environment(const struct warm_process *process, struct strings *environment)
 {
@@ -144,7 +144,7 @@ warm_spawn(struct warm_process *process, int socket, int output, uv_exit_cb ende
 	if (theirs >= 0)
 		stdio[5] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = theirs}};
 	uv_process_options_t options = {.exit_cb = ended,
-		.flags = UV_PROCESS_DETACHED, /* what it starts ends with it */
+		.flags = UV_PROCESS_DETACHED, /* a group of its own, so that its children end with it */
 		.file = process->order.path,
 		.args = (char **)arguments.list,
 		.env = (char **)environment.list,

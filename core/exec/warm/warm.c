@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Warm processes: interpreters that have imported what steps need, and that steps begin from as copies. */
+/* Warm processes: interpreters that have imported the modules of steps, and that steps begin from as copies. */
 /*
  * Theory of operation. A warm process is the interpreter itself with an extension that serves copies to the sandbox
  * library (core/sandbox/zygote.h). The step that first needs one starts it and waits: importing takes as long as in the
- * step, the step holds its device, so no measurement is disturbed, and every run of a board begins in the same way.
- * Processes are keyed by everything by which a script could tell them apart: interpreter, modules, environment, cores.
- * One that does not match the disk any more, has been copied often, has grown, or has died is ended, and the next step
- * that needs it starts another. The disk is checked on a thread of libuv's pool while the step waits. A failed start is
- * remembered and reported once; its steps begin cold. Copies are children of this process and outlive the warm one, so it
- * may be ended at any time.
+ * step, the step holds its device, so no measurement is disturbed, and every run of a board begins in the same way. The
+ * key of a process is everything by which a script could tell two of them apart: interpreter, modules, environment,
+ * cores. A process that no longer matches the disk, was copied often, has grown, or has died is ended, and the next
+ * step that needs it starts another. The disk is checked on a thread of libuv's pool while the step waits. A failed
+ * start is remembered and reported once; its steps begin cold. Copies are children of this process and outlive the warm
+ * one, so the warm one may be ended at any time.
  *
- * The process imports on the cores of its device, because libraries count those when they are loaded, and moves off them
- * afterwards. Its output is a pipe, as a step's is; what it prints while it imports would be missing in the copies'
- * output, so one that prints does not serve.
+ * The process imports on the cores of its device, because libraries count cores when they are loaded, and moves off
+ * them afterwards. Its output is a pipe, as a step's is. Output during its imports would be missing in the output of
+ * its copies, so a process that prints then does not serve.
  *
- * Where kettle-exec is root, it imports as a user that owns nothing, in mounts of its own that it cannot write to and
- * without a network (plugins/languages/py/confine.c); where that cannot be, and for an ordinary user, with kettle-exec's
- * rights. HOME of a sandbox is a path below /tmp, where anybody on the machine could put code or settings that imports
- * read; so it imports with an empty folder of its own as HOME, and without a user's packages. Afterwards it says that of
- * the sandbox, as a fresh interpreter would.
+ * If kettle-exec is root, the process imports as a user that owns nothing, in mounts of its own that it cannot write
+ * to, and without a network (plugins/languages/py/confine.c). If that is impossible, and for an ordinary user, it
+ * imports with kettle-exec's rights. HOME of a sandbox is a path below /tmp, where anybody on the machine could put
+ * code or settings that imports read. So the process imports with an empty folder of its own as HOME, and without a
+ * user's packages. Afterwards it has the sandbox's HOME, as a fresh interpreter would.
  *
- * Before it serves it writes its memory to a file (image.h). Sandboxes of its copies show that file, and in the place of
- * the interpreter a program that begins with it: so all that a run starts under the interpreter's name begins warm. The
- * interpreter itself, for whatever that program cannot do, is shown at another place, within its whole installation,
- * since it may look for its libraries beside itself.
+ * Before it serves, it writes its memory to a file (image.h). Sandboxes of its copies show that file, and in the place
+ * of the interpreter a program that begins from it, so every program that a run starts under the interpreter's name
+ * begins warm. The interpreter itself, for everything that this program cannot do, is shown at another place, within
+ * its whole installation, since it may look for its libraries beside itself.
  */
 #include <config.h>
 
@@ -52,7 +52,7 @@
 
 /* ---- the pool ---- */
 
-/* A file of this installation; NULL: it is not there. */
+/* The path of a file of this installation; NULL: it does not exist. */
 static char *
 find_part(const char *in_build, const char *configured)
 {
@@ -134,7 +134,7 @@ warm_pool_drop(struct warm *warm)
 	}
 }
 
-/* ---- finding one for a step ---- */
+/* ---- a process for a step ---- */
 
 char *
 warm_key_text(const struct warm_key *parts)
@@ -155,7 +155,7 @@ fits(const struct warm_process *process)
 		   !image_is_lost(&process->image);
 }
 
-/* Whether a check of the disk is due or under way; then the step waits for its end. */
+/* Whether a check of the disk is due or under way, whose end the step must wait for. */
 static bool
 must_look(struct warm_process *process, uint64_t now)
 {
@@ -164,7 +164,7 @@ must_look(struct warm_process *process, uint64_t now)
 	return process->looking;
 }
 
-/* The one that is asked for least, of those that nothing waits for; NULL: there is none but `besides`. */
+/* Of the processes that no step waits for, the one with the fewest requests; NULL: there is none but `besides`. */
 static struct warm_process *
 least_requested(struct warm *warm, enum state state, const struct warm_process *besides)
 {
@@ -179,7 +179,7 @@ least_requested(struct warm *warm, enum state state, const struct warm_process *
 	return least;
 }
 
-/* What was asked for long ago counts less from now on. */
+/* Ends the process with the fewest requests. Older requests count less from now on. */
 static void
 end_least(struct warm *warm, struct warm_process *least)
 {
@@ -220,7 +220,7 @@ warm_is_too_large(const struct warm_process *process)
 	return bytes > warm->max_bytes;
 }
 
-/* Whether there is room for one more. */
+/* Makes room for one more process. False: there is none. */
 static bool
 make_room(struct warm *warm)
 {
@@ -267,7 +267,7 @@ warm_find(struct warm *warm, const char *key)
 	return NULL;
 }
 
-/* A new entry in the list, or NULL. Takes the key. */
+/* Adds an entry to the list, or returns NULL. Takes the key. */
 static struct warm_process *
 warm_add(struct warm *warm, char *key_take)
 {
@@ -285,7 +285,7 @@ warm_add(struct warm *warm, char *key_take)
 	return process;
 }
 
-/* Reports once what this installation lacks. */
+/* Reports once which parts this installation lacks. */
 static void
 complain(struct warm *warm)
 {
@@ -299,7 +299,10 @@ complain(struct warm *warm)
 			: "Python runs have no warm start, because this installation of Kettle has no kettle/warm/python.so.");
 }
 
-/* The process for these parts, at work or to be started; NULL: none can be had. *ret_failed: one has failed lately. */
+/*
+ * The process for these parts, which is at work or to start; NULL: there can be none. *ret_failed: one has failed
+ * lately.
+ */
 static struct warm_process *
 choose(struct warm *warm, const struct warm_key *parts, uint64_t now, bool *ret_failed)
 {
@@ -378,11 +381,11 @@ size_t
 warm_binds(const struct warm_process *process, const struct strings *folders, struct sandbox_bind binds[WARM_BINDS])
 {
 	struct stat st;
-	/* Only where the sandbox shows the installation at all. */
+	/* Only if the sandbox shows the installation. */
 	if (!process || !process->image.path || fstat(process->image.fd, &st) != 0 || st.st_size == 0 ||
 		!image_is_visible(process->home, folders))
 		return 0;
-	/* It may go before the sandbox is made, with the process; then what the run starts begins cold. */
+	/* The image may go with its process before the sandbox is made; then programs that the run starts begin cold. */
 	binds[0] = (struct sandbox_bind){.source = process->image.path, .target = IMAGE_SHOWN, .optional = true};
 	binds[1] = (struct sandbox_bind){.source = process->home, .target = IMAGE_HOME};
 	binds[2] = (struct sandbox_bind){.source = process->pool->stand_in, .target = process->order.real};
@@ -409,8 +412,8 @@ warm_after_start(struct warm_process *process)
 	process->copies++;
 	process->runs++;
 	/*
-	 * Off the device it disturbs nothing; else the end of the step is the time for it. Not at once, since it keeps the loop
-	 * from what a short run says.
+	 * Makes the next copy where that disturbs nothing: off the device soon, else at the end of the step. Not at once,
+	 * since it keeps the loop from reading the output of a short run.
 	 */
 	if (!process->pool->closing)
 		(void)uv_timer_start(&process->pool->later, prepare_later, WARM_LATER_MS, 0);
@@ -427,7 +430,7 @@ warm_prepare(struct warm *warm)
 		sandbox_warm_prepare(latest->sandbox, warm->setup.machine);
 }
 
-/* Its recipes: those for which nothing is installed, or the others. New reference. */
+/* The recipes of the process: those for which nothing is installed (absent), or the others. New reference. */
 static json_t *
 recipes_of(const struct warm_process *process, bool absent)
 {
