@@ -332,7 +332,7 @@ submit(struct engine_job *job, const struct job_material *material)
 	failpoint("engine.submitted");
 }
 
-/* What the database reads and writes when a job starts or is recovered. */
+/* The database's part of the start or the recovery of a job. */
 struct start_write {
 	struct job_write write; /* first */
 	char label[96];

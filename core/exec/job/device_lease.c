@@ -73,7 +73,7 @@ device_lease_open(struct job *job, struct kettle_error *err)
 	const struct unit *unit = &job->line.unit;
 	for (size_t i = 0; i < job->count; i++)
 		lease->need = job->steps[i].plan->device > lease->need ? job->steps[i].plan->device : lease->need;
-	/* A slot without a GPU stands for its whole machine, and the program counts that machine's devices itself. */
+	/* A slot without a GPU is its whole machine, and the program counts that machine's devices itself. */
 	if (lease->need > unit->count && unit->devices[0].gpu)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The job needs %zu devices at once, but unit `%s` has %zu.",
 			lease->need, unit->name, unit->count);
