@@ -345,6 +345,8 @@ void engine_job_retry_writes(struct engine_job *job);
  * KETTLE_EUNAVAIL: too few are available now, as the job's `held.why` says.
  */
 int multi_device_take(struct engine_job *job, struct kettle_error *err);
+/* Whether the unit is one of the job's. */
+bool multi_device_uses(const struct engine_job *job, const struct unit *unit);
 /* Gives the other units back, in any phase of the job. */
 void multi_device_leave(struct engine_job *job);
 /* Counts the job on its other units as in run steps, or no longer. */

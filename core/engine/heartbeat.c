@@ -22,22 +22,13 @@
 /* A tick that comes later than this after the last one shows that the engine was held up. */
 #define TICK_MAX_MS ((uint64_t)2 * ENGINE_TICK_MS)
 
-static bool
-uses(const struct engine_job *job, const struct unit *unit)
-{
-	bool uses = job->unit == unit;
-	for (size_t i = 0; i < job->more_count; i++)
-		uses = uses || job->more[i] == unit;
-	return uses;
-}
-
 /* Takes a job from a silent unit. */
 static void
 take_back(struct engine_job *job, void *arg)
 {
 	const struct unit *unit = arg;
 	char why[sizeof(unit->disabled.why)], ref[INFLIGHT_REF_SIZE];
-	if (job->state != JOB_ACTIVE || !uses(job, unit))
+	if (job->state != JOB_ACTIVE || !multi_device_uses(job, unit))
 		return;
 	memcpy(why, unit->disabled.why, sizeof(why));
 	memcpy(ref, job->inflight.ref, sizeof(ref));

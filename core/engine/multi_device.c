@@ -56,13 +56,13 @@ count_devices(const struct unit *first, bool all)
 	return count;
 }
 
-static bool
-is_taken(const struct engine_job *job, const struct unit *unit)
+bool
+multi_device_uses(const struct engine_job *job, const struct unit *unit)
 {
-	bool taken = unit == job->unit;
+	bool uses = unit == job->unit;
 	for (size_t i = 0; i < job->more_count; i++)
-		taken = taken || job->more[i] == unit;
-	return taken;
+		uses = uses || job->more[i] == unit;
+	return uses;
 }
 
 /* The unit with the fewest jobs, of equal ones the first. */
@@ -71,7 +71,7 @@ next_beside(const struct engine_job *job)
 {
 	struct unit *best = NULL;
 	for (struct unit *unit = job->device->units; unit; unit = unit->next)
-		if (is_beside(job->unit, unit) && !unit->disabled.cause && !is_taken(job, unit) &&
+		if (is_beside(job->unit, unit) && !unit->disabled.cause && !multi_device_uses(job, unit) &&
 			(!best || unit->active < best->active))
 			best = unit;
 	return best;
