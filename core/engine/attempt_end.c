@@ -151,7 +151,8 @@ attempt_end_requeue(struct engine_job *job, enum kettle_loss loss, const char *r
 	job_write_write(&op->write, requeue_op, on_requeued);
 }
 
-void
+/* The machine is at fault: its unit pauses, and the job is tried again. `proven` as in engine_unit_lost. */
+static void
 attempt_end_retry(struct engine_job *job, const char *why, bool proven)
 {
 	engine_unit_lost(job, why, proven);

@@ -316,9 +316,7 @@ void attempt_end_queue(struct engine_job *job);
  * Queues the job again, or ends it with the verdict `error` if too many attempts ended for this cause (model/jobs.h).
  */
 void attempt_end_requeue(struct engine_job *job, enum kettle_loss loss, const char *reason);
-/* The machine is at fault: its unit pauses, and the job is tried again. `proven` as in engine_unit_lost. */
-void attempt_end_retry(struct engine_job *job, const char *why, bool proven);
-/* The runner lost the job: as attempt_end_retry, but uses up no attempt where the unit loses every job. */
+/* The runner lost the job: its unit pauses, and it is tried again. If the unit loses every job, no attempt is used up. */
 void attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss);
 /* Ends the job with a verdict that has no outcomes: a sentence, and whose fault it is (verdict_fault). */
 void attempt_end_refuse(struct engine_job *job, const char *fault, const char *sentence);
