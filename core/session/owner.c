@@ -185,15 +185,6 @@ on_progress(void *arg, const json_t *event)
 	core_publish(arg, event);
 }
 
-static void
-engine_started(void *arg, const struct kettle_error *err)
-{
-	(void)arg;
-	if (err)
-		log_write(
-			KETTLE_LOG_ERROR, "core", "the open jobs could not be loaded and will be retried soon: %s", err->message);
-}
-
 /* Opens the store, the engine, the socket and the feed. */
 static int
 open_parts(struct core *core, struct kettle_error *err)
@@ -241,7 +232,7 @@ owner_start(struct core *core, struct kettle_error *err)
 		return rc;
 	}
 	core->role = CORE_OWNER;
-	engine_start(core->engine, engine_started, core);
+	engine_start(core->engine, NULL, NULL);
 	/* Only this user may read the files of jobs. */
 	if (mkdir(core->spool, 0700) != 0 && errno != EEXIST)
 		log_write(KETTLE_LOG_WARNING, "core", "files of jobs cannot be kept in %s: %s", core->spool, strerror(errno));
