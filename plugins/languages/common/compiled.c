@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What languages of compiled sources share: sources, objects, one program, its runs, boards of a single reference file. */
+/*
+ * Code that languages of compiled sources share: sources, objects, one program, its runs, boards of a single reference
+ * file.
+ */
 #include <config.h>
 
 #include <kettle/compiled.h>
@@ -165,7 +168,7 @@ add_build_step(const struct kettle_compiled_builder *builder, json_t *step_take)
 	json_array_append_new(builder->steps, step_take);
 }
 
-/* The output `object` of a step as the input of another one. New. */
+/* Returns a new input: the output `object` of a step. */
 static json_t *
 output_of(json_t *step_take, const char *object)
 {
@@ -175,23 +178,24 @@ output_of(json_t *step_take, const char *object)
 /* ---- the submission apart from the task ---- */
 
 /*
- * An object may define any symbol, also one of the harness (a weak template) or of a library that the harness uses, and the
- * linker would take it for all. So the task is linked without the submission first, which tells what it lacks, and in the
- * submission's object all other symbols become its own.
+ * The submission's object may define symbols that the harness (a weak template) or one of its libraries defines too,
+ * and the linker would use the submission's definition everywhere. So one step links the task without the submission
+ * and lists the symbols that the task lacks; a second step makes all other symbols of the submission's object local.
  */
 #define WANTED "wanted"
-/* In the words of GNU's linkers and of LLVM's. */
+/* Recognises the messages of GNU's linkers and of LLVM's. */
 static const char find_wanted[] = "LC_ALL=C \"$@\" 2>\"$TMPDIR/errors\" || { cat \"$TMPDIR/errors\" >&2; exit 1; }\n"
 								  "{ echo '# what the submission defines for the task'\n"
 								  "sed -n \"s/.*undefined reference to [\\`']\\([^']*\\)'.*/\\1/p; s/.*undefined "
 								  "\\([a-z]* \\)\\{0,1\\}symbol: //p\" \"$TMPDIR/errors\""
 								  " | sort -u; } >out/" WANTED;
 /*
- * The tools after it take time that grows with the square of sections and of undefined symbols, so both are counted first.
- * Groups would be merged with the task's by their names; what runs before everything is the harness's alone: .preinit_array,
- * and functions that choose another one (ifunc). objcopy leaves a symbol of binding STB_GNU_UNIQUE as it is unless it has
- * been made weak, by another objcopy. The linker's plugin would take the symbols from intermediate code (.gnu.lto_*), and the
- * linker would print .gnu.warning.* in its own words.
+ * The later tools take time that grows with the square of the number of sections and of undefined symbols, so the
+ * script limits both first. It dissolves section groups, since the linker would merge them with the task's groups by
+ * name. Only the harness may run code before everything else, so the script removes .preinit_array and refuses
+ * functions that choose another one (ifunc). objcopy makes a symbol of binding STB_GNU_UNIQUE local only if another
+ * objcopy has made it weak. The script removes intermediate code (.gnu.lto_*), since the linker's plugin would take
+ * the symbols from it, and .gnu.warning.*, whose text the linker would print.
  */
 static const char set_apart[] =
 	"set -e; export LC_ALL=C; object=$1 apart=$2 most_sections=$3 most_symbols=$4\n"
@@ -224,7 +228,7 @@ is_set_apart(const struct kettle_compiled_builder *builder)
 		   list_has_text(builder->sources, builder->request->submission);
 }
 
-/* Whether one of these flags may ask for intermediate code. */
+/* Whether a flag may make the compiler write intermediate code. */
 static bool
 may_defer_code(const json_t *flags)
 {
@@ -236,7 +240,7 @@ may_defer_code(const json_t *flags)
 	return false;
 }
 
-/* Intermediate code has no symbols of its own before it is linked: what is set apart is machine code. */
+/* Makes the compiler write machine code for a submission that is set apart: intermediate code has no symbols yet. */
 static void
 add_apart_flags(const struct kettle_compiled_builder *builder, const char *source, json_t *argv)
 {
@@ -246,7 +250,7 @@ add_apart_flags(const struct kettle_compiled_builder *builder, const char *sourc
 		kettle_args_add(argv, "-fno-lto");
 }
 
-/* sh -c SCRIPT sh ARGUMENTS. New. */
+/* Returns new arguments: sh -c SCRIPT sh ARGUMENTS. */
 static json_t *
 script_argv(const char *script, const json_t *arguments)
 {
@@ -342,7 +346,7 @@ kettle_compiled_need(json_t *step, const char *id)
 	json_object_set_new(step, "needs", all);
 }
 
-/* Completes a prepared run, whose inputs are the program and the task's data, not the sources. */
+/* Completes a prepared run. Its inputs are the program and the task's data, not the sources. */
 static json_t *
 run_step(const struct kettle_compiled_builder *builder, const json_t *prepared, bool first)
 {
@@ -375,7 +379,7 @@ run_step(const struct kettle_compiled_builder *builder, const json_t *prepared, 
 
 /* ---- sources ---- */
 
-/* ".cpp, .cc, .cxx or .c" */
+/* Lists the endings, as in ".cpp, .cc, .cxx or .c". */
 static struct kettle_sentence
 listed_endings(const struct kettle_compiled_rules *rules)
 {
@@ -386,7 +390,7 @@ listed_endings(const struct kettle_compiled_rules *rules)
 	return list;
 }
 
-/* One entry of the task's `sources`. */
+/* Adds a source after checking it. */
 static int
 take_source(struct kettle_compiled_builder *builder, const char *name, struct kettle_error *err)
 {
@@ -407,7 +411,7 @@ take_source(struct kettle_compiled_builder *builder, const char *name, struct ke
 	return 0;
 }
 
-/* The sources that the task lists, or all files with the ending of a source. */
+/* Finds the sources that the task lists or, without a list, all files with the ending of a source. */
 static int
 find_sources(struct kettle_compiled_builder *builder, struct kettle_error *err)
 {
@@ -434,9 +438,12 @@ find_sources(struct kettle_compiled_builder *builder, struct kettle_error *err)
 	return rc;
 }
 
-/* ---- a header of the task that the submission alone includes ---- */
+/* ---- a header of the task that only the submission includes ---- */
 
-/* The file of the task that the submission includes before anything else, which is then read as by itself; len 0: none. */
+/*
+ * Finds the header that the submission includes before anything else, so that the compiler reads it as if it were
+ * alone. Returns the length of its name; 0: none.
+ */
 static size_t
 first_include(const struct kettle_compiled_builder *builder, const char **ret_name)
 {
@@ -454,7 +461,7 @@ first_include(const struct kettle_compiled_builder *builder, const char **ret_na
 	return 0;
 }
 
-/* Whether a file of the task includes it. */
+/* Whether a file of the task includes the header. */
 static bool
 task_includes(const struct kettle_compiled_builder *builder, const char *header)
 {
@@ -469,8 +476,8 @@ task_includes(const struct kettle_compiled_builder *builder, const char *header)
 }
 
 /*
- * Compiles a header of the task by itself that no source of the task includes: if it does not compile, that is no fault of
- * the submission, whose own step fails too. Adds the source to files.
+ * If only the submission includes a header of the task, adds a step that compiles this header alone: if that fails,
+ * the header is at fault, not the submission, whose own step fails too. Adds the step's source to files.
  */
 static void
 add_header_step(struct kettle_compiled_builder *builder, json_t *files)
@@ -536,7 +543,10 @@ kettle_compiled_plan(void *self, const struct kettle_plan_request *request, json
 
 /* ---- probes ---- */
 
-/* Adds to `found` the headers with these beginnings that a text includes and that are no files of the task. */
+/*
+ * Adds to `found` the headers that a text includes, whose names begin with one of `headers`, and that are no files of
+ * the task.
+ */
 static void
 add_includes(const char *text, const char *const *headers, const json_t *files, json_t *found)
 {
@@ -558,7 +568,7 @@ add_includes(const char *text, const char *const *headers, const json_t *files, 
 	}
 }
 
-/* The text of a program that includes these headers. New. */
+/* Returns the new text of a program that includes these headers. */
 static json_t *
 probe_text(const json_t *headers)
 {
@@ -675,7 +685,7 @@ kettle_compiled_single(const struct kettle_compiled_single *single, const char *
 	json_t *listed = json_array(), *files = json_object();
 	for (size_t i = 0; i < single->harness_count; i++)
 		add_file(listed, files, single->harness[i][0], json_string(single->harness[i][1]));
-	/* The submission may include the reference too. At the end, so that the numbers of lines stay. */
+	/* The submission may include the reference too. The pragma is at the end, so that line numbers stay the same. */
 	add_file(listed, files, single->reference, json_sprintf("%s\n#pragma once\n", text));
 	json_array_append_new(listed, json_pack("{s:s, s:s}", "name", single->submission, "source", "@SUBMISSION@"));
 	json_t *description = json_sprintf("Define `custom_kernel` as `%s` defines `ref_kernel`: the same input, the same "

@@ -117,7 +117,9 @@ kettle_explain_reported(const json_t *outcome)
 
 /* ---- what a machine lacks ---- */
 
-/* The part of the machine's toolkit that a name belongs to, by how its names begin; NULL: none. */
+/*
+ * Returns the part of the machine's toolkit whose names (`key`: headers or libraries) begin like this one; NULL: none.
+ */
 static const json_t *
 part_of(const json_t *outcome, const char *key, const char *name)
 {
@@ -137,8 +139,8 @@ kettle_explain_is_task_only(const json_t *step)
 }
 
 /*
- * "The machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: …" own: it is the
- * submission alone that wants it.
+ * "The machine lacks cuBLAS: its CUDA toolkit in /opt/cuda has no `cublas_v2.h`. To get it: …" own: only the
+ * submission needs it.
  */
 static int
 explain_part(const char *product, const json_t *outcome, const json_t *part, const char *what, bool own,
@@ -203,7 +205,7 @@ kettle_explain_rtc(
 	return explain_part(product, outcome, part, api, false, ret_result, err);
 }
 
-/* Whether the step itself names the library to the linker. */
+/* Whether the step's own arguments name the library. */
 static bool
 links(const json_t *step, const char *library)
 {

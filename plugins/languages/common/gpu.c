@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What languages of GPU boards have in common: architectures of units, what their tools' messages mean, the harness. */
+/*
+ * Code that languages of GPU boards share: architectures of units, explanations of their tools' messages, the harness.
+ */
 #include <config.h>
 
 #include <kettle/explain.h>
@@ -15,9 +17,9 @@
 
 #define RTC "rtc" /* the program that compiles device code by a library, and the step that makes it */
 #define RTC_SUBMISSION "rtc-submission"
-#define EXIT_DEVICE 110 /* a harness found that the GPU's interface fails */
+#define EXIT_DEVICE 110 /* exit status of a harness that finds the GPU's interface failing */
 
-/* The name of a run step's device, for explanations and programs. */
+/* The variable of a run step that names its device, for explanations and programs. */
 #define DEVICE_VARIABLE "KETTLE_DEVICE"
 
 static const struct kettle_gpu_vendor *
@@ -80,7 +82,7 @@ find_target(const struct kettle_gpu_vendor *vendor, const json_t *unit, char ret
 
 /* ---- plans ---- */
 
-/* Adds the folders of headers and libraries of the device's configuration, which the step reads. */
+/* Lets the step read the device's folders of libraries and, if `headers`, of headers. */
 static void
 add_folders(const struct kettle_compiled_builder *builder, bool headers, json_t *step)
 {
@@ -100,7 +102,7 @@ add_variable(json_t *step, const char *name, const char *value)
 	json_object_set_new(json_object_get(step, "env"), name, json_string(value));
 }
 
-/* Sets the variable of the maker's tools, which would otherwise go by what else is installed. */
+/* Sets the variable that names the vendor to its tools; without it they choose by what else is installed. */
 static void
 add_environment(const struct kettle_compiled_builder *builder, json_t *step)
 {
@@ -116,7 +118,7 @@ kettle_gpu_finish_step(const struct kettle_compiled_builder *builder, json_t *st
 	add_folders(builder, true, step);
 }
 
-/* "submission.cubin" of submission.cu. New. */
+/* Returns a new name, such as "submission.cubin" for submission.cu. */
 static json_t *
 rtc_output(const struct kettle_compiled_builder *builder)
 {
@@ -190,7 +192,7 @@ kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t *ste
 
 /* ---- sentences ---- */
 
-/* Quotes the line of a text that has this character, without blanks at its beginning. */
+/* Quotes the line that contains `at`, without leading blanks. */
 static struct kettle_sentence
 line_around(const char *text, const char *at)
 {
@@ -202,7 +204,7 @@ line_around(const char *text, const char *at)
 	return line;
 }
 
-/* Where the first of some words is in a text; NULL: none is. */
+/* Returns the place of the first of these words that the text has; NULL: none. */
 static const char *
 find_any(const char *text, const char *const *words)
 {
@@ -216,7 +218,7 @@ find_any(const char *text, const char *const *words)
 
 /* ---- builds ---- */
 
-/* "13.0" out of "13.0.88". */
+/* Returns the length of "13.0" in "13.0.88". */
 static int
 short_version(const char *version)
 {
@@ -224,7 +226,7 @@ short_version(const char *version)
 	return (int)(version[len] ? len + 1 + strcspn(version + len + 1, ".") : len);
 }
 
-/* The target in the arguments of a compile step; "" if there is none. */
+/* Finds the target in the arguments of a compile step; "": none. */
 static void
 find_step_target(
 	const struct kettle_gpu_vendor *vendor, const json_t *step, char ret_target[KETTLE_COMPILED_TARGET_SIZE])
@@ -241,7 +243,7 @@ find_step_target(
 		}
 }
 
-/* The machine's toolkit does not know the device's architecture, which no participant can change. */
+/* Explains that the machine's toolkit does not know the device's architecture, which no participant can change. */
 static int
 explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
@@ -260,7 +262,7 @@ explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const
 		return kettle_explain_nothing(err);
 	kettle_sentence_add(&sentence, "The machine has %s %.*s, which does not support the device's architecture %s%s",
 		vendor->product, version[0] ? short_version(version) : 1, version[0] ? version : "?", vendor->prefix, target);
-	/* The table may be wrong: it is quoted only where it agrees with the compiler. */
+	/* The table may be wrong, so the sentence quotes it only where it agrees with the compiler. */
 	if (late)
 		kettle_sentence_add(&sentence, "; the last that does is %s %s", vendor->product, since->last);
 	else if (early)
@@ -269,7 +271,10 @@ explain_target(const struct kettle_gpu_vendor *vendor, const json_t *step, const
 	return kettle_sentence_result(&sentence, "error", "machine", false, ret_result, err);
 }
 
-/* By words only where they cannot be the submission's; else where what the machine says of its toolkit agrees. */
+/*
+ * Explains a failed build. Trusts the compiler's words only if the submission cannot have printed them, or if the
+ * machine's facts about its toolkit agree with them.
+ */
 static int
 explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,
 	struct kettle_error *err)
@@ -296,8 +301,8 @@ explain_build(const struct kettle_gpu_vendor *vendor, const json_t *step, const 
 /* ---- runs ---- */
 
 /*
- * A submission can print these words too, and end with this status. So the machine is to blame only where the harness says so
- * on the result channel; the words decide which sentence the failed run gets.
+ * A submission can print these words and end with this status, too. So the machine is to blame only if the harness
+ * says so on the result channel; the words only choose the sentence.
  */
 static int
 explain_run(const struct kettle_gpu_vendor *vendor, const json_t *step, const json_t *outcome, json_t **ret_result,

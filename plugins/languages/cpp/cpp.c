@@ -81,7 +81,7 @@ cpp_link(const struct kettle_compiled_builder *builder)
 	return argv;
 }
 
-/* Every flag leaves an object's symbols as they are but -flto, which kettle/compiled.h undoes. */
+/* Always true: only -flto changes an object's symbols, and kettle/compiled.h undoes it. */
 static bool
 cpp_apart(const struct kettle_compiled_builder *builder)
 {

@@ -61,8 +61,10 @@ static const struct kettle_gpu_since since[] = {{"60", "8.0", "12.9"}, {"61", "8
 	{"103", "12.9", NULL}, {"103a", "12.9", NULL}, {"110", "13.0", NULL}, {"110a", "13.0", NULL}, {"120", "12.8", NULL},
 	{"120a", "12.8", NULL}, {"121", "12.9", NULL}, {"121a", "12.9", NULL}, {NULL, NULL, NULL}};
 
-/* "90a" of "90a", "sm_90a" and, in a unit's facts, "9.0": from Hopper on, the target includes the architecture's own
- * features. */
+/*
+ * Reads "90a" from "90a", "sm_90a" or, in a unit's facts, "9.0". From Hopper on, the target includes the features that
+ * only this architecture has.
+ */
 static bool
 read_target(const char *text, bool fact, char ret_target[KETTLE_COMPILED_TARGET_SIZE])
 {
@@ -84,7 +86,7 @@ read_target(const char *text, bool fact, char ret_target[KETTLE_COMPILED_TARGET_
 
 /* ---- nvcc's flags for the host compiler; unknown ones are left to nvcc ---- */
 
-/* Beginnings of flags that mean nothing to a linker, also those that would otherwise be in another list. */
+/* Beginnings of flags that mean nothing to a linker. This list has priority over those below. */
 static const char *const compiling[] = {"-D", "-U", "-I", "-std=", "--std=", "--use_fast_math", "-use_fast_math",
 	"--expt-", "-expt-", "--extended-lambda", "-extended-lambda", "-forward-unknown-to-host-compiler",
 	"--forward-unknown-to-host-compiler", "-lineinfo", "--generate-line-info", "-Xptxas=", "--ptxas-options=",
@@ -131,7 +133,7 @@ is_nvcc_known(const char *flag)
 	return beginning(compiling, flag) || (!beginning(other, flag) && beginning(passed_on, flag));
 }
 
-/* Whether the meaning of all flags (a list, or NULL) to the host compiler is known when it links. */
+/* Whether the meaning of all flags (a list, or NULL) is known for linking with the host compiler. */
 static bool
 knows_flags(const json_t *flags)
 {
@@ -159,7 +161,7 @@ knows_libraries(const json_t *names)
 	return true;
 }
 
-/* Appends each word of "a,b". */
+/* Appends each word of a list such as "a,b". */
 static void
 add_words(const char *words, const char *prefix, json_t *argv)
 {
@@ -171,7 +173,7 @@ add_words(const char *words, const char *prefix, json_t *argv)
 	}
 }
 
-/* Appends what known flags mean to the host compiler when it links. */
+/* Appends the meaning of known flags for linking with the host compiler. */
 static void
 add_host_flags(const json_t *flags, json_t *argv)
 {
@@ -209,7 +211,7 @@ host_compiler(const struct kettle_compiled_builder *builder)
 	return host && *host ? host : NULL;
 }
 
-/* The beginning of nvcc's commands. New. */
+/* Returns new arguments: the beginning of nvcc's commands. */
 static json_t *
 begin_command(const struct kettle_compiled_builder *builder)
 {
@@ -233,7 +235,7 @@ cu_compile(const struct kettle_compiled_builder *builder, const char *source)
 	/* The flag takes a third of the compile time of a small source. */
 	if (!kettle_compiled_is_c(source) && lambda_may_be_in(builder->request->files, source))
 		kettle_args_add(argv, LAMBDA_FLAG);
-	/* A profile shows which line costs what; the code is the same. */
+	/* Lets a profile show the cost of each line; the code is the same. */
 	if (kettle_compiled_profiles(builder))
 		kettle_args_add(argv, "-lineinfo");
 	/* nvcc passes files in C to the host compiler, which has its own standard for them. */
@@ -246,8 +248,8 @@ cu_compile(const struct kettle_compiled_builder *builder, const char *source)
 }
 
 /*
- * Appends where libraries are found when linking and when running. NVRTC opens another library, which is found only by the
- * program's DT_RPATH, not by DT_RUNPATH.
+ * Appends the folders of libraries for linking and for running. NVRTC opens another library, which only the program's
+ * DT_RPATH finds, not its DT_RUNPATH.
  */
 static void
 add_library_folders(const struct kettle_compiled_builder *builder, const char *linker, json_t *argv)
@@ -262,7 +264,9 @@ add_library_folders(const struct kettle_compiled_builder *builder, const char *l
 	kettle_args_add(argv, "%s-rpath=@TOOLKIT_LIB@", linker);
 }
 
-/* Appends the task's libraries; @LIBRARY: finds those of the toolkit whose file names a linker does not find. */
+/*
+ * Appends the task's libraries. @LIBRARY: also finds libraries of the toolkit whose file names a linker does not find.
+ */
 static void
 add_libraries(const struct kettle_compiled_builder *builder, json_t *argv)
 {
@@ -275,7 +279,7 @@ add_libraries(const struct kettle_compiled_builder *builder, json_t *argv)
 			kettle_args_add(argv, "-l@LIBRARY:%s@", json_string_value(name));
 }
 
-/* By nvcc, which also links device code. */
+/* Links with nvcc, which also links device code. */
 static json_t *
 link_by_nvcc(const struct kettle_compiled_builder *builder)
 {
@@ -287,7 +291,7 @@ link_by_nvcc(const struct kettle_compiled_builder *builder)
 	return argv;
 }
 
-/* By the host compiler, as nvcc calls it; without device code to link this is faster. */
+/* Links with the host compiler, as nvcc calls it: faster, if there is no device code to link. */
 static json_t *
 link_by_host(const struct kettle_compiled_builder *builder)
 {
@@ -318,8 +322,8 @@ cu_link(const struct kettle_compiled_builder *builder)
 }
 
 /*
- * Whether symbols of the submission's object can become its own. With device code to link they cannot, since what links it
- * refers to that object's symbols.
+ * Whether symbols of the submission's object can be made local. Not if device code is linked, since the linked code
+ * refers to these symbols.
  */
 static bool
 cu_apart(const struct kettle_compiled_builder *builder)
@@ -336,12 +340,14 @@ cu_apart(const struct kettle_compiled_builder *builder)
 	return !needs_device_link(builder);
 }
 
-/* Adds the compiler that the step starts besides its own: it is part of the cache key, and nvcc finds it by its name. */
+/*
+ * Adds the host compiler that nvcc starts to the step's tools: it is part of the cache key, and nvcc finds it by name.
+ */
 static void
 cu_finish_step(const struct kettle_compiled_builder *builder, json_t *step)
 {
 	const char *host = host_compiler(builder), *nvcc = kettle_compiled_option(builder, "nvcc");
-	/* A script's step names the linker that it starts. */
+	/* A script's step already names the linker that it starts. */
 	json_t *tools = json_object_get(step, "toolchain") ? json_incref(json_object_get(step, "toolchain")) : json_array();
 	const char *own =
 		json_string_value(json_array_get(json_array_size(tools) ? tools : json_object_get(step, "argv"), 0));
@@ -414,7 +420,7 @@ static const struct kettle_gpu_vendor vendor = {
 		"hardware stack error", "operation not supported on global/shared address space", "out of memory", NULL},
 };
 
-/* A `toolkit` is named by its nvcc, which need not be a file there: Python packages have it elsewhere. */
+/* Turns `toolkit` into the name of its nvcc, which need not be a file there: Python packages have nvcc elsewhere. */
 static int
 cu_configure(void *self, const json_t *section, struct kettle_error *err)
 {

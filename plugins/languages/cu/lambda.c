@@ -2,9 +2,9 @@
 /*
  * Whether a source may have lambdas of device code, which need a flag of nvcc that slows down compiling.
  *
- * Such a lambda is `[…] __device__ (…)`, or has a macro in that place: a closing bracket with a word behind it. The search
- * covers the source and the files of the task that it includes. Headers of the machine are known by name: those of the
- * standard library and the toolkit's plain ones have none. Anything else counts as one.
+ * Such a lambda is `[…] __device__ (…)`, or has a macro in place of `__device__`: a word behind a closing bracket. The
+ * search covers the source and the task's files that it includes. It judges headers of the machine by name: those of
+ * the standard library and the toolkit's plain ones have no such lambda; every other one may have one.
  */
 #include <config.h>
 

@@ -9,8 +9,8 @@
 #define LAMBDA_MAX_DEPTH 20 /* of files that include each other */
 
 /*
- * False: neither the source nor a file that it includes has one. True: one of them may have one, or that is not known.
- * files: name → contents, as in a plan. Pure. [any]
+ * False: neither the source nor a file that it includes has such a lambda. True: one of them may have one. files: name
+ * → contents, as in a plan. Pure. [any]
  */
 bool lambda_may_be_in(const json_t *files, const char *source);
 

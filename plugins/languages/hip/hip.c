@@ -55,7 +55,7 @@ read_target(const char *text, bool fact, char ret_target[KETTLE_COMPILED_TARGET_
 
 /* ---- steps ---- */
 
-/* The beginning of compile and link commands. New. */
+/* Returns new arguments: the beginning of compile and link commands. */
 static json_t *
 begin_command(const struct kettle_compiled_builder *builder)
 {
@@ -63,7 +63,7 @@ begin_command(const struct kettle_compiled_builder *builder)
 	kettle_args_add(argv, "--offload-arch=%s", builder->target);
 	kettle_args_add(argv, "-O3");
 	kettle_args_add(argv, "-DNDEBUG");
-	/* Whether sources use device functions of each other. */
+	/* The task lets sources use device functions of each other. */
 	if (json_is_true(json_object_get(builder->config, "rdc")))
 		kettle_args_add(argv, "-fgpu-rdc");
 	kettle_args_add_list(argv, "", json_object_get(builder->options, "flags"));
@@ -77,7 +77,7 @@ hip_compile(const struct kettle_compiled_builder *builder, const char *source)
 	kettle_compiled_add_standard(builder, source, NULL, CPP_STANDARD, argv);
 	kettle_compiled_add_config(builder, argv);
 	kettle_args_add_list(argv, "-I", json_object_get(builder->request->device, "include_dirs"));
-	/* Versions of hipcc differ in what they take an ending for. */
+	/* Versions of hipcc disagree about the language that an ending means. */
 	if (!kettle_compiled_is_c(source)) {
 		kettle_args_add(argv, "-x");
 		kettle_args_add(argv, "hip");
@@ -102,7 +102,10 @@ hip_link(const struct kettle_compiled_builder *builder)
 	return argv;
 }
 
-/* Device code that is linked across sources refers to symbols of the host's objects. */
+/*
+ * Whether the submission's symbols can be made local. Not if device code is linked across sources, since that refers
+ * to symbols of the host's objects.
+ */
 static bool
 hip_apart(const struct kettle_compiled_builder *builder)
 {

@@ -16,7 +16,7 @@ BROKEN = 3
 
 
 def imports(body):
-    """The names that code imports, in functions too; not what it is ready to do without, below `try` and `if`."""
+    """The names that code imports, also in functions, but not below `try` and `if`: code can do without those."""
     found = set()
     for node in body:
         if isinstance(node, ast.Import):
@@ -31,7 +31,7 @@ def imports(body):
 
 
 def used(main, names):
-    """MAIN and those of the files that it imports, by itself or by another of them."""
+    """MAIN and the files among `names` that it imports, directly or through each other."""
     found, left = set(), [main]
     while left:
         name = left.pop()
@@ -42,7 +42,7 @@ def used(main, names):
             with open(name, "rb") as source:
                 body = ast.parse(source.read()).body
         except (SyntaxError, ValueError, RecursionError, OSError):
-            continue  # if it is one of the files, it counts as broken
+            continue  # a file of the task that does not parse counts as broken
         left.extend(module + ".py" for module in sorted(imports(body)) if module + ".py" in names)
     return found
 

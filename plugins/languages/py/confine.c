@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an interpreter gives up before it imports.
+ * Gives up an interpreter's rights before it imports anything.
  *
- * Theory of operation. The mounts are those of the machine, which sandboxes of its copies show parts of, made read-only;
- * later mounts of the machine reach them. Its HOME and the other folders that it may write to are in a tmpfs that covers a folder that no import needs and no sandbox
- * shows, so nothing is left of it. The namespaces belong to the machine's first user namespace, so no user id gets them
- * back. Copies are made by clone into a user namespace, which any user may make where sandboxes work for ordinary users;
- * security modules differ in that by user and program, so it is tried.
+ * Theory of operation. The interpreter keeps the machine's mounts, since the sandboxes of its copies show parts of
+ * them, but read-only; later mounts of the machine reach it too. HOME and the other folders that it may write to are
+ * in a tmpfs, which covers a folder that no import needs and no sandbox shows, so they leave nothing behind. The
+ * namespaces belong to the machine's first user namespace, so no user id can regain the rights. Copies are made by
+ * clone into a user namespace. Any user may make one where sandboxes work for ordinary users, but some security
+ * modules decide by user and program, so `may_be_copied` tries it.
  */
 #include <config.h>
 
@@ -38,7 +39,7 @@
 #define CONFINE_OPTIONS "mode=0755,size=1g,nr_inodes=65536" /* compilers' headers take 160 MB */
 #define CONFINE_RECURSIVE 0x8000
 #define CONFINE_RDONLY 0x1u
-#define CONFINE_UID_BASE 700065536 /* behind those of runs */
+#define CONFINE_UID_BASE 700065536 /* above the ids of runs */
 #define CONFINE_UID_COUNT 65536
 
 struct confine_attr {
@@ -51,7 +52,7 @@ make_folder(const char *path, uid_t uid)
 	return mkdir(path, 0700) || chown(path, uid, uid);
 }
 
-/* Undoes read-only of a mount that was not so before. */
+/* Makes a mount writable again if it was writable before. */
 static int
 reopen(const char *path, const struct statvfs *before)
 {
@@ -67,10 +68,10 @@ make_mounts(uid_t uid)
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) || statvfs("/proc", &proc) || statvfs("/dev", &dev) ||
 		syscall(SYS_mount_setattr, AT_FDCWD, "/", CONFINE_RECURSIVE, &closed, sizeof(closed)))
 		return -1;
-	/* A sandbox may mount a /proc that it can write to only where one is; and what it shows of /dev shows how it is. */
+	/* A sandbox may mount a writable /proc only where one is visible, and shows /dev as it is mounted here. */
 	if (reopen("/proc", &proc))
 		return -1;
-	(void)reopen("/dev", &dev); /* it may be a mere folder */
+	(void)reopen("/dev", &dev); /* /dev may be a plain folder */
 	return mount("tmpfs", CONFINE_PLACE, "tmpfs", MS_NOSUID | MS_NODEV, CONFINE_OPTIONS) ||
 		   make_folder(CONFINE_HOME, uid) || make_folder(CONFINE_TMP, uid) || make_folder(CONFINE_CACHE, uid);
 }
@@ -82,7 +83,7 @@ drop_rights(uid_t uid)
 		   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* Whether this process may make what a sandbox begins with. */
+/* Whether this process may make the namespaces and mounts with which a sandbox begins. */
 static int
 may_be_copied(void)
 {
@@ -93,7 +94,7 @@ may_be_copied(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* Whether it finds what PYTHONPATH names; above such a folder may be one that is closed to others. */
+/* Whether this user can read the folders of PYTHONPATH: a folder above one may be closed to other users. */
 static int
 sees_path(void)
 {
@@ -115,7 +116,7 @@ confine_execute(char *const *argv)
 	if (setenv("HOME", CONFINE_HOME, 1) || setenv("TMPDIR", CONFINE_TMP, 1) ||
 		setenv("KETTLE_WARM_CACHE", CONFINE_CACHE, 1))
 		return;
-	/* An interpreter ignores these, and what it executes would. */
+	/* Interpreters ignore these signals; the executed one would inherit that. */
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)signal(SIGXFSZ, SIG_DFL);
 	execv(argv[0], argv);

@@ -2,15 +2,15 @@
 /*
  * Writes the memory of a warm process to a file.
  *
- * Theory of operation. A fork of the warm process, made for this alone, walks through its mappings and writes how to make
- * each of them again: from a file of the machine, with the changed pages over it; from pages of the written file; or from
- * zero pages. /proc/self/pagemap tells changed pages from others. A program that maps all this into itself (python_shim.c),
- * sets its thread pointer and calls `resume` has the memory of the warm process and keeps everything else of its own: ids,
- * parent, descriptors, limits, signals, domains. What the kernel knows about the memory must be registered again: the C
- * library's data of the thread, the signal stack, and the end of the heap (in python_shim.c).
+ * Theory of operation. A fork of the warm process, made only for this, walks through its mappings and writes how to
+ * make each of them again: from a file of the machine, with the changed pages over it; from pages of the written file;
+ * or from zero pages. /proc/self/pagemap tells changed pages from others. A program that maps all this into itself
+ * (python_shim.c), sets its thread pointer and calls `resume` has the memory of the warm process and keeps everything
+ * else of its own: ids, parent, descriptors, limits, signals, domains. It registers again what the kernel knows about
+ * the memory: the C library's data of the thread, the signal stack, and the end of the heap (in python_shim.c).
  *
- * Nothing is allocated meanwhile; the notes are in a mapping of their own, which is left out. If a mapping cannot be made
- * again (shared memory, a deleted file, anything unknown), there is no file.
+ * The fork allocates nothing meanwhile; its notes are in a mapping of their own, which it does not write. If a mapping
+ * cannot be made again (shared memory, a deleted file, anything unknown), there is no file.
  */
 #include <config.h>
 
@@ -88,7 +88,7 @@ struct notes {
 
 /* ---- notes ---- */
 
-/* The offset of the copy; 0 (the empty text) if there is no room. */
+/* Copies a text into the notes. Returns the copy's offset; 0 (the empty text) if there is no room. */
 static uint32_t
 add_text(struct notes *notes, const char *text)
 {
@@ -182,7 +182,10 @@ find_run(struct notes *notes, uint64_t at, uint64_t end, uint64_t *ret_start, ui
 
 /* ---- mappings ---- */
 
-/* Keeps changed pages of a mapping. Code is read from the file, which may be on a noexec mount. */
+/*
+ * Writes changed pages of a mapping. Pages of code are read into memory later, not mapped: the file may be on a noexec
+ * mount.
+ */
 static int
 keep_run(struct notes *notes, const struct mapping *mapping, uint64_t start, uint64_t end, bool over)
 {
@@ -244,7 +247,7 @@ keep_stack(struct notes *notes, const struct mapping *mapping)
 	return region.offset == NO_PAGE ? -1 : add_region(notes, &region);
 }
 
-/* The index of a mapping's file in the header; -1: it cannot be opened again. */
+/* Returns the index of a mapping's file in the header; -1: it cannot be opened again. */
 static int
 number_of(struct notes *notes, const struct mapping *mapping)
 {
@@ -263,7 +266,7 @@ number_of(struct notes *notes, const struct mapping *mapping)
 	return notes->files[count].path ? (int)count : -1;
 }
 
-/* Whether this extension is mapped there, whose file sandboxes need not show. */
+/* Whether the mapping is this extension's, whose file a sandbox may not show. */
 static bool
 is_own_code(const struct mapping *mapping)
 {

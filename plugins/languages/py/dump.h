@@ -49,7 +49,7 @@ struct dump_header {
 	uint64_t resume, thread_pointer, stack_pointer;
 	uint64_t start_code, end_code, start_data, end_data, start_brk, brk;
 	uint64_t stack_low, stack_high; /* the range that the stack may grow into */
-	/* What a process must have in common with the dumped one. */
+	/* Properties that a continuing process must have in common with the dumped one. */
 	uint64_t stack_limit;
 	uint32_t personality;
 	uint32_t executable;  /* text: argv[0] */
@@ -59,13 +59,13 @@ struct dump_header {
 	uint8_t cores[DUMP_CORES_MAX];
 };
 
-/* What python_shim.c passes to `resume`; static. */
+/* The argument of `resume`, in static memory of python_shim.c. */
 struct dump_start {
 	char **argv, **envp;
 	const char *real; /* path of the interpreter, for a cold start */
 };
 
-/* What dump_write needs to know of the process. */
+/* Facts about the process for dump_write. */
 struct dump_process {
 	const char *executable, *real, *shown; /* argv[0]; the interpreter's path; its path in sandboxes */
 	const char *letters;
@@ -73,8 +73,8 @@ struct dump_process {
 };
 
 /*
- * Writes the memory of this process, which must have one thread, to a file. 0, or -1 if that is not possible. Call it in
- * a fork that ends afterwards. A process that continues from the file starts in `resume`.
+ * Writes the memory of this process, which must have one thread, to a file. Returns 0, or -1 if that is not possible.
+ * Call it in a fork that ends afterwards. A process that continues from the file starts in `resume`.
  */
 int dump_write(int fd, const struct dump_process *process);
 /* Registers the thread's data with the kernel again. `resume` calls it first. */

@@ -154,7 +154,7 @@ find_trace(const char *text, const char *submission)
 
 /* ---- what is missing ---- */
 
-/* The module of the last `No module named 'X'`; len 0: none. */
+/* Finds the module of the last `No module named 'X'`; len 0: none. */
 static struct span
 missing_module(const char *text)
 {
@@ -183,8 +183,10 @@ listed_packages(const json_t *packages)
 	return list;
 }
 
-/* A module that neither the job nor the interpreter has. No retry: neither another submission nor another attempt to
- * import it from the task's files would help. */
+/*
+ * Explains a module that neither the job nor the interpreter has. No retry: neither another submission nor another
+ * attempt to import it from the task's files would help.
+ */
 static int
 explain_module(
 	const json_t *outcome, struct span module, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
@@ -217,7 +219,7 @@ explain_device(const json_t *step, const struct trace *trace, json_t **ret_resul
 		device[0] ? device : "this device");
 }
 
-/* The last line of compile.py, if that found a broken file of the task; len 0: it did not. */
+/* Finds the last line in which compile.py names a broken file of the task; len 0: none. */
 static struct span
 broken_file(const json_t *outcome, const char *text)
 {
@@ -233,8 +235,10 @@ broken_file(const json_t *outcome, const char *text)
 	return found;
 }
 
-/* A file of the task that does not compile; or an interpreter that does not start or is too old: its first line says
- * which. */
+/*
+ * Explains a file of the task that does not compile, or an interpreter that does not start or is too old. The first
+ * line of the output says which.
+ */
 static int
 explain_bytecode(
 	const json_t *step, const json_t *outcome, const char *text, json_t **ret_result, struct kettle_error *err)
@@ -301,7 +305,7 @@ find_crash(const char *text, const char *submission, struct trace *ret_trace)
 	return true;
 }
 
-/* A pool waits forever for a worker that crashed, so the outcome may be a timeout. */
+/* Explains a crash. The outcome may be a timeout, since a pool waits forever for a worker that crashed. */
 static int
 explain_crash(
 	const json_t *step, const json_t *outcome, const struct trace *crash, json_t **ret_result, struct kettle_error *err)
@@ -314,8 +318,9 @@ explain_crash(
 }
 
 /*
- * `/usr/include/torch/x.h:13:10: fatal error: pybind11/pybind11.h: No such file or directory`. A header that the machine's
- * own headers or every extension include is the machine's to have. False: the submission's.
+ * Finds the header in `/usr/include/torch/x.h:13:10: fatal error: pybind11/pybind11.h: No such file or directory`.
+ * True: the machine should have it, since the machine's own headers or every extension include it. False: it is the
+ * submission's.
  */
 static bool
 find_header(struct span line, struct span *ret_header)
@@ -359,7 +364,7 @@ explain_compilation(const char *text, json_t **ret_result, struct kettle_error *
 
 /* ---- the outcome of a step ---- */
 
-/* A run that ended with an exception, or whose harness reported failures. */
+/* Explains a run that ended with an exception, or whose harness reported failures. */
 static int
 explain_failure(const json_t *step, const json_t *outcome, const char *text, const char *reported, json_t **ret_result,
 	struct kettle_error *err)

@@ -10,8 +10,10 @@
 #define EXPLAIN_SUBMISSION "KETTLE_SUBMISSION"
 #define EXPLAIN_DEVICE "KETTLE_DEVICE"
 
-/* The build step without the submission: a failure means a broken interpreter, with the exit status EXPLAIN_BROKEN a
- * broken file of the task. */
+/*
+ * The build step without the submission. If it fails, the interpreter is broken; with the exit status EXPLAIN_BROKEN,
+ * a file of the task is.
+ */
 #define EXPLAIN_BYTECODE "bytecode"
 #define EXPLAIN_BROKEN 3
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Precompiles torch's header for inline extensions of C++: headers.py OUTPUT [FLAG...]
 
-For the compilations that load_inline starts with these flags. Leaves out/OUTPUT.
+Writes out/OUTPUT for the compilations that load_inline starts with these flags.
 """
 import os
 import subprocess
 import sys
 import tempfile
 
-# In the compiler's place: keeps the arguments of a compilation, and fails.
+# Takes the compiler's place: records the arguments of a compilation, and fails.
 RECORDER = """#!/bin/sh
 case " $* " in *" -c "*) for word; do printf '%s\\n' "$word"; done >"$KETTLE_RECORD"; exit 1;; esac
 exec c++ "$@"
@@ -16,7 +16,7 @@ exec c++ "$@"
 
 
 def record_arguments(scratch, flags):
-    """What torch's own load_inline gives a compiler for these flags."""
+    """The arguments that torch's load_inline gives a compiler for these flags."""
     recorder, record = os.path.join(scratch, "c++"), os.path.join(scratch, "arguments")
     with open(recorder, "w") as file:
         file.write(RECORDER)
@@ -33,7 +33,7 @@ def record_arguments(scratch, flags):
 
 
 def without_names(arguments):
-    """Without the source, the object, the list of what was read, and the extension's name."""
+    """The arguments without the source, the object, the list of files read, and the extension's name."""
     kept, words = [], iter(arguments)
     for word in words:
         if word in ("-MF", "-o"):

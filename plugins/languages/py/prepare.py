@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Imports a submission once, so that later steps find what it compiles: prepare.py FILE
 
-Files of compilers below out/cache are kept. Exits with 1 if something did not compile; the runs report any other failure
+Keeps the compilers' files below out/cache. Exits with 1 if something did not compile. The runs report any other failure
 of the import, since they have devices and cases.
 """
 import os
@@ -26,7 +26,8 @@ def place_caches():
 
 
 def find_header():
-    """Compilers find torch's header, precompiled (headers.py), before torch's own, and take it where it fits their flags."""
+    """Makes compilers find torch's precompiled header (headers.py) before torch's own; they take it where it fits their
+    flags."""
     place = os.path.join(os.path.dirname(os.path.realpath(__file__)), "include")
     if os.path.isdir(os.path.join(place, "torch", "extension.h.gch")):
         os.environ["CPATH"] = ":".join(filter(None, [place, os.environ.get("CPATH")]))
@@ -35,8 +36,8 @@ def find_header():
 def keep_sources():
     """Keeps the sources beside the results, for NINJA.
 
-    Older torch writes the source again at every import, and ninja compares times: an unchanged source gets the time
-    back that it had when it was compiled.
+    Older torch writes the source again at every import, and ninja compares times. So NINJA gives an unchanged source
+    the time back that it had when it was compiled.
     """
     import re
     import shutil

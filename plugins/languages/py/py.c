@@ -24,7 +24,7 @@
 #define COMPILE FOLDER "/compile.py"
 #define PREPARE FOLDER "/prepare.py"
 #define HEADERS FOLDER "/headers.py"
-#define INCLUDE FOLDER "/include/torch/extension.h" /* prepare.py leads compilers there */
+#define INCLUDE FOLDER "/include/torch/extension.h" /* prepare.py makes compilers find it */
 #define CACHE "cache"                               /* below out/: the caches of compilers */
 #define BYTECODE "__pycache__"
 #define PREPARE_ID "prepare"
@@ -33,20 +33,20 @@
 #define TORCH_TRACE "trace.json.gz" /* from torch's profiler, which the harness starts */
 #define MAX_THREADS 4096
 
-/* run.py, compile.py, prepare.py and headers.py, which plans carry. */
+/* The texts of run.py, compile.py, prepare.py and headers.py, which plans carry. */
 extern const char py_run_text[], py_compile_text[], py_prepare_text[], py_headers_text[];
 
-/* Borrows all but modules, preload and steps. */
+/* Borrows all but modules, preload, recipes, alone and steps. */
 struct plan_builder {
 	const struct kettle_plan_request *request;
 	const json_t *options;
 	const char *main;
 	json_t *modules; /* names of the task's modules to compile */
 	json_t *preload; /* names of what a warm interpreter imports; NULL: the runs start cold */
-	json_t *recipes; /* words of what it does besides */
-	json_t *alone;   /* those that a job gains by which is the only one; NULL: its runs gain by no warm interpreter */
+	json_t *recipes; /* words of the recipes that it follows after the imports */
+	json_t *alone;   /* recipes worth their cost for a job that is the only one; NULL: not even the imports are */
 	bool prepares;
-	bool extends; /* ... what compiles extensions of torch */
+	bool extends; /* prepares extensions of torch */
 	json_t *steps;
 };
 
@@ -87,7 +87,7 @@ static const struct kettle_option options[] = {
 static const char config_schema[] = "{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"main\"],"
 									" \"properties\": {\"main\": {\"type\": \"string\", \"minLength\": 1}}}";
 
-/* Of every step. The folders are relative to the job's; run.py makes them absolute. */
+/* The environment of every step. Folders are relative to the job's; run.py makes them absolute. */
 static const struct {
 	const char *name, *value;
 } environment[] = {
@@ -97,7 +97,7 @@ static const struct {
 	{"PYTHONFAULTHANDLER", "1"}, /* a crash in native code shows its Python line */
 	{"PYTHONHASHSEED", "0"},     /* sets have the same order in every run */
 	{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"},
-	/* JAX keeps what it compiled, however quickly and however small. */
+	/* JAX keeps everything that it compiled, however quickly and however small. */
 	{"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0"},
 	{"JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1"},
 };
@@ -113,15 +113,17 @@ static const struct {
 	{"CUDA_CACHE_PATH", "cuda"},
 };
 /*
- * From how many runs on a job that is the only one of its kettle-exec gains by a warm interpreter, which is made for it
- * alone (docs/operating.md has what was measured): by its imports; by a recipe; by any other recipe.
+ * A warm interpreter that serves a single job is worth its cost from this number of runs on: for its imports (""), for
+ * a recipe, for any other recipe (docs/operating.md has the measurements).
  */
 static const struct {
 	const char *recipe;
 	size_t runs;
 } gains[] = {{"", 2}, {"torch.compile", 2}, {NULL, 4}};
 
-/* Flags for which torch's header is precompiled; the compiler takes the file of the folder that fits, if one does. */
+/*
+ * Flags for which torch's header is precompiled. The compiler takes the variant that fits its own flags, if one does.
+ */
 static const struct {
 	const char *id, *path, *flag;
 } header_variants[] = {
@@ -133,7 +135,7 @@ static const char *const thread_counts[] = {
 
 /* ---- environment ---- */
 
-/* "90a" is 9.0a to torch, "100" is 10.0: the last digit is the minor one. */
+/* Torch writes "90a" as 9.0a and "100" as 10.0: the last digit is the minor version. */
 static json_t *
 torch_architecture(const char *sm)
 {
@@ -143,7 +145,7 @@ torch_architecture(const char *sm)
 	return json_sprintf("%.*s.%s", (int)digits - 1, sm, sm + digits - 1);
 }
 
-/* What the GPU says of itself, "9.0", and what torch makes of it where it sees the GPU. */
+/* Torch's own choice where it sees the GPU: "9.0+PTX" for a GPU that reports "9.0". */
 static json_t *
 torch_capability(const char *compute)
 {
@@ -152,8 +154,8 @@ torch_capability(const char *compute)
 }
 
 /*
- * Extensions are compiled in a sandbox without a device, so torch gets the architecture by its variable: the configuration's,
- * else that of the unit's GPU, once the machine has told it.
+ * Names the GPU's architecture to torch, which compiles extensions in a sandbox without a device: the one of the
+ * configuration, else of the unit's GPU, if the machine has reported it.
  */
 static void
 add_architecture(json_t *env, const json_t *device)
@@ -186,7 +188,7 @@ add_caches(json_t *env)
 	json_object_set_new(env, "KETTLE_CACHES", json_string(names));
 }
 
-/* The environment of a step. `prepared` comes from the core, may be NULL and overrides the rest. */
+/* Returns a new environment of a step. `prepared` comes from the core, may be NULL and overrides the rest. */
 static json_t *
 make_environment(const struct plan_builder *builder, const json_t *prepared)
 {
@@ -218,13 +220,13 @@ make_inputs(const struct plan_builder *builder, const char *start)
 	json_t *contents;
 	json_object_foreach((json_t *)builder->request->files, name, contents)
 		json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
-	/* Build tools remember it of the compilation: without it they would compile again. */
+	/* Build tools record this header when they compile: without it they would compile again. */
 	if (builder->extends)
 		json_object_set_new(inputs, INCLUDE, json_pack("{s:s}", "text", "#include_next <torch/extension.h>\n"));
 	return inputs;
 }
 
-/* Reads the task's files alone, so its cached output holds nothing of a submission. */
+/* Reads only the task's files, so its cached output contains nothing of a submission. */
 static json_t *
 compile_step(const struct plan_builder *builder)
 {
@@ -244,7 +246,7 @@ static json_t *
 header_step(const struct plan_builder *builder, size_t variant)
 {
 	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), HEADERS, HEADER);
-	/* Of its environment what is the same for every device. */
+	/* Only the part of the environment that is the same for every device. */
 	json_t *env = json_pack("{s:s, s:s}", "PYTHONDONTWRITEBYTECODE", "1", "PYTHONNOUSERSITE", "1");
 	const json_t *more = json_object_get(builder->options, "env");
 	if (more)
@@ -257,7 +259,7 @@ header_step(const struct plan_builder *builder, size_t variant)
 		"ninja", "cache", 1, "shared", 1);
 }
 
-/* Fails only where a compiler fails, so that the runs get its outputs after any other exception. */
+/* Fails only if a compiler fails, so that after any other exception the runs still get its outputs. */
 static json_t *
 prepare_step(const struct plan_builder *builder)
 {
@@ -272,7 +274,7 @@ prepare_step(const struct plan_builder *builder)
 		"nvcc", "cache", 1);
 }
 
-/* The profiler for the device (plan.schema.json); NULL: only torch's own, which the harness uses by itself. */
+/* The profiler for the device (plan.schema.json); NULL: only torch's own, which the harness starts itself. */
 static const char *
 profiler_for(const json_t *device, const json_t *prepared)
 {
@@ -340,7 +342,7 @@ is_module(const char *name)
 	return len > 3 && plain == len - 3 && strcmp(name + plain, ".py") == 0;
 }
 
-/* Whether a file of the run names what torch compiles extensions with. */
+/* Whether a file of the run names a function or module with which torch compiles extensions. */
 static bool
 names_extensions(const struct plan_builder *builder)
 {
@@ -409,7 +411,10 @@ add_steps(struct plan_builder *builder)
 		json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
 }
 
-/* What helps a task, a copy in each: what its functions would import or call if they were called says nothing of a run. */
+/*
+ * Whether the file is a helper of which every task has a copy. Imports and names in its functions say nothing about a
+ * run, which may not call them.
+ */
 static bool
 is_helper(const char *name)
 {
@@ -456,7 +461,7 @@ make_preload(const struct plan_builder *builder)
 	return list;
 }
 
-/* Whether a file of the run, the submission too, has the word, not as a part of a longer one. */
+/* Whether a file of the run, the submission included, has the word, not as a part of a longer one. */
 static bool
 is_named(const struct plan_builder *builder, const char *word)
 {
@@ -479,7 +484,10 @@ has_gpu(const struct plan_builder *builder)
 		   json_text_or_null(device, "gfx");
 }
 
-/* What the device's Triton compiles for: "cuda:90:32", "hip:gfx942:64"; NULL: there is no GPU, or nothing is known of it. */
+/*
+ * The recipe for the device's Triton: "triton=cuda:90:32", "triton=hip:gfx942:64"; NULL: there is no GPU, or none is
+ * known.
+ */
 static json_t *
 triton_target(const struct plan_builder *builder)
 {
@@ -497,7 +505,7 @@ triton_target(const struct plan_builder *builder)
 	return NULL;
 }
 
-/* Whether task or template were seen to import it when the task was tried. */
+/* Whether the task or its template imported the module when the task was tried. */
 static bool
 was_imported(const struct plan_builder *builder, const char *module)
 {
@@ -510,8 +518,8 @@ was_imported(const struct plan_builder *builder, const char *module)
 }
 
 /*
- * What the warm interpreter does once (recipes.py), by what the files of the task and the submission name, and by what
- * the task's own template and reference imported when it was tried; never by what a submission did.
+ * Chooses the recipes (recipes.py) of the warm interpreter by names in the files of the task and the submission, and
+ * by what the task's own template and reference imported when the task was tried; never by what a submission did.
  */
 static json_t *
 make_recipes(const struct plan_builder *builder)
@@ -525,12 +533,12 @@ make_recipes(const struct plan_builder *builder)
 	json_t *recipes = json_array(), *target = uses_triton ? triton_target(builder) : NULL;
 	bool compiles = is_named(builder, "torch.compile") || is_named(builder, "torch._inductor") ||
 					is_named(builder, "torch._dynamo") || was_imported(builder, "torch._inductor.compile_fx");
-	/* The latter two are utils.py's. */
+	/* utils.py defines the latter two. */
 	bool repeats = was_imported(builder, "torch._dynamo") ||
 				   (builder_imports(builder, "torch") &&
 					   (is_named(builder, "use_deterministic_algorithms") || is_named(builder, "deterministic") ||
 						   is_named(builder, "DeterministicContext")));
-	/* Where torch sees a GPU, its compiler opens it, and then no copy of the interpreter could use it. */
+	/* With a GPU, torch's compiler opens it, and an interpreter that has opened a GPU cannot be copied. */
 	if (compiles && !has_gpu(builder))
 		json_array_append_new(recipes, json_string("torch.compile"));
 	else if (repeats)
@@ -545,7 +553,7 @@ make_recipes(const struct plan_builder *builder)
 	return recipes;
 }
 
-/* Whether the runs of one job alone gain more by a recipe than it costs, or by the imports ("") of a warm interpreter. */
+/* Whether a recipe, or the imports (""), is worth its cost for the runs of a single job. */
 static bool
 is_gain(const struct plan_builder *builder, const char *recipe)
 {
@@ -555,7 +563,9 @@ is_gain(const struct plan_builder *builder, const char *recipe)
 	return runs >= gains[i].runs;
 }
 
-/* New reference or NULL. */
+/*
+ * Returns the recipes that are worth their cost for a single job. New reference, or NULL if not even the imports are.
+ */
 static json_t *
 make_alone(const struct plan_builder *builder)
 {

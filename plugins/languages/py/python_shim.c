@@ -159,8 +159,8 @@ behind(const char *path, int slashes)
 }
 
 /*
- * PREFIX/bin/python3.11 is shown as IMAGE_HOME/bin/python3.11. If it was started by a link beside it, uses the link, which
- * names the process. False: it was not started like that.
+ * Finds the interpreter: IMAGE_HOME/bin/python3.11 shows PREFIX/bin/python3.11. If the process was started by a link
+ * beside that, uses the link, which names the process. False: the path is unknown.
  */
 static bool
 find_real(const struct process_start *started)
@@ -180,7 +180,7 @@ find_real(const struct process_start *started)
 	(void)append(name, end, behind(given, 1));
 	size = CALL(SYS_readlink, real_path, target, sizeof(target) - 1, 0);
 	target[size > 0 ? size : 0] = '\0';
-	/* Not a link that could lead back to this program. */
+	/* Does not use a link that could lead back to this program. */
 	return equals(target, file) || append(name, end, file);
 }
 
@@ -243,7 +243,7 @@ path_of(char **envp)
 	return NULL;
 }
 
-/* Whether the interpreter would have the same sys.executable, by its name and PATH. */
+/* Whether the interpreter, with this name and PATH, would have the same sys.executable. */
 static bool
 fits_name(const char *executable, const char *name, char **envp)
 {
@@ -267,7 +267,7 @@ fits_name(const char *executable, const char *name, char **envp)
 	return false;
 }
 
-/* Options without effect, then `-c TEXT`, `-m NAME` or NAME.py. */
+/* Accepts options without effect, then `-c TEXT`, `-m NAME` or NAME.py. */
 static bool
 fits_arguments(const char *letters, char **argv)
 {
@@ -283,7 +283,10 @@ fits_arguments(const char *letters, char **argv)
 	return size > 3 && equals(*at + size - 3, ".py");
 }
 
-/* All but two that the interpreter ignores by itself and two of the C library's own must have their default action. */
+/*
+ * Whether all signals have their default action, except two that interpreters ignore and two that the C library
+ * handles.
+ */
 static bool
 fits_signals(void)
 {
@@ -427,7 +430,7 @@ next_number(const char **at)
 	return value;
 }
 
-/* The heap continues at the memory's end; the arguments stay this process's own. */
+/* Sets the heap's end to the memory's; the arguments stay this process's own. */
 static bool
 set_places(const struct dump_header *header)
 {
@@ -469,9 +472,9 @@ is_away(const struct dump_header *header, const struct process_start *started)
 }
 
 /*
- * Executes this program again, for another stack address. An exec keeps no counter, so the kernel's random bytes decide
- * when to stop; that also ends where addresses are not random. Not if it was started by another name than the
- * interpreter's (a script by its #! line), which would be lost.
+ * Executes this program again to get another stack address. An exec keeps no counter, so the kernel's random bytes
+ * decide when to stop; this also ends where addresses are not random. Does nothing if the process was started by
+ * another name than the interpreter's (a script by its #! line), since that name would be lost.
  */
 static void
 try_again(const struct process_start *started)
@@ -495,7 +498,7 @@ static void __attribute__((noreturn)) jump(const struct dump_header *header)
 	__builtin_unreachable();
 }
 
-/* Returns if it is not possible. */
+/* Continues in the memory; returns if that is not possible. */
 static void
 standin_go_on(const struct process_start *started)
 {

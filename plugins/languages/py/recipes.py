@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What warm interpreters do once after their imports, so that runs need not: one function for each feature.
+"""Recipes: what a warm interpreter does once after its imports to save time in every run; one function for each feature.
 
-Runs in the namespace of warm.py. A recipe leaves an interpreter as one that has imported the same and compiled nothing. An
-argument, after `=` in its name, comes as text. A module that is not installed ends it silently, everything else that it
-raises is a fault.
+Runs in the namespace of warm.py. A recipe leaves the interpreter like one that has imported the same modules and
+compiled nothing. An argument, after `=` in a recipe's name, comes as text. A recipe ends silently if a module is not
+installed; any other exception is a fault.
 """
 
 
@@ -17,12 +17,12 @@ _inductor.select_algorithm _inductor.utils fx.experimental.symbolic_shapes fx.pa
 
 
 def torch_compiler():
-    """Deterministic mode sets an option of it."""
+    """torch's deterministic mode sets an option of this module."""
     import torch._inductor.config
 
 
 class quiet_progress:
-    """Bars of progress have a thread and memory that all copies would share."""
+    """While active, progress bars start no thread and share no lock: all copies would have them."""
     bar = None
 
     def __enter__(self):
@@ -40,7 +40,7 @@ class quiet_progress:
 
 
 def compile_with_torch():
-    """For CPUs alone: where there is a GPU, the compiler looks for it, and what has opened one cannot be copied."""
+    """For CPUs only: the compiler opens a GPU if there is one, and a process that has opened a GPU cannot be copied."""
     import torch
     import torch._inductor.config as config
 
@@ -60,7 +60,7 @@ def compile_with_torch():
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
         torch._inductor.utils.clear_caches()
-        # The header is known by its place; runs find it at another one.
+        # The function knows the header by its path; runs find it at another one.
         known = getattr(codecache, "_precompile_header", None)
         if known is not None:
             codecache._precompile_header = caches.translated(known)
@@ -90,7 +90,7 @@ def kernel(source, target, size, BLOCK: tl.constexpr):
 def jax():
     import jax
     import jax.numpy
-    # What its first compilation loads. More than modules, it starts threads.
+    # The modules that JAX's first compilation loads. Compiling would do more: it starts threads.
     import jaxlib.mlir.dialects.builtin
     import jaxlib.mlir.dialects.mhlo
 
@@ -113,7 +113,7 @@ def cute():
     import cutlass.cute
 
 
-# What keeps the places of its caches where leave_folders does not find them, and makes no folders.
+# Recipes whose modules keep the paths of their caches where leave_folders does not find them, and make no folders.
 IMPORTS_SHOWN = {"jax"}
 RECIPES = {"torch.compile": compile_with_torch, "torch.compiler": torch_compiler, "triton": triton, "jax": jax, "numba": numba,
            "cupy": cupy, "helion": helion, "cute": cute}

@@ -11,7 +11,7 @@ main = None  # what to run: ("-c", text), ("-m", name), ("", file)
 
 
 def letters():
-    """The options without effect, since their flags are set."""
+    """The letters of options that have no effect, since their flags are set."""
     flags = {"B": "dont_write_bytecode", "s": "no_user_site"}
     found = [letter for letter, name in flags.items() if getattr(sys.flags, name)]
     return "".join(found + ["u"] * (os.environ.get("PYTHONUNBUFFERED", "") != ""))
@@ -60,7 +60,7 @@ def open_stream(fd, mode, like):
 
 
 def open_streams():
-    """False: the interpreter itself must report a fault of a stream."""
+    """Opens the standard streams again. False: the interpreter itself must report a fault of a stream."""
     for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         like = getattr(sys, name)
         try:
@@ -143,7 +143,7 @@ def prepare_again(scope):
 
 
 def note_code(code, text):
-    """Newer interpreters show the text of -c in tracebacks."""
+    """Makes tracebacks show the text of -c, as newer interpreters do."""
     if main[0] != "-c" or sys.version_info < (3, 13):
         return
     import linecache

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Starts a harness as `python3 MAIN ARGUMENTS` does, but keeps its secret and its result channel to itself.
 
-run.py MAIN ARGUMENTS. It reads the secret from the descriptor in KETTLE_SECRET_FD into os.environ alone: children do not
-inherit it, and /proc never shows it. A harness that uses the variable reads the secret by itself. No other process of the
-same user can read this one (/proc/PID/environ, mem, fd, maps), and programs that it starts do not inherit its descriptors.
+run.py MAIN ARGUMENTS. It reads the secret from the descriptor in KETTLE_SECRET_FD into os.environ only: children do not
+inherit it, and /proc never shows it. A harness that uses the variable reads the secret itself. No other process of the
+same user can read this one (/proc/PID/environ, mem, fd, maps), and programs that it starts do not inherit its
+descriptors.
 """
 import os
 import sys
@@ -34,8 +35,8 @@ def keep_descriptors():
 
 
 def take_secret(main):
-    """Reads the secret into os.environ without putenv, so that children do not get it. Forks would have it in
-    memory, so a harness that forks before it needs the secret, and whose text names the variable, reads it itself."""
+    """Reads the secret into os.environ without putenv, so that children do not get it. Forks would have it in memory, so a
+    harness whose text names the variable, because it forks before it needs the secret, reads it itself."""
     with open(main, "rb") as source:
         if b"KETTLE_SECRET_FD" in source.read():
             return
@@ -53,7 +54,7 @@ def take_secret(main):
 
 
 def place_caches():
-    """Makes the caches' folders absolute, which a plan cannot, and puts the programs of prepare.py first into PATH."""
+    """Makes the caches' folders absolute, which a plan cannot do, and puts the programs of prepare.py first into PATH."""
     programs = os.path.join(os.getcwd(), "out", "cache", "bin")
     if os.path.isdir(programs):
         os.environ["PATH"] = programs + ":" + os.environ.get("PATH", "")
@@ -65,14 +66,14 @@ def place_caches():
 
 
 def compiled(file):
-    """The code of MAIN as compile.py compiled it, else None."""
+    """The code of MAIN that compile.py compiled; None: there is none."""
     bootstrap = sys.modules["_frozen_importlib_external"]
     try:
         with open(bootstrap.cache_from_source(file), "rb") as cached:
             data = cached.read()
     except (OSError, NotImplementedError):
         return None
-    if data[:8] != bootstrap.MAGIC_NUMBER + b"\1\0\0\0":  # this interpreter's, unchecked
+    if data[:8] != bootstrap.MAGIC_NUMBER + b"\1\0\0\0":  # made by this interpreter, not checked against its source
         return None
     import _imp
     import marshal
@@ -127,7 +128,7 @@ def own_import_failed(error, main, submission, sys=sys, folder=os.getcwd() + "/"
 
 
 def blame_task(channel, os=os):
-    """Says on the result channel whose fault it is, as the exit status alone counts for nothing. channel: its number."""
+    """Blames the task on the result channel (`channel`: its number), since the exit status alone does not count."""
     try:
         if os.readlink("/proc/self/fd/" + channel).startswith("socket:"):
             os.write(int(channel), b"fault: task\n")
@@ -136,7 +137,7 @@ def blame_task(channel, os=os):
 
 
 def start(become=become, own_import_failed=own_import_failed, blame_task=blame_task, os=os, sys=sys, scope=globals()):
-    """Does it all; from `become` on nothing of this module is there but what this function holds."""
+    """Does everything. After `become` only what this function holds is left of this module."""
     shut()
     keep_descriptors()
     main, submission, channel = sys.argv[1], os.environ.get("KETTLE_SUBMISSION", ""), os.environ.get("POPCORN_FD", "")

@@ -19,7 +19,7 @@ single_is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* What a reference file defines. */
+/* Functions that a reference file defines. */
 static const char *const reference_names[] = {"generate_input", "ref_kernel", "check_implementation"};
 
 static const char single_description[] =

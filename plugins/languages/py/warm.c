@@ -2,22 +2,25 @@
 /*
  * The warm process of Python: an extension that the machine's interpreter loads and that serves copies of it.
  *
- * Theory of operation. kettle-exec starts the interpreter with a -c text that loads this extension and calls `serve`. Where
- * kettle-exec is root, a first interpreter, which imports nothing, gives up its rights before (`confine`). `serve`
- * runs warm.py, which imports the requested modules. Then a fork that ends at once makes libraries stop their threads
- * (such as those of OpenBLAS); if a thread is left, nothing is served. From there on the sandbox library answers requests
- * (core/sandbox/zygote.c) and calls back in a payload alone: `park` before there is a run, `become` after privileges are
- * dropped. `park` rehearses: a copy shares its memory with the warm process until it writes to it, every use of an object
- * writes its reference count, and each first write to a page costs as much as a hundred lines of Python; so it does once,
- * without effect, what every start does. `become` leaves the C frames of the service with longjmp, sets signals,
- * environment, random numbers and arguments, and raises an exception that ends the -c text. The interpreter calls
- * excepthook when no Python frame is left; the hook is ours and runs the script in the real __main__, so the script has no
- * frame below it. At the end the interpreter does what a script can notice (threads, atexit, objects, output), then
- * _exit: tearing down unused modules would touch every shared page. What cannot be done as in a fresh interpreter is done
- * by executing one.
+ * Theory of operation. kettle-exec starts the interpreter with a -c text that loads this extension and calls `serve`.
+ * If kettle-exec is root, a first interpreter, which imports nothing, gives up its rights before that (`confine`).
+ * `serve` runs warm.py, which imports the requested modules. Then a fork that ends at once makes libraries stop their
+ * threads (such as those of OpenBLAS); if a thread is left, nothing is served. From there on the sandbox library
+ * answers requests (core/sandbox/zygote.c) and calls back only in a payload: `park` before there is a run, `become`
+ * after privileges are dropped.
+ *
+ * `park` rehearses. A copy shares its memory with the warm process until it writes to it, every use of an object
+ * writes its reference count, and each first write to a page costs as much as a hundred lines of Python. So `park`
+ * does once, without effect, what every start does.
+ *
+ * `become` leaves the C frames of the service with longjmp, sets signals, environment, random numbers and arguments,
+ * and raises an exception that ends the -c text. The interpreter calls excepthook when no Python frame is left. The
+ * extension's hook runs the script in the real __main__, so the script has no frame below it. At the end the
+ * interpreter does what a script can notice (threads, atexit, objects, output), then _exit: tearing down unused
+ * modules would touch every shared page. If a copy cannot do something as a fresh interpreter does, it executes one.
  *
  * Interpreters that such a copy starts are warm as well: before it serves, the process writes its memory to a file
- * (dump.c), and the program that replaces the interpreter in those sandboxes (python_shim.c) continues with that memory in
+ * (dump.c). In those sandboxes a program replaces the interpreter (python_shim.c) and continues with that memory in
  * `resume`. From there both ways are the same.
  *
  * Uses the stable ABI, so that one build serves every Python from 3.9 on and any virtual environment.
@@ -63,7 +66,7 @@ extern const char py_warm_text[], py_resume_text[], py_recipes_text[];
 
 /* Global, since excepthook has no argument of its own. */
 static struct {
-	PyObject *scope; /* what warm.py defines */
+	PyObject *scope; /* names that warm.py defines */
 	struct sigaction signals[NSIG];
 	jmp_buf payload;
 	char *file, **argv, **envp;
@@ -208,7 +211,7 @@ list_of(char **strings, bool bytes)
 	return list;
 }
 
-/* Sets this copy up as the script expects. Returns NULL with the exception that leads to the hook. */
+/* Sets this copy up as the script expects. Returns NULL with the exception that makes the interpreter call the hook. */
 static PyObject *
 warm_begin(void)
 {
@@ -227,7 +230,7 @@ warm_begin(void)
 	Py_XDECREF(environment);
 	Py_DECREF(settled);
 	Py_DECREF(function);
-	/* The script, not the interpreter. */
+	/* A new process gets the script as its file; `resume` has set the interpreter. */
 	if (!warm.again)
 		warm.file = warm.argv[1];
 	PyErr_SetNone(PyExc_RuntimeError);
@@ -257,7 +260,7 @@ take_signals(void)
 		(void)sigaction(number, &warm.signals[number], NULL);
 }
 
-/* In a payload whose run is not known. */
+/* Prepares a payload that does not know its run yet. */
 static void
 park(void *arg, const atomic_bool *wanted)
 {
@@ -282,7 +285,7 @@ static void __attribute__((noreturn)) become(void *arg, const char *file, char *
 	longjmp(warm.payload, 1);
 }
 
-/* In a process that python_shim.c has given this memory. */
+/* Continues in a process to which python_shim.c has given this memory. */
 static void __attribute__((noreturn)) resume(const struct dump_start *start)
 {
 	dump_restore_kernel_state();
@@ -318,8 +321,8 @@ shares_memory(void)
 }
 
 /*
- * be_alone(name): prepares what has been imported by now for copies; `name` is the last module. None, or NULL with an
- * exception that says why it cannot be copied.
+ * be_alone(name): prepares the modules imported until now for copies; `name` is the last one. Returns None, or NULL
+ * with an exception that says why it cannot be copied.
  */
 static PyObject *
 be_alone(PyObject *self, PyObject *name)
@@ -374,7 +377,7 @@ find_shown(const char *real, char *shown, size_t size)
 	return folder && folder > real && snprintf(shown, size, IMAGE_HOME "/%s", folder) < (int)size;
 }
 
-/* Writes the memory, in a copy, for interpreters that runs start; if that fails, they start cold. Closes the file. */
+/* Writes the memory, in a copy, for interpreters that runs start; without it they start cold. Closes the file. */
 static void
 keep_memory(int fd)
 {
@@ -430,7 +433,10 @@ open_cache(void)
 	return path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
 }
 
-/* `cache`: the folder in which recipes compiled, for the owner to take over; -1: none. */
+/*
+ * Tells the owner that the process is ready. cache: the folder in which recipes compiled, which the owner takes over;
+ * -1: none.
+ */
 static int
 say_ready(int socket, PyObject *lines, int cache)
 {
@@ -458,8 +464,8 @@ say_ready(int socket, PyObject *lines, int cache)
 }
 
 /*
- * serve(socket, file, words): imports modules and follows recipes (warm.py), writes the memory to the file (-1: none) and serves. Returns in payloads
- * and in `resume` alone, with the exception that starts the script.
+ * serve(socket, file, words): imports modules and follows recipes (warm.py), writes the memory to the file (-1: none)
+ * and serves. Returns only in payloads and in `resume`, with the exception that starts the script.
  */
 static PyObject *
 serve(PyObject *self, PyObject *arguments)
@@ -493,8 +499,8 @@ serve(PyObject *self, PyObject *arguments)
 }
 
 /*
- * confine(report, arguments): gives up kettle-exec's rights and executes the arguments. What cannot be done is told by a
- * byte to the pipe, which what is executed has not got.
+ * confine(report, arguments): gives up kettle-exec's rights and executes the arguments. On failure it writes a byte to
+ * the pipe `report`, which the executed program does not inherit.
  */
 static PyObject *
 start_confined(PyObject *self, PyObject *arguments)
@@ -508,7 +514,7 @@ start_confined(PyObject *self, PyObject *arguments)
 	char **argv = count > 0 ? xcalloc((size_t)count + 1, sizeof(*argv)) : NULL;
 	for (Py_ssize_t i = 0; argv && i < count; i++) {
 		PyObject *word = PyUnicode_EncodeFSDefault(PyList_GetItem(words, i));
-		argv[i] = word ? PyBytes_AsString(word) : NULL; /* stays for as long as this process */
+		argv[i] = word ? PyBytes_AsString(word) : NULL; /* kept until this process ends */
 		if (!argv[i])
 			return NULL;
 	}

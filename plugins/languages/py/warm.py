@@ -6,16 +6,17 @@ Never imported: the extension runs it in a namespace of its own and calls its fu
 import os
 import sys
 
-before = frozenset(sys.modules) - {"linecache"}  # newer interpreters import it for -c
+before = frozenset(sys.modules) - {"linecache"}  # newer interpreters import linecache for -c
 import atexit  # noqa: E402
 import gc  # noqa: E402
 
 loaded = frozenset()  # names of the modules that every copy has
 packages = frozenset()  # their top-level packages
-requested = ()  # by the plan
-CACHE = "out/cache"  # in plans, what the variables of compilers' caches begin with
-SHOWN_CACHE = "/job/" + CACHE  # what run.py makes of it
-NEXT, ABSENT = b"next\n", b"absent\n"  # what is said before each recipe and after the last one; of the one before
+requested = ()  # modules that the plan requests
+CACHE = "out/cache"  # beginning of the variables of compilers' caches, as plans have them
+SHOWN_CACHE = "/job/" + CACHE  # the same folder as run.py names it
+# Said before each recipe and after the last one; ABSENT: the feature of the recipe before is not installed.
+NEXT, ABSENT = b"next\n", b"absent\n"
 private_cache = ""  # the folder where recipes compile
 fresh = False  # whether refresh() has run
 
@@ -47,7 +48,7 @@ def libraries():
 
 
 def check_path():
-    """Raises if others may write to a folder that modules come from: .pth files may name any."""
+    """Raises if other users may write to a folder of modules: .pth files may name any folder."""
     def fault(path):
         real = os.path.realpath(path)
         while not os.path.exists(real):
@@ -72,7 +73,7 @@ def check_path():
 
 
 def scope_of(value):
-    """What an object has, without code of its class."""
+    """The attributes of an object, read without running code of its class."""
     try:
         scope = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -81,14 +82,12 @@ def scope_of(value):
 
 
 def leave_folders(folders):
-    """
-    What objects remember of folders of the import's own becomes what a sandbox would show. folders: [(own, shown)]. Not
-    in tuples and sets, nor as a part of a longer text.
-    """
+    """Replaces paths that objects remember from the imports by those that a sandbox shows. folders: [(own, shown)].
+    Changes no tuples or sets, and no paths within longer texts."""
     path = getattr(sys.modules.get("pathlib"), "PurePath", str)
 
     def shown(value):
-        """What takes the place of a value; None: it stays."""
+        """The replacement of a value; None: it stays."""
         if type(value) is str or issubclass(type(value), path):
             text = str(value)
             for own, there in folders:
@@ -113,7 +112,7 @@ def leave_folders(folders):
 
 
 def lead_caches(variables, folder):
-    """Compilers find their caches in this folder; `variables` are theirs, as the plan has them."""
+    """Makes compilers find their caches in this folder; `variables` are theirs, as the plan has them."""
     for name, value in variables.items():
         os.environ[name] = folder + value[len(CACHE):]
 
@@ -123,7 +122,7 @@ def cache_variables():
 
 
 class Stub(type(sys)):
-    """In the place of a module that a recipe has compiled: its functions do nothing."""
+    """Replaces a module that a recipe has compiled: its functions do nothing."""
     def __getattr__(self, name):
         if name[:2] == "__":
             raise AttributeError(name)
@@ -131,7 +130,7 @@ class Stub(type(sys)):
 
 
 class compiling:
-    """While a recipe compiles: nothing that it made is loaded, warnings are silent."""
+    """For the time in which a recipe compiles: loads nothing that the recipe made, and silences warnings."""
     def __enter__(self):
         import importlib.machinery
         import warnings
@@ -158,7 +157,7 @@ class compiling:
 
     @staticmethod
     def function(name, text, **scope):
-        """A function whose text can be found, as compilers of functions need it."""
+        """A function whose source can be read, as compilers of functions need it."""
         file = os.path.join(private_cache, name + ".py")
         with open(file, "w") as source:
             source.write(text)
@@ -167,7 +166,7 @@ class compiling:
 
     @staticmethod
     def translated(function):
-        """The function, of whose results those in the private folder are where runs find them."""
+        """The function, but with results in the private folder replaced by the paths at which runs find them."""
         private = private_cache
 
         def translate(*arguments, **names):
@@ -184,7 +183,7 @@ def is_private(path):
 
 
 def import_module(name):
-    """False: it is not installed, or its package has no such part."""
+    """Imports a module. False: it is not installed, or its package has no such part."""
     try:
         __import__(name)
     except ModuleNotFoundError as error:
@@ -212,7 +211,7 @@ def is_installed(name):
 
 
 def follow_recipe(word, be_alone):
-    """Raises if it leaves what a fresh interpreter would not have, besides modules. False: what it is for is not installed."""
+    """Follows a recipe. Raises if it leaves more than modules behind. False: its feature is not installed."""
     found = True
     name, _, argument = word.partition("=")
     path, environment, limit = list(sys.path), dict(os.environ), sys.getrecursionlimit()
@@ -234,7 +233,7 @@ def follow_recipe(word, be_alone):
 
 
 def watched_files():
-    """The paths that reveal a change of what is loaded."""
+    """The paths whose change reveals that loaded files have changed."""
     watched = {os.path.realpath(sys.executable), *sys.path, *libraries()}
     for name in packages:
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -244,7 +243,7 @@ def watched_files():
 
 
 def say(owner, message):
-    """Goes on when kettle-exec has heard it."""
+    """Sends a message and waits until kettle-exec has read it."""
     os.write(owner, message)
     if not os.read(owner, 1):
         raise EOFError("kettle-exec has ended")
@@ -252,9 +251,9 @@ def say(owner, message):
 
 def load(words, be_alone, owner):
     """
-    Imports modules, except those that are not installed, and follows recipes, whose words begin with `+`; returns the
-    paths that reveal a change, one a line. be_alone(NAME) after each raises if copies would differ from a fresh interpreter.
-    owner: the socket by which kettle-exec learns where it is.
+    Imports modules, except those that are not installed, and follows recipes, whose words begin with `+`. Calls
+    be_alone(NAME) after each, which raises if copies would differ from a fresh interpreter. Returns the paths of
+    watched_files, one a line. owner: the socket that tells kettle-exec how far it is.
     """
     global loaded, packages, requested, private_cache
     requested = [word for word in words if word[0] != "+"]
@@ -296,7 +295,7 @@ def is_shadowed(file, argv):
 def forget_customizations():
     """
     Drops the machine's sitecustomize and usercustomize if the sandbox does not show their files. False: they have
-    changed what a script could notice.
+    changed something that a script could notice.
     """
     for name in ("sitecustomize", "usercustomize"):
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -318,8 +317,8 @@ def set_environment(items):
 
 def refresh():
     """
-    Renews what is random in every process and what modules keep of a process, apart from a run; `random` has a fork
-    hook of its own. True.
+    Renews what is random in every process and what modules keep of a process, except of a run. Leaves `random` alone,
+    which has its own fork hook. Returns True.
     """
     global fresh
     mtrand = sys.modules.get("numpy.random.mtrand")
@@ -339,7 +338,7 @@ def refresh():
 
 
 def refresh_modules():
-    """Renews what modules keep of a run's start."""
+    """Renews what modules keep of the start of a run."""
     modules = sys.modules
     process = modules.get("multiprocessing.process")
     if process is not None:
@@ -432,8 +431,8 @@ def clear(module):
 
 def finish():
     """
-    Ends the interpreter as far as a script can notice: threads, atexit, output, objects. Returns whether all output
-    was written; None if threads still run, so that only the interpreter can end.
+    Ends the interpreter as far as a script can notice: threads, atexit, output, objects. Returns whether all output was
+    written; None if threads still run, so that only the interpreter can end them.
     """
     threading = sys.modules.get("threading")
     if threading is not None:
